@@ -1,0 +1,148 @@
+package batch
+
+import (
+	"fmt"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Row is one pair as an input gives it: two library indices and two poses, not
+// yet validated.
+type Row struct {
+	ShapeA, ShapeB int32
+	PoseA, PoseB   geom.Pose
+}
+
+// Input is a batch of pairs in any form. Both forms, [Pairs] and [Worlds], are
+// read row by row without allocation and from several goroutines at once.
+type Input interface {
+	Len() int
+	Row(i int, r *Row)
+}
+
+// Pairs is the pair list: one row a pair.
+type Pairs struct {
+	ShapeA, ShapeB       []int32   // [N] indices into the library
+	PositionA, PositionB []float64 // [N,3] metres, world frame
+	RotationA, RotationB []float64 // [N,4] quaternions (w, x, y, z), normalised on input
+}
+
+// NewPairs returns a pair list of n rows, all zero.
+func NewPairs(n int) *Pairs {
+	return &Pairs{
+		ShapeA: make([]int32, n), ShapeB: make([]int32, n),
+		PositionA: make([]float64, 3*n), PositionB: make([]float64, 3*n),
+		RotationA: make([]float64, 4*n), RotationB: make([]float64, 4*n),
+	}
+}
+
+// Len returns the number of pairs.
+func (p *Pairs) Len() int { return len(p.ShapeA) }
+
+// Row reads pair i.
+func (p *Pairs) Row(i int, r *Row) {
+	r.ShapeA, r.ShapeB = p.ShapeA[i], p.ShapeB[i]
+	r.PoseA = poseAt(p.PositionA[3*i:3*i+3], p.RotationA[4*i:4*i+4])
+	r.PoseB = poseAt(p.PositionB[3*i:3*i+3], p.RotationB[4*i:4*i+4])
+}
+
+// SetRow writes pair i.
+func (p *Pairs) SetRow(i int, r *Row) {
+	p.ShapeA[i], p.ShapeB[i] = r.ShapeA, r.ShapeB
+	putPose(p.PositionA[3*i:3*i+3], p.RotationA[4*i:4*i+4], &r.PoseA)
+	putPose(p.PositionB[3*i:3*i+3], p.RotationB[4*i:4*i+4], &r.PoseB)
+}
+
+// Slice returns rows lo to hi of the list, sharing its memory.
+func (p *Pairs) Slice(lo, hi int) *Pairs {
+	return &Pairs{
+		ShapeA: p.ShapeA[lo:hi], ShapeB: p.ShapeB[lo:hi],
+		PositionA: p.PositionA[3*lo : 3*hi], PositionB: p.PositionB[3*lo : 3*hi],
+		RotationA: p.RotationA[4*lo : 4*hi], RotationB: p.RotationB[4*lo : 4*hi],
+	}
+}
+
+// CheckShape reports a column whose length does not fit the others.
+func (p *Pairs) CheckShape() error {
+	n := len(p.ShapeA)
+	for _, c := range []struct {
+		name      string
+		got, want int
+	}{
+		{"shape_b", len(p.ShapeB), n},
+		{"position_a", len(p.PositionA), 3 * n}, {"position_b", len(p.PositionB), 3 * n},
+		{"rotation_a", len(p.RotationA), 4 * n}, {"rotation_b", len(p.RotationB), 4 * n},
+	} {
+		if c.got != c.want {
+			return fmt.Errorf("batch: column %s holds %d numbers, want %d for %d pairs", c.name, c.got, c.want, n)
+		}
+	}
+	return nil
+}
+
+// Worlds is the rollout form: W worlds of M bodies, one template of P body pairs
+// shared by all worlds. Row w·P + p is template pair p in world w; the pair list
+// is never written out.
+type Worlds struct {
+	Shapes               []int32   // [M] library index of each body
+	Poses                []float64 // [W,M,7]: x, y, z, then quaternion w, x, y, z
+	TemplateA, TemplateB []int32   // [P] body indices
+}
+
+// Len returns W·P.
+func (w *Worlds) Len() int {
+	if len(w.Shapes) == 0 {
+		return 0
+	}
+	return len(w.Poses) / (7 * len(w.Shapes)) * len(w.TemplateA)
+}
+
+// Row reads row i, that is template pair i mod P of world i / P.
+func (w *Worlds) Row(i int, r *Row) {
+	world, pair := i/len(w.TemplateA), i%len(w.TemplateA)
+	r.ShapeA, r.PoseA = w.body(world, w.TemplateA[pair])
+	r.ShapeB, r.PoseB = w.body(world, w.TemplateB[pair])
+}
+
+func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
+	o := 7 * (world*len(w.Shapes) + int(body))
+	return w.Shapes[body], poseAt(w.Poses[o:o+3], w.Poses[o+3:o+7])
+}
+
+// CheckShape reports a column whose length does not fit, or a template index
+// that names no body.
+func (w *Worlds) CheckShape() error {
+	m := len(w.Shapes)
+	if m == 0 || len(w.Poses)%(7*m) != 0 {
+		return fmt.Errorf("batch: poses hold %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
+	}
+	if len(w.TemplateA) != len(w.TemplateB) {
+		return fmt.Errorf("batch: template_b holds %d numbers, want %d", len(w.TemplateB), len(w.TemplateA))
+	}
+	for _, t := range []struct {
+		name string
+		col  []int32
+	}{{"template_a", w.TemplateA}, {"template_b", w.TemplateB}} {
+		for i, b := range t.col {
+			if b < 0 || int(b) >= m {
+				return fmt.Errorf("batch: %s[%d] = %d, want a body index in [0, %d)", t.name, i, b, m)
+			}
+		}
+	}
+	return nil
+}
+
+func poseAt(p, q []float64) geom.Pose {
+	return geom.Pose{
+		Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]},
+		Rotation: quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]},
+	}
+}
+
+func putPose(p, q []float64, s *geom.Pose) {
+	p[0], p[1], p[2] = s.Position.X, s.Position.Y, s.Position.Z
+	q[0], q[1], q[2], q[3] = s.Rotation.Real, s.Rotation.Imag, s.Rotation.Jmag, s.Rotation.Kmag
+}

@@ -1,0 +1,70 @@
+package geom
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Pose places a local frame in the world: x_world = R(Rotation)·x_local + Position.
+type Pose struct {
+	Position r3.Vec      // metres, world frame
+	Rotation quat.Number // (w, x, y, z), unit after Normalized
+}
+
+// IdentityPose is the pose of the world frame itself.
+func IdentityPose() Pose { return Pose{Rotation: quat.Number{Real: 1}} }
+
+// Normalized returns the pose with a unit quaternion. It reports an error if the
+// position is not finite or the quaternion is zero or not finite.
+func (p Pose) Normalized() (Pose, error) {
+	if !Finite(p.Position) {
+		return p, fmt.Errorf("position (%g, %g, %g) is not finite", p.Position.X, p.Position.Y, p.Position.Z)
+	}
+	q := p.Rotation
+	// Scale by the largest component first, so that neither tiny nor huge
+	// quaternions under- or overflow in the norm.
+	m := math.Max(math.Max(math.Abs(q.Real), math.Abs(q.Imag)), math.Max(math.Abs(q.Jmag), math.Abs(q.Kmag)))
+	if !(m > 0) || math.IsInf(m, 0) {
+		return p, fmt.Errorf("rotation (%g, %g, %g, %g) is zero or not finite", q.Real, q.Imag, q.Jmag, q.Kmag)
+	}
+	w, x, y, z := q.Real/m, q.Imag/m, q.Jmag/m, q.Kmag/m
+	n := math.Sqrt(w*w + x*x + y*y + z*z)
+	p.Rotation = quat.Number{Real: w / n, Imag: x / n, Jmag: y / n, Kmag: z / n}
+	return p, nil
+}
+
+// Matrix returns the rotation matrix of the (unit) quaternion.
+func (p Pose) Matrix() Mat3 {
+	w, x, y, z := p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag
+	return Mat3{
+		1 - 2*(y*y+z*z), 2 * (x*y - w*z), 2 * (x*z + w*y),
+		2 * (x*y + w*z), 1 - 2*(x*x+z*z), 2 * (y*z - w*x),
+		2 * (x*z - w*y), 2 * (y*z + w*x), 1 - 2*(x*x+y*y),
+	}
+}
+
+// Apply maps a point from the local frame to the world.
+func (p Pose) Apply(v r3.Vec) r3.Vec {
+	m := p.Matrix()
+	return r3.Add(m.MulVec(v), p.Position)
+}
+
+// ApplyInverse maps a point from the world to the local frame.
+func (p Pose) ApplyInverse(v r3.Vec) r3.Vec {
+	m := p.Matrix()
+	return m.MulVecT(r3.Sub(v, p.Position))
+}
+
+// Compose returns the pose that applies q first and p second.
+func (p Pose) Compose(q Pose) Pose {
+	return Pose{Position: p.Apply(q.Position), Rotation: quat.Mul(p.Rotation, q.Rotation)}
+}
+
+// Finite reports whether every component of v is finite.
+func Finite(v r3.Vec) bool {
+	s := v.X - v.X + (v.Y - v.Y) + (v.Z - v.Z)
+	return s == 0
+}

@@ -1,0 +1,67 @@
+package geom
+
+import "gonum.org/v1/gonum/spatial/r3"
+
+// Shape is a closed convex set in its local frame, S = core ⊕ B(Radius()).
+//
+// All methods but Validate assume that Validate returned nil.
+type Shape interface {
+	Kind() Kind
+
+	// Validate reports the first parameter that is out of range, by name.
+	Validate() error
+
+	// CoreSupport returns a point of the core that maximises <d, x>. d need not be
+	// unit; for d = 0 any point of the core is returned. A NaN in d gives some
+	// point of the core, never a panic. For a half-space, which has no
+	// support point in most directions, it returns the local origin.
+	CoreSupport(d r3.Vec) r3.Vec
+
+	// Radius is the radius of the ball that is summed to the core, margin included.
+	Radius() float64
+
+	// Residual is the signed distance of p (local frame) from the boundary of the
+	// whole shape (core, ball and margin): negative inside, positive outside.
+	// Outside it is the distance or an upper bound of it; inside, its magnitude
+	// is the distance to the boundary or a lower bound of it. Each kind says which.
+	Residual(p r3.Vec) float64
+
+	// Center is a point of the shape, the middle of its bounding and inscribed balls.
+	Center() r3.Vec
+
+	// BoundingRadius is the radius of a ball around Center that holds the shape,
+	// margin included. A half-space is unbounded and returns +Inf.
+	BoundingRadius() float64
+
+	// Inradius is the radius of a ball around Center inside the shape (0 if flat).
+	Inradius() float64
+
+	// AABB returns the corners of the axis-aligned bounding box in the local frame.
+	AABB() (lo, hi r3.Vec)
+}
+
+// Smooth is a shape whose support function h(d) = max <d, x> is twice
+// continuously differentiable except perhaps in some directions.
+// The gradient of h is the support point.
+type Smooth interface {
+	Shape
+
+	// SupportHessian returns the Hessian of the support function of the whole
+	// shape (ball included) at d ≠ 0. It is homogeneous of degree -1 in d and
+	// has d in its null space. ok is false where h is not C² at d.
+	SupportHessian(d r3.Vec) (h Mat3, ok bool)
+}
+
+// Support returns a point of the whole shape (core and ball) that maximises <d, x>.
+func Support(s Shape, d r3.Vec) r3.Vec {
+	p := s.CoreSupport(d)
+	r := s.Radius()
+	if r == 0 {
+		return p
+	}
+	n := r3.Norm(d)
+	if !(n > 0) {
+		return p
+	}
+	return r3.Add(p, r3.Scale(r/n, d))
+}

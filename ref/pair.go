@@ -1,0 +1,81 @@
+package ref
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// eps is the unit roundoff of float64, 2⁻⁵³.
+const eps = 0x1p-53
+
+// Pair is the Minkowski difference D = core(A) − core(B) of two placed shapes.
+// Its frame has the axes of A and its origin at the pose of A, so accuracy does
+// not depend on how far from the world's origin the pair lies.
+type Pair struct {
+	A, B   geom.Shape
+	Radius float64 // sum of the two rounding radii; distance = core distance − Radius
+
+	rot   geom.Mat3 // rotation of B in the frame of A
+	trans r3.Vec    // origin of B in the frame of A
+	rotA  geom.Mat3 // rotation of A in the world
+	posA  r3.Vec    // origin of A in the world
+
+	size  float64 // sum of the (finite) bounding radii
+	scale float64 // largest magnitude met in the frame: bounds the rounding errors
+}
+
+// NewPair poses the question for A at poseA and B at poseB, whose quaternions must
+// be unit (see geom.Pose.Normalized). It does not allocate.
+func NewPair(a, b geom.Shape, poseA, poseB geom.Pose) Pair {
+	ra, rb := poseA.Matrix(), poseB.Matrix()
+	p := Pair{A: a, B: b, Radius: a.Radius() + b.Radius(), rotA: ra, posA: poseA.Position}
+	p.rot = geom.TransposeMul(&ra, &rb)
+	p.trans = ra.MulVecT(r3.Sub(poseB.Position, poseA.Position))
+	sizeA, sizeB := a.BoundingRadius(), b.BoundingRadius()
+	offA, offB := r3.Norm(a.Center()), r3.Norm(b.Center())
+	if math.IsInf(sizeA, 1) {
+		sizeA = a.Radius()
+	}
+	if math.IsInf(sizeB, 1) {
+		sizeB = b.Radius()
+	}
+	p.size = sizeA + sizeB
+	p.scale = r3.Norm(p.trans) + p.size + offA + offB
+	return p
+}
+
+// Size is the sum of both bounding radii, the length that tolerances refer to. A
+// half-space counts with its margin only.
+func (p *Pair) Size() float64 { return p.size }
+
+// Roundoff bounds the rounding error, in metres, of one support value of D and of
+// the distance between two witnesses: relative pose, support point, rotation and
+// dot product are each a chain of at most about ten operations on magnitudes ≤
+// scale, and their errors add up to less than 24 units of roundoff.
+func (p *Pair) Roundoff() float64 { return 24 * eps * p.scale }
+
+// FromWorld maps a direction of the world into the frame of the pair.
+func (p *Pair) FromWorld(d r3.Vec) r3.Vec { return p.rotA.MulVecT(d) }
+
+// DirToWorld maps a direction of the frame of the pair into the world.
+func (p *Pair) DirToWorld(d r3.Vec) r3.Vec { return p.rotA.MulVec(d) }
+
+// ToWorld maps a point of the frame of the pair into the world.
+func (p *Pair) ToWorld(v r3.Vec) r3.Vec { return r3.Add(p.rotA.MulVec(v), p.posA) }
+
+// Support returns the vertex of D that maximises <d, w>.
+func (p *Pair) Support(d r3.Vec, v *Vertex) {
+	v.A = p.A.CoreSupport(d)
+	db := p.rot.MulVecT(d)
+	v.B = r3.Add(p.rot.MulVec(p.B.CoreSupport(r3.Vec{X: -db.X, Y: -db.Y, Z: -db.Z})), p.trans)
+	v.W = r3.Sub(v.A, v.B)
+}
+
+// centres returns centre(A) − centre(B), a point of D near its middle.
+func (p *Pair) centres() r3.Vec {
+	b := r3.Add(p.rot.MulVec(p.B.Center()), p.trans)
+	return r3.Sub(p.A.Center(), b)
+}
