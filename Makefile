@@ -1,0 +1,60 @@
+# Clearance. Bare `make` lists the targets; each is described after its ##.
+
+GO       ?= go
+FUZZTIME ?= 45
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# Packages in which goroutines meet.
+RACE := . ./batch/... ./cpu/... ./dispatch/... ./verify/... ./cmd/...
+
+# The version is passed by -ldflags, so that a checkout that git refuses to read
+# (another owner, an unpacked archive) builds as well.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
+
+.DEFAULT_GOAL := help
+.PHONY: help build bench test fmt lint generate generated nocgo unit race fuzz cover clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+build: ## build bin/batchbench
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/batchbench ./cmd/batchbench
+
+bench: build ## the main job: a million pairs of all kinds, every answer audited
+	bin/batchbench run
+
+test: lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
+
+lint: ## formatting, go vet, staticcheck
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, run 'make fmt':"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fmt: ## format all Go files
+	gofmt -w .
+
+generate: ## write the generated files anew
+	$(GO) generate ./...
+
+generated: ## fail if a generated file is stale
+	./scripts/generated.sh
+
+nocgo: ## build everything without a C compiler
+	CGO_ENABLED=0 $(GO) build ./...
+
+unit: ## unit, command-line, layering and conformance tests
+	$(GO) test -timeout 10m ./...
+
+race: ## the race detector where goroutines meet (needs a C compiler)
+	$(GO) test -race -short -timeout 10m $(RACE)
+
+fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default 45)
+	./scripts/fuzz.sh $(FUZZTIME)
+
+cover: ## test coverage, by function, in cover.out
+	$(GO) test -short -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out | tail -n 1
+
+clean: ## remove what was built
+	rm -rf bin cover.out

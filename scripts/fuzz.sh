@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# fuzz.sh SECONDS: runs every fuzz target of the module, sharing SECONDS among
+# them (at least 2 s each), and fails if any of them fails or if there is none.
+# Targets are found by `go test -list`, so a new one needs no entry here.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+go=${GO:-go}
+seconds=${1:-45}
+
+targets=()
+for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do
+	listed=$($go test -list '^Fuzz' "$dir")
+	for name in $(grep '^Fuzz' <<<"$listed"); do
+		targets+=("$dir $name")
+	done
+done
+if ((${#targets[@]} == 0)); then
+	echo "fuzz.sh: no fuzz target found" >&2
+	exit 1
+fi
+
+each=$((seconds / ${#targets[@]}))
+((each >= 2)) || each=2
+failed=()
+for target in "${targets[@]}"; do
+	read -r dir name <<<"$target"
+	echo "fuzz $dir $name ${each}s"
+	if ! out=$($go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$dir" 2>&1); then
+		echo "$out"
+		failed+=("$target")
+		continue
+	fi
+	tail -n 1 <<<"$out"
+done
+if ((${#failed[@]})); then
+	printf 'fuzz.sh: FAILED %s\n' "${failed[@]}" >&2
+	exit 1
+fi
+echo "fuzzed ${#targets[@]} targets, ${each}s each: no failure"

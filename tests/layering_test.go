@@ -1,0 +1,206 @@
+package tests
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "clearance"
+
+// anything, in the table of layers, allows every package of the module.
+const anything = "*"
+
+// layers is the table of ARCHITECTURE.md: the packages of the module that each
+// package may import. A package without a line here is an error, so that a new one
+// gets its place on purpose. "." is the root package.
+var layers = map[string][]string{
+	".":                  {"geom", "batch", "dispatch", "engine", "cpu"},
+	"geom":               {"geom/hull", "geom/mesh"},
+	"geom/hull":          {},
+	"geom/mesh":          {},
+	"ref":                {"geom"},
+	"batch":              {"geom"},
+	"shaders":            {},
+	"engine":             {"batch", "shaders", "engine/internal/vk"},
+	"engine/internal/vk": {},
+	"cpu":                {"batch", "geom", "ref"},
+	"dispatch":           {"batch"},
+	"verify":             {"geom", "batch", "ref"},
+	"dataset":            {"geom", "geom/mesh", "batch"},
+	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
+	"cmd/batchbench":     {anything},
+	"tests":              {anything},
+}
+
+// testsObey lists the packages whose test files obey the table as well: the truth
+// that everything is measured against must not lean on what it measures. Test
+// files of other packages may import any package but a command.
+var testsObey = []string{"geom", "geom/hull", "geom/mesh", "ref"}
+
+// owners says which part of the tree may import a third-party module that would
+// otherwise spread: a file format, a command-line library.
+var owners = map[string]string{
+	"github.com/apache/arrow-go":  "dataset",
+	"github.com/spf13/cobra":      "cmd",
+	"github.com/schollz":          "cmd",
+	"golang.org/x/term":           "cmd",
+	"github.com/klauspost/cpuid":  "cpu",
+	"github.com/vulkan-go/vulkan": "engine",
+	"gonum.org/v1/gonum/optimize": "tests",
+}
+
+// source is one Go file as the checker sees it.
+type source struct {
+	path    string // slash-separated, relative to the root of the module
+	imports []string
+}
+
+func (s source) dir() string { return path.Dir(s.path) }
+func (s source) test() bool  { return strings.HasSuffix(s.path, "_test.go") }
+
+// inTree reports whether dir is the folder top or lies below it.
+func inTree(dir, top string) bool { return dir == top || strings.HasPrefix(dir, top+"/") }
+
+// violations returns one line for every breach of the tables.
+func violations(files []source) []string {
+	var bad []string
+	unlisted := map[string]bool{}
+	for _, f := range files {
+		allowed, ok := layers[f.dir()]
+		if !ok {
+			if !unlisted[f.dir()] {
+				bad = append(bad, fmt.Sprintf("%s: the package has no line in the table of layers; give it one here and in ARCHITECTURE.md", f.dir()))
+			}
+			unlisted[f.dir()] = true
+			continue
+		}
+		for _, imp := range f.imports {
+			if imp != module && !strings.HasPrefix(imp, module+"/") {
+				bad = append(bad, foreign(f, imp)...)
+				continue
+			}
+			target := strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+			if target == "" {
+				target = "."
+			}
+			switch {
+			case target == f.dir(): // an external test of its own package
+			case slices.Contains(allowed, anything), slices.Contains(allowed, target):
+			case f.test() && !slices.Contains(testsObey, f.dir()) && !inTree(target, "cmd"):
+			default:
+				bad = append(bad, fmt.Sprintf("%s imports %s, which the layer %s may not; it may import %v", f.path, imp, f.dir(), allowed))
+			}
+		}
+	}
+	return bad
+}
+
+// foreign checks an import from outside the module against owners.
+func foreign(f source, imp string) []string {
+	for prefix, top := range owners {
+		if strings.HasPrefix(imp, prefix) && !inTree(f.dir(), top) && !inTree(f.dir(), "tests") && !f.test() {
+			return []string{fmt.Sprintf("%s imports %s, which only %s may", f.path, imp, top)}
+		}
+	}
+	return nil
+}
+
+// parseTree reads the imports of every Go file below root, whatever its build
+// tags, so that files of another system or without cgo are checked too.
+func parseTree(root string) ([]source, error) {
+	var files []source
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			name := d.Name()
+			if p != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" || name == "vendor") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(p) != ".go" {
+			return nil
+		}
+		ast, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		f := source{path: filepath.ToSlash(rel)}
+		for _, spec := range ast.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, imp)
+		}
+		files = append(files, f)
+		return nil
+	})
+	return files, err
+}
+
+// TestLayers holds the whole tree to the tables above.
+func TestLayers(t *testing.T) {
+	files, err := parseTree("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("found %d Go files; the walk did not see the module", len(files))
+	}
+	for _, v := range violations(files) {
+		t.Error(v)
+	}
+}
+
+// TestLayersCatchViolations shows that the checker can fail, rule by rule, and
+// what it lets pass.
+func TestLayersCatchViolations(t *testing.T) {
+	tests := []struct {
+		name string
+		file source
+		want string // part of the one violation; "" for none
+	}{
+		{"ref must not see batch", source{"ref/x.go", []string{"clearance/batch"}}, "ref/x.go imports clearance/batch"},
+		{"nor in its tests", source{"ref/x_test.go", []string{"clearance/batch"}}, "ref/x_test.go imports clearance/batch"},
+		{"a back end must not see dispatch", source{"cpu/x.go", []string{"clearance/dispatch"}}, "cpu/x.go imports clearance/dispatch"},
+		{"a sub-package imports nothing", source{"geom/hull/x.go", []string{"clearance/geom"}}, "geom/hull/x.go imports clearance/geom"},
+		{"the root is a layer", source{"geom/x.go", []string{"clearance"}}, "geom/x.go imports clearance,"},
+		{"an unlisted package", source{"helpers/x.go", nil}, "helpers: the package has no line"},
+		{"a command is no library", source{"verify/x_test.go", []string{"clearance/cmd/batchbench"}}, "may not"},
+		{"arrow outside dataset", source{"batch/x.go", []string{"github.com/apache/arrow-go/v18/arrow"}}, "which only dataset may"},
+		{"allowed by the table", source{"verify/x.go", []string{"clearance/ref", "fmt"}}, ""},
+		{"allowed by a sub-package line", source{"dataset/generate/x.go", []string{"clearance/geom/mesh"}}, ""},
+		{"a test may look around", source{"dispatch/x_test.go", []string{"clearance/cpu"}}, ""},
+		{"an external test of the same package", source{"ref/x_test.go", []string{"clearance/ref"}}, ""},
+		{"a command may import anything", source{"cmd/batchbench/x.go", []string{"clearance/verify", "github.com/spf13/cobra"}}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := violations([]source{tt.file})
+			if tt.want == "" {
+				if len(got) != 0 {
+					t.Fatalf("unexpected violation: %v", got)
+				}
+				return
+			}
+			if len(got) != 1 || !strings.Contains(got[0], tt.want) {
+				t.Fatalf("violations = %q, want one with %q", got, tt.want)
+			}
+		})
+	}
+}
