@@ -1,6 +1,9 @@
 package batch
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Status is the code of an answer's status, as stored in the status column.
 type Status uint8
@@ -98,9 +101,29 @@ const (
 	ColWitnessB                       // [N,3]
 	ColStatus                         // uint8 [N]
 	ColIterations                     // uint16 [N]
+	ColBits                           // one bit a row [⌈N/64⌉], see Results.Bits
 
+	// AllColumns is every column but the bits, which say nothing that the status
+	// does not say.
 	AllColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColStatus | ColIterations
 )
+
+var columnNames = [...]string{"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits"}
+
+// String lists the names used in files.
+func (c Columns) String() string {
+	var b strings.Builder
+	for i := range 16 {
+		if c&(1<<i) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(name(columnNames[:], uint8(i), "column"))
+	}
+	return b.String()
+}
 
 func name(names []string, i uint8, what string) string {
 	if int(i) < len(names) {

@@ -17,7 +17,8 @@ type Row struct {
 }
 
 // Input is a batch of pairs in any form. Both forms, [Pairs] and [Worlds], are
-// read row by row without allocation and from several goroutines at once.
+// read row by row without allocation and from several goroutines at once. An
+// Input that also has a method CheckShape() error is asked before any row is read.
 type Input interface {
 	Len() int
 	Row(i int, r *Row)
@@ -116,7 +117,10 @@ func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
 // that names no body.
 func (w *Worlds) CheckShape() error {
 	m := len(w.Shapes)
-	if m == 0 || len(w.Poses)%(7*m) != 0 {
+	if m == 0 && len(w.Poses) != 0 {
+		return fmt.Errorf("batch: poses hold %d numbers for no bodies", len(w.Poses))
+	}
+	if m > 0 && len(w.Poses)%(7*m) != 0 {
 		return fmt.Errorf("batch: poses hold %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
 	}
 	if len(w.TemplateA) != len(w.TemplateB) {

@@ -1,0 +1,135 @@
+package batch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Library is the table of shapes that pairs index. It is immutable: build it once
+// and use it for any number of calls, from any number of goroutines.
+type Library struct {
+	shapes []geom.Shape
+	names  []string
+
+	sizes   []float64 // what each shape adds to the size of a pair
+	minSize float64   // smallest of sizes
+	hasHalf []bool    // whether the shape is a half-space
+
+	pack func() (*Packed, error) // packs once, on first use
+}
+
+// NewLibrary validates the shapes and builds the table. names may be nil, or hold
+// one name a shape, "" for none. The slices are copied.
+//
+// The error names the index and the name of the first offending shape and its
+// parameter; there is no library then.
+func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
+	l := &Library{shapes: slices.Clone(shapes), names: slices.Clone(names)}
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	l.sizes = make([]float64, len(shapes))
+	l.hasHalf = make([]bool, len(shapes))
+	l.minSize = math.Inf(1)
+	for i, s := range l.shapes {
+		l.sizes[i] = s.BoundingRadius()
+		if math.IsInf(l.sizes[i], 1) {
+			l.sizes[i] = s.Radius()
+		}
+		l.minSize = min(l.minSize, l.sizes[i])
+		l.hasHalf[i] = s.Kind() == geom.KindHalfspace
+	}
+	l.pack = sync.OnceValues(func() (*Packed, error) { return packLibrary(l) })
+	return l, nil
+}
+
+func (l *Library) validate() error {
+	if len(l.shapes) > MaxShapes {
+		return fmt.Errorf("batch: library of %d shapes, want at most %d", len(l.shapes), MaxShapes)
+	}
+	if l.names != nil && len(l.names) != len(l.shapes) {
+		return fmt.Errorf("batch: library of %d shapes has %d names, want one a shape or none", len(l.shapes), len(l.names))
+	}
+	for i, s := range l.shapes {
+		if err := validateShape(s); err != nil {
+			return &ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
+		}
+	}
+	return nil
+}
+
+func validateShape(s geom.Shape) error {
+	if s == nil {
+		return fmt.Errorf("shape is nil")
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if r := s.BoundingRadius(); s.Kind() != geom.KindHalfspace && !(r <= MaxLength) {
+		return fmt.Errorf("bounding radius %g m, want at most %g", r, float64(MaxLength))
+	}
+	if r := s.Radius(); !(r <= MaxLength) {
+		return fmt.Errorf("radius and margin of %g m, want at most %g", r, float64(MaxLength))
+	}
+	if c := s.Center(); !within(c, MaxLength) {
+		return fmt.Errorf("centre (%g, %g, %g), want coordinates of at most %g m", c.X, c.Y, c.Z, float64(MaxLength))
+	}
+	return nil
+}
+
+// within reports whether every coordinate of v is finite and at most limit in magnitude.
+func within(v r3.Vec, limit float64) bool {
+	return math.Abs(v.X) <= limit && math.Abs(v.Y) <= limit && math.Abs(v.Z) <= limit
+}
+
+// ShapeError says which shape of a library was refused, and why.
+type ShapeError struct {
+	Index int
+	Name  string // "" if the shape has none
+	Err   error
+}
+
+func (e *ShapeError) Error() string {
+	if e.Name != "" {
+		return fmt.Sprintf("batch: shape %d (%q): %v", e.Index, e.Name, e.Err)
+	}
+	return fmt.Sprintf("batch: shape %d: %v", e.Index, e.Err)
+}
+
+func (e *ShapeError) Unwrap() error { return e.Err }
+
+// Len returns the number of shapes.
+func (l *Library) Len() int { return len(l.shapes) }
+
+// Shape returns shape i.
+func (l *Library) Shape(i int32) geom.Shape { return l.shapes[i] }
+
+// Name returns the name of shape i, or "".
+func (l *Library) Name(i int32) string {
+	if int(i) < len(l.names) {
+		return l.names[i]
+	}
+	return ""
+}
+
+// PairSize is the sum of both bounding radii, the length in metres that tolerances
+// refer to. A half-space counts with its margin only.
+func (l *Library) PairSize(a, b int32) float64 { return l.sizes[a] + l.sizes[b] }
+
+// MinPairSize is a lower bound of PairSize over all pairs.
+func (l *Library) MinPairSize() float64 {
+	if len(l.sizes) == 0 {
+		return 0
+	}
+	return 2 * l.minSize
+}
+
+// Packed returns the shapes as the records that shaders and SIMD kernels read. It
+// packs on first use; later calls return the same value.
+func (l *Library) Packed() (*Packed, error) { return l.pack() }

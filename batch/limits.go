@@ -1,0 +1,43 @@
+package batch
+
+// Limits of a batch. They are part of the generated headers.
+const (
+	// MaxShapes is the largest number of shapes of a library: its records fill a
+	// storage buffer of 64 MiB, half of what the smallest device offers.
+	MaxShapes = 1 << 20
+
+	// MaxVertices is the largest number of vertices of one shape.
+	MaxVertices = 65535
+
+	// MaxTotalVertices is the largest number of vertices of a packed library: they
+	// fill a storage buffer of 128 MiB, the least that devices in use offer.
+	MaxTotalVertices = 1 << 23
+
+	// MaxLength bounds, in metres, every coordinate of a position and every
+	// bounding radius: sub-algorithms form products of four lengths, and 1e9 is the
+	// largest power of ten for which that of four differences of positions,
+	// (2·√3·1e9)⁴ ≈ 1.4e38, stays below the largest float32, 3.4e38.
+	MaxLength = 1e9
+
+	// MaxIterations is the largest count that the iterations column can hold;
+	// larger ones are stored as this.
+	MaxIterations = 65535
+
+	// BitsPerWord is the number of rows in one word of the bits column. Chunks
+	// and blocks begin at multiples of it.
+	BitsPerWord = 64
+)
+
+// Default tolerances of the precisions on the gap, relative to the size of the pair.
+const (
+	// SingleTolerance is what float32 columns hold with room to spare: their
+	// rounding is 6e-8 of the distance.
+	SingleTolerance = 1e-6
+
+	// DoubleTolerance is for distances, and for depths of polytopes.
+	DoubleTolerance = 1e-12
+
+	// DoubleCurvedDepthTolerance is for depths of curved shapes, where every
+	// digit of the certified lower bound costs facets.
+	DoubleCurvedDepthTolerance = 1e-8
+)
