@@ -1,6 +1,10 @@
 package geom
 
-import "gonum.org/v1/gonum/spatial/r3"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
 
 // Shape is a closed convex set in its local frame, S = core ⊕ B(Radius()).
 //
@@ -59,9 +63,13 @@ func Support(s Shape, d r3.Vec) r3.Vec {
 	if r == 0 {
 		return p
 	}
-	n := r3.Norm(d)
-	if !(n > 0) {
-		return p
+	n2 := r3.Norm2(d)
+	if !(n2 > minSquare && n2 < maxSquare) {
+		var ok bool
+		if d, _, ok = rescale(d); !ok {
+			return p
+		}
+		n2 = r3.Norm2(d)
 	}
-	return r3.Add(p, r3.Scale(r/n, d))
+	return r3.Add(p, r3.Scale(r/math.Sqrt(n2), d))
 }

@@ -1,0 +1,77 @@
+package geom
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Ellipsoid is (x/a)² + (y/b)² + (z/c)² ≤ 1 with semi-axes a, b, c. Its core is
+// the ellipsoid itself. Its support function |(a·d.X, b·d.Y, c·d.Z)| is C² in
+// every direction.
+type Ellipsoid struct {
+	SemiAxes r3.Vec // a, b, c, metres
+}
+
+// Kind returns KindEllipsoid.
+func (Ellipsoid) Kind() Kind { return KindEllipsoid }
+
+// Validate reports the first size out of range.
+func (e Ellipsoid) Validate() error { return checkSizes(KindEllipsoid, "semi_axes", e.SemiAxes) }
+
+// CoreSupport returns the point of the surface whose outward normal is d.
+func (e Ellipsoid) CoreSupport(d r3.Vec) r3.Vec {
+	x, y, z := e.SemiAxes.X*d.X, e.SemiAxes.Y*d.Y, e.SemiAxes.Z*d.Z
+	n2 := x*x + y*y + z*z
+	if n2 > minSquare && n2 < maxSquare {
+		k := 1 / math.Sqrt(n2)
+		return r3.Vec{X: e.SemiAxes.X * (k * x), Y: e.SemiAxes.Y * (k * y), Z: e.SemiAxes.Z * (k * z)}
+	}
+	return e.slowSupport(d)
+}
+
+//go:noinline
+func (e Ellipsoid) slowSupport(d r3.Vec) r3.Vec {
+	u, _, ok := rescale(d)
+	if !ok {
+		return r3.Vec{}
+	}
+	return e.CoreSupport(u) // the largest component is 1, so squares are ≥ MinSize²
+}
+
+// Radius returns 0.
+func (Ellipsoid) Radius() float64 { return 0 }
+
+// Center returns the origin.
+func (Ellipsoid) Center() r3.Vec { return r3.Vec{} }
+
+// BoundingRadius returns the longest semi-axis.
+func (e Ellipsoid) BoundingRadius() float64 { return max(e.SemiAxes.X, e.SemiAxes.Y, e.SemiAxes.Z) }
+
+// Inradius returns the shortest semi-axis.
+func (e Ellipsoid) Inradius() float64 { return min(e.SemiAxes.X, e.SemiAxes.Y, e.SemiAxes.Z) }
+
+// AABB returns the corners of the bounding box.
+func (e Ellipsoid) AABB() (lo, hi r3.Vec) {
+	return symmetricAABB(e.SemiAxes.X, e.SemiAxes.Y, e.SemiAxes.Z)
+}
+
+// SupportHessian returns A(I - m mᵀ)A/h with A = diag(SemiAxes), h = |A d| and
+// m = A d/h, the diagonal formed without cancellation.
+func (e Ellipsoid) SupportHessian(d r3.Vec) (h Mat3, ok bool) {
+	u, scale, ok := hessianDirection(d)
+	if !ok {
+		return h, false
+	}
+	a, b, c := e.SemiAxes.X, e.SemiAxes.Y, e.SemiAxes.Z
+	x, y, z := a*u.X, b*u.Y, c*u.Z
+	n := math.Sqrt(x*x + y*y + z*z)
+	x, y, z = x/n, y/n, z/n
+	k := 1 / n / scale
+	xy, xz, yz := -k*(a*x)*(b*y), -k*(a*x)*(c*z), -k*(b*y)*(c*z)
+	return Mat3{
+		k * a * a * (y*y + z*z), xy, xz,
+		xy, k * b * b * (x*x + z*z), yz,
+		xz, yz, k * c * c * (x*x + y*y),
+	}, true
+}
