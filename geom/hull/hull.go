@@ -1,0 +1,248 @@
+package hull
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// MaxPoints is the largest number of points that [Build] takes.
+const MaxPoints = 65535
+
+// MaxCoordinate is the largest magnitude of a coordinate, in metres.
+const MaxCoordinate = 1e9
+
+// minCoordinate: smaller magnitudes count as zero, see the package comment.
+const minCoordinate = 0x1p-300
+
+// Hull is the convex hull of a set of points. Its vertices are exactly the extreme
+// points of the set; they stand in lexicographic order, so the hull does not
+// depend on the order of the input.
+type Hull struct {
+	// Dim is 0 for a point, 1 for a segment, 2 for a flat polygon, 3 for a polyhedron.
+	Dim int
+
+	Vertices []r3.Vec // extreme points [V]
+	Index    []int32  // lowest input index that has the coordinates of each vertex [V]
+
+	// Facets are the triangles of the surface, counter-clockwise seen from outside
+	// [F]. The triangles of one polygonal face follow each other, FaceStart
+	// [faces+1] says where. A flat polygon has two faces, one a side; points and
+	// segments have none.
+	Facets    [][3]int32
+	FaceStart []int32
+
+	// Normals are the outward unit normals of the facets [F], equal within a face.
+	// Offsets [F] are the largest <n, v> over all vertices, so that the hull lies in
+	// every half-space <n, x> ≤ offset up to the rounding of a dot product.
+	Normals []r3.Vec
+	Offsets []float64
+
+	// The neighbours of vertex i are Adj[Start[i]:Start[i+1]], the other ends of the
+	// true edges at i: diagonals of coplanar facets are left out.
+	Start []int32 // [V+1]
+	Adj   []int32
+
+	xs, ys, zs []float64 // coordinates of the vertices, for the linear scan
+	extent     float64   // largest coordinate difference of two vertices
+	seeds      []int32   // support vertices of a cube map of directions, or nil
+	seedCells  int       // cells along an edge of the cube map
+}
+
+// Build returns the hull of points. It reports an error if there are none or more
+// than [MaxPoints], or a coordinate is not finite or larger than [MaxCoordinate].
+func Build(points []r3.Vec) (*Hull, error) {
+	if len(points) == 0 {
+		return nil, fmt.Errorf("hull: no points; a hull needs 1 to %d", MaxPoints)
+	}
+	if len(points) > MaxPoints {
+		return nil, fmt.Errorf("hull: %d points; a hull takes at most %d", len(points), MaxPoints)
+	}
+	cloud, index, err := canonical(points)
+	if err != nil {
+		return nil, err
+	}
+	var vertices []int32 // extreme points, ascending
+	var faces [][]int32  // counter-clockwise polygons of extreme points
+	dim, simplex := initialSimplex(cloud)
+	switch dim {
+	case 0:
+		vertices = []int32{0}
+	case 1:
+		vertices = []int32{0, int32(len(cloud) - 1)} // lexicographic order is order along a line
+	case 2:
+		ring := polygon(cloud, simplex)
+		vertices = slices.Sorted(slices.Values(ring))
+		back := slices.Clone(ring)
+		slices.Reverse(back)
+		faces = [][]int32{ring, back}
+	case 3:
+		q := newQuickhull(cloud, simplex)
+		q.run()
+		vertices, faces = q.extract()
+	}
+	h := &Hull{Dim: dim}
+	h.assemble(cloud, index, vertices, faces)
+	return h, nil
+}
+
+// canonical returns the distinct points in lexicographic order and the lowest input
+// index of each.
+func canonical(points []r3.Vec) (cloud []r3.Vec, index []int32, err error) {
+	clean := make([]r3.Vec, len(points))
+	order := make([]int32, len(points))
+	for i, p := range points {
+		for _, c := range [3]float64{p.X, p.Y, p.Z} {
+			if !(math.Abs(c) <= MaxCoordinate) {
+				return nil, nil, fmt.Errorf("hull: point %d (%g, %g, %g): coordinates must be finite and at most %g in magnitude",
+					i, p.X, p.Y, p.Z, float64(MaxCoordinate))
+			}
+		}
+		clean[i] = r3.Vec{X: flush(p.X), Y: flush(p.Y), Z: flush(p.Z)}
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		return cmp.Or(compareLex(clean[i], clean[j]), cmp.Compare(i, j))
+	})
+	cloud = make([]r3.Vec, 0, len(points))
+	for _, i := range order {
+		if n := len(cloud); n > 0 && cloud[n-1] == clean[i] {
+			continue
+		}
+		cloud = append(cloud, clean[i])
+		index = append(index, i)
+	}
+	return cloud, index, nil
+}
+
+// flush returns +0 for magnitudes below minCoordinate.
+func flush(x float64) float64 {
+	if math.Abs(x) < minCoordinate {
+		return 0
+	}
+	return x
+}
+
+func compareLex(a, b r3.Vec) int {
+	switch {
+	case a.X != b.X:
+		return cmp.Compare(a.X, b.X)
+	case a.Y != b.Y:
+		return cmp.Compare(a.Y, b.Y)
+	}
+	return cmp.Compare(a.Z, b.Z)
+}
+
+// initialSimplex returns the dimension of the distinct, sorted points and the
+// indices of dim+1 of them that are affinely independent, well apart where the
+// set allows it.
+func initialSimplex(cloud []r3.Vec) (dim int, s [4]int32) {
+	if len(cloud) == 1 {
+		return 0, s
+	}
+	a := cloud[0]
+	s[1] = farthest(cloud, func(p r3.Vec) float64 { return r3.Norm2(r3.Sub(p, a)) })
+	if cloud[s[1]] == a { // every distance underflowed
+		s[1] = int32(len(cloud) - 1)
+	}
+	b := cloud[s[1]]
+	u := scaleToUnitBox(r3.Sub(b, a))
+
+	s[2] = farthest(cloud, func(p r3.Vec) float64 { return r3.Norm2(r3.Cross(u, r3.Sub(p, a))) })
+	if Collinear(a, b, cloud[s[2]]) {
+		i := slices.IndexFunc(cloud, func(p r3.Vec) bool { return !Collinear(a, b, p) })
+		if i < 0 {
+			return 1, s
+		}
+		s[2] = int32(i)
+	}
+	c := cloud[s[2]]
+	n := unitNormal(a, b, c)
+
+	s[3] = farthest(cloud, func(p r3.Vec) float64 { return math.Abs(r3.Dot(n, r3.Sub(p, a))) })
+	if Orient3D(a, b, c, cloud[s[3]]) == 0 {
+		i := slices.IndexFunc(cloud, func(p r3.Vec) bool { return Orient3D(a, b, c, p) != 0 })
+		if i < 0 {
+			return 2, s
+		}
+		s[3] = int32(i)
+	}
+	return 3, s
+}
+
+func farthest(cloud []r3.Vec, measure func(r3.Vec) float64) (best int32) {
+	most := math.Inf(-1)
+	for i, p := range cloud {
+		if m := measure(p); m > most {
+			most, best = m, int32(i)
+		}
+	}
+	return best
+}
+
+// assemble fills the hull from the extreme points and the polygons of its faces.
+func (h *Hull) assemble(cloud []r3.Vec, index, vertices []int32, faces [][]int32) {
+	number := make(map[int32]int32, len(vertices))
+	for i, v := range vertices {
+		number[v] = int32(i)
+		p := cloud[v]
+		h.Vertices = append(h.Vertices, p)
+		h.Index = append(h.Index, index[v])
+		h.xs, h.ys, h.zs = append(h.xs, p.X), append(h.ys, p.Y), append(h.zs, p.Z)
+	}
+	h.extent = max(slices.Max(h.xs)-slices.Min(h.xs), slices.Max(h.ys)-slices.Min(h.ys), slices.Max(h.zs)-slices.Min(h.zs))
+	for _, face := range faces {
+		for i, v := range face {
+			face[i] = number[v]
+		}
+	}
+	h.connect(faces)
+	for _, face := range faces {
+		h.FaceStart = append(h.FaceStart, int32(len(h.Facets)))
+		n := unitNormal(h.Vertices[face[0]], h.Vertices[face[1]], h.Vertices[face[2]])
+		offset := r3.Dot(n, h.Vertices[h.SupportClimb(n, int(face[0]))])
+		for i := 2; i < len(face); i++ {
+			h.Facets = append(h.Facets, [3]int32{face[0], face[i-1], face[i]})
+			h.Normals = append(h.Normals, n)
+			h.Offsets = append(h.Offsets, offset)
+		}
+	}
+	h.FaceStart = append(h.FaceStart, int32(len(h.Facets)))
+	if len(h.Vertices) > LinearLimit {
+		h.buildSeeds()
+	}
+}
+
+// connect fills Start and Adj. Every edge is walked once in each direction by the
+// faces, so each walk gives one entry.
+func (h *Hull) connect(faces [][]int32) {
+	n := len(h.Vertices)
+	h.Start = make([]int32, n+1)
+	if h.Dim == 1 {
+		h.Start[1], h.Start[2] = 1, 2
+		h.Adj = []int32{1, 0}
+		return
+	}
+	for _, face := range faces {
+		for _, v := range face {
+			h.Start[v+1]++
+		}
+	}
+	for i := range n {
+		h.Start[i+1] += h.Start[i]
+	}
+	h.Adj = make([]int32, h.Start[n])
+	fill := slices.Clone(h.Start[:n])
+	for _, face := range faces {
+		for i, v := range face {
+			h.Adj[fill[v]] = face[(i+1)%len(face)]
+			fill[v]++
+		}
+	}
+	for i := range n {
+		slices.Sort(h.Adj[h.Start[i]:h.Start[i+1]])
+	}
+}

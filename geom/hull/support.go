@@ -1,0 +1,111 @@
+package hull
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// LinearLimit is the number of vertices up to which [Hull.Support] scans all of them.
+const LinearLimit = 64
+
+// Support returns the index of a vertex that maximises <d, v>; d need not be unit.
+// Up to [LinearLimit] vertices it scans, above it climbs from a table of seeds. The
+// answer depends on d and the hull only. For d zero or not finite it is
+// some vertex.
+func (h *Hull) Support(d r3.Vec) int {
+	if h.seeds == nil {
+		return h.SupportLinear(d)
+	}
+	return h.SupportClimb(d, h.seed(d))
+}
+
+// SupportLinear returns the lowest vertex index among those whose float dot product
+// with d is largest; its true dot product is within 6 units of roundoff, times
+// |d|₁ and the largest coordinate, of the maximum.
+func (h *Hull) SupportLinear(d r3.Vec) int {
+	xs, ys, zs := h.xs, h.ys[:len(h.xs)], h.zs[:len(h.xs)]
+	best, most := 0, math.Inf(-1)
+	for i, x := range xs {
+		if s := d.X*x + d.Y*ys[i] + d.Z*zs[i]; s > most {
+			best, most = i, s
+		}
+	}
+	return best
+}
+
+// SupportClimb walks from vertex start along edges, uphill, and returns a vertex that
+// maximises <d, v> exactly; components of d below 1e-150 count as zero (after a scaling
+// by a power of two where the largest is outside 1e-100..1e100). Among several such
+// vertices the answer depends on start.
+//
+// It cannot be trapped: a polytope lies in the cone that its edges at a vertex span,
+// so if no edge goes strictly uphill, no point is higher. A plateau is no
+// exception, for a vertex on it that is not maximal still has a strictly rising edge.
+// The argument needs exact slopes, as rounding that hides a tiny slope of a short
+// edge could hide a large rise behind it; so slopes within their rounding error
+// are compared exactly. Every step rises strictly, so the walk ends.
+func (h *Hull) SupportClimb(d r3.Vec, start int) int {
+	if !usable(d) {
+		return start
+	}
+	if m := max(math.Abs(d.X), math.Abs(d.Y), math.Abs(d.Z)); !(m < 1e100 && m > 1e-100) {
+		d = scaleToUnitBox(d)
+	}
+	d = r3.Vec{X: dropTiny(d.X), Y: dropTiny(d.Y), Z: dropTiny(d.Z)}
+	// A slope is rounded in its difference, its product and two sums: 4 units of
+	// roundoff of the sum of the magnitudes, which is at most |d|₁·extent.
+	doubt := 5 * roundoff * h.extent * (math.Abs(d.X) + math.Abs(d.Y) + math.Abs(d.Z))
+	at := int32(start)
+	for {
+		v := h.Vertices[at]
+		best, rise := at, math.Inf(-1)
+		for _, j := range h.Adj[h.Start[at]:h.Start[at+1]] {
+			w := h.Vertices[j]
+			if s := d.X*(w.X-v.X) + d.Y*(w.Y-v.Y) + d.Z*(w.Z-v.Z); s > rise {
+				best, rise = j, s
+			}
+		}
+		switch {
+		case rise > doubt:
+			at = best
+		case rise < -doubt:
+			return int(at)
+		default:
+			best = h.exactRise(d, at, doubt)
+			if best == at {
+				return int(at)
+			}
+			at = best
+		}
+	}
+}
+
+// exactRise returns the first neighbour of a vertex that is strictly higher along d, or
+// the vertex itself if none is.
+func (h *Hull) exactRise(d r3.Vec, at int32, doubt float64) int32 {
+	v := h.Vertices[at]
+	for _, j := range h.Adj[h.Start[at]:h.Start[at+1]] {
+		w := h.Vertices[j]
+		if d.X*(w.X-v.X)+d.Y*(w.Y-v.Y)+d.Z*(w.Z-v.Z) < -doubt {
+			continue
+		}
+		if compareAlong(d, w, v) > 0 {
+			return j
+		}
+	}
+	return at
+}
+
+// usable reports whether d has a direction.
+func usable(d r3.Vec) bool {
+	m := max(math.Abs(d.X), math.Abs(d.Y), math.Abs(d.Z)) // NaN if any is NaN
+	return m > 0 && m <= math.MaxFloat64
+}
+
+func dropTiny(x float64) float64 {
+	if math.Abs(x) < 1e-150 {
+		return 0
+	}
+	return x
+}
