@@ -1,0 +1,147 @@
+package dispatch
+
+import (
+	"fmt"
+	"time"
+
+	"clearance/batch"
+)
+
+// Report says what became of a call.
+type Report struct {
+	Rows int // rows asked
+	Done int // rows that a back end answered, Invalid ones included
+
+	// Counts has the number of rows of each status; they add up to Rows. Rows that
+	// were not reached are among the Undecided, Rows - Done of them.
+	Counts [batch.StatusCount]int
+
+	// RowErrors are the first errors of single rows, in the order of the rows.
+	RowErrors []*batch.RowError
+
+	Iterations int64 // sum over all rows
+
+	// WorstGap is the largest gap relative to the size of its pair over the rows
+	// that were promised one: those decided, and not beyond the cut-off. It is 0 for
+	// the collide query, and pairs of two points, which have no size, are left out.
+	// WorstGapRow is its row, -1 if there is none.
+	WorstGap    float64
+	WorstGapRow int
+
+	Spans     []Span     // which back end answered which rows, in order
+	Failovers []Failover // back ends that failed
+
+	Wall time.Duration // from the call to the last answer
+}
+
+// Span is a run of neighbouring chunks answered by one back end.
+type Span struct {
+	Backend string
+	Lo, Hi  int // rows
+	Chunks  int
+	Wall    time.Duration // sum over the chunks
+}
+
+// Failover says that a back end failed on a chunk and was not used again.
+type Failover struct {
+	Backend string
+	Lo, Hi  int // rows of the chunk, answered by the next back end if there was one
+	Err     error
+}
+
+// Rate returns answers a second.
+func (r *Report) Rate() float64 {
+	if r.Wall <= 0 {
+		return 0
+	}
+	return float64(r.Done) / r.Wall.Seconds()
+}
+
+// Err returns nil if every row was decided, else a *[RowsError].
+func (r *Report) Err() error {
+	e := &RowsError{Undecided: r.Counts[batch.Undecided], Invalid: r.Counts[batch.Invalid]}
+	if e.Undecided == 0 && e.Invalid == 0 {
+		return nil
+	}
+	if len(r.RowErrors) > 0 {
+		e.First = r.RowErrors[0]
+	}
+	return e
+}
+
+// RowsError counts the rows of a call that have no answer. The other rows are good.
+type RowsError struct {
+	Undecided, Invalid int
+	First              *batch.RowError // first invalid row; nil if there is none
+}
+
+func (e *RowsError) Error() string {
+	s := fmt.Sprintf("rows without an answer: %d undecided, %d invalid", e.Undecided, e.Invalid)
+	if e.First != nil {
+		s += "; first: " + e.First.Error()
+	}
+	return s
+}
+
+// Unwrap returns the error of the first invalid row.
+func (e *RowsError) Unwrap() error {
+	if e.First == nil {
+		return nil
+	}
+	return e.First
+}
+
+// account adds the answers of rows [lo, hi) of the job, which begin at row 0 of out.
+func (r *runner) account(lo int, out *batch.Results) {
+	rep, o := r.report, &r.job.Options
+	cutOff, hasCutOff := o.EffectiveCutOff()
+	minSize := r.job.Library.MinPairSize()
+	for i, s := range out.Status {
+		rep.Counts[s]++
+		if batch.Status(s) == batch.Invalid {
+			r.noteInvalid(lo + i)
+		}
+		rep.Iterations += int64(out.Iterations[i])
+		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
+			continue
+		}
+		// Most rows cannot be the worst whatever their size is.
+		if gap := float64(out.Gap[i]); gap > rep.WorstGap*minSize {
+			if hasCutOff && out.Distance.At(i) > cutOff {
+				continue
+			}
+			r.job.Input.Row(lo+i, &r.row)
+			size := r.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
+			if g := gap / size; size > 0 && g > rep.WorstGap {
+				rep.WorstGap, rep.WorstGapRow = g, r.base+lo+i
+			}
+		}
+	}
+}
+
+// noteInvalid lists the error of row i of the job, as far as there is room.
+func (r *runner) noteInvalid(i int) {
+	if len(r.report.RowErrors) >= r.o.MaxRowErrors {
+		return
+	}
+	e := &batch.RowError{Row: i, Column: "status", Reason: "the solver found the question ill-posed"}
+	if _, err := r.job.Read(i, &r.row); err != nil {
+		if re, ok := err.(*batch.RowError); ok {
+			e = re
+		}
+	}
+	e.Row += r.base
+	r.report.RowErrors = append(r.report.RowErrors, e)
+}
+
+// span notes that a back end has answered rows [lo, hi).
+func (r *runner) span(backend string, lo, hi int, wall time.Duration) {
+	lo, hi = r.base+lo, r.base+hi
+	spans := r.report.Spans
+	if n := len(spans); n > 0 && spans[n-1].Backend == backend && spans[n-1].Hi == lo {
+		s := &spans[n-1]
+		s.Hi, s.Chunks, s.Wall = hi, s.Chunks+1, s.Wall+wall
+		return
+	}
+	r.report.Spans = append(spans, Span{Backend: backend, Lo: lo, Hi: hi, Chunks: 1, Wall: wall})
+}
