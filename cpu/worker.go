@@ -1,0 +1,129 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/ref"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// worker solves rows one after the other. What a row needs is kept here, so that
+// nothing is allocated for it. It belongs to one goroutine at a time.
+type worker struct {
+	at     int // row being solved, for the error of a panic
+	row    batch.Row
+	pair   ref.Pair
+	result ref.Result
+	answer batch.Answer
+	ws     ref.Workspace
+}
+
+// run takes blocks until there are none.
+func (w *worker) run(c *call) {
+	defer func() {
+		if p := recover(); p != nil {
+			*w = worker{at: w.at} // the workspace may be half written
+			c.fail(&PanicError{Row: w.at, Value: p, Stack: debug.Stack()})
+		}
+	}()
+	base := baseOptions(&c.job.Options)
+	for {
+		lo, hi, ok := c.block()
+		if !ok {
+			return
+		}
+		for i := lo; i < hi; i++ {
+			w.at = i
+			w.solve(c, i, &base)
+		}
+	}
+}
+
+// PanicError is the error of a solver that panicked.
+type PanicError struct {
+	Row   int // of the job's input
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("cpu: panic in row %d: %v", e.Row, e.Value) }
+
+// solve answers row i.
+func (w *worker) solve(c *call, i int, base *ref.Options) {
+	job, at := c.job, i-c.lo
+	warm, err := job.Read(i, &w.row)
+	if err != nil {
+		c.out.PutFailure(at, batch.Invalid)
+		return
+	}
+	a, b := job.Library.Shape(w.row.ShapeA), job.Library.Shape(w.row.ShapeB)
+	w.pair = ref.NewPair(a, b, w.row.PoseA, w.row.PoseB)
+	o := *base
+	o.Tolerance = job.Options.SolverTolerance(w.pair.Size())
+	o.Method = method(job.Options.Method, a.Kind(), b.Kind())
+	if warm != (r3.Vec{}) {
+		o.WarmStart = w.pair.FromWorld(warm)
+	}
+	w.result = ref.Solve(&w.pair, o, &w.ws)
+	w.put(c.out, at)
+}
+
+// put maps the result into the world and stores it.
+func (w *worker) put(out *batch.Results, at int) {
+	r, a := &w.result, &w.answer
+	a.Status = batch.Status(r.Status) // the codes are the same
+	if a.Status >= batch.Invalid {
+		out.PutFailure(at, batch.Invalid)
+		return
+	}
+	a.Distance, a.Lower, a.Upper = r.Distance, r.Lower, r.Upper
+	a.Iterations = r.Iterations
+	if out.Columns&batch.ColNormal != 0 {
+		a.Normal = w.pair.DirToWorld(r.Normal)
+	}
+	if out.Columns&batch.ColWitnessA != 0 {
+		a.WitnessA = w.pair.ToWorld(r.WitnessA)
+	}
+	if out.Columns&batch.ColWitnessB != 0 {
+		a.WitnessB = w.pair.ToWorld(r.WitnessB)
+	}
+	out.Put(at, a)
+}
+
+// baseOptions translates what is the same for every row.
+func baseOptions(o *batch.Options) ref.Options {
+	cutOff, has := o.EffectiveCutOff()
+	return ref.Options{
+		MaxIterations: o.MaxIterations,
+		CutOff:        cutOff,
+		HasCutOff:     has,
+		Boolean:       o.Query == batch.Collide,
+	}
+}
+
+// strictlyConvex says of which kinds the core has a curved boundary throughout.
+var strictlyConvex = [geom.KindCount]bool{
+	geom.KindEllipsoid: true, geom.KindSuperquadric: true,
+	geom.KindSmoothHull: true, geom.KindSmoothRevolution: true,
+}
+
+// method picks the solver of a pair. Momentum along normalised directions is what
+// the authors use for shapes that are not strictly convex (paper 000, Alg. 8).
+func method(m batch.Method, a, b geom.Kind) ref.Method {
+	curved := a < geom.KindCount && b < geom.KindCount && strictlyConvex[a] && strictlyConvex[b]
+	switch {
+	case m == batch.Nesterov && curved:
+		return ref.MethodNesterov
+	case m == batch.Nesterov:
+		return ref.MethodNesterovNormalized
+	case m == batch.Polyak && curved:
+		return ref.MethodPolyak
+	case m == batch.Polyak:
+		return ref.MethodPolyakNormalized
+	}
+	return ref.MethodGJK // for auto as well
+}
