@@ -1,0 +1,128 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"clearance/batch"
+)
+
+// Options configure an audit. The zero value is the documented default.
+type Options struct {
+	// Workers is the number of goroutines; 0 is GOMAXPROCS.
+	Workers int
+
+	// FirstRow is added to the row numbers of the report: the index of the first
+	// row of this job in the whole, where the whole comes in chunks.
+	FirstRow int
+
+	// Worst is the number of worst rows kept for each check; 0 is 8.
+	Worst int
+
+	// Directions is the number of random directions tried on every row that
+	// claims contact, besides the line of centres, the axes of both bodies and
+	// their cross products; 0 is 8, a negative number none.
+	Directions int
+
+	// DescentEvery picks one row of so many, among those that claim contact, for
+	// a descent of the support function from the best direction found; 0 is 16,
+	// 1 every row, a negative number none.
+	DescentEvery int
+
+	// Seed chooses the random directions and the rows of the descent.
+	Seed uint64
+
+	// Progress, if not nil, is called with the number of rows audited since the
+	// last call. Calls come from several goroutines, one at a time.
+	Progress func(rows int)
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Workers < 0 || o.FirstRow < 0 || o.Worst < 0 {
+		return o, fmt.Errorf("verify: workers %d, first row %d and worst rows %d must not be negative", o.Workers, o.FirstRow, o.Worst)
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Worst == 0 {
+		o.Worst = 8
+	}
+	if o.Directions == 0 {
+		o.Directions = 8
+	}
+	o.Directions = min(o.Directions, tableSize)
+	if o.DescentEvery == 0 {
+		o.DescentEvery = 16
+	}
+	return o, nil
+}
+
+// blockRows is the number of rows that a worker takes at once: some milliseconds
+// of work, so that cancelling is prompt and counters do not meet often.
+const blockRows = 1024
+
+// Audit checks every answer of job.Results against job.Input. Nothing is written.
+//
+// The error says that the audit could not run (columns that do not fit, a
+// cancelled context); wrong answers are no error, they are in the report.
+func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := job.Check(); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	report := newReport(o.Worst)
+	report.checkColumns(job)
+
+	n := job.Input.Len()
+	dirs := newCompass(o.Seed)
+	var next atomic.Int64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range min(o.Workers, (n+blockRows-1)/blockRows) {
+		group.Go(func() {
+			a := newAuditor(job, &o, dirs)
+			for ctx.Err() == nil {
+				hi := int(next.Add(blockRows))
+				lo := hi - blockRows
+				if lo >= n {
+					break
+				}
+				hi = min(hi, n)
+				for i := lo; i < hi; i++ {
+					a.row(i)
+				}
+				if o.Progress != nil {
+					mu.Lock()
+					o.Progress(hi - lo)
+					mu.Unlock()
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			report.Merge(a.report)
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("verify: audit stopped: %w", err)
+	}
+	return report, nil
+}
+
+// checkColumns looks for columns that nobody asked for; lengths have been checked.
+func (r *Report) checkColumns(job *batch.Job) {
+	extra := job.Results.Columns &^ job.Options.EffectiveColumns()
+	for c := extra; c != 0; c &= c - 1 {
+		r.add(checkColumns, outcome{row: -1, found: float64(bits.TrailingZeros16(uint16(c))), residual: 1})
+	}
+	if extra == 0 {
+		r.add(checkColumns, outcome{row: -1})
+	}
+}

@@ -1,0 +1,47 @@
+// Package verify audits answers. [Audit] checks every row of a batch from the
+// shapes and poses alone: it trusts no solver and shares no code with one.
+// [Compare] solves a sample, or every row, anew with package ref.
+//
+// # What an audit proves
+//
+// An answer claims that the signed distance σ of a pair lies in distance ± gap.
+// With D = A − B and its support function h, σ = max over unit n of −h(n), so
+//
+//   - any direction n proves σ ≥ −h(n): the stored normal must prove
+//     σ ≥ distance − gap (check "plane"), whatever the status;
+//   - two points of the shapes prove σ ≤ |a − b|: the stored witnesses must prove
+//     σ ≤ distance + gap where distance ≥ 0 (checks "member_a", "member_b" and
+//     "witnesses");
+//   - in penetration no single plane bounds σ from above, since every direction
+//     would have to be tried. The audit tries to refute the claim instead: no
+//     direction tried may prove σ > distance + gap (checks "directions" and
+//     "descent"). The axes of both bodies and their cross products are among the
+//     directions, so for two boxes, and for any pair with a half-space, this is a
+//     proof; for other pairs it is a search, and [Compare] is the stronger test.
+//
+// # What it cannot see
+//
+// A gap that was enlarged within the tolerance is still a true bound. Witnesses
+// that slide together along faces, or a normal that turns within the cone of
+// directions that prove the same bound (two vertices that touch), are other
+// right answers. Iterations are only checked for sense. What the columns do not
+// hold cannot be checked: every check says on how many rows it ran and on how
+// many a missing column kept it from running.
+//
+// # Bounds
+//
+// Every check allows what the numbers themselves cost and no more; u is the unit
+// roundoff of the columns (2⁻²⁴ single, 2⁻⁵³ double), eps = 2⁻⁵³:
+//
+//   - rounding a point of the world to the columns moves it by at most u·|point|;
+//   - rounding a unit vector turns it by at most u, which lowers the bound that it
+//     proves by at most u times the reach of D sideways of it;
+//   - the audit's own arithmetic costs 24·eps·scale a support value, see frame.go.
+//
+// # Layers and threads
+//
+// verify imports geom, batch and, in Compare only, ref. Audits read the job and
+// run on their own goroutines; reports are values of one goroutine. The report is
+// the same for any number of workers and any split into chunks. A row costs no
+// allocation unless its input is invalid.
+package verify

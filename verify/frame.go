@@ -1,0 +1,130 @@
+package verify
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// eps is the unit roundoff of float64, 2⁻⁵³.
+const eps = 0x1p-53
+
+// placed is a pair in the world, seen from the position of A: the axes are those
+// of the world, so that columns need no rotation, and the origin moves with the
+// pair, so that supports do not depend on how far away it is.
+type placed struct {
+	shape  [2]geom.Shape
+	pos    [2]r3.Vec    // positions, world
+	rot    [2]geom.Mat3 // local to world
+	offset r3.Vec       // pos[1] − pos[0]
+	reach  [2]float64   // radius around the body's origin that holds it (half-space: its margin)
+
+	centre r3.Vec  // centre(A) − centre(B)
+	size   float64 // sum of the bounding radii; a half-space counts with its margin
+	scale  float64 // largest magnitude in this frame
+	round  float64 // bound of the rounding error of a support value, see place
+
+	half       int    // index of the half-space, or -1
+	halfNormal r3.Vec // its normal, turned to point from A to B
+}
+
+// place sets p. The quaternions must be unit. It does not allocate.
+//
+// Rounding: the entries of a rotation matrix are off by up to 8 eps (a normalised
+// quaternion by 2 eps, and two products and two sums of its components), turning
+// a direction in and evaluating the support there adds about 8 eps·reach, and the
+// product with the offset 4 eps·|offset|; 24 eps·scale covers their sum for both
+// shapes. For curved shapes an error of the support point itself is of second
+// order in the support value.
+func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
+	p.shape = [2]geom.Shape{a, b}
+	p.pos = [2]r3.Vec{poseA.Position, poseB.Position}
+	p.rot = [2]geom.Mat3{poseA.Matrix(), poseB.Matrix()}
+	p.offset = r3.Sub(poseB.Position, poseA.Position)
+	p.size, p.half = 0, -1
+	var centre [2]r3.Vec
+	for i, s := range p.shape {
+		radius, c := s.BoundingRadius(), s.Center()
+		if s.Kind() == geom.KindHalfspace {
+			radius = s.Radius()
+			p.half = i
+			p.halfNormal = r3.Vec{X: p.rot[i][2], Y: p.rot[i][5], Z: p.rot[i][8]}
+			if i == 1 {
+				p.halfNormal = r3.Scale(-1, p.halfNormal)
+			}
+		}
+		p.size += radius
+		p.reach[i] = radius + r3.Norm(c)
+		centre[i] = p.rot[i].MulVec(c)
+	}
+	p.centre = r3.Sub(r3.Sub(centre[0], centre[1]), p.offset)
+	p.scale = r3.Norm(p.offset) + p.reach[0] + p.reach[1]
+	p.round = 24 * eps * p.scale
+}
+
+// support returns h(d), the support value of D = A − B in the unit direction d
+// (world axes). With a half-space only its own normal has a finite value: the
+// caller passes halfNormal.
+func (p *placed) support(d r3.Vec) float64 {
+	da := p.rot[0].MulVecT(d)
+	db := p.rot[1].MulVecT(r3.Vec{X: -d.X, Y: -d.Y, Z: -d.Z})
+	ha := r3.Dot(da, p.shape[0].CoreSupport(da)) + p.shape[0].Radius()
+	hb := r3.Dot(db, p.shape[1].CoreSupport(db)) + p.shape[1].Radius()
+	return ha + hb - r3.Dot(d, p.offset)
+}
+
+// supportPoint is support with the point of D that attains it.
+func (p *placed) supportPoint(d r3.Vec) (h float64, s r3.Vec) {
+	da := p.rot[0].MulVecT(d)
+	db := p.rot[1].MulVecT(r3.Vec{X: -d.X, Y: -d.Y, Z: -d.Z})
+	sa := p.rot[0].MulVec(p.shape[0].CoreSupport(da))
+	sb := p.rot[1].MulVec(p.shape[1].CoreSupport(db))
+	s = r3.Sub(r3.Sub(sa, sb), p.offset)
+	s = r3.Add(s, r3.Scale(p.shape[0].Radius()+p.shape[1].Radius(), d))
+	return r3.Dot(s, d), s
+}
+
+// sideways bounds how far D reaches from the line along the unit vector n through
+// the origin: D lies in the ball of radius size around centre.
+func (p *placed) sideways(n r3.Vec) float64 {
+	return r3.Norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
+}
+
+// member returns the signed distance of a world point from shape i, and the
+// rounding error of saying so: the point was rounded to the columns (u·|point|),
+// moved to the local frame (a rotation that is off by 8 eps, and 4 operations a
+// component) and measured there (a residual is a chain of about 12 operations on
+// magnitudes ≤ reach + |local point|).
+func (p *placed) member(i int, point r3.Vec, u float64) (residual, bound float64) {
+	local := r3.Sub(point, p.pos[i])
+	bound = u*r3.Norm(point) + 24*eps*(r3.Norm(local)+p.reach[i])
+	return p.shape[i].Residual(p.rot[i].MulVecT(local)), bound
+}
+
+// overlapProved reports whether the ball inscribed to one shape reaches into the
+// other, which proves that they intersect. The residual of a centre is at least
+// its distance from the other shape.
+func (p *placed) overlapProved() bool {
+	for i := range 2 {
+		if p.half == i {
+			continue
+		}
+		j := 1 - i
+		c := r3.Add(p.rot[i].MulVec(p.shape[i].Center()), r3.Sub(p.pos[i], p.pos[j]))
+		if p.shape[j].Residual(p.rot[j].MulVecT(c)) < p.shape[i].Inradius()-4*p.round {
+			return true
+		}
+	}
+	return false
+}
+
+// unit returns v/|v|, or v itself where that is not finite.
+func unit(v r3.Vec) r3.Vec {
+	n := r3.Norm(v)
+	if !(n > 0) || math.IsInf(n, 1) {
+		return v
+	}
+	return r3.Scale(1/n, v)
+}

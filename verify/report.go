@@ -1,0 +1,266 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"clearance/batch"
+)
+
+// checkID indexes the checks of a report, in the order they are printed.
+type checkID int
+
+const (
+	checkColumns checkID = iota
+	checkInvalid
+	checkStatus
+	checkBits
+	checkGap
+	checkIterations
+	checkNormal
+	checkPlane
+	checkMemberA
+	checkMemberB
+	checkTranslation
+	checkWitnesses
+	checkDirections
+	checkDescent
+	checkSeparation
+	checkCount
+)
+
+// checkTexts are the stable names of the checks and what each asks.
+var checkTexts = [checkCount][2]string{
+	checkColumns:     {"columns", "no column is there that was not asked for (counted once a job, not once a row)"},
+	checkInvalid:     {"invalid", "invalid exactly where the input is refused, with no answer stored"},
+	checkStatus:      {"status", "the status is one of the codes and agrees with distance, gap and query"},
+	checkBits:        {"bits", "a clear bit exactly where the status is separated"},
+	checkGap:         {"gap", "the gap is finite, not negative and within the tolerance"},
+	checkIterations:  {"iterations", "at least one where a solver had to iterate"},
+	checkNormal:      {"normal", "the normal is a unit vector"},
+	checkPlane:       {"plane", "the support plane along the normal proves distance - gap"},
+	checkMemberA:     {"member_a", "witness_a lies in A"},
+	checkMemberB:     {"member_b", "witness_b lies in B"},
+	checkTranslation: {"translation", "witness_b = witness_a + distance * normal"},
+	checkWitnesses:   {"witnesses", "the witnesses prove distance + gap"},
+	checkDirections:  {"directions", "no direction tried proves more than distance + gap"},
+	checkDescent:     {"descent", "nor does a descent from the best of them (on a sample)"},
+	checkSeparation:  {"separation", "without a normal: a separating plane is found anew"},
+}
+
+// Report is the outcome of an audit. Its JSON form is stable.
+type Report struct {
+	Rows      int          `json:"rows"`
+	WrongRows int          `json:"wrong_rows"` // rows, or the job itself, that failed a check
+	Unproved  int          `json:"unproved"`   // status-only rows that could be neither proved nor refuted
+	Status    StatusCounts `json:"status"`
+	Checks    []Check      `json:"checks"`
+	Gaps      Histogram    `json:"gap_over_size"`
+
+	worst int // rows kept for each check
+}
+
+// StatusCounts is the number of rows of each status.
+type StatusCounts struct {
+	Separated   int `json:"separated"`
+	Touching    int `json:"touching"`
+	Penetrating int `json:"penetrating"`
+	Undecided   int `json:"undecided"`
+	Invalid     int `json:"invalid"`
+	Unknown     int `json:"unknown"` // codes that name no status, or no status column
+}
+
+func (s *StatusCounts) of(status batch.Status) *int {
+	switch status {
+	case batch.Separated:
+		return &s.Separated
+	case batch.Touching:
+		return &s.Touching
+	case batch.Penetrating:
+		return &s.Penetrating
+	case batch.Undecided:
+		return &s.Undecided
+	case batch.Invalid:
+		return &s.Invalid
+	}
+	return &s.Unknown
+}
+
+// Check is what one check found.
+type Check struct {
+	Name    string `json:"name"`
+	Text    string `json:"text"`
+	Ran     int    `json:"ran"`     // rows on which it ran
+	Skipped int    `json:"skipped"` // rows on which a missing column kept it from running
+	Failed  int    `json:"failed"`
+
+	// Residual is the worst excess over the expected value in units of what the
+	// check allows: at most 1 where nothing failed.
+	Residual Number `json:"worst_residual"`
+
+	// Worst are the rows with the largest residuals, failed or not, worst first.
+	Worst []WorstRow `json:"worst"`
+}
+
+// WorstRow is one row as a check saw it.
+type WorstRow struct {
+	Row      int    `json:"row"` // -1 is the job itself
+	Expected Number `json:"expected"`
+	Found    Number `json:"found"`
+	Residual Number `json:"residual"` // excess over what was expected, metres where it is a length
+	Allowed  Number `json:"allowed"`  // largest residual that passes
+	Failed   bool   `json:"failed"`
+}
+
+// Number is a float64 whose JSON form has room for what JSON numbers lack: NaN and
+// the infinities are the strings "NaN", "+Inf" and "-Inf".
+type Number float64
+
+// MarshalJSON implements [json.Marshaler].
+func (n Number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
+	}
+	return json.Marshal(f)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *Number) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if len(b) > 0 && b[0] == '"' {
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return fmt.Errorf("verify: %s is not a number", b)
+	}
+	*n = Number(f)
+	return nil
+}
+
+func newReport(worst int) *Report {
+	r := &Report{Checks: make([]Check, checkCount), worst: worst}
+	for i := range r.Checks {
+		r.Checks[i] = Check{Name: checkTexts[i][0], Text: checkTexts[i][1], Worst: make([]WorstRow, 0, worst)}
+	}
+	return r
+}
+
+// outcome is one check of one row. It passed if residual ≤ allowed.
+type outcome struct {
+	row               int
+	expected, found   float64
+	residual, allowed float64
+}
+
+// add records an outcome and reports whether it passed. NaN fails.
+func (r *Report) add(id checkID, o outcome) bool {
+	c := &r.Checks[id]
+	c.Ran++
+	ok := o.residual <= o.allowed
+	if !ok {
+		c.Failed++
+	}
+	w := WorstRow{o.row, Number(o.expected), Number(o.found), Number(o.residual), Number(o.allowed), !ok}
+	if k := w.rank(); k > 0 {
+		c.Residual = Number(math.Max(float64(c.Residual), k))
+		c.keep(w, r.worst)
+	}
+	if !ok && o.row < 0 {
+		r.WrongRows++
+	}
+	return ok
+}
+
+// skip records that a column was missing.
+func (r *Report) skip(id checkID) { r.Checks[id].Skipped++ }
+
+// rank is the residual in units of what is allowed; a failure ranks at least 1.
+func (w *WorstRow) rank() float64 {
+	k := float64(w.Residual) / float64(w.Allowed)
+	switch {
+	case w.Failed && !(k > 1):
+		return math.Inf(1) // NaN, or nothing was allowed
+	case math.IsNaN(k):
+		return 0 // 0/0
+	}
+	return k
+}
+
+// keep inserts w into the worst rows: larger rank first, then smaller row, so that
+// the list does not depend on the order of the calls.
+func (c *Check) keep(w WorstRow, limit int) {
+	k := w.rank()
+	at := len(c.Worst)
+	for at > 0 {
+		p := &c.Worst[at-1]
+		if pk := p.rank(); pk > k || (pk == k && p.Row <= w.Row) {
+			break
+		}
+		at--
+	}
+	if at >= limit {
+		return
+	}
+	if len(c.Worst) == limit {
+		c.Worst = c.Worst[:limit-1]
+	}
+	c.Worst = slices.Insert(c.Worst, at, w)
+}
+
+// Merge adds what other found, of other rows of the same whole. The order of
+// merges does not matter.
+func (r *Report) Merge(other *Report) {
+	if r.worst == 0 {
+		*r = *newReport(max(other.worst, 1))
+	}
+	r.Rows += other.Rows
+	r.WrongRows += other.WrongRows
+	r.Unproved += other.Unproved
+	r.Status.merge(&other.Status)
+	r.Gaps.merge(&other.Gaps)
+	for i := range r.Checks {
+		c, d := &r.Checks[i], &other.Checks[i]
+		c.Ran += d.Ran
+		c.Skipped += d.Skipped
+		c.Failed += d.Failed
+		c.Residual = max(c.Residual, d.Residual)
+		for _, w := range d.Worst {
+			c.keep(w, r.worst)
+		}
+	}
+}
+
+func (s *StatusCounts) merge(o *StatusCounts) {
+	s.Separated += o.Separated
+	s.Touching += o.Touching
+	s.Penetrating += o.Penetrating
+	s.Undecided += o.Undecided
+	s.Invalid += o.Invalid
+	s.Unknown += o.Unknown
+}
+
+// OK reports whether every answer passed and none is undecided.
+func (r *Report) OK() bool { return r.Wrong() == 0 && r.Undecided() == 0 }
+
+// Wrong is the number of rows that failed at least one check.
+func (r *Report) Wrong() int { return r.WrongRows }
+
+// Undecided is the number of rows without an answer. Invalid rows are not among them.
+func (r *Report) Undecided() int { return r.Status.Undecided }
+
+// Check returns the check of that name, or nil.
+func (r *Report) Check(name string) *Check {
+	for i := range r.Checks {
+		if r.Checks[i].Name == name {
+			return &r.Checks[i]
+		}
+	}
+	return nil
+}

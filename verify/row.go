@@ -1,0 +1,354 @@
+package verify
+
+import (
+	"math"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// auditor audits rows on one goroutine.
+type auditor struct {
+	job    *batch.Job
+	res    *batch.Results
+	opt    *Options
+	dirs   *compass
+	report *Report
+	u      float64 // unit roundoff of the columns
+
+	in     batch.Row // kept here so that a row costs no allocation
+	p      placed
+	failed bool // of the row at hand
+}
+
+func newAuditor(job *batch.Job, o *Options, dirs *compass) *auditor {
+	a := &auditor{job: job, res: job.Results, opt: o, dirs: dirs, report: newReport(o.Worst), u: 0x1p-24}
+	if job.Results.Precision == batch.Double {
+		a.u = 0x1p-53
+	}
+	return a
+}
+
+// claim is the answer of a row, read from the columns, with what follows from it.
+type claim struct {
+	row                  int // in the whole, as reported
+	status               batch.Status
+	hasStatus, inContact bool // inContact: touching or penetrating
+	distance, gap        float64
+	hasDistance, hasGap  bool
+	lower, upper         float64 // interval of the signed distance that is claimed
+	tolerance            float64 // gap asked for, metres
+	slack                float64 // what gap and tolerance allow a witness to be off, metres
+	normal               r3.Vec
+	hasNormal            bool
+	plane                float64 // lower bound proved along normal, if hasNormal
+	planeRound           float64 // rounding error of plane
+}
+
+// check records an outcome of the row at hand.
+func (a *auditor) check(id checkID, o outcome) {
+	if !a.report.add(id, o) {
+		a.failed = true
+	}
+}
+
+// require records a check that has no size: it holds or not.
+func (a *auditor) require(id checkID, row int, ok bool, expected, found float64) {
+	o := outcome{row: row, expected: expected, found: found}
+	if !ok {
+		o.residual = 1
+	}
+	a.check(id, o)
+}
+
+// row audits row i of the job.
+func (a *auditor) row(i int) {
+	a.failed = false
+	a.report.Rows++
+	c := claim{row: a.opt.FirstRow + i}
+	a.readStatus(i, &c)
+	if a.rowInvalid(i, &c) || a.noAnswer(i, &c) {
+		a.countRow()
+		return
+	}
+	a.p.place(a.job.Library.Shape(a.in.ShapeA), a.job.Library.Shape(a.in.ShapeB), &a.in.PoseA, &a.in.PoseB)
+	a.readInterval(i, &c)
+	a.checkNormal(i, &c)
+	a.checkInterval(&c)
+	a.checkIterations(i, &c)
+	a.checkWitnesses(i, &c)
+	a.checkContact(&c)
+	a.checkSeparation(&c)
+	a.countRow()
+}
+
+func (a *auditor) countRow() {
+	if a.failed {
+		a.report.WrongRows++
+	}
+}
+
+// readStatus takes the status from its column or, of the two that one bit can
+// tell, from the bits column.
+func (a *auditor) readStatus(i int, c *claim) {
+	switch {
+	case a.res.Status != nil:
+		c.hasStatus, c.status = true, batch.Status(a.res.Status[i])
+		*a.report.Status.of(c.status)++
+		if a.res.Bits != nil {
+			a.require(checkBits, c.row, a.res.Bit(i) == (c.status != batch.Separated), bit(c.status != batch.Separated), bit(a.res.Bit(i)))
+		}
+	case a.res.Bits != nil && !a.res.Bit(i):
+		c.hasStatus, c.status = true, batch.Separated
+		a.report.Status.Separated++
+		a.report.skip(checkBits)
+	default: // a set bit may be any other status
+		c.status = batch.StatusCount
+		a.report.Status.Unknown++
+		if a.res.Bits != nil {
+			a.report.skip(checkBits)
+		}
+	}
+	c.inContact = c.status == batch.Touching || c.status == batch.Penetrating
+}
+
+func bit(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rowInvalid checks that the row is marked invalid exactly if its input is refused,
+// and reports whether there is nothing more to audit.
+func (a *auditor) rowInvalid(i int, c *claim) bool {
+	_, err := a.job.Read(i, &a.in)
+	switch {
+	case err == nil && c.status == batch.Invalid:
+		a.require(checkInvalid, c.row, false, float64(batch.Undecided), float64(c.status))
+		return true
+	case err == nil:
+		a.require(checkInvalid, c.row, true, 0, 0)
+		return false
+	case !c.hasStatus:
+		a.report.skip(checkInvalid)
+		return true
+	}
+	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations == nil || a.res.Iterations[i] == 0)
+	a.require(checkInvalid, c.row, ok, float64(batch.Invalid), float64(c.status))
+	return true
+}
+
+// noAnswer reports whether the row is undecided and holds no answer at all, as
+// batch.Results.PutFailure leaves it: a row that is counted, with nothing to audit.
+func (a *auditor) noAnswer(i int, c *claim) bool {
+	return c.status == batch.Undecided && a.blank(i)
+}
+
+// blank reports whether all columns of the row hold what stands for no answer.
+func (a *auditor) blank(i int) bool {
+	r := a.res
+	if r.Gap != nil && !math.IsInf(float64(r.Gap[i]), 1) {
+		return false
+	}
+	if r.Distance.Len() != 0 && !math.IsNaN(r.Distance.At(i)) {
+		return false
+	}
+	for _, f := range [...]*batch.Floats{&r.Normal, &r.WitnessA, &r.WitnessB} {
+		for k := 3 * i; f.Len() != 0 && k < 3*i+3; k++ {
+			if !math.IsNaN(f.At(k)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// readInterval takes distance and gap, and the interval of the signed distance
+// that they and the status claim.
+func (a *auditor) readInterval(i int, c *claim) {
+	c.hasDistance, c.hasGap = a.res.Distance.Len() != 0, a.res.Gap != nil
+	if c.hasDistance {
+		c.distance = a.res.Distance.At(i)
+	}
+	if c.hasGap {
+		c.gap = float64(a.res.Gap[i])
+	}
+	c.tolerance = a.tolerance(c)
+	c.slack = c.tolerance
+	c.lower, c.upper = math.Inf(-1), math.Inf(1)
+	if c.hasGap {
+		// A row beyond the cut-off may have a wide gap; its witnesses still lie
+		// in the shapes as closely as was asked for.
+		c.slack = math.Min(c.gap, c.tolerance)
+		if c.hasDistance {
+			c.lower, c.upper = c.distance-c.gap, c.distance+c.gap
+		}
+	}
+	// A status may be proved by bounds that do not stand symmetrically around the
+	// distance, so it can say more than the interval does.
+	switch c.status {
+	case batch.Separated:
+		c.lower = math.Max(c.lower, 0)
+	case batch.Penetrating:
+		c.upper = math.Min(c.upper, 0)
+	case batch.Touching:
+		if !c.hasDistance || !c.hasGap {
+			c.lower, c.upper = -c.tolerance, c.tolerance
+		}
+	}
+}
+
+// tolerance is the gap in metres that the caller was promised. It never asks for
+// more than float64 holds at this distance (96 eps·scale, four times the rounding
+// error of a support value: two values and as many again to compare them), nor
+// than rounding the distance to its column leaves (u·|distance|); rounding
+// the gap up to float32 may add 2⁻²³ of it.
+func (a *auditor) tolerance(c *claim) float64 {
+	t := a.job.Options.EffectiveTolerance(a.p.size)
+	if t == 0 {
+		t = batch.DoubleTolerance * a.p.size
+		if !(c.distance >= 0) && !(polytope(a.p.shape[0]) && polytope(a.p.shape[1])) {
+			t = batch.DoubleCurvedDepthTolerance * a.p.size
+		}
+	}
+	return math.Max(t, 4*a.p.round)*(1+0x1p-23) + a.u*math.Abs(c.distance)
+}
+
+// polytope reports whether the core of s has finitely many vertices, so that a
+// facet of D can be met exactly. A half-space counts: it has one facet.
+func polytope(s geom.Shape) bool {
+	switch s.Kind() {
+	case geom.KindSphere, geom.KindCapsule, geom.KindBox, geom.KindConvex, geom.KindHalfspace:
+		return true
+	}
+	return false
+}
+
+// checkNormal checks that the normal is a unit vector, and proves what its support
+// plane can.
+//
+// Normalising in single precision is three products, two sums, a root or its
+// reciprocal (2 units in Vulkan) and a product: 8u covers them and the rounding.
+func (a *auditor) checkNormal(i int, c *claim) {
+	if a.res.Normal.Len() == 0 {
+		a.report.skip(checkNormal)
+		a.report.skip(checkPlane)
+		return
+	}
+	c.hasNormal = true
+	c.normal = vec(&a.res.Normal, i)
+	length := r3.Norm(c.normal)
+	a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1), allowed: 8 * a.u})
+
+	n := r3.Scale(1/length, c.normal)
+	p := &a.p
+	if p.half >= 0 {
+		// Only the normal of the plane proves anything. Turning it into the
+		// world in single precision costs up to 8u a component, 14u in all.
+		c.plane, c.planeRound = math.Inf(-1), p.round
+		if r3.Norm(r3.Sub(n, p.halfNormal)) <= 16*a.u {
+			c.plane = -p.support(p.halfNormal)
+		}
+	} else {
+		c.plane = -p.support(n)
+		// Rounding the normal to the column turned it by at most u, and turning
+		// it between the frames of pair and world in float64 by 12 eps.
+		c.planeRound = p.round + (a.u+12*eps)*p.sideways(n)
+	}
+	if math.IsInf(c.lower, -1) {
+		a.report.skip(checkPlane)
+		return
+	}
+	a.check(checkPlane, outcome{row: c.row, expected: c.lower, found: c.plane, residual: c.lower - c.plane, allowed: c.planeRound})
+}
+
+// checkInterval checks status and gap against the distance and the query.
+func (a *auditor) checkInterval(c *claim) {
+	a.checkStatus(c)
+	if !c.hasGap {
+		a.report.skip(checkGap)
+		return
+	}
+	a.report.Gaps.add(c.gap / a.p.size)
+	limit := c.tolerance
+	switch {
+	case c.status == batch.Undecided || a.job.Options.Query == batch.Collide:
+		// No more is promised than that the interval holds; it may be infinite.
+		a.require(checkGap, c.row, c.gap >= 0, 0, c.gap)
+		return
+	case a.beyondCutOff(c):
+		limit = math.MaxFloat32 // finite is all that is promised
+	}
+	residual := c.gap
+	if !(c.gap >= 0) {
+		residual = math.NaN() // fails
+	}
+	a.check(checkGap, outcome{row: c.row, expected: limit, found: c.gap, residual: residual, allowed: limit})
+}
+
+// beyondCutOff reports whether the row lies where the caller does not care, which
+// the interval or the support plane must prove.
+func (a *auditor) beyondCutOff(c *claim) bool {
+	cut, ok := a.job.Options.EffectiveCutOff()
+	if !ok || !c.hasDistance {
+		return ok && c.status == batch.Separated && cut == 0
+	}
+	return c.lower > cut || (cut == 0 && c.status == batch.Separated) || (c.hasNormal && c.plane+c.planeRound > cut)
+}
+
+// checkStatus checks that the status is a code that the stored numbers allow.
+func (a *auditor) checkStatus(c *claim) {
+	if a.res.Status == nil {
+		a.report.skip(checkStatus)
+		return
+	}
+	ok, expected := true, 0.0
+	switch c.status {
+	case batch.Separated:
+		ok = !c.hasDistance || c.distance > 0
+	case batch.Penetrating:
+		ok = !c.hasDistance || c.distance < 0
+	case batch.Touching:
+		expected = c.gap
+		ok = !c.hasDistance || !c.hasGap || math.Abs(c.distance) <= c.gap
+	case batch.Undecided:
+		// A gap that meets the tolerance is no reason to give up. Solvers may
+		// have been asked for less, to leave room for rounding.
+		expected = a.job.Options.SolverTolerance(a.p.size)
+		if a.job.Options.Query != batch.Collide {
+			ok = !c.hasGap || c.gap > expected
+		} else if c.hasGap && c.hasDistance {
+			ok = c.gap >= math.Abs(c.distance)
+		}
+	default:
+		ok = false
+	}
+	found := float64(c.status)
+	if c.hasDistance {
+		found = c.distance
+	}
+	a.require(checkStatus, c.row, ok, expected, found)
+}
+
+// checkIterations checks that a row that no closed form answers was solved.
+func (a *auditor) checkIterations(i int, c *claim) {
+	if a.res.Iterations == nil {
+		a.report.skip(checkIterations)
+		return
+	}
+	closedForm := a.p.half >= 0 || (pointOrSegment(a.p.shape[0]) && pointOrSegment(a.p.shape[1]))
+	n := a.res.Iterations[i]
+	a.require(checkIterations, c.row, closedForm || n > 0, 1, float64(n))
+}
+
+func pointOrSegment(s geom.Shape) bool {
+	return s.Kind() == geom.KindSphere || s.Kind() == geom.KindCapsule
+}
+
+// vec reads vector i of a column.
+func vec(f *batch.Floats, i int) r3.Vec {
+	return r3.Vec{X: f.At(3 * i), Y: f.At(3*i + 1), Z: f.At(3*i + 2)}
+}
