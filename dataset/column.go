@@ -1,0 +1,250 @@
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clearance/batch"
+)
+
+// dtype is the type of one value of a column.
+type dtype uint8
+
+const (
+	typeInt32 dtype = iota
+	typeInt64
+	typeFloat32
+	typeFloat64
+	typeUint8
+	typeUint16
+	typeCount
+)
+
+var dtypeNames = [typeCount]string{"int32", "int64", "float32", "float64", "uint8", "uint16"}
+var dtypeSizes = [typeCount]int{4, 8, 4, 8, 1, 2}
+
+func (t dtype) String() string { return dtypeNames[t] }
+func (t dtype) size() int      { return dtypeSizes[t] }
+
+// column is what a table says of one of its columns.
+type column struct {
+	name  string
+	width int     // values a row: 1 is [N], more is [N,width]
+	read  []dtype // types that a file may hold; the first is the one written
+}
+
+// shape names the shape of the column as error messages give it.
+func (c *column) shape() string {
+	if c.width == 1 {
+		return "[N]"
+	}
+	return fmt.Sprintf("[N,%d]", c.width)
+}
+
+func (c *column) accepts(t dtype) bool { return slices.Contains(c.read, t) }
+
+func (c *column) types() string {
+	s := make([]string, len(c.read))
+	for i, t := range c.read {
+		s[i] = t.String()
+	}
+	return strings.Join(s, " or ")
+}
+
+// Columns of a pair list, in the order of the fields of batch.Pairs.
+var pairColumns = []column{
+	{"shape_a", 1, []dtype{typeInt32, typeInt64}},
+	{"shape_b", 1, []dtype{typeInt32, typeInt64}},
+	{"position_a", 3, []dtype{typeFloat64, typeFloat32}},
+	{"position_b", 3, []dtype{typeFloat64, typeFloat32}},
+	{"rotation_a", 4, []dtype{typeFloat64, typeFloat32}},
+	{"rotation_b", 4, []dtype{typeFloat64, typeFloat32}},
+}
+
+// resultColumns returns the columns of results, in the order of the bits of
+// batch.Columns; columns of real numbers take the given types.
+func resultColumns(real ...dtype) []column {
+	return []column{
+		{"distance", 1, real},
+		{"gap", 1, []dtype{typeFloat32}},
+		{"normal", 3, real},
+		{"witness_a", 3, real},
+		{"witness_b", 3, real},
+		{"status", 1, []dtype{typeUint8}},
+		{"iterations", 1, []dtype{typeUint16}},
+	}
+}
+
+// precisionType is the type of the real columns of a precision.
+func precisionType(p batch.Precision) dtype {
+	if p == batch.Double {
+		return typeFloat64
+	}
+	return typeFloat32
+}
+
+// source is an open file of columns that all have the same number of rows. Its
+// columns advance independently.
+type source interface {
+	rows() int64
+	// typeOf returns the type of column i, ok is false if the file lacks it.
+	typeOf(i int) (t dtype, ok bool)
+	// read fills dst, a slice of the Go type of the column or one it converts to,
+	// with the next len(dst) values of column i.
+	read(i int, dst any) error
+	metadata() map[string]string
+	Close() error
+}
+
+// sink is a file of columns that is being written.
+type sink interface {
+	// write appends rows values of all columns; vals[i] is a slice of the type of
+	// column i, rows × width long.
+	write(vals []any, rows int) error
+	describe(key, value string)
+	commit() error
+	abort()
+}
+
+// format is a file format of tables.
+type format uint8
+
+const (
+	formatNPZ format = iota
+	formatParquet
+)
+
+func formatOf(path string) (format, error) {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".npz":
+		return formatNPZ, nil
+	case ".parquet":
+		return formatParquet, nil
+	default:
+		return 0, fmt.Errorf("dataset: %s: unknown extension %q, want .parquet or .npz", path, ext)
+	}
+}
+
+// openTable opens a file of the given columns. Columns beyond these are an
+// error; if all is set, so are missing ones.
+func openTable(path string, cols []column, all bool) (source, error) {
+	f, err := formatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	var s source
+	if f == formatParquet {
+		s, err = openParquet(path, cols)
+	} else {
+		s, err = openNPZTable(path, cols)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range cols {
+		if _, ok := s.typeOf(i); all && !ok {
+			_ = s.Close()
+			return nil, fmt.Errorf("dataset: %s: column %s is missing, want %s %s", path, cols[i].name, cols[i].read[0], cols[i].shape())
+		}
+	}
+	return s, nil
+}
+
+// createTable creates a file of n rows of the given columns.
+func createTable(fs fileSystem, path string, cols []column, n int64) (sink, error) {
+	f, err := formatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, fmt.Errorf("dataset: %s: %d rows, want 0 or more", path, n)
+	}
+	if f == formatParquet {
+		return createParquet(fs, path, cols)
+	}
+	return createNPZTable(fs, path, cols, n)
+}
+
+// tableReader counts the rows of a source that has been read.
+type tableReader struct {
+	path string
+	src  source
+	next int64
+}
+
+// advance reads up to room rows of the columns in vals (nil ones are skipped),
+// where vals(i, n) is a slice for n rows of column i.
+func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, error) {
+	left := r.src.rows() - r.next
+	if left <= 0 {
+		return 0, io.EOF
+	}
+	if room <= 0 {
+		return 0, fmt.Errorf("dataset: %s: no room for a row in the destination", r.path)
+	}
+	n := int(min(int64(room), left))
+	for i := range columns {
+		if v := vals(i, n); v != nil {
+			if err := r.src.read(i, v); err != nil {
+				return 0, err
+			}
+		}
+	}
+	r.next += int64(n)
+	return n, nil
+}
+
+// tableWriter counts the rows of a sink and remembers its first error.
+type tableWriter struct {
+	path    string
+	out     sink
+	n, next int64
+	err     error
+}
+
+func (w *tableWriter) append(vals []any, rows int) error {
+	if w.err != nil {
+		return w.err
+	}
+	if int64(rows) > w.n-w.next {
+		w.err = fmt.Errorf("dataset: %s: more rows written than the %d announced", w.path, w.n)
+	} else if err := w.out.write(vals, rows); err != nil {
+		w.err = fmt.Errorf("dataset: cannot write %s: %w", w.path, err)
+	}
+	w.next += int64(rows)
+	return w.err
+}
+
+// Close completes the file and gives it its final name. It fails, and leaves
+// nothing behind, if a Write failed or rows are missing.
+func (w *tableWriter) Close() error {
+	if w.err == nil && w.next != w.n {
+		w.err = fmt.Errorf("dataset: %s: %d rows written, %d announced", w.path, w.next, w.n)
+	}
+	if w.err != nil {
+		w.out.abort()
+		return w.err
+	}
+	if w.err = w.out.commit(); w.err != nil {
+		return w.err
+	}
+	w.err = fmt.Errorf("dataset: %s: %w", w.path, errDone)
+	return nil
+}
+
+// Abort drops the file. After Close or Abort it does nothing.
+func (w *tableWriter) Abort() {
+	w.out.abort()
+	if w.err == nil {
+		w.err = fmt.Errorf("dataset: %s: %w", w.path, errDone)
+	}
+}
+
+// clamp32 is v, or the end of int32 that lies nearest to it.
+func clamp32(v int64) int32 {
+	return int32(min(max(v, math.MinInt32), math.MaxInt32))
+}

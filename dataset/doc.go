@@ -1,0 +1,41 @@
+// Package dataset reads and writes the files that users exchange: shape
+// libraries as JSON, pairs and results as Parquet or NPZ, worlds as NPZ.
+//
+// # Formats
+//
+// The extension of a path picks the format: .parquet or .npz. Column names, types
+// and shapes are those of package batch; a row is a pair. Pairs hold shape_a and
+// shape_b int32 [N], position_a and position_b float64 [N,3], rotation_a and
+// rotation_b float64 [N,4]; int64 indices and float32 poses are read too, and an
+// int64 index beyond int32 is clamped to its end, which no library holds.
+// Results hold any of distance, gap, normal, witness_a, witness_b, status and
+// iterations; float32 files are single precision, float64 files double, but gap
+// is float32 always. Parquet carries the names of the statuses as text under the
+// metadata key "status".
+//
+// # Streaming
+//
+// Pairs and results are read and written a chunk at a time in memory that
+// depends on the chunk only, so a file may be larger than memory.
+//
+// # Errors
+//
+// What is wrong with a file as a whole (missing, truncated, a missing or unknown
+// column, a wrong type or shape, columns of different lengths, a null) ends the
+// reading with an error that names file and column. What is wrong with one row
+// (NaN, a zero quaternion, an index outside the library) is passed through as it
+// is: package batch marks that row invalid and the other rows keep their
+// answers. Damaged input gives an error, never a panic, and never an allocation
+// larger than a page of Parquet (256 MiB) or a small multiple of the file.
+//
+// # Writing
+//
+// A file appears under its final name only when Close has returned nil: it is
+// written under a temporary name in the same directory, synced and renamed.
+// After an error, or after Abort, nothing is left behind.
+//
+// # Layers and threads
+//
+// dataset imports geom, geom/mesh and batch. A reader or writer belongs to one
+// goroutine at a time; distinct ones are independent.
+package dataset

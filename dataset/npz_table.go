@@ -1,0 +1,128 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+)
+
+// npzTable is a source of the columns of an NPZ file.
+type npzTable struct {
+	*npzFile
+	cols []*npyArray // nil where the file lacks the column
+	n    int64
+}
+
+func openNPZTable(path string, cols []column) (*npzTable, error) {
+	z, err := openNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &npzTable{npzFile: z}
+	if err := t.bind(cols); err != nil {
+		_ = z.Close()
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// bind finds the arrays of the columns and checks their types and shapes.
+func (t *npzTable) bind(cols []column) error {
+	t.cols = make([]*npyArray, len(cols))
+	first := ""
+	for i := range cols {
+		c := &cols[i]
+		a := t.arrays[c.name]
+		if a == nil {
+			continue
+		}
+		t.cols[i] = a
+		if !c.accepts(a.header.typ) {
+			return fmt.Errorf("column %s is %s, want %s", c.name, a.header.typ, c.types())
+		}
+		shape := a.header.shape
+		if !(c.width == 1 && len(shape) == 1 || c.width > 1 && len(shape) == 2 && shape[1] == int64(c.width)) {
+			return fmt.Errorf("column %s has shape %s, want %s", c.name, a.header.shapeString(), c.shape())
+		}
+		if first == "" {
+			first, t.n = c.name, shape[0]
+		} else if shape[0] != t.n {
+			return fmt.Errorf("column %s has %d rows, column %s has %d", c.name, shape[0], first, t.n)
+		}
+	}
+	for _, name := range t.names() {
+		if err := checkName(name, cols); err != nil {
+			return err
+		}
+	}
+	if first == "" {
+		return noColumns(cols)
+	}
+	return nil
+}
+
+// checkName reports a name that is not one of the columns.
+func checkName(name string, cols []column) error {
+	for i := range cols {
+		if cols[i].name == name {
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown column %q, want %s", name, columnNames(cols))
+}
+
+func noColumns(cols []column) error {
+	return fmt.Errorf("no column found, want %s", columnNames(cols))
+}
+
+func columnNames(cols []column) string {
+	s := make([]string, len(cols))
+	for i := range cols {
+		s[i] = cols[i].name
+	}
+	return strings.Join(s, ", ")
+}
+
+func (t *npzTable) rows() int64 { return t.n }
+
+func (t *npzTable) typeOf(i int) (dtype, bool) {
+	if t.cols[i] == nil {
+		return 0, false
+	}
+	return t.cols[i].header.typ, true
+}
+
+func (t *npzTable) read(i int, dst any) error {
+	if err := t.cols[i].read(dst); err != nil {
+		return fmt.Errorf("dataset: %s: column %s: %w", t.path, t.cols[i].name, err)
+	}
+	return nil
+}
+
+func (t *npzTable) metadata() map[string]string { return nil }
+
+// npzSink writes the columns of a table.
+type npzSink struct{ *npzWriter }
+
+func createNPZTable(fs fileSystem, path string, cols []column, n int64) (npzSink, error) {
+	arrays := make([]arraySpec, len(cols))
+	for i, c := range cols {
+		arrays[i] = arraySpec{name: c.name, typ: c.read[0], shape: []int64{n}}
+		if c.width > 1 {
+			arrays[i].shape = append(arrays[i].shape, int64(c.width))
+		}
+	}
+	w, err := createNPZ(fs, path, arrays)
+	return npzSink{w}, err
+}
+
+func (s npzSink) write(vals []any, rows int) error {
+	for i, v := range vals {
+		if err := s.append(i, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe does nothing: NPZ has no place for text.
+func (s npzSink) describe(key, value string) {}

@@ -1,0 +1,123 @@
+package dataset
+
+import (
+	"fmt"
+
+	"clearance/batch"
+)
+
+// PairReader streams a file of pairs.
+type PairReader struct{ tableReader }
+
+// OpenPairs opens a Parquet or NPZ file of pairs and checks its columns. Values
+// are not judged here: batch does that, row by row.
+func OpenPairs(path string) (*PairReader, error) {
+	src, err := openTable(path, pairColumns, true)
+	if err != nil {
+		return nil, err
+	}
+	return &PairReader{tableReader{path: path, src: src}}, nil
+}
+
+// Len returns the number of pairs that the file declares.
+func (r *PairReader) Len() int64 { return r.src.rows() }
+
+// Next fills dst from its first row on and returns the number of rows filled, at
+// most dst.Len(). At the end of the file it returns 0 and io.EOF. Checksums are
+// compared by the call that reads the last row.
+func (r *PairReader) Next(dst *batch.Pairs) (int, error) {
+	if err := dst.CheckShape(); err != nil {
+		return 0, err
+	}
+	return r.advance(dst.Len(), len(pairColumns), func(i, n int) any {
+		return pairValues(dst, i, n)
+	})
+}
+
+// Close closes the file.
+func (r *PairReader) Close() error { return r.src.Close() }
+
+// pairValues is the first n rows of column i.
+func pairValues(p *batch.Pairs, i, n int) any {
+	switch i {
+	case 0:
+		return p.ShapeA[:n]
+	case 1:
+		return p.ShapeB[:n]
+	case 2:
+		return p.PositionA[:3*n]
+	case 3:
+		return p.PositionB[:3*n]
+	case 4:
+		return p.RotationA[:4*n]
+	default:
+		return p.RotationB[:4*n]
+	}
+}
+
+// PairWriter writes a file of pairs. Close completes it; Abort drops it.
+type PairWriter struct{ tableWriter }
+
+// CreatePairs begins a Parquet or NPZ file of exactly n pairs.
+func CreatePairs(path string, n int64) (*PairWriter, error) {
+	return createPairs(osFS{}, path, n)
+}
+
+func createPairs(fs fileSystem, path string, n int64) (*PairWriter, error) {
+	out, err := createTable(fs, path, pairColumns, n)
+	if err != nil {
+		return nil, err
+	}
+	return &PairWriter{tableWriter{path: path, out: out, n: n}}, nil
+}
+
+// Write appends all rows of p.
+func (w *PairWriter) Write(p *batch.Pairs) error {
+	if err := p.CheckShape(); err != nil {
+		return err
+	}
+	vals := make([]any, len(pairColumns))
+	for i := range vals {
+		vals[i] = pairValues(p, i, p.Len())
+	}
+	return w.append(vals, p.Len())
+}
+
+// ReadPairs reads a whole file of pairs into memory.
+func ReadPairs(path string) (*batch.Pairs, error) {
+	r, err := OpenPairs(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	// Grow with what has been read: the length of a damaged file may be a lie.
+	all := batch.NewPairs(0)
+	chunk := batch.NewPairs(int(min(r.Len(), 1<<16)))
+	for int64(all.Len()) < r.Len() {
+		n, err := r.Next(chunk)
+		if err != nil {
+			return nil, err
+		}
+		c := chunk.Slice(0, n)
+		all.ShapeA, all.ShapeB = append(all.ShapeA, c.ShapeA...), append(all.ShapeB, c.ShapeB...)
+		all.PositionA, all.PositionB = append(all.PositionA, c.PositionA...), append(all.PositionB, c.PositionB...)
+		all.RotationA, all.RotationB = append(all.RotationA, c.RotationA...), append(all.RotationB, c.RotationB...)
+	}
+	return all, nil
+}
+
+// WritePairs writes a whole pair list.
+func WritePairs(path string, p *batch.Pairs) error {
+	w, err := CreatePairs(path, int64(p.Len()))
+	if err != nil {
+		return err
+	}
+	if err := w.Write(p); err != nil {
+		w.Abort()
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,360 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// Pages are decoded whole, so their size bounds the memory of a reader. Writers
+// make pages of about 1 MiB; more than these is refused.
+const (
+	maxPacked   = 64 << 20
+	maxUnpacked = 256 << 20
+)
+
+// parquetTable is a source of the columns of a Parquet file.
+//
+// It reads the leaf columns with their repetition levels, not Arrow records:
+// fixed-size and plain lists are the same in the file, columns advance a page at
+// a time whatever the size of the row groups, and damage is met in this goroutine,
+// where a panic of the library can be turned into an error.
+type parquetTable struct {
+	path string
+	r    *file.Reader
+	cols []*leaf // nil where the file lacks the column
+	meta map[string]string
+}
+
+// leaf is the position in one leaf column.
+type leaf struct {
+	column
+	index  int // among the leaves
+	typ    dtype
+	repeat bool // is a list
+
+	group int   // next row group to open
+	left  int64 // values left in the open one
+	row   int64 // first row of the open one
+	chunk file.ColumnChunkReader
+
+	rep, def []int16
+	buf      any // values of the physical type, where it is not that of the destination
+}
+
+func openParquet(path string, cols []column) (t *parquetTable, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, fmt.Errorf("dataset: %s is not a regular file", path)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("damaged Parquet metadata: %v", v)
+		}
+		if err != nil {
+			_ = f.Close()
+			t, err = nil, fmt.Errorf("dataset: %s: %w", path, err)
+		}
+	}()
+	props := parquet.NewReaderProperties(nil)
+	props.BufferedStreamEnabled = true
+	props.BufferSize = 1 << 16
+	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = maxPacked, maxUnpacked
+	r, err := file.NewParquetReader(f, file.WithReadProps(props))
+	if err != nil {
+		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
+	}
+	t = &parquetTable{path: path, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata())}
+	return t, t.bind(cols)
+}
+
+// textMetadata is the metadata but for Arrow's own schema.
+func textMetadata(kv metadata.KeyValueMetadata) map[string]string {
+	m := map[string]string{}
+	for _, e := range kv {
+		if e != nil && e.Value != nil && e.Key != "ARROW:schema" {
+			m[e.Key] = *e.Value
+		}
+	}
+	return m
+}
+
+// bind finds the leaves of the columns and checks types, shapes and row counts.
+func (t *parquetTable) bind(cols []column) error {
+	t.cols = make([]*leaf, len(cols))
+	s := t.r.MetaData().Schema
+	found := false
+	for i := range s.NumColumns() {
+		d := s.Column(i)
+		name := d.ColumnPath()[0]
+		if err := checkName(name, cols); err != nil {
+			return err
+		}
+		k := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
+		if t.cols[k] != nil {
+			return fmt.Errorf("column %s is a group of several columns, want %s %s", name, cols[k].types(), cols[k].shape())
+		}
+		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0}
+		if err := l.bind(d); err != nil {
+			return err
+		}
+		t.cols[k], found = l, true
+	}
+	if !found {
+		return noColumns(cols)
+	}
+	return t.checkCounts()
+}
+
+// bind checks shape and type of a leaf.
+func (l *leaf) bind(d *schema.Column) error {
+	ok := l.width == 1 && len(d.ColumnPath()) == 1 && d.MaxRepetitionLevel() == 0 ||
+		l.width > 1 && d.MaxRepetitionLevel() == 1 && len(d.ColumnPath()) <= 3
+	if !ok {
+		return fmt.Errorf("column %s has shape %s with %d levels of lists, want %s", l.name, d.Path(), d.MaxRepetitionLevel(), l.shape())
+	}
+	t, ok := leafType(d)
+	if !ok || !l.accepts(t) {
+		name := d.PhysicalType().String()
+		if lt := d.LogicalType(); lt != nil && !lt.IsNone() {
+			name += " " + lt.String()
+		}
+		if ok {
+			name = t.String()
+		}
+		return fmt.Errorf("column %s is %s, want %s", l.name, name, l.types())
+	}
+	l.typ = t
+	return nil
+}
+
+// leafType is the type of the values of a leaf.
+func leafType(d *schema.Column) (dtype, bool) {
+	lt := d.LogicalType()
+	plain := lt == nil || lt.IsNone()
+	switch d.PhysicalType() {
+	case parquet.Types.Float:
+		return typeFloat32, plain
+	case parquet.Types.Double:
+		return typeFloat64, plain
+	case parquet.Types.Int64:
+		if i, ok := lt.(schema.IntLogicalType); ok {
+			return typeInt64, i.IsSigned()
+		}
+		return typeInt64, plain
+	case parquet.Types.Int32:
+		i, ok := lt.(schema.IntLogicalType)
+		switch {
+		case plain || ok && i.IsSigned() && i.BitWidth() == 32:
+			return typeInt32, true
+		case ok && !i.IsSigned() && i.BitWidth() == 8:
+			return typeUint8, true
+		case ok && !i.IsSigned() && i.BitWidth() == 16:
+			return typeUint16, true
+		}
+	}
+	return 0, false
+}
+
+// checkCounts compares the counts that the metadata gives in several places.
+func (t *parquetTable) checkCounts() error {
+	var rows int64
+	for g := range t.r.NumRowGroups() {
+		m := t.r.RowGroup(g).MetaData()
+		n := m.NumRows()
+		if n < 0 || rows+n < rows {
+			return fmt.Errorf("row group %d claims %d rows", g, n)
+		}
+		for _, l := range t.cols {
+			if l == nil {
+				continue
+			}
+			c, err := m.ColumnChunk(l.index)
+			if err != nil {
+				return fmt.Errorf("row group %d, column %s: %w", g, l.name, err)
+			}
+			if v := c.NumValues(); v%int64(l.width) != 0 || v/int64(l.width) != n {
+				return fmt.Errorf("column %s has %d values in rows %d to %d, want %d a row (lists of equal length, none of them null)",
+					l.name, v, rows, rows+n-1, l.width)
+			}
+		}
+		rows += n
+	}
+	if n := t.r.NumRows(); n != rows {
+		return fmt.Errorf("claims %d rows, its row groups hold %d", n, rows)
+	}
+	return nil
+}
+
+func (t *parquetTable) rows() int64                 { return t.r.NumRows() }
+func (t *parquetTable) metadata() map[string]string { return t.meta }
+func (t *parquetTable) Close() error                { return t.r.Close() }
+
+func (t *parquetTable) typeOf(i int) (dtype, bool) {
+	if t.cols[i] == nil {
+		return 0, false
+	}
+	return t.cols[i].typ, true
+}
+
+func (t *parquetTable) read(i int, dst any) (err error) {
+	l := t.cols[i]
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("damaged page: %v", v)
+		}
+		if err != nil {
+			err = fmt.Errorf("dataset: %s: column %s: %w", t.path, l.name, err)
+		}
+	}()
+	const block = 3 << 12 // values; a multiple of every width, so that rows stay whole
+	for at, n := 0, lenOf(dst); at < n; {
+		for l.left == 0 {
+			if err := l.nextGroup(t.r); err != nil {
+				return err
+			}
+		}
+		k := int(min(int64(block), int64(n-at), l.left))
+		if err := l.fill(sliceOf(dst, at, at+k)); err != nil {
+			return err
+		}
+		at += k
+		l.left -= int64(k)
+		l.row += int64(k / l.width)
+		if l.left == 0 && (l.chunk.HasNext() || l.chunk.Err() != nil) {
+			return fmt.Errorf("row %d: damaged: more values than the row group declares", l.row-1)
+		}
+	}
+	return nil
+}
+
+func (l *leaf) nextGroup(r *file.Reader) error {
+	if l.group >= r.NumRowGroups() {
+		return errors.New("ends before its last row")
+	}
+	g := r.RowGroup(l.group)
+	c, err := g.Column(l.index)
+	if err != nil {
+		return fmt.Errorf("row group %d: %w", l.group, err)
+	}
+	l.chunk, l.left = c, g.NumRows()*int64(l.width)
+	l.group++
+	return nil
+}
+
+// fill reads the next values of the open row group and checks that each row is
+// there and of the right length. The number of values is a multiple of the width.
+func (l *leaf) fill(dst any) error {
+	n := lenOf(dst)
+	if cap(l.def) < n {
+		l.def, l.rep = make([]int16, n), make([]int16, n)
+	}
+	def, rep := l.def[:n], l.rep[:n]
+	d := l.chunk.Descriptor()
+	if d.MaxDefinitionLevel() == 0 {
+		def = nil
+	}
+	if !l.repeat {
+		rep = nil
+	}
+	levels, values, err := l.values(dst, def, rep)
+	if err == nil {
+		err = l.chunk.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("row %d or later: damaged page: %w", l.row, err)
+	}
+	if levels != int64(n) {
+		return fmt.Errorf("row %d: damaged: its pages end here", l.row+levels/int64(l.width))
+	}
+	for i, v := range rep {
+		if (v == 0) != (i%l.width == 0) {
+			return fmt.Errorf("row %d: a list of another length than %d", l.row+int64(max(i-1, 0)/l.width), l.width)
+		}
+	}
+	for i, v := range def {
+		if v != d.MaxDefinitionLevel() {
+			return fmt.Errorf("row %d: null, want a number", l.row+int64(i/l.width))
+		}
+	}
+	if values != n {
+		return fmt.Errorf("row %d or later: damaged: %d values for %d places", l.row, values, n)
+	}
+	return nil
+}
+
+// values reads len(dst) values of the physical type and converts them.
+func (l *leaf) values(dst any, def, rep []int16) (levels int64, values int, err error) {
+	n := int64(lenOf(dst))
+	switch c := l.chunk.(type) {
+	case *file.Int32ColumnChunkReader:
+		v, direct := dst.([]int32)
+		if !direct {
+			v = scratch[int32](l, int(n))
+		}
+		levels, values, err = c.ReadBatch(n, v, def, rep)
+		if !direct && err == nil {
+			err = narrow(v[:values], dst)
+		}
+	case *file.Int64ColumnChunkReader:
+		v := scratch[int64](l, int(n))
+		levels, values, err = c.ReadBatch(n, v, def, rep)
+		for i, x := range v[:values] {
+			dst.([]int32)[i] = clamp32(x)
+		}
+	case *file.Float32ColumnChunkReader:
+		v, direct := dst.([]float32)
+		if !direct {
+			v = scratch[float32](l, int(n))
+		}
+		levels, values, err = c.ReadBatch(n, v, def, rep)
+		if !direct {
+			for i, x := range v[:values] {
+				dst.([]float64)[i] = float64(x)
+			}
+		}
+	case *file.Float64ColumnChunkReader:
+		levels, values, err = c.ReadBatch(n, dst.([]float64), def, rep)
+	default:
+		err = fmt.Errorf("holds %T", c)
+	}
+	return levels, values, err
+}
+
+func scratch[T any](l *leaf, n int) []T {
+	b, ok := l.buf.([]T)
+	if !ok || cap(b) < n {
+		b = make([]T, n)
+		l.buf = b
+	}
+	return b[:n]
+}
+
+// narrow stores small unsigned integers that the file holds as int32.
+func narrow(v []int32, dst any) error {
+	switch d := dst.(type) {
+	case []uint8:
+		for i, x := range v {
+			if d[i] = uint8(x); int32(d[i]) != x {
+				return fmt.Errorf("%d is no uint8", x)
+			}
+		}
+	case []uint16:
+		for i, x := range v {
+			if d[i] = uint16(x); int32(d[i]) != x {
+				return fmt.Errorf("%d is no uint16", x)
+			}
+		}
+	}
+	return nil
+}

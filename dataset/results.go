@@ -1,0 +1,206 @@
+package dataset
+
+import (
+	"fmt"
+	"strings"
+
+	"clearance/batch"
+)
+
+// columnBits are the bits of batch.Columns in the order of resultColumns.
+var columnBits = []batch.Columns{
+	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus, batch.ColIterations,
+}
+
+// realBits are the columns whose type is that of the precision.
+const realBits = batch.ColDistance | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
+
+// ResultReader streams a file of results.
+type ResultReader struct {
+	tableReader
+	columns   batch.Columns
+	precision batch.Precision
+}
+
+// OpenResults opens a Parquet or NPZ file of results, which may hold any of the
+// result columns.
+func OpenResults(path string) (*ResultReader, error) {
+	cols := resultColumns(typeFloat32, typeFloat64)
+	src, err := openTable(path, cols, false)
+	if err != nil {
+		return nil, err
+	}
+	r := &ResultReader{tableReader: tableReader{path: path, src: src}}
+	if err := r.describe(cols); err != nil {
+		_ = src.Close()
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// describe finds out which columns there are and of which precision.
+func (r *ResultReader) describe(cols []column) error {
+	first := -1
+	for i, bit := range columnBits {
+		t, ok := r.src.typeOf(i)
+		if !ok {
+			continue
+		}
+		r.columns |= bit
+		if bit&realBits == 0 {
+			continue
+		}
+		p := batch.Single
+		if t == typeFloat64 {
+			p = batch.Double
+		}
+		if first >= 0 && p != r.precision {
+			return fmt.Errorf("column %s is %s, column %s is not", cols[i].name, t, cols[first].name)
+		}
+		first, r.precision = i, p
+	}
+	if s, ok := r.src.metadata()["precision"]; ok {
+		p, err := batch.ParsePrecision(s)
+		if err != nil {
+			return err
+		}
+		if first >= 0 && p != r.precision {
+			return fmt.Errorf("metadata says precision %s, column %s is %s", p, cols[first].name, precisionType(r.precision))
+		}
+		r.precision = p
+	}
+	return nil
+}
+
+// Len returns the number of rows that the file declares.
+func (r *ResultReader) Len() int64 { return r.src.rows() }
+
+// Columns returns the columns that the file holds.
+func (r *ResultReader) Columns() batch.Columns { return r.columns }
+
+// Precision returns the precision of the columns; where none tells, the one in
+// the metadata, else single.
+func (r *ResultReader) Precision() batch.Precision { return r.precision }
+
+// Metadata returns the text that the file carries (Parquet only), such as "query".
+func (r *ResultReader) Metadata() map[string]string { return r.src.metadata() }
+
+// Next fills the first rows of dst, whose columns and precision must be those of
+// the file, and returns their number, at most dst.N. At the end of the file it
+// returns 0 and io.EOF.
+func (r *ResultReader) Next(dst *batch.Results) (int, error) {
+	if dst.Columns != r.columns || dst.Precision != r.precision {
+		return 0, fmt.Errorf("dataset: %s holds columns (%v) in %s precision, not (%v) in %s",
+			r.path, r.columns, r.precision, dst.Columns, dst.Precision)
+	}
+	if err := dst.CheckShape(); err != nil {
+		return 0, err
+	}
+	return r.advance(dst.N, len(columnBits), func(i, n int) any {
+		return resultValues(dst, i, n)
+	})
+}
+
+// Close closes the file.
+func (r *ResultReader) Close() error { return r.src.Close() }
+
+// resultValues is the first n rows of column i, nil if not in use.
+func resultValues(r *batch.Results, i, n int) any {
+	if r.Columns&columnBits[i] == 0 {
+		return nil
+	}
+	switch columnBits[i] {
+	case batch.ColDistance:
+		return reals(&r.Distance, n)
+	case batch.ColGap:
+		return r.Gap[:n]
+	case batch.ColNormal:
+		return reals(&r.Normal, 3*n)
+	case batch.ColWitnessA:
+		return reals(&r.WitnessA, 3*n)
+	case batch.ColWitnessB:
+		return reals(&r.WitnessB, 3*n)
+	case batch.ColStatus:
+		return r.Status[:n]
+	default:
+		return r.Iterations[:n]
+	}
+}
+
+func reals(f *batch.Floats, n int) any {
+	if f.F64 != nil {
+		return f.F64[:n]
+	}
+	return f.F32[:n]
+}
+
+// ResultWriter writes a file of results. Close completes it; Abort drops it.
+type ResultWriter struct {
+	tableWriter
+	columns   batch.Columns
+	precision batch.Precision
+}
+
+// CreateResults begins a Parquet or NPZ file of exactly n rows of the given
+// columns; 0 means all of them.
+func CreateResults(path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
+	return createResults(osFS{}, path, columns, precision, n)
+}
+
+func createResults(fs fileSystem, path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
+	if columns == 0 {
+		columns = batch.AllColumns
+	}
+	if bad := columns &^ batch.AllColumns; bad != 0 {
+		return nil, fmt.Errorf("dataset: %s: files have no column %v; the status column says what bits do", path, bad)
+	}
+	if precision >= batch.PrecisionCount {
+		return nil, fmt.Errorf("dataset: %s: unknown %s", path, precision)
+	}
+	var cols []column
+	for i, c := range resultColumns(precisionType(precision)) {
+		if columns&columnBits[i] != 0 {
+			cols = append(cols, c)
+		}
+	}
+	out, err := createTable(fs, path, cols, n)
+	if err != nil {
+		return nil, err
+	}
+	w := &ResultWriter{tableWriter{path: path, out: out, n: n}, columns, precision}
+	w.Describe("status", statusText())
+	w.Describe("precision", precision.String())
+	return w, nil
+}
+
+// statusText lists the status codes, "0=separated,1=touching,…".
+func statusText() string {
+	var s []string
+	for c := range batch.StatusCount {
+		s = append(s, fmt.Sprintf("%d=%s", uint8(c), c))
+	}
+	return strings.Join(s, ",")
+}
+
+// Describe puts a line of text into the metadata of a Parquet file, such as the
+// query or the tolerance. NPZ has no place for it. Call it before Close.
+func (w *ResultWriter) Describe(key, value string) { w.out.describe(key, value) }
+
+// Write appends all rows of r, whose columns and precision must be those that
+// the file was created with.
+func (w *ResultWriter) Write(r *batch.Results) error {
+	if r.Columns != w.columns || r.Precision != w.precision {
+		return fmt.Errorf("dataset: %s takes columns (%v) in %s precision, not (%v) in %s",
+			w.path, w.columns, w.precision, r.Columns, r.Precision)
+	}
+	if err := r.CheckShape(); err != nil {
+		return err
+	}
+	var vals []any
+	for i := range columnBits {
+		if v := resultValues(r, i, r.N); v != nil {
+			vals = append(vals, v)
+		}
+	}
+	return w.append(vals, r.N)
+}

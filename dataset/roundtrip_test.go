@@ -1,0 +1,246 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"clearance/batch"
+)
+
+var formats = []string{".npz", ".parquet"}
+
+// testPairs returns n rows of noise, with the values that are easily lost.
+func testPairs(n int) *batch.Pairs {
+	p := batch.NewPairs(n)
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	for i := range n {
+		p.ShapeA[i], p.ShapeB[i] = int32(r.Uint32()), int32(r.IntN(5))
+	}
+	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, math.MaxFloat64}
+	for _, col := range [][]float64{p.PositionA, p.PositionB, p.RotationA, p.RotationB} {
+		for i := range col {
+			col[i] = r.NormFloat64()
+			if r.IntN(20) == 0 {
+				col[i] = special[r.IntN(len(special))]
+			}
+		}
+	}
+	return p
+}
+
+func testResults(n int, columns batch.Columns, precision batch.Precision) *batch.Results {
+	res := batch.NewResults(n, &batch.Options{Columns: columns, Precision: precision})
+	r := rand.New(rand.NewPCG(2, uint64(n)))
+	for _, f := range []*batch.Floats{&res.Distance, &res.Normal, &res.WitnessA, &res.WitnessB} {
+		for i := range f.Len() {
+			f.Set(i, r.NormFloat64())
+		}
+	}
+	for i := range res.Gap {
+		res.Gap[i] = float32(r.ExpFloat64())
+	}
+	for i := range res.Status {
+		res.Status[i] = uint8(r.IntN(5))
+	}
+	for i := range res.Iterations {
+		res.Iterations[i] = uint16(r.Uint32())
+	}
+	return res
+}
+
+// sameBits compares structs of number columns, NaN included.
+func sameBits(t *testing.T, got, want any) {
+	t.Helper()
+	g, w := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
+	for i := range g.NumField() {
+		if a, b := fmt.Sprintf("%x", bitsOf(g.Field(i).Interface())), fmt.Sprintf("%x", bitsOf(w.Field(i).Interface())); a != b {
+			t.Fatalf("%s differs:\n%.200s\n%.200s", g.Type().Field(i).Name, a, b)
+		}
+	}
+}
+
+func bitsOf(v any) any {
+	switch f := v.(type) {
+	case []float64:
+		b := make([]uint64, len(f))
+		for i := range f {
+			b[i] = math.Float64bits(f[i])
+		}
+		return b
+	case []float32:
+		b := make([]uint32, len(f))
+		for i := range f {
+			b[i] = math.Float32bits(f[i])
+		}
+		return b
+	case batch.Floats:
+		return []any{bitsOf(f.F32), bitsOf(f.F64)}
+	}
+	return v
+}
+
+func TestPairsRoundTrip(t *testing.T) {
+	for _, ext := range formats {
+		for _, c := range []struct{ n, write, read int }{{0, 1, 1}, {1, 1, 1}, {7, 3, 2}, {1000, 1000, 1}, {20000, 4099, 7001}, {3, 1, 100}} {
+			t.Run(fmt.Sprintf("%s/%d/%d/%d", ext, c.n, c.write, c.read), func(t *testing.T) {
+				want := testPairs(c.n)
+				path := filepath.Join(t.TempDir(), "pairs"+ext)
+				w, err := CreatePairs(path, int64(c.n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				buf := batch.NewPairs(c.write) // one chunk for all, so that a writer that keeps it is found
+				for lo := 0; lo < c.n; lo += c.write {
+					n := min(c.write, c.n-lo)
+					var row batch.Row
+					for i := range n {
+						want.Row(lo+i, &row)
+						buf.SetRow(i, &row)
+					}
+					if err := w.Write(buf.Slice(0, n)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				r, err := OpenPairs(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer r.Close()
+				if r.Len() != int64(c.n) {
+					t.Fatalf("Len = %d, want %d", r.Len(), c.n)
+				}
+				got, chunk, at := batch.NewPairs(c.n), batch.NewPairs(c.read), 0
+				for {
+					n, err := r.Next(chunk)
+					if errors.Is(err, io.EOF) {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if n != min(c.read, c.n-at) {
+						t.Fatalf("%d rows at row %d of %d", n, at, c.n)
+					}
+					var row batch.Row
+					for i := range n {
+						chunk.Row(i, &row)
+						got.SetRow(at+i, &row)
+					}
+					at += n
+				}
+				if at != c.n {
+					t.Fatalf("%d rows read, want %d", at, c.n)
+				}
+				sameBits(t, got, want)
+			})
+		}
+	}
+}
+
+func TestPairsManyRowGroups(t *testing.T) {
+	n := 2*rowGroup + 5
+	if testing.Short() {
+		t.Skip("writes 30 MB")
+	}
+	want := testPairs(n)
+	path := filepath.Join(t.TempDir(), "pairs.parquet")
+	if err := WritePairs(path, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadPairs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, got, want)
+}
+
+func TestResultsRoundTrip(t *testing.T) {
+	const n = 1001
+	for _, ext := range formats {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			sets := []batch.Columns{batch.AllColumns, batch.ColDistance | batch.ColStatus}
+			for c := batch.Columns(1); c <= batch.AllColumns; c <<= 1 {
+				sets = append(sets, c)
+			}
+			for _, columns := range sets {
+				t.Run(fmt.Sprintf("%s/%s/%v", ext, precision, columns), func(t *testing.T) {
+					want := testResults(n, columns, precision)
+					path := filepath.Join(t.TempDir(), "results"+ext)
+					w, err := CreateResults(path, columns, precision, n)
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.Describe("query", "distance")
+					for lo := 0; lo < n; lo += 300 {
+						if err := w.Write(want.Slice(lo, min(lo+300, n))); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := w.Close(); err != nil {
+						t.Fatal(err)
+					}
+					r, err := OpenResults(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer r.Close()
+					if r.Columns() != columns || r.Len() != n {
+						t.Fatalf("columns %v, %d rows", r.Columns(), r.Len())
+					}
+					p := r.Precision()
+					if ext == ".parquet" {
+						m := r.Metadata()
+						if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" || m["query"] != "distance" {
+							t.Fatalf("metadata %v", m)
+						}
+					}
+					if told := ext == ".parquet" || columns&realBits != 0; told && p != precision || !told && p != batch.Single {
+						t.Fatalf("precision %s, written %s", p, precision)
+					}
+					got := batch.NewResults(n, &batch.Options{Columns: columns, Precision: p})
+					at := 0
+					for {
+						k, err := r.Next(got.Slice(at, min(at+129, n)))
+						if errors.Is(err, io.EOF) {
+							break
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						at += k
+					}
+					if at != n {
+						t.Fatalf("%d rows read", at)
+					}
+					want.Precision = p
+					sameBits(t, got, want)
+				})
+			}
+		}
+	}
+}
+
+func TestWorldsRoundTrip(t *testing.T) {
+	w := &batch.Worlds{Shapes: []int32{3, 1}, Poses: make([]float64, 5*2*7), TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 0, 0}}
+	for i := range w.Poses {
+		w.Poses[i] = math.Sqrt(float64(i))
+	}
+	path := filepath.Join(t.TempDir(), "worlds.npz")
+	if err := WriteWorlds(path, w); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadWorlds(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, got, w)
+}
