@@ -23,6 +23,8 @@ type Pair struct {
 	rotA  geom.Mat3 // rotation of A in the world
 	posA  r3.Vec    // origin of A in the world
 
+	erodeA, erodeB float64 // see eroded
+
 	size  float64 // sum of the (finite) bounding radii
 	scale float64 // largest magnitude met in the frame: bounds the rounding errors
 }
@@ -35,7 +37,7 @@ func NewPair(a, b geom.Shape, poseA, poseB geom.Pose) Pair {
 	p.rot = geom.TransposeMul(&ra, &rb)
 	p.trans = ra.MulVecT(r3.Sub(poseB.Position, poseA.Position))
 	sizeA, sizeB := a.BoundingRadius(), b.BoundingRadius()
-	offA, offB := r3.Norm(a.Center()), r3.Norm(b.Center())
+	offA, offB := norm(a.Center()), norm(b.Center())
 	if math.IsInf(sizeA, 1) {
 		sizeA = a.Radius()
 	}
@@ -43,7 +45,7 @@ func NewPair(a, b geom.Shape, poseA, poseB geom.Pose) Pair {
 		sizeB = b.Radius()
 	}
 	p.size = sizeA + sizeB
-	p.scale = r3.Norm(p.trans) + p.size + offA + offB
+	p.scale = norm(p.trans) + p.size + offA + offB
 	return p
 }
 
@@ -67,11 +69,49 @@ func (p *Pair) DirToWorld(d r3.Vec) r3.Vec { return p.rotA.MulVec(d) }
 func (p *Pair) ToWorld(v r3.Vec) r3.Vec { return r3.Add(p.rotA.MulVec(v), p.posA) }
 
 // Support returns the vertex of D that maximises <d, w>.
-func (p *Pair) Support(d r3.Vec, v *Vertex) {
+func (p *Pair) Support(d r3.Vec) (v Vertex) {
+	p.support(d, &v)
+	return v
+}
+
+func (p *Pair) support(d r3.Vec, v *Vertex) {
 	v.A = p.A.CoreSupport(d)
 	db := p.rot.MulVecT(d)
 	v.B = r3.Add(p.rot.MulVec(p.B.CoreSupport(r3.Vec{X: -db.X, Y: -db.Y, Z: -db.Z})), p.trans)
+	if p.erodeA+p.erodeB > 0 {
+		u := unit(d)
+		v.A = r3.Sub(v.A, r3.Scale(p.erodeA, u))
+		v.B = r3.Add(v.B, r3.Scale(p.erodeB, u))
+	}
 	v.W = r3.Sub(v.A, v.B)
+}
+
+// eroded returns the pair with a ball taken out of every core in which one rolls
+// freely, and given to its radius: the shapes stay the same, since such a core
+// is the sum of a smaller convex set and that ball. Depths less than the radii
+// become distances of the smaller cores, and what EPA still has to do is
+// less curved. ok is false if there is nothing to take out.
+func (p *Pair) eroded() (q Pair, ok bool) {
+	q = *p
+	q.erodeA, q.erodeB = geom.MinCurvatureRadius(p.A), geom.MinCurvatureRadius(p.B)
+	q.Radius += q.erodeA + q.erodeB
+	return q, q.erodeA+q.erodeB > 0
+}
+
+// roundA and roundB are the radii that lie around the cores.
+func (p *Pair) roundA() float64 { return p.A.Radius() + p.erodeA }
+func (p *Pair) roundB() float64 { return p.B.Radius() + p.erodeB }
+
+// polytopes reports whether both cores are polytopes, so that EPA ends after a
+// finite number of steps with an exact face.
+func (p *Pair) polytopes() bool { return polytopeCore(p.A) && polytopeCore(p.B) }
+
+func polytopeCore(s geom.Shape) bool {
+	switch s.Kind() {
+	case geom.KindSphere, geom.KindCapsule, geom.KindBox, geom.KindConvex:
+		return true
+	}
+	return false
 }
 
 // centres returns centre(A) − centre(B), a point of D near its middle.

@@ -1,0 +1,224 @@
+package ref
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// descent is what the methods of the GJK family share: the simplex, the current
+// point x of D, and the bounds proved so far on the distance of the cores.
+//
+// Any direction n proves a lower bound: with w the support point that minimises
+// <n, w> over D, the plane <n, ·> = <n, w> has all of D on one side, so the
+// distance is at least <n, w>/|n|. The point x itself proves the upper bound |x|.
+type descent struct {
+	p     Pair
+	o     Options
+	tol   float64 // wanted gap of the signed distance
+	stop  float64 // gap of the computed bounds at which tol is met, rounding included
+	round float64 // p.Roundoff()
+	cap   int
+
+	s    Simplex
+	x    r3.Vec
+	norm float64 // |x|
+	iter int
+
+	best  float64 // best lower bound of the distance of the cores, along any direction
+	lower float64 // lower bound along axis
+	axis  r3.Vec  // unit direction of the latest support along x: from B to A
+}
+
+const defaultGJKIterations = 1000
+
+// distanceTolerance is the default gap, relative to the size of the pair.
+const distanceTolerance = 1e-12
+
+// reset takes the question over by value: a descent that held pointers would
+// force every caller's pair and options to the heap.
+func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
+	d.p, d.o = *p, *o
+	d.iter, d.s.N = 0, 0
+	d.round = p.Roundoff()
+	d.tol = o.Tolerance
+	if d.tol == 0 {
+		d.tol = distanceTolerance * p.size
+	}
+	d.stop = math.Max(d.tol-2*d.round, d.round)
+	d.cap = o.MaxIterations
+	if d.cap == 0 {
+		d.cap = defaultCap
+	}
+	d.best, d.lower = math.Inf(-1), math.Inf(-1)
+	// Paper 000: x₀ = c¹ − c², the difference of the centres. The direction alone
+	// matters, since the first support point replaces it.
+	if o.WarmStart != (r3.Vec{}) {
+		d.x = r3.Scale(-1, o.WarmStart)
+	} else {
+		d.x = p.centres()
+	}
+	d.norm = norm(d.x)
+	if !(d.norm > 0) {
+		d.x, d.norm = r3.Vec{X: 1}, 1
+	}
+}
+
+// support finds the vertex that minimises <dir, w> and takes the lower bound that
+// it proves. along says that dir is the direction of x, so that witnesses and
+// normal belong together.
+func (d *descent) support(dir r3.Vec, along bool) {
+	v := d.latest()
+	d.p.support(r3.Vec{X: -dir.X, Y: -dir.Y, Z: -dir.Z}, v)
+	d.iter++
+	k := 1 / norm(dir)
+	l := r3.Dot(dir, v.W) * k
+	if l > d.best {
+		d.best = l
+	}
+	if along {
+		d.lower = l
+		d.axis = r3.Scale(k, dir)
+	}
+}
+
+// latest is the support vertex found last. It waits in the slot after the vertices
+// in use: no simplex holds four between two steps.
+func (d *descent) latest() *Vertex { return &d.s.V[d.s.N] }
+
+// settled reports whether the bounds answer the question.
+func (d *descent) settled() bool {
+	r := d.p.Radius
+	if d.o.Boolean {
+		return d.best-d.round > r || d.s.N > 0 && d.norm+d.round < r
+	}
+	if d.s.N == 0 {
+		return false
+	}
+	if d.o.HasCutOff && d.lower-d.round-r > d.o.CutOff {
+		return true
+	}
+	if d.o.StopRule == StopDuality {
+		return 2*d.norm*(d.norm-d.lower) <= d.o.Tolerance
+	}
+	return d.norm-d.lower <= d.stop
+}
+
+// separated reports whether a plane between the cores has been found: from then
+// on no rounding may claim that the origin is inside.
+func (d *descent) separated() bool { return d.best > d.round }
+
+// project adds the latest vertex to the simplex and moves x to its nearest point.
+// It reports whether that brought progress; if not, simplex and x stay as they
+// were. inside reports that the origin lies in the tetrahedron.
+func (d *descent) project(johnson bool) (progress, inside bool) {
+	w := d.latest().W
+	for i := range d.s.N {
+		if d.s.V[i].W == w {
+			return false, false
+		}
+	}
+	n, lambda := d.s.N, d.s.Lambda
+	d.s.N++
+	var x r3.Vec
+	if johnson {
+		x, inside = johnsonBackup(&d.s, d.separated())
+	} else {
+		x, inside = signedVolumes(&d.s, d.separated())
+	}
+	length := norm(x)
+	if !inside && n > 0 && !(length < d.norm) {
+		d.s.N, d.s.Lambda = n, lambda
+		return false, false
+	}
+	d.s.reduce()
+	d.x, d.norm = x, length
+	return true, inside
+}
+
+// direction returns a vector along which x points from the origin, orthogonal to
+// the edges of the simplex to the last digits. x itself is a sum that cancels:
+// its direction is off by eps·scale/|x|, which costs a polytope as much in gap;
+// the normal of the face that x lies on has no such loss.
+func (d *descent) direction() r3.Vec {
+	if d.stop > 1e-9*d.p.scale {
+		return d.x // the loss does not matter at this tolerance
+	}
+	switch d.s.N {
+	case 2:
+		e := r3.Sub(d.s.V[1].W, d.s.V[0].W)
+		if ee := r3.Dot(e, e); ee > 0 {
+			y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
+			return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
+		}
+	case 3:
+		p := d.s.V[0].W
+		n := cross(r3.Sub(d.s.V[1].W, p), r3.Sub(d.s.V[2].W, p))
+		k := r3.Dot(n, d.x)
+		// Only a normal that agrees with x is a descent direction; x of a sliver
+		// may be closer to one of its edges than to its plane.
+		if nn := r3.Dot(n, n); nn > 0 && k*k >= 0.25*nn*d.norm*d.norm {
+			return r3.Scale(math.Copysign(1/math.Sqrt(nn), k), n)
+		}
+	}
+	return d.x
+}
+
+// finish turns the state into a result. inside says that the cores intersect or
+// cannot be told from touching: then the distance of the cores is known to be at
+// most |x|, and EPA must find the depth.
+func (d *descent) finish(inside bool) Result {
+	p := &d.p
+	if d.s.N == 0 { // answered before the first step
+		d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
+		d.norm = norm(d.s.V[0].W)
+		d.lower, d.axis = d.best, unit(d.x)
+	}
+	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
+	for i := range d.s.N {
+		l := d.s.Lambda[i]
+		res.WitnessA = r3.Add(res.WitnessA, r3.Scale(l, d.s.V[i].A))
+		res.WitnessB = r3.Add(res.WitnessB, r3.Scale(l, d.s.V[i].B))
+	}
+	upper, lower := d.norm, d.lower
+	if d.o.Boolean {
+		lower = d.best
+	}
+	if inside {
+		// No depth exceeds the width of D along the line of the centres, which the
+		// scale bounds.
+		lower = -p.scale
+		if d.s.N == 4 {
+			upper = 0
+		}
+	}
+	res.Distance = upper - p.Radius
+	res.Upper = upper - p.Radius + d.round
+	res.Lower = lower - p.Radius - d.round
+	// The witnesses of the cores move to the surfaces along the normal.
+	res.WitnessA = r3.Add(res.WitnessA, r3.Scale(p.roundA(), res.Normal))
+	res.WitnessB = r3.Sub(res.WitnessB, r3.Scale(p.roundB(), res.Normal))
+	res.classify(p, &d.o, d.tol)
+	return res
+}
+
+// classify sets the status from the bounds. The tolerance never asks for more
+// than float64 holds at the distance of the pair, hence the floor in Roundoff.
+func (r *Result) classify(p *Pair, o *Options, tol float64) {
+	switch {
+	case !(r.Lower <= r.Upper): // NaN included
+		r.Status = Undecided
+	case r.Lower > 0 && (o.Boolean || o.HasCutOff && r.Lower > o.CutOff):
+		r.Status = Separated
+	case r.Upper < 0 && o.Boolean:
+		r.Status = Penetrating
+	case r.Gap() > math.Max(tol, 4*p.Roundoff()) && !(o.HasCutOff && r.Lower > o.CutOff):
+		r.Status = Undecided
+	case r.Lower > 0:
+		r.Status = Separated
+	case r.Upper < 0:
+		r.Status = Penetrating
+	default:
+		r.Status = Touching
+	}
+}

@@ -1,0 +1,285 @@
+package ref
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+const (
+	defaultEPAIterations = 20_000
+	// curvedDepthTolerance is the default gap for depths of curved shapes, relative
+	// to the size of the pair: a certified lower bound costs facets, about one
+	// over the square root of the gap along every flat direction of the surface.
+	curvedDepthTolerance = 1e-8
+)
+
+// Workspace is the memory of the solvers. The zero value is ready; it grows to what
+// the hardest pair needs and is reused. It belongs to one goroutine. A nil
+// Workspace is allowed and costs an allocation a call.
+type Workspace struct {
+	d descent
+	e expansion
+}
+
+func (ws *Workspace) descent() *descent {
+	if ws == nil {
+		return new(descent)
+	}
+	return &ws.d
+}
+
+func (ws *Workspace) expansion() *expansion {
+	if ws == nil {
+		return new(expansion)
+	}
+	return &ws.e
+}
+
+// EPA finds the signed distance of a pair whose cores intersect, touch, or cannot
+// be told apart, with the expanding polytope algorithm, from the end simplex of
+// any method (rank 0 to 4, flat or not).
+//
+// The polytope is a closed triangulated surface with vertices on D. Its face
+// nearest to the origin gives the witnesses and bounds the depth from below: the
+// ball that it leaves free lies inside D. The support plane along the normal of
+// that face bounds the depth from above. Both are certificates of their own:
+// neither asks that the polytope be exactly convex, so slivers and coplanar
+// vertices cost speed at worst. Should the origin turn out to lie outside D,
+// the same support planes prove the separation.
+//
+// A polytope that cannot be expanded further ends Undecided with the bounds that
+// hold, never as "no contact".
+func EPA(p *Pair, o Options, start *Simplex, ws *Workspace) Result {
+	e := ws.expansion()
+	e.reset(p, &o)
+	if flat := e.seed(start); !flat {
+		e.run()
+	}
+	return e.result()
+}
+
+// expansion is the state of one run of EPA.
+type expansion struct {
+	p     Pair
+	o     Options
+	poly  polytope
+	tol   float64
+	stop  float64
+	round float64
+	iter  int
+	cap   int
+
+	// The answer so far, for the cores: signed distance in [lower, upper] along
+	// axis (unit, outward from D), with the point that realises upper.
+	lower, upper float64
+	axis         r3.Vec
+	near         Vertex
+}
+
+func (e *expansion) reset(p *Pair, o *Options) {
+	e.p, e.o, e.iter, e.near = *p, *o, 0, Vertex{}
+	e.round = p.Roundoff()
+	e.tol = o.Tolerance
+	if e.tol == 0 {
+		e.tol = distanceTolerance * p.size
+		if !p.polytopes() {
+			e.tol = curvedDepthTolerance * p.size
+		}
+	}
+	e.stop = math.Max(e.tol-2*e.round, e.round)
+	e.cap = o.MaxIterations
+	if e.cap == 0 {
+		e.cap = defaultEPAIterations
+	}
+	e.lower, e.upper = -p.scale, p.scale
+	e.axis = r3.Vec{X: 1}
+	e.poly.reset(e.round)
+}
+
+// support evaluates D along the unit direction n.
+func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
+	e.p.support(n, v)
+	e.iter++
+	return r3.Dot(n, v.W)
+}
+
+// run expands the nearest face until its support plane is closer than the tolerance.
+func (e *expansion) run() {
+	for e.iter < e.cap {
+		f, ok := e.poly.nearest()
+		if !ok {
+			return
+		}
+		face := &e.poly.faces[f]
+		x, near := e.poly.nearestPoint(f)
+		n := face.n
+		if n == (r3.Vec{}) { // a face without area: the direction of its nearest point
+			if n = unit(x); n == (r3.Vec{}) {
+				n = r3.Vec{X: 1}
+			}
+		}
+		var v Vertex
+		h := e.support(n, &v)
+		upper := -face.key
+		if face.key < 0 { // the origin lies outside: its distance to the polytope
+			upper = norm(x)
+		}
+		// Along this face the signed distance is in [-h, upper]; as the nearest
+		// face, its upper bound holds for the whole polytope.
+		e.lower, e.upper, e.axis, e.near = -h, upper, n, near
+		if upper+h <= e.stop || e.settled() {
+			return
+		}
+		if !e.poly.expand(f, &v) {
+			return
+		}
+	}
+}
+
+// settled reports whether the Boolean or cut-off question is answered.
+func (e *expansion) settled() bool {
+	lower, upper := e.lower-e.p.Radius-e.round, e.upper-e.p.Radius+e.round
+	if e.o.Boolean && (lower > 0 || upper < 0) {
+		return true
+	}
+	return e.o.HasCutOff && lower > e.o.CutOff
+}
+
+// result reports the bounds of the whole shapes. Distance is the lower bound, that
+// is minus the certified upper depth: moving B by the depth along the normal
+// surely separates the pair.
+func (e *expansion) result() Result {
+	p := &e.p
+	r := Result{
+		Distance:   e.lower - p.Radius,
+		Lower:      e.lower - p.Radius - e.round,
+		Upper:      e.upper - p.Radius + e.round,
+		Normal:     e.axis,
+		WitnessA:   r3.Add(e.near.A, r3.Scale(p.roundA(), e.axis)),
+		WitnessB:   r3.Sub(e.near.B, r3.Scale(p.roundB(), e.axis)),
+		Iterations: e.iter,
+	}
+	r.classify(p, &e.o, e.tol)
+	return r
+}
+
+// seed builds the first tetrahedron from the start simplex and support points. If D
+// has no extent beyond the tolerance along some direction, that direction
+// bounds the depth: seed sets the answer and reports that D is flat.
+func (e *expansion) seed(start *Simplex) (flat bool) {
+	var t [4]Vertex
+	n := 0
+	if start != nil && start.N == 4 && e.healthy(start) {
+		e.poly.tetrahedron(&start.V)
+		return false
+	}
+	if start != nil && start.N > 0 {
+		t[0] = start.V[0]
+	} else {
+		e.support(r3.Vec{X: 1}, &t[0])
+	}
+	n = 1
+	// Each step takes the farthest vertex from the affine hull of the ones before,
+	// of the start simplex and of support points along and against the given axes.
+	var basis [3]r3.Vec // orthonormal; the first n−1 span the affine hull
+	basis[0], basis[1], basis[2] = r3.Vec{X: 1}, r3.Vec{Y: 1}, r3.Vec{Z: 1}
+	for n < 4 {
+		v, dist := e.farthest(start, &t[0], &basis, n)
+		// Half the stop gap: the flat answer below is then within it.
+		if !(dist > e.stop/2) {
+			e.flatAnswer(&t, n, &basis)
+			return true
+		}
+		t[n] = v
+		e.extend(&basis, n, r3.Sub(v.W, t[0].W))
+		n++
+	}
+	e.poly.tetrahedron(&t)
+	return false
+}
+
+// healthy reports whether the tetrahedron has a height well above rounding.
+func (e *expansion) healthy(s *Simplex) bool {
+	a, b, c := r3.Sub(s.V[1].W, s.V[0].W), r3.Sub(s.V[2].W, s.V[0].W), r3.Sub(s.V[3].W, s.V[0].W)
+	n := cross(a, b)
+	m := cross(r3.Sub(s.V[2].W, s.V[1].W), r3.Sub(s.V[3].W, s.V[1].W))
+	area := math.Max(norm(n), norm(m))
+	return math.Abs(r3.Dot(n, c)) > 4*e.round*area
+}
+
+// farthest returns the candidate farthest from the affine hull that passes
+// through o and is spanned by the first n−1 vectors of the basis.
+func (e *expansion) farthest(start *Simplex, o *Vertex, basis *[3]r3.Vec, n int) (best Vertex, dist float64) {
+	dist = -1
+	consider := func(v *Vertex) {
+		r := r3.Sub(v.W, o.W)
+		for k := range n - 1 {
+			r = r3.Sub(r, r3.Scale(r3.Dot(r, basis[k]), basis[k]))
+		}
+		if d := norm(r); d > dist {
+			best, dist = *v, d
+		}
+	}
+	var v Vertex
+	for k := n - 1; k < 3; k++ {
+		e.support(basis[k], &v)
+		consider(&v)
+		e.support(r3.Scale(-1, basis[k]), &v)
+		consider(&v)
+	}
+	if start != nil {
+		for i := range start.N {
+			consider(&start.V[i])
+		}
+	}
+	return best, dist
+}
+
+// extend makes vector n−1 of the basis the part of r orthogonal to those before,
+// and completes the basis to an orthonormal one.
+func (e *expansion) extend(basis *[3]r3.Vec, n int, r r3.Vec) {
+	for range 2 { // twice is enough: the second pass removes the rounding of the first
+		for k := range n - 1 {
+			r = r3.Sub(r, r3.Scale(r3.Dot(r, basis[k]), basis[k]))
+		}
+		r = unit(r)
+	}
+	basis[n-1] = r
+	switch n {
+	case 1:
+		a := r3.Vec{X: 1}
+		if math.Abs(r.X) > 0.6 {
+			a = r3.Vec{Y: 1}
+		}
+		basis[1] = unit(r3.Cross(r, a))
+		basis[2] = r3.Cross(r, basis[1])
+	case 2:
+		basis[2] = unit(r3.Cross(basis[0], basis[1]))
+	}
+}
+
+// flatAnswer answers for a D that has no extent along basis[n−1]: the depth is at
+// most the support value along it or against it, and the origin is at most as
+// far away as the nearest point of the vertices found.
+func (e *expansion) flatAnswer(t *[4]Vertex, n int, basis *[3]r3.Vec) {
+	s := Simplex{V: *t, N: n}
+	x, _ := signedVolumes(&s, true)
+	s.reduce()
+	e.near = Vertex{}
+	for i := range s.N {
+		e.near.A = r3.Add(e.near.A, r3.Scale(s.Lambda[i], s.V[i].A))
+		e.near.B = r3.Add(e.near.B, r3.Scale(s.Lambda[i], s.V[i].B))
+	}
+	e.upper = norm(x)
+	e.lower = math.Inf(-1)
+	var v Vertex
+	for k := n - 1; k < 3; k++ {
+		for _, sign := range [2]float64{1, -1} {
+			a := r3.Scale(sign, basis[k])
+			if h := e.support(a, &v); -h > e.lower {
+				e.lower, e.axis = -h, a
+			}
+		}
+	}
+}

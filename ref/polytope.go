@@ -1,0 +1,267 @@
+package ref
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// polytope is the closed triangulated surface that EPA expands, with a heap of its
+// faces by distance from the origin.
+type polytope struct {
+	verts   []Vertex
+	faces   []face
+	heap    []int32 // indices of faces, live or not; smallest key first
+	horizon []edge
+	stack   []int32
+	from    []int32 // of a vertex: new face that starts there, valid where mark == stamp
+	mark    []int32
+	stamp   int32
+	round   float64 // rounding error of plane distances
+}
+
+// face is a triangle, counter-clockwise seen from outside.
+type face struct {
+	v    [3]int32
+	adj  [3]int32 // face across the edge v[i] → v[i+1]
+	n    r3.Vec   // unit outward normal; zero if the triangle has no area
+	key  float64  // signed distance of the origin to the triangle, see setKey
+	seen int32    // stamp of the visibility search
+	dead bool
+}
+
+// edge is a border edge of the visible region: new faces replace what lies inside.
+type edge struct {
+	a, b  int32
+	outer int32 // face beyond the edge
+}
+
+func (p *polytope) reset(round float64) {
+	p.verts, p.faces, p.heap = p.verts[:0], p.faces[:0], p.heap[:0]
+	p.mark, p.from = p.mark[:0], p.from[:0]
+	p.stamp = 0
+	p.round = round
+}
+
+func (p *polytope) addVertex(v *Vertex) int32 {
+	p.verts = append(p.verts, *v)
+	p.from = append(p.from, 0)
+	p.mark = append(p.mark, 0)
+	return int32(len(p.verts) - 1)
+}
+
+// addFace appends the triangle abc; its neighbours are set by the caller.
+func (p *polytope) addFace(a, b, c int32) int32 {
+	f := face{v: [3]int32{a, b, c}}
+	va := p.verts[a].W
+	n := cross(r3.Sub(p.verts[b].W, va), r3.Sub(p.verts[c].W, va))
+	if l := norm(n); l > 0 {
+		f.n = r3.Scale(1/l, n)
+	}
+	p.setKey(&f)
+	p.faces = append(p.faces, f)
+	i := int32(len(p.faces) - 1)
+	p.push(i)
+	return i
+}
+
+// setKey computes the distance of the origin to the triangle, negative if the
+// origin lies on the outer side of its plane. For slivers, whose plane is
+// uncertain, the distance to the triangle itself is still exact to rounding.
+func (p *polytope) setKey(f *face) {
+	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
+	plane := r3.Dot(f.n, a)
+	if plane < -p.round {
+		f.key = plane
+		return
+	}
+	l0, l1, l2 := s2d(a, b, c)
+	if l0 > 0 && l1 > 0 && l2 > 0 {
+		f.key = plane
+		return
+	}
+	f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
+}
+
+// nearestPoint returns the point of face f nearest to the origin and the points of
+// the cores that make it.
+func (p *polytope) nearestPoint(f int32) (x r3.Vec, v Vertex) {
+	t := &p.faces[f].v
+	l0, l1, l2 := s2d(p.verts[t[0]].W, p.verts[t[1]].W, p.verts[t[2]].W)
+	for i, l := range [3]float64{l0, l1, l2} {
+		q := &p.verts[t[i]]
+		v.A = r3.Add(v.A, r3.Scale(l, q.A))
+		v.B = r3.Add(v.B, r3.Scale(l, q.B))
+	}
+	x = r3.Sub(v.A, v.B)
+	v.W = x
+	return x, v
+}
+
+// tetrahedron starts the surface with four vertices in general position.
+func (p *polytope) tetrahedron(t *[4]Vertex) {
+	var i [4]int32
+	for k := range t {
+		i[k] = p.addVertex(&t[k])
+	}
+	a, b, c, d := t[0].W, t[1].W, t[2].W, t[3].W
+	if r3.Dot(cross(r3.Sub(b, a), r3.Sub(c, a)), r3.Sub(d, a)) > 0 {
+		i[1], i[2] = i[2], i[1] // d must lie below abc
+	}
+	f0 := p.addFace(i[0], i[1], i[2])
+	f1 := p.addFace(i[0], i[3], i[1])
+	f2 := p.addFace(i[1], i[3], i[2])
+	f3 := p.addFace(i[2], i[3], i[0])
+	p.faces[f0].adj = [3]int32{f1, f2, f3}
+	p.faces[f1].adj = [3]int32{f3, f2, f0}
+	p.faces[f2].adj = [3]int32{f1, f3, f0}
+	p.faces[f3].adj = [3]int32{f2, f1, f0}
+}
+
+// expand replaces the faces that v sees, among them f, by a fan around v. It
+// reports false, and changes nothing, if rounding makes the border of the visible
+// region anything but one simple loop, or if v is no new point.
+func (p *polytope) expand(f int32, v *Vertex) bool {
+	for _, i := range p.faces[f].v {
+		if p.verts[i].W == v.W {
+			return false
+		}
+	}
+	p.findHorizon(f, v.W)
+	if !p.horizonIsLoop() {
+		return false
+	}
+	apex := p.addVertex(v)
+	first := int32(len(p.faces))
+	for i := range p.horizon {
+		e := p.horizon[i]
+		g := p.addFace(e.a, e.b, apex)
+		p.from[e.a] = g
+		p.faces[g].adj[0] = e.outer
+		p.setNeighbour(e.outer, e.b, e.a, g)
+	}
+	for g := first; g < int32(len(p.faces)); g++ {
+		next := p.from[p.faces[g].v[1]] // the fan face that starts where this one ends
+		p.faces[g].adj[1] = next
+		p.faces[next].adj[2] = g
+	}
+	for _, g := range p.stack {
+		p.faces[g].dead = true
+	}
+	return true
+}
+
+// findHorizon collects the faces that point w sees, connected to f, in p.stack and
+// the border of that region in p.horizon.
+func (p *polytope) findHorizon(f int32, w r3.Vec) {
+	p.stamp++
+	p.horizon, p.stack = p.horizon[:0], append(p.stack[:0], f)
+	p.faces[f].seen = p.stamp
+	for k := 0; k < len(p.stack); k++ {
+		g := &p.faces[p.stack[k]]
+		for _, o := range g.adj {
+			h := &p.faces[o]
+			if h.seen == p.stamp {
+				continue
+			}
+			if r3.Dot(h.n, r3.Sub(w, p.verts[h.v[0]].W)) > p.round {
+				h.seen = p.stamp
+				p.stack = append(p.stack, o)
+			}
+		}
+	}
+	for _, k := range p.stack {
+		g := &p.faces[k]
+		for i, o := range g.adj {
+			if p.faces[o].seen != p.stamp {
+				p.horizon = append(p.horizon, edge{g.v[i], g.v[(i+1)%3], o})
+			}
+		}
+	}
+}
+
+// horizonIsLoop reports whether the border is one simple closed loop.
+func (p *polytope) horizonIsLoop() bool {
+	if len(p.horizon) < 3 {
+		return false
+	}
+	for i := range p.horizon {
+		a := p.horizon[i].a
+		if p.mark[a] == p.stamp {
+			return false
+		}
+		p.mark[a] = p.stamp
+		p.from[a] = int32(i)
+	}
+	i, steps := int32(0), 0
+	for {
+		b := p.horizon[i].b
+		if p.mark[b] != p.stamp {
+			return false
+		}
+		i = p.from[b]
+		steps++
+		if i == 0 {
+			return steps == len(p.horizon)
+		}
+		if steps > len(p.horizon) {
+			return false
+		}
+	}
+}
+
+// setNeighbour makes g the neighbour of face f across its edge a → b.
+func (p *polytope) setNeighbour(f, a, b, g int32) {
+	t := &p.faces[f]
+	for i := range 3 {
+		if t.v[i] == a && t.v[(i+1)%3] == b {
+			t.adj[i] = g
+			return
+		}
+	}
+}
+
+// nearest returns the live face with the smallest key.
+func (p *polytope) nearest() (f int32, ok bool) {
+	for len(p.heap) > 0 {
+		f = p.heap[0]
+		if !p.faces[f].dead {
+			return f, true
+		}
+		p.pop()
+	}
+	return 0, false
+}
+
+func (p *polytope) push(f int32) {
+	p.heap = append(p.heap, f)
+	i := len(p.heap) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !(p.faces[p.heap[i]].key < p.faces[p.heap[up]].key) {
+			return
+		}
+		p.heap[i], p.heap[up] = p.heap[up], p.heap[i]
+		i = up
+	}
+}
+
+func (p *polytope) pop() {
+	n := len(p.heap) - 1
+	p.heap[0] = p.heap[n]
+	p.heap = p.heap[:n]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= n {
+			return
+		}
+		if c+1 < n && p.faces[p.heap[c+1]].key < p.faces[p.heap[c]].key {
+			c++
+		}
+		if !(p.faces[p.heap[c]].key < p.faces[p.heap[i]].key) {
+			return
+		}
+		p.heap[c], p.heap[i] = p.heap[i], p.heap[c]
+		i = c
+	}
+}

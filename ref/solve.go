@@ -1,0 +1,101 @@
+package ref
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Solve answers a query with the composition that callers want: the half-space in
+// closed form, the method of the options for the cores, EPA where they
+// intersect.
+func Solve(p *Pair, o Options, ws *Workspace) Result {
+	if p.A.Kind() == geom.KindHalfspace || p.B.Kind() == geom.KindHalfspace {
+		return Halfspace(p, o)
+	}
+	r := solveCores(p, &o, ws)
+	if !needsDepth(&r, &o, p) {
+		return r
+	}
+	// The cores intersect or cannot be told from touching.
+	q, curved := p.eroded()
+	spent := r.Iterations
+	if curved {
+		d := ws.descent()
+		d.reset(&q, &o, defaultGJKIterations)
+		inside := d.descend(false)
+		r = d.finish(inside)
+		spent += r.Iterations
+		r.Iterations = spent
+		if !needsDepth(&r, &o, &q) {
+			return r
+		}
+	}
+	r = EPA(&q, o, &r.Simplex, ws)
+	r.Iterations += spent
+	return r
+}
+
+func solveCores(p *Pair, o *Options, ws *Workspace) Result {
+	switch o.Method {
+	case MethodGJKJohnson:
+		return GJKJohnson(p, *o, ws)
+	case MethodNesterov:
+		return Nesterov(p, *o, false, ws)
+	case MethodNesterovNormalized:
+		return Nesterov(p, *o, true, ws)
+	case MethodPolyak:
+		return Polyak(p, *o, false, ws)
+	case MethodPolyakNormalized:
+		return Polyak(p, *o, true, ws)
+	case MethodFrankWolfe:
+		return FrankWolfe(p, *o, ws)
+	default:
+		return gjk(p, o, false, ws)
+	}
+}
+
+// needsDepth reports whether a distance solver left the question open because the
+// cores intersect: its bounds are then wide and hold zero distance of the cores.
+func needsDepth(r *Result, o *Options, p *Pair) bool {
+	if o.Boolean && (r.Status == Separated || r.Status == Penetrating) {
+		return false
+	}
+	if o.HasCutOff && r.Lower > o.CutOff {
+		return false
+	}
+	return r.Lower <= -p.Radius && r.Status != Touching
+}
+
+// Halfspace answers for a half-space and any bounded shape in closed form: along
+// the outward normal n of the plane, the signed distance is the smallest
+// <n, x> over the other shape minus the offset of the plane.
+// Two half-spaces have no finite depth: their pair is Invalid.
+func Halfspace(p *Pair, o Options) Result {
+	if p.A.Kind() == p.B.Kind() {
+		return Result{Status: Invalid, Distance: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1), Normal: r3.Vec{X: math.NaN()}}
+	}
+	r := Result{Iterations: 1}
+	round := p.Roundoff()
+	if p.A.Kind() == geom.KindHalfspace {
+		// The plane z = 0 of A's frame; B moves along +z to get away.
+		n := r3.Vec{Z: 1}
+		v := p.Support(r3.Scale(-1, n))
+		r.Distance = v.B.Z - p.Radius
+		r.Normal = n
+		r.WitnessB = r3.Sub(v.B, r3.Scale(p.B.Radius(), n))
+		r.WitnessA = r3.Sub(r.WitnessB, r3.Scale(r.Distance, n))
+	} else {
+		n := p.rot.MulVec(r3.Vec{Z: 1}) // outward normal of B's plane, towards A
+		v := p.Support(r3.Scale(-1, n))
+		r.Distance = r3.Dot(n, r3.Sub(v.A, p.trans)) - p.Radius
+		r.Normal = r3.Scale(-1, n)
+		r.WitnessA = r3.Sub(v.A, r3.Scale(p.A.Radius(), n))
+		r.WitnessB = r3.Sub(r.WitnessA, r3.Scale(r.Distance, n))
+	}
+	r.Lower, r.Upper = r.Distance-round, r.Distance+round
+	r.classify(p, &o, 4*round)
+	return r
+}
