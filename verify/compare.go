@@ -1,0 +1,291 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"clearance/batch"
+	"clearance/ref"
+)
+
+// CompareOptions configure a comparison. The zero value compares every row.
+type CompareOptions struct {
+	// Sample is the number of rows to solve anew; 0 is all of them. The rows are
+	// one from each of Sample equal stretches of the input, drawn by Seed.
+	Sample int
+	Seed   uint64
+
+	// Workers, FirstRow, Worst and Progress are as in [Options].
+	Workers, FirstRow, Worst int
+	Progress                 func(rows int)
+}
+
+// Comparison is the outcome of solving rows anew with package ref in double
+// precision. Its JSON form is stable.
+type Comparison struct {
+	Rows         int `json:"rows"`          // rows of the job
+	Compared     int `json:"compared"`      // rows that were solved anew
+	Distances    int `json:"distances"`     // of these, rows whose distance ± gap was compared
+	Unanswered   int `json:"unanswered"`    // rows undecided or invalid in the results
+	RefUndecided int `json:"ref_undecided"` // rows whose reference bounds missed their tolerance
+
+	WrongDistances int `json:"wrong_distances"` // distance ± gap and the bounds of ref have no point in common
+	WrongStatuses  int `json:"wrong_statuses"`  // the bounds of ref exclude the status
+	WrongRows      int `json:"wrong_rows"`      // rows with either fault
+
+	Errors  Histogram `json:"error_over_size"`   // |distance − ref|
+	Gaps    Histogram `json:"gap_over_size"`     // gaps of the results
+	RefGaps Histogram `json:"ref_gap_over_size"` // gaps of ref
+
+	// WorstError is the largest |distance − ref| in sizes of the pair, over rows on
+	// which neither side was excused from the tolerance (see WriteText).
+	WorstError Number `json:"worst_error_over_size"`
+
+	// Worst are the rows with the largest error against the sum of both gaps.
+	Worst []WorstRow `json:"worst"`
+
+	worst int
+}
+
+// Compare solves a sample of the rows, or all of them, anew and compares. The
+// truth lies in the bounds of ref and, if the answer is right, in distance ± gap:
+// the two must meet. A status is wrong if the bounds of ref exclude what it says.
+func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison, error) {
+	if o.Sample < 0 {
+		return nil, fmt.Errorf("verify: sample of %d rows, want a number above 0, or 0 for all", o.Sample)
+	}
+	base, err := Options{Workers: o.Workers, FirstRow: o.FirstRow, Worst: o.Worst}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := job.Check(); err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	n := job.Input.Len()
+	sample := o.Sample
+	if sample == 0 || sample > n {
+		sample = n
+	}
+	total := &Comparison{Rows: n, worst: base.Worst}
+
+	// Depths of curved shapes take milliseconds: small blocks.
+	const block = 64
+	workers := base.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range min(workers, (sample+block-1)/block) {
+		group.Go(func() {
+			c := comparer{job: job, firstRow: o.FirstRow, out: &Comparison{worst: base.Worst}}
+			for ctx.Err() == nil {
+				hi := int(next.Add(block))
+				lo := hi - block
+				if lo >= sample {
+					break
+				}
+				hi = min(hi, sample)
+				for k := lo; k < hi; k++ {
+					// Integer stretches do not overlap, so no row is drawn twice.
+					first, last := stretch(k, n, sample), stretch(k+1, n, sample)
+					c.row(first + int(mix(o.Seed, uint64(k))%uint64(last-first)))
+				}
+				if o.Progress != nil {
+					mu.Lock()
+					o.Progress(hi - lo)
+					mu.Unlock()
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.Merge(c.out)
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("verify: comparison stopped: %w", err)
+	}
+	return total, nil
+}
+
+// stretch returns ⌊k·n/m⌋ for k ≤ m ≤ n without forming k·n.
+func stretch(k, n, m int) int { return k*(n/m) + k*(n%m)/m }
+
+// comparer compares rows on one goroutine.
+type comparer struct {
+	job      *batch.Job
+	firstRow int
+	out      *Comparison
+
+	in batch.Row
+	ws ref.Workspace
+}
+
+func (c *comparer) row(i int) {
+	job, res, out := c.job, c.job.Results, c.out
+	out.Compared++
+	status := batch.StatusCount // unknown
+	switch {
+	case res.Status != nil:
+		status = batch.Status(res.Status[i])
+	case res.Bits != nil && !res.Bit(i):
+		status = batch.Separated
+	}
+	if _, err := job.Read(i, &c.in); err != nil {
+		// Whether a row is refused is for the audit to judge.
+		out.Unanswered++
+		return
+	}
+	if status == batch.Undecided || status == batch.Invalid {
+		out.Unanswered++
+		return
+	}
+	pair := ref.NewPair(job.Library.Shape(c.in.ShapeA), job.Library.Shape(c.in.ShapeB), c.in.PoseA, c.in.PoseB)
+	truth := ref.Solve(&pair, ref.Options{}, &c.ws)
+	if truth.Status == ref.Undecided || truth.Status == ref.Invalid {
+		out.RefUndecided++
+	}
+	out.RefGaps.add(truth.Gap() / pair.Size())
+
+	wrong := c.distance(i, &pair, &truth)
+	if c.contradicts(i, status, &pair, &truth) {
+		out.WrongStatuses++
+		wrong = true
+	}
+	if wrong {
+		out.WrongRows++
+	}
+}
+
+// distance compares distance ± gap with the bounds of ref.
+func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong bool) {
+	res, out := c.job.Results, c.out
+	if res.Distance.Len() == 0 {
+		return false
+	}
+	out.Distances++
+	d, gap := res.Distance.At(i), c.job.Options.EffectiveTolerance(pair.Size())
+	if res.Gap != nil {
+		gap = float64(res.Gap[i])
+		out.Gaps.add(gap / pair.Size())
+	}
+	err := math.Abs(d - truth.Distance)
+	out.Errors.add(err / pair.Size())
+	// How far the intervals are from meeting; the sums round by eps a piece.
+	miss := math.Max(truth.Lower-(d+gap), (d-gap)-truth.Upper)
+	allowed := 4 * eps * (math.Abs(d) + gap)
+	wrong = !(miss <= allowed)
+	if wrong {
+		out.WrongDistances++
+	}
+	if gap <= c.accuracy()*pair.Size() {
+		out.WorstError = Number(math.Max(float64(out.WorstError), err/pair.Size()))
+	}
+	w := WorstRow{
+		Row: c.firstRow + i, Expected: Number(truth.Distance), Found: Number(d),
+		Residual: Number(err), Allowed: Number(gap + truth.Gap()), Failed: wrong,
+	}
+	if w.rank() > 0 {
+		out.keep(w)
+	}
+	return wrong
+}
+
+// accuracy is the relative gap up to which a row counts for WorstError; rows
+// beyond a cut-off have wider ones and are not meant to be accurate.
+func (c *comparer) accuracy() float64 {
+	if t := c.job.Options.EffectiveTolerance(1); t > 0 {
+		return 2 * t
+	}
+	return 2 * batch.DoubleCurvedDepthTolerance
+}
+
+// contradicts reports whether the bounds of ref exclude the status. Touching says
+// that 0 lies in distance ± gap, or, without these columns, within the tolerance.
+func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth *ref.Result) bool {
+	res := c.job.Results
+	switch status {
+	case batch.Separated:
+		return !(truth.Upper > 0)
+	case batch.Penetrating:
+		return !(truth.Lower < 0)
+	case batch.Touching:
+		if res.Distance.Len() != 0 && res.Gap != nil {
+			return !(math.Abs(res.Distance.At(i)) <= float64(res.Gap[i]))
+		}
+	case batch.StatusCount:
+		if res.Bits == nil {
+			return false
+		}
+		// A set bit is a contact or a row without an answer, never a clear gap.
+		return truth.Lower > c.touching(pair)
+	default:
+		return true
+	}
+	t := c.touching(pair)
+	return !(truth.Lower <= t && truth.Upper >= -t)
+}
+
+// touching is the distance up to which a pair may be called touching, for results
+// without distance and gap.
+func (c *comparer) touching(pair *ref.Pair) float64 {
+	t := c.job.Options.EffectiveTolerance(pair.Size())
+	if t == 0 {
+		t = batch.DoubleCurvedDepthTolerance * pair.Size()
+	}
+	return math.Max(t, 4*pair.Roundoff())
+}
+
+func (c *Comparison) keep(w WorstRow) {
+	list := Check{Worst: c.Worst}
+	list.keep(w, c.worst)
+	c.Worst = list.Worst
+}
+
+// Merge adds what other found, of other rows of the same whole.
+func (c *Comparison) Merge(other *Comparison) {
+	c.worst = max(c.worst, other.worst)
+	c.Rows += other.Rows
+	c.Compared += other.Compared
+	c.Distances += other.Distances
+	c.Unanswered += other.Unanswered
+	c.RefUndecided += other.RefUndecided
+	c.WrongDistances += other.WrongDistances
+	c.WrongStatuses += other.WrongStatuses
+	c.WrongRows += other.WrongRows
+	c.Errors.merge(&other.Errors)
+	c.Gaps.merge(&other.Gaps)
+	c.RefGaps.merge(&other.RefGaps)
+	c.WorstError = max(c.WorstError, other.WorstError)
+	for _, w := range other.Worst {
+		c.keep(w)
+	}
+}
+
+// OK reports whether no compared row contradicts the reference.
+func (c *Comparison) OK() bool { return c.WrongRows == 0 }
+
+// Wrong is the number of rows that contradict the reference.
+func (c *Comparison) Wrong() int { return c.WrongRows }
+
+// WriteText writes the comparison as a few lines.
+func (c *Comparison) WriteText(w io.Writer) error {
+	t := &printer{w: w}
+	t.printf("%d of %d rows solved anew: %d wrong (%d distances, %d statuses), %d without an answer, %d undecided by the reference\n",
+		c.Compared, c.Rows, c.WrongRows, c.WrongDistances, c.WrongStatuses, c.Unanswered, c.RefUndecided)
+	if c.Distances > 0 {
+		t.printf("worst error/size of rows within the tolerance  %.2g\n", float64(c.WorstError))
+		t.printf("error/size    %s\n", c.Errors.String())
+		t.printf("gap/size      %s\n", c.Gaps.String())
+	}
+	t.printf("ref gap/size  %s\n", c.RefGaps.String())
+	writeWorst(t, c.Worst)
+	return t.err
+}
