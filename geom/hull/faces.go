@@ -1,7 +1,5 @@
 package hull
 
-import "slices"
-
 // extract returns the extreme points (ascending) and the faces of the finished
 // surface as counter-clockwise polygons of extreme points.
 //
@@ -27,7 +25,7 @@ func (q *quickhull) extract() (vertices []int32, faces [][]int32) {
 					continue
 				}
 				succ[f.v[i]] = f.v[(i+1)%3]
-				if extreme[f.v[i]] && (first == none || f.v[i] < first) {
+				if extreme[f.v[i]] {
 					first = f.v[i]
 				}
 			}
@@ -40,7 +38,6 @@ func (q *quickhull) extract() (vertices []int32, faces [][]int32) {
 		}
 		faces = append(faces, ring)
 	}
-	slices.SortFunc(faces, slices.Compare)
 	return vertices, faces
 }
 

@@ -30,8 +30,8 @@ type Hull struct {
 
 	// Facets are the triangles of the surface, counter-clockwise seen from outside
 	// [F]. The triangles of one polygonal face follow each other, FaceStart
-	// [faces+1] says where. A flat polygon has two faces, one a side; points and
-	// segments have none.
+	// [faces+1] says where, and form a fan around its lowest vertex. A flat polygon
+	// has two faces, one a side; points and segments have none.
 	Facets    [][3]int32
 	FaceStart []int32
 
@@ -50,6 +50,20 @@ type Hull struct {
 	extent     float64   // largest coordinate difference of two vertices
 	seeds      []int32   // support vertices of a cube map of directions, or nil
 	seedCells  int       // cells along an edge of the cube map
+}
+
+// FaceCorners returns the number of corners of a face.
+func (h *Hull) FaceCorners(face int) int {
+	return int(h.FaceStart[face+1]-h.FaceStart[face]) + 2
+}
+
+// FaceCorner returns the vertex at corner i of a face, counter-clockwise.
+func (h *Hull) FaceCorner(face, i int) int {
+	first := h.FaceStart[face]
+	if i < 2 {
+		return int(h.Facets[first][i])
+	}
+	return int(h.Facets[first+int32(i)-2][2])
 }
 
 // Build returns the hull of points. It reports an error if there are none or more
@@ -194,11 +208,14 @@ func (h *Hull) assemble(cloud []r3.Vec, index, vertices []int32, faces [][]int32
 		h.xs, h.ys, h.zs = append(h.xs, p.X), append(h.ys, p.Y), append(h.zs, p.Z)
 	}
 	h.extent = max(slices.Max(h.xs)-slices.Min(h.xs), slices.Max(h.ys)-slices.Min(h.ys), slices.Max(h.zs)-slices.Min(h.zs))
-	for _, face := range faces {
+	for k, face := range faces {
 		for i, v := range face {
 			face[i] = number[v]
 		}
+		low := slices.Index(face, slices.Min(face))
+		faces[k] = slices.Concat(face[low:], face[:low])
 	}
+	slices.SortFunc(faces, slices.Compare)
 	h.connect(faces)
 	for _, face := range faces {
 		h.FaceStart = append(h.FaceStart, int32(len(h.Facets)))

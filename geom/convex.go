@@ -1,0 +1,176 @@
+package geom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"clearance/geom/hull"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Convex is the convex hull of 1 to 65,535 points: a point, a segment, a flat
+// polygon or a polyhedron. Its core is the hull itself. It does not implement
+// [Smooth]. The zero value is not a shape; use [NewConvex].
+type Convex struct {
+	points []r3.Vec
+	hull   *hull.Hull
+
+	center   r3.Vec
+	bounding float64
+	inradius float64
+	lo, hi   r3.Vec
+
+	// In coordinates relative to center, so that accuracy does not depend on how far
+	// from the local origin the vertices lie:
+	rel    []r3.Vec // vertices [V]
+	planes []plane  // faces [len(hull.FaceStart)-1]
+}
+
+// plane is the half-space <n, x − center> ≤ offset, n outward and unit.
+type plane struct {
+	n      r3.Vec
+	offset float64
+}
+
+// NewConvex builds the hull of vertices, which it copies. Duplicate, collinear,
+// coplanar and interior points are tolerated. It reports an error if there are no
+// vertices or more than 65,535, or if a coordinate is not finite or is larger than
+// 1e9 in magnitude.
+func NewConvex(vertices []r3.Vec) (*Convex, error) {
+	if len(vertices) == 0 || len(vertices) > hull.MaxPoints {
+		return nil, fmt.Errorf("convex: %d vertices, want 1 to %d", len(vertices), hull.MaxPoints)
+	}
+	for i, v := range vertices {
+		for axis, x := range [3]float64{v.X, v.Y, v.Z} {
+			if !(math.Abs(x) <= hull.MaxCoordinate) {
+				return nil, fmt.Errorf("convex: vertices[%d].%c = %g, want finite and at most %g in magnitude",
+					i, "xyz"[axis], x, float64(hull.MaxCoordinate))
+			}
+		}
+	}
+	h, err := hull.Build(vertices)
+	if err != nil {
+		return nil, fmt.Errorf("convex: %w", err)
+	}
+	c := &Convex{points: slices.Clone(vertices), hull: h}
+	c.measure()
+	return c, nil
+}
+
+// Hull returns the hull, which must not be changed.
+func (c *Convex) Hull() *hull.Hull { return c.hull }
+
+// Points returns the points that NewConvex was given, which must not be changed.
+func (c *Convex) Points() []r3.Vec { return c.points }
+
+// Kind returns KindConvex.
+func (*Convex) Kind() Kind { return KindConvex }
+
+// Validate reports a Convex that NewConvex did not make; NewConvex checks the rest.
+func (c *Convex) Validate() error {
+	if c == nil || c.hull == nil {
+		return errors.New("convex: no vertices, build it with NewConvex")
+	}
+	return nil
+}
+
+// CoreSupport returns a vertex.
+func (c *Convex) CoreSupport(d r3.Vec) r3.Vec { return c.hull.Vertices[c.hull.Support(d)] }
+
+// Radius returns 0.
+func (*Convex) Radius() float64 { return 0 }
+
+// Center returns the centroid: of the volume of a polyhedron, of the area of a flat
+// polygon, the middle of a segment.
+func (c *Convex) Center() r3.Vec { return c.center }
+
+// BoundingRadius returns the distance from Center to the farthest vertex.
+func (c *Convex) BoundingRadius() float64 { return c.bounding }
+
+// Inradius returns the distance from Center to the nearest face, 0 for a flat hull.
+func (c *Convex) Inradius() float64 { return c.inradius }
+
+// AABB returns the exact bounds of the vertices.
+func (c *Convex) AABB() (lo, hi r3.Vec) { return c.lo, c.hi }
+
+// measure fills everything that follows from the hull.
+func (c *Convex) measure() {
+	h := c.hull
+	c.lo, c.hi = h.Vertices[0], h.Vertices[0]
+	for _, v := range h.Vertices {
+		c.lo = r3.Vec{X: min(c.lo.X, v.X), Y: min(c.lo.Y, v.Y), Z: min(c.lo.Z, v.Z)}
+		c.hi = r3.Vec{X: max(c.hi.X, v.X), Y: max(c.hi.Y, v.Y), Z: max(c.hi.Z, v.Z)}
+	}
+	c.center = centroid(h)
+	c.rel = make([]r3.Vec, len(h.Vertices))
+	for i, v := range h.Vertices {
+		c.rel[i] = r3.Sub(v, c.center)
+		c.bounding = max(c.bounding, math.Sqrt(r3.Norm2(c.rel[i])))
+	}
+	// The difference, the square and the root lose at most 4 units of roundoff.
+	c.bounding *= 1 + 4*0x1p-53
+	if len(h.FaceStart) < 2 {
+		return
+	}
+	c.planes = make([]plane, len(h.FaceStart)-1)
+	nearest := math.Inf(1)
+	for f := range c.planes {
+		t := h.FaceStart[f]
+		n := h.Normals[t]
+		top := h.SupportClimb(n, int(h.Facets[t][0]))
+		c.planes[f] = plane{n: n, offset: r3.Dot(n, c.rel[top])}
+		nearest = min(nearest, c.planes[f].offset)
+	}
+	if h.Dim == 3 {
+		c.inradius = max(0, nearest-c.slack(r3.Vec{}))
+	}
+}
+
+// centroid returns the centroid of a hull, as a convex combination of points of it.
+func centroid(h *hull.Hull) r3.Vec {
+	switch h.Dim {
+	case 0:
+		return h.Vertices[0]
+	case 1:
+		return r3.Add(h.Vertices[0], r3.Scale(0.5, r3.Sub(h.Vertices[1], h.Vertices[0])))
+	}
+	// The mean of the vertices is inside: the cones from it over the facets fill the hull.
+	base := h.Vertices[0]
+	var mean r3.Vec
+	for _, v := range h.Vertices {
+		mean = r3.Add(mean, r3.Sub(v, base))
+	}
+	origin := r3.Add(base, r3.Scale(1/float64(len(h.Vertices)), mean))
+
+	var sum r3.Vec
+	var total float64
+	facets, corners := h.Facets, 4.0 // a cone has its apex as a fourth corner
+	if h.Dim == 2 {
+		facets, corners = facets[:h.FaceStart[1]], 3
+	}
+	for i, t := range facets {
+		u, v, w := r3.Sub(h.Vertices[t[0]], origin), r3.Sub(h.Vertices[t[1]], origin), r3.Sub(h.Vertices[t[2]], origin)
+		weight := r3.Dot(r3.Cross(r3.Sub(v, u), r3.Sub(w, u)), h.Normals[i]) // twice the area
+		if h.Dim == 3 {
+			weight *= r3.Dot(h.Normals[i], u)
+		}
+		if weight > 0 { // else rounding; the sum must stay a convex combination
+			sum = r3.Add(sum, r3.Scale(weight, r3.Add(u, r3.Add(v, w))))
+			total += weight
+		}
+	}
+	if !(total > 0) {
+		return origin
+	}
+	return r3.Add(origin, r3.Scale(1/(corners*total), sum))
+}
+
+// slack bounds the rounding error of a plane distance at q, relative to the centre:
+// the normal, the offset and the dot product lose a few units of roundoff each,
+// of lengths up to |q| and the bounding radius.
+func (c *Convex) slack(q r3.Vec) float64 {
+	return 16 * 0x1p-53 * (math.Abs(q.X) + math.Abs(q.Y) + math.Abs(q.Z) + c.bounding)
+}
