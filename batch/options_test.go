@@ -1,0 +1,204 @@
+package batch
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"clearance/geom"
+)
+
+func TestOptionsCheck(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		o    Options
+		want string // part of the error, "" for none
+	}{
+		{Options{}, ""},
+		{Options{Query: Penetration, Method: Polyak, Precision: Double, Tolerance: 1e-9, MaxIterations: 5}, ""},
+		{Options{HasCutOff: true, CutOff: -1}, ""},
+		{Options{CutOff: nan}, ""}, // not in use
+		{Options{Query: Growth}, "query growth: not available yet"},
+		{Options{Method: RTR}, "method rtr: not available yet"},
+		{Options{Query: QueryCount}, "unknown query(4)"},
+		{Options{Method: 77}, "unknown method(77)"},
+		{Options{Precision: 2}, "unknown precision(2)"},
+		{Options{Columns: 1 << 12}, "unknown columns"},
+		{Options{Tolerance: nan}, "tolerance NaN"},
+		{Options{Tolerance: -1}, "tolerance -1"},
+		{Options{Tolerance: inf}, "tolerance +Inf"},
+		{Options{HasCutOff: true, CutOff: nan}, "cut-off NaN"},
+		{Options{HasCutOff: true, CutOff: -inf}, "cut-off -Inf"},
+		{Options{Query: Penetration, HasCutOff: true}, "not with penetration"},
+		{Options{MaxIterations: -1}, "iteration cap -1"},
+	} {
+		err := c.o.Check()
+		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: got %v, want %q", c.o, err, c.want)
+		}
+	}
+	if err := (&Options{Query: Growth}).Check(); !errors.Is(err, ErrNotAvailable) {
+		t.Errorf("%v does not wrap ErrNotAvailable", err)
+	}
+}
+
+func TestTolerances(t *testing.T) {
+	for _, c := range []struct {
+		o              Options
+		promise, solve float64
+	}{
+		{Options{}, 2e-6, 1e-6},
+		{Options{Tolerance: 1e-3}, 2e-3, 1e-3},
+		{Options{Precision: Double}, 0, 0},
+		{Options{Precision: Double, Tolerance: 1e-9}, 2e-9, 2e-9},
+	} {
+		if got := c.o.EffectiveTolerance(2); got != c.promise {
+			t.Errorf("%+v: promises %g, want %g", c.o, got, c.promise)
+		}
+		if got := c.o.SolverTolerance(2); got != c.solve {
+			t.Errorf("%+v: asks the solver for %g, want %g", c.o, got, c.solve)
+		}
+	}
+}
+
+func TestCutOffs(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		cut  float64
+		used bool
+	}{
+		{Options{}, 0, false},
+		{Options{CutOff: 3, HasCutOff: true}, 3, true},
+		{Options{Query: Penetration}, 0, true},
+		{Options{Query: Collide}, 0, false},
+	} {
+		if cut, used := c.o.EffectiveCutOff(); used != c.used || (used && cut != c.cut) {
+			t.Errorf("%+v: cut-off %g, %t; want %g, %t", c.o, cut, used, c.cut, c.used)
+		}
+	}
+}
+
+// Names and codes are in files and in generated headers: they stay.
+func TestNames(t *testing.T) {
+	for s, want := range map[Status]string{0: "separated", 1: "touching", 2: "penetrating", 3: "undecided", 4: "invalid", 9: "status(9)"} {
+		if s.String() != want {
+			t.Errorf("status %d is %q, want %q", uint8(s), s, want)
+		}
+	}
+	for q := range QueryCount {
+		if back, err := ParseQuery(q.String()); err != nil || back != q {
+			t.Errorf("query %v: %v, %v", q, back, err)
+		}
+	}
+	for m := range MethodCount {
+		if back, err := ParseMethod(m.String()); err != nil || back != m {
+			t.Errorf("method %v: %v, %v", m, back, err)
+		}
+	}
+	for p := range PrecisionCount {
+		if back, err := ParsePrecision(p.String()); err != nil || back != p {
+			t.Errorf("precision %v: %v, %v", p, back, err)
+		}
+	}
+	if _, err := ParseQuery("near"); err == nil || !strings.Contains(err.Error(), `"near"`) || !strings.Contains(err.Error(), "collide") {
+		t.Errorf("unknown query: %v", err)
+	}
+	if got := (ColGap | ColBits | 1<<12).String(); got != "gap, bits, column(12)" {
+		t.Errorf("columns: %q", got)
+	}
+}
+
+func TestJobCheck(t *testing.T) {
+	lib := testLibrary(t)
+	job := func(change func(*Job, *Pairs)) error {
+		p := NewPairs(3)
+		j := &Job{Library: lib, Input: p, Results: NewResults(3, &Options{})}
+		change(j, p)
+		return j.Check()
+	}
+	for _, c := range []struct {
+		what   string
+		change func(*Job, *Pairs)
+		want   string
+	}{
+		{"good", func(j *Job, p *Pairs) {}, ""},
+		{"fewer columns than there are", func(j *Job, p *Pairs) { j.Options.Columns = ColGap }, ""},
+		{"no library", func(j *Job, p *Pairs) { j.Library = nil }, "no library"},
+		{"no input", func(j *Job, p *Pairs) { j.Input = nil }, "no input"},
+		{"no results", func(j *Job, p *Pairs) { j.Results = nil }, "no results"},
+		{"bad option", func(j *Job, p *Pairs) { j.Options.Tolerance = -1 }, "tolerance"},
+		{"short shape_b", func(j *Job, p *Pairs) { p.ShapeB = p.ShapeB[:2] }, "column shape_b holds 2 numbers, want 3"},
+		{"long position_a", func(j *Job, p *Pairs) { p.PositionA = make([]float64, 10) }, "column position_a holds 10"},
+		{"short rotation_b", func(j *Job, p *Pairs) { p.RotationB = nil }, "column rotation_b holds 0 numbers, want 12"},
+		{"short warm start", func(j *Job, p *Pairs) { j.Options.WarmStart = make([]float64, 3) }, "column warm_start holds 3 numbers, want 9"},
+		{"results of another length", func(j *Job, p *Pairs) { j.Results = NewResults(4, &Options{}) }, "results of 4 rows"},
+		{"results of another precision", func(j *Job, p *Pairs) { j.Options.Precision = Double }, "single precision"},
+		{"results without a column", func(j *Job, p *Pairs) { j.Results = NewResults(3, &Options{Columns: ColStatus}) }, "lack the columns distance, gap"},
+		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] }, "column gap holds 1"},
+		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) }, "column normal holds 9 float32 and 9 float64"},
+	} {
+		err := job(c.change)
+		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+func TestWorldsCheckShape(t *testing.T) {
+	good := func() *Worlds {
+		return &Worlds{Shapes: []int32{0, 1}, Poses: make([]float64, 3*2*7), TemplateA: []int32{0, 1, 1}, TemplateB: []int32{1, 0, 1}}
+	}
+	for _, c := range []struct {
+		what   string
+		change func(w *Worlds)
+		want   string
+	}{
+		{"good", func(w *Worlds) {}, ""},
+		{"nothing at all", func(w *Worlds) { *w = Worlds{} }, ""},
+		{"no bodies but poses", func(w *Worlds) { w.Shapes = nil }, "42 numbers for no bodies"},
+		{"half a pose", func(w *Worlds) { w.Poses = w.Poses[:40] }, "multiple of 7 × 2"},
+		{"half a world", func(w *Worlds) { w.Poses = w.Poses[:35] }, "multiple of 7 × 2"},
+		{"templates of two lengths", func(w *Worlds) { w.TemplateB = nil }, "template_b holds 0 numbers, want 3"},
+		{"template of no body", func(w *Worlds) { w.TemplateA[2] = 2 }, "template_a[2] = 2, want a body index in [0, 2)"},
+		{"negative template", func(w *Worlds) { w.TemplateB[0] = -1 }, "template_b[0] = -1"},
+	} {
+		w := good()
+		c.change(w)
+		err := w.CheckShape()
+		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", c.what, err, c.want)
+		}
+	}
+	if n := good().Len(); n != 9 {
+		t.Errorf("3 worlds × 3 pairs have length %d", n)
+	}
+	if n := (&Worlds{}).Len(); n != 0 {
+		t.Errorf("nothing has length %d", n)
+	}
+}
+
+// Row w·P + p of the rollout form is template pair p of world w.
+func TestWorldsRow(t *testing.T) {
+	w := &Worlds{Shapes: []int32{5, 6, 7}, TemplateA: []int32{0, 2}, TemplateB: []int32{1, 1}}
+	for i := range 2 * 3 * 7 {
+		w.Poses = append(w.Poses, float64(i))
+	}
+	var r Row
+	w.Row(3, &r) // world 1, pair 1: bodies 2 and 1
+	if r.ShapeA != 7 || r.ShapeB != 6 {
+		t.Errorf("shapes %d, %d; want 7, 6", r.ShapeA, r.ShapeB)
+	}
+	p, q := make([]float64, 3), make([]float64, 4)
+	for _, c := range []struct {
+		pose  geom.Pose
+		first float64
+	}{{r.PoseA, 35}, {r.PoseB, 28}} {
+		putPose(p, q, &c.pose)
+		for k, v := range append(append([]float64(nil), p...), q...) {
+			if v != c.first+float64(k) {
+				t.Errorf("pose value %d is %g, want %g", k, v, c.first+float64(k))
+			}
+		}
+	}
+}
