@@ -107,35 +107,6 @@ func (Superquadric) Radius() float64 { return 0 }
 // Center returns the origin.
 func (Superquadric) Center() r3.Vec { return r3.Vec{} }
 
-// gauge returns the factor by which the body has to be scaled to have p on its
-// surface, the norm of p.
-func (s Superquadric) gauge(p r3.Vec) float64 {
-	return pairNorm(
-		pairNorm(math.Abs(p.X)/s.SemiAxes.X, math.Abs(p.Y)/s.SemiAxes.Y, 2/s.Alpha2),
-		math.Abs(p.Z)/s.SemiAxes.Z, 2/s.Alpha1)
-}
-
-// pairNorm returns (u^e + v^e)^(1/e) for u, v ≥ 0 and e ≥ 1.
-func pairNorm(u, v, e float64) float64 {
-	hi, lo := max(u, v), min(u, v)
-	if lo == 0 {
-		return hi
-	}
-	return hi * math.Exp(math.Log1p(math.Exp(e*math.Log(lo/hi)))/e)
-}
-
-// Residual is a bound. Outside it is at least the distance: that of p to the point
-// of the surface on the ray from the centre, p/g with g the gauge of p.
-// Inside its magnitude is at most the depth: by convexity the ball of radius
-// (1-g)·Inradius around p lies in the body.
-func (s Superquadric) Residual(p r3.Vec) float64 {
-	g := s.gauge(p)
-	if g <= 1 {
-		return (g - 1) * s.Inradius()
-	}
-	return math.Sqrt(r3.Norm2(p)) * (1 - 1/g)
-}
-
 // BoundingRadius is the largest distance of a point of the body from the centre.
 // In u = (x/a)², v = (y/b)² the maximum of a²u + b²v under u^(1/α2) + v^(1/α2) = 1
 // is the dual norm of (a², b²), of exponent 1/(1-α2) if α2 < 1, else the larger
@@ -168,4 +139,10 @@ func nearest(a, b, alpha float64) float64 {
 // AABB returns the corners of the bounding box.
 func (s Superquadric) AABB() (lo, hi r3.Vec) {
 	return symmetricAABB(s.SemiAxes.X, s.SemiAxes.Y, s.SemiAxes.Z)
+}
+
+// pairNorm returns (u^e + v^e)^(1/e) for u, v ≥ 0, not both 0, and e ≥ 1.
+func pairNorm(u, v, e float64) float64 {
+	hi, lo := max(u, v), min(u, v)
+	return hi * math.Exp(math.Log1p(math.Exp(e*math.Log(lo/hi)))/e)
 }

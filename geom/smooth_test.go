@@ -1,0 +1,195 @@
+package geom_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+func smoothShapes() []geom.Smooth {
+	list := []geom.Smooth{
+		geom.Sphere{R: 2},
+		geom.Capsule{R: 0.5, HalfLength: 2},
+		geom.Ellipsoid{SemiAxes: vec(3, 1, 2)},
+		geom.Ellipsoid{SemiAxes: vec(1e-3, 1e-3, 1e3)},
+		geom.Ellipsoid{SemiAxes: vec(1e3, 1e3, 1e-3)},
+		geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: 1, Alpha2: 1},
+		geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: 1.3, Alpha2: 1.6},
+		geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: 1.5, Alpha2: 0.6},
+		geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: 0.5, Alpha2: 1.2},
+		geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: 0.3, Alpha2: 0.2},
+	}
+	for _, s := range list[:len(list):len(list)] {
+		list = append(list, geom.WithMargin(s, 0.25).(geom.Smooth))
+	}
+	return list
+}
+
+func entry(v r3.Vec, i int) float64 { return [3]float64{v.X, v.Y, v.Z}[i] }
+
+// The gradient of h is the support point: central differences, with a step of the
+// cube root of the rounding error, are right to its square.
+func TestGradientIsSupport(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, s := range smoothShapes() {
+		for range 50 {
+			d := randomGeneral(rng)
+			want := geom.Support(s, d)
+			const step = 1e-5
+			for i := range 3 {
+				e := [3]r3.Vec{{X: step}, {Y: step}, {Z: step}}[i]
+				got := (supportValue(s, r3.Add(d, e)) - supportValue(s, r3.Sub(d, e))) / (2 * step)
+				if math.Abs(got-entry(want, i)) > 1e-5*s.BoundingRadius() {
+					t.Fatalf("%s: ∂h/∂d[%d] at %v = %g, support point has %g", label(s), i, d, got, entry(want, i))
+				}
+			}
+		}
+	}
+}
+
+// randomGeneral returns a unit vector with all components at least 0.1.
+func randomGeneral(rng *rand.Rand) r3.Vec {
+	for {
+		d := randomUnit(rng)
+		if min(math.Abs(d.X), math.Abs(d.Y), math.Abs(d.Z)) > 0.1 {
+			return d
+		}
+	}
+}
+
+// The Hessian is the derivative of the support point, annihilates d, is symmetric
+// and positive semidefinite, and is homogeneous of degree -1.
+func TestSupportHessian(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, s := range smoothShapes() {
+		size := s.BoundingRadius()
+		for range 50 {
+			d := randomGeneral(rng)
+			h, ok := s.SupportHessian(d)
+			if !ok {
+				t.Fatalf("%s: no Hessian at %v", label(s), d)
+			}
+			norm := 0.0
+			for i := range h {
+				norm = max(norm, math.Abs(h[i]))
+			}
+			const step = 1e-5
+			for j := range 3 {
+				e := [3]r3.Vec{{X: step}, {Y: step}, {Z: step}}[j]
+				col := r3.Scale(1/(2*step), r3.Sub(geom.Support(s, r3.Add(d, e)), geom.Support(s, r3.Sub(d, e))))
+				for i := range 3 {
+					// Truncation: step² times a third derivative of h, ≤ 1e4 norm for these shapes
+					// and directions; rounding: that of a support point over the step.
+					tol := 1e-6*norm + 8*eps/step*size
+					if got, want := h[3*i+j], entry(col, i); math.Abs(got-want) > tol {
+						t.Fatalf("%s: H[%d,%d] at %v = %g, differences give %g", label(s), i, j, d, got, want)
+					}
+					if h[3*i+j] != h[3*j+i] {
+						t.Fatalf("%s: H[%d,%d] at %v is not symmetric", label(s), i, j, d)
+					}
+				}
+			}
+			if v := h.MulVec(d); r3.Norm(v) > 32*eps*norm {
+				t.Fatalf("%s: H·d = %v at %v, want 0", label(s), v, d)
+			}
+			for range 10 {
+				x := randomUnit(rng)
+				if q := r3.Dot(x, h.MulVec(x)); q < -16*eps*norm {
+					t.Fatalf("%s: xᵀHx = %g < 0 at %v", label(s), q, d)
+				}
+			}
+			for _, k := range []float64{0x1p-800, 0x1p-20, 0x1p800} {
+				hk, ok := s.SupportHessian(r3.Scale(k, d))
+				for i := range hk {
+					if !ok || math.Abs(hk[i]*k-h[i]) > 4*eps*norm {
+						t.Fatalf("%s: H(%g·d)[%d]·%g = %g, want %g", label(s), k, i, k, hk[i]*k, h[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// H is of use on needles only if no entry is lost to cancellation: along an axis
+// the closed form is diagonal.
+func TestEllipsoidHessianOnAxes(t *testing.T) {
+	e := geom.Ellipsoid{SemiAxes: vec(1e-4, 1, 1e4)}
+	for _, c := range []struct {
+		d    r3.Vec
+		want geom.Mat3
+	}{
+		{vec(2, 0, 0), geom.Mat3{0, 0, 0, 0, 1 / (2 * 1e-4), 0, 0, 0, 1e8 / (2 * 1e-4)}},
+		{vec(0, -1, 0), geom.Mat3{1e-8, 0, 0, 0, 0, 0, 0, 0, 1e8}},
+		{vec(0, 0, 1), geom.Mat3{1e-12, 0, 0, 0, 1e-4, 0, 0, 0, 0}},
+	} {
+		h, ok := e.SupportHessian(c.d)
+		for i := range h {
+			if !ok || math.Abs(h[i]-c.want[i]) > 4*eps*math.Abs(c.want[i]) {
+				t.Errorf("H(%v) = %v, want %v", c.d, h, c.want)
+				break
+			}
+		}
+	}
+}
+
+// Where h is C², and where it is not.
+func TestSmoothDirections(t *testing.T) {
+	sq := func(a1, a2 float64) geom.Smooth {
+		return geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: a1, Alpha2: a2}
+	}
+	var zero = vec(0, 0, 0)
+	x, y, z, xy, xz, yz := vec(1, 0, 0), vec(0, -1, 0), vec(0, 0, 1), vec(1, 1, 0), vec(1, 0, 1), vec(0, 1, -1)
+	for _, c := range []struct {
+		name    string
+		s       geom.Smooth
+		yes, no []r3.Vec
+	}{
+		{"sphere", geom.Sphere{R: 1}, []r3.Vec{x, y, z, xy}, []r3.Vec{zero, vec(math.NaN(), 0, 1), vec(math.Inf(1), 0, 0), vec(1e-300, 0, 0)}},
+		{"capsule", geom.Capsule{R: 1, HalfLength: 1}, []r3.Vec{z, xz, yz}, []r3.Vec{zero, x, y, xy}},
+		{"capsule of length 0", geom.Capsule{R: 1}, []r3.Vec{x, y, z, xy}, []r3.Vec{zero}},
+		{"ellipsoid", geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, []r3.Vec{x, y, z, xy, xz, yz}, []r3.Vec{zero}},
+		{"superquadric 1 1", sq(1, 1), []r3.Vec{x, y, z, xy, xz, yz}, []r3.Vec{zero}},
+		{"superquadric 1.5 1.5", sq(1.5, 1.5), []r3.Vec{x, y, z, xy, xz, yz}, []r3.Vec{zero}},
+		{"superquadric 1 1.5", sq(1, 1.5), []r3.Vec{x, y, xy, xz, yz}, []r3.Vec{zero, z}},
+		{"superquadric 0.9 1.5", sq(0.9, 1.5), []r3.Vec{xz, yz}, []r3.Vec{zero, x, y, z, xy}},
+		{"superquadric 1.5 0.9", sq(1.5, 0.9), []r3.Vec{xy}, []r3.Vec{zero, x, y, z, xz, yz}},
+		{"rounded box", geom.WithMargin(geom.Box{HalfExtents: vec(1, 1, 1)}, 1).(geom.Smooth), nil, []r3.Vec{zero, x, xy, vec(1, 2, 3)}},
+	} {
+		for _, d := range c.yes {
+			if _, ok := c.s.SupportHessian(d); !ok {
+				t.Errorf("%s: no Hessian at %v", c.name, d)
+			}
+		}
+		for _, d := range c.no {
+			if h, ok := c.s.SupportHessian(d); ok {
+				t.Errorf("%s: claims the Hessian %v at %v", c.name, h, d)
+			}
+		}
+	}
+}
+
+// Where ok is true on a coordinate plane or axis the Hessian is continuous there.
+func TestSuperquadricHessianContinuous(t *testing.T) {
+	const off = 1e-9
+	for _, a := range [][2]float64{{1, 1}, {1.4, 1.4}, {1, 1.4}, {1.4, 1}, {1.9, 1.2}} {
+		s := geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: a[0], Alpha2: a[1]}
+		for _, d := range []r3.Vec{vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1), vec(1, 1, 0), vec(1, 0, 1), vec(0, 1, 1)} {
+			h, ok := s.SupportHessian(d)
+			if !ok {
+				continue
+			}
+			near, ok := s.SupportHessian(r3.Add(d, vec(off, -2*off, 3*off)))
+			// |w|^(r'-2) and |u|^(p'-2) vanish with a power of the offset of at least 1/3.
+			tol := 20 * math.Pow(off, 1.0/3)
+			for i := range h {
+				if !ok || math.Abs(h[i]-near[i]) > tol {
+					t.Fatalf("α = %v: H(%v)[%d] = %g, but %g next to it", a, d, i, h[i], near[i])
+				}
+			}
+		}
+	}
+}
