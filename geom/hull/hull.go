@@ -46,10 +46,9 @@ type Hull struct {
 	Start []int32 // [V+1]
 	Adj   []int32
 
-	xs, ys, zs []float64 // coordinates of the vertices, for the linear scan
-	extent     float64   // largest coordinate difference of two vertices
-	seeds      []int32   // support vertices of a cube map of directions, or nil
-	seedCells  int       // cells along an edge of the cube map
+	extent    float64 // bound of the coordinate differences of two vertices
+	seeds     []int32 // support vertices of a table of directions, or nil
+	seedCells int     // cells along an edge of the table
 }
 
 // FaceCorners returns the number of corners of a face.
@@ -202,12 +201,11 @@ func (h *Hull) assemble(cloud []r3.Vec, index, vertices []int32, faces [][]int32
 	number := make(map[int32]int32, len(vertices))
 	for i, v := range vertices {
 		number[v] = int32(i)
-		p := cloud[v]
-		h.Vertices = append(h.Vertices, p)
+		h.Vertices = append(h.Vertices, cloud[v])
 		h.Index = append(h.Index, index[v])
-		h.xs, h.ys, h.zs = append(h.xs, p.X), append(h.ys, p.Y), append(h.zs, p.Z)
 	}
-	h.extent = max(slices.Max(h.xs)-slices.Min(h.xs), slices.Max(h.ys)-slices.Min(h.ys), slices.Max(h.zs)-slices.Min(h.zs))
+	size := extents(h.Vertices)
+	h.extent = max(size.X, size.Y, size.Z)
 	for k, face := range faces {
 		for i, v := range face {
 			face[i] = number[v]
@@ -231,6 +229,16 @@ func (h *Hull) assemble(cloud []r3.Vec, index, vertices []int32, faces [][]int32
 	if len(h.Vertices) > LinearLimit {
 		h.buildSeeds()
 	}
+}
+
+// extents returns the edge lengths of the bounding box of points.
+func extents(points []r3.Vec) r3.Vec {
+	lo, hi := points[0], points[0]
+	for _, p := range points {
+		lo = r3.Vec{X: min(lo.X, p.X), Y: min(lo.Y, p.Y), Z: min(lo.Z, p.Z)}
+		hi = r3.Vec{X: max(hi.X, p.X), Y: max(hi.Y, p.Y), Z: max(hi.Z, p.Z)}
+	}
+	return r3.Sub(hi, lo)
 }
 
 // connect fills Start and Adj. Every edge is walked once in each direction by the

@@ -161,13 +161,13 @@ func extremeInPlane(p r3.Vec, plane []r3.Vec) bool {
 
 func TestBuildBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	rounds := 60
+	rounds := 32
 	if testing.Short() {
-		rounds = 15
+		rounds = 8
 	}
 	for round := range rounds {
 		var pts []r3.Vec
-		for range 5 + rng.IntN(8) {
+		for range 5 + rng.IntN(6) {
 			p := randomPoint(rng)
 			switch round % 4 {
 			case 1: // lattice of three: full of coplanar and collinear points

@@ -57,12 +57,7 @@ type quickhull struct {
 
 func newQuickhull(cloud []r3.Vec, s [4]int32) *quickhull {
 	q := &quickhull{cloud: cloud, next: make([]int32, len(cloud)), startAt: make([]int32, len(cloud))}
-	lo, hi := cloud[0], cloud[0]
-	for _, p := range cloud {
-		lo = r3.Vec{X: min(lo.X, p.X), Y: min(lo.Y, p.Y), Z: min(lo.Z, p.Z)}
-		hi = r3.Vec{X: max(hi.X, p.X), Y: max(hi.Y, p.Y), Z: max(hi.Z, p.Z)}
-	}
-	q.ext = r3.Sub(hi, lo)
+	q.ext = extents(cloud)
 	if Orient3D(cloud[s[0]], cloud[s[1]], cloud[s[2]], cloud[s[3]]) > 0 {
 		s[1], s[2] = s[2], s[1]
 	}

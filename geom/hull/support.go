@@ -6,8 +6,14 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// LinearLimit is the number of vertices up to which [Hull.Support] scans all of them.
-const LinearLimit = 64
+// LinearLimit is the number of vertices up to which [Hull.Support] scans all of
+// them. Nanoseconds a query (BenchmarkSupport: directions that converge to facet
+// normals, points on a sphere, one core of an AMD EPYC server):
+//
+//	vertices     8   32   48   64   96  128  512  8000
+//	scan         9   31   52   60   88  126  468  7276
+//	climb       59   70   73   72   78   82  103   118
+const LinearLimit = 80
 
 // Support returns the index of a vertex that maximises <d, v>; d need not be unit.
 // Up to [LinearLimit] vertices it scans, above it climbs from a table of seeds. The
@@ -20,16 +26,31 @@ func (h *Hull) Support(d r3.Vec) int {
 	return h.SupportClimb(d, h.seed(d))
 }
 
+// orderKey maps floats to integers in the same order (-0 just below +0), so that
+// the running maximum of a scan needs no branch to mispredict: 2.8 times as fast as
+// the plain loop at 8 vertices.
+func orderKey(s float64) int64 {
+	b := int64(math.Float64bits(s))
+	return b ^ int64(uint64(b>>63)>>1)
+}
+
+// fromOrderKey is the inverse of orderKey.
+func fromOrderKey(k int64) float64 {
+	return math.Float64frombits(uint64(k ^ int64(uint64(k>>63)>>1)))
+}
+
 // SupportLinear returns the lowest vertex index among those whose float dot product
 // with d is largest; its true dot product is within 6 units of roundoff, times
 // |d|₁ and the largest coordinate, of the maximum.
 func (h *Hull) SupportLinear(d r3.Vec) int {
-	xs, ys, zs := h.xs, h.ys[:len(h.xs)], h.zs[:len(h.xs)]
-	best, most := 0, math.Inf(-1)
-	for i, x := range xs {
-		if s := d.X*x + d.Y*ys[i] + d.Z*zs[i]; s > most {
-			best, most = i, s
+	best, most := 0, int64(math.MinInt64)
+	for i := range h.Vertices {
+		v := &h.Vertices[i]
+		k := orderKey(d.X*v.X + d.Y*v.Y + d.Z*v.Z)
+		if k > most {
+			best = i
 		}
+		most = max(most, k)
 	}
 	return best
 }
@@ -59,25 +80,28 @@ func (h *Hull) SupportClimb(d r3.Vec, start int) int {
 	at := int32(start)
 	for {
 		v := h.Vertices[at]
-		best, rise := at, math.Inf(-1)
+		best, most := at, orderKey(math.Inf(-1))
 		for _, j := range h.Adj[h.Start[at]:h.Start[at+1]] {
-			w := h.Vertices[j]
-			if s := d.X*(w.X-v.X) + d.Y*(w.Y-v.Y) + d.Z*(w.Z-v.Z); s > rise {
-				best, rise = j, s
+			w := &h.Vertices[j]
+			k := orderKey(d.X*(w.X-v.X) + d.Y*(w.Y-v.Y) + d.Z*(w.Z-v.Z))
+			if k > most {
+				best = j
 			}
+			most = max(most, k)
 		}
+		rise := fromOrderKey(most)
 		switch {
 		case rise > doubt:
 			at = best
+			continue
 		case rise < -doubt:
 			return int(at)
-		default:
-			best = h.exactRise(d, at, doubt)
-			if best == at {
-				return int(at)
-			}
-			at = best
 		}
+		next := h.exactRise(d, at, doubt)
+		if next == at {
+			return int(at)
+		}
+		at = next
 	}
 }
 
