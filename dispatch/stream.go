@@ -49,7 +49,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 		return rep, errors.New("dispatch: stream has no library")
 	}
 	if options.WarmStart != nil {
-		return rep, errors.New("dispatch: a stream takes no warm start")
+		return rep, errors.New("dispatch: a stream has no warm start")
 	}
 	if err := options.Check(); err != nil {
 		return rep, err

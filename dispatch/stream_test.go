@@ -1,0 +1,229 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"clearance/batch"
+)
+
+// slowSource gives the rows of pairs a few at a time.
+type slowSource struct {
+	pairs *batch.Pairs
+	next  int
+	step  int
+	early bool // io.EOF comes with the last rows
+	fail  int  // row at which it fails, if not 0
+	err   error
+}
+
+func (s *slowSource) Next(dst *batch.Pairs) (int, error) {
+	if s.fail != 0 && s.next >= s.fail {
+		if s.err == nil {
+			panic("broken reader")
+		}
+		return 0, s.err
+	}
+	n := min(dst.Len(), s.step, s.pairs.Len()-s.next)
+	var r batch.Row
+	for i := range n {
+		s.pairs.Row(s.next+i, &r)
+		dst.SetRow(i, &r)
+	}
+	s.next += n
+	if n == 0 || (s.early && s.next == s.pairs.Len()) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+type sizedSource struct{ slowSource }
+
+func (s *sizedSource) Len() int { return s.pairs.Len() }
+
+// sink keeps what it is given.
+type sink struct {
+	distance []float64
+	status   []uint8
+	bits     []bool
+	fail     int // write that fails, if not 0
+	writes   int
+}
+
+func (s *sink) Write(r *batch.Results) error {
+	s.writes++
+	if s.writes == s.fail {
+		return errors.New("disk full")
+	}
+	for i := range r.N {
+		s.distance = append(s.distance, r.Distance.At(i))
+		s.bits = append(s.bits, r.Bit(i))
+	}
+	s.status = append(s.status, r.Status...)
+	return r.CheckShape()
+}
+
+func (s *sink) Len() int { return len(s.status) }
+
+func TestStream(t *testing.T) {
+	for _, n := range []int{0, 1, 64, 200, 1000} {
+		for _, step := range []int{1, 7, 64, 5000} {
+			lib, pairs := testPairs(t, n)
+			var bad int
+			if n > 70 {
+				bad = 70
+				pairs.ShapeB[bad] = 9
+			}
+			src, out := &sizedSource{slowSource{pairs: pairs, step: step, early: step == 7}}, new(sink)
+			var progress []int
+			rep, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, src, allColumns, out, Options{
+				ChunkRows: 128,
+				Progress: func(done, total int) {
+					progress = append(progress, done)
+					if total != n {
+						t.Errorf("total %d, want %d", total, n)
+					}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.Len() != n || out.writes != (n+127)/128 || rep.Rows != n || rep.Done != n || sum(rep.Counts) != n {
+				t.Fatalf("%d rows by %d: %d answers in %d writes, report %+v", n, step, out.Len(), out.writes, rep)
+			}
+			for i := range n {
+				if bad != 0 && i == bad {
+					if batch.Status(out.status[i]) != batch.Invalid || !math.IsNaN(out.distance[i]) || !out.bits[i] {
+						t.Errorf("row %d: %v", i, batch.Status(out.status[i]))
+					}
+					continue
+				}
+				if a := fakeAnswer(float64(i % 5)); out.distance[i] != a.Distance || batch.Status(out.status[i]) != a.Status || out.bits[i] != (a.Status != batch.Separated) {
+					t.Fatalf("row %d: distance %g, want %g", i, out.distance[i], a.Distance)
+				}
+			}
+			if bad != 0 && (len(rep.RowErrors) != 1 || rep.RowErrors[0].Row != bad) {
+				t.Errorf("row errors %v", rep.RowErrors)
+			}
+			if !slices.IsSorted(progress) || (n > 0 && progress[len(progress)-1] != n) {
+				t.Errorf("progress %v", progress)
+			}
+			if n > 0 && (len(rep.Spans) != 1 || rep.Spans[0].Hi != n || rep.WorstGapRow < 0) {
+				t.Errorf("report %+v", rep)
+			}
+		}
+	}
+}
+
+// Row numbers in errors count from the first row of the stream.
+func TestStreamFailover(t *testing.T) {
+	lib, pairs := testPairs(t, 400)
+	calls := 0
+	bad := &fake{name: "bad", at: func(int) error {
+		if calls++; calls == 300 {
+			return errDevice
+		}
+		return nil
+	}}
+	out := new(sink)
+	rep, err := New(bad, &fake{name: "good"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns, out, Options{ChunkRows: 64})
+	if err != nil || out.Len() != 400 {
+		t.Fatalf("%d answers, %v", out.Len(), err)
+	}
+	if len(rep.Failovers) != 1 || rep.Failovers[0].Lo != 256 || rep.Failovers[0].Hi != 320 || len(rep.Spans) != 2 || rep.Spans[1].Lo != 256 || rep.Spans[1].Hi != 400 {
+		t.Errorf("report %+v", rep)
+	}
+}
+
+// Whatever ends a stream, the sink has had whole chunks from the first on, the error
+// is the one that ended it, and no goroutine is left.
+func TestStreamEnds(t *testing.T) {
+	before := runtime.NumGoroutine()
+	lib, pairs := testPairs(t, 1000)
+	readError := errors.New("row group 3 is truncated")
+	for _, c := range []struct {
+		what string
+		src  *slowSource
+		out  *sink
+		dev  *fake
+		want string
+	}{
+		{"source fails", &slowSource{pairs: pairs, step: 64, fail: 500, err: readError}, &sink{}, &fake{name: "a"}, readError.Error()},
+		{"source panics", &slowSource{pairs: pairs, step: 64, fail: 500}, &sink{}, &fake{name: "a"}, "source panicked: broken reader"},
+		{"source makes no progress", &slowSource{pairs: pairs, step: 64, fail: 500, err: errEmpty}, &sink{}, &fake{name: "a"}, io.ErrNoProgress.Error()},
+		{"sink fails", &slowSource{pairs: pairs, step: 64}, &sink{fail: 3}, &fake{name: "a"}, "disk full"},
+		{"device fails", &slowSource{pairs: pairs, step: 64}, &sink{}, &fake{name: "a", at: failAt(40)}, errDevice.Error()},
+	} {
+		var src Source = c.src
+		if c.src.err == errEmpty {
+			src = emptySource{c.src}
+		}
+		rep, err := New(c.dev).RunStream(t.Context(), lib, src, allColumns, c.out, Options{ChunkRows: 64})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.what, err, c.want)
+		}
+		if c.out.Len()%64 != 0 || c.out.Len() > rep.Done || c.out.Len() >= 1000 {
+			t.Errorf("%s: %d answers written, %d done", c.what, c.out.Len(), rep.Done)
+		}
+		for i := range c.out.distance {
+			if c.out.distance[i] != fakeAnswer(float64(i%5)).Distance {
+				t.Fatalf("%s: row %d is wrong", c.what, i)
+			}
+		}
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &fake{name: "a", at: func(i int) error { cancel(); return nil }}
+	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink), Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+	// The goroutines have been waited for; their last instructions may still run.
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+}
+
+var errEmpty = errors.New("empty")
+
+// emptySource gives no rows and no error where its source fails.
+type emptySource struct{ *slowSource }
+
+func (s emptySource) Next(dst *batch.Pairs) (int, error) {
+	n, err := s.slowSource.Next(dst)
+	if err == errEmpty {
+		err = nil
+	}
+	return n, err
+}
+
+func TestStreamRefuses(t *testing.T) {
+	lib, pairs := testPairs(t, 10)
+	for _, c := range []struct {
+		lib  *batch.Library
+		o    batch.Options
+		do   Options
+		want string
+	}{
+		{nil, batch.Options{}, Options{}, "no library"},
+		{lib, batch.Options{WarmStart: make([]float64, 30)}, Options{}, "has no warm start"},
+		{lib, batch.Options{Method: batch.RTR}, Options{}, "not available yet"},
+		{lib, batch.Options{}, Options{Backend: "gpu"}, `"gpu"`},
+		{lib, batch.Options{}, Options{ChunkRows: -5}, "chunks of -5"},
+	} {
+		src := &slowSource{pairs: pairs, step: 5}
+		if _, err := New(&fake{name: "a"}).RunStream(t.Context(), c.lib, src, c.o, new(sink), c.do); err == nil || !strings.Contains(err.Error(), c.want) || src.next != 0 {
+			t.Errorf("error %v, want %q and nothing read", err, c.want)
+		}
+	}
+}
