@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"clearance/batch"
+	"clearance/verify"
+)
+
+// defaultSample is how many rows of a set or file are solved again by the reference.
+const defaultSample = 1000
+
+// checker audits answers that come in chunks, every row, and has the reference solve
+// a sample of them again.
+type checker struct {
+	total   int64  // rows of all chunks
+	sample  int64  // rows to solve again, at most total
+	seed    uint64 // draws the sample
+	workers int
+	bar     *progress
+
+	audit   verify.Report
+	compare verify.Comparison
+}
+
+// chunk checks the answers of a job whose first row is row first of the whole.
+func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error {
+	audit, err := verify.Audit(ctx, job, verify.Options{
+		Workers: c.workers, FirstRow: int(first), Seed: c.seed, Progress: c.bar.add,
+	})
+	if err != nil {
+		return err
+	}
+	c.audit.Merge(audit)
+
+	// The sample is spread over the chunks in proportion to their rows.
+	last := first + int64(job.Input.Len())
+	sample := c.share(last) - c.share(first)
+	if sample == 0 {
+		return nil
+	}
+	compare, err := verify.Compare(ctx, job, verify.CompareOptions{
+		Sample: int(sample), Seed: c.seed, Workers: c.workers, FirstRow: int(first),
+	})
+	if err != nil {
+		return err
+	}
+	c.compare.Merge(compare)
+	return nil
+}
+
+// share is the part of the sample that falls on the rows before the given one.
+func (c *checker) share(row int64) int64 {
+	return row/c.total*c.sample + int64(float64(row%c.total)/float64(c.total)*float64(c.sample))
+}
+
+// faults lists the worst rows that failed a check, in words, at most limit of them.
+func faults(audit *verify.Report, compare *verify.Comparison, limit int) []string {
+	var list []string
+	note := func(what string, rows []verify.WorstRow) {
+		for _, w := range rows {
+			if w.Failed && len(list) < limit {
+				list = append(list, fmt.Sprintf("row %d fails %s: found %.9g, expected %.9g, off by %.3g, allowed %.3g",
+					w.Row, what, float64(w.Found), float64(w.Expected), float64(w.Residual), float64(w.Allowed)))
+			}
+		}
+	}
+	for i := range audit.Checks {
+		note("check "+audit.Checks[i].Name, audit.Checks[i].Worst)
+	}
+	note("the comparison with the reference", compare.Worst)
+	return list
+}
+
+// verifyReport is what `verify --json` writes.
+type verifyReport struct {
+	Program   string             `json:"program"`
+	Version   string             `json:"version"`
+	Date      string             `json:"date"`
+	Results   string             `json:"results"`
+	Query     string             `json:"query"`
+	Precision string             `json:"precision"`
+	Tolerance verify.Number      `json:"tolerance"`
+	Columns   []string           `json:"columns"`
+	Good      bool               `json:"good"`
+	Audit     *verify.Report     `json:"audit"`
+	Compare   *verify.Comparison `json:"comparison"`
+}
+
+// wrong is the number of rows refuted by the audit or by the reference, whichever
+// refutes more: a row may be in both counts.
+func (r *verifyReport) wrong() int { return max(r.Audit.Wrong(), r.Compare.Wrong()) }
+
+// verdict returns the error that ends the program if the answers are not good.
+func (r *verifyReport) verdict() error {
+	switch {
+	case r.wrong() > 0:
+		return exitf(exitWrong, "%s: %s, the worst are listed in the report", r.Results, plural(r.wrong(), "wrong answer"))
+	case r.Audit.Undecided() > 0:
+		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
+	}
+	return nil
+}
+
+// print writes the report for people.
+func (r *verifyReport) print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s\n", r.Results, r.Query, r.Precision, toleranceText(r.Tolerance)); err != nil {
+		return err
+	}
+	if err := r.Audit.WriteText(w); err != nil {
+		return err
+	}
+	if r.Compare.Compared == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w, "\nreference"); err != nil {
+		return err
+	}
+	return r.Compare.WriteText(w)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dispatch"
+
+	"github.com/spf13/pflag"
+)
+
+// choice is a flag whose value is one of a few names.
+type choice[T fmt.Stringer] struct {
+	value *T
+	parse func(string) (T, error)
+}
+
+func (c choice[T]) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return (*c.value).String()
+}
+
+func (c choice[T]) Type() string { return "name" }
+
+func (c choice[T]) Set(s string) error {
+	v, err := c.parse(s)
+	if err != nil {
+		return plainError(err)
+	}
+	*c.value = v
+	return nil
+}
+
+// solveFlags are the flags that say what is asked of every pair and of whom.
+type solveFlags struct {
+	options batch.Options
+	backend string
+	workers int
+	cutoff  float64
+	columns []string
+}
+
+// add registers all flags but --columns on fs.
+func (f *solveFlags) add(fs *pflag.FlagSet) {
+	o := &f.options
+	f.addQuestion(fs)
+	f.addWorkers(fs)
+	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov or polyak")
+	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
+	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan; 'batchbench devices' says which are usable")
+}
+
+// addQuestion registers the flags that say what a right answer is.
+func (f *solveFlags) addQuestion(fs *pflag.FlagSet) {
+	o := &f.options
+	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", "distance, collide or penetration")
+	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the precision")
+	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres beyond which a pair is only proved to lie apart")
+}
+
+func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {
+	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one a core")
+}
+
+// check finishes the options and reports a value out of range.
+func (f *solveFlags) check() error {
+	o := &f.options
+	if f.workers < 0 {
+		return fmt.Errorf("--workers %d: want 0 (one a core) or more", f.workers)
+	}
+	if f.cutoff != math.Inf(1) {
+		o.CutOff, o.HasCutOff = f.cutoff, true
+	}
+	var err error
+	if o.Columns, err = parseColumns(f.columns); err != nil {
+		return err
+	}
+	if o.Columns == 0 {
+		// The bits repeat the status, and files have no column for them.
+		o.Columns = o.EffectiveColumns() &^ batch.ColBits
+	}
+	return plainError(o.Check())
+}
+
+// plainError drops the package name that leads an error about a flag.
+func plainError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "batch: "))
+}
+
+// fileColumns lists the names of the columns that a results file can hold.
+func fileColumns() []string { return columnList(batch.AllColumns) }
+
+// columnList lists the names of a set of columns.
+func columnList(set batch.Columns) []string {
+	var names []string
+	for bit := batch.Columns(1); bit != 0 && bit <= set; bit <<= 1 {
+		if set&bit != 0 {
+			names = append(names, bit.String())
+		}
+	}
+	return names
+}
+
+// parseColumns is the inverse of columnList; no names are the empty set, and
+// "all" is every column that a file can hold.
+func parseColumns(names []string) (batch.Columns, error) {
+	var set batch.Columns
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if name == "all" {
+			set |= batch.AllColumns
+			continue
+		}
+		i := slices.Index(fileColumns(), name)
+		if i < 0 {
+			return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name, strings.Join(fileColumns(), ", "))
+		}
+		set |= 1 << i
+	}
+	return set, nil
+}

@@ -1,0 +1,101 @@
+// Command batchbench runs, scores and checks batches of convex pair queries.
+//
+// Alone it runs the main job: seeded sets of all kinds of pairs, every answer
+// audited and a sample compared with the reference solvers, as a table.
+//
+// Results and reports go to standard output, everything else to standard error.
+// Progress is drawn on a terminal only. Exit codes:
+//
+//	0    everything asked for was done and every answer is good
+//	1    wrong or undecided answers were found
+//	2    bad input or usage, or a file that cannot be read or written
+//	3    no usable back end
+//	130  interrupted; nothing half-written is left
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"clearance/dispatch"
+)
+
+// Exit codes, see the package comment.
+const (
+	exitGood        = 0
+	exitWrong       = 1
+	exitBadInput    = 2
+	exitNoBackend   = 3
+	exitInterrupted = 130
+)
+
+// exitError is an error that ends the program with a code of its own; any other
+// error ends it with exitBadInput.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exitf builds an exitError.
+func exitf(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the default takes over, so a second one ends at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole program but for the process around it: it runs one command
+// line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(&env{stdout: stdout, stderr: stderr})
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitGood
+	}
+	code := exitCode(err)
+	if code == exitInterrupted {
+		err = errors.New("interrupted; no output file was written")
+	}
+	fmt.Fprintln(stderr, "batchbench: "+oneLine(err.Error()))
+	return code
+}
+
+// exitCode maps an error to the exit code of the program.
+func exitCode(err error) int {
+	var e *exitError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, dispatch.ErrNoBackend):
+		return exitNoBackend
+	default:
+		return exitBadInput
+	}
+}
+
+// oneLine joins the lines of a message, so that an error stays one line in a log.
+func oneLine(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/verify"
+)
+
+// listedFaults is how many faults of a set the table tells one by one.
+const listedFaults = 5
+
+// warmupRows are run before the clock starts, so that workspaces have grown and
+// the processor has left its sleep.
+const warmupRows = 4096
+
+// measurement runs and checks one set.
+type measurement struct {
+	flags      *runFlags
+	dispatcher *dispatch.Dispatcher
+	backend    string
+	bar        *progress
+
+	seconds    []float64 // one entry a round
+	iterations int64
+	report     setReport
+}
+
+// run measures a set of n pairs, chunk by chunk, so that memory stays bounded.
+func (m *measurement) run(ctx context.Context, name string, n int64) (*setReport, error) {
+	f := m.flags
+	gen, err := openSet(name, f.seed, f.meshes)
+	if err != nil {
+		return nil, err
+	}
+	m.seconds = make([]float64, f.rounds)
+	m.report = setReport{Set: name, Pairs: n}
+	check := &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: m.bar}
+
+	rows := int(min(n, chunkRows))
+	pairs := batch.NewPairs(rows)
+	answers, again := batch.NewResults(rows, &f.options), batch.NewResults(rows, &f.options)
+	for first := int64(0); first < n; first += chunkRows {
+		rows := int(min(n-first, chunkRows))
+		input := pairs.Slice(0, rows)
+		if err := fillRows(ctx, gen, input, first); err != nil {
+			return nil, err
+		}
+		job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options, Results: answers.Slice(0, rows)}
+		if first == 0 {
+			if err := m.warmUp(ctx, job); err != nil {
+				return nil, err
+			}
+		}
+		if err := m.rounds(ctx, job, again.Slice(0, rows), first); err != nil {
+			return nil, err
+		}
+		if err := check.chunk(ctx, job, first); err != nil {
+			return nil, err
+		}
+	}
+	m.finish(check)
+	return &m.report, nil
+}
+
+// warmUp answers the first rows of the job once.
+func (m *measurement) warmUp(ctx context.Context, job *batch.Job) error {
+	rows := min(job.Input.Len(), warmupRows)
+	_, err := m.dispatcher.Run(ctx, &batch.Job{
+		Library: job.Library, Input: job.Input.(*batch.Pairs).Slice(0, rows), Options: job.Options,
+	}, dispatch.Options{Backend: m.backend})
+	return err
+}
+
+// rounds answers the job once a round, the first time into its own results and then
+// into again, which must come out the same.
+func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
+	for round := range m.seconds {
+		j := *job
+		if round > 0 {
+			j.Results = again
+		}
+		done := 0
+		rep, err := m.dispatcher.Run(ctx, &j, dispatch.Options{
+			Backend:  m.backend,
+			Progress: func(d, _ int) { m.bar.add(d - done); done = d },
+		})
+		if err != nil {
+			return err
+		}
+		m.seconds[round] += rep.Wall.Seconds()
+		if round > 0 {
+			m.report.Repeated += int64(again.N)
+			m.report.Unrepeatable += differingRows(job.Results, again)
+			continue
+		}
+		m.report.Counts.add(countsOf(&rep))
+		m.iterations += rep.Iterations
+		m.report.WorstGap = max(m.report.WorstGap, verify.Number(rep.WorstGap))
+		for _, e := range rep.RowErrors {
+			if len(m.report.Faults) < listedFaults {
+				m.report.Faults = append(m.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v", first+int64(e.Row), e))
+			}
+		}
+	}
+	return nil
+}
+
+// finish turns sums into the line of the table.
+func (m *measurement) finish(c *checker) {
+	r := &m.report
+	r.setRates(m.seconds)
+	r.MeanIterations = verify.Number(mean(m.iterations, int(r.Pairs-r.Counts.Invalid)))
+	r.Audit, r.Compare = &c.audit, &c.compare
+	r.Audited, r.Refuted = int64(c.audit.Rows), int64(c.audit.Wrong())
+	r.Compared, r.Mismatches = int64(c.compare.Compared), int64(c.compare.Wrong())
+	r.Faults = append(r.Faults, faults(&c.audit, &c.compare, listedFaults)...)
+	if r.Unrepeatable > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("%s came out with other bits when run again", plural(r.Unrepeatable, "answer")))
+	}
+}
+
+// setRates fills in the times of the rounds and what follows from them.
+func (r *setReport) setRates(seconds []float64) {
+	rates := make([]float64, len(seconds))
+	for i, s := range seconds {
+		r.Seconds = append(r.Seconds, verify.Number(s))
+		rates[i] = float64(r.Pairs) / s
+	}
+	r.PairsPerSecond = verify.Number(median(rates))
+	r.Spread = verify.Number(spread(rates))
+	r.NsPerPair = 1e9 / r.PairsPerSecond
+}
+
+// finish adds up the sets.
+func (r *runReport) finish() {
+	t := &r.Total
+	t.Set = "all"
+	seconds := make([]float64, r.Rounds)
+	iterations := 0.0
+	r.Good = true
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		for k := range seconds {
+			seconds[k] += float64(s.Seconds[k])
+		}
+		t.Pairs += s.Pairs
+		iterations += float64(s.MeanIterations) * float64(s.Pairs)
+		t.WorstGap = max(t.WorstGap, s.WorstGap)
+		t.Counts.add(s.Counts)
+		t.Audited += s.Audited
+		t.Refuted += s.Refuted
+		t.Compared += s.Compared
+		t.Mismatches += s.Mismatches
+		t.Repeated += s.Repeated
+		t.Unrepeatable += s.Unrepeatable
+		r.Good = r.Good && s.good()
+	}
+	t.setRates(seconds)
+	t.MeanIterations = verify.Number(iterations / float64(t.Pairs))
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"clearance/dataset/generate"
+	"clearance/dispatch"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// clockText says what the times of `run` hold.
+const clockText = "end to end, from pairs in host memory to answers in host memory; generating and checking are outside"
+
+// runFlags are the flags of `run`.
+type runFlags struct {
+	solveFlags
+	sets   []string
+	meshes []string
+	pairs  int64
+	seed   uint64
+	rounds int
+	sample int64
+	json   string
+}
+
+func newRun(e *env) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "the main job: run seeded sets, check every answer, print the table",
+		Long: `Runs seeded sets of all kinds of pairs, audits every answer from the shapes alone,
+has the reference solve a sample again, checks that repeated rounds give the same
+bits, and prints speed and accuracy in one table.
+
+` + setsText(),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runSets(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	fs.Int64Var(&f.pairs, "pairs", 1_000_000, "pairs in total, shared evenly by the sets")
+	fs.StringSliceVar(&f.sets, "sets", benchmarkSets(), "sets to run; all: "+strings.Join(generate.Names(), ", "))
+	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
+	fs.IntVar(&f.rounds, "rounds", 3, "times that every pair is run; the table shows the median")
+	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
+	f.add(fs)
+	return c
+}
+
+// check reports a flag out of range.
+func (f *runFlags) check() error {
+	switch {
+	case len(f.sets) == 0:
+		return fmt.Errorf("--sets is empty; want some of %s", strings.Join(generate.Names(), ", "))
+	case f.pairs < int64(len(f.sets)):
+		return fmt.Errorf("--pairs %d: want at least one for each of %s", f.pairs, plural(len(f.sets), "set"))
+	case f.rounds < 1:
+		return fmt.Errorf("--rounds %d: want 1 or more", f.rounds)
+	case f.sample < 0:
+		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
+	}
+	for _, name := range f.sets {
+		if !slices.Contains(generate.Names(), name) {
+			return fmt.Errorf("--sets: unknown set %q, want some of %s", name, strings.Join(generate.Names(), ", "))
+		}
+	}
+	return f.solveFlags.check()
+}
+
+func runSets(ctx context.Context, e *env, f *runFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := checkWritable(f.json); err != nil {
+		return err
+	}
+	d, backend, err := f.choose()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+
+	report := newRunReport(f, backend)
+	sets := int64(len(f.sets))
+	for i, name := range f.sets {
+		pairs := f.pairs / sets
+		if int64(i) < f.pairs%sets {
+			pairs++
+		}
+		m := &measurement{flags: f, dispatcher: d, backend: backend.Name(), bar: newProgress(e.stderr, name, pairs*int64(f.rounds+1))}
+		s, err := m.run(ctx, name, pairs)
+		m.bar.done()
+		if err != nil {
+			return err
+		}
+		report.Sets = append(report.Sets, *s)
+	}
+	report.finish()
+
+	if f.json != "-" {
+		if err := report.printTable(e.stdout); err != nil {
+			return err
+		}
+	}
+	if f.json != "" {
+		if err := writeJSON(e.stdout, f.json, report); err != nil {
+			return err
+		}
+	}
+	if !report.Good {
+		t := &report.Total
+		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"), thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
+	}
+	return nil
+}
+
+func newRunReport(f *runFlags, b dispatch.Backend) *runReport {
+	o := &f.options
+	return &runReport{
+		Program: "batchbench run", Version: versionString(), Date: now(), Platform: platform(),
+		Backend: b.Name(), Device: deviceText(b.Device()), Cores: runtime.NumCPU(),
+		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
+		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
+		Seed: f.seed, Rounds: f.rounds, Clock: clockText,
+	}
+}

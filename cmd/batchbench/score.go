@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// listedRowErrors is how many refused rows are told one by one.
+const listedRowErrors = 20
+
+// scoreFlags are the flags of `score`.
+type scoreFlags struct {
+	solveFlags
+	shapes, pairs, out, json string
+	audit                    bool
+}
+
+func newScore(e *env) *cobra.Command {
+	var f scoreFlags
+	c := &cobra.Command{
+		Use:   "score --shapes shapes.json --pairs pairs.parquet|.npz --out results.parquet|.npz",
+		Short: "answer the pairs of a file",
+		Long: `Answers every pair of a file and writes the answers in input order. The file is
+streamed, so it may be larger than memory. The results file appears under its name
+only when it is complete.
+
+A row that is bad input gets status invalid, is listed, and costs no other row its
+answer; the exit code is then 2. Without bad rows it is 1 if a row stayed undecided
+or, with --audit, if an answer was refuted.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return score(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
+	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(), ", ")+"; default all (collide: status)")
+	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
+	f.add(fs)
+	return c
+}
+
+// scoreReport is what `score --json` writes.
+type scoreReport struct {
+	Program        string        `json:"program"`
+	Version        string        `json:"version"`
+	Date           string        `json:"date"`
+	Platform       string        `json:"platform"`
+	Backend        string        `json:"backend"`
+	Device         string        `json:"device"`
+	Query          string        `json:"query"`
+	Method         string        `json:"method"`
+	Precision      string        `json:"precision"`
+	Tolerance      verify.Number `json:"tolerance"` // relative to the size of a pair; 0 is the default of the precision
+	Columns        []string      `json:"columns"`
+	Pairs          int           `json:"pairs"`
+	Clock          string        `json:"clock"`
+	Seconds        verify.Number `json:"seconds"`
+	PairsPerSecond verify.Number `json:"pairs_per_second"`
+	MeanIterations verify.Number `json:"mean_iterations"`
+	WorstGap       verify.Number `json:"worst_gap_over_size"`
+	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
+	Counts         counts        `json:"counts"`
+	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
+	Failovers      []string      `json:"failovers,omitempty"`
+	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
+}
+
+// pairSource is a file of pairs as a stream: its Len lets progress know the total.
+type pairSource struct{ *dataset.PairReader }
+
+func (s pairSource) Len() int { return int(s.PairReader.Len()) }
+
+func score(ctx context.Context, e *env, f *scoreFlags) error {
+	if err := needFlags("shapes", f.shapes, "pairs", f.pairs, "out", f.out); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := checkWritable(f.json); err != nil {
+		return err
+	}
+	d, backend, err := f.choose()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	rep, err := scoreFile(ctx, e, f, d)
+	if err != nil {
+		return err
+	}
+
+	for _, failover := range rep.Failovers {
+		e.warn("%s back end gave up on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
+	}
+	for _, row := range rep.RowErrors {
+		e.warn("%s: %v", f.pairs, row)
+	}
+	report := newScoreReport(f, backend, &rep)
+	var verdict error
+	if f.audit {
+		v := verifyFlags{solveFlags: f.solveFlags, shapes: f.shapes, pairs: f.pairs, results: f.out, sample: defaultSample, seed: 1}
+		v.columns = nil
+		if report.Verify, err = verifyFile(ctx, e, &v, func(string) bool { return true }); err != nil {
+			return err
+		}
+		verdict = report.Verify.verdict()
+	}
+	if err := report.write(e, f); err != nil {
+		return err
+	}
+	switch c := report.Counts; {
+	case report.Verify != nil && report.Verify.wrong() > 0:
+		return verdict
+	case c.Invalid > 0:
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered", plural(c.Invalid, "row"), thousands(report.Pairs), f.pairs)
+	case c.Undecided > 0:
+		return exitf(exitWrong, "%s of %s stayed undecided; try --precision double or a larger --tolerance", plural(c.Undecided, "row"), thousands(report.Pairs))
+	}
+	return verdict
+}
+
+// scoreFile answers the pairs of the file into the results file. On an error no
+// results file is left.
+func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, err error) {
+	lib, err := dataset.ReadShapes(f.shapes)
+	if err != nil {
+		return rep, err
+	}
+	pairs, err := dataset.OpenPairs(f.pairs)
+	if err != nil {
+		return rep, err
+	}
+	defer pairs.Close()
+	out, err := dataset.CreateResults(f.out, f.options.Columns, f.options.Precision, pairs.Len())
+	if err != nil {
+		return rep, err
+	}
+	defer out.Abort()
+	describe(out, &f.options)
+
+	bar := newProgress(e.stderr, "score", pairs.Len())
+	defer bar.done()
+	last := 0
+	rep, err = d.RunStream(ctx, lib, pairSource{pairs}, f.options, out, dispatch.Options{
+		Backend: f.backend, MaxRowErrors: listedRowErrors,
+		Progress: func(done, _ int) { bar.add(done - last); last = done },
+	})
+	if err != nil {
+		return rep, err
+	}
+	return rep, out.Close()
+}
+
+// Keys of the metadata that says what a results file answers.
+const (
+	metaQuery     = "query"
+	metaMethod    = "method"
+	metaTolerance = "tolerance"
+	metaCutOff    = "cutoff"
+)
+
+// describe notes in the file what was asked.
+func describe(w *dataset.ResultWriter, o *batch.Options) {
+	w.Describe(metaQuery, o.Query.String())
+	w.Describe(metaMethod, o.Method.String())
+	w.Describe(metaTolerance, strconv.FormatFloat(o.Tolerance, 'g', -1, 64))
+	if o.HasCutOff {
+		w.Describe(metaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
+	}
+}
+
+func newScoreReport(f *scoreFlags, b dispatch.Backend, rep *dispatch.Report) *scoreReport {
+	o := &f.options
+	r := &scoreReport{
+		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
+		Backend: b.Name(), Device: deviceText(b.Device()),
+		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
+		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
+		Pairs: rep.Rows, Clock: "end to end, reading and writing the files included",
+		Seconds: verify.Number(rep.Wall.Seconds()), PairsPerSecond: verify.Number(rep.Rate()),
+		MeanIterations: verify.Number(mean(rep.Iterations, rep.Rows-rep.Counts[batch.Invalid])),
+		WorstGap:       verify.Number(rep.WorstGap), WorstGapRow: rep.WorstGapRow,
+		Counts: countsOf(rep),
+	}
+	for _, row := range rep.RowErrors {
+		r.RowErrors = append(r.RowErrors, row.Error())
+	}
+	for _, failover := range rep.Failovers {
+		r.Failovers = append(r.Failovers, failover.Err.Error())
+	}
+	return r
+}
+
+// write prints the report, as text or as JSON.
+func (r *scoreReport) write(e *env, f *scoreFlags) error {
+	if f.json != "-" {
+		if err := r.print(e.stdout, f.out); err != nil {
+			return err
+		}
+	}
+	if f.json == "" {
+		return nil
+	}
+	return writeJSON(e.stdout, f.json, r)
+}
+
+func (r *scoreReport) print(w io.Writer, out string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", r.Backend, r.Device)
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance))
+	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds), perSecond(float64(r.PairsPerSecond)), r.Clock)
+	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n", thousands(r.Counts.Separated),
+		thousands(r.Counts.Touching), thousands(r.Counts.Penetrating), thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	if r.WorstGapRow >= 0 {
+		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations a pair\n", float64(r.WorstGap), r.WorstGapRow, float64(r.MeanIterations))
+	}
+	fmt.Fprintf(&b, "results: %s\n", out)
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if r.Verify != nil {
+		return r.Verify.print(w)
+	}
+	return nil
+}
+
+// countsOf returns the rows of each status.
+func countsOf(rep *dispatch.Report) counts {
+	c := &rep.Counts
+	return counts{
+		Separated: int64(c[batch.Separated]), Touching: int64(c[batch.Touching]), Penetrating: int64(c[batch.Penetrating]),
+		Undecided: int64(c[batch.Undecided]), Invalid: int64(c[batch.Invalid]),
+	}
+}
+
+// now is the time that reports carry.
+func now() string { return time.Now().UTC().Format(time.RFC3339) }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dataset/generate"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// chunkRows is how many pairs are held in memory at a time: about 16 MB of pairs
+// and 8 MB of results in single precision.
+const chunkRows = 1 << 17
+
+// benchmarkSets are the sets that `run` runs unless told otherwise: all but the
+// adversarial rows, which ask no everyday question, and the hulls of mesh files,
+// which need files.
+func benchmarkSets() []string {
+	return slices.DeleteFunc(generate.Names(), func(name string) bool { return name == "adversarial" || name == "mesh" })
+}
+
+// setsText ends the help of the commands that take sets.
+func setsText() string {
+	return "Sets: " + strings.Join(generate.Names(), ", ") + "."
+}
+
+// openSet prepares a set; mesh files go to the set that takes them.
+func openSet(name string, seed uint64, meshes []string) (*generate.Generator, error) {
+	var o generate.Options
+	if name == "mesh" {
+		if len(meshes) == 0 {
+			return nil, fmt.Errorf("set mesh needs --mesh FILE, once for each file (OBJ, STL or PLY) or directory")
+		}
+		o.Meshes = meshes
+	}
+	return generate.New(name, seed, o)
+}
+
+// fillRows sets the rows of dst to rows first, first+1, … of the set, on all
+// processors: placing a pair takes a solver.
+func fillRows(ctx context.Context, gen *generate.Generator, dst *batch.Pairs, first int64) error {
+	const block = 1024
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for lo := 0; lo < dst.Len() && ctx.Err() == nil; lo += block {
+		g.Go(func() error {
+			gen.Fill(dst.Slice(lo, min(lo+block, dst.Len())), int(first)+lo)
+			return nil
+		})
+	}
+	_ = g.Wait() // Fill cannot fail
+	return ctx.Err()
+}

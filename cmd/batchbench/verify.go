@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// verifyFlags are the flags of `verify`.
+type verifyFlags struct {
+	solveFlags
+	shapes, pairs, results, json string
+	all                          bool
+	sample                       int64
+	seed                         uint64
+}
+
+func newVerify(e *env) *cobra.Command {
+	var f verifyFlags
+	c := &cobra.Command{
+		Use:   "verify --shapes shapes.json --pairs pairs.parquet|.npz --results results.parquet|.npz",
+		Short: "audit a results file against its inputs",
+		Long: `Checks every answer of a results file from the shapes and poses alone, trusting no
+solver, and has the reference solve a sample of the rows again.
+
+Parquet files say what was asked. For NPZ files, which cannot, give the --query,
+--tolerance and --cutoff that the answers were computed with if they were not the
+defaults.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			asked := func(name string) bool { return c.Flags().Changed(name) }
+			report, err := verifyFile(c.Context(), e, &f, asked)
+			if err != nil {
+				return err
+			}
+			if f.json != "-" {
+				if err := report.print(e.stdout); err != nil {
+					return err
+				}
+			}
+			if f.json != "" {
+				if err := writeJSON(e.stdout, f.json, report); err != nil {
+					return err
+				}
+			}
+			return report.verdict()
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the text")
+	fs.BoolVar(&f.all, "all", false, "have the reference solve every row again")
+	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
+	fs.Uint64Var(&f.seed, "seed", 1, "draws the sample")
+	f.addQuestion(fs)
+	f.addWorkers(fs)
+	return c
+}
+
+// verifyFile audits a results file. asked tells which flags were given: what was
+// not comes from the file, where it says so.
+func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) bool) (*verifyReport, error) {
+	if err := needFlags("shapes", f.shapes, "pairs", f.pairs, "results", f.results); err != nil {
+		return nil, err
+	}
+	if f.sample < 0 {
+		return nil, fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
+	}
+	if err := checkWritable(f.json); err != nil {
+		return nil, err
+	}
+	lib, err := dataset.ReadShapes(f.shapes)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := dataset.OpenPairs(f.pairs)
+	if err != nil {
+		return nil, err
+	}
+	defer pairs.Close()
+	results, err := dataset.OpenResults(f.results)
+	if err != nil {
+		return nil, err
+	}
+	defer results.Close()
+	n := pairs.Len()
+	if results.Len() != n {
+		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.pairs, plural(n, "pair"), f.results, plural(results.Len(), "row"))
+	}
+	if err := f.fromMetadata(results.Metadata(), asked); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.results, err)
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()
+
+	bar := newProgress(e.stderr, "verify", n)
+	defer bar.done()
+	c := &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: bar}
+	if f.all {
+		c.sample = n
+	}
+	rows := int(min(n, chunkRows))
+	p, r := batch.NewPairs(rows), batch.NewResults(rows, &f.options)
+	for first := int64(0); first < n; first += chunkRows {
+		rows := int(min(n-first, chunkRows))
+		job := &batch.Job{Library: lib, Input: p.Slice(0, rows), Options: f.options, Results: r.Slice(0, rows)}
+		if err := fill(rows, func(at int) (int, error) { return pairs.Next(p.Slice(at, rows)) }); err != nil {
+			return nil, err
+		}
+		if err := fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
+			return nil, err
+		}
+		if err := c.chunk(ctx, job, first); err != nil {
+			return nil, err
+		}
+	}
+	report := &verifyReport{
+		Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
+		Query: f.options.Query.String(), Precision: f.options.Precision.String(), Tolerance: verify.Number(f.options.Tolerance),
+		Columns: columnList(f.options.Columns), Audit: &c.audit, Compare: &c.compare,
+	}
+	report.Good = report.verdict() == nil
+	return report, nil
+}
+
+// fill calls next until it has given that many rows.
+func fill(rows int, next func(at int) (int, error)) error {
+	for at := 0; at < rows; {
+		n, err := next(at)
+		if errors.Is(err, io.EOF) || (err == nil && n == 0) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// fromMetadata takes over what the results file says was asked, for each flag that
+// was not given.
+func (f *solveFlags) fromMetadata(meta map[string]string, asked func(string) bool) error {
+	for key, set := range map[string]func(string) error{
+		metaQuery:     func(s string) (err error) { f.options.Query, err = batch.ParseQuery(s); return err },
+		metaTolerance: func(s string) (err error) { f.options.Tolerance, err = strconv.ParseFloat(s, 64); return err },
+		metaCutOff:    func(s string) (err error) { f.cutoff, err = strconv.ParseFloat(s, 64); return err },
+	} {
+		text, ok := meta[key]
+		if !ok || asked(key) {
+			continue
+		}
+		if err := set(text); err != nil {
+			return fmt.Errorf("metadata %s: %w", key, err)
+		}
+	}
+	if f.options.Query != batch.Distance && !asked(metaCutOff) {
+		f.cutoff = math.Inf(1) // another question than the file was made for
+	}
+	return nil
+}
