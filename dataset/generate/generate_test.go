@@ -1,0 +1,270 @@
+package generate
+
+import (
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/ref"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// seeded are the sets that need no files.
+var seeded = []string{
+	"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed", "adversarial",
+}
+
+func newSet(t testing.TB, set string, seed uint64) *Generator {
+	t.Helper()
+	g, err := New(set, seed, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func solve(g *Generator, row *batch.Row) (ref.Result, ref.Pair) {
+	p := ref.NewPair(g.Library().Shape(row.ShapeA), g.Library().Shape(row.ShapeB), row.PoseA, row.PoseB)
+	return ref.Solve(&p, ref.Options{}, nil), p
+}
+
+func TestNames(t *testing.T) {
+	if got, want := Names(), append(append([]string{}, seeded...), "mesh"); !reflect.DeepEqual(got, want) {
+		t.Errorf("Names() = %v, want %v", got, want)
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	for _, c := range []struct {
+		set  string
+		o    Options
+		want string
+	}{
+		{"elipsoids", Options{}, "unknown set \"elipsoids\", want one of ellipsoids, boxes,"},
+		{"boxes", Options{Meshes: []string{"a.obj"}}, "takes no meshes"},
+		{"boxes", Options{Shapes: -1}, "-1 shapes"},
+		{"mixed", Options{Shapes: 9}, "want at least one of each"},
+		{"mesh", Options{}, "none given"},
+		{"mesh", Options{Meshes: []string{"no such.obj"}}, "no such.obj"},
+		{"mesh", Options{Meshes: []string{t.TempDir()}}, "no .obj, .stl or .ply"},
+	} {
+		_, err := New(c.set, 1, c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("New(%q, %+v): error %v, want one with %q", c.set, c.o, err, c.want)
+		}
+	}
+}
+
+// TestChunks fills a set in one piece, and in uneven pieces backwards from
+// another Generator.
+func TestChunks(t *testing.T) {
+	const n = 301
+	for _, set := range seeded {
+		whole, parts := batch.NewPairs(n), batch.NewPairs(n)
+		newSet(t, set, 7).Fill(whole, 1000)
+		g := newSet(t, set, 7)
+		for hi := n; hi > 0; {
+			lo := max(0, hi-37)
+			g.Fill(parts.Slice(lo, hi), 1000+lo)
+			hi = lo
+		}
+		if !reflect.DeepEqual(whole, parts) {
+			t.Errorf("%s: rows depend on the chunks", set)
+		}
+		other := batch.NewPairs(n)
+		newSet(t, set, 8).Fill(other, 1000)
+		if reflect.DeepEqual(whole, other) {
+			t.Errorf("%s: rows do not depend on the seed", set)
+		}
+	}
+}
+
+// TestSeparations solves rows again: positive separations are exact, negative ones
+// bound the depth from above, every third does what it says.
+func TestSeparations(t *testing.T) {
+	n := 600
+	if testing.Short() {
+		n = 90
+	}
+	for _, set := range seeded[:8] {
+		t.Run(set, func(t *testing.T) {
+			t.Parallel()
+			g := newSet(t, set, 3)
+			pairs := batch.NewPairs(n)
+			g.Fill(pairs, 0)
+			var row batch.Row
+			for i := range n {
+				pairs.Row(i, &row)
+				want := g.Separation(i)
+				got, p := solve(g, &row)
+				lo, hi := [3]float64{-0.1, 0, 0.1}[i%3], [3]float64{0, 0.1, 2}[i%3]
+				if tol := 1e-15 * 10; !(want >= lo-tol && want <= hi+tol) {
+					t.Fatalf("row %d: separation %g, want %g to %g", i, want, lo, hi)
+				}
+				// The placement is exact to placed × size; so is, at 1e-12, this solve.
+				tol := placed*p.Size() + got.Upper - got.Lower + 4*p.Roundoff()
+				switch {
+				case want > 0 && !(math.Abs(got.Distance-want) <= tol && got.Status == ref.Separated):
+					t.Errorf("row %d: %s at %.17g, placed at %.17g", i, got.Status, got.Distance, want)
+				case want > 0 && !(math.Abs(got.Distance-want) <= 1e-12*p.Size()+4*p.Roundoff()):
+					t.Errorf("row %d: distance %.17g, placed at %.17g", i, got.Distance, want)
+				case want <= 0 && !(got.Distance <= 0 && got.Status == ref.Penetrating):
+					t.Errorf("row %d: %s at %g, placed at %g", i, got.Status, got.Distance, want)
+				case want <= 0 && !(got.Distance >= want-tol):
+					t.Errorf("row %d: depth %g, placed at most %g deep", i, -got.Distance, -want)
+				}
+				if x := row.PoseA.Position; math.Abs(x.X) > 8 || math.Abs(x.Y) > 8 || math.Abs(x.Z) > 8 {
+					t.Errorf("row %d: position %v", i, x)
+				}
+			}
+		})
+	}
+}
+
+// TestMixedKinds counts the pairs of kinds.
+func TestMixedKinds(t *testing.T) {
+	const n = 20000
+	g := newSet(t, "mixed", 5)
+	w := g.pool.Get().(*worker)
+	count := map[[2]geom.Kind]int{}
+	margins := 0
+	for i := range n {
+		w.rand.seed(g.seed, streamRows, i)
+		p := g.draw(g, w, i)
+		a, b := g.Library().Shape(p.a), g.Library().Shape(p.b)
+		count[[2]geom.Kind{a.Kind(), b.Kind()}]++
+		if _, ok := a.(geom.Rounded); ok {
+			margins++
+		}
+	}
+	const want = n / 99.0
+	if len(count) != 99 {
+		t.Errorf("%d pairs of kinds, want 10 × 10 less two half-spaces", len(count))
+	}
+	for k, c := range count {
+		// Six standard deviations of a binomial count.
+		if math.Abs(float64(c)-want) > 6*math.Sqrt(want) {
+			t.Errorf("%s and %s: %d rows, want about %.0f", k[0], k[1], c, want)
+		}
+	}
+	if margins < n/3 || margins > 2*n/3 {
+		t.Errorf("%d of %d shapes have a margin, want about half", margins, n)
+	}
+}
+
+// TestDistributions compares sizes and rotations with what they are drawn from.
+func TestDistributions(t *testing.T) {
+	g, err := New("ellipsoids", 11, Options{Shapes: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for i := range int32(2000) {
+		a := g.Library().Shape(i).(geom.Ellipsoid).SemiAxes
+		for _, x := range []float64{a.X, a.Y, a.Z} {
+			if x < 0.1 || x > 1 {
+				t.Fatalf("shape %d: semi-axes %v", i, a)
+			}
+			sum += math.Log10(x)
+		}
+	}
+	// log10 is uniform in -1 to 0: mean -1/2, standard deviation of the mean
+	// 1/√12/√6000 = 0.0037.
+	if mean := sum / 6000; math.Abs(mean+0.5) > 0.02 {
+		t.Errorf("mean of log10 of the semi-axes %g, want -0.5", mean)
+	}
+	r := newRandom()
+	var m [9]float64
+	for i := range 20000 {
+		r.seed(1, streamRows, i)
+		q := r.rotation()
+		if math.Abs(quat.Abs(q)-1) > 1e-15 {
+			t.Fatalf("quaternion %v is not unit", q)
+		}
+		for k, x := range (geom.Pose{Rotation: q}).Matrix() {
+			m[k] += x * x / 20000
+		}
+	}
+	for k, x := range m { // every entry of a uniform rotation has the mean square 1/3
+		if math.Abs(x-1.0/3) > 0.015 {
+			t.Errorf("mean square of entry %d of the rotations %g, want 1/3", k, x)
+		}
+	}
+}
+
+// TestAdversarial checks what each case promises, and that together they meet
+// every status.
+func TestAdversarial(t *testing.T) {
+	g := newSet(t, "adversarial", 1)
+	n := 60 * len(cases)
+	if testing.Short() {
+		n = 12 * len(cases)
+	}
+	pairs := batch.NewPairs(n)
+	g.Fill(pairs, 0)
+	var row batch.Row
+	seen := map[ref.Status]int{}
+	inexact := 0
+	for i := range n {
+		pairs.Row(i, &row)
+		name := cases[i%len(cases)].name
+		for _, pose := range []geom.Pose{row.PoseA, row.PoseB} {
+			if _, err := pose.Normalized(); err != nil {
+				t.Fatalf("row %d (%s): %v", i, name, err)
+			}
+		}
+		got, p := solve(g, &row)
+		seen[got.Status]++
+		a, b := g.Library().Name(row.ShapeA), g.Library().Name(row.ShapeB)
+		want := g.Separation(i)
+		tol := placed*p.Size() + got.Upper - got.Lower + 4*p.Roundoff()
+		switch name {
+		case "identical":
+			if row.PoseA != row.PoseB || row.ShapeA != row.ShapeB {
+				t.Errorf("row %d: %s differs from %s", i, a, b)
+			}
+		case "concentric", "nested":
+			if got.Lower > 4*p.Roundoff() {
+				t.Errorf("row %d (%s): %s and %s are %g apart", i, name, a, b, got.Distance)
+			}
+		case "1 km away", "10 km away":
+			far := map[string]float64{"1 km away": 1e3, "10 km away": 1e4}[name]
+			if d := r3.Norm(row.PoseA.Position); math.Abs(d-far) > 25 {
+				t.Errorf("row %d (%s): %g m from the origin", i, name, d)
+			}
+			fallthrough
+		default:
+			if math.IsNaN(want) {
+				inexact++
+			} else if want >= 0 && !(got.Lower <= want+tol && got.Upper >= want-tol) {
+				t.Errorf("row %d (%s): %s and %s in [%g, %g], placed at %g", i, name, a, b, got.Lower, got.Upper, want)
+			} else if want < 0 && !(got.Upper >= want-tol) {
+				t.Errorf("row %d (%s): %s and %s %g deep, placed at %g", i, name, a, b, -got.Upper, want)
+			}
+		}
+	}
+	for _, s := range []ref.Status{ref.Separated, ref.Touching, ref.Penetrating} {
+		if seen[s] < n/20 {
+			t.Errorf("%d of %d rows are %s", seen[s], n, s)
+		}
+	}
+	t.Logf("statuses %v, %d rows without a placed separation", seen, inexact)
+}
+
+func BenchmarkFill(b *testing.B) {
+	for _, set := range seeded {
+		b.Run(set, func(b *testing.B) {
+			g := newSet(b, set, 1)
+			pairs := batch.NewPairs(1000)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				g.Fill(pairs, i*1000)
+			}
+		})
+	}
+}
