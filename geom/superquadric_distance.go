@@ -163,6 +163,8 @@ func decreasingRoot(f func(float64) float64, start float64) float64 {
 		t := (lo + hi) / 2
 		if flo-fhi < math.Inf(1) {
 			t = lo + (hi-lo)*(flo/(flo-fhi))
+		} else {
+			side = 0
 		}
 		if !(t > lo && t < hi) {
 			break // the nearer end is the root to rounding
