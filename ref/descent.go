@@ -20,10 +20,11 @@ type descent struct {
 	round float64 // p.Roundoff()
 	cap   int
 
-	s    Simplex
-	x    r3.Vec
-	norm float64 // |x|
-	iter int
+	s     Simplex
+	x     r3.Vec
+	norm  float64 // |x|
+	iter  int
+	level int // steps that did not lower the norm
 
 	best  float64 // best lower bound of the distance of the cores, along any direction
 	lower float64 // lower bound along axis
@@ -32,6 +33,10 @@ type descent struct {
 
 const defaultGJKIterations = 1000
 
+// maxLevelSteps bounds the steps at constant norm; two or three complete a
+// triangle around the foot point, the rest is reserve.
+const maxLevelSteps = 12
+
 // distanceTolerance is the default gap, relative to the size of the pair.
 const distanceTolerance = 1e-12
 
@@ -39,7 +44,7 @@ const distanceTolerance = 1e-12
 // force every caller's pair and options to the heap.
 func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.p, d.o = *p, *o
-	d.iter, d.s.N = 0, 0
+	d.iter, d.level, d.s.N = 0, 0, 0
 	d.round = p.Roundoff()
 	d.tol = o.Tolerance
 	if d.tol == 0 {
@@ -111,6 +116,10 @@ func (d *descent) separated() bool { return d.best > d.round }
 // project adds the latest vertex to the simplex and moves x to its nearest point.
 // It reports whether that brought progress; if not, simplex and x stay as they
 // were. inside reports that the origin lies in the tetrahedron.
+//
+// A fall of the norm is progress, but not the only kind: a tilt of x by δ changes
+// the norm by δ², which vanishes below 1e-8, and the bound of a flat face by δ.
+// So a few steps that leave the norm as it is, to rounding, are taken as well.
 func (d *descent) project(johnson bool) (progress, inside bool) {
 	w := d.latest().W
 	for i := range d.s.N {
@@ -128,8 +137,11 @@ func (d *descent) project(johnson bool) (progress, inside bool) {
 	}
 	length := norm(x)
 	if !inside && n > 0 && !(length < d.norm) {
-		d.s.N, d.s.Lambda = n, lambda
-		return false, false
+		d.level++
+		if d.level > maxLevelSteps || !(length <= d.norm*(1+8*eps)) {
+			d.s.N, d.s.Lambda = n, lambda
+			return false, false
+		}
 	}
 	d.s.reduce()
 	d.x, d.norm = x, length

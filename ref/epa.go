@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	defaultEPAIterations = 20_000
+	defaultEPAIterations = 200_000
 	// curvedDepthTolerance is the default gap for depths of curved shapes, relative
 	// to the size of the pair: a certified lower bound costs facets, about one
 	// over the square root of the gap along every flat direction of the surface.
@@ -94,7 +94,7 @@ func (e *expansion) reset(p *Pair, o *Options) {
 	}
 	e.lower, e.upper = -p.scale, p.scale
 	e.axis = r3.Vec{X: 1}
-	e.poly.reset(e.round)
+	e.poly.reset(e.round, 4*p.scale)
 }
 
 // support evaluates D along the unit direction n.
@@ -105,36 +105,64 @@ func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
 }
 
 // run expands the nearest face until its support plane is closer than the tolerance.
+//
+// With the origin inside, that plane bounds the depth from above, and the nearest
+// face bounds it from below for the whole polytope. With the origin outside, the
+// nearest face bounds the distance from above, and the plane from below: the
+// same two numbers with the other sign.
 func (e *expansion) run() {
 	for e.iter < e.cap {
 		f, ok := e.poly.nearest()
-		if !ok {
-			return
-		}
-		face := &e.poly.faces[f]
-		x, near := e.poly.nearestPoint(f)
-		n := face.n
-		if n == (r3.Vec{}) { // a face without area: the direction of its nearest point
-			if n = unit(x); n == (r3.Vec{}) {
-				n = r3.Vec{X: 1}
-			}
-		}
-		var v Vertex
-		h := e.support(n, &v)
-		upper := -face.key
-		if face.key < 0 { // the origin lies outside: its distance to the polytope
-			upper = norm(x)
-		}
-		// Along this face the signed distance is in [-h, upper]; as the nearest
-		// face, its upper bound holds for the whole polytope.
-		e.lower, e.upper, e.axis, e.near = -h, upper, n, near
-		if upper+h <= e.stop || e.settled() {
-			return
-		}
-		if !e.poly.expand(f, &v) {
+		if !ok || !e.step(f) {
 			return
 		}
 	}
+}
+
+// step bounds the distance along face f and expands it. It reports whether there is
+// more to do: false once the question is answered or f cannot be expanded.
+func (e *expansion) step(f int32) bool {
+	face := e.poly.faces[f]
+	near, interior := e.poly.nearestPoint(f)
+	e.lower, e.near = math.Inf(-1), near
+	switch {
+	case face.out:
+		e.upper = face.key + e.poly.far
+	case face.unsure:
+		e.upper = face.key
+	default:
+		e.upper = -face.key
+	}
+	// The nearest point of an edge or a vertex looks along itself. Close to the
+	// origin that direction drowns in rounding; then the normal of the face stands in.
+	if d := norm(near.W); !interior && d > e.round {
+		n := r3.Scale(1/d, near.W)
+		if face.out {
+			n = r3.Scale(-1, n)
+		}
+		if done, expanded := e.try(f, n); done || expanded {
+			return !done
+		}
+	}
+	if face.n == (r3.Vec{}) {
+		return false
+	}
+	done, expanded := e.try(f, face.n)
+	return !done && expanded
+}
+
+// try takes the bound of the support plane along n and expands face f with its
+// vertex, unless the bounds now answer the question.
+func (e *expansion) try(f int32, n r3.Vec) (done, expanded bool) {
+	var v Vertex
+	h := e.support(n, &v)
+	if -h > e.lower {
+		e.lower, e.axis = -h, n
+	}
+	if e.upper-e.lower <= e.stop || e.settled() {
+		return true, false
+	}
+	return false, e.poly.expand(f, &v)
 }
 
 // settled reports whether the Boolean or cut-off question is answered.
@@ -188,7 +216,7 @@ func (e *expansion) seed(start *Simplex) (flat bool) {
 		v, dist := e.farthest(start, &t[0], &basis, n)
 		// Half the stop gap: the flat answer below is then within it.
 		if !(dist > e.stop/2) {
-			e.flatAnswer(&t, n, &basis)
+			e.flatAnswer(start, &t, n, &basis)
 			return true
 		}
 		t[n] = v
@@ -261,9 +289,12 @@ func (e *expansion) extend(basis *[3]r3.Vec, n int, r r3.Vec) {
 
 // flatAnswer answers for a D that has no extent along basis[n−1]: the depth is at
 // most the support value along it or against it, and the origin is at most as
-// far away as the nearest point of the vertices found.
-func (e *expansion) flatAnswer(t *[4]Vertex, n int, basis *[3]r3.Vec) {
+// far away as the nearest point of the start simplex, or of the vertices found.
+func (e *expansion) flatAnswer(start *Simplex, t *[4]Vertex, n int, basis *[3]r3.Vec) {
 	s := Simplex{V: *t, N: n}
+	if start != nil && start.N > 0 {
+		s = *start
+	}
 	x, _ := signedVolumes(&s, true)
 	s.reduce()
 	e.near = Vertex{}

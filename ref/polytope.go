@@ -18,6 +18,7 @@ type polytope struct {
 	mark    []int32
 	stamp   int32
 	round   float64 // rounding error of plane distances
+	far     float64 // more than any distance in the frame
 }
 
 // face is a triangle, counter-clockwise seen from outside.
@@ -25,9 +26,13 @@ type face struct {
 	v    [3]int32
 	adj  [3]int32 // face across the edge v[i] → v[i+1]
 	n    r3.Vec   // unit outward normal; zero if the triangle has no area
-	key  float64  // signed distance of the origin to the triangle, see setKey
+	key  float64  // order of expansion, see setKey
 	seen int32    // stamp of the visibility search
 	dead bool
+
+	sliver bool // the height is so small that rounding may turn the plane
+	out    bool // the origin lies on the outer side of the plane
+	unsure bool // that side is within rounding, and the foot point outside the triangle
 }
 
 // edge is a border edge of the visible region: new faces replace what lies inside.
@@ -36,11 +41,11 @@ type edge struct {
 	outer int32 // face beyond the edge
 }
 
-func (p *polytope) reset(round float64) {
+func (p *polytope) reset(round, far float64) {
 	p.verts, p.faces, p.heap = p.verts[:0], p.faces[:0], p.heap[:0]
 	p.mark, p.from = p.mark[:0], p.from[:0]
 	p.stamp = 0
-	p.round = round
+	p.round, p.far = round, far
 }
 
 func (p *polytope) addVertex(v *Vertex) int32 {
@@ -54,10 +59,15 @@ func (p *polytope) addVertex(v *Vertex) int32 {
 func (p *polytope) addFace(a, b, c int32) int32 {
 	f := face{v: [3]int32{a, b, c}}
 	va := p.verts[a].W
-	n := cross(r3.Sub(p.verts[b].W, va), r3.Sub(p.verts[c].W, va))
-	if l := norm(n); l > 0 {
+	u, v := r3.Sub(p.verts[b].W, va), r3.Sub(p.verts[c].W, va)
+	n := cross(u, v)
+	l := norm(n)
+	if l > 0 {
 		f.n = r3.Scale(1/l, n)
 	}
+	// l/|u| is the height over u; below 2¹⁰ units of rounding the corners in s2d
+	// may change sign.
+	f.sliver = !(l > 1024*p.round*math.Max(norm(u), norm(v)))
 	p.setKey(&f)
 	p.faces = append(p.faces, f)
 	i := int32(len(p.faces) - 1)
@@ -65,27 +75,43 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 	return i
 }
 
-// setKey computes the distance of the origin to the triangle, negative if the
-// origin lies on the outer side of its plane. For slivers, whose plane is
-// uncertain, the distance to the triangle itself is still exact to rounding.
+// setKey computes the distance of the origin to the triangle. Faces that have the
+// origin on their outer side come before all others: while there is one, the
+// origin lies outside the polytope.
+//
+// The plane of a sliver is uncertain, and so is whether the foot point lies inside
+// it. Its edges are not: the key of a face with the origin inside never exceeds
+// the distance to an edge, so that it stays a lower bound for the depth.
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
 	plane := r3.Dot(f.n, a)
-	if plane < -p.round {
-		f.key = plane
-		return
-	}
+	f.out = plane < -p.round
 	l0, l1, l2 := s2d(a, b, c)
 	if l0 > 0 && l1 > 0 && l2 > 0 {
-		f.key = plane
-		return
+		f.key = math.Abs(plane)
+	} else {
+		f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
+		// Beyond a sharp edge the origin can be much farther out than it is above
+		// either plane.
+		f.unsure = plane <= p.round
 	}
-	f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
+	if !f.out && f.sliver {
+		f.key = math.Min(f.key, math.Min(segmentDistance(a, b), math.Min(segmentDistance(b, c), segmentDistance(c, a))))
+	}
+	if f.out {
+		f.key -= p.far
+	}
 }
 
-// nearestPoint returns the point of face f nearest to the origin and the points of
-// the cores that make it.
-func (p *polytope) nearestPoint(f int32) (x r3.Vec, v Vertex) {
+// segmentDistance is the distance of the origin from segment pq.
+func segmentDistance(p, q r3.Vec) float64 {
+	l0, l1 := s1d(p, q)
+	return math.Sqrt(norm2Of2(l0, p, l1, q))
+}
+
+// nearestPoint returns the point of face f nearest to the origin with the points of
+// the cores that make it, and whether it lies inside the triangle.
+func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
 	t := &p.faces[f].v
 	l0, l1, l2 := s2d(p.verts[t[0]].W, p.verts[t[1]].W, p.verts[t[2]].W)
 	for i, l := range [3]float64{l0, l1, l2} {
@@ -93,9 +119,8 @@ func (p *polytope) nearestPoint(f int32) (x r3.Vec, v Vertex) {
 		v.A = r3.Add(v.A, r3.Scale(l, q.A))
 		v.B = r3.Add(v.B, r3.Scale(l, q.B))
 	}
-	x = r3.Sub(v.A, v.B)
-	v.W = x
-	return x, v
+	v.W = r3.Sub(v.A, v.B)
+	return v, l0 > 0 && l1 > 0 && l2 > 0
 }
 
 // tetrahedron starts the surface with four vertices in general position.
@@ -127,6 +152,9 @@ func (p *polytope) expand(f int32, v *Vertex) bool {
 			return false
 		}
 	}
+	if f = p.visible(f, v.W); f < 0 {
+		return false
+	}
 	p.findHorizon(f, v.W)
 	if !p.horizonIsLoop() {
 		return false
@@ -151,6 +179,31 @@ func (p *polytope) expand(f int32, v *Vertex) bool {
 	return true
 }
 
+// visible returns f if point w sees it, else the face that sees w best, or −1. A
+// vertex found along the nearest point of an edge is seen from one of the faces
+// around that edge, which need not be f.
+func (p *polytope) visible(f int32, w r3.Vec) int32 {
+	best, height := int32(-1), p.round
+	if p.height(&p.faces[f], w) > height {
+		return f
+	}
+	for i := range p.faces {
+		g := &p.faces[i]
+		if g.dead {
+			continue
+		}
+		if h := p.height(g, w); h > height {
+			best, height = int32(i), h
+		}
+	}
+	return best
+}
+
+// height is the distance of w above the plane of g.
+func (p *polytope) height(g *face, w r3.Vec) float64 {
+	return r3.Dot(g.n, r3.Sub(w, p.verts[g.v[0]].W))
+}
+
 // findHorizon collects the faces that point w sees, connected to f, in p.stack and
 // the border of that region in p.horizon.
 func (p *polytope) findHorizon(f int32, w r3.Vec) {
@@ -164,7 +217,7 @@ func (p *polytope) findHorizon(f int32, w r3.Vec) {
 			if h.seen == p.stamp {
 				continue
 			}
-			if r3.Dot(h.n, r3.Sub(w, p.verts[h.v[0]].W)) > p.round {
+			if p.height(h, w) > p.round {
 				h.seen = p.stamp
 				p.stack = append(p.stack, o)
 			}

@@ -57,8 +57,10 @@ func solveCores(p *Pair, o *Options, ws *Workspace) Result {
 	}
 }
 
-// needsDepth reports whether a distance solver left the question open because the
-// cores intersect: its bounds are then wide and hold zero distance of the cores.
+// needsDepth reports whether a distance solver left the question open: because the
+// cores intersect, so that its bounds hold zero distance of the cores, or
+// because float64 was exhausted before the tolerance was met. EPA's polytope,
+// which forgets no vertex, goes on from there in both cases.
 func needsDepth(r *Result, o *Options, p *Pair) bool {
 	if o.Boolean && (r.Status == Separated || r.Status == Penetrating) {
 		return false
@@ -66,7 +68,7 @@ func needsDepth(r *Result, o *Options, p *Pair) bool {
 	if o.HasCutOff && r.Lower > o.CutOff {
 		return false
 	}
-	return r.Lower <= -p.Radius && r.Status != Touching
+	return r.Status == Undecided || r.Lower <= -p.Radius && r.Status != Touching
 }
 
 // Halfspace answers for a half-space and any bounded shape in closed form: along
