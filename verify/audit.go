@@ -25,11 +25,11 @@ type Options struct {
 
 	// Directions is the number of random directions tried on every row that
 	// claims contact, besides the line of centres, the axes of both bodies and
-	// their cross products; 0 is 8, a negative number none.
+	// their cross products; 0 is 16, a negative number none.
 	Directions int
 
 	// DescentEvery picks one row of so many, among those that claim contact, for
-	// a descent of the support function from the best direction found; 0 is 16,
+	// a descent of the support function from the best direction found; 0 is 8,
 	// 1 every row, a negative number none.
 	DescentEvery int
 
@@ -52,11 +52,11 @@ func (o Options) withDefaults() (Options, error) {
 		o.Worst = 8
 	}
 	if o.Directions == 0 {
-		o.Directions = 8
+		o.Directions = 16
 	}
 	o.Directions = min(o.Directions, tableSize)
 	if o.DescentEvery == 0 {
-		o.DescentEvery = 16
+		o.DescentEvery = 8
 	}
 	return o, nil
 }

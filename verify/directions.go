@@ -63,7 +63,7 @@ func (s *search) sample(c *compass, start uint64, random int) {
 		s.try(p.halfNormal)
 		return
 	}
-	if n := r3.Norm(p.centre); n > 0 {
+	if n := norm(p.centre); n > 0 {
 		s.try(r3.Scale(-1/n, p.centre))
 	}
 	var axis [2][3]r3.Vec
@@ -79,7 +79,7 @@ func (s *search) sample(c *compass, start uint64, random int) {
 			d := r3.Cross(axis[0][i], axis[1][j])
 			// Axes parallel within 1e-6 give a direction of few digits; it
 			// would still be a sound one, but says no more than the axes do.
-			if n := r3.Norm(d); n > 1e-6 {
+			if n := norm(d); n > 1e-6 {
 				s.tryBoth(r3.Scale(1/n, d))
 			}
 		}
@@ -104,7 +104,7 @@ func (s *search) descend() {
 	d, step := s.dir, 0.25
 	for range descendSteps {
 		g := r3.Sub(point, r3.Scale(r3.Dot(point, d), d))
-		n := r3.Norm(g)
+		n := norm(g)
 		if !(n > 0) {
 			break
 		}
@@ -134,7 +134,7 @@ func (s *search) separate(want float64) {
 	}
 	x := s.p.centre
 	for range separateSteps {
-		n := r3.Norm(x)
+		n := norm(x)
 		if !(n > 0) {
 			return
 		}

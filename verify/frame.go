@@ -56,11 +56,11 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 			}
 		}
 		p.size += radius
-		p.reach[i] = radius + r3.Norm(c)
+		p.reach[i] = radius + norm(c)
 		centre[i] = p.rot[i].MulVec(c)
 	}
 	p.centre = r3.Sub(r3.Sub(centre[0], centre[1]), p.offset)
-	p.scale = r3.Norm(p.offset) + p.reach[0] + p.reach[1]
+	p.scale = norm(p.offset) + p.reach[0] + p.reach[1]
 	p.round = 24 * eps * p.scale
 }
 
@@ -89,7 +89,7 @@ func (p *placed) supportPoint(d r3.Vec) (h float64, s r3.Vec) {
 // sideways bounds how far D reaches from the line along the unit vector n through
 // the origin: D lies in the ball of radius size around centre.
 func (p *placed) sideways(n r3.Vec) float64 {
-	return r3.Norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
+	return norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
 }
 
 // member returns the signed distance of a world point from shape i, and the
@@ -99,7 +99,7 @@ func (p *placed) sideways(n r3.Vec) float64 {
 // magnitudes ≤ reach + |local point|).
 func (p *placed) member(i int, point r3.Vec, u float64) (residual, bound float64) {
 	local := r3.Sub(point, p.pos[i])
-	bound = u*r3.Norm(point) + 24*eps*(r3.Norm(local)+p.reach[i])
+	bound = u*norm(point) + 24*eps*(norm(local)+p.reach[i])
 	return p.shape[i].Residual(p.rot[i].MulVecT(local)), bound
 }
 
@@ -120,9 +120,13 @@ func (p *placed) overlapProved() bool {
 	return false
 }
 
+// norm returns |v|. Lengths of this package are far from where squares leave the
+// range of float64; where a column holds such a number, Inf or 0 fails its check.
+func norm(v r3.Vec) float64 { return math.Sqrt(r3.Norm2(v)) }
+
 // unit returns v/|v|, or v itself where that is not finite.
 func unit(v r3.Vec) r3.Vec {
-	n := r3.Norm(v)
+	n := norm(v)
 	if !(n > 0) || math.IsInf(n, 1) {
 		return v
 	}

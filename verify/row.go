@@ -207,14 +207,19 @@ func (a *auditor) readInterval(i int, c *claim) {
 // than rounding the distance to its column leaves (u·|distance|); rounding
 // the gap up to float32 may add 2⁻²³ of it.
 func (a *auditor) tolerance(c *claim) float64 {
-	t := a.job.Options.EffectiveTolerance(a.p.size)
-	if t == 0 {
-		t = batch.DoubleTolerance * a.p.size
-		if !(c.distance >= 0) && !(polytope(a.p.shape[0]) && polytope(a.p.shape[1])) {
-			t = batch.DoubleCurvedDepthTolerance * a.p.size
-		}
-	}
+	t := a.orDefault(a.job.Options.EffectiveTolerance(a.p.size), c)
 	return math.Max(t, 4*a.p.round)*(1+0x1p-23) + a.u*math.Abs(c.distance)
+}
+
+// orDefault replaces tolerance 0 by the default of double precision.
+func (a *auditor) orDefault(tolerance float64, c *claim) float64 {
+	switch {
+	case tolerance != 0:
+		return tolerance
+	case c.distance >= 0 || (polytope(a.p.shape[0]) && polytope(a.p.shape[1])):
+		return batch.DoubleTolerance * a.p.size
+	}
+	return batch.DoubleCurvedDepthTolerance * a.p.size
 }
 
 // polytope reports whether the core of s has finitely many vertices, so that a
@@ -240,7 +245,7 @@ func (a *auditor) checkNormal(i int, c *claim) {
 	}
 	c.hasNormal = true
 	c.normal = vec(&a.res.Normal, i)
-	length := r3.Norm(c.normal)
+	length := norm(c.normal)
 	a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1), allowed: 8 * a.u})
 
 	n := r3.Scale(1/length, c.normal)
@@ -249,7 +254,7 @@ func (a *auditor) checkNormal(i int, c *claim) {
 		// Only the normal of the plane proves anything. Turning it into the
 		// world in single precision costs up to 8u a component, 14u in all.
 		c.plane, c.planeRound = math.Inf(-1), p.round
-		if r3.Norm(r3.Sub(n, p.halfNormal)) <= 16*a.u {
+		if norm(r3.Sub(n, p.halfNormal)) <= 16*a.u {
 			c.plane = -p.support(p.halfNormal)
 		}
 	} else {
@@ -317,7 +322,7 @@ func (a *auditor) checkStatus(c *claim) {
 	case batch.Undecided:
 		// A gap that meets the tolerance is no reason to give up. Solvers may
 		// have been asked for less, to leave room for rounding.
-		expected = a.job.Options.SolverTolerance(a.p.size)
+		expected = a.orDefault(a.job.Options.SolverTolerance(a.p.size), c)
 		if a.job.Options.Query != batch.Collide {
 			ok = !c.hasGap || c.gap > expected
 		} else if c.hasGap && c.hasDistance {
