@@ -120,8 +120,11 @@ func (c *Convex) measure() {
 	for f := range c.planes {
 		t := h.FaceStart[f]
 		n := h.Normals[t]
-		top := h.SupportClimb(n, int(h.Facets[t][0]))
-		c.planes[f] = plane{n: n, offset: r3.Dot(n, c.rel[top])}
+		offset := math.Inf(-1)
+		for i := range h.FaceCorners(f) {
+			offset = max(offset, r3.Dot(n, c.rel[h.FaceCorner(f, i)]))
+		}
+		c.planes[f] = plane{n: n, offset: offset}
 		nearest = min(nearest, c.planes[f].offset)
 	}
 	if h.Dim == 3 {
@@ -168,9 +171,9 @@ func centroid(h *hull.Hull) r3.Vec {
 	return r3.Add(origin, r3.Scale(1/(corners*total), sum))
 }
 
-// slack bounds the rounding error of a plane distance at q, relative to the centre:
-// the normal, the offset and the dot product lose a few units of roundoff each,
-// of lengths up to |q| and the bounding radius.
+// slack bounds the rounding error of a plane distance at q, relative to the centre, in
+// units of roundoff: 4 of the diameter for the normal (see hull.Hull), and at most
+// 5 of |q| and of the bounding radius for the differences and the dot products.
 func (c *Convex) slack(q r3.Vec) float64 {
 	return 16 * 0x1p-53 * (math.Abs(q.X) + math.Abs(q.Y) + math.Abs(q.Z) + c.bounding)
 }

@@ -291,3 +291,28 @@ func TestOffsetsHoldTheHull(t *testing.T) {
 		}
 	}
 }
+
+// TestBuildHighDegree builds hulls with a vertex that is the neighbour of all others,
+// which make every step that is linear in the degree quadratic in all.
+func TestBuildHighDegree(t *testing.T) {
+	n := 5000
+	if testing.Short() {
+		n = 1000
+	}
+	rng := rand.New(rand.NewPCG(31, 37))
+	var moment, bicone []r3.Vec
+	for i := range n {
+		x := 2*float64(i)/float64(n) - 1
+		moment = append(moment, vec(x, x*x, x*x*x))
+		s, c := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		bicone = append(bicone, vec(c, s, 0))
+	}
+	bicone = append(bicone, vec(0, 0, 1), vec(0, 0, -1))
+	for name, pts := range map[string][]r3.Vec{"moment curve": moment, "bicone": bicone} {
+		h := mustBuild(t, pts)
+		if len(h.Vertices) != len(pts) {
+			t.Errorf("%s: %d of %d points are vertices, want all", name, len(h.Vertices), len(pts))
+		}
+		checkSupport(t, h, rng, 100)
+	}
+}
