@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const (
+	glslFile = "../../shaders/layout.glsl"
+	cFile    = "../../cpu/layout.h"
+)
+
+// The committed files are what the generator writes, byte for byte.
+func TestCommittedFilesAreFresh(t *testing.T) {
+	dir := t.TempDir()
+	glsl, c := filepath.Join(dir, "sub", "layout.glsl"), filepath.Join(dir, "layout.h")
+	var stderr bytes.Buffer
+	if code := run([]string{"-glsl", glsl, "-c", c}, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}} {
+		want, err := os.ReadFile(f[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is stale, run 'go generate ./batch'", f[1])
+		}
+	}
+}
+
+// The header compiles, and its assertions hold for a C compiler's own layout.
+func TestHeaderCompiles(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler: the layout of the header is not checked")
+	}
+	compile := func(header string) ([]byte, error) {
+		file := filepath.Join(t.TempDir(), "layout_check.c")
+		if err := os.WriteFile(file, []byte(header), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return exec.Command(cc, "-std=c11", "-Wall", "-Werror", "-fsyntax-only", file).CombinedOutput()
+	}
+	header, err := generateC()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := compile(string(header)); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	// One wrong offset is noticed.
+	wrong := strings.Replace(string(header), "vertex_offset) == 52", "vertex_offset) == 56", 1)
+	if wrong == string(header) {
+		t.Fatal("the header does not assert the offset of vertex_offset")
+	}
+	if _, err := compile(wrong); err == nil {
+		t.Error("a wrong offset compiles")
+	}
+}
+
+func TestGLSL(t *testing.T) {
+	text, err := generateGLSL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"const uint KIND_SPHERE = 0u;", "const uint KIND_HALFSPACE = 11u;", "const uint STATUS_INVALID = 4u;",
+		"const uint FRUSTUM_HALF_LENGTH = 2u;", "const uint MAX_VERTICES = 65535u;",
+		"struct ShapeRecord {\n    float params[8]; // offset 0\n    vec4 ball; // offset 32\n",
+		"    float translation_low[3]; // offset 32\n    uint shape_b; // offset 44\n};",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the include lacks %q", want)
+		}
+	}
+}
+
+func TestTypesWithoutPlace(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[float64](), reflect.TypeFor[[2]int](), reflect.TypeFor[[]float32]()} {
+		if _, _, err := glslType(typ); err == nil {
+			t.Errorf("%v has a GLSL type", typ)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, 2, "name a file"},
+		{[]string{"-c", "x.h", "more"}, 2, "name a file"},
+		{[]string{"-python", "x"}, 2, "not defined"},
+		{[]string{"-c", filepath.Join(blocked, "layout.h")}, 1, "file"},
+	} {
+		var stderr bytes.Buffer
+		if code := run(c.args, &stderr); code != c.code || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.args, code, &stderr, c.code, c.want)
+		}
+	}
+}
