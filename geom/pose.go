@@ -36,13 +36,16 @@ func (p Pose) Normalized() (Pose, error) {
 	return p, nil
 }
 
-// Matrix returns the rotation matrix of the (unit) quaternion.
+// Matrix returns the rotation matrix of the quaternion. It divides by the square of
+// the norm, so that the rounding of a unit quaternion does not scale the frame. A zero
+// quaternion gives NaN.
 func (p Pose) Matrix() Mat3 {
 	w, x, y, z := p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag
+	s := 2 / (w*w + x*x + y*y + z*z)
 	return Mat3{
-		1 - 2*(y*y+z*z), 2 * (x*y - w*z), 2 * (x*z + w*y),
-		2 * (x*y + w*z), 1 - 2*(x*x+z*z), 2 * (y*z - w*x),
-		2 * (x*z - w*y), 2 * (y*z + w*x), 1 - 2*(x*x+y*y),
+		1 - s*(y*y+z*z), s * (x*y - w*z), s * (x*z + w*y),
+		s * (x*y + w*z), 1 - s*(x*x+z*z), s * (y*z - w*x),
+		s * (x*z - w*y), s * (y*z + w*x), 1 - s*(x*x+y*y),
 	}
 }
 

@@ -34,7 +34,8 @@ type Shape interface {
 	Center() r3.Vec
 
 	// BoundingRadius is the radius of a ball around Center that holds the shape,
-	// margin included. A half-space is unbounded and returns +Inf.
+	// margin included. A half-space is unbounded and returns +Inf. This and the
+	// other lengths are right to a few units of rounding, not rounded outwards.
 	BoundingRadius() float64
 
 	// Inradius is the radius of a ball around Center inside the shape (0 if flat).

@@ -48,7 +48,9 @@ func (s Superquadric) Residual(p r3.Vec) float64 {
 	// p - q/gq, from its two small parts. If rounding leaves gq < 1, q is inside.
 	back := r3.Add(step, r3.Scale(1-1/max(gq, 1), q))
 	near := math.Sqrt(r3.Norm2(back))
-	if !(near > 0x1p-51*size) { // rounding; also NaN
+	// The plane across grad proves the lower bound (g-1)/|grad| = |step|: stop if the
+	// two differ by rounding alone (or are NaN).
+	if !(near-math.Sqrt(r3.Norm2(step)) > 0x1p-51*size) {
 		return near
 	}
 	p = r3.Vec{X: math.Abs(p.X), Y: math.Abs(p.Y), Z: math.Abs(p.Z)}
