@@ -6,8 +6,7 @@ import (
 	"clearance/batch"
 )
 
-// Backend computes answers on one device. A test suite of the contract is in the
-// conformance tests.
+// Backend computes answers on one device.
 type Backend interface {
 	// Name is what a caller asks for: "cpu", "vulkan", "ref". It is unique in a
 	// dispatcher.
