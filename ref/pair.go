@@ -90,12 +90,12 @@ func (p *Pair) support(d r3.Vec, v *Vertex) {
 // freely, and given to its radius: the shapes stay the same, since such a core
 // is the sum of a smaller convex set and that ball. Depths less than the radii
 // become distances of the smaller cores, and what EPA still has to do is
-// less curved. ok is false if there is nothing to take out.
-func (p *Pair) eroded() (q Pair, ok bool) {
-	q = *p
+// less curved.
+func (p *Pair) eroded() Pair {
+	q := *p
 	q.erodeA, q.erodeB = geom.MinCurvatureRadius(p.A), geom.MinCurvatureRadius(p.B)
 	q.Radius += q.erodeA + q.erodeB
-	return q, q.erodeA+q.erodeB > 0
+	return q
 }
 
 // roundA and roundB are the radii that lie around the cores.
