@@ -93,7 +93,7 @@ func TestWithMargin(t *testing.T) {
 	// A capsule with a margin is a capsule with a larger radius.
 	same := geom.Capsule{R: 0.75, HalfLength: 1}
 	for _, p := range []r3.Vec{vec(0, 0, 0), vec(1, 2, 3), vec(0.1, 0, -1.2)} {
-		if r.Residual(p) != same.Residual(p) {
+		if math.Abs(r.Residual(p)-same.Residual(p)) > 4*eps*r3.Norm(p) {
 			t.Errorf("residual of %v = %g, want %g", p, r.Residual(p), same.Residual(p))
 		}
 	}
