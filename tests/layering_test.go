@@ -37,6 +37,7 @@ var layers = map[string][]string{
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
 	"cmd/batchbench":     {anything},
+	"cmd/genlayout":      {"batch"},
 	"tests":              {anything},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"clearance/batch"
 	"clearance/verify"
@@ -51,9 +52,12 @@ func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error 
 	return nil
 }
 
-// share is the part of the sample that falls on the rows before the given one.
+// share is the part of the sample that falls on the rows before the given one,
+// ⌊row·sample/total⌋. The product may take more than 64 bits.
 func (c *checker) share(row int64) int64 {
-	return row/c.total*c.sample + int64(float64(row%c.total)/float64(c.total)*float64(c.sample))
+	hi, lo := bits.Mul64(uint64(row), uint64(c.sample))
+	share, _ := bits.Div64(hi, lo, uint64(c.total))
+	return int64(share)
 }
 
 // faults lists the worst rows that failed a check, in words, at most limit of them.

@@ -1,0 +1,409 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// outcome is what one command line did.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs a command line in this process.
+func command(args ...string) outcome { return commandContext(context.Background(), args...) }
+
+func commandContext(ctx context.Context, args ...string) outcome {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, args, &stdout, &stderr)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// want fails the test unless the command ended with the code. Whatever ends badly
+// says why in lines that begin with the name of the program.
+func (o outcome) want(t *testing.T, code int) outcome {
+	t.Helper()
+	if o.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", o.code, code, o.stdout, o.stderr)
+	}
+	if code == exitGood {
+		if o.stderr != "" {
+			t.Errorf("a good run in a pipe wrote to standard error: %q", o.stderr)
+		}
+		return o
+	}
+	if o.stderr == "" {
+		t.Errorf("exit code %d without a word on standard error", code)
+	}
+	for line := range strings.Lines(o.stderr) {
+		if !strings.HasPrefix(line, "batchbench: ") {
+			t.Errorf("line on standard error without the name of the program: %q", line)
+		}
+	}
+	return o
+}
+
+// says fails the test unless standard error holds the text.
+func (o outcome) says(t *testing.T, text string) outcome {
+	t.Helper()
+	if !strings.Contains(o.stderr, text) {
+		t.Errorf("standard error = %q, want it to hold %q", o.stderr, text)
+	}
+	return o
+}
+
+// files of a test, all in one directory.
+type files struct {
+	dir, shapes, pairs, results, json string
+}
+
+func newFiles(t *testing.T, ext string) files {
+	dir := t.TempDir()
+	return files{
+		dir: dir, shapes: filepath.Join(dir, "shapes.json"), pairs: filepath.Join(dir, "pairs"+ext),
+		results: filepath.Join(dir, "results"+ext), json: filepath.Join(dir, "report.json"),
+	}
+}
+
+func (f files) score(args ...string) outcome {
+	return command(append([]string{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", f.results}, args...)...)
+}
+
+func (f files) verify(args ...string) outcome {
+	return command(append([]string{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results}, args...)...)
+}
+
+// ballAndBox writes a library of a box and a ball, and n pairs of them 3 m apart
+// that change may change.
+func (f files) ballAndBox(t *testing.T, n int, change func(p *batch.Pairs)) {
+	t.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dataset.WriteShapes(f.shapes, lib); err != nil {
+		t.Fatal(err)
+	}
+	pairs := batch.NewPairs(n)
+	for i := range n {
+		b := geom.IdentityPose()
+		b.Position.X = 4.5
+		pairs.SetRow(i, &batch.Row{ShapeA: 0, ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: b})
+	}
+	if change != nil {
+		change(pairs)
+	}
+	if err := dataset.WritePairs(f.pairs, pairs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readResults reads a whole results file.
+func readResults(t *testing.T, path string) *batch.Results {
+	t.Helper()
+	r, err := dataset.OpenResults(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	res := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
+	if err := fill(res.N, func(at int) (int, error) { return r.Next(res.Slice(at, res.N)) }); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// names lists a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestUsage runs command lines that make no sense: each ends with code 2 and one
+// line that names the fault.
+func TestUsage(t *testing.T) {
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 1, nil)
+	in := []string{"--shapes", f.shapes, "--pairs", f.pairs}
+	score := append([]string{"score", "--out", f.results}, in...)
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"dance"}, `unknown command "dance"`},
+		{[]string{"run", "fast"}, `unexpected argument "fast"`},
+		{[]string{"--speed"}, "unknown flag: --speed"},
+		{[]string{"run", "--pairs"}, "flag needs an argument: --pairs"},
+		{[]string{"run", "--pairs", "many"}, `invalid argument "many"`},
+		{[]string{"run", "--pairs", "3"}, "--pairs 3: want at least one for each of 8 sets"},
+		{[]string{"run", "--sets", "boxes,teapots"}, `unknown set "teapots", want some of ellipsoids`},
+		{[]string{"run", "--sets", "mesh"}, "set mesh needs --mesh"},
+		{[]string{"run", "--rounds", "0"}, "--rounds 0"},
+		{[]string{"run", "--sample", "-1"}, "--sample -1"},
+		{[]string{"run", "--workers", "-1"}, "--workers -1"},
+		{[]string{"run", "--query", "warmth"}, `unknown query "warmth", want one of [distance collide penetration`},
+		{[]string{"run", "--query", "growth"}, "query growth: not available yet"},
+		{[]string{"run", "--method", "rtr"}, "method rtr: not available yet"},
+		{[]string{"run", "--precision", "half"}, `unknown precision "half"`},
+		{[]string{"run", "--tolerance", "-1"}, "tolerance -1"},
+		{[]string{"run", "--tolerance", "NaN"}, "tolerance NaN"},
+		{[]string{"run", "--cutoff", "NaN"}, "cut-off NaN"},
+		{[]string{"run", "--query", "collide", "--cutoff", "1"}, "cut-off goes with the distance query"},
+		{[]string{"run", "--backend", "abacus"}, `--backend "abacus": want one of auto, vulkan, cpu, ref`},
+		{[]string{"run", "--pairs", "8", "--json", filepath.Join(f.dir, "none", "r.json")}, "cannot write"},
+		{[]string{"score"}, "--shapes is missing"},
+		{append([]string{"score"}, in...), "--out is missing"},
+		{append(score, "--columns", "colour"), `unknown column "colour", want all or some of distance`},
+		{[]string{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", filepath.Join(f.dir, "results.csv")}, "results.csv"},
+		{[]string{"score", "--shapes", f.shapes, "--pairs", filepath.Join(f.dir, "none.npz"), "--out", f.results}, "none.npz"},
+		{[]string{"score", "--shapes", filepath.Join(f.dir, "none.json"), "--pairs", f.pairs, "--out", f.results}, "none.json"},
+		{append([]string{"verify"}, in...), "--results is missing"},
+		{append([]string{"verify", "--results", filepath.Join(f.dir, "none.npz")}, in...), "none.npz"},
+		{append([]string{"verify", "--results", f.pairs}, in...), "pairs.npz"},
+		{append([]string{"verify", "--results", f.results, "--sample", "-1"}, in...), "--sample -1"},
+		{[]string{"generate", "--set", "teapots", "--shapes", f.shapes, "--out", f.pairs}, "teapots"},
+		{[]string{"generate", "--set", "boxes", "--pairs", "0", "--shapes", f.shapes, "--out", f.pairs}, "--pairs 0"},
+		{[]string{"generate", "--set", "boxes", "--shapes", f.shapes}, "--out is missing"},
+		{[]string{"generate", "--set", "mesh", "--mesh", filepath.Join(f.dir, "none.obj"), "--shapes", f.shapes, "--out", f.pairs}, "none.obj"},
+		{[]string{"devices", "all"}, `unexpected argument "all"`},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			o := command(tt.args...).want(t, exitBadInput).says(t, tt.want)
+			if n := strings.Count(o.stderr, "\n"); n != 1 {
+				t.Errorf("%d lines on standard error, want 1: %q", n, o.stderr)
+			}
+			if o.stdout != "" {
+				t.Errorf("wrote to standard output: %q", o.stdout)
+			}
+		})
+	}
+	if got := names(t, f.dir); len(got) != 2 {
+		t.Errorf("commands that failed left files: %v", got)
+	}
+}
+
+// TestHelp: help goes to standard output, with code 0.
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"score", "--help"}, {"verify", "-h"}, {"generate", "-h"}, {"devices", "-h"}} {
+		if o := command(args...).want(t, exitGood); !strings.Contains(o.stdout, "Usage:") {
+			t.Errorf("%v: no usage in %q", args, o.stdout)
+		}
+	}
+	if o := command("version").want(t, exitGood); !strings.HasPrefix(o.stdout, "batchbench ") {
+		t.Errorf("version = %q", o.stdout)
+	}
+}
+
+// TestNoBackend asks by name for the device that is not there.
+func TestNoBackend(t *testing.T) {
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 1, nil)
+	command("--backend", "vulkan").want(t, exitNoBackend).says(t, "not built into this version yet; use --backend cpu")
+	f.score("--backend", "vulkan").want(t, exitNoBackend).says(t, "vulkan")
+	if _, err := os.Stat(f.results); err == nil {
+		t.Error("a results file was written without a back end")
+	}
+}
+
+func TestDevices(t *testing.T) {
+	o := command("devices").want(t, exitGood)
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("devices lists %d lines, want 4:\n%s", len(lines), o.stdout)
+	}
+	for i, want := range [][]string{{"vulkan", "no", "not built"}, {"cpu", "yes", "processors"}, {"ref", "yes", "processors"}} {
+		for _, w := range want {
+			if !strings.Contains(lines[i+1], w) {
+				t.Errorf("line %q lacks %q", lines[i+1], w)
+			}
+		}
+	}
+}
+
+// TestDamagedFiles cuts each input short: a clear error that names the file, and no
+// results.
+func TestDamagedFiles(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		t.Run(ext, func(t *testing.T) {
+			f := newFiles(t, ext)
+			f.ballAndBox(t, 100, nil)
+			f.score().want(t, exitGood)
+			cut := func(path string) (restore func()) {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return func() {
+					if err := os.WriteFile(path, data, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			restore := cut(f.results)
+			f.verify().want(t, exitBadInput).says(t, f.results)
+			restore()
+			if err := os.Remove(f.results); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{f.pairs, f.shapes} {
+				restore := cut(path)
+				f.score().want(t, exitBadInput).says(t, path)
+				restore()
+			}
+			if got := names(t, f.dir); len(got) != 2 {
+				t.Errorf("left behind: %v", got)
+			}
+		})
+	}
+}
+
+// TestBadRows: refused rows are listed and invalid, the others are answered.
+func TestBadRows(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		t.Run(ext, func(t *testing.T) {
+			f := newFiles(t, ext)
+			f.ballAndBox(t, 8, func(p *batch.Pairs) {
+				p.PositionB[3*2+1] = math.NaN()
+				p.ShapeA[5] = 7
+				clear(p.RotationA[4*6 : 4*7])
+			})
+			f.score().want(t, exitBadInput).
+				says(t, "row 2, column position_b").says(t, "row 5, column shape_a").says(t, "row 6, column rotation_a").
+				says(t, "3 rows of 8: bad input").says(t, f.pairs)
+			res := readResults(t, f.results)
+			for i, s := range res.Status {
+				want := batch.Separated
+				if i == 2 || i == 5 || i == 6 {
+					want = batch.Invalid
+				}
+				if batch.Status(s) != want {
+					t.Errorf("row %d is %v, want %v", i, batch.Status(s), want)
+				}
+				if want == batch.Separated && math.Abs(res.Distance.At(i)-3) > 1e-6 {
+					t.Errorf("row %d: distance %g, want 3", i, res.Distance.At(i))
+				}
+			}
+			// The answers are right: invalid where the input is.
+			f.verify("--all").want(t, exitGood)
+		})
+	}
+}
+
+// TestManyBadRows lists the first refused rows only.
+func TestManyBadRows(t *testing.T) {
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 50, func(p *batch.Pairs) {
+		for i := range p.ShapeB {
+			p.ShapeB[i] = -1
+		}
+	})
+	o := f.score().want(t, exitBadInput).says(t, "50 rows of 50")
+	if n := strings.Count(o.stderr, "column shape_b"); n != listedRowErrors {
+		t.Errorf("%d rows listed, want %d", n, listedRowErrors)
+	}
+}
+
+// TestUndecided asks for more than float64 has.
+func TestUndecided(t *testing.T) {
+	f := newFiles(t, ".parquet")
+	command("generate", "--set", "ellipsoids", "--pairs", "64", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+	f.score("--precision", "double", "--tolerance", "1e-18").want(t, exitWrong).says(t, "undecided")
+	f.verify().want(t, exitWrong).says(t, "undecided")
+	command("run", "--sets", "ellipsoids", "--pairs", "64", "--precision", "double", "--tolerance", "1e-18").
+		want(t, exitWrong).says(t, "undecided")
+}
+
+// TestTampered changes one answer of a results file, which verify must find.
+func TestTampered(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		for _, precision := range []string{"single", "double"} {
+			t.Run(precision+ext, func(t *testing.T) {
+				f := newFiles(t, ext)
+				command("generate", "--set", "hull8", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+				f.score("--precision", precision).want(t, exitGood)
+				f.verify("--sample", "0").want(t, exitGood)
+
+				res := readResults(t, f.results)
+				res.Distance.Set(123, res.Distance.At(123)+1e-3)
+				w, err := dataset.CreateResults(f.results, res.Columns, res.Precision, int64(res.N))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Abort()
+				if err := w.Write(res); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				o := f.verify("--sample", "0").want(t, exitWrong).says(t, "1 wrong answer")
+				if !strings.Contains(o.stdout, "row 123:") {
+					t.Errorf("the report does not name row 123:\n%s", o.stdout)
+				}
+				f.verify("--all").want(t, exitWrong)
+			})
+		}
+	}
+}
+
+// TestVerifyOtherPairs: results of other pairs do not pass, nor does another number.
+func TestVerifyOtherPairs(t *testing.T) {
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 10, nil)
+	f.score().want(t, exitGood)
+	f.ballAndBox(t, 10, func(p *batch.Pairs) { p.PositionB[3*4] = 4.25 })
+	f.verify().want(t, exitWrong)
+	f.ballAndBox(t, 11, nil)
+	f.verify().want(t, exitBadInput).says(t, "holds 11 pairs").says(t, "holds 10 rows")
+}
+
+// TestNoPairs: an empty file has an empty answer.
+func TestNoPairs(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		f := newFiles(t, ext)
+		f.ballAndBox(t, 0, nil)
+		f.score("--audit").want(t, exitGood)
+		f.verify().want(t, exitGood)
+	}
+}
+
+// TestFill reads in pieces, and knows an end that comes too soon.
+func TestFill(t *testing.T) {
+	var at []int
+	if err := fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil }); err != nil || len(at) != 3 || at[2] != 4 {
+		t.Errorf("fill read at %v, %v", at, err)
+	}
+	for _, next := range []func(int) (int, error){
+		func(int) (int, error) { return 0, io.EOF },
+		func(int) (int, error) { return 0, nil },
+		func(int) (int, error) { return 0, io.ErrClosedPipe },
+	} {
+		if fill(5, next) == nil {
+			t.Error("fill did not notice the end")
+		}
+	}
+}

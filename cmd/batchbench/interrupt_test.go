@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// actAsMain makes the test binary behave as the program, for tests that need a
+// process of their own.
+const actAsMain = "BATCHBENCH_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(actAsMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// TestCancelled: a context that has ended stops every command that works long, with
+// code 130 and without a file.
+func TestCancelled(t *testing.T) {
+	f := newFiles(t, ".parquet")
+	f.ballAndBox(t, 1000, nil)
+	f.score().want(t, exitGood)
+	before := names(t, f.dir)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{
+		{"run", "--pairs", "2000", "--json", f.json},
+		{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", filepath.Join(f.dir, "new.npz"), "--json", f.json},
+		{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results, "--json", f.json},
+		{"generate", "--set", "boxes", "--shapes", filepath.Join(f.dir, "new.json"), "--out", filepath.Join(f.dir, "new.parquet")},
+	} {
+		o := commandContext(ctx, args...).want(t, exitInterrupted).says(t, "interrupted")
+		if o.stdout != "" {
+			t.Errorf("%s wrote to standard output: %q", args[0], o.stdout)
+		}
+		if after := names(t, f.dir); !slices.Equal(before, after) {
+			t.Errorf("%s left %v, there was %v", args[0], after, before)
+		}
+	}
+}
+
+// TestInterrupt sends the signal to a process that is writing results.
+func TestInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot send an interrupt to another on Windows")
+	}
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 1<<18, nil)
+	before := names(t, f.dir)
+
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", f.results, "--workers", "1")
+	cmd.Env = append(os.Environ(), actAsMain+"=1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The temporary file tells that the work has begun.
+	for deadline := time.Now().Add(20 * time.Second); len(names(t, f.dir)) == len(before); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			t.Fatal("score did not begin to write")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d; standard error %q", code, exitInterrupted, &stderr)
+	}
+	if !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("standard error = %q", &stderr)
+	}
+	if after := names(t, f.dir); !slices.Equal(before, after) {
+		t.Errorf("left %v, there was %v", after, before)
+	}
+}
+
+// TestProgress: a bar on a terminal, nothing anywhere else.
+func TestProgress(t *testing.T) {
+	if newProgress(&bytes.Buffer{}, "work", 10) != nil {
+		t.Error("a bar in a buffer")
+	}
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	p := newProgress(file, "work", 10)
+	p.add(10)
+	p.done()
+	if size, err := file.Seek(0, io.SeekEnd); p != nil || size != 0 || err != nil {
+		t.Errorf("a bar in a file, of %d bytes, %v", size, err)
+	}
+
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	defer tty.Close()
+	p = newProgress(tty, "work", 10)
+	if p == nil {
+		t.Fatal("no bar on a terminal")
+	}
+	p.add(5)
+	p.done()
+	if !p.bar.IsFinished() {
+		t.Error("the bar is still there")
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// decode reads a JSON report.
+func decode[T any](t *testing.T, data []byte) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("report is not JSON: %v\n%s", err, data)
+	}
+	return v
+}
+
+func readReport[T any](t *testing.T, path string) T {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode[T](t, data)
+}
+
+// TestRoundTrip generates, scores and verifies, for both formats and all questions.
+func TestRoundTrip(t *testing.T) {
+	for _, ext := range []string{".parquet", ".npz"} {
+		for _, ask := range [][]string{
+			{"--query", "distance"},
+			{"--query", "distance", "--precision", "double"},
+			{"--query", "distance", "--method", "nesterov", "--tolerance", "1e-4", "--cutoff", "0.5"},
+			{"--query", "penetration", "--workers", "2"},
+			{"--query", "collide", "--backend", "ref"},
+			{"--columns", "status,distance"},
+		} {
+			t.Run(strings.Join(ask, " ")+ext, func(t *testing.T) {
+				f := newFiles(t, ext)
+				command("generate", "--set", "boxes", "--pairs", "500", "--seed", "7", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+				f.score(append(ask, "--audit", "--json", f.json)...).want(t, exitGood)
+
+				report := readReport[scoreReport](t, f.json)
+				c := report.Counts
+				if report.Pairs != 500 || c.Separated+c.Touching+c.Penetrating != 500 {
+					t.Errorf("500 pairs became %+v of %d", c, report.Pairs)
+				}
+				// The rows are a third each overlapping, near and far.
+				if c.Separated < 330 || c.Penetrating < 160 {
+					t.Errorf("%+v, want two thirds separated and one third penetrating", c)
+				}
+				if report.Verify == nil || !report.Verify.Good || report.Verify.Audit.Rows != 500 {
+					t.Errorf("the audit that was asked for did not see 500 rows: %+v", report.Verify)
+				}
+
+				// What Parquet cannot forget must be repeated for NPZ.
+				var repeat []string
+				if ext == ".npz" {
+					for i := 0; i < len(ask); i += 2 {
+						if slices.Contains([]string{"--query", "--tolerance", "--cutoff"}, ask[i]) {
+							repeat = append(repeat, ask[i], ask[i+1])
+						}
+					}
+				}
+				o := f.verify(append(repeat, "--all", "--json", "-")...).want(t, exitGood)
+				v := decode[verifyReport](t, []byte(o.stdout))
+				if !v.Good || v.Audit.Rows != 500 || v.Audit.Wrong() != 0 || v.Compare.Compared != 500 || v.Query != report.Query || v.Precision != report.Precision {
+					t.Errorf("verify --all: %s", o.stdout)
+				}
+				if v.Tolerance != report.Tolerance || !slices.Equal(v.Columns, report.Columns) {
+					t.Errorf("verify asked for %v and %v, score for %v and %v", v.Tolerance, v.Columns, report.Tolerance, report.Columns)
+				}
+			})
+		}
+	}
+}
+
+// TestFormatsAgree: the answers do not depend on the format of the files, on the
+// number of workers or on the back end.
+func TestFormatsAgree(t *testing.T) {
+	var first [2]files
+	for i, ext := range []string{".parquet", ".npz"} {
+		f := newFiles(t, ext)
+		command("generate", "--set", "ellipsoids", "--pairs", "400", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+		f.score("--workers", fmt.Sprint(i+1)).want(t, exitGood)
+		first[i] = f
+	}
+	a, b := readResults(t, first[0].results), readResults(t, first[1].results)
+	if n := differingRows(a, b); n != 0 {
+		t.Errorf("%d of %d rows differ between Parquet and NPZ", n, a.N)
+	}
+	first[1].score("--backend", "ref").want(t, exitGood)
+	if n := differingRows(a, readResults(t, first[1].results)); n != 0 {
+		t.Errorf("%d of %d rows differ between cpu and ref", n, a.N)
+	}
+}
+
+// TestRun runs the main job small, and compares the table with the JSON report.
+func TestRun(t *testing.T) {
+	f := newFiles(t, "")
+	o := command("run", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
+	r := readReport[runReport](t, f.json)
+	if !r.Good || r.Total.Pairs != 1600 || r.Total.Audited != 1600 || r.Total.Compared != 160 || r.Total.Repeated != 1600 {
+		t.Errorf("good %v, total %+v", r.Good, r.Total)
+	}
+	if len(r.Sets) != len(benchmarkSets()) {
+		t.Fatalf("%d sets, want %d", len(r.Sets), len(benchmarkSets()))
+	}
+	for _, header := range []string{r.Version, r.Date, r.Device, "query distance", "precision single", "seed 1", r.Clock, "median of 2 rounds"} {
+		if !strings.Contains(o.stdout, header) {
+			t.Errorf("the header does not say %q:\n%s", header, o.stdout)
+		}
+	}
+	for _, s := range append(r.Sets, r.Total) {
+		row := tableRow(t, o.stdout, s.Set)
+		c := s.Counts
+		for i, want := range map[int]string{
+			1: thousands(s.Pairs), 2: perSecond(float64(s.PairsPerSecond)), 3: fmt.Sprintf("±%.0f%%", 100*float64(s.Spread)),
+			4: "-", 5: fmt.Sprintf("%.0f", float64(s.NsPerPair)), 6: fmt.Sprintf("%.1f", float64(s.MeanIterations)),
+			7: fmt.Sprintf("%.1e", float64(s.WorstGap)), 8: thousands(c.Separated), 9: thousands(c.Touching), 10: thousands(c.Penetrating),
+			11: "0", 12: "0", 13: "0",
+		} {
+			if row[i] != want {
+				t.Errorf("set %s, column %d of the table is %q, JSON says %q", s.Set, i, row[i], want)
+			}
+		}
+		if s.KernelPerSec != nil {
+			t.Errorf("set %s: a CPU has no device clock, got %v", s.Set, *s.KernelPerSec)
+		}
+		if sum := c.Separated + c.Touching + c.Penetrating; sum != s.Pairs {
+			t.Errorf("set %s: %d decided rows of %d", s.Set, sum, s.Pairs)
+		}
+		if !(s.WorstGap > 0 && s.WorstGap <= 1e-6) || !(s.PairsPerSecond > 0) || len(s.Seconds) != 2 {
+			t.Errorf("set %s: worst gap %v, %v pairs/s, seconds %v", s.Set, s.WorstGap, s.PairsPerSecond, s.Seconds)
+		}
+		if rate := float64(s.PairsPerSecond) * float64(s.NsPerPair); math.Abs(rate-1e9) > 1 {
+			t.Errorf("set %s: pairs/s and ns/pair do not fit: %g", s.Set, rate)
+		}
+	}
+}
+
+// tableRow returns the fields of the row of a set.
+func tableRow(t *testing.T, table, set string) []string {
+	t.Helper()
+	for line := range strings.Lines(table) {
+		if fields := strings.Fields(line); len(fields) == 14 && fields[0] == set {
+			return fields
+		}
+	}
+	t.Fatalf("no row of set %s in\n%s", set, table)
+	return nil
+}
+
+// TestRunJSONOnly: with --json - standard output is the report alone. Pairs that do
+// not divide evenly are all run.
+func TestRunJSONOnly(t *testing.T) {
+	o := command("--sets", "boxes,hull8,ellipsoids", "--pairs", "200", "--rounds", "1", "--sample", "0", "--query", "collide", "--json", "-").want(t, exitGood)
+	r := decode[runReport](t, []byte(o.stdout))
+	if r.Total.Pairs != 200 || r.Sets[0].Pairs != 67 || r.Sets[2].Pairs != 66 || r.Query != "collide" || r.Total.Compared != 0 || r.Total.Repeated != 0 {
+		t.Errorf("report: %+v", r.Total)
+	}
+}
+
+// TestRunSeeds: the seed decides what is run, and nothing else does.
+func TestRunSeeds(t *testing.T) {
+	iterations := func(args ...string) float64 {
+		o := command(append([]string{"run", "--sets", "hull32", "--pairs", "300", "--rounds", "1", "--json", "-"}, args...)...).want(t, exitGood)
+		return float64(decode[runReport](t, []byte(o.stdout)).Total.MeanIterations)
+	}
+	a := iterations("--seed", "5")
+	if b := iterations("--seed", "5", "--workers", "3"); a != b {
+		t.Errorf("same seed, other iterations: %g and %g", a, b)
+	}
+	if b := iterations("--seed", "6"); a == b {
+		t.Errorf("seeds 5 and 6 give the same %g iterations", a)
+	}
+}
+
+// TestGenerateIsSeeded: the same set and seed give the same bytes.
+func TestGenerateIsSeeded(t *testing.T) {
+	read := func(seed string) string {
+		f := newFiles(t, ".npz")
+		command("generate", "--set", "mixed", "--pairs", "1500", "--seed", seed, "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+		shapes, err := os.ReadFile(f.shapes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs, err := os.ReadFile(f.pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(shapes) + string(pairs)
+	}
+	if read("3") != read("3") {
+		t.Error("seed 3 gave two different files")
+	}
+	if read("3") == read("4") {
+		t.Error("seeds 3 and 4 gave the same files")
+	}
+}
