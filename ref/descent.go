@@ -164,16 +164,60 @@ func (d *descent) direction() r3.Vec {
 			return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
 		}
 	case 3:
-		p := d.s.V[0].W
-		n := cross(r3.Sub(d.s.V[1].W, p), r3.Sub(d.s.V[2].W, p))
-		k := r3.Dot(n, d.x)
-		// Only a normal that agrees with x is a descent direction; x of a sliver
-		// may be closer to one of its edges than to its plane.
-		if nn := r3.Dot(n, n); nn > 0 && k*k >= 0.25*nn*d.norm*d.norm {
+		return d.triangleDirection()
+	}
+	return d.x
+}
+
+// triangleDirection is direction for a triangle. Its normal is off by rounding over
+// its height, x by rounding over |x|: the longer of the two lengths decides. Where
+// x is the better one it is still made orthogonal to the longest edge.
+func (d *descent) triangleDirection() r3.Vec {
+	i, j, e, ee := d.s.longestEdge()
+	k := 3 - i - j
+	n := cross(e, r3.Sub(d.s.V[k].W, d.s.V[i].W))
+	nn := r3.Dot(n, n)
+	if nn > d.norm*d.norm*ee {
+		// Only a normal that agrees with x is a descent direction.
+		if k := r3.Dot(n, d.x); k*k >= 0.25*nn*d.norm*d.norm {
 			return r3.Scale(math.Copysign(1/math.Sqrt(nn), k), n)
 		}
 	}
-	return d.x
+	y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
+	return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
+}
+
+// longestEdge returns the vertices, the vector and the squared length of the longest
+// edge of a segment or a triangle.
+func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
+	for a := range s.N {
+		for b := a + 1; b < s.N; b++ {
+			f := r3.Sub(s.V[b].W, s.V[a].W)
+			if ff := r3.Dot(f, f); ff > ee {
+				i, j, e, ee = a, b, f, ff
+			}
+		}
+	}
+	return i, j, e, ee
+}
+
+// straighten moves x along the longest edge of its simplex to the foot of the
+// perpendicular. The weights of a sliver are off by rounding over its height,
+// which moves x along its length: too little to change the norm, but the
+// witnesses would no longer be Distance·Normal apart.
+func (d *descent) straighten() {
+	for range 2 {
+		i, j, e, ee := d.s.longestEdge()
+		if !(ee > 0) {
+			return
+		}
+		t := -r3.Dot(e, d.s.point()) / ee
+		t = math.Min(math.Max(t, -d.s.Lambda[j]), d.s.Lambda[i])
+		d.s.Lambda[i] -= t
+		d.s.Lambda[j] += t
+	}
+	d.x = d.s.point()
+	d.norm = norm(d.x)
 }
 
 // finish turns the state into a result. inside says that the cores intersect or
@@ -185,6 +229,9 @@ func (d *descent) finish(inside bool) Result {
 		d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
 		d.norm = norm(d.s.V[0].W)
 		d.lower, d.axis = d.best, unit(d.x)
+	}
+	if d.s.N == 2 || d.s.N == 3 {
+		d.straighten()
 	}
 	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
 	for i := range d.s.N {
