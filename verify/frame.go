@@ -86,9 +86,9 @@ func (p *placed) supportPoint(d r3.Vec) (h float64, s r3.Vec) {
 	return r3.Dot(s, d), s
 }
 
-// sideways bounds how far D reaches from the line along the unit vector n through
+// lever bounds how far D reaches from the line along the unit vector n through
 // the origin: D lies in the ball of radius size around centre.
-func (p *placed) sideways(n r3.Vec) float64 {
+func (p *placed) lever(n r3.Vec) float64 {
 	return norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
 }
 

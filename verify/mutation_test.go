@@ -22,8 +22,8 @@ type mutation struct {
 }
 
 // bound is how far a length in row i may be off before an audit must see it: three
-// times the gap and the rounding of the columns (u a coordinate, float64 in
-// between, and what slivers magnify in double precision).
+// times the gap and the rounding of the columns (u a coordinate, and float64 in
+// between); across the normal 1e-8 of the size come on top.
 func bound(job *batch.Job, i int) float64 {
 	r := job.Results
 	u := 0x1p-24
@@ -34,7 +34,7 @@ func bound(job *batch.Job, i int) float64 {
 	job.Input.Row(i, &row)
 	scale := r3.Norm(r3.Sub(row.PoseA.Position, row.PoseB.Position)) + 2*job.Library.PairSize(row.ShapeA, row.ShapeB)
 	world := r3.Norm(vecAt(&r.WitnessA, i)) + r3.Norm(vecAt(&r.WitnessB, i))
-	return 3 * (float64(r.Gap[i]) + 2*u*(world+scale) + 4200*24*0x1p-53*scale)
+	return 3 * (float64(r.Gap[i]) + 2*u*(world+scale) + 48*0x1p-53*scale)
 }
 
 func vecAt(f *batch.Floats, i int) r3.Vec {
@@ -56,11 +56,14 @@ func across(n r3.Vec) r3.Vec {
 	return r3.Unit(r3.Cross(n, e))
 }
 
-// shift moves witnesses by factor·bound along the normal plus side·bound across it.
+// shift moves witnesses along the normal and across it, in units of what must show.
 func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func(*batch.Job, int) bool {
 	return func(job *batch.Job, i int) bool {
 		n := vecAt(&job.Results.Normal, i)
-		by := r3.Scale(bound(job, i), r3.Add(r3.Scale(along, n), r3.Scale(side, across(n))))
+		var row batch.Row
+		job.Input.Row(i, &row)
+		more := 3e-8 * job.Library.PairSize(row.ShapeA, row.ShapeB)
+		by := r3.Scale(bound(job, i)+more, r3.Add(r3.Scale(along, n), r3.Scale(side, across(n))))
 		for _, col := range cols {
 			f := col(job.Results)
 			setVec(f, i, r3.Add(vecAt(f, i), by))
@@ -122,7 +125,7 @@ func mutations() []mutation {
 			r := job.Results
 			k := 1 + 0x1p-18
 			if r.Precision == batch.Double {
-				k = 1 + 0x1p-48
+				k = 1 + 0x1p-46
 			}
 			setVec(&r.Normal, i, r3.Scale(k, vecAt(&r.Normal, i)))
 			return true

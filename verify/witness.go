@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// sliver is by how much float64 may magnify a rounding error sideways of the
-// normal. A witness is a combination of the corners of a simplex, with weights that
-// are quotients by its width: across a face of length 1 and width 1/4096, a corner
-// that is off by the rounding error moves it by 4096 times as much. Such a shift is
-// of second order in the distance between the witnesses, so no bound shows it.
-const sliver = 4096
+// sideways is how far, in sizes of the pair, the line between the witnesses may
+// miss the normal in any precision. Bounds that differ by g fix the direction of a
+// distance d only to √(2·g/d), a thousand times more in double precision; what
+// solvers leave comes from the rounding of small or thin simplices. The loosest
+// tolerance of double precision is the limit; in single precision it is no matter.
+const sideways = batch.DoubleCurvedDepthTolerance
 
 // checkWitnesses checks that the witnesses lie in their shapes, that they are
 // distance·normal apart, and that they prove the upper end of the interval.
@@ -48,11 +48,11 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 		if c.hasGap {
 			stated = c.gap
 		}
-		// Rounding the normal moves distance·normal by u·|distance|; the distance
-		// itself was rounded within the gap.
+		// The distance was rounded within the gap, and rounding the normal moves
+		// distance·normal by u·|distance|.
 		a.check(checkTranslation, outcome{
 			row: c.row, found: off, residual: off,
-			allowed: stated + round + (a.u+12*eps)*math.Abs(c.distance) + sliver*a.p.round,
+			allowed: stated + round + (a.u+12*eps)*math.Abs(c.distance) + sideways*a.p.size,
 		})
 	} else {
 		a.report.skip(checkTranslation)
