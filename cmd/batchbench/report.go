@@ -89,7 +89,8 @@ func (r *runReport) printTable(w io.Writer) error {
 	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed)
 	fmt.Fprintf(&b, "clock: %s; median of %s\n\n", r.Clock, plural(r.Rounds, "round"))
 
-	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var table strings.Builder
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := len(r.Total.Set)
 	for i := range r.Sets {
 		width = max(width, len(r.Sets[i].Set))
@@ -101,6 +102,9 @@ func (r *runReport) printTable(w io.Writer) error {
 	r.Total.printRow(tw, width)
 	if err := tw.Flush(); err != nil {
 		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		b.WriteString(strings.TrimPrefix(line, "  ")) // what tabwriter puts before the first column
 	}
 
 	t := &r.Total
