@@ -14,9 +14,9 @@ import (
 const (
 	// attempts at a pair whose bodies are to overlap. The point at the given depth
 	// below the boundary of A − B may lie outside again where the body is thinner
-	// than that or its corner acute; the pair is then drawn anew. One draw in six
+	// than that or its corner acute; the pair is then drawn anew. One draw in ten
 	// fails for the worst of the compared sets (hull8), so 40 failures in a row
-	// come once in 10^31.
+	// come once in 10^40.
 	attempts = 40
 
 	// placed is the largest gap, relative to the size of the pair, with which a

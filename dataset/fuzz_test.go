@@ -1,0 +1,178 @@
+package dataset
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom/mesh"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// drainPairs reads a file to its end or first error. It checks that what was read
+// is as long as the file says.
+func drainPairs(t *testing.T, path string) {
+	t.Helper()
+	r, err := OpenPairs(path)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	p := batch.NewPairs(64)
+	var rows int64
+	for rows < 1<<16 { // a small file may claim billions of equal rows
+		n, err := r.Next(p)
+		if errors.Is(err, io.EOF) {
+			if rows != r.Len() {
+				t.Errorf("%d rows, Len is %d", rows, r.Len())
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+		rows += int64(n)
+	}
+}
+
+func drainResults(t *testing.T, path string) {
+	t.Helper()
+	r, err := OpenResults(path)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	res := batch.NewResults(64, &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
+	var rows int64
+	for rows < 1<<16 {
+		n, err := r.Next(res)
+		if errors.Is(err, io.EOF) {
+			if rows != r.Len() {
+				t.Errorf("%d rows, Len is %d", rows, r.Len())
+			}
+			return
+		}
+		if err != nil {
+			return
+		}
+		rows += int64(n)
+	}
+}
+
+func FuzzNPYHeader(f *testing.F) {
+	f.Add(npyHeaderBytes(typeFloat64, []int64{3, 4}))
+	f.Add(npyHeaderBytes(typeInt32, []int64{}))
+	f.Add([]byte(npyMagic + "\x02\x00\x40\x00\x00\x00{'descr': '>f4', 'fortran_order': True, 'shape': (1,), }"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		h, err := readNPYHeader(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if h.bytes > int64(len(data)) || h.data() < 0 {
+			t.Errorf("header of %d bytes, %d of data, from %d bytes", h.bytes, h.data(), len(data))
+		}
+		again, err := readNPYHeader(bytes.NewReader(npyHeaderBytes(h.typ, h.shape)))
+		if err != nil || again.shapeString() != h.shapeString() || again.typ != h.typ {
+			t.Errorf("%+v is written and read as %+v, %v", h, again, err)
+		}
+	})
+}
+
+// addGolden adds the golden files and files of the package's own making.
+func addGolden(f *testing.F, ext string) {
+	names, err := filepath.Glob("testdata/*" + ext)
+	if err != nil || len(names) == 0 {
+		f.Fatalf("no golden %s files: %v", ext, err)
+	}
+	own := filepath.Join(f.TempDir(), "own"+ext)
+	if err := WritePairs(own, testPairs(3)); err != nil {
+		f.Fatal(err)
+	}
+	res := filepath.Join(f.TempDir(), "res"+ext)
+	w, err := CreateResults(res, 0, batch.Double, 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := w.Write(testResults(2, 0, batch.Double)); err != nil {
+		f.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range append(names, own, res) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+}
+
+// fuzzFile puts data into a file, which readers need.
+func fuzzFile(t *testing.T, ext string, data []byte) string {
+	path := filepath.Join(t.TempDir(), "f"+ext)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func FuzzNPZ(f *testing.F) {
+	addGolden(f, ".npz")
+	f.Add(zipped(f, pairFiles(2), zip.Store))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := fuzzFile(t, ".npz", data)
+		drainPairs(t, path)
+		drainResults(t, path)
+		if w, err := ReadWorlds(path); err == nil && w.CheckShape() != nil {
+			t.Error("ReadWorlds lets a wrong shape pass")
+		}
+	})
+}
+
+func FuzzParquet(f *testing.F) {
+	addGolden(f, ".parquet")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := fuzzFile(t, ".parquet", data)
+		drainPairs(t, path)
+		drainResults(t, path)
+	})
+}
+
+func FuzzShapes(f *testing.F) {
+	f.Add(library(`{"kind": "box", "half_extents": [1, 2, 3], "name": "x", "margin": 0.5}`))
+	f.Add(library(`{"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}`))
+	f.Add(library(`{"kind": "convex", "mesh": "a.obj", "part": "a"}`))
+	f.Add(library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [0.5, 1.5]}, {"kind": "frustum", "radius_bottom": 0, "radius_top": 1, "half_length": 1}`))
+	f.Fuzz(func(t *testing.T, text string) {
+		read := func(path string) ([]mesh.Part, error) {
+			return []mesh.Part{{Name: "a", Vertices: []r3.Vec{{}, {X: 1}, {Y: 1}, {Z: 1}}}}, nil
+		}
+		shapes, names, err := parseShapes(strings.NewReader(text), ".", read)
+		if err != nil {
+			return
+		}
+		if len(shapes) != len(names) {
+			t.Fatalf("%d shapes, %d names", len(shapes), len(names))
+		}
+		for i, s := range shapes {
+			if err := s.Validate(); err != nil {
+				t.Errorf("shape %d passes, but %v", i, err)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "again.json")
+		if err := WriteShapes(path, shapes, names); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := ReadShapes(path); err != nil || len(again) != len(shapes) {
+			t.Errorf("%d shapes are read back as %d, %v", len(shapes), len(again), err)
+		}
+	})
+}

@@ -1,0 +1,341 @@
+package dataset
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"clearance/geom"
+	"clearance/geom/mesh"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// shapesVersion is the version of shapes.json that is read and written.
+const shapesVersion = 1
+
+// meshReader reads a mesh file.
+type meshReader func(path string) ([]mesh.Part, error)
+
+// ReadShapes reads a shape library from JSON:
+//
+//	{"version": 1, "shapes": [
+//	  {"kind": "box", "half_extents": [0.1, 0.2, 0.3], "name": "brick", "margin": 0.01},
+//	  {"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
+//	  {"kind": "convex", "mesh": "mug.obj"},
+//	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle"}
+//	]}
+//
+// name and margin are optional everywhere; each kind takes the parameters that
+// geom.Kind lists, all of them and no others. A mesh path is relative to the JSON
+// file; a mesh stands for the hull of all its groups, or of the one named by part,
+// which must then be convex. names[i] is "" where a shape has no name.
+//
+// An error names the file, the index and the name of the shape, and the parameter.
+func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dataset: %w", err)
+	}
+	defer f.Close()
+	shapes, names, err = parseShapes(bufio.NewReader(f), filepath.Dir(path), mesh.Read)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return shapes, names, nil
+}
+
+// parseShapes reads the document; meshes are read from dir, each file once.
+func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape, names []string, err error) {
+	cache := map[string][]mesh.Part{}
+	load := func(path string) ([]mesh.Part, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if parts, ok := cache[path]; ok {
+			return parts, nil
+		}
+		parts, err := read(path)
+		if err == nil {
+			cache[path] = parts
+		}
+		return parts, err
+	}
+	d := json.NewDecoder(r)
+	var version, found bool
+	err = object(d, func(key string) error {
+		switch key {
+		case "version":
+			var v json.RawMessage
+			if err := d.Decode(&v); err != nil {
+				return err
+			}
+			if version = true; string(v) != fmt.Sprint(shapesVersion) {
+				return fmt.Errorf("version %s, want %d", v, shapesVersion)
+			}
+			return nil
+		case "shapes":
+			found = true
+			shapes, names, err = shapeList(d, load)
+			return err
+		}
+		return fmt.Errorf("unknown field %q, want version and shapes", key)
+	})
+	switch {
+	case err != nil:
+		return nil, nil, located(d, err)
+	case !version:
+		return nil, nil, fmt.Errorf("no version, want \"version\": %d", shapesVersion)
+	case !found:
+		return nil, nil, errors.New("no shapes")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, nil, fmt.Errorf("something follows the end of the document at byte %d", d.InputOffset())
+	}
+	return shapes, names, nil
+}
+
+func shapeList(d *json.Decoder, load meshReader) (shapes []geom.Shape, names []string, err error) {
+	if err := delim(d, '['); err != nil {
+		return nil, nil, fmt.Errorf("shapes: %w", err)
+	}
+	for d.More() {
+		e := entry{values: map[string]json.RawMessage{}}
+		s, err := e.read(d, load)
+		if err != nil {
+			at := fmt.Sprintf("shape %d", len(shapes))
+			if e.name != "" {
+				at += fmt.Sprintf(" (%q)", e.name)
+			}
+			return nil, nil, fmt.Errorf("%s: %w", at, err)
+		}
+		shapes, names = append(shapes, s), append(names, e.name)
+	}
+	return shapes, names, delim(d, ']')
+}
+
+// entry is one shape of the list.
+type entry struct {
+	kind   geom.Kind
+	name   string
+	values map[string]json.RawMessage // parameters, by name
+}
+
+// parameters of each kind; of convex, vertices or mesh.
+var parameters = map[geom.Kind][]string{
+	geom.KindSphere:       {"radius"},
+	geom.KindCapsule:      {"radius", "half_length"},
+	geom.KindCylinder:     {"radius", "half_length"},
+	geom.KindCone:         {"radius", "half_length"},
+	geom.KindFrustum:      {"radius_bottom", "radius_top", "half_length"},
+	geom.KindBox:          {"half_extents"},
+	geom.KindEllipsoid:    {"semi_axes"},
+	geom.KindSuperquadric: {"semi_axes", "exponents"},
+	geom.KindConvex:       {"vertices"},
+	geom.KindHalfspace:    {},
+}
+
+func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
+	kind := ""
+	err := object(d, func(key string) error {
+		var err error
+		switch key {
+		case "kind":
+			err = text(d, &kind)
+		case "name":
+			err = text(d, &e.name)
+		default:
+			var v json.RawMessage
+			err = d.Decode(&v)
+			e.values[key] = v
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if kind == "" {
+		return nil, errors.New("no kind")
+	}
+	if e.kind, err = geom.ParseKind(kind); err != nil {
+		return nil, fmt.Errorf("unknown kind %q, want one of %s", kind, kindList())
+	}
+	want, ok := parameters[e.kind]
+	if !ok {
+		return nil, fmt.Errorf("kind %s is not supported yet, want one of %s", kind, kindList())
+	}
+	if _, ok := e.values["mesh"]; ok && e.kind == geom.KindConvex {
+		want = []string{"mesh"}
+	}
+	if err := e.check(want); err != nil {
+		return nil, err
+	}
+	s, err := e.build(load)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := e.values["margin"]; ok {
+		var margin real
+		if err := e.get("margin", &margin); err != nil {
+			return nil, err
+		}
+		s = geom.WithMargin(s, float64(margin))
+	}
+	return s, s.Validate()
+}
+
+// check reports the first parameter that is missing or does not belong to the kind.
+func (e *entry) check(want []string) error {
+	for _, p := range want {
+		if _, ok := e.values[p]; !ok {
+			if e.kind == geom.KindConvex {
+				p = "vertices (or mesh)"
+			}
+			return fmt.Errorf("%s: parameter %s is missing", e.kind, p)
+		}
+	}
+	var extra []string
+	for p := range e.values {
+		if !slices.Contains(want, p) && p != "margin" && !(p == "part" && slices.Contains(want, "mesh")) {
+			extra = append(extra, p)
+		}
+	}
+	if len(extra) == 0 {
+		return nil
+	}
+	slices.Sort(extra)
+	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0], strings.Join(append(slices.Clone(want), "name", "margin"), ", "))
+}
+
+func (e *entry) build(load meshReader) (geom.Shape, error) {
+	var radius, half, bottom, top real
+	var size, exponents []real
+	get := func(name string, v any) error { return e.get(name, v) }
+	switch e.kind {
+	case geom.KindSphere:
+		err := get("radius", &radius)
+		return geom.Sphere{R: float64(radius)}, err
+	case geom.KindCapsule, geom.KindCylinder, geom.KindCone:
+		if err := errors.Join(get("radius", &radius), get("half_length", &half)); err != nil {
+			return nil, err
+		}
+		r, h := float64(radius), float64(half)
+		switch e.kind {
+		case geom.KindCapsule:
+			return geom.Capsule{R: r, HalfLength: h}, nil
+		case geom.KindCylinder:
+			return geom.Cylinder{R: r, HalfLength: h}, nil
+		}
+		return geom.Cone{R: r, HalfLength: h}, nil
+	case geom.KindFrustum:
+		err := errors.Join(get("radius_bottom", &bottom), get("radius_top", &top), get("half_length", &half))
+		return geom.Frustum{RBottom: float64(bottom), RTop: float64(top), HalfLength: float64(half)}, err
+	case geom.KindBox:
+		v, err := e.vector("half_extents", &size)
+		return geom.Box{HalfExtents: v}, err
+	case geom.KindEllipsoid:
+		v, err := e.vector("semi_axes", &size)
+		return geom.Ellipsoid{SemiAxes: v}, err
+	case geom.KindSuperquadric:
+		v, err := e.vector("semi_axes", &size)
+		if err = errors.Join(err, get("exponents", &exponents)); err != nil {
+			return nil, err
+		}
+		if len(exponents) != 2 {
+			return nil, fmt.Errorf("%s: exponents has %d numbers, want 2", e.kind, len(exponents))
+		}
+		return geom.Superquadric{SemiAxes: v, Alpha1: float64(exponents[0]), Alpha2: float64(exponents[1])}, nil
+	case geom.KindConvex:
+		return e.convex(load)
+	default:
+		return geom.Halfspace{}, nil
+	}
+}
+
+// convex builds a hull of vertices, of a mesh or of one of its parts.
+func (e *entry) convex(load meshReader) (geom.Shape, error) {
+	var points []r3.Vec
+	if _, ok := e.values["mesh"]; ok {
+		var err error
+		if points, err = e.mesh(load); err != nil {
+			return nil, err
+		}
+	} else {
+		var rows [][]real
+		if err := e.get("vertices", &rows); err != nil {
+			return nil, err
+		}
+		for i, v := range rows {
+			if len(v) != 3 {
+				return nil, fmt.Errorf("%s: vertices[%d] has %d numbers, want 3", e.kind, i, len(v))
+			}
+			points = append(points, r3.Vec{X: float64(v[0]), Y: float64(v[1]), Z: float64(v[2])})
+		}
+	}
+	c, err := geom.NewConvex(points)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// mesh returns the vertices of the file, or of one part of it.
+func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
+	var path, part string
+	if err := e.get("mesh", &path); err != nil {
+		return nil, err
+	}
+	parts, err := load(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: mesh: %w", e.kind, err)
+	}
+	_, one := e.values["part"]
+	if one {
+		if err := e.get("part", &part); err != nil {
+			return nil, err
+		}
+	}
+	var points []r3.Vec
+	found := 0
+	for i := range parts {
+		p := &parts[i]
+		if one && p.Name != part {
+			continue
+		}
+		if found++; one && found > 1 {
+			return nil, fmt.Errorf("%s: part: %s has several groups %q", e.kind, path, part)
+		}
+		if one {
+			if err := p.CheckConvex(0); err != nil {
+				return nil, fmt.Errorf("%s: part %q of %s: %w", e.kind, part, path, err)
+			}
+		}
+		points = append(points, p.Vertices...)
+	}
+	if one && found == 0 {
+		return nil, fmt.Errorf("%s: part: %s has no group %q", e.kind, path, part)
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s: mesh: %s has no vertices", e.kind, path)
+	}
+	return points, nil
+}
+
+func kindList() string {
+	var s []string
+	for k := range geom.KindCount {
+		if _, ok := parameters[k]; ok {
+			s = append(s, k.String())
+		}
+	}
+	return strings.Join(s, ", ")
+}
