@@ -3,6 +3,7 @@ package geom
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -248,5 +249,29 @@ func TestConvexAllocations(t *testing.T) {
 		}); a != 0 {
 			t.Errorf("%d points: %v allocations", n, a)
 		}
+	}
+}
+
+// BenchmarkConvexResidual measures points on the surface, the witnesses that a
+// verifier checks.
+func BenchmarkConvexResidual(b *testing.B) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, n := range []int{8, 128, 1000} {
+		pts := make([]r3.Vec, n)
+		for i := range pts {
+			pts[i] = r3.Unit(gauss(rng))
+		}
+		c := mustConvex(b, pts)
+		on := make([]r3.Vec, 1024)
+		for i := range on {
+			f := c.Hull().Facets[rng.IntN(len(c.Hull().Facets))]
+			v := c.Hull().Vertices
+			on[i] = r3.Scale(1./3, r3.Add(v[f[0]], r3.Add(v[f[1]], v[f[2]])))
+		}
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for i := range b.N {
+				_ = c.Residual(on[i%len(on)])
+			}
+		})
 	}
 }

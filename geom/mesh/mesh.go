@@ -1,0 +1,189 @@
+package mesh
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// MaxFileSize is the size of the largest file that is read, in bytes.
+const MaxFileSize = 1 << 30
+
+// Part is one mesh of a file.
+type Part struct {
+	Name     string    // of the group or solid, else of the file
+	Vertices []r3.Vec  // unit and frame of the file [V]
+	Faces    [][]int32 // corners of each face as indices of Vertices; nil for a point cloud
+}
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	File   string
+	Line   int   // 1-based; 0 in a binary file and for the file as a whole
+	Offset int64 // byte offset in a binary file; -1 otherwise
+	Msg    string
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
+	case e.Offset >= 0:
+		return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Msg)
+	}
+	return fmt.Sprintf("%s: %s", e.File, e.Msg)
+}
+
+// Read reads the meshes of a file with the extension .obj, .stl or .ply, in any case.
+func Read(path string) ([]Part, error) {
+	var read func(io.Reader, string) ([]Part, error)
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".obj":
+		read = ReadOBJ
+	case ".stl":
+		read = ReadSTL
+	case ".ply":
+		read = ReadPLY
+	default:
+		return nil, wholeFile(path, "unknown mesh format %q, want .obj, .stl or .ply", ext)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open mesh: %w", err)
+	}
+	defer f.Close()
+	return read(f, path)
+}
+
+// readAll returns the bytes of r, at most MaxFileSize.
+func readAll(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > MaxFileSize {
+		return nil, wholeFile(name, "more than %d bytes; split the mesh", MaxFileSize)
+	}
+	return data, nil
+}
+
+func wholeFile(name, format string, args ...any) *Error {
+	return &Error{File: name, Offset: -1, Msg: fmt.Sprintf(format, args...)}
+}
+
+// baseName is the name of a part that the file does not name.
+func baseName(name string) string {
+	base := filepath.Base(name)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// text walks the lines of a file and splits them into fields.
+type text struct {
+	name   string
+	rest   []byte
+	line   int // number of the current line
+	fields [][]byte
+}
+
+// next moves to the next line that has fields and is not a comment that starts with
+// the given byte (0 for no comments). Line ends may be \n, \r\n or \r. join makes a
+// backslash at the end of a line continue it.
+func (t *text) next(comment byte, join bool) bool {
+	for len(t.rest) > 0 {
+		t.fields = t.fields[:0]
+		for again := true; again; {
+			line := t.take()
+			if again = join && bytes.HasSuffix(line, []byte{'\\'}) && len(t.rest) > 0; again {
+				line = line[:len(line)-1]
+			}
+			if comment != 0 {
+				if i := bytes.IndexByte(line, comment); i >= 0 {
+					line = line[:i]
+				}
+			}
+			t.split(line)
+		}
+		if len(t.fields) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take cuts one line off the rest, without its end.
+func (t *text) take() []byte {
+	t.line++
+	i := bytes.IndexAny(t.rest, "\r\n")
+	if i < 0 {
+		line := t.rest
+		t.rest = nil
+		return line
+	}
+	line := t.rest[:i]
+	if t.rest[i] == '\r' && i+1 < len(t.rest) && t.rest[i+1] == '\n' {
+		i++
+	}
+	t.rest = t.rest[i+1:]
+	return line
+}
+
+func (t *text) split(line []byte) {
+	for {
+		line = bytes.TrimLeft(line, " \t\v\f")
+		if len(line) == 0 {
+			return
+		}
+		i := bytes.IndexAny(line, " \t\v\f")
+		if i < 0 {
+			i = len(line)
+		}
+		t.fields = append(t.fields, line[:i])
+		line = line[i:]
+	}
+}
+
+// joined returns the fields from i on with single spaces between them.
+func (t *text) joined(i int) string { return string(bytes.Join(t.fields[i:], []byte{' '})) }
+
+func (t *text) errorf(format string, args ...any) *Error {
+	return &Error{File: t.name, Line: t.line, Offset: -1, Msg: fmt.Sprintf(format, args...)}
+}
+
+// number parses field i as a finite number.
+func (t *text) number(i int, what string) (float64, error) {
+	x, err := strconv.ParseFloat(string(t.fields[i]), 64)
+	if err != nil && !math.IsInf(x, 0) {
+		return 0, t.errorf("%s %q is not a number", what, short(t.fields[i]))
+	}
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, t.errorf("%s %q is not finite", what, short(t.fields[i]))
+	}
+	return x, nil
+}
+
+// vec parses fields i, i+1, i+2 as a point.
+func (t *text) vec(i int) (v r3.Vec, err error) {
+	if v.X, err = t.number(i, "x"); err != nil {
+		return v, err
+	}
+	if v.Y, err = t.number(i+1, "y"); err != nil {
+		return v, err
+	}
+	v.Z, err = t.number(i+2, "z")
+	return v, err
+}
+
+// short returns at most 40 bytes of a field for a message.
+func short(field []byte) string {
+	if len(field) > 40 {
+		return string(field[:40]) + "…"
+	}
+	return string(field)
+}
