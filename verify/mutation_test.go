@@ -23,7 +23,7 @@ type mutation struct {
 
 // bound is how far a length in row i may be off before an audit must see it: three
 // times the gap and the rounding of the columns (u a coordinate, and float64 in
-// between); across the normal 1e-8 of the size come on top.
+// between).
 func bound(job *batch.Job, i int) float64 {
 	r := job.Results
 	u := 0x1p-24
@@ -60,10 +60,7 @@ func across(n r3.Vec) r3.Vec {
 func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func(*batch.Job, int) bool {
 	return func(job *batch.Job, i int) bool {
 		n := vecAt(&job.Results.Normal, i)
-		var row batch.Row
-		job.Input.Row(i, &row)
-		more := 3e-8 * job.Library.PairSize(row.ShapeA, row.ShapeB)
-		by := r3.Scale(bound(job, i)+more, r3.Add(r3.Scale(along, n), r3.Scale(side, across(n))))
+		by := r3.Scale(bound(job, i), r3.Add(r3.Scale(along, n), r3.Scale(side, across(n))))
 		for _, col := range cols {
 			f := col(job.Results)
 			setVec(f, i, r3.Add(vecAt(f, i), by))

@@ -110,6 +110,7 @@ func closedForms() []closed {
 		{"boxes apart", cube, slab, r3.Vec{X: 2, Y: 0.25}, 0.5, x, r3.Vec{X: 1, Y: 0.5}},
 		{"boxes touching", cube, slab, r3.Vec{X: 1.5, Y: 0.25}, 0, x, r3.Vec{X: 1, Y: 0.5}},
 		{"boxes overlapping", cube, slab, r3.Vec{X: 1.25, Y: 0.25}, -0.25, x, r3.Vec{X: 1, Y: 0.5}},
+		{"box above plane", geom.Halfspace{}, slab, r3.Vec{X: 3, Z: 1.25}, 0.25, z, r3.Vec{X: 3}},
 		{"sphere above plane", geom.Halfspace{}, small, r3.Vec{X: 3, Z: 0.75}, 0.25, z, r3.Vec{X: 3}},
 		{"sphere on plane", geom.Halfspace{}, small, r3.Vec{X: 3, Z: 0.5}, 0, z, r3.Vec{X: 3}},
 		{"sphere in plane", geom.Halfspace{}, small, r3.Vec{X: 3, Z: 0.25}, -0.25, z, r3.Vec{X: 3}},

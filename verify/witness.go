@@ -8,13 +8,6 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// sideways is how far, in sizes of the pair, the line between the witnesses may
-// miss the normal in any precision. Bounds that differ by g fix the direction of a
-// distance d only to √(2·g/d), a thousand times more in double precision; what
-// solvers leave comes from the rounding of small or thin simplices. The loosest
-// tolerance of double precision is the limit; in single precision it is no matter.
-const sideways = batch.DoubleCurvedDepthTolerance
-
 // checkWitnesses checks that the witnesses lie in their shapes, that they are
 // distance·normal apart, and that they prove the upper end of the interval.
 func (a *auditor) checkWitnesses(i int, c *claim) {
@@ -52,7 +45,7 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 		// distance·normal by u·|distance|.
 		a.check(checkTranslation, outcome{
 			row: c.row, found: off, residual: off,
-			allowed: stated + round + (a.u+12*eps)*math.Abs(c.distance) + sideways*a.p.size,
+			allowed: stated + round + (a.u+12*eps)*math.Abs(c.distance),
 		})
 	} else {
 		a.report.skip(checkTranslation)
