@@ -29,8 +29,25 @@ func mixedShapes() []geom.Shape {
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.5, Y: 0.4, Z: 0.7}, Alpha1: 0.8, Alpha2: 1.3},
 		geom.WithMargin(geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}}, 0.05),
 		geom.WithMargin(geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.6, Y: 0.3, Z: 0.2}}, 0.1),
+		hull(8, 1), hull(64, 2),
+		hull(2, 3), hull(3, 4), // a segment and a triangle
 		geom.Halfspace{},
 	}
+}
+
+// hull is the hull of n random points on an ellipsoid.
+func hull(n int, seed uint64) geom.Shape {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	points := make([]r3.Vec, n)
+	for i := range points {
+		u := randomUnit(rng)
+		points[i] = r3.Vec{X: 0.3 * u.X, Y: 0.6 * u.Y, Z: 0.9 * u.Z}
+	}
+	c, err := geom.NewConvex(points)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 // randomPairs places n pairs of the library around the offset, from deep overlap to
