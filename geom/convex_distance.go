@@ -24,14 +24,16 @@ func (c *Convex) Residual(p r3.Vec) float64 {
 	case 2:
 		return math.Sqrt(c.faceDistance2(0, q))
 	}
-	deepest := math.Inf(-1)
+	top, deepest := 0, math.Inf(-1)
 	for i := range c.planes {
-		deepest = max(deepest, r3.Dot(c.planes[i].n, q)-c.planes[i].offset)
+		if s := r3.Dot(c.planes[i].n, q) - c.planes[i].offset; s > deepest {
+			top, deepest = i, s
+		}
 	}
 	if deepest < -slack {
 		return deepest
 	}
-	nearest2 := math.Inf(1)
+	nearest2 := c.faceDistance2(top, q) // a good first guess, so that most faces are skipped
 	for i := range c.planes {
 		s := r3.Dot(c.planes[i].n, q) - c.planes[i].offset
 		if s < -slack || s > 0 && s*s >= nearest2 {

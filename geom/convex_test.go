@@ -218,7 +218,12 @@ func TestConvexVerticesOnSurface(t *testing.T) {
 
 func TestConvexOddInputs(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	for _, pts := range [][]r3.Vec{boxCorners(r3.Vec{X: 1, Y: 1, Z: 1}), {{}}, {{}, {X: 1}}, {{}, {X: 1}, {Y: 1}}} {
+	ball := make([]r3.Vec, 500)
+	rng := rand.New(rand.NewPCG(11, 12))
+	for i := range ball {
+		ball[i] = r3.Unit(gauss(rng))
+	}
+	for _, pts := range [][]r3.Vec{ball, boxCorners(r3.Vec{X: 1, Y: 1, Z: 1}), {{}}, {{}, {X: 1}}, {{}, {X: 1}, {Y: 1}}} {
 		c := mustConvex(t, pts)
 		for _, p := range []r3.Vec{{X: nan}, {Y: inf}, {X: -inf, Z: nan}} {
 			if r := c.Residual(p); r <= 0 {

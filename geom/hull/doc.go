@@ -11,11 +11,11 @@
 // The construction is quickhull with conflict lists (Barber, Dobkin and Huhdanpaa,
 // The Quickhull Algorithm for Convex Hulls, 1996).
 //
-// The Go libraries for 3D hulls (github.com/markus-wa/quickhull-go and others,
-// ports of akuukka/quickhull) decide with a floating-point tolerance, and their
-// common origin has open reports of surfaces that are not convex and of flat sets
-// that lose triangles. A missing vertex would falsify every certificate built on
-// the support function, so this package has its own construction.
+// The Go libraries for 3D hulls decide with a floating-point tolerance:
+// github.com/markus-wa/quickhull-go is a port of akuukka/quickhull, whose open issue
+// 23 shows surfaces that are not convex, and the one in EngoEngine/glm is float32. A
+// missing vertex would falsify every certificate built on the support function, so
+// this package has its own construction.
 //
 // # Range
 //

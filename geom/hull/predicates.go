@@ -14,7 +14,8 @@ const roundoff = 0x1p-53
 // (two differences, product, difference, difference, product, two sums) and 4 for
 // orient2D, so the error is at most 8 or 4 units of roundoff, times the sum of the
 // magnitudes of the terms. The two extra units cover the second-order terms and
-// the rounding of the bound itself. Fused operations only shorten the chains.
+// the rounding of the bound itself. Fused operations only shorten the chains. A bound
+// that underflows belongs to products of so few bits that none was rounded.
 const (
 	filter3 = 10 * roundoff
 	filter2 = 6 * roundoff

@@ -41,7 +41,8 @@ func fromOrderKey(k int64) float64 {
 
 // SupportLinear returns the lowest vertex index among those whose float dot product
 // with d is largest; its true dot product is within 6 units of roundoff, times
-// |d|₁ and the largest coordinate, of the maximum.
+// |d|₁ and the largest coordinate, of the maximum, as long as no product over- or
+// underflows.
 func (h *Hull) SupportLinear(d r3.Vec) int {
 	best, most := 0, int64(math.MinInt64)
 	for i := range h.Vertices {

@@ -9,6 +9,35 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
+func TestSupportOddDirections(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, n := range []int{1, 2, 3, 20, 500} {
+		h := mustBuild(t, spherePoints(rng, n))
+		for _, d := range []r3.Vec{{}, {X: nan}, {Z: nan}, {Y: inf}, {X: -inf, Y: nan, Z: 1}, {X: math.Copysign(0, -1)}} {
+			if i := h.Support(d); i < 0 || i >= len(h.Vertices) {
+				t.Errorf("%d points: support in %v is vertex %d", n, d, i)
+			}
+		}
+		// The length of a direction does not matter, up to the ends of float64.
+		for range 100 {
+			u := r3.Unit(randomPoint(rng))
+			want := h.Support(u)
+			for _, scale := range []float64{0x1p-900, 0x1p-400, 0x1p-200, 0x1p200, 0x1p1000} {
+				if got := h.Support(r3.Scale(scale, u)); got != want {
+					t.Errorf("%d points: support in %v times %g is vertex %d, want %d", n, u, scale, got, want)
+				}
+			}
+		}
+		for _, d := range []r3.Vec{{X: 5e-324}, {X: math.MaxFloat64, Y: math.MaxFloat64}, {Y: -5e-324, Z: 1e300}} {
+			got, want := h.Vertices[h.Support(d)], h.Vertices[h.SupportClimb(d, 0)]
+			if u := scaleToUnitBox(d); n > 20 && math.Abs(r3.Dot(u, got)-r3.Dot(u, want)) > 1e-15 {
+				t.Errorf("support in %v is %v, want %v", d, got, want)
+			}
+		}
+	}
+}
+
 // benchDirections are what a solver asks: a walk of directions that converges to a
 // facet normal, so that ties at the end are part of the measurement.
 func benchDirections(h *Hull, rng *rand.Rand) []r3.Vec {

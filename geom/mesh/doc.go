@@ -5,8 +5,9 @@
 // float64, and faces; normals, colours and textures are skipped. [Read] picks the
 // format by the extension of the path.
 //
-// The readers are the project's own: the Go packages for these formats read float32
-// coordinates, or skip what they do not understand, or report no line.
+// The readers are the project's own: no Go package was found that reads these formats
+// with float64 coordinates and errors that name the line (github.com/udhos/gwob, for
+// one, keeps float32).
 //
 // # Errors
 //
