@@ -52,6 +52,7 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 	f.addWorkers(fs)
 	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov or polyak")
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
+	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "support evaluations after which a pair is left undecided; 0 is the default of the method")
 	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan; 'batchbench devices' says which are usable")
 }
 

@@ -73,7 +73,7 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		}
 		bar.add(rows.Len())
 	}
-	if err := dataset.WriteShapes(f.shapes, gen.Library()); err != nil {
+	if err := writeLibrary(f.shapes, gen.Library()); err != nil {
 		return err
 	}
 	if err := w.Close(); err != nil {

@@ -136,7 +136,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 // scoreFile answers the pairs of the file into the results file. On an error no
 // results file is left.
 func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, err error) {
-	lib, err := dataset.ReadShapes(f.shapes)
+	lib, err := readLibrary(f.shapes)
 	if err != nil {
 		return rep, err
 	}

@@ -80,7 +80,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	if err := checkWritable(f.json); err != nil {
 		return nil, err
 	}
-	lib, err := dataset.ReadShapes(f.shapes)
+	lib, err := readLibrary(f.shapes)
 	if err != nil {
 		return nil, err
 	}
