@@ -88,7 +88,7 @@ func checkStructure(t testing.TB, h *Hull, pts []r3.Vec) {
 		t.Fatalf("inconsistent lengths: %d vertices, %d indices, %d starts, %d facets", v, len(h.Index), len(h.Start), f)
 	}
 	for i, p := range h.Vertices {
-		if q := pts[h.Index[i]]; r3.Norm(r3.Sub(p, q)) > 1e-89 {
+		if q := pts[h.Index[i]]; p != vec(flush(q.X), flush(q.Y), flush(q.Z)) {
 			t.Fatalf("vertex %d is %v, but input %d is %v", i, p, h.Index[i], q)
 		}
 		if i > 0 && compareLex(h.Vertices[i-1], p) >= 0 {
@@ -161,7 +161,8 @@ func checkContainment(t testing.TB, h *Hull, pts []r3.Vec) {
 		}
 	}
 	for _, p := range pts {
-		if h.Dim == 0 && r3.Norm(r3.Sub(p, h.Vertices[0])) > 1e-89 {
+		p = r3.Vec{X: flush(p.X), Y: flush(p.Y), Z: flush(p.Z)}
+		if h.Dim == 0 && p != h.Vertices[0] {
 			t.Fatal("point hull of distinct points")
 		}
 		if h.Dim == 1 && !Collinear(h.Vertices[0], h.Vertices[1], p) {

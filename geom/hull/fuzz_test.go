@@ -15,6 +15,7 @@ func FuzzBuild(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}, false)
 	f.Add([]byte{3, 3, 3, 1, 2, 3}, false)
 	f.Add(binary.LittleEndian.AppendUint64(make([]byte, 16), math.Float64bits(1e-300)), true)
+	f.Add([]byte("00000000000000100000000 000000000000000000000000"), true) // coordinates that count as zero
 	f.Fuzz(func(t *testing.T, data []byte, raw bool) {
 		var pts []r3.Vec
 		if raw {

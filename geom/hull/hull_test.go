@@ -161,7 +161,7 @@ func extremeInPlane(p r3.Vec, plane []r3.Vec) bool {
 
 func TestBuildBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	rounds := 32
+	rounds := 24
 	if testing.Short() {
 		rounds = 8
 	}
