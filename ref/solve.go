@@ -74,7 +74,7 @@ func Halfspace(p *Pair, o Options) Result {
 	if p.A.Kind() == geom.KindHalfspace {
 		// The plane z = 0 of A's frame; B moves along +z to get away.
 		n := r3.Vec{Z: 1}
-		v := p.Support(r3.Scale(-1, n))
+		v := p.Support(n) // of B, the lowest point: Support takes B against the direction
 		r.Distance = v.B.Z - p.Radius
 		r.Normal = n
 		r.WitnessB = r3.Sub(v.B, r3.Scale(p.B.Radius(), n))
