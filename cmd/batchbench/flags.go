@@ -68,6 +68,13 @@ func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {
 	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one a core")
 }
 
+// add registers the flags on fs.
+func (f *inputFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies in each, .npz")
+}
+
 // check finishes the options and reports a value out of range.
 func (f *solveFlags) check() error {
 	o := &f.options

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"clearance/batch"
 	"clearance/verify"
 )
 
@@ -97,9 +98,9 @@ func (r *runReport) printTable(w io.Writer) error {
 	}
 	fmt.Fprintf(tw, "%-*s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t\n", width, "set")
 	for i := range r.Sets {
-		r.Sets[i].printRow(tw, width)
+		r.printRow(tw, &r.Sets[i], width)
 	}
-	r.Total.printRow(tw, width)
+	r.printRow(tw, &r.Total, width)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
@@ -124,14 +125,18 @@ func (r *runReport) printTable(w io.Writer) error {
 	return err
 }
 
-func (s *setReport) printRow(w io.Writer, width int) {
-	kernel := "-"
+// printRow writes the line of a set; "-" stands for what there is none of.
+func (r *runReport) printRow(w io.Writer, s *setReport, width int) {
+	kernel, gap := "-", "-"
 	if s.KernelPerSec != nil {
 		kernel = perSecond(float64(*s.KernelPerSec))
 	}
-	fmt.Fprintf(w, "%-*s\t%s\t%s\t±%.0f%%\t%s\t%.0f\t%.1f\t%.1e\t%s\t%s\t%s\t%s\t%s\t%s\t\n",
+	if r.Query != batch.Collide.String() {
+		gap = fmt.Sprintf("%.1e", float64(s.WorstGap))
+	}
+	fmt.Fprintf(w, "%-*s\t%s\t%s\t±%.0f%%\t%s\t%.0f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n",
 		width, s.Set, thousands(s.Pairs), perSecond(float64(s.PairsPerSecond)), 100*float64(s.Spread), kernel,
-		float64(s.NsPerPair), float64(s.MeanIterations), float64(s.WorstGap),
+		float64(s.NsPerPair), float64(s.MeanIterations), gap,
 		thousands(s.Counts.Separated), thousands(s.Counts.Touching), thousands(s.Counts.Penetrating),
 		thousands(s.Counts.Undecided), thousands(s.Counts.Invalid), thousands(s.wrong()))
 }

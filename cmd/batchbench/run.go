@@ -50,7 +50,7 @@ bits, and prints speed and accuracy in one table.
 	fs.IntVar(&f.rounds, "rounds", 3, "times that every pair is run; the table shows the median")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
-	f.add(fs)
+	f.solveFlags.add(fs)
 	return c
 }
 

@@ -22,8 +22,9 @@ const listedRowErrors = 20
 // scoreFlags are the flags of `score`.
 type scoreFlags struct {
 	solveFlags
-	shapes, pairs, out, json string
-	audit                    bool
+	inputFlags
+	out, json string
+	audit     bool
 }
 
 func newScore(e *env) *cobra.Command {
@@ -42,13 +43,12 @@ or, with --audit, if an answer was refuted.`,
 		RunE: func(c *cobra.Command, _ []string) error { return score(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
-	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	f.inputFlags.add(fs)
 	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(), ", ")+"; default all (collide: status)")
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
-	f.add(fs)
+	f.solveFlags.add(fs)
 	return c
 }
 
@@ -78,16 +78,14 @@ type scoreReport struct {
 	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
 }
 
-// pairSource is a file of pairs as a stream: its Len lets progress know the total.
-type pairSource struct{ *dataset.PairReader }
-
-func (s pairSource) Len() int { return int(s.PairReader.Len()) }
-
 func score(ctx context.Context, e *env, f *scoreFlags) error {
-	if err := needFlags("shapes", f.shapes, "pairs", f.pairs, "out", f.out); err != nil {
+	if err := f.inputFlags.check(); err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := needFlags("out", f.out); err != nil {
+		return err
+	}
+	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
 	if err := checkWritable(f.json); err != nil {
@@ -107,12 +105,12 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 		e.warn("%s back end gave up on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
 	}
 	for _, row := range rep.RowErrors {
-		e.warn("%s: %v", f.pairs, row)
+		e.warn("%s: %v", f.path(), row)
 	}
 	report := newScoreReport(f, backend, &rep)
 	var verdict error
 	if f.audit {
-		v := verifyFlags{solveFlags: f.solveFlags, shapes: f.shapes, pairs: f.pairs, results: f.out, sample: defaultSample, seed: 1}
+		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample, seed: 1}
 		v.columns = nil
 		if report.Verify, err = verifyFile(ctx, e, &v, func(string) bool { return true }); err != nil {
 			return err
@@ -126,7 +124,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	case report.Verify != nil && report.Verify.wrong() > 0:
 		return verdict
 	case c.Invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered", plural(c.Invalid, "row"), thousands(report.Pairs), f.pairs)
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered", plural(c.Invalid, "row"), thousands(report.Pairs), f.path())
 	case c.Undecided > 0:
 		return exitf(exitWrong, "%s of %s stayed undecided; try --precision double or a larger --tolerance", plural(c.Undecided, "row"), thousands(report.Pairs))
 	}
@@ -140,22 +138,22 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 	if err != nil {
 		return rep, err
 	}
-	pairs, err := dataset.OpenPairs(f.pairs)
+	pairs, err := f.open()
 	if err != nil {
 		return rep, err
 	}
 	defer pairs.Close()
-	out, err := dataset.CreateResults(f.out, f.options.Columns, f.options.Precision, pairs.Len())
+	out, err := dataset.CreateResults(f.out, f.options.Columns, f.options.Precision, int64(pairs.Len()))
 	if err != nil {
 		return rep, err
 	}
 	defer out.Abort()
 	describe(out, &f.options)
 
-	bar := newProgress(e.stderr, "score", pairs.Len())
+	bar := newProgress(e.stderr, "score", int64(pairs.Len()))
 	defer bar.done()
 	last := 0
-	rep, err = d.RunStream(ctx, lib, pairSource{pairs}, f.options, out, dispatch.Options{
+	rep, err = d.RunStream(ctx, lib, pairs, f.options, out, dispatch.Options{
 		Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done },
 	})

@@ -18,10 +18,11 @@ import (
 // verifyFlags are the flags of `verify`.
 type verifyFlags struct {
 	solveFlags
-	shapes, pairs, results, json string
-	all                          bool
-	sample                       int64
-	seed                         uint64
+	inputFlags
+	results, json string
+	all           bool
+	sample        int64
+	seed          uint64
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -56,8 +57,7 @@ defaults.`,
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
-	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	f.inputFlags.add(fs)
 	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the text")
 	fs.BoolVar(&f.all, "all", false, "have the reference solve every row again")
@@ -71,7 +71,10 @@ defaults.`,
 // verifyFile audits a results file. asked tells which flags were given: what was
 // not comes from the file, where it says so.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) bool) (*verifyReport, error) {
-	if err := needFlags("shapes", f.shapes, "pairs", f.pairs, "results", f.results); err != nil {
+	if err := f.inputFlags.check(); err != nil {
+		return nil, err
+	}
+	if err := needFlags("results", f.results); err != nil {
 		return nil, err
 	}
 	if f.sample < 0 {
@@ -84,7 +87,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := dataset.OpenPairs(f.pairs)
+	pairs, err := f.open()
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +97,14 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 		return nil, err
 	}
 	defer results.Close()
-	n := pairs.Len()
+	n := int64(pairs.Len())
 	if results.Len() != n {
-		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.pairs, plural(n, "pair"), f.results, plural(results.Len(), "row"))
+		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"), f.results, plural(results.Len(), "row"))
 	}
 	if err := f.fromMetadata(results.Metadata(), asked); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.results, err)
 	}
-	if err := f.check(); err != nil {
+	if err := f.solveFlags.check(); err != nil {
 		return nil, err
 	}
 	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"clearance/batch"
+	"clearance/dataset"
+)
+
+// inputFlags name the files that hold the question.
+type inputFlags struct {
+	shapes string
+	pairs  string // or worlds
+	worlds string
+}
+
+// check reports a file that is missing from the command line, or one too many.
+func (f *inputFlags) check() error {
+	switch {
+	case f.pairs == "" && f.worlds == "":
+		return needFlags("shapes", f.shapes, "pairs", f.pairs)
+	case f.pairs != "" && f.worlds != "":
+		return errors.New("--pairs and --worlds are two forms of the same thing; give one of them")
+	}
+	return needFlags("shapes", f.shapes)
+}
+
+// path is the file of the rows.
+func (f *inputFlags) path() string {
+	if f.worlds != "" {
+		return f.worlds
+	}
+	return f.pairs
+}
+
+// pairStream yields pairs from first to last, whatever form they are stored in.
+type pairStream interface {
+	Len() int // number of pairs
+	Next(dst *batch.Pairs) (int, error)
+	Close() error
+}
+
+// open opens the rows.
+func (f *inputFlags) open() (pairStream, error) {
+	if f.worlds != "" {
+		w, err := dataset.ReadWorlds(f.worlds)
+		if err != nil {
+			return nil, err
+		}
+		return &worldStream{worlds: w}, nil
+	}
+	r, err := dataset.OpenPairs(f.pairs)
+	if err != nil {
+		return nil, err
+	}
+	if r.Len() > maxRows {
+		r.Close()
+		return nil, fmt.Errorf("%s declares %d pairs, more than %d", f.pairs, r.Len(), int64(maxRows))
+	}
+	return fileStream{r}, nil
+}
+
+// maxRows is the largest number of rows that an int counts, on any system.
+const maxRows = int64(^uint(0) >> 1)
+
+// fileStream is a file of pairs.
+type fileStream struct{ *dataset.PairReader }
+
+func (s fileStream) Len() int { return int(s.PairReader.Len()) }
+
+// worldStream writes the rows of a rollout out, a chunk at a time.
+type worldStream struct {
+	worlds *batch.Worlds
+	next   int
+	row    batch.Row
+}
+
+func (s *worldStream) Len() int     { return s.worlds.Len() }
+func (s *worldStream) Close() error { return nil }
+
+func (s *worldStream) Next(dst *batch.Pairs) (int, error) {
+	n := min(dst.Len(), s.Len()-s.next)
+	if n == 0 && dst.Len() > 0 {
+		return 0, io.EOF
+	}
+	for i := range n {
+		s.worlds.Row(s.next+i, &s.row)
+		dst.SetRow(i, &s.row)
+	}
+	s.next += n
+	return n, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dataset"
+)
+
+// TestWorlds scores and verifies a rollout: three worlds of three bodies on a line,
+// two pairs of bodies each.
+func TestWorlds(t *testing.T) {
+	f := newFiles(t, ".npz")
+	f.ballAndBox(t, 1, nil)
+	w := &batch.Worlds{Shapes: []int32{0, 1, 1}, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
+	for world := range 3 {
+		for body := range 3 {
+			w.Poses = append(w.Poses, float64(body*(world+2)), 0, 0, 1, 0, 0, 0)
+		}
+	}
+	worlds := filepath.Join(f.dir, "worlds.npz")
+	if err := dataset.WriteWorlds(worlds, w); err != nil {
+		t.Fatal(err)
+	}
+	command("score", "--shapes", f.shapes, "--worlds", worlds, "--out", f.results).want(t, exitGood)
+	command("verify", "--shapes", f.shapes, "--worlds", worlds, "--results", f.results, "--all").want(t, exitGood)
+	res := readResults(t, f.results)
+	if res.N != 6 {
+		t.Fatalf("%d answers, want 6", res.N)
+	}
+	for i := range res.N {
+		step := float64(i/2 + 2)
+		want := []float64{step - 1.5, step - 1}[i%2] // box and ball, ball and ball
+		if d := res.Distance.At(i); math.Abs(d-want) > 1e-6 {
+			t.Errorf("row %d: distance %g, want %g", i, d, want)
+		}
+	}
+
+	// A bad body spoils the rows it is in.
+	w.Poses[7*4+3] = 0
+	if err := dataset.WriteWorlds(worlds, w); err != nil {
+		t.Fatal(err)
+	}
+	command("score", "--shapes", f.shapes, "--worlds", worlds, "--out", f.results).want(t, exitBadInput).
+		says(t, worlds+": row 2, column rotation_b").says(t, "2 rows of 6")
+	command("score", "--shapes", f.shapes, "--worlds", worlds, "--pairs", f.pairs, "--out", f.results).want(t, exitBadInput).
+		says(t, "give one of them")
+	command("score", "--shapes", f.shapes, "--worlds", f.pairs, "--out", f.results).want(t, exitBadInput).says(t, f.pairs)
+	command("score", "--shapes", f.shapes, "--out", f.results).want(t, exitBadInput).says(t, "--pairs is missing")
+}
+
+// TestWorldStream: the rows come out the same in chunks of any size.
+func TestWorldStream(t *testing.T) {
+	w := &batch.Worlds{Shapes: []int32{3, 4}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 0, 0}}
+	for i := range 7 * 2 * 4 {
+		w.Poses = append(w.Poses, float64(i))
+	}
+	for size := 1; size <= 13; size++ {
+		s := &worldStream{worlds: w}
+		if s.Len() != 12 {
+			t.Fatalf("%d rows, want 12", s.Len())
+		}
+		dst := batch.NewPairs(size)
+		at := 0
+		for {
+			n, err := s.Next(dst)
+			if err != nil {
+				break
+			}
+			for k := range n {
+				var got, want batch.Row
+				dst.Row(k, &got)
+				w.Row(at+k, &want)
+				if got != want {
+					t.Fatalf("chunks of %d: row %d is %v, want %v", size, at+k, got, want)
+				}
+			}
+			at += n
+		}
+		if at != 12 {
+			t.Errorf("chunks of %d: %d rows, want 12", size, at)
+		}
+	}
+}
