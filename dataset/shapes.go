@@ -315,7 +315,7 @@ func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
 			return nil, fmt.Errorf("%s: part: %s has several groups %q", e.kind, path, part)
 		}
 		if one {
-			if err := p.CheckConvex(0); err != nil {
+			if err := p.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
 				return nil, fmt.Errorf("%s: part %q of %s: %w", e.kind, part, path, err)
 			}
 		}
