@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -190,12 +191,8 @@ func decode(raw []byte, order binary.ByteOrder, t dtype, dst any) error {
 		}
 	case []float64:
 		if t == typeFloat32 {
-			var v [1]float32
 			for i := range d {
-				if _, err := binary.Decode(raw[4*i:4*i+4], order, &v); err != nil {
-					return err
-				}
-				d[i] = float64(v[0])
+				d[i] = float64(math.Float32frombits(order.Uint32(raw[4*i:])))
 			}
 			return nil
 		}

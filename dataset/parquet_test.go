@@ -80,7 +80,8 @@ func writeLeaves(t testing.TB, path string, leaves []leafSpec, rows int) {
 	check(err)
 	var b bytes.Buffer
 	w := file.NewParquetWriter(&b, root)
-	g := w.AppendBufferedRowGroup()
+	g, err := w.AppendBufferedRowGroupChecked()
+	check(err)
 	for i, l := range leaves {
 		var def, rep []int16
 		values := 0

@@ -244,3 +244,38 @@ func TestWorldsRoundTrip(t *testing.T) {
 	}
 	sameBits(t, got, w)
 }
+
+func BenchmarkPairs(b *testing.B) {
+	const n = 1 << 17
+	p := testPairs(n)
+	chunk := batch.NewPairs(1 << 14)
+	for _, ext := range formats {
+		path := filepath.Join(b.TempDir(), "pairs"+ext)
+		b.Run("write"+ext, func(b *testing.B) {
+			b.SetBytes(n * (2*4 + 14*8))
+			for b.Loop() {
+				if err := WritePairs(path, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run("read"+ext, func(b *testing.B) {
+			b.SetBytes(n * (2*4 + 14*8))
+			b.ReportAllocs()
+			for b.Loop() {
+				r, err := OpenPairs(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for {
+					if _, err := r.Next(chunk); errors.Is(err, io.EOF) {
+						break
+					} else if err != nil {
+						b.Fatal(err)
+					}
+				}
+				r.Close()
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"clearance/batch"
@@ -81,6 +82,25 @@ func TestChunks(t *testing.T) {
 		if reflect.DeepEqual(whole, other) {
 			t.Errorf("%s: rows do not depend on the seed", set)
 		}
+	}
+}
+
+// TestConcurrent fills pieces from several goroutines at once.
+func TestConcurrent(t *testing.T) {
+	const n, pieces = 200, 8
+	g := newSet(t, "mixed", 7)
+	want, got := batch.NewPairs(n), batch.NewPairs(n)
+	g.Fill(want, 0)
+	var wg sync.WaitGroup
+	for i := range pieces {
+		wg.Go(func() {
+			lo := n / pieces * i
+			g.Fill(got.Slice(lo, lo+n/pieces), lo)
+		})
+	}
+	wg.Wait()
+	if !reflect.DeepEqual(want, got) {
+		t.Error("rows depend on the goroutine")
 	}
 }
 
