@@ -1,0 +1,73 @@
+//go:build cgo
+
+package simd
+
+// #include "api.h"
+import "C"
+
+import (
+	"math"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Table is a library as the kernels read it. It is immutable.
+type Table struct {
+	shapes     []C.clr_shape
+	vx, vy, vz []float64
+	fx, fy, fz []float32
+}
+
+// NewTable builds the table of a library.
+func NewTable(l *batch.Library) *Table {
+	t := &Table{shapes: make([]C.clr_shape, l.Len())}
+	for i := range t.shapes {
+		t.put(&t.shapes[i], l.Shape(int32(i)))
+	}
+	return t
+}
+
+func (t *Table) put(r *C.clr_shape, s geom.Shape) {
+	inner := s
+	for {
+		m, ok := inner.(geom.Rounded)
+		if !ok {
+			break
+		}
+		inner = m.Shape
+	}
+	r.class = C.CLR_BOX
+	set := func(x, y, z float64) { r.p = [3]C.double{C.double(x), C.double(y), C.double(z)} }
+	switch v := inner.(type) {
+	case geom.Sphere:
+	case geom.Capsule:
+		set(0, 0, v.HalfLength)
+	case geom.Box:
+		set(v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z)
+	case geom.Ellipsoid:
+		r.class = C.CLR_ELLIPSOID
+		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
+	case geom.Cylinder:
+		r.class = C.CLR_ROUND
+		set(v.R, v.R, v.HalfLength)
+	case geom.Cone:
+		r.class = C.CLR_ROUND
+		set(v.R, 0, v.HalfLength)
+	case geom.Frustum:
+		r.class = C.CLR_ROUND
+		set(v.RBottom, v.RTop, v.HalfLength)
+	default:
+		r.class = C.CLR_NO_CLASS
+		return
+	}
+	erode := geom.MinCurvatureRadius(s)
+	c := s.Center()
+	r.erode = C.double(erode)
+	r.radius = C.double(s.Radius() + erode)
+	r.size = C.double(s.BoundingRadius())
+	r.center = [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
+	r.off = C.double(math.Sqrt(r3.Norm2(c)))
+}
