@@ -75,6 +75,13 @@ ALWAYS clr_foot triangle_foot(V3 p, V3 e1, V3 e2) {
 
 ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
 
+// is_unit is false for what was zero, or nearly, or not a number before it was
+// divided by its length: such a direction proves nothing.
+ALWAYS VM is_unit(V3 v) {
+    VF e = T(dot)(v, v) - SET1(1);
+    return LE(MAX(e, -e), SET1(16 * 0x1p-53));
+}
+
 // finish answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
@@ -99,7 +106,7 @@ static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
             V3 x = T(ld3)(more + CLR_LAST * CLR_STRIDE64, CLR_STRIDE64);
             VF r = inverse_length(x);
             V3 w = T(support)(ka, kb, cols, CLR_STRIDE64, x, r, &a);
-            VM sure = LT(radius + round, T(dot)(x, w) * r);
+            VM sure = MAND(LT(radius + round, T(dot)(x, w) * r), is_unit(T(scale)(r, x)));
             unsigned ok = away & MBITS(sure);
             emit(c, s, at0, k, ok, zero, zero, zero, sure, MANDN(sure, sure), none, none, none);
             answered |= ok;
@@ -144,13 +151,13 @@ static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
             V3 side = T(axpy)(-along, x, f.x); // what x leans off the direction
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;
             VF gap = MAX(upper - distance, distance - lower);
-            VM ok, apart = LT(zero, lower), deep = LT(upper, zero);
+            VM ok, unit = is_unit(x), apart = MAND(unit, LT(zero, lower)), deep = LT(upper, zero);
             if (c->collide) {
                 ok = MOR(apart, deep);
             } else {
                 ok = LE(gap, MAX(tol, SET1(4) * round));
                 if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-                ok = MAND(MAND(ok, LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+                ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
             }
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);

@@ -1,0 +1,151 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/cpu/simd"
+	"clearance/dataset/generate"
+	"clearance/verify"
+)
+
+// variants are the kernels that this machine can run: all of them are tested, not
+// only the best.
+func variants(t testing.TB) []string {
+	t.Helper()
+	v := simd.Supported()
+	if len(v) == 0 {
+		t.Skip("built without cgo: there are no kernels to test")
+	}
+	return v
+}
+
+func newVariant(t testing.TB, variant string, workers int) *Backend {
+	t.Helper()
+	b, err := New(Options{Workers: workers, SIMD: variant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.SIMD() != variant {
+		t.Fatalf("asked for %s, got %s", variant, b.SIMD())
+	}
+	return b
+}
+
+// draw returns n rows of a set.
+func draw(t testing.TB, set string, n int) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	g, err := generate.New(set, 3, generate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := batch.NewPairs(n)
+	g.Fill(p, 0)
+	return g.Library(), p
+}
+
+var conformanceSets = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "mixed", "adversarial"}
+
+// Every answer of every variant passes the audit, none is undecided, and none
+// disagrees with the reference solvers.
+func TestConformance(t *testing.T) {
+	n := size(2000)
+	for _, set := range conformanceSets {
+		lib, pairs := draw(t, set, n)
+		for _, variant := range variants(t) {
+			for _, o := range []batch.Options{
+				{}, {Precision: batch.Double}, {HasCutOff: true, CutOff: 0.05},
+				{Query: batch.Penetration}, {Query: batch.Collide}, {Query: batch.Collide, Precision: batch.Double},
+			} {
+				name := fmt.Sprintf("%s/%s/%v/%v", set, variant, o.Query, o.Precision)
+				if o.HasCutOff {
+					name += "/cut"
+				}
+				t.Run(name, func(t *testing.T) {
+					b := newVariant(t, variant, 2)
+					r := solve(t, b, lib, pairs, o, 0)
+					job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: r}
+					audit(t, job)
+					by, ref := b.RowsBy()
+					if by+ref != int64(n) {
+						t.Errorf("%d rows by the kernels and %d by the reference solvers, want %d in all", by, ref, n)
+					}
+					t.Logf("%.1f %% of the rows left to the reference solvers", 100*float64(ref)/float64(n))
+				})
+			}
+		}
+	}
+}
+
+func audit(t *testing.T, job *batch.Job) {
+	t.Helper()
+	rep, err := verify.Audit(context.Background(), job, verify.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.WrongRows != 0 || rep.Status.Undecided != 0 || rep.Rows != job.Input.Len() {
+		rep.WriteText(os.Stderr)
+		t.Errorf("%d wrong rows and %d undecided of %d", rep.WrongRows, rep.Status.Undecided, rep.Rows)
+	}
+	cmp, err := verify.Compare(context.Background(), job, verify.CompareOptions{Sample: job.Input.Len() / 4, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmp.WrongRows != 0 || cmp.Compared == 0 {
+		cmp.WriteText(os.Stderr)
+		t.Errorf("%d of %d rows disagree with the reference", cmp.WrongRows, cmp.Compared)
+	}
+}
+
+// Batches of any length, whatever the width of a vector.
+func TestAnyLength(t *testing.T) {
+	lib, pairs := draw(t, "boxes", 67)
+	for _, variant := range variants(t) {
+		b := newVariant(t, variant, 2)
+		o := batch.Options{Columns: everything}
+		want := solve(t, b, lib, pairs, o, 0)
+		for n := 1; n <= 67; n++ {
+			got := solve(t, b, lib, pairs.Slice(0, n), o, 0)
+			for i := range n {
+				if !sameRow(want, i, got, i) {
+					t.Fatalf("%s: row %d of %d differs from that of 67", variant, i, n)
+				}
+			}
+		}
+	}
+}
+
+func TestChooseSIMD(t *testing.T) {
+	have := simd.Supported()
+	t.Setenv(EnvSIMD, "")
+	for _, c := range []struct{ option, env, want, err string }{
+		{"", "", append(slices.Clone(have), simd.Off)[0], ""},
+		{simd.Off, "", simd.Off, ""},
+		{"", simd.Off, simd.Off, ""},
+		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", want one of avx512, avx2, portable, or off`},
+		{"AVX2", simd.Off, "", `options: unknown SIMD variant "AVX2"`},
+	} {
+		t.Setenv(EnvSIMD, c.env)
+		b, err := New(Options{SIMD: c.option})
+		switch {
+		case c.err == "" && (err != nil || b.SIMD() != c.want):
+			t.Errorf("%+v: %v, %v", c, b, err)
+		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	for _, name := range simd.Names() {
+		b, err := New(Options{SIMD: name})
+		if has := slices.Contains(have, name); has != (err == nil) || has && b.SIMD() != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if b := NewReference(); b.SIMD() != simd.Off {
+		t.Errorf("the reference uses %s", b.SIMD())
+	}
+}
