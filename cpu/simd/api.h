@@ -11,7 +11,8 @@ enum {
     CLR_BOX,       // p = half extents; a point and a segment are flat boxes
     CLR_ELLIPSOID, // p = semi-axes
     CLR_ROUND,     // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
-    CLR_HULL,      // vertices
+    CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices
+    CLR_HULL,      // any other hull
     CLR_CLASSES,
     CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
 };
@@ -32,12 +33,16 @@ typedef struct {
 // copies of the last, so that any vector may be loaded whole.
 #define CLR_VERTEX_ALIGN 16
 
+// Hulls of up to so many vertices are copied to the lanes, which then scan them side by
+// side; a larger one is scanned by all lanes together, one pair after the other.
+#define CLR_SMALL_VERTICES 16
+
 // clr_call is what is the same for all rows of a call.
 typedef struct {
     const clr_shape *shapes;
     int64_t shape_count;
     const double *vx, *vy, *vz; // vertices of all hulls
-    const float *fx, *fy, *fz;  // the same in float32
+    const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
 
     // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
     const int32_t *shape_a, *shape_b;
@@ -71,7 +76,7 @@ typedef struct {
 enum {
     CLR_ROT = 0,         // rotation of B in the frame of A, row-major
     CLR_TRANS = 9,       // origin of B in the frame of A
-    CLR_PA = 12,         // parameters of A, then its erode
+    CLR_PA = 12,         // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
     CLR_PB = 16,         // parameters of B, then its erode
     CLR_STOP = 20,       // gap at which to stop
     CLR_FAR = 21,        // distance of the cores beyond which to stop

@@ -82,6 +82,19 @@ ALWAYS VM is_unit(V3 v) {
     return LE(MAX(e, -e), SET1(16 * 0x1p-53));
 }
 
+// seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
+// direction, and of hulls from its index.
+ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a) {
+    V3 d = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
+    VF r = inverse_length(d);
+    const double *m = at->in + CLR_ROT * at->stride;
+    *dir = d;
+    *a = ka >= CLR_SMALL ? T(pick)(at, 0, &s->seed_a[j][k]) : T(side_support)(at, ka, 0, T(neg)(d), r, 0);
+    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, &s->seed_b[j][k]) : T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, d), r, 0);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    return T(sub)(*a, b);
+}
+
 // finish answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
@@ -101,11 +114,23 @@ static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
         const double *cols = &s->in64[0][k], *more = &s->more[0][k];
         const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+        int32_t first[2][W], count[2][W];
+        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .first = {first[0], first[1]}, .count = {count[0], count[1]}, .lanes = open | away | (c->collide ? in : 0)};
+        if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
+            for (int l = 0; l < W; l++) {
+                const clr_shape *p = c->shapes + s->shape_a[k + l], *q = c->shapes + s->shape_b[k + l];
+                first[0][l] = p->first;
+                count[0][l] = p->count;
+                first[1][l] = q->first;
+                count[1][l] = q->count;
+            }
+        }
+        VF found[2];
         V3 a, none = {zero, zero, zero};
         if (away) {
             V3 x = T(ld3)(more + CLR_LAST * CLR_STRIDE64, CLR_STRIDE64);
             VF r = inverse_length(x);
-            V3 w = T(support)(ka, kb, cols, CLR_STRIDE64, x, r, &a);
+            V3 w = T(support)(&at, ka, kb, x, r, &a, found);
             VM sure = MAND(LT(radius + round, T(dot)(x, w) * r), is_unit(T(scale)(r, x)));
             unsigned ok = away & MBITS(sure);
             emit(c, s, at0, k, ok, zero, zero, zero, sure, MANDN(sure, sure), none, none, none);
@@ -114,15 +139,13 @@ static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
         if (open || (in && c->collide)) {
             V3 v[3], av[3], seed[3];
             for (int j = 0; j < 3; j++) {
-                seed[j] = T(ld3)(more + (CLR_SEED + 3 * j) * CLR_STRIDE64, CLR_STRIDE64);
-                v[j] = T(support)(ka, kb, cols, CLR_STRIDE64, seed[j], inverse_length(seed[j]), &av[j]);
+                v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j]);
             }
             V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
             if (in && c->collide) {
                 // The origin is inside if it lies within all four faces by more than
                 // the vertices may be off.
-                V3 sd = T(ld3)(more + (CLR_SEED + 9) * CLR_STRIDE64, CLR_STRIDE64);
-                V3 w = T(support)(ka, kb, cols, CLR_STRIDE64, sd, inverse_length(sd), &a);
+                V3 sd, w = seed_vertex(&at, s, k, 3, ka, kb, &sd, &a);
                 V3 e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
                 V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
                 VF vol = T(dot)(f[0], e3), sign = COPYSIGN(SET1(1), vol);
@@ -146,7 +169,7 @@ static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
             V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
             VF r = inverse_length(x);
             x = T(scale)(r, x);
-            V3 w = T(support)(ka, kb, cols, CLR_STRIDE64, x, SET1(1), &a);
+            V3 w = T(support)(&at, ka, kb, x, SET1(1), &a, found);
             VF low = T(dot)(x, w), length = SQRT(xx), along = T(dot)(f.x, x);
             V3 side = T(axpy)(-along, x, f.x); // what x leans off the direction
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;

@@ -25,13 +25,47 @@ typedef struct {
     REAL in[FIELDS][W];
     REAL vert[9][W]; // slots b, c, d of the simplex
     REAL dir[12][W]; // directions that they support; the fourth of the latest vertex
+    REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
     REAL x[3][W], xx[W];
     REAL step[W];
     int32_t at[W]; // row of the group
+    int32_t first[2][W], count[2][W]; // vertices of the hulls
+#if REAL_BITS == 32
+    REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
+#endif
 } __attribute__((aligned(64))) T(lanes);
 
+#if REAL_BITS == 32
+// copy_hull copies the vertices of a small hull to lane l.
+ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL scale, int most) {
+    int f = L->first[side][l];
+    for (int j = 0; j < most; j++) { // beyond the last there are copies of it
+        L->copy[side][j][0][l] = scale * c->fx[f + j];
+        L->copy[side][j][1][l] = scale * c->fy[f + j];
+        L->copy[side][j][2][l] = scale * c->fz[f + j];
+    }
+}
+#endif
+
 // load fills lane l with row i.
-ALWAYS void T(load)(T(lanes) *L, const clr_scratch *s, int l, int i) {
+ALWAYS void T(load)(T(lanes) *L, const clr_call *c, const clr_scratch *s, int l, int i, int ka, int kb, const int most[2]) {
+    if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
+        const clr_shape *a = c->shapes + s->shape_a[i], *b = c->shapes + s->shape_b[i];
+        L->first[0][l] = a->first;
+        L->count[0][l] = a->count;
+        L->first[1][l] = b->first;
+        L->count[1][l] = b->count;
+#if REAL_BITS == 32
+        if (ka == CLR_SMALL) T(copy_hull)(L, c, 0, l, s->in32[CLR_PA + 3][i], most[0]);
+        if (kb == CLR_SMALL) T(copy_hull)(L, c, 1, l, s->in32[CLR_PB + 3][i], most[1]);
+#else
+        (void)most;
+        for (int k = 0; k < 3; k++) {
+            L->found[0][k][l] = s->seed_a[k][i];
+            L->found[1][k][l] = s->seed_b[k][i];
+        }
+#endif
+    }
     for (int k = 0; k < FIELDS; k++) L->in[k][l] = INPUT(s)[k][i];
     L->at[l] = i;
     REAL xx = 0;
@@ -60,6 +94,8 @@ ALWAYS void T(flush)(const T(lanes) *L, clr_scratch *s, int l, int newest, int s
     for (int k = 0; k < 4; k++) {
         int from = k == 3 ? 3 : k == 0 ? newest : k == newest ? 0 : k;
         for (int j = 0; j < 3; j++) s->more[CLR_SEED + 3 * k + j][i] = (double)L->dir[3 * from + j][l];
+        s->seed_a[k][i] = (int32_t)L->found[0][from][l];
+        s->seed_b[k][i] = (int32_t)L->found[1][from][l];
     }
     for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->dir[9 + j][l];
     s->steps[i] += (uint16_t)L->step[l];
@@ -70,6 +106,20 @@ ALWAYS void T(flush)(const T(lanes) *L, clr_scratch *s, int l, int newest, int s
 static void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     T(lanes) L;
     memset(&L, 0, sizeof L);
+    int most[2] = {0, 0}; // vertices of the largest small hull
+    for (int k = 0; k < n; k++) {
+        int i = list ? list[k] : k;
+        int32_t a = call->shapes[s->shape_a[i]].count, b = call->shapes[s->shape_b[i]].count;
+        if (ka == CLR_SMALL && a > most[0]) most[0] = a;
+        if (kb == CLR_SMALL && b > most[1]) most[1] = b;
+    }
+    T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .first = {L.first[0], L.first[1]}, .count = {L.count[0], L.count[1]}};
+#if REAL_BITS == 32
+    for (int side = 0; side < 2; side++) {
+        at.copy[side] = (const REAL(*)[3][W])L.copy[side];
+        at.copied[side] = most[side];
+    }
+#endif
     const VF zero = SET1(0), one = SET1(1);
     int next = 0;
     unsigned idle = LANES, finished = 0, inside = 0, away = 0, newest[3] = {0, 0, 0};
@@ -86,7 +136,7 @@ static void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, in
         for (unsigned m = idle; m && next < n; m &= m - 1) {
             int l = __builtin_ctz(m), i = list ? list[next] : next;
             next++;
-            T(load)(&L, s, l, i);
+            T(load)(&L, call, s, l, i, ka, kb, most);
             idle &= ~(1u << l);
             newest[0] |= 1u << l;
             newest[1] &= ~(1u << l);
@@ -105,7 +155,10 @@ static void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, in
             steps++;
             busy += __builtin_popcount(MBITS(active));
             VF r = RSQRT(MAX(xx, SET1(TINY))), length = xx * r;
-            V3 a, w = T(support)(ka, kb, in, W, x, r, &a);
+            V3 a;
+            VF found[2] = {zero, zero};
+            at.lanes = MBITS(active);
+            V3 w = T(support)(&at, ka, kb, x, r, &a, found);
 #if REAL_BITS == 32
             VM fresh = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
 #else
@@ -140,6 +193,13 @@ static void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, in
             T(mst3)(&L.dir[3][0], W, put_c, x);
             T(mst3)(&L.dir[6][0], W, put_d, x);
             T(mst3)(&L.dir[9][0], W, MOR(done, in_now), x);
+            for (int side = 0; side < 2; side++) {
+                if ((side ? kb : ka) < CLR_SMALL) continue;
+                MSTORE(L.found[side][0], put_b, found[side]);
+                MSTORE(L.found[side][1], put_c, found[side]);
+                MSTORE(L.found[side][2], put_d, found[side]);
+                MSTORE(L.found[side][3], MOR(done, in_now), found[side]);
+            }
             b = T(sel)(put_b, w, b);
             c = T(sel)(put_c, w, c);
             d = T(sel)(put_d, w, d);

@@ -37,6 +37,12 @@ static inline __attribute__((always_inline)) __m256 rsqrt32(__m256 x) {
     __m256 r = _mm256_rsqrt_ps(x);
     return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_set1_ps(0.5f), x), _mm256_mul_ps(r, r), _mm256_set1_ps(1.5f)));
 }
+static inline __attribute__((always_inline)) float hmax32(__m256 x) {
+    __m128 h = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    h = _mm_max_ps(h, _mm_movehl_ps(h, h));
+    return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+#define HMAX(x) hmax32(x)
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
 #else
@@ -66,6 +72,11 @@ static inline __attribute__((always_inline)) __m256d mfrom64(unsigned b) {
     return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x((int)b), bit), bit));
 }
 #define MFROM(b) mfrom64(b)
+static inline __attribute__((always_inline)) double hmax64(__m256d x) {
+    __m128d h = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
+}
+#define HMAX(x) hmax64(x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
 #endif

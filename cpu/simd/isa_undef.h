@@ -18,6 +18,8 @@
 #undef STOREU
 #undef MSTORE
 #undef RCP
+#undef HMAX
+#undef LARGER
 #undef RSQRT
 #undef MAND
 #undef MOR

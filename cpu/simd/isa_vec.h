@@ -41,6 +41,7 @@ INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MFROM(b) mfrom_32(b)
 #define MBITS(m) mbits_32(m)
 #define SQRT(x) sqrt_32(x)
+#define HMAX(x) LARGER(LARGER((x)[0], (x)[1]), LARGER((x)[2], (x)[3]))
 #define LOADU(p) loadu_32(p)
 #define STOREU(p, x) storeu_32(p, x)
 #else
@@ -60,6 +61,7 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MFROM(b) mfrom_64(b)
 #define MBITS(m) mbits_64(m)
 #define SQRT(x) sqrt_64(x)
+#define HMAX(x) LARGER((x)[0], (x)[1])
 #define LOADU(p) loadu_64(p)
 #define STOREU(p, x) storeu_64(p, x)
 #endif
@@ -75,6 +77,7 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MIN(a, b) SEL(LT(a, b), a, b) // b if either is NaN, as SSE has it
 #define MAX(a, b) SEL(LT(b, a), a, b)
 #define COPYSIGN(a, s) ((VF)(((VM)(a) & ~SET1M(SIGN_BIT)) | ((VM)(s) & SET1M(SIGN_BIT))))
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))

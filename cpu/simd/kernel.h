@@ -65,7 +65,7 @@ int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {
         int ka = g / CLR_CLASSES, kb = g % CLR_CLASSES;
         for (int k = first[g]; k < first[g + 1]; k += CLR_CAP) {
             int n = first[g + 1] - k < CLR_CAP ? first[g + 1] - k : CLR_CAP;
-            prepare(c, s, lo, s->order + k, n);
+            prepare(c, s, lo, s->order + k, n, ka, kb);
             gjk32(c, s, 0, n, ka, kb);
             int listed = finish(c, s, lo - c->first, n, ka, kb, 1, &left);
             if (listed > 0) {

@@ -42,8 +42,8 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
 #define NOISE32 2.5e-7
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
-static void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n) {
-    double inverse[CLR_STRIDE64];
+static void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
+    double inverse[CLR_STRIDE64], between[3][CLR_STRIDE64];
     for (int k = 0; k < n; k += W) {
         double tmp[32][W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++) {
@@ -113,17 +113,26 @@ static void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t
         // The first direction: warm start, or the line of the centres.
         V3 centre = T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, T(ld3)(tmp[20], W)), t);
         V3 x = T(sub)(T(ld3)(tmp[17], W), centre);
+        // float32 sees both cores from their centres.
+        VF reach = SQRT(T(dot)(x, x)) + size;
+        STOREU(&inverse[k], SET1(1) / reach);
+        T(st3)(&between[0][k], CLR_STRIDE64, T(neg)(x));
         x = T(sel)(warmed, T(scale)(SQRT(T(dot)(x, x) / w2), T(neg)(T(rotate_back)(rota, CLR_STRIDE64, warm))), x);
         VF xx = T(dot)(x, x);
         VM none = LE(xx, SET1(1e-18) * scale * scale);
         x = T(sel)(none, (V3){scale, SET1(0), SET1(0)}, x);
         T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, x);
-        STOREU(&inverse[k], SET1(1) / scale);
     }
+    for (int i = n; i % W != 0; i++) // rows that fill up the last vector
+        for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
     for (int k = 0; k < 9; k++)
         for (int i = 0; i < n; i++) s->in32[k][i] = (float)s->in64[k][i];
-    for (int k = CLR_TRANS; k < CLR_NOISE; k++)
+    for (int k = CLR_PA; k < CLR_NOISE; k++)
         for (int i = 0; i < n; i++) s->in32[k][i] = (float)(s->in64[k][i] * inverse[i]);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < n; i++) s->in32[CLR_TRANS + k][i] = (float)(between[k][i] * inverse[i]);
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < n && (side ? kb : ka) >= CLR_SMALL; i++) s->in32[(side ? CLR_PB : CLR_PA) + 3][i] = (float)inverse[i];
     for (int k = CLR_X; k < CLR_IN; k++)
         for (int i = 0; i < n; i++) s->in32[k][i] = (float)(s->in64[k][i] * inverse[i]);
     for (int i = 0; i < n; i++) {

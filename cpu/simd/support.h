@@ -43,12 +43,34 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
         FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
 }
 
-// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|. in
-// points to the input columns of the lanes.
-ALWAYS V3 T(support)(int ka, int kb, const REAL *in, int stride, V3 x, VF r, V3 *a) {
-    *a = T(core_support)(ka, in + CLR_PA * stride, stride, T(neg)(x), r);
-    const REAL *m = in + CLR_ROT * stride;
-    V3 b = T(core_support)(kb, in + CLR_PB * stride, stride, T(rotate_back)(m, stride, x), r);
-    b = T(add)(T(rotate)(m, stride, b), T(ld3)(in + CLR_TRANS * stride, stride));
+// places is where the lanes find their pairs.
+typedef struct {
+    const clr_call *call;
+    const REAL *in; // input columns, `stride` apart
+    int stride;
+    const int32_t *first[2], *count[2]; // vertices of the hulls of A and B, a lane each
+    const REAL (*copy[2])[3][W];        // of small hulls in float32: their vertices
+    int copied[2];                      // and how many of them are looked at
+    unsigned lanes;                     // those whose answer matters
+} T(places);
+
+#include "hull.h"
+
+// side_support is the support point of core `side` of class k along d in its own frame,
+// and the vertex that it is of a hull.
+ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *found) {
+    if (k < CLR_SMALL) return T(core_support)(k, at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride, d, r);
+#if REAL_BITS == 32
+    if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);
+#endif
+    return T(hull_support)(at, side, d, found);
+}
+
+// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|.
+ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
+    const REAL *m = at->in + CLR_ROT * at->stride;
+    *a = T(side_support)(at, ka, 0, T(neg)(x), r, &found[0]);
+    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, &found[1]);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }

@@ -21,6 +21,10 @@ type Table struct {
 	fx, fy, fz []float32
 }
 
+// maxTableVertices keeps indices of vertices far within int32; hulls beyond it, 24 GiB
+// of them, are left to the caller.
+const maxTableVertices = 1 << 29
+
 // NewTable builds the table of a library.
 func NewTable(l *batch.Library) *Table {
 	t := &Table{shapes: make([]C.clr_shape, l.Len())}
@@ -59,6 +63,16 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	case geom.Frustum:
 		r.class = C.CLR_ROUND
 		set(v.RBottom, v.RTop, v.HalfLength)
+	case *geom.Convex:
+		if len(t.vx) > maxTableVertices {
+			r.class = C.CLR_NO_CLASS
+			return
+		}
+		r.class = C.CLR_HULL
+		if len(v.Hull().Vertices) <= C.CLR_SMALL_VERTICES {
+			r.class = C.CLR_SMALL
+		}
+		t.hull(r, v)
 	default:
 		r.class = C.CLR_NO_CLASS
 		return
@@ -70,4 +84,15 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	r.size = C.double(s.BoundingRadius())
 	r.center = [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
 	r.off = C.double(math.Sqrt(r3.Norm2(c)))
+}
+
+// hull appends the vertices of a hull, filled up with copies of the last.
+func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
+	vertices, c := v.Hull().Vertices, v.Center()
+	r.first, r.count = C.int32_t(len(t.vx)), C.int32_t(len(vertices))
+	for i := 0; i < len(vertices) || i%C.CLR_VERTEX_ALIGN != 0; i++ {
+		p := vertices[min(i, len(vertices)-1)]
+		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
+	}
 }
