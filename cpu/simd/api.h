@@ -68,7 +68,7 @@ typedef struct {
 } clr_call;
 
 #define CLR_BLOCK 2048    // most rows of one call of a kernel
-#define CLR_CAP 256       // rows solved together
+#define CLR_CAP 256 // rows solved together
 #define CLR_STRIDE64 264  // column strides: 33 and 17 cache lines, so that columns
 #define CLR_STRIDE32 272  // do not fall on the same sets of the cache
 
@@ -97,9 +97,9 @@ enum {
     CLR_RB = 13,
     CLR_ROUND_OFF = 14, // bound of the rounding error of a support value
     CLR_TOL = 15,       // gap asked for
-    CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and the fourth of a tetrahedron
-    CLR_LAST = 28,      // direction of the support found last
-    CLR_MORE = 31,
+    CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
+    CLR_LAST = 25,      // the fourth is the support found last
+    CLR_MORE = 28,
 };
 
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row

@@ -98,7 +98,7 @@ ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, i
 // finish answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
-static int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
     int listed = 0;
     const VF zero = SET1(0);
     for (int k = 0; k < n; k += W) {

@@ -18,6 +18,7 @@
 #undef STOREU
 #undef MSTORE
 #undef RCP
+#undef EXPAND
 #undef HMAX
 #undef LARGER
 #undef RSQRT

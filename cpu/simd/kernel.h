@@ -29,7 +29,7 @@
 // sort puts the rows in the order of their pair of classes, so that a vector runs one
 // support function. It returns where the groups begin in first; rows of shapes without
 // a class, or that name no shape, go to s->left.
-static int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
+static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
     enum { GROUPS = CLR_CLASSES * CLR_CLASSES };
     int32_t at[GROUPS] = {0};
     int left = 0;

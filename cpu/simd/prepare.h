@@ -42,7 +42,7 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
 #define NOISE32 2.5e-7
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
-static void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
+static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
     double inverse[CLR_STRIDE64], between[3][CLR_STRIDE64];
     for (int k = 0; k < n; k += W) {
         double tmp[32][W] __attribute__((aligned(64)));
