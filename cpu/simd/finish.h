@@ -125,13 +125,11 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
                 count[1][l] = q->count;
             }
         }
-        VF found[2];
         V3 a, none = {zero, zero, zero};
         if (away) {
             V3 x = T(ld3)(more + CLR_LAST * CLR_STRIDE64, CLR_STRIDE64);
             VF r = inverse_length(x);
-            V3 w = T(support)(&at, ka, kb, x, r, &a, found);
-            VM sure = MAND(LT(radius + round, T(dot)(x, w) * r), is_unit(T(scale)(r, x)));
+            VM sure = MAND(LT(radius + round, T(height)(&at, ka, kb, x, r) * r), is_unit(T(scale)(r, x)));
             unsigned ok = away & MBITS(sure);
             emit(c, s, at0, k, ok, zero, zero, zero, sure, MANDN(sure, sure), none, none, none);
             answered |= ok;
@@ -169,8 +167,7 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
             V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
             VF r = inverse_length(x);
             x = T(scale)(r, x);
-            V3 w = T(support)(&at, ka, kb, x, SET1(1), &a, found);
-            VF low = T(dot)(x, w), length = SQRT(xx), along = T(dot)(f.x, x);
+            VF low = T(height)(&at, ka, kb, x, SET1(1)), length = SQRT(xx), along = T(dot)(f.x, x);
             V3 side = T(axpy)(-along, x, f.x); // what x leans off the direction
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;
             VF gap = MAX(upper - distance, distance - lower);

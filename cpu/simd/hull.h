@@ -78,4 +78,19 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return v;
 }
 
+// hull_height is the height of the hulls of the lanes along d.
+ALWAYS VF T(hull_height)(const T(places) *at, int side, V3 d) {
+    REAL u[3][W] __attribute__((aligned(64))), height[W] __attribute__((aligned(64))) = {0};
+    T(st3)(&u[0][0], W, d);
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m), f = at->first[side][l], n = at->count[side][l];
+        const REAL *x = VERTEX(x) + f, *y = VERTEX(y) + f, *z = VERTEX(z) + f;
+        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
+        VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
+        for (int j = W; j < n; j += W) most = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most);
+        height[l] = HMAX(most);
+    }
+    return LOADU(height);
+}
+
 #undef VERTEX

@@ -40,6 +40,7 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
 // length is above 1: three rotated components and the sum of both vertices, a few
 // units of 6e-8 in all.
 #define NOISE32 2.5e-7
+#define STOP32 1.2e-7
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
@@ -137,7 +138,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         for (int i = 0; i < n; i++) s->in32[k][i] = (float)(s->in64[k][i] * inverse[i]);
     for (int i = 0; i < n; i++) {
         float stop = 0.5f * s->in32[CLR_STOP][i];
-        s->in32[CLR_STOP][i] = stop > (float)NOISE32 ? stop : (float)NOISE32;
+        s->in32[CLR_STOP][i] = stop > (float)STOP32 ? stop : (float)STOP32;
         s->in32[CLR_FAR][i] += (float)(2 * NOISE32);
         s->in32[CLR_NEAR][i] -= (float)(2 * NOISE32);
         s->in32[CLR_NOISE][i] = (float)NOISE32;

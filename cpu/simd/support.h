@@ -74,3 +74,14 @@ ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF 
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
+
+// height is <x, a − b> for the vertex that [support] finds: the least of <x, D>.
+ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, VF r) {
+    V3 da = T(neg)(x), db = T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x);
+    VF ha, hb;
+    if (ka >= CLR_SMALL) ha = T(hull_height)(at, 0, da);
+    else ha = T(dot)(da, T(side_support)(at, ka, 0, da, r, 0));
+    if (kb >= CLR_SMALL) hb = T(hull_height)(at, 1, db);
+    else hb = T(dot)(db, T(side_support)(at, kb, 1, db, r, 0));
+    return -(ha + hb + T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+}
