@@ -3,6 +3,8 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu/simd"
 	"clearance/dataset/generate"
+	"clearance/geom"
 	"clearance/verify"
 )
 
@@ -147,5 +150,127 @@ func TestChooseSIMD(t *testing.T) {
 	}
 	if b := NewReference(); b.SIMD() != simd.Off {
 		t.Errorf("the reference uses %s", b.SIMD())
+	}
+}
+
+// Within a variant, every answer is the same bit for bit whatever the workers, the
+// chunks and the order of the rows: refilled lanes, groups and blocks change nothing.
+func TestVariantsSameBits(t *testing.T) {
+	n := size(3000)
+	for _, set := range []string{"mixed", "hull8"} {
+		lib, pairs := draw(t, set, n)
+		pairs.RotationA[4*17] = math.NaN()
+		order := rand.New(rand.NewPCG(3, 4)).Perm(n)
+		shuffled := batch.NewPairs(n)
+		var row batch.Row
+		for to, from := range order {
+			pairs.Row(from, &row)
+			shuffled.SetRow(to, &row)
+		}
+		for _, variant := range variants(t) {
+			for _, o := range []batch.Options{
+				{}, {Precision: batch.Double}, {Query: batch.Penetration},
+				{Query: batch.Collide, Columns: batch.ColStatus | batch.ColIterations},
+			} {
+				o.Columns = o.EffectiveColumns()
+				want := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
+				b := newVariant(t, variant, 3)
+				for _, chunk := range []int{64, 640, 0} {
+					got := solve(t, b, lib, pairs, o, chunk)
+					for i := range n {
+						if !sameAnswer(want, i, got, i) {
+							t.Fatalf("%s, %s, %v: row %d differs in chunks of %d", set, variant, o.Query, i, chunk)
+						}
+					}
+				}
+				got := solve(t, b, lib, shuffled, o, 0)
+				for to, from := range order {
+					if !sameAnswer(want, from, got, to) {
+						t.Fatalf("%s, %s, %v: row %d differs when it stands at %d", set, variant, o.Query, from, to)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sameAnswer is sameRow for results that may lack columns.
+func sameAnswer(r *batch.Results, i int, s *batch.Results, j int) bool {
+	if r.Status[i] != s.Status[j] || r.Iterations[i] != s.Iterations[j] {
+		return false
+	}
+	if r.Gap == nil {
+		return s.Gap == nil
+	}
+	rest := func(r *batch.Results) *batch.Results {
+		c := *r
+		c.Bits = make([]uint64, (r.N+batch.BitsPerWord-1)/batch.BitsPerWord)
+		return &c
+	}
+	return sameRow(rest(r), i, rest(s), j)
+}
+
+// Worlds of bodies give, in every variant, bit for bit what the pair list written out
+// gives, from any first row on.
+func TestVariantsWorlds(t *testing.T) {
+	lib, _ := draw(t, "mixed", 1)
+	rng := rand.New(rand.NewPCG(5, 6))
+	w := &batch.Worlds{}
+	for len(w.Shapes) < 12 {
+		if i := rng.IntN(lib.Len()); lib.Shape(int32(i)).Kind() != geom.KindHalfspace {
+			w.Shapes = append(w.Shapes, int32(i))
+		}
+	}
+	for a := range int32(12) {
+		for b := range a {
+			w.TemplateA, w.TemplateB = append(w.TemplateA, a), append(w.TemplateB, b)
+		}
+	}
+	for range 30 * len(w.Shapes) {
+		p := randomPose(rng)
+		w.Poses = append(w.Poses, 2*p.Position.X, 2*p.Position.Y, 2*p.Position.Z, p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag)
+	}
+	pairs := batch.NewPairs(w.Len())
+	var row batch.Row
+	for i := range w.Len() {
+		w.Row(i, &row)
+		pairs.SetRow(i, &row)
+	}
+	for _, variant := range variants(t) {
+		b := newVariant(t, variant, 2)
+		o := batch.Options{Columns: everything}
+		got, want := solve(t, b, lib, w, o, 448), solve(t, b, lib, pairs, o, 0)
+		for i := range got.N {
+			if !sameRow(got, i, want, i) {
+				t.Fatalf("%s: row %d differs", variant, i)
+			}
+		}
+		if kernels, _ := b.RowsBy(); kernels < int64(got.N)/4 {
+			t.Errorf("%s answered %d rows of %d only", variant, kernels, 2*got.N)
+		}
+	}
+}
+
+// The kernels answer what they are for: all rows that are apart, but for the kinds that
+// have none.
+func TestKernelsAnswer(t *testing.T) {
+	n := size(3000)
+	for _, set := range conformanceSets[:6] {
+		lib, pairs := draw(t, set, n)
+		for _, variant := range variants(t) {
+			for _, c := range []struct {
+				o    batch.Options
+				most float64 // share of the rows that may be left
+			}{
+				// A third overlaps, and some of these are apart once rounded.
+				{batch.Options{}, 0.34}, {batch.Options{Query: batch.Collide}, 0.01},
+			} {
+				b := newVariant(t, variant, 2)
+				solve(t, b, lib, pairs, c.o, 0)
+				if _, left := b.RowsBy(); float64(left) > c.most*float64(n) {
+					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set, variant, c.o.Query, left, n)
+				}
+			}
+		}
 	}
 }
