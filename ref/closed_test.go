@@ -255,3 +255,10 @@ func TestKnownAnswers(t *testing.T) {
 		}
 	}
 }
+
+func ellipsoid(axes r3.Vec) geom.Ellipsoid { return geom.Ellipsoid{SemiAxes: axes} }
+
+// poseAt draws a pose within the given distance of the origin.
+func poseAt(g *rand.Rand, far float64) geom.Pose {
+	return geom.Pose{Position: r3.Scale(far*g.Float64(), randomUnit(g)), Rotation: randomRotation(g)}
+}
