@@ -202,22 +202,49 @@ func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
 }
 
 // straighten moves x along the longest edge of its simplex to the foot of the
-// perpendicular. The weights of a sliver are off by rounding over its height,
-// which moves x along its length: too little to change the norm, but the
-// witnesses would no longer be Distance·Normal apart.
+// perpendicular. The weights of a triangle of length L and height h are off by
+// rounding over h, which moves x by L²/h roundings along it: too little to change the
+// norm, but the witnesses would no longer be Distance·Normal apart.
 func (d *descent) straighten() {
+	if d.s.N != 2 && d.s.N != 3 {
+		return
+	}
+	i, j, e, _ := d.s.longestEdge()
 	for range 2 {
-		i, j, e, ee := d.s.longestEdge()
-		if !(ee > 0) {
-			return
-		}
-		t := -r3.Dot(e, d.s.point()) / ee
-		t = math.Min(math.Max(t, -d.s.Lambda[j]), d.s.Lambda[i])
-		d.s.Lambda[i] -= t
-		d.s.Lambda[j] += t
+		d.s.slide(i, j, e)
 	}
 	d.x = d.s.point()
 	d.norm = norm(d.x)
+}
+
+// straighten moves the point of a triangle along its longest edge and across it, to
+// where it is orthogonal to both.
+func (s *Simplex) straighten() {
+	i, j, e, ee := s.longestEdge()
+	if !(ee > 0) {
+		return
+	}
+	k := 3 - i - j
+	across := r3.Sub(s.V[k].W, s.V[i].W)
+	across = r3.Sub(across, r3.Scale(r3.Dot(across, e)/ee, e))
+	for range 2 {
+		s.slide(i, j, e)
+		s.slide(i, k, across)
+	}
+	s.slide(i, j, e)
+}
+
+// slide shifts weight from vertex i to vertex j, or back, until the point is
+// orthogonal to e; e is the step that a full shift makes, or its part that counts.
+func (s *Simplex) slide(i, j int, e r3.Vec) {
+	ee := r3.Dot(e, e)
+	if !(ee > 0) {
+		return
+	}
+	t := -r3.Dot(e, s.point()) / ee
+	t = math.Min(math.Max(t, -s.Lambda[j]), s.Lambda[i])
+	s.Lambda[i] -= t
+	s.Lambda[j] += t
 }
 
 // finish turns the state into a result. inside says that the cores intersect or
@@ -230,15 +257,9 @@ func (d *descent) finish(inside bool) Result {
 		d.norm = norm(d.s.V[0].W)
 		d.lower, d.axis = d.best, unit(d.x)
 	}
-	if d.s.N == 2 || d.s.N == 3 {
-		d.straighten()
-	}
+	d.straighten()
 	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
-	for i := range d.s.N {
-		l := d.s.Lambda[i]
-		res.WitnessA = r3.Add(res.WitnessA, r3.Scale(l, d.s.V[i].A))
-		res.WitnessB = r3.Add(res.WitnessB, r3.Scale(l, d.s.V[i].B))
-	}
+	x := d.s.vertex()
 	upper, lower := d.norm, d.lower
 	if d.o.Boolean {
 		lower = d.best
@@ -255,8 +276,8 @@ func (d *descent) finish(inside bool) Result {
 	res.Upper = upper - p.Radius + d.round
 	res.Lower = lower - p.Radius - d.round
 	// The witnesses of the cores move to the surfaces along the normal.
-	res.WitnessA = r3.Add(res.WitnessA, r3.Scale(p.roundA(), res.Normal))
-	res.WitnessB = r3.Sub(res.WitnessB, r3.Scale(p.roundB(), res.Normal))
+	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
+	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))
 	res.classify(p, &d.o, d.tol)
 	return res
 }

@@ -111,9 +111,9 @@ func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
 // nearest face bounds the distance from above, and the plane from below: the
 // same two numbers with the other sign.
 func (e *expansion) run() {
-	for e.iter < e.cap {
+	for {
 		f, ok := e.poly.nearest()
-		if !ok || !e.step(f) {
+		if !ok || !e.step(f) || e.iter >= e.cap {
 			return
 		}
 	}
@@ -179,6 +179,11 @@ func (e *expansion) settled() bool {
 // surely separates the pair.
 func (e *expansion) result() Result {
 	p := &e.p
+	// Where the nearest point lies on an edge and the bound comes from a face, the
+	// witnesses are not quite Distance·Normal apart. The gap states that as well.
+	if off := norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))); off <= e.stop {
+		e.upper = math.Max(e.upper, e.lower+off)
+	}
 	r := Result{
 		Distance:   e.lower - p.Radius,
 		Lower:      e.lower - p.Radius - e.round,
@@ -297,11 +302,7 @@ func (e *expansion) flatAnswer(start *Simplex, t *[4]Vertex, n int, basis *[3]r3
 	}
 	x, _ := signedVolumes(&s, true)
 	s.reduce()
-	e.near = Vertex{}
-	for i := range s.N {
-		e.near.A = r3.Add(e.near.A, r3.Scale(s.Lambda[i], s.V[i].A))
-		e.near.B = r3.Add(e.near.B, r3.Scale(s.Lambda[i], s.V[i].B))
-	}
+	e.near = s.vertex()
 	e.upper = norm(x)
 	e.lower = math.Inf(-1)
 	var v Vertex

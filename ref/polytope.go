@@ -78,49 +78,58 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 // setKey computes the distance of the origin to the triangle. Faces that have the
 // origin on their outer side come before all others: while there is one, the
 // origin lies outside the polytope.
-//
-// The plane of a sliver is uncertain, and so is whether the foot point lies inside
-// it. Its edges are not: the key of a face with the origin inside never exceeds
-// the distance to an edge, so that it stays a lower bound for the depth.
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
 	plane := r3.Dot(f.n, a)
 	f.out = plane < -p.round
-	l0, l1, l2 := s2d(a, b, c)
-	if l0 > 0 && l1 > 0 && l2 > 0 {
+	l := p.weights(f)
+	if l[0] > 0 && l[1] > 0 && l[2] > 0 {
 		f.key = math.Abs(plane)
 	} else {
-		f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
+		f.key = math.Sqrt(norm2Of3(l[0], a, l[1], b, l[2], c))
 		// Beyond a sharp edge the origin can be much farther out than it is above
 		// either plane.
 		f.unsure = plane <= p.round
-	}
-	if !f.out && f.sliver {
-		f.key = math.Min(f.key, math.Min(segmentDistance(a, b), math.Min(segmentDistance(b, c), segmentDistance(c, a))))
 	}
 	if f.out {
 		f.key -= p.far
 	}
 }
 
-// segmentDistance is the distance of the origin from segment pq.
-func segmentDistance(p, q r3.Vec) float64 {
-	l0, l1 := s1d(p, q)
-	return math.Sqrt(norm2Of2(l0, p, l1, q))
+// weights returns the barycentric coordinates of the point of face f nearest to the
+// origin. The plane of a sliver is uncertain, and so is whether the foot point lies
+// inside it. Its edges are not, and one of them is as near as the face to rounding.
+func (p *polytope) weights(f *face) (l [3]float64) {
+	v := [3]r3.Vec{p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W}
+	if !f.sliver {
+		l[0], l[1], l[2] = s2d(v[0], v[1], v[2])
+		return l
+	}
+	best := math.Inf(1)
+	for i := range 3 {
+		j := (i + 1) % 3
+		li, lj := s1d(v[i], v[j])
+		if d := norm2Of2(li, v[i], lj, v[j]); d < best {
+			best, l = d, [3]float64{}
+			l[i], l[j] = li, lj
+		}
+	}
+	return l
 }
 
 // nearestPoint returns the point of face f nearest to the origin with the points of
 // the cores that make it, and whether it lies inside the triangle.
 func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
-	t := &p.faces[f].v
-	l0, l1, l2 := s2d(p.verts[t[0]].W, p.verts[t[1]].W, p.verts[t[2]].W)
-	for i, l := range [3]float64{l0, l1, l2} {
-		q := &p.verts[t[i]]
-		v.A = r3.Add(v.A, r3.Scale(l, q.A))
-		v.B = r3.Add(v.B, r3.Scale(l, q.B))
+	s := Simplex{N: 3}
+	l := p.weights(&p.faces[f])
+	copy(s.Lambda[:], l[:])
+	for i, k := range p.faces[f].v {
+		s.V[i] = p.verts[k]
 	}
-	v.W = r3.Sub(v.A, v.B)
-	return v, l0 > 0 && l1 > 0 && l2 > 0
+	if interior = l[0] > 0 && l[1] > 0 && l[2] > 0; interior {
+		s.straighten()
+	}
+	return s.vertex(), interior
 }
 
 // tetrahedron starts the surface with four vertices in general position.

@@ -43,6 +43,16 @@ func (s *Simplex) point() (x r3.Vec) {
 	return x
 }
 
+// vertex returns the point that the weights mark, with its points of the cores.
+func (s *Simplex) vertex() (v Vertex) {
+	for i := range s.N {
+		v.A = r3.Add(v.A, r3.Scale(s.Lambda[i], s.V[i].A))
+		v.B = r3.Add(v.B, r3.Scale(s.Lambda[i], s.V[i].B))
+	}
+	v.W = r3.Sub(v.A, v.B)
+	return v
+}
+
 // reduce drops the vertices with zero weight.
 func (s *Simplex) reduce() {
 	n := 0

@@ -20,11 +20,17 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	}
 	q := p.eroded()
 	r := solveCores(&q, &o, ws)
-	if needsDepth(&r, &o, &q) {
-		spent := r.Iterations
-		r = EPA(&q, o, &r.Simplex, ws)
-		r.Iterations += spent
+	if !needsDepth(&r, &o, &q) {
+		return r
 	}
+	spent := r.Iterations
+	if o.MaxIterations > 0 {
+		if o.MaxIterations -= spent; o.MaxIterations <= 0 {
+			return r
+		}
+	}
+	r = EPA(&q, o, &r.Simplex, ws)
+	r.Iterations += spent
 	return r
 }
 
