@@ -62,6 +62,10 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 		return v
 	}
 	v.Status = rep.Counts
+	if len(job.Results.Status) != r.Len() {
+		v.fault(-1, "run: %d statuses for %d rows", len(job.Results.Status), r.Len())
+		return v
+	}
 	r.checkAudit(ctx, job, v)
 	for i := range r.Expect {
 		r.checkRow(i, job, v)
@@ -111,8 +115,17 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 	if audit.Wrong() > 0 && v.Count == 0 {
 		v.fault(-1, "audit: %d rows wrong, none of them told", audit.Wrong())
 	}
-	if audit.Unproved > 0 {
-		v.fault(-1, "audit: %d rows are called separated, and no plane that separates them is found", audit.Unproved)
+	// Without a normal the audit looks for a separating plane of its own. It may miss
+	// one only where placement left bodies in contact that rounding moved apart.
+	kissing := 0
+	for i, s := range job.Results.Status {
+		if k := r.Expect[i].Relation; batch.Status(s) == batch.Separated && (k == Contact || k == Meeting) {
+			kissing++
+		}
+	}
+	if audit.Unproved > kissing {
+		v.fault(-1, "audit: for %d rows called separated no plane that separates them is found, %d are in contact but for rounding",
+			audit.Unproved, kissing)
 	}
 }
 
