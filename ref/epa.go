@@ -161,7 +161,7 @@ const (
 // step bounds the distance along face f and expands it.
 func (e *expansion) step(f int32, aside float64) outcome {
 	face := e.poly.faces[f]
-	near, interior := e.poly.nearestPoint(f)
+	near, look, interior := e.poly.nearestPoint(f)
 	e.now = bounds{lower: math.Inf(-1), near: near}
 	switch {
 	case face.out:
@@ -173,8 +173,7 @@ func (e *expansion) step(f int32, aside float64) outcome {
 	}
 	// The nearest point of an edge or a vertex looks along itself. Close to the
 	// origin that direction drowns in rounding; then the normal of the face stands in.
-	if d := norm(near.W); !interior && d > e.round {
-		n := r3.Scale(1/d, near.W)
+	if n := unit(look); !interior && norm(look) > e.round {
 		if face.out {
 			n = r3.Scale(-1, n)
 		}

@@ -118,8 +118,10 @@ func (p *polytope) weights(f *face) (l [3]float64) {
 }
 
 // nearestPoint returns the point of face f nearest to the origin with the points of
-// the cores that make it, and whether it lies inside the triangle.
-func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
+// the cores that make it, and the direction in which it looks from the origin: along
+// itself, but orthogonal to its edge to the last digits if it lies on one.
+// interior says that it lies inside the triangle.
+func (p *polytope) nearestPoint(f int32) (v Vertex, look r3.Vec, interior bool) {
 	s := Simplex{N: 3}
 	l := p.weights(&p.faces[f])
 	copy(s.Lambda[:], l[:])
@@ -128,8 +130,15 @@ func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
 	}
 	if interior = l[0] > 0 && l[1] > 0 && l[2] > 0; interior {
 		s.straighten()
+	} else {
+		s.reduce()
 	}
-	return s.vertex(), interior
+	v = s.vertex()
+	look = v.W
+	if s.N == 2 {
+		look = orthogonal(look, r3.Sub(s.V[1].W, s.V[0].W))
+	}
+	return v, look, interior
 }
 
 // tetrahedron starts the surface with four vertices in general position.
