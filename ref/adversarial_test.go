@@ -119,7 +119,6 @@ func TestAdversarial(t *testing.T) {
 	if testing.Short() {
 		n = 2
 	}
-	g := rand.New(rand.NewPCG(81, 1))
 	shapes := adversarialShapes()
 	var ws Workspace
 	var hit [Invalid + 1]int
@@ -129,6 +128,7 @@ func TestAdversarial(t *testing.T) {
 			if a.Kind() == geom.KindHalfspace && b.Kind() == geom.KindHalfspace {
 				continue
 			}
+			g := rand.New(rand.NewPCG(81, uint64(ia*len(shapes)+ib))) // a short run is part of a long one
 			for k := range n {
 				q := awkward(g, a, b, k+ia+ib)
 				p := q.pair()
