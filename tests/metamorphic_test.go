@@ -31,21 +31,32 @@ func TestMetamorphic(t *testing.T) {
 			want := answer(t, s.lib, s.pairs, o, 2, 0)
 			for name, v := range variants {
 				got := answer(t, v.lib, v.pairs, o, 2, 0)
+				silent := 0
 				for i := range n {
-					s.agree(t, name, &v, o.Query, want, got, i)
+					if !s.agree(t, name, &v, o.Query, want, got, i) {
+						silent++
+					}
+				}
+				// A row that is undecided claims nothing. More of them than a rare
+				// tie or sliver would make the test empty.
+				if silent > n/50 {
+					t.Errorf("%s: %d of %d rows are undecided on either side", name, silent, n)
 				}
 			}
 		})
 	})
 }
 
-// agree fails if the answers of row i contradict each other.
-func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, got *batch.Results, i int) {
+// agree fails if the answers of row i contradict each other, and reports whether both
+// sides claim anything.
+func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, got *batch.Results, i int) bool {
 	t.Helper()
 	a, b := batch.Status(want.Status[i]), batch.Status(got.Status[i])
-	if a >= batch.Undecided || b >= batch.Undecided {
+	if a == batch.Invalid || b == batch.Invalid {
 		t.Errorf("%s: row %d (%s) is %v and %v", name, i, s.describe(i), a, b)
-		return
+	}
+	if a >= batch.Undecided || b >= batch.Undecided {
+		return false
 	}
 	slack := v.slack(i)
 	// Both intervals hold the signed distance of their own input; those of the two
@@ -56,6 +67,7 @@ func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, 
 		t.Errorf("%s: row %d (%s): %s; then %s, where %.17g would follow; rounding explains %.3g",
 			name, i, s.describe(i), tell(want, i), tell(got, i), v.scale*want.Distance.At(i), slack)
 	}
+	return true
 }
 
 // claimed is the interval of the signed distance that an answer claims. Where the
