@@ -58,9 +58,8 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
 	// Paper 000: x₀ = c¹ − c², the difference of the centres. The direction alone
 	// matters, since the first support point replaces it.
-	if o.WarmStart != (r3.Vec{}) {
-		d.x = r3.Scale(-1, o.WarmStart)
-	} else {
+	d.x = r3.Scale(-1, safeUnit(o.WarmStart))
+	if d.x == (r3.Vec{}) {
 		d.x = p.centres()
 	}
 	d.norm = norm(d.x)

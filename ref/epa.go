@@ -343,10 +343,13 @@ func (e *expansion) flatAnswer(start *Simplex, t *[4]Vertex, n int, basis *[3]r3
 	if start != nil && start.N > 0 {
 		s = *start
 	}
-	x, _ := signedVolumes(&s, true)
+	signedVolumes(&s, true)
 	s.reduce()
+	if s.N == 3 {
+		s.straighten()
+	}
 	e.near = s.vertex()
-	e.upper = norm(x)
+	e.upper = norm(e.near.W)
 	e.lower = math.Inf(-1)
 	var v Vertex
 	for k := n - 1; k < 3; k++ {

@@ -250,3 +250,13 @@ func unit(v r3.Vec) r3.Vec {
 	}
 	return r3.Scale(1/n, v)
 }
+
+// safeUnit returns v/|v| for a vector from outside, of any magnitude, or zero if v
+// is zero or not finite.
+func safeUnit(v r3.Vec) r3.Vec {
+	m := math.Max(math.Abs(v.X), math.Max(math.Abs(v.Y), math.Abs(v.Z)))
+	if !(m > 0) || math.IsInf(m, 1) {
+		return r3.Vec{}
+	}
+	return unit(r3.Vec{X: v.X / m, Y: v.Y / m, Z: v.Z / m})
+}
