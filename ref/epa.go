@@ -64,12 +64,14 @@ type expansion struct {
 	p     Pair
 	o     Options
 	poly  polytope
-	tol   float64 // wanted gap of a depth
-	stop  float64 // gap of the computed bounds at which tol is met, rounding included
-	apart float64 // the same for a distance, should the shapes turn out to be apart
 	round float64
 	iter  int
 	cap   int
+
+	tol     float64 // wanted gap of a depth
+	distTol float64 // wanted gap of a distance
+	stop    float64 // gap of the computed bounds at which tol is met, rounding included
+	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
 
 	bounds        // the answer so far
 	now    bounds // along the face at hand
@@ -94,10 +96,11 @@ func (e *expansion) reset(p *Pair, o *Options) {
 		}
 	}
 	e.stop = math.Max(e.tol-2*e.round, e.round)
-	e.apart = e.stop
-	if o.Tolerance == 0 {
-		e.apart = math.Max(distanceTolerance*p.size-2*e.round, e.round)
+	e.distTol = o.Tolerance
+	if e.distTol == 0 {
+		e.distTol = distanceTolerance * p.size
 	}
+	e.apart = math.Max(e.distTol-2*e.round, e.round)
 	e.cap = o.MaxIterations
 	if e.cap == 0 {
 		e.cap = defaultEPAIterations
@@ -195,9 +198,9 @@ func (e *expansion) try(f int32, n r3.Vec) outcome {
 	if -h > e.now.lower {
 		e.now.lower, e.now.axis = -h, n
 	}
-	stop := e.stop
-	if e.now.lower > e.p.Radius {
-		stop = e.apart
+	stop := e.apart
+	if e.now.upper < e.p.Radius { // a depth
+		stop = e.stop
 	}
 	switch {
 	case e.now.upper-e.now.lower <= stop || e.settled():
@@ -236,7 +239,11 @@ func (e *expansion) result() Result {
 		WitnessB:   r3.Sub(e.near.B, r3.Scale(p.roundB(), e.axis)),
 		Iterations: e.iter,
 	}
-	r.classify(p, &e.o, e.tol)
+	tol := e.distTol
+	if r.Distance < 0 { // a depth, or a contact that may be one
+		tol = e.tol
+	}
+	r.classify(p, &e.o, tol)
 	return r
 }
 
