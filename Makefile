@@ -1,7 +1,7 @@
 # Clearance. Bare `make` lists the targets; each is described after its ##.
 
 GO       ?= go
-FUZZTIME ?= 45
+FUZZTIME ?= 60
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -49,7 +49,7 @@ unit: ## unit, command-line, layering and conformance tests
 race: ## the race detector where goroutines meet (needs a C compiler)
 	$(GO) test -race -short -timeout 10m $(RACE)
 
-fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default 45)
+fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default 60)
 	./scripts/fuzz.sh $(FUZZTIME)
 
 cover: ## test coverage, by function, in cover.out

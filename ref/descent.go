@@ -58,9 +58,8 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
 	// Paper 000: x₀ = c¹ − c², the difference of the centres. The direction alone
 	// matters, since the first support point replaces it.
-	if o.WarmStart != (r3.Vec{}) {
-		d.x = r3.Scale(-1, o.WarmStart)
-	} else {
+	d.x = r3.Scale(-1, safeUnit(o.WarmStart))
+	if d.x == (r3.Vec{}) {
 		d.x = p.centres()
 	}
 	d.norm = norm(d.x)
@@ -158,15 +157,22 @@ func (d *descent) direction() r3.Vec {
 	}
 	switch d.s.N {
 	case 2:
-		e := r3.Sub(d.s.V[1].W, d.s.V[0].W)
-		if ee := r3.Dot(e, e); ee > 0 {
-			y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
-			return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
-		}
+		return orthogonal(d.x, r3.Sub(d.s.V[1].W, d.s.V[0].W))
 	case 3:
 		return d.triangleDirection()
 	}
 	return d.x
+}
+
+// orthogonal returns the part of x orthogonal to e, in two passes: the second takes
+// away the rounding of the first.
+func orthogonal(x, e r3.Vec) r3.Vec {
+	ee := r3.Dot(e, e)
+	if !(ee > 0) {
+		return x
+	}
+	x = r3.Sub(x, r3.Scale(r3.Dot(e, x)/ee, e))
+	return r3.Sub(x, r3.Scale(r3.Dot(e, x)/ee, e))
 }
 
 // triangleDirection is direction for a triangle. Its normal is off by rounding over
@@ -183,8 +189,7 @@ func (d *descent) triangleDirection() r3.Vec {
 			return r3.Scale(math.Copysign(1/math.Sqrt(nn), k), n)
 		}
 	}
-	y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
-	return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
+	return orthogonal(d.x, e)
 }
 
 // longestEdge returns the vertices, the vector and the squared length of the longest
@@ -202,22 +207,49 @@ func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
 }
 
 // straighten moves x along the longest edge of its simplex to the foot of the
-// perpendicular. The weights of a sliver are off by rounding over its height,
-// which moves x along its length: too little to change the norm, but the
-// witnesses would no longer be Distance·Normal apart.
+// perpendicular. The weights of a triangle of length L and height h are off by
+// rounding over h, which moves x by L²/h roundings along it: too little to change the
+// norm, but the witnesses would no longer be Distance·Normal apart.
 func (d *descent) straighten() {
+	if d.s.N != 2 && d.s.N != 3 {
+		return
+	}
+	i, j, e, _ := d.s.longestEdge()
 	for range 2 {
-		i, j, e, ee := d.s.longestEdge()
-		if !(ee > 0) {
-			return
-		}
-		t := -r3.Dot(e, d.s.point()) / ee
-		t = math.Min(math.Max(t, -d.s.Lambda[j]), d.s.Lambda[i])
-		d.s.Lambda[i] -= t
-		d.s.Lambda[j] += t
+		d.s.slide(i, j, e)
 	}
 	d.x = d.s.point()
 	d.norm = norm(d.x)
+}
+
+// straighten moves the point of a triangle along its longest edge and across it, to
+// where it is orthogonal to both.
+func (s *Simplex) straighten() {
+	i, j, e, ee := s.longestEdge()
+	if !(ee > 0) {
+		return
+	}
+	k := 3 - i - j
+	across := r3.Sub(s.V[k].W, s.V[i].W)
+	across = r3.Sub(across, r3.Scale(r3.Dot(across, e)/ee, e))
+	for range 2 {
+		s.slide(i, j, e)
+		s.slide(i, k, across)
+	}
+	s.slide(i, j, e)
+}
+
+// slide shifts weight from vertex i to vertex j, or back, until the point is
+// orthogonal to e; e is the step that a full shift makes, or its part that counts.
+func (s *Simplex) slide(i, j int, e r3.Vec) {
+	ee := r3.Dot(e, e)
+	if !(ee > 0) {
+		return
+	}
+	t := -r3.Dot(e, s.point()) / ee
+	t = math.Min(math.Max(t, -s.Lambda[j]), s.Lambda[i])
+	s.Lambda[i] -= t
+	s.Lambda[j] += t
 }
 
 // finish turns the state into a result. inside says that the cores intersect or
@@ -230,15 +262,9 @@ func (d *descent) finish(inside bool) Result {
 		d.norm = norm(d.s.V[0].W)
 		d.lower, d.axis = d.best, unit(d.x)
 	}
-	if d.s.N == 2 || d.s.N == 3 {
-		d.straighten()
-	}
+	d.straighten()
 	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
-	for i := range d.s.N {
-		l := d.s.Lambda[i]
-		res.WitnessA = r3.Add(res.WitnessA, r3.Scale(l, d.s.V[i].A))
-		res.WitnessB = r3.Add(res.WitnessB, r3.Scale(l, d.s.V[i].B))
-	}
+	x := d.s.vertex()
 	upper, lower := d.norm, d.lower
 	if d.o.Boolean {
 		lower = d.best
@@ -247,16 +273,13 @@ func (d *descent) finish(inside bool) Result {
 		// No depth exceeds the width of D along the line of the centres, which the
 		// scale bounds.
 		lower = -p.scale
-		if d.s.N == 4 {
-			upper = 0
-		}
 	}
 	res.Distance = upper - p.Radius
 	res.Upper = upper - p.Radius + d.round
 	res.Lower = lower - p.Radius - d.round
 	// The witnesses of the cores move to the surfaces along the normal.
-	res.WitnessA = r3.Add(res.WitnessA, r3.Scale(p.roundA(), res.Normal))
-	res.WitnessB = r3.Sub(res.WitnessB, r3.Scale(p.roundB(), res.Normal))
+	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
+	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))
 	res.classify(p, &d.o, d.tol)
 	return res
 }

@@ -30,7 +30,6 @@ type face struct {
 	seen int32    // stamp of the visibility search
 	dead bool
 
-	sliver bool // the height is so small that rounding may turn the plane
 	out    bool // the origin lies on the outer side of the plane
 	unsure bool // that side is within rounding, and the foot point outside the triangle
 }
@@ -65,9 +64,6 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 	if l > 0 {
 		f.n = r3.Scale(1/l, n)
 	}
-	// l/|u| is the height over u; below 2¹⁰ units of rounding the corners in s2d
-	// may change sign.
-	f.sliver = !(l > 1024*p.round*math.Max(norm(u), norm(v)))
 	p.setKey(&f)
 	p.faces = append(p.faces, f)
 	i := int32(len(p.faces) - 1)
@@ -79,9 +75,10 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 // origin on their outer side come before all others: while there is one, the
 // origin lies outside the polytope.
 //
-// The plane of a sliver is uncertain, and so is whether the foot point lies inside
-// it. Its edges are not: the key of a face with the origin inside never exceeds
-// the distance to an edge, so that it stays a lower bound for the depth.
+// Thin triangles are no exception. The normal is accurate in every component, so a
+// tilt across a triangle of height h comes to rounding/h, and over the height it moves
+// the plane by rounding; on which side of an edge the foot point lies is told to
+// rounding as well.
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
 	plane := r3.Dot(f.n, a)
@@ -95,32 +92,33 @@ func (p *polytope) setKey(f *face) {
 		// either plane.
 		f.unsure = plane <= p.round
 	}
-	if !f.out && f.sliver {
-		f.key = math.Min(f.key, math.Min(segmentDistance(a, b), math.Min(segmentDistance(b, c), segmentDistance(c, a))))
-	}
 	if f.out {
 		f.key -= p.far
 	}
 }
 
-// segmentDistance is the distance of the origin from segment pq.
-func segmentDistance(p, q r3.Vec) float64 {
-	l0, l1 := s1d(p, q)
-	return math.Sqrt(norm2Of2(l0, p, l1, q))
-}
-
 // nearestPoint returns the point of face f nearest to the origin with the points of
-// the cores that make it, and whether it lies inside the triangle.
-func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
-	t := &p.faces[f].v
-	l0, l1, l2 := s2d(p.verts[t[0]].W, p.verts[t[1]].W, p.verts[t[2]].W)
-	for i, l := range [3]float64{l0, l1, l2} {
-		q := &p.verts[t[i]]
-		v.A = r3.Add(v.A, r3.Scale(l, q.A))
-		v.B = r3.Add(v.B, r3.Scale(l, q.B))
+// the cores that make it, and the direction in which it looks from the origin: along
+// itself, but orthogonal to its edge to the last digits if it lies on one.
+// interior says that it lies inside the triangle.
+func (p *polytope) nearestPoint(f int32) (v Vertex, look r3.Vec, interior bool) {
+	s := Simplex{N: 3}
+	for i, k := range p.faces[f].v {
+		s.V[i] = p.verts[k]
 	}
-	v.W = r3.Sub(v.A, v.B)
-	return v, l0 > 0 && l1 > 0 && l2 > 0
+	l := &s.Lambda
+	l[0], l[1], l[2] = s2d(s.V[0].W, s.V[1].W, s.V[2].W)
+	if interior = l[0] > 0 && l[1] > 0 && l[2] > 0; interior {
+		s.straighten()
+	} else {
+		s.reduce()
+	}
+	v = s.vertex()
+	look = v.W
+	if s.N == 2 {
+		look = orthogonal(look, r3.Sub(s.V[1].W, s.V[0].W))
+	}
+	return v, look, interior
 }
 
 // tetrahedron starts the surface with four vertices in general position.

@@ -37,7 +37,7 @@ type Options struct {
 	Tolerance float64
 
 	// MaxIterations caps the support evaluations of one solver; 0 is 1,000 for
-	// GJK, 100,000 for Frank-Wolfe, and 20,000 for EPA.
+	// GJK, 100,000 for Frank-Wolfe, and 200,000 for EPA.
 	MaxIterations int
 
 	// CutOff is the signed distance, in metres, beyond which the caller does not

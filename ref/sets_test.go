@@ -3,7 +3,6 @@ package ref
 import (
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"clearance/geom"
 
@@ -61,17 +60,26 @@ func randomRotation(g *rand.Rand) quat.Number {
 	return quat.Scale(1/quat.Abs(q), q)
 }
 
-// placed is a pair whose separation along the normal of its first placement is known.
+// placed is a pair whose signed distance is known to lie in [atLeast, atMost]
+// without the help of the solver under test: want apart exactly, or overlapping
+// by construction.
 type placed struct {
-	a, b   geom.Shape
-	pa, pb geom.Pose
-	want   float64
+	a, b            geom.Shape
+	pa, pb          geom.Pose
+	want            float64
+	atLeast, atMost float64
 }
 
 func (q *placed) pair() Pair { return NewPair(q.a, q.b, q.pa, q.pb) }
 
-// place draws a pair: exact separation where want > 0, an upper bound of the depth
-// where want < 0.
+// place draws a pair at a separation of want.
+//
+// From a pair apart with nearest points a and b along n, a move along n keeps both
+// nearest, so a positive want is exact. For an overlap, a move along n may come
+// out on the other side of a sharp corner. There the points that
+// lie a fraction t of the way from a and b to the centres are made to coincide:
+// each has a ball of t·Inradius around it in its shape, so D holds a ball of the
+// sum of both around the origin; and along n the overlap is -want.
 func place(g *rand.Rand, a, b geom.Shape, want float64) placed {
 	q := placed{a: a, b: b, pa: geom.IdentityPose(), pb: geom.IdentityPose(), want: want}
 	q.pa.Rotation, q.pb.Rotation = randomRotation(g), randomRotation(g)
@@ -80,7 +88,21 @@ func place(g *rand.Rand, a, b geom.Shape, want float64) placed {
 	q.pb.Position = r3.Add(q.pa.Position, r3.Scale(far, randomUnit(g)))
 	p := q.pair()
 	res := GJK(&p, Options{}, nil)
-	q.pb.Position = r3.Add(q.pb.Position, r3.Scale(want-res.Distance, p.DirToWorld(res.Normal)))
+	n := p.DirToWorld(res.Normal)
+	gap := res.Gap() + p.Roundoff() // of the placement itself
+	if want >= 0 {
+		q.pb.Position = r3.Add(q.pb.Position, r3.Scale(want-res.Distance, n))
+		q.atLeast, q.atMost = want-gap, want+gap
+		return q
+	}
+	wa, wb := p.ToWorld(res.WitnessA), p.ToWorld(res.WitnessB)
+	inA, inB := r3.Sub(q.pa.Apply(a.Center()), wa), r3.Sub(q.pb.Apply(b.Center()), wb)
+	overlap := r3.Dot(n, r3.Sub(inB, inA)) // for t = 1, at least the sum of both inradii
+	t := min(-want/overlap, 0.9)
+	move := r3.Sub(r3.Add(wa, r3.Scale(t, inA)), r3.Add(wb, r3.Scale(t, inB)))
+	q.pb.Position = r3.Add(q.pb.Position, move)
+	q.want = -t * overlap
+	q.atLeast, q.atMost = q.want-gap, -t*(a.Inradius()+b.Inradius())
 	return q
 }
 
@@ -105,44 +127,4 @@ func drawSet(name string, seed uint64, n int) []placed {
 		out[i] = place(g, lib[g.IntN(len(lib))], lib[g.IntN(len(lib))], want)
 	}
 	return out
-}
-
-func TestExplore(t *testing.T) {
-	for _, name := range []string{"hull8", "hull32", "hull128", "hull512"} {
-		for regime := range 3 {
-			var ws Workspace
-			var worst, maxErr float64
-			over12, over10, und, n, iters, wrong := 0, 0, 0, 0, 0, 0
-			hist := map[int]int{}
-			for i, q := range drawSet(name, 1, 30000) {
-				if i%3 != regime {
-					continue
-				}
-				p := q.pair()
-				r := Solve(&p, Options{}, &ws)
-				n++
-				iters += r.Iterations
-				gap := r.Gap() / p.Size()
-				if !(gap <= 1e-12) {
-					over12++
-				}
-				if !(gap <= 1e-10) {
-					over10++
-				}
-				worst = math.Max(worst, gap)
-				if r.Status == Undecided {
-					und++
-				}
-				hist[int(math.Floor(math.Log10(gap)))]++
-				e := math.Abs(r.Distance - q.want)
-				if regime > 0 {
-					maxErr = math.Max(maxErr, e)
-				}
-				if regime > 0 && r.Status != Separated || regime == 0 && r.Status != Penetrating {
-					wrong++
-				}
-			}
-			t.Logf("%s regime %d: n %d mean iter %.1f worst gap %.2g over12 %d over10 %d undecided %d wrong %d maxerr %.2g hist %v", name, regime, n, float64(iters)/float64(n), worst, over12, over10, und, wrong, maxErr, hist)
-		}
-	}
 }

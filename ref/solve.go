@@ -20,11 +20,34 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	}
 	q := p.eroded()
 	r := solveCores(&q, &o, ws)
-	if needsDepth(&r, &o, &q) {
-		spent := r.Iterations
-		r = EPA(&q, o, &r.Simplex, ws)
-		r.Iterations += spent
+	if !needsDepth(&r, &o, &q) {
+		return r
 	}
+	spent := r.Iterations
+	if o.MaxIterations > 0 {
+		if o.MaxIterations -= spent; o.MaxIterations <= 0 {
+			return r
+		}
+	}
+	r = EPA(&q, o, &r.Simplex, ws)
+	r.Iterations += spent
+	if r.Status == Undecided && o.MaxIterations == 0 {
+		r = secondTry(&q, o, r, ws)
+	}
+	return r
+}
+
+// secondTry descends once more, along the best normal known, for a pair that ended
+// undecided: a distance that another sub-algorithm spoiled, or a simplex that began
+// badly, comes out well from there. The tighter bounds are the answer.
+func secondTry(p *Pair, o Options, r Result, ws *Workspace) Result {
+	o.WarmStart = r.Normal
+	again := gjk(p, &o, false, ws)
+	spent := r.Iterations + again.Iterations
+	if again.Upper-again.Lower < r.Upper-r.Lower {
+		r = again
+	}
+	r.Iterations = spent
 	return r
 }
 

@@ -47,7 +47,7 @@ bits, and prints speed and accuracy in one table.
 	fs.StringSliceVar(&f.sets, "sets", benchmarkSets(), "sets to run; all: "+strings.Join(generate.Names(), ", "))
 	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
-	fs.IntVar(&f.rounds, "rounds", 3, "times that every pair is run; the table shows the median")
+	fs.IntVar(&f.rounds, "rounds", 5, "times that every pair is run; the table shows the median")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
 	f.solveFlags.add(fs)

@@ -22,7 +22,11 @@ var seeded = []string{
 
 func newSet(t testing.TB, set string, seed uint64) *Generator {
 	t.Helper()
-	g, err := New(set, seed, Options{})
+	o := Options{}
+	if testing.Short() {
+		o.Shapes = 24 // hulls of 512 points take 3 ms each, 20 with the race detector
+	}
+	g, err := New(set, seed, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,19 +46,22 @@ func wideEllipsoid(g *rand.Rand) geom.Shape {
 	}}
 }
 
-// roundEllipsoid draws as the benchmark code that the authors published does:
+// roundEllipsoid draws as the benchmark code does that the authors published:
 // semi-axes from a normal distribution of mean 0.1 m and deviation 0.025 m, times
-// one of 1, 5 and 10. (Draws below 0.02 m, three in 10⁴, are repeated.)
-func roundEllipsoid(g *rand.Rand) geom.Shape {
-	scale := [3]float64{1, 5, 10}[g.IntN(3)]
-	axis := func() float64 {
-		for {
-			if a := 0.1 + 0.025*g.NormFloat64(); a >= 0.02 {
-				return scale * a
+// one of the scales. Their first benchmark takes 1, 5 and 10, the later one 1 only.
+// Draws below 0.02 m, seven in 10⁴, are repeated.
+func roundEllipsoid(scales ...float64) func(*rand.Rand) geom.Shape {
+	return func(g *rand.Rand) geom.Shape {
+		scale := scales[g.IntN(len(scales))]
+		axis := func() float64 {
+			for {
+				if a := 0.1 + 0.025*g.NormFloat64(); a >= 0.02 {
+					return scale * a
+				}
 			}
 		}
+		return geom.Ellipsoid{SemiAxes: r3.Vec{X: axis(), Y: axis(), Z: axis()}}
 	}
-	return geom.Ellipsoid{SemiAxes: r3.Vec{X: axis(), Y: axis(), Z: axis()}}
 }
 
 // cube has a log-uniform edge of 5 cm to 1 m.
@@ -67,11 +70,11 @@ func cube(g *rand.Rand) geom.Shape {
 	return geom.Box{HalfExtents: r3.Vec{X: h, Y: h, Z: h}}
 }
 
-// block has three log-uniform edges.
-func block(g *rand.Rand) geom.Shape {
-	return geom.Box{HalfExtents: r3.Vec{
-		X: logUniform(g, minHalf, maxHalf), Y: logUniform(g, minHalf, maxHalf), Z: logUniform(g, minHalf, maxHalf),
-	}}
+// cubeOf has a given edge, in metres.
+func cubeOf(edge float64) func(*rand.Rand) geom.Shape {
+	return func(*rand.Rand) geom.Shape {
+		return geom.Box{HalfExtents: r3.Vec{X: edge / 2, Y: edge / 2, Z: edge / 2}}
+	}
 }
 
 // regime is a range of signed distances.
@@ -91,9 +94,7 @@ func oneOf(name string, d ...float64) regime {
 // The regimes of the text. It bounds close proximity (0..0.1 m) and the whole range
 // (−0.1..1 m); the distant regime is what remains.
 var textRegimes = []regime{
-	span("overlapping", -0.1, 0),
-	span("close", 0, 0.1),
-	span("distant", 0.1, 1),
+	span("overlapping", -0.1, 0), span("close", 0, 0.1), span("distant", 0.1, 1),
 }
 
 // The distances of the published benchmark code.
@@ -110,10 +111,11 @@ type sample struct {
 	stream uint64
 }
 
-// placed is one pair and the distance it was placed at.
+// placed is one pair, the distance it was placed at, and c¹ − c² in its frame.
 type placed struct {
-	pair ref.Pair
-	want float64
+	pair    ref.Pair
+	want    float64
+	centres r3.Vec
 }
 
 // pairs draws n pairs: two shapes, uniform rotations, B in a uniform direction out
@@ -148,7 +150,7 @@ func (s sample) pairs(t testing.TB, n int) []placed {
 		if want > 0 && !(math.Abs(r.Distance-want) <= 2e-9*p.Size()) {
 			t.Fatalf("placed at %g, found at %g", want, r.Distance)
 		}
-		out = append(out, placed{p, want})
+		out = append(out, placed{p, want, p.FromWorld(r3.Sub(pa.Position, pb.Position))})
 	}
 	return out
 }

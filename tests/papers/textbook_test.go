@@ -28,12 +28,12 @@ type count struct {
 
 func textDelta(k int) float64 { return float64(k+1) / float64(k+3) }
 
-const textbookCap = 2_000_000
+const textbookCap = 100_000
 
 // textbook runs Alg. 3, 4 and 7 of the RSS 2022 paper (Alg. 6 of GJK++ for Polyak)
-// as they are printed, from x₀ = c¹ − c². It shares nothing with package ref but
-// the support function: the projection is the exhaustive one of nearest.
-func textbook(p *ref.Pair, r rules) (c count) {
+// as they are printed, from x₀. It shares nothing with package ref but the support
+// function: the projection is the exhaustive one of nearest.
+func textbook(p *ref.Pair, x0 r3.Vec, r rules) (c count) {
 	if r.delta == nil {
 		r.delta = textDelta
 	}
@@ -41,11 +41,7 @@ func textbook(p *ref.Pair, r rules) (c count) {
 	if r.halfGrad {
 		grad = 1
 	}
-	a := p.A.Center()
-	// The support points at a direction and against it leave B's centre out of
-	// reach; the shapes here are symmetric, so their mean is c¹ − c².
-	u, v := p.Support(r3.Vec{X: 1}), p.Support(r3.Vec{X: -1})
-	c.x = r3.Sub(a, r3.Scale(0.5, r3.Add(u.B, v.B)))
+	c.x = x0
 	d, s := c.x, c.x
 	var w []r3.Vec
 	fw := r.method == ref.MethodFrankWolfe

@@ -1,0 +1,262 @@
+package ref
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// frame sees a placed pair in the frame of A, as results do, but by quaternions
+// applied to the poses, not by the matrices of Pair.
+type frame struct {
+	q     *placed
+	shift r3.Vec  // from the origin of A to that of B, in the axes of the world
+	slack float64 // 24 units of roundoff of the largest magnitude, see Pair.Roundoff
+}
+
+func (q *placed) frame() frame {
+	p := q.pair()
+	return frame{q, r3.Sub(q.pb.Position, q.pa.Position), p.Roundoff()}
+}
+
+// turn returns R(q)·v for a unit q.
+func turn(q quat.Number, v r3.Vec) r3.Vec {
+	p := quat.Mul(quat.Mul(q, quat.Number{Imag: v.X, Jmag: v.Y, Kmag: v.Z}), quat.Conj(q))
+	s := 1 / (q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag)
+	return r3.Scale(s, r3.Vec{X: p.Imag, Y: p.Jmag, Z: p.Kmag})
+}
+
+// dirB maps a direction from the frame of A to that of B, pointB a point, and
+// fromB a point back.
+func (f *frame) dirB(d r3.Vec) r3.Vec {
+	return turn(quat.Conj(f.q.pb.Rotation), turn(f.q.pa.Rotation, d))
+}
+
+func (f *frame) pointB(x r3.Vec) r3.Vec {
+	return turn(quat.Conj(f.q.pb.Rotation), r3.Sub(turn(f.q.pa.Rotation, x), f.shift))
+}
+
+func (f *frame) fromB(x r3.Vec) r3.Vec {
+	return turn(quat.Conj(f.q.pa.Rotation), r3.Add(turn(f.q.pb.Rotation, x), f.shift))
+}
+
+// value is the support function of the whole D = A − B along the unit vector n: the
+// signed distance is the largest −value(n) over all n.
+func (f *frame) value(n r3.Vec) float64 {
+	if h, ok := f.halfspaceValue(n); ok {
+		return h
+	}
+	s := geom.Support(f.q.a, n)
+	return r3.Dot(n, r3.Sub(s, f.fromB(geom.Support(f.q.b, f.dirB(r3.Scale(-1, n))))))
+}
+
+// halfspaceValue is value for a pair with a half-space: finite along its outward
+// normal alone, which n must equal but for the rounding of a unit vector.
+func (f *frame) halfspaceValue(n r3.Vec) (h float64, ok bool) {
+	up := r3.Vec{Z: 1}
+	switch {
+	case f.q.a.Kind() == geom.KindHalfspace:
+		if r3.Norm(r3.Sub(n, up)) > 16*eps {
+			return math.Inf(1), true
+		}
+		low := f.fromB(geom.Support(f.q.b, f.dirB(r3.Scale(-1, up))))
+		return f.q.a.Radius() - low.Z, true
+	case f.q.b.Kind() == geom.KindHalfspace:
+		if r3.Norm(r3.Add(f.dirB(n), up)) > 16*eps {
+			return math.Inf(1), true
+		}
+		low := geom.Support(f.q.a, n)
+		return f.q.b.Radius() - f.pointB(low).Z, true
+	}
+	return 0, false
+}
+
+// residualUnits is the accuracy of Residual in units of 24 roundings: superquadrics
+// take some fifteen exponentials and logarithms.
+func residualUnits(s geom.Shape) float64 {
+	if s.Kind() == geom.KindSuperquadric {
+		return 6
+	}
+	return 1
+}
+
+// tolerance is the gap that an answer to o must reach: by default 1e-12 × size, but of
+// the depth of curved shapes 1e-8. A separation of curved shapes that EPA had to settle
+// may have more than 1e-12, up to 1e-10.
+func (f *frame) tolerance(o *Options, r *Result) float64 {
+	p := f.q.pair()
+	tol := o.Tolerance
+	if tol == 0 {
+		tol = 1e-12 * p.Size()
+		if !p.polytopes() && !f.hasHalfspace() {
+			tol = 1e-10 * p.Size()
+			if r.Lower <= 0 {
+				tol = 1e-8 * p.Size()
+			}
+		}
+	}
+	return max(tol, 4*f.slack)
+}
+
+func (f *frame) hasHalfspace() bool {
+	return f.q.a.Kind() == geom.KindHalfspace || f.q.b.Kind() == geom.KindHalfspace
+}
+
+// certify checks an answer from the shapes and poses alone:
+//
+//   - its bounds are in order and its status is the one they prove;
+//   - the plane across Normal proves Lower (of a Boolean answer another may);
+//   - the witnesses lie in the shapes, Distance·Normal apart as far as the bounds
+//     imply it, and prove the distance if it is positive;
+//   - no direction that is tried refutes Upper.
+func certify(q *placed, o *Options, r *Result) error {
+	f := q.frame()
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, v := range []r3.Vec{r.Normal, r.WitnessA, r.WitnessB, {X: r.Distance, Y: r.Lower, Z: r.Upper}} {
+		if !geom.Finite(v) {
+			return fmt.Errorf("not finite: %+v", *r)
+		}
+	}
+	if !(r.Lower <= r.Distance && r.Distance <= r.Upper) {
+		bad("want lower ≤ distance ≤ upper, got %g, %g, %g", r.Lower, r.Distance, r.Upper)
+	}
+	if n := r3.Norm(r.Normal); !(math.Abs(n-1) <= 8*eps) {
+		bad("|normal| − 1 = %g", n-1)
+	}
+	if err := f.checkStatus(o, r); err != nil {
+		errs = append(errs, err)
+	}
+	if !o.Boolean {
+		if h := f.value(r.Normal); !(-h >= r.Lower-f.slack) {
+			bad("the plane across the normal proves %g, lower is %g (%g less)", -h, r.Lower, r.Lower+h)
+		}
+		errs = append(errs, f.checkWitnesses(o, r))
+	}
+	errs = append(errs, f.refute(r))
+	return errors.Join(errs...)
+}
+
+func (f *frame) checkStatus(o *Options, r *Result) error {
+	open := r.Gap() > f.tolerance(o, r)
+	switch r.Status {
+	case Separated:
+		if !(r.Lower > 0) {
+			return fmt.Errorf("separated, but lower is %g", r.Lower)
+		}
+	case Penetrating:
+		if !(r.Upper < 0) {
+			return fmt.Errorf("penetrating, but upper is %g", r.Upper)
+		}
+	case Touching:
+		if r.Lower > 0 || r.Upper < 0 {
+			return fmt.Errorf("touching, but the bounds are [%g, %g]", r.Lower, r.Upper)
+		}
+	case Undecided:
+		if r.Gap() <= o.Tolerance {
+			return fmt.Errorf("undecided, but the gap is %g", r.Gap())
+		}
+		return nil
+	default:
+		return fmt.Errorf("status is %v", r.Status)
+	}
+	if open && !o.Boolean && o.StopRule == StopGap && !(o.HasCutOff && r.Lower > o.CutOff) {
+		return fmt.Errorf("%v, but the gap is %g, the tolerance %g", r.Status, r.Gap(), f.tolerance(o, r))
+	}
+	return nil
+}
+
+// checkWitnesses checks membership of the witnesses, that they prove the distance, and
+// that they lie Distance·Normal apart as far as the bounds imply it: with w the
+// difference of the witnesses, |w| ≤ U and ⟨w, n⟩ ≥ L for the larger and the smaller
+// magnitude of the two bounds, hence |w − Distance·n| ≤ √(U² − L²). [aligned] checks more.
+func (f *frame) checkWitnesses(o *Options, r *Result) error {
+	if r.Status == Undecided && o.MaxIterations > 0 && r.Iterations >= o.MaxIterations {
+		return nil // capped, perhaps before there were witnesses
+	}
+	slack := f.slack
+	if o.Method == MethodFrankWolfe {
+		slack *= 8
+	}
+	inA, inB := f.q.a.Residual(r.WitnessA), f.q.b.Residual(f.pointB(r.WitnessB))
+	if !(inA <= residualUnits(f.q.a)*slack) || !(inB <= residualUnits(f.q.b)*slack) {
+		return fmt.Errorf("witnesses lie %g outside A and %g outside B, slack %g", inA, inB, slack)
+	}
+	between := r3.Sub(r.WitnessB, r.WitnessA)
+	if r.Upper > 0 && !(r3.Norm(between) <= r.Distance+r.Gap()+slack) {
+		return fmt.Errorf("witnesses are %g apart, distance + gap is %g", r3.Norm(between), r.Distance+r.Gap())
+	}
+	larger := max(math.Abs(r.Lower), math.Abs(r.Upper))
+	allowed := r.Upper - r.Lower + math.Sqrt((r.Upper-r.Lower)*2*larger) + slack
+	if off := r3.Norm(r3.Sub(between, r3.Scale(r.Distance, r.Normal))); !(off <= allowed) {
+		return fmt.Errorf("witness B is %g from witness A + distance·normal, allowed are %g (upper − lower is %g)",
+			off, allowed, r.Upper-r.Lower)
+	}
+	return nil
+}
+
+// aligned checks that WitnessB = WitnessA + Distance·Normal within Upper − Lower or the
+// tolerance, which is what the default method gives on pairs in general position.
+func (q *placed) aligned(o *Options, r *Result) error {
+	f := q.frame()
+	off := r3.Norm(r3.Sub(r3.Sub(r.WitnessB, r.WitnessA), r3.Scale(r.Distance, r.Normal)))
+	if allowed := max(r.Upper-r.Lower, f.tolerance(o, r)) + f.slack; !(off <= allowed) {
+		return fmt.Errorf("witness B is %g from witness A + distance·normal, allowed are %g (upper − lower is %g)",
+			off, allowed, r.Upper-r.Lower)
+	}
+	return nil
+}
+
+// refute looks for a direction that proves more than Upper: the axes of both
+// frames, random ones, and tilts of Normal by 1e-1 to 1e-8.
+func (f *frame) refute(r *Result) error {
+	if f.hasHalfspace() {
+		return nil // one direction alone has a finite value, and gave Lower
+	}
+	try := func(n r3.Vec) error {
+		n = r3.Scale(1/r3.Norm(n), n)
+		if h := f.value(n); -h > r.Upper+f.slack {
+			return fmt.Errorf("direction %v proves %g, upper is %g (%g less)", n, -h, r.Upper, -h-r.Upper)
+		}
+		return nil
+	}
+	g := rand.New(rand.NewPCG(math.Float64bits(r.Distance), uint64(r.Iterations)))
+	for _, axis := range [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}} {
+		inB := turn(quat.Conj(f.q.pa.Rotation), turn(f.q.pb.Rotation, axis))
+		for _, n := range [5]r3.Vec{axis, r3.Scale(-1, axis), inB, r3.Scale(-1, inB), randomUnit(g)} {
+			if err := try(n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, tilt := range [8]float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8} {
+		if err := try(r3.Add(r.Normal, r3.Scale(tilt, randomUnit(g)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe prints a pair so that a failure can be repeated.
+func (q *placed) describe() string {
+	return fmt.Sprintf("A %s at %v, B %s at %v", shapeText(q.a), q.pa, shapeText(q.b), q.pb)
+}
+
+func shapeText(s geom.Shape) string {
+	switch s := s.(type) {
+	case *geom.Convex:
+		if pts := s.Points(); len(pts) <= 12 {
+			return fmt.Sprintf("convex%v", pts)
+		}
+		return fmt.Sprintf("convex of %d points", len(s.Points()))
+	case geom.Rounded:
+		return fmt.Sprintf("%s + margin %v", shapeText(s.Shape), s.Margin)
+	}
+	return fmt.Sprintf("%T%v", s, s)
+}

@@ -1,0 +1,66 @@
+package conformance
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"clearance/cpu"
+	"clearance/dispatch"
+)
+
+var update = flag.Bool("update", false, "write docs/support.md anew")
+
+// page is the support matrix as it is committed.
+var page = filepath.Join("..", "..", "docs", "support.md")
+
+// backends returns what the suite runs on, by the name of the sub-test. The CPU back
+// end is there with one worker and with several.
+func backends(t *testing.T) map[string]dispatch.Backend {
+	t.Helper()
+	list := map[string]dispatch.Backend{"ref": cpu.NewReference()}
+	for name, workers := range map[string]int{"cpu, one worker": 1, "cpu, three workers": 3} {
+		b, err := cpu.New(cpu.Options{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[name] = b
+	}
+	t.Cleanup(func() {
+		for _, b := range list {
+			b.Close()
+		}
+	})
+	return list
+}
+
+// TestSupportMatrix runs the suite on every back end there is and compares the
+// matrix with the committed page, or writes the page with -update.
+func TestSupportMatrix(t *testing.T) {
+	var m Matrix
+	list := backends(t)
+	for _, name := range []string{"cpu, one worker", "cpu, three workers", "ref"} {
+		t.Run(name, func(t *testing.T) { Run(t, list[name], Options{Matrix: &m}) })
+	}
+	if testing.Short() {
+		t.Skip("the page is written from all rows: run without -short to compare it")
+	}
+	got := m.Markdown()
+	if *update {
+		if t.Failed() {
+			t.Fatal("not written: a support matrix with failures is no promise")
+		}
+		if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("docs/support.md is not what ran; write it anew with\n\tgo test ./tests/conformance -run TestSupportMatrix -update")
+	}
+}

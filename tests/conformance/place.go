@@ -1,0 +1,167 @@
+package conformance
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Relation is what is known of a row without solving it.
+type Relation uint8
+
+// Relations.
+const (
+	Apart    Relation = iota // at the exact distance Expect.Distance
+	Contact                  // touching at a point, at distance 0
+	Overlap                  // the interiors intersect
+	Meeting                  // a point in common, interiors unknown: two flat shapes
+	Nonsense                 // two half-spaces: the row is refused
+)
+
+// Expect is what is known of a row.
+type Expect struct {
+	Relation Relation
+
+	// Distance is the signed distance where it is known exactly (Apart, Contact),
+	// and a lower bound of it, minus the overlap along one direction, for the others.
+	Distance float64
+
+	// Round bounds the error in Distance that the rounding of the poses makes, metres.
+	Round float64
+}
+
+// placement is one way to place B beside A.
+type placement struct {
+	name string
+
+	// apart: B stands so that the support points along a direction are this far apart.
+	apart float64
+	// inner, if above 0: two points of the bodies coincide, each at 1 − inner of the
+	// way from the support point to the centre.
+	inner float64
+
+	aligned bool // both bodies have one rotation, and the direction is their z axis
+	far     bool // 1 km from the origin of the world
+}
+
+// placements are the rows of each cell, each with and without margins. Aligned
+// bodies meet with parallel faces, or share an axis.
+var placements = []placement{
+	{name: "near", apart: 1e-3},
+	{name: "near, 1 km away", apart: 1e-3, far: true},
+	{name: "far", apart: 1},
+	{name: "far, 1 km away", apart: 1, far: true},
+	{name: "touching"},
+	{name: "touching, 1 km away", far: true},
+	{name: "overlapping", inner: 0.1},
+	{name: "overlapping, 1 km away", inner: 0.1, far: true},
+	{name: "deep", inner: 0.8},
+	{name: "deep, 1 km away", inner: 0.8, far: true},
+	{name: "aligned, apart", apart: 0.01, aligned: true},
+	{name: "aligned, touching", aligned: true},
+	{name: "coaxial, deep", inner: 0.8, aligned: true},
+}
+
+// away is the distance of the far rows from the origin of the world, metres.
+const away = 1000
+
+const eps = 0x1p-53 // unit roundoff of float64
+
+// anchors are the two points of a shape that placements use, in the world, with the
+// shape's origin at the origin: an inner point and the support point along d.
+func anchors(s geom.Shape, m *geom.Mat3, d r3.Vec) (inner, support r3.Vec) {
+	c, p := s.Center(), geom.Support(s, m.MulVecT(d))
+	if s.Kind() == geom.KindHalfspace {
+		// Its support point is where its frame is; 1 m below the plane is inside.
+		c = r3.Vec{Z: -1}
+		p = r3.Vec{Z: s.Radius()}
+	}
+	return m.MulVec(c), m.MulVec(p)
+}
+
+// place poses two shapes and says what is known of them. rng draws the rotations
+// and the direction.
+func place(rng *rand.Rand, lib *batch.Library, a, b int32, p *placement) (batch.Row, Expect) {
+	row := batch.Row{ShapeA: a, ShapeB: b, PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}
+	sa, sb := lib.Shape(a), lib.Shape(b)
+	row.PoseA.Rotation, row.PoseB.Rotation = randomRotation(rng), randomRotation(rng)
+	d := randomUnit(rng)
+	at := r3.Scale(2*rng.Float64(), randomUnit(rng))
+	if p.far {
+		at = r3.Add(at, r3.Scale(away, randomUnit(rng)))
+	}
+	row.PoseA.Position = at
+	if sa.Kind() == geom.KindHalfspace && sb.Kind() == geom.KindHalfspace {
+		return row, Expect{Relation: Nonsense}
+	}
+
+	mA := row.PoseA.Matrix()
+	if p.aligned {
+		row.PoseB.Rotation = row.PoseA.Rotation
+		d = mA.MulVec(r3.Vec{Z: 1})
+		if sb.Kind() == geom.KindHalfspace { // whose outer side must face A
+			row.PoseB.Rotation = quat.Mul(row.PoseA.Rotation, quat.Number{Imag: 1})
+		}
+	}
+	mB := row.PoseB.Matrix()
+	switch { // a half-space has a support point along its own normal only
+	case sa.Kind() == geom.KindHalfspace:
+		d = mA.MulVec(r3.Vec{Z: 1})
+	case sb.Kind() == geom.KindHalfspace:
+		d = mB.MulVec(r3.Vec{Z: -1})
+	}
+
+	innerA, supportA := anchors(sa, &mA, d)
+	innerB, supportB := anchors(sb, &mB, r3.Scale(-1, d))
+	e := Expect{Distance: p.apart}
+	pa, pb := supportA, r3.Sub(supportB, r3.Scale(p.apart, d))
+	switch {
+	case p.inner > 0:
+		pa = r3.Add(pa, r3.Scale(p.inner, r3.Sub(innerA, supportA)))
+		pb = r3.Add(pb, r3.Scale(p.inner, r3.Sub(innerB, supportB)))
+		e.Distance = -p.inner * (r3.Dot(d, r3.Sub(supportA, innerA)) + r3.Dot(d, r3.Sub(innerB, supportB)))
+		e.Relation = Overlap
+		if flat(sa) && flat(sb) {
+			e.Relation = Meeting
+		}
+	case p.apart == 0:
+		e.Relation = Contact
+	}
+	row.PoseB.Position = r3.Add(at, r3.Sub(pa, pb))
+
+	// The support points and the sums above are chains of fewer than 24 roundings of
+	// lengths up to reach; each of the two positions is rounded to the grid at its own
+	// distance from the origin, which moves it by eps·|position| at most, and so is
+	// their difference when it is formed again.
+	reach := r3.Norm(supportA) + r3.Norm(supportB) + r3.Norm(innerA) + r3.Norm(innerB) + p.apart
+	e.Round = 24*eps*reach + 4*eps*r3.Norm(row.PoseB.Position)
+	return row, e
+}
+
+// flat reports whether a shape has no interior.
+func flat(s geom.Shape) bool { return s.Kind() != geom.KindHalfspace && s.Inradius() == 0 }
+
+func randomUnit(rng *rand.Rand) r3.Vec {
+	for {
+		v := r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+		if n := r3.Norm(v); n > 1e-3 {
+			return r3.Scale(1/n, v)
+		}
+	}
+}
+
+// randomRotation is uniform on the rotations: a normal vector of four components
+// has no preferred direction.
+func randomRotation(rng *rand.Rand) quat.Number {
+	for {
+		q := quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
+		if n := quat.Abs(q); n > 1e-3 && !math.IsInf(n, 0) {
+			return quat.Scale(1/n, q)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+)
+
+// Options configure the suite. The zero value is the default.
+type Options struct {
+	// Seed draws rotations and directions; 0 is 1.
+	Seed uint64
+
+	// Stride keeps one row in so many, for slow machines; 0 keeps all, or one in
+	// eight with -short.
+	Stride int
+
+	// Matrix, if not nil, takes down what ran and how it ended.
+	Matrix *Matrix
+}
+
+// cache holds the rows of the last seed and stride, so that the back ends of one
+// test binary share them.
+var cache struct {
+	sync.Mutex
+	seed   uint64
+	stride int
+	rows   *Rows
+}
+
+func cachedRows(seed uint64, stride int) (*Rows, error) {
+	cache.Lock()
+	defer cache.Unlock()
+	if cache.rows == nil || cache.seed != seed || cache.stride != stride {
+		rows, err := NewRows(seed, stride)
+		if err != nil {
+			return nil, err
+		}
+		cache.seed, cache.stride, cache.rows = seed, stride, rows
+	}
+	return cache.rows, nil
+}
+
+// Run runs the suite on a back end: every query, precision and method, a sub-test
+// each. The back end stays open.
+func Run(t *testing.T, backend dispatch.Backend, o Options) {
+	t.Helper()
+	if d := backend.Device(); !d.Usable() {
+		t.Fatalf("back end %s is not usable: %s", backend.Name(), d.Reason)
+	}
+	if o.Seed == 0 {
+		o.Seed = 1
+	}
+	if o.Stride == 0 {
+		o.Stride = 1
+		if testing.Short() {
+			o.Stride = 8
+		}
+	}
+	rows, err := cachedRows(o.Seed, o.Stride)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for q := range batch.QueryCount {
+		for p := range batch.PrecisionCount {
+			for m := range batch.MethodCount {
+				options := batch.Options{Query: q, Precision: p, Method: m}
+				t.Run(fmt.Sprintf("%v/%v/%v", q, p, m), func(t *testing.T) {
+					v := rows.Check(t.Context(), backend, options)
+					if o.Matrix != nil {
+						o.Matrix.Note(backend.Name(), options, rows, v)
+					}
+					report(t, v)
+				})
+			}
+		}
+	}
+}
+
+// report turns a verdict into the outcome of a test.
+func report(t *testing.T, v *Verdict) {
+	t.Helper()
+	for _, f := range v.Faults {
+		t.Error(f)
+	}
+	if more := v.Count - len(v.Faults); more > 0 {
+		t.Errorf("and %d more faults", more)
+	}
+	if v.Unavailable {
+		return
+	}
+	for _, s := range []batch.Status{batch.Separated, batch.Touching, batch.Penetrating} {
+		if v.Status[s] < v.Rows/20 {
+			t.Errorf("%d of %d rows are %v; the suite does not put that to the test", v.Status[s], v.Rows, s)
+		}
+	}
+	t.Logf("%d rows: %d separated, %d touching, %d penetrating, %d invalid",
+		v.Rows, v.Status[batch.Separated], v.Status[batch.Touching], v.Status[batch.Penetrating], v.Status[batch.Invalid])
+}
