@@ -10,13 +10,16 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
                  VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
-    V3 pos = T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64);
+    if (!ok) return;
     STOREU(v[0], distance);
     STOREU(v[1], lower);
     STOREU(v[2], upper);
-    T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
-    T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
-    T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
+    if (c->normal32 || c->normal64) T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
+    if (c->witness_a32 || c->witness_b32 || c->witness_a64 || c->witness_b64) {
+        V3 pos = T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64);
+        T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
+        T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
+    }
     unsigned apart = MBITS(separated), deep = MBITS(penetrating);
     for (; ok; ok &= ok - 1) {
         int l = __builtin_ctz(ok);
@@ -95,6 +98,24 @@ ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, i
     return T(sub)(*a, b);
 }
 
+// tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds
+// the origin: within all four faces by more than the vertices may be off.
+ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
+    V3 v[3], dir, a;
+    for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a);
+    V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
+    V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
+    VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
+    VM sure = LE(round, round);
+    for (int j = 0; j < 4; j++) {
+        // Inwards is towards the fourth vertex for the faces at v[0], and away from w
+        // for the last.
+        VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
+        sure = MAND(sure, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
+    }
+    return sure;
+}
+
 // finish answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
@@ -125,39 +146,32 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
                 count[1][l] = q->count;
             }
         }
-        V3 a, none = {zero, zero, zero};
-        if (away) {
-            V3 x = T(ld3)(more + CLR_LAST * CLR_STRIDE64, CLR_STRIDE64);
-            VF r = inverse_length(x);
-            VM sure = MAND(LT(radius + round, T(height)(&at, ka, kb, x, r) * r), is_unit(T(scale)(r, x)));
+        if (away || (in && c->collide)) {
+            // One vertex proves these: it lies beyond the separating plane, or closes
+            // the tetrahedron. No distance was asked for, so that of the plane will do;
+            // what the vertex leans sideways of the normal goes into the gap.
+            V3 a, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a);
+            x = T(scale)(inverse_length(x), x);
+            // The vertex of a hull was picked in float32: another may be lower.
+            VF along = T(dot)(x, w), low = ka >= CLR_SMALL || kb >= CLR_SMALL ? T(height)(&at, ka, kb, x, SET1(1)) : along;
+            VF distance = low - radius;
+            V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a), wb = T(axpy)(-rb, normal, T(sub)(a, w));
+            VF slack = round + SQRT(T(dot)(side, side));
+            VM sure = MAND(LT(round, distance), is_unit(x));
             unsigned ok = away & MBITS(sure);
-            emit(c, s, at0, k, ok, zero, zero, zero, sure, MANDN(sure, sure), none, none, none);
+            emit(c, s, at0, k, ok, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
             answered |= ok;
-        }
-        if (open || (in && c->collide)) {
-            V3 v[3], av[3], seed[3];
-            for (int j = 0; j < 3; j++) {
-                v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j]);
-            }
-            V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
-            if (in && c->collide) {
-                // The origin is inside if it lies within all four faces by more than
-                // the vertices may be off.
-                V3 sd, w = seed_vertex(&at, s, k, 3, ka, kb, &sd, &a);
-                V3 e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
-                V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
-                VF vol = T(dot)(f[0], e3), sign = COPYSIGN(SET1(1), vol);
-                VM sure = LE(zero, zero);
-                for (int j = 0; j < 4; j++) {
-                    // Inner side: towards the fourth vertex for the faces at v[0], away
-                    // from w for the last.
-                    VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
-                    sure = MAND(sure, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
-                }
-                unsigned ok = in & MBITS(sure);
-                emit(c, s, at0, k, ok, zero, zero, zero, MANDN(sure, sure), sure, none, none, none);
+            if (in) {
+                sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
+                ok = in & MBITS(sure);
+                emit(c, s, at0, k, ok, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
                 answered |= ok;
             }
+        }
+        if (open) {
+            V3 v[3], av[3], seed[3];
+            for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j]);
+            V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
             clr_foot f = triangle_foot(v[0], e1, e2);
             VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
             // x is a sum that cancels, and its direction is off by rounding over |x|; the
@@ -173,7 +187,9 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
             VF gap = MAX(upper - distance, distance - lower);
             VM ok, unit = is_unit(x), apart = MAND(unit, LT(zero, lower)), deep = LT(upper, zero);
             if (c->collide) {
-                ok = MOR(apart, deep);
+                ok = MAND(MOR(apart, deep), unit);
+                upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
+                lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
             } else {
                 ok = LE(gap, MAX(tol, SET1(4) * round));
                 if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));

@@ -39,19 +39,16 @@ type Call struct {
 
 // serves reports whether the kernels answer what o asks for. They run plain GJK to
 // its end, so callers who name another method or cap the steps get the reference
-// solvers; and a Boolean answer has no other column than the status.
-func serves(o *batch.Options, columns batch.Columns) bool {
-	if o.Method != batch.Auto && o.Method != batch.GJK || o.MaxIterations != 0 {
-		return false
-	}
-	return o.Query != batch.Collide || columns&^(batch.ColStatus|batch.ColBits|batch.ColIterations) == 0
+// solvers. It must not depend on the columns, which change no answer.
+func serves(o *batch.Options) bool {
+	return (o.Method == batch.Auto || o.Method == batch.GJK) && o.MaxIterations == 0
 }
 
 // NewCall prepares rows from first on of a job, whose answers go to out from row 0
 // on. ok is false if the kernels serve no row of such a job. The memory of the job,
 // of the table and of out stays pinned until Close.
 func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Call, ok bool) {
-	if len(t.shapes) == 0 || !serves(&job.Options, out.Columns) {
+	if len(t.shapes) == 0 || !serves(&job.Options) {
 		return nil, false
 	}
 	call = &Call{c: new(C.clr_call)}
