@@ -37,7 +37,7 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
         at = at + SET1((REAL)W);
         VF h = FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j)));
         VM m = LT(most, h);
-        most = SEL(m, h, most);
+        most = MAX(h, most); // a shorter chain than a selection by m
         index = SEL(m, at, index);
     }
     REAL i[W] __attribute__((aligned(64)));
