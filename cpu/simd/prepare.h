@@ -45,8 +45,10 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
     double inverse[CLR_STRIDE64], between[3][CLR_STRIDE64];
+    const int hulls = ka >= CLR_SMALL || kb >= CLR_SMALL; // other shapes have their centre at their origin
+    double tmp[27][W] __attribute__((aligned(64)));
+    memset(tmp, 0, sizeof tmp);
     for (int k = 0; k < n; k += W) {
-        double tmp[32][W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++) {
             int i = k + l < n ? k + l : n - 1;
             int64_t at = lo + order[i];
@@ -56,11 +58,14 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             for (int j = 0; j < 4; j++) tmp[3 + j][l] = r.qa[j];
             for (int j = 0; j < 3; j++) tmp[7 + j][l] = r.pb[j];
             for (int j = 0; j < 4; j++) tmp[10 + j][l] = r.qb[j];
-            for (int j = 0; j < 3; j++) tmp[14 + j][l] = c->warm ? c->warm[3 * at + j] : 0;
-            for (int j = 0; j < 3; j++) tmp[17 + j][l] = a->center[j];
-            for (int j = 0; j < 3; j++) tmp[20 + j][l] = b->center[j];
+            if (c->warm)
+                for (int j = 0; j < 3; j++) tmp[14 + j][l] = c->warm[3 * at + j];
+            if (hulls) {
+                for (int j = 0; j < 3; j++) tmp[17 + j][l] = a->center[j];
+                for (int j = 0; j < 3; j++) tmp[20 + j][l] = b->center[j];
+                tmp[24][l] = a->off + b->off;
+            }
             tmp[23][l] = a->size + b->size;
-            tmp[24][l] = a->off + b->off;
             tmp[25][l] = a->radius;
             tmp[26][l] = b->radius;
             for (int j = 0; j < 3; j++) s->in64[CLR_PA + j][k + l] = a->p[j];
