@@ -160,7 +160,7 @@ func (b *Backend) tableOf(l *batch.Library) *simd.Table {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of != l {
-		b.of, b.table = l, simd.NewTable(l)
+		b.of, b.table = l, simd.NewTable(l, b.simd)
 	}
 	return b.table
 }

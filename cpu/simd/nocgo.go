@@ -15,7 +15,7 @@ type (
 func Supported() []string { return nil }
 
 // NewTable returns nil.
-func NewTable(*batch.Library) *Table { return nil }
+func NewTable(*batch.Library, string) *Table { return nil }
 
 // NewSolver returns nil.
 func NewSolver(string) *Solver { return nil }

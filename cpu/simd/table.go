@@ -16,6 +16,7 @@ import (
 
 // Table is a library as the kernels read it. It is immutable.
 type Table struct {
+	most       int // vertices of a hull
 	shapes     []C.clr_shape
 	vx, vy, vz []float64
 	fx, fy, fz []float32
@@ -25,9 +26,19 @@ type Table struct {
 // of them, are left to the caller.
 const maxTableVertices = 1 << 29
 
-// NewTable builds the table of a library.
-func NewTable(l *batch.Library) *Table {
-	t := &Table{shapes: make([]C.clr_shape, l.Len())}
+// Hulls of more vertices are left to the caller: kernels look at all of them, the
+// reference solvers climb from one to the next, which is faster from here on.
+const (
+	maxScanned         = 1024
+	maxScannedPortable = 256
+)
+
+// NewTable builds the table of a library for a variant.
+func NewTable(l *batch.Library, variant string) *Table {
+	t := &Table{shapes: make([]C.clr_shape, l.Len()), most: maxScanned}
+	if variant == "portable" {
+		t.most = maxScannedPortable
+	}
 	for i := range t.shapes {
 		t.put(&t.shapes[i], l.Shape(int32(i)))
 	}
@@ -64,7 +75,7 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 		r.class = C.CLR_ROUND
 		set(v.RBottom, v.RTop, v.HalfLength)
 	case *geom.Convex:
-		if len(t.vx) > maxTableVertices {
+		if len(v.Hull().Vertices) > t.most || len(t.vx) > maxTableVertices {
 			r.class = C.CLR_NO_CLASS
 			return
 		}
