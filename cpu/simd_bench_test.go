@@ -62,7 +62,7 @@ func benchmarkSet(b *testing.B, set string) {
 					_, left := be.RowsBy()
 					b.ReportMetric(float64(best.Nanoseconds())/float64(c.in.Len()), "ns/pair")
 					b.ReportMetric(100*float64(left)/float64(rows), "%left")
-					if w := be.idle[0].solver; w != nil {
+					if w := be.idle[0].solver; w != nil && w.Stats().Rows32 > 0 {
 						s := w.Stats()
 						b.ReportMetric(float64(s.Lanes32)/float64(s.Rows32), "steps32/pair")
 						b.ReportMetric(float64(s.Lanes32)/float64(s.Steps32), "lanes")
