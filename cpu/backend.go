@@ -3,27 +3,43 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 )
+
+// EnvSIMD names the environment variable that chooses the kernels where
+// Options.SIMD is empty, with the same values.
+const EnvSIMD = "CLEARANCE_SIMD"
 
 // Options configure the back end. The zero value is the default.
 type Options struct {
 	// Workers is the number of goroutines of a call; 0 is one for each processor
 	// that the program may use.
 	Workers int
+
+	// SIMD chooses the kernels: "avx512", "avx2", "portable", or "off" for the
+	// reference solvers in Go alone. "" takes the environment variable [EnvSIMD], and
+	// without it the best that the processor and the build have.
+	SIMD string
 }
 
 // Backend is the CPU back end.
 type Backend struct {
 	name    string
 	workers int
+	simd    string // variant of the kernels, "" for none
 
-	mu   sync.Mutex
-	idle []*worker // with grown workspaces, for the next call
+	mu    sync.Mutex
+	idle  []*worker // with grown workspaces, for the next call
+	table *simd.Table
+	of    *batch.Library // that table was made of
+
+	bySIMD, byReference atomic.Int64 // rows answered, see RowsBy
 }
 
 // New returns the back end "cpu".
@@ -34,7 +50,15 @@ func New(o Options) (*Backend, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{name: "cpu", workers: o.Workers}, nil
+	name, from := o.SIMD, "options"
+	if name == "" {
+		name, from = os.Getenv(EnvSIMD), "environment variable "+EnvSIMD
+	}
+	variant, err := simd.Choose(name)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %s: %w", from, err)
+	}
+	return &Backend{name: "cpu", workers: o.Workers, simd: variant}, nil
 }
 
 // NewReference returns the back end "ref": the same solvers on one goroutine, to
@@ -44,12 +68,30 @@ func NewReference() *Backend { return &Backend{name: "ref", workers: 1} }
 // Name returns "cpu" or "ref".
 func (b *Backend) Name() string { return b.name }
 
+// SIMD returns the variant of the kernels in use, or "off".
+func (b *Backend) SIMD() string {
+	if b.simd == "" {
+		return simd.Off
+	}
+	return b.simd
+}
+
+// RowsBy returns how many rows the kernels have answered since New, and how many the
+// reference solvers.
+func (b *Backend) RowsBy() (kernels, reference int64) {
+	return b.bySIMD.Load(), b.byReference.Load()
+}
+
 // Device describes the processor.
 func (b *Backend) Device() batch.Device {
+	driver := "float64 solvers in Go, " + runtime.Version()
+	if b.simd != "" {
+		driver = b.simd + " kernels, and " + driver
+	}
 	return batch.Device{
 		Kind:   batch.CPU,
 		Name:   fmt.Sprintf("%s, %d of %d processors", runtime.GOARCH, min(b.workers, runtime.NumCPU()), runtime.NumCPU()),
-		Driver: "float64 solvers in Go, " + runtime.Version(),
+		Driver: driver,
 	}
 }
 
@@ -61,21 +103,39 @@ func (b *Backend) Check(o *batch.Options) error { return o.Check() }
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle = nil
+	b.idle, b.table, b.of = nil, nil, nil
 	return nil
 }
 
-// blockRows is the number of rows that a worker takes at a time: enough to make the
-// shared counter cheap (a row takes some hundred nanoseconds), and a multiple of 64
-// so that, within columns that begin at a cache line, no two workers write to the
-// same line, whatever the column.
-const blockRows = 256
+// Rows that a worker takes at a time: enough to make the shared counter cheap and, for
+// the kernels, groups of one pair of classes long; few enough that workers end
+// together. Blocks are multiples of 64, so that, within columns that begin at a
+// cache line, no two workers write to the same line, whatever the column.
+const (
+	minBlockRows    = 256
+	blocksPerWorker = 4
+)
+
+func blockRows(n, workers int) int {
+	rows := (n/(workers*blocksPerWorker) + 63) / 64 * 64
+	return min(max(rows, minBlockRows), simd.BlockRows)
+}
 
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out. The context is
 // asked before every block.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
-	blocks := (hi - lo + blockRows - 1) / blockRows
-	call := &call{ctx: ctx, job: job, lo: lo, hi: hi, out: out, blocks: int64(blocks)}
+	if lo >= hi {
+		return ctx.Err()
+	}
+	rows := blockRows(hi-lo, b.workers)
+	blocks := (hi - lo + rows - 1) / rows
+	call := &call{ctx: ctx, job: job, lo: lo, hi: hi, out: out, rows: rows, blocks: int64(blocks)}
+	if b.simd != "" {
+		if k, ok := simd.NewCall(b.tableOf(job.Library), job, lo, out); ok {
+			defer k.Close()
+			call.kernel, call.variant = k, b.simd
+		}
+	}
 	workers := b.take(min(b.workers, blocks))
 	defer b.give(workers)
 	if len(workers) == 1 {
@@ -87,10 +147,22 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 		}
 		wg.Wait()
 	}
+	b.bySIMD.Add(call.bySIMD.Load())
+	b.byReference.Add(call.byReference.Load())
 	if err := call.err.Load(); err != nil {
 		return *err
 	}
 	return nil
+}
+
+// tableOf returns the table of a library, made on first use and kept for the next call.
+func (b *Backend) tableOf(l *batch.Library) *simd.Table {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.of != l {
+		b.of, b.table = l, simd.NewTable(l, b.simd)
+	}
+	return b.table
 }
 
 // take returns n workers, idle ones first.
@@ -118,7 +190,13 @@ type call struct {
 	job    *batch.Job
 	lo, hi int
 	out    *batch.Results
+	rows   int // of a block
 	blocks int64
+
+	kernel  *simd.Call // nil if the reference solvers answer all rows
+	variant string
+
+	bySIMD, byReference atomic.Int64
 
 	next atomic.Int64          // block to hand out
 	err  atomic.Pointer[error] // the first one; workers stop when it is set
@@ -139,6 +217,6 @@ func (c *call) block() (lo, hi int, ok bool) {
 		c.fail(err)
 		return 0, 0, false
 	}
-	lo = c.lo + int(k)*blockRows
-	return lo, min(lo+blockRows, c.hi), true
+	lo = c.lo + int(k)*c.rows
+	return lo, min(lo+c.rows, c.hi), true
 }

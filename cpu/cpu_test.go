@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/ref"
@@ -221,7 +222,7 @@ func TestPanicNamesTheRow(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	lib, pairs := hookedPairs(t, 100*blockRows, 3*blockRows+5, cancel)
+	lib, pairs := hookedPairs(t, 100*simd.BlockRows, 3*simd.BlockRows+5, cancel)
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Columns: everything}}
 	rep, err := dispatch.New(newBackend(t, 3), NewReference()).Run(ctx, job, dispatch.Options{})
 	if !errors.Is(err, context.Canceled) || len(rep.Failovers) != 0 {
@@ -241,7 +242,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 	}
-	if answered != rep.Done || answered < blockRows || answered > 99*blockRows {
+	if answered != rep.Done || answered < simd.BlockRows || answered > 99*simd.BlockRows {
 		t.Errorf("%d rows answered, %d reported", answered, rep.Done)
 	}
 }

@@ -1,15 +1,25 @@
-// Package cpu is the back end that runs on the processor: the solvers of package
-// ref on a pool of goroutines.
+// Package cpu is the back end that runs on the processor: the SIMD kernels of package
+// simd on a pool of goroutines, and the solvers of package ref for the rows that the
+// kernels leave, or for all rows where there are no kernels.
 //
 // # Layers
 //
-// cpu imports batch, geom and ref. A [Backend] satisfies the interface that
+// cpu imports batch, geom, ref and cpu/simd. A [Backend] satisfies the interface that
 // package dispatch declares.
+//
+// # Kernels
+//
+// [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
+// avx512, avx2, portable or off. A name that is unknown, or that the processor or the
+// build does not have, is an error of [New]. [Backend.RowsBy] counts who answered.
+// Kernels run plain GJK: a call that names another method or caps the iterations is
+// answered by ref alone.
 //
 // # Answers
 //
 // A row's answer depends on that row alone: it is bit-identical for any number of
-// workers, any chunk, and any order of the rows.
+// workers, any chunk, and any order of the rows, within one variant of the kernels.
+// Variants differ in the last digits, within the gap.
 //
 // # Threads and errors
 //

@@ -31,7 +31,7 @@ func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 		{Columns: everything}, {Columns: everything, Precision: batch.Double, Method: batch.Nesterov},
 		{Columns: everything, Query: batch.Penetration, Method: batch.Polyak}, {Columns: everything, Query: batch.Collide},
 	} {
-		want := solve(t, NewReference(), lib, pairs, o, n)
+		want := solve(t, newBackend(t, 1), lib, pairs, o, n)
 		var count [batch.StatusCount]int
 		for _, s := range want.Status {
 			count[s]++

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/ref"
 
@@ -20,6 +21,7 @@ type worker struct {
 	result ref.Result
 	answer batch.Answer
 	ws     ref.Workspace
+	solver *simd.Solver // made when a call first has a kernel
 }
 
 // run takes blocks until there are none.
@@ -36,10 +38,25 @@ func (w *worker) run(c *call) {
 		if !ok {
 			return
 		}
-		for i := lo; i < hi; i++ {
-			w.at = i
-			w.solve(c, i, &base)
+		if c.kernel == nil {
+			for i := lo; i < hi; i++ {
+				w.at = i
+				w.solve(c, i, &base)
+			}
+			c.byReference.Add(int64(hi - lo))
+			continue
 		}
+		if w.solver == nil {
+			w.solver = simd.NewSolver(c.variant)
+		}
+		w.at = lo
+		left := w.solver.Run(c.kernel, lo, hi)
+		for _, i := range left {
+			w.at = lo + int(i)
+			w.solve(c, w.at, &base)
+		}
+		c.byReference.Add(int64(len(left)))
+		c.bySIMD.Add(int64(hi - lo - len(left)))
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu"
+	"clearance/cpu/simd"
 	"clearance/dataset"
 	"clearance/dataset/generate"
 	"clearance/geom"
@@ -84,9 +86,14 @@ func TestGolden(t *testing.T) {
 	}
 	answers := map[string][]goldenAnswer{}
 	for name, o := range goldenQuestions {
-		answers[name] = s.answers(t, o)
-		if !*update {
-			t.Run(name, func(t *testing.T) { s.compare(t, file.Arch, file.Answers[name], answers[name]) })
+		answers[name] = s.answers(t, simd.Off, o)
+		if *update {
+			continue
+		}
+		t.Run(name, func(t *testing.T) { s.compare(t, file.Arch, file.Answers[name], answers[name]) })
+		for _, kernels := range simd.Supported() {
+			// Other arithmetic, other last digits: as on another processor.
+			t.Run(name+"/"+kernels, func(t *testing.T) { s.compare(t, kernels, file.Answers[name], s.answers(t, kernels, o)) })
 		}
 	}
 	if *update {
@@ -135,9 +142,10 @@ func pose(p [3]float64, q [4]float64) geom.Pose {
 	return geom.Pose{Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]}, Rotation: quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]}}
 }
 
-// answers asks the CPU.
-func (s *goldenSet) answers(t *testing.T, o batch.Options) []goldenAnswer {
-	res := answer(t, s.lib, s.pairs, o, 1, 0)
+// answers asks the CPU with one of its SIMD kernels, or with none ("off"), whose
+// answers are the ones on file.
+func (s *goldenSet) answers(t *testing.T, kernels string, o batch.Options) []goldenAnswer {
+	res := answerWith(t, cpu.Options{Workers: 1, SIMD: kernels}, s.lib, s.pairs, o, 0)
 	list := make([]goldenAnswer, res.N)
 	for i := range list {
 		list[i].Status = batch.Status(res.Status[i]).String()

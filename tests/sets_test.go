@@ -66,7 +66,13 @@ func newSet(t *testing.T, name string, seed uint64, rows int) *set {
 // answer runs a job on the CPU with so many workers and rows a chunk (0 is the default).
 func answer(t *testing.T, lib *batch.Library, in batch.Input, o batch.Options, workers, chunk int) *batch.Results {
 	t.Helper()
-	b, err := cpu.New(cpu.Options{Workers: workers})
+	return answerWith(t, cpu.Options{Workers: workers}, lib, in, o, chunk)
+}
+
+// answerWith is answer with any options of the CPU.
+func answerWith(t *testing.T, c cpu.Options, lib *batch.Library, in batch.Input, o batch.Options, chunk int) *batch.Results {
+	t.Helper()
+	b, err := cpu.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,15 @@ package conformance
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"clearance/cpu"
+	"clearance/cpu/simd"
 	"clearance/dispatch"
 )
 
@@ -27,6 +31,13 @@ func backends(t *testing.T) map[string]dispatch.Backend {
 		}
 		list[name] = b
 	}
+	for _, kernels := range append(simd.Supported(), simd.Off) {
+		b, err := cpu.New(cpu.Options{Workers: 2, SIMD: kernels})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list["cpu, kernels "+kernels] = b
+	}
 	t.Cleanup(func() {
 		for _, b := range list {
 			b.Close()
@@ -40,8 +51,12 @@ func backends(t *testing.T) map[string]dispatch.Backend {
 func TestSupportMatrix(t *testing.T) {
 	var m Matrix
 	list := backends(t)
-	for _, name := range []string{"cpu, one worker", "cpu, three workers", "ref"} {
-		t.Run(name, func(t *testing.T) { Run(t, list[name], Options{Matrix: &m}) })
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		o := Options{Matrix: &m}
+		if strings.Contains(name, "kernels") {
+			o = Options{Stride: 4} // the page is the same for all of them
+		}
+		t.Run(name, func(t *testing.T) { Run(t, list[name], o) })
 	}
 	if testing.Short() {
 		t.Skip("the page is written from all rows: run without -short to compare it")

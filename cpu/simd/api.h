@@ -1,0 +1,130 @@
+// What Go and the kernels share: the library, a call, the scratch of a worker.
+// Layout is C's; Go reads it through cgo.
+
+#ifndef CLR_SIMD_API_H
+#define CLR_SIMD_API_H
+
+#include <stdint.h>
+
+// Classes of cores: all cores of a class share one support function.
+enum {
+    CLR_BOX,       // p = half extents; a point and a segment are flat boxes
+    CLR_ELLIPSOID, // p = semi-axes
+    CLR_ROUND,     // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
+    CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices
+    CLR_HULL,      // any other hull
+    CLR_CLASSES,
+    CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
+};
+
+// clr_shape is one shape of the library, float64.
+typedef struct {
+    double p[3];      // see the classes
+    double erode;     // radius of a ball taken out of the core, see geom.MinCurvatureRadius
+    double radius;    // of the ball summed to the core, erode included
+    double size;      // bounding radius
+    double center[3]; // a point of the shape, the middle of its bounding ball
+    double off;       // |center|
+    int32_t class;
+    int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
+} clr_shape;
+
+// Vertices of a hull begin at a multiple of this and are filled up to one with
+// copies of the last, so that any vector may be loaded whole.
+#define CLR_VERTEX_ALIGN 16
+
+// Hulls of up to so many vertices are copied to the lanes, which then scan them side by
+// side; a larger one is scanned by all lanes together, one pair after the other.
+#define CLR_SMALL_VERTICES 16
+
+// clr_call is what is the same for all rows of a call.
+typedef struct {
+    const clr_shape *shapes;
+    int64_t shape_count;
+    const double *vx, *vy, *vz; // vertices of all hulls
+    const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
+
+    // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
+    const int32_t *shape_a, *shape_b;
+    const double *position_a, *position_b, *rotation_a, *rotation_b;
+    // Worlds: poses, body shapes and templates, see batch.Worlds; poses is null for pairs.
+    const double *poses;
+    const int32_t *body_shape, *template_a, *template_b;
+    int64_t bodies, templates;
+    const double *warm; // [N,3] or null
+
+    int32_t collide;    // only the status is asked for
+    int32_t single;     // columns are float32
+    int32_t has_cut_off;
+    double cut_off;
+    double tolerance;   // gap asked for, relative to the size of the pair
+
+    // Answer columns of rows first to first + …, null where not asked for.
+    int64_t first;
+    float *distance32, *normal32, *witness_a32, *witness_b32, *gap;
+    double *distance64, *normal64, *witness_a64, *witness_b64;
+    uint8_t *status;
+    uint16_t *iterations;
+} clr_call;
+
+#define CLR_BLOCK 2048    // most rows of one call of a kernel
+#define CLR_CAP 256 // rows solved together
+#define CLR_STRIDE64 264  // column strides: 33 and 17 cache lines, so that columns
+#define CLR_STRIDE32 272  // do not fall on the same sets of the cache
+
+// Columns of the inputs of a group of rows, the same for float32 and float64.
+enum {
+    CLR_ROT = 0,         // rotation of B in the frame of A, row-major
+    CLR_TRANS = 9,       // origin of B in the frame of A
+    CLR_PA = 12,         // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
+    CLR_PB = 16,         // parameters of B, then its erode
+    CLR_STOP = 20,       // gap at which to stop
+    CLR_FAR = 21,        // distance of the cores beyond which to stop
+    CLR_NEAR = 22,       // distance of the cores below which to stop
+    CLR_NOISE = 23,      // rounding error of a support value
+    CLR_X = 24,          // first direction; in float64 the nearest point so far
+    CLR_IN = 27,
+    CLR_VERT = 27,       // float64 only: the simplex, three vertices
+    CLR_DIR = 36,        // and the directions that they support
+    CLR_IN64 = 45,
+};
+
+// Further columns, float64.
+enum {
+    CLR_ROTA = 0, // rotation of A in the world
+    CLR_POSA = 9, // origin of A in the world
+    CLR_RA = 12,  // radius around the core of A
+    CLR_RB = 13,
+    CLR_ROUND_OFF = 14, // bound of the rounding error of a support value
+    CLR_TOL = 15,       // gap asked for
+    CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
+    CLR_LAST = 25,      // the fourth is the support found last
+    CLR_MORE = 28,
+};
+
+enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
+
+// clr_scratch is the memory of one worker.
+typedef struct {
+    double in64[CLR_IN64][CLR_STRIDE64];
+    double more[CLR_MORE][CLR_STRIDE64];
+    float in32[CLR_IN][CLR_STRIDE32];
+    int32_t seed_a[4][CLR_STRIDE32], seed_b[4][CLR_STRIDE32]; // vertices of hulls
+    int32_t shape_a[CLR_STRIDE32], shape_b[CLR_STRIDE32];
+    int32_t row[CLR_STRIDE32];        // of the input
+    uint16_t steps[CLR_STRIDE32];
+    uint8_t state[CLR_STRIDE32];
+    int32_t list[CLR_STRIDE32];       // rows for the float64 loop
+    int32_t order[CLR_BLOCK];
+    uint8_t key[CLR_BLOCK];
+    int32_t left[CLR_BLOCK];          // rows that the caller must answer
+    int64_t rows32, steps32, lanes32, rows64, steps64, lanes64; // statistics, summed up
+} clr_scratch;
+
+// A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK, and returns the
+// number of rows that it lists in s->left instead.
+int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_run_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+
+#endif

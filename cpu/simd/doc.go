@@ -1,0 +1,34 @@
+// Package simd answers rows of a batch with SIMD kernels in C, one pair a lane: GJK in
+// float32 to find a simplex, then float64 to recompute its vertices, to go on
+// where float32 was not enough, and to certify the answer. Every answer has the
+// bounds that package ref would give it; nothing that float32 computed is trusted.
+//
+// # What is left to the caller
+//
+// Kernels return the rows that they did not answer: invalid ones, shapes without a
+// kernel, cores that intersect so that a depth is asked for, and pairs on which
+// float64 GJK stalls above the tolerance. A row is answered or returned, never
+// lost, and which of both depends on the row alone.
+//
+// # Variants
+//
+// One source, a template over the instruction set (isa_*.h) and over float32 and
+// float64, is compiled once for each variant into the same binary:
+//
+//	avx512    16 lanes of float32, 8 of float64   (AVX-512 F, DQ, VL, BW, FMA)
+//	avx2       8 and 4                            (AVX2, FMA)
+//	portable   4 and 2                            (vector extensions of the compiler)
+//
+// The choice is made at run time, so that every variant that a machine supports can
+// be tested on it. Without cgo there are none.
+//
+// # Determinism
+//
+// Within a variant an answer depends, bit for bit, on its row alone: lanes do not
+// see each other, and refilling a lane changes no arithmetic.
+//
+// # Layers and threads
+//
+// simd imports batch and geom. A Table and a Call may be used by several goroutines
+// at once, a Solver by one at a time.
+package simd

@@ -1,0 +1,221 @@
+// From simplices to certified answers. A template, float64.
+//
+// The vertices are recomputed from their directions, so that nothing float32 did is
+// trusted. With x the nearest point of the simplex and n a unit vector along it, |x|
+// bounds the distance of the cores from above and min <n, D> from below; the rounding
+// of both is that of ref.Pair.Roundoff.
+
+// emit stores the answers of the lanes in `ok` of rows k, k+1, … of the group.
+ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok,
+                 VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+    const double *m = &s->more[CLR_ROTA][k];
+    double v[12][W] __attribute__((aligned(64)));
+    if (!ok) return;
+    STOREU(v[0], distance);
+    STOREU(v[1], lower);
+    STOREU(v[2], upper);
+    if (c->normal32 || c->normal64) T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
+    if (c->witness_a32 || c->witness_b32 || c->witness_a64 || c->witness_b64) {
+        V3 pos = T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64);
+        T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
+        T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
+    }
+    unsigned apart = MBITS(separated), deep = MBITS(penetrating);
+    for (; ok; ok &= ok - 1) {
+        int l = __builtin_ctz(ok);
+        int64_t i = at0 + s->row[k + l];
+        double stored = v[0][l];
+        if (c->single) stored = (double)(float)stored;
+        if (c->distance32) c->distance32[i] = (float)stored;
+        if (c->distance64) c->distance64[i] = stored;
+        if (c->gap) {
+            double g = v[2][l] - stored > stored - v[1][l] ? v[2][l] - stored : stored - v[1][l];
+            float f = (float)g;
+            if ((double)f <= g && g > 0) { // one step up also covers the rounding of g
+                uint32_t u;
+                memcpy(&u, &f, sizeof u);
+                u++;
+                memcpy(&f, &u, sizeof f);
+            }
+            c->gap[i] = f;
+        }
+        if (c->normal32) for (int j = 0; j < 3; j++) c->normal32[3 * i + j] = (float)v[3 + j][l];
+        if (c->normal64) for (int j = 0; j < 3; j++) c->normal64[3 * i + j] = v[3 + j][l];
+        if (c->witness_a32) for (int j = 0; j < 3; j++) c->witness_a32[3 * i + j] = (float)v[6 + j][l];
+        if (c->witness_a64) for (int j = 0; j < 3; j++) c->witness_a64[3 * i + j] = v[6 + j][l];
+        if (c->witness_b32) for (int j = 0; j < 3; j++) c->witness_b32[3 * i + j] = (float)v[9 + j][l];
+        if (c->witness_b64) for (int j = 0; j < 3; j++) c->witness_b64[3 * i + j] = v[9 + j][l];
+        if (c->status) c->status[i] = apart >> l & 1 ? 0 : deep >> l & 1 ? 2 : 1; // batch.Separated, Penetrating, Touching
+        if (c->iterations) c->iterations[i] = (uint16_t)(s->steps[k + l] + 1);
+        s->state[k + l] = CLR_DONE;
+    }
+}
+
+typedef struct { V3 x, n; VF l1, l2; VM face; } clr_foot;
+
+// foot is the point nearest to the origin of the features of triangle p, q, r that
+// hold p, as a convex combination: p + l1·(q − p) + l2·(r − p). n is the normal of
+// the face, of any length.
+ALWAYS clr_foot triangle_foot(V3 p, V3 e1, V3 e2) {
+    const VF zero = SET1(0), one = SET1(1), tiny = SET1(1e-100);
+    clr_foot f;
+    VF h1 = -T(dot)(p, e1), h2 = -T(dot)(p, e2);
+    VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g12 = T(dot)(e1, e2);
+    VF t1 = MAX(MIN(h1 / MAX(g11, tiny), one), zero), t2 = MAX(MIN(h2 / MAX(g22, tiny), one), zero);
+    VF q1 = h1 * t1, q2 = h2 * t2;
+    VM second = LT(q1, q2);
+    f.l1 = SEL(second, zero, t1);
+    f.l2 = SEL(second, t2, zero);
+    f.n = T(cross)(e1, e2);
+    VF det = T(dot)(f.n, f.n), u1 = FNMA(g12, h2, g22 * h1), u2 = FNMA(g12, h1, g11 * h2);
+    f.face = MAND(MAND(MAND(LT(zero, u1), LT(zero, u2)), LE(u1 + u2, det)), LT(SET1(1e-26) * g11 * g22, det));
+    VF inv = one / MAX(det, SET1(1e-200));
+    f.l1 = SEL(f.face, u1 * inv, f.l1);
+    f.l2 = SEL(f.face, u2 * inv, f.l2);
+    f.x = T(axpy)(f.l2, e2, T(axpy)(f.l1, e1, p));
+    return f;
+}
+
+ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
+
+// is_unit is false for what was zero, or nearly, or not a number before it was
+// divided by its length: such a direction proves nothing.
+ALWAYS VM is_unit(V3 v) {
+    VF e = T(dot)(v, v) - SET1(1);
+    return LE(MAX(e, -e), SET1(16 * 0x1p-53));
+}
+
+// seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
+// direction, and of hulls from its index.
+ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a) {
+    V3 d = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
+    VF r = inverse_length(d);
+    const double *m = at->in + CLR_ROT * at->stride;
+    *dir = d;
+    *a = ka >= CLR_SMALL ? T(pick)(at, 0, &s->seed_a[j][k]) : T(side_support)(at, ka, 0, T(neg)(d), r, 0);
+    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, &s->seed_b[j][k]) : T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, d), r, 0);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    return T(sub)(*a, b);
+}
+
+// tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds
+// the origin: within all four faces by more than the vertices may be off.
+ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
+    V3 v[3], dir, a;
+    for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a);
+    V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
+    V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
+    VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
+    VM sure = LE(round, round);
+    for (int j = 0; j < 4; j++) {
+        // Inwards is towards the fourth vertex for the faces at v[0], and away from w
+        // for the last.
+        VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
+        sure = MAND(sure, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
+    }
+    return sure;
+}
+
+// finish answers rows of the group that are open, away or inside. Rows that it cannot
+// answer go to s->list for the float64 loop, with their state, if `again` is set; else,
+// and where only a depth would help, to s->left. It returns the new length of s->list.
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+    int listed = 0;
+    const VF zero = SET1(0);
+    for (int k = 0; k < n; k += W) {
+        unsigned open = 0, away = 0, in = 0, bad = 0;
+        for (int l = 0; l < W && k + l < n; l++) {
+            uint8_t st = s->state[k + l];
+            open |= (unsigned)(st == CLR_OPEN || (st == CLR_AWAY && !c->collide)) << l;
+            away |= (unsigned)(st == CLR_AWAY && c->collide) << l;
+            in |= (unsigned)(st == CLR_INSIDE) << l;
+            bad |= (unsigned)(st == CLR_BAD) << l;
+        }
+        unsigned answered = 0;
+        const double *cols = &s->in64[0][k], *more = &s->more[0][k];
+        const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+        const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+        int32_t first[2][W], count[2][W];
+        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .first = {first[0], first[1]}, .count = {count[0], count[1]}, .lanes = open | away | (c->collide ? in : 0)};
+        if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
+            for (int l = 0; l < W; l++) {
+                const clr_shape *p = c->shapes + s->shape_a[k + l], *q = c->shapes + s->shape_b[k + l];
+                first[0][l] = p->first;
+                count[0][l] = p->count;
+                first[1][l] = q->first;
+                count[1][l] = q->count;
+            }
+        }
+        if (away || (in && c->collide)) {
+            // One vertex proves these: it lies beyond the separating plane, or closes
+            // the tetrahedron. No distance was asked for, so that of the plane will do;
+            // what the vertex leans sideways of the normal goes into the gap.
+            V3 a, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a);
+            x = T(scale)(inverse_length(x), x);
+            // The vertex of a hull was picked in float32: another may be lower.
+            VF along = T(dot)(x, w), low = ka >= CLR_SMALL || kb >= CLR_SMALL ? T(height)(&at, ka, kb, x, SET1(1)) : along;
+            VF distance = low - radius;
+            V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a), wb = T(axpy)(-rb, normal, T(sub)(a, w));
+            VF slack = round + SQRT(T(dot)(side, side));
+            VM sure = MAND(LT(round, distance), is_unit(x));
+            unsigned ok = away & MBITS(sure);
+            emit(c, s, at0, k, ok, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
+            answered |= ok;
+            if (in) {
+                sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
+                ok = in & MBITS(sure);
+                emit(c, s, at0, k, ok, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
+                answered |= ok;
+            }
+        }
+        if (open) {
+            V3 v[3], av[3], seed[3];
+            for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j]);
+            V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
+            clr_foot f = triangle_foot(v[0], e1, e2);
+            VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
+            // x is a sum that cancels, and its direction is off by rounding over |x|; the
+            // normal of a face is off by rounding over its height. The longer decides.
+            VF ee = MAX(T(dot)(e1, e1), T(dot)(e2, e2));
+            VM use = MAND(f.face, MAND(LT(xx * ee, nn), LE(SET1(0.25) * nn * xx, nx * nx)));
+            V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
+            VF r = inverse_length(x);
+            x = T(scale)(r, x);
+            VF low = T(height)(&at, ka, kb, x, SET1(1)), length = SQRT(xx), along = T(dot)(f.x, x);
+            V3 side = T(axpy)(-along, x, f.x); // what x leans off the direction
+            VF distance = length - radius, upper = distance + round, lower = low - radius - round;
+            VF gap = MAX(upper - distance, distance - lower);
+            VM ok, unit = is_unit(x), apart = MAND(unit, LT(zero, lower)), deep = LT(upper, zero);
+            if (c->collide) {
+                ok = MAND(MOR(apart, deep), unit);
+                upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
+                lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
+            } else {
+                ok = LE(gap, MAX(tol, SET1(4) * round));
+                if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
+                ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+            }
+            V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
+            V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
+            unsigned yes = open & MBITS(ok);
+            emit(c, s, at0, k, yes, distance, lower, upper, apart, deep, normal,
+                 T(axpy)(ra, normal, nearest_a), T(axpy)(-rb, normal, nearest_b));
+            answered |= yes;
+            if (again && (open & ~yes)) {
+                for (int j = 0; j < 3; j++) {
+                    T(st3)(&s->in64[CLR_VERT + 3 * j][k], CLR_STRIDE64, v[j]);
+                    T(st3)(&s->in64[CLR_DIR + 3 * j][k], CLR_STRIDE64, seed[j]);
+                }
+                T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, T(scale)(along, x));
+                for (unsigned m = open & ~yes; m; m &= m - 1) s->list[listed++] = k + __builtin_ctz(m);
+                answered |= open;
+            }
+        }
+        for (unsigned m = (open | away | in | bad) & ~answered; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            s->left[(*left)++] = s->row[k + l];
+            s->state[k + l] = CLR_DONE;
+        }
+    }
+    return listed;
+}

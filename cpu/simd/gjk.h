@@ -1,0 +1,288 @@
+// The GJK loop: one pair a lane, lanes refilled as they finish. A template, see
+// vec3.h. In float32 it runs in the frame of A scaled to the pair and finds a simplex;
+// in float64 it goes on from one. What it ends with claims nothing: finish.h
+// recomputes and certifies it.
+//
+// A lane's arithmetic depends on its own pair alone, whatever its neighbours do and
+// whenever it was filled.
+//
+// A step is one long chain of dependent operations. So BLOCKS vectors take their steps
+// in turn, with their state in memory, and the processor overlaps them.
+
+#define BLOCKS 2
+
+// Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
+// for some.
+#define REFILL (W / 4 > 0 ? W / 4 : 1)
+
+#if REAL_BITS == 32
+#define FIELDS CLR_IN
+#define MAX_STEPS 64 // a float32 loop that needs more is stuck: float64 goes on
+#define INPUT(s) (s)->in32
+#else
+#define FIELDS CLR_IN64
+#define MAX_STEPS 200
+#define INPUT(s) (s)->in64
+#endif
+
+typedef struct {
+    REAL in[FIELDS][W];
+    REAL vert[9][W];     // slots b, c, d of the simplex
+    REAL dir[12][W];     // directions that they support; the fourth of the last vertex, in the end
+    REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
+    REAL x[3][W], xx[W];
+    REAL step[W];
+    int32_t at[W];                    // row of the group
+    int32_t first[2][W], count[2][W]; // vertices of the hulls
+    unsigned active, idle;            // lanes at work, and without a pair
+    unsigned inside, away;            // lanes that ended so
+    unsigned newest[3];               // slots that hold the newest vertex
+#if REAL_BITS == 32
+    REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
+#endif
+} __attribute__((aligned(64))) T(lanes);
+
+// What the lanes work on.
+typedef struct {
+    const clr_call *call;
+    clr_scratch *s;
+    const int32_t *list; // rows of the group, or null for all
+    int next, n;
+    int ka, kb;
+    int most[2]; // vertices of the largest small hull
+} T(work);
+
+#if REAL_BITS == 32
+// copy_hull copies the vertices of a small hull to lane l. Beyond its last vertex there
+// are copies of that.
+ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL scale, int most) {
+    int f = L->first[side][l];
+    for (int j = 0; j < most; j++) {
+        L->copy[side][j][0][l] = scale * c->fx[f + j];
+        L->copy[side][j][1][l] = scale * c->fy[f + j];
+        L->copy[side][j][2][l] = scale * c->fz[f + j];
+    }
+}
+#endif
+
+ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
+    const clr_scratch *s = w->s;
+    const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
+    L->first[0][l] = a->first;
+    L->count[0][l] = a->count;
+    L->first[1][l] = b->first;
+    L->count[1][l] = b->count;
+#if REAL_BITS == 32
+    if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
+    if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
+#else
+    for (int k = 0; k < 3; k++) {
+        L->found[0][k][l] = s->seed_a[k][i];
+        L->found[1][k][l] = s->seed_b[k][i];
+    }
+#endif
+}
+
+// refill gives idle lanes the next pairs.
+ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
+    const clr_scratch *s = w->s;
+    unsigned put = 0;
+    int from = w->next;
+    for (unsigned m = L->idle; m && w->next < w->n; m &= m - 1) {
+        int l = __builtin_ctz(m), i = w->list ? w->list[w->next] : w->next;
+        w->next++;
+        put |= m & -m;
+        L->at[l] = i;
+        if (w->ka >= CLR_SMALL || w->kb >= CLR_SMALL) T(load_hulls)(L, w, l, i);
+    }
+    if (!put) return;
+    L->idle &= ~put;
+    L->active |= put;
+    L->newest[0] |= put;
+    L->newest[1] &= ~put;
+    L->newest[2] &= ~put;
+    VM m = MFROM(put);
+#ifdef EXPAND
+    if (!w->list) {
+        for (int k = 0; k < FIELDS; k++) STOREU(L->in[k], EXPAND(LOADU(L->in[k]), m, LOADU(&INPUT(s)[k][from])));
+    } else
+#endif
+    {
+        (void)from;
+        for (unsigned p = put; p; p &= p - 1) {
+            int l = __builtin_ctz(p), i = L->at[l];
+            for (int k = 0; k < FIELDS; k++) L->in[k][l] = INPUT(s)[k][i];
+        }
+    }
+    V3 x = T(ld3)(L->in[CLR_X], W);
+    T(mst3)(L->x[0], W, m, x);
+    MSTORE(L->xx, m, T(dot)(x, x));
+    MSTORE(L->step, m, SET1(0));
+#if REAL_BITS == 64
+    for (int k = 0; k < 9; k++) {
+        MSTORE(L->vert[k], m, LOADU(L->in[CLR_VERT + k]));
+        MSTORE(L->dir[k], m, LOADU(L->in[CLR_DIR + k]));
+    }
+#endif
+}
+
+// flush stores what finished lanes ended with: the directions of the simplex, the
+// newest vertex first, then the two others, then the last vertex.
+ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
+    clr_scratch *s = w->s;
+    unsigned finished = LANES & ~(L->active | L->idle);
+    for (unsigned m = finished; m; m &= m - 1) {
+        int l = __builtin_ctz(m), i = L->at[l];
+        int newest = L->newest[0] >> l & 1 ? 0 : L->newest[1] >> l & 1 ? 1 : 2;
+        for (int k = 0; k < 4; k++) {
+            int from = k == 3 ? 3 : k == 0 ? newest : k == newest ? 0 : k;
+            for (int j = 0; j < 3; j++) s->more[CLR_SEED + 3 * k + j][i] = (double)L->dir[3 * from + j][l];
+            if (w->ka >= CLR_SMALL) s->seed_a[k][i] = (int32_t)L->found[0][from][l];
+            if (w->kb >= CLR_SMALL) s->seed_b[k][i] = (int32_t)L->found[1][from][l];
+        }
+        s->steps[i] += (uint16_t)L->step[l];
+        s->state[i] = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
+    }
+    L->idle |= finished;
+    L->inside &= ~finished;
+    L->away &= ~finished;
+}
+
+// step takes one step of GJK in all lanes.
+ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb) {
+    const VF one = SET1(1);
+    const REAL *in = &L->in[0][0];
+    VM active = MFROM(L->active);
+    V3 x = T(ld3)(L->x[0], W);
+    VF xx = LOADU(L->xx), step = LOADU(L->step);
+    VF r = RSQRT(MAX(xx, SET1(TINY))), length = xx * r;
+    V3 a;
+    VF found[2] = {one, one};
+    at->lanes = L->active;
+    V3 w = T(support)(at, ka, kb, x, r, &a, found);
+#if REAL_BITS == 32
+    VM fresh = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
+#else
+    VM fresh = LT(one, SET1(0));
+#endif
+    VF bound = T(dot)(x, w) * r;
+    step = SEL(active, step + one, step);
+    // Answered: the plane along x is close enough to x, or beyond what matters, or x
+    // proves an overlap.
+    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh);
+    VM far = LT(LOADU(in + CLR_FAR * W), bound);
+    if (!w0->call->collide) far = MANDN(far, fresh);
+    VM near = MANDN(LT(length, LOADU(in + CLR_NEAR * W)), fresh);
+    VM done = MAND(active, MOR(close, MOR(far, near)));
+    L->away |= MBITS(MAND(active, far));
+    active = MANDN(active, done);
+    // Where a plane separates, no rounding may claim that the origin is inside.
+    VM apart = LT(LOADU(in + CLR_NOISE * W), bound);
+
+    V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
+    T(nearest) p = T(project)(w, b, c, d);
+    V3 nx = T(sel)(fresh, w, p.x);
+    VF nxx = T(dot)(nx, nx);
+    VM inside = MANDN(MAND(p.inside, active), MOR(apart, fresh));
+    L->inside |= MBITS(inside);
+    // A step that does not lower the norm ends the lane, and is not taken.
+    VM better = MANDN(MAND(active, MOR(fresh, LT(nxx, xx))), inside);
+    VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)), MANDN(better, MANDN(p.keep_d, fresh))};
+    VM last = MOR(done, inside);
+    unsigned moved = MBITS(better);
+    for (int k = 0; k < 3; k++) {
+        T(mst3)(L->dir[3 * k], W, put[k], x);
+        T(mst3)(L->vert[3 * k], W, put[k], w);
+        L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
+    }
+    T(mst3)(L->dir[9], W, last, x);
+    for (int side = 0; side < 2; side++) {
+        if ((side ? kb : ka) < CLR_SMALL) continue;
+        for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);
+        MSTORE(L->found[side][3], last, found[side]);
+    }
+    T(mst3)(L->x[0], W, better, nx);
+    MSTORE(L->xx, better, nxx);
+    STOREU(L->step, step);
+    L->active = MBITS(MAND(better, LT(step, SET1((REAL)MAX_STEPS - (REAL)0.5))));
+}
+
+// gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.
+ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    T(lanes) lanes[BLOCKS];
+    T(places) at[BLOCKS];
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}};
+    memset(lanes, 0, sizeof lanes);
+    if (ka == CLR_SMALL || kb == CLR_SMALL)
+        for (int k = 0; k < n; k++) {
+            int i = list ? list[k] : k;
+            int32_t a = call->shapes[s->shape_a[i]].count, b = call->shapes[s->shape_b[i]].count;
+            if (a > w.most[0]) w.most[0] = a;
+            if (b > w.most[1]) w.most[1] = b;
+        }
+    for (int k = 0; k < BLOCKS; k++) {
+        T(lanes) *L = &lanes[k];
+        L->idle = LANES;
+        at[k] = (T(places)){.call = call, .in = &L->in[0][0], .stride = W, .first = {L->first[0], L->first[1]}, .count = {L->count[0], L->count[1]}};
+#if REAL_BITS == 32
+        for (int side = 0; side < 2; side++) {
+            at[k].copy[side] = (const REAL(*)[3][W])L->copy[side];
+            at[k].copied[side] = w.most[side];
+        }
+#endif
+    }
+    int64_t steps = 0, busy = 0;
+    FLUSH_BEGIN;
+    for (unsigned any = 1; any;) {
+        any = 0;
+        for (int k = 0; k < BLOCKS; k++) {
+            T(lanes) *L = &lanes[k];
+            if (__builtin_popcount(L->active) <= (w.next < n ? W - REFILL : 0)) {
+                T(flush)(L, &w);
+                T(refill)(L, &w);
+            }
+            if (!L->active) continue;
+            any = 1;
+            steps++;
+            busy += __builtin_popcount(L->active);
+            T(step)(L, &w, &at[k], ka, kb);
+        }
+    }
+    FLUSH_END;
+#if REAL_BITS == 32
+    s->rows32 += n; s->steps32 += steps; s->lanes32 += busy;
+#else
+    s->rows64 += n; s->steps64 += steps; s->lanes64 += busy;
+#endif
+}
+
+// gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
+// which is worth a tenth of the time.
+static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+#if REAL_BITS == 32
+    if (ka == CLR_BOX && kb == CLR_BOX) {
+        T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX);
+        return;
+    }
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) {
+        T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+        return;
+    }
+    if (ka == CLR_SMALL && kb == CLR_SMALL) {
+        T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL);
+        return;
+    }
+#endif
+    T(gjk_loop)(call, s, list, n, ka, kb);
+}
+
+#undef FIELDS
+#undef MAX_STEPS
+#undef INPUT
+#undef REFILL
+#undef BLOCKS
+#undef TINY
+#undef FLAT_FACE
+#undef FLAT_TETRAHEDRON
+#undef TINY_LENGTH2
+#undef TINY_AREA2

@@ -1,0 +1,87 @@
+// AVX2 and FMA: 8 float32 or 4 float64 lanes. Included with REAL_BITS set.
+
+#include <immintrin.h>
+
+#if REAL_BITS == 32
+#define REAL float
+#define W 8
+#define VF __m256
+#define VM __m256
+#define SET1(x) _mm256_set1_ps(x)
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define FNMA(a, b, c) _mm256_fnmadd_ps(a, b, c)
+#define LT(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
+#define LE(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
+#define SEL(m, a, b) _mm256_blendv_ps(b, a, m)
+#define MIN(a, b) _mm256_min_ps(a, b)
+#define MAX(a, b) _mm256_max_ps(a, b)
+#define SQRT(x) _mm256_sqrt_ps(x)
+#define COPYSIGN(a, s) _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a), _mm256_and_ps(_mm256_set1_ps(-0.0f), s))
+#define LOADU(p) _mm256_loadu_ps(p)
+#define STOREU(p, x) _mm256_storeu_ps(p, x)
+#define MSTORE(p, m, x) _mm256_maskstore_ps(p, _mm256_castps_si256(m), x)
+#define MAND(a, b) _mm256_and_ps(a, b)
+#define MOR(a, b) _mm256_or_ps(a, b)
+#define MANDN(a, b) _mm256_andnot_ps(b, a)
+#define MBITS(m) ((unsigned)_mm256_movemask_ps(m))
+static inline __attribute__((always_inline)) __m256 mfrom32(unsigned b) {
+    __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)b), bit), bit));
+}
+#define MFROM(b) mfrom32(b)
+static inline __attribute__((always_inline)) __m256 rcp32(__m256 x) {
+    __m256 r = _mm256_rcp_ps(x);
+    return _mm256_mul_ps(r, _mm256_fnmadd_ps(x, r, _mm256_set1_ps(2)));
+}
+static inline __attribute__((always_inline)) __m256 rsqrt32(__m256 x) {
+    __m256 r = _mm256_rsqrt_ps(x);
+    return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_set1_ps(0.5f), x), _mm256_mul_ps(r, r), _mm256_set1_ps(1.5f)));
+}
+static inline __attribute__((always_inline)) float hmax32(__m256 x) {
+    __m128 h = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    h = _mm_max_ps(h, _mm_movehl_ps(h, h));
+    return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+#define HMAX(x) hmax32(x)
+#define RCP(x) rcp32(x)
+#define RSQRT(x) rsqrt32(x)
+#else
+#define REAL double
+#define W 4
+#define VF __m256d
+#define VM __m256d
+#define SET1(x) _mm256_set1_pd(x)
+#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define FNMA(a, b, c) _mm256_fnmadd_pd(a, b, c)
+#define LT(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
+#define LE(a, b) _mm256_cmp_pd(a, b, _CMP_LE_OQ)
+#define SEL(m, a, b) _mm256_blendv_pd(b, a, m)
+#define MIN(a, b) _mm256_min_pd(a, b)
+#define MAX(a, b) _mm256_max_pd(a, b)
+#define SQRT(x) _mm256_sqrt_pd(x)
+#define COPYSIGN(a, s) _mm256_or_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), a), _mm256_and_pd(_mm256_set1_pd(-0.0), s))
+#define LOADU(p) _mm256_loadu_pd(p)
+#define STOREU(p, x) _mm256_storeu_pd(p, x)
+#define MSTORE(p, m, x) _mm256_maskstore_pd(p, _mm256_castpd_si256(m), x)
+#define MAND(a, b) _mm256_and_pd(a, b)
+#define MOR(a, b) _mm256_or_pd(a, b)
+#define MANDN(a, b) _mm256_andnot_pd(b, a)
+#define MBITS(m) ((unsigned)_mm256_movemask_pd(m))
+static inline __attribute__((always_inline)) __m256d mfrom64(unsigned b) {
+    __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
+    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x((int)b), bit), bit));
+}
+#define MFROM(b) mfrom64(b)
+static inline __attribute__((always_inline)) double hmax64(__m256d x) {
+    __m128d h = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
+}
+#define HMAX(x) hmax64(x)
+#define RCP(x) (SET1(1) / (x))
+#define RSQRT(x) (SET1(1) / SQRT(x))
+#endif
+
+#ifndef FLUSH_BEGIN
+#define FLUSH_BEGIN unsigned csr = _mm_getcsr(); _mm_setcsr(csr | 0x8040u)
+#define FLUSH_END _mm_setcsr(csr)
+#endif

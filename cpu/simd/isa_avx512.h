@@ -1,0 +1,70 @@
+// AVX-512 (F, DQ, VL, BW) and FMA: 16 float32 or 8 float64 lanes. Included with REAL_BITS set.
+
+#include <immintrin.h>
+
+#if REAL_BITS == 32
+#define REAL float
+#define W 16
+#define VF __m512
+#define VM __mmask16
+#define SET1(x) _mm512_set1_ps(x)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define FNMA(a, b, c) _mm512_fnmadd_ps(a, b, c)
+#define LT(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
+#define LE(a, b) _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ)
+#define SEL(m, a, b) _mm512_mask_blend_ps(m, b, a)
+#define MIN(a, b) _mm512_min_ps(a, b)
+#define MAX(a, b) _mm512_max_ps(a, b)
+#define SQRT(x) _mm512_sqrt_ps(x)
+#define COPYSIGN(a, s) \
+    _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_castps_si512(a), _mm512_castps_si512(s), _mm512_set1_epi32(INT32_MIN), 0xD8))
+#define LOADU(p) _mm512_loadu_ps(p)
+#define STOREU(p, x) _mm512_storeu_ps(p, x)
+#define MSTORE(p, m, x) _mm512_mask_storeu_ps(p, m, x)
+#define HMAX(x) _mm512_reduce_max_ps(x)
+#define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
+static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {
+    __m512 r = _mm512_rcp14_ps(x);
+    return _mm512_mul_ps(r, _mm512_fnmadd_ps(x, r, _mm512_set1_ps(2)));
+}
+static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
+    __m512 r = _mm512_rsqrt14_ps(x);
+    return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_set1_ps(0.5f), x), _mm512_mul_ps(r, r), _mm512_set1_ps(1.5f)));
+}
+#define RCP(x) rcp32(x)
+#define RSQRT(x) rsqrt32(x)
+#else
+#define REAL double
+#define W 8
+#define VF __m512d
+#define VM __mmask8
+#define SET1(x) _mm512_set1_pd(x)
+#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define FNMA(a, b, c) _mm512_fnmadd_pd(a, b, c)
+#define LT(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)
+#define LE(a, b) _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)
+#define SEL(m, a, b) _mm512_mask_blend_pd(m, b, a)
+#define MIN(a, b) _mm512_min_pd(a, b)
+#define MAX(a, b) _mm512_max_pd(a, b)
+#define SQRT(x) _mm512_sqrt_pd(x)
+#define COPYSIGN(a, s) \
+    _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(s), _mm512_set1_epi64(INT64_MIN), 0xD8))
+#define LOADU(p) _mm512_loadu_pd(p)
+#define STOREU(p, x) _mm512_storeu_pd(p, x)
+#define MSTORE(p, m, x) _mm512_mask_storeu_pd(p, m, x)
+#define HMAX(x) _mm512_reduce_max_pd(x)
+#define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
+#define RCP(x) (SET1(1) / (x))
+#define RSQRT(x) (SET1(1) / SQRT(x))
+#endif
+
+#define MAND(a, b) ((VM)((a) & (b)))
+#define MOR(a, b) ((VM)((a) | (b)))
+#define MANDN(a, b) ((VM)((a) & ~(b))) // a and not b
+#define MBITS(m) ((unsigned)(m))
+#define MFROM(b) ((VM)(b))
+
+#ifndef FLUSH_BEGIN
+#define FLUSH_BEGIN unsigned csr = _mm_getcsr(); _mm_setcsr(csr | 0x8040u)
+#define FLUSH_END _mm_setcsr(csr)
+#endif

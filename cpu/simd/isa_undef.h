@@ -1,0 +1,33 @@
+// Forgets the macros of an instruction set, for the next REAL_BITS.
+
+#undef REAL
+#undef W
+#undef VF
+#undef VM
+#undef SET1
+#undef FMA
+#undef FNMA
+#undef LT
+#undef LE
+#undef SEL
+#undef MIN
+#undef MAX
+#undef SQRT
+#undef COPYSIGN
+#undef LOADU
+#undef STOREU
+#undef MSTORE
+#undef RCP
+#undef EXPAND
+#undef HMAX
+#undef LARGER
+#undef RSQRT
+#undef MAND
+#undef MOR
+#undef MANDN
+#undef MBITS
+#undef MFROM
+#undef INLINE
+#undef SIGN_BIT
+#undef SET1M
+#undef REAL_BITS

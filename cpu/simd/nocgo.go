@@ -1,0 +1,33 @@
+//go:build !cgo
+
+package simd
+
+import "clearance/batch"
+
+// Without cgo there are no kernels; the types below are never made.
+type (
+	Table  struct{}
+	Call   struct{}
+	Solver struct{}
+)
+
+// Supported returns no variants.
+func Supported() []string { return nil }
+
+// NewTable returns nil.
+func NewTable(*batch.Library, string) *Table { return nil }
+
+// NewSolver returns nil.
+func NewSolver(string) *Solver { return nil }
+
+// NewCall says that no kernel serves the job.
+func NewCall(*Table, *batch.Job, int, *batch.Results) (*Call, bool) { return nil, false }
+
+// Close does nothing.
+func (c *Call) Close() {}
+
+// Run leaves all rows to the caller; it is never reached.
+func (s *Solver) Run(*Call, int, int) []int32 { panic("simd: no kernels without cgo") }
+
+// Stats returns zeros.
+func (s *Solver) Stats() Stats { return Stats{} }

@@ -1,0 +1,126 @@
+//go:build cgo
+
+package simd
+
+// #cgo CFLAGS: -O3 -std=c11 -Wall
+// #cgo !amd64,!arm64 LDFLAGS: -lm
+// #include "api.h"
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+
+	"clearance/batch"
+)
+
+// Solver runs one variant. It owns scratch memory of some hundred kilobytes.
+type Solver struct {
+	variant string
+	scratch *C.clr_scratch // in Go memory; it holds no pointers
+}
+
+// NewSolver returns a solver of a variant that [Choose] returned.
+func NewSolver(variant string) *Solver {
+	return &Solver{variant: variant, scratch: new(C.clr_scratch)}
+}
+
+// Stats returns what the solver did so far.
+func (s *Solver) Stats() Stats {
+	c := s.scratch
+	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64)}
+}
+
+// Call is one call of a back end: the columns of a job and of its results, pinned.
+type Call struct {
+	c   *C.clr_call // an object of its own: cgo checks all that it is part of
+	pin runtime.Pinner
+}
+
+// serves reports whether the kernels answer what o asks for. They run plain GJK to
+// its end, so callers who name another method or cap the steps get the reference
+// solvers. It must not depend on the columns, which change no answer.
+func serves(o *batch.Options) bool {
+	return (o.Method == batch.Auto || o.Method == batch.GJK) && o.MaxIterations == 0
+}
+
+// NewCall prepares rows from first on of a job, whose answers go to out from row 0
+// on. ok is false if the kernels serve no row of such a job. The memory of the job,
+// of the table and of out stays pinned until Close.
+func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Call, ok bool) {
+	if len(t.shapes) == 0 || !serves(&job.Options) {
+		return nil, false
+	}
+	call = &Call{c: new(C.clr_call)}
+	c, p := call.c, &call.pin
+	switch in := job.Input.(type) {
+	case *batch.Pairs:
+		c.shape_a, c.shape_b = pin[C.int32_t](p, in.ShapeA), pin[C.int32_t](p, in.ShapeB)
+		c.position_a, c.position_b = pin[C.double](p, in.PositionA), pin[C.double](p, in.PositionB)
+		c.rotation_a, c.rotation_b = pin[C.double](p, in.RotationA), pin[C.double](p, in.RotationB)
+	case *batch.Worlds:
+		c.poses, c.body_shape = pin[C.double](p, in.Poses), pin[C.int32_t](p, in.Shapes)
+		c.template_a, c.template_b = pin[C.int32_t](p, in.TemplateA), pin[C.int32_t](p, in.TemplateB)
+		c.bodies, c.templates = C.int64_t(len(in.Shapes)), C.int64_t(len(in.TemplateA))
+	default:
+		return nil, false
+	}
+	c.shapes, c.shape_count = pin[C.clr_shape](p, t.shapes), C.int64_t(len(t.shapes))
+	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
+	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
+	c.warm = pin[C.double](p, job.Options.WarmStart)
+	call.options(&job.Options)
+
+	c.first = C.int64_t(first)
+	c.distance32, c.distance64 = pin[C.float](p, out.Distance.F32), pin[C.double](p, out.Distance.F64)
+	c.normal32, c.normal64 = pin[C.float](p, out.Normal.F32), pin[C.double](p, out.Normal.F64)
+	c.witness_a32, c.witness_a64 = pin[C.float](p, out.WitnessA.F32), pin[C.double](p, out.WitnessA.F64)
+	c.witness_b32, c.witness_b64 = pin[C.float](p, out.WitnessB.F32), pin[C.double](p, out.WitnessB.F64)
+	c.gap = pin[C.float](p, out.Gap)
+	c.status = pin[C.uint8_t](p, out.Status)
+	c.iterations = pin[C.uint16_t](p, out.Iterations)
+	return call, true
+}
+
+// options translates what is the same for every row.
+func (c *Call) options(o *batch.Options) {
+	tolerance := o.SolverTolerance(1) // it is proportional to the size
+	if tolerance == 0 {
+		tolerance = batch.DoubleTolerance
+	}
+	cutOff, has := o.EffectiveCutOff()
+	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
+	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
+	c.c.single = flag(o.Precision == batch.Single)
+}
+
+func flag(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pin returns a pointer to a column, pinned, or nil if there is none. E is the C
+// type of a T.
+func pin[E, T any](p *runtime.Pinner, column []T) *E {
+	if len(column) == 0 {
+		return nil
+	}
+	data := unsafe.SliceData(column)
+	p.Pin(data)
+	return (*E)(unsafe.Pointer(data))
+}
+
+// Close lets go of the memory.
+func (c *Call) Close() { c.pin.Unpin() }
+
+// Run answers rows [lo, hi) of the input, at most [BlockRows], and returns the rows,
+// relative to lo, that it left. The slice is good until the next Run.
+func (s *Solver) Run(c *Call, lo, hi int) []int32 {
+	if hi-lo > BlockRows {
+		panic("simd: more rows than a block")
+	}
+	n := run(s.variant, c.c, s.scratch, lo, hi)
+	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch.left[0])), n)
+}

@@ -1,0 +1,87 @@
+// Support points of the classes of cores. A template, see vec3.h.
+
+// tiny keeps a division by the length of a vector finite. Where it acts, what is
+// divided is shorter than its root, and the point stays inside the core.
+#if REAL_BITS == 32
+#define TINY 1e-30f
+#else
+#define TINY 1e-200
+#endif
+
+// core_support is the point of a core of class k that maximises <d, x>. p are the
+// parameters, `stride` apart, r is 1/|d|.
+ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
+    V3 e = T(ld3)(p, stride);
+    if (k == CLR_BOX)
+        return (V3){COPYSIGN(e.x, d.x), COPYSIGN(e.y, d.y), COPYSIGN(e.z, d.z)};
+    if (k == CLR_ELLIPSOID) {
+        V3 u = {e.x * d.x, e.y * d.y, e.z * d.z};
+        VF s = RSQRT(MAX(T(dot)(u, u), SET1(TINY)));
+        VF out = LOADU(p + 3 * stride) * r;
+        return (V3){FNMA(out, d.x, e.x * (u.x * s)), FNMA(out, d.y, e.y * (u.y * s)), FNMA(out, d.z, e.z * (u.z * s))};
+    }
+    // CLR_ROUND: e is the radius below, the radius above, half the length. A point of
+    // the upper rim is higher if (above − below)·|lateral d| + 2·half·d.z ≥ 0.
+    VF l2 = MAX(FMA(d.y, d.y, d.x * d.x), SET1(TINY));
+    VF inv = RSQRT(l2);
+    VM top = LE(SET1(0), FMA(e.y - e.x, l2 * inv, SET1(2) * e.z * d.z));
+    VF k2 = SEL(top, e.y, e.x) * inv;
+    return (V3){k2 * d.x, k2 * d.y, SEL(top, e.z, -e.z)};
+}
+
+// rotate and rotate_back apply the rotation of B in the frame of A and its transpose.
+ALWAYS V3 T(rotate)(const REAL *m, int stride, V3 v) {
+    return (V3){
+        FMA(LOADU(m + 2 * stride), v.z, FMA(LOADU(m + stride), v.y, LOADU(m) * v.x)),
+        FMA(LOADU(m + 5 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + 3 * stride) * v.x)),
+        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 7 * stride), v.y, LOADU(m + 6 * stride) * v.x))};
+}
+ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
+    return (V3){
+        FMA(LOADU(m + 6 * stride), v.z, FMA(LOADU(m + 3 * stride), v.y, LOADU(m) * v.x)),
+        FMA(LOADU(m + 7 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + stride) * v.x)),
+        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
+}
+
+// places is where the lanes find their pairs.
+typedef struct {
+    const clr_call *call;
+    const REAL *in; // input columns, `stride` apart
+    int stride;
+    const int32_t *first[2], *count[2]; // vertices of the hulls of A and B, a lane each
+    const REAL (*copy[2])[3][W];        // of small hulls in float32: their vertices
+    int copied[2];                      // and how many of them are looked at
+    unsigned lanes;                     // those whose answer matters
+} T(places);
+
+#include "hull.h"
+
+// side_support is the support point of core `side` of class k along d in its own frame,
+// and the vertex that it is of a hull.
+ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *found) {
+    if (k < CLR_SMALL) return T(core_support)(k, at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride, d, r);
+#if REAL_BITS == 32
+    if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);
+#endif
+    return T(hull_support)(at, side, d, found);
+}
+
+// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|.
+ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
+    const REAL *m = at->in + CLR_ROT * at->stride;
+    *a = T(side_support)(at, ka, 0, T(neg)(x), r, &found[0]);
+    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, &found[1]);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    return T(sub)(*a, b);
+}
+
+// height is <x, a − b> for the vertex that [support] finds: the least of <x, D>.
+ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, VF r) {
+    V3 da = T(neg)(x), db = T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x);
+    VF ha, hb;
+    if (ka >= CLR_SMALL) ha = T(hull_height)(at, 0, da);
+    else ha = T(dot)(da, T(side_support)(at, ka, 0, da, r, 0));
+    if (kb >= CLR_SMALL) hb = T(hull_height)(at, 1, db);
+    else hb = T(dot)(db, T(side_support)(at, kb, 1, db, r, 0));
+    return -(ha + hb + T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+}

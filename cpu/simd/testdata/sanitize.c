@@ -1,0 +1,124 @@
+// Runs one kernel under the sanitizers, on columns that end where their last value ends.
+// Built by TestSanitizers with KERNEL_FILE and KERNEL_NAME; prints how many rows the
+// kernel answered.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include KERNEL_FILE
+
+static uint64_t state = 1;
+static double uniform(void) { // in (−1, 1)
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)state / 9223372036854775808.0;
+}
+
+static void *fresh(size_t n, size_t size) {
+    void *p = malloc(n * size); // no room to spare, so that one value too many is seen
+    if (!p) abort();
+    return p;
+}
+
+enum { SHAPES = 12, TEMPLATES = 3 };
+
+int main(void) {
+    // Shapes of every class, hulls of 4, 16, 17 and 40 vertices, and one without a kernel.
+    clr_shape *shapes = fresh(SHAPES, sizeof *shapes);
+    memset(shapes, 0, SHAPES * sizeof *shapes);
+    int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0};
+    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_NO_CLASS};
+    int vertices = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        clr_shape *s = shapes + i;
+        s->class = class[i];
+        for (int j = 0; j < 3; j++) s->p[j] = i == 0 ? 0 : i == 1 && j < 2 ? 0 : 0.3 + 0.2 * uniform();
+        s->radius = i < 3 ? 0.1 * i : 0;
+        if (class[i] == CLR_ELLIPSOID) s->radius = s->erode = 0.05;
+        s->size = 1.5;
+        s->first = vertices;
+        s->count = counts[i];
+        vertices += (counts[i] + CLR_VERTEX_ALIGN - 1) / CLR_VERTEX_ALIGN * CLR_VERTEX_ALIGN;
+    }
+    double *v[3];
+    float *f[3];
+    for (int k = 0; k < 3; k++) {
+        v[k] = fresh(vertices, sizeof(double));
+        f[k] = fresh(vertices, sizeof(float));
+    }
+    for (int i = 0; i < SHAPES; i++)
+        for (int j = 0; j < counts[i] || (counts[i] && j % CLR_VERTEX_ALIGN); j++)
+            for (int k = 0; k < 3; k++) {
+                int at = shapes[i].first + j;
+                v[k][at] = j < counts[i] ? 0.5 * uniform() : v[k][at - 1];
+                f[k][at] = (float)v[k][at];
+            }
+
+    clr_scratch *scratch = fresh(1, sizeof *scratch);
+    memset(scratch, 0, sizeof *scratch);
+    long answered = 0;
+    static const int lengths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 67, 257, 700, CLR_BLOCK};
+    for (size_t t = 0; t < sizeof lengths / sizeof *lengths; t++)
+        for (int mode = 0; mode < 8; mode++) {
+            int worlds = mode & 1, collide = mode >> 1 & 1, dbl = mode >> 2 & 1;
+            int n = lengths[t];
+            if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
+            if (n > CLR_BLOCK) continue;
+            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2],
+                          .collide = collide, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
+            int first = 1000; // rows below it belong to another call
+            int rows = first + n;
+            if (worlds) {
+                rows = (first + TEMPLATES - 1) / TEMPLATES * TEMPLATES + n;
+                c.first = first = rows - n;
+                int count = rows / TEMPLATES, bodies = 4;
+                double *poses = fresh((size_t)count * bodies * 7, sizeof(double));
+                int32_t *body = fresh(bodies, 4), *ta = fresh(TEMPLATES, 4), *tb = fresh(TEMPLATES, 4);
+                for (int i = 0; i < count * bodies * 7; i++) poses[i] = uniform();
+                for (int i = 0; i < bodies; i++) body[i] = (int)((t * 5 + 3 * i) % SHAPES);
+                for (int i = 0; i < TEMPLATES; i++) ta[i] = i, tb[i] = i + 1;
+                c.poses = poses, c.body_shape = body, c.template_a = ta, c.template_b = tb, c.bodies = bodies, c.templates = TEMPLATES;
+            } else {
+                int32_t *a = fresh(rows, 4), *b = fresh(rows, 4);
+                double *pa = fresh(3 * rows, 8), *pb = fresh(3 * rows, 8), *qa = fresh(4 * rows, 8), *qb = fresh(4 * rows, 8), *warm = fresh(3 * rows, 8);
+                for (int i = 0; i < rows; i++) {
+                    a[i] = i % 41 == 7 ? -5 : i % (SHAPES);
+                    b[i] = i % 43 == 9 ? SHAPES : (i / SHAPES) % SHAPES;
+                }
+                for (int i = 0; i < 3 * rows; i++) pa[i] = uniform(), pb[i] = 1.5 * uniform(), warm[i] = i % 2 ? 0 : uniform();
+                for (int i = 0; i < 4 * rows; i++) qa[i] = uniform(), qb[i] = uniform();
+                for (int i = 0; i < rows; i += 29) pa[3 * i] = 0.0 / 0.0, qb[4 * i] = 1e300;
+                c.shape_a = a, c.shape_b = b, c.position_a = pa, c.position_b = pb, c.rotation_a = qa, c.rotation_b = qb;
+                if (t % 2) c.warm = warm; else free(warm);
+            }
+            if (!collide && dbl) {
+                c.distance64 = fresh(n, 8), c.normal64 = fresh(3 * n, 8), c.witness_a64 = fresh(3 * n, 8), c.witness_b64 = fresh(3 * n, 8);
+            } else if (!collide) {
+                c.distance32 = fresh(n, 4), c.normal32 = fresh(3 * n, 4), c.witness_a32 = fresh(3 * n, 4), c.witness_b32 = fresh(3 * n, 4);
+            }
+            c.gap = collide ? 0 : fresh(n, 4);
+            c.status = fresh(n, 1);
+            c.iterations = fresh(n, 2);
+            memset(c.status, 77, n);
+            int left = KERNEL_NAME(&c, scratch, first, first + n);
+            for (int i = 0; i < left; i++) {
+                int r = scratch->left[i];
+                if (r < 0 || r >= n || c.status[r] != 77) return printf("row %d of %d left, but answered or twice\n", r, n), 1;
+                c.status[r] = 78;
+            }
+            for (int i = 0; i < n; i++) {
+                if (c.status[i] == 77) return printf("row %d of %d lost\n", i, n), 1;
+                answered += c.status[i] < 3;
+            }
+            free((void *)c.poses), free((void *)c.body_shape), free((void *)c.template_a), free((void *)c.template_b);
+            free((void *)c.shape_a), free((void *)c.shape_b), free((void *)c.position_a), free((void *)c.position_b);
+            free((void *)c.rotation_a), free((void *)c.rotation_b), free((void *)c.warm);
+            free(c.distance32), free(c.normal32), free(c.witness_a32), free(c.witness_b32);
+            free(c.distance64), free(c.normal64), free(c.witness_a64), free(c.witness_b64);
+            free(c.gap), free(c.status), free(c.iterations);
+        }
+    for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
+    free(shapes), free(scratch);
+    printf("%ld rows answered\n", answered);
+    return 0;
+}

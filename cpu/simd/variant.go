@@ -1,0 +1,35 @@
+package simd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Off is the name that asks for no kernel at all.
+const Off = "off"
+
+// Names are all variants there are on any machine, best first.
+func Names() []string { return []string{"avx512", "avx2", "portable"} }
+
+// Choose returns the variant to use: the best that this machine supports for "", none
+// ("") for "off". The error says which names there are, or why this machine cannot
+// run the one asked for.
+func Choose(name string) (string, error) {
+	have := Supported()
+	switch {
+	case name == Off:
+		return "", nil
+	case name == "" && len(have) == 0:
+		return "", nil
+	case name == "":
+		return have[0], nil
+	case !slices.Contains(Names(), name):
+		return "", fmt.Errorf("unknown SIMD variant %q, want one of %s, or %s", name, strings.Join(Names(), ", "), Off)
+	case slices.Contains(have, name):
+		return name, nil
+	case len(have) == 0:
+		return "", fmt.Errorf("SIMD variant %s: this program was built without cgo, which the kernels need; build it with CGO_ENABLED=1, or ask for %s", name, Off)
+	}
+	return "", fmt.Errorf("SIMD variant %s: this processor lacks it; it has %s", name, strings.Join(have, ", "))
+}

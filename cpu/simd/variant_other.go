@@ -1,0 +1,13 @@
+//go:build cgo && !amd64
+
+package simd
+
+// #include "api.h"
+import "C"
+
+// Supported returns the variants that this machine can run, best first.
+func Supported() []string { return []string{"portable"} }
+
+func run(_ string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
+	return int(C.clr_run_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}

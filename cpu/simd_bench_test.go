@@ -1,0 +1,75 @@
+package cpu
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"clearance/batch"
+	"clearance/cpu/simd"
+)
+
+// BenchmarkSIMD solves sets on one core with every variant and with the reference
+// solvers alone ("off"). "apart" are the rows of a set that are up to 2 m apart, the
+// others are all rows, of which a third overlaps. The time reported is that of the
+// best round, as other programs may be running.
+func BenchmarkSIMD(b *testing.B) {
+	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
+		b.Run(set, func(b *testing.B) { benchmarkSet(b, set) })
+	}
+}
+
+func benchmarkSet(b *testing.B, set string) {
+	const n = 1 << 14
+	{
+		lib, pairs := draw(b, set, n)
+		apart := batch.NewPairs(n - n/3 - 1)
+		var r batch.Row
+		k := 0
+		for i := range n {
+			if i%3 != 0 && k < apart.Len() {
+				pairs.Row(i, &r)
+				apart.SetRow(k, &r)
+				k++
+			}
+		}
+		for _, c := range []struct {
+			name string
+			in   *batch.Pairs
+			o    batch.Options
+		}{
+			{"apart", apart, batch.Options{}}, {"apart-double", apart, batch.Options{Precision: batch.Double}},
+			{"all", pairs, batch.Options{}}, {"collide", pairs, batch.Options{Query: batch.Collide}},
+		} {
+			for _, variant := range append(simd.Supported(), simd.Off) {
+				b.Run(c.name+"/"+variant, func(b *testing.B) {
+					be, err := New(Options{Workers: 1, SIMD: variant})
+					if err != nil {
+						b.Fatal(err)
+					}
+					job := &batch.Job{Library: lib, Input: c.in, Options: c.o}
+					out := batch.NewResults(c.in.Len(), &c.o)
+					rows, best := 0, time.Duration(math.MaxInt64)
+					for b.Loop() {
+						start := time.Now()
+						if err := be.Run(context.Background(), job, 0, c.in.Len(), out); err != nil {
+							b.Fatal(err)
+						}
+						best = min(best, time.Since(start))
+						rows += c.in.Len()
+					}
+					_, left := be.RowsBy()
+					b.ReportMetric(float64(best.Nanoseconds())/float64(c.in.Len()), "ns/pair")
+					b.ReportMetric(100*float64(left)/float64(rows), "%left")
+					if w := be.idle[0].solver; w != nil && w.Stats().Rows32 > 0 {
+						s := w.Stats()
+						b.ReportMetric(float64(s.Lanes32)/float64(s.Rows32), "steps32/pair")
+						b.ReportMetric(float64(s.Lanes32)/float64(s.Steps32), "lanes")
+						b.ReportMetric(100*float64(s.Rows64)/float64(s.Rows32), "%64")
+					}
+				})
+			}
+		}
+	}
+}
