@@ -13,7 +13,7 @@ RACE := . ./batch/... ./cpu/... ./dispatch/... ./verify/... ./cmd/...
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench test fmt lint generate generated nocgo unit race fuzz cover clean
+.PHONY: help build bench test fmt lint generate generated shaders nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ generate: ## write the generated files anew
 
 generated: ## fail if a generated file is stale
 	./scripts/generated.sh
+
+shaders: ## compile the shaders anew (needs glslc)
+	./scripts/shaders.sh
 
 nocgo: ## build everything without a C compiler
 	CGO_ENABLED=0 $(GO) build ./...
