@@ -194,7 +194,6 @@ static VkResult add_set_pool(vkc_device *d, vkc_stream *s) {
 }
 
 static VkResult allocate_set(vkc_device *d, vkc_stream *s, VkDescriptorSetLayout layout, VkDescriptorSet *out) {
-    VKC_FAULT(VKC_AT_ALLOCATE_DESCRIPTOR_SETS);
     for (int fresh = 0;; s->set_pool_current++) {
         if (s->set_pool_current == s->set_pool_count) {
             if (fresh) return VK_ERROR_OUT_OF_POOL_MEMORY; // one set larger than a whole pool
@@ -208,7 +207,9 @@ static VkResult allocate_set(vkc_device *d, vkc_stream *s, VkDescriptorSetLayout
             .descriptorSetCount = 1,
             .pSetLayouts = &layout,
         };
-        VkResult r = d->vkAllocateDescriptorSets(d->handle, &info, out);
+        VkResult r;
+        if (!vkc_fault_armed() || !vkc_fault(VKC_AT_ALLOCATE_DESCRIPTOR_SETS, &r))
+            r = d->vkAllocateDescriptorSets(d->handle, &info, out);
         if (r != VK_ERROR_OUT_OF_POOL_MEMORY && r != VK_ERROR_FRAGMENTED_POOL) return r;
     }
 }

@@ -1,6 +1,7 @@
 package vk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -90,7 +91,7 @@ func (p *Pool) Take(size uint64) (Buffer, error) {
 		}
 	}
 	b, err := p.d.Alloc(max(room, alignUp(p.blockSize, p.align)), p.kind)
-	if err != nil && room < p.blockSize { // a block of the usual size is too much; this one buffer may not be
+	if errors.Is(err, OutOfDeviceMemory) && room < p.blockSize { // this one buffer may still fit
 		b, err = p.d.Alloc(room, p.kind)
 	}
 	if err != nil {
