@@ -114,7 +114,7 @@ type QueryRecord struct {
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | iterations << 16.
+	// not wanted. The status column holds status | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
 	Normal   uint32
@@ -132,6 +132,15 @@ const (
 	FlagCutOff = 1 << iota // there is a cut-off
 	FlagDouble             // columns of numbers are float64
 	FlagWarm               // there are directions to start with
+)
+
+// Why a device declined a row: bits 8 to 15 of its status word, for statistics.
+const (
+	DeclinedKind    = 1 + iota // no shader for a kind of shape
+	DeclinedOverlap            // the cores intersect: the depth needs another method
+	DeclinedGap                // the bounds stayed too wide
+	DeclinedBudget             // more vertices than one invocation may look at
+	DeclinedCount
 )
 
 // Marks in records.
@@ -207,6 +216,10 @@ func Constants() []ConstantGroup {
 			{"NO_SHAPE", NoShape},
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
+			{"DECLINED_KIND", DeclinedKind},
+			{"DECLINED_OVERLAP", DeclinedOverlap},
+			{"DECLINED_GAP", DeclinedGap},
+			{"DECLINED_BUDGET", DeclinedBudget},
 		}},
 	}
 }

@@ -90,6 +90,10 @@
 #define CLR_NO_SHAPE 4294967295u
 #define CLR_NO_COLUMN 4294967295u
 #define CLR_DECLINED 255u
+#define CLR_DECLINED_KIND 1u
+#define CLR_DECLINED_OVERLAP 2u
+#define CLR_DECLINED_GAP 3u
+#define CLR_DECLINED_BUDGET 4u
 
 // clr_shape_record: one shape of a packed library.
 typedef struct clr_shape_record {

@@ -182,7 +182,7 @@ void main() {
     shapeB = load(index.shape_b);
     bool halfA = shapes[index.shape_a].kind == KIND_HALFSPACE, halfB = shapes[index.shape_b].kind == KIND_HALFSPACE;
     if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
-        writeStatus(row, DECLINED, 0u);
+        decline(row, DECLINED_KIND);
         return;
     }
     if (halfA || halfB) { shapeA.erode = 0.0lf; shapeB.erode = 0.0lf; }
@@ -191,6 +191,7 @@ void main() {
     ask();
 
     evaluations = guesses[row].iterations;
+    bool inside = false;
     Answer r;
     if (halfA || halfB) {
         evaluations = 1u;
@@ -199,16 +200,20 @@ void main() {
         uint cost = 1u + passes(shapeA) + passes(shapeB);
         uint budget = query.scan_budget / cost;
         if (budget < 6u) { // four vertices of the guess and two steps
-            writeStatus(row, DECLINED, evaluations);
+            decline(row, DECLINED_BUDGET);
             return;
         }
-        bool inside = seed(row);
+        inside = seed(row);
         uint cap = min(MAX_STEPS, budget - 4u);
         if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
         if (!inside && !(boolean && settled())) inside = descend(cap);
         r = finish(inside);
     }
     uint status = classify(r);
+    if (status == DECLINED) {
+        decline(row, inside ? DECLINED_OVERLAP : DECLINED_GAP);
+        return;
+    }
     writeStatus(row, status, evaluations);
-    if (status != DECLINED) writeColumns(row, index.pose_a, r);
+    writeColumns(row, index.pose_a, r);
 }

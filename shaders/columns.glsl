@@ -16,6 +16,9 @@ void writeStatus(uint row, uint status, uint iterations) {
     words[query.status + row] = status | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
+// decline leaves the row to another back end and says why.
+void decline(uint row, uint why) { words[query.status + row] = DECLINED | (why << 8); }
+
 // writeReal stores number k of a column and returns what it became.
 double writeReal(uint column, uint k, double v) {
     if ((query.flags & FLAG_DOUBLE) != 0u) {

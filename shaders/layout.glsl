@@ -87,6 +87,10 @@ const uint FLAG_WARM = 4u;
 const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
+const uint DECLINED_KIND = 1u;
+const uint DECLINED_OVERLAP = 2u;
+const uint DECLINED_GAP = 3u;
+const uint DECLINED_BUDGET = 4u;
 
 // ShapeRecord: one shape of a packed library; 64 bytes.
 struct ShapeRecord {
