@@ -46,6 +46,13 @@ func TestSets(t *testing.T) {
 				}
 				if audit.Wrong() > 0 {
 					t.Errorf("audit: %d wrong of %d", audit.Wrong(), audit.Rows)
+					for _, c := range audit.Checks {
+						for _, w := range c.Worst {
+							if w.Failed {
+								t.Logf("row %d %s: %+v", w.Row, c.Name, w)
+							}
+						}
+					}
 				}
 			})
 		}

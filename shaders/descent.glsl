@@ -159,37 +159,21 @@ bool descend(uint cap) {
     return false;
 }
 
-// slide shifts weight from vertex 0 to another, or back, until the point is
-// orthogonal to e.
-double slide(double from, double to, dvec3 e) {
-    double ee = square(e);
-    if (!(ee > 0.0lf)) return 0.0lf;
-    double t = -product(e, point(simplex)) / ee;
-    return min(max(t, -to), from);
-}
-
-// straighten moves x along the longest edge and across it, to where it is orthogonal to
-// both. The weights of a triangle of length L and height h are off by rounding over h,
-// which moves x by L²/h roundings along it: too little to change the norm, but the
-// witnesses would no longer be distance·normal apart.
+// straighten moves x along the longest edge of its simplex to the foot of the
+// perpendicular. The weights of a triangle of length L and height h are off by rounding
+// over h, which moves x by L²/h roundings along it: too little to change the norm, but
+// the witnesses would no longer be distance·normal apart.
 void straighten() {
     if (simplex.n != 2u && simplex.n != 3u) return;
     longestFirst(simplex);
     precise dvec3 e = simplex.w1 - simplex.w0;
     double ee = square(e);
     if (!(ee > 0.0lf)) return;
-    precise dvec3 across = simplex.w2 - simplex.w0;
-    across -= (product(across, e) / ee) * e;
     for (int k = 0; k < 2; k++) {
-        double t = slide(simplex.weight.x, simplex.weight.y, e);
+        double t = -product(e, point(simplex)) / ee;
+        t = min(max(t, -simplex.weight.y), simplex.weight.x);
         simplex.weight.xy += dvec2(-t, t);
-        if (simplex.n == 3u) {
-            t = slide(simplex.weight.x, simplex.weight.z, across);
-            simplex.weight.xz += dvec2(-t, t);
-        }
     }
-    double t = slide(simplex.weight.x, simplex.weight.y, e);
-    simplex.weight.xy += dvec2(-t, t);
     x = point(simplex);
     len = norm(x);
 }

@@ -21,7 +21,6 @@ var (
 	_ = [1]struct{}{}[C.VKC_STAGE_COMPUTE^StageCompute]
 	_ = [1]struct{}{}[C.VKC_STAGE_INDIRECT^StageIndirect]
 	_ = [1]struct{}{}[C.VKC_STAGE_HOST^StageHost]
-	_ = [1]struct{}{}[C.VKC_QUEUE_COMPUTE^ComputeQueue]
 	_ = [1]struct{}{}[C.VKC_QUEUE_TRANSFER^TransferQueue]
 )
 

@@ -71,9 +71,8 @@ VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info,
             .shaderInt16 = (features & VKC_F_INT16) != 0,
         },
     };
-    uint32_t version = info->api_version >> 12; // major and minor
-    if (version >= ((1u << 10) | 2)) storage16.pNext = &v12;
-    if (version >= ((1u << 10) | 3)) v12.pNext = &v13;
+    if (info->api_version >= VKC_VERSION(1, 2)) storage16.pNext = &v12;
+    if (info->api_version >= VKC_VERSION(1, 3)) v12.pNext = &v13;
 
     const float priority = 1;
     VkDeviceQueueCreateInfo queues[VKC_QUEUE_COUNT] = { { 0 } };

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION(major, minor) (((uint32_t)(major) << 22) | ((uint32_t)(minor) << 12))
-
 // prepend puts a structure that starts with sType and pNext at the head of a chain.
 typedef struct head { VkStructureType sType; void *pNext; } head;
 
@@ -63,8 +61,8 @@ static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) 
     VkPhysicalDeviceFeatures2 all = { 0 };
     void *chain = NULL;
     prepend(&chain, &storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
-    if (out->api_version >= VERSION(1, 2)) prepend(&chain, &v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    if (out->api_version >= VERSION(1, 3)) prepend(&chain, &v13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+    if (out->api_version >= VKC_VERSION(1, 2)) prepend(&chain, &v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    if (out->api_version >= VKC_VERSION(1, 3)) prepend(&chain, &v13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
     prepend(&chain, &all, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
     in->vkGetPhysicalDeviceFeatures2(gpu, &all);
 #define HAVE(condition, bit) if (condition) out->features |= bit
@@ -99,11 +97,11 @@ static void get_properties(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out
     prepend(&chain, &id, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
     prepend(&chain, &subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
     prepend(&chain, &maintenance3, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
-    if (out->api_version >= VERSION(1, 2)) {
+    if (out->api_version >= VKC_VERSION(1, 2)) {
         prepend(&chain, &driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
         prepend(&chain, &floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
     }
-    if (out->api_version >= VERSION(1, 3)) {
+    if (out->api_version >= VKC_VERSION(1, 3)) {
         prepend(&chain, &sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
         prepend(&chain, &maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
     }
@@ -141,7 +139,7 @@ void vkc_info_get(vkc_instance *in, uint32_t gpu_index, vkc_info *out) {
     in->vkGetPhysicalDeviceProperties(gpu, &basic);
     memcpy(out->name, basic.deviceName, sizeof out->name);
     memcpy(out->cache_uuid, basic.pipelineCacheUUID, sizeof out->cache_uuid);
-    out->api_version = basic.apiVersion;
+    out->api_version = basic.apiVersion < in->max_version ? basic.apiVersion : in->max_version;
     out->driver_version = basic.driverVersion;
     out->vendor_id = basic.vendorID;
     out->device_id = basic.deviceID;
@@ -149,7 +147,7 @@ void vkc_info_get(vkc_instance *in, uint32_t gpu_index, vkc_info *out) {
     out->limits = basic.limits;
     in->vkGetPhysicalDeviceMemoryProperties(gpu, &out->memory);
     get_queues(in, gpu, out);
-    if (out->api_version < VERSION(1, 1)) return; // the rest asks with functions of 1.1
+    if (out->api_version < VKC_VERSION(1, 1)) return; // the rest asks with functions of 1.1
     get_extensions(in, gpu, out);
     get_features(in, gpu, out);
     get_properties(in, gpu, out);

@@ -9,10 +9,6 @@
 
 #define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
 
-// API_VERSION is the newest version whose structures abi.h declares. A loader of 1.1 or
-// newer accepts any; a device may still offer less, and says so.
-#define API_VERSION ((1u << 22) | (3u << 12))
-
 static int has_extension(const char *layer, const char *name) {
     PFN_vkEnumerateInstanceExtensionProperties enumerate =
         (PFN_vkEnumerateInstanceExtensionProperties)vkc_loader_proc(NULL, "vkEnumerateInstanceExtensionProperties");
@@ -48,19 +44,18 @@ static VkResult load_functions(vkc_instance *in) {
     return VK_SUCCESS;
 }
 
-VkResult vkc_instance_create(const char *app, vkc_log *log, vkc_instance **out) {
+VkResult vkc_instance_create(const char *app, uint32_t max_version, vkc_log *log, vkc_instance **out) {
     *out = NULL;
     VKC_FAULT(VKC_AT_CREATE_INSTANCE);
-    PFN_vkEnumerateInstanceVersion version =
-        (PFN_vkEnumerateInstanceVersion)vkc_loader_proc(NULL, "vkEnumerateInstanceVersion");
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)vkc_loader_proc(NULL, "vkCreateInstance");
-    if (!version || !create) return VK_ERROR_FEATURE_NOT_PRESENT; // a loader of Vulkan 1.0
+    // A loader of Vulkan 1.0 has no vkEnumerateInstanceVersion. Later ones accept any version
+    // from an application, and a device that offers less says so.
+    if (!create || !vkc_loader_proc(NULL, "vkEnumerateInstanceVersion")) return VK_ERROR_FEATURE_NOT_PRESENT;
     if (log && !has_layer(VALIDATION_LAYER)) return VK_ERROR_LAYER_NOT_PRESENT;
 
     vkc_instance *in = vkc_new(sizeof *in);
     if (!in) return VK_ERROR_OUT_OF_HOST_MEMORY;
-    VkResult r = version(&in->version);
-    if (r != VK_SUCCESS) goto fail;
+    in->max_version = max_version;
 
     const char *layers[] = { VALIDATION_LAYER };
     const char *extensions[4];
@@ -96,7 +91,7 @@ VkResult vkc_instance_create(const char *app, vkc_log *log, vkc_instance **out) 
         .sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
         .pApplicationName = app,
         .pEngineName = "clearance",
-        .apiVersion = API_VERSION,
+        .apiVersion = max_version < VKC_VERSION(1, 1) ? VKC_VERSION(1, 1) : max_version,
     };
     VkInstanceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
@@ -108,7 +103,7 @@ VkResult vkc_instance_create(const char *app, vkc_log *log, vkc_instance **out) 
         .enabledExtensionCount = extension_count,
         .ppEnabledExtensionNames = extensions,
     };
-    r = create(&info, NULL, &in->handle);
+    VkResult r = create(&info, NULL, &in->handle);
     if (r != VK_SUCCESS) goto fail;
     vkc_live_add(VKC_LIVE_INSTANCE, 1);
     r = load_functions(in);

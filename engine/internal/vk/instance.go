@@ -42,6 +42,9 @@ func Open(o Options) (*Instance, error) {
 	if o.AppName == "" {
 		o.AppName = "clearance"
 	}
+	if o.MaxVersion == 0 {
+		o.MaxVersion = C.VKC_NEWEST
+	}
 	name := C.CString(o.AppName)
 	defer C.free(unsafe.Pointer(name))
 	in := &Instance{devices: map[*Device]struct{}{}}
@@ -50,7 +53,7 @@ func Open(o Options) (*Instance, error) {
 			return nil, &Error{Cause: OutOfHostMemory, Op: "open"}
 		}
 	}
-	if r := Result(C.vkc_instance_create(name, in.log, &in.c)); r != Success {
+	if r := Result(C.vkc_instance_create(name, C.uint32_t(o.MaxVersion), in.log, &in.c)); r != Success {
 		C.vkc_log_free(in.log)
 		return nil, openError(r)
 	}

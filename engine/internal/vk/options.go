@@ -9,6 +9,9 @@ type Options struct {
 	// Validation loads VK_LAYER_KHRONOS_validation, with synchronisation validation, and
 	// collects what it says. It costs an order of magnitude of speed.
 	Validation bool
+	// MaxVersion treats devices of a newer Vulkan as if they offered this one, so that the
+	// paths for old drivers can be tested; 0 is the newest this package knows.
+	MaxVersion Version
 }
 
 // DeviceOptions say how to open a device. The zero value is the default.

@@ -1,3 +1,5 @@
+//go:build cgo && !(386 || arm || mips || mipsle)
+
 package vk
 
 import (

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -316,4 +317,36 @@ func TestAfterClose(t *testing.T) {
 		}
 	}
 	a.close()
+}
+
+// TestOldVersions makes the round trip on a device treated as of each version: the layer
+// speaks if a structure, function or feature of a later one is used.
+func TestOldVersions(t *testing.T) {
+	for minor := range uint32(4) {
+		t.Run(fmt.Sprint("1.", minor), func(t *testing.T) {
+			in := openInstanceOf(t, MakeVersion(1, minor))
+			info := in.Devices()[0]
+			if info.API >= MakeVersion(1, minor+1) {
+				t.Fatalf("the device is of Vulkan %v", info.API)
+			}
+			if minor == 0 {
+				if _, err := in.OpenDevice(0, DeviceOptions{}); !errors.Is(err, UnsupportedFeature) || !strings.Contains(info.Unusable, "1.1 is needed") {
+					t.Errorf("unusable %q, %v", info.Unusable, err)
+				}
+				return
+			}
+			if minor == 1 && (info.Features&(TimelineSemaphore|BufferAddress|Int8|SubgroupSize) != 0 || info.DriverName != "") {
+				t.Errorf("Vulkan 1.1 with %v, driver %q", info.Features, info.DriverName)
+			}
+			d := must[*Device](t)(in.OpenDevice(0, DeviceOptions{}))
+			a := newAdder(t, d, 1000)
+			a.fill(7)
+			a.record(2)
+			ok(t, a.s.Submit())
+			ok(t, a.s.Wait(context.Background(), time.Minute))
+			if n := a.wrong(7, 2); n > 0 {
+				t.Errorf("%d of %d sums are wrong", n, a.count)
+			}
+		})
+	}
 }

@@ -33,11 +33,17 @@ func unavailable(t testing.TB, what string) {
 // it and fails the test on any message and any handle left.
 func openInstance(t testing.TB) *Instance {
 	t.Helper()
+	return openInstanceOf(t, 0)
+}
+
+// openInstanceOf is openInstance for devices treated as of a version at most.
+func openInstanceOf(t testing.TB, version Version) *Instance {
+	t.Helper()
 	before := LiveHandles()
 	if len(before) > 0 {
 		t.Fatalf("a test before this one left handles: %v", before)
 	}
-	in, err := Open(Options{AppName: "vk tests", Validation: true})
+	in, err := Open(Options{AppName: "vk tests", Validation: true, MaxVersion: version})
 	switch {
 	case errors.Is(err, NoLoader), errors.Is(err, NoDriver), errors.Is(err, NoDevice):
 		unavailable(t, err.Error())

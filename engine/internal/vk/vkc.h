@@ -76,7 +76,7 @@ typedef struct vkc_instance {
     VkInstance handle;
     VkDebugUtilsMessengerEXT messenger;
     PFN_vkDestroyDebugUtilsMessengerEXT vkDestroyDebugUtilsMessengerEXT;
-    uint32_t version;
+    uint32_t max_version; // devices are treated as of this version at most
     uint32_t gpu_count;
     VkPhysicalDevice gpus[VKC_MAX_GPUS];
 #define VKC_FIELD(name) PFN_##name name;
@@ -88,9 +88,14 @@ typedef struct vkc_instance {
 int vkc_loader(char *why, size_t n);
 PFN_vkVoidFunction vkc_loader_proc(VkInstance instance, const char *name);
 
-// vkc_instance_create makes an instance; log is NULL without validation. It returns
-// VK_ERROR_LAYER_NOT_PRESENT without the validation layer.
-VkResult vkc_instance_create(const char *app, vkc_log *log, vkc_instance **out);
+// VKC_NEWEST is the newest version whose structures abi.h declares.
+#define VKC_VERSION(major, minor) (((uint32_t)(major) << 22) | ((uint32_t)(minor) << 12))
+#define VKC_NEWEST VKC_VERSION(1, 3)
+
+// vkc_instance_create makes an instance that uses no version above max_version; log is
+// NULL without validation. It returns VK_ERROR_LAYER_NOT_PRESENT without the validation
+// layer, VK_ERROR_FEATURE_NOT_PRESENT with a loader of Vulkan 1.0.
+VkResult vkc_instance_create(const char *app, uint32_t max_version, vkc_log *log, vkc_instance **out);
 VkResult vkc_instance_enumerate(vkc_instance *in);
 void vkc_instance_destroy(vkc_instance *in);
 
