@@ -137,6 +137,9 @@ Answer finish(bool inside) {
     Answer r;
     straighten();
     double up = len, down = boolean ? best : lower;
+    // The witnesses are -x apart, and distance times normal is -len·axis: that these are
+    // the same is promised up to the gap as well.
+    if (!boolean) down = min(down, up - norm(x - len * axis));
     if (inside) {
         // No depth exceeds the width of A - B along the line of the centres.
         down = -scale;
