@@ -31,7 +31,7 @@ func accelerated(p *Pair, o *Options, nesterov, normalize bool, ws *Workspace) R
 
 func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 	dir, last := d.x, d.x // d₋₁ = s₋₁ = x₀
-	for k := 0; d.iter < d.cap; k++ {
+	for k := 0; d.iter < d.cap-1; k++ {
 		delta := float64(k+1) / float64(k+3)
 		y := d.x
 		if nesterov {

@@ -58,9 +58,8 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
 	// Paper 000: x₀ = c¹ − c², the difference of the centres. The direction alone
 	// matters, since the first support point replaces it.
-	if o.WarmStart != (r3.Vec{}) {
-		d.x = r3.Scale(-1, o.WarmStart)
-	} else {
+	d.x = r3.Scale(-1, safeUnit(o.WarmStart))
+	if d.x == (r3.Vec{}) {
 		d.x = p.centres()
 	}
 	d.norm = norm(d.x)
@@ -158,15 +157,22 @@ func (d *descent) direction() r3.Vec {
 	}
 	switch d.s.N {
 	case 2:
-		e := r3.Sub(d.s.V[1].W, d.s.V[0].W)
-		if ee := r3.Dot(e, e); ee > 0 {
-			y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
-			return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
-		}
+		return orthogonal(d.x, r3.Sub(d.s.V[1].W, d.s.V[0].W))
 	case 3:
 		return d.triangleDirection()
 	}
 	return d.x
+}
+
+// orthogonal returns the part of x orthogonal to e, in two passes: the second takes
+// away the rounding of the first.
+func orthogonal(x, e r3.Vec) r3.Vec {
+	ee := r3.Dot(e, e)
+	if !(ee > 0) {
+		return x
+	}
+	x = r3.Sub(x, r3.Scale(r3.Dot(e, x)/ee, e))
+	return r3.Sub(x, r3.Scale(r3.Dot(e, x)/ee, e))
 }
 
 // triangleDirection is direction for a triangle. Its normal is off by rounding over
@@ -183,8 +189,7 @@ func (d *descent) triangleDirection() r3.Vec {
 			return r3.Scale(math.Copysign(1/math.Sqrt(nn), k), n)
 		}
 	}
-	y := r3.Sub(d.x, r3.Scale(r3.Dot(e, d.x)/ee, e))
-	return r3.Sub(y, r3.Scale(r3.Dot(e, y)/ee, e))
+	return orthogonal(d.x, e)
 }
 
 // longestEdge returns the vertices, the vector and the squared length of the longest
@@ -268,9 +273,6 @@ func (d *descent) finish(inside bool) Result {
 		// No depth exceeds the width of D along the line of the centres, which the
 		// scale bounds.
 		lower = -p.scale
-		if d.s.N == 4 {
-			upper = 0
-		}
 	}
 	res.Distance = upper - p.Radius
 	res.Upper = upper - p.Radius + d.round

@@ -64,21 +64,29 @@ type expansion struct {
 	p     Pair
 	o     Options
 	poly  polytope
-	tol   float64
-	stop  float64
 	round float64
 	iter  int
 	cap   int
 
-	// The answer so far, for the cores: signed distance in [lower, upper] along
-	// axis (unit, outward from D), with the point that realises upper.
+	tol     float64 // wanted gap of a depth
+	distTol float64 // wanted gap of a distance
+	stop    float64 // gap of the computed bounds at which tol is met, rounding included
+	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
+
+	bounds        // the answer so far
+	now    bounds // along the face at hand
+}
+
+// bounds is an answer for the cores: the signed distance lies in [lower, upper], as
+// the direction axis (unit, outward from D) and the point near of the polytope prove.
+type bounds struct {
 	lower, upper float64
 	axis         r3.Vec
 	near         Vertex
 }
 
 func (e *expansion) reset(p *Pair, o *Options) {
-	e.p, e.o, e.iter, e.near = *p, *o, 0, Vertex{}
+	e.p, e.o, e.iter = *p, *o, 0
 	e.round = p.Roundoff()
 	e.tol = o.Tolerance
 	if e.tol == 0 {
@@ -88,12 +96,16 @@ func (e *expansion) reset(p *Pair, o *Options) {
 		}
 	}
 	e.stop = math.Max(e.tol-2*e.round, e.round)
+	e.distTol = o.Tolerance
+	if e.distTol == 0 {
+		e.distTol = distanceTolerance * p.size
+	}
+	e.apart = math.Max(e.distTol-2*e.round, e.round)
 	e.cap = o.MaxIterations
 	if e.cap == 0 {
 		e.cap = defaultEPAIterations
 	}
-	e.lower, e.upper = -p.scale, p.scale
-	e.axis = r3.Vec{X: 1}
+	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
 	e.poly.reset(e.round, 4*p.scale)
 }
 
@@ -110,64 +122,98 @@ func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
 // face bounds it from below for the whole polytope. With the origin outside, the
 // nearest face bounds the distance from above, and the plane from below: the
 // same two numbers with the other sign.
+//
+// A face that rounding does not let expand is set aside, and the next one tried;
+// its distance still limits the bound from below. The best bounds met are the answer.
 func (e *expansion) run() {
-	for {
+	aside := math.Inf(1)
+	for stuck := 0; stuck <= maxStuck; {
 		f, ok := e.poly.nearest()
-		if !ok || !e.step(f) || e.iter >= e.cap {
+		if !ok {
 			return
+		}
+		outcome := e.step(f, aside)
+		if outcome == answered || e.now.upper-e.now.lower < e.bounds.upper-e.bounds.lower {
+			e.bounds = e.now
+		}
+		switch {
+		case outcome == answered || e.iter >= e.cap:
+			return
+		case outcome == setAside:
+			if face := &e.poly.faces[f]; !face.out {
+				aside = math.Min(aside, face.key)
+			}
+			e.poly.pop()
+			stuck++
 		}
 	}
 }
 
-// step bounds the distance along face f and expands it. It reports whether there is
-// more to do: false once the question is answered or f cannot be expanded.
-func (e *expansion) step(f int32) bool {
+// maxStuck bounds the faces set aside in one run.
+const maxStuck = 32
+
+// outcome is what a step along a face came to.
+type outcome uint8
+
+const (
+	expanded outcome = iota
+	answered
+	setAside
+)
+
+// step bounds the distance along face f and expands it.
+func (e *expansion) step(f int32, aside float64) outcome {
 	face := e.poly.faces[f]
-	near, interior := e.poly.nearestPoint(f)
-	e.lower, e.near = math.Inf(-1), near
+	near, look, interior := e.poly.nearestPoint(f)
+	e.now = bounds{lower: math.Inf(-1), near: near}
 	switch {
 	case face.out:
-		e.upper = face.key + e.poly.far
+		e.now.upper = face.key + e.poly.far
 	case face.unsure:
-		e.upper = face.key
+		e.now.upper = face.key
 	default:
-		e.upper = -face.key
+		e.now.upper = -math.Min(face.key, aside)
 	}
 	// The nearest point of an edge or a vertex looks along itself. Close to the
 	// origin that direction drowns in rounding; then the normal of the face stands in.
-	if d := norm(near.W); !interior && d > e.round {
-		n := r3.Scale(1/d, near.W)
+	if n := unit(look); !interior && norm(look) > e.round {
 		if face.out {
 			n = r3.Scale(-1, n)
 		}
-		if done, expanded := e.try(f, n); done || expanded {
-			return !done
+		if o := e.try(f, n); o != setAside {
+			return o
 		}
 	}
 	if face.n == (r3.Vec{}) {
-		return false
+		return setAside
 	}
-	done, expanded := e.try(f, face.n)
-	return !done && expanded
+	return e.try(f, face.n)
 }
 
 // try takes the bound of the support plane along n and expands face f with its
 // vertex, unless the bounds now answer the question.
-func (e *expansion) try(f int32, n r3.Vec) (done, expanded bool) {
+func (e *expansion) try(f int32, n r3.Vec) outcome {
 	var v Vertex
 	h := e.support(n, &v)
-	if -h > e.lower {
-		e.lower, e.axis = -h, n
+	if -h > e.now.lower {
+		e.now.lower, e.now.axis = -h, n
 	}
-	if e.upper-e.lower <= e.stop || e.settled() {
-		return true, false
+	stop := e.apart
+	if e.now.upper < e.p.Radius { // a depth
+		stop = e.stop
 	}
-	return false, e.poly.expand(f, &v)
+	switch {
+	case e.now.upper-e.now.lower <= stop || e.settled():
+		return answered
+	case e.poly.expand(f, &v):
+		return expanded
+	}
+	return setAside
 }
 
 // settled reports whether the Boolean or cut-off question is answered.
 func (e *expansion) settled() bool {
-	lower, upper := e.lower-e.p.Radius-e.round, e.upper-e.p.Radius+e.round
+	lower, upper := e.now.lower-e.p.Radius-e.round, e.now.upper-e.p.Radius+e.round
 	if e.o.Boolean && (lower > 0 || upper < 0) {
 		return true
 	}
@@ -193,7 +239,11 @@ func (e *expansion) result() Result {
 		WitnessB:   r3.Sub(e.near.B, r3.Scale(p.roundB(), e.axis)),
 		Iterations: e.iter,
 	}
-	r.classify(p, &e.o, e.tol)
+	tol := e.distTol
+	if r.Distance < 0 { // a depth, or a contact that may be one
+		tol = e.tol
+	}
+	r.classify(p, &e.o, tol)
 	return r
 }
 
@@ -300,10 +350,13 @@ func (e *expansion) flatAnswer(start *Simplex, t *[4]Vertex, n int, basis *[3]r3
 	if start != nil && start.N > 0 {
 		s = *start
 	}
-	x, _ := signedVolumes(&s, true)
+	signedVolumes(&s, true)
 	s.reduce()
+	if s.N == 3 {
+		s.straighten()
+	}
 	e.near = s.vertex()
-	e.upper = norm(x)
+	e.upper = norm(e.near.W)
 	e.lower = math.Inf(-1)
 	var v Vertex
 	for k := n - 1; k < 3; k++ {

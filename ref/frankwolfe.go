@@ -15,10 +15,13 @@ const defaultFrankWolfeIterations = 100_000
 func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 	d := ws.descent()
 	d.reset(p, &o, defaultFrankWolfeIterations)
-	for d.iter < d.cap {
+	for {
 		d.support(d.x, true)
 		if d.settled() {
 			return d.finish(false)
+		}
+		if d.iter >= d.cap {
+			return d.finish(d.best <= d.round)
 		}
 		if d.s.N == 0 {
 			d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
@@ -36,5 +39,4 @@ func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 			return d.finish(true)
 		}
 	}
-	return d.finish(d.best <= d.round)
 }

@@ -28,9 +28,9 @@ func gjk(p *Pair, o *Options, johnson bool, ws *Workspace) Result {
 // mean that float64 is exhausted) end it; and a norm within rounding of zero
 // replaces eq. 9.
 func (d *descent) descend(johnson bool) (inside bool) {
-	for d.iter < d.cap {
+	for {
 		d.support(d.direction(), true)
-		if d.settled() {
+		if d.settled() || d.iter >= d.cap {
 			return false
 		}
 		progress, inside := d.project(johnson)
@@ -44,5 +44,4 @@ func (d *descent) descend(johnson bool) (inside bool) {
 			return true
 		}
 	}
-	return false
 }

@@ -81,6 +81,9 @@ func checkPlaced(q *placed, o *Options, r *Result) error {
 	if q.want >= 0 && !(math.Abs(r.Distance-q.want) <= r.Gap()+q.atMost-q.want) {
 		return fmt.Errorf("distance %g ± %g, placed at %g", r.Distance, r.Gap(), q.want)
 	}
+	if err := q.aligned(o, r); err != nil {
+		return err
+	}
 	return certify(q, o, r)
 }
 

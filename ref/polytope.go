@@ -30,7 +30,6 @@ type face struct {
 	seen int32    // stamp of the visibility search
 	dead bool
 
-	sliver bool // the height is so small that rounding may turn the plane
 	out    bool // the origin lies on the outer side of the plane
 	unsure bool // that side is within rounding, and the foot point outside the triangle
 }
@@ -65,9 +64,6 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 	if l > 0 {
 		f.n = r3.Scale(1/l, n)
 	}
-	// l/|u| is the height over u; below 2¹⁰ units of rounding the corners in s2d
-	// may change sign.
-	f.sliver = !(l > 1024*p.round*math.Max(norm(u), norm(v)))
 	p.setKey(&f)
 	p.faces = append(p.faces, f)
 	i := int32(len(p.faces) - 1)
@@ -78,15 +74,20 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 // setKey computes the distance of the origin to the triangle. Faces that have the
 // origin on their outer side come before all others: while there is one, the
 // origin lies outside the polytope.
+//
+// Thin triangles are no exception. The normal is accurate in every component, so a
+// tilt across a triangle of height h comes to rounding/h, and over the height it moves
+// the plane by rounding; on which side of an edge the foot point lies is told to
+// rounding as well.
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
 	plane := r3.Dot(f.n, a)
 	f.out = plane < -p.round
-	l := p.weights(f)
-	if l[0] > 0 && l[1] > 0 && l[2] > 0 {
+	l0, l1, l2 := s2d(a, b, c)
+	if l0 > 0 && l1 > 0 && l2 > 0 {
 		f.key = math.Abs(plane)
 	} else {
-		f.key = math.Sqrt(norm2Of3(l[0], a, l[1], b, l[2], c))
+		f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
 		// Beyond a sharp edge the origin can be much farther out than it is above
 		// either plane.
 		f.unsure = plane <= p.round
@@ -96,40 +97,28 @@ func (p *polytope) setKey(f *face) {
 	}
 }
 
-// weights returns the barycentric coordinates of the point of face f nearest to the
-// origin. The plane of a sliver is uncertain, and so is whether the foot point lies
-// inside it. Its edges are not, and one of them is as near as the face to rounding.
-func (p *polytope) weights(f *face) (l [3]float64) {
-	v := [3]r3.Vec{p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W}
-	if !f.sliver {
-		l[0], l[1], l[2] = s2d(v[0], v[1], v[2])
-		return l
-	}
-	best := math.Inf(1)
-	for i := range 3 {
-		j := (i + 1) % 3
-		li, lj := s1d(v[i], v[j])
-		if d := norm2Of2(li, v[i], lj, v[j]); d < best {
-			best, l = d, [3]float64{}
-			l[i], l[j] = li, lj
-		}
-	}
-	return l
-}
-
 // nearestPoint returns the point of face f nearest to the origin with the points of
-// the cores that make it, and whether it lies inside the triangle.
-func (p *polytope) nearestPoint(f int32) (v Vertex, interior bool) {
+// the cores that make it, and the direction in which it looks from the origin: along
+// itself, but orthogonal to its edge to the last digits if it lies on one.
+// interior says that it lies inside the triangle.
+func (p *polytope) nearestPoint(f int32) (v Vertex, look r3.Vec, interior bool) {
 	s := Simplex{N: 3}
-	l := p.weights(&p.faces[f])
-	copy(s.Lambda[:], l[:])
 	for i, k := range p.faces[f].v {
 		s.V[i] = p.verts[k]
 	}
+	l := &s.Lambda
+	l[0], l[1], l[2] = s2d(s.V[0].W, s.V[1].W, s.V[2].W)
 	if interior = l[0] > 0 && l[1] > 0 && l[2] > 0; interior {
 		s.straighten()
+	} else {
+		s.reduce()
 	}
-	return s.vertex(), interior
+	v = s.vertex()
+	look = v.W
+	if s.N == 2 {
+		look = orthogonal(look, r3.Sub(s.V[1].W, s.V[0].W))
+	}
+	return v, look, interior
 }
 
 // tetrahedron starts the surface with four vertices in general position.

@@ -25,7 +25,7 @@ func signedVolumes(s *Simplex, forbidInside bool) (x r3.Vec, inside bool) {
 	case 2:
 		s.Lambda[0], s.Lambda[1] = s1d(s.V[0].W, s.V[1].W)
 	case 3:
-		s.Lambda[0], s.Lambda[1], s.Lambda[2] = s2d(s.V[0].W, s.V[1].W, s.V[2].W)
+		s.Lambda[0], s.Lambda[1], s.Lambda[2] = nearestOfTriangle(s.V[0].W, s.V[1].W, s.V[2].W)
 	default:
 		inside = s3d(s, forbidInside)
 	}
@@ -118,6 +118,12 @@ func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
 		k := 1 / (c0 + c1 + c2)
 		return c0 * k, c1 * k, c2 * k
 	}
+	return nearestEdge(p, q, r, in0, in1, in2)
+}
+
+// nearestEdge returns the weights of the nearest point of those edges that the flags
+// do not exclude: in0 excludes the edge opposite to p, and so on.
+func nearestEdge(p, q, r r3.Vec, in0, in1, in2 bool) (l0, l1, l2 float64) {
 	best := math.Inf(1)
 	if !in0 {
 		a, b := s1d(q, r)
@@ -134,6 +140,26 @@ func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
 		if d := norm2Of2(a, p, b, q); d < best {
 			l0, l1, l2 = a, b, 0
 		}
+	}
+	return l0, l1, l2
+}
+
+// nearestOfTriangle is s2d for a descent, which needs a point that is near as
+// computed: the weights of a needle lose as many digits as its height is short, and
+// one of its edges may then be nearer than the point that they give.
+func nearestOfTriangle(p, q, r r3.Vec) (l0, l1, l2 float64) {
+	l0, l1, l2 = s2d(p, q, r)
+	if !(l0 > 0 && l1 > 0 && l2 > 0) {
+		return l0, l1, l2
+	}
+	e, f := r3.Sub(q, p), r3.Sub(r, p)
+	n := r3.Cross(e, f)
+	if r3.Dot(n, n) > 1e-14*r3.Dot(e, e)*r3.Dot(f, f) {
+		return l0, l1, l2
+	}
+	a, b, c := nearestEdge(p, q, r, false, false, false)
+	if norm2Of3(a, p, b, q, c, r) < norm2Of3(l0, p, l1, q, l2, r) {
+		return a, b, c
 	}
 	return l0, l1, l2
 }
@@ -160,23 +186,23 @@ func s3d(s *Simplex, forbidInside bool) (inside bool) {
 	}
 	best := math.Inf(1)
 	if !in0 {
-		a, b, c := s2d(q, r, w)
+		a, b, c := nearestOfTriangle(q, r, w)
 		best, s.Lambda = norm2Of3(a, q, b, r, c, w), [4]float64{0, a, b, c}
 	}
 	if !in1 {
-		a, b, c := s2d(p, r, w)
+		a, b, c := nearestOfTriangle(p, r, w)
 		if d := norm2Of3(a, p, b, r, c, w); d < best {
 			best, s.Lambda = d, [4]float64{a, 0, b, c}
 		}
 	}
 	if !in2 {
-		a, b, c := s2d(p, q, w)
+		a, b, c := nearestOfTriangle(p, q, w)
 		if d := norm2Of3(a, p, b, q, c, w); d < best {
 			best, s.Lambda = d, [4]float64{a, b, 0, c}
 		}
 	}
 	if !in3 {
-		a, b, c := s2d(p, q, r)
+		a, b, c := nearestOfTriangle(p, q, r)
 		if d := norm2Of3(a, p, b, q, c, r); d < best {
 			s.Lambda = [4]float64{a, b, c, 0}
 		}
@@ -223,4 +249,14 @@ func unit(v r3.Vec) r3.Vec {
 		return r3.Vec{}
 	}
 	return r3.Scale(1/n, v)
+}
+
+// safeUnit returns v/|v| for a vector from outside, of any magnitude, or zero if v
+// is zero or not finite.
+func safeUnit(v r3.Vec) r3.Vec {
+	m := math.Max(math.Abs(v.X), math.Max(math.Abs(v.Y), math.Abs(v.Z)))
+	if !(m > 0) || math.IsInf(m, 1) {
+		return r3.Vec{}
+	}
+	return unit(r3.Vec{X: v.X / m, Y: v.Y / m, Z: v.Z / m})
 }

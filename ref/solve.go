@@ -31,6 +31,23 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	}
 	r = EPA(&q, o, &r.Simplex, ws)
 	r.Iterations += spent
+	if r.Status == Undecided && o.MaxIterations == 0 {
+		r = secondTry(&q, o, r, ws)
+	}
+	return r
+}
+
+// secondTry descends once more, along the best normal known, for a pair that ended
+// undecided: a distance that another sub-algorithm spoiled, or a simplex that began
+// badly, comes out well from there. The tighter bounds are the answer.
+func secondTry(p *Pair, o Options, r Result, ws *Workspace) Result {
+	o.WarmStart = r.Normal
+	again := gjk(p, &o, false, ws)
+	spent := r.Iterations + again.Iterations
+	if again.Upper-again.Lower < r.Upper-r.Lower {
+		r = again
+	}
+	r.Iterations = spent
 	return r
 }
 

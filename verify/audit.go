@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"clearance/batch"
 )
@@ -82,35 +80,11 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 
 	n := job.Input.Len()
 	dirs := newCompass(o.Seed)
-	var next atomic.Int64
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	for range min(o.Workers, (n+blockRows-1)/blockRows) {
-		group.Go(func() {
-			a := newAuditor(job, &o, dirs)
-			for ctx.Err() == nil {
-				hi := int(next.Add(blockRows))
-				lo := hi - blockRows
-				if lo >= n {
-					break
-				}
-				hi = min(hi, n)
-				for i := lo; i < hi; i++ {
-					a.row(i)
-				}
-				if o.Progress != nil {
-					mu.Lock()
-					o.Progress(hi - lo)
-					mu.Unlock()
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			report.Merge(a.report)
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
+	err = inBlocks(ctx, n, blockRows, o.Workers, o.Progress, func() (check func(int), handIn func()) {
+		a := newAuditor(job, &o, dirs)
+		return a.row, func() { report.Merge(a.report) }
+	})
+	if err != nil {
 		return nil, fmt.Errorf("verify: audit stopped: %w", err)
 	}
 	return report, nil

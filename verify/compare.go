@@ -6,8 +6,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"clearance/batch"
 	"clearance/ref"
@@ -79,37 +77,16 @@ func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	var next atomic.Int64
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	for range min(workers, (sample+block-1)/block) {
-		group.Go(func() {
-			c := comparer{job: job, firstRow: o.FirstRow, out: &Comparison{worst: base.Worst}}
-			for ctx.Err() == nil {
-				hi := int(next.Add(block))
-				lo := hi - block
-				if lo >= sample {
-					break
-				}
-				hi = min(hi, sample)
-				for k := lo; k < hi; k++ {
-					// Integer stretches do not overlap, so no row is drawn twice.
-					first, last := stretch(k, n, sample), stretch(k+1, n, sample)
-					c.row(first + int(mix(o.Seed, uint64(k))%uint64(last-first)))
-				}
-				if o.Progress != nil {
-					mu.Lock()
-					o.Progress(hi - lo)
-					mu.Unlock()
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			total.Merge(c.out)
-		})
-	}
-	group.Wait()
-	if err := ctx.Err(); err != nil {
+	err = inBlocks(ctx, sample, block, workers, o.Progress, func() (check func(int), handIn func()) {
+		c := comparer{job: job, firstRow: o.FirstRow, out: &Comparison{worst: base.Worst}}
+		row := func(k int) {
+			// Integer stretches do not overlap, so no row is drawn twice.
+			first, last := stretch(k, n, sample), stretch(k+1, n, sample)
+			c.row(first + int(mix(o.Seed, uint64(k))%uint64(last-first)))
+		}
+		return row, func() { total.Merge(c.out) }
+	})
+	if err != nil {
 		return nil, fmt.Errorf("verify: comparison stopped: %w", err)
 	}
 	return total, nil

@@ -143,7 +143,7 @@ func TestMatrixShowsFailure(t *testing.T) {
 		"| superquadric | single | not yet | not yet | not yet | not yet |",
 		"| smooth_hull | not yet | not yet | not yet | not yet | not yet |",
 		"✗", "### Query growth\n\nNot yet.", "## Back end vulkan\n\nNot yet.",
-		"That was so for 0 configurations",
+		"That was so in 0 runs of",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -17,7 +17,7 @@ type Matrix struct {
 	pairs  map[[2]int]outcome // forms of A and B, over all configurations
 	rows   int
 	ran    []string // back ends, in the order they ran
-	passed int      // configurations, by back end, that answered and passed
+	passed int      // runs of a configuration that answered and passed
 }
 
 // cell is one entry of the matrix.
@@ -93,7 +93,7 @@ Written by the conformance suite from what it ran; do not edit. To write it anew
 		fmt.Fprintf(&b, "- %s\n", p.name)
 	}
 	fmt.Fprintf(&b, `
-An entry names the precisions in which all of its rows passed: every answer audited, compared with what is known of the row and with a reference solve, none undecided. That was so for %d configurations of %d rows.
+An entry names the precisions in which all of its rows passed: every answer audited, compared with what is known of the row and with a reference solve, none undecided. That was so in %d runs of %d rows each; the back end cpu ran with one worker and with three.
 
 `, m.passed, m.rows)
 	backends := slices.Clone(planned)

@@ -131,6 +131,9 @@ func table(header []string, rows [][]string) string {
 
 // TestReportIsCurrent holds the tables of the report to the committed results.
 func TestReportIsCurrent(t *testing.T) {
+	if *update {
+		return // the other tests are about to write it
+	}
 	text, err := os.ReadFile(markdownFile)
 	if err != nil {
 		t.Fatal(err)

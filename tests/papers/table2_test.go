@@ -173,38 +173,38 @@ func compare(t *testing.T, want, got map[string]map[string]summary) {
 // NESMINO is not implemented here.
 var figures = []struct {
 	shapes, regime, method, text string
-	mean                         float64
+	mean, sd                     float64
 }{
-	{"ellipsoids", "overlapping", "frank-wolfe", "73 ± 62", 73},
-	{"ellipsoids", "overlapping", "nesmino", "50 ± 18", 50},
-	{"ellipsoids", "overlapping", "gjk", "6 ± 2", 6},
-	{"ellipsoids", "overlapping", "nesterov", "6 ± 3", 6},
-	{"ellipsoids", "close", "frank-wolfe", "48 ± 42", 48},
-	{"ellipsoids", "close", "nesmino", "74 ± 29", 74},
-	{"ellipsoids", "close", "gjk", "16 ± 5", 16},
-	{"ellipsoids", "close", "nesterov", "7 ± 2", 7},
-	{"ellipsoids", "distant", "frank-wolfe", "4 ± 1", 4},
-	{"ellipsoids", "distant", "nesmino", "18 ± 2", 18},
-	{"ellipsoids", "distant", "gjk", "4 ± 1", 4},
-	{"ellipsoids", "distant", "nesterov", "13 ± 4", 13},
-	{"cubes", "overlapping", "frank-wolfe", "5.4k ± 4.8k", 5400},
-	{"cubes", "overlapping", "nesmino", "922 ± 244", 922},
-	{"cubes", "overlapping", "gjk", "6 ± 1", 6},
-	{"cubes", "overlapping", "nesterov", "5 ± 1", 5},
-	{"cubes", "close", "frank-wolfe", "14.3k ± 9.7k", 14300},
-	{"cubes", "close", "nesmino", "828 ± 225", 828},
-	{"cubes", "close", "gjk", "5 ± 1", 5},
-	{"cubes", "close", "nesterov", "4 ± 1", 4},
-	{"cubes", "distant", "frank-wolfe", "13.1k ± 13.5k", 13100},
-	{"cubes", "distant", "nesmino", "623 ± 219", 623},
-	{"cubes", "distant", "gjk", "4 ± 1", 4},
-	{"cubes", "distant", "nesterov", "3 ± 1", 3},
+	{"ellipsoids", "overlapping", "frank-wolfe", "73 ± 62", 73, 62},
+	{"ellipsoids", "overlapping", "nesmino", "50 ± 18", 50, 18},
+	{"ellipsoids", "overlapping", "gjk", "6 ± 2", 6, 2},
+	{"ellipsoids", "overlapping", "nesterov", "6 ± 3", 6, 3},
+	{"ellipsoids", "close", "frank-wolfe", "48 ± 42", 48, 42},
+	{"ellipsoids", "close", "nesmino", "74 ± 29", 74, 29},
+	{"ellipsoids", "close", "gjk", "16 ± 5", 16, 5},
+	{"ellipsoids", "close", "nesterov", "7 ± 2", 7, 2},
+	{"ellipsoids", "distant", "frank-wolfe", "4 ± 1", 4, 1},
+	{"ellipsoids", "distant", "nesmino", "18 ± 2", 18, 2},
+	{"ellipsoids", "distant", "gjk", "4 ± 1", 4, 1},
+	{"ellipsoids", "distant", "nesterov", "13 ± 4", 13, 4},
+	{"cubes", "overlapping", "frank-wolfe", "5.4k ± 4.8k", 5400, 4800},
+	{"cubes", "overlapping", "nesmino", "922 ± 244", 922, 244},
+	{"cubes", "overlapping", "gjk", "6 ± 1", 6, 1},
+	{"cubes", "overlapping", "nesterov", "5 ± 1", 5, 1},
+	{"cubes", "close", "frank-wolfe", "14.3k ± 9.7k", 14300, 9700},
+	{"cubes", "close", "nesmino", "828 ± 225", 828, 225},
+	{"cubes", "close", "gjk", "5 ± 1", 5, 1},
+	{"cubes", "close", "nesterov", "4 ± 1", 4, 1},
+	{"cubes", "distant", "frank-wolfe", "13.1k ± 13.5k", 13100, 13500},
+	{"cubes", "distant", "nesmino", "623 ± 219", 623, 219},
+	{"cubes", "distant", "gjk", "4 ± 1", 4, 1},
+	{"cubes", "distant", "nesterov", "3 ± 1", 3, 1},
 }
 
-func paperMean(shapes, regime, method string) float64 {
+func paperFigure(shapes, regime, method string) (mean, sd float64) {
 	for _, f := range figures {
 		if f.shapes == shapes && f.regime == regime && f.method == method {
-			return f.mean
+			return f.mean, f.sd
 		}
 	}
 	panic("no figure of " + shapes + "/" + regime + "/" + method)
