@@ -10,6 +10,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -62,7 +63,10 @@ func (d *Device) Import(mem []byte) (*Block, error) {
 	if len(mem) == 0 || uint64(len(mem))%align != 0 || address%align != 0 {
 		return nil, badCall(op, "%d bytes at %#x: both must be multiples of %d", len(mem), address, align)
 	}
-	return d.alloc(op, uint64(len(mem)), Readback, memoryCandidates(d.info.Memory, Readback), mem)
+	types := slices.DeleteFunc(memoryCandidates(d.info.Memory, Readback), func(i uint32) bool {
+		return d.info.Memory[i].Flags&MemoryHostCoherent == 0 // flushing needs memory that Vulkan mapped
+	})
+	return d.alloc(op, uint64(len(mem)), Readback, types, mem)
 }
 
 // AlignedBytes returns size zero bytes, rounded up, of Go memory that can be imported.
@@ -94,6 +98,9 @@ func (d *Device) alloc(op string, size uint64, kind MemoryKind, types []uint32, 
 			}
 			mappable = append(mappable, m)
 		}
+	}
+	if host != nil && len(fits) == 0 {
+		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: d.info.Name + " has no coherent memory for the host"}
 	}
 	if limit := min(largest, d.info.Limits.MaxAllocationSize); len(fits) == 0 || size > limit {
 		return nil, &Error{Cause: OutOfDeviceMemory, Op: op,

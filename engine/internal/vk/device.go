@@ -205,10 +205,21 @@ func (d *Device) drain() error {
 		}
 	}
 	// All work was submitted by streams, so this returns at once, and on a lost device too.
-	if r := Result(C.vkc_device_wait_idle(d.c)); r != Success && r != ErrorDeviceLost {
+	if r := d.waitIdle(); r != Success && r != ErrorDeviceLost {
 		return check("close", r, d.info.Name)
 	}
 	return nil
+}
+
+// waitIdle waits for all queues, to which nobody submits meanwhile.
+func (d *Device) waitIdle() Result {
+	for i, queue := range d.queues {
+		if i == 0 || queue != d.queues[0] {
+			queue.Lock()
+			defer queue.Unlock()
+		}
+	}
+	return Result(C.vkc_device_wait_idle(d.c))
 }
 
 // An owner counts the users of a C object: whoever made it, and each stream whose

@@ -298,7 +298,7 @@ func TestCommittedSPIRV(t *testing.T) {
 		// Another release of the compiler may write other code; then the interface must be the same.
 		a, b := must[[]uint32](t)(spirvWords(out)), must[[]uint32](t)(spirvWords(committed))
 		if a[2] == b[2] || spirvFeatures(a) != spirvFeatures(b) { // word 2 is the compiler's version
-			t.Errorf("%s.spv is stale: run go generate", name)
+			t.Errorf("%s.spv is stale: run glslc --target-env=vulkan1.1 -O -o testdata/%[1]s.spv testdata/%[1]s.comp", name)
 		} else {
 			t.Logf("%s.spv was written by another glslc and differs", name)
 		}

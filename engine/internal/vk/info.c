@@ -139,7 +139,8 @@ void vkc_info_get(vkc_instance *in, uint32_t gpu_index, vkc_info *out) {
     in->vkGetPhysicalDeviceProperties(gpu, &basic);
     memcpy(out->name, basic.deviceName, sizeof out->name);
     memcpy(out->cache_uuid, basic.pipelineCacheUUID, sizeof out->cache_uuid);
-    out->api_version = basic.apiVersion < in->max_version ? basic.apiVersion : in->max_version;
+    // A patch version does not matter, so 1.3.x stays what it is under a maximum of 1.3.
+    out->api_version = basic.apiVersion >> 12 > in->max_version >> 12 ? in->max_version : basic.apiVersion;
     out->driver_version = basic.driverVersion;
     out->vendor_id = basic.vendorID;
     out->device_id = basic.deviceID;

@@ -3,8 +3,8 @@
 package vk
 
 /*
-#cgo CFLAGS: -std=gnu11 -O2 -Wall -Wextra -Wno-unknown-pragmas
-#cgo !windows LDFLAGS: -ldl
+#cgo CFLAGS: -std=gnu11 -Wall -Wextra
+#cgo linux LDFLAGS: -ldl
 #include <stdlib.h>
 #include "vkc.h"
 */
@@ -42,7 +42,7 @@ func Open(o Options) (*Instance, error) {
 	if o.AppName == "" {
 		o.AppName = "clearance"
 	}
-	if o.MaxVersion == 0 {
+	if o.MaxVersion == 0 || o.MaxVersion > C.VKC_NEWEST {
 		o.MaxVersion = C.VKC_NEWEST
 	}
 	name := C.CString(o.AppName)

@@ -46,6 +46,22 @@ func garbage(stop *atomic.Bool) (wait func()) {
 	}
 }
 
+// residentMiB is the memory of the process, 0 where the system does not tell. Handles are
+// counted; this sees what a driver or the C layer forgets.
+func residentMiB(t *testing.T) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var total, resident int
+	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return resident * os.Getpagesize() >> 20
+}
+
 // TestSoak submits from several goroutines that share a device while another makes
 // garbage: pipelines, memory and streams come and go, every sum is checked, and no
 // handle is left of a round.
@@ -57,6 +73,7 @@ func TestSoak(t *testing.T) {
 	end := time.Now().Add(soakTime(t))
 	base := fmt.Sprint(LiveHandles())
 	var rounds, submits atomic.Int64
+	resident := 0
 	for phase := 0; time.Now().Before(end); phase++ {
 		phaseEnd := time.Now().Add(min(time.Until(end), time.Second))
 		var wg sync.WaitGroup
@@ -92,14 +109,20 @@ func TestSoak(t *testing.T) {
 		if now := fmt.Sprint(LiveHandles()); now != base {
 			t.Fatalf("phase %d: handles %s became %s", phase, base, now)
 		}
+		if phase == 0 {
+			resident = residentMiB(t)
+		}
 		if m := d.in.Messages(); len(m) > 0 {
 			t.Fatalf("phase %d: %d messages, the first: %s", phase, len(m), m[0])
 		}
 	}
+	if grown := residentMiB(t) - resident; resident > 0 && grown > 64 {
+		t.Errorf("%d MiB more in memory than after the first phase", grown)
+	}
 	if rounds.Load() < 3 {
 		t.Errorf("only %d rounds", rounds.Load())
 	}
-	t.Logf("%d rounds, %d recordings", rounds.Load(), submits.Load())
+	t.Logf("%d rounds, %d recordings, %d MiB in memory at first, %d MiB at the end", rounds.Load(), submits.Load(), resident, residentMiB(t))
 }
 
 // TestOpenClose opens and closes everything 50 times beside a goroutine that makes garbage.

@@ -358,7 +358,7 @@ func (s *Stream) Close() error {
 		return err
 	}
 	if s.d.lost.Load() {
-		C.vkc_device_wait_idle(s.d.c) // returns at once on a lost device, and waits on one that a test calls lost
+		s.d.waitIdle() // returns at once on a lost device, and waits on one that a test calls lost
 	}
 	s.destroy()
 	return nil
