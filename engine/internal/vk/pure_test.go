@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 				t.Errorf("errors.Is(%v, %v)", c, other)
 			}
 		}
-		for _, want := range []string{"vulkan: test: " + c.String() + ": detail (VK_ERROR_DEVICE_LOST)", causeAdvice2(c)} {
+		for _, want := range []string{"vulkan: test: " + c.String() + ": detail (VK_ERROR_DEVICE_LOST)", adviceFor(c)} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q does not contain %q", err, want)
 			}
@@ -205,8 +205,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// causeAdvice2 is the advice for a cause, "" if there is none.
-func causeAdvice2(c Cause) string {
+// adviceFor is the advice for a cause, "" if there is none.
+func adviceFor(c Cause) string {
 	if int(c) < len(causeAdvice) {
 		return causeAdvice[c]
 	}
