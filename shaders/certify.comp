@@ -71,7 +71,8 @@ void ask() {
     stop = max(tolerance - 2.0lf * roundoff, roundoff);
 }
 
-// seed forms the simplex of the guess. It reports whether the origin is inside.
+// seed forms the simplex of the guess. It reports whether the cores intersect or cannot
+// be told from touching.
 bool seed(uint row) {
     simplex = emptySimplex();
     level = 0u;
@@ -95,6 +96,7 @@ bool seed(uint row) {
         x = point(simplex);
         len = norm(x);
         reduce(simplex);
+        if (len <= roundoff && !separated()) return true;
     }
     return inside;
 }
@@ -163,7 +165,9 @@ Answer finish(bool inside) {
 
 // classify is the status that the bounds prove.
 uint classify(Answer r) {
-    if (!(r.lower <= r.upper)) return DECLINED;
+    // A compiler may turn comparisons around as if there were no NaN: look at the bits.
+    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB)) return DECLINED;
+    if (r.lower > r.upper) return DECLINED;
     if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
     if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
     double gap = max(r.upper - r.distance, r.distance - r.lower);

@@ -12,6 +12,9 @@ struct Answer {
     dvec3 witnessA, witnessB;
 };
 
+bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
+bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
+
 void writeStatus(uint row, uint status, uint iterations) {
     words[query.status + row] = status | (min(iterations, MAX_ITERATIONS) << 16);
 }

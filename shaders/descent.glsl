@@ -44,19 +44,20 @@ const uint MAX_LEVEL_STEPS = 12u;
 // support finds the vertex that minimises <dir, w> and takes the bound it proves. along
 // says that dir is the direction of x, so that witnesses and normal belong together.
 void support(dvec3 dir, bool along) {
-    precise dvec3 u = dir / norm(dir);
+    double l = norm(dir);
+    precise dvec3 u = l > 0.0lf ? dir / l : dvec3(1, 0, 0); // any direction proves a bound
     precise dvec3 a = coreSupport(shapeA, -u) + shapeA.erode * u;
     precise dvec3 b = rotation * coreSupport(shapeB, u * rotation) + translation - shapeB.erode * u;
     precise dvec3 w = a - b;
     latestA = a;
     latestW = w;
     evaluations++;
-    double l = product(u, w);
-    if (along || (boolean && l > best)) {
-        lower = l;
+    double h = product(u, w);
+    if (along || (boolean && h > best)) {
+        lower = h;
         axis = u;
     }
-    if (l > best) best = l;
+    if (h > best) best = h;
 }
 
 // settled reports whether the bounds answer the question.
