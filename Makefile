@@ -6,7 +6,7 @@ FUZZTIME ?= 60
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # Packages in which goroutines meet.
-RACE := . ./batch/... ./cpu/... ./dispatch/... ./verify/... ./cmd/...
+RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/...
 
 # The version is passed by -ldflags, so that a checkout that git refuses to read
 # (another owner, an unpacked archive) builds as well.

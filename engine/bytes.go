@@ -14,9 +14,3 @@ func recordsIn[T any](b []byte) []T {
 	var t T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
 }
-
-// sizeOf is the size of n records.
-func sizeOf[T any](n int) uint64 {
-	var t T
-	return uint64(n) * uint64(unsafe.Sizeof(t))
-}
