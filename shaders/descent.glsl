@@ -179,17 +179,35 @@ void straighten() {
     len = norm(x);
 }
 
-// depthInside is the distance from the origin to the nearest face of a tetrahedron that
-// holds it: a lower bound of the depth.
+// faceDepth is how far, at least, the origin lies from the face pqr of a tetrahedron on
+// the side of its fourth vertex o; 0 where that is not certain.
+//
+// An edge is off by UNIT_ROUNDOFF of its length, so the normal n of the face is off by
+// 2·UNIT_ROUNDOFF·|e|·|f| and its own last digits, and offsets along it by that times
+// the length they are formed from, over |n|. Twice the sum of these is allowed for. It
+// matters: a face 1e4 m long and 1e-4 m high places its plane to 1e-4 m only.
+double faceDepth(dvec3 p, dvec3 q, dvec3 r, dvec3 o) {
+    precise dvec3 e = q - p;
+    precise dvec3 f = r - p;
+    precise dvec3 g = o - p;
+    dvec3 n = exactCross(e, f);
+    double l = norm(n);
+    if (!(l > 0.0lf)) return 0.0lf;
+    double origin = -product(p, n) / l, other = product(g, n) / l;
+    double doubt = 16.0lf * UNIT_ROUNDOFF * norm(e) * norm(f) * max(norm(p), norm(g)) / l;
+    if (other < 0.0lf) {
+        other = -other;
+        origin = -origin;
+    }
+    return other > doubt && origin > doubt ? origin - doubt : 0.0lf;
+}
+
+// depthInside is a lower bound of the depth of the origin in a tetrahedron that holds it:
+// its distance to the nearest face. Moving the vertices by their own rounding errors
+// changes it by no more than these.
 double depthInside() {
     dvec3 p = simplex.w0, q = simplex.w1, r = simplex.w2, s = simplex.w3;
-    dvec3 n0 = exactCross(q - s, r - s), n1 = exactCross(r - s, p - s);
-    dvec3 n2 = exactCross(p - s, q - s), n3 = exactCross(q - p, r - p);
-    double d = abs(product(s, n0)) / norm(n0);
-    d = min(d, abs(product(s, n1)) / norm(n1));
-    d = min(d, abs(product(s, n2)) / norm(n2));
-    d = min(d, abs(product(p, n3)) / norm(n3));
-    return d > 0.0lf ? d : 0.0lf;
+    return min(min(faceDepth(p, q, r, s), faceDepth(p, q, s, r)), min(faceDepth(p, r, s, q), faceDepth(q, r, s, p)));
 }
 
 #endif
