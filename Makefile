@@ -6,14 +6,14 @@ FUZZTIME ?= 60
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # Packages in which goroutines meet.
-RACE := . ./batch/... ./cpu/... ./dispatch/... ./verify/... ./cmd/...
+RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/...
 
 # The version is passed by -ldflags, so that a checkout that git refuses to read
 # (another owner, an unpacked archive) builds as well.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench test fmt lint generate generated nocgo unit race fuzz cover clean
+.PHONY: help build bench test fmt lint generate generated shaders vulkan nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -24,7 +24,7 @@ build: ## build bin/batchbench
 bench: build ## the main job: a million pairs of all kinds, every answer audited
 	bin/batchbench run
 
-test: lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
+test: vulkan lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
 
 lint: ## formatting, go vet, staticcheck
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, run 'make fmt':"; echo "$$bad"; exit 1; fi
@@ -39,6 +39,12 @@ generate: ## write the generated files anew
 
 generated: ## fail if a generated file is stale
 	./scripts/generated.sh
+
+shaders: ## compile the shaders anew (needs glslc)
+	./scripts/shaders.sh
+
+vulkan: ## what the Vulkan tests need; as root on Debian and Ubuntu it is installed
+	./scripts/vulkan-packages.sh
 
 nocgo: ## build everything without a C compiler
 	CGO_ENABLED=0 $(GO) build ./...

@@ -51,6 +51,105 @@ type AnswerRecord struct {
 	Iterations uint32
 }
 
+// ShapeRecord64 is a [ShapeRecord] in double precision, for back ends that certify
+// their answers: its numbers are those of the shape, not rounded.
+type ShapeRecord64 struct {
+	Params   [ParamCount]float64
+	Center   [3]float64
+	Bounding float64 // radius of the ball around Center (+Inf for a half-space)
+	Radius   float64 // of the ball summed to the core, margin included
+	Erode    float64 // of a ball that rolls freely in the core, see geom.MinCurvatureRadius
+
+	Kind         uint32
+	VertexOffset uint32 // as in ShapeRecord
+	VertexCount  uint32
+	Unused       uint32
+}
+
+// VertexRecord64 is a vertex of a shape in double precision.
+type VertexRecord64 struct {
+	Position [3]float64 // in the shape's own frame
+}
+
+// PoseRecord is the pose of a body in the world.
+type PoseRecord struct {
+	Position [3]float64
+	Rotation [4]float64 // unit: w, x, y, z
+}
+
+// IndexRecord is one pair by indices: two poses of a batch, two shapes of a library.
+type IndexRecord struct {
+	PoseA  uint32
+	PoseB  uint32
+	ShapeA uint32 // NoShape: the row is invalid
+	ShapeB uint32
+}
+
+// GuessRecord is what a solver in single precision hands to one in double: the
+// directions, in the frame of A, whose support points make the simplex that it
+// ended with. Nothing in it is trusted.
+type GuessRecord struct {
+	Directions [12]float32 // four vectors, Count in use
+	Count      uint32
+	Iterations uint32 // support evaluations so far
+	State      uint32 // GuessConverged and so on, for statistics only
+	Unused     uint32
+}
+
+// States of a guess.
+const (
+	GuessConverged = iota // to what single precision can tell
+	GuessInside           // the cores seem to intersect
+	GuessStalled          // no step brought progress
+	GuessCapped           // the cap on steps was reached
+	GuessStart            // not begun: direction 0 is where to begin
+)
+
+// QueryRecord holds what is the same for all rows of a submission.
+type QueryRecord struct {
+	Rows          uint32
+	Query         uint32 // code of Query
+	Flags         uint32 // FlagCutOff and so on
+	MaxIterations uint32 // cap on support evaluations
+	ScanBudget    uint32 // cap on vertices looked at by one invocation
+
+	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
+	// not wanted. The status column holds status | iterations << 16; of a declined row, DeclinedKind and so on << 8.
+	Distance uint32
+	Gap      uint32
+	Normal   uint32
+	WitnessA uint32
+	WitnessB uint32
+	Status   uint32
+
+	Tolerance float32   // gap to aim at, relative to the size of the pair
+	CutOff    float32   // metres
+	Exact     [4]uint32 // Tolerance and CutOff as float64, low word first
+}
+
+// Flags of a QueryRecord.
+const (
+	FlagCutOff = 1 << iota // there is a cut-off
+	FlagDouble             // columns of numbers are float64
+	FlagWarm               // there are directions to start with
+)
+
+// Why a device declined a row: bits 8 to 15 of its status word, for statistics.
+const (
+	DeclinedKind    = 1 + iota // no shader for a kind of shape
+	DeclinedOverlap            // the cores intersect: the depth needs another method
+	DeclinedGap                // the bounds stayed too wide
+	DeclinedBudget             // more vertices than one invocation may look at
+	DeclinedCount
+)
+
+// Marks in records.
+const (
+	NoShape  = 0xffffffff // in IndexRecord
+	NoColumn = 0xffffffff // in QueryRecord
+	Declined = 0xff       // status of a row that a device leaves to another back end
+)
+
 // Record is a record of the layout with its name in generated code.
 type Record struct {
 	Name string
@@ -65,6 +164,12 @@ func Records() []Record {
 		{"ShapeRecord", reflect.TypeFor[ShapeRecord](), "one shape of a packed library"},
 		{"PairRecord", reflect.TypeFor[PairRecord](), "one pair with its relative pose"},
 		{"AnswerRecord", reflect.TypeFor[AnswerRecord](), "the answer of one pair in the frame of A"},
+		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
+		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
+		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
+		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
+		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
+		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
 	}
 }
 
@@ -95,6 +200,26 @@ func Constants() []ConstantGroup {
 			{"MAX_ITERATIONS", MaxIterations},
 			{"MAX_LENGTH", MaxLength},
 			{"BITS_PER_WORD", BitsPerWord},
+		}},
+		{"Methods.", codes("METHOD", uint8(MethodCount), func(c uint8) string { return Method(c).String() })},
+		{"States of a guess.", []Constant{
+			{"GUESS_CONVERGED", GuessConverged},
+			{"GUESS_INSIDE", GuessInside},
+			{"GUESS_STALLED", GuessStalled},
+			{"GUESS_CAPPED", GuessCapped},
+			{"GUESS_START", GuessStart},
+		}},
+		{"Flags of a query record, and marks.", []Constant{
+			{"FLAG_CUT_OFF", FlagCutOff},
+			{"FLAG_DOUBLE", FlagDouble},
+			{"FLAG_WARM", FlagWarm},
+			{"NO_SHAPE", NoShape},
+			{"NO_COLUMN", NoColumn},
+			{"DECLINED", Declined},
+			{"DECLINED_KIND", DeclinedKind},
+			{"DECLINED_OVERLAP", DeclinedOverlap},
+			{"DECLINED_GAP", DeclinedGap},
+			{"DECLINED_BUDGET", DeclinedBudget},
 		}},
 	}
 }

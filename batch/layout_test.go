@@ -13,14 +13,16 @@ import (
 )
 
 // std430 returns size and alignment of a type in a storage buffer (OpenGL 4.6,
-// sec. 7.6.2.2, without rounding arrays and structs up to vec4): scalars 4, vec4
-// 16; an array has the alignment of its elements.
+// sec. 7.6.2.2, without rounding arrays and structs up to vec4): scalars 4, doubles
+// 8, vec4 16; an array has the alignment of its elements.
 func std430(t *testing.T, typ reflect.Type) (size, align uintptr) {
 	switch {
 	case typ == reflect.TypeFor[Vec4]():
 		return 16, 16
 	case typ.Kind() == reflect.Float32 || typ.Kind() == reflect.Uint32:
 		return 4, 4
+	case typ.Kind() == reflect.Float64:
+		return 8, 8
 	case typ.Kind() == reflect.Array:
 		size, align = std430(t, typ.Elem())
 		return roundUp(size, align) * uintptr(typ.Len()), align

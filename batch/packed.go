@@ -30,36 +30,14 @@ func (p *Packed) put(r *ShapeRecord, s geom.Shape) error {
 	r.Radius = float32(s.Radius())
 	r.Ball = Vec4{float32(c.X), float32(c.Y), float32(c.Z), float32(s.BoundingRadius())}
 
-	inner := s
-	for {
-		m, ok := inner.(geom.Rounded)
-		if !ok {
-			break
-		}
-		inner = m.Shape
-	}
-	switch v := inner.(type) {
-	case geom.Sphere:
-		r.set(v.R)
-	case geom.Capsule:
-		r.set(v.R, v.HalfLength)
-	case geom.Cylinder:
-		r.set(v.R, v.HalfLength)
-	case geom.Cone:
-		r.set(v.R, v.HalfLength)
-	case geom.Frustum:
-		r.set(v.RBottom, v.RTop, v.HalfLength)
-	case geom.Box:
-		r.set(v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z)
-	case geom.Ellipsoid:
-		r.set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
-	case geom.Superquadric:
-		r.set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z, v.Alpha1, v.Alpha2)
-	case geom.Halfspace:
-	case *geom.Convex:
-		return p.vertices(r, v)
-	default:
+	inner := core(s)
+	params, ok := paramsOf(inner)
+	if !ok {
 		return fmt.Errorf("%s (%T) has no packed form", s.Kind(), inner)
+	}
+	r.set(params...)
+	if v, ok := inner.(*geom.Convex); ok {
+		return p.vertices(r, v)
 	}
 	return nil
 }

@@ -68,6 +68,33 @@
 #define CLR_MAX_LENGTH 1000000000u
 #define CLR_BITS_PER_WORD 64u
 
+// Methods.
+#define CLR_METHOD_AUTO 0u
+#define CLR_METHOD_GJK 1u
+#define CLR_METHOD_NESTEROV 2u
+#define CLR_METHOD_POLYAK 3u
+#define CLR_METHOD_RTR 4u
+#define CLR_METHOD_COUNT 5u
+
+// States of a guess.
+#define CLR_GUESS_CONVERGED 0u
+#define CLR_GUESS_INSIDE 1u
+#define CLR_GUESS_STALLED 2u
+#define CLR_GUESS_CAPPED 3u
+#define CLR_GUESS_START 4u
+
+// Flags of a query record, and marks.
+#define CLR_FLAG_CUT_OFF 1u
+#define CLR_FLAG_DOUBLE 2u
+#define CLR_FLAG_WARM 4u
+#define CLR_NO_SHAPE 4294967295u
+#define CLR_NO_COLUMN 4294967295u
+#define CLR_DECLINED 255u
+#define CLR_DECLINED_KIND 1u
+#define CLR_DECLINED_OVERLAP 2u
+#define CLR_DECLINED_GAP 3u
+#define CLR_DECLINED_BUDGET 4u
+
 // clr_shape_record: one shape of a packed library.
 typedef struct clr_shape_record {
     float params[8];
@@ -118,5 +145,105 @@ _Static_assert(offsetof(clr_answer_record, gap) == 28, "clr_answer_record.gap");
 _Static_assert(offsetof(clr_answer_record, witness_b) == 32, "clr_answer_record.witness_b");
 _Static_assert(offsetof(clr_answer_record, status) == 44, "clr_answer_record.status");
 _Static_assert(offsetof(clr_answer_record, iterations) == 48, "clr_answer_record.iterations");
+
+// clr_shape_record64: one shape of a packed library in double precision.
+typedef struct clr_shape_record64 {
+    double params[8];
+    double center[3];
+    double bounding;
+    double radius;
+    double erode;
+    uint32_t kind;
+    uint32_t vertex_offset;
+    uint32_t vertex_count;
+    uint32_t unused;
+} clr_shape_record64;
+_Static_assert(sizeof(clr_shape_record64) == 128, "clr_shape_record64");
+_Static_assert(offsetof(clr_shape_record64, params) == 0, "clr_shape_record64.params");
+_Static_assert(offsetof(clr_shape_record64, center) == 64, "clr_shape_record64.center");
+_Static_assert(offsetof(clr_shape_record64, bounding) == 88, "clr_shape_record64.bounding");
+_Static_assert(offsetof(clr_shape_record64, radius) == 96, "clr_shape_record64.radius");
+_Static_assert(offsetof(clr_shape_record64, erode) == 104, "clr_shape_record64.erode");
+_Static_assert(offsetof(clr_shape_record64, kind) == 112, "clr_shape_record64.kind");
+_Static_assert(offsetof(clr_shape_record64, vertex_offset) == 116, "clr_shape_record64.vertex_offset");
+_Static_assert(offsetof(clr_shape_record64, vertex_count) == 120, "clr_shape_record64.vertex_count");
+_Static_assert(offsetof(clr_shape_record64, unused) == 124, "clr_shape_record64.unused");
+
+// clr_vertex_record64: a vertex in double precision.
+typedef struct clr_vertex_record64 {
+    double position[3];
+} clr_vertex_record64;
+_Static_assert(sizeof(clr_vertex_record64) == 24, "clr_vertex_record64");
+_Static_assert(offsetof(clr_vertex_record64, position) == 0, "clr_vertex_record64.position");
+
+// clr_pose_record: the pose of a body in the world.
+typedef struct clr_pose_record {
+    double position[3];
+    double rotation[4];
+} clr_pose_record;
+_Static_assert(sizeof(clr_pose_record) == 56, "clr_pose_record");
+_Static_assert(offsetof(clr_pose_record, position) == 0, "clr_pose_record.position");
+_Static_assert(offsetof(clr_pose_record, rotation) == 24, "clr_pose_record.rotation");
+
+// clr_index_record: one pair by indices.
+typedef struct clr_index_record {
+    uint32_t pose_a;
+    uint32_t pose_b;
+    uint32_t shape_a;
+    uint32_t shape_b;
+} clr_index_record;
+_Static_assert(sizeof(clr_index_record) == 16, "clr_index_record");
+_Static_assert(offsetof(clr_index_record, pose_a) == 0, "clr_index_record.pose_a");
+_Static_assert(offsetof(clr_index_record, pose_b) == 4, "clr_index_record.pose_b");
+_Static_assert(offsetof(clr_index_record, shape_a) == 8, "clr_index_record.shape_a");
+_Static_assert(offsetof(clr_index_record, shape_b) == 12, "clr_index_record.shape_b");
+
+// clr_guess_record: a simplex by its support directions.
+typedef struct clr_guess_record {
+    float directions[12];
+    uint32_t count;
+    uint32_t iterations;
+    uint32_t state;
+    uint32_t unused;
+} clr_guess_record;
+_Static_assert(sizeof(clr_guess_record) == 64, "clr_guess_record");
+_Static_assert(offsetof(clr_guess_record, directions) == 0, "clr_guess_record.directions");
+_Static_assert(offsetof(clr_guess_record, count) == 48, "clr_guess_record.count");
+_Static_assert(offsetof(clr_guess_record, iterations) == 52, "clr_guess_record.iterations");
+_Static_assert(offsetof(clr_guess_record, state) == 56, "clr_guess_record.state");
+_Static_assert(offsetof(clr_guess_record, unused) == 60, "clr_guess_record.unused");
+
+// clr_query_record: what is the same for all rows.
+typedef struct clr_query_record {
+    uint32_t rows;
+    uint32_t query;
+    uint32_t flags;
+    uint32_t max_iterations;
+    uint32_t scan_budget;
+    uint32_t distance;
+    uint32_t gap;
+    uint32_t normal;
+    uint32_t witness_a;
+    uint32_t witness_b;
+    uint32_t status;
+    float tolerance;
+    float cut_off;
+    uint32_t exact[4];
+} clr_query_record;
+_Static_assert(sizeof(clr_query_record) == 68, "clr_query_record");
+_Static_assert(offsetof(clr_query_record, rows) == 0, "clr_query_record.rows");
+_Static_assert(offsetof(clr_query_record, query) == 4, "clr_query_record.query");
+_Static_assert(offsetof(clr_query_record, flags) == 8, "clr_query_record.flags");
+_Static_assert(offsetof(clr_query_record, max_iterations) == 12, "clr_query_record.max_iterations");
+_Static_assert(offsetof(clr_query_record, scan_budget) == 16, "clr_query_record.scan_budget");
+_Static_assert(offsetof(clr_query_record, distance) == 20, "clr_query_record.distance");
+_Static_assert(offsetof(clr_query_record, gap) == 24, "clr_query_record.gap");
+_Static_assert(offsetof(clr_query_record, normal) == 28, "clr_query_record.normal");
+_Static_assert(offsetof(clr_query_record, witness_a) == 32, "clr_query_record.witness_a");
+_Static_assert(offsetof(clr_query_record, witness_b) == 36, "clr_query_record.witness_b");
+_Static_assert(offsetof(clr_query_record, status) == 40, "clr_query_record.status");
+_Static_assert(offsetof(clr_query_record, tolerance) == 44, "clr_query_record.tolerance");
+_Static_assert(offsetof(clr_query_record, cut_off) == 48, "clr_query_record.cut_off");
+_Static_assert(offsetof(clr_query_record, exact) == 52, "clr_query_record.exact");
 
 #endif

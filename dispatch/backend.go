@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"time"
 
 	"clearance/batch"
 )
@@ -36,4 +37,24 @@ type Backend interface {
 
 	// Close frees the device. Nothing may be called after it.
 	Close() error
+}
+
+// Partial is a back end that cannot end every row: Run may leave the status of a row
+// as it found it (a value from [batch.StatusCount] up), which declines the row. The
+// dispatcher has it answered by another back end, whatever was asked for by name. A
+// back end without this method that leaves out a row has failed.
+type Partial interface {
+	Partial() bool
+}
+
+// Measured is a back end that knows how long its device computed.
+type Measured interface {
+	// RunMeasured is Run; kernel is the time in which the device ran the solvers,
+	// without transfers, 0 if it was not measured.
+	RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error)
+}
+
+// Chunked is a back end that works best on chunks of its own size.
+type Chunked interface {
+	ChunkRows() int // the default in place of [DefaultChunkRows]
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"clearance/batch"
@@ -25,7 +26,8 @@ type Options struct {
 	Backend string
 
 	// ChunkRows is the number of rows given to a back end at a time, rounded up to
-	// a multiple of 64; 0 is [DefaultChunkRows]. No answer depends on it.
+	// a multiple of 64; 0 is what the back end likes best ([Chunked]), else
+	// [DefaultChunkRows], which streams always take. No answer depends on it.
 	ChunkRows int
 
 	// Progress, if not nil, is called after every chunk with the number of rows
@@ -41,9 +43,6 @@ func (o *Options) ensureDefaults() {
 	if o.Backend == "" {
 		o.Backend = Auto
 	}
-	if o.ChunkRows == 0 {
-		o.ChunkRows = DefaultChunkRows
-	}
 	if o.MaxRowErrors == 0 {
 		o.MaxRowErrors = 16
 	}
@@ -56,8 +55,15 @@ func (o *Options) validate() error {
 	if o.MaxRowErrors < 0 {
 		return fmt.Errorf("dispatch: at most %d row errors, want a number above 0, or 0 for the default", o.MaxRowErrors)
 	}
-	o.ChunkRows = (o.ChunkRows + batch.BitsPerWord - 1) / batch.BitsPerWord * batch.BitsPerWord
 	return nil
+}
+
+// setChunkRows replaces a zero by the given number and rounds up to whole words of bits.
+func (o *Options) setChunkRows(rows int) {
+	if o.ChunkRows == 0 {
+		o.ChunkRows = rows
+	}
+	o.ChunkRows = (o.ChunkRows + batch.BitsPerWord - 1) / batch.BitsPerWord * batch.BitsPerWord
 }
 
 // Dispatcher gives jobs to back ends.
@@ -84,7 +90,8 @@ func (d *Dispatcher) Close() error {
 }
 
 // Choose returns the back ends that can serve a call with options o, best first:
-// one for a name, all usable ones for "" and [Auto]. The error wraps
+// one for a name, all usable ones for "" and [Auto]. For these, a Vulkan driver that runs
+// on the CPU comes after everything else, wherever it stands. The error wraps
 // [ErrNoBackend] and gives the reason of each back end that was turned down.
 func (d *Dispatcher) Choose(backend string, o *batch.Options) ([]Backend, error) {
 	if backend == "" {
@@ -111,6 +118,7 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options) ([]Backend, error)
 			return chosen, nil
 		}
 	}
+	slices.SortStableFunc(chosen, func(a, b Backend) int { return software(a) - software(b) })
 	switch {
 	case len(chosen) > 0:
 		return chosen, nil
@@ -120,4 +128,13 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options) ([]Backend, error)
 		return nil, fmt.Errorf("dispatch: %w is named %q, want one of %v", ErrNoBackend, backend, names)
 	}
 	return nil, fmt.Errorf("dispatch: %w", ErrNoBackend)
+}
+
+// software is 1 for a back end that emulates a GPU on the CPU, which the CPU back end
+// always beats.
+func software(b Backend) int {
+	if b.Device().Kind == batch.SoftwareGPU {
+		return 1
+	}
+	return 0
 }

@@ -28,8 +28,14 @@ type Report struct {
 	WorstGap    float64
 	WorstGapRow int
 
-	Spans     []Span     // which back end answered which rows, in order
+	Spans     []Span     // which back end answered which rows, in order; rows it declined are in Handovers
 	Failovers []Failover // back ends that failed
+	Handovers []Handover // rows that a back end declined and another answered
+
+	// Kernel is the time in which devices computed, as far as back ends measure it;
+	// KernelRows is the number of rows given to those that do.
+	Kernel     time.Duration
+	KernelRows int
 
 	Wall time.Duration // from the call to the last answer
 }
@@ -47,6 +53,14 @@ type Failover struct {
 	Backend string
 	Lo, Hi  int // rows of the chunk, answered by the next back end if there was one
 	Err     error
+}
+
+// Declined is the number of rows that a back end left to another.
+func (r *Report) Declined() (rows int) {
+	for _, h := range r.Handovers {
+		rows += h.Rows
+	}
+	return rows
 }
 
 // Rate returns answers a second.

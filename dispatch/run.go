@@ -37,7 +37,13 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err != nil {
 		return rep, err
 	}
-	r := &runner{job: job, o: o, backends: backends, report: &rep}
+	rows := DefaultChunkRows
+	if c, ok := backends[0].(Chunked); ok {
+		rows = max(c.ChunkRows(), 1)
+	}
+	o.setChunkRows(rows)
+	r := d.runner(o, backends, &job.Options, &rep)
+	r.job = job
 	err = r.run(ctx, job.Input.Len())
 	rep.Wall = time.Since(start)
 	return rep, err
@@ -49,6 +55,7 @@ type runner struct {
 	job      *batch.Job
 	o        Options
 	backends []Backend // best first
+	others   []Backend // that can answer rows which one of backends declines
 	report   *Report
 
 	base  int // rows of the stream before this job
@@ -56,6 +63,25 @@ type runner struct {
 
 	row     batch.Row
 	scratch batch.Results // of one chunk
+}
+
+// runner returns the runner of a call with options o on back ends chosen for it.
+func (d *Dispatcher) runner(do Options, backends []Backend, o *batch.Options, rep *Report) *runner {
+	r := &runner{o: do, backends: backends, report: rep}
+	for _, b := range backends {
+		if !isPartial(b) {
+			continue
+		}
+		// An error says that there is nobody, and declined rows stay undecided.
+		r.others, _ = d.Choose(Auto, o)
+		break
+	}
+	return r
+}
+
+func isPartial(b Backend) bool {
+	p, ok := b.(Partial)
+	return ok && p.Partial()
 }
 
 // pending is the status of rows that a back end has not yet written.
@@ -97,14 +123,16 @@ func (r *runner) chunk(ctx context.Context, lo, hi int) error {
 		err := ctx.Err()
 		if err == nil {
 			b, start := r.backends[0], time.Now()
-			err = guard(ctx, b, r.job, lo, hi, out)
-			if i := firstPending(out.Status); err == nil && i >= 0 {
+			err = guard(ctx, b, r.job, lo, hi, out, r.report)
+			if i := firstPending(out.Status); err == nil && i >= 0 && !isPartial(b) {
 				err = fmt.Errorf("row %d was left unanswered", r.base+lo+i)
 			}
 			if err == nil {
+				wall := time.Since(start)
+				err = r.finish(ctx, b, lo, out)
 				r.settle(lo, out)
-				r.span(b.Name(), lo, hi, time.Since(start))
-				return nil
+				r.span(b.Name(), lo, hi, wall)
+				return err
 			}
 			err = r.failed(ctx, b, lo, hi, out, err)
 		}
@@ -192,12 +220,21 @@ func (r *runner) view(lo, hi int) *batch.Results {
 	return out
 }
 
-// guard runs a back end and turns a panic into an error.
-func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (err error) {
+// guard runs a back end, turns a panic into an error, and adds to the kernel time of the
+// report, if there is one.
+func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, rep *Report) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	if m, ok := b.(Measured); ok && rep != nil {
+		kernel, err := m.RunMeasured(ctx, job, lo, hi, out)
+		if err == nil && kernel > 0 {
+			rep.Kernel += kernel
+			rep.KernelRows += hi - lo
+		}
+		return err
+	}
 	return b.Run(ctx, job, lo, hi, out)
 }

@@ -58,6 +58,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if err != nil {
 		return rep, err
 	}
+	o.setChunkRows(DefaultChunkRows)
 	total := -1
 	if s, ok := source.(interface{ Len() int }); ok {
 		total = s.Len()
@@ -76,7 +77,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	})
 	g.Go(func() error {
 		defer close(answered)
-		r := &runner{o: o, backends: backends, report: &rep}
+		r := d.runner(o, backends, &options, &rep)
 		for p := range read {
 			if p.n < p.results.N { // the last one
 				p.pairs, p.results = p.pairs.Slice(0, p.n), batch.NewResults(p.n, &options)

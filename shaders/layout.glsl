@@ -65,6 +65,33 @@ const uint MAX_ITERATIONS = 65535u;
 const uint MAX_LENGTH = 1000000000u;
 const uint BITS_PER_WORD = 64u;
 
+// Methods.
+const uint METHOD_AUTO = 0u;
+const uint METHOD_GJK = 1u;
+const uint METHOD_NESTEROV = 2u;
+const uint METHOD_POLYAK = 3u;
+const uint METHOD_RTR = 4u;
+const uint METHOD_COUNT = 5u;
+
+// States of a guess.
+const uint GUESS_CONVERGED = 0u;
+const uint GUESS_INSIDE = 1u;
+const uint GUESS_STALLED = 2u;
+const uint GUESS_CAPPED = 3u;
+const uint GUESS_START = 4u;
+
+// Flags of a query record, and marks.
+const uint FLAG_CUT_OFF = 1u;
+const uint FLAG_DOUBLE = 2u;
+const uint FLAG_WARM = 4u;
+const uint NO_SHAPE = 4294967295u;
+const uint NO_COLUMN = 4294967295u;
+const uint DECLINED = 255u;
+const uint DECLINED_KIND = 1u;
+const uint DECLINED_OVERLAP = 2u;
+const uint DECLINED_GAP = 3u;
+const uint DECLINED_BUDGET = 4u;
+
 // ShapeRecord: one shape of a packed library; 64 bytes.
 struct ShapeRecord {
     float params[8]; // offset 0
@@ -93,6 +120,65 @@ struct AnswerRecord {
     float witness_b[3]; // offset 32
     uint status; // offset 44
     uint iterations; // offset 48
+};
+
+// ShapeRecord64: one shape of a packed library in double precision; 128 bytes.
+struct ShapeRecord64 {
+    double params[8]; // offset 0
+    double center[3]; // offset 64
+    double bounding; // offset 88
+    double radius; // offset 96
+    double erode; // offset 104
+    uint kind; // offset 112
+    uint vertex_offset; // offset 116
+    uint vertex_count; // offset 120
+    uint unused; // offset 124
+};
+
+// VertexRecord64: a vertex in double precision; 24 bytes.
+struct VertexRecord64 {
+    double position[3]; // offset 0
+};
+
+// PoseRecord: the pose of a body in the world; 56 bytes.
+struct PoseRecord {
+    double position[3]; // offset 0
+    double rotation[4]; // offset 24
+};
+
+// IndexRecord: one pair by indices; 16 bytes.
+struct IndexRecord {
+    uint pose_a; // offset 0
+    uint pose_b; // offset 4
+    uint shape_a; // offset 8
+    uint shape_b; // offset 12
+};
+
+// GuessRecord: a simplex by its support directions; 64 bytes.
+struct GuessRecord {
+    float directions[12]; // offset 0
+    uint count; // offset 48
+    uint iterations; // offset 52
+    uint state; // offset 56
+    uint unused; // offset 60
+};
+
+// QueryRecord: what is the same for all rows; 68 bytes.
+struct QueryRecord {
+    uint rows; // offset 0
+    uint query; // offset 4
+    uint flags; // offset 8
+    uint max_iterations; // offset 12
+    uint scan_budget; // offset 16
+    uint distance; // offset 20
+    uint gap; // offset 24
+    uint normal; // offset 28
+    uint witness_a; // offset 32
+    uint witness_b; // offset 36
+    uint status; // offset 40
+    float tolerance; // offset 44
+    float cut_off; // offset 48
+    uint exact[4]; // offset 52
 };
 
 #endif

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
+	"clearance/engine"
 )
 
-// absent is a back end that this version does not hold. It is listed, so that who
-// asks for it by name is told why there is no such device.
+// absent is a back end that is not there. It is listed, so that who asks for it by name
+// is told why.
 type absent struct {
 	name string
 	kind batch.DeviceKind
@@ -28,20 +30,36 @@ func (a absent) Run(context.Context, *batch.Job, int, int, *batch.Results) error
 	return errors.New(a.why)
 }
 
-// openBackends returns a dispatcher over every back end, the preferred one first.
-func openBackends(workers int) (*dispatch.Dispatcher, error) {
-	c, err := cpu.New(cpu.Options{Workers: workers})
+// vulkanName is the name of the Vulkan back end.
+const vulkanName = "vulkan"
+
+// openBackends returns a dispatcher over every back end, the preferred one first. Vulkan
+// is not opened where another back end was asked for by name.
+func openBackends(f *solveFlags) (*dispatch.Dispatcher, error) {
+	c, err := cpu.New(cpu.Options{Workers: f.workers})
 	if err != nil {
 		return nil, err
 	}
-	vulkan := absent{"vulkan", batch.DiscreteGPU, "not built into this version yet; use --backend cpu"}
+	var vulkan dispatch.Backend = absent{vulkanName, batch.DiscreteGPU, "not opened, since another back end was asked for"}
+	if f.backend == vulkanName || f.backend == dispatch.Auto {
+		vulkan = openVulkan(f.device)
+	}
 	return dispatch.New(vulkan, c, cpu.NewReference()), nil
+}
+
+// openVulkan opens a device, the best one for "".
+func openVulkan(device string) dispatch.Backend {
+	b, err := engine.Open(engine.Options{Device: device})
+	if err != nil {
+		return absent{vulkanName, batch.DiscreteGPU, strings.TrimPrefix(err.Error(), "engine: ")}
+	}
+	return b
 }
 
 // choose opens the back ends and returns the one that will serve the flags, with
 // the dispatcher that owns it.
 func (f *solveFlags) choose() (*dispatch.Dispatcher, dispatch.Backend, error) {
-	d, err := openBackends(f.workers)
+	d, err := openBackends(f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,21 +85,31 @@ func deviceText(d batch.Device) string {
 	return d.Name + "; " + d.Driver
 }
 
-// listDevices describes every back end, usable or not.
+// listDevices describes every back end, usable or not, and every Vulkan device.
 func listDevices() ([]deviceReport, error) {
-	d, err := openBackends(0)
+	c, err := cpu.New(cpu.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
 	var list []deviceReport
-	for _, b := range d.Backends() {
-		device := b.Device()
-		r := deviceReport{Backend: b.Name(), Kind: device.Kind.String(), Usable: device.Usable(), Why: device.Reason}
+	add := func(name, index string, d batch.Device) {
+		r := deviceReport{Backend: name, Index: index, Kind: d.Kind.String(), Usable: d.Usable(), Why: d.Reason}
 		if r.Usable {
-			r.Device = deviceText(device)
+			r.Device = deviceText(d)
+		} else if d.Name != "" {
+			r.Why = d.Name + ": " + r.Why
 		}
 		list = append(list, r)
+	}
+	devices, err := engine.Devices()
+	if err != nil {
+		add(vulkanName, "", absent{vulkanName, batch.DiscreteGPU, strings.TrimPrefix(err.Error(), "engine: ")}.Device())
+	}
+	for i, d := range devices {
+		add(vulkanName, strconv.Itoa(i), d)
+	}
+	for _, b := range []dispatch.Backend{c, cpu.NewReference()} {
+		add(b.Name(), "", b.Device())
 	}
 	return list, nil
 }

@@ -10,7 +10,8 @@ import (
 // deviceReport is what `devices` tells of one back end.
 type deviceReport struct {
 	Backend string `json:"backend"`
-	Kind    string `json:"kind"` // discrete, integrated, virtual, software or cpu
+	Index   string `json:"index,omitempty"` // of a Vulkan device, for --device
+	Kind    string `json:"kind"`            // discrete, integrated, virtual, software or cpu
 	Device  string `json:"device,omitempty"`
 	Usable  bool   `json:"usable"`
 	Why     string `json:"why,omitempty"` // why it is not usable
@@ -20,7 +21,7 @@ func newDevices(e *env) *cobra.Command {
 	var jsonPath string
 	c := &cobra.Command{
 		Use:   "devices",
-		Short: "list the back ends and say why one is not usable",
+		Short: "list the back ends and Vulkan devices and say why one is not usable",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := listDevices()
@@ -44,13 +45,13 @@ func newDevices(e *env) *cobra.Command {
 
 func printDevices(e *env, list []deviceReport) error {
 	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "BACK END\tUSABLE\tDEVICE")
+	fmt.Fprintln(tw, "BACK END\tINDEX\tUSABLE\tDEVICE")
 	for _, d := range list {
 		usable, text := "yes", d.Device
 		if !d.Usable {
 			usable, text = "no", d.Why
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", d.Backend, usable, text)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", d.Backend, d.Index, usable, text)
 	}
 	return tw.Flush()
 }

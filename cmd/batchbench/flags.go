@@ -40,6 +40,7 @@ func (c choice[T]) Set(s string) error {
 type solveFlags struct {
 	options batch.Options
 	backend string
+	device  string
 	workers int
 	cutoff  float64
 	columns []string
@@ -54,6 +55,7 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
 	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "support evaluations after which a pair is left undecided; 0 is the default of the method")
 	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan; 'batchbench devices' says which are usable")
+	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name; default: that of $CLEARANCE_DEVICE, else the best")
 }
 
 // addQuestion registers the flags that say what a right answer is.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"clearance/batch"
 	"clearance/dispatch"
@@ -25,6 +26,8 @@ type measurement struct {
 
 	seconds    []float64 // one entry a round
 	iterations int64
+	kernel     time.Duration // device time of all rounds
+	kernelRows int64         // rows that it was spent on
 	report     setReport
 }
 
@@ -91,6 +94,8 @@ func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.R
 			return err
 		}
 		m.seconds[round] += rep.Wall.Seconds()
+		m.kernel += rep.Kernel
+		m.kernelRows += int64(rep.KernelRows)
 		if round > 0 {
 			m.report.Repeated += int64(again.N)
 			m.report.Unrepeatable += differingRows(job.Results, again)
@@ -98,6 +103,7 @@ func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.R
 		}
 		m.report.Counts.add(countsOf(&rep))
 		m.iterations += rep.Iterations
+		m.report.Declined += int64(rep.Declined())
 		m.report.WorstGap = max(m.report.WorstGap, verify.Number(rep.WorstGap))
 		for _, e := range rep.RowErrors {
 			if len(m.report.Faults) < listedFaults {
@@ -112,6 +118,10 @@ func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.R
 func (m *measurement) finish(c *checker) {
 	r := &m.report
 	r.setRates(m.seconds)
+	if m.kernel > 0 {
+		rate := verify.Number(float64(m.kernelRows) / m.kernel.Seconds())
+		r.KernelPerSec = &rate
+	}
 	r.MeanIterations = verify.Number(mean(m.iterations, int(r.Pairs-r.Counts.Invalid)))
 	r.Audit, r.Compare = &c.audit, &c.compare
 	r.Audited, r.Refuted = int64(c.audit.Rows), int64(c.audit.Wrong())
@@ -139,7 +149,7 @@ func (r *runReport) finish() {
 	t := &r.Total
 	t.Set = "all"
 	seconds := make([]float64, r.Rounds)
-	iterations := 0.0
+	iterations, kernelPairs, kernelSeconds := 0.0, 0.0, 0.0
 	r.Good = true
 	for i := range r.Sets {
 		s := &r.Sets[i]
@@ -147,6 +157,11 @@ func (r *runReport) finish() {
 			seconds[k] += float64(s.Seconds[k])
 		}
 		t.Pairs += s.Pairs
+		t.Declined += s.Declined
+		if s.KernelPerSec != nil {
+			kernelPairs += float64(s.Pairs)
+			kernelSeconds += float64(s.Pairs) / float64(*s.KernelPerSec)
+		}
 		iterations += float64(s.MeanIterations) * float64(s.Pairs)
 		t.WorstGap = max(t.WorstGap, s.WorstGap)
 		t.Counts.add(s.Counts)
@@ -159,5 +174,9 @@ func (r *runReport) finish() {
 		r.Good = r.Good && s.good()
 	}
 	t.setRates(seconds)
+	if kernelSeconds > 0 {
+		rate := verify.Number(kernelPairs / kernelSeconds)
+		t.KernelPerSec = &rate
+	}
 	t.MeanIterations = verify.Number(iterations / float64(t.Pairs))
 }

@@ -44,6 +44,7 @@ type setReport struct {
 	MeanIterations verify.Number   `json:"mean_iterations"`         // support evaluations a pair
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
+	Declined       int64           `json:"declined"`                // rows that the back end left to another, in the first round
 	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone
 	Refuted        int64           `json:"refuted"`                 // rows that the audit refuted
 	Compared       int64           `json:"compared"`                // rows solved again by the reference
@@ -109,6 +110,9 @@ func (r *runReport) printTable(w io.Writer) error {
 	}
 
 	t := &r.Total
+	if t.Declined > 0 {
+		fmt.Fprintf(&b, "\n%s of %s could not be ended by %s and were answered by another back end, inside the clock", plural(t.Declined, "row"), thousands(t.Pairs), r.Backend)
+	}
 	fmt.Fprintf(&b, "\n%s audited from the shapes alone, %s solved again by the reference, %s run again: ",
 		plural(t.Audited, "answer"), thousands(t.Compared), thousands(t.Repeated))
 	if r.Good {

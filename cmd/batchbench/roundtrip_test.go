@@ -108,7 +108,7 @@ func TestFormatsAgree(t *testing.T) {
 // TestRun runs the main job small, and compares the table with the JSON report.
 func TestRun(t *testing.T) {
 	f := newFiles(t, "")
-	o := command("run", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
+	o := command("run", "--backend", "cpu", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
 	r := readReport[runReport](t, f.json)
 	if !r.Good || r.Total.Pairs != 1600 || r.Total.Audited != 1600 || r.Total.Compared != 160 || r.Total.Repeated != 1600 {
 		t.Errorf("good %v, total %+v", r.Good, r.Total)

@@ -92,6 +92,8 @@ func glslType(t reflect.Type) (kind, count string, err error) {
 		return kind, fmt.Sprintf("[%d]", t.Len()), err
 	case t.Kind() == reflect.Float32:
 		return "float", "", nil
+	case t.Kind() == reflect.Float64:
+		return "double", "", nil
 	case t.Kind() == reflect.Uint32:
 		return "uint", "", nil
 	}

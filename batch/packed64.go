@@ -1,0 +1,77 @@
+package batch
+
+import (
+	"clearance/geom"
+)
+
+// Packed64 is a library in double precision, for back ends that certify their
+// answers. Vertices stand in the order of [Packed.Vertices].
+type Packed64 struct {
+	Shapes   []ShapeRecord64
+	Vertices []VertexRecord64
+}
+
+// Packed64 returns the shapes in double precision. It packs at every call: callers
+// keep what they have uploaded, not this.
+func (l *Library) Packed64() (*Packed64, error) {
+	packed, err := l.Packed() // its indices and its errors
+	if err != nil {
+		return nil, err
+	}
+	p := &Packed64{Shapes: make([]ShapeRecord64, len(l.shapes)), Vertices: make([]VertexRecord64, len(packed.Vertices))}
+	for i, s := range l.shapes {
+		r, from := &p.Shapes[i], &packed.Shapes[i]
+		r.Kind, r.VertexOffset, r.VertexCount = from.Kind, from.VertexOffset, from.VertexCount
+		inner := core(s)
+		params, _ := paramsOf(inner)
+		copy(r.Params[:], params)
+		c := s.Center()
+		r.Center = [3]float64{c.X, c.Y, c.Z}
+		r.Bounding = s.BoundingRadius()
+		r.Radius = s.Radius()
+		r.Erode = geom.MinCurvatureRadius(s)
+		if v, ok := inner.(*geom.Convex); ok {
+			for k, x := range v.Hull().Vertices {
+				p.Vertices[int(r.VertexOffset)+k].Position = [3]float64{x.X, x.Y, x.Z}
+			}
+		}
+	}
+	return p, nil
+}
+
+// core takes the margins off a shape.
+func core(s geom.Shape) geom.Shape {
+	for {
+		m, ok := s.(geom.Rounded)
+		if !ok {
+			return s
+		}
+		s = m.Shape
+	}
+}
+
+// paramsOf returns the parameters of a shape without margins, in the order of [Params].
+// ok is false for shapes that have no packed form.
+func paramsOf(s geom.Shape) (p []float64, ok bool) {
+	switch v := s.(type) {
+	case geom.Sphere:
+		return []float64{v.R}, true
+	case geom.Capsule:
+		return []float64{v.R, v.HalfLength}, true
+	case geom.Cylinder:
+		return []float64{v.R, v.HalfLength}, true
+	case geom.Cone:
+		return []float64{v.R, v.HalfLength}, true
+	case geom.Frustum:
+		return []float64{v.RBottom, v.RTop, v.HalfLength}, true
+	case geom.Box:
+		return []float64{v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z}, true
+	case geom.Ellipsoid:
+		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z}, true
+	case geom.Superquadric:
+		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z, v.Alpha1, v.Alpha2}, true
+	case geom.Halfspace, *geom.Convex:
+		return nil, true
+	}
+	return nil, false
+}

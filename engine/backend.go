@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// needed are the features without which a device is of no use.
+const needed = vk.Float64
+
+// Backend is the Vulkan back end on one device.
+type Backend struct {
+	options   Options
+	instance  *vk.Instance
+	device    *vk.Device
+	info      vk.DeviceInfo
+	direct    bool // the host reaches the device's own memory at full speed
+	chunkRows int
+
+	pipelines pipelines
+	libraries libraries
+	lanes     chan *lane // idle ones; a call takes one
+
+	stats  counters
+	broken atomic.Pointer[error] // why the device must not be used any more
+	once   sync.Once             // of Close
+}
+
+// lanesPerDevice is the number of calls that run at a time; each has two chunks under
+// way, so the device is never idle.
+const lanesPerDevice = 2
+
+// Open opens a device. The error says why there is none, or why not this one.
+func Open(o Options) (*Backend, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	instance, err := vk.Open(vk.Options{Validation: o.Validation})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	b := &Backend{options: o, instance: instance}
+	if err := b.open(); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func (b *Backend) open() error {
+	devices := b.instance.Devices()
+	i, err := choose(devices, b.options.Device)
+	if err != nil {
+		return err
+	}
+	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed})
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	b.info = devices[i]
+	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU)
+	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
+	b.pipelines.device = b.device
+	b.libraries.init(b)
+	b.lanes = make(chan *lane, lanesPerDevice)
+	for range lanesPerDevice {
+		b.lanes <- new(lane)
+	}
+	return nil
+}
+
+// chunkRows is the size of a chunk that the limits of a device allow.
+func chunkRows(d *vk.DeviceInfo, want int) int {
+	if want == 0 {
+		want = defaultChunkRows
+		if d.Type == vk.CPU {
+			want = softwareChunkRows
+		}
+	}
+	rows := uint64(want)
+	rows = min(rows, d.Limits.MaxStorageBufferRange/maxRowBytes)
+	rows = min(rows, uint64(d.Limits.MaxWorkGroupCount[0])*groupSize)
+	for _, t := range d.Memory {
+		// Four slots, and libraries, and others: a sixteenth of the heap for each.
+		rows = min(rows, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/rowBytes)
+	}
+	rows = min(rows, d.Limits.MaxAllocationSize/rowBytes)
+	return int(max((rows+batch.BitsPerWord-1)/batch.BitsPerWord, 1)) * batch.BitsPerWord
+}
+
+// Name returns "vulkan".
+func (b *Backend) Name() string { return "vulkan" }
+
+// Partial returns true: some rows are left to another back end.
+func (b *Backend) Partial() bool { return true }
+
+// ChunkRows returns the number of rows that a call should have: enough chunks to keep
+// two of them under way.
+func (b *Backend) ChunkRows() int { return 8 * b.chunkRows }
+
+// Device describes the device, and why it cannot be used any more if so.
+func (b *Backend) Device() batch.Device {
+	d := describe(&b.info)
+	if err := b.broken.Load(); err != nil {
+		d.Reason = (*err).Error()
+	}
+	return d
+}
+
+// Check reports options that the back end cannot serve: none but those that nobody can
+// serve yet.
+func (b *Backend) Check(o *batch.Options) error { return o.Check() }
+
+// Messages returns what the validation layer has said since Open, nothing without
+// [Options.Validation]. It works after Close as well.
+func (b *Backend) Messages() []string { return b.instance.Messages() }
+
+// Close waits for the device and frees everything. It may be called twice.
+func (b *Backend) Close() error {
+	var err error
+	b.once.Do(func() {
+		if b.device != nil {
+			err = b.device.Close()
+		}
+		if e := b.instance.Close(); err == nil {
+			err = e
+		}
+	})
+	return err
+}
+
+// Devices describes all Vulkan devices of this machine, in the order of their indices.
+func Devices() ([]batch.Device, error) {
+	instance, err := vk.Open(vk.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	defer instance.Close()
+	var out []batch.Device
+	for _, d := range instance.Devices() {
+		out = append(out, describe(&d))
+	}
+	return out, nil
+}
+
+func describe(d *vk.DeviceInfo) batch.Device {
+	kinds := map[vk.DeviceType]batch.DeviceKind{
+		vk.Discrete: batch.DiscreteGPU, vk.Integrated: batch.IntegratedGPU, vk.Virtual: batch.VirtualGPU, vk.CPU: batch.SoftwareGPU,
+	}
+	kind, ok := kinds[d.Type]
+	if !ok {
+		kind = batch.VirtualGPU // "other": some accelerator
+	}
+	driver := strings.TrimSpace(d.DriverName + " " + d.DriverInfo)
+	if driver != "" {
+		driver += ", "
+	}
+	return batch.Device{Kind: kind, Name: d.Name, Driver: driver + "Vulkan " + d.API.String(), Reason: reason(d)}
+}

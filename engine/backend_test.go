@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/engine/internal/vk"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// TestOpenClose: opening, computing and closing again and again leaves nothing behind.
+func TestOpenClose(t *testing.T) {
+	lib, pairs := set(t, "boxes", 0, 100)
+	c := processor(t)
+	times := 20
+	if testing.Short() {
+		times = 4
+	}
+	for range times {
+		b := open(t, Options{})
+		run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, c)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Errorf("closed twice: %v", err)
+		}
+		if live := vk.LiveHandles(); len(live) > 0 {
+			t.Fatalf("handles left: %v", live)
+		}
+		if m := b.Messages(); len(m) > 0 {
+			t.Fatalf("validation: %s", m[0])
+		}
+	}
+}
+
+// TestInvalidRows: bad rows are invalid, cost no other row, and are not handed on.
+func TestInvalidRows(t *testing.T) {
+	b, c := open(t, Options{}), processor(t)
+	lib, pairs := set(t, "ellipsoids", 0, 200)
+	pairs.ShapeA[3] = 64
+	pairs.PositionA[3*64] = math.NaN()
+	clear(pairs.RotationB[4*130 : 4*131])
+	for _, o := range []batch.Options{{}, {Query: batch.Collide}, {Precision: batch.Double, Columns: batch.ColNormal}} {
+		job := &batch.Job{Library: lib, Input: pairs, Options: o}
+		rep := run(t, job, dispatch.Options{}, b, c)
+		if rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 3 || rep.Counts[batch.Undecided] != 0 || rep.RowErrors[1].Row != 64 {
+			t.Errorf("statuses %v, errors %v", rep.Counts, rep.RowErrors)
+		}
+		if n := job.Results.Normal; n.Len() > 0 && (!math.IsNaN(n.At(3*64)) || math.IsNaN(n.At(0))) {
+			t.Errorf("normals %v, %v", n.At(3*64), n.At(0))
+		}
+		audit(t, job)
+	}
+}
+
+// TestKinds: every pair of kinds that has a shader is ended on the device where the shapes
+// are apart, and its distance along the axis is the closed form.
+func TestKinds(t *testing.T) {
+	b := open(t, Options{})
+	tetra, err := geom.NewConvex([]r3.Vec{{X: 1}, {X: -1, Y: 1}, {X: -1, Y: -1, Z: 1}, {X: -1, Y: -1, Z: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := []geom.Shape{ // all reach from x = -1 to x = 1
+		geom.Sphere{R: 1},
+		geom.Capsule{R: 1, HalfLength: 2},
+		geom.Cylinder{R: 1, HalfLength: 2},
+		geom.Cone{R: 1, HalfLength: 2},
+		geom.Frustum{RBottom: 0.5, RTop: 1, HalfLength: 2},
+		geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 0.3}},
+		tetra,
+		geom.WithMargin(geom.Box{HalfExtents: r3.Vec{X: 0.75, Y: 1, Z: 1}}, 0.25),
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := batch.NewPairs(0)
+	identity := []float64{1, 0, 0, 0}
+	for i := range shapes {
+		for j := range shapes {
+			pairs.ShapeA, pairs.ShapeB = append(pairs.ShapeA, int32(i)), append(pairs.ShapeB, int32(j))
+			pairs.PositionA = append(pairs.PositionA, 0, 0, 0)
+			pairs.PositionB = append(pairs.PositionB, 2.5, 0, 0)
+			pairs.RotationA, pairs.RotationB = append(pairs.RotationA, identity...), append(pairs.RotationB, identity...)
+		}
+	}
+	for _, m := range []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak} {
+		job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double, Method: m}}
+		if rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err != nil || rep.Counts[batch.Separated] != pairs.Len() {
+			t.Fatalf("statuses %v, error %v", rep.Counts, err)
+		}
+		for i := range pairs.Len() {
+			a, z := shapes[pairs.ShapeA[i]], shapes[pairs.ShapeB[i]]
+			// The tetrahedron has its edge at -1 across the height of the others' middle.
+			d := job.Results.Distance.At(i)
+			if want := 0.5; math.Abs(d-want) > 1e-11 && a.Kind() != geom.KindCone && z.Kind() != geom.KindCone && a.Kind() != geom.KindFrustum && z.Kind() != geom.KindFrustum {
+				t.Errorf("%v: %v and %v are %.17g apart, want %g", m, a.Kind(), z.Kind(), d, want)
+			}
+		}
+		audit(t, job)
+	}
+}
+
+// TestDeclines: a row is declined for the reason that is counted.
+func TestDeclines(t *testing.T) {
+	b := open(t, Options{})
+	var many []r3.Vec
+	for i := range 50000 { // a spiral on the unit sphere: more vertices than one invocation looks at
+		z := 1 - 2*(float64(i)+0.5)/50000
+		s, c := math.Sincos(2.399963 * float64(i))
+		r := math.Sqrt(1 - z*z)
+		many = append(many, r3.Vec{X: r * c, Y: r * s, Z: z})
+	}
+	big, err := geom.NewConvex(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}
+	lib, err := batch.NewLibrary([]geom.Shape{box, geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 1, Z: 1}, Alpha1: 0.8, Alpha2: 0.8}, big}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := batch.NewPairs(4)
+	for i := range 4 {
+		pairs.SetRow(i, &batch.Row{ShapeB: []int32{0, 0, 1, 2}[i], ShapeA: []int32{0, 0, 0, 2}[i], PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
+	}
+	pairs.PositionB[0], pairs.PositionB[9] = 3, 3
+	job := &batch.Job{Library: lib, Input: pairs}
+	rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{})
+	if err != nil || rep.Counts != [batch.StatusCount]int{batch.Separated: 1, batch.Undecided: 3} {
+		t.Fatalf("statuses %v, error %v", rep.Counts, err)
+	}
+	if got, want := b.Stats().Declined, (DeclinedRows{Kind: 1, Overlap: 1, Budget: 1}); got != want {
+		t.Errorf("declined %+v, want %+v", got, want)
+	}
+	if rep = run(t, job, dispatch.Options{}, b, processor(t)); rep.Counts[batch.Undecided] != 0 || rep.Declined() != 3 {
+		t.Errorf("report %+v", rep)
+	}
+	audit(t, job)
+}
+
+// TestLibraries: more libraries than are kept, used in turn by several goroutines beside
+// one that allocates, give the answers of a fresh back end.
+func TestLibraries(t *testing.T) {
+	b, c := open(t, Options{ChunkRows: 128}), processor(t)
+	stop := make(chan struct{})
+	var churn sync.WaitGroup
+	churn.Go(func() {
+		var keep [][]byte
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if keep = append(keep, make([]byte, 1<<16)); len(keep) > 100 {
+					keep = nil
+					runtime.GC()
+				}
+			}
+		}
+	})
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	var wg sync.WaitGroup
+	for g := range 3 {
+		wg.Go(func() {
+			for round := range rounds {
+				for k := range maxLibraries/2 + 2 {
+					// A box of size k+1 at x = 0 and a ball of radius 1 at x = 2k+5.
+					lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: float64(k + 1), Y: 1, Z: 1}}, geom.Sphere{R: 1}}, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					pairs := batch.NewPairs(300)
+					for i := range 300 {
+						pose := geom.IdentityPose()
+						pose.Position.X = float64(2*k + 5)
+						pairs.SetRow(i, &batch.Row{ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: pose})
+					}
+					job := &batch.Job{Library: lib, Input: pairs}
+					if _, err := dispatch.New(b, c).Run(t.Context(), job, dispatch.Options{Backend: b.Name()}); err != nil {
+						t.Error(err)
+						return
+					}
+					for i := range 300 {
+						if d := job.Results.Distance.At(i); d != float64(k+3) {
+							t.Errorf("goroutine %d, round %d: distance %g, want %d", g, round, d, k+3)
+							return
+						}
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	churn.Wait()
+}
+
+func TestChoose(t *testing.T) {
+	limits := vk.Limits{MaxStorageBuffers: 8}
+	devices := []vk.DeviceInfo{
+		{Name: "llvmpipe", Type: vk.CPU, Features: vk.Float64, Limits: limits},
+		{Name: "Old GPU", Type: vk.Discrete, Limits: limits},
+		{Name: "Intel Graphics", Type: vk.Integrated, Features: vk.Float64, Limits: limits},
+		{Name: "GeForce 5090", Type: vk.Discrete, Features: vk.Float64, Limits: limits},
+		{Name: "Phone", Type: vk.Discrete, Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: 4}},
+	}
+	for _, c := range []struct {
+		device string
+		want   int
+		err    string
+	}{
+		{"", 3, ""}, {"0", 0, ""}, {"intel", 2, ""}, {"GeForce", 3, ""},
+		{"1", 0, "no shaderFloat64"}, {"old", 0, "no shaderFloat64"}, {"phone", 0, "4 buffers"},
+		{"5", 0, `no Vulkan device "5"`}, {"-1", 0, "no Vulkan device"}, {"radeon", 0, "0: llvmpipe; 1: Old GPU (it has no"},
+	} {
+		got, err := choose(devices, c.device)
+		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%q: %d, %v", c.device, got, err)
+		}
+	}
+	if _, err := choose(devices[1:2], ""); err == nil || !strings.Contains(err.Error(), "no usable Vulkan device: 0: Old GPU") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{ChunkRows: -1}, {ChunkRows: 1<<30 + 1}, {Timeout: -1}} {
+		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), "engine: ") {
+			t.Errorf("%+v: error %v", o, err)
+		}
+	}
+	t.Setenv(DeviceVariable, "gpu of the variable")
+	o := Options{}
+	if o.ensureDefaults(); o.Device != "gpu of the variable" {
+		t.Errorf("device %q", o.Device)
+	}
+	o = Options{Device: "1"}
+	if o.ensureDefaults(); o.Device != "1" {
+		t.Errorf("device %q", o.Device)
+	}
+}
+
+// TestChunkRows: chunks keep to every limit of a device.
+func TestChunkRows(t *testing.T) {
+	info := vk.DeviceInfo{
+		Limits: vk.Limits{MaxStorageBufferRange: 1 << 27, MaxAllocationSize: 1 << 30, MaxWorkGroupCount: [3]uint32{65535, 1, 1}},
+		Memory: []vk.MemoryType{{}}, Heaps: []vk.MemoryHeap{{Size: 1 << 33}},
+	}
+	if got := chunkRows(&info, 0); got != defaultChunkRows {
+		t.Errorf("%d rows", got)
+	}
+	if got := chunkRows(&info, 100); got != 128 {
+		t.Errorf("%d rows for 100", got)
+	}
+	for what, change := range map[string]func(i *vk.DeviceInfo){
+		"a range":       func(i *vk.DeviceInfo) { i.Limits.MaxStorageBufferRange = 1 << 20 },
+		"an allocation": func(i *vk.DeviceInfo) { i.Limits.MaxAllocationSize = 1 << 20 },
+		"a heap": func(i *vk.DeviceInfo) {
+			i.Heaps = []vk.MemoryHeap{{Size: 1 << 24}}
+			i.Limits.MaxAllocationSize = 1 << 24
+		},
+		"a work group": func(i *vk.DeviceInfo) { i.Limits.MaxWorkGroupCount[0] = 10 },
+	} {
+		small := info
+		change(&small)
+		got := chunkRows(&small, 0)
+		if got >= defaultChunkRows/2 || got < 64 || got%64 != 0 {
+			t.Errorf("%s: %d rows", what, got)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, p := range []batch.Precision{batch.Single, batch.Double} {
+		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColStatus, batch.ColGap | batch.ColNormal | batch.ColStatus, batch.ColDistance | batch.ColBits} {
+			for _, n := range []int{1, 63, 64, 1001} {
+				out := batch.NewResults(n, &batch.Options{Precision: p, Columns: cols})
+				l := layoutOf(out, n)
+				var q batch.QueryRecord
+				l.putIn(&q)
+				what := fmt.Sprintf("%v, %v, %d rows", p, cols, n)
+				if (q.Distance == batch.NoColumn) != (cols&batch.ColDistance == 0) || (q.Normal == batch.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == batch.NoColumn || int(q.Rows) != n {
+					t.Errorf("%s: %+v", what, q)
+				}
+				if l.bytes > uint64(n)*columnBytes+8*layoutColumns || l.bytes < 4*uint64(n) {
+					t.Errorf("%s: %d bytes", what, l.bytes)
+				}
+				if p == batch.Double && q.Normal != batch.NoColumn && q.Normal%2 != 0 {
+					t.Errorf("%s: doubles at word %d", what, q.Normal)
+				}
+			}
+		}
+	}
+}

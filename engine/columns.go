@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"clearance/batch"
+)
+
+// layout says where the columns of a chunk of n rows stand in the output.
+type layout struct {
+	n       int
+	double  bool
+	columns batch.Columns
+	offset  [layoutColumns]uint32 // in words; batch.NoColumn: not there
+	bytes   uint64
+}
+
+// Columns of the output.
+const (
+	atDistance = iota
+	atNormal
+	atWitnessA
+	atWitnessB
+	atGap
+	atStatus
+	layoutColumns
+)
+
+// layoutOf places the columns that results have. Numbers come first, so that doubles
+// stand at multiples of 8 bytes.
+func layoutOf(out *batch.Results, n int) layout {
+	l := layout{n: n, double: out.Precision == batch.Double, columns: out.Columns}
+	words := uint32(0)
+	place := func(at int, want bool, perRow uint32) {
+		l.offset[at] = batch.NoColumn
+		if want {
+			l.offset[at] = words
+			words += perRow * uint32(n)
+			words += words & 1
+		}
+	}
+	number := uint32(1)
+	if l.double {
+		number = 2
+	}
+	has := func(c batch.Columns) bool { return out.Columns&c != 0 }
+	place(atDistance, has(batch.ColDistance), number)
+	place(atNormal, has(batch.ColNormal), 3*number)
+	place(atWitnessA, has(batch.ColWitnessA), 3*number)
+	place(atWitnessB, has(batch.ColWitnessB), 3*number)
+	place(atGap, has(batch.ColGap), 1)
+	place(atStatus, true, 1)
+	l.bytes = 4 * uint64(words)
+	return l
+}
+
+// putIn writes the places into the query record.
+func (l *layout) putIn(q *batch.QueryRecord) {
+	q.Rows = uint32(l.n)
+	q.Distance, q.Normal = l.offset[atDistance], l.offset[atNormal]
+	q.WitnessA, q.WitnessB = l.offset[atWitnessA], l.offset[atWitnessB]
+	q.Gap, q.Status = l.offset[atGap], l.offset[atStatus]
+}
+
+// takeDown copies rows [lo, hi) of the output in memory to rows of out that begin at
+// base, and counts them. Rows without an answer keep the status they have.
+func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (t tally) {
+	l.floats(memory, atDistance, 1, &out.Distance, base, lo, hi)
+	l.floats(memory, atNormal, 3, &out.Normal, base, lo, hi)
+	l.floats(memory, atWitnessA, 3, &out.WitnessA, base, lo, hi)
+	l.floats(memory, atWitnessB, 3, &out.WitnessB, base, lo, hi)
+	if at := l.offset[atGap]; at != batch.NoColumn {
+		copy(out.Gap[base+lo:base+hi], recordsIn[float32](memory[4*at:])[lo:hi])
+	}
+	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])[lo:hi]
+	for k, w := range words {
+		row := base + lo + k
+		status := batch.Status(w)
+		switch {
+		case status < batch.Undecided:
+			out.Status[row] = uint8(status)
+			if out.Iterations != nil {
+				out.Iterations[row] = uint16(w >> 16)
+			}
+		case status == batch.Invalid:
+			out.PutFailure(row, batch.Invalid)
+		default: // declined, or no status at all
+			why := w >> 8 & 0xff
+			if w&0xff != batch.Declined || why >= batch.DeclinedCount {
+				why = 0
+			}
+			t.declined[why]++
+		}
+	}
+	t.rows = int64(hi - lo)
+	return t
+}
+
+func (l *layout) floats(memory []byte, at, perRow int, to *batch.Floats, base, lo, hi int) {
+	if l.offset[at] == batch.NoColumn {
+		return
+	}
+	memory = memory[4*l.offset[at]:]
+	from, until, dest := perRow*lo, perRow*hi, perRow*(base+lo)
+	if l.double {
+		copy(to.F64[dest:], recordsIn[float64](memory)[from:until])
+	} else {
+		copy(to.F32[dest:], recordsIn[float32](memory)[from:until])
+	}
+}

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"clearance/engine/internal/vk"
+)
+
+// unavailable skips a test for want of Vulkan, or fails it where Vulkan is required.
+func unavailable(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("REQUIRE_VULKAN") == "1" {
+		t.Fatalf("REQUIRE_VULKAN=1, but %s", why)
+	}
+	t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", why)
+}
+
+// open opens the back end with the validation layer. At the end of the test it is
+// closed, and any message and any handle left fails the test.
+func open(t testing.TB, o Options) *Backend {
+	t.Helper()
+	o.Validation = true
+	b, err := Open(o)
+	for _, cause := range []error{vk.NoCgo, vk.NoLoader, vk.NoDriver, vk.NoDevice, vk.UnsupportedFeature} {
+		if errors.Is(err, cause) {
+			unavailable(t, err.Error())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		for _, m := range b.Messages() {
+			t.Errorf("validation: %s", m)
+		}
+		if live := vk.LiveHandles(); len(live) > 0 {
+			t.Errorf("handles left: %v", live)
+		}
+	})
+	return b
+}

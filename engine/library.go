@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// maxLibraries is the number of libraries kept on the device; the one that was used
+// longest ago goes first.
+const maxLibraries = 16
+
+// library is a shape library on the device.
+type library struct {
+	block                *vk.Block
+	shapes, vertices     vk.Buffer
+	shapes64, vertices64 vk.Buffer
+}
+
+// libraries keeps the libraries that were used last.
+type libraries struct {
+	b    *Backend
+	mu   sync.Mutex
+	kept map[*batch.Library]*library
+	used []*batch.Library // longest ago first
+}
+
+func (l *libraries) init(b *Backend) {
+	l.b = b
+	l.kept = map[*batch.Library]*library{}
+}
+
+// of returns a library on the device, uploading it if it is not there. What it returns
+// stays good until the streams that use it have ended.
+func (l *libraries) of(ctx context.Context, lib *batch.Library) (*library, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k, ok := l.kept[lib]; ok {
+		i := slices.Index(l.used, lib)
+		l.used = append(slices.Delete(l.used, i, i+1), lib)
+		return k, nil
+	}
+	k, err := l.b.upload(ctx, lib)
+	if err != nil {
+		return nil, fmt.Errorf("engine: library of %d shapes: %w", lib.Len(), err)
+	}
+	if len(l.used) == maxLibraries {
+		l.kept[l.used[0]].block.Close()
+		delete(l.kept, l.used[0])
+		l.used = slices.Delete(l.used, 0, 1)
+	}
+	l.kept[lib] = k
+	l.used = append(l.used, lib)
+	return k, nil
+}
+
+// upload moves a library to the device.
+func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, error) {
+	single, err := lib.Packed()
+	if err != nil {
+		return nil, err
+	}
+	double, err := lib.Packed64()
+	if err != nil {
+		return nil, err
+	}
+	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices)}
+	total := uint64(0)
+	for i, p := range parts {
+		if len(p) == 0 { // a binding wants some memory
+			parts[i] = make([]byte, 64)
+		}
+		if n := uint64(len(parts[i])); n > b.info.Limits.MaxStorageBufferRange {
+			return nil, fmt.Errorf("%d bytes in one buffer, %s allows %d; use the CPU back end for this library", n, b.info.Name, b.info.Limits.MaxStorageBufferRange)
+		}
+		total += uint64(len(parts[i])) + maxAlignment
+	}
+	k := new(library)
+	kind := vk.DeviceLocal
+	if b.direct {
+		kind = vk.Unified
+	}
+	if k.block, err = b.device.Alloc(total, kind); err != nil {
+		return nil, err
+	}
+	if err := b.fill(ctx, k, parts); err != nil {
+		k.block.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// fill writes the parts of a library into its block.
+func (b *Backend) fill(ctx context.Context, k *library, parts [][]byte) error {
+	arena := vk.NewArena(k.block.Whole())
+	var staging *vk.Block
+	var from *vk.Arena
+	var s *vk.Stream
+	if !b.direct {
+		var err error
+		if staging, err = b.device.Alloc(k.block.Size(), vk.Upload); err != nil {
+			return err
+		}
+		defer staging.Close()
+		from = vk.NewArena(staging.Whole())
+		if s, err = b.device.NewStream(vk.StreamOptions{}); err != nil {
+			return err
+		}
+		defer s.Close()
+		if err := s.Begin(); err != nil {
+			return err
+		}
+	}
+	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64} {
+		size := uint64(len(parts[i]))
+		buffer, err := arena.Take(size)
+		if err != nil {
+			return err
+		}
+		*to = buffer
+		host := buffer
+		if staging != nil {
+			if host, err = from.Take(size); err != nil {
+				return err
+			}
+			s.Copy(buffer, host)
+		}
+		copy(host.Bytes(), parts[i])
+		if err := host.Flush(); err != nil {
+			return err
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	if err := s.Submit(); err != nil {
+		return err
+	}
+	return s.Wait(ctx, b.options.Timeout)
+}

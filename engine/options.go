@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"clearance/engine/internal/vk"
+)
+
+// DeviceVariable is the environment variable that names a device where
+// [Options.Device] does not.
+const DeviceVariable = "CLEARANCE_DEVICE"
+
+// Options configure the back end. The zero value is the default.
+type Options struct {
+	// Device is the index of a device, as in [Devices], or part of its name in any
+	// case; "" is the value of CLEARANCE_DEVICE, and without one the best device.
+	Device string
+
+	// ChunkRows is the number of rows that are computed at a time, rounded up to a
+	// multiple of 64 and cut to what the device allows; 0 is 262,144, or 16,384 on
+	// software devices. No answer depends on it.
+	ChunkRows int
+
+	// Validation loads the Vulkan validation layer, see [Backend.Messages].
+	Validation bool
+
+	// Timeout is how long a chunk may take before the device counts as hung; 0 is
+	// two minutes.
+	Timeout time.Duration
+}
+
+// Default sizes of a chunk. A GPU wants some hundred thousand invocations at a time; a
+// software device wants its data to stay in the processor's cache.
+const (
+	defaultChunkRows  = 1 << 18
+	softwareChunkRows = 1 << 14
+	defaultTimeout    = 2 * time.Minute
+)
+
+func (o *Options) ensureDefaults() {
+	if o.Device == "" {
+		o.Device = os.Getenv(DeviceVariable)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+}
+
+func (o *Options) validate() error {
+	if o.ChunkRows < 0 || o.ChunkRows > 1<<30 {
+		return fmt.Errorf("engine: chunks of %d rows, want 1 to 2^30, or 0 for the default", o.ChunkRows)
+	}
+	if o.Timeout < 0 {
+		return fmt.Errorf("engine: timeout %v, want a time above 0, or 0 for the default", o.Timeout)
+	}
+	return nil
+}
+
+// choose returns the index of the device that is asked for: the first whose index or
+// name is meant, or the best usable one for "".
+func choose(devices []vk.DeviceInfo, device string) (int, error) {
+	if device == "" {
+		best := -1
+		for i, d := range devices {
+			if reason(&d) == "" && (best < 0 || d.Type < devices[best].Type) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return 0, fmt.Errorf("engine: no usable Vulkan device: %s", list(devices))
+		}
+		return best, nil
+	}
+	i, err := strconv.Atoi(device)
+	if err != nil {
+		i = slices.IndexFunc(devices, func(d vk.DeviceInfo) bool {
+			return strings.Contains(strings.ToLower(d.Name), strings.ToLower(device))
+		})
+	}
+	if i < 0 || i >= len(devices) {
+		return 0, fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s); there are: %s", device, DeviceVariable, list(devices))
+	}
+	if why := reason(&devices[i]); why != "" {
+		return 0, fmt.Errorf("engine: Vulkan device %d, %s: %s", i, devices[i].Name, why)
+	}
+	return i, nil
+}
+
+// reason says why a device cannot be used, "" if it can.
+func reason(d *vk.DeviceInfo) string {
+	switch {
+	case d.Unusable != "":
+		return d.Unusable
+	case !d.Features.Has(needed):
+		return fmt.Sprintf("it has no %v, which certified answers need; use the CPU back end", needed&^d.Features)
+	case d.Limits.MaxStorageBuffers < maxBindings:
+		return fmt.Sprintf("its shaders see %d buffers, %d are needed", d.Limits.MaxStorageBuffers, maxBindings)
+	}
+	return ""
+}
+
+func list(devices []vk.DeviceInfo) string {
+	var b strings.Builder
+	for i := range devices {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%d: %s", i, devices[i].Name)
+		if why := reason(&devices[i]); why != "" {
+			fmt.Fprintf(&b, " (%s)", why)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// scanBudget is the number of loop passes that one invocation may spend on vertices. A
+// driver that runs on the CPU may end an invocation after 65,535 passes of all its loops
+// and say nothing, and GPUs have watchdogs.
+const scanBudget = 60_000
+
+// Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out, and leaves the status
+// of rows that it declines as it was.
+func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+	_, err := b.RunMeasured(ctx, job, lo, hi, out)
+	return err
+}
+
+// RunMeasured is Run; kernel is the time in which the device ran the shaders, 0 if it does
+// not tell the time.
+func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
+	if err := b.usable(); err != nil {
+		return 0, err
+	}
+	b.stats.call()
+	c := call{b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options)}
+	if c.chain, err = b.pipelines.of(job.Options.Method); err != nil {
+		return 0, b.failed(err)
+	}
+	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
+		return 0, b.failed(err)
+	}
+	select {
+	case c.lane = <-b.lanes:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	err = c.run(hi)
+	if e := c.drain(); err == nil {
+		err = e
+	}
+	b.lanes <- c.lane
+	return c.kernel, b.failed(err)
+}
+
+// usable returns the error that made the device unusable.
+func (b *Backend) usable() error {
+	if err := b.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// failed notes errors after which the device must not be used.
+func (b *Backend) failed(err error) error {
+	if errors.Is(err, vk.DeviceLost) || errors.Is(err, vk.Timeout) {
+		err = fmt.Errorf("engine: %w", err)
+		b.broken.CompareAndSwap(nil, &err)
+	}
+	return err
+}
+
+// call is one Run.
+type call struct {
+	b       *Backend
+	ctx     context.Context
+	job     *batch.Job
+	lo      int
+	out     *batch.Results
+	query   batch.QueryRecord
+	chain   chain
+	library *library
+	lane    *lane
+	kernel  time.Duration
+}
+
+// run answers rows up to hi: it fills one slot while the device computes the other.
+func (c *call) run(hi int) error {
+	k := 0
+	for at := c.lo; at < hi; k++ {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		s := &c.lane.slots[k%2]
+		if err := c.finish(s); err != nil {
+			return err
+		}
+		n := min(hi-at, c.b.chunkRows)
+		if err := c.start(s, at, n); err != nil {
+			return err
+		}
+		at += n
+	}
+	for range 2 {
+		if err := c.finish(&c.lane.slots[k%2]); err != nil {
+			return err
+		}
+		k++
+	}
+	return nil
+}
+
+// start hands a chunk to the device.
+func (c *call) start(s *slot, at, n int) error {
+	if err := s.reserve(c.b, n); err != nil {
+		return err
+	}
+	if err := s.pack(c.job, at, n); err != nil {
+		return err
+	}
+	s.layout = layoutOf(c.out, n)
+	s.layout.putIn(&c.query)
+	if err := s.record(c.b, c.library, c.chain, &c.query); err != nil {
+		return err
+	}
+	if err := s.stream.Submit(); err != nil {
+		return err
+	}
+	s.busy = true
+	return nil
+}
+
+// finish waits for a chunk, if there is one in the slot, and takes down its answers.
+func (c *call) finish(s *slot) error {
+	if !s.busy {
+		return nil
+	}
+	if err := s.stream.Wait(c.ctx, c.b.options.Timeout); err != nil {
+		return err
+	}
+	s.busy = false
+	if err := s.hostColumns.Invalidate(); err != nil {
+		return err
+	}
+	memory, base := s.hostColumns.Bytes(), s.lo-c.lo
+	tallies := make([]tally, (s.n+blockRows-1)/blockRows)
+	err := parallel(s.n, func(lo, hi int) error {
+		tallies[lo/blockRows] = s.layout.takeDown(memory, c.out, base, lo, hi)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var sum tally
+	for _, t := range tallies {
+		sum.add(t)
+	}
+	var times []time.Duration
+	if s.stamped {
+		if times, err = s.stream.Times(); err != nil {
+			return err
+		}
+	}
+	c.kernel += c.b.stats.chunk(sum, times)
+	return nil
+}
+
+// drain waits for what is still under way after an error, so that its memory can be
+// used again.
+func (c *call) drain() error {
+	var first error
+	for i := range c.lane.slots {
+		s := &c.lane.slots[i]
+		if !s.busy {
+			continue
+		}
+		if err := s.stream.Wait(context.Background(), c.b.options.Timeout); err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		s.busy = false
+	}
+	return first
+}
+
+// queryOf translates what is the same for every row.
+func queryOf(o *batch.Options) batch.QueryRecord {
+	q := batch.QueryRecord{Query: uint32(o.Query), ScanBudget: scanBudget}
+	q.MaxIterations = uint32(min(o.MaxIterations, math.MaxInt32))
+	cutOff, has := o.EffectiveCutOff()
+	if has {
+		q.Flags |= batch.FlagCutOff
+	}
+	if o.Precision == batch.Double {
+		q.Flags |= batch.FlagDouble
+	}
+	if o.WarmStart != nil {
+		q.Flags |= batch.FlagWarm
+	}
+	tolerance := o.SolverTolerance(1)
+	if tolerance == 0 { // that of the reference solvers
+		tolerance = batch.DoubleTolerance
+	}
+	q.Tolerance, q.CutOff = float32(tolerance), float32(cutOff)
+	for i, v := range [2]float64{tolerance, cutOff} {
+		bits := math.Float64bits(v)
+		q.Exact[2*i], q.Exact[2*i+1] = uint32(bits), uint32(bits>>32)
+	}
+	return q
+}

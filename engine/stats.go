@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"clearance/batch"
+)
+
+// Stats counts what a back end has done since Open.
+type Stats struct {
+	Calls  int64
+	Rows   int64
+	Chunks int64
+
+	// Declined counts rows left to another back end, by why.
+	Declined DeclinedRows
+
+	// Device times, as far as the device tells them: moving input in, placing pairs,
+	// searching in single precision, certifying in double, moving answers out.
+	Upload, Place, Solve, Certify, Download time.Duration
+}
+
+// DeclinedRows counts rows that were declined.
+type DeclinedRows struct {
+	Kind    int64 // no shader for a kind of shape
+	Overlap int64 // the cores overlap, and the depth was asked for
+	Gap     int64 // the bounds stayed too wide
+	Budget  int64 // more vertices than one invocation may look at
+	Unknown int64 // the device gave no status, or none that means anything
+}
+
+// Sum is the number of all of them.
+func (d DeclinedRows) Sum() int64 { return d.Kind + d.Overlap + d.Gap + d.Budget + d.Unknown }
+
+// tally counts rows of a chunk.
+type tally struct {
+	rows     int64
+	declined [batch.DeclinedCount]int64
+}
+
+func (t *tally) add(o tally) {
+	t.rows += o.rows
+	for i, n := range o.declined {
+		t.declined[i] += n
+	}
+}
+
+// counters are the Stats of a back end.
+type counters struct {
+	mu    sync.Mutex
+	stats Stats
+}
+
+// Stats returns what the back end has done since Open.
+func (b *Backend) Stats() Stats {
+	b.stats.mu.Lock()
+	defer b.stats.mu.Unlock()
+	return b.stats.stats
+}
+
+func (c *counters) call() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Calls++
+}
+
+// chunk adds a chunk. times are the timestamps, nil if there are none.
+func (c *counters) chunk(t tally, times []time.Duration) (kernel time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.stats
+	s.Chunks++
+	s.Rows += t.rows
+	s.Declined.Unknown += t.declined[0]
+	s.Declined.Kind += t.declined[batch.DeclinedKind]
+	s.Declined.Overlap += t.declined[batch.DeclinedOverlap]
+	s.Declined.Gap += t.declined[batch.DeclinedGap]
+	s.Declined.Budget += t.declined[batch.DeclinedBudget]
+	if times == nil {
+		return 0
+	}
+	span := func(from, to int) time.Duration { return max(times[to]-times[from], 0) }
+	s.Upload += span(stampStart, stampUploaded)
+	s.Place += span(stampUploaded, stampPlaced)
+	s.Solve += span(stampPlaced, stampSolved)
+	s.Certify += span(stampSolved, stampCertified)
+	s.Download += span(stampCertified, stampEnd)
+	return span(stampUploaded, stampCertified)
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Compiles the shaders into shaders/spirv, or into the folder given. The version of
+# the compiler is written beside them: the same version gives the same bytes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../shaders"
+out=${1:-spirv}
+
+if ! command -v glslc >/dev/null; then
+	echo "shaders.sh: glslc not found; install it (Debian and Ubuntu: apt-get install glslc)" >&2
+	exit 1
+fi
+mkdir -p "$out"
+for source in *.comp; do
+	glslc --target-env=vulkan1.1 -O -o "$out/${source%.comp}.spv" "$source"
+done
+glslc --version | sed -n '1,3p' >"$out/glslc.txt"

@@ -1,0 +1,226 @@
+// Ends every row in double precision: forms the vertices of the guess anew from their
+// directions, goes on with GJK as far as it takes, and writes the answer with bounds
+// that include the rounding errors. A row whose bounds stay too wide is declined: its
+// status says so, and another back end answers it.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define DOUBLE
+#include "layout.glsl"
+#include "real.glsl"
+#include "pose.glsl"
+
+layout(local_size_x_id = 0) in;
+
+layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
+layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
+layout(std430, binding = 4) readonly buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 5) writeonly buffer Columns { uint words[]; };
+layout(push_constant) uniform Query { QueryRecord query; };
+
+dvec3 vertexAt(uint i) {
+    return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]);
+}
+
+#include "descent.glsl"
+#include "columns.glsl"
+
+// Steps in double precision beyond which a row is declined.
+const uint MAX_STEPS = 128u;
+
+Shape load(uint i) {
+    Shape s;
+    s.params = dvec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
+    s.family = family(shapes[i].kind, s.params);
+    s.first = shapes[i].vertex_offset;
+    s.count = shapes[i].vertex_count;
+    s.radius = shapes[i].radius;
+    s.erode = shapes[i].erode;
+    return s;
+}
+
+dvec3 centreOf(uint shape) {
+    return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]);
+}
+
+// pose sets the relative pose and the lengths that follow from it.
+void pose(IndexRecord index) {
+    dmat3 ra = matrix(rotationOf(poses[index.pose_a])), rb = matrix(rotationOf(poses[index.pose_b]));
+    precise dmat3 r = transpose(ra) * rb;
+    precise dvec3 t = (positionOf(poses[index.pose_b]) - positionOf(poses[index.pose_a])) * ra;
+    rotation = r;
+    translation = t;
+    double sizeA = shapes[index.shape_a].bounding, sizeB = shapes[index.shape_b].bounding;
+    if (shapes[index.shape_a].kind == KIND_HALFSPACE) sizeA = shapeA.radius;
+    if (shapes[index.shape_b].kind == KIND_HALFSPACE) sizeB = shapeB.radius;
+    size = sizeA + sizeB;
+    scale = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
+    roundoff = 24.0lf * UNIT_ROUNDOFF * scale;
+}
+
+double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
+
+// ask sets the question.
+void ask() {
+    boolean = query.query == QUERY_COLLIDE;
+    cut = (query.flags & FLAG_CUT_OFF) != 0u;
+    tolerance = exactly(query.exact[0], query.exact[1]) * size;
+    cutOff = exactly(query.exact[2], query.exact[3]);
+    stop = max(tolerance - 2.0lf * roundoff, roundoff);
+}
+
+// seed forms the simplex of the guess. It reports whether the cores intersect or cannot
+// be told from touching.
+bool seed(uint row) {
+    simplex = emptySimplex();
+    level = 0u;
+    best = -2.0lf * scale;
+    lower = best;
+    axis = dvec3(1, 0, 0);
+    x = dvec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+    len = 1.0lf;
+    uint count = min(guesses[row].count, 4u);
+    for (uint k = 0u; k < count; k++) {
+        dvec3 u = dvec3(guesses[row].directions[3u * k], guesses[row].directions[3u * k + 1u], guesses[row].directions[3u * k + 2u]);
+        if (!(square(u) > 0.0lf)) continue;
+        support(u, count == 1u);
+        if (known(latestW)) continue;
+        put(simplex, simplex.n, latestW, latestA);
+        simplex.n++;
+    }
+    bool inside = false;
+    if (simplex.n > 0u) {
+        nearest(simplex, separated(), inside);
+        x = point(simplex);
+        len = norm(x);
+        reduce(simplex);
+        if (len <= roundoff && !separated()) return true;
+    }
+    return inside;
+}
+
+// plane answers for a half-space in closed form: the lowest point of the other shape.
+Answer plane(bool first) {
+    Answer r;
+    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1);
+    double core;
+    if (first) {
+        precise dvec3 b = rotation * coreSupport(shapeB, -(n * rotation)) + translation;
+        core = b.z;
+        r.normal = n;
+        precise dvec3 wb = b - shapeB.radius * n;
+        r.witnessB = wb;
+    } else {
+        dvec3 a = coreSupport(shapeA, -n);
+        core = product(n, a - translation);
+        r.normal = -n;
+        precise dvec3 wa = a - shapeA.radius * n;
+        r.witnessA = wa;
+    }
+    precise double d = core - radius;
+    r.distance = d;
+    r.lower = d - roundoff;
+    r.upper = d + roundoff;
+    if (first) {
+        precise dvec3 wa = r.witnessB - d * n;
+        r.witnessA = wa;
+    } else {
+        precise dvec3 wb = r.witnessA - d * n; // against n, which points to A
+        r.witnessB = wb;
+    }
+    tolerance = max(tolerance, 4.0lf * roundoff);
+    return r;
+}
+
+// finish turns the state into an answer.
+Answer finish(bool inside) {
+    Answer r;
+    straighten();
+    double up = len, down = boolean ? best : lower;
+    // The witnesses are -x apart, and distance times normal is -len·axis: that these are
+    // the same is promised up to the gap as well.
+    if (!boolean) down = min(down, up - norm(x - len * axis));
+    if (inside) {
+        // No depth exceeds the width of A - B along the line of the centres.
+        down = -scale;
+        if (simplex.n == 4u) up = -depthInside();
+    }
+    precise double d = up - radius;
+    precise double above = d + roundoff;
+    precise double below = down - radius - roundoff;
+    r.distance = d;
+    r.upper = above;
+    r.lower = below;
+    r.normal = -axis;
+    // The witnesses of the cores move to the surfaces along the normal.
+    dvec3 a = payload(simplex);
+    precise dvec3 wa = a - (shapeA.radius + shapeA.erode) * axis;
+    precise dvec3 wb = (a - x) + (shapeB.radius + shapeB.erode) * axis;
+    r.witnessA = wa;
+    r.witnessB = wb;
+    return r;
+}
+
+// classify is the status that the bounds prove.
+uint classify(Answer r) {
+    // A compiler may turn comparisons around as if there were no NaN: look at the bits.
+    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB)) return DECLINED;
+    if (r.lower > r.upper) return DECLINED;
+    if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
+    if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
+    double gap = max(r.upper - r.distance, r.distance - r.lower);
+    if (!(gap <= max(tolerance, 4.0lf * roundoff)) && !(cut && r.lower > cutOff)) return DECLINED;
+    if (r.lower > 0.0lf) return STATUS_SEPARATED;
+    if (r.upper < 0.0lf) return STATUS_PENETRATING;
+    return STATUS_TOUCHING;
+}
+
+void main() {
+    uint row = gl_GlobalInvocationID.x;
+    if (row >= query.rows) return;
+    IndexRecord index = indices[row];
+    if (index.shape_a == NO_SHAPE) {
+        writeStatus(row, STATUS_INVALID, 0u);
+        return;
+    }
+    shapeA = load(index.shape_a);
+    shapeB = load(index.shape_b);
+    bool halfA = shapes[index.shape_a].kind == KIND_HALFSPACE, halfB = shapes[index.shape_b].kind == KIND_HALFSPACE;
+    if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
+        decline(row, DECLINED_KIND);
+        return;
+    }
+    if (halfA || halfB) { shapeA.erode = 0.0lf; shapeB.erode = 0.0lf; }
+    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
+    pose(index);
+    ask();
+
+    evaluations = guesses[row].iterations;
+    bool inside = false;
+    Answer r;
+    if (halfA || halfB) {
+        evaluations = 1u;
+        r = plane(halfA);
+    } else {
+        uint cost = 1u + passes(shapeA) + passes(shapeB);
+        uint budget = query.scan_budget / cost;
+        if (budget < 6u) { // four vertices of the guess and two steps
+            decline(row, DECLINED_BUDGET);
+            return;
+        }
+        inside = seed(row);
+        uint cap = min(MAX_STEPS, budget - 4u);
+        if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
+        if (!inside && !(boolean && settled())) inside = descend(cap);
+        r = finish(inside);
+    }
+    uint status = classify(r);
+    if (status == DECLINED) {
+        decline(row, inside ? DECLINED_OVERLAP : DECLINED_GAP);
+        return;
+    }
+    writeStatus(row, status, evaluations);
+    writeColumns(row, index.pose_a, r);
+}

@@ -1,0 +1,72 @@
+// The output: an answer moved to the world and rounded to the columns that the caller
+// wants, each where the query record says.
+
+#ifndef CLEARANCE_COLUMNS_GLSL
+#define CLEARANCE_COLUMNS_GLSL
+
+// Answer is the answer of a row in the frame of A, before it is rounded.
+struct Answer {
+    double distance;     // what the witnesses realise
+    double lower, upper; // bounds of the true value
+    dvec3 normal;        // unit, from A to B
+    dvec3 witnessA, witnessB;
+};
+
+bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
+bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
+
+void writeStatus(uint row, uint status, uint iterations) {
+    words[query.status + row] = status | (min(iterations, MAX_ITERATIONS) << 16);
+}
+
+// decline leaves the row to another back end and says why.
+void decline(uint row, uint why) { words[query.status + row] = DECLINED | (why << 8); }
+
+// writeReal stores number k of a column and returns what it became.
+double writeReal(uint column, uint k, double v) {
+    if ((query.flags & FLAG_DOUBLE) != 0u) {
+        uvec2 w = unpackDouble2x32(v);
+        words[column + 2u * k] = w.x;
+        words[column + 2u * k + 1u] = w.y;
+        return v;
+    }
+    float f = float(v);
+    words[column + k] = floatBitsToUint(f);
+    return double(f);
+}
+
+void writeVector(uint column, uint row, dvec3 v) {
+    if (column == NO_COLUMN) return;
+    for (uint k = 0u; k < 3u; k++) writeReal(column, 3u * row + k, v[k]);
+}
+
+// roundUp is a float that is not below x ≥ 0, whichever way the device rounds.
+float roundUp(double x) {
+    float f = float(x);
+    if (double(f) < x) f = uintBitsToFloat(floatBitsToUint(f) + 1u);
+    return f;
+}
+
+// writeColumns stores distance, gap, normal and witnesses. The true value lies in stored
+// distance ± stored gap.
+void writeColumns(uint row, uint poseA, Answer r) {
+    double stored = r.distance;
+    if (query.distance != NO_COLUMN) stored = writeReal(query.distance, row, r.distance);
+    else if ((query.flags & FLAG_DOUBLE) == 0u) stored = double(float(r.distance));
+    if (query.gap != NO_COLUMN) {
+        precise double g = max(r.upper - stored, stored - r.lower);
+        // The subtraction was rounded to nearest: one step up covers it.
+        precise double up = g * (1.0lf + 2.0lf * UNIT_ROUNDOFF);
+        float gap = g == 0.0lf ? 0.0 : roundUp(up);
+        if (!(g >= 0.0lf)) gap = uintBitsToFloat(0x7f800000u); // NaN, or bounds that do not hold it
+        words[query.gap + row] = floatBitsToUint(gap);
+    }
+    if (query.normal == NO_COLUMN && query.witness_a == NO_COLUMN && query.witness_b == NO_COLUMN) return;
+    dmat3 ra = matrix(rotationOf(poses[poseA]));
+    dvec3 p = positionOf(poses[poseA]);
+    writeVector(query.normal, row, ra * r.normal);
+    writeVector(query.witness_a, row, ra * r.witnessA + p);
+    writeVector(query.witness_b, row, ra * r.witnessB + p);
+}
+
+#endif

@@ -1,0 +1,41 @@
+// Package shaders holds the compute shaders: GLSL sources, and the SPIR-V that
+// `make shaders` compiles from them and that is part of the program.
+//
+// # The way of a row
+//
+// place.comp forms the relative pose in double precision; gjk.comp finds the nearest
+// simplex in single precision; certify.comp forms that simplex anew in double precision
+// from its support directions, ends the search, and writes the answer with its bounds.
+// One invocation works on one row. Only certify.comp is trusted.
+//
+// # Buffers
+//
+// Every shader reads and writes storage buffers of set 0 and a [batch.QueryRecord] of
+// push constants. The records are those of layout.glsl, which is generated from package
+// batch; tests hold the compiled code to it. Specialisation constant 0 is the size of a
+// work group.
+//
+// # Layers
+//
+// shaders imports nothing of this module.
+package shaders
+
+import _ "embed"
+
+// Code of the shaders, SPIR-V 1.3 for Vulkan 1.1.
+var (
+	//go:embed spirv/place.spv
+	Place []byte // bindings: shapes64, poses, indices, warm, pairs (out), guesses (out)
+
+	//go:embed spirv/gjk.spv
+	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out); constant 1 is the method
+
+	//go:embed spirv/certify.spv
+	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out)
+)
+
+//go:embed spirv/glslc.txt
+var compiler string
+
+// Compiler is the version of the compiler that made the code.
+func Compiler() string { return compiler }

@@ -1,0 +1,181 @@
+// GJK in single precision: finds, for every pair, the simplex of A - B nearest to the
+// origin and hands its support directions on. What it finds is a guess: certify.comp
+// forms the vertices anew in double precision and proves the answer.
+//
+// Methods: plain GJK (paper 001, Alg. 1), and its acceleration by Nesterov momentum
+// (paper 000, Alg. 7 and 8) and by the heavy ball (paper 003, Alg. 6 and 7), which end
+// as plain GJK once the momentum no longer helps.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#include "layout.glsl"
+#include "real.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint METHOD = METHOD_GJK;
+
+layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
+layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
+layout(std430, binding = 3) buffer Guesses { GuessRecord guesses[]; };
+layout(push_constant) uniform Query { QueryRecord query; };
+
+vec3 vertexAt(uint i) { return vertices[i].xyz; }
+
+#include "shape.glsl"
+#include "simplex.glsl"
+
+// NOISE times the largest length in play is what rounding makes of a difference of
+// two support values: four units of roundoff. A gap below it means nothing.
+const float NOISE = 4.0 * UNIT_ROUNDOFF;
+
+// A stalled sliver is abandoned for a new simplex this often.
+const uint MAX_RESTARTS = 2u;
+
+// Steps beyond this are left to double precision, which needs fewer from there.
+const uint MAX_STEPS = 64u;
+
+Shape load(uint i) {
+    Shape s;
+    s.params = vec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
+    s.family = family(shapes[i].kind, s.params);
+    s.first = shapes[i].vertex_offset;
+    s.count = shapes[i].vertex_count;
+    s.radius = shapes[i].radius;
+    s.erode = 0.0;
+    if (s.family == FAMILY_ELLIPSOID) { // geom.MinCurvatureRadius
+        float c = min(min(s.params.x, s.params.y), s.params.z);
+        s.erode = c / max(max(s.params.x, s.params.y), s.params.z) * c;
+    }
+    return s;
+}
+
+mat3 matrix(vec4 q) {
+    float s = 2.0 / dot(q, q);
+    float w = q.x, x = q.y, y = q.z, z = q.w;
+    return mat3(1.0 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y),
+                s * (x * y - w * z), 1.0 - s * (x * x + z * z), s * (y * z + w * x),
+                s * (x * z + w * y), s * (y * z - w * x), 1.0 - s * (x * x + y * y));
+}
+
+Shape shapeA, shapeB;
+mat3 rotation;  // of B in the frame of A
+vec3 high, low; // origin of B in the frame of A, in two parts
+float unitLength; // power of two that scales all lengths to about 1
+float reach;      // largest length seen, scaled
+
+// support returns the point of the eroded A - B that minimises <u, w>, scaled.
+vec3 support(vec3 u) {
+    precise vec3 a = coreSupport(shapeA, -u);
+    precise vec3 b = rotation * coreSupport(shapeB, u * rotation);
+    reach = max(reach, unitLength * (length(a) + length(b + high)));
+    precise vec3 w = unitLength * (((a - b) - high) - low + (shapeA.erode + shapeB.erode) * u);
+    return w;
+}
+
+vec3 unit(vec3 v) {
+    precise vec3 u = v * (1.0 / max(length(v), 1e-30));
+    return u;
+}
+
+void main() {
+    uint row = gl_GlobalInvocationID.x;
+    if (row >= query.rows) return;
+    PairRecord pair = pairs[row];
+    if (pair.shape_a == NO_SHAPE) return;
+    shapeA = load(pair.shape_a);
+    shapeB = load(pair.shape_b);
+    if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
+
+    rotation = matrix(pair.rotation);
+    high = vec3(pair.translation[0], pair.translation[1], pair.translation[2]);
+    low = vec3(pair.translation_low[0], pair.translation_low[1], pair.translation_low[2]);
+    vec4 ballA = shapes[pair.shape_a].ball, ballB = shapes[pair.shape_b].ball;
+    float size = ballA.w + ballB.w;
+    uint exponent = floatBitsToUint(length(high) + size + length(ballA.xyz) + length(ballB.xyz)) >> 23;
+    unitLength = uintBitsToFloat(clamp(254u - exponent, 1u, 254u) << 23);
+    reach = 0.0;
+
+    float radius = unitLength * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
+    float tolerance = 0.5 * unitLength * query.tolerance * size;
+    bool boolean = query.query == QUERY_COLLIDE;
+    bool cut = (query.flags & FLAG_CUT_OFF) != 0u;
+    float cutOff = unitLength * query.cut_off;
+
+    uint cap = query.max_iterations == 0u ? MAX_STEPS : min(MAX_STEPS, query.max_iterations);
+    cap = min(cap, query.scan_budget / (1u + passes(shapeA) + passes(shapeB)));
+
+    bool momentum = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
+    // Paper 000, Alg. 8: shapes that are not strictly convex need unit vectors.
+    bool normalize_ = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
+
+    Simplex s = emptySimplex();
+    vec3 x = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+    float len = 1.0;
+    vec3 dir = x, last = x, u = x;
+    bool apart = false; // a separating plane is certain: never inside from here on
+    uint state = GUESS_CAPPED, restarts = 0u, step = 0u;
+    for (uint k = 0u; step < cap; k++) {
+        if (momentum) {
+            float delta = float(k + 1u) / float(k + 3u);
+            vec3 y = METHOD == METHOD_NESTEROV ? mix(last, x, delta) : x;
+            dir = normalize_ ? mix(unit(y), unit(dir), delta) : mix(y, dir, delta);
+            u = unit(dir);
+        } else {
+            u = unit(x);
+        }
+        vec3 w = support(u);
+        step++;
+        float noise = NOISE * reach;
+        float plane = product(u, w);
+        apart = apart || plane > noise;
+        if (boolean && plane > radius + 2.0 * noise) { // one direction says it all
+            s.n = 1u; s.p0 = u;
+            state = GUESS_CONVERGED;
+            break;
+        }
+        float gap = len - product(x, w) / len;
+        if (s.n > 0u) {
+            bool done = gap <= max(tolerance, noise) || (cut && plane - radius > cutOff + 2.0 * noise)
+                || (boolean && len < radius - 2.0 * noise);
+            if (done && momentum) { momentum = false; continue; } // to be proved along x
+            if (done) { state = GUESS_CONVERGED; break; }
+        }
+        Simplex t = s;
+        put(t, t.n, w, u);
+        t.n++;
+        bool inside;
+        nearest(t, apart, inside);
+        vec3 foot = point(t);
+        float l = length(foot);
+        if (inside || (!apart && l <= 0.5 * noise)) {
+            s = t;
+            state = GUESS_INSIDE;
+            break;
+        }
+        if (s.n > 0u && !(l < len)) {
+            if (momentum) { momentum = false; continue; }
+            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * noise)) { state = GUESS_STALLED; break; }
+            restarts++;
+            s.n = 1u; s.w0 = w; s.p0 = u; s.weight = vec4(1, 0, 0, 0);
+            x = w;
+            len = max(length(w), 1e-30);
+            continue;
+        }
+        s = t;
+        reduce(s);
+        x = foot;
+        len = max(l, 1e-30);
+        last = w;
+    }
+    if (s.n == 0u) { s.n = 1u; s.p0 = u; }
+    for (int k = 0; k < 3; k++) {
+        guesses[row].directions[k] = s.p0[k];
+        guesses[row].directions[3 + k] = s.p1[k];
+        guesses[row].directions[6 + k] = s.p2[k];
+        guesses[row].directions[9 + k] = s.p3[k];
+    }
+    guesses[row].count = s.n;
+    guesses[row].iterations = step;
+    guesses[row].state = state;
+}

@@ -1,0 +1,43 @@
+// Numbers: `real` is float, or double where DOUBLE is defined before the include, so
+// that one text of the geometry serves both precisions.
+
+#ifndef CLEARANCE_REAL_GLSL
+#define CLEARANCE_REAL_GLSL
+
+#ifdef DOUBLE
+#define real double
+#define real2 dvec2
+#define real3 dvec3
+#define real4 dvec4
+const double UNIT_ROUNDOFF = 1.1102230246251565e-16lf; // 2^-53
+#else
+#define real float
+#define real2 vec2
+#define real3 vec3
+#define real4 vec4
+const float UNIT_ROUNDOFF = 5.9604645e-8; // 2^-24
+#endif
+
+real square(real3 v) { precise real s = v.x * v.x + v.y * v.y + v.z * v.z; return s; }
+
+real product(real3 u, real3 v) { precise real s = u.x * v.x + u.y * v.y + u.z * v.z; return s; }
+
+// root is the square root. Vulkan asks of that of doubles no more than of floats,
+// so it is polished: each step doubles the digits that are right.
+real root(real x) {
+    precise real s = sqrt(x);
+#ifdef DOUBLE
+    if (s > 0.0) {
+        s = 0.5lf * (s + x / s);
+        s = 0.5lf * (s + x / s);
+    }
+#endif
+    return s;
+}
+
+real norm(real3 v) { return root(square(v)); }
+
+// sameSign is CompareSigns of paper 001, eq. 22: false for zero.
+bool sameSign(real a, real b) { return (a > real(0) && b > real(0)) || (a < real(0) && b < real(0)); }
+
+#endif

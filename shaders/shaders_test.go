@@ -1,0 +1,205 @@
+package shaders_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"clearance/batch"
+	"clearance/shaders"
+)
+
+// code is every shader with the record of each of its bindings and its
+// specialisation constants.
+var code = []struct {
+	name     string
+	code     []byte
+	bindings []string
+	specs    []uint32
+}{
+	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "IndexRecord", "float", "PairRecord", "GuessRecord"}, []uint32{0}},
+	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord"}, []uint32{0, 1}},
+	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint"}, []uint32{0}},
+}
+
+// The records in the compiled code stand where Go puts them: every member's name, type
+// and offset, the stride of every array, the record behind every binding.
+func TestLayout(t *testing.T) {
+	records := map[string]batch.Record{}
+	for _, r := range batch.Records() {
+		records[r.Name] = r
+	}
+	strides := map[string]uint32{"float": 4, "uint": 4, "vec4 of float": 16}
+	seen := map[string]bool{}
+	for _, s := range code {
+		t.Run(s.name, func(t *testing.T) {
+			m, err := parse(s.code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[uint32]string{}
+			for id, v := range m.variables {
+				block := m.types[m.types[v.pointer].elem]
+				switch v.storage {
+				case storagePushConstant:
+					for _, bad := range m.compare(block.members[0], records["QueryRecord"]) {
+						t.Error(bad)
+					}
+					seen["QueryRecord"] = true
+				case storageStorageBuffer:
+					array := block.members[0]
+					elem, want := m.types[array].elem, s.bindings[m.bindings[id]]
+					r, isRecord := records[want]
+					stride := strides[want]
+					if isRecord {
+						for _, bad := range m.compare(elem, r) {
+							t.Error(bad)
+						}
+						stride = uint32(r.Type.Size())
+						seen[want] = true
+					} else if got := m.describe(elem); got != want {
+						t.Errorf("binding %d holds %s, want %s", m.bindings[id], got, want)
+					}
+					if got := m.strides[array]; got != stride {
+						t.Errorf("binding %d (%s): stride %d, want %d", m.bindings[id], want, got, stride)
+					}
+					found[m.bindings[id]] = want
+				}
+			}
+			if len(found) != len(s.bindings) {
+				t.Errorf("bindings %v, want %d", found, len(s.bindings))
+			}
+			if got := slices.Sorted(maps.Values(m.specs)); !slices.Equal(got, s.specs) {
+				t.Errorf("specialisation constants %v, want %v", got, s.specs)
+			}
+		})
+	}
+	if len(seen) != 8 {
+		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
+	}
+}
+
+// compare returns what differs between a struct of the module and a record of Go.
+func (m *module) compare(id uint32, r batch.Record) (bad []string) {
+	members := m.types[id].members
+	if m.types[id].op != opTypeStruct || len(members) != r.Type.NumField() {
+		return []string{fmt.Sprintf("%s has %d members in the code, %d in Go", r.Name, len(members), r.Type.NumField())}
+	}
+	for i, member := range members {
+		f, key := r.Type.Field(i), [2]uint32{id, uint32(i)}
+		if offset, ok := m.offsets[key]; !ok || uintptr(offset) != f.Offset {
+			bad = append(bad, fmt.Sprintf("%s.%s stands at %d in the code, at %d in Go", r.Name, f.Name, offset, f.Offset))
+		}
+		if name, ok := m.members[key]; ok && name != snake(f.Name) {
+			bad = append(bad, fmt.Sprintf("%s: member %d is %s in the code, %s in Go", r.Name, i, name, f.Name))
+		}
+		if got, want := m.describe(member), describe(f.Type); got != want {
+			bad = append(bad, fmt.Sprintf("%s.%s is %s in the code, %s in Go", r.Name, f.Name, got, want))
+		}
+		if f.Type.Kind() == reflect.Array && f.Type != reflect.TypeFor[batch.Vec4]() {
+			if got := m.strides[member]; uintptr(got) != f.Type.Elem().Size() {
+				bad = append(bad, fmt.Sprintf("%s.%s has stride %d in the code", r.Name, f.Name, got))
+			}
+		}
+	}
+	return bad
+}
+
+func describe(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[batch.Vec4]():
+		return "vec4 of float"
+	case t.Kind() == reflect.Array:
+		return fmt.Sprintf("%s[%d]", describe(t.Elem()), t.Len())
+	}
+	return map[reflect.Kind]string{reflect.Float32: "float", reflect.Float64: "double", reflect.Uint32: "uint"}[t.Kind()]
+}
+
+func snake(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		if unicode.IsUpper(c) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// A record that is off by anything does not pass.
+func TestLayoutCanFail(t *testing.T) {
+	m, err := parse(shaders.Certify)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var guess uint32
+	for id, v := range m.variables {
+		if v.storage == storageStorageBuffer && m.bindings[id] == 4 {
+			guess = m.types[m.types[m.types[v.pointer].elem].members[0]].elem
+		}
+	}
+	r := batch.Record{Name: "GuessRecord", Type: reflect.TypeFor[batch.GuessRecord]()}
+	if bad := m.compare(guess, r); bad != nil {
+		t.Fatal(bad)
+	}
+	directions := m.types[guess].members[0]
+	for what, change := range map[string]func(by uint32){
+		"an offset": func(by uint32) { m.offsets[[2]uint32{guess, 1}] += by },
+		"a stride":  func(by uint32) { m.strides[directions] += by },
+		"a length":  func(by uint32) { m.constants[m.types[directions].count] += by },
+		"another record": func(by uint32) {
+			r.Type = map[uint32]reflect.Type{4: reflect.TypeFor[batch.IndexRecord](), -4 & 0xffffffff: reflect.TypeFor[batch.GuessRecord]()}[by]
+		},
+	} {
+		change(4)
+		if m.compare(guess, r) == nil {
+			t.Errorf("%s may change unseen", what)
+		}
+		change(-4 & 0xffffffff)
+	}
+}
+
+// The committed code is what the sources compile to, byte for byte, with the compiler
+// that made it.
+func TestCodeIsFresh(t *testing.T) {
+	if _, err := exec.LookPath("glslc"); err != nil {
+		skip(t, "glslc is not installed: it is not checked that the code comes from the sources")
+	}
+	version, err := exec.Command("glslc", "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(version), shaders.Compiler()) {
+		t.Skipf("the code was made by\n%s\nand this is\n%s", shaders.Compiler(), version)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("../scripts/shaders.sh", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, s := range code {
+		got, err := os.ReadFile(filepath.Join(dir, s.name+".spv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, s.code) {
+			t.Errorf("shaders/spirv/%s.spv is stale, run 'make shaders'", s.name)
+		}
+	}
+}
+
+// skip skips a test for want of a tool, or fails it where tools are required.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("REQUIRE_VULKAN") == "1" {
+		t.Fatalf("%s, and REQUIRE_VULKAN=1", why)
+	}
+	t.Skip(why)
+}
