@@ -182,7 +182,7 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             VF low = T(height)(&at, ka, kb, x, SET1(1)), length = SQRT(xx), along = T(dot)(f.x, x);
-            V3 side = T(axpy)(-along, x, f.x); // what x leans off the direction
+            V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;
             VF gap = MAX(upper - distance, distance - lower);
             VM ok, unit = is_unit(x), apart = MAND(unit, LT(zero, lower)), deep = LT(upper, zero);
