@@ -27,6 +27,7 @@ type descent struct {
 	level int // steps that did not lower the norm
 
 	best  float64 // best lower bound of the distance of the cores, along any direction
+	plane r3.Vec  // unit direction that proved best
 	lower float64 // lower bound along axis
 	axis  r3.Vec  // unit direction of the latest support along x: from B to A
 }
@@ -78,7 +79,7 @@ func (d *descent) support(dir r3.Vec, along bool) {
 	k := 1 / norm(dir)
 	l := r3.Dot(dir, v.W) * k
 	if l > d.best {
-		d.best = l
+		d.best, d.plane = l, r3.Scale(k, dir)
 	}
 	if along {
 		d.lower = l
@@ -260,15 +261,14 @@ func (d *descent) finish(inside bool) Result {
 	if d.s.N == 0 { // answered before the first step
 		d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
 		d.norm = norm(d.s.V[0].W)
-		d.lower, d.axis = d.best, unit(d.x)
+	}
+	if d.o.Boolean { // the plane that answered may not be the latest
+		d.lower, d.axis = d.best, d.plane
 	}
 	d.straighten()
 	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
 	x := d.s.vertex()
 	upper, lower := d.norm, d.lower
-	if d.o.Boolean {
-		lower = d.best
-	}
 	if inside {
 		// No depth exceeds the width of D along the line of the centres, which the
 		// scale bounds.
@@ -281,6 +281,16 @@ func (d *descent) finish(inside bool) Result {
 	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
 	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))
 	res.classify(p, &d.o, d.tol)
+	if d.o.Boolean {
+		// The question is answered, and witnesses and normal come from different steps.
+		// The bound that the answer does not rest on says how far apart they are.
+		off := norm(r3.Sub(x.W, r3.Scale(upper, d.axis)))
+		if res.Status == Separated {
+			res.Upper = math.Max(res.Upper, res.Distance+off)
+		} else {
+			res.Lower = math.Min(res.Lower, res.Distance-off)
+		}
+	}
 	return res
 }
 
