@@ -142,7 +142,7 @@ func TestMatrixShowsFailure(t *testing.T) {
 		"| cone | single fails | not yet | not yet | not yet | not yet |",
 		"| superquadric | single | not yet | not yet | not yet | not yet |",
 		"| smooth_hull | not yet | not yet | not yet | not yet | not yet |",
-		"✗", "### Query growth\n\nNot yet.", "## Back end vulkan\n\nNot yet.",
+		"✗", "### Query growth\n\nNot yet.", "## Back end vulkan\n\nThe same suite runs", "## Back end ref\n\nNot yet.",
 		"That was so in 0 runs of",
 	} {
 		if !strings.Contains(page, want) {

@@ -77,6 +77,12 @@ var planned = []string{"cpu", "ref", "vulkan"}
 
 const notYet = "not yet"
 
+// elsewhere says of a back end that needs a device where the suite runs on it: this
+// page has to read the same on a machine without one.
+var elsewhere = map[string]string{
+	"vulkan": "The same suite runs on the device in the tests of package engine, which need a Vulkan driver. There the CPU answers the rows that the device declines: depths of overlapping pairs, superquadrics, and pairs whose bounds stay too wide.",
+}
+
 // Markdown writes the matrix as a page. It depends on outcomes alone, not on the
 // machine or the time.
 func (m *Matrix) Markdown() string {
@@ -113,7 +119,11 @@ An entry names the precisions in which all of its rows passed: every answer audi
 func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
 	fmt.Fprintf(b, "## Back end %s\n\n", backend)
 	if !slices.Contains(m.ran, backend) {
-		fmt.Fprintf(b, "%s\n\n", sentence(notYet))
+		text := elsewhere[backend]
+		if text == "" {
+			text = sentence(notYet)
+		}
+		fmt.Fprintf(b, "%s\n\n", text)
 		return
 	}
 	for q := range batch.QueryCount {
