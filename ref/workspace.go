@@ -1,0 +1,23 @@
+package ref
+
+// Workspace is the memory of the solvers. The zero value is ready; it grows to what
+// the hardest pair needs and is reused. It belongs to one goroutine. A nil
+// Workspace is allowed and costs an allocation a call.
+type Workspace struct {
+	d descent
+	e expansion
+}
+
+func (ws *Workspace) descent() *descent {
+	if ws == nil {
+		return new(descent)
+	}
+	return &ws.d
+}
+
+func (ws *Workspace) expansion() *expansion {
+	if ws == nil {
+		return new(expansion)
+	}
+	return &ws.e
+}
