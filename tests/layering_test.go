@@ -60,7 +60,6 @@ var owners = map[string]string{
 	"github.com/schollz":          "cmd",
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
-	"github.com/vulkan-go/vulkan": "engine",
 	"gonum.org/v1/gonum/optimize": "tests",
 }
 
