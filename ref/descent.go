@@ -47,11 +47,8 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.p, d.o = *p, *o
 	d.iter, d.level, d.s.N = 0, 0, 0
 	d.round = p.Roundoff()
-	d.tol = o.Tolerance
-	if d.tol == 0 {
-		d.tol = distanceTolerance * p.size
-	}
-	d.stop = math.Max(d.tol-2*d.round, d.round)
+	d.tol = p.tolerance(o, distanceTolerance)
+	d.stop = p.stopGap(d.tol)
 	d.cap = o.MaxIterations
 	if d.cap == 0 {
 		d.cap = defaultCap

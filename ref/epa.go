@@ -70,19 +70,12 @@ type bounds struct {
 func (e *expansion) reset(p *Pair, o *Options) {
 	e.p, e.o, e.iter = *p, *o, 0
 	e.round = p.Roundoff()
-	e.tol = o.Tolerance
-	if e.tol == 0 {
-		e.tol = distanceTolerance * p.size
-		if !p.polytopes() {
-			e.tol = curvedDepthTolerance * p.size
-		}
+	e.distTol = p.tolerance(o, distanceTolerance)
+	e.tol = e.distTol
+	if !p.polytopes() {
+		e.tol = p.tolerance(o, curvedDepthTolerance)
 	}
-	e.stop = math.Max(e.tol-2*e.round, e.round)
-	e.distTol = o.Tolerance
-	if e.distTol == 0 {
-		e.distTol = distanceTolerance * p.size
-	}
-	e.apart = math.Max(e.distTol-2*e.round, e.round)
+	e.stop, e.apart = p.stopGap(e.tol), p.stopGap(e.distTol)
 	e.cap = o.MaxIterations
 	if e.cap == 0 {
 		e.cap = defaultEPAIterations

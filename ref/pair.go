@@ -59,6 +59,21 @@ func (p *Pair) Size() float64 { return p.size }
 // scale, and their errors add up to less than 24 units of roundoff.
 func (p *Pair) Roundoff() float64 { return 24 * eps * p.scale }
 
+// tolerance is the gap wanted: that of the options, or the default relative to the size.
+func (p *Pair) tolerance(o *Options, relative float64) float64 {
+	if o.Tolerance != 0 {
+		return o.Tolerance
+	}
+	return relative * p.size
+}
+
+// stopGap is the gap of computed bounds at which the tolerance is met once rounding is
+// added to both.
+func (p *Pair) stopGap(tolerance float64) float64 {
+	round := p.Roundoff()
+	return math.Max(tolerance-2*round, round)
+}
+
 // FromWorld maps a direction of the world into the frame of the pair.
 func (p *Pair) FromWorld(d r3.Vec) r3.Vec { return p.rotA.MulVecT(d) }
 

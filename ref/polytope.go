@@ -58,12 +58,7 @@ func (p *polytope) addVertex(v *Vertex) int32 {
 func (p *polytope) addFace(a, b, c int32) int32 {
 	f := face{v: [3]int32{a, b, c}}
 	va := p.verts[a].W
-	u, v := r3.Sub(p.verts[b].W, va), r3.Sub(p.verts[c].W, va)
-	n := cross(u, v)
-	l := norm(n)
-	if l > 0 {
-		f.n = r3.Scale(1/l, n)
-	}
+	f.n = unit(cross(r3.Sub(p.verts[b].W, va), r3.Sub(p.verts[c].W, va)))
 	p.setKey(&f)
 	p.faces = append(p.faces, f)
 	i := int32(len(p.faces) - 1)

@@ -91,6 +91,13 @@ func s1d(p, q r3.Vec) (l0, l1 float64) {
 // (paper 001, Alg. 4): the origin is projected on the plane of the triangle,
 // and corners are compared in the coordinate plane with the largest shadow.
 func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
+	l0, l1, l2, _ = project(p, q, r)
+	return l0, l1, l2
+}
+
+// project is s2d that also tells whether the point lies inside a needle, a triangle
+// whose height is below 1e-7 of its length.
+func project(p, q, r r3.Vec) (l0, l1, l2 float64, needle bool) {
 	e, f := r3.Sub(q, p), r3.Sub(r, p)
 	n := cross(e, f)
 	nn := r3.Dot(n, n)
@@ -116,9 +123,10 @@ func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
 	in0, in1, in2 := sameSign(mu, c0), sameSign(mu, c1), sameSign(mu, c2)
 	if in0 && in1 && in2 {
 		k := 1 / (c0 + c1 + c2)
-		return c0 * k, c1 * k, c2 * k
+		return c0 * k, c1 * k, c2 * k, !(nn > 1e-14*r3.Dot(e, e)*r3.Dot(f, f))
 	}
-	return nearestEdge(p, q, r, in0, in1, in2)
+	l0, l1, l2 = nearestEdge(p, q, r, in0, in1, in2)
+	return l0, l1, l2, false
 }
 
 // nearestEdge returns the weights of the nearest point of those edges that the flags
@@ -148,13 +156,8 @@ func nearestEdge(p, q, r r3.Vec, in0, in1, in2 bool) (l0, l1, l2 float64) {
 // computed: the weights of a needle lose as many digits as its height is short, and
 // one of its edges may then be nearer than the point that they give.
 func nearestOfTriangle(p, q, r r3.Vec) (l0, l1, l2 float64) {
-	l0, l1, l2 = s2d(p, q, r)
-	if !(l0 > 0 && l1 > 0 && l2 > 0) {
-		return l0, l1, l2
-	}
-	e, f := r3.Sub(q, p), r3.Sub(r, p)
-	n := r3.Cross(e, f)
-	if r3.Dot(n, n) > 1e-14*r3.Dot(e, e)*r3.Dot(f, f) {
+	l0, l1, l2, needle := project(p, q, r)
+	if !needle {
 		return l0, l1, l2
 	}
 	a, b, c := nearestEdge(p, q, r, false, false, false)
