@@ -1,9 +1,9 @@
 package papers
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"testing"
 
 	"clearance/geom"
 	"clearance/ref"
@@ -123,13 +123,12 @@ type placed struct {
 // wanted distance is left (sec. IV). That is exact apart. Moved into each other by
 // t, the shapes have a depth of at most t, and if they are small or sharp they may
 // not overlap at all: such draws are repeated, on the word of [ref.Solve].
-func (s sample) pairs(t testing.TB, n int) []placed {
-	t.Helper()
+func (s sample) pairs(n int) ([]placed, error) {
 	g := generator(s.stream)
 	out := make([]placed, 0, n)
 	for tries := 0; len(out) < n; tries++ {
 		if tries > 10*n {
-			t.Fatalf("%s: only %d pairs in %d draws", s.regime.name, len(out), tries)
+			return nil, fmt.Errorf("%s: only %d pairs in %d draws", s.regime.name, len(out), tries)
 		}
 		a, b := s.shape(g), s.shape(g)
 		want := s.regime.draw(g)
@@ -139,7 +138,7 @@ func (s sample) pairs(t testing.TB, n int) []placed {
 		p := ref.NewPair(a, b, pa, pb)
 		r := ref.GJK(&p, ref.Options{}, nil)
 		if r.Status != ref.Separated {
-			t.Fatalf("bounding balls apart, but %v", r.Status)
+			return nil, fmt.Errorf("bounding balls apart, but %v", r.Status)
 		}
 		pb.Position = r3.Add(pb.Position, r3.Scale(want-r.Distance, p.DirToWorld(r.Normal)))
 		p = ref.NewPair(a, b, pa, pb)
@@ -148,9 +147,9 @@ func (s sample) pairs(t testing.TB, n int) []placed {
 			continue
 		}
 		if want > 0 && !(math.Abs(r.Distance-want) <= 2e-9*p.Size()) {
-			t.Fatalf("placed at %g, found at %g", want, r.Distance)
+			return nil, fmt.Errorf("placed at %g, found at %g", want, r.Distance)
 		}
 		out = append(out, placed{p, want, p.FromWorld(r3.Sub(pa.Position, pb.Position))})
 	}
-	return out
+	return out, nil
 }
