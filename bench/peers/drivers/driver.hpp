@@ -113,7 +113,8 @@ inline std::vector<Shape> readShapes(const std::string& path) {
   std::stringstream text;
   text << in.rdbuf();
   std::vector<Shape> shapes;
-  for (const auto& value : boost::json::parse(text.str()).at("shapes").as_array()) {
+  const auto file = boost::json::parse(text.str());
+  for (const auto& value : file.at("shapes").as_array()) {
     const auto& o = value.as_object();
     Shape s;
     s.kind = boost::json::value_to<std::string>(o.at("kind"));
