@@ -37,6 +37,9 @@ var layers = map[string][]string{
 	"verify":             {"geom", "batch", "ref"},
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
+	"bench/stats":        {},
+	"bench/regress":      {"bench/stats"},
+	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/stats"},
 	"cmd/batchbench":     {anything},
 	"cmd/genlayout":      {"batch"},
 	"tests":              {anything}, // and the packages below it
@@ -60,6 +63,7 @@ var owners = map[string]string{
 	"github.com/schollz":          "cmd",
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
+	"golang.org/x/perf":           "bench",
 	"gonum.org/v1/gonum/optimize": "tests",
 }
 

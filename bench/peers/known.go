@@ -9,7 +9,9 @@ import (
 )
 
 // Known are the peers that `make peers` installs or tries to.
-func Known() []string { return []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "openGJK"} }
+func Known() []string {
+	return []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "openGJK"}
+}
 
 // ErrNoPeers is wrapped by the error of [Open] if no peer is there.
 var ErrNoPeers = errors.New("no peer is installed")
