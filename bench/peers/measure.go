@@ -1,10 +1,12 @@
 package peers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 
@@ -85,8 +87,7 @@ type measurement struct {
 func (m *measurement) set(ctx context.Context, set *Set) ([]Table, error) {
 	refused := make([]error, len(m.contestants))
 	for i, c := range m.contestants {
-		refused[i] = m.dead[i]
-		if refused[i] == nil {
+		if m.dead[i] == nil {
 			refused[i] = m.note(i, c.Shapes(set))
 		}
 	}
@@ -100,11 +101,11 @@ func (m *measurement) set(ctx context.Context, set *Set) ([]Table, error) {
 		t := Table{Set: set.Name, Question: q.Name, Rows: part.Pairs.Len(), Entries: make([]Entry, len(m.contestants))}
 		for i, c := range m.contestants {
 			t.Entries[i] = Entry{Name: c.Info().Name}
-			if refused[i] != nil {
-				t.Entries[i].Missing = refused[i].Error()
-				continue
+			err := cmp.Or(refused[i], m.dead[i])
+			if err == nil {
+				err = m.note(i, m.choose(c, q, part, &t.Entries[i]))
 			}
-			if err := m.note(i, m.choose(c, q, part, &t.Entries[i])); err != nil {
+			if err != nil {
 				t.Entries[i].Missing = err.Error()
 			}
 		}
@@ -157,12 +158,14 @@ func (m *measurement) choose(c Contestant, q *Question, part *Part, e *Entry) er
 	return nil
 }
 
-// rounds runs everyone once a round, beginning with another one each round.
+// rounds runs everyone once a round, in a new order each time. Before the clock
+// starts the same run is done once without it, so that nobody pays for the caches and
+// the predictions that the one before has left.
 func (m *measurement) rounds(ctx context.Context, q *Question, truth []Truth, t *Table) error {
 	n := len(m.contestants)
-	for round := range m.o.Rounds {
-		for k := range n {
-			i := (round + k) % n
+	order := rand.New(rand.NewPCG(m.o.Seed, 0))
+	for range m.o.Rounds {
+		for _, i := range order.Perm(n) {
 			e := &t.Entries[i]
 			if e.Missing != "" {
 				continue
@@ -170,7 +173,11 @@ func (m *measurement) rounds(ctx context.Context, q *Question, truth []Truth, t 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			s, err := m.contestants[i].Run(q, e.Configuration)
+			_, err := m.contestants[i].Run(q, e.Configuration)
+			s := 0.0
+			if err == nil {
+				s, err = m.contestants[i].Run(q, e.Configuration)
+			}
 			if m.note(i, err) != nil {
 				e.Missing = err.Error()
 				continue
@@ -180,26 +187,34 @@ func (m *measurement) rounds(ctx context.Context, q *Question, truth []Truth, t 
 	}
 	for i, c := range m.contestants {
 		e := &t.Entries[i]
+		if e.Missing == "" {
+			if err := m.note(i, e.judge(c, q, truth)); err != nil {
+				e.Missing = err.Error()
+			}
+		}
+		if e.Missing != "" {
+			e.Rounds = nil
+		}
 		m.done++
 		if m.o.Progress != nil {
 			m.o.Progress(m.done, n*len(m.o.Sets)*len(m.o.Questions))
 		}
-		if e.Missing != "" {
-			e.Rounds = nil
-			continue
-		}
-		answers, err := c.Answers()
-		if m.note(i, err) != nil {
-			e.Missing = err.Error()
-			continue
-		}
-		a, err := Score(q, answers, truth)
-		if err != nil {
-			return fmt.Errorf("%s, set %s, question %s: %w", e.Name, t.Set, q.Name, err)
-		}
-		e.Accuracy = &a
-		e.summarize()
 	}
+	return nil
+}
+
+// judge fills in what follows from the rounds and the answers of the last of them.
+func (e *Entry) judge(c Contestant, q *Question, truth []Truth) error {
+	answers, err := c.Answers()
+	if err != nil {
+		return err
+	}
+	a, err := Score(q, answers, truth)
+	if err != nil {
+		return err
+	}
+	e.Accuracy = &a
+	e.summarize()
 	return nil
 }
 
