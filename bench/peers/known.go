@@ -10,7 +10,7 @@ import (
 
 // Known are the peers that `make peers` installs or tries to.
 func Known() []string {
-	return []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "openGJK"}
+	return []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "Jolt", "openGJK"}
 }
 
 // ErrNoPeers is wrapped by the error of [Open] if no peer is there.

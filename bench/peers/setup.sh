@@ -5,10 +5,11 @@
 #   coal, MuJoCo   wheels by pip; they ship headers and shared libraries
 #   FCL, libccd    packages of Debian or Ubuntu, unpacked, not installed
 #   parry3d        a crate, by cargo
+#   Jolt           the sources in the crate joltc-sys, by cargo and cmake
 #
 # A peer that cannot be had is noted with the reason in build/missing, and the others
 # go on; batchbench prints the reason. Needs python3 with venv, g++ and, for the
-# peers in question, apt and cargo.
+# peers in question, apt, cargo and cmake.
 set -u
 cd "$(dirname "$0")" || exit 2
 here=$(pwd)
@@ -104,6 +105,22 @@ parry3d() {
 	cp "$build/cargo/release/peer-parry3d" "$build/bin/peer-$1"
 }
 
+# The crate joltc-sys carries the sources of Jolt; its Rust side is not used.
+jolt() {
+	need "$CARGO" && need cmake && wheels || return 1
+	"$CARGO" vendor --quiet --locked --manifest-path "$drivers/jolt/Cargo.toml" "$build/vendor" >/dev/null || return 1
+	source=$(find "$build/vendor" -type d -path '*joltc-sys*/JoltPhysics' | head -n 1)
+	[ -n "$source" ] || { echo "the crate joltc-sys no longer carries JoltPhysics"; return 1; }
+	cmake -S "$source/Build" -B "$build/jolt" -DCMAKE_BUILD_TYPE=Distribution -DINTERPROCEDURAL_OPTIMIZATION=OFF \
+		-DTARGET_UNIT_TESTS=OFF -DTARGET_HELLO_WORLD=OFF -DTARGET_PERFORMANCE_TEST=OFF -DTARGET_SAMPLES=OFF -DTARGET_VIEWER=OFF \
+		-DENABLE_ALL_WARNINGS=OFF -DCMAKE_CXX_FLAGS=-march=native && cmake --build "$build/jolt" --target Jolt || return 1
+	# The driver must be compiled as the library was: these switch vector types.
+	defines=$(sed -n 's/^CXX_DEFINES = //p' "$build/jolt/CMakeFiles/Jolt.dir/flags.make")
+	options=$(sed -n 's/^CXX_FLAGS = //p' "$build/jolt/CMakeFiles/Jolt.dir/flags.make")
+	"$CXX" $options $defines -w "-DPEER_FLAGS=\"library and driver $flags\"" "$drivers/jolt.cpp" -o "$build/bin/peer-$1" \
+		-isystem "$source" -isystem "$prefix/include" "$build/jolt/libJolt.a" -lpthread
+}
+
 opengjk() {
 	echo "neither PyPI, crates.io nor Debian has a package of openGJK, and peers are installed by package name only"
 	return 1
@@ -114,6 +131,7 @@ peer mujoco mujoco
 peer fcl-libccd fcl
 peer fcl-own fcl
 peer parry3d parry3d
+peer jolt jolt
 peer opengjk opengjk
 
 ls "$build"/bin/peer-* >/dev/null 2>&1 || { echo "peers: none could be built; $build/log says why" >&2; exit 1; }
