@@ -15,6 +15,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "`%s`, %s, %s: %s, core %d. %d pairs a set, a third of them overlapping by up to 0.1 m, a third up to 0.1 m apart, a third 0.1 to 2 m apart; seed %d. Medians of %d rounds, quartiles in brackets.\n\n",
 		r.Program, r.Date, r.Platform, r.Processor, r.Core, r.Rows, r.Seed, r.Rounds)
 	fmt.Fprintf(&b, "Clock: %s. Before the rounds every configuration of a peer is tried, and its fastest takes part.\n\n", r.Clock)
+	fmt.Fprintf(&b, "Ratios are to Clearance in single precision. A peer counts as sound in a table if it answers every pair, with errors of at most %.0e m and no wrong verdict on a pair farther than that from touching.\n\n", SoundTolerance)
 	r.writeContestants(&b)
 	for _, q := range Questions() {
 		r.writeQuestion(&b, &q)
@@ -73,9 +74,9 @@ func (r *Report) writeQuestion(b *strings.Builder, q *Question) {
 
 	text := "Answers: pairs with a wrong verdict, with the largest true distance or depth of one; pairs without an answer."
 	if q.wants != wantVerdict {
-		text = "Answers: largest error of the distance in metres, share of errors above 1 mm, wrong verdicts with the largest true distance or depth of one, pairs without an answer."
+		text = "Answers: largest error of the distance in metres, share of errors above 1 mm (off), wrong verdicts with the largest true distance or depth of one, pairs without an answer."
 	}
-	fmt.Fprintf(b, "%s Zeros are left out.\n\n", text)
+	fmt.Fprintf(b, "%s What is zero is left out.\n\n", text)
 	head("")
 	for i, c := range r.Contestants {
 		row(c.Name, func(t *Table) string { return t.Entries[i].quality(q) })
@@ -99,13 +100,13 @@ func (e *Entry) quality(q *Question) string {
 	a := e.Accuracy
 	var parts []string
 	if q.wants != wantVerdict {
-		parts = append(parts, fmt.Sprintf("%.0e", a.MaxError))
+		parts = append(parts, lengthText(float64(a.MaxError)))
 		if a.Off > 0 {
-			parts = append(parts, fmt.Sprintf("%.2g %% off", 100*float64(a.Off)/float64(a.Judged)))
+			parts = append(parts, fmt.Sprintf("%.3g %% off", 100*float64(a.Off)/float64(a.Judged)))
 		}
 	}
 	if a.Wrong > 0 {
-		parts = append(parts, fmt.Sprintf("%d wrong (%.0e)", a.Wrong, a.WorstWrong))
+		parts = append(parts, fmt.Sprintf("%d wrong (%s)", a.Wrong, lengthText(float64(a.WorstWrong))))
 	}
 	if a.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", a.Failed))
@@ -114,6 +115,14 @@ func (e *Entry) quality(q *Question) string {
 		return "all right"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// lengthText writes a length in metres to one digit.
+func lengthText(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.0e", v)
 }
 
 func ratioText(ratio float64, who string) string {
@@ -126,7 +135,6 @@ func ratioText(ratio float64, who string) string {
 // writeConfigurations says what was chosen.
 func (r *Report) writeConfigurations(b *strings.Builder) {
 	fmt.Fprintf(b, "## Configurations that took part\n\n")
-	fmt.Fprintf(b, "A peer counts as sound in a table if it answers every pair, with errors of at most %.0e m and no wrong verdict farther than that from touching.\n\n", SoundTolerance)
 	fmt.Fprintf(b, "| question | set |")
 	for i := ourContestants; i < len(r.Contestants); i++ {
 		fmt.Fprintf(b, " %s |", r.Contestants[i].Name)

@@ -33,10 +33,8 @@ type Options struct {
 const calibration = 3
 
 // Measure runs the contestants, the first of which is ours, and returns the report
-// without its date and program. Contestants are closed by the caller.
-//
-// Measure pins the calling goroutine to one core, and so do drivers that are started
-// on that core; use [WithPinned].
+// without its date and program. Contestants are closed by the caller. Call it, and
+// start the drivers, within [WithPinned], so that all run on the same core.
 func Measure(ctx context.Context, contestants []Contestant, o Options) (*Report, error) {
 	dir, err := os.MkdirTemp("", "peers-")
 	if err != nil {

@@ -27,7 +27,7 @@ mkdir -p "$build/missing"
 peer() {
 	log=$build/log/$1
 	rm -f "$build/bin/peer-$1"
-	if "$2" "$1" >"$log" 2>&1; then
+	if ("$2" "$1") >"$log" 2>&1; then
 		echo "peers: $1 is ready"
 		return
 	fi
@@ -52,7 +52,7 @@ compile() {
 wheels() {
 	need "$PYTHON" || return 1
 	[ -x "$build/venv/bin/pip" ] || "$PYTHON" -m venv "$build/venv" || return 1
-	"$build/venv/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt || return 1
+	"$build/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt" || return 1
 	site=$("$build/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	prefix=$site/cmeel.prefix
 }
