@@ -38,6 +38,9 @@ var layers = map[string][]string{
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
 	"bench/papers":       {"geom", "geom/mesh", "ref"},
+	"bench/stats":        {},
+	"bench/regress":      {"bench/stats"},
+	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/stats"},
 	"cmd/batchbench":     {anything},
 	"cmd/genlayout":      {"batch"},
 	"tests":              {anything}, // and the packages below it
@@ -61,6 +64,7 @@ var owners = map[string]string{
 	"github.com/schollz":          "cmd",
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
+	"golang.org/x/perf":           "bench",
 	"gonum.org/v1/gonum/optimize": "tests",
 	"gonum.org/v1/plot":           "bench",
 }
