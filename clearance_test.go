@@ -77,7 +77,7 @@ func TestRowsWithoutAnswer(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(), `"abacus", want one of [cpu ref]`) {
+	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(), `"abacus", want one of [vulkan cpu ref]`) {
 		t.Errorf("unknown back end: %v", err)
 	}
 	if _, err := Open(WithWorkers(-2)); err == nil || !strings.Contains(err.Error(), "-2 workers") {
@@ -87,7 +87,11 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := h.Backends(); len(b) != 2 || b[0].Name() != "cpu" {
-		t.Errorf("back ends %v", b)
+	defer h.Close()
+	if b := h.Backends(); len(b) != 3 || b[1].Name() != "cpu" || h.Notes() != nil {
+		t.Errorf("back ends %v, notes %q", b, h.Notes())
+	}
+	if d := h.Backends()[0].Device(); d.Usable() || !strings.Contains(d.Reason, "another back end was asked for") {
+		t.Errorf("vulkan, which nobody asked for: %+v", d)
 	}
 }

@@ -244,9 +244,9 @@ func TestChoose(t *testing.T) {
 		{"picky", nil, "no double precision"},
 		{"tpu", nil, `"tpu", want one of [gpu picky cpu ref]`},
 	} {
-		got, err := d.Choose(c.name, new(batch.Options))
+		got, err := d.Choose(c.name, new(batch.Options), UnknownRows)
 		if c.err == "" {
-			if err != nil || !slices.Equal(got, c.want) {
+			if err != nil || !slices.Equal(append(got.Share, got.Spare...), c.want) || len(got.Share) != 1 {
 				t.Errorf("%q: %v, %v", c.name, got, err)
 			}
 			continue
@@ -255,10 +255,10 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", c.name, err, c.err)
 		}
 	}
-	if _, err := New(gone, picky).Choose("auto", new(batch.Options)); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
+	if _, err := New(gone, picky).Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := New().Choose("auto", new(batch.Options)); !errors.Is(err, ErrNoBackend) {
+	if _, err := New().Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) {
 		t.Errorf("error %v", err)
 	}
 	if err := d.Close(); err != nil || !gone.closed || !other.closed {

@@ -81,20 +81,21 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	if err := checkWritable(f.json); err != nil {
 		return err
 	}
-	d, backend, err := f.choose()
+	rows := min(f.pairs/int64(len(f.sets)), chunkRows) // of a call
+	h, chosen, err := f.choose(int(rows))
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer h.Close()
 
-	report := newRunReport(f, backend)
+	report := newRunReport(f, chosen)
 	sets := int64(len(f.sets))
 	for i, name := range f.sets {
 		pairs := f.pairs / sets
 		if int64(i) < f.pairs%sets {
 			pairs++
 		}
-		m := &measurement{flags: f, dispatcher: d, backend: backend.Name(), bar: newProgress(e.stderr, name, pairs*int64(f.rounds+1))}
+		m := &measurement{flags: f, dispatcher: h.Dispatcher(), backend: chosen.Name(), bar: newProgress(e.stderr, name, pairs*int64(f.rounds+1))}
 		s, err := m.run(ctx, name, pairs)
 		m.bar.done()
 		if err != nil {
@@ -121,11 +122,11 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	return nil
 }
 
-func newRunReport(f *runFlags, b dispatch.Backend) *runReport {
+func newRunReport(f *runFlags, c *dispatch.Choice) *runReport {
 	o := &f.options
 	return &runReport{
 		Program: "batchbench run", Version: versionString(), Date: now(), Platform: platform(),
-		Backend: b.Name(), Device: deviceText(b.Device()), Cores: runtime.NumCPU(),
+		Backend: c.Name(), Device: devicesText(c.Share), Cores: runtime.NumCPU(),
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
 		Seed: f.seed, Rounds: f.rounds, Clock: clockText,
