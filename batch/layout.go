@@ -74,15 +74,26 @@ type VertexRecord64 struct {
 // PoseRecord is the pose of a body in the world.
 type PoseRecord struct {
 	Position [3]float64
-	Rotation [4]float64 // unit: w, x, y, z
+	Rotation [4]float64 // unit: w, x, y, z; zero: the pose is invalid, and so are its rows
 }
 
-// IndexRecord is one pair by indices: two poses of a batch, two shapes of a library.
+// TemplateRecord is one pair of bodies that every world has. A pair list is one world
+// with two bodies of its own for every pair.
+type TemplateRecord struct {
+	BodyA  uint32
+	BodyB  uint32
+	ShapeA uint32 // NoShape: the pair is invalid
+	ShapeB uint32
+}
+
+// IndexRecord is one pair by indices: two poses of a chunk, two shapes of a library,
+// and the row of the answer. Shaders make it from the template of the row.
 type IndexRecord struct {
 	PoseA  uint32
 	PoseB  uint32
 	ShapeA uint32 // NoShape: the row is invalid
 	ShapeB uint32
+	Row    uint32 // of the chunk
 }
 
 // GuessRecord is what a solver in single precision hands to one in double: the
@@ -125,6 +136,12 @@ type QueryRecord struct {
 	Tolerance float32   // gap to aim at, relative to the size of the pair
 	CutOff    float32   // metres
 	Exact     [4]uint32 // Tolerance and CutOff as float64, low word first
+
+	// How rows are made: row r is template (First + r) mod Templates of world
+	// (First + r) / Templates, whose bodies begin at pose world·Bodies.
+	First     uint32
+	Templates uint32
+	Bodies    uint32
 }
 
 // Flags of a QueryRecord.
@@ -132,6 +149,7 @@ const (
 	FlagCutOff = 1 << iota // there is a cut-off
 	FlagDouble             // columns of numbers are float64
 	FlagWarm               // there are directions to start with
+	FlagOrder              // rows are worked on in the order of a list
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
@@ -145,7 +163,7 @@ const (
 
 // Marks in records.
 const (
-	NoShape  = 0xffffffff // in IndexRecord
+	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
 )
@@ -167,6 +185,7 @@ func Records() []Record {
 		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
 		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
 		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
+		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
 		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
 		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
@@ -213,6 +232,7 @@ func Constants() []ConstantGroup {
 			{"FLAG_CUT_OFF", FlagCutOff},
 			{"FLAG_DOUBLE", FlagDouble},
 			{"FLAG_WARM", FlagWarm},
+			{"FLAG_ORDER", FlagOrder},
 			{"NO_SHAPE", NoShape},
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},

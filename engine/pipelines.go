@@ -14,7 +14,7 @@ import (
 const groupSize = 64
 
 // maxBindings is the largest number of buffers of one shader.
-const maxBindings = 6
+const maxBindings = 8
 
 // pipelines holds the compiled shaders. They are compiled when they are needed first.
 type pipelines struct {
@@ -36,7 +36,7 @@ func (p *pipelines) of(m batch.Method) (c chain, err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.compile(&err, &p.place, "place", shaders.Place, 6, nil)
+	p.compile(&err, &p.place, "place", shaders.Place, 8, nil)
 	p.compile(&err, &p.gjk[m], "gjk", shaders.GJK, 4, map[uint32]uint32{1: uint32(m)})
 	p.compile(&err, &p.certify, "certify", shaders.Certify, 6, nil)
 	return chain{p.place, p.gjk[m], p.certify}, err

@@ -59,10 +59,12 @@ func (b *Backend) Stats() Stats {
 	return b.stats.stats
 }
 
-func (c *counters) call() {
+// call counts a call and returns its number, from 1.
+func (c *counters) call() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.Calls++
+	return c.stats.Calls
 }
 
 // chunk adds a chunk. times are the timestamps, nil if there are none.

@@ -73,17 +73,17 @@ void ask() {
 
 // seed forms the simplex of the guess. It reports whether the cores intersect or cannot
 // be told from touching.
-bool seed(uint row) {
+bool seed(uint slot) {
     simplex = emptySimplex();
     level = 0u;
     best = -2.0lf * scale;
     lower = best;
     axis = dvec3(1, 0, 0);
-    x = dvec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+    x = dvec3(guesses[slot].directions[0], guesses[slot].directions[1], guesses[slot].directions[2]);
     len = 1.0lf;
-    uint count = min(guesses[row].count, 4u);
+    uint count = min(guesses[slot].count, 4u);
     for (uint k = 0u; k < count; k++) {
-        dvec3 u = dvec3(guesses[row].directions[3u * k], guesses[row].directions[3u * k + 1u], guesses[row].directions[3u * k + 2u]);
+        dvec3 u = dvec3(guesses[slot].directions[3u * k], guesses[slot].directions[3u * k + 1u], guesses[slot].directions[3u * k + 2u]);
         if (!(square(u) > 0.0lf)) continue;
         support(u, count == 1u);
         if (known(latestW)) continue;
@@ -178,9 +178,10 @@ uint classify(Answer r) {
 }
 
 void main() {
-    uint row = gl_GlobalInvocationID.x;
-    if (row >= query.rows) return;
-    IndexRecord index = indices[row];
+    uint slot = gl_GlobalInvocationID.x;
+    if (slot >= query.rows) return;
+    IndexRecord index = indices[slot];
+    uint row = index.row;
     if (index.shape_a == NO_SHAPE) {
         writeStatus(row, STATUS_INVALID, 0u);
         return;
@@ -197,7 +198,7 @@ void main() {
     pose(index);
     ask();
 
-    evaluations = guesses[row].iterations;
+    evaluations = guesses[slot].iterations;
     bool inside = false;
     Answer r;
     if (halfA || halfB) {
@@ -210,7 +211,7 @@ void main() {
             decline(row, DECLINED_BUDGET);
             return;
         }
-        inside = seed(row);
+        inside = seed(slot);
         uint cap = min(MAX_STEPS, budget - 4u);
         if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
         if (!inside && !(boolean && settled())) inside = descend(cap);

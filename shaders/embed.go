@@ -25,7 +25,7 @@ import _ "embed"
 // Code of the shaders, SPIR-V 1.3 for Vulkan 1.1.
 var (
 	//go:embed spirv/place.spv
-	Place []byte // bindings: shapes64, poses, indices, warm, pairs (out), guesses (out)
+	Place []byte // bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), guesses (out)
 
 	//go:embed spirv/gjk.spv
 	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out); constant 1 is the method

@@ -25,7 +25,7 @@ var code = []struct {
 	bindings []string
 	specs    []uint32
 }{
-	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "IndexRecord", "float", "PairRecord", "GuessRecord"}, []uint32{0}},
+	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
 	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord"}, []uint32{0, 1}},
 	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint"}, []uint32{0}},
 }
@@ -82,7 +82,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 8 {
+	if len(seen) != 9 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }
