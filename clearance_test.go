@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // balls returns pairs of unit balls at the given distances of their centres.
@@ -93,5 +98,123 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if d := h.Backends()[0].Device(); d.Usable() || !strings.Contains(d.Reason, "another back end was asked for") {
 		t.Errorf("vulkan, which nobody asked for: %+v", d)
+	}
+}
+
+// vulkanHandle opens Vulkan devices by name, or skips the test.
+func vulkanHandle(t *testing.T, name string, o ...Option) *Handle {
+	t.Helper()
+	h, err := Open(append(o, WithBackend(name))...)
+	if errors.Is(err, dispatch.ErrNoBackend) {
+		if os.Getenv("REQUIRE_VULKAN") == "1" {
+			t.Fatalf("REQUIRE_VULKAN=1, but %v", err)
+		}
+		t.Skipf("SKIPPED, the Vulkan back end is not tested: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return h
+}
+
+// mixedPairs returns pairs of balls and boxes, near and far, some of them overlapping.
+func mixedPairs(t *testing.T, n int) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.5, Z: 0.7}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	p := batch.NewPairs(n)
+	for i := range n {
+		row := batch.Row{ShapeA: int32(i % 2), ShapeB: int32(i / 2 % 2), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}
+		row.PoseB.Position = r3.Vec{X: 4 * rng.Float64(), Y: 2 * rng.Float64(), Z: rng.Float64()}
+		p.SetRow(i, &row)
+	}
+	return lib, p
+}
+
+// Two engines on one device share the rows of a call, and give the bits of one.
+func TestTwoEngines(t *testing.T) {
+	two := vulkanHandle(t, "vulkan:0+vulkan:0", WithChunkRows(512))
+	one := vulkanHandle(t, "vulkan", WithDevice("0"))
+	lib, pairs := mixedPairs(t, 8192)
+	want := &batch.Job{Library: lib, Input: pairs}
+	if _, err := one.Run(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	got := &batch.Job{Library: lib, Input: pairs}
+	rep, err := two.Run(t.Context(), got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Backend != "vulkan:0+vulkan:0" || rep.Done != 8192 || rep.Shares[0].Rows != 8192 || rep.Shares[0].Chunks != 16 || len(rep.Failovers) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	if rep.Declined() == 0 {
+		t.Error("no depth was asked for; the test should have some")
+	}
+	w, g := want.Results, got.Results
+	if !slices.Equal(w.Distance.F32, g.Distance.F32) || !slices.Equal(w.Gap, g.Gap) || !slices.Equal(w.Normal.F32, g.Normal.F32) ||
+		!slices.Equal(w.WitnessA.F32, g.WitnessA.F32) || !slices.Equal(w.Status, g.Status) || !slices.Equal(w.Iterations, g.Iterations) {
+		t.Error("the bits are not those of one engine")
+	}
+}
+
+// Whatever Vulkan there is, Open succeeds: what is not there is told.
+func TestOpenAuto(t *testing.T) {
+	h, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	d := h.Backends()[0].Device()
+	if usable := d.Usable(); usable == (len(h.Notes()) > 0) {
+		t.Errorf("device %+v, notes %q", d, h.Notes())
+	}
+	lib, pairs := mixedPairs(t, 300)
+	if r, err := h.Distance(t.Context(), lib, pairs); err != nil || r.N != 300 {
+		t.Error(err)
+	}
+}
+
+// A device that does not exist is told by auto, and is an error by name.
+func TestNoSuchDevice(t *testing.T) {
+	h, err := Open(WithDevice("no such card"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if n := h.Notes(); len(n) != 1 || !strings.Contains(n[0], "no Vulkan device is used: ") {
+		t.Errorf("notes %q", n)
+	}
+	for _, o := range [][]Option{
+		{WithDevice("no such card"), WithBackend("vulkan")},
+		{WithBackend("vulkan:no such card")},
+		{WithBackend("cpu+vulkan:no such card")},
+	} {
+		if h, err := Open(o...); !errors.Is(err, dispatch.ErrNoBackend) {
+			t.Errorf("opened %v, %v", h, err)
+		}
+	}
+	if _, err := Open(WithSIMD("mmx")); err == nil || !strings.Contains(err.Error(), "mmx") {
+		t.Errorf("SIMD: %v", err)
+	}
+}
+
+// All devices: each has a name of its own, and "vulkan" is all of them.
+func TestAllDevices(t *testing.T) {
+	h := vulkanHandle(t, "vulkan", WithDevice(AllDevices))
+	lib, pairs := mixedPairs(t, 1000)
+	if _, err := h.Distance(t.Context(), lib, pairs); err != nil {
+		t.Error(err)
+	}
+	if name := h.Backends()[0].Name(); !strings.HasPrefix(name, "vulkan:") {
+		t.Errorf("the first device is called %s", name)
 	}
 }

@@ -28,7 +28,7 @@ type Options struct {
 
 	// ChunkRows is the number of rows given to a back end at a time, rounded up to
 	// a multiple of 64; 0 is what the back end likes best ([Chunked]), else
-	// [DefaultChunkRows], which streams always take. No answer depends on it.
+	// [DefaultChunkRows]; streams bound it. No answer depends on it.
 	ChunkRows int
 
 	// Progress, if not nil, is called after every chunk with the number of rows

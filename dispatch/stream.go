@@ -24,6 +24,10 @@ type Sink interface {
 	Write(r *batch.Results) error
 }
 
+// maxStreamRows bounds the default size of chunks of a stream, some of which are in memory
+// at a time: 50 MB each.
+const maxStreamRows = 1 << 18
+
 // RunStream answers the pairs of a source chunk by chunk into a sink, so that
 // neither has to fit in memory: it reads, computes, has declined rows finished and
 // writes at the same time, and holds a few chunks, six for one device. A source with a
@@ -58,8 +62,12 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 		return rep, err
 	}
 	rep.Backend, rep.Why = choice.Name(), choice.Why
-	o.setChunkRows(DefaultChunkRows)
-	r := &runner{o: o, crew: d.newCrew(choice, &options, total), report: &rep, total: total}
+	crew, rows := d.newCrew(choice, &options, total), manyRows
+	if total >= 0 {
+		rows = max(total, 1) // no room for rows that never come
+	}
+	o.setChunkRows(min(rows, crew.chunkRows(rows), maxStreamRows))
+	r := &runner{o: o, crew: crew, report: &rep, total: total}
 	err = r.stream(ctx, lib, source, options, sink)
 	rep.Wall = time.Since(start)
 	return rep, err

@@ -74,7 +74,7 @@ type scoreReport struct {
 	WorstGap       verify.Number `json:"worst_gap_over_size"`
 	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
 	Counts         counts        `json:"counts"`
-	Declined       int           `json:"declined"` // rows that the back end left to another
+	Declined       int           `json:"declined"`             // rows that the back end left to another
 	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
 	Failovers      []string      `json:"failovers,omitempty"`
 	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
