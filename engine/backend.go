@@ -60,12 +60,12 @@ func (b *Backend) open() error {
 	if err != nil {
 		return err
 	}
-	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed})
+	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed, CacheFile: cacheFile(&b.options, &devices[i])})
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	b.info = devices[i]
-	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU)
+	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
 	b.pipelines.device = b.device
 	b.libraries.init(b)
@@ -73,7 +73,7 @@ func (b *Backend) open() error {
 	for range lanesPerDevice {
 		b.lanes <- new(lane)
 	}
-	return nil
+	return b.selfTest()
 }
 
 // chunkRows is the size of a chunk that the limits of a device allow.
@@ -150,6 +150,7 @@ func (b *Backend) Close() error {
 	b.closed = true
 	var err error
 	if b.device != nil {
+		b.save() // a cache that cannot be written costs time only
 		err = b.device.Close()
 	}
 	if e := b.instance.Close(); err == nil {

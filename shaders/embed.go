@@ -30,6 +30,9 @@ var (
 	//go:embed spirv/gjk.spv
 	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out); constant 1 is the method
 
+	//go:embed spirv/selftest.spv
+	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
+
 	//go:embed spirv/certify.spv
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out)
 )
