@@ -85,8 +85,8 @@ type labelled struct {
 
 func (l labelled) Name() string { return l.name }
 
-// as returns a back end as one with optional methods, if it has them.
-func as[T any](b Backend) (T, bool) {
+// As returns a back end as one with optional methods, if it has them; [Label] hides none.
+func As[T any](b Backend) (T, bool) {
 	for {
 		if t, ok := b.(T); ok {
 			return t, true

@@ -222,7 +222,7 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if m, ok := as[Measured](b); ok {
+	if m, ok := As[Measured](b); ok {
 		return m.RunMeasured(ctx, job, lo, hi, out)
 	}
 	return 0, b.Run(ctx, job, lo, hi, out)

@@ -15,14 +15,14 @@ type member struct {
 
 // calls is the number of chunks that the back end is given at a time.
 func (m *member) calls() int {
-	if q, ok := as[Queued](m.Backend); ok {
+	if q, ok := As[Queued](m.Backend); ok {
 		return max(q.CallsAtOnce(), 1)
 	}
 	return 1
 }
 
 func (m *member) partial() bool {
-	p, ok := as[Partial](m.Backend)
+	p, ok := As[Partial](m.Backend)
 	return ok && p.Partial()
 }
 

@@ -56,7 +56,7 @@ const minSharedRows = 1 << 14
 // chunkRows is the default size of the chunks of n rows.
 func (w *crew) chunkRows(n int) int {
 	rows := DefaultChunkRows
-	if c, ok := as[Chunked](w.all[0].Backend); ok {
+	if c, ok := As[Chunked](w.all[0].Backend); ok {
 		rows = max(c.ChunkRows(), 1)
 	}
 	if calls := w.calls(); calls > 1 {

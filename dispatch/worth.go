@@ -39,7 +39,7 @@ func estimate(b Backend, rows int, o *batch.Options) time.Duration {
 	if kind == batch.SoftwareGPU {
 		return math.MaxInt64 // it emulates a GPU on the CPU, whose own back end always beats it
 	}
-	if e, ok := as[Estimator](b); ok {
+	if e, ok := As[Estimator](b); ok {
 		return e.Estimate(rows, o)
 	}
 	w := worths[kind]

@@ -48,6 +48,26 @@ func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, erro
 	return h, chosen, nil
 }
 
+// besideNone is the value of --beside that asks for no back end beside the first.
+const besideNone = "none"
+
+// checkBeside reports a value of --beside that means nothing.
+func checkBeside(value string) error {
+	if value != "cpu" && value != "ref" && value != besideNone {
+		return fmt.Errorf("--beside %q: want cpu, ref or none", value)
+	}
+	return nil
+}
+
+// besideOf returns the back end that answers the same pairs as a Vulkan device, nil for
+// none.
+func (f *solveFlags) besideOf(d *dispatch.Dispatcher, chosen *dispatch.Choice, name string) (*dispatch.Choice, error) {
+	if name == besideNone || !strings.HasPrefix(chosen.Name(), vulkanName) {
+		return nil, nil
+	}
+	return d.Choose(name, &f.options, dispatch.UnknownRows)
+}
+
 // devicesText describes the devices of back ends, each once.
 func devicesText(list []dispatch.Backend) string {
 	var texts []string

@@ -265,6 +265,16 @@ func TestVulkan(t *testing.T) {
 	if d := r.Total.Declined; d == 0 || d > 800 || !strings.Contains(o.stdout, thousands(d)+" rows of 1,600 could not be ended by vulkan") {
 		t.Errorf("%d rows declined:\n%s", d, o.stdout)
 	}
+	// The CPU beside it answers the same pairs.
+	if r.Beside == nil || r.Beside.Backend != "cpu" || r.Beside.Total.Pairs != 1600 || r.Beside.Total.Counts != r.Total.Counts || r.Beside.Total.Audited != 1600 {
+		t.Errorf("beside: %+v", r.Beside)
+	}
+	if w := r.Total.DeclinedWhy; w == nil || w.Overlap+w.Kind+w.Gap+w.Budget+w.Unknown != 2*r.Total.Declined {
+		t.Errorf("declined for these reasons in two rounds: %+v, %d in one", w, r.Total.Declined)
+	}
+	if !strings.Contains(o.stdout, "by ") || strings.Count(o.stdout, " cpu ") < len(r.Sets) {
+		t.Errorf("table:\n%s", o.stdout)
+	}
 	for _, s := range append(r.Sets, r.Total) {
 		if k := s.KernelPerSec; k != nil && !(*k > 0) {
 			t.Errorf("set %s: %v pairs/s in the kernels", s.Set, *k)
