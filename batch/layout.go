@@ -22,7 +22,7 @@ const ParamCount = 8
 // Numbers are rounded to the nearest float32. A back end that solves on them
 // accounts for that: each is off by up to 2⁻²⁴ of its magnitude.
 type ShapeRecord struct {
-	Params [ParamCount]float32 // see Params; unused ones are 0
+	Params [ParamCount]float32 // see Params; unused ones are 0. Of a hull with cells, see Packed.Cells.
 	Ball   Vec4                // centre x, y, z and bounding radius (+Inf for a half-space)
 
 	Kind         uint32  // code of geom.Kind

@@ -117,8 +117,8 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
 	}
 	lib := r.library
 	run(r.chain.place, stampPlaced, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.guesses)
-	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses)
-	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device)
+	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses, lib.cells)
+	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells)
 	if !b.direct {
 		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
 	}

@@ -19,6 +19,7 @@ type library struct {
 	block                *vk.Block
 	shapes, vertices     vk.Buffer
 	shapes64, vertices64 vk.Buffer
+	cells                vk.Buffer
 
 	class   []uint8 // of each shape, see classesOf
 	classes int
@@ -91,7 +92,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 	if err != nil {
 		return nil, err
 	}
-	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices)}
+	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices), bytesOf(single.Cells)}
 	total := uint64(0)
 	for i, p := range parts {
 		if len(p) == 0 { // a binding wants some memory
@@ -139,7 +140,7 @@ func (b *Backend) fill(ctx context.Context, k *library, parts [][]byte) error {
 			return err
 		}
 	}
-	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64} {
+	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64, &k.cells} {
 		size := uint64(len(parts[i]))
 		buffer, err := arena.Take(size)
 		if err != nil {

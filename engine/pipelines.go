@@ -61,8 +61,8 @@ func (p *pipelines) compile(m batch.Method) error {
 		spec     map[uint32]uint32
 	}{
 		{&p.place, "place", shaders.Place, 8, map[uint32]uint32{0: groupSize}},
-		{&p.gjk[m], "gjk", shaders.GJK, 4, map[uint32]uint32{0: groupSize, 1: uint32(m)}},
-		{&p.certify, "certify", shaders.Certify, 6, map[uint32]uint32{0: groupSize}},
+		{&p.gjk[m], "gjk", shaders.GJK, 5, map[uint32]uint32{0: groupSize, 1: uint32(m)}},
+		{&p.certify, "certify", shaders.Certify, 7, map[uint32]uint32{0: groupSize}},
 	} {
 		if *s.to != nil {
 			continue
