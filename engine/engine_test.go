@@ -44,3 +44,10 @@ func open(t testing.TB, o Options) *Backend {
 	})
 	return b
 }
+
+// eachPath runs a test with memory that the host and the device share, and with copies
+// between the two, as on most GPUs.
+func eachPath(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Run("direct", func(t *testing.T) { test(t, Options{}) })
+	t.Run("staged", func(t *testing.T) { test(t, Options{staged: true}) })
+}

@@ -124,7 +124,7 @@ func (h *Held) fill(ctx context.Context, in batch.Input) error {
 func (h *Held) turnTo(k int, in batch.Input, w *batch.Worlds) {
 	c, p := &h.chunks[k], &h.packer
 	p.library, p.shapes, p.input, p.worlds, p.warm = h.library, h.shapes, in, w, nil
-	p.in, p.lo, p.n = &c.inputs, c.lo, c.n
+	p.in, p.lo, p.n, p.unsorted = &c.inputs, c.lo, c.n, h.b.options.unsorted
 }
 
 // allocate makes room for the inputs of a chunk. Chunks of worlds share the templates and,

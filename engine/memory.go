@@ -164,5 +164,5 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.indices, n*indexBytes)
 	p.device(&w.pairs, n*pairBytes)
 	p.device(&w.guesses, n*guessBytes)
-	p.output(&w.columns, n*columnBytes)
+	p.output(&w.columns, n*columnBytes+8*layoutColumns) // columns begin at multiples of 8 bytes
 }

@@ -41,7 +41,9 @@ type Options struct {
 	// NoCache keeps compiled shaders in memory only.
 	NoCache bool
 
-	staged bool // copy to and from the device even where the host reaches its memory, for tests
+	// For tests and benchmarks.
+	staged   bool // copy to and from the device even where the host reaches its memory
+	unsorted bool // work on rows in the order in which they come
 }
 
 // Default sizes of a chunk. A GPU wants some hundred thousand invocations at a time; a

@@ -22,6 +22,8 @@ type packer struct {
 	warm    []float64     // [N,3], nil: none
 	lo, n   int           // rows of the input
 
+	unsorted bool // rows stay in their order
+
 	in        *inputs
 	posesOnly bool
 	keys      []uint16 // [P] of the templates of worlds
@@ -132,7 +134,7 @@ func (p *packer) listed(posesOnly bool) error {
 }
 
 // sorting reports whether rows differ in class at all.
-func (p *packer) sorting() bool { return p.library.classes > 1 }
+func (p *packer) sorting() bool { return p.library.classes > 1 && !p.unsorted }
 
 func (p *packer) begin(n int) {
 	if p.sorting() {

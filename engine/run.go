@@ -66,8 +66,9 @@ func (b *Backend) usable() error {
 // failed notes errors after which the device must not be used.
 func (b *Backend) failed(err error) error {
 	if errors.Is(err, vk.DeviceLost) || errors.Is(err, vk.Timeout) {
-		err = fmt.Errorf("engine: %w", err)
-		b.broken.CompareAndSwap(nil, &err)
+		broken := fmt.Errorf("engine: %w", err)
+		b.broken.CompareAndSwap(nil, &broken)
+		return broken
 	}
 	return err
 }
@@ -121,7 +122,7 @@ func (c *call) start(s *slot, at, n, room int) error {
 	}
 	p := &s.packer
 	p.library, p.shapes, p.input, p.worlds, p.warm = c.library, c.job.Library, c.job.Input, c.worlds, c.job.Options.WarmStart
-	p.in, p.lo, p.n = &s.inputs, at, n
+	p.in, p.lo, p.n, p.unsorted = &s.inputs, at, n, c.b.options.unsorted
 	same := s.call == c.number
 	s.call = 0 // until it is known to be whole
 	if err := p.all(same); err != nil {
