@@ -136,6 +136,22 @@ func (h *Handle) Run(ctx context.Context, job *batch.Job) (dispatch.Report, erro
 	return h.dispatcher.Run(ctx, job, h.run)
 }
 
+// Hold prepares a batch that is asked the same question again and again while its bodies
+// move: where a Vulkan device answers, library and pairs stay there, and only poses and
+// answers move. Give it a [batch.Worlds] for a rollout: then the poses of bodies move, not
+// those of pairs.
+//
+//	for each step {
+//		move the bodies in the poses of worlds
+//		b.Update(ctx, worlds)
+//		results, report, err := b.Run(ctx)
+//	}
+//
+// Close the batch before the handle.
+func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o batch.Options) (*dispatch.Batch, error) {
+	return h.dispatcher.Hold(ctx, lib, in, o, h.run)
+}
+
 // Backends returns the back ends of this machine, Vulkan devices first, usable or not:
 // [dispatch.Backend] says which and why.
 func (h *Handle) Backends() []dispatch.Backend { return h.dispatcher.Backends() }

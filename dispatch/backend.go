@@ -75,6 +75,11 @@ type Estimator interface {
 	Estimate(rows int, o *batch.Options) time.Duration
 }
 
+// Holder is a back end on which a batch can stay between calls, see [Dispatcher.Hold].
+type Holder interface {
+	Hold(ctx context.Context, lib *batch.Library, in batch.Input) (batch.Held, error)
+}
+
 // Label returns a back end under another name. It can do what the original can.
 func Label(b Backend, name string) Backend { return labelled{b, name} }
 
@@ -83,7 +88,8 @@ type labelled struct {
 	name string
 }
 
-func (l labelled) Name() string { return l.name }
+func (l labelled) Name() string   { return l.name }
+func (l labelled) inner() Backend { return l.Backend }
 
 // As returns a back end as one with optional methods, if it has them; [Label] hides none.
 func As[T any](b Backend) (T, bool) {
@@ -91,12 +97,12 @@ func As[T any](b Backend) (T, bool) {
 		if t, ok := b.(T); ok {
 			return t, true
 		}
-		l, ok := b.(labelled)
+		w, ok := b.(interface{ inner() Backend })
 		if !ok {
 			var none T
 			return none, false
 		}
-		b = l.Backend
+		b = w.inner()
 	}
 }
 

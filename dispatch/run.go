@@ -37,16 +37,21 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err != nil {
 		return rep, err
 	}
-	rep.Backend, rep.Why = choice.Name(), choice.Why
 	crew := d.newCrew(choice, &job.Options, n)
 	o.setChunkRows(crew.chunkRows(n))
-	r := &runner{o: o, crew: crew, report: &rep, total: n}
-	err = r.run(ctx, job)
-	rep.Wall = time.Since(start)
+	err = crew.run(ctx, job, o, &rep)
+	rep.Backend, rep.Why, rep.Wall = choice.Name(), choice.Why, time.Since(start)
+	return rep, err
+}
+
+// run answers a job.
+func (w *crew) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
+	r := &runner{o: o, crew: w, report: rep, total: job.Input.Len()}
+	err := r.run(ctx, job)
 	if err != nil && ended(ctx, err) {
 		err = fmt.Errorf("dispatch: stopped after %d answers: %w", rep.Done, err)
 	}
-	return rep, err
+	return err
 }
 
 // minSharedRows is the least number of rows of a chunk where rows are shared among several
