@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,22 +17,45 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// TestOpenClose: opening, computing and closing again and again leaves nothing behind.
+// TestOpenClose: opening, computing and closing again and again beside a goroutine that
+// makes garbage leaves nothing behind: no handle, file, goroutine or memory.
 func TestOpenClose(t *testing.T) {
 	lib, pairs := set(t, "boxes", 0, 100)
 	c := processor(t)
 	times := 20
-	if testing.Short() {
+	switch {
+	case os.Getenv("CLEARANCE_SOAK") != "":
+		times = 200
+	case testing.Short():
 		times = 4
 	}
-	for range times {
-		b := open(t, Options{})
-		run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, c)
-		if err := b.Close(); err != nil {
+	defer garbage()()
+	var first, last usage
+	for k := range times {
+		validated := k%4 == 0
+		b, err := Open(Options{Validation: validated, staged: k%2 == 0})
+		if err != nil {
+			open(t, Options{}) // skips, or says the same
 			t.Fatal(err)
 		}
-		if err := b.Close(); err != nil {
-			t.Errorf("closed twice: %v", err)
+		run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, c)
+		h, err := b.Hold(t.Context(), lib, pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k%3 == 0 { // or it goes with the back end
+			err = h.Close()
+		}
+		for range 2 {
+			if e := b.Close(); err == nil {
+				err = e
+			}
+		}
+		if e := h.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		if live := vk.LiveHandles(); len(live) > 0 {
 			t.Fatalf("handles left: %v", live)
@@ -39,7 +63,16 @@ func TestOpenClose(t *testing.T) {
 		if m := b.Messages(); len(m) > 0 {
 			t.Fatalf("validation: %s", m[0])
 		}
+		if k == times/2 {
+			first = measure(t, nil)
+		}
 	}
+	last = measure(t, nil)
+	if last.files > first.files || last.goroutines > first.goroutines || times >= 20 && last.resident > first.resident+first.resident/10+16 {
+		t.Errorf("%+v became %+v", first, last)
+	}
+	t.Logf("opened %d times: %d MiB, %d files, %d goroutines became %d MiB, %d files, %d goroutines",
+		times, first.resident, first.files, first.goroutines, last.resident, last.files, last.goroutines)
 }
 
 // TestInvalidRows: bad rows are invalid, cost no other row, and are not handed on.
