@@ -81,6 +81,9 @@ if ! grep -q '^vulkan .* yes ' "$out/devices.txt"; then
   the driver:  that of the GPU's maker; set VK_DRIVER_FILES to its icd .json if it lies in an unusual place
   no GPU:      mesa-vulkan-drivers brings lavapipe, which runs on the CPU"
 fi
+if ! probe=$("$here/batchbench" throughput --backend vulkan --beside none --sizes 1 --set boxes --time 1ms 2>&1); then
+	fail 3 "the Vulkan device does not work: $probe"
+fi
 if [ -e "$here/vulkan/VkLayer_khronos_validation.json" ] && ! compgen -G '/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json' >/dev/null; then
 	export VK_LAYER_PATH=$here/vulkan${VK_LAYER_PATH:+:$VK_LAYER_PATH}
 fi
@@ -115,7 +118,12 @@ step() {
 	fi
 	{
 		printf '\n## %s\n\n%s, %d s. `%s`\n\n```\n' "$title" "$word" $((SECONDS - start)) "$(basename "$1") ${*:2}"
-		if ((rc)); then tail -n 40 "$file"; else tail -n 60 "$file"; fi
+		if ((rc)); then
+			grep -E '^ *--- FAIL' "$file" | head -n 20
+			tail -n 40 "$file"
+		else # of tests the names, of all else what it says
+			grep -vE '^(=== |  +--- (PASS|SKIP)|goos:|goarch:)' "$file" | tail -n 80
+		fi
 		printf '```\n'
 	} >>"$report"
 	echo "gpu-run.sh: $title: $word"
@@ -152,16 +160,16 @@ fi
 if wanted run; then
 	expect='^vulkan: .*: every answer is good'
 	for precision in single double; do
-		step "Every answer audited, $precision precision" "run-$precision.txt" "$here/batchbench" run --backend vulkan --precision $precision --pairs "$pairs" --rounds "$rounds" --json "$out/run-$precision.json"
+		step "Every answer audited, $precision precision" "run-$precision.txt" "$here/batchbench" run --backend vulkan --precision $precision --pairs "$pairs" --rounds "$rounds" --json "run-$precision.json"
 	done
-	step 'Every answer audited, Boolean' run-collide.txt "$here/batchbench" run --backend vulkan --query collide --pairs "$pairs" --rounds "$rounds" --json "$out/run-collide.json"
+	step 'Every answer audited, Boolean' run-collide.txt "$here/batchbench" run --backend vulkan --query collide --pairs "$pairs" --rounds "$rounds" --json "run-collide.json"
 fi
 if wanted throughput; then
 	expect='pairs a call'
 	for query in distance collide; do
-		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" --json "$out/throughput-$query-apart.json"
+		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" --json "throughput-$query-apart.json"
 	done
-	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" --json "$out/throughput-distance.json"
+	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" --json "throughput-distance.json"
 fi
 
 if ((${#failed[@]})); then
