@@ -31,7 +31,7 @@ const (
 	// CellLimit is the number of vertices up to which shaders scan all of them and a
 	// hull gets no cells. Measured on the scans of a driver that runs on the CPU, see
 	// docs/performance.md.
-	CellLimit = 24
+	CellLimit = 16
 
 	// CellMargin widens a cell, whose coordinates range over [-1, 1]. The look-up rounds
 	// the components of e to float32 (2⁻²⁴ each), divides them (5·2⁻²⁴ at worst, see the

@@ -216,6 +216,13 @@ void main() {
         decline(row, inside ? DECLINED_OVERLAP : DECLINED_GAP);
         return;
     }
+    if (boolean && !halfA && !halfB) {
+        // The question is answered, and witnesses and normal come from different steps.
+        // The bound that the answer does not rest on says how far apart they are.
+        double off = norm(x - len * axis);
+        if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
+        else r.lower = min(r.lower, r.distance - off);
+    }
     writeStatus(row, status, evaluations);
     writeColumns(row, index.pose_a, r);
 }
