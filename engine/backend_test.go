@@ -33,7 +33,7 @@ func TestOpenClose(t *testing.T) {
 	var first, last usage
 	for k := range times {
 		validated := k%4 == 0
-		b, err := Open(Options{Validation: validated, staged: k%2 == 0})
+		b, err := Open(Options{Validation: validated, staged: k%2 == 0, CacheDir: testCache})
 		if err != nil {
 			open(t, Options{}) // skips, or says the same
 			t.Fatal(err)

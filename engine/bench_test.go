@@ -12,6 +12,7 @@ import (
 // benchBackend opens the back end without validation.
 func benchBackend(b *testing.B, o Options) *Backend {
 	b.Helper()
+	o.CacheDir = testCache
 	e, err := Open(o)
 	if errors.Is(err, vk.NoLoader) || errors.Is(err, vk.NoDriver) || errors.Is(err, vk.NoDevice) || errors.Is(err, vk.NoCgo) {
 		unavailable(b, err.Error())

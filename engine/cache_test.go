@@ -11,18 +11,6 @@ import (
 	"clearance/engine/internal/vk"
 )
 
-// TestMain keeps the cache of the tests out of the user's.
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "clearance-cache")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("XDG_CACHE_HOME", dir)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
 // cached returns the only file of a cache folder.
 func cached(t *testing.T, dir string) (path string, data []byte) {
 	t.Helper()

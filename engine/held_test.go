@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"clearance/batch"
-	"clearance/engine/internal/vk"
 )
 
 // hold holds a batch until the end of the test.
@@ -350,67 +349,4 @@ func TestHeldAllocatesNothing(t *testing.T) {
 			t.Error("the same question was recorded anew")
 		}
 	})
-}
-
-// TestHeldFaults: failures of the device end a call on a held batch with their cause. What
-// is not forever is over when it is over.
-func TestHeldFaults(t *testing.T) {
-	for _, f := range []struct {
-		fault vk.Fault
-		cause error
-	}{
-		{vk.Fault{Call: "vkAllocateMemory", Times: -1, Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory},
-		{vk.Fault{Call: "vkAllocateMemory", After: 1, Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory},
-	} {
-		t.Run("hold: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b := open(t, Options{ChunkRows: 256})
-			lib, worlds := stack(t, 9, 0)
-			disarm := vk.Inject(f.fault)
-			defer disarm()
-			if _, err := b.Hold(t.Context(), lib, worlds); !errors.Is(err, f.cause) {
-				t.Errorf("error %v", err)
-			}
-			disarm()
-			h := hold(t, b, lib, worlds)
-			out := unanswered(h.Len(), new(batch.Options))
-			if err := h.Run(t.Context(), new(batch.Options), out); err != nil {
-				t.Fatal(err)
-			}
-			sameAll(t, "afterwards", out, direct(t, b, lib, worlds, batch.Options{}))
-		})
-	}
-	for _, f := range []struct {
-		fault   vk.Fault
-		cause   error
-		forever bool
-	}{
-		{vk.Fault{Call: "vkQueueSubmit", After: 1, Times: -1, Result: vk.ErrorDeviceLost}, vk.DeviceLost, true},
-		{vk.Fault{Call: "wait", After: 1, Times: -1, Result: vk.ErrorDeviceLost}, vk.DeviceLost, true},
-		{vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout}, vk.Timeout, true},
-		{vk.Fault{Call: "vkBeginCommandBuffer", After: 1, Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory, false},
-		{vk.Fault{Call: "vkCreateComputePipelines", Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
-	} {
-		t.Run("run: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b := open(t, Options{ChunkRows: 256, Timeout: 300 * time.Millisecond})
-			lib, worlds := stack(t, 9, 0)
-			h := hold(t, b, lib, worlds)
-			out := unanswered(h.Len(), new(batch.Options))
-			disarm := vk.Inject(f.fault)
-			defer disarm()
-			if err := h.Run(t.Context(), new(batch.Options), out); !errors.Is(err, f.cause) {
-				t.Errorf("error %v", err)
-			}
-			disarm()
-			if d := b.Device(); d.Usable() == f.forever {
-				t.Errorf("device %+v", d)
-			}
-			err := h.Run(t.Context(), new(batch.Options), out)
-			if f.forever && !errors.Is(err, f.cause) || !f.forever && err != nil {
-				t.Errorf("afterwards %v", err)
-			}
-			if !f.forever {
-				sameAll(t, "afterwards", out, direct(t, b, lib, worlds, batch.Options{}))
-			}
-		})
-	}
 }

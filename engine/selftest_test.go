@@ -28,7 +28,7 @@ func TestSelfTest(t *testing.T) {
 			"a record":   {vk.Fault{Call: "readback", After: 1, Offset: echo - 1, Mask: 0x40}, "word"},
 		} {
 			disarm := vk.Inject(f.fault)
-			o.Validation = true
+			o.Validation, o.CacheDir = true, testCache
 			b, err := Open(o)
 			disarm()
 			if err == nil {
@@ -58,7 +58,7 @@ func TestSelfTestFailures(t *testing.T) {
 		{vk.Fault{Call: "wait", Result: vk.ResultTimeout}, vk.Timeout},
 	} {
 		disarm := vk.Inject(f.fault)
-		b, err := Open(Options{Timeout: 40 * time.Millisecond}) // less than one slice of a wait
+		b, err := Open(Options{Timeout: 40 * time.Millisecond, CacheDir: testCache}) // less than one slice of a wait
 		disarm()
 		if !errors.Is(err, f.cause) || !strings.Contains(err.Error(), "self-test") {
 			t.Errorf("%+v: error %v", f.fault, err)
@@ -117,7 +117,7 @@ func TestOpenFailures(t *testing.T) {
 		{vk.Fault{Call: "vkCreateDevice", Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory, "memory"},
 	} {
 		disarm := vk.Inject(f.fault)
-		b, err := Open(Options{})
+		b, err := Open(Options{CacheDir: testCache})
 		disarm()
 		if !errors.Is(err, f.cause) || !strings.Contains(err.Error(), f.want) {
 			t.Errorf("%+v: error %v", f.fault, err)

@@ -203,7 +203,7 @@ func (s *soaker) held(t *testing.T, c *soakCase, out *batch.Results, steps int) 
 func TestSoak(t *testing.T) {
 	limit := soakTime(t) / 4
 	eachPath(t, func(t *testing.T, o Options) {
-		o.ChunkRows = 4096
+		o.ChunkRows, o.CacheDir = 4096, testCache
 		t.Run("validation", func(t *testing.T) { soak(t, open(t, o), limit, false) })
 		t.Run("memory", func(t *testing.T) {
 			b, err := Open(o)
