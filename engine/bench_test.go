@@ -127,3 +127,36 @@ func BenchmarkOrder(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPack times what the host does to write rows of the mixed set: as a pair list, as
+// worlds of 12 bodies and 67 pairs, and their poses alone.
+func BenchmarkPack(b *testing.B) {
+	e := benchBackend(b, Options{ChunkRows: 1 << 18})
+	const rows = 1 << 18
+	lib, pairs := set(b, "mixed", 0, rows)
+	_, worlds := stack(b, rows/67, 0)
+	for name, in := range map[string]batch.Input{"list": pairs, "worlds": worlds} {
+		h := hold(b, e, lib, in).(*Held)
+		p := &h.packer
+		w, _ := in.(*batch.Worlds)
+		n := h.chunks[0].n
+		b.Run(name, func(b *testing.B) {
+			h.turnTo(0, in, w)
+			for b.Loop() {
+				if err := p.all(false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perRow(b, n)
+		})
+		b.Run(name+", poses", func(b *testing.B) {
+			h.turnTo(0, in, w)
+			for b.Loop() {
+				if err := p.moved(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perRow(b, n)
+		})
+	}
+}
