@@ -55,6 +55,11 @@ func TestQueries(t *testing.T) {
 	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance.Len() != 0 {
 		t.Errorf("bits %b, %v", r.Bits, err)
 	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
+	rep, err := h.Run(ctx, job)
+	if err != nil || rep.Done != 2 || job.Results.Bit(0) || !job.Results.Bit(1) || job.Results.Status != nil {
+		t.Errorf("bits alone: %b, report %+v, %v", job.Results.Bits, rep, err)
+	}
 }
 
 func TestRowsWithoutAnswer(t *testing.T) {

@@ -62,7 +62,10 @@ func (c *chunk) reset() {
 
 // needed are the columns that the report is made from.
 func needed(o *batch.Options) batch.Columns {
-	need := batch.ColStatus | batch.ColIterations
+	need := batch.ColStatus
+	if o.Query != batch.Collide || o.Columns != batch.ColBits { // else as little as possible is moved
+		need |= batch.ColIterations
+	}
 	if o.Query != batch.Collide {
 		need |= batch.ColGap
 	}

@@ -23,7 +23,7 @@ type Report struct {
 	// RowErrors are the first errors of single rows, in the order of the rows.
 	RowErrors []*batch.RowError
 
-	Iterations int64 // sum over all rows
+	Iterations int64 // sum over all rows; 0 where a Boolean query asks for bits only
 
 	// WorstGap is the largest gap relative to the size of its pair over the rows
 	// that were promised one: those decided, and not beyond the cut-off. It is 0 for
@@ -163,7 +163,9 @@ func (r *runner) account(c *chunk) {
 		if batch.Status(s) == batch.Invalid {
 			r.noteInvalid(c, c.lo+i)
 		}
-		rep.Iterations += int64(out.Iterations[i])
+		if out.Iterations != nil {
+			rep.Iterations += int64(out.Iterations[i])
+		}
 		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
 			continue
 		}

@@ -73,6 +73,19 @@ func TestReportWithoutColumns(t *testing.T) {
 	}
 }
 
+// A Boolean query for bits alone moves no iterations; all else is counted.
+func TestBitsAlone(t *testing.T) {
+	lib, pairs := testPairs(t, 300)
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
+	rep, err := New(&fake{name: "a"}).Run(t.Context(), job, Options{ChunkRows: 128})
+	if err != nil || rep.Done != 300 || sum(rep.Counts) != 300 || rep.Counts[batch.Separated] != 120 || rep.Iterations != 0 {
+		t.Errorf("report %+v, %v", rep, err)
+	}
+	if !job.Results.Bit(0) || job.Results.Bit(4) || job.Results.Status != nil {
+		t.Error("wrong bits")
+	}
+}
+
 func TestWorstGap(t *testing.T) {
 	lib, pairs := testPairs(t, 10) // distances -2 to 2, gaps 1e-9, size 2
 	run := func(o batch.Options) Report {
