@@ -125,7 +125,7 @@ type QueryRecord struct {
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | iterations << 16; of a declined row, DeclinedKind and so on << 8.
+	// not wanted. The status column holds status | Refined << 8, if so, | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
 	Normal   uint32
@@ -150,6 +150,7 @@ const (
 	FlagDouble             // columns of numbers are float64
 	FlagWarm               // there are directions to start with
 	FlagOrder              // rows are worked on in the order of a list
+	FlagPacked             // the status column holds PackedBits a row, see PackedStatus
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
@@ -166,7 +167,32 @@ const (
 	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
+	Refined  = 1          // bits 8 to 15 of the status word of an answered row that double precision went on from
 )
+
+// A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
+// Separated, Touching or Penetrating, with PackedRefined added where the status word would
+// say Refined; PackedInvalid; or PackedDeclined with the reason added.
+// All bits set: no shader answered.
+const (
+	PackedBits     = 4
+	PackedInvalid  = 3
+	PackedRefined  = 4
+	PackedDeclined = 8
+)
+
+// UnpackStatus turns a packed status into the status word that it stands for.
+func UnpackStatus(code uint32) uint32 {
+	switch {
+	case code >= PackedDeclined:
+		return Declined | (code-PackedDeclined)<<8
+	case code&^PackedRefined == PackedInvalid:
+		return uint32(Invalid)
+	case code >= PackedRefined:
+		return code - PackedRefined | Refined<<8
+	}
+	return code
+}
 
 // Record is a record of the layout with its name in generated code.
 type Record struct {
@@ -233,13 +259,19 @@ func Constants() []ConstantGroup {
 			{"FLAG_DOUBLE", FlagDouble},
 			{"FLAG_WARM", FlagWarm},
 			{"FLAG_ORDER", FlagOrder},
+			{"FLAG_PACKED", FlagPacked},
 			{"NO_SHAPE", NoShape},
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
+			{"REFINED", Refined},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},
 			{"DECLINED_BUDGET", DeclinedBudget},
+			{"PACKED_BITS", PackedBits},
+			{"PACKED_INVALID", PackedInvalid},
+			{"PACKED_REFINED", PackedRefined},
+			{"PACKED_DECLINED", PackedDeclined},
 		}},
 	}
 }

@@ -88,13 +88,19 @@
 #define CLR_FLAG_DOUBLE 2u
 #define CLR_FLAG_WARM 4u
 #define CLR_FLAG_ORDER 8u
+#define CLR_FLAG_PACKED 16u
 #define CLR_NO_SHAPE 4294967295u
 #define CLR_NO_COLUMN 4294967295u
 #define CLR_DECLINED 255u
+#define CLR_REFINED 1u
 #define CLR_DECLINED_KIND 1u
 #define CLR_DECLINED_OVERLAP 2u
 #define CLR_DECLINED_GAP 3u
 #define CLR_DECLINED_BUDGET 4u
+#define CLR_PACKED_BITS 4u
+#define CLR_PACKED_INVALID 3u
+#define CLR_PACKED_REFINED 4u
+#define CLR_PACKED_DECLINED 8u
 
 // clr_shape_record: one shape of a packed library.
 typedef struct clr_shape_record {

@@ -329,7 +329,7 @@ func TestLayout(t *testing.T) {
 				if (q.Distance == batch.NoColumn) != (cols&batch.ColDistance == 0) || (q.Normal == batch.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == batch.NoColumn || int(q.Rows) != n {
 					t.Errorf("%s: %+v", what, q)
 				}
-				if l.bytes > uint64(n)*columnBytes+8*layoutColumns || l.bytes < 4*uint64(n) {
+				if l.bytes > uint64(n)*columnBytes+8*layoutColumns || l.bytes < uint64(n)*batch.PackedBits/8 {
 					t.Errorf("%s: %d bytes", what, l.bytes)
 				}
 				if p == batch.Double && q.Normal != batch.NoColumn && q.Normal%2 != 0 {

@@ -42,6 +42,7 @@ type recording struct {
 	buffers [4]vk.Buffer // one of each block
 	fresh   [4]uint64    // bytes to move to the device
 	down    uint64       // bytes to move back
+	status  uint64       // bytes of statuses among them
 }
 
 // start hands a chunk to the device.
@@ -53,7 +54,7 @@ func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l
 	l.putIn(&q)
 	in.putIn(&q)
 	r := recording{
-		query: q, library: lib, chain: c, down: l.bytes,
+		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
 		buffers: [4]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device},
 	}
 	if !b.direct {
@@ -104,7 +105,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
 		}
 	}
 	// A row that no shader writes must not look answered.
-	s.Fill(w.columns.device.Slice(4*uint64(q.Status), 4*n), ^uint32(0))
+	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	f.stamp(stampUploaded)
 	constants := bytesOf([]batch.QueryRecord{q})

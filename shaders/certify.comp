@@ -17,7 +17,7 @@ layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Guesses { GuessRecord guesses[]; };
-layout(std430, binding = 5) writeonly buffer Columns { uint words[]; };
+layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
@@ -171,6 +171,7 @@ uint classify(Answer r) {
 void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
+    refined = false;
     IndexRecord index = indices[slot];
     uint row = index.row;
     if (index.shape_a == NO_SHAPE) {

@@ -38,6 +38,7 @@ double lower;    // lower bound along axis
 dvec3 axis;      // unit direction of the latest support along x: from B to A
 dvec3 latestW, latestA;
 uint evaluations;
+bool refined; // double precision went on from the guess, rather than prove it
 uint level;      // steps that did not lower the norm
 
 // Two or three steps at constant norm complete a triangle around the foot point, the
@@ -174,6 +175,7 @@ bool descend(uint guesses, uint cap) {
         uint n = guessed ? 0u : simplex.n;
         support(guessed ? guess(k) : direction(), guesses == 1u || !guessed);
         if (!guessed && settled()) return false;
+        if (!guessed) refined = true;
         bool added = add();
         if (k + 1u < guesses) continue; // more to come
         if (!guessed && !added) return false;

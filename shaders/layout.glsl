@@ -85,13 +85,19 @@ const uint FLAG_CUT_OFF = 1u;
 const uint FLAG_DOUBLE = 2u;
 const uint FLAG_WARM = 4u;
 const uint FLAG_ORDER = 8u;
+const uint FLAG_PACKED = 16u;
 const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
+const uint REFINED = 1u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;
 const uint DECLINED_BUDGET = 4u;
+const uint PACKED_BITS = 4u;
+const uint PACKED_INVALID = 3u;
+const uint PACKED_REFINED = 4u;
+const uint PACKED_DECLINED = 8u;
 
 // ShapeRecord: one shape of a packed library; 64 bytes.
 struct ShapeRecord {
