@@ -34,7 +34,7 @@ type lane struct {
 	iterations int64
 	kernel     time.Duration // device time of all rounds
 	kernelRows int64         // rows that it was spent on
-	before     *declined     // counts of the back end when the clock began
+	before     *deviceRows   // counts of the back end when the clock began
 	check      *checker
 	report     setReport
 
@@ -68,7 +68,7 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 				if err := l.warmUp(ctx, job); err != nil {
 					return err
 				}
-				l.before = declinedBy(l)
+				l.before = deviceRowsOf(l)
 			}
 			if err := l.rounds(ctx, job, l.again.Slice(0, rows), first); err != nil {
 				return err
@@ -79,7 +79,7 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 		}
 	}
 	for _, l := range m.lanes {
-		l.finish(declinedBy(l).minus(l.before))
+		l.finish(deviceRowsOf(l).minus(l.before))
 	}
 	return nil
 }
@@ -131,14 +131,14 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 }
 
 // finish turns sums into the line of the table.
-func (l *lane) finish(why *declined) {
+func (l *lane) finish(rows *deviceRows) {
 	r, c := &l.report, l.check
 	r.setRates(l.seconds)
 	if l.kernel > 0 {
 		rate := verify.Number(float64(l.kernelRows) / l.kernel.Seconds())
 		r.KernelPerSec = &rate
 	}
-	r.DeclinedWhy = why
+	r.DeviceRows = rows
 	r.MeanIterations = verify.Number(mean(l.iterations, int(r.Pairs-r.Counts.Invalid)))
 	r.Audit, r.Compare = &c.audit, &c.compare
 	r.Audited, r.Refuted = int64(c.audit.Rows), int64(c.audit.Wrong())
@@ -183,7 +183,7 @@ func (r *side) finish(rounds int) {
 		}
 		t.Pairs += s.Pairs
 		t.Declined += s.Declined
-		t.DeclinedWhy = t.DeclinedWhy.plus(s.DeclinedWhy)
+		t.DeviceRows = t.DeviceRows.plus(s.DeviceRows)
 		if s.KernelPerSec != nil {
 			kernelPairs += float64(s.Pairs)
 			kernelSeconds += float64(s.Pairs) / float64(*s.KernelPerSec)

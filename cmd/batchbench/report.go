@@ -54,7 +54,7 @@ type setReport struct {
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
 	Declined       int64           `json:"declined"`                // rows that the back end left to another, in the first round
-	DeclinedWhy    *declined       `json:"declined_why,omitempty"`  // where the back end tells; of all rounds
+	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // where the back end counts them; of all rounds
 	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone
 	Refuted        int64           `json:"refuted"`                 // rows that the audit refuted
 	Compared       int64           `json:"compared"`                // rows solved again by the reference

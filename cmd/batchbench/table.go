@@ -52,7 +52,7 @@ func (r *runReport) printRows(b *strings.Builder) error {
 	}
 	fmt.Fprintf(tw, "%s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t", title)
 	if r.Beside != nil {
-		fmt.Fprint(tw, "declined\t")
+		fmt.Fprint(tw, "refined\tdeclined\t")
 	}
 	fmt.Fprintln(tw)
 	row := func(s *setReport, set, by string) {
@@ -96,7 +96,11 @@ func (r *runReport) printRow(w io.Writer, s *setReport, name string) {
 		thousands(s.Counts.Separated), thousands(s.Counts.Touching), thousands(s.Counts.Penetrating),
 		thousands(s.Counts.Undecided), thousands(s.Counts.Invalid), thousands(s.wrong()))
 	if r.Beside != nil {
-		fmt.Fprintf(w, "%s\t", thousands(s.Declined))
+		refined := "-"
+		if s.DeviceRows != nil {
+			refined = thousands(s.DeviceRows.Refined / int64(r.Rounds))
+		}
+		fmt.Fprintf(w, "%s\t%s\t", refined, thousands(s.Declined))
 	}
 	fmt.Fprintln(w)
 }
@@ -105,8 +109,8 @@ func (r *runReport) printRow(w io.Writer, s *setReport, name string) {
 func (s *setReport) printChecks(b *strings.Builder, backend string) {
 	if s.Declined > 0 {
 		why := ""
-		if s.DeclinedWhy != nil {
-			why = " (" + s.DeclinedWhy.String() + ")"
+		if s.DeviceRows != nil {
+			why = " (" + s.DeviceRows.String() + ")"
 		}
 		fmt.Fprintf(b, "%s of %s could not be ended by %s%s and were answered by another back end, inside the clock\n", plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
 	}

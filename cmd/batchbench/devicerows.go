@@ -8,8 +8,10 @@ import (
 	"clearance/engine"
 )
 
-// declined counts rows that Vulkan devices left to another back end, by why.
-type declined struct {
+// deviceRows counts rows of Vulkan devices: those that double precision went on from on
+// the device, and those left to another back end, by why.
+type deviceRows struct {
+	Refined int64 `json:"refined_in_double"`
 	Kind    int64 `json:"no_shader_for_the_kind"`
 	Overlap int64 `json:"depth_of_overlapping_cores"`
 	Gap     int64 `json:"bounds_too_wide"`
@@ -17,41 +19,42 @@ type declined struct {
 	Unknown int64 `json:"no_status"`
 }
 
-// declinedBy reads the counts of the back end of a lane, nil where it has none.
-func declinedBy(l *lane) (sum *declined) {
+// deviceRowsOf reads the counts of the back end of a lane, nil where it has none.
+func deviceRowsOf(l *lane) (sum *deviceRows) {
 	chosen, err := l.dispatcher.Choose(l.backend, &l.flags.options, dispatch.UnknownRows)
 	if err != nil {
 		return nil
 	}
 	for _, b := range chosen.Share {
 		if e, ok := dispatch.As[*engine.Backend](b); ok {
-			d := e.Stats().Declined
-			sum = sum.plus(&declined{Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap, Budget: d.Budget, Unknown: d.Unknown})
+			s := e.Stats()
+			d := s.Declined
+			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap, Budget: d.Budget, Unknown: d.Unknown})
 		}
 	}
 	return sum
 }
 
-func (d *declined) plus(o *declined) *declined { return d.combine(o, 1) }
+func (d *deviceRows) plus(o *deviceRows) *deviceRows { return d.combine(o, 1) }
 
-func (d *declined) minus(o *declined) *declined { return d.combine(o, -1) }
+func (d *deviceRows) minus(o *deviceRows) *deviceRows { return d.combine(o, -1) }
 
 // combine adds the counts of o times a sign; nil counts nothing.
-func (d *declined) combine(o *declined, sign int64) *declined {
+func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 	if o == nil {
 		return d
 	}
 	if d == nil {
-		d = new(declined)
+		d = new(deviceRows)
 	}
-	return &declined{
-		Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap, Gap: d.Gap + sign*o.Gap,
+	return &deviceRows{
+		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap, Gap: d.Gap + sign*o.Gap,
 		Budget: d.Budget + sign*o.Budget, Unknown: d.Unknown + sign*o.Unknown,
 	}
 }
 
-// String lists what there is.
-func (d *declined) String() string {
+// String lists why rows were left.
+func (d *deviceRows) String() string {
 	var list []string
 	note := func(n int64, what string) {
 		if n > 0 {
