@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"clearance/geom"
-	"clearance/geom/hull"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -68,7 +67,7 @@ func (p *Packed) packCells(shapes []geom.Shape) {
 	var wg sync.WaitGroup
 	for i, s := range shapes {
 		if v, ok := core(s).(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
-			wg.Go(func() { maps[i] = newCellMap(v.Hull()) })
+			wg.Go(func() { maps[i] = newCellMap(v.Hull().Vertices) })
 		}
 	}
 	wg.Wait()
@@ -102,9 +101,9 @@ func (m *cellMap) words() int {
 	return n
 }
 
-// newCellMap returns the cells of a hull, or nil if it has no extent.
-func newCellMap(h *hull.Hull) *cellMap {
-	frame, seen, ok := whiten(h.Vertices)
+// newCellMap returns the cells of the hull of vertices, or nil if it has no extent.
+func newCellMap(vertices []r3.Vec) *cellMap {
+	frame, seen, ok := whiten(vertices)
 	if !ok {
 		return nil
 	}
