@@ -10,6 +10,11 @@ import (
 type Packed struct {
 	Shapes   []ShapeRecord
 	Vertices []Vec4 // of all shapes that have some, relative to the shape's own frame; w = 0
+
+	// Cells says where to look for the support points of hulls of more than CellLimit
+	// vertices, see cells.go: a word a shape, 0 or the place in Cells of its cell map.
+	// The parameters of such a shape are its L, by rows.
+	Cells []uint32
 }
 
 // packLibrary writes the records of a library. It reports a shape that has no
@@ -21,6 +26,7 @@ func packLibrary(l *Library) (*Packed, error) {
 			return nil, &ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
 		}
 	}
+	p.packCells(l.shapes)
 	return p, nil
 }
 

@@ -31,6 +31,9 @@ func (l *Library) Packed64() (*Packed64, error) {
 		r.Radius = s.Radius()
 		r.Erode = geom.MinCurvatureRadius(s)
 		if v, ok := inner.(*geom.Convex); ok {
+			for k, x := range from.Params { // of its cells
+				r.Params[k] = float64(x)
+			}
 			for k, x := range v.Hull().Vertices {
 				p.Vertices[int(r.VertexOffset)+k].Position = [3]float64{x.X, x.Y, x.Z}
 			}
