@@ -55,6 +55,7 @@ type expansion struct {
 	stop    float64 // gap of the computed bounds at which tol is met, rounding included
 	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
 
+	known  bounds // of a direction that is known beforehand, see epaKnowing
 	bounds        // the answer so far
 	now    bounds // along the face at hand
 }
@@ -81,6 +82,7 @@ func (e *expansion) reset(p *Pair, o *Options) {
 		e.cap = defaultEPAIterations
 	}
 	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
+	e.known.lower = math.Inf(-1)
 	e.poly.reset(e.round, 4*p.scale)
 }
 
@@ -172,6 +174,9 @@ func (e *expansion) try(f int32, n r3.Vec) outcome {
 	h := e.support(n, &v)
 	if -h > e.now.lower {
 		e.now.lower, e.now.axis = -h, n
+	}
+	if e.known.lower >= e.now.lower && e.now.upper < e.p.Radius {
+		e.now.lower, e.now.axis, e.now.near = e.known.lower, e.known.axis, e.known.near
 	}
 	stop := e.apart
 	if e.now.upper < e.p.Radius { // a depth
