@@ -32,9 +32,8 @@ type rtrShape struct {
 	shape geom.Shape
 }
 
-// rtrShapes builds them. The paper does not give the sizes of cubes and cylinder; they are
-// those of its Fig. 4 as far as it can be read: an edge of 1, and a cylinder of radius 0.5
-// and height 1.2.
+// rtrShapes builds them. Table I does not give the sizes of cubes and cylinder; these are
+// our choice: an edge of 1, and a cylinder of radius 0.5 and height 1.2.
 func rtrShapes(t *testing.T) []rtrShape {
 	t.Helper()
 	quadric := func(a, b, c, a1, a2 float64) geom.Shape {
@@ -202,7 +201,7 @@ func writeRTR(t *testing.T, cells []rtrCell) {
 	for _, c := range cells {
 		local, notLarger, all, worst = local+c.Local, notLarger+c.NotLarger, all+c.Pairs, math.Max(worst, c.WorstLocal)
 	}
-	fmt.Fprintf(&b, "# The Riemannian trust region method, beside its paper\n\nWritten by `go test ./tests/papers -run TestRTRTable -update`; do not edit. Measured on one core of a shared machine, %s %s, reference solvers in Go, %d random overlapping poses a pair of shapes, seed %d, tolerance %g m for both methods as in the paper (sec. V-A). The paper's times are of its own machine and of C++; compare ratios.\n\n",
+	fmt.Fprintf(&b, "# The Riemannian trust region method, beside its paper\n\nWritten by `go test ./tests/papers -run TestRTRTable -update`; do not edit. Measured on one core of a shared machine, %s %s, reference solvers in Go, %d random overlapping poses a pair of shapes, seed %d, tolerance %g m for both methods as in the paper (sec. V-A). The paper's times are of its own machine and of C++; compare ratios. It gives neither the sizes of its cubes and cylinder nor the distribution of its poses: both are our choice here.\n\n",
 		runtime.Version(), runtime.GOARCH, cells[0].Pairs, seed, rtrTolerance)
 	fmt.Fprintf(&b, "RTR starts once, at the line of the centres (eq. 14). Its depth is not larger than that of GJK-EPA, whose depth is right to the tolerance, in %.2f %% of %d pairs (paper: 99.96 %%); it is a local minimum, more than the tolerance above the certified depth, in %d pairs (%.2f %%), by up to %.3g m. The rest are equal to within the tolerance. The method `rtr` certifies every answer and replaced all of these.\n\n",
 		100*float64(notLarger)/float64(all), all, local, 100*float64(local)/float64(all), worst)
