@@ -294,6 +294,9 @@ var paramNames = [geom.KindCount][]string{
 	geom.KindBox:          {"half_extents_x", "half_extents_y", "half_extents_z"},
 	geom.KindEllipsoid:    {"semi_axes_x", "semi_axes_y", "semi_axes_z"},
 	geom.KindSuperquadric: {"semi_axes_x", "semi_axes_y", "semi_axes_z", "exponents_0", "exponents_1"},
+
+	geom.KindSmoothHull:       {"sharpness"},             // around the centre of the record; vertices in its own frame
+	geom.KindSmoothRevolution: {"sharpness", "flatness"}, // vertices (r, z, 0)
 }
 
 // Params returns the names of a kind's parameters, in the order in which a

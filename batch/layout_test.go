@@ -110,6 +110,8 @@ func TestPacked(t *testing.T) {
 		{geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}, Alpha1: 0.5, Alpha2: 1.5}, []float32{1, 2, 3, 0.5, 1.5}, 0, 0},
 		{geom.WithMargin(point, 1), nil, 1, 1},
 		{geom.Halfspace{}, nil, 0, 0},
+		{mustSmoothHull(t), []float32{7.3}, 6, 0},
+		{mustSmoothRevolution(t), []float32{20.3, 1e-3}, 2, 0},
 	}
 	var shapes []geom.Shape
 	for _, c := range cases {
@@ -139,7 +141,7 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%v has the ball %v, want %v", c.shape.Kind(), r.Ball, want)
 		}
 	}
-	if len(p.Vertices) != 5 || p.Vertices[p.Shapes[10].VertexOffset] != (Vec4{7, 0, 0, 0}) {
+	if len(p.Vertices) != 5+6+2 || p.Vertices[p.Shapes[10].VertexOffset] != (Vec4{7, 0, 0, 0}) {
 		t.Errorf("vertices %v", p.Vertices)
 	}
 	tetrahedron := p.Vertices[p.Shapes[7].VertexOffset:][:p.Shapes[7].VertexCount]

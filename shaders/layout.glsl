@@ -40,6 +40,9 @@ const uint SUPERQUADRIC_SEMI_AXES_Y = 1u;
 const uint SUPERQUADRIC_SEMI_AXES_Z = 2u;
 const uint SUPERQUADRIC_EXPONENTS_0 = 3u;
 const uint SUPERQUADRIC_EXPONENTS_1 = 4u;
+const uint SMOOTH_HULL_SHARPNESS = 0u;
+const uint SMOOTH_REVOLUTION_SHARPNESS = 0u;
+const uint SMOOTH_REVOLUTION_FLATNESS = 1u;
 
 // Statuses of an answer.
 const uint STATUS_SEPARATED = 0u;

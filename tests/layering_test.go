@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"ref":                {"geom"},
 	"batch":              {"geom"},
 	"shaders":            {},
-	"engine":             {"batch", "shaders", "engine/internal/vk"},
+	"engine":             {"batch", "geom", "shaders", "engine/internal/vk"},
 	"engine/internal/vk": {},
 	"cpu":                {"batch", "geom", "ref", "cpu/simd"},
 	"cpu/simd":           {"batch", "geom"},

@@ -164,7 +164,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", "--workers", "-1"}, "--workers -1"},
 		{[]string{"run", "--query", "warmth"}, `unknown query "warmth", want one of [distance collide penetration`},
 		{[]string{"run", "--query", "growth"}, "query growth: not available yet"},
-		{[]string{"run", "--method", "rtr"}, "method rtr: not available yet"},
 		{[]string{"run", "--precision", "half"}, `unknown precision "half"`},
 		{[]string{"run", "--tolerance", "-1"}, "tolerance -1"},
 		{[]string{"run", "--tolerance", "NaN"}, "tolerance NaN"},
