@@ -24,29 +24,8 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
     for (; ok; ok &= ok - 1) {
         int l = __builtin_ctz(ok);
         int64_t i = at0 + s->row[k + l];
-        double stored = v[0][l];
-        if (c->single) stored = (double)(float)stored;
-        if (c->distance32) c->distance32[i] = (float)stored;
-        if (c->distance64) c->distance64[i] = stored;
-        if (c->gap) {
-            double g = v[2][l] - stored > stored - v[1][l] ? v[2][l] - stored : stored - v[1][l];
-            float f = (float)g;
-            if ((double)f <= g && g > 0) { // one step up also covers the rounding of g
-                uint32_t u;
-                memcpy(&u, &f, sizeof u);
-                u++;
-                memcpy(&f, &u, sizeof f);
-            }
-            c->gap[i] = f;
-        }
-        if (c->normal32) for (int j = 0; j < 3; j++) c->normal32[3 * i + j] = (float)v[3 + j][l];
-        if (c->normal64) for (int j = 0; j < 3; j++) c->normal64[3 * i + j] = v[3 + j][l];
-        if (c->witness_a32) for (int j = 0; j < 3; j++) c->witness_a32[3 * i + j] = (float)v[6 + j][l];
-        if (c->witness_a64) for (int j = 0; j < 3; j++) c->witness_a64[3 * i + j] = v[6 + j][l];
-        if (c->witness_b32) for (int j = 0; j < 3; j++) c->witness_b32[3 * i + j] = (float)v[9 + j][l];
-        if (c->witness_b64) for (int j = 0; j < 3; j++) c->witness_b64[3 * i + j] = v[9 + j][l];
-        if (c->status) c->status[i] = apart >> l & 1 ? 0 : deep >> l & 1 ? 2 : 1; // batch.Separated, Penetrating, Touching
-        if (c->iterations) c->iterations[i] = (uint16_t)(s->steps[k + l] + 1);
+        int status = apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
+        store_answer(c, i, v, l, status, s->steps[k + l] + 1);
         s->state[k + l] = CLR_DONE;
     }
 }

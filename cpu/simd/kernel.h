@@ -22,6 +22,7 @@
 #include "vec3.h"
 #include "support.h"
 #include "prepare.h"
+#include "store.h"
 #include "finish.h"
 #include "project.h"
 #include "gjk.h"
