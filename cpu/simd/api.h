@@ -17,6 +17,9 @@ enum {
     CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
 };
 
+// Forms of cores that closed forms exist for, besides their class.
+enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
+
 // clr_shape is one shape of the library, float64.
 typedef struct {
     double p[3];      // see the classes
@@ -25,7 +28,7 @@ typedef struct {
     double size;      // bounding radius
     double center[3]; // a point of the shape, the middle of its bounding ball
     double off;       // |center|
-    int32_t class;
+    int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
 } clr_shape;
 
@@ -54,6 +57,7 @@ typedef struct {
     const double *warm; // [N,3] or null
 
     int32_t collide;    // only the status is asked for
+    int32_t closed;     // closed forms may answer, not only those of half-spaces
     int32_t single;     // columns are float32
     int32_t has_cut_off;
     double cut_off;

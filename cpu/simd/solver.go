@@ -92,6 +92,7 @@ func (c *Call) options(o *batch.Options) {
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
+	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
 }
 
 func flag(b bool) C.int32_t {

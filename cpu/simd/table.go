@@ -58,9 +58,16 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	set := func(x, y, z float64) { r.p = [3]C.double{C.double(x), C.double(y), C.double(z)} }
 	switch v := inner.(type) {
 	case geom.Sphere:
+		r.form = C.CLR_POINT
 	case geom.Capsule:
+		r.form = C.CLR_SEGMENT
 		set(0, 0, v.HalfLength)
+	case geom.Halfspace:
+		r.class, r.form = C.CLR_NO_CLASS, C.CLR_HALF
+		r.radius, r.size = C.double(s.Radius()), C.double(s.Radius()) // as batch.Library.PairSize
+		return
 	case geom.Box:
+		r.form = C.CLR_CUBOID
 		set(v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z)
 	case geom.Ellipsoid:
 		r.class = C.CLR_ELLIPSOID
