@@ -30,6 +30,8 @@ typedef struct {
     double off;       // |center|
     int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
+    int32_t cells, grid;  // of a hull: its first cell in starts, and cells along an edge of the cube
+    double extent[3];     // half extents relative to the largest, see cells.go
 } clr_shape;
 
 // Vertices of a hull begin at a multiple of this and are filled up to one with
@@ -46,6 +48,8 @@ typedef struct {
     int64_t shape_count;
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
+    const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
+    const int32_t *starts;      // first block of each cell
 
     // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
     const int32_t *shape_a, *shape_b;

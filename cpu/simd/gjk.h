@@ -33,7 +33,7 @@ typedef struct {
     REAL x[3][W], xx[W];
     REAL step[W];
     int32_t at[W];                    // row of the group
-    int32_t first[2][W], count[2][W]; // vertices of the hulls
+    T(hulls) hull[2];
     unsigned active, idle;            // lanes at work, and without a pair
     unsigned inside, away;            // lanes that ended so
     unsigned newest[3];               // slots that hold the newest vertex
@@ -56,7 +56,7 @@ typedef struct {
 // copy_hull copies the vertices of a small hull to lane l. Beyond its last vertex there
 // are copies of that.
 ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL scale, int most) {
-    int f = L->first[side][l];
+    int f = L->hull[side].first[l];
     for (int j = 0; j < most; j++) {
         L->copy[side][j][0][l] = scale * c->fx[f + j];
         L->copy[side][j][1][l] = scale * c->fy[f + j];
@@ -68,10 +68,8 @@ ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL s
 ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
-    L->first[0][l] = a->first;
-    L->count[0][l] = a->count;
-    L->first[1][l] = b->first;
-    L->count[1][l] = b->count;
+    T(set_hull)(&L->hull[0], l, a);
+    T(set_hull)(&L->hull[1], l, b);
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
     if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
@@ -223,7 +221,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     for (int k = 0; k < BLOCKS; k++) {
         T(lanes) *L = &lanes[k];
         L->idle = LANES;
-        at[k] = (T(places)){.call = call, .in = &L->in[0][0], .stride = W, .first = {L->first[0], L->first[1]}, .count = {L->count[0], L->count[1]}};
+        at[k] = (T(places)){.call = call, .in = &L->in[0][0], .stride = W, .hull = {&L->hull[0], &L->hull[1]}};
 #if REAL_BITS == 32
         for (int side = 0; side < 2; side++) {
             at[k].copy[side] = (const REAL(*)[3][W])L->copy[side];

@@ -54,6 +54,29 @@ int main(void) {
                 f[k][at] = (float)v[k][at];
             }
 
+    // Lists: each hull has one of all its vertices, the last has it for each of six cells.
+    int blocks = 0, cells = 0;
+    for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == SHAPES - 2 ? 6 : 1);
+    float *lists = fresh((size_t)blocks * 4 * W32, sizeof(float));
+    int32_t *starts = fresh(SHAPES + 1 + 5, sizeof *starts);
+    blocks = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        clr_shape *s = shapes + i;
+        s->cells = cells;
+        s->grid = i == SHAPES - 2;
+        for (int j = 0; j < 3; j++) s->extent[j] = 1;
+        for (int cell = 0; cell < (s->grid ? 6 : 1); cell++) {
+            starts[cells++] = blocks;
+            for (int k = 0; k < counts[i]; k += W32, blocks++)
+                for (int l = 0; l < W32; l++) {
+                    int at = k + l < counts[i] ? k + l : counts[i] - 1;
+                    for (int j = 0; j < 3; j++) lists[(size_t)(4 * blocks + j) * W32 + l] = f[j][s->first + at];
+                    lists[(size_t)(4 * blocks + 3) * W32 + l] = (float)at;
+                }
+        }
+    }
+    starts[cells] = blocks;
+
     clr_scratch *scratch = fresh(1, sizeof *scratch);
     memset(scratch, 0, sizeof *scratch);
     long answered = 0;
@@ -64,7 +87,7 @@ int main(void) {
             int n = lengths[t];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2],
+            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .lists = lists, .starts = starts,
                           .collide = collide, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
@@ -118,7 +141,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(shapes), free(scratch);
+    free(shapes), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;
 }
