@@ -10,7 +10,7 @@
 // # Kernels
 //
 // [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
-// avx512, avx2, portable or off. A name that is unknown, or that the processor or the
+// avx512, avx2, neon, portable or off. A name that is unknown, or that the processor or the
 // build does not have, is an error of [New]. [Backend.RowsBy] counts who answered.
 // Kernels run plain GJK: a call that names another method or caps the iterations is
 // answered by ref alone.

@@ -133,6 +133,7 @@ typedef struct {
 // number of rows that it lists in s->left instead.
 int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_run_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 
 #endif
