@@ -66,6 +66,7 @@ typedef struct {
     int32_t has_cut_off;
     double cut_off;
     double tolerance;   // gap asked for, relative to the size of the pair
+    double curved_depth; // the same for depths of curved shapes
 
     // Answer columns of rows first to first + …, null where not asked for.
     int64_t first;

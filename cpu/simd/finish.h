@@ -96,6 +96,8 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
     return sure;
 }
 
+#include "epa.h"
+
 // finish answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
@@ -192,6 +194,7 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
                 answered |= open;
             }
         }
+        if (in && !c->collide) answered |= deepen(c, s, at0, k, in, &at, ka, kb);
         for (unsigned m = (open | away | in | bad) & ~answered; m; m &= m - 1) {
             int l = __builtin_ctz(m);
             s->left[(*left)++] = s->row[k + l];

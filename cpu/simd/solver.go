@@ -86,9 +86,11 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 // options translates what is the same for every row.
 func (c *Call) options(o *batch.Options) {
 	tolerance := o.SolverTolerance(1) // it is proportional to the size
+	curved := tolerance
 	if tolerance == 0 {
-		tolerance = batch.DoubleTolerance
+		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
 	}
+	c.c.curved_depth = C.double(curved)
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
