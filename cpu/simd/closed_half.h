@@ -1,28 +1,12 @@
 // Half-space against any shape with a class. A template, float64.
 
-// half_scan is the vertex of the hull of each lane that is highest along d.
-ALWAYS V3 half_scan(const clr_call *c, const closed_in *in, int side, V3 d) {
-    double u[3][W] __attribute__((aligned(64))), p[3][W] __attribute__((aligned(64))), best[W] __attribute__((aligned(64)));
-    T(st3)(&u[0][0], W, d);
-    for (int l = 0; l < W; l++) {
-        const clr_shape *h = in->shape[side][l];
-        const double *x = c->vx + h->first, *y = c->vy + h->first, *z = c->vz + h->first;
-        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
-        VF most = SET1(-1e300), found = SET1(0);
-        for (int j = 0; j < h->count; j += W) { // filled up with copies of the last vertex
-            VF height = FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j)));
-            VM m = LT(most, height);
-            most = SEL(m, height, most);
-            found = SEL(m, SET1(j), found);
-        }
-        STOREU(best, found);
-        unsigned highest = MBITS(LE(SET1(HMAX(most)), most)); // none only if there is a NaN
-        int i = highest ? (int)best[__builtin_ctz(highest)] + __builtin_ctz(highest) : 0;
-        p[0][l] = x[i];
-        p[1][l] = y[i];
-        p[2][l] = z[i];
-    }
-    return T(ld3)(&p[0][0], W);
+// half_hull is the vertex of the hull of each lane that is highest along d.
+ALWAYS V3 half_hull(const clr_call *c, const closed_in *in, int side, V3 d) {
+    T(hulls) hulls;
+    T(places) at = {.call = c, .hull = {&hulls, &hulls}, .lanes = MBITS(in->good)};
+    VF found;
+    for (int l = 0; l < W; l++) T(set_hull)(&hulls, l, in->shape[side][l]);
+    return T(hull_support)(&at, 0, d, inverse_length(d), &found);
 }
 
 // half is for a half-space, which is body `side`, and a shape of class k: along the
@@ -35,7 +19,7 @@ ALWAYS closed_out half(const clr_call *c, const closed_in *in, int side, int k) 
     matrix(in->w[other], in->v[other], m);
     V3 d = T(neg)(turn_back(m, n)), p;
     if (k == CLR_HULL) {
-        p = half_scan(c, in, other, d);
+        p = half_hull(c, in, other, d);
     } else {
         double cols[4][W] __attribute__((aligned(64)));
         T(st3)(cols[0], W, in->p[other]);
