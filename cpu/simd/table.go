@@ -41,7 +41,7 @@ const (
 )
 
 // widths are the float32 lanes of the variants.
-var widths = map[string]int{"avx512": 16, "avx2": 8, "portable": 4}
+var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 
 // NewTable builds the table of a library for a variant.
 func NewTable(l *batch.Library, variant string) *Table {
