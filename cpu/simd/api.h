@@ -60,7 +60,8 @@ typedef struct {
     int64_t bodies, templates;
     const double *warm; // [N,3] or null
 
-    int32_t collide;    // only the status is asked for
+    int32_t collide;    // only whether they intersect is asked for
+    int32_t decide;     // and of that only the status column, without a first direction
     int32_t closed;     // closed forms may answer, not only those of half-spaces
     int32_t single;     // columns are float32
     int32_t has_cut_off;

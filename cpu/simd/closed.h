@@ -27,7 +27,7 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
         int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID), points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
         if (boxes == 0) return points == 2 ? CLR_POINTS : CLR_SEGMENTS;
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
-        if (boxes == 2 && c->collide) return CLR_BOXES;
+        if (boxes == 2 && c->collide && !c->decide) return CLR_BOXES;
     }
     return a->class * CLR_CLASSES + b->class;
 }

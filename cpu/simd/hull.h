@@ -36,7 +36,7 @@ ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
         index = SEL(m, SET1((REAL)j), index);
         best = T(sel)(m, u, best);
     }
-    *found = index;
+    if (found) *found = index;
     return best;
 }
 #endif
@@ -112,9 +112,10 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const REAL *p = T(scan_list)(list[l], blocks[l], u[0][l], u[1][l], u[2][l]);
-        for (int j = 0; j < 4; j++) v[j][l] = p[j * W];
+        for (int j = 0; j < 3; j++) v[j][l] = p[j * W];
+        if (found) v[3][l] = p[3 * W];
     }
-    *found = LOADU(v[3]);
+    if (found) *found = LOADU(v[3]);
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 #else

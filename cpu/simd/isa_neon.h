@@ -48,6 +48,10 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
 #define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
 #define HMAX(x) vmaxvq_f64(x)
+#define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
+// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask) \
+    for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (float64x2_t){(rows)[0][j_], (rows)[1][j_]};
 #endif
 
 #define MIN(a, b) SEL(LT(a, b), a, b) // b if either is NaN, as SSE has it

@@ -28,6 +28,7 @@
 #include "closed.h"
 #include "project.h"
 #include "gjk.h"
+#include "decide.h"
 
 // sort puts the rows in the order of their groups, so that a vector runs one support
 // function or one closed form. It returns where the groups begin in first; rows of
@@ -57,7 +58,8 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
 }
 
 // iterate answers rows order[0..n) of a pair of classes by GJK.
-static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int rows, int ka, int kb, int *left) {
+static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
+    if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         prepare(c, s, lo, order + k, n, ka, kb);

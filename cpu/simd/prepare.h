@@ -25,9 +25,9 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
     return MAND(MAND(MAND(LE(q.x, limit), LE(q.y, limit)), LE(q.z, limit)), MAND(LT(lo, n), LT(n, hi)));
 }
 
-// matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix does.
-ALWAYS void matrix(VF w, V3 v, VF m[9]) {
-    VF s = SET1(2) / FMA(w, w, T(dot)(v, v));
+// matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix does; s
+// is 2 over the square of its length.
+ALWAYS void quaternion_matrix(VF s, VF w, V3 v, VF m[9]) {
     VF xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z, yz = v.y * v.z;
     VF wx = w * v.x, wy = w * v.y, wz = w * v.z;
     const VF one = SET1(1);
@@ -35,6 +35,8 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
     m[3] = s * (xy + wz);         m[4] = FNMA(s, xx + zz, one); m[5] = s * (yz - wx);
     m[6] = s * (xz - wy);         m[7] = s * (yz + wx);         m[8] = FNMA(s, xx + yy, one);
 }
+
+ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
 
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few

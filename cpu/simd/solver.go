@@ -80,6 +80,10 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.gap = pin[C.float](p, out.Gap)
 	c.status = pin[C.uint8_t](p, out.Status)
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
+	// Which rows are decided in float32 changes no status, so it may depend on the columns.
+	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
+		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
+	c.decide = flag(job.Options.Query == batch.Collide && c.status != nil && c.warm == nil && !others)
 	return call, true
 }
 

@@ -89,8 +89,8 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 // support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|.
 ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
     const REAL *m = at->in + CLR_ROT * at->stride;
-    *a = T(side_support)(at, ka, 0, T(neg)(x), r, &found[0]);
-    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, &found[1]);
+    *a = T(side_support)(at, ka, 0, T(neg)(x), r, found ? &found[0] : 0);
+    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
