@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
 
@@ -295,6 +296,79 @@ func TestClosedFormsKnown(t *testing.T) {
 				t.Errorf("%s, %s: left to the reference solvers", c.name, variant)
 			}
 			audit(t, job)
+		}
+	}
+}
+
+// Answers of closed forms, and of the rows that go on from them to the iterated solver,
+// are the same bit for bit for any workers, chunks and order of the rows, within a
+// variant.
+func TestClosedFormsSameBits(t *testing.T) {
+	n := size(3000)
+	for _, o := range []batch.Options{
+		{Columns: everything}, {Columns: everything, Precision: batch.Double}, {Columns: everything, Query: batch.Collide},
+	} {
+		lib, pairs := closedPairs(t, n, 4, o.Query)
+		pairs.RotationA[4*17] = math.NaN()
+		order := rand.New(rand.NewPCG(3, 4)).Perm(n)
+		shuffled := batch.NewPairs(n)
+		var row batch.Row
+		for to, from := range order {
+			pairs.Row(from, &row)
+			shuffled.SetRow(to, &row)
+		}
+		for _, variant := range variants(t) {
+			want := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
+			for _, workers := range []int{2, 5} {
+				b := newVariant(t, variant, workers)
+				for _, chunk := range []int{64, 640, 0} {
+					got := solve(t, b, lib, pairs, o, chunk)
+					for i := range n {
+						if !sameRow(want, i, got, i) {
+							t.Fatalf("%s, %v: row %d differs with %d workers, chunks of %d", variant, o.Query, i, workers, chunk)
+						}
+					}
+				}
+				got := solve(t, b, lib, shuffled, o, 0)
+				for to, from := range order {
+					if !sameRow(want, from, got, to) {
+						t.Fatalf("%s, %v: row %d differs when it stands at %d", variant, o.Query, from, to)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What a column holds of a row does not depend on which other columns were asked for.
+func TestClosedFormsAnyColumns(t *testing.T) {
+	n := size(2000)
+	for _, q := range []batch.Query{batch.Distance, batch.Collide} {
+		lib, pairs := closedPairs(t, n, 5, q)
+		for _, variant := range variants(t) {
+			b := newVariant(t, variant, 1)
+			all := solve(t, b, lib, pairs, batch.Options{Query: q, Columns: everything}, 0)
+			few := solve(t, b, lib, pairs, batch.Options{Query: q, Columns: batch.ColStatus | batch.ColIterations}, 0)
+			for i := range n {
+				if all.Status[i] != few.Status[i] || all.Iterations[i] != few.Iterations[i] {
+					t.Errorf("%s, %v, row %d: %v after %d steps with all columns, %v after %d with two", variant, q, i,
+						batch.Status(all.Status[i]), all.Iterations[i], batch.Status(few.Status[i]), few.Iterations[i])
+				}
+			}
+		}
+	}
+}
+
+// Workers share no cache line of any column: blocks begin and end at multiples of 64
+// rows, of which even the narrowest column, a byte a row, fills a line.
+func TestBlocksShareNoLine(t *testing.T) {
+	const line = 64
+	for workers := 1; workers <= 300; workers += 1 + workers/8 {
+		for n := 1; n < 1<<22; n += 1 + n/3 {
+			rows := blockRows(n, workers)
+			if rows <= 0 || rows%line != 0 || rows > simd.BlockRows {
+				t.Fatalf("%d rows, %d workers: blocks of %d rows", n, workers, rows)
+			}
 		}
 	}
 }
