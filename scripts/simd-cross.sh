@@ -49,6 +49,8 @@ else
 	# shellcheck disable=SC2086
 	check "NEON and portable kernels, arm64 under qemu" env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc \
 		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" $packages
+	check "conformance of the NEON kernels, arm64 under qemu" env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc \
+		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./tests/conformance -run 'TestSupportMatrix/cpu,_kernels_neon'
 fi
 
 if [ "$host" != amd64 ]; then
