@@ -5,7 +5,7 @@ ALWAYS V3 half_hull(const clr_call *c, const closed_in *in, int side, V3 d) {
     T(hulls) hulls;
     T(places) at = {.call = c, .hull = {&hulls, &hulls}, .lanes = MBITS(in->good)};
     VF found;
-    for (int l = 0; l < W; l++) T(set_hull)(&hulls, l, in->shape[side][l]);
+    for (int l = 0; l < W; l++) T(set_hull)(&hulls, l, in->shape[side][l], CLR_HULL);
     return T(hull_support)(&at, 0, d, inverse_length(d), &found);
 }
 

@@ -68,7 +68,7 @@ ALWAYS VM is_unit(V3 v) {
 // direction, and of hulls from its index.
 ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a, V3 *own_b) {
     V3 d = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
-    VF r = inverse_length(d);
+    VF r = ka == CLR_ELLIPSOID || kb == CLR_ELLIPSOID ? inverse_length(d) : SET1(1); // only they need it
     const double *m = at->in + CLR_ROT * at->stride;
     *dir = d;
     *a = ka >= CLR_SMALL ? T(pick)(at, 0, &s->seed_a[j][k]) : T(side_support)(at, ka, 0, T(neg)(d), r, 0);
@@ -98,10 +98,10 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
 
 #include "epa.h"
 
-// finish answers rows of the group that are open, away or inside. Rows that it cannot
+// finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
-static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
     int listed = 0;
     const VF zero = SET1(0);
     for (int k = 0; k < n; k += W) {
@@ -121,8 +121,8 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
         T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
         if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
             for (int l = 0; l < W; l++) {
-                T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l]);
-                T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l]);
+                if (ka >= CLR_SMALL) T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+                if (kb >= CLR_SMALL) T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
             }
         }
         if (away || (in && c->collide)) {
@@ -151,8 +151,9 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
         }
         if (open) {
             V3 v[3], seed[3];
-            T(known) known = {{{s->seed_a[0] + k, s->seed_a[1] + k, s->seed_a[2] + k}, {s->seed_b[0] + k, s->seed_b[1] + k, s->seed_b[2] + k}}};
+            T(known) known;
             V3 *av = known.a;
+            for (int j = 0; j < 3; j++) known.number[0][j] = s->seed_a[j] + k, known.number[1][j] = s->seed_b[j] + k;
             for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j], &known.b[j]);
             V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
             clr_foot f = triangle_foot(v[0], e1, e2);
@@ -202,4 +203,13 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
         }
     }
     return listed;
+}
+
+// finish is finish_pair with the support functions of the commonest pairs of classes
+// inlined.
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+    if (ka == CLR_BOX && kb == CLR_BOX) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (ka == CLR_SMALL && kb == CLR_SMALL) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    return finish_pair(c, s, at0, n, ka, kb, again, left);
 }

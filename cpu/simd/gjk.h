@@ -81,8 +81,8 @@ ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL s
 ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
-    T(set_hull)(&L->hull[0], l, a);
-    T(set_hull)(&L->hull[1], l, b);
+    T(set_hull)(&L->hull[0], l, a, w->ka);
+    T(set_hull)(&L->hull[1], l, b, w->kb);
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
     if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
@@ -288,6 +288,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     if (ka == CLR_BOX && kb == CLR_BOX) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
     else if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
     else if (ka == CLR_SMALL && kb == CLR_SMALL) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
+    else if (ka == CLR_ROUND && kb == CLR_ROUND) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
     else T(gjk_loop)(call, s, list, n, ka, kb, decide);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {

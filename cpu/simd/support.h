@@ -50,13 +50,14 @@ typedef struct {
     int32_t cells[W], first[W], count[W];
 } T(hulls);
 
-ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s) {
+ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
+    h->first[l] = s->first;
+    h->count[l] = s->count;
+    if (REAL_BITS == 32 && k == CLR_SMALL) return; // copied, not looked up
     for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
     h->grid[l] = (REAL)s->grid;
     h->size[l] = (REAL)s->size;
     h->cells[l] = s->cells;
-    h->first[l] = s->first;
-    h->count[l] = s->count;
 }
 
 // places is where the lanes find their pairs.
