@@ -17,6 +17,7 @@
 
 #include "epa_support.h"
 #include "epa_polytope.h"
+#include "epa_boxes.h"
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
 #define EPA_STUCK 16
@@ -85,10 +86,14 @@ static int depth(polytope *p, const pair_at *q, double stop, depth_of *out) {
     for (int stuck = 0;;) {
         int f = p->nearest;
         double n[3] = {p->nx[f], p->ny[f], p->nz[f]}, l[3], w[3], a[3];
-        pair_vertex(q, n, a, w);
+        pair_vertex(q, n, 0, a, w);
         out->steps++;
         double h = dot3(n, w), key = p->key[f];
-        if (h - key <= stop && key > p->round) {
+        if (h <= p->top[f] + stop && (q->kind[0] == CLR_HULL || q->kind[1] == CLR_HULL)) {
+            pair_vertex(q, n, 1, a, w); // nothing higher in float32; float64 proves it
+            h = dot3(n, w);
+        }
+        if (h - key <= stop && key > p->round && fabs(dot3(n, n) - 1) < 16 * 0x1p-53) {
             for (int j = 0; j < 3; j++) out->n[j] = n[j];
             out->upper = h;
             out->lower = key;
@@ -117,17 +122,32 @@ ALWAYS int curved(int class) { return class == CLR_ELLIPSOID || class == CLR_ROU
 static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
     polytope p;
     double v[4][3][W] __attribute__((aligned(64))), av[4][3][W] __attribute__((aligned(64)));
-    double answer[13][W] __attribute__((aligned(64)));
+    double answer[12][W] __attribute__((aligned(64))), gap[W] __attribute__((aligned(64)));
+    const int bent = curved(ka) || curved(kb);
+    const double *more = &s->more[0][k];
+    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
+    const VF tol = SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * LOADU(more + CLR_TOL * CLR_STRIDE64);
+    const VF stop = MAX(tol - SET1(2) * round, round);
+    unsigned ok = 0;
+    STOREU(gap, stop);
     memset(answer, 0, sizeof answer);
-    at->lanes = in;
-    for (int j = 0; j < 4; j++) {
+    if (ka == CLR_BOX && kb == CLR_BOX) {
+        box_depth d = box_depths(s, k, round, stop);
+        ok = in & MBITS(d.ok);
+        STOREU(answer[0], d.high);
+        STOREU(answer[1], d.low);
+        STOREU(answer[2], d.off);
+        T(st3)(answer[3], W, d.n);
+        T(st3)(answer[6], W, d.a);
+        T(st3)(answer[9], W, d.near);
+    }
+    at->lanes = in & ~ok;
+    for (int j = 0; j < 4 && at->lanes; j++) {
         V3 dir, a, b, w = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
         T(st3)(&v[j][0][0], W, w);
         T(st3)(&av[j][0][0], W, a);
     }
-    const int bent = curved(ka) || curved(kb);
-    unsigned ok = 0;
-    for (unsigned m = in; m; m &= m - 1) {
+    for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m), i = k + l;
         pair_at q;
         depth_of d;
@@ -138,9 +158,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
             double w[3] = {v[j][0][l], v[j][1][l], v[j][2][l]}, a[3] = {av[j][0][l], av[j][1][l], av[j][2][l]};
             put_vertex(&p, w, a);
         }
-        double tol = (bent ? c->curved_depth : c->tolerance) / c->tolerance * s->more[CLR_TOL][i], stop = tol - 2 * p.round;
-        stop = stop > p.round ? stop : p.round;
-        int done = depth(&p, &q, stop, &d);
+        int done = depth(&p, &q, gap[l], &d);
         s->steps[i] += (uint16_t)d.steps;
         if (!done) continue;
         ok |= 1u << l;
@@ -149,8 +167,6 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         answer[2][l] = d.off;
         for (int j = 0; j < 3; j++) answer[3 + j][l] = d.n[j], answer[6 + j][l] = d.a[j], answer[9 + j][l] = d.near[j];
     }
-    const double *more = &s->more[0][k];
-    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);

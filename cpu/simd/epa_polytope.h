@@ -38,7 +38,7 @@ ALWAYS double put_face(polytope *p, int f, int i, int j, int k) {
     const double *a = p->w[i], *b = p->w[j], *c = p->w[k];
     double u[3] = {a[0] - c[0], a[1] - c[1], a[2] - c[2]}, v[3] = {b[0] - c[0], b[1] - c[1], b[2] - c[2]};
     double n[3] = {difference(u[1], v[2], u[2], v[1]), difference(u[2], v[0], u[0], v[2]), difference(u[0], v[1], u[1], v[0])};
-    double area2 = dot3(n, n), inv = area2 > 1e-200 ? 1 / root(area2) : 0;
+    double area2 = dot3(n, n), inv = 1 / root(area2 > 1e-200 ? area2 : 1e-200); // not unit if that acts
     for (int d = 0; d < 3; d++) n[d] *= inv;
     double ha = dot3(n, a), hb = dot3(n, b), hc = dot3(n, c);
     double low = ha < hb ? ha : hb, high = ha < hb ? hb : ha;

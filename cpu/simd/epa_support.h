@@ -59,30 +59,35 @@ static inline const int32_t *hull_cell(const clr_call *c, const clr_shape *h, co
     return starts + (face * grid + i) * grid + j;
 }
 
-// large_hull is the highest vertex of a hull along the unit vector d: float32 finds those
-// that may be, float64 decides, with the margin that T(hull_best) derives.
-static inline void large_hull(const clr_call *c, const clr_shape *h, const double *d, double *out) {
+// large_hull is the highest vertex of a hull along the unit vector d as float32 sees it: a
+// vertex all the same, and most often the highest. If sure is set, float64 decides among
+// those that may be the highest, with the margin that T(hull_best) derives.
+static inline void large_hull(const clr_call *c, const clr_shape *h, const double *d, int sure, double *out) {
     const int32_t *list = hull_cell(c, h, d);
     const float *v = c->lists + (size_t)list[0] * (4 * W32);
     const int blocks = list[1] - list[0];
-    const vec32 nx = spread32((float)d[0]), ny = spread32((float)d[1]), nz = spread32((float)d[2]), none = spread32(-1);
-    vec32 most = heights32(v, nx, ny, nz);
-    for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
-    const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size));
-    double high = -INFINITY;
     int best = h->first;
-    for (int j = 0; j < blocks; j++, v += 4 * W32)
-        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, none, none, none); near; near &= near - 1) {
-            int i = h->first + (int)v[3 * W32 + __builtin_ctz(near)];
-            double t = d[0] * c->vx[i] + d[1] * c->vy[i] + d[2] * c->vz[i];
-            if (t > high) high = t, best = i;
-        }
+    if (!sure) {
+        best += (int)scan_list32(v, blocks, (float)d[0], (float)d[1], (float)d[2])[3 * W32];
+    } else {
+        const vec32 nx = spread32((float)d[0]), ny = spread32((float)d[1]), nz = spread32((float)d[2]), none = spread32(-1);
+        vec32 most = heights32(v, nx, ny, nz);
+        for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
+        const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size));
+        double high = -INFINITY;
+        for (int j = 0; j < blocks; j++, v += 4 * W32)
+            for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, none, none, none); near; near &= near - 1) {
+                int i = h->first + (int)v[3 * W32 + __builtin_ctz(near)];
+                double t = d[0] * c->vx[i] + d[1] * c->vy[i] + d[2] * c->vz[i];
+                if (t > high) high = t, best = i;
+            }
+    }
     out[0] = c->vx[best], out[1] = c->vy[best], out[2] = c->vz[best];
 }
 
 // core_vertex is the point of core `side` highest along the unit vector d, in its own frame;
 // see T(core_support).
-static inline void core_vertex(const pair_at *q, int side, const double *d, double *out) {
+static inline void core_vertex(const pair_at *q, int side, const double *d, int sure, double *out) {
     const double *p = q->p[side];
     switch (q->kind[side]) {
     case CLR_BOX:
@@ -105,16 +110,17 @@ static inline void core_vertex(const pair_at *q, int side, const double *d, doub
         small_hull(q->call, q->shape[side], d, out);
         return;
     default:
-        large_hull(q->call, q->shape[side], d, out);
+        large_hull(q->call, q->shape[side], d, sure, out);
     }
 }
 
-// pair_vertex is the vertex w = a − b of D = A − B highest along the unit vector d.
-static inline void pair_vertex(const pair_at *q, const double *d, double *a, double *w) {
+// pair_vertex is the vertex w = a − b of D = A − B highest along the unit vector d; unless
+// sure is set, of hulls another may be slightly higher.
+static inline void pair_vertex(const pair_at *q, const double *d, int sure, double *a, double *w) {
     const double *m = q->rot, *t = q->trans;
     double e[3], b[3];
     for (int j = 0; j < 3; j++) e[j] = -(m[j] * d[0] + m[3 + j] * d[1] + m[6 + j] * d[2]);
-    core_vertex(q, 0, d, a);
-    core_vertex(q, 1, e, b);
+    core_vertex(q, 0, d, sure, a);
+    core_vertex(q, 1, e, sure, b);
     for (int j = 0; j < 3; j++) w[j] = a[j] - (m[3 * j] * b[0] + m[3 * j + 1] * b[1] + m[3 * j + 2] * b[2] + t[j]);
 }
