@@ -11,9 +11,12 @@
 // # What is left to the caller
 //
 // Kernels return the rows that they did not answer: invalid ones, shapes without a
-// kernel, cores that intersect so that a depth is asked for, and pairs on which
-// float64 GJK stalls above the tolerance. A row is answered or returned, never
-// lost, and which of both depends on the row alone.
+// kernel, pairs on which float64 GJK stalls above the tolerance, and depths that EPA
+// cannot end: a polytope that fills its memory, or a flat one. A row is answered or
+// returned, never lost, and which of both depends on the row alone.
+//
+// Depths are found by EPA (epa.h), one pair at a time in float64, those of boxes by
+// separating axes, one pair a lane (epa_boxes.h).
 //
 // # Variants
 //

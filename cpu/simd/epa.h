@@ -114,7 +114,7 @@ static int depth(polytope *p, const pair_at *q, double stop, depth_of *out) {
     }
 }
 
-// box_class and small hulls are polytopes, as hulls are.
+// curved says of a class whether its cores are no polytopes.
 ALWAYS int curved(int class) { return class == CLR_ELLIPSOID || class == CLR_ROUND; }
 
 // deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
