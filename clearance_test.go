@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // balls returns pairs of unit balls at the given distances of their centres.
@@ -50,6 +55,11 @@ func TestQueries(t *testing.T) {
 	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance.Len() != 0 {
 		t.Errorf("bits %b, %v", r.Bits, err)
 	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
+	rep, err := h.Run(ctx, job)
+	if err != nil || rep.Done != 2 || job.Results.Bit(0) || !job.Results.Bit(1) || job.Results.Status != nil {
+		t.Errorf("bits alone: %b, report %+v, %v", job.Results.Bits, rep, err)
+	}
 }
 
 func TestRowsWithoutAnswer(t *testing.T) {
@@ -77,7 +87,7 @@ func TestRowsWithoutAnswer(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(), `"abacus", want one of [cpu ref]`) {
+	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(), `"abacus", want one of [vulkan cpu ref]`) {
 		t.Errorf("unknown back end: %v", err)
 	}
 	if _, err := Open(WithWorkers(-2)); err == nil || !strings.Contains(err.Error(), "-2 workers") {
@@ -87,7 +97,189 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := h.Backends(); len(b) != 2 || b[0].Name() != "cpu" {
-		t.Errorf("back ends %v", b)
+	defer h.Close()
+	if b := h.Backends(); len(b) != 3 || b[1].Name() != "cpu" || h.Notes() != nil {
+		t.Errorf("back ends %v, notes %q", b, h.Notes())
+	}
+	if d := h.Backends()[0].Device(); d.Usable() || !strings.Contains(d.Reason, "another back end was asked for") {
+		t.Errorf("vulkan, which nobody asked for: %+v", d)
+	}
+}
+
+// vulkanHandle opens Vulkan devices by name, or skips the test.
+func vulkanHandle(t *testing.T, name string, o ...Option) *Handle {
+	t.Helper()
+	h, err := Open(append(o, WithBackend(name))...)
+	if errors.Is(err, dispatch.ErrNoBackend) {
+		if os.Getenv("REQUIRE_VULKAN") == "1" {
+			t.Fatalf("REQUIRE_VULKAN=1, but %v", err)
+		}
+		t.Skipf("SKIPPED, the Vulkan back end is not tested: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return h
+}
+
+// mixedPairs returns pairs of balls and boxes, near and far, some of them overlapping.
+func mixedPairs(t *testing.T, n int) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.5, Z: 0.7}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	p := batch.NewPairs(n)
+	for i := range n {
+		row := batch.Row{ShapeA: int32(i % 2), ShapeB: int32(i / 2 % 2), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}
+		row.PoseB.Position = r3.Vec{X: 4 * rng.Float64(), Y: 2 * rng.Float64(), Z: rng.Float64()}
+		p.SetRow(i, &row)
+	}
+	return lib, p
+}
+
+// Two engines on one device share the rows of a call, and give the bits of one.
+func TestTwoEngines(t *testing.T) {
+	two := vulkanHandle(t, "vulkan:0+vulkan:0", WithChunkRows(512))
+	one := vulkanHandle(t, "vulkan", WithDevice("0"))
+	lib, pairs := mixedPairs(t, 8192)
+	want := &batch.Job{Library: lib, Input: pairs}
+	if _, err := one.Run(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	got := &batch.Job{Library: lib, Input: pairs}
+	rep, err := two.Run(t.Context(), got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Backend != "vulkan:0+vulkan:0" || rep.Done != 8192 || rep.Shares[0].Rows != 8192 || rep.Shares[0].Chunks != 16 || len(rep.Failovers) != 0 {
+		t.Errorf("report %+v", rep)
+	}
+	if rep.Declined() == 0 {
+		t.Error("no depth was asked for; the test should have some")
+	}
+	w, g := want.Results, got.Results
+	if !slices.Equal(w.Distance.F32, g.Distance.F32) || !slices.Equal(w.Gap, g.Gap) || !slices.Equal(w.Normal.F32, g.Normal.F32) ||
+		!slices.Equal(w.WitnessA.F32, g.WitnessA.F32) || !slices.Equal(w.Status, g.Status) || !slices.Equal(w.Iterations, g.Iterations) {
+		t.Error("the bits are not those of one engine")
+	}
+}
+
+// Whatever Vulkan there is, Open succeeds: what is not there is told.
+func TestOpenAuto(t *testing.T) {
+	h, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	d := h.Backends()[0].Device()
+	if usable := d.Usable(); usable == (len(h.Notes()) > 0) {
+		t.Errorf("device %+v, notes %q", d, h.Notes())
+	}
+	lib, pairs := mixedPairs(t, 300)
+	if r, err := h.Distance(t.Context(), lib, pairs); err != nil || r.N != 300 {
+		t.Error(err)
+	}
+}
+
+// A device that does not exist is told by auto, and is an error by name.
+func TestNoSuchDevice(t *testing.T) {
+	h, err := Open(WithDevice("no such card"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if n := h.Notes(); len(n) != 1 || !strings.Contains(n[0], "no Vulkan device is used: ") {
+		t.Errorf("notes %q", n)
+	}
+	for _, o := range [][]Option{
+		{WithDevice("no such card"), WithBackend("vulkan")},
+		{WithBackend("vulkan:no such card")},
+		{WithBackend("cpu+vulkan:no such card")},
+	} {
+		if h, err := Open(o...); !errors.Is(err, dispatch.ErrNoBackend) {
+			t.Errorf("opened %v, %v", h, err)
+		}
+	}
+	if _, err := Open(WithSIMD("mmx")); err == nil || !strings.Contains(err.Error(), "mmx") {
+		t.Errorf("SIMD: %v", err)
+	}
+}
+
+// All devices: each has a name of its own, and "vulkan" is all of them.
+func TestAllDevices(t *testing.T) {
+	h := vulkanHandle(t, "vulkan", WithDevice(AllDevices))
+	lib, pairs := mixedPairs(t, 1000)
+	if _, err := h.Distance(t.Context(), lib, pairs); err != nil {
+		t.Error(err)
+	}
+	if name := h.Backends()[0].Name(); !strings.HasPrefix(name, "vulkan:") {
+		t.Errorf("the first device is called %s", name)
+	}
+}
+
+// A rollout that is held gives the answers of calls that carry everything, on each back
+// end, step by step.
+func TestHold(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.4, Z: 0.3}}, geom.Capsule{R: 0.2, HalfLength: 0.4}, geom.Cylinder{R: 0.3, HalfLength: 0.5}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const worlds, bodies = 50, 4
+	w := &batch.Worlds{
+		Shapes: []int32{0, 1, 2, 0}, Poses: make([]float64, 7*worlds*bodies),
+		TemplateA: []int32{0, 0, 1, 2}, TemplateB: []int32{1, 2, 3, 3},
+	}
+	for _, name := range []string{"cpu", "vulkan"} {
+		t.Run(name, func(t *testing.T) {
+			h := vulkanHandle(t, name)
+			o := batch.Options{Columns: batch.AllColumns}
+			rng := rand.New(rand.NewPCG(1, 2))
+			place(w, rng)
+			b, err := h.Hold(t.Context(), lib, w, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if yes, why := b.Resident(); yes != (name == "vulkan") {
+				t.Errorf("resident %t: %s", yes, why)
+			}
+			for range 3 {
+				place(w, rng)
+				if err := b.Update(t.Context(), w); err != nil {
+					t.Fatal(err)
+				}
+				got, rep, err := b.Run(t.Context())
+				if err != nil || rep.Done != w.Len() || rep.Err() != nil {
+					t.Fatalf("report %+v, %v", rep, err)
+				}
+				want := &batch.Job{Library: lib, Input: w, Options: o}
+				if _, err := h.Run(t.Context(), want); err != nil {
+					t.Fatal(err)
+				}
+				r := want.Results
+				if !slices.Equal(r.Distance.F32, got.Distance.F32) || !slices.Equal(r.Status, got.Status) || !slices.Equal(r.Gap, got.Gap) || !slices.Equal(r.WitnessB.F32, got.WitnessB.F32) {
+					t.Error("other bits than those of a call that carries everything")
+				}
+			}
+		})
+	}
+}
+
+// place puts the bodies of each world near each other.
+func place(w *batch.Worlds, rng *rand.Rand) {
+	for k := 0; k < len(w.Poses); k += 7 {
+		for i := range 3 {
+			w.Poses[k+i] = 1.5 * rng.Float64()
+		}
+		for i := 3; i < 7; i++ {
+			w.Poses[k+i] = rng.NormFloat64()
+		}
 	}
 }

@@ -54,7 +54,7 @@ const (
 	GJK
 	Nesterov
 	Polyak
-	RTR // not yet implemented
+	RTR // for pairs of smooth shapes; other pairs are answered as by GJK
 	MethodCount
 )
 

@@ -108,6 +108,9 @@ func (w *Worlds) Row(i int, r *Row) {
 	r.ShapeB, r.PoseB = w.body(world, w.TemplateB[pair])
 }
 
+// Pose reads pose k of all W·M, that is body k mod M of world k / M.
+func (w *Worlds) Pose(k int) geom.Pose { return poseAt(w.Poses[7*k:7*k+3], w.Poses[7*k+3:7*k+7]) }
+
 func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
 	o := 7 * (world*len(w.Shapes) + int(body))
 	return w.Shapes[body], poseAt(w.Poses[o:o+3], w.Poses[o+3:o+7])

@@ -22,7 +22,7 @@ const ParamCount = 8
 // Numbers are rounded to the nearest float32. A back end that solves on them
 // accounts for that: each is off by up to 2⁻²⁴ of its magnitude.
 type ShapeRecord struct {
-	Params [ParamCount]float32 // see Params; unused ones are 0
+	Params [ParamCount]float32 // see Params; unused ones are 0. Of a hull with cells, see Packed.Cells.
 	Ball   Vec4                // centre x, y, z and bounding radius (+Inf for a half-space)
 
 	Kind         uint32  // code of geom.Kind
@@ -74,15 +74,26 @@ type VertexRecord64 struct {
 // PoseRecord is the pose of a body in the world.
 type PoseRecord struct {
 	Position [3]float64
-	Rotation [4]float64 // unit: w, x, y, z
+	Rotation [4]float64 // unit: w, x, y, z; zero: the pose is invalid, and so are its rows
 }
 
-// IndexRecord is one pair by indices: two poses of a batch, two shapes of a library.
+// TemplateRecord is one pair of bodies that every world has. A pair list is one world
+// with two bodies of its own for every pair.
+type TemplateRecord struct {
+	BodyA  uint32
+	BodyB  uint32
+	ShapeA uint32 // NoShape: the pair is invalid
+	ShapeB uint32
+}
+
+// IndexRecord is one pair by indices: two poses of a chunk, two shapes of a library,
+// and the row of the answer. Shaders make it from the template of the row.
 type IndexRecord struct {
 	PoseA  uint32
 	PoseB  uint32
 	ShapeA uint32 // NoShape: the row is invalid
 	ShapeB uint32
+	Row    uint32 // of the chunk
 }
 
 // GuessRecord is what a solver in single precision hands to one in double: the
@@ -114,7 +125,7 @@ type QueryRecord struct {
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | iterations << 16; of a declined row, DeclinedKind and so on << 8.
+	// not wanted. The status column holds status | Refined << 8, if so, | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
 	Normal   uint32
@@ -125,6 +136,12 @@ type QueryRecord struct {
 	Tolerance float32   // gap to aim at, relative to the size of the pair
 	CutOff    float32   // metres
 	Exact     [4]uint32 // Tolerance and CutOff as float64, low word first
+
+	// How rows are made: row r is template (First + r) mod Templates of world
+	// (First + r) / Templates, whose bodies begin at pose world·Bodies.
+	First     uint32
+	Templates uint32
+	Bodies    uint32
 }
 
 // Flags of a QueryRecord.
@@ -132,6 +149,8 @@ const (
 	FlagCutOff = 1 << iota // there is a cut-off
 	FlagDouble             // columns of numbers are float64
 	FlagWarm               // there are directions to start with
+	FlagOrder              // rows are worked on in the order of a list
+	FlagPacked             // the status column holds PackedBits a row, see PackedStatus
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
@@ -145,10 +164,35 @@ const (
 
 // Marks in records.
 const (
-	NoShape  = 0xffffffff // in IndexRecord
+	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
+	Refined  = 1          // bits 8 to 15 of the status word of an answered row that double precision went on from
 )
+
+// A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
+// Separated, Touching or Penetrating, with PackedRefined added where the status word would
+// say Refined; PackedInvalid; or PackedDeclined with the reason added.
+// All bits set: no shader answered.
+const (
+	PackedBits     = 4
+	PackedInvalid  = 3
+	PackedRefined  = 4
+	PackedDeclined = 8
+)
+
+// UnpackStatus turns a packed status into the status word that it stands for.
+func UnpackStatus(code uint32) uint32 {
+	switch {
+	case code >= PackedDeclined:
+		return Declined | (code-PackedDeclined)<<8
+	case code&^PackedRefined == PackedInvalid:
+		return uint32(Invalid)
+	case code >= PackedRefined:
+		return code - PackedRefined | Refined<<8
+	}
+	return code
+}
 
 // Record is a record of the layout with its name in generated code.
 type Record struct {
@@ -167,6 +211,7 @@ func Records() []Record {
 		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
 		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
 		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
+		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
 		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
 		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
@@ -213,13 +258,20 @@ func Constants() []ConstantGroup {
 			{"FLAG_CUT_OFF", FlagCutOff},
 			{"FLAG_DOUBLE", FlagDouble},
 			{"FLAG_WARM", FlagWarm},
+			{"FLAG_ORDER", FlagOrder},
+			{"FLAG_PACKED", FlagPacked},
 			{"NO_SHAPE", NoShape},
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
+			{"REFINED", Refined},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},
 			{"DECLINED_BUDGET", DeclinedBudget},
+			{"PACKED_BITS", PackedBits},
+			{"PACKED_INVALID", PackedInvalid},
+			{"PACKED_REFINED", PackedRefined},
+			{"PACKED_DECLINED", PackedDeclined},
 		}},
 	}
 }
@@ -242,6 +294,9 @@ var paramNames = [geom.KindCount][]string{
 	geom.KindBox:          {"half_extents_x", "half_extents_y", "half_extents_z"},
 	geom.KindEllipsoid:    {"semi_axes_x", "semi_axes_y", "semi_axes_z"},
 	geom.KindSuperquadric: {"semi_axes_x", "semi_axes_y", "semi_axes_z", "exponents_0", "exponents_1"},
+
+	geom.KindSmoothHull:       {"sharpness"},             // around the centre of the record; vertices in its own frame
+	geom.KindSmoothRevolution: {"sharpness", "flatness"}, // vertices (r, z, 0)
 }
 
 // Params returns the names of a kind's parameters, in the order in which a

@@ -110,6 +110,8 @@ func TestPacked(t *testing.T) {
 		{geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}, Alpha1: 0.5, Alpha2: 1.5}, []float32{1, 2, 3, 0.5, 1.5}, 0, 0},
 		{geom.WithMargin(point, 1), nil, 1, 1},
 		{geom.Halfspace{}, nil, 0, 0},
+		{mustSmoothHull(t), []float32{7.3}, 6, 0},
+		{mustSmoothRevolution(t), []float32{20.3, 1e-3}, 2, 0},
 	}
 	var shapes []geom.Shape
 	for _, c := range cases {
@@ -139,7 +141,7 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%v has the ball %v, want %v", c.shape.Kind(), r.Ball, want)
 		}
 	}
-	if len(p.Vertices) != 5 || p.Vertices[p.Shapes[10].VertexOffset] != (Vec4{7, 0, 0, 0}) {
+	if len(p.Vertices) != 5+6+2 || p.Vertices[p.Shapes[10].VertexOffset] != (Vec4{7, 0, 0, 0}) {
 		t.Errorf("vertices %v", p.Vertices)
 	}
 	tetrahedron := p.Vertices[p.Shapes[7].VertexOffset:][:p.Shapes[7].VertexCount]
@@ -166,5 +168,26 @@ func TestPackedRefuses(t *testing.T) {
 	}
 	if p, err := l.Packed(); p != nil || err == nil || !strings.Contains(err.Error(), `shape 1 ("guest")`) || !strings.Contains(err.Error(), "no packed form") {
 		t.Errorf("packed %v, error %v", p, err)
+	}
+}
+
+// Every packed status stands for a status word, and no two for the same but the codes
+// that mean nothing.
+func TestUnpackStatus(t *testing.T) {
+	for code, want := range map[uint32]uint32{
+		0: uint32(Separated), 1: uint32(Touching), 2: uint32(Penetrating),
+		PackedInvalid: uint32(Invalid), PackedInvalid | PackedRefined: uint32(Invalid),
+		PackedRefined: uint32(Separated) | Refined<<8, PackedRefined + 1: uint32(Touching) | Refined<<8, PackedRefined + 2: uint32(Penetrating) | Refined<<8,
+		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedBudget: Declined | DeclinedBudget<<8,
+	} {
+		if got := UnpackStatus(code); got != want {
+			t.Errorf("code %d unpacks to %#x, want %#x", code, got, want)
+		}
+	}
+	if DeclinedCount > PackedDeclined-1 {
+		t.Error("the reasons do not fit, or one looks like a row without an answer")
+	}
+	if w := UnpackStatus(1<<PackedBits - 1); w&0xff != Declined || w>>8 < DeclinedCount {
+		t.Errorf("a row without an answer unpacks to %#x", w)
 	}
 }

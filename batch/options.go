@@ -50,8 +50,6 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch: unknown %v", o.Precision)
 	case o.Query == Growth:
 		return fmt.Errorf("batch: query growth: %w, ask for distance, collide or penetration", ErrNotAvailable)
-	case o.Method == RTR:
-		return fmt.Errorf("batch: method rtr: %w, ask for auto, gjk, nesterov or polyak", ErrNotAvailable)
 	case o.Columns&^(AllColumns|ColBits) != 0:
 		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^(AllColumns|ColBits)))
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):

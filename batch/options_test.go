@@ -20,7 +20,7 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{HasCutOff: true, CutOff: -1}, ""},
 		{Options{CutOff: nan}, ""}, // not in use
 		{Options{Query: Growth}, "query growth: not available yet"},
-		{Options{Method: RTR}, "method rtr: not available yet"},
+		{Options{Method: RTR}, ""},
 		{Options{Query: QueryCount}, "unknown query(4)"},
 		{Options{Method: 77}, "unknown method(77)"},
 		{Options{Precision: 2}, "unknown precision(2)"},

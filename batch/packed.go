@@ -4,12 +4,19 @@ import (
 	"fmt"
 
 	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Packed is a library as shaders and SIMD kernels read it.
 type Packed struct {
 	Shapes   []ShapeRecord
 	Vertices []Vec4 // of all shapes that have some, relative to the shape's own frame; w = 0
+
+	// Cells says where to look for the support points of hulls of more than CellLimit
+	// vertices, see cells.go: a word a shape, 0 or the place in Cells of its cell map.
+	// The parameters of such a shape are its L, by rows.
+	Cells []uint32
 }
 
 // packLibrary writes the records of a library. It reports a shape that has no
@@ -21,6 +28,7 @@ func packLibrary(l *Library) (*Packed, error) {
 			return nil, &ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
 		}
 	}
+	p.packCells(l.shapes)
 	return p, nil
 }
 
@@ -36,10 +44,7 @@ func (p *Packed) put(r *ShapeRecord, s geom.Shape) error {
 		return fmt.Errorf("%s (%T) has no packed form", s.Kind(), inner)
 	}
 	r.set(params...)
-	if v, ok := inner.(*geom.Convex); ok {
-		return p.vertices(r, v)
-	}
-	return nil
+	return p.vertices(r, verticesOf(inner))
 }
 
 func (r *ShapeRecord) set(params ...float64) {
@@ -48,13 +53,15 @@ func (r *ShapeRecord) set(params ...float64) {
 	}
 }
 
-func (p *Packed) vertices(r *ShapeRecord, c *geom.Convex) error {
-	hull := c.Hull().Vertices
-	if total := len(p.Vertices) + len(hull); total > MaxTotalVertices {
+func (p *Packed) vertices(r *ShapeRecord, points []r3.Vec) error {
+	if len(points) == 0 {
+		return nil
+	}
+	if total := len(p.Vertices) + len(points); total > MaxTotalVertices {
 		return fmt.Errorf("the library has more than %d vertices in all", MaxTotalVertices)
 	}
-	r.VertexOffset, r.VertexCount = uint32(len(p.Vertices)), uint32(len(hull))
-	for _, v := range hull {
+	r.VertexOffset, r.VertexCount = uint32(len(p.Vertices)), uint32(len(points))
+	for _, v := range points {
 		p.Vertices = append(p.Vertices, Vec4{float32(v.X), float32(v.Y), float32(v.Z), 0})
 	}
 	return nil

@@ -2,6 +2,8 @@ package batch
 
 import (
 	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Packed64 is a library in double precision, for back ends that certify their
@@ -30,10 +32,13 @@ func (l *Library) Packed64() (*Packed64, error) {
 		r.Bounding = s.BoundingRadius()
 		r.Radius = s.Radius()
 		r.Erode = geom.MinCurvatureRadius(s)
-		if v, ok := inner.(*geom.Convex); ok {
-			for k, x := range v.Hull().Vertices {
-				p.Vertices[int(r.VertexOffset)+k].Position = [3]float64{x.X, x.Y, x.Z}
+		if _, ok := inner.(*geom.Convex); ok {
+			for k, x := range from.Params { // of its cells
+				r.Params[k] = float64(x)
 			}
+		}
+		for k, x := range verticesOf(inner) {
+			p.Vertices[int(r.VertexOffset)+k].Position = [3]float64{x.X, x.Y, x.Z}
 		}
 	}
 	return p, nil
@@ -70,8 +75,31 @@ func paramsOf(s geom.Shape) (p []float64, ok bool) {
 		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z}, true
 	case geom.Superquadric:
 		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z, v.Alpha1, v.Alpha2}, true
+	case *geom.SmoothHull:
+		return []float64{v.Sharpness()}, true
+	case *geom.SmoothRevolution:
+		return []float64{v.Sharpness(), v.Flatness()}, true
 	case geom.Halfspace, *geom.Convex:
 		return nil, true
 	}
 	return nil, false
+}
+
+// verticesOf returns the vertices that a shape without margins has in a packed library:
+// those of a hull, all points of a smooth hull, and the profile (r, z, 0) of a smooth
+// revolution.
+func verticesOf(s geom.Shape) []r3.Vec {
+	switch v := s.(type) {
+	case *geom.Convex:
+		return v.Hull().Vertices
+	case *geom.SmoothHull:
+		return v.Vertices()
+	case *geom.SmoothRevolution:
+		points := make([]r3.Vec, len(v.Profile()))
+		for i, p := range v.Profile() {
+			points[i] = r3.Vec{X: p.X, Y: p.Y}
+		}
+		return points
+	}
+	return nil
 }

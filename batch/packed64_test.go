@@ -6,8 +6,27 @@ import (
 
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
+
+// mustSmoothHull is an octahedron with an inner point, around a centre of its own.
+func mustSmoothHull(t *testing.T) geom.Shape {
+	v := []r3.Vec{{X: 1.1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}}
+	s, err := geom.NewSmoothHull(v, 7.3, r3.Vec{X: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustSmoothRevolution(t *testing.T) geom.Shape {
+	s, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.3, Y: 1}, {X: 0.1, Y: -1}}, 20.3, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // The records in double precision are those in single precision before rounding.
 func TestPacked64(t *testing.T) {
@@ -22,6 +41,7 @@ func TestPacked64(t *testing.T) {
 		convex,
 		geom.WithMargin(convex, 0.3),
 		geom.Halfspace{},
+		mustSmoothHull(t), mustSmoothRevolution(t),
 	}
 	l, err := NewLibrary(shapes, nil)
 	if err != nil {
@@ -35,7 +55,7 @@ func TestPacked64(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(double.Shapes) != len(shapes) || len(double.Vertices) != 8 {
+	if len(double.Shapes) != len(shapes) || len(double.Vertices) != 8+6+2 {
 		t.Fatalf("%d shapes, %d vertices", len(double.Shapes), len(double.Vertices))
 	}
 	for i, d := range double.Shapes {

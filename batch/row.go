@@ -46,6 +46,17 @@ func (l *Library) CheckRow(i int, r *Row) error {
 	return nil
 }
 
+// CheckPair reports whether a row of two shapes can be valid, as [Library.CheckRow] has it.
+// A caller that checks this and [CheckPose] for both poses accepts the same rows.
+func (l *Library) CheckPair(a, b int32) bool {
+	n := uint(len(l.shapes))
+	return uint(a) < n && uint(b) < n && !(l.hasHalf[a] && l.hasHalf[b])
+}
+
+// CheckPose reports whether a pose is valid, and normalises its quaternion in place, as
+// [Library.CheckRow] does.
+func CheckPose(p *geom.Pose) bool { return checkPose(0, p, "", "") == nil }
+
 func (l *Library) badIndex(i int, column string, index int32) error {
 	return &RowError{i, column, fmt.Sprintf("index %d names no shape, want one in [0, %d)", index, len(l.shapes))}
 }

@@ -43,6 +43,9 @@
 #define CLR_SUPERQUADRIC_SEMI_AXES_Z 2u
 #define CLR_SUPERQUADRIC_EXPONENTS_0 3u
 #define CLR_SUPERQUADRIC_EXPONENTS_1 4u
+#define CLR_SMOOTH_HULL_SHARPNESS 0u
+#define CLR_SMOOTH_REVOLUTION_SHARPNESS 0u
+#define CLR_SMOOTH_REVOLUTION_FLATNESS 1u
 
 // Statuses of an answer.
 #define CLR_STATUS_SEPARATED 0u
@@ -87,13 +90,20 @@
 #define CLR_FLAG_CUT_OFF 1u
 #define CLR_FLAG_DOUBLE 2u
 #define CLR_FLAG_WARM 4u
+#define CLR_FLAG_ORDER 8u
+#define CLR_FLAG_PACKED 16u
 #define CLR_NO_SHAPE 4294967295u
 #define CLR_NO_COLUMN 4294967295u
 #define CLR_DECLINED 255u
+#define CLR_REFINED 1u
 #define CLR_DECLINED_KIND 1u
 #define CLR_DECLINED_OVERLAP 2u
 #define CLR_DECLINED_GAP 3u
 #define CLR_DECLINED_BUDGET 4u
+#define CLR_PACKED_BITS 4u
+#define CLR_PACKED_INVALID 3u
+#define CLR_PACKED_REFINED 4u
+#define CLR_PACKED_DECLINED 8u
 
 // clr_shape_record: one shape of a packed library.
 typedef struct clr_shape_record {
@@ -185,18 +195,33 @@ _Static_assert(sizeof(clr_pose_record) == 56, "clr_pose_record");
 _Static_assert(offsetof(clr_pose_record, position) == 0, "clr_pose_record.position");
 _Static_assert(offsetof(clr_pose_record, rotation) == 24, "clr_pose_record.rotation");
 
+// clr_template_record: one pair of bodies that every world has.
+typedef struct clr_template_record {
+    uint32_t body_a;
+    uint32_t body_b;
+    uint32_t shape_a;
+    uint32_t shape_b;
+} clr_template_record;
+_Static_assert(sizeof(clr_template_record) == 16, "clr_template_record");
+_Static_assert(offsetof(clr_template_record, body_a) == 0, "clr_template_record.body_a");
+_Static_assert(offsetof(clr_template_record, body_b) == 4, "clr_template_record.body_b");
+_Static_assert(offsetof(clr_template_record, shape_a) == 8, "clr_template_record.shape_a");
+_Static_assert(offsetof(clr_template_record, shape_b) == 12, "clr_template_record.shape_b");
+
 // clr_index_record: one pair by indices.
 typedef struct clr_index_record {
     uint32_t pose_a;
     uint32_t pose_b;
     uint32_t shape_a;
     uint32_t shape_b;
+    uint32_t row;
 } clr_index_record;
-_Static_assert(sizeof(clr_index_record) == 16, "clr_index_record");
+_Static_assert(sizeof(clr_index_record) == 20, "clr_index_record");
 _Static_assert(offsetof(clr_index_record, pose_a) == 0, "clr_index_record.pose_a");
 _Static_assert(offsetof(clr_index_record, pose_b) == 4, "clr_index_record.pose_b");
 _Static_assert(offsetof(clr_index_record, shape_a) == 8, "clr_index_record.shape_a");
 _Static_assert(offsetof(clr_index_record, shape_b) == 12, "clr_index_record.shape_b");
+_Static_assert(offsetof(clr_index_record, row) == 16, "clr_index_record.row");
 
 // clr_guess_record: a simplex by its support directions.
 typedef struct clr_guess_record {
@@ -229,8 +254,11 @@ typedef struct clr_query_record {
     float tolerance;
     float cut_off;
     uint32_t exact[4];
+    uint32_t first;
+    uint32_t templates;
+    uint32_t bodies;
 } clr_query_record;
-_Static_assert(sizeof(clr_query_record) == 68, "clr_query_record");
+_Static_assert(sizeof(clr_query_record) == 80, "clr_query_record");
 _Static_assert(offsetof(clr_query_record, rows) == 0, "clr_query_record.rows");
 _Static_assert(offsetof(clr_query_record, query) == 4, "clr_query_record.query");
 _Static_assert(offsetof(clr_query_record, flags) == 8, "clr_query_record.flags");
@@ -245,5 +273,8 @@ _Static_assert(offsetof(clr_query_record, status) == 40, "clr_query_record.statu
 _Static_assert(offsetof(clr_query_record, tolerance) == 44, "clr_query_record.tolerance");
 _Static_assert(offsetof(clr_query_record, cut_off) == 48, "clr_query_record.cut_off");
 _Static_assert(offsetof(clr_query_record, exact) == 52, "clr_query_record.exact");
+_Static_assert(offsetof(clr_query_record, first) == 68, "clr_query_record.first");
+_Static_assert(offsetof(clr_query_record, templates) == 72, "clr_query_record.templates");
+_Static_assert(offsetof(clr_query_record, bodies) == 76, "clr_query_record.bodies");
 
 #endif

@@ -141,6 +141,8 @@ func method(m batch.Method, a, b geom.Kind) ref.Method {
 		return ref.MethodPolyak
 	case m == batch.Polyak:
 		return ref.MethodPolyakNormalized
+	case m == batch.RTR:
+		return ref.MethodRTR
 	}
 	return ref.MethodGJK // for auto as well
 }

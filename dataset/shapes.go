@@ -129,16 +129,18 @@ type entry struct {
 
 // parameters of each kind; of convex, vertices or mesh.
 var parameters = map[geom.Kind][]string{
-	geom.KindSphere:       {"radius"},
-	geom.KindCapsule:      {"radius", "half_length"},
-	geom.KindCylinder:     {"radius", "half_length"},
-	geom.KindCone:         {"radius", "half_length"},
-	geom.KindFrustum:      {"radius_bottom", "radius_top", "half_length"},
-	geom.KindBox:          {"half_extents"},
-	geom.KindEllipsoid:    {"semi_axes"},
-	geom.KindSuperquadric: {"semi_axes", "exponents"},
-	geom.KindConvex:       {"vertices"},
-	geom.KindHalfspace:    {},
+	geom.KindSphere:           {"radius"},
+	geom.KindCapsule:          {"radius", "half_length"},
+	geom.KindCylinder:         {"radius", "half_length"},
+	geom.KindCone:             {"radius", "half_length"},
+	geom.KindFrustum:          {"radius_bottom", "radius_top", "half_length"},
+	geom.KindBox:              {"half_extents"},
+	geom.KindEllipsoid:        {"semi_axes"},
+	geom.KindSuperquadric:     {"semi_axes", "exponents"},
+	geom.KindSmoothHull:       {"vertices", "sharpness"}, // and center, which may be left out
+	geom.KindSmoothRevolution: {"profile", "sharpness", "flatness"},
+	geom.KindConvex:           {"vertices"},
+	geom.KindHalfspace:        {},
 }
 
 func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
@@ -169,12 +171,12 @@ func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
 	if e.kind, err = geom.ParseKind(kind); err != nil {
 		return nil, fmt.Errorf("unknown kind %q, want one of %s", kind, kindList())
 	}
-	want, ok := parameters[e.kind]
-	if !ok {
-		return nil, fmt.Errorf("kind %s is not supported yet, want one of %s", kind, kindList())
-	}
+	want := parameters[e.kind]
 	if _, ok := e.values["mesh"]; ok && e.kind == geom.KindConvex {
 		want = []string{"mesh"}
+	}
+	if _, ok := e.values["center"]; ok && e.kind == geom.KindSmoothHull {
+		want = append(slices.Clone(want), "center")
 	}
 	if err := e.check(want); err != nil {
 		return nil, err
@@ -254,6 +256,10 @@ func (e *entry) build(load meshReader) (geom.Shape, error) {
 			return nil, fmt.Errorf("%s: exponents has %d numbers, want 2", e.kind, len(exponents))
 		}
 		return geom.Superquadric{SemiAxes: v, Alpha1: float64(exponents[0]), Alpha2: float64(exponents[1])}, nil
+	case geom.KindSmoothHull:
+		return e.smoothHull()
+	case geom.KindSmoothRevolution:
+		return e.smoothRevolution()
 	case geom.KindConvex:
 		return e.convex(load)
 	default:
@@ -270,16 +276,11 @@ func (e *entry) convex(load meshReader) (geom.Shape, error) {
 			return nil, err
 		}
 	} else {
-		var rows [][]real
-		if err := e.get("vertices", &rows); err != nil {
+		rows, err := e.rows("vertices", 3)
+		if err != nil {
 			return nil, err
 		}
-		for i, v := range rows {
-			if len(v) != 3 {
-				return nil, fmt.Errorf("%s: vertices[%d] has %d numbers, want 3", e.kind, i, len(v))
-			}
-			points = append(points, r3.Vec{X: float64(v[0]), Y: float64(v[1]), Z: float64(v[2])})
-		}
+		points = vectors(rows)
 	}
 	c, err := geom.NewConvex(points)
 	if err != nil {
@@ -333,9 +334,7 @@ func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
 func kindList() string {
 	var s []string
 	for k := range geom.KindCount {
-		if _, ok := parameters[k]; ok {
-			s = append(s, k.String())
-		}
+		s = append(s, k.String())
 	}
 	return strings.Join(s, ", ")
 }

@@ -13,6 +13,7 @@ import (
 	"clearance/geom"
 	"clearance/geom/mesh"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -22,6 +23,27 @@ func convex(t testing.TB, points ...r3.Vec) geom.Shape {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// smoothHull is a tetrahedron around c.
+func smoothHull(t testing.TB, c r3.Vec) geom.Shape {
+	v := []r3.Vec{{X: 1, Y: 1, Z: 1}, {X: -1, Y: -1, Z: 1}, {X: -1, Y: 1, Z: -1}, {X: 1, Y: -1, Z: -1}}
+	for i := range v {
+		v[i] = r3.Add(v[i], c)
+	}
+	s, err := geom.NewSmoothHull(v, 5+1.0/3, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func smoothRevolution(t testing.TB) geom.Shape {
+	s, err := geom.NewSmoothRevolution([]r2.Vec{{X: 1.0 / 3, Y: 1}, {X: 0.1, Y: -1}}, 20, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func TestShapesRoundTrip(t *testing.T) {
@@ -37,6 +59,10 @@ func TestShapesRoundTrip(t *testing.T) {
 		geom.Box{HalfExtents: axes},
 		geom.Ellipsoid{SemiAxes: axes},
 		geom.Superquadric{SemiAxes: axes, Alpha1: third, Alpha2: 1.7},
+		smoothHull(t, r3.Vec{X: third, Y: 0.1, Z: -0.1}),
+		smoothHull(t, r3.Vec{}),
+		smoothRevolution(t),
+		geom.WithMargin(smoothRevolution(t), third),
 		convex(t, axes),
 		convex(t, axes, r3.Vec{}, r3.Vec{X: 1}, r3.Vec{Y: 1}, r3.Vec{Z: -1e-9}, r3.Vec{Z: -1e-9}),
 		geom.Halfspace{},
@@ -88,13 +114,11 @@ func TestWriteShapesErrors(t *testing.T) {
 	emptyDir(t, dir)
 }
 
-// TestParameters holds the table of parameters to the kinds: every kind but the
-// smooth ones has an entry.
+// TestParameters holds the table of parameters to the kinds: every kind has an entry.
 func TestParameters(t *testing.T) {
 	for k := range geom.KindCount {
-		_, ok := parameters[k]
-		if smooth := k == geom.KindSmoothHull || k == geom.KindSmoothRevolution; ok == smooth {
-			t.Errorf("kind %s: in the table: %v", k, ok)
+		if _, ok := parameters[k]; !ok {
+			t.Errorf("kind %s is not in the table", k)
 		}
 	}
 }
@@ -120,7 +144,11 @@ func TestReadShapesErrors(t *testing.T) {
 		{`{"version": 1, "shapes": [{"kind":"sphere"`, "truncated"},
 		{library(`{"radius": 1}`), "shape 1: no kind"},
 		{library(`{"kind": "ball", "radius": 1}`), `shape 1: unknown kind "ball", want one of sphere, capsule`},
-		{library(`{"kind": "smooth_hull", "vertices": []}`), "smooth_hull is not supported yet"},
+		{library(`{"kind": "smooth_hull", "vertices": []}`), "parameter sharpness is missing"},
+		{library(`{"kind": "smooth_hull", "vertices": [[1,0]], "sharpness": 5}`), "vertices[0] has 2 numbers, want 3"},
+		{library(`{"kind": "smooth_hull", "vertices": [[1,0,0]], "sharpness": 2}`), "sharpness = 2"},
+		{library(`{"kind": "smooth_revolution", "profile": [[1,1]], "sharpness": 5, "flatness": 0.1}`), "does not reach around the origin"},
+		{library(`{"kind": "smooth_revolution", "profile": [[1,1,1]], "sharpness": 5, "flatness": 0.1}`), "profile[0] has 3 numbers, want 2"},
 		{library(`{"kind": 3}`), "shape 1: kind: 3, want a string"},
 		{library(`{"kind": null}`), "want a string"},
 		{library(`{"kind": "sphere", "name": "s"}`), `shape 1 ("s"): sphere: parameter radius is missing`},

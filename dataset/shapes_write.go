@@ -22,6 +22,10 @@ type shapeRecord struct {
 	SemiAxes     *[3]float64  `json:"semi_axes,omitempty"`
 	Exponents    *[2]float64  `json:"exponents,omitempty"`
 	Vertices     [][3]float64 `json:"vertices,omitempty"`
+	Profile      [][2]float64 `json:"profile,omitempty"`
+	Sharpness    *float64     `json:"sharpness,omitempty"`
+	Flatness     *float64     `json:"flatness,omitempty"`
+	Center       *[3]float64  `json:"center,omitempty"`
 	Margin       *float64     `json:"margin,omitempty"`
 }
 
@@ -97,6 +101,18 @@ func recordOf(s geom.Shape) (*shapeRecord, error) {
 		rec.SemiAxes = triple(s.SemiAxes)
 	case geom.Superquadric:
 		rec.SemiAxes, rec.Exponents = triple(s.SemiAxes), &[2]float64{s.Alpha1, s.Alpha2}
+	case *geom.SmoothHull:
+		for _, p := range s.Vertices() {
+			rec.Vertices = append(rec.Vertices, *triple(p))
+		}
+		beta := s.Sharpness()
+		rec.Sharpness, rec.Center = &beta, triple(s.Center())
+	case *geom.SmoothRevolution:
+		for _, p := range s.Profile() {
+			rec.Profile = append(rec.Profile, [2]float64{p.X, p.Y})
+		}
+		beta, gamma := s.Sharpness(), s.Flatness()
+		rec.Sharpness, rec.Flatness = &beta, &gamma
 	case *geom.Convex:
 		for _, p := range s.Points() {
 			rec.Vertices = append(rec.Vertices, *triple(p))

@@ -3,8 +3,6 @@ package dispatch
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"clearance/batch"
 )
@@ -12,7 +10,7 @@ import (
 // ErrNoBackend is wrapped by the error of a call that no back end can serve.
 var ErrNoBackend = errors.New("no usable back end")
 
-// Auto is the name that asks for the first back end that can serve a call.
+// Auto is the name that asks for the back end that is worth most on a call.
 const Auto = "auto"
 
 // DefaultChunkRows is the number of rows that a back end is given at a time: some
@@ -21,13 +19,16 @@ const DefaultChunkRows = 1 << 16
 
 // Options configure the running of a job. The zero value is the default.
 type Options struct {
-	// Backend names a back end; "" and [Auto] take the first that is usable, and
-	// the next when one fails. A back end asked for by name is not replaced.
+	// Backend names a back end; "" and [Auto] take the one that should be done first,
+	// and the next when it fails. Several names joined by "+", or a name that several
+	// devices share ("vulkan" for "vulkan:0" and "vulkan:1"), share the rows among
+	// them; see [Dispatcher.Choose]. Back ends asked for by name are not replaced by
+	// others.
 	Backend string
 
 	// ChunkRows is the number of rows given to a back end at a time, rounded up to
 	// a multiple of 64; 0 is what the back end likes best ([Chunked]), else
-	// [DefaultChunkRows], which streams always take. No answer depends on it.
+	// [DefaultChunkRows]; streams bound it. No answer depends on it.
 	ChunkRows int
 
 	// Progress, if not nil, is called after every chunk with the number of rows
@@ -71,13 +72,13 @@ type Dispatcher struct {
 	backends []Backend
 }
 
-// New returns a dispatcher over back ends, best first. It owns them from now on.
-// Of two with one name only the first can be asked for by name.
+// New returns a dispatcher over back ends; of two that are worth the same the first is
+// taken. It owns them from now on.
 func New(backends ...Backend) *Dispatcher {
 	return &Dispatcher{backends: backends}
 }
 
-// Backends returns the back ends, best first, usable or not.
+// Backends returns the back ends, usable or not, as they were given to New.
 func (d *Dispatcher) Backends() []Backend { return d.backends }
 
 // Close closes every back end.
@@ -87,54 +88,4 @@ func (d *Dispatcher) Close() error {
 		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// Choose returns the back ends that can serve a call with options o, best first:
-// one for a name, all usable ones for "" and [Auto]. For these, a Vulkan driver that runs
-// on the CPU comes after everything else, wherever it stands. The error wraps
-// [ErrNoBackend] and gives the reason of each back end that was turned down.
-func (d *Dispatcher) Choose(backend string, o *batch.Options) ([]Backend, error) {
-	if backend == "" {
-		backend = Auto
-	}
-	var chosen []Backend
-	var reasons, names []string
-	for _, b := range d.backends {
-		names = append(names, b.Name())
-		if backend != Auto && b.Name() != backend {
-			continue
-		}
-		device := b.Device()
-		if !device.Usable() {
-			reasons = append(reasons, b.Name()+": "+device.Reason)
-			continue
-		}
-		if err := b.Check(o); err != nil {
-			reasons = append(reasons, b.Name()+": "+err.Error())
-			continue
-		}
-		chosen = append(chosen, b)
-		if backend != Auto {
-			return chosen, nil
-		}
-	}
-	slices.SortStableFunc(chosen, func(a, b Backend) int { return software(a) - software(b) })
-	switch {
-	case len(chosen) > 0:
-		return chosen, nil
-	case len(reasons) > 0:
-		return nil, fmt.Errorf("dispatch: %w (%s)", ErrNoBackend, strings.Join(reasons, "; "))
-	case backend != Auto:
-		return nil, fmt.Errorf("dispatch: %w is named %q, want one of %v", ErrNoBackend, backend, names)
-	}
-	return nil, fmt.Errorf("dispatch: %w", ErrNoBackend)
-}
-
-// software is 1 for a back end that emulates a GPU on the CPU, which the CPU back end
-// always beats.
-func software(b Backend) int {
-	if b.Device().Kind == batch.SoftwareGPU {
-		return 1
-	}
-	return 0
 }

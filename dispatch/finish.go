@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,52 +15,36 @@ type Handover struct {
 	Wall     time.Duration
 }
 
-// finish has the rows that back end b declined answered by the other back ends, best
-// first, each row once. Rows that nobody takes stay pending. The error is that of
-// the context.
-func (r *runner) finish(ctx context.Context, b Backend, lo int, out *batch.Results) error {
-	from := b.Name()
-	for k := 0; k < len(r.others); {
-		rows := pendingRows(out.Status)
+// finishChunk has the rows that a chunk's back end declined answered by others, best
+// first, each row once. Rows that nobody takes stay pending. The error is that of the
+// context.
+func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
+	for _, m := range r.crew.rest {
+		rows := pendingRows(c.out.Status)
 		if len(rows) == 0 {
 			return nil
 		}
-		other := r.others[k]
-		if other == b {
-			k++
+		if m == c.by || r.crew.dropped(m) != nil {
 			continue
 		}
 		start := time.Now()
-		sub := r.subset(lo, rows, out)
-		err := guard(ctx, other, sub, 0, len(rows), sub.Results, nil)
-		if err != nil && !(ctx.Err() != nil && errors.Is(err, ctx.Err())) {
-			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", other.Name(), len(rows), r.base+lo, r.base+lo+out.N, err)
-			r.report.Failovers = append(r.report.Failovers, Failover{other.Name(), r.base + lo, r.base + lo + out.N, err})
-			r.others = append(r.others[:k:k], r.others[k+1:]...)
+		sub := c.subset(rows)
+		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results)
+		if err != nil && !ended(ctx, err) {
+			lo, hi := c.base+c.lo, c.base+c.hi
+			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi, err)
+			c.failovers = append(c.failovers, Failover{m.Name(), lo, hi, err})
+			r.crew.drop(m, err)
 			continue
 		}
-		answered := scatter(out, rows, sub.Results)
-		r.handover(from, other.Name(), answered, time.Since(start))
+		if answered := scatter(c.out, rows, sub.Results); answered > 0 {
+			c.handovers = append(c.handovers, Handover{c.by.Name(), m.Name(), answered, time.Since(start)})
+		}
 		if err != nil {
 			return err
 		}
-		k++
 	}
 	return nil
-}
-
-// handover adds to the counts of the report.
-func (r *runner) handover(from, to string, rows int, wall time.Duration) {
-	if rows == 0 {
-		return
-	}
-	for i := range r.report.Handovers {
-		if h := &r.report.Handovers[i]; h.From == from && h.To == to {
-			h.Rows, h.Wall = h.Rows+rows, h.Wall+wall
-			return
-		}
-	}
-	r.report.Handovers = append(r.report.Handovers, Handover{From: from, To: to, Rows: rows, Wall: wall})
 }
 
 // pendingRows lists the rows that have no status.
@@ -74,20 +57,20 @@ func pendingRows(status []uint8) (rows []int) {
 	return rows
 }
 
-// subset is the job of some rows of the chunk that begins at row lo.
-func (r *runner) subset(lo int, rows []int, out *batch.Results) *batch.Job {
-	o := r.job.Options
+// subset is the job of some rows of the chunk.
+func (c *chunk) subset(rows []int) *batch.Job {
+	o := c.job.Options
 	if w := o.WarmStart; w != nil {
 		o.WarmStart = make([]float64, 0, 3*len(rows))
 		for _, i := range rows {
-			o.WarmStart = append(o.WarmStart, w[3*(lo+i):3*(lo+i)+3]...)
+			o.WarmStart = append(o.WarmStart, w[3*(c.lo+i):3*(c.lo+i)+3]...)
 		}
 	}
 	columns := o
-	columns.Columns = out.Columns &^ batch.ColBits
+	columns.Columns = c.out.Columns &^ batch.ColBits
 	sub := &batch.Job{
-		Library: r.job.Library, Options: o,
-		Input:   &subset{in: r.job.Input, lo: lo, rows: rows},
+		Library: c.job.Library, Options: o,
+		Input:   &subset{in: c.job.Input, lo: c.lo, rows: rows},
 		Results: batch.NewResults(len(rows), &columns),
 	}
 	for i := range sub.Results.Status {

@@ -199,11 +199,13 @@ func TestSoftwareLast(t *testing.T) {
 	soft := &fake{name: "vulkan", device: batch.Device{Kind: batch.SoftwareGPU}}
 	c := &fake{name: "cpu", device: batch.Device{Kind: batch.CPU}}
 	hard := &fake{name: "gpu"}
-	got, err := New(soft, hard, c).Choose(Auto, new(batch.Options))
-	if err != nil || !slices.Equal(got, []Backend{hard, c, soft}) {
-		t.Errorf("%v, %v", got, err)
+	for _, rows := range []int{0, 1000, 1 << 20, UnknownRows} {
+		got, err := New(soft, hard, c).Choose(Auto, new(batch.Options), rows)
+		if err != nil || len(got.Share) != 1 || got.Share[0] == Backend(soft) || got.Spare[1] != Backend(soft) {
+			t.Errorf("%d rows: %+v, %v", rows, got, err)
+		}
 	}
-	if got, err := New(soft, c).Choose("vulkan", new(batch.Options)); err != nil || got[0] != Backend(soft) {
+	if got, err := New(soft, c).Choose("vulkan", new(batch.Options), 5); err != nil || got.Share[0] != Backend(soft) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"clearance/batch"
@@ -9,6 +10,9 @@ import (
 
 // Report says what became of a call.
 type Report struct {
+	Backend string // who was chosen, joined by "+" where several shared the rows
+	Why     string // in a line
+
 	Rows int // rows asked
 	Done int // rows that a back end answered, Invalid ones included
 
@@ -19,7 +23,7 @@ type Report struct {
 	// RowErrors are the first errors of single rows, in the order of the rows.
 	RowErrors []*batch.RowError
 
-	Iterations int64 // sum over all rows
+	Iterations int64 // sum over all rows; 0 where a Boolean query asks for bits only
 
 	// WorstGap is the largest gap relative to the size of its pair over the rows
 	// that were promised one: those decided, and not beyond the cut-off. It is 0 for
@@ -28,12 +32,15 @@ type Report struct {
 	WorstGap    float64
 	WorstGapRow int
 
-	Spans     []Span     // which back end answered which rows, in order; rows it declined are in Handovers
+	// Spans says which back end answered which rows, in order, for the first
+	// maxSpans of them; Shares adds them up. Rows declined are in Handovers.
+	Spans     []Span
+	Shares    []Share
 	Failovers []Failover // back ends that failed
 	Handovers []Handover // rows that a back end declined and another answered
 
-	// Kernel is the time in which devices computed, as far as back ends measure it;
-	// KernelRows is the number of rows given to those that do.
+	// Kernel is the time in which devices computed, as far as back ends measure it,
+	// summed over devices; KernelRows is the number of rows given to those that do.
 	Kernel     time.Duration
 	KernelRows int
 
@@ -48,7 +55,19 @@ type Span struct {
 	Wall    time.Duration // sum over the chunks
 }
 
-// Failover says that a back end failed on a chunk and was not used again.
+// Share is what one back end answered of a call.
+type Share struct {
+	Backend string
+	Rows    int
+	Chunks  int
+	Wall    time.Duration // sum over the chunks
+}
+
+// maxSpans bounds the list of spans: where devices share the rows of a long stream, every
+// chunk may be a span of its own.
+const maxSpans = 1000
+
+// Failover says that a back end failed on a chunk and was not used again in the call.
 type Failover struct {
 	Backend string
 	Lo, Hi  int // rows of the chunk, answered by the next back end if there was one
@@ -105,17 +124,48 @@ func (e *RowsError) Unwrap() error {
 	return e.First
 }
 
-// account adds the answers of rows [lo, hi) of the job, which begin at row 0 of out.
-func (r *runner) account(lo int, out *batch.Results) {
-	rep, o := r.report, &r.job.Options
+// handover adds to the counts of the report.
+func (rep *Report) handover(h Handover) {
+	for i := range rep.Handovers {
+		if o := &rep.Handovers[i]; o.From == h.From && o.To == h.To {
+			o.Rows, o.Wall = o.Rows+h.Rows, o.Wall+h.Wall
+			return
+		}
+	}
+	rep.Handovers = append(rep.Handovers, h)
+}
+
+// span notes that a back end has answered the chunk of rows [lo, hi).
+func (rep *Report) span(backend string, lo, hi int, wall time.Duration) {
+	i := slices.IndexFunc(rep.Shares, func(s Share) bool { return s.Backend == backend })
+	if i < 0 {
+		i, rep.Shares = len(rep.Shares), append(rep.Shares, Share{Backend: backend})
+	}
+	share := &rep.Shares[i]
+	share.Rows, share.Chunks, share.Wall = share.Rows+hi-lo, share.Chunks+1, share.Wall+wall
+	if n := len(rep.Spans); n > 0 && rep.Spans[n-1].Backend == backend && rep.Spans[n-1].Hi == lo {
+		s := &rep.Spans[n-1]
+		s.Hi, s.Chunks, s.Wall = hi, s.Chunks+1, s.Wall+wall
+		return
+	}
+	if len(rep.Spans) < maxSpans {
+		rep.Spans = append(rep.Spans, Span{Backend: backend, Lo: lo, Hi: hi, Chunks: 1, Wall: wall})
+	}
+}
+
+// account adds the answers of a chunk.
+func (r *runner) account(c *chunk) {
+	rep, o, out := r.report, &c.job.Options, c.out
 	cutOff, hasCutOff := o.EffectiveCutOff()
-	minSize := r.job.Library.MinPairSize()
+	minSize := c.job.Library.MinPairSize()
 	for i, s := range out.Status {
 		rep.Counts[s]++
 		if batch.Status(s) == batch.Invalid {
-			r.noteInvalid(lo + i)
+			r.noteInvalid(c, c.lo+i)
 		}
-		rep.Iterations += int64(out.Iterations[i])
+		if out.Iterations != nil {
+			rep.Iterations += int64(out.Iterations[i])
+		}
 		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
 			continue
 		}
@@ -124,38 +174,26 @@ func (r *runner) account(lo int, out *batch.Results) {
 			if hasCutOff && out.Distance.At(i) > cutOff {
 				continue
 			}
-			r.job.Input.Row(lo+i, &r.row)
-			size := r.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
+			c.job.Input.Row(c.lo+i, &r.row)
+			size := c.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
 			if g := gap / size; size > 0 && g > rep.WorstGap {
-				rep.WorstGap, rep.WorstGapRow = g, r.base+lo+i
+				rep.WorstGap, rep.WorstGapRow = g, c.base+c.lo+i
 			}
 		}
 	}
 }
 
-// noteInvalid lists the error of row i of the job, as far as there is room.
-func (r *runner) noteInvalid(i int) {
+// noteInvalid lists the error of row i of the chunk's job, as far as there is room.
+func (r *runner) noteInvalid(c *chunk, i int) {
 	if len(r.report.RowErrors) >= r.o.MaxRowErrors {
 		return
 	}
 	e := &batch.RowError{Row: i, Column: "status", Reason: "the solver found the question ill-posed"}
-	if _, err := r.job.Read(i, &r.row); err != nil {
+	if _, err := c.job.Read(i, &r.row); err != nil {
 		if re, ok := err.(*batch.RowError); ok {
 			e = re
 		}
 	}
-	e.Row += r.base
+	e.Row += c.base
 	r.report.RowErrors = append(r.report.RowErrors, e)
-}
-
-// span notes that a back end has answered rows [lo, hi).
-func (r *runner) span(backend string, lo, hi int, wall time.Duration) {
-	lo, hi = r.base+lo, r.base+hi
-	spans := r.report.Spans
-	if n := len(spans); n > 0 && spans[n-1].Backend == backend && spans[n-1].Hi == lo {
-		s := &spans[n-1]
-		s.Hi, s.Chunks, s.Wall = hi, s.Chunks+1, s.Wall+wall
-		return
-	}
-	r.report.Spans = append(spans, Span{Backend: backend, Lo: lo, Hi: hi, Chunks: 1, Wall: wall})
 }

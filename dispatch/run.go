@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,208 +32,82 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err := job.Check(); err != nil {
 		return rep, err
 	}
-	backends, err := d.Choose(o.Backend, &job.Options)
+	n := job.Input.Len()
+	choice, err := d.Choose(o.Backend, &job.Options, n)
 	if err != nil {
 		return rep, err
 	}
-	rows := DefaultChunkRows
-	if c, ok := backends[0].(Chunked); ok {
-		rows = max(c.ChunkRows(), 1)
-	}
-	o.setChunkRows(rows)
-	r := d.runner(o, backends, &job.Options, &rep)
-	r.job = job
-	err = r.run(ctx, job.Input.Len())
-	rep.Wall = time.Since(start)
+	crew := d.newCrew(choice, &job.Options, n)
+	o.setChunkRows(crew.chunkRows(n))
+	err = crew.run(ctx, job, o, &rep)
+	rep.Backend, rep.Why, rep.Wall = choice.Name(), choice.Why, time.Since(start)
 	return rep, err
 }
 
-// runner is one call: the back ends still in use, and the columns that the report
-// needs but the caller did not ask for.
-type runner struct {
-	job      *batch.Job
-	o        Options
-	backends []Backend // best first
-	others   []Backend // that can answer rows which one of backends declines
-	report   *Report
-
-	base  int // rows of the stream before this job
-	total int // rows of the stream, -1 if unknown
-
-	row     batch.Row
-	scratch batch.Results // of one chunk
-}
-
-// runner returns the runner of a call with options o on back ends chosen for it.
-func (d *Dispatcher) runner(do Options, backends []Backend, o *batch.Options, rep *Report) *runner {
-	r := &runner{o: do, backends: backends, report: rep}
-	for _, b := range backends {
-		if !isPartial(b) {
-			continue
-		}
-		// An error says that there is nobody, and declined rows stay undecided.
-		r.others, _ = d.Choose(Auto, o)
-		break
+// run answers a job.
+func (w *crew) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
+	r := &runner{o: o, crew: w, report: rep, total: job.Input.Len()}
+	err := r.run(ctx, job)
+	if err != nil && ended(ctx, err) {
+		err = fmt.Errorf("dispatch: stopped after %d answers: %w", rep.Done, err)
 	}
-	return r
+	return err
 }
 
-func isPartial(b Backend) bool {
-	p, ok := b.(Partial)
-	return ok && p.Partial()
-}
+// minSharedRows is the least number of rows of a chunk where rows are shared among several
+// calls: below it a device spends its time on beginning and ending.
+const minSharedRows = 1 << 14
 
-// pending is the status of rows that a back end has not yet written.
-const pending = 0xff
+// chunkRows is the default size of the chunks of n rows.
+func (w *crew) chunkRows(n int) int {
+	rows := DefaultChunkRows
+	if c, ok := As[Chunked](w.all[0].Backend); ok {
+		rows = max(c.ChunkRows(), 1)
+	}
+	if calls := w.calls(); calls > 1 {
+		// Two chunks for each at least, so that none waits long for the last.
+		rows = min(rows, max((n+2*calls-1)/(2*calls), minSharedRows))
+	}
+	return rows
+}
 
 // run answers the job chunk by chunk.
-func (r *runner) run(ctx context.Context, total int) error {
-	n := r.job.Input.Len()
-	r.total = total
-	r.report.Rows += n
-	for lo := 0; lo < n; {
-		hi := min(lo+r.o.ChunkRows, n)
-		if err := r.chunk(ctx, lo, hi); err != nil {
-			if hi < n {
-				r.job.Results.Slice(hi, n).Reset()
-			}
-			r.report.Counts[batch.Undecided] += n - hi
-			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-				err = fmt.Errorf("dispatch: stopped after %d answers: %w", r.report.Done, err)
-			}
-			return err
-		}
-		lo = hi
-		if r.o.Progress != nil {
-			r.o.Progress(r.report.Done, r.total)
-		}
+func (r *runner) run(ctx context.Context, job *batch.Job) error {
+	n := job.Input.Len()
+	if n <= r.o.ChunkRows {
+		return r.runOne(ctx, job)
 	}
-	return nil
+	lo := 0
+	err := r.pipeline(ctx, func(context.Context) (*chunk, error) {
+		if lo == n {
+			return nil, nil
+		}
+		c := r.newChunk(job, lo, min(lo+r.o.ChunkRows, n), 0)
+		lo = c.hi
+		return c, nil
+	}, nil)
+	if lo < n { // not begun
+		job.Results.Slice(lo, n).Reset()
+		r.report.Rows += n - lo
+		r.report.Counts[batch.Undecided] += n - lo
+	}
+	return err
 }
 
-// chunk answers rows [lo, hi) on the first back end left that does not fail. When
-// it returns an error, the rows that were not answered are marked as such.
-func (r *runner) chunk(ctx context.Context, lo, hi int) error {
-	out := r.view(lo, hi)
-	for i := range out.Status {
-		out.Status[i] = pending
+// runOne answers a job that is a single chunk, without goroutines.
+func (r *runner) runOne(ctx context.Context, job *batch.Job) error {
+	n := job.Input.Len()
+	if n == 0 {
+		return nil
 	}
-	for {
-		err := ctx.Err()
-		if err == nil {
-			b, start := r.backends[0], time.Now()
-			err = guard(ctx, b, r.job, lo, hi, out, r.report)
-			if i := firstPending(out.Status); err == nil && i >= 0 && !isPartial(b) {
-				err = fmt.Errorf("row %d was left unanswered", r.base+lo+i)
-			}
-			if err == nil {
-				wall := time.Since(start)
-				err = r.finish(ctx, b, lo, out)
-				r.settle(lo, out)
-				r.span(b.Name(), lo, hi, wall)
-				return err
-			}
-			err = r.failed(ctx, b, lo, hi, out, err)
-		}
-		if err != nil {
-			r.settle(lo, out)
-			return err
-		}
+	c := r.newChunk(job, 0, n, 0)
+	r.answer(ctx, r.crew.all[0], c)
+	if c.err == nil {
+		c.err = r.finishChunk(ctx, c)
 	}
-}
-
-// failed deals with the error of a back end. It returns nil if the chunk is to be
-// tried again on the next one.
-func (r *runner) failed(ctx context.Context, b Backend, lo, hi int, out *batch.Results, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return err // and keep what it has written
+	r.settle(c)
+	if c.err == nil {
+		r.progress()
 	}
-	for i := range out.Status {
-		out.Status[i] = pending
-	}
-	err = fmt.Errorf("dispatch: back end %s failed on rows [%d, %d): %w", b.Name(), r.base+lo, r.base+hi, err)
-	r.report.Failovers = append(r.report.Failovers, Failover{b.Name(), r.base + lo, r.base + hi, err})
-	if len(r.backends) == 1 {
-		return err
-	}
-	r.backends = r.backends[1:]
-	return nil
-}
-
-// settle closes a chunk: it marks rows without an answer, packs the bits and counts.
-func (r *runner) settle(lo int, out *batch.Results) {
-	unanswered := 0
-	for i, s := range out.Status {
-		if s >= uint8(batch.StatusCount) {
-			out.PutFailure(i, batch.Undecided)
-			unanswered++
-		}
-	}
-	r.report.Done += out.N - unanswered
-	r.account(lo, out)
-	out.PackBits(out.Status)
-}
-
-// firstPending returns the first row whose status is no status, or -1.
-func firstPending(status []uint8) int {
-	for i, s := range status {
-		if s >= uint8(batch.StatusCount) {
-			return i
-		}
-	}
-	return -1
-}
-
-// view returns rows [lo, hi) of the results, with scratch columns for those that
-// the report needs and the caller did not ask for.
-func (r *runner) view(lo, hi int) *batch.Results {
-	out, n := r.job.Results.Slice(lo, hi), hi-lo
-	need := batch.ColStatus | batch.ColIterations
-	if r.job.Options.Query != batch.Collide {
-		need |= batch.ColGap
-	}
-	if _, ok := r.job.Options.EffectiveCutOff(); ok {
-		need |= batch.ColDistance
-	}
-	missing := need &^ out.Columns
-	if missing == 0 {
-		return out
-	}
-	if r.scratch.N < n {
-		r.scratch = *batch.NewResults(n, &batch.Options{Precision: out.Precision, Columns: missing})
-	}
-	s := r.scratch.Slice(0, n)
-	if missing&batch.ColStatus != 0 {
-		out.Status = s.Status
-	}
-	if missing&batch.ColIterations != 0 {
-		out.Iterations = s.Iterations
-	}
-	if missing&batch.ColGap != 0 {
-		out.Gap = s.Gap
-	}
-	if missing&batch.ColDistance != 0 {
-		out.Distance = s.Distance
-	}
-	out.Columns |= missing
-	return out
-}
-
-// guard runs a back end, turns a panic into an error, and adds to the kernel time of the
-// report, if there is one.
-func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, rep *Report) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	if m, ok := b.(Measured); ok && rep != nil {
-		kernel, err := m.RunMeasured(ctx, job, lo, hi, out)
-		if err == nil && kernel > 0 {
-			rep.Kernel += kernel
-			rep.KernelRows += hi - lo
-		}
-		return err
-	}
-	return b.Run(ctx, job, lo, hi, out)
+	return c.err
 }

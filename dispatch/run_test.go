@@ -73,6 +73,19 @@ func TestReportWithoutColumns(t *testing.T) {
 	}
 }
 
+// A Boolean query for bits alone moves no iterations; all else is counted.
+func TestBitsAlone(t *testing.T) {
+	lib, pairs := testPairs(t, 300)
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
+	rep, err := New(&fake{name: "a"}).Run(t.Context(), job, Options{ChunkRows: 128})
+	if err != nil || rep.Done != 300 || sum(rep.Counts) != 300 || rep.Counts[batch.Separated] != 120 || rep.Iterations != 0 {
+		t.Errorf("report %+v, %v", rep, err)
+	}
+	if !job.Results.Bit(0) || job.Results.Bit(4) || job.Results.Status != nil {
+		t.Error("wrong bits")
+	}
+}
+
 func TestWorstGap(t *testing.T) {
 	lib, pairs := testPairs(t, 10) // distances -2 to 2, gaps 1e-9, size 2
 	run := func(o batch.Options) Report {
@@ -244,9 +257,9 @@ func TestChoose(t *testing.T) {
 		{"picky", nil, "no double precision"},
 		{"tpu", nil, `"tpu", want one of [gpu picky cpu ref]`},
 	} {
-		got, err := d.Choose(c.name, new(batch.Options))
+		got, err := d.Choose(c.name, new(batch.Options), UnknownRows)
 		if c.err == "" {
-			if err != nil || !slices.Equal(got, c.want) {
+			if err != nil || !slices.Equal(append(got.Share, got.Spare...), c.want) || len(got.Share) != 1 {
 				t.Errorf("%q: %v, %v", c.name, got, err)
 			}
 			continue
@@ -255,10 +268,10 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", c.name, err, c.err)
 		}
 	}
-	if _, err := New(gone, picky).Choose("auto", new(batch.Options)); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
+	if _, err := New(gone, picky).Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := New().Choose("auto", new(batch.Options)); !errors.Is(err, ErrNoBackend) {
+	if _, err := New().Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) {
 		t.Errorf("error %v", err)
 	}
 	if err := d.Close(); err != nil || !gone.closed || !other.closed {

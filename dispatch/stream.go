@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"clearance/batch"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Source yields the pairs of a stream.
@@ -25,14 +24,14 @@ type Sink interface {
 	Write(r *batch.Results) error
 }
 
-// streamParts is the number of chunks in memory: one each for reading, computing
-// and writing.
-const streamParts = 3
+// maxStreamRows bounds the default size of chunks of a stream, some of which are in memory
+// at a time: 50 MB each.
+const maxStreamRows = 1 << 18
 
 // RunStream answers the pairs of a source chunk by chunk into a sink, so that
-// neither has to fit in memory: it holds three chunks, and reads, computes and
-// writes at the same time. A source with a method Len() int gives the total for
-// Progress.
+// neither has to fit in memory: it reads, computes, has declined rows finished and
+// writes at the same time, and holds a few chunks, six for one device. A source with a
+// method Len() int gives the total for Progress and for the choice of the back end.
 //
 // The first error of the source, a back end, the sink or the context stops it. The
 // sink has then had whole chunks only, from row 0 on; what to do with them is up to
@@ -54,57 +53,86 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if err := options.Check(); err != nil {
 		return rep, err
 	}
-	backends, err := d.Choose(o.Backend, &options)
-	if err != nil {
-		return rep, err
-	}
-	o.setChunkRows(DefaultChunkRows)
 	total := -1
 	if s, ok := source.(interface{ Len() int }); ok {
 		total = s.Len()
 	}
-
-	free := make(chan *part, streamParts)
-	read := make(chan *part)
-	answered := make(chan *part)
-	for range streamParts {
-		free <- newPart(o.ChunkRows, &options)
+	choice, err := d.Choose(o.Backend, &options, total)
+	if err != nil {
+		return rep, err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		defer close(read)
-		return readParts(ctx, source, free, read)
-	})
-	g.Go(func() error {
-		defer close(answered)
-		r := d.runner(o, backends, &options, &rep)
-		for p := range read {
-			if p.n < p.results.N { // the last one
-				p.pairs, p.results = p.pairs.Slice(0, p.n), batch.NewResults(p.n, &options)
-			}
-			r.job = &batch.Job{Library: lib, Input: p.pairs, Options: options, Results: p.results}
-			if err := r.run(ctx, total); err != nil {
-				return err
-			}
-			r.base += p.n
-			if err := send(ctx, answered, p); err != nil {
-				return err
-			}
+	rep.Backend, rep.Why = choice.Name(), choice.Why
+	crew, rows := d.newCrew(choice, &options, total), manyRows
+	if total >= 0 {
+		rows = max(total, 1) // no room for rows that never come
+	}
+	o.setChunkRows(min(rows, crew.chunkRows(rows), maxStreamRows))
+	r := &runner{o: o, crew: crew, report: &rep, total: total}
+	err = r.stream(ctx, lib, source, options, sink)
+	rep.Wall = time.Since(start)
+	return rep, err
+}
+
+// stream takes parts from the source through the pipeline to the sink.
+func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	parts := r.crew.window() + 1 // one is written
+	free := make(chan *part, parts)
+	for range parts {
+		free <- nil // made when it is wanted
+	}
+	base, end := 0, false
+	next := func(ctx context.Context) (*chunk, error) {
+		if end {
+			return nil, nil
 		}
-		return nil
-	})
-	g.Go(func() error {
-		for p := range answered {
-			if err := writePart(sink, p); err != nil {
-				return err
+		var p *part
+		select {
+		case p = <-free:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if p == nil {
+			p = newPart(r.o.ChunkRows, &options)
+		}
+		var err error
+		if end, err = p.fill(source); err != nil || p.n == 0 {
+			return nil, err
+		}
+		if p.n < p.results.N { // the last one
+			p.pairs, p.results = p.pairs.Slice(0, p.n), batch.NewResults(p.n, &options)
+		}
+		c := r.newChunk(&batch.Job{Library: lib, Input: p.pairs, Options: options, Results: p.results}, 0, p.n, base)
+		c.part = p
+		base += p.n
+		return c, nil
+	}
+
+	settled := make(chan *part, 1)
+	written := make(chan error, 1)
+	go func() {
+		var first error
+		for p := range settled {
+			if first == nil {
+				if first = writePart(sink, p); first != nil {
+					cancel()
+				}
 			}
 			free <- p // has room for every part
 		}
-		return nil
+		written <- first
+	}()
+	endWriting := sync.OnceValue(func() error {
+		close(settled)
+		return <-written
 	})
-	err = g.Wait()
-	rep.Wall = time.Since(start)
-	return rep, err
+	defer endWriting() // also when Progress panics
+	err := r.pipeline(ctx, next, func(c *chunk) { settled <- c.part })
+	if e := endWriting(); e != nil {
+		return e
+	}
+	return err
 }
 
 // part is one chunk of a stream on its way.
@@ -116,29 +144,6 @@ type part struct {
 
 func newPart(rows int, o *batch.Options) *part {
 	return &part{pairs: batch.NewPairs(rows), results: batch.NewResults(rows, o)}
-}
-
-func readParts(ctx context.Context, source Source, free <-chan *part, read chan<- *part) error {
-	for {
-		var p *part
-		select {
-		case p = <-free:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		end, err := p.fill(source)
-		if err != nil {
-			return err
-		}
-		if p.n > 0 {
-			if err := send(ctx, read, p); err != nil {
-				return err
-			}
-		}
-		if end {
-			return nil
-		}
-	}
 }
 
 // fill reads rows until the part is full or the source has ended, so that chunks do
@@ -177,14 +182,5 @@ func writePart(sink Sink, p *part) (err error) {
 func recovered(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("dispatch: %s panicked: %v", what, p)
-	}
-}
-
-func send(ctx context.Context, c chan<- *part, p *part) error {
-	select {
-	case c <- p:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -217,7 +217,7 @@ func TestStreamRefuses(t *testing.T) {
 	}{
 		{nil, batch.Options{}, Options{}, "no library"},
 		{lib, batch.Options{WarmStart: make([]float64, 30)}, Options{}, "has no warm start"},
-		{lib, batch.Options{Method: batch.RTR}, Options{}, "not available yet"},
+		{lib, batch.Options{Query: batch.Growth}, Options{}, "not available yet"},
 		{lib, batch.Options{}, Options{Backend: "gpu"}, `"gpu"`},
 		{lib, batch.Options{}, Options{ChunkRows: -5}, "chunks of -5"},
 	} {

@@ -29,7 +29,8 @@ type Backend struct {
 
 	stats  counters
 	broken atomic.Pointer[error] // why the device must not be used any more
-	once   sync.Once             // of Close
+	life   sync.RWMutex          // held for reading during every call and for writing by Close
+	closed bool
 }
 
 // lanesPerDevice is the number of calls that run at a time; each has two chunks under
@@ -59,12 +60,12 @@ func (b *Backend) open() error {
 	if err != nil {
 		return err
 	}
-	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed})
+	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed, CacheFile: cacheFile(&b.options, &devices[i])})
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	b.info = devices[i]
-	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU)
+	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
 	b.pipelines.device = b.device
 	b.libraries.init(b)
@@ -72,7 +73,7 @@ func (b *Backend) open() error {
 	for range lanesPerDevice {
 		b.lanes <- new(lane)
 	}
-	return nil
+	return b.selfTest()
 }
 
 // chunkRows is the size of a chunk that the limits of a device allow.
@@ -113,25 +114,56 @@ func (b *Backend) Device() batch.Device {
 	return d
 }
 
-// Check reports options that the back end cannot serve: none but those that nobody can
-// serve yet.
-func (b *Backend) Check(o *batch.Options) error { return o.Check() }
+// Check reports options that the back end cannot serve: those that nobody can serve yet,
+// and the method rtr.
+func (b *Backend) Check(o *batch.Options) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.Method == batch.RTR {
+		return fmt.Errorf("vulkan: method rtr: %w on a device, ask for auto, gjk, nesterov or polyak, or for the back end cpu", batch.ErrNotAvailable)
+	}
+	return nil
+}
 
 // Messages returns what the validation layer has said since Open, nothing without
 // [Options.Validation]. It works after Close as well.
 func (b *Backend) Messages() []string { return b.instance.Messages() }
 
-// Close waits for the device and frees everything. It may be called twice.
+// ErrClosed is the error of calls after Close.
+var ErrClosed = errors.New("engine: the back end is closed")
+
+// enter begins a call; leave ends it. The error is why there can be none.
+func (b *Backend) enter() error {
+	b.life.RLock()
+	err := b.usable()
+	if b.closed {
+		err = ErrClosed
+	}
+	if err != nil {
+		b.life.RUnlock()
+	}
+	return err
+}
+
+func (b *Backend) leave() { b.life.RUnlock() }
+
+// Close waits for calls that are under way and frees everything. It may be called twice.
 func (b *Backend) Close() error {
+	b.life.Lock()
+	defer b.life.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
 	var err error
-	b.once.Do(func() {
-		if b.device != nil {
-			err = b.device.Close()
-		}
-		if e := b.instance.Close(); err == nil {
-			err = e
-		}
-	})
+	if b.device != nil {
+		b.save() // a cache that cannot be written costs time only
+		err = b.device.Close()
+	}
+	if e := b.instance.Close(); err == nil {
+		err = e
+	}
 	return err
 }
 

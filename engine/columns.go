@@ -9,6 +9,7 @@ type layout struct {
 	n       int
 	double  bool
 	columns batch.Columns
+	packed  bool                  // eight statuses a word
 	offset  [layoutColumns]uint32 // in words; batch.NoColumn: not there
 	bytes   uint64
 }
@@ -47,10 +48,25 @@ func layoutOf(out *batch.Results, n int) layout {
 	place(atWitnessA, has(batch.ColWitnessA), 3*number)
 	place(atWitnessB, has(batch.ColWitnessB), 3*number)
 	place(atGap, has(batch.ColGap), 1)
+	l.packed = out.Columns&^(batch.ColStatus|batch.ColBits) == 0
 	place(atStatus, true, 1)
+	if l.packed {
+		words = uint32(l.statusBytes() / 4)
+	}
 	l.bytes = 4 * uint64(words)
 	return l
 }
+
+// statusBytes is the length of the status column.
+func (l *layout) statusBytes() uint64 {
+	if l.packed {
+		return 4 * uint64((l.n+perWord-1)/perWord)
+	}
+	return 4 * uint64(l.n)
+}
+
+// perWord is the number of packed statuses of a word.
+const perWord = 32 / batch.PackedBits
 
 // putIn writes the places into the query record.
 func (l *layout) putIn(q *batch.QueryRecord) {
@@ -58,6 +74,10 @@ func (l *layout) putIn(q *batch.QueryRecord) {
 	q.Distance, q.Normal = l.offset[atDistance], l.offset[atNormal]
 	q.WitnessA, q.WitnessB = l.offset[atWitnessA], l.offset[atWitnessB]
 	q.Gap, q.Status = l.offset[atGap], l.offset[atStatus]
+	q.Flags &^= batch.FlagPacked
+	if l.packed {
+		q.Flags |= batch.FlagPacked
+	}
 }
 
 // takeDown copies rows [lo, hi) of the output in memory to rows of out that begin at
@@ -70,13 +90,22 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 	if at := l.offset[atGap]; at != batch.NoColumn {
 		copy(out.Gap[base+lo:base+hi], recordsIn[float32](memory[4*at:])[lo:hi])
 	}
-	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])[lo:hi]
-	for k, w := range words {
-		row := base + lo + k
+	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])
+	for k := lo; k < hi; k++ {
+		row := base + k
+		var w uint32
+		if l.packed {
+			w = batch.UnpackStatus(words[k/perWord] >> (k % perWord * batch.PackedBits) & (1<<batch.PackedBits - 1))
+		} else {
+			w = words[k]
+		}
 		status := batch.Status(w)
 		switch {
 		case status < batch.Undecided:
 			out.Status[row] = uint8(status)
+			if w>>8&0xff == batch.Refined {
+				t.refined++
+			}
 			if out.Iterations != nil {
 				out.Iterations[row] = uint16(w >> 16)
 			}

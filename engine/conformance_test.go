@@ -40,5 +40,7 @@ func (f finished) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 
 // TestConformance runs the suite of all back ends.
 func TestConformance(t *testing.T) {
-	conformance.Run(t, finished{open(t, Options{}), processor(t)}, conformance.Options{})
+	eachPath(t, func(t *testing.T, o Options) {
+		conformance.Run(t, finished{open(t, o), processor(t)}, conformance.Options{})
+	})
 }

@@ -3,11 +3,25 @@
 //
 // # The way of a chunk
 //
-// The rows of a call are cut into chunks that fit the device. Poses and indices of a
-// chunk are written to memory that the device reads, the shaders of package shaders
-// run one after the other, and the columns come back. Two chunks are under way at a
-// time: while one is computed the other is read or written. Libraries are uploaded
-// once and kept.
+// The rows of a call are cut into chunks that fit the device. What makes the rows is
+// written to memory that the device reads, the shaders of package shaders run one after
+// the other, and the columns come back. Two chunks are under way at a time: while one
+// is computed the other is read or written. Libraries are uploaded once and kept.
+//
+// Worlds are expanded on the device: one pose a body, and one list of template pairs, go
+// there. A pair list goes as one world whose every pair has two bodies of its own. Rows
+// whose shapes differ in kind, or in number of vertices to a power of two, are worked on
+// sorted by that, so that neighbours take the same way; answers stand at their rows.
+//
+// [Backend.Hold] keeps a batch on the device between calls. Its commands are recorded
+// once, and a step of a rollout moves poses in and answers out and allocates nothing.
+//
+// # Opening
+//
+// [Open] has the device add, multiply, divide and take roots of doubles, and read records
+// of each type, and refuses one that is off. Compiled shaders are kept in the user's
+// cache folder, a file for each device, driver and version of the shaders; [Backend.Warm]
+// compiles all of them at once.
 //
 // # Answers
 //
@@ -27,7 +41,8 @@
 // # Threads and errors
 //
 // A [Backend] may be used by several goroutines at once; calls beyond the second wait for
-// their turn. No goroutine outlives a call. Errors are those of the Vulkan layer: no
+// their turn, and so do calls on one held batch. No goroutine outlives a call. Close waits
+// for the calls under way, and later ones return [ErrClosed]. Errors are those of the Vulkan layer: no
 // loader, no driver, no device, out of memory, device lost, timeout, each with what to do
 // about it. After a lost device or a timeout the back end reports itself unusable.
 //

@@ -17,11 +17,28 @@ func unavailable(t testing.TB, why string) {
 	t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", why)
 }
 
+// TestMain keeps the cache of the tests out of the user's.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "clearance-cache")
+	if err != nil {
+		panic(err)
+	}
+	testCache = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var testCache string
+
 // open opens the back end with the validation layer. At the end of the test it is
 // closed, and any message and any handle left fails the test.
 func open(t testing.TB, o Options) *Backend {
 	t.Helper()
 	o.Validation = true
+	if o.CacheDir == "" {
+		o.CacheDir = testCache
+	}
 	b, err := Open(o)
 	for _, cause := range []error{vk.NoCgo, vk.NoLoader, vk.NoDriver, vk.NoDevice, vk.UnsupportedFeature} {
 		if errors.Is(err, cause) {
@@ -43,4 +60,11 @@ func open(t testing.TB, o Options) *Backend {
 		}
 	})
 	return b
+}
+
+// eachPath runs a test with memory that the host and the device share, and with copies
+// between the two, as on most GPUs.
+func eachPath(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Run("direct", func(t *testing.T) { test(t, Options{}) })
+	t.Run("staged", func(t *testing.T) { test(t, Options{staged: true}) })
 }

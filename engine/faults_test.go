@@ -16,7 +16,9 @@ import (
 // TestFailures: whatever the device refuses, a call ends in a complete result of the CPU, or,
 // where Vulkan was asked for by name, in an error that says what went wrong, with no
 // row answered.
-func TestFailures(t *testing.T) {
+func TestFailures(t *testing.T) { eachPath(t, testFailures) }
+
+func testFailures(t *testing.T, o Options) {
 	for _, f := range []struct {
 		fault   vk.Fault
 		cause   error
@@ -31,7 +33,7 @@ func TestFailures(t *testing.T) {
 		{vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout}, vk.Timeout, true},
 	} {
 		t.Run(f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b, c := open(t, Options{ChunkRows: 128, Timeout: 300 * time.Millisecond}), processor(t)
+			b, c := open(t, Options{ChunkRows: 128, Timeout: 300 * time.Millisecond, staged: o.staged}), processor(t)
 			lib, pairs := set(t, "boxes", 0, 500)
 			disarm := vk.Inject(f.fault)
 			defer disarm()
@@ -82,9 +84,14 @@ func (f first) Device() batch.Device {
 	return d
 }
 
+// Estimate beats that of any other back end, on a machine of any size.
+func (f first) Estimate(int, *batch.Options) time.Duration { return 0 }
+
 // TestDeviceLostInTheMiddle: chunks answered before the loss stay, the CPU goes on.
-func TestDeviceLostInTheMiddle(t *testing.T) {
-	b, c := open(t, Options{ChunkRows: 128}), processor(t)
+func TestDeviceLostInTheMiddle(t *testing.T) { eachPath(t, testDeviceLostInTheMiddle) }
+
+func testDeviceLostInTheMiddle(t *testing.T, o Options) {
+	b, c := open(t, Options{ChunkRows: 128, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 1000)
 	run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, c) // library and memory are there
 	disarm := vk.Inject(vk.Fault{Call: "vkQueueSubmit", After: 5, Times: -1, Result: vk.ErrorDeviceLost})
@@ -99,8 +106,10 @@ func TestDeviceLostInTheMiddle(t *testing.T) {
 
 // TestGarbage: a driver that changes a byte of what is read back is found out by the
 // audit, or the row has no status any more and another back end answers it.
-func TestGarbage(t *testing.T) {
-	b, c := open(t, Options{ChunkRows: 1024}), processor(t)
+func TestGarbage(t *testing.T) { eachPath(t, testGarbage) }
+
+func testGarbage(t *testing.T, o Options) {
+	b, c := open(t, Options{ChunkRows: 1024, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 512)
 	clean := &batch.Job{Library: lib, Input: pairs}
 	run(t, clean, dispatch.Options{}, b, c)
@@ -137,8 +146,10 @@ func TestGarbage(t *testing.T) {
 
 // TestCancel: a call ends soon after its context, with the rows answered until then, and
 // leaves the back end in order.
-func TestCancel(t *testing.T) {
-	b, c := open(t, Options{ChunkRows: 64}), processor(t)
+func TestCancel(t *testing.T) { eachPath(t, testCancel) }
+
+func testCancel(t *testing.T, o Options) {
+	b, c := open(t, Options{ChunkRows: 64, staged: o.staged}), processor(t)
 	lib, pairs := set(t, "boxes", 0, 2000)
 	ctx, cancel := context.WithCancel(t.Context())
 	job := &batch.Job{Library: lib, Input: canceller{pairs, 700, cancel}}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,8 +56,8 @@ func TestBitIdentical(t *testing.T) {
 			for i := range plain {
 				plain[i] = i
 			}
-			for _, chunk := range []int{64, 192, 4096} {
-				b := open(t, Options{ChunkRows: chunk})
+			for _, opened := range []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {ChunkRows: 4096}, {unsorted: true}} {
+				b := open(t, opened)
 				for _, outer := range []int{64, 640, 1 << 16} {
 					check(t, b, pairs, plain, outer)
 				}
@@ -85,32 +86,123 @@ type permuted struct {
 func (p permuted) Len() int                { return len(p.order) }
 func (p permuted) Row(i int, r *batch.Row) { p.in.Row(p.order[i], r) }
 
-// TestWorlds: the worlds form gives the bits of the pair list that it stands for.
+// TestWorlds: the worlds form gives the bits of the pair list that it stands for, whatever
+// the chunks, with invalid bodies, wherever a call begins and ends.
 func TestWorlds(t *testing.T) {
-	b, c := open(t, Options{}), processor(t)
-	lib, pairs := set(t, "mixed", 0, 40)
-	w := &batch.Worlds{Shapes: make([]int32, 8), TemplateA: []int32{0, 2, 4, 1}, TemplateB: []int32{1, 3, 5, 7}}
-	for i := range w.Shapes {
-		w.Shapes[i] = pairs.ShapeB[i]
-	}
-	for i := range 5 * 8 { // five worlds of eight bodies
-		w.Poses = append(w.Poses, pairs.PositionB[3*i:3*i+3]...)
-		w.Poses = append(w.Poses, pairs.RotationB[4*i:4*i+4]...)
-	}
+	c := processor(t)
+	lib, w := stack(t, 23, 3)
+	w.Shapes[4] = 5000 // no such shape
 	list := batch.NewPairs(w.Len())
 	var r batch.Row
 	for i := range w.Len() {
 		w.Row(i, &r)
 		list.SetRow(i, &r)
 	}
-	jobs := [2]*batch.Job{{Library: lib, Input: w}, {Library: lib, Input: list}}
-	for _, job := range jobs {
-		run(t, job, dispatch.Options{}, b, c)
-		audit(t, job)
+	warm := make([]float64, 3*w.Len())
+	for i := range warm {
+		warm[i] = math.Cos(float64(i))
 	}
+	warm[3*500] = math.NaN()
+	var want [2]*batch.Results
+	for _, o := range []Options{{ChunkRows: 64}, {ChunkRows: 256}, {ChunkRows: 1000, staged: true}, {}, {unsorted: true}} {
+		b := open(t, o)
+		for k, q := range []batch.Options{{}, {Precision: batch.Double, WarmStart: warm}} {
+			for _, in := range []batch.Input{w, list} {
+				for _, outer := range []int{64, 320, 1 << 16} {
+					job := &batch.Job{Library: lib, Input: in, Options: q}
+					run(t, job, dispatch.Options{ChunkRows: outer}, b, c)
+					if want[k] == nil {
+						want[k] = job.Results
+						audit(t, job)
+					}
+					sameAll(t, fmt.Sprintf("%+v, %T, chunks of %d", o, in, outer), job.Results, want[k])
+				}
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	invalid := 0
 	for i := range w.Len() {
-		if !sameRow(jobs[0].Results, jobs[1].Results, i, i) {
-			t.Errorf("row %d has other bits", i)
+		_, err := (&batch.Job{Library: lib, Input: w, Options: batch.Options{WarmStart: warm}}).Read(i, &r)
+		if (err != nil) != (want[1].Status[i] == uint8(batch.Invalid)) {
+			t.Fatalf("row %d is %v, batch says %v", i, batch.Status(want[1].Status[i]), err)
+		}
+		if err != nil {
+			invalid++
+		}
+	}
+	if invalid < 23*12 || invalid == w.Len() {
+		t.Errorf("%d invalid rows", invalid)
+	}
+}
+
+// TestCut: chunks cover every row once, fit, and worlds are not cut where they fit.
+func TestCut(t *testing.T) {
+	for _, p := range []int{1, 3, 63, 64, 100, 512} {
+		w := &batch.Worlds{Shapes: make([]int32, 2), TemplateA: make([]int32, p)}
+		for lo := range 200 {
+			hi := lo + 3*p + 700
+			for at := lo; at < hi; {
+				n, room := cut(w, at, hi, 512)
+				touched := (at+n-1)/p - at/p + 1
+				if n < 1 || at+n > hi || room != touched*p || room > 512 || at+n < hi && (at+n)%p != 0 {
+					t.Fatalf("%d templates, row %d of [%d, %d): %d rows, room for %d", p, at, lo, hi, n, room)
+				}
+				at += n
+			}
+		}
+	}
+}
+
+// TestOrder: the order holds every row once, by key, and within a key as they came.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 9))
+	var s sorter
+	for _, n := range []int{1, 64, blockRows, blockRows + 1, 5*blockRows + 7, 100} {
+		for _, keys := range []int{1, 5, 842} {
+			s.begin(n, keys)
+			for i := range s.keys {
+				s.keys[i] = uint16(random.IntN(keys))
+			}
+			for lo := 0; lo < n; lo += blockRows {
+				s.tally(lo, min(lo+blockRows, n))
+			}
+			if err := s.sort(); err != nil {
+				t.Fatal(err)
+			}
+			want := make([]uint32, n)
+			for i := range want {
+				want[i] = uint32(i)
+			}
+			slices.SortStableFunc(want, func(a, b uint32) int { return int(s.keys[a]) - int(s.keys[b]) })
+			if !slices.Equal(s.order, want) {
+				t.Errorf("%d rows, %d keys: wrong order", n, keys)
+			}
+			if s.grouped() != (keys == 1) && n > 1 {
+				t.Errorf("%d rows, %d keys: grouped is %v", n, keys, s.grouped())
+			}
+			slices.Sort(s.keys)
+			s.begin(n, keys)
+			for lo := 0; lo < n; lo += blockRows {
+				s.tally(lo, min(lo+blockRows, n))
+			}
+			if !s.grouped() && n > keys*groupSize {
+				t.Errorf("%d rows, %d keys, sorted: not grouped", n, keys)
+			}
+		}
+	}
+}
+
+// TestSorted: mixed rows are sorted, rows of one class are not.
+func TestSorted(t *testing.T) {
+	b := open(t, Options{})
+	for name, want := range map[string]bool{"mixed": true, "ellipsoids": false, "hull32": false} {
+		lib, pairs := set(t, name, 0, 500)
+		h := hold(t, b, lib, pairs).(*Held)
+		if got := h.chunks[0].inputs.ordered; got != want {
+			t.Errorf("%s: sorted is %v", name, got)
 		}
 	}
 }

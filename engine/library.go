@@ -19,6 +19,11 @@ type library struct {
 	block                *vk.Block
 	shapes, vertices     vk.Buffer
 	shapes64, vertices64 vk.Buffer
+	cells                vk.Buffer
+
+	class   []uint8 // of each shape, see classesOf
+	classes int
+	users   int // calls and held batches; guarded by libraries.mu
 }
 
 // libraries keeps the libraries that were used last.
@@ -35,27 +40,46 @@ func (l *libraries) init(b *Backend) {
 }
 
 // of returns a library on the device, uploading it if it is not there. What it returns
-// stays good until the streams that use it have ended.
+// stays until the caller releases it.
 func (l *libraries) of(ctx context.Context, lib *batch.Library) (*library, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if k, ok := l.kept[lib]; ok {
 		i := slices.Index(l.used, lib)
 		l.used = append(slices.Delete(l.used, i, i+1), lib)
+		k.users++
 		return k, nil
 	}
 	k, err := l.b.upload(ctx, lib)
 	if err != nil {
 		return nil, fmt.Errorf("engine: library of %d shapes: %w", lib.Len(), err)
 	}
-	if len(l.used) == maxLibraries {
-		l.kept[l.used[0]].block.Close()
-		delete(l.kept, l.used[0])
-		l.used = slices.Delete(l.used, 0, 1)
-	}
+	k.users = 1
 	l.kept[lib] = k
 	l.used = append(l.used, lib)
+	l.trim()
 	return k, nil
+}
+
+// release ends a use of a library.
+func (l *libraries) release(k *library) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k.users--
+	l.trim()
+}
+
+// trim frees libraries that nobody uses while there are too many.
+func (l *libraries) trim() {
+	l.used = slices.DeleteFunc(l.used, func(lib *batch.Library) bool {
+		k := l.kept[lib]
+		if len(l.kept) <= maxLibraries || k.users > 0 {
+			return false
+		}
+		k.block.Close()
+		delete(l.kept, lib)
+		return true
+	})
 }
 
 // upload moves a library to the device.
@@ -68,7 +92,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 	if err != nil {
 		return nil, err
 	}
-	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices)}
+	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices), bytesOf(single.Cells)}
 	total := uint64(0)
 	for i, p := range parts {
 		if len(p) == 0 { // a binding wants some memory
@@ -80,6 +104,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		total += uint64(len(parts[i])) + maxAlignment
 	}
 	k := new(library)
+	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {
 		kind = vk.Unified
@@ -115,7 +140,7 @@ func (b *Backend) fill(ctx context.Context, k *library, parts [][]byte) error {
 			return err
 		}
 	}
-	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64} {
+	for i, to := range []*vk.Buffer{&k.shapes, &k.vertices, &k.shapes64, &k.vertices64, &k.cells} {
 		size := uint64(len(parts[i]))
 		buffer, err := arena.Take(size)
 		if err != nil {

@@ -32,6 +32,18 @@ type Options struct {
 	// Timeout is how long a chunk may take before the device counts as hung; 0 is
 	// two minutes.
 	Timeout time.Duration
+
+	// CacheDir is the folder in which compiled shaders are kept between runs; "" is
+	// clearance in the user's cache folder. A file that is damaged or of another
+	// device counts as missing, and one that cannot be written costs time only.
+	CacheDir string
+
+	// NoCache keeps compiled shaders in memory only.
+	NoCache bool
+
+	// For tests and benchmarks.
+	staged   bool // copy to and from the device even where the host reaches its memory
+	unsorted bool // work on rows in the order in which they come
 }
 
 // Default sizes of a chunk. A GPU wants some hundred thousand invocations at a time; a

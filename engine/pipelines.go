@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"sync"
 	"unsafe"
 
@@ -14,13 +15,17 @@ import (
 const groupSize = 64
 
 // maxBindings is the largest number of buffers of one shader.
-const maxBindings = 6
+const maxBindings = 8
+
+// methods are those that have a pipeline.
+var methods = []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak}
 
 // pipelines holds the compiled shaders. They are compiled when they are needed first.
 type pipelines struct {
 	device *vk.Device
 
 	mu      sync.Mutex
+	fresh   bool // compiled since the cache was saved
 	place   *vk.Pipeline
 	certify *vk.Pipeline
 	gjk     [batch.MethodCount]*vk.Pipeline
@@ -30,27 +35,64 @@ type pipelines struct {
 type chain struct{ place, gjk, certify *vk.Pipeline }
 
 // of returns the pipelines for a method.
-func (p *pipelines) of(m batch.Method) (c chain, err error) {
+func (p *pipelines) of(m batch.Method) (chain, error) {
 	if m == batch.Auto {
 		m = batch.GJK
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.compile(&err, &p.place, "place", shaders.Place, 6, nil)
-	p.compile(&err, &p.gjk[m], "gjk", shaders.GJK, 4, map[uint32]uint32{1: uint32(m)})
-	p.compile(&err, &p.certify, "certify", shaders.Certify, 6, nil)
-	return chain{p.place, p.gjk[m], p.certify}, err
+	c := chain{p.place, p.gjk[m], p.certify}
+	if c.place != nil && c.gjk != nil && c.certify != nil {
+		return c, nil
+	}
+	if err := p.compile(m); err != nil {
+		return chain{}, err
+	}
+	return chain{p.place, p.gjk[m], p.certify}, nil
 }
 
-func (p *pipelines) compile(err *error, to **vk.Pipeline, name string, code []byte, bindings int, spec map[uint32]uint32) {
-	if *err != nil || *to != nil {
-		return
+// compile compiles what is missing for a method.
+func (p *pipelines) compile(m batch.Method) error {
+	for _, s := range []struct {
+		to       **vk.Pipeline
+		name     string
+		code     []byte
+		bindings int
+		spec     map[uint32]uint32
+	}{
+		{&p.place, "place", shaders.Place, 8, map[uint32]uint32{0: groupSize}},
+		{&p.gjk[m], "gjk", shaders.GJK, 5, map[uint32]uint32{0: groupSize, 1: uint32(m)}},
+		{&p.certify, "certify", shaders.Certify, 7, map[uint32]uint32{0: groupSize}},
+	} {
+		if *s.to != nil {
+			continue
+		}
+		pipeline, err := p.device.NewPipeline(s.code, vk.PipelineOptions{
+			Name: s.name, Bindings: s.bindings, PushConstantSize: int(unsafe.Sizeof(batch.QueryRecord{})), Spec: s.spec,
+		})
+		if err != nil {
+			return err
+		}
+		*s.to = pipeline
+		p.fresh = true
 	}
-	constants := map[uint32]uint32{0: groupSize}
-	for k, v := range spec {
-		constants[k] = v
+	return nil
+}
+
+// Warm compiles the shaders of all methods, so that no later call waits for that, and
+// saves them, see [Options.CacheDir].
+func (b *Backend) Warm(ctx context.Context) error {
+	if err := b.enter(); err != nil {
+		return err
 	}
-	*to, *err = p.device.NewPipeline(code, vk.PipelineOptions{
-		Name: name, Bindings: bindings, PushConstantSize: int(unsafe.Sizeof(batch.QueryRecord{})), Spec: constants,
-	})
+	defer b.leave()
+	for _, m := range methods {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := b.pipelines.of(m); err != nil {
+			return b.failed(err)
+		}
+	}
+	return b.save()
 }

@@ -26,17 +26,22 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 // RunMeasured is Run; kernel is the time in which the device ran the shaders, 0 if it does
 // not tell the time.
 func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
-	if err := b.usable(); err != nil {
+	if err := b.enter(); err != nil {
 		return 0, err
 	}
-	b.stats.call()
-	c := call{b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options)}
+	defer b.leave()
+	number := b.stats.call()
+	c := call{
+		b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options), number: number,
+		worlds: asWorlds(job.Input, lo, hi, b.chunkRows),
+	}
 	if c.chain, err = b.pipelines.of(job.Options.Method); err != nil {
 		return 0, b.failed(err)
 	}
 	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
 		return 0, b.failed(err)
 	}
+	defer b.libraries.release(c.library)
 	select {
 	case c.lane = <-b.lanes:
 	case <-ctx.Done():
@@ -61,8 +66,9 @@ func (b *Backend) usable() error {
 // failed notes errors after which the device must not be used.
 func (b *Backend) failed(err error) error {
 	if errors.Is(err, vk.DeviceLost) || errors.Is(err, vk.Timeout) {
-		err = fmt.Errorf("engine: %w", err)
-		b.broken.CompareAndSwap(nil, &err)
+		broken := fmt.Errorf("engine: %w", err)
+		b.broken.CompareAndSwap(nil, &broken)
+		return broken
 	}
 	return err
 }
@@ -77,6 +83,8 @@ type call struct {
 	query   batch.QueryRecord
 	chain   chain
 	library *library
+	worlds  *batch.Worlds // the input, if it goes in that form
+	number  int64         // of the call
 	lane    *lane
 	kernel  time.Duration
 }
@@ -92,8 +100,8 @@ func (c *call) run(hi int) error {
 		if err := c.finish(s); err != nil {
 			return err
 		}
-		n := min(hi-at, c.b.chunkRows)
-		if err := c.start(s, at, n); err != nil {
+		n, room := cut(c.worlds, at, hi, c.b.chunkRows)
+		if err := c.start(s, at, n, room); err != nil {
 			return err
 		}
 		at += n
@@ -108,58 +116,27 @@ func (c *call) run(hi int) error {
 }
 
 // start hands a chunk to the device.
-func (c *call) start(s *slot, at, n int) error {
-	if err := s.reserve(c.b, n); err != nil {
+func (c *call) start(s *slot, at, n, room int) error {
+	if err := s.reserve(c.b, room); err != nil {
 		return err
 	}
-	if err := s.pack(c.job, at, n); err != nil {
+	p := &s.packer
+	p.library, p.shapes, p.input, p.worlds, p.warm = c.library, c.job.Library, c.job.Input, c.worlds, c.job.Options.WarmStart
+	p.in, p.lo, p.n, p.unsorted = &s.inputs, at, n, c.b.options.unsorted
+	same := s.call == c.number
+	s.call = 0 // until it is known to be whole
+	if err := p.all(same); err != nil {
 		return err
 	}
-	s.layout = layoutOf(c.out, n)
-	s.layout.putIn(&c.query)
-	if err := s.record(c.b, c.library, c.chain, &c.query); err != nil {
-		return err
-	}
-	if err := s.stream.Submit(); err != nil {
-		return err
-	}
-	s.busy = true
-	return nil
+	s.call = c.number
+	return s.flight.start(c.b, c.library, c.chain, c.query, layoutOf(c.out, n), &s.inputs, &s.work, at)
 }
 
 // finish waits for a chunk, if there is one in the slot, and takes down its answers.
 func (c *call) finish(s *slot) error {
-	if !s.busy {
-		return nil
-	}
-	if err := s.stream.Wait(c.ctx, c.b.options.Timeout); err != nil {
-		return err
-	}
-	s.busy = false
-	if err := s.hostColumns.Invalidate(); err != nil {
-		return err
-	}
-	memory, base := s.hostColumns.Bytes(), s.lo-c.lo
-	tallies := make([]tally, (s.n+blockRows-1)/blockRows)
-	err := parallel(s.n, func(lo, hi int) error {
-		tallies[lo/blockRows] = s.layout.takeDown(memory, c.out, base, lo, hi)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	var sum tally
-	for _, t := range tallies {
-		sum.add(t)
-	}
-	var times []time.Duration
-	if s.stamped {
-		if times, err = s.stream.Times(); err != nil {
-			return err
-		}
-	}
-	c.kernel += c.b.stats.chunk(sum, times)
-	return nil
+	kernel, err := s.flight.finish(c.ctx, c.b, c.out, s.flight.lo-c.lo)
+	c.kernel += kernel
+	return err
 }
 
 // drain waits for what is still under way after an error, so that its memory can be
@@ -167,17 +144,10 @@ func (c *call) finish(s *slot) error {
 func (c *call) drain() error {
 	var first error
 	for i := range c.lane.slots {
-		s := &c.lane.slots[i]
-		if !s.busy {
-			continue
+		if err := c.lane.slots[i].flight.drain(c.b); err != nil && first == nil {
+			first = err
 		}
-		if err := s.stream.Wait(context.Background(), c.b.options.Timeout); err != nil {
-			if first == nil {
-				first = err
-			}
-			continue
-		}
-		s.busy = false
+		c.lane.slots[i].packer.forget()
 	}
 	return first
 }

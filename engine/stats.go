@@ -13,6 +13,10 @@ type Stats struct {
 	Rows   int64
 	Chunks int64
 
+	// Refined counts rows that double precision went on from on the device, since
+	// single precision had not come near enough. The others it only proved.
+	Refined int64
+
 	// Declined counts rows left to another back end, by why.
 	Declined DeclinedRows
 
@@ -36,11 +40,13 @@ func (d DeclinedRows) Sum() int64 { return d.Kind + d.Overlap + d.Gap + d.Budget
 // tally counts rows of a chunk.
 type tally struct {
 	rows     int64
+	refined  int64
 	declined [batch.DeclinedCount]int64
 }
 
 func (t *tally) add(o tally) {
 	t.rows += o.rows
+	t.refined += o.refined
 	for i, n := range o.declined {
 		t.declined[i] += n
 	}
@@ -59,10 +65,12 @@ func (b *Backend) Stats() Stats {
 	return b.stats.stats
 }
 
-func (c *counters) call() {
+// call counts a call and returns its number, from 1.
+func (c *counters) call() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stats.Calls++
+	return c.stats.Calls
 }
 
 // chunk adds a chunk. times are the timestamps, nil if there are none.
@@ -72,6 +80,7 @@ func (c *counters) chunk(t tally, times []time.Duration) (kernel time.Duration) 
 	s := &c.stats
 	s.Chunks++
 	s.Rows += t.rows
+	s.Refined += t.refined
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[batch.DeclinedKind]
 	s.Declined.Overlap += t.declined[batch.DeclinedOverlap]

@@ -64,13 +64,35 @@ func analyticShapes() []geom.Shape {
 			shapes = append(shapes, geom.WithMargin(s, size()))
 		}
 	}
+	// Last, so that the others meet the same random numbers with and without them.
+	for i, s := range poweredShapes() {
+		if shapes = append(shapes, s); i%3 == 0 {
+			shapes = append(shapes, geom.WithMargin(s, 0.25))
+		}
+	}
 	return shapes
 }
 
-func label(s geom.Shape) string { return fmt.Sprintf("%s%+v", s.Kind(), s) }
+func label(s geom.Shape) string {
+	switch s := s.(type) {
+	case *geom.SmoothHull:
+		return fmt.Sprintf("smooth_hull{%d vertices, β = %g, radii %g and %g}", len(s.Vertices()), s.Sharpness(), s.Inradius(), s.BoundingRadius())
+	case *geom.SmoothRevolution:
+		return fmt.Sprintf("smooth_revolution{%v, β = %g, γ = %g}", s.Profile(), s.Sharpness(), s.Flatness())
+	case geom.Rounded:
+		return fmt.Sprintf("%s with margin %g", label(s.Shape), s.Margin)
+	}
+	return fmt.Sprintf("%s%+v", s.Kind(), s)
+}
 
 // exactResidual says whether the Residual of s is the signed distance itself.
-func exactResidual(s geom.Shape) bool { return s.Kind() != geom.KindSuperquadric }
+func exactResidual(s geom.Shape) bool {
+	switch s.Kind() {
+	case geom.KindSuperquadric, geom.KindSmoothHull, geom.KindSmoothRevolution:
+		return false
+	}
+	return true
+}
 
 // randomUnit returns a uniform unit vector; now and then one in a coordinate
 // plane or on an axis.
@@ -132,7 +154,7 @@ func TestTestShapesAreValid(t *testing.T) {
 			t.Errorf("%s: %v", label(s), err)
 		}
 	}
-	for _, k := range []geom.Kind{geom.KindSphere, geom.KindCapsule, geom.KindCylinder, geom.KindCone, geom.KindFrustum, geom.KindBox, geom.KindEllipsoid, geom.KindSuperquadric} {
+	for _, k := range []geom.Kind{geom.KindSphere, geom.KindCapsule, geom.KindCylinder, geom.KindCone, geom.KindFrustum, geom.KindBox, geom.KindEllipsoid, geom.KindSuperquadric, geom.KindSmoothHull, geom.KindSmoothRevolution} {
 		if !kinds[k] {
 			t.Errorf("no %s among the test shapes", k)
 		}

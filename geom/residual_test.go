@@ -30,6 +30,11 @@ func TestResidualOutsideAlongNormals(t *testing.T) {
 			if !exactResidual(s) {
 				tol = 128 * eps * (size + dist)
 			}
+			if k := s.Kind(); k == geom.KindSmoothHull || k == geom.KindSmoothRevolution {
+				// Near a corner of sharpness β the normal is known to rounding over the distance,
+				// which counts while that is some hundred units of rounding.
+				tol = 256 * eps * (size + dist)
+			}
 			if !(math.Abs(got-dist) <= tol) {
 				t.Fatalf("%s: residual of %v, %g from the surface along %v, is off by %g (%g rounding units)",
 					label(s), p, dist, n, got-dist, (got-dist)/eps/(size+dist))

@@ -23,6 +23,12 @@ func smoothShapes() []geom.Smooth {
 		geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: 0.5, Alpha2: 1.2},
 		geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: 0.3, Alpha2: 0.2},
 	}
+	for _, s := range poweredShapes() {
+		// Differences need directions in which h has small third derivatives.
+		if s.BoundingRadius() < 10 && s.BoundingRadius() > 0.1 {
+			list = append(list, s.(geom.Smooth))
+		}
+	}
 	for _, s := range list[:len(list):len(list)] {
 		list = append(list, geom.WithMargin(s, 0.25).(geom.Smooth))
 	}

@@ -3,6 +3,7 @@ package geom_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/geom"
@@ -40,10 +41,36 @@ func closedForm(s geom.Shape, d r3.Vec) float64 {
 		}
 		l := norm2(s.SemiAxes.X*math.Abs(d.X), s.SemiAxes.Y*math.Abs(d.Y), 2/(2-s.Alpha2))
 		return norm2(l, s.SemiAxes.Z*math.Abs(d.Z), 2/(2-s.Alpha1))
+	case *geom.SmoothHull:
+		var y []float64
+		for _, v := range s.Vertices() {
+			y = append(y, r3.Dot(r3.Sub(v, s.Center()), d))
+		}
+		return r3.Dot(s.Center(), d) + powerSum(y, s.Sharpness())
+	case *geom.SmoothRevolution:
+		rho := math.Hypot(lateral, math.Sqrt(s.Flatness())*d.Z)
+		var y []float64
+		for _, p := range s.Profile() {
+			y = append(y, p.X*rho+p.Y*d.Z)
+		}
+		return powerSum(y, s.Sharpness())
 	case geom.Rounded:
 		return closedForm(s.Shape, d) + s.Margin*norm
 	}
 	panic("no closed form for " + s.Kind().String())
+}
+
+// powerSum is (Σ max(y, 0)^e)^(1/e), scaled by the largest so that nothing overflows.
+func powerSum(y []float64, e float64) float64 {
+	m := slices.Max(y)
+	if !(m > 0) {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range y {
+		sum += math.Pow(max(v, 0)/m, e)
+	}
+	return m * math.Pow(sum, 1/e)
 }
 
 // The support value equals the closed form. Both are a dozen operations on terms

@@ -277,6 +277,11 @@ func (d *descent) finish(inside bool) Result {
 	// The witnesses of the cores move to the surfaces along the normal.
 	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
 	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))
+	if off := norm(r3.Sub(x.W, r3.Scale(upper, d.axis))); !inside && !d.o.Boolean && off > res.Upper-res.Lower {
+		// The last step turned x away from the axis that proves the bound. The two bounds differ
+		// by the square of that turn, the witnesses and the normal by the turn itself.
+		res.Lower = math.Min(res.Lower, res.Distance-off)
+	}
 	res.classify(p, &d.o, d.tol)
 	if d.o.Boolean {
 		// The question is answered, and witnesses and normal come from different steps.

@@ -55,6 +55,7 @@ type expansion struct {
 	stop    float64 // gap of the computed bounds at which tol is met, rounding included
 	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
 
+	known  bounds // of a direction that is known beforehand, see epaKnowing
 	bounds        // the answer so far
 	now    bounds // along the face at hand
 }
@@ -81,6 +82,7 @@ func (e *expansion) reset(p *Pair, o *Options) {
 		e.cap = defaultEPAIterations
 	}
 	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
+	e.known.lower = math.Inf(-1)
 	e.poly.reset(e.round, 4*p.scale)
 }
 
@@ -173,6 +175,9 @@ func (e *expansion) try(f int32, n r3.Vec) outcome {
 	if -h > e.now.lower {
 		e.now.lower, e.now.axis = -h, n
 	}
+	if e.known.lower >= e.now.lower && e.now.upper < e.p.Radius {
+		e.now.lower, e.now.axis, e.now.near = e.known.lower, e.known.axis, e.known.near
+	}
 	stop := e.apart
 	if e.now.upper < e.p.Radius { // a depth
 		stop = e.stop
@@ -201,8 +206,9 @@ func (e *expansion) settled() bool {
 func (e *expansion) result() Result {
 	p := &e.p
 	// Where the nearest point lies on an edge and the bound comes from a face, the
-	// witnesses are not quite Distance·Normal apart. The gap states that as well.
-	if off := norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))); off <= e.stop {
+	// witnesses are not quite Distance·Normal apart. The gap states that as well; with the cores
+	// apart it may then be too wide, and GJK answers from here.
+	if off := norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))); off <= e.stop || e.lower > 0 {
 		e.upper = math.Max(e.upper, e.lower+off)
 	}
 	r := Result{

@@ -122,7 +122,7 @@ func TestStatusAndMethodNames(t *testing.T) {
 		}
 		seen[m.String()] = true
 	}
-	if got := MethodCount.String(); got != "method(7)" {
+	if got := MethodCount.String(); got != "method(8)" {
 		t.Errorf("unknown method is called %q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -172,6 +173,26 @@ func scaled(s geom.Shape, k float64) geom.Shape {
 		return geom.Ellipsoid{SemiAxes: r3.Scale(k, s.SemiAxes)}
 	case geom.Superquadric:
 		return geom.Superquadric{SemiAxes: r3.Scale(k, s.SemiAxes), Alpha1: s.Alpha1, Alpha2: s.Alpha2}
+	case *geom.SmoothHull:
+		points := make([]r3.Vec, len(s.Vertices()))
+		for i, p := range s.Vertices() {
+			points[i] = r3.Scale(k, p)
+		}
+		s, err := geom.NewSmoothHull(points, s.Sharpness(), r3.Scale(k, s.Center()))
+		if err != nil {
+			panic(err)
+		}
+		return s
+	case *geom.SmoothRevolution:
+		profile := make([]r2.Vec, len(s.Profile()))
+		for i, p := range s.Profile() {
+			profile[i] = r2.Scale(k, p)
+		}
+		s, err := geom.NewSmoothRevolution(profile, s.Sharpness(), s.Flatness())
+		if err != nil {
+			panic(err)
+		}
+		return s
 	case *geom.Convex:
 		var pts []r3.Vec
 		for _, v := range s.Points() {

@@ -84,11 +84,12 @@ const (
 	MethodPolyak                           // Polyak-accelerated GJK
 	MethodPolyakNormalized                 // the same with normalised directions
 	MethodFrankWolfe                       // Frank-Wolfe with line search
+	MethodRTR                              // Riemannian trust region, for smooth pairs; GJK for others
 	MethodCount
 )
 
 var methodNames = [MethodCount]string{
-	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe",
+	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe", "rtr",
 }
 
 func (m Method) String() string {

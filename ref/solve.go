@@ -18,6 +18,9 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	if p.A.Kind() == geom.KindHalfspace || p.B.Kind() == geom.KindHalfspace {
 		return Halfspace(p, o)
 	}
+	if o.Method == MethodRTR && SmoothPair(p.A, p.B) {
+		return solveRTR(p, o, ws)
+	}
 	q := p.eroded()
 	r := solveCores(&q, &o, ws)
 	if !needsDepth(&r, &o, &q) {

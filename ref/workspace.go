@@ -6,6 +6,7 @@ package ref
 type Workspace struct {
 	d descent
 	e expansion
+	t trustRegion
 }
 
 func (ws *Workspace) descent() *descent {
@@ -20,4 +21,11 @@ func (ws *Workspace) expansion() *expansion {
 		return new(expansion)
 	}
 	return &ws.e
+}
+
+func (ws *Workspace) trustRegion() *trustRegion {
+	if ws == nil {
+		return new(trustRegion)
+	}
+	return &ws.t
 }

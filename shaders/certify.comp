@@ -17,11 +17,19 @@ layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Guesses { GuessRecord guesses[]; };
-layout(std430, binding = 5) writeonly buffer Columns { uint words[]; };
+layout(std430, binding = 5) buffer Columns { uint words[]; };
+layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 dvec3 vertexAt(uint i) {
     return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]);
+}
+double paramOf(uint record, uint k) { return shapes[record].params[k]; }
+uint cellWord(uint i) { return cells[i]; }
+
+uint slot;
+dvec3 guess(uint k) {
+    return dvec3(guesses[slot].directions[3u * k], guesses[slot].directions[3u * k + 1u], guesses[slot].directions[3u * k + 2u]);
 }
 
 #include "descent.glsl"
@@ -34,8 +42,10 @@ Shape load(uint i) {
     Shape s;
     s.params = dvec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
     s.family = family(shapes[i].kind, s.params);
+    s.record = i;
     s.first = shapes[i].vertex_offset;
     s.count = shapes[i].vertex_count;
+    s.cells = cells[i];
     s.radius = shapes[i].radius;
     s.erode = shapes[i].erode;
     return s;
@@ -57,7 +67,14 @@ void pose(IndexRecord index) {
     if (shapes[index.shape_b].kind == KIND_HALFSPACE) sizeB = shapeB.radius;
     size = sizeA + sizeB;
     scale = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
-    roundoff = 24.0lf * UNIT_ROUNDOFF * scale;
+    grain = 24.0lf * UNIT_ROUNDOFF * scale;
+    // The coordinates of a superquadric's support point are off by 12 units of roundoff
+    // of its semi-axes: 5 for each exponential of a logarithm, see elementary.glsl, and
+    // 2 for products. The semi-axes as a vector are √3 of the bounding radius at most.
+    double curved = 0.0lf;
+    if (shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
+    if (shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
+    roundoff = grain + 24.0lf * UNIT_ROUNDOFF * curved;
 }
 
 double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
@@ -71,66 +88,40 @@ void ask() {
     stop = max(tolerance - 2.0lf * roundoff, roundoff);
 }
 
-// seed forms the simplex of the guess. It reports whether the cores intersect or cannot
-// be told from touching.
-bool seed(uint row) {
+// begin sets the state before the first vertex.
+void begin() {
     simplex = emptySimplex();
     level = 0u;
     best = -2.0lf * scale;
     lower = best;
     axis = dvec3(1, 0, 0);
-    x = dvec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+    x = axis;
     len = 1.0lf;
-    uint count = min(guesses[row].count, 4u);
-    for (uint k = 0u; k < count; k++) {
-        dvec3 u = dvec3(guesses[row].directions[3u * k], guesses[row].directions[3u * k + 1u], guesses[row].directions[3u * k + 2u]);
-        if (!(square(u) > 0.0lf)) continue;
-        support(u, count == 1u);
-        if (known(latestW)) continue;
-        put(simplex, simplex.n, latestW, latestA);
-        simplex.n++;
-    }
-    bool inside = false;
-    if (simplex.n > 0u) {
-        nearest(simplex, separated(), inside);
-        x = point(simplex);
-        len = norm(x);
-        reduce(simplex);
-        if (len <= roundoff && !separated()) return true;
-    }
-    return inside;
 }
 
 // plane answers for a half-space in closed form: the lowest point of the other shape.
 Answer plane(bool first) {
     Answer r;
-    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1);
-    double core;
+    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1); // of the half-space
+    Shape other = shapeA;
+    dvec3 down = -n;
     if (first) {
-        precise dvec3 b = rotation * coreSupport(shapeB, -(n * rotation)) + translation;
-        core = b.z;
-        r.normal = n;
-        precise dvec3 wb = b - shapeB.radius * n;
-        r.witnessB = wb;
-    } else {
-        dvec3 a = coreSupport(shapeA, -n);
-        core = product(n, a - translation);
-        r.normal = -n;
-        precise dvec3 wa = a - shapeA.radius * n;
-        r.witnessA = wa;
+        other = shapeB;
+        down = -(n * rotation);
     }
+    dvec3 p = coreSupport(other, down);
+    precise dvec3 q = first ? rotation * p + translation : p - translation;
+    double core = product(n, q);
     precise double d = core - radius;
     r.distance = d;
     r.lower = d - roundoff;
     r.upper = d + roundoff;
-    if (first) {
-        precise dvec3 wa = r.witnessB - d * n;
-        r.witnessA = wa;
-    } else {
-        precise dvec3 wb = r.witnessA - d * n; // against n, which points to A
-        r.witnessB = wb;
-    }
-    tolerance = max(tolerance, 4.0lf * roundoff);
+    precise dvec3 low = (first ? q : p) - other.radius * n;
+    precise dvec3 foot = low - d * n; // d is against n seen from A
+    r.normal = first ? n : -n;
+    r.witnessA = first ? foot : low;
+    r.witnessB = first ? low : foot;
+    tolerance = max(tolerance, 4.0lf * grain);
     return r;
 }
 
@@ -171,16 +162,18 @@ uint classify(Answer r) {
     if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
     if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
     double gap = max(r.upper - r.distance, r.distance - r.lower);
-    if (!(gap <= max(tolerance, 4.0lf * roundoff)) && !(cut && r.lower > cutOff)) return DECLINED;
+    if (!(gap <= max(tolerance, 4.0lf * grain)) && !(cut && r.lower > cutOff)) return DECLINED;
     if (r.lower > 0.0lf) return STATUS_SEPARATED;
     if (r.upper < 0.0lf) return STATUS_PENETRATING;
     return STATUS_TOUCHING;
 }
 
 void main() {
-    uint row = gl_GlobalInvocationID.x;
-    if (row >= query.rows) return;
-    IndexRecord index = indices[row];
+    slot = gl_GlobalInvocationID.x;
+    if (slot >= query.rows) return;
+    refined = false;
+    IndexRecord index = indices[slot];
+    uint row = index.row;
     if (index.shape_a == NO_SHAPE) {
         writeStatus(row, STATUS_INVALID, 0u);
         return;
@@ -197,7 +190,7 @@ void main() {
     pose(index);
     ask();
 
-    evaluations = guesses[row].iterations;
+    evaluations = guesses[slot].iterations;
     bool inside = false;
     Answer r;
     if (halfA || halfB) {
@@ -210,16 +203,26 @@ void main() {
             decline(row, DECLINED_BUDGET);
             return;
         }
-        inside = seed(row);
         uint cap = min(MAX_STEPS, budget - 4u);
-        if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
-        if (!inside && !(boolean && settled())) inside = descend(cap);
+        if (query.max_iterations != 0u) {
+            uint spent = evaluations + min(guesses[slot].count, 4u);
+            cap = min(cap, max(query.max_iterations, spent) - spent);
+        }
+        begin();
+        inside = descend(clamp(guesses[slot].count, 1u, 4u), cap);
         r = finish(inside);
     }
     uint status = classify(r);
     if (status == DECLINED) {
         decline(row, inside ? DECLINED_OVERLAP : DECLINED_GAP);
         return;
+    }
+    if (boolean && !halfA && !halfB) {
+        // The question is answered, and witnesses and normal come from different steps.
+        // The bound that the answer does not rest on says how far apart they are.
+        double off = norm(x - len * axis);
+        if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
+        else r.lower = min(r.lower, r.distance - off);
     }
     writeStatus(row, status, evaluations);
     writeColumns(row, index.pose_a, r);

@@ -15,12 +15,26 @@ struct Answer {
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
 bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
 
+// writePacked stores a packed status. The bits of a row that has none are set.
+void writePacked(uint row, uint code) {
+    uint at = query.status + row / (32u / PACKED_BITS), shift = row % (32u / PACKED_BITS) * PACKED_BITS;
+    uint mask = (1u << PACKED_BITS) - 1u;
+    atomicAnd(words[at], (code << shift) | ~(mask << shift));
+}
+
 void writeStatus(uint row, uint status, uint iterations) {
-    words[query.status + row] = status | (min(iterations, MAX_ITERATIONS) << 16);
+    if ((query.flags & FLAG_PACKED) != 0u) {
+        writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | (refined ? PACKED_REFINED : 0u));
+        return;
+    }
+    words[query.status + row] = status | (refined ? REFINED << 8 : 0u) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
 // decline leaves the row to another back end and says why.
-void decline(uint row, uint why) { words[query.status + row] = DECLINED | (why << 8); }
+void decline(uint row, uint why) {
+    if ((query.flags & FLAG_PACKED) != 0u) writePacked(row, PACKED_DECLINED | why);
+    else words[query.status + row] = DECLINED | (why << 8);
+}
 
 // writeReal stores number k of a column and returns what it became.
 double writeReal(uint column, uint k, double v) {

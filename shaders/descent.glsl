@@ -3,7 +3,9 @@
 // distance of the cores is at least the minimum of <u, w> over A - B, and the point x
 // of the simplex proves that it is at most |x|.
 //
-// The including file loads the pair into the variables below.
+// The including file loads the pair into the variables below, and defines
+//     dvec3 guess(uint k)
+// before the include: direction k of the guess.
 
 #ifndef CLEARANCE_DESCENT_GLSL
 #define CLEARANCE_DESCENT_GLSL
@@ -18,7 +20,8 @@ dmat3 rotation;     // of B
 dvec3 translation;  // origin of B
 double radius;      // of both balls around the eroded cores
 double size, scale; // sum of the bounding radii; largest magnitude in play
-double roundoff;    // bounds the rounding error of a support value: ref.Pair.Roundoff
+double grain;       // ref.Pair.Roundoff: what rounding does to a support value
+double roundoff;    // bounds that for this pair: more where supports take powers
 
 // What is asked.
 bool boolean, cut;
@@ -35,6 +38,7 @@ double lower;    // lower bound along axis
 dvec3 axis;      // unit direction of the latest support along x: from B to A
 dvec3 latestW, latestA;
 uint evaluations;
+bool refined; // double precision went on from the guess, rather than prove it
 uint level;      // steps that did not lower the norm
 
 // Two or three steps at constant norm complete a triangle around the foot point, the
@@ -46,8 +50,19 @@ const uint MAX_LEVEL_STEPS = 12u;
 void support(dvec3 dir, bool along) {
     double l = norm(dir);
     precise dvec3 u = l > 0.0lf ? dir / l : dvec3(1, 0, 0); // any direction proves a bound
-    precise dvec3 a = coreSupport(shapeA, -u) + shapeA.erode * u;
-    precise dvec3 b = rotation * coreSupport(shapeB, u * rotation) + translation - shapeB.erode * u;
+    dvec3 coreA, coreB = dvec3(0);
+    for (int k = 0; k < 2; k++) { // B after A, in one text of the supports: half the code
+        Shape s = shapeA;
+        dvec3 v = -u;
+        if (k == 1) {
+            s = shapeB;
+            v = u * rotation;
+        }
+        coreA = coreB;
+        coreB = coreSupport(s, v);
+    }
+    precise dvec3 a = coreA + shapeA.erode * u;
+    precise dvec3 b = rotation * coreB + translation - shapeB.erode * u;
     precise dvec3 w = a - b;
     latestA = a;
     latestW = w;
@@ -75,17 +90,21 @@ bool known(dvec3 w) {
         || (simplex.n > 2u && simplex.w2 == w) || (simplex.n > 3u && simplex.w3 == w);
 }
 
-// project adds the latest vertex and moves x to the nearest point. It reports whether
-// that brought progress; if not, simplex and x stay as they were. A fall of the norm
+// add adds the latest vertex, unless the simplex holds it.
+bool add() {
+    if (known(latestW)) return false;
+    put(simplex, simplex.n, latestW, latestA);
+    simplex.n++;
+    return true;
+}
+
+// project moves x to the nearest point of the simplex, to which a vertex was added
+// when it had n vertices; n is 0 for a new simplex. It reports whether that brought
+// progress; if not, simplex and x go back to what they were. A fall of the norm
 // is progress, but a tilt of x by d changes the norm by d² only and the bound of a
 // flat face by d: a few steps that leave the norm as it is are taken as well.
-bool project(out bool inside) {
-    inside = false;
-    if (known(latestW)) return false;
+bool project(uint n, out bool inside) {
     real4 before = simplex.weight;
-    uint n = simplex.n;
-    put(simplex, n, latestW, latestA);
-    simplex.n = n + 1u;
     nearest(simplex, separated(), inside);
     dvec3 foot = point(simplex);
     double l = norm(foot);
@@ -144,18 +163,27 @@ dvec3 direction() {
     return y;
 }
 
-// descend runs plain GJK (paper 001, Alg. 1) until the question is answered, no step
-// brings progress, or the cap is reached. It reports whether the cores intersect or
-// cannot be told from touching.
-bool descend(uint cap) {
+// descend forms the simplex of the guess from its directions and runs plain GJK (paper
+// 001, Alg. 1) from there until the question is answered, no step brings progress, or
+// cap steps are made. It reports whether the cores intersect or cannot be told from
+// touching. The vertices of the guess and those of the steps go through one text of
+// the support functions.
+bool descend(uint guesses, uint cap) {
     bool inside = false;
-    for (uint k = 0u; k < cap; k++) {
-        support(direction(), true);
-        if (settled()) return false;
-        bool progress = project(inside);
+    for (uint k = 0u; k < guesses + cap; k++) {
+        bool guessed = k < guesses;
+        uint n = guessed ? 0u : simplex.n;
+        support(guessed ? guess(k) : direction(), guesses == 1u || !guessed);
+        if (!guessed && settled()) return false;
+        if (!guessed) refined = true;
+        bool added = add();
+        if (k + 1u < guesses) continue; // more to come
+        if (!guessed && !added) return false;
+        bool progress = project(n, inside);
         if (inside) return true;
         if (len <= roundoff && !separated()) return true;
         if (!progress) return false;
+        if (guessed && boolean && settled()) return false;
     }
     return false;
 }

@@ -25,10 +25,13 @@ import _ "embed"
 // Code of the shaders, SPIR-V 1.3 for Vulkan 1.1.
 var (
 	//go:embed spirv/place.spv
-	Place []byte // bindings: shapes64, poses, indices, warm, pairs (out), guesses (out)
+	Place []byte // bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), guesses (out)
 
 	//go:embed spirv/gjk.spv
 	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out); constant 1 is the method
+
+	//go:embed spirv/selftest.spv
+	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
 
 	//go:embed spirv/certify.spv
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out)

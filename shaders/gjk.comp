@@ -18,9 +18,12 @@ layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 3) buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 vec3 vertexAt(uint i) { return vertices[i].xyz; }
+float paramOf(uint record, uint k) { return shapes[record].params[k]; }
+uint cellWord(uint i) { return cells[i]; }
 
 #include "shape.glsl"
 #include "simplex.glsl"
@@ -39,8 +42,10 @@ Shape load(uint i) {
     Shape s;
     s.params = vec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
     s.family = family(shapes[i].kind, s.params);
+    s.record = i;
     s.first = shapes[i].vertex_offset;
     s.count = shapes[i].vertex_count;
+    s.cells = cells[i];
     s.radius = shapes[i].radius;
     s.erode = 0.0;
     if (s.family == FAMILY_ELLIPSOID) { // geom.MinCurvatureRadius

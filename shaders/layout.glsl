@@ -40,6 +40,9 @@ const uint SUPERQUADRIC_SEMI_AXES_Y = 1u;
 const uint SUPERQUADRIC_SEMI_AXES_Z = 2u;
 const uint SUPERQUADRIC_EXPONENTS_0 = 3u;
 const uint SUPERQUADRIC_EXPONENTS_1 = 4u;
+const uint SMOOTH_HULL_SHARPNESS = 0u;
+const uint SMOOTH_REVOLUTION_SHARPNESS = 0u;
+const uint SMOOTH_REVOLUTION_FLATNESS = 1u;
 
 // Statuses of an answer.
 const uint STATUS_SEPARATED = 0u;
@@ -84,13 +87,20 @@ const uint GUESS_START = 4u;
 const uint FLAG_CUT_OFF = 1u;
 const uint FLAG_DOUBLE = 2u;
 const uint FLAG_WARM = 4u;
+const uint FLAG_ORDER = 8u;
+const uint FLAG_PACKED = 16u;
 const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
+const uint REFINED = 1u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;
 const uint DECLINED_BUDGET = 4u;
+const uint PACKED_BITS = 4u;
+const uint PACKED_INVALID = 3u;
+const uint PACKED_REFINED = 4u;
+const uint PACKED_DECLINED = 8u;
 
 // ShapeRecord: one shape of a packed library; 64 bytes.
 struct ShapeRecord {
@@ -146,12 +156,21 @@ struct PoseRecord {
     double rotation[4]; // offset 24
 };
 
-// IndexRecord: one pair by indices; 16 bytes.
+// TemplateRecord: one pair of bodies that every world has; 16 bytes.
+struct TemplateRecord {
+    uint body_a; // offset 0
+    uint body_b; // offset 4
+    uint shape_a; // offset 8
+    uint shape_b; // offset 12
+};
+
+// IndexRecord: one pair by indices; 20 bytes.
 struct IndexRecord {
     uint pose_a; // offset 0
     uint pose_b; // offset 4
     uint shape_a; // offset 8
     uint shape_b; // offset 12
+    uint row; // offset 16
 };
 
 // GuessRecord: a simplex by its support directions; 64 bytes.
@@ -163,7 +182,7 @@ struct GuessRecord {
     uint unused; // offset 60
 };
 
-// QueryRecord: what is the same for all rows; 68 bytes.
+// QueryRecord: what is the same for all rows; 80 bytes.
 struct QueryRecord {
     uint rows; // offset 0
     uint query; // offset 4
@@ -179,6 +198,9 @@ struct QueryRecord {
     float tolerance; // offset 44
     float cut_off; // offset 48
     uint exact[4]; // offset 52
+    uint first; // offset 68
+    uint templates; // offset 72
+    uint bodies; // offset 76
 };
 
 #endif

@@ -25,9 +25,10 @@ var code = []struct {
 	bindings []string
 	specs    []uint32
 }{
-	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "IndexRecord", "float", "PairRecord", "GuessRecord"}, []uint32{0}},
-	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord"}, []uint32{0, 1}},
-	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint"}, []uint32{0}},
+	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
+	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1}},
+	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
+	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0}},
 }
 
 // The records in the compiled code stand where Go puts them: every member's name, type
@@ -37,7 +38,7 @@ func TestLayout(t *testing.T) {
 	for _, r := range batch.Records() {
 		records[r.Name] = r
 	}
-	strides := map[string]uint32{"float": 4, "uint": 4, "vec4 of float": 16}
+	strides := map[string]uint32{"double": 8, "float": 4, "uint": 4, "vec4 of float": 16}
 	seen := map[string]bool{}
 	for _, s := range code {
 		t.Run(s.name, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 8 {
+	if len(seen) != 9 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

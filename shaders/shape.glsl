@@ -1,6 +1,8 @@
 // Shapes: the support points of their cores. The including file declares the buffers
-// of shapes and vertices in its own precision and defines
+// of shapes and vertices in its own precision, that of cells, and defines
 //     real3 vertexAt(uint i)
+//     real paramOf(uint record, uint k)
+//     uint cellWord(uint i)
 // before the include, and fills a Shape from a record.
 
 #ifndef CLEARANCE_SHAPE_GLSL
@@ -8,6 +10,7 @@
 
 #include "layout.glsl"
 #include "real.glsl"
+#include "superquadric.glsl"
 
 // Families of cores that share one support function. Cylinder, cone, frustum, the
 // segment of a capsule and the point of a sphere are all frusta.
@@ -15,11 +18,14 @@ const uint FAMILY_FRUSTUM = 0u; // params: bottom radius, top radius, half lengt
 const uint FAMILY_BOX = 1u;
 const uint FAMILY_ELLIPSOID = 2u;
 const uint FAMILY_CONVEX = 3u;
-const uint FAMILY_NONE = 4u; // no shader for this kind
+const uint FAMILY_SUPERQUADRIC = 4u;
+const uint FAMILY_NONE = 5u; // no shader for this kind
 
 struct Shape {
     uint family;
+    uint record;       // index of the shape record
     uint first, count; // vertices
+    uint cells;        // place of the cell map, 0: none
     real3 params;
     real radius; // of the ball around the core, without what erosion adds
     real erode;
@@ -35,6 +41,7 @@ uint family(uint kind, inout real3 p) {
     case KIND_FRUSTUM: return FAMILY_FRUSTUM;
     case KIND_BOX: return FAMILY_BOX;
     case KIND_ELLIPSOID: return FAMILY_ELLIPSOID;
+    case KIND_SUPERQUADRIC: return FAMILY_SUPERQUADRIC;
     case KIND_CONVEX: return FAMILY_CONVEX;
     }
     return FAMILY_NONE;
@@ -58,6 +65,30 @@ real3 ellipsoidSupport(real3 p, real3 d) {
     return e;
 }
 
+// part is the row or column of a cell map of n × n for a coordinate in [-1, 1].
+int part(float u, int n) { return clamp(int((u + 1.0) * (0.5 * float(n))), 0, n - 1); }
+
+// cellOf is the cell of the direction e in a cube map with faces of n × n, see
+// batch/cells.go. A zero direction has some cell.
+uint cellOf(vec3 e, int n) {
+    vec3 a = abs(e);
+    int face;
+    vec3 q; // the largest component first, the others in cyclic order
+    if (a.x >= a.y && a.x >= a.z) { face = 0; q = e; }
+    else if (a.y >= a.z) { face = 2; q = e.yzx; }
+    else { face = 4; q = e.zxy; }
+    if (q.x < 0.0) face++;
+    float m = max(abs(q.x), 1e-37);
+    return uint((face * n + part(q.y / m, n)) * n + part(q.z / m, n));
+}
+
+// framed is Lᵀd for the L of a hull with cells, rounded only at the end.
+vec3 framed(uint record, real3 d) {
+    real xx = paramOf(record, 0u), yx = paramOf(record, 1u), yy = paramOf(record, 2u);
+    real zx = paramOf(record, 3u), zy = paramOf(record, 4u), zz = paramOf(record, 5u);
+    return vec3(xx * d.x + yx * d.y + zx * d.z, yy * d.y + zy * d.z, zz * d.z);
+}
+
 // further compares vertex i with the best so far.
 void further(uint i, real3 d, inout real most, inout real3 best) {
     real3 v = vertexAt(i);
@@ -65,23 +96,34 @@ void further(uint i, real3 d, inout real most, inout real3 best) {
     if (h > most) { most = h; best = v; }
 }
 
-// convexSupport looks at all vertices, four a pass; the last pass may see the last
-// vertex several times.
+// convexSupport looks at all vertices, or at those that the cell of the direction
+// lists, four a pass; the last pass may see the last vertex several times.
 real3 convexSupport(Shape s, real3 d) {
-    real3 best = vertexAt(s.first);
+    uint from = s.first, last = s.first + s.count - 1u;
+    bool listed = s.cells != 0u;
+    if (listed) {
+        uint start = s.cells + 2u + cellOf(framed(s.record, d), int(cellWord(s.cells)));
+        from = cellWord(start);
+        last = cellWord(start + 1u) - 1u;
+    }
+    real3 best = vertexAt(listed ? cellWord(from) : from);
     real most = product(best, d);
-    uint last = s.first + s.count - 1u;
-    for (uint i = s.first + 1u; i <= last; i += 4u) {
-        further(i, d, most, best);
-        further(min(i + 1u, last), d, most, best);
-        further(min(i + 2u, last), d, most, best);
-        further(min(i + 3u, last), d, most, best);
+    for (uint i = from + 1u; i <= last; i += 4u) {
+        uvec4 k = min(uvec4(i, i + 1u, i + 2u, i + 3u), uvec4(last));
+        if (listed) k = uvec4(cellWord(k.x), cellWord(k.y), cellWord(k.z), cellWord(k.w));
+        further(k.x, d, most, best);
+        further(k.y, d, most, best);
+        further(k.z, d, most, best);
+        further(k.w, d, most, best);
     }
     return best;
 }
 
-// passes is the number of loop passes of one coreSupport.
-uint passes(Shape s) { return s.family == FAMILY_CONVEX ? (s.count + 2u) / 4u : 0u; }
+// passes is the largest number of loop passes of one coreSupport.
+uint passes(Shape s) {
+    if (s.family != FAMILY_CONVEX) return 0u;
+    return ((s.cells != 0u ? cellWord(s.cells + 1u) : s.count) + 2u) / 4u;
+}
 
 // coreSupport returns a point of the core that maximises <d, x>.
 real3 coreSupport(Shape s, real3 d) {
@@ -92,6 +134,8 @@ real3 coreSupport(Shape s, real3 d) {
                                   d.z < real(0) ? -s.params.z : s.params.z);
     case FAMILY_ELLIPSOID: return ellipsoidSupport(s.params, d);
     case FAMILY_CONVEX: return convexSupport(s, d);
+    case FAMILY_SUPERQUADRIC:
+        return superquadricSupport(s.params, paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), paramOf(s.record, SUPERQUADRIC_EXPONENTS_1), d);
     }
     return real3(0);
 }

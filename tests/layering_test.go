@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"ref":                {"geom"},
 	"batch":              {"geom"},
 	"shaders":            {},
-	"engine":             {"batch", "shaders", "engine/internal/vk"},
+	"engine":             {"batch", "geom", "shaders", "engine/internal/vk"},
 	"engine/internal/vk": {},
 	"cpu":                {"batch", "geom", "ref", "cpu/simd"},
 	"cpu/simd":           {"batch", "geom"},
@@ -37,6 +37,10 @@ var layers = map[string][]string{
 	"verify":             {"geom", "batch", "ref"},
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
+	"bench/papers":       {"geom", "geom/mesh", "ref"},
+	"bench/stats":        {},
+	"bench/regress":      {"bench/stats"},
+	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/stats"},
 	"cmd/batchbench":     {anything},
 	"cmd/genlayout":      {"batch"},
 	"tests":              {anything}, // and the packages below it
@@ -60,7 +64,9 @@ var owners = map[string]string{
 	"github.com/schollz":          "cmd",
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
+	"golang.org/x/perf":           "bench",
 	"gonum.org/v1/gonum/optimize": "tests",
+	"gonum.org/v1/plot":           "bench",
 }
 
 // source is one Go file as the checker sees it.
@@ -204,7 +210,7 @@ func TestLayersCatchViolations(t *testing.T) {
 		{"allowed by a sub-package line", source{"dataset/generate/x.go", []string{"clearance/geom/mesh"}}, ""},
 		{"a test may look around", source{"dispatch/x_test.go", []string{"clearance/cpu"}}, ""},
 		{"an external test of the same package", source{"ref/x_test.go", []string{"clearance/ref"}}, ""},
-		{"a package below tests", source{"tests/papers/x.go", []string{"clearance/ref"}}, ""},
+		{"a package below tests", source{"tests/conformance/x.go", []string{"clearance/ref"}}, ""},
 		{"a command may import anything", source{"cmd/batchbench/x.go", []string{"clearance/verify", "github.com/spf13/cobra"}}, ""},
 	}
 	for _, tt := range tests {

@@ -7,6 +7,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -175,6 +176,26 @@ func scaleShape(t *testing.T, s geom.Shape, k float64) geom.Shape {
 		return geom.Ellipsoid{SemiAxes: r3.Scale(k, v.SemiAxes)}
 	case geom.Superquadric:
 		return geom.Superquadric{SemiAxes: r3.Scale(k, v.SemiAxes), Alpha1: v.Alpha1, Alpha2: v.Alpha2}
+	case *geom.SmoothHull:
+		points := make([]r3.Vec, len(v.Vertices()))
+		for i, p := range v.Vertices() {
+			points[i] = r3.Scale(k, p)
+		}
+		s, err := geom.NewSmoothHull(points, v.Sharpness(), r3.Scale(k, v.Center()))
+		if err != nil {
+			panic(err)
+		}
+		return s
+	case *geom.SmoothRevolution:
+		profile := make([]r2.Vec, len(v.Profile()))
+		for i, p := range v.Profile() {
+			profile[i] = r2.Scale(k, p)
+		}
+		s, err := geom.NewSmoothRevolution(profile, v.Sharpness(), v.Flatness())
+		if err != nil {
+			panic(err)
+		}
+		return s
 	case *geom.Convex:
 		points := make([]r3.Vec, len(v.Points()))
 		for i, p := range v.Points() {

@@ -1,80 +1,89 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"clearance"
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/engine"
 )
 
-// absent is a back end that is not there. It is listed, so that who asks for it by name
-// is told why.
-type absent struct {
-	name string
-	kind batch.DeviceKind
-	why  string
-}
-
-func (a absent) Name() string                 { return a.name }
-func (a absent) Device() batch.Device         { return batch.Device{Kind: a.kind, Reason: a.why} }
-func (a absent) Check(o *batch.Options) error { return errors.New(a.why) }
-func (a absent) Close() error                 { return nil }
-func (a absent) Run(context.Context, *batch.Job, int, int, *batch.Results) error {
-	return errors.New(a.why)
-}
-
 // vulkanName is the name of the Vulkan back end.
 const vulkanName = "vulkan"
 
-// openBackends returns a dispatcher over every back end, the preferred one first. Vulkan
-// is not opened where another back end was asked for by name.
-func openBackends(f *solveFlags) (*dispatch.Dispatcher, error) {
-	c, err := cpu.New(cpu.Options{Workers: f.workers})
-	if err != nil {
-		return nil, err
+// backendNames are the values of --backend that stand alone; a Vulkan device may follow
+// with a colon, and several may be joined by "+".
+var backendNames = []string{dispatch.Auto, vulkanName, "cpu", "ref"}
+
+// checkBackend reports a value of --backend that means nothing.
+func checkBackend(value string) error {
+	for name := range strings.SplitSeq(value, "+") {
+		family, device, colon := strings.Cut(name, ":")
+		ok := slices.Contains(backendNames, family) && (!colon || family == vulkanName && device != "")
+		if !ok || family == dispatch.Auto && value != dispatch.Auto {
+			return fmt.Errorf("--backend %q: want one of %s, or Vulkan devices as vulkan:0+vulkan:1; 'batchbench devices' says which are usable", value, strings.Join(backendNames, ", "))
+		}
 	}
-	var vulkan dispatch.Backend = absent{vulkanName, batch.DiscreteGPU, "not opened, since another back end was asked for"}
-	if f.backend == vulkanName || f.backend == dispatch.Auto {
-		vulkan = openVulkan(f.device)
-	}
-	return dispatch.New(vulkan, c, cpu.NewReference()), nil
+	return nil
 }
 
-// openVulkan opens a device, the best one for "".
-func openVulkan(device string) dispatch.Backend {
-	b, err := engine.Open(engine.Options{Device: device})
-	if err != nil {
-		return absent{vulkanName, batch.DiscreteGPU, strings.TrimPrefix(err.Error(), "engine: ")}
-	}
-	return b
-}
-
-// choose opens the back ends and returns the one that will serve the flags, with
-// the dispatcher that owns it.
-func (f *solveFlags) choose() (*dispatch.Dispatcher, dispatch.Backend, error) {
-	d, err := openBackends(f)
+// choose opens the back ends and says who will answer calls of so many rows. The handle
+// owns them.
+func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, error) {
+	h, err := clearance.Open(clearance.WithBackend(f.backend), clearance.WithDevice(f.device),
+		clearance.WithWorkers(f.workers), clearance.WithSIMD(f.simd))
 	if err != nil {
 		return nil, nil, err
 	}
-	names := []string{dispatch.Auto}
-	for _, b := range d.Backends() {
-		names = append(names, b.Name())
-	}
-	if !slices.Contains(names, f.backend) {
-		return nil, nil, fmt.Errorf("--backend %q: want one of %s; 'batchbench devices' says which are usable", f.backend, strings.Join(names, ", "))
-	}
-	chosen, err := d.Choose(f.backend, &f.options)
+	chosen, err := h.Dispatcher().Choose(f.backend, &f.options, rows)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, h.Close())
 	}
-	return d, chosen[0], nil
+	return h, chosen, nil
+}
+
+// besideNone is the value of --beside that asks for no back end beside the first.
+const besideNone = "none"
+
+// checkBeside reports a value of --beside that means nothing.
+func checkBeside(value string) error {
+	if value != "cpu" && value != "ref" && value != besideNone {
+		return fmt.Errorf("--beside %q: want cpu, ref or none", value)
+	}
+	return nil
+}
+
+// besideOf returns the back end that answers the same pairs as a Vulkan device, nil for
+// none.
+func (f *solveFlags) besideOf(d *dispatch.Dispatcher, chosen *dispatch.Choice, name string) (*dispatch.Choice, error) {
+	if name == besideNone || !strings.HasPrefix(chosen.Name(), vulkanName) {
+		return nil, nil
+	}
+	return d.Choose(name, &f.options, dispatch.UnknownRows)
+}
+
+// devicesText describes the devices of back ends, each once.
+func devicesText(list []dispatch.Backend) string {
+	var texts []string
+	seen := map[string]int{}
+	for _, b := range list {
+		t := deviceText(b.Device())
+		if seen[t]++; seen[t] == 1 {
+			texts = append(texts, t)
+		}
+	}
+	for i, t := range texts {
+		if n := seen[t]; n > 1 {
+			texts[i] = fmt.Sprintf("%d × %s", n, t)
+		}
+	}
+	return strings.Join(texts, " + ")
 }
 
 // deviceText describes a device in one line.
@@ -103,7 +112,7 @@ func listDevices() ([]deviceReport, error) {
 	}
 	devices, err := engine.Devices()
 	if err != nil {
-		add(vulkanName, "", absent{vulkanName, batch.DiscreteGPU, strings.TrimPrefix(err.Error(), "engine: ")}.Device())
+		add(vulkanName, "", batch.Device{Kind: batch.DiscreteGPU, Reason: strings.TrimPrefix(err.Error(), "engine: ")})
 	}
 	for i, d := range devices {
 		add(vulkanName, strconv.Itoa(i), d)

@@ -164,7 +164,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", "--workers", "-1"}, "--workers -1"},
 		{[]string{"run", "--query", "warmth"}, `unknown query "warmth", want one of [distance collide penetration`},
 		{[]string{"run", "--query", "growth"}, "query growth: not available yet"},
-		{[]string{"run", "--method", "rtr"}, "method rtr: not available yet"},
 		{[]string{"run", "--precision", "half"}, `unknown precision "half"`},
 		{[]string{"run", "--tolerance", "-1"}, "tolerance -1"},
 		{[]string{"run", "--tolerance", "NaN"}, "tolerance NaN"},
@@ -214,65 +213,6 @@ func TestHelp(t *testing.T) {
 	if o := command("version").want(t, exitGood); !strings.HasPrefix(o.stdout, "batchbench ") {
 		t.Errorf("version = %q", o.stdout)
 	}
-}
-
-// TestNoBackend asks by name for a device that is not there, with or without Vulkan.
-func TestNoBackend(t *testing.T) {
-	f := newFiles(t, ".npz")
-	f.ballAndBox(t, 1, nil)
-	command("--backend", "vulkan", "--device", "no such device").want(t, exitNoBackend).says(t, "vulkan: ")
-	f.score("--backend", "vulkan", "--device", "no such device").want(t, exitNoBackend).says(t, "vulkan: ")
-	if _, err := os.Stat(f.results); err == nil {
-		t.Error("a results file was written without a back end")
-	}
-}
-
-func TestDevices(t *testing.T) {
-	o := command("devices").want(t, exitGood)
-	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
-	n := len(lines)
-	if n < 4 {
-		t.Fatalf("devices lists %d lines, want 4 or more:\n%s", n, o.stdout)
-	}
-	for _, line := range lines[1 : n-2] {
-		if !strings.HasPrefix(line, "vulkan ") {
-			t.Errorf("line %q is no Vulkan device", line)
-		}
-	}
-	for i, name := range []string{"cpu", "ref"} {
-		line := lines[n-2+i]
-		if !strings.HasPrefix(line, name+" ") || !strings.Contains(line, "yes") || !strings.Contains(line, "processors") {
-			t.Errorf("line %q does not describe %s", line, name)
-		}
-	}
-}
-
-// TestVulkan runs and scores on a Vulkan device, if there is one: kernel times, rows that
-// another back end ended, every answer good.
-func TestVulkan(t *testing.T) {
-	if d := command("--backend", "vulkan", "--pairs", "8", "--sample", "0", "--rounds", "1"); d.code == exitNoBackend {
-		if os.Getenv("REQUIRE_VULKAN") == "1" {
-			t.Fatalf("REQUIRE_VULKAN=1, but %s", d.stderr)
-		}
-		t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", d.stderr)
-	}
-	f := newFiles(t, ".npz")
-	o := command("run", "--backend", "vulkan", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
-	r := readReport[runReport](t, f.json)
-	if !r.Good || r.Backend != "vulkan" || r.Total.Unrepeatable != 0 || r.Total.Repeated != 1600 {
-		t.Errorf("total %+v", r.Total)
-	}
-	if d := r.Total.Declined; d == 0 || d > 800 || !strings.Contains(o.stdout, thousands(d)+" rows of 1,600 could not be ended by vulkan") {
-		t.Errorf("%d rows declined:\n%s", d, o.stdout)
-	}
-	for _, s := range append(r.Sets, r.Total) {
-		if k := s.KernelPerSec; k != nil && !(*k > 0) {
-			t.Errorf("set %s: %v pairs/s in the kernels", s.Set, *k)
-		}
-	}
-	f.ballAndBox(t, 100, nil)
-	f.score("--backend", "vulkan").want(t, exitGood)
-	f.verify().want(t, exitGood)
 }
 
 // TestDamagedFiles cuts each input short: a clear error that names the file, and no

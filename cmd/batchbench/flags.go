@@ -42,6 +42,7 @@ type solveFlags struct {
 	backend string
 	device  string
 	workers int
+	simd    string
 	cutoff  float64
 	columns []string
 }
@@ -54,8 +55,9 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov or polyak")
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
 	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "support evaluations after which a pair is left undecided; 0 is the default of the method")
-	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan; 'batchbench devices' says which are usable")
-	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name; default: that of $CLEARANCE_DEVICE, else the best")
+	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the rows; 'batchbench devices' says which are usable")
+	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of $CLEARANCE_DEVICE, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, portable or off; default: $CLEARANCE_SIMD, else the best")
 }
 
 // addQuestion registers the flags that say what a right answer is.
@@ -82,6 +84,11 @@ func (f *solveFlags) check() error {
 	o := &f.options
 	if f.workers < 0 {
 		return fmt.Errorf("--workers %d: want 0 (one a core) or more", f.workers)
+	}
+	if f.backend != "" { // verify has no such flag
+		if err := checkBackend(f.backend); err != nil {
+			return err
+		}
 	}
 	if f.cutoff != math.Inf(1) {
 		o.CutOff, o.HasCutOff = f.cutoff, true

@@ -17,8 +17,14 @@ const listedFaults = 5
 // the processor has left its sleep.
 const warmupRows = 4096
 
-// measurement runs and checks one set.
+// measurement runs and checks one set on one back end, or on two in turn.
 type measurement struct {
+	flags *runFlags
+	lanes []*lane
+}
+
+// lane is a back end and what it did with a set.
+type lane struct {
 	flags      *runFlags
 	dispatcher *dispatch.Dispatcher
 	backend    string
@@ -28,86 +34,96 @@ type measurement struct {
 	iterations int64
 	kernel     time.Duration // device time of all rounds
 	kernelRows int64         // rows that it was spent on
+	before     *deviceRows   // counts of the back end when the clock began
+	check      *checker
 	report     setReport
+
+	answers, again *batch.Results
 }
 
 // run measures a set of n pairs, chunk by chunk, so that memory stays bounded.
-func (m *measurement) run(ctx context.Context, name string, n int64) (*setReport, error) {
+func (m *measurement) run(ctx context.Context, name string, n int64) error {
 	f := m.flags
 	gen, err := openSet(name, f.seed, f.meshes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.seconds = make([]float64, f.rounds)
-	m.report = setReport{Set: name, Pairs: n}
-	check := &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: m.bar}
-
 	rows := int(min(n, chunkRows))
+	for _, l := range m.lanes {
+		l.seconds = make([]float64, f.rounds)
+		l.report = setReport{Set: name, Pairs: n}
+		l.check = &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: l.bar}
+		l.answers, l.again = batch.NewResults(rows, &f.options), batch.NewResults(rows, &f.options)
+	}
 	pairs := batch.NewPairs(rows)
-	answers, again := batch.NewResults(rows, &f.options), batch.NewResults(rows, &f.options)
 	for first := int64(0); first < n; first += chunkRows {
 		rows := int(min(n-first, chunkRows))
 		input := pairs.Slice(0, rows)
 		if err := fillRows(ctx, gen, input, first); err != nil {
-			return nil, err
+			return err
 		}
-		job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options, Results: answers.Slice(0, rows)}
-		if first == 0 {
-			if err := m.warmUp(ctx, job); err != nil {
-				return nil, err
+		for _, l := range m.lanes {
+			job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options, Results: l.answers.Slice(0, rows)}
+			if first == 0 {
+				if err := l.warmUp(ctx, job); err != nil {
+					return err
+				}
+				l.before = deviceRowsOf(l)
+			}
+			if err := l.rounds(ctx, job, l.again.Slice(0, rows), first); err != nil {
+				return err
+			}
+			if err := l.check.chunk(ctx, job, first); err != nil {
+				return err
 			}
 		}
-		if err := m.rounds(ctx, job, again.Slice(0, rows), first); err != nil {
-			return nil, err
-		}
-		if err := check.chunk(ctx, job, first); err != nil {
-			return nil, err
-		}
 	}
-	m.finish(check)
-	return &m.report, nil
+	for _, l := range m.lanes {
+		l.finish(deviceRowsOf(l).minus(l.before))
+	}
+	return nil
 }
 
 // warmUp answers the first rows of the job once.
-func (m *measurement) warmUp(ctx context.Context, job *batch.Job) error {
+func (l *lane) warmUp(ctx context.Context, job *batch.Job) error {
 	rows := min(job.Input.Len(), warmupRows)
-	_, err := m.dispatcher.Run(ctx, &batch.Job{
+	_, err := l.dispatcher.Run(ctx, &batch.Job{
 		Library: job.Library, Input: job.Input.(*batch.Pairs).Slice(0, rows), Options: job.Options,
-	}, dispatch.Options{Backend: m.backend})
+	}, dispatch.Options{Backend: l.backend})
 	return err
 }
 
 // rounds answers the job once a round, the first time into its own results and then
 // into again, which must come out the same.
-func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
-	for round := range m.seconds {
+func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
+	for round := range l.seconds {
 		j := *job
 		if round > 0 {
 			j.Results = again
 		}
 		done := 0
-		rep, err := m.dispatcher.Run(ctx, &j, dispatch.Options{
-			Backend:  m.backend,
-			Progress: func(d, _ int) { m.bar.add(d - done); done = d },
+		rep, err := l.dispatcher.Run(ctx, &j, dispatch.Options{
+			Backend:  l.backend,
+			Progress: func(d, _ int) { l.bar.add(d - done); done = d },
 		})
 		if err != nil {
 			return err
 		}
-		m.seconds[round] += rep.Wall.Seconds()
-		m.kernel += rep.Kernel
-		m.kernelRows += int64(rep.KernelRows)
+		l.seconds[round] += rep.Wall.Seconds()
+		l.kernel += rep.Kernel
+		l.kernelRows += int64(rep.KernelRows)
 		if round > 0 {
-			m.report.Repeated += int64(again.N)
-			m.report.Unrepeatable += differingRows(job.Results, again)
+			l.report.Repeated += int64(again.N)
+			l.report.Unrepeatable += differingRows(job.Results, again)
 			continue
 		}
-		m.report.Counts.add(countsOf(&rep))
-		m.iterations += rep.Iterations
-		m.report.Declined += int64(rep.Declined())
-		m.report.WorstGap = max(m.report.WorstGap, verify.Number(rep.WorstGap))
+		l.report.Counts.add(countsOf(&rep))
+		l.iterations += rep.Iterations
+		l.report.Declined += int64(rep.Declined())
+		l.report.WorstGap = max(l.report.WorstGap, verify.Number(rep.WorstGap))
 		for _, e := range rep.RowErrors {
-			if len(m.report.Faults) < listedFaults {
-				m.report.Faults = append(m.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v", first+int64(e.Row), e))
+			if len(l.report.Faults) < listedFaults {
+				l.report.Faults = append(l.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v", first+int64(e.Row), e))
 			}
 		}
 	}
@@ -115,14 +131,15 @@ func (m *measurement) rounds(ctx context.Context, job *batch.Job, again *batch.R
 }
 
 // finish turns sums into the line of the table.
-func (m *measurement) finish(c *checker) {
-	r := &m.report
-	r.setRates(m.seconds)
-	if m.kernel > 0 {
-		rate := verify.Number(float64(m.kernelRows) / m.kernel.Seconds())
+func (l *lane) finish(rows *deviceRows) {
+	r, c := &l.report, l.check
+	r.setRates(l.seconds)
+	if l.kernel > 0 {
+		rate := verify.Number(float64(l.kernelRows) / l.kernel.Seconds())
 		r.KernelPerSec = &rate
 	}
-	r.MeanIterations = verify.Number(mean(m.iterations, int(r.Pairs-r.Counts.Invalid)))
+	r.DeviceRows = rows
+	r.MeanIterations = verify.Number(mean(l.iterations, int(r.Pairs-r.Counts.Invalid)))
 	r.Audit, r.Compare = &c.audit, &c.compare
 	r.Audited, r.Refuted = int64(c.audit.Rows), int64(c.audit.Wrong())
 	r.Compared, r.Mismatches = int64(c.compare.Compared), int64(c.compare.Wrong())
@@ -146,11 +163,19 @@ func (r *setReport) setRates(seconds []float64) {
 
 // finish adds up the sets.
 func (r *runReport) finish() {
+	r.side.finish(r.Rounds)
+	r.Good = r.Total.good()
+	if r.Beside != nil {
+		r.Beside.finish(r.Rounds)
+		r.Good = r.Good && r.Beside.Total.good()
+	}
+}
+
+func (r *side) finish(rounds int) {
 	t := &r.Total
 	t.Set = "all"
-	seconds := make([]float64, r.Rounds)
+	seconds := make([]float64, rounds)
 	iterations, kernelPairs, kernelSeconds := 0.0, 0.0, 0.0
-	r.Good = true
 	for i := range r.Sets {
 		s := &r.Sets[i]
 		for k := range seconds {
@@ -158,6 +183,7 @@ func (r *runReport) finish() {
 		}
 		t.Pairs += s.Pairs
 		t.Declined += s.Declined
+		t.DeviceRows = t.DeviceRows.plus(s.DeviceRows)
 		if s.KernelPerSec != nil {
 			kernelPairs += float64(s.Pairs)
 			kernelSeconds += float64(s.Pairs) / float64(*s.KernelPerSec)
@@ -171,7 +197,6 @@ func (r *runReport) finish() {
 		t.Mismatches += s.Mismatches
 		t.Repeated += s.Repeated
 		t.Unrepeatable += s.Unrepeatable
-		r.Good = r.Good && s.good()
 	}
 	t.setRates(seconds)
 	if kernelSeconds > 0 {

@@ -18,8 +18,7 @@ type progress struct {
 // newProgress starts a bar of total steps on w if w is a terminal. A total of -1
 // stands for an unknown number of steps.
 func newProgress(w io.Writer, what string, total int64) *progress {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(w) {
 		return nil
 	}
 	return &progress{progressbar.NewOptions64(total,
@@ -29,6 +28,12 @@ func newProgress(w io.Writer, what string, total int64) *progress {
 		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(),
 	)}
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // add moves the bar by n steps. A bar that cannot be drawn is no reason to fail.

@@ -2,11 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
 
-	"clearance/batch"
 	"clearance/verify"
 )
 
@@ -27,9 +23,22 @@ type runReport struct {
 	Seed      uint64        `json:"seed"`
 	Rounds    int           `json:"rounds"`
 	Clock     string        `json:"clock"`
-	Sets      []setReport   `json:"sets"`
-	Total     setReport     `json:"total"`
-	Good      bool          `json:"good"`
+	side
+	Beside *besideReport `json:"beside,omitempty"` // another back end on the same pairs
+	Good   bool          `json:"good"`             // of both
+}
+
+// side is what one back end did.
+type side struct {
+	Sets  []setReport `json:"sets"`
+	Total setReport   `json:"total"`
+}
+
+// besideReport is what the back end did that was run beside the first.
+type besideReport struct {
+	Backend string `json:"backend"`
+	Device  string `json:"device"`
+	side
 }
 
 // setReport is one line of the table.
@@ -45,6 +54,7 @@ type setReport struct {
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
 	Declined       int64           `json:"declined"`                // rows that the back end left to another, in the first round
+	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // where the back end counts them; of all rounds
 	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone
 	Refuted        int64           `json:"refuted"`                 // rows that the audit refuted
 	Compared       int64           `json:"compared"`                // rows solved again by the reference
@@ -81,68 +91,6 @@ func (s *setReport) wrong() int64 { return s.Refuted + s.Mismatches + s.Unrepeat
 // good reports whether every answer of the set is decided and none is wrong.
 func (s *setReport) good() bool {
 	return s.wrong() == 0 && s.Counts.Undecided == 0 && s.Counts.Invalid == 0
-}
-
-// printTable writes the report for people.
-func (r *runReport) printTable(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "batchbench %s, %s, %s\n", r.Version, r.Date, r.Platform)
-	fmt.Fprintf(&b, "%s: %s\n", r.Backend, r.Device)
-	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed)
-	fmt.Fprintf(&b, "clock: %s; median of %s\n\n", r.Clock, plural(r.Rounds, "round"))
-
-	var table strings.Builder
-	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
-	width := len(r.Total.Set)
-	for i := range r.Sets {
-		width = max(width, len(r.Sets[i].Set))
-	}
-	fmt.Fprintf(tw, "%-*s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t\n", width, "set")
-	for i := range r.Sets {
-		r.printRow(tw, &r.Sets[i], width)
-	}
-	r.printRow(tw, &r.Total, width)
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(table.String()) {
-		b.WriteString(strings.TrimPrefix(line, "  ")) // what tabwriter puts before the first column
-	}
-
-	t := &r.Total
-	if t.Declined > 0 {
-		fmt.Fprintf(&b, "\n%s of %s could not be ended by %s and were answered by another back end, inside the clock", plural(t.Declined, "row"), thousands(t.Pairs), r.Backend)
-	}
-	fmt.Fprintf(&b, "\n%s audited from the shapes alone, %s solved again by the reference, %s run again: ",
-		plural(t.Audited, "answer"), thousands(t.Compared), thousands(t.Repeated))
-	if r.Good {
-		fmt.Fprintln(&b, "every answer is good")
-	} else {
-		fmt.Fprintf(&b, "%s, %s undecided, %s invalid\n", plural(t.wrong(), "fault"), thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
-	}
-	for i := range r.Sets {
-		for _, f := range r.Sets[i].Faults {
-			fmt.Fprintf(&b, "  %s: %s\n", r.Sets[i].Set, f)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// printRow writes the line of a set; "-" stands for what there is none of.
-func (r *runReport) printRow(w io.Writer, s *setReport, width int) {
-	kernel, gap := "-", "-"
-	if s.KernelPerSec != nil {
-		kernel = perSecond(float64(*s.KernelPerSec))
-	}
-	if r.Query != batch.Collide.String() {
-		gap = fmt.Sprintf("%.1e", float64(s.WorstGap))
-	}
-	fmt.Fprintf(w, "%-*s\t%s\t%s\t±%.0f%%\t%s\t%.0f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n",
-		width, s.Set, thousands(s.Pairs), perSecond(float64(s.PairsPerSecond)), 100*float64(s.Spread), kernel,
-		float64(s.NsPerPair), float64(s.MeanIterations), gap,
-		thousands(s.Counts.Separated), thousands(s.Counts.Touching), thousands(s.Counts.Penetrating),
-		thousands(s.Counts.Undecided), thousands(s.Counts.Invalid), thousands(s.wrong()))
 }
 
 func toleranceText(t verify.Number) string {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clearance/verify"
 )
 
 func TestThousands(t *testing.T) {
@@ -20,6 +22,14 @@ func TestPerSecond(t *testing.T) {
 	for v, want := range map[float64]string{12: "12", 1234: "1k", 999400: "999k", 999600: "1.00M", 1.5e6: "1.50M", 123.456e6: "123.46M", 2e9: "2G"} {
 		if got := perSecond(v); got != want {
 			t.Errorf("perSecond(%g) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{0: "0 ns", 3.2e-8: "32 ns", 1.234e-5: "12.3 µs", 0.0012345: "1.23 ms", 0.5: "500 ms", 2: "2 s"} {
+		if got := seconds(verify.Number(s)); got != want {
+			t.Errorf("seconds(%g) = %q, want %q", s, got, want)
 		}
 	}
 }
@@ -40,6 +50,9 @@ func TestMedianAndSpread(t *testing.T) {
 		if got := spread(tt.values); math.Abs(got-tt.spread) > 1e-15 {
 			t.Errorf("spread(%v) = %g, want %g", tt.values, got, tt.spread)
 		}
+	}
+	if got := quartileSpread([]float64{9, 2, 3, 1, 1000}); got != 7.0/2/3 {
+		t.Errorf("spread of the quartiles = %g, want 7/2 over 3", got)
 	}
 	if v := []float64{2, 1}; median(v) != 1.5 || v[0] != 2 {
 		t.Error("median must not reorder its argument")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 
 	"clearance/dataset/generate"
@@ -27,6 +26,7 @@ type runFlags struct {
 	rounds int
 	sample int64
 	json   string
+	beside string
 }
 
 func newRun(e *env) *cobra.Command {
@@ -50,15 +50,17 @@ bits, and prints speed and accuracy in one table.
 	fs.IntVar(&f.rounds, "rounds", 5, "times that every pair is run; the table shows the median")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
+	fs.StringVar(&f.beside, "beside", "cpu", "back end to run beside a Vulkan device on the same pairs, in the same table; none for none")
 	f.solveFlags.add(fs)
 	return c
 }
 
 // check reports a flag out of range.
 func (f *runFlags) check() error {
+	if err := checkSets("--sets", f.sets); err != nil {
+		return err
+	}
 	switch {
-	case len(f.sets) == 0:
-		return fmt.Errorf("--sets is empty; want some of %s", strings.Join(generate.Names(), ", "))
 	case f.pairs < int64(len(f.sets)):
 		return fmt.Errorf("--pairs %d: want at least one for each of %s", f.pairs, plural(len(f.sets), "set"))
 	case f.rounds < 1:
@@ -66,10 +68,8 @@ func (f *runFlags) check() error {
 	case f.sample < 0:
 		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
 	}
-	for _, name := range f.sets {
-		if !slices.Contains(generate.Names(), name) {
-			return fmt.Errorf("--sets: unknown set %q, want some of %s", name, strings.Join(generate.Names(), ", "))
-		}
+	if err := checkBeside(f.beside); err != nil {
+		return err
 	}
 	return f.solveFlags.check()
 }
@@ -81,26 +81,42 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	if err := checkWritable(f.json); err != nil {
 		return err
 	}
-	d, backend, err := f.choose()
+	rows := min(f.pairs/int64(len(f.sets)), chunkRows) // of a call
+	h, chosen, err := f.choose(int(rows))
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer h.Close()
 
-	report := newRunReport(f, backend)
+	report, names := newRunReport(f, chosen), []string{chosen.Name()}
+	beside, err := f.besideOf(h.Dispatcher(), chosen, f.beside)
+	if err != nil {
+		return err
+	}
+	if beside != nil {
+		report.Beside = &besideReport{Backend: beside.Name(), Device: devicesText(beside.Share)}
+		names = append(names, beside.Name())
+	}
 	sets := int64(len(f.sets))
 	for i, name := range f.sets {
 		pairs := f.pairs / sets
 		if int64(i) < f.pairs%sets {
 			pairs++
 		}
-		m := &measurement{flags: f, dispatcher: d, backend: backend.Name(), bar: newProgress(e.stderr, name, pairs*int64(f.rounds+1))}
-		s, err := m.run(ctx, name, pairs)
-		m.bar.done()
+		bar := newProgress(e.stderr, name, pairs*int64(f.rounds+1)*int64(len(names)))
+		m := &measurement{flags: f}
+		for _, backend := range names {
+			m.lanes = append(m.lanes, &lane{flags: f, dispatcher: h.Dispatcher(), backend: backend, bar: bar})
+		}
+		err := m.run(ctx, name, pairs)
+		bar.done()
 		if err != nil {
 			return err
 		}
-		report.Sets = append(report.Sets, *s)
+		report.Sets = append(report.Sets, m.lanes[0].report)
+		if report.Beside != nil {
+			report.Beside.Sets = append(report.Beside.Sets, m.lanes[1].report)
+		}
 	}
 	report.finish()
 
@@ -115,17 +131,20 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		}
 	}
 	if !report.Good {
-		t := &report.Total
+		t := report.Total // the worse of the two
+		if report.Beside != nil && t.good() {
+			t = report.Beside.Total
+		}
 		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"), thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
 	}
 	return nil
 }
 
-func newRunReport(f *runFlags, b dispatch.Backend) *runReport {
+func newRunReport(f *runFlags, c *dispatch.Choice) *runReport {
 	o := &f.options
 	return &runReport{
 		Program: "batchbench run", Version: versionString(), Date: now(), Platform: platform(),
-		Backend: b.Name(), Device: deviceText(b.Device()), Cores: runtime.NumCPU(),
+		Backend: c.Name(), Device: devicesText(c.Share), Cores: runtime.NumCPU(),
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
 		Seed: f.seed, Rounds: f.rounds, Clock: clockText,

@@ -60,6 +60,7 @@ type scoreReport struct {
 	Platform       string        `json:"platform"`
 	Backend        string        `json:"backend"`
 	Device         string        `json:"device"`
+	Why            string        `json:"why"` // that back end
 	Query          string        `json:"query"`
 	Method         string        `json:"method"`
 	Precision      string        `json:"precision"`
@@ -73,6 +74,7 @@ type scoreReport struct {
 	WorstGap       verify.Number `json:"worst_gap_over_size"`
 	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
 	Counts         counts        `json:"counts"`
+	Declined       int           `json:"declined"`             // rows that the back end left to another
 	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
 	Failovers      []string      `json:"failovers,omitempty"`
 	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
@@ -91,12 +93,12 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := checkWritable(f.json); err != nil {
 		return err
 	}
-	d, backend, err := f.choose()
+	h, _, err := f.choose(dispatch.UnknownRows)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	rep, err := scoreFile(ctx, e, f, d)
+	defer h.Close()
+	rep, devices, err := scoreFile(ctx, e, f, h.Dispatcher())
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	for _, row := range rep.RowErrors {
 		e.warn("%s: %v", f.path(), row)
 	}
-	report := newScoreReport(f, backend, &rep)
+	report := newScoreReport(f, devices, &rep)
 	var verdict error
 	if f.audit {
 		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample, seed: 1}
@@ -131,21 +133,26 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	return verdict
 }
 
-// scoreFile answers the pairs of the file into the results file. On an error no
-// results file is left.
-func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, err error) {
+// scoreFile answers the pairs of the file into the results file, and tells the devices
+// that were chosen. On an error no results file is left.
+func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string, err error) {
 	lib, err := readLibrary(f.shapes)
 	if err != nil {
-		return rep, err
+		return rep, "", err
 	}
 	pairs, err := f.open()
 	if err != nil {
-		return rep, err
+		return rep, "", err
 	}
 	defer pairs.Close()
+	chosen, err := d.Choose(f.backend, &f.options, pairs.Len())
+	if err != nil {
+		return rep, "", err
+	}
+	devices = devicesText(chosen.Share)
 	out, err := dataset.CreateResults(f.out, f.options.Columns, f.options.Precision, int64(pairs.Len()))
 	if err != nil {
-		return rep, err
+		return rep, devices, err
 	}
 	defer out.Abort()
 	describe(out, &f.options)
@@ -158,9 +165,9 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 		Progress: func(done, _ int) { bar.add(done - last); last = done },
 	})
 	if err != nil {
-		return rep, err
+		return rep, devices, err
 	}
-	return rep, out.Close()
+	return rep, devices, out.Close()
 }
 
 // Keys of the metadata that says what a results file answers.
@@ -181,18 +188,18 @@ func describe(w *dataset.ResultWriter, o *batch.Options) {
 	}
 }
 
-func newScoreReport(f *scoreFlags, b dispatch.Backend, rep *dispatch.Report) *scoreReport {
+func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreReport {
 	o := &f.options
 	r := &scoreReport{
 		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
-		Backend: b.Name(), Device: deviceText(b.Device()),
+		Backend: rep.Backend, Device: devices, Why: rep.Why,
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
 		Pairs: rep.Rows, Clock: "end to end, reading and writing the files included",
 		Seconds: verify.Number(rep.Wall.Seconds()), PairsPerSecond: verify.Number(rep.Rate()),
 		MeanIterations: verify.Number(mean(rep.Iterations, rep.Rows-rep.Counts[batch.Invalid])),
 		WorstGap:       verify.Number(rep.WorstGap), WorstGapRow: rep.WorstGapRow,
-		Counts: countsOf(rep),
+		Counts: countsOf(rep), Declined: rep.Declined(),
 	}
 	for _, row := range rep.RowErrors {
 		r.RowErrors = append(r.RowErrors, row.Error())
@@ -223,6 +230,9 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds), perSecond(float64(r.PairsPerSecond)), r.Clock)
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n", thousands(r.Counts.Separated),
 		thousands(r.Counts.Touching), thousands(r.Counts.Penetrating), thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	if r.Declined > 0 {
+		fmt.Fprintf(&b, "%s could not be ended by %s and were answered by another back end\n", plural(r.Declined, "row"), r.Backend)
+	}
 	if r.WorstGapRow >= 0 {
 		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations a pair\n", float64(r.WorstGap), r.WorstGapRow, float64(r.MeanIterations))
 	}

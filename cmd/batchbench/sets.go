@@ -29,6 +29,19 @@ func setsText() string {
 	return "Sets: " + strings.Join(generate.Names(), ", ") + "."
 }
 
+// checkSets reports a flag that lists no sets, or unknown ones.
+func checkSets(flag string, sets []string) error {
+	if len(sets) == 0 {
+		return fmt.Errorf("%s is empty; want some of %s", flag, strings.Join(generate.Names(), ", "))
+	}
+	for _, name := range sets {
+		if !slices.Contains(generate.Names(), name) {
+			return fmt.Errorf("%s: unknown set %q, want some of %s", flag, name, strings.Join(generate.Names(), ", "))
+		}
+	}
+	return nil
+}
+
 // openSet prepares a set; mesh files go to the set that takes them.
 func openSet(name string, seed uint64, meshes []string) (*generate.Generator, error) {
 	var o generate.Options

@@ -28,6 +28,17 @@ func spread(values []float64) float64 {
 	return (slices.Max(values) - slices.Min(values)) / 2 / median(values)
 }
 
+// quartileSpread returns half the distance of the quartiles relative to the median: the
+// spread of many values, which one outlier does not change.
+func quartileSpread(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	s := slices.Clone(values)
+	slices.Sort(s)
+	return (s[3*(len(s)-1)/4] - s[(len(s)-1)/4]) / 2 / median(s)
+}
+
 // mean returns sum / n, and 0 for no values.
 func mean(sum int64, n int) float64 {
 	if n <= 0 {

@@ -141,7 +141,7 @@ func TestMatrixShowsFailure(t *testing.T) {
 	for _, want := range []string{
 		"| cone | single fails | not yet | not yet | not yet | not yet |",
 		"| superquadric | single | not yet | not yet | not yet | not yet |",
-		"| smooth_hull | not yet | not yet | not yet | not yet | not yet |",
+		"| smooth_hull | single | not yet | not yet | not yet | not yet |",
 		"✗", "### Query growth\n\nNot yet.", "## Back end vulkan\n\nThe same suite runs", "## Back end ref\n\nNot yet.",
 		"That was so in 0 runs of",
 	} {

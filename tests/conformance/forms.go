@@ -6,6 +6,7 @@ import (
 
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -35,6 +36,8 @@ func Forms() []Form {
 		{shape: geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.45}}},
 		{shape: geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.2, Z: 0.3}}},
 		{shape: geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.4, Z: 0.25}, Alpha1: 0.6, Alpha2: 1.4}},
+		{shape: mustSmooth(geom.NewSmoothHull(spiral(12), 12, r3.Vec{}))},
+		{shape: mustSmooth(geom.NewSmoothRevolution([]r2.Vec{{X: 0.3, Y: 0.35}, {X: 0.2, Y: -0.3}}, 20, 1e-2))},
 		{Name: "hull", shape: mustConvex(spiral(40))},
 		{Name: "plate", Flat: true, shape: mustConvex(plate)},
 		{Name: "triangle", Flat: true, shape: mustConvex(plate[:3])},
@@ -84,6 +87,14 @@ func spiral(n int) []r3.Vec {
 		p[i] = r3.Vec{X: 0.3 * r * cos, Y: 0.4 * r * sin, Z: 0.25 * z}
 	}
 	return p
+}
+
+// mustSmooth returns a shape written above.
+func mustSmooth[S geom.Shape](s S, err error) geom.Shape {
+	if err != nil {
+		panic(fmt.Sprintf("conformance: %v", err))
+	}
+	return s
 }
 
 // mustConvex builds a hull of points written above.

@@ -50,8 +50,12 @@ func decodeCache(file []byte, d *DeviceInfo) []byte {
 	return data
 }
 
-// writeCacheFile replaces the file in one step.
+// writeCacheFile replaces the file in one step, unless it holds the same already.
 func writeCacheFile(path string, d *DeviceInfo, data []byte) error {
+	file := encodeCache(d, data)
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, file) {
+		return nil
+	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -60,7 +64,7 @@ func writeCacheFile(path string, d *DeviceInfo, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(encodeCache(d, data))
+	_, err = f.Write(file)
 	if e := f.Close(); err == nil {
 		err = e
 	}

@@ -56,6 +56,7 @@ VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info,
         .bufferDeviceAddress = (features & VKC_F_DEVICE_ADDRESS) != 0,
         .shaderBufferInt64Atomics = (features & VKC_F_INT64_ATOMICS) != 0,
         .vulkanMemoryModel = (features & VKC_F_MEMORY_MODEL) != 0,
+        .vulkanMemoryModelDeviceScope = (features & VKC_F_MEMORY_MODEL) != 0, // else atomics of shaders are refused
     };
     VkPhysicalDevice16BitStorageFeatures storage16 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,

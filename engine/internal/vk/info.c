@@ -78,7 +78,7 @@ static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) 
     HAVE(v12.timelineSemaphore, VKC_F_TIMELINE);
     HAVE(v12.bufferDeviceAddress, VKC_F_DEVICE_ADDRESS);
     HAVE(v12.shaderBufferInt64Atomics, VKC_F_INT64_ATOMICS);
-    HAVE(v12.vulkanMemoryModel, VKC_F_MEMORY_MODEL);
+    HAVE(v12.vulkanMemoryModel && v12.vulkanMemoryModelDeviceScope, VKC_F_MEMORY_MODEL);
     HAVE(v13.subgroupSizeControl, VKC_F_SUBGROUP_SIZE);
     HAVE(v13.computeFullSubgroups, VKC_F_FULL_SUBGROUPS);
 }

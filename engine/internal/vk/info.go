@@ -60,7 +60,7 @@ const (
 	TimelineSemaphore                     // timelineSemaphore; fences are used without
 	BufferAddress                         // bufferDeviceAddress
 	Int64Atomics                          // shaderBufferInt64Atomics
-	MemoryModel                           // vulkanMemoryModel
+	MemoryModel                           // vulkanMemoryModel, with its device scope
 	SubgroupSize                          // subgroupSizeControl, for compute
 	FullSubgroups                         // computeFullSubgroups
 	HostImport                            // VK_EXT_external_memory_host

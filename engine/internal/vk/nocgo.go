@@ -147,6 +147,11 @@ func (s *Stream) Fill(Buffer, uint32) {}
 // Barrier does nothing; Submit says why.
 func (s *Stream) Barrier(from, to Stage) {}
 
+// AppendTimes fails with NoCgo.
+func (s *Stream) AppendTimes(out []time.Duration) ([]time.Duration, error) {
+	return out, noCgo("read timestamps")
+}
+
 // Timestamp does nothing; Submit says why.
 func (s *Stream) Timestamp(int) {}
 

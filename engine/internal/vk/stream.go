@@ -50,7 +50,8 @@ type Stream struct {
 	uses    map[*owner]bool // what the recording uses
 	waits   []*owner        // streams whose semaphores the latest submission waits on
 	scratch [3 * maxBindings]C.uint64_t
-	written []bool // timestamp slots the recording writes
+	written []bool       // timestamp slots the recording writes
+	ticks   []C.uint64_t // what they hold and whether they do
 }
 
 // NewStream makes a stream. It fails with UnsupportedFeature if it asks for timestamps of
@@ -67,7 +68,7 @@ func (d *Device) NewStream(o StreamOptions) (*Stream, error) {
 		return nil, err
 	}
 	defer d.leave()
-	s := &Stream{d: d, options: o, uses: map[*owner]bool{}, written: make([]bool, o.Timestamps)}
+	s := &Stream{d: d, options: o, uses: map[*owner]bool{}, written: make([]bool, o.Timestamps), ticks: make([]C.uint64_t, 2*o.Timestamps)}
 	r := C.vkc_stream_create(d.c, C.uint32_t(o.Queue), C.uint32_t(o.Timestamps), &s.c)
 	if err := d.check(op, r, ""); err != nil {
 		return nil, err
@@ -304,30 +305,32 @@ func (s *Stream) await(op string, limit time.Duration) error {
 
 // Times returns, for each timestamp slot, the time since the first slot that the latest
 // submission wrote, and -1 for slots that the recording does not write. Call it after Wait.
-func (s *Stream) Times() ([]time.Duration, error) {
+func (s *Stream) Times() ([]time.Duration, error) { return s.AppendTimes(nil) }
+
+// AppendTimes appends what Times returns to a slice, without allocating if it has room.
+func (s *Stream) AppendTimes(out []time.Duration) ([]time.Duration, error) {
 	const op = "read timestamps"
 	if err := s.enter(op); err != nil {
-		return nil, err
+		return out, err
 	}
 	defer s.leave()
 	if s.state != streamReady || s.c.value == 0 || len(s.written) == 0 {
-		return nil, badCall(op, "no submission with timestamps has been waited for")
+		return out, badCall(op, "no submission with timestamps has been waited for")
 	}
-	raw := make([]uint64, 2*len(s.written))
-	if err := s.d.check(op, C.vkc_stream_timestamps(s.d.c, s.c, (*C.uint64_t)(&raw[0])), ""); err != nil {
-		return nil, err
+	raw := s.ticks
+	if err := s.d.check(op, C.vkc_stream_timestamps(s.d.c, s.c, &raw[0]), ""); err != nil {
+		return out, err
 	}
-	out := make([]time.Duration, len(s.written))
 	first := -1
-	for i := range out {
-		if !s.written[i] || raw[2*i+1] == 0 {
-			out[i] = -1
+	for i, written := range s.written {
+		if !written || raw[2*i+1] == 0 {
+			out = append(out, -1)
 			continue
 		}
 		if first < 0 {
 			first = i
 		}
-		out[i] = ticks(raw[2*first], raw[2*i], &s.d.info.Limits)
+		out = append(out, ticks(uint64(raw[2*first]), uint64(raw[2*i]), &s.d.info.Limits))
 	}
 	return out, nil
 }

@@ -1,0 +1,261 @@
+package batch
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Directions of a hull fall into cells, and each cell lists every vertex that is the
+// support point of some direction in it. A support query is then one look-up and a scan
+// of a few vertices: no climb from vertex to vertex, which costs a GPU a chain of
+// dependent loads, and no local maximum that might not be the global one.
+//
+// The cells are those of a cube map, 6 faces of n × n, of the direction e = Lᵀd, where
+// L·Lᵀ is the covariance of the vertices: seen through L⁻¹ the hull is about as wide in
+// all directions, so that the lists of needles and plates are short as well.
+//
+// A list holds all that it must, in exact arithmetic: v can be the support point of a
+// direction of the cell only if for every other vertex s some corner e of the cell has
+// <e, v> ≥ <e, s>, since a direction of the cell is a sum of its corners with weights ≥ 0.
+// The test is made for the support points s of the corners and the middle, and lists of
+// small cells are taken from those of larger ones. Cells are widened by [CellMargin],
+// which covers the rounding of the look-up.
+
+const (
+	// CellLimit is the number of vertices up to which shaders scan all of them and a
+	// hull gets no cells. Measured on the scans of a driver that runs on the CPU, see
+	// docs/performance.md.
+	CellLimit = 16
+
+	// CellMargin widens a cell, whose coordinates range over [-1, 1]. The look-up rounds
+	// the components of e to float32 (2⁻²⁴ each), divides them (5·2⁻²⁴ at worst, see the
+	// precision of division in Vulkan) and scales them: less than 2⁻²⁰ in all.
+	CellMargin = 0x1p-19
+
+	// MaxCellWords bounds the cells of a library: 128 MiB, the smallest range of a
+	// storage buffer in use. Hulls beyond it get no cells.
+	MaxCellWords = 1 << 25
+
+	// minWidth is the least width that L gives a hull in a direction, relative to the
+	// largest. Components of e that cancel lose 3·2⁻⁵³/minWidth in double precision,
+	// far less than CellMargin.
+	minWidth = 1e-4
+
+	maxCellEdge  = 128 // cells along an edge of a face
+	cellsPerHull = 2   // cells a vertex, about
+	listPerHull  = 24  // entries of all lists a vertex, at most
+)
+
+// cellMap is the cells of one hull.
+type cellMap struct {
+	frame   [6]float32 // L by rows, lower triangle, scaled to a largest entry of about 1
+	edge    int        // n
+	longest int        // list
+	lists   [][]uint32 // [6·n·n] vertices, ascending
+}
+
+// packCells appends the cells of all hulls to what the shaders read: a directory with one
+// word a shape, where its cells begin or 0, and for each such hull n, the length of the
+// longest list, 6·n·n+1 places where the lists begin, and the lists.
+func (p *Packed) packCells(shapes []geom.Shape) {
+	maps := make([]*cellMap, len(shapes))
+	var wg sync.WaitGroup
+	for i, s := range shapes {
+		if v, ok := core(s).(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
+			wg.Go(func() { maps[i] = newCellMap(v.Hull().Vertices) })
+		}
+	}
+	wg.Wait()
+	p.Cells = make([]uint32, len(shapes))
+	for i, m := range maps {
+		if m == nil || len(p.Cells)+m.words() > MaxCellWords {
+			continue
+		}
+		p.Cells[i] = uint32(len(p.Cells))
+		copy(p.Shapes[i].Params[:], m.frame[:])
+		p.Cells = append(p.Cells, uint32(m.edge), uint32(m.longest))
+		at := len(p.Cells) + len(m.lists) + 1
+		for _, l := range m.lists {
+			p.Cells = append(p.Cells, uint32(at))
+			at += len(l)
+		}
+		p.Cells = append(p.Cells, uint32(at))
+		for _, l := range m.lists {
+			for _, v := range l {
+				p.Cells = append(p.Cells, p.Shapes[i].VertexOffset+v)
+			}
+		}
+	}
+}
+
+func (m *cellMap) words() int {
+	n := 2 + len(m.lists) + 1
+	for _, l := range m.lists {
+		n += len(l)
+	}
+	return n
+}
+
+// newCellMap returns the cells of the hull of vertices, or nil if it has no extent.
+func newCellMap(vertices []r3.Vec) *cellMap {
+	frame, seen, ok := whiten(vertices)
+	if !ok {
+		return nil
+	}
+	edge := 2
+	for edge < maxCellEdge && 6*edge*edge < cellsPerHull*len(seen) {
+		edge *= 2
+	}
+	b := cellBuilder{seen: seen}
+	for _, v := range seen {
+		b.slack = max(b.slack, 1e-9*math.Sqrt(r3.Norm2(v)))
+	}
+	for ; ; edge /= 2 {
+		m := &cellMap{frame: frame, edge: edge}
+		if b.build(m) || edge == 1 {
+			return m
+		}
+	}
+}
+
+// whiten returns L, see above, and the vertices seen through L⁻¹ from their mean. It
+// reports whether they have an extent.
+func whiten(vertices []r3.Vec) (frame [6]float32, seen []r3.Vec, ok bool) {
+	var mean r3.Vec
+	for _, v := range vertices {
+		mean = r3.Add(mean, r3.Scale(1/float64(len(vertices)), v))
+	}
+	seen = make([]r3.Vec, len(vertices))
+	unit := 0.0
+	for i, v := range vertices {
+		seen[i] = r3.Sub(v, mean)
+		unit = max(unit, math.Abs(seen[i].X), math.Abs(seen[i].Y), math.Abs(seen[i].Z))
+	}
+	if !(unit > 0 && unit <= math.MaxFloat64) {
+		return frame, nil, false
+	}
+	var xx, yx, yy, zx, zy, zz float64
+	for i, v := range seen {
+		v = r3.Vec{X: v.X / unit, Y: v.Y / unit, Z: v.Z / unit}
+		seen[i] = v
+		xx, yx, yy = xx+v.X*v.X, yx+v.Y*v.X, yy+v.Y*v.Y
+		zx, zy, zz = zx+v.Z*v.X, zy+v.Z*v.Y, zz+v.Z*v.Z
+	}
+	// Cholesky of the covariance plus minWidth² of its trace.
+	trace := xx + yy + zz
+	floor := minWidth * minWidth
+	lxx := math.Sqrt(xx/trace + floor)
+	lyx, lzx := yx/trace/lxx, zx/trace/lxx
+	lyy := math.Sqrt(max(yy/trace+floor-lyx*lyx, floor))
+	lzy := (zy/trace - lzx*lyx) / lyy
+	lzz := math.Sqrt(max(zz/trace+floor-lzx*lzx-lzy*lzy, floor))
+	frame = [6]float32{float32(lxx), float32(lyx), float32(lyy), float32(lzx), float32(lzy), float32(lzz)}
+	for i, v := range seen { // through what the shaders get
+		x := v.X / float64(frame[0])
+		y := (v.Y - float64(frame[1])*x) / float64(frame[2])
+		z := (v.Z - float64(frame[3])*x - float64(frame[4])*y) / float64(frame[5])
+		seen[i] = r3.Vec{X: x, Y: y, Z: z}
+	}
+	return frame, seen, true
+}
+
+// cellBuilder builds the lists of one hull.
+type cellBuilder struct {
+	seen  []r3.Vec
+	slack float64 // covers the rounding of the products
+
+	m      *cellMap
+	room   int // entries left
+	height [5][]float64
+}
+
+// build fills the lists of m. It reports whether they are short enough.
+func (b *cellBuilder) build(m *cellMap) bool {
+	b.m = m
+	b.room = listPerHull*len(b.seen) + 64
+	m.lists = make([][]uint32, 6*m.edge*m.edge)
+	for k := range b.height {
+		b.height[k] = make([]float64, len(b.seen))
+	}
+	all := make([]uint32, len(b.seen))
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	for face := range 6 {
+		b.split(face, 0, 0, m.edge, all)
+	}
+	return b.room >= 0
+}
+
+// split goes down to the single cells of a square of cells whose candidates are known.
+func (b *cellBuilder) split(face, row, col, size int, candidates []uint32) {
+	if b.room < 0 && b.m.edge > 1 {
+		return
+	}
+	list := b.filter(face, row, col, size, candidates)
+	if size == 1 {
+		b.m.lists[(face*b.m.edge+row)*b.m.edge+col] = list
+		b.m.longest = max(b.m.longest, len(list))
+		b.room -= len(list)
+		return
+	}
+	half := size / 2
+	for _, r := range [2]int{row, row + half} {
+		for _, c := range [2]int{col, col + half} {
+			b.split(face, r, c, half, list)
+		}
+	}
+}
+
+// filter returns the candidates that may be support points in a square of cells.
+func (b *cellBuilder) filter(face, row, col, size int, candidates []uint32) []uint32 {
+	at := func(k int) float64 { return 2*float64(k)/float64(b.m.edge) - 1 }
+	u0, u1 := at(row)-CellMargin, at(row+size)+CellMargin
+	v0, v1 := at(col)-CellMargin, at(col+size)+CellMargin
+	corners := [5]r3.Vec{
+		cubeDirection(face, u0, v0), cubeDirection(face, u0, v1), cubeDirection(face, u1, v0), cubeDirection(face, u1, v1),
+		cubeDirection(face, (u0+u1)/2, (v0+v1)/2),
+	}
+	var top [5]int // places in candidates
+	for k, e := range corners {
+		h := b.height[k][:len(candidates)]
+		for i, v := range candidates {
+			h[i] = r3.Dot(e, b.seen[v])
+			if h[i] > h[top[k]] {
+				top[k] = i
+			}
+		}
+	}
+	var list []uint32
+	for i, v := range candidates {
+		keep := true
+		for _, s := range top {
+			most := math.Inf(-1)
+			for _, h := range b.height[:4] {
+				most = max(most, h[i]-h[s])
+			}
+			keep = keep && most >= -b.slack
+		}
+		if keep {
+			list = append(list, v)
+		}
+	}
+	return slices.Clip(list)
+}
+
+// cubeDirection is the direction at (u, v) of a face: +x, -x, +y, -y, +z, -z.
+func cubeDirection(face int, u, v float64) r3.Vec {
+	s := 1 - 2*float64(face&1)
+	switch face / 2 {
+	case 0:
+		return r3.Vec{X: s, Y: u, Z: v}
+	case 1:
+		return r3.Vec{X: v, Y: s, Z: u}
+	}
+	return r3.Vec{X: u, Y: v, Z: s}
+}

@@ -1,0 +1,172 @@
+package papers
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// figure is one picture, drawn as NAME.svg and NAME.png.
+type figure struct {
+	name, title string
+	x, y        string
+	logY        bool
+	ticks       plot.Ticker // of the x axis; nil for plain numbers
+	lines       []line
+}
+
+// line is a curve with a band around it; lo and hi may be nil.
+type line struct {
+	name      string
+	x, y      []float64
+	lo, hi    []float64
+	dashed    bool
+	colorFrom int // index of its colour, so that a method looks alike in every figure
+}
+
+// colors tell the methods apart for readers with any kind of colour vision (Okabe and
+// Ito, 2008).
+var colors = []color.RGBA{
+	{R: 0, G: 114, B: 178, A: 255}, {R: 213, G: 94, B: 0, A: 255}, {R: 0, G: 158, B: 115, A: 255},
+	{R: 204, G: 121, B: 167, A: 255}, {R: 230, G: 159, B: 0, A: 255}, {R: 86, G: 180, B: 233, A: 255},
+}
+
+var methodColors = map[string]int{
+	"gjk": 0, "nesterov": 1, "nesterov-normalized": 2, "polyak": 3, "polyak-normalized": 4, "frank-wolfe": 5,
+}
+
+// draw writes the figure into dir and returns the names of the files.
+func (f *figure) draw(dir string) ([]string, error) {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
+	p.Legend.Top = true
+	p.Add(plotter.NewGrid())
+	floor := math.Inf(-1)
+	if f.logY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 0}
+		floor = 1e-17 // zero has no logarithm
+	}
+	if f.ticks != nil {
+		p.X.Tick.Marker = f.ticks
+	}
+	for _, l := range f.lines {
+		c := colors[l.colorFrom%len(colors)]
+		points := func(y []float64) plotter.XYs {
+			xy := make(plotter.XYs, len(l.x))
+			for i := range xy {
+				xy[i].X, xy[i].Y = l.x[i], max(y[i], floor)
+			}
+			return xy
+		}
+		if l.lo != nil {
+			outline := points(l.lo)
+			back := points(l.hi)
+			for i := len(back) - 1; i >= 0; i-- {
+				outline = append(outline, back[i])
+			}
+			band, err := plotter.NewPolygon(outline)
+			if err != nil {
+				return nil, fmt.Errorf("figure %s: %w", f.name, err)
+			}
+			band.Color = color.NRGBA{R: c.R, G: c.G, B: c.B, A: 36}
+			band.LineStyle.Width = 0
+			p.Add(band)
+		}
+		curve, err := plotter.NewLine(points(l.y))
+		if err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		curve.Color, curve.Width = c, vg.Points(1.5)
+		if l.dashed {
+			curve.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		}
+		p.Add(curve)
+		p.Legend.Add(l.name, curve)
+	}
+	p.Legend.ThumbnailWidth = vg.Points(24)
+	p.Legend.Padding = vg.Points(3)
+	var files []string
+	for _, ext := range []string{"svg", "png"} {
+		file := f.name + "." + ext
+		if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, filepath.Join(dir, file)); err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.name, err)
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// figures returns the pictures of the results that are there.
+func (r *Results) figures() []figure {
+	var out []figure
+	for _, s := range r.Sweeps {
+		shape := "ellipsoids"
+		if s.Shapes != shape {
+			shape = "hulls"
+		}
+		count := figure{
+			name: shape + "-" + s.Question + "-iterations", title: s.Shapes + ", " + s.Question,
+			x: "signed distance, m", y: "iterations, mean and standard deviation", ticks: distanceTicks{},
+		}
+		spent := count
+		spent.name, spent.y = shape+"-"+s.Question+"-time", "time a pair, µs, median of rounds"
+		for i, m := range s.Methods {
+			a := line{name: m, colorFrom: methodColors[m]}
+			b := a
+			for _, p := range s.Points {
+				x := distanceAxis(p.Distance)
+				v := p.Iterations[i]
+				a.x, a.y = append(a.x, x), append(a.y, v.Mean)
+				a.lo, a.hi = append(a.lo, max(v.Mean-v.SD, 0)), append(a.hi, v.Mean+v.SD)
+				b.x, b.y = append(b.x, x), append(b.y, p.Nanoseconds[i]/1e3)
+			}
+			count.lines, spent.lines = append(count.lines, a), append(spent.lines, b)
+		}
+		out = append(out, count, spent)
+	}
+	byShape := map[string]*figure{}
+	var order []string
+	for _, c := range r.Convergence {
+		f := byShape[c.Shapes]
+		if f == nil {
+			f = &figure{
+				name: "convergence-" + c.Shapes, title: c.Shapes + " 0 to 0.1 m apart", x: "support points asked for",
+				y: "distance less the true one, m, quartiles", logY: true,
+			}
+			byShape[c.Shapes] = f
+			order = append(order, c.Shapes)
+		}
+		l := line{name: c.Method, colorFrom: methodColors[c.Method]}
+		for k, e := range c.Error {
+			l.x, l.y = append(l.x, float64(k+1)), append(l.y, e[1])
+			l.lo, l.hi = append(l.lo, e[0]), append(l.hi, e[2])
+		}
+		f.lines = append(f.lines, l)
+	}
+	for _, s := range order {
+		out = append(out, *byShape[s])
+	}
+	return out
+}
+
+// distanceAxis spreads the distances around zero: linear below a millimetre, logarithmic
+// above.
+func distanceAxis(d float64) float64 { return math.Asinh(d / 1e-3) }
+
+// distanceTicks labels the axis of distanceAxis.
+type distanceTicks struct{}
+
+func (distanceTicks) Ticks(lo, hi float64) []plot.Tick {
+	var out []plot.Tick
+	for _, d := range []float64{-0.1, -0.01, -0.001, 0, 0.001, 0.01, 0.1, 1} {
+		if x := distanceAxis(d); x >= lo && x <= hi {
+			out = append(out, plot.Tick{Value: x, Label: fmt.Sprint(d)})
+		}
+	}
+	return out
+}

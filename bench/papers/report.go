@@ -1,0 +1,113 @@
+package papers
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+//go:embed report.md.tmpl
+var reportTemplate string
+
+// Names of what [Results.Write] writes.
+const (
+	ReportFile  = "papers.md"
+	ResultsFile = "papers.json"
+	FigureDir   = "papers" // NAME.svg and NAME.png
+)
+
+// Write writes the report, the results and the figures into dir.
+func (r *Results) Write(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, FigureDir), 0o755); err != nil {
+		return err
+	}
+	for _, f := range r.figures() {
+		if _, err := f.draw(filepath.Join(dir, FigureDir)); err != nil {
+			return err
+		}
+	}
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, ResultsFile), append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	text, err := r.Markdown()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ReportFile), []byte(text), 0o644)
+}
+
+// Markdown prints the report: the words of the template around the tables and figures.
+// What was not run is named as such.
+func (r *Results) Markdown() (string, error) {
+	tables := map[string]func() string{
+		"table2": r.printTableII, "chain": r.printChain, "rules": r.printRules, "cubes": r.printCubeGap,
+		"distance": r.printSweeps, "meshes": r.printMeshes, "convergence": r.printConvergence, "qp": r.printGeneric,
+		"warm-start": r.printWarmStart, "sub-algorithm": r.printSubAlgorithm, "gear": r.printGear,
+	}
+	figures := r.figures()
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"table": func(name string) (string, error) {
+			p, ok := tables[name]
+			if !ok {
+				return "", fmt.Errorf("no table %q", name)
+			}
+			if !r.has(name) {
+				return "(not part of this run)", nil
+			}
+			return strings.TrimRight(p(), "\n"), nil
+		},
+		"figures": func(names ...string) string {
+			var b strings.Builder
+			for _, name := range names {
+				for _, f := range figures {
+					if f.name == name {
+						fmt.Fprintf(&b, "![%s: %s](%s/%s.svg)\n", f.title, f.y, FigureDir, f.name)
+					}
+				}
+			}
+			return strings.TrimRight(b.String(), "\n")
+		},
+	}).Parse(reportTemplate)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, r); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// has reports whether an experiment has results.
+func (r *Results) has(name string) bool {
+	return map[string]bool{
+		"table2": len(r.TableII) > 0, "chain": len(r.Chain) > 0, "rules": len(r.Rules) > 0, "cubes": len(r.CubeGap) > 0,
+		"distance": len(r.Sweeps) > 0, "meshes": len(r.Meshes) > 0, "convergence": len(r.Convergence) > 0,
+		"qp": len(r.Generic) > 0, "warm-start": len(r.WarmStart) > 0, "sub-algorithm": len(r.SubAlgorithm) > 0,
+		"gear": len(r.Gear) > 0,
+	}[name]
+}
+
+// printTable prints a Markdown table.
+func printTable(header []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	line(header)
+	rule := make([]string, len(header))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	line(rule)
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}

@@ -1,0 +1,133 @@
+package peers
+
+import (
+	"fmt"
+
+	"clearance/batch"
+)
+
+// Rows says which pairs of a set a question is asked of. In the sets of package
+// generate row i overlaps where i mod 3 is 0 and is apart otherwise.
+type Rows uint8
+
+// Parts of a set.
+const (
+	AllRows Rows = iota
+	ApartRows
+	OverlappingRows
+)
+
+// has reports whether row i of a set is in the part.
+func (r Rows) has(i int) bool {
+	switch r {
+	case ApartRows:
+		return i%3 != 0
+	case OverlappingRows:
+		return i%3 == 0
+	}
+	return true
+}
+
+// Question is what a round asks of every pair.
+type Question struct {
+	Name  string
+	Title string // heading of its table
+	Text  string // what is asked, and what is in the clock
+	Rows  Rows
+
+	driver string // its name in the protocol of the drivers
+	wants  wants
+}
+
+// wants says what a complete answer holds.
+type wants uint8
+
+const (
+	wantVerdict  wants = iota // only whether the pair overlaps
+	wantApart                 // distance and witnesses where it is apart
+	wantDistance              // and depth and witnesses where it overlaps
+)
+
+// Questions are all questions, in the order of the report.
+func Questions() []Question {
+	return []Question{
+		{
+			Name: "distance", Title: "Distance and witnesses", Rows: ApartRows, driver: "gjk", wants: wantApart,
+			Text: "Pairs that are apart. Everyone computes distance and witness points; nobody has a depth to compute.",
+		},
+		{
+			Name: "boolean", Title: "Boolean", Rows: AllRows, driver: "boolean", wants: wantVerdict,
+			Text: "All pairs, a third of them overlapping. Everyone says only whether the shapes overlap.",
+		},
+		{
+			Name: "depth", Title: "Penetration", Rows: OverlappingRows, driver: "signed", wants: wantDistance,
+			Text: "The overlapping third. Everyone computes depth and witness points.",
+		},
+		{
+			Name: "gjk", Title: "Distance and witnesses, no depth", Rows: AllRows, driver: "gjk", wants: wantApart,
+			Text: "All pairs. Where they are apart, distance and witness points; where they overlap, only that they do: " +
+				"a peer's GJK stops there and no EPA follows. Clearance has no such query; its time is that of two calls, " +
+				"Boolean for all pairs and distance for those found apart.",
+		},
+		{
+			Name: "signed", Title: "Signed distance and witnesses", Rows: AllRows, driver: "signed", wants: wantDistance,
+			Text: "All pairs, depths included: GJK, and EPA on the overlapping third, in one call for everyone.",
+		},
+	}
+}
+
+// ParseQuestion finds a question by name.
+func ParseQuestion(name string) (Question, error) {
+	var names []string
+	for _, q := range Questions() {
+		if q.Name == name {
+			return q, nil
+		}
+		names = append(names, q.Name)
+	}
+	return Question{}, fmt.Errorf("unknown question %q, want one of %v", name, names)
+}
+
+// Contestant is a library that answers questions. The methods are called in the
+// order Shapes, Pairs, Configurations, Run, Answers, each as often as needed. An
+// error other than [ErrUnsupported] means that the contestant is of no more use.
+type Contestant interface {
+	Info() Info
+	Shapes(s *Set) error // ErrUnsupported if it has no such shapes
+	Pairs(p *Part) error
+	Configurations(q *Question) ([]string, error) // none if it cannot answer
+	Run(q *Question, configuration string) (seconds float64, err error)
+	Answers() ([]Answer, error) // of the last run
+	Close() error
+}
+
+// Info describes a contestant.
+type Info struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Flags   string `json:"flags"`
+}
+
+// Verdict is what an answer says about a pair.
+type Verdict uint8
+
+// Verdicts. Failed stands for any answer that the library itself does not vouch for.
+const (
+	Apart Verdict = iota
+	Overlapping
+	Failed
+)
+
+// Answer is the answer to one pair, lengths in metres, points in the world frame.
+// What was not asked for is NaN.
+type Answer struct {
+	Distance float64
+	A, B     [3]float64 // witnesses
+	Verdict  Verdict
+}
+
+// Part is the pairs of one question, in memory and on disk.
+type Part struct {
+	Path  string // NPZ
+	Pairs *batch.Pairs
+}

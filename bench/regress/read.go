@@ -1,0 +1,98 @@
+package regress
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Report is what a comparison needs of a report.
+type Report struct {
+	Program string
+	Machine string // processor or device, and platform
+	Seed    uint64
+	Samples []Sample
+}
+
+// ours is how the names of this module's contestants begin in a report of peers.
+const ours = "Clearance"
+
+// file is the union of what `batchbench run` and `batchbench peers` write.
+type file struct {
+	Program   string `json:"program"`
+	Platform  string `json:"platform"`
+	Backend   string `json:"backend"`
+	Device    string `json:"device"`
+	Processor string `json:"processor"`
+	Query     string `json:"query"`
+	Precision string `json:"precision"`
+	Seed      uint64 `json:"seed"`
+	Sets      []struct {
+		Set     string    `json:"set"`
+		Pairs   float64   `json:"pairs"`
+		Seconds []float64 `json:"seconds"`
+	} `json:"sets"`
+	Tables []struct {
+		Set      string `json:"set"`
+		Question string `json:"question"`
+		Entries  []struct {
+			Name   string    `json:"name"`
+			Rounds []float64 `json:"ns_per_pair_rounds"`
+		} `json:"entries"`
+	} `json:"tables"`
+}
+
+// Read reads a report of `batchbench run --json` or `batchbench peers --json`.
+func Read(path string) (*Report, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func parse(data []byte) (*Report, error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	r := &Report{Program: f.Program, Seed: f.Seed}
+	switch f.Program {
+	case "batchbench run":
+		r.Machine = f.Device + ", " + f.Platform
+		for _, s := range f.Sets {
+			sample := Sample{Name: strings.Join([]string{s.Set, f.Query, f.Precision, f.Backend}, "/")}
+			for _, seconds := range s.Seconds {
+				sample.Rounds = append(sample.Rounds, 1e9*seconds/s.Pairs)
+			}
+			r.Samples = append(r.Samples, sample)
+		}
+	case "batchbench peers":
+		r.Machine = f.Processor + ", " + f.Platform
+		for _, t := range f.Tables {
+			for _, e := range t.Entries {
+				if len(e.Rounds) == 0 {
+					continue // took no part
+				}
+				r.Samples = append(r.Samples, Sample{
+					Name: strings.Join([]string{t.Set, t.Question, e.Name}, "/"), Rounds: e.Rounds, Control: !strings.HasPrefix(e.Name, ours),
+				})
+			}
+		}
+	default:
+		return nil, fmt.Errorf("program %q, want a report of 'batchbench run --json' or 'batchbench peers --json'", f.Program)
+	}
+	for _, s := range r.Samples {
+		for _, v := range s.Rounds {
+			if !(v > 0) {
+				return nil, fmt.Errorf("measurement %s has a round of %g ns a pair", s.Name, v)
+			}
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"clearance/bench/regress"
+
+	"github.com/spf13/cobra"
+)
+
+// percent is a flag like 5% or 0.05.
+type percent float64
+
+func (p *percent) String() string { return strconv.FormatFloat(100*float64(*p), 'g', -1, 64) + "%" }
+func (p *percent) Type() string   { return "percent" }
+
+func (p *percent) Set(s string) error {
+	number, whole := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return fmt.Errorf("want a number like 5%% or 0.05")
+	}
+	if whole {
+		v /= 100
+	}
+	*p = percent(v)
+	return nil
+}
+
+func newCompare(e *env) *cobra.Command {
+	threshold, alpha := percent(0.05), regress.DefaultAlpha
+	c := &cobra.Command{
+		Use:   "compare OLD.json NEW.json",
+		Short: "compare two reports of 'run' or 'peers' for regressions",
+		Long: `Compares the timings of two reports that 'run --json' or 'peers --json' wrote, round
+by round, and ends with code 1 if a measurement became slower: its median by more than
+the threshold, and significantly so by the Mann-Whitney U test.
+
+Peers in a report are controls: they did not change, so if they became slower too, the
+machine did. Only measurements of this program count.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("want two reports, the older one first; see '%s --help'", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return compareReports(e, args[0], args[1], regress.Options{Threshold: float64(threshold), Alpha: alpha})
+		},
+	}
+	c.Flags().Var(&threshold, "threshold", "growth of a median that is tolerated")
+	c.Flags().Float64Var(&alpha, "alpha", alpha, "significance level of the test")
+	return c
+}
+
+func compareReports(e *env, before, after string, o regress.Options) error {
+	x, err := regress.Read(before)
+	if err != nil {
+		return err
+	}
+	y, err := regress.Read(after)
+	if err != nil {
+		return err
+	}
+	for _, d := range []struct{ what, x, y string }{
+		{"machine", x.Machine, y.Machine}, {"seed", fmt.Sprint(x.Seed), fmt.Sprint(y.Seed)},
+	} {
+		if d.x != d.y {
+			e.warn("the reports differ in their %s: %s and %s", d.what, d.x, d.y)
+		}
+	}
+	c, err := regress.Compare(x.Samples, y.Samples, o)
+	if err != nil {
+		return fmt.Errorf("%s and %s: %w", before, after, err)
+	}
+	if err := printComparison(e.stdout, c); err != nil {
+		return err
+	}
+	if slower := c.Slower(); len(slower) > 0 {
+		return exitf(exitWrong, "%s slower by more than %.3g %%", plural(len(slower), "measurement"), 100*o.Threshold)
+	}
+	return nil
+}
+
+// printComparison writes a line a measurement.
+func printComparison(w io.Writer, c *regress.Comparison) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "measurement\told ns/pair\tnew ns/pair\tchange\tp\tverdict")
+	for _, r := range c.Rows {
+		verdict := r.Verdict.String()
+		if r.Control {
+			verdict += " (control)"
+		}
+		fmt.Fprintf(tw, "%s\t%.4g (%.4g–%.4g)\t%.4g (%.4g–%.4g)\t%+.1f %%\t%.3f\t%s\n", r.Name,
+			r.Old.Median, r.Old.Lower, r.Old.Upper, r.New.Median, r.New.Lower, r.New.Upper, 100*r.Change, r.P, verdict)
+	}
+	for _, name := range c.OnlyOld {
+		fmt.Fprintf(tw, "%s\t\t\t\t\tonly in the older report\n", name)
+	}
+	for _, name := range c.OnlyNew {
+		fmt.Fprintf(tw, "%s\t\t\t\t\tonly in the newer report\n", name)
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"clearance/dispatch"
+	"clearance/engine"
+)
+
+// deviceRows counts rows of Vulkan devices: those that double precision went on from on
+// the device, and those left to another back end, by why.
+type deviceRows struct {
+	Refined int64 `json:"refined_in_double"`
+	Kind    int64 `json:"no_shader_for_the_kind"`
+	Overlap int64 `json:"depth_of_overlapping_cores"`
+	Gap     int64 `json:"bounds_too_wide"`
+	Budget  int64 `json:"too_many_vertices"`
+	Unknown int64 `json:"no_status"`
+}
+
+// deviceRowsOf reads the counts of the back end of a lane, nil where it has none.
+func deviceRowsOf(l *lane) (sum *deviceRows) {
+	chosen, err := l.dispatcher.Choose(l.backend, &l.flags.options, dispatch.UnknownRows)
+	if err != nil {
+		return nil
+	}
+	for _, b := range chosen.Share {
+		if e, ok := dispatch.As[*engine.Backend](b); ok {
+			s := e.Stats()
+			d := s.Declined
+			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap, Budget: d.Budget, Unknown: d.Unknown})
+		}
+	}
+	return sum
+}
+
+func (d *deviceRows) plus(o *deviceRows) *deviceRows { return d.combine(o, 1) }
+
+func (d *deviceRows) minus(o *deviceRows) *deviceRows { return d.combine(o, -1) }
+
+// combine adds the counts of o times a sign; nil counts nothing.
+func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
+	if o == nil {
+		return d
+	}
+	if d == nil {
+		d = new(deviceRows)
+	}
+	return &deviceRows{
+		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap, Gap: d.Gap + sign*o.Gap,
+		Budget: d.Budget + sign*o.Budget, Unknown: d.Unknown + sign*o.Unknown,
+	}
+}
+
+// String lists why rows were left.
+func (d *deviceRows) String() string {
+	var list []string
+	note := func(n int64, what string) {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%s: %s", what, thousands(n)))
+		}
+	}
+	note(d.Overlap, "depths")
+	note(d.Kind, "kinds without a shader")
+	note(d.Gap, "bounds too wide")
+	note(d.Budget, "too many vertices")
+	note(d.Unknown, "no status")
+	if len(list) == 0 {
+		return "no reason told"
+	}
+	return strings.Join(list, ", ") + ", all rounds"
+}

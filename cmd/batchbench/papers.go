@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"clearance/bench/papers"
+	"clearance/cpu"
+
+	"github.com/spf13/cobra"
+)
+
+type papersFlags struct {
+	quick, printOnly bool
+	out, meshes      string
+	only             []string
+}
+
+func newPapers(e *env) *cobra.Command {
+	var f papersFlags
+	var list strings.Builder
+	for _, x := range papers.Experiments {
+		fmt.Fprintf(&list, "  %-14s %s\n", x.Name, x.About)
+	}
+	c := &cobra.Command{
+		Use:   "papers",
+		Short: "repeat the experiments of the papers and report them beside their figures",
+		Long: `papers repeats the experiments of the papers behind the solvers, with the reference
+solvers, and writes papers.md (tables "paper | ours | ratio", figures, reasons), papers.json
+and the figures as SVG and PNG. Counts follow from the seed; times are this machine's.
+
+Experiments:
+` + list.String(),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runPapers(c, e, &f) },
+	}
+	fl := c.Flags()
+	fl.BoolVar(&f.quick, "quick", false, "fewer pairs and lower caps: a few minutes in place of most of an hour")
+	fl.StringVar(&f.out, "out", "papers-report", "write the report into this folder; results that are there are kept for experiments that --only leaves out")
+	fl.StringVar(&f.meshes, "meshes", "", "folder of scanned objects (OBJ, STL, PLY, metres) for the experiments on meshes; without it, random hulls")
+	fl.StringSliceVar(&f.only, "only", nil, "run only these experiments, by name")
+	fl.BoolVar(&f.printOnly, "print-only", false, "print the report anew from the papers.json in --out, and run nothing")
+	return c
+}
+
+func runPapers(c *cobra.Command, e *env, f *papersFlags) error {
+	r := new(papers.Results)
+	if f.printOnly || len(f.only) > 0 {
+		old, err := papers.Load(filepath.Join(f.out, papers.ResultsFile))
+		switch {
+		case err == nil:
+			r = old
+		case f.printOnly || !os.IsNotExist(err):
+			return err
+		}
+		if !f.printOnly && err == nil && r.Quick != f.quick {
+			return fmt.Errorf("%s holds a run with --quick=%t; choose another folder with --out", f.out, r.Quick)
+		}
+	}
+	if !f.printOnly {
+		lab := &papers.Lab{Quick: f.quick}
+		if isTerminal(e.stderr) {
+			lab.Log = e.stderr // a line an experiment
+		}
+		if f.meshes != "" {
+			var err error
+			if lab.Meshes, err = papers.LoadMeshes(f.meshes); err != nil {
+				return err
+			}
+		}
+		processor, err := cpu.New(cpu.Options{})
+		if err != nil {
+			return err
+		}
+		r.Version, r.Machine = versionString(), processor.Device().Name
+		if err := papers.Run(c.Context(), lab, r, f.only...); err != nil {
+			return err
+		}
+	}
+	if err := r.Write(f.out); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(e.stdout, filepath.Join(f.out, papers.ReportFile))
+	return err
+}

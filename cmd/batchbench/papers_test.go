@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPapers runs two experiments, one after the other, into one report.
+func TestPapers(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"convergence", "qp"} {
+		o := command("papers", "--quick", "--only", name, "--out", dir).want(t, exitGood)
+		if !strings.Contains(o.stdout, "papers.md") {
+			t.Errorf("%s: the report is not named: %q", name, o.stdout)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "papers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 940 | 1876 | qp |", "convergence-cubes.svg", "not part of this run"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the report does not hold %q", want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "papers", "convergence-cubes.png")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPapersErrors: what cannot be run ends with a reason.
+func TestPapersErrors(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"no experiment", []string{"--only", "table9"}},
+		{"papers.json", []string{"--print-only"}},
+		{"no OBJ, STL or PLY file", []string{"--meshes", dir}},
+	} {
+		command(append([]string{"papers", "--quick", "--out", filepath.Join(dir, "out")}, c.args...)...).want(t, exitBadInput).says(t, c.want)
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"clearance/bench/peers"
+	"clearance/dataset/generate"
+
+	"github.com/spf13/cobra"
+)
+
+// peersFlags are the flags of `peers`.
+type peersFlags struct {
+	sets, questions []string
+	rows, rounds    int
+	seed            uint64
+	build           string
+	json, markdown  string
+}
+
+// peerSets are the sets that peers are compared on.
+func peerSets() []string {
+	return slices.DeleteFunc(generate.Names(), func(name string) bool {
+		return name == "mixed" || name == "adversarial" || name == "mesh"
+	})
+}
+
+func newPeers(e *env) *cobra.Command {
+	var f peersFlags
+	var all []string
+	for _, q := range peers.Questions() {
+		all = append(all, q.Name)
+	}
+	c := &cobra.Command{
+		Use:   "peers",
+		Short: "measure other collision libraries beside this one",
+		Long: `Runs other collision libraries and this one on the same pairs, in turn within each
+round, on one pinned core, checks everyone's answers against the certified reference,
+and prints the tables as Markdown.
+
+'make peers' installs the libraries by package name and builds their drivers. Those
+that are missing are named with the reason; with none at all the exit code is 3.
+
+Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, ", ") + ".",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runPeers(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	fs.StringSliceVar(&f.sets, "sets", peerSets(), "sets to run")
+	fs.StringSliceVar(&f.questions, "questions", all, "questions to ask")
+	fs.IntVar(&f.rows, "rows", 6144, "pairs of each set")
+	fs.IntVar(&f.rounds, "rounds", 7, "rounds; the tables show medians and quartiles")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
+	fs.StringVar(&f.build, "build", "bench/peers/build", "folder of the drivers, made by 'make peers'")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the tables")
+	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
+	return c
+}
+
+// check reports a flag out of range and returns the questions.
+func (f *peersFlags) check() ([]peers.Question, error) {
+	switch {
+	case f.rows < 3:
+		return nil, fmt.Errorf("--rows %d: want 3 or more, so that each third of a set has a pair", f.rows)
+	case f.rounds < 1:
+		return nil, fmt.Errorf("--rounds %d: want 1 or more", f.rounds)
+	case len(f.sets) == 0 || len(f.questions) == 0:
+		return nil, errors.New("--sets and --questions want one name each at least")
+	}
+	for _, name := range f.sets {
+		if !slices.Contains(peerSets(), name) {
+			return nil, fmt.Errorf("--sets: unknown set %q, want some of %s", name, strings.Join(peerSets(), ", "))
+		}
+	}
+	var questions []peers.Question
+	for _, name := range f.questions {
+		q, err := peers.ParseQuestion(name)
+		if err != nil {
+			return nil, fmt.Errorf("--questions: %w", err)
+		}
+		questions = append(questions, q)
+	}
+	for _, path := range []string{f.json, f.markdown} {
+		if err := checkWritable(path); err != nil {
+			return nil, err
+		}
+	}
+	return questions, nil
+}
+
+func runPeers(ctx context.Context, e *env, f *peersFlags) error {
+	questions, err := f.check()
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "batchbench-peers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	var report *peers.Report
+	err = peers.WithPinned(func(core int) error {
+		contestants, missing, err := openContestants(f.build, work)
+		for _, m := range missing {
+			e.warn("%s takes no part: %s", m.Name, m.Why)
+		}
+		if err != nil {
+			return err
+		}
+		defer func() {
+			for _, c := range contestants {
+				c.Close()
+			}
+		}()
+		bar, last := newProgress(e.stderr, "peers", int64(len(contestants)*len(f.sets)*len(questions))), 0
+		defer bar.done()
+		report, err = peers.Measure(ctx, contestants, peers.Options{
+			Sets: f.sets, Questions: questions, Rows: f.rows, Rounds: f.rounds, Seed: f.seed,
+			Progress: func(done, _ int) { bar.add(done - last); last = done },
+		})
+		if err != nil {
+			return err
+		}
+		report.Core, report.Missing = core, missing
+		return nil
+	})
+	if errors.Is(err, peers.ErrNoPeers) {
+		return exitf(exitNoBackend, "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	report.Program, report.Version, report.Date = "batchbench peers", versionString(), now()
+	return f.write(e, report)
+}
+
+// openContestants returns this module's contestants and the peers that are there.
+func openContestants(build, work string) ([]peers.Contestant, []peers.Missing, error) {
+	others, missing, err := peers.Open(build, work)
+	if err != nil {
+		return nil, missing, err
+	}
+	list, err := peers.Ours(versionString())
+	return append(list, others...), missing, err
+}
+
+// write prints the report and writes the files that were asked for.
+func (f *peersFlags) write(e *env, r *peers.Report) error {
+	var page bytes.Buffer
+	if err := r.WriteMarkdown(&page); err != nil {
+		return err
+	}
+	if f.json != "-" {
+		if _, err := e.stdout.Write(page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if f.markdown != "" {
+		if err := writeFile(f.markdown, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if f.json == "" {
+		return nil
+	}
+	return writeJSON(e.stdout, f.json, r)
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPeersNone runs the command where no peer is installed: it names each of them,
+// says what to run, and ends with the code for no usable back end.
+func TestPeersNone(t *testing.T) {
+	out := command("peers", "--build", t.TempDir()).want(t, exitNoBackend).says(t, "make peers")
+	for _, name := range []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "Jolt", "openGJK"} {
+		out.says(t, name+" takes no part: not installed")
+	}
+	if out.stdout != "" {
+		t.Errorf("a report without peers: %q", out.stdout)
+	}
+}
+
+func TestPeersUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"--rows 2":                 "--rows 2: want 3 or more",
+		"--rounds 0":               "--rounds 0: want 1 or more",
+		"--sets mixed":             `unknown set "mixed"`,
+		"--questions why":          `unknown question "why"`,
+		"--sets= ":                 "want one name each",
+		"--json /no/such/folder/x": "cannot write",
+		"surplus":                  `unexpected argument "surplus"`,
+	} {
+		command(append([]string{"peers"}, strings.Fields(args)...)...).want(t, exitBadInput).says(t, want)
+	}
+}
+
+// TestCompare writes reports with known rounds and compares them.
+func TestCompare(t *testing.T) {
+	dir := t.TempDir()
+	report := func(name string, seed int, factor float64, rounds ...float64) string {
+		path := filepath.Join(dir, name)
+		seconds := make([]float64, len(rounds))
+		for i := range rounds {
+			seconds[i] = factor * rounds[i]
+		}
+		data, err := json.Marshal(map[string]any{
+			"program": "batchbench run", "backend": "cpu", "query": "distance", "precision": "single", "seed": seed,
+			"sets": []any{map[string]any{"set": "boxes", "pairs": 1000, "seconds": seconds}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old := report("old.json", 1, 1, 1.00, 1.01, 1.02, 0.99, 0.98)
+	noise := report("noise.json", 1, 1, 1.02, 0.99, 1.00, 1.03, 0.97)
+	slow := report("slow.json", 1, 1.2, 1.00, 1.01, 1.02, 0.99, 0.98)
+	few := report("few.json", 1, 1.2, 1.00, 1.01)
+
+	same := command("compare", old, noise).want(t, exitGood)
+	if !strings.Contains(same.stdout, "boxes/distance/single/cpu") || !strings.Contains(same.stdout, "same") {
+		t.Errorf("stdout: %s", same.stdout)
+	}
+	found := command("compare", old, slow).want(t, exitWrong).says(t, "1 measurement slower by more than 5 %")
+	if !strings.Contains(found.stdout, "+20.0 %") || !strings.Contains(found.stdout, "slower") {
+		t.Errorf("stdout: %s", found.stdout)
+	}
+	command("compare", slow, old).want(t, exitGood)
+	command("compare", old, slow, "--threshold", "25%").want(t, exitGood)
+	command("compare", old, slow, "--threshold", "0.15").want(t, exitWrong)
+	command("compare", old, few).want(t, exitBadInput).says(t, "enough rounds")
+	command("compare", old).want(t, exitBadInput).says(t, "want two reports")
+	command("compare", old, filepath.Join(dir, "none.json")).want(t, exitBadInput).says(t, "none.json")
+	command("compare", old, slow, "--threshold", "much").want(t, exitBadInput).says(t, "want a number like 5% or 0.05")
+	command("compare", old, slow, "--alpha", "2").want(t, exitBadInput).says(t, "significance level 2")
+	other := command("compare", old, report("seed.json", 2, 1, 1.02, 0.99, 1.00, 1.03, 0.97))
+	if other.code != exitGood {
+		t.Errorf("exit code %d for another seed, want 0", other.code)
+	}
+	other.says(t, "differ in their seed: 1 and 2")
+}
+
+// TestCompareRuns compares reports of the main job itself: the same job without the
+// SIMD kernels is flagged against that with them, and not the other way round.
+func TestCompareRuns(t *testing.T) {
+	dir := t.TempDir()
+	job := func(name, simd string) string {
+		t.Setenv("CLEARANCE_SIMD", simd)
+		path := filepath.Join(dir, name)
+		command("run", "--backend", "cpu", "--workers", "1", "--query", "collide", "--sets", "boxes", "--pairs", "20000", "--rounds", "5", "--sample", "0",
+			"--json", path).want(t, exitGood)
+		return path
+	}
+	with, without := job("with.json", ""), job("without.json", "off")
+	out := command("compare", with, without)
+	if strings.Contains(out.stdout, "same") {
+		// Only a build without kernels has nothing to lose.
+		if list := command("devices").stdout; strings.Contains(list, "kernels") {
+			t.Fatalf("without kernels the job is no slower:\n%s", out.stdout)
+		}
+		t.Skip("SKIPPED: this build has no kernels to compare with")
+	}
+	out.want(t, exitWrong).says(t, "slower by more than 5 %")
+	if back := command("compare", without, with); back.code != exitGood {
+		t.Errorf("the other way round: exit code %d\n%s", back.code, back.stdout)
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"clearance/batch"
+	"clearance/dataset/generate"
+	"clearance/dispatch"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// distinctRows is how many different pairs a batch holds; longer ones repeat them, since
+// placing a pair takes longer than answering it.
+const distinctRows = 1 << 17
+
+// minCalls is the least number of calls that a median is taken of.
+const minCalls = 3
+
+// throughputFlags are the flags of `throughput`.
+type throughputFlags struct {
+	solveFlags
+	sets   []string
+	sizes  []string
+	beside string
+	meshes []string
+	seed   uint64
+	apart  bool
+	time   time.Duration
+	json   string
+
+	rows []int // sizes, as numbers
+}
+
+func newThroughput(e *env) *cobra.Command {
+	var f throughputFlags
+	c := &cobra.Command{
+		Use:   "throughput",
+		Short: "time a call for batches of several sizes",
+		Long: `Times calls of several sizes, from an empty batch to millions of pairs, in the
+kernels and end to end, on one back end and on another beside it. Nothing is checked:
+'run' does that on the same sets.
+
+` + setsText(),
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return throughput(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	fs.StringSliceVar(&f.sizes, "sizes", []string{"0", "1", "1e3", "1e4", "1e5", "1e6"}, "pairs of a call")
+	fs.StringSliceVar(&f.sets, "set", []string{"mixed"}, "sets to take the pairs from; all: "+strings.Join(generate.Names(), ", "))
+	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
+	fs.BoolVar(&f.apart, "apart", false, "only pairs that do not overlap")
+	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are made", minCalls))
+	fs.StringVar(&f.beside, "beside", "cpu", "back end to time beside a Vulkan device; none for none")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
+	f.solveFlags.add(fs)
+	return c
+}
+
+// check reports a flag out of range, and reads the sizes.
+func (f *throughputFlags) check() error {
+	for _, s := range f.sizes {
+		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		if err != nil || !(v >= 0 && v <= 1e9) || v != math.Trunc(v) {
+			return fmt.Errorf("--sizes: %q is no number of pairs, want whole numbers from 0 to 1e9, as 1000 or 1e6", s)
+		}
+		f.rows = append(f.rows, int(v))
+	}
+	if len(f.rows) == 0 {
+		return fmt.Errorf("--sizes is empty; want numbers of pairs, as 1e3,1e6")
+	}
+	if f.time <= 0 {
+		return fmt.Errorf("--time %v: want a time above 0", f.time)
+	}
+	if err := checkSets("--set", f.sets); err != nil {
+		return err
+	}
+	if err := checkBeside(f.beside); err != nil {
+		return err
+	}
+	return f.solveFlags.check()
+}
+
+func throughput(ctx context.Context, e *env, f *throughputFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if err := checkWritable(f.json); err != nil {
+		return err
+	}
+	h, chosen, err := f.choose(dispatch.UnknownRows)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	o := &f.options
+	report := &throughputReport{
+		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(), Cores: runtime.NumCPU(),
+		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Share)}},
+		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(), Tolerance: verify.Number(o.Tolerance),
+		Columns: columnList(o.Columns), Seed: f.seed, Apart: f.apart, Clock: throughputClock,
+	}
+	beside, err := f.besideOf(h.Dispatcher(), chosen, f.beside)
+	if err != nil {
+		return err
+	}
+	if beside != nil {
+		report.Backends = append(report.Backends, backendReport{beside.Name(), devicesText(beside.Share)})
+	}
+	for _, set := range f.sets {
+		lib, pairs, err := f.pairs(ctx, h.Dispatcher(), set)
+		if err != nil {
+			return err
+		}
+		bar := newProgress(e.stderr, set, int64(len(f.rows)*len(report.Backends)))
+		for _, rows := range f.rows {
+			for _, b := range report.Backends {
+				p, err := f.point(ctx, h.Dispatcher(), b.Name, lib, pairs.Slice(0, rows))
+				if err != nil {
+					return err
+				}
+				p.Set = set
+				report.Points = append(report.Points, *p)
+				bar.add(1)
+			}
+		}
+		bar.done()
+	}
+	if f.json != "-" {
+		if err := report.print(e.stdout); err != nil {
+			return err
+		}
+	}
+	if f.json == "" {
+		return nil
+	}
+	return writeJSON(e.stdout, f.json, report)
+}
+
+// pairs returns as many pairs of a set as the largest size wants.
+func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set string) (*batch.Library, *batch.Pairs, error) {
+	gen, err := openSet(set, f.seed, f.meshes)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := 1
+	for _, rows := range f.rows {
+		n = max(n, rows)
+	}
+	all := batch.NewPairs(n)
+	have := 0
+	for first := int64(0); have < min(n, distinctRows); {
+		some := batch.NewPairs(min(n, distinctRows))
+		if err := fillRows(ctx, gen, some, first); err != nil {
+			return nil, nil, err
+		}
+		first += int64(some.Len())
+		keep, err := f.keep(ctx, d, gen.Library(), some)
+		if err != nil {
+			return nil, nil, err
+		}
+		var r batch.Row
+		for i := 0; i < some.Len() && have < n; i++ {
+			if keep(i) {
+				some.Row(i, &r)
+				all.SetRow(have, &r)
+				have++
+			}
+		}
+		if first > 100*distinctRows {
+			return nil, nil, fmt.Errorf("set %s has next to no pairs that do not overlap", set)
+		}
+	}
+	var r batch.Row
+	for i := have; i < n; i++ {
+		all.Row(i%have, &r)
+		all.SetRow(i, &r)
+	}
+	return gen.Library(), all, nil
+}
+
+// keep tells which pairs are wanted.
+func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs *batch.Pairs) (func(i int) bool, error) {
+	if !f.apart {
+		return func(int) bool { return true }, nil
+	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColStatus}}
+	if _, err := d.Run(ctx, job, dispatch.Options{Backend: "cpu"}); err != nil {
+		return nil, err
+	}
+	return func(i int) bool { return batch.Status(job.Results.Status[i]) == batch.Separated }, nil
+}
+
+// point times calls of one size on one back end.
+func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, backend string, lib *batch.Library, pairs *batch.Pairs) (*throughputPoint, error) {
+	job := &batch.Job{Library: lib, Input: pairs, Options: f.options}
+	o := dispatch.Options{Backend: backend}
+	if _, err := d.Run(ctx, job, o); err != nil { // makes the results, and warms up
+		return nil, err
+	}
+	p := &throughputPoint{Backend: backend, Rows: pairs.Len()}
+	var walls, kernels []float64
+	for spent := time.Duration(0); len(walls) < minCalls || spent < f.time; {
+		rep, err := d.Run(ctx, job, o)
+		if err != nil {
+			return nil, err
+		}
+		spent += rep.Wall
+		walls = append(walls, rep.Wall.Seconds())
+		if rep.KernelRows == p.Rows && p.Rows > 0 {
+			kernels = append(kernels, rep.Kernel.Seconds())
+		}
+		p.Declined = rep.Declined()
+	}
+	p.Calls = len(walls)
+	p.Seconds, p.Spread = verify.Number(median(walls)), verify.Number(quartileSpread(walls))
+	p.PairsPerSecond = verify.Number(float64(p.Rows) / median(walls))
+	if len(kernels) == len(walls) {
+		seconds := verify.Number(median(kernels))
+		rate := verify.Number(float64(p.Rows) / float64(seconds))
+		p.KernelSeconds, p.KernelPerSec = &seconds, &rate
+	}
+	return p, nil
+}

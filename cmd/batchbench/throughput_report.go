@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"clearance/verify"
+)
+
+// throughputClock says what the times of `throughput` hold.
+const throughputClock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call to call; kernel: the solvers alone, by the clock of the device"
+
+// throughputReport is what `throughput --json` writes.
+type throughputReport struct {
+	Program   string            `json:"program"`
+	Version   string            `json:"version"`
+	Date      string            `json:"date"`
+	Platform  string            `json:"platform"`
+	Cores     int               `json:"cores"`
+	Backends  []backendReport   `json:"backends"`
+	Query     string            `json:"query"`
+	Method    string            `json:"method"`
+	Precision string            `json:"precision"`
+	Tolerance verify.Number     `json:"tolerance"`
+	Columns   []string          `json:"columns"`
+	Seed      uint64            `json:"seed"`
+	Apart     bool              `json:"apart"` // only pairs that do not overlap
+	Clock     string            `json:"clock"`
+	Points    []throughputPoint `json:"points"`
+}
+
+// backendReport is a back end and its device.
+type backendReport struct {
+	Name   string `json:"backend"`
+	Device string `json:"device"`
+}
+
+// throughputPoint is one size of one set on one back end. Times are medians of the calls.
+type throughputPoint struct {
+	Set            string         `json:"set"`
+	Backend        string         `json:"backend"`
+	Rows           int            `json:"pairs"`
+	Calls          int            `json:"calls"`
+	Seconds        verify.Number  `json:"seconds"` // of a call, end to end
+	Spread         verify.Number  `json:"spread"`  // half the distance of the quartiles, over the median
+	PairsPerSecond verify.Number  `json:"pairs_per_second"`
+	KernelSeconds  *verify.Number `json:"kernel_seconds"` // null where the back end has no device clock
+	KernelPerSec   *verify.Number `json:"kernel_pairs_per_second"`
+	Declined       int            `json:"declined"` // rows of a call that were left to another back end
+}
+
+// print writes the report for people.
+func (r *throughputReport) print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "batchbench %s, %s, %s\n", r.Version, r.Date, r.Platform)
+	for _, back := range r.Backends {
+		fmt.Fprintf(&b, "%s: %s\n", back.Name, back.Device)
+	}
+	pairs := "all pairs"
+	if r.Apart {
+		pairs = "pairs that do not overlap"
+	}
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed, pairs)
+	fmt.Fprintf(&b, "clock: %s\n\n", r.Clock)
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	width := len("set")
+	for i := range r.Points {
+		width = max(width, len(r.Points[i].Set))
+	}
+	fmt.Fprintf(tw, "%-*s\tpairs a call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\t\n", width, "set")
+	for i := range r.Points {
+		p := &r.Points[i]
+		rate, kernel, kernelRate := "-", "-", "-"
+		if p.Rows > 0 {
+			rate = perSecond(float64(p.PairsPerSecond))
+		}
+		if p.KernelSeconds != nil {
+			kernel, kernelRate = seconds(*p.KernelSeconds), perSecond(float64(*p.KernelPerSec))
+		}
+		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t±%.0f%%\t%s\t%s\t%s\t%s\t\n", width, p.Set, thousands(p.Rows), p.Backend,
+			thousands(p.Calls), seconds(p.Seconds), 100*float64(p.Spread), rate, kernel, kernelRate, thousands(p.Declined))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// seconds writes a time with three digits that matter.
+func seconds(s verify.Number) string {
+	v := float64(s)
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}} {
+		if v >= unit.size {
+			return fmt.Sprintf("%.3g %s", v/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.0f ns", v*1e9)
+}

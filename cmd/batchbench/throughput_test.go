@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"clearance/verify"
+)
+
+// Every size of every set is timed, from an empty batch on, on the CPU alone or on a
+// Vulkan device with the CPU beside it.
+func TestThroughput(t *testing.T) {
+	f := newFiles(t, ".npz")
+	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query", "collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
+	r := readReport[throughputReport](t, f.json)
+	if len(r.Backends) != 1 || len(r.Points) != 8 || r.Query != "collide" || r.Apart {
+		t.Fatalf("report %+v", r)
+	}
+	for i, rows := range []int{0, 1, 1000, 200_000} {
+		p := r.Points[i]
+		if p.Rows != rows || p.Set != "boxes" || p.Calls < minCalls || !(p.Seconds > 0) || p.KernelSeconds != nil || p.Declined != 0 {
+			t.Errorf("point %+v", p)
+		}
+		if want := verify.Number(float64(rows) / float64(p.Seconds)); p.PairsPerSecond != want {
+			t.Errorf("%d pairs in %v s are %v/s", rows, p.Seconds, p.PairsPerSecond)
+		}
+	}
+	if n := strings.Count(o.stdout, "ellipsoids"); n != 4 {
+		t.Errorf("%d lines for the ellipsoids:\n%s", n, o.stdout)
+	}
+}
+
+func TestThroughputVulkan(t *testing.T) {
+	f := newFiles(t, ".npz")
+	o := command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--json", f.json)
+	if o.code == exitNoBackend {
+		if os.Getenv("REQUIRE_VULKAN") == "1" {
+			t.Fatalf("REQUIRE_VULKAN=1, but %s", o.stderr)
+		}
+		t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", o.stderr)
+	}
+	o.want(t, exitGood)
+	r := readReport[throughputReport](t, f.json)
+	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Apart {
+		t.Fatalf("report %+v", r)
+	}
+	for i, p := range r.Points {
+		if want := []string{"vulkan", "cpu"}[i%2]; p.Backend != want || p.Declined > 100 {
+			t.Errorf("point %+v, want one of %s, without depths", p, want)
+		}
+	}
+}
+
+func TestThroughputRefuses(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--sizes", "1e3,many"}, `--sizes: "many" is no number of pairs`},
+		{[]string{"--sizes", "1.5"}, `"1.5" is no number of pairs`},
+		{[]string{"--sizes", "-1"}, `"-1" is no number`},
+		{[]string{"--sizes", "NaN"}, `"NaN" is no number`},
+		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
+		{[]string{"--time", "0s"}, "want a time above 0"},
+		{[]string{"--beside", "abacus"}, `--beside "abacus": want cpu, ref or none`},
+		{[]string{"--backend", "vulkan:"}, `--backend "vulkan:": want`},
+		{[]string{"--backend", "auto+cpu"}, `--backend "auto+cpu": want`},
+		{[]string{"--simd", "mmx"}, "mmx"},
+	} {
+		command(append([]string{"throughput"}, c.args...)...).want(t, exitBadInput).says(t, c.want)
+	}
+}

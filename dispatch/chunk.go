@@ -1,0 +1,232 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"clearance/batch"
+)
+
+// pending is the status of rows that a back end has not yet written.
+const pending = 0xff
+
+// chunk is rows [lo, hi) of a job on their way through a call, and what the report will
+// say of them.
+type chunk struct {
+	index  int // of the call, from 0
+	job    *batch.Job
+	lo, hi int
+	base   int            // row of the call at which the job begins
+	out    *batch.Results // its answers, with all columns that the report needs
+	part   *part          // of a stream
+
+	scratch    *batch.Results // columns that the caller did not ask for
+	by         *member        // who answered it
+	wall       time.Duration
+	kernel     time.Duration
+	kernelRows int
+	failovers  []Failover
+	handovers  []Handover
+	err        error // why rows stayed unanswered
+}
+
+// runner is one call.
+type runner struct {
+	o      Options
+	crew   *crew
+	report *Report
+	total  int // rows of the call, -1 if unknown
+
+	row batch.Row // of account
+
+	mu   sync.Mutex
+	free []*batch.Results // scratch columns that are not in use
+}
+
+// newChunk returns rows [lo, hi) of a job, none of them answered.
+func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
+	c := &chunk{job: job, lo: lo, hi: hi, base: base}
+	r.view(c)
+	c.reset()
+	return c
+}
+
+// reset marks every row as not yet written.
+func (c *chunk) reset() {
+	for i := range c.out.Status {
+		c.out.Status[i] = pending
+	}
+}
+
+// needed are the columns that the report is made from.
+func needed(o *batch.Options) batch.Columns {
+	need := batch.ColStatus
+	if o.Query != batch.Collide || o.Columns != batch.ColBits { // else as little as possible is moved
+		need |= batch.ColIterations
+	}
+	if o.Query != batch.Collide {
+		need |= batch.ColGap
+	}
+	if _, ok := o.EffectiveCutOff(); ok {
+		need |= batch.ColDistance
+	}
+	return need
+}
+
+// view sets the answers of a chunk to its rows of the results, with scratch columns for
+// those that the report needs and the caller did not ask for.
+func (r *runner) view(c *chunk) {
+	out, n := c.job.Results.Slice(c.lo, c.hi), c.hi-c.lo
+	c.out = out
+	missing := needed(&c.job.Options) &^ out.Columns
+	if missing == 0 {
+		return
+	}
+	c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
+	s := c.scratch.Slice(0, n)
+	if missing&batch.ColStatus != 0 {
+		out.Status = s.Status
+	}
+	if missing&batch.ColIterations != 0 {
+		out.Iterations = s.Iterations
+	}
+	if missing&batch.ColGap != 0 {
+		out.Gap = s.Gap
+	}
+	if missing&batch.ColDistance != 0 {
+		out.Distance = s.Distance
+	}
+	out.Columns |= missing
+}
+
+// takeScratch returns columns of at least n rows.
+func (r *runner) takeScratch(n int, o *batch.Options) *batch.Results {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := len(r.free); k > 0 && r.free[k-1].N >= n {
+		s := r.free[k-1]
+		r.free = r.free[:k-1]
+		return s
+	}
+	return batch.NewResults(n, o)
+}
+
+// giveScratch takes back the scratch columns of a chunk.
+func (r *runner) giveScratch(c *chunk) {
+	if c.scratch == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.free = append(r.free, c.scratch)
+	c.scratch = nil
+}
+
+// compute has a member answer a chunk.
+func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	start := time.Now()
+	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out)
+	if err != nil {
+		return err
+	}
+	if i := firstPending(c.out.Status); i >= 0 && !m.partial() {
+		return fmt.Errorf("row %d was left unanswered", c.base+c.lo+i)
+	}
+	c.by, c.wall = m, time.Since(start)
+	if kernel > 0 {
+		c.kernel, c.kernelRows = kernel, c.hi-c.lo
+	}
+	return nil
+}
+
+// answer has a chunk answered by a member, or, as far as they fail, by one member after
+// the other. It returns the last one, nil if none is left; c.err says whether the chunk
+// is answered.
+func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
+	for {
+		if err := r.crew.dropped(m); err != nil { // in the hands of another goroutine
+			if m = r.crew.replace(m, err); m == nil {
+				c.err = err
+				return nil
+			}
+		}
+		err := r.compute(ctx, m, c)
+		if err == nil {
+			return m
+		}
+		if ended(ctx, err) {
+			c.err = err // and keep what was written
+			return m
+		}
+		c.reset()
+		lo, hi := c.base+c.lo, c.base+c.hi
+		c.err = fmt.Errorf("dispatch: back end %s failed on rows [%d, %d): %w", m.Name(), lo, hi, err)
+		c.failovers = append(c.failovers, Failover{m.Name(), lo, hi, c.err})
+		if m = r.crew.replace(m, c.err); m == nil {
+			return nil
+		}
+		c.err = nil
+	}
+}
+
+// settle closes a chunk: it marks rows without an answer, packs the bits and counts.
+func (r *runner) settle(c *chunk) {
+	unanswered := 0
+	for i, s := range c.out.Status {
+		if s >= uint8(batch.StatusCount) {
+			c.out.PutFailure(i, batch.Undecided)
+			unanswered++
+		}
+	}
+	rep := r.report
+	rep.Rows += c.hi - c.lo
+	rep.Done += c.out.N - unanswered
+	rep.Kernel += c.kernel
+	rep.KernelRows += c.kernelRows
+	rep.Failovers = append(rep.Failovers, c.failovers...)
+	for _, h := range c.handovers {
+		rep.handover(h)
+	}
+	if c.by != nil {
+		rep.span(c.by.Name(), c.base+c.lo, c.base+c.hi, c.wall)
+	}
+	r.account(c)
+	c.out.PackBits(c.out.Status)
+	r.giveScratch(c)
+}
+
+// progress tells the caller how far the call has come.
+func (r *runner) progress() {
+	if r.o.Progress != nil {
+		r.o.Progress(r.report.Done, r.total)
+	}
+}
+
+// firstPending returns the first row whose status is no status, or -1.
+func firstPending(status []uint8) int {
+	for i, s := range status {
+		if s >= uint8(batch.StatusCount) {
+			return i
+		}
+	}
+	return -1
+}
+
+// guard runs a back end and turns a panic into an error. kernel is 0 if the back end
+// does not measure it.
+func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if m, ok := As[Measured](b); ok {
+		return m.RunMeasured(ctx, job, lo, hi, out)
+	}
+	return 0, b.Run(ctx, job, lo, hi, out)
+}

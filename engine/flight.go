@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// Timestamps of a chunk.
+const (
+	stampStart = iota
+	stampUploaded
+	stampPlaced
+	stampSolved
+	stampCertified
+	stampEnd
+	stampCount
+)
+
+// flight is a chunk on its way through the device. What was recorded for it is submitted
+// again as long as nothing changes but the contents of memory.
+type flight struct {
+	stream   *vk.Stream
+	stamped  bool // the device tells the time
+	recorded recording
+
+	busy    bool // submitted, not yet taken down
+	lo, n   int  // rows
+	layout  layout
+	columns *mirror
+	taker   taker
+	times   []time.Duration
+}
+
+// recording is all that the commands of a chunk depend on.
+type recording struct {
+	query   batch.QueryRecord
+	library *library
+	chain   chain
+	buffers [4]vk.Buffer // one of each block
+	fresh   [4]uint64    // bytes to move to the device
+	down    uint64       // bytes to move back
+	status  uint64       // bytes of statuses among them
+}
+
+// start hands a chunk to the device.
+func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l layout, in *inputs, w *work, lo int) error {
+	if err := f.open(b); err != nil {
+		return err
+	}
+	f.lo, f.n, f.layout, f.columns = lo, l.n, l, &w.columns
+	l.putIn(&q)
+	in.putIn(&q)
+	r := recording{
+		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
+		buffers: [4]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device},
+	}
+	if !b.direct {
+		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
+	}
+	if r != f.recorded {
+		f.recorded = recording{}
+		if err := f.record(b, &r, in, w); err != nil {
+			return err
+		}
+		f.recorded = r
+	}
+	if err := f.stream.Submit(); err != nil {
+		f.recorded = recording{}
+		return err
+	}
+	f.busy = true
+	in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh = 0, 0, 0, 0
+	return nil
+}
+
+// open makes the stream.
+func (f *flight) open(b *Backend) error {
+	if f.stream != nil {
+		return nil
+	}
+	stamps := 0
+	if f.stamped = b.info.Limits.TimestampValidBits != 0; f.stamped {
+		stamps = stampCount
+	}
+	var err error
+	f.stream, err = b.device.NewStream(vk.StreamOptions{Timestamps: stamps})
+	return err
+}
+
+// record records the commands of a chunk.
+func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
+	s := f.stream
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	q := r.query
+	n := uint64(q.Rows)
+	f.stamp(stampStart)
+	for i, m := range [4]*mirror{&in.poses, &in.templates, &in.order, &in.warm} {
+		if size := r.fresh[i]; size > 0 {
+			s.Copy(m.device.Slice(0, size), m.host.Slice(0, size))
+		}
+	}
+	// A row that no shader writes must not look answered.
+	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
+	s.Barrier(vk.StageTransfer, vk.StageCompute)
+	f.stamp(stampUploaded)
+	constants := bytesOf([]batch.QueryRecord{q})
+	run := func(p *vk.Pipeline, stamp int, buffers ...vk.Buffer) {
+		s.Bind(p, buffers...)
+		s.Push(constants)
+		s.Dispatch(uint32((n+groupSize-1)/groupSize), 1, 1)
+		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+		f.stamp(stamp)
+	}
+	lib := r.library
+	run(r.chain.place, stampPlaced, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.guesses)
+	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses, lib.cells)
+	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells)
+	if !b.direct {
+		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
+	}
+	f.stamp(stampEnd)
+	return nil
+}
+
+// stamp notes the time, on devices that can tell it.
+func (f *flight) stamp(slot int) {
+	if f.stamped {
+		f.stream.Timestamp(slot)
+	}
+}
+
+// finish waits for the chunk, if there is one, and takes down its answers to the rows of
+// out that begin at base. It returns the time in which the device ran the shaders.
+func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, base int) (time.Duration, error) {
+	if !f.busy {
+		return 0, nil
+	}
+	if err := f.stream.Wait(ctx, b.options.Timeout); err != nil {
+		return 0, err
+	}
+	f.busy = false
+	if err := f.columns.host.Slice(0, f.layout.bytes).Invalidate(); err != nil {
+		return 0, err
+	}
+	sum, err := f.taker.take(&f.layout, f.columns.host.Bytes(), out, base)
+	if err != nil {
+		return 0, err
+	}
+	if f.stamped {
+		if f.times, err = f.stream.AppendTimes(f.times[:0]); err != nil {
+			return 0, err
+		}
+	}
+	return b.stats.chunk(sum, f.times), nil
+}
+
+// drain waits for what is still under way after an error, so that its memory can be used
+// again.
+func (f *flight) drain(b *Backend) error {
+	if !f.busy {
+		return nil
+	}
+	if err := f.stream.Wait(context.Background(), b.options.Timeout); err != nil {
+		return err
+	}
+	f.busy = false
+	return nil
+}
+
+// taker takes down the columns of a chunk on all processors.
+type taker struct {
+	layout *layout
+	memory []byte
+	out    *batch.Results
+	base   int
+	counts []tally // of each block
+}
+
+func (t *taker) take(l *layout, memory []byte, out *batch.Results, base int) (sum tally, err error) {
+	t.layout, t.memory, t.out, t.base = l, memory, out, base
+	defer func() { t.memory, t.out = nil, nil }()
+	blocks := (l.n + blockRows - 1) / blockRows
+	if cap(t.counts) < blocks {
+		t.counts = make([]tally, blocks)
+	}
+	t.counts = t.counts[:blocks]
+	if err := parallel(l.n, t); err != nil {
+		return sum, err
+	}
+	for _, c := range t.counts {
+		sum.add(c)
+	}
+	return sum, nil
+}
+
+func (t *taker) block(lo, hi int) error {
+	t.counts[lo/blockRows] = t.layout.takeDown(t.memory, t.out, t.base, lo, hi)
+	return nil
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// Bytes of records, and of all that a slot holds of a row: the inputs with two poses a
+// row, and the work. maxRowBytes is the largest share of one buffer.
+const (
+	poseBytes     = uint64(unsafe.Sizeof(batch.PoseRecord{}))
+	templateBytes = uint64(unsafe.Sizeof(batch.TemplateRecord{}))
+	orderBytes    = 4
+	warmBytes     = 3 * 4
+	indexBytes    = uint64(unsafe.Sizeof(batch.IndexRecord{}))
+	pairBytes     = uint64(unsafe.Sizeof(batch.PairRecord{}))
+	guessBytes    = uint64(unsafe.Sizeof(batch.GuessRecord{}))
+	columnBytes   = 8 + 4 + 3*3*8 + 4 // distance, gap, three vectors, status
+
+	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
+	workBytes   = indexBytes + pairBytes + guessBytes + columnBytes
+	rowBytes    = inputBytes + workBytes
+	maxRowBytes = 2 * poseBytes
+
+	maxAlignment = 256 // no device asks for more
+)
+
+// mirror is memory that the host reaches, and its image that the shaders reach; with
+// direct memory they are the same.
+type mirror struct {
+	host, device vk.Buffer
+	fresh        uint64 // bytes that the host wrote and the image lacks
+}
+
+// wrote notes that the host has written the first n bytes.
+func (m *mirror) wrote(n uint64) error {
+	m.fresh = n
+	if n == 0 {
+		return nil
+	}
+	return m.host.Slice(0, n).Flush()
+}
+
+// plan is memory to be allocated: sizes first, then one block a kind.
+type plan struct {
+	b                                *Backend
+	upload, readback, local, unified []part
+}
+
+type part struct {
+	to    *vk.Buffer
+	image *vk.Buffer // gets the same buffer, if not nil
+	size  uint64
+}
+
+// input is memory that the host writes and the shaders read.
+func (p *plan) input(m *mirror, size uint64) {
+	size = max(size, 4) // a binding wants some memory
+	if p.b.direct {
+		p.unified = append(p.unified, part{&m.host, &m.device, size})
+		return
+	}
+	p.upload = append(p.upload, part{&m.host, nil, size})
+	p.local = append(p.local, part{&m.device, nil, size})
+}
+
+// output is memory that the shaders write and the host reads.
+func (p *plan) output(m *mirror, size uint64) {
+	if p.b.direct {
+		p.unified = append(p.unified, part{&m.host, &m.device, size})
+		return
+	}
+	p.readback = append(p.readback, part{&m.host, nil, size})
+	p.local = append(p.local, part{&m.device, nil, size})
+}
+
+// device is memory that only the shaders reach.
+func (p *plan) device(to *vk.Buffer, size uint64) {
+	if p.b.direct {
+		p.unified = append(p.unified, part{to, nil, size})
+		return
+	}
+	p.local = append(p.local, part{to, nil, size})
+}
+
+// allocate allocates what was planned. If it fails nothing stays allocated.
+func (p *plan) allocate() (blocks []*vk.Block, err error) {
+	for _, k := range []struct {
+		kind  vk.MemoryKind
+		parts []part
+	}{{vk.Upload, p.upload}, {vk.Readback, p.readback}, {vk.DeviceLocal, p.local}, {vk.Unified, p.unified}} {
+		if len(k.parts) == 0 {
+			continue
+		}
+		block, err := take(p.b.device, k.kind, k.parts)
+		if err != nil {
+			free(blocks)
+			return nil, err
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}
+
+// take allocates a block and cuts it up.
+func take(d *vk.Device, kind vk.MemoryKind, parts []part) (*vk.Block, error) {
+	total := uint64(0)
+	for _, p := range parts {
+		total += p.size + maxAlignment
+	}
+	block, err := d.Alloc(total, kind)
+	if err != nil {
+		return nil, err
+	}
+	arena := vk.NewArena(block.Whole())
+	for _, p := range parts {
+		if *p.to, err = arena.Take(p.size); err != nil {
+			block.Close()
+			return nil, err
+		}
+		if p.image != nil {
+			*p.image = *p.to
+		}
+	}
+	return block, nil
+}
+
+// free gives blocks back.
+func free(blocks []*vk.Block) {
+	for _, b := range blocks {
+		b.Close()
+	}
+}
+
+// inputs is what the shaders read of a chunk, and how its rows are made of it.
+type inputs struct {
+	poses, templates, order, warm mirror
+
+	first, period, bodies int // see First, Templates and Bodies of batch.QueryRecord
+	rows                  int
+	ordered               bool
+}
+
+// putIn writes how rows are made into the query record.
+func (in *inputs) putIn(q *batch.QueryRecord) {
+	q.First, q.Templates, q.Bodies = uint32(in.first), uint32(in.period), uint32(in.bodies)
+	q.Flags &^= batch.FlagOrder
+	if in.ordered {
+		q.Flags |= batch.FlagOrder
+	}
+}
+
+// work is memory that the shaders use for a chunk, and the columns that come out.
+type work struct {
+	indices, pairs, guesses vk.Buffer
+	columns                 mirror
+}
+
+// plan adds the memory for so many rows.
+func (w *work) plan(p *plan, rows int) {
+	n := uint64(rows)
+	p.device(&w.indices, n*indexBytes)
+	p.device(&w.pairs, n*pairBytes)
+	p.device(&w.guesses, n*guessBytes)
+	p.output(&w.columns, n*columnBytes+8*layoutColumns) // columns begin at multiples of 8 bytes
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+	"clearance/shaders"
+)
+
+// testRows is the number of operands that the self-test tries.
+const testRows = 256
+
+// Sums, differences and products are to be rounded to nearest, as IEEE 754 has it: the
+// bounds of the certificates count on half a unit in the last place for each. Vulkan
+// promises less of quotients and roots, and they only make points and directions whose
+// errors are bounded afterwards; more than quotientUnits units in the last place and they
+// would not be doubles.
+const quotientUnits = 4
+
+// testData is what the self-test gives the device.
+type testData struct {
+	shapes    [2]batch.ShapeRecord64
+	poses     [2]batch.PoseRecord
+	templates [2]batch.TemplateRecord
+	query     batch.QueryRecord
+	numbers   [testRows][3]float64
+}
+
+// newTestData makes records that differ in every number, and operands of all sizes.
+func newTestData() *testData {
+	d := new(testData)
+	random := rand.New(rand.NewPCG(20, 11))
+	number := func() float64 { return math.Ldexp(1+random.Float64(), random.IntN(200)-100) }
+	for i := range d.shapes {
+		s := &d.shapes[i]
+		for k := range s.Params {
+			s.Params[k] = number()
+		}
+		s.Center = [3]float64{number(), -number(), number()}
+		s.Bounding, s.Radius, s.Erode = number(), number(), number()
+		s.Kind, s.VertexOffset, s.VertexCount = random.Uint32(), random.Uint32(), random.Uint32()
+		p := &d.poses[i]
+		p.Position = [3]float64{number(), number(), -number()}
+		p.Rotation = [4]float64{number(), number(), number(), number()}
+		d.templates[i] = batch.TemplateRecord{BodyA: random.Uint32(), BodyB: random.Uint32(), ShapeA: random.Uint32(), ShapeB: random.Uint32()}
+	}
+	d.query = batch.QueryRecord{
+		Rows: testRows, Flags: random.Uint32(), Tolerance: float32(number()),
+		Exact: [4]uint32{random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32()},
+		First: random.Uint32(), Templates: random.Uint32(), Bodies: random.Uint32(),
+	}
+	for i := range d.numbers {
+		x, y := number(), number()
+		if i%2 == 1 { // of like size, where the last digits count
+			y = x * (1 + random.Float64())
+		}
+		if i%3 == 1 {
+			x = -x
+		}
+		d.numbers[i] = [3]float64{x, y, -(x * y)}
+	}
+	return d
+}
+
+// echo is what the device is to write of the records.
+func (d *testData) echo() (words []uint32) {
+	double := func(values ...float64) {
+		for _, v := range values {
+			bits := math.Float64bits(v)
+			words = append(words, uint32(bits), uint32(bits>>32))
+		}
+	}
+	s, p, t, q := &d.shapes[1], &d.poses[1], &d.templates[1], &d.query
+	double(s.Params[:]...)
+	double(s.Center[:]...)
+	double(s.Bounding, s.Radius, s.Erode)
+	words = append(words, s.Kind, s.VertexOffset, s.VertexCount)
+	double(p.Position[:]...)
+	double(p.Rotation[:]...)
+	words = append(words, t.BodyA, t.BodyB, t.ShapeA, t.ShapeB)
+	words = append(words, q.Rows, q.Flags, math.Float32bits(q.Tolerance))
+	words = append(words, q.Exact[:]...)
+	return append(words, q.First, q.Templates, q.Bodies)
+}
+
+// check compares what the device made of the data with what the host makes of it.
+func (d *testData) check(results [][6]float64, echo []uint32) error {
+	for i, want := range d.echo() {
+		if echo[i] != want {
+			return fmt.Errorf("word %d of the records reads %#x, %#x was written", i, echo[i], want)
+		}
+	}
+	for i, n := range d.numbers {
+		x, y, got := n[0], n[1], &results[i]
+		for k, op := range [...]struct {
+			name  string
+			want  float64
+			units float64
+		}{
+			{"+", x + y, 0}, {"-", x - y, 0}, {"*", x * y, 0}, {"* and + at once", 0, 0},
+			{"/", x / y, quotientUnits}, {"root", math.Sqrt(math.Abs(x)), quotientUnits},
+		} {
+			unit := math.Nextafter(math.Abs(op.want), math.Inf(1)) - math.Abs(op.want)
+			if !(math.Abs(got[k]-op.want) <= op.units*unit) {
+				return fmt.Errorf("%g %s %g gives %.17g, not %.17g", x, op.name, y, got[k], op.want)
+			}
+		}
+	}
+	return nil
+}
+
+// selfTest refuses a device that does not compute as certificates need it.
+func (b *Backend) selfTest() error {
+	d := newTestData()
+	results, echo, err := b.ask(d)
+	if err != nil {
+		return fmt.Errorf("engine: self-test of %s: %w", b.info.Name, err)
+	}
+	if err := d.check(results, echo); err != nil {
+		return fmt.Errorf("engine: %s failed the self-test: %w; its driver cannot be trusted with doubles, update it or use the CPU back end", b.info.Name, err)
+	}
+	return nil
+}
+
+// ask has the device work on test data.
+func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err error) {
+	pipeline, err := b.device.NewPipeline(shaders.SelfTest, vk.PipelineOptions{
+		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)), Spec: map[uint32]uint32{0: groupSize},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer pipeline.Close()
+	inputs := [][]byte{bytesOf(d.shapes[:]), bytesOf(d.poses[:]), bytesOf(d.templates[:]), bytesOf(d.numbers[:])}
+	var memory [6]mirror
+	plan := plan{b: b}
+	for i, data := range inputs {
+		plan.input(&memory[i], uint64(len(data)))
+	}
+	words := len(d.echo())
+	plan.output(&memory[4], testRows*6*8)
+	plan.output(&memory[5], 4*uint64(words))
+	blocks, err := plan.allocate()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer free(blocks)
+	s, err := b.device.NewStream(vk.StreamOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	if err := s.Begin(); err != nil {
+		return nil, nil, err
+	}
+	buffers := make([]vk.Buffer, len(memory))
+	for i := range memory {
+		m := &memory[i]
+		buffers[i] = m.device
+		if i >= len(inputs) {
+			continue
+		}
+		copy(m.host.Bytes(), inputs[i])
+		if err := m.wrote(m.host.Size()); err != nil {
+			return nil, nil, err
+		}
+		if !b.direct {
+			s.Copy(m.device, m.host)
+		}
+	}
+	s.Barrier(vk.StageTransfer, vk.StageCompute)
+	s.Bind(pipeline, buffers...)
+	s.Push(bytesOf([]batch.QueryRecord{d.query}))
+	s.Dispatch(testRows/groupSize, 1, 1)
+	if !b.direct {
+		s.Barrier(vk.StageCompute, vk.StageTransfer)
+		for _, m := range memory[len(inputs):] {
+			s.Copy(m.host, m.device)
+		}
+	}
+	if err := s.Submit(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.Wait(context.Background(), b.options.Timeout); err != nil {
+		return nil, nil, err
+	}
+	for _, m := range memory[len(inputs):] {
+		if err := m.host.Invalidate(); err != nil {
+			return nil, nil, err
+		}
+	}
+	results = append(results, recordsIn[[6]float64](memory[4].host.Bytes())...)
+	return results, append(echo, recordsIn[uint32](memory[5].host.Bytes())...), nil
+}

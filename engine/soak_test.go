@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+)
+
+// soakTime is some seconds, or what CLEARANCE_SOAK says ("120s").
+func soakTime(t *testing.T) time.Duration {
+	t.Helper()
+	if s := os.Getenv("CLEARANCE_SOAK"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatalf("CLEARANCE_SOAK: %v", err)
+		}
+		return d
+	}
+	if testing.Short() {
+		return 2 * time.Second
+	}
+	return 5 * time.Second
+}
+
+// garbage allocates hard, with the collector running all the time, until stop is called.
+func garbage() (stop func()) {
+	old := debug.SetGCPercent(5)
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var keep [64][]byte
+		for i := 0; !done.Load(); i++ {
+			keep[i%len(keep)] = make([]byte, 1<<(i%16))
+		}
+	})
+	return func() {
+		done.Store(true)
+		wg.Wait()
+		debug.SetGCPercent(old)
+	}
+}
+
+// usage is what a process may leak.
+type usage struct {
+	resident    int // MiB, 0 where the system does not tell
+	files       int
+	goroutines  int
+	handles     string
+	libraries   int
+	collections uint32
+}
+
+func measure(t *testing.T, b *Backend) usage {
+	t.Helper()
+	debug.FreeOSMemory()
+	u := usage{goroutines: runtime.NumGoroutine(), handles: fmt.Sprint(vk.LiveHandles())}
+	if data, err := os.ReadFile("/proc/self/statm"); err == nil {
+		var total, resident int
+		if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
+			t.Fatal(err)
+		}
+		u.resident = resident * os.Getpagesize() >> 20
+	}
+	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
+		u.files = len(files)
+	}
+	if b != nil {
+		b.libraries.mu.Lock()
+		u.libraries = len(b.libraries.kept)
+		b.libraries.mu.Unlock()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u.collections = m.NumGC
+	return u
+}
+
+// soaker asks one back end random questions whose answers are known.
+type soaker struct {
+	b      *Backend
+	cases  []soakCase
+	calls  atomic.Int64
+	rows   atomic.Int64
+	worlds *batch.Worlds
+}
+
+type soakCase struct {
+	lib  *batch.Library
+	in   batch.Input
+	o    batch.Options
+	want *batch.Results
+}
+
+func newSoaker(t *testing.T, b *Backend) *soaker {
+	s := &soaker{b: b}
+	add := func(lib *batch.Library, in batch.Input, o batch.Options) {
+		s.cases = append(s.cases, soakCase{lib, in, o, direct(t, b, lib, in, o)})
+	}
+	for _, n := range []int{1, 70, 3000, 20_000} {
+		lib, pairs := set(t, "mixed", 0, n)
+		add(lib, pairs, batch.Options{})
+		if n < 20_000 {
+			add(lib, pairs, batch.Options{Precision: batch.Double, Method: batch.Nesterov})
+		}
+	}
+	lib, pairs := set(t, "boxes", 0, 500)
+	add(lib, pairs, batch.Options{Method: batch.Polyak})
+	lib, w := stack(t, 31, 0)
+	add(lib, w, batch.Options{})
+	s.worlds = w
+	return s
+}
+
+// everyLane has all lanes compute the largest case, so that they have grown to their size.
+func (s *soaker) everyLane(t *testing.T) {
+	var used []*lane
+	for range cap(s.b.lanes) {
+		for _, c := range s.cases {
+			direct(t, s.b, c.lib, c.in, c.o)
+		}
+		used = append(used, <-s.b.lanes) // nobody else is here: it was this one or the next
+	}
+	for _, l := range used {
+		s.b.lanes <- l
+	}
+	for _, l := range used {
+		if l.slots[0].rows == 0 || l.slots[1].rows == 0 {
+			t.Fatal("a lane was not used")
+		}
+	}
+}
+
+// work asks until the end, every question in Run or through a held batch.
+func (s *soaker) work(t *testing.T, seed uint64, end time.Time) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	for time.Now().Before(end) && !t.Failed() {
+		c := &s.cases[random.IntN(len(s.cases))]
+		lo := random.IntN(c.in.Len()/64+1) * 64
+		if lo >= c.in.Len() {
+			lo = 0
+		}
+		hi := min(c.in.Len(), lo+64*(1+random.IntN(400)))
+		whole := unanswered(c.in.Len(), &c.o)
+		if random.IntN(4) == 0 {
+			lo, hi = 0, c.in.Len()
+			if !s.held(t, c, whole, random.IntN(5)) {
+				return
+			}
+		} else {
+			job := &batch.Job{Library: c.lib, Input: c.in, Options: c.o}
+			if err := s.b.Run(t.Context(), job, lo, hi, whole.Slice(lo, hi)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		for i := lo; i < hi; i++ {
+			if whole.Status[i] != c.want.Status[i] || whole.Status[i] != 0xff && !sameRow(whole, c.want, i, i) {
+				t.Errorf("row %d of %d has other bits", i, c.in.Len())
+				return
+			}
+		}
+		s.calls.Add(1)
+		s.rows.Add(int64(hi - lo))
+	}
+}
+
+// held answers a case through a held batch, after some steps of a rollout.
+func (s *soaker) held(t *testing.T, c *soakCase, out *batch.Results, steps int) bool {
+	h, err := s.b.Hold(t.Context(), c.lib, c.in)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	for range steps + 1 {
+		if err = h.Update(t.Context(), c.in); err == nil {
+			err = h.Run(t.Context(), &c.o, out)
+		}
+		if err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	if e := h.Close(); e != nil {
+		t.Error(e)
+	}
+	return err == nil
+}
+
+// TestSoak: small and large batches without a pause, on both memory paths, beside a
+// goroutine that makes garbage: every answer keeps its bits, nothing is said by the
+// validation layer, and memory, handles, files and goroutines do not grow. Half of the
+// time goes without the layer, which keeps some memory of every stream, and only there
+// the memory of the process is watched.
+func TestSoak(t *testing.T) {
+	limit := soakTime(t) / 4
+	eachPath(t, func(t *testing.T, o Options) {
+		o.ChunkRows, o.CacheDir = 4096, testCache
+		t.Run("validation", func(t *testing.T) { soak(t, open(t, o), limit, false) })
+		t.Run("memory", func(t *testing.T) {
+			b, err := Open(o)
+			if err != nil {
+				unavailable(t, err.Error())
+			}
+			soak(t, b, limit, true)
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+			if live := vk.LiveHandles(); len(live) > 0 {
+				t.Errorf("handles left: %v", live)
+			}
+		})
+	})
+}
+
+func soak(t *testing.T, b *Backend, limit time.Duration, watchMemory bool) {
+	t.Helper()
+	s := newSoaker(t, b)
+	s.everyLane(t)
+	stop := garbage()
+	defer stop()
+	phase := func(seed uint64, d time.Duration) usage {
+		end := time.Now().Add(d)
+		var wg sync.WaitGroup
+		for worker := range uint64(4) {
+			wg.Go(func() { s.work(t, 10*seed+worker, end) })
+		}
+		wg.Wait()
+		return measure(t, b)
+	}
+	first := phase(0, limit/3)
+	last := first
+	for k := uint64(1); k < 3; k++ {
+		last = phase(k, limit/3)
+		if m := b.Messages(); len(m) > 0 {
+			t.Fatalf("%d messages, the first: %s", len(m), m[0])
+		}
+	}
+	// What is held at a time is chance: 10 % and 16 MiB of room.
+	if watchMemory && last.resident > first.resident+first.resident/10+16 {
+		t.Errorf("%d MiB became %d", first.resident, last.resident)
+	}
+	if last.handles != first.handles {
+		t.Errorf("handles %s became %s", first.handles, last.handles)
+	}
+	if last.files > first.files || last.goroutines > first.goroutines || last.libraries > maxLibraries {
+		t.Errorf("%+v became %+v", first, last)
+	}
+	if s.calls.Load() < 12 || last.collections-first.collections < 3 {
+		t.Errorf("only %d calls and %d collections", s.calls.Load(), last.collections-first.collections)
+	}
+	t.Logf("%d calls, %d rows, %d collections; at first %d MiB, %d files, %d goroutines, at the end %d MiB, %d files, %d goroutines; handles %s",
+		s.calls.Load(), s.rows.Load(), last.collections, first.resident, first.files, first.goroutines, last.resident, last.files, last.goroutines, last.handles)
+}

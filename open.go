@@ -1,0 +1,122 @@
+package clearance
+
+import (
+	"strconv"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/engine"
+)
+
+// vulkanName is the name of the back end that [engine.Open] opens.
+const vulkanName = "vulkan"
+
+// AllDevices asks [WithDevice] for every Vulkan device that is hardware, or, where there
+// is none, for those that emulate one.
+const AllDevices = "all"
+
+// openVulkan opens the Vulkan devices that are asked for. What cannot be opened is in the
+// list all the same, and says why it is not there; note says it for people, "" if there
+// is nothing to say.
+func openVulkan(c *config) (list []dispatch.Backend, note string) {
+	why := ""
+	for _, want := range vulkanDevices(c) {
+		device, name := want, vulkanName+":"+want
+		if want == c.device {
+			name = vulkanName
+		}
+		if want == AllDevices {
+			all, err := openAll()
+			if err == nil {
+				list = append(list, all...)
+				continue
+			}
+			list, why = append(list, absent(vulkanName, err)), reason(err)
+			continue
+		}
+		b, err := engine.Open(engine.Options{Device: device})
+		switch {
+		case err != nil:
+			list, why = append(list, absent(name, err)), reason(err)
+		case name != vulkanName:
+			list = append(list, dispatch.Label(b, name))
+		default:
+			list = append(list, b)
+		}
+	}
+	if len(list) == 0 {
+		return []dispatch.Backend{dispatch.Absent(vulkanName, batch.DiscreteGPU, "not opened, since another back end was asked for")}, ""
+	}
+	if why != "" {
+		note = "no Vulkan device is used: " + why
+	}
+	return list, note
+}
+
+// vulkanDevices lists the devices to open, as [engine.Options] name them, once for every
+// time that they are asked for.
+func vulkanDevices(c *config) (devices []string) {
+	spec := c.run.Backend
+	if spec == "" || spec == dispatch.Auto {
+		return []string{c.device}
+	}
+	for name := range strings.SplitSeq(spec, "+") {
+		family, device, named := strings.Cut(name, ":")
+		switch {
+		case family != vulkanName:
+		case named:
+			devices = append(devices, device)
+		default:
+			devices = append(devices, c.device)
+		}
+	}
+	return devices
+}
+
+// openAll opens every device of the best class there is: hardware, else software.
+func openAll() ([]dispatch.Backend, error) {
+	devices, err := engine.Devices()
+	if err != nil {
+		return nil, err
+	}
+	var hard, soft []int
+	for i, d := range devices {
+		switch {
+		case !d.Usable():
+		case d.Kind == batch.SoftwareGPU:
+			soft = append(soft, i)
+		default:
+			hard = append(hard, i)
+		}
+	}
+	if len(hard) == 0 {
+		hard = soft
+	}
+	var list []dispatch.Backend
+	for _, i := range hard {
+		b, err := engine.Open(engine.Options{Device: strconv.Itoa(i)})
+		if err != nil {
+			for _, b := range list {
+				b.Close()
+			}
+			return nil, err
+		}
+		list = append(list, dispatch.Label(b, vulkanName+":"+strconv.Itoa(i)))
+	}
+	if len(list) == 0 {
+		b, err := engine.Open(engine.Options{}) // whose error says why
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+func absent(name string, err error) dispatch.Backend {
+	return dispatch.Absent(name, batch.DiscreteGPU, reason(err))
+}
+
+// reason is what an error of the engine says.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "engine: ") }

@@ -1,0 +1,56 @@
+package ref
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one is handed
+// to EPA, whose polytope either proves it or finds a deeper direction; and what RTR does
+// not settle, on shapes that are not C² where it matters, goes to GJK.
+func solveRTR(p *Pair, o Options, ws *Workspace) Result {
+	r := RTR(p, o, ws)
+	if r.Status != Undecided {
+		return r
+	}
+	t := *ws.trustRegion()
+	spent := r.Iterations
+	q := p.eroded()
+	if ws == nil || !(t.h > 0) || !(t.norm <= t.stop) || o.Boolean {
+		o.Method = MethodGJK
+		again := Solve(p, o, ws)
+		again.Iterations += spent
+		return again
+	}
+	again := epaKnowing(&q, o, &t, ws)
+	again.Iterations += spent
+	if again.Status == Undecided && o.MaxIterations == 0 {
+		again = secondTry(&q, o, again, ws)
+	}
+	return again
+}
+
+// seedTilt is how far the first directions of the polytope tilt from the one known.
+const seedTilt = 0.5
+
+// epaKnowing is [EPA] for a pair of which a direction is known along which the cores overlap
+// least, as far as is known. The polytope begins with support points around
+// that direction, and has to show only that no face is nearer than the plane
+// across it, less the tolerance. A face that is leads to a deeper direction.
+func epaKnowing(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
+	e := ws.expansion()
+	e.reset(p, &o)
+	e.known = bounds{lower: -t.h, axis: t.x, near: t.v}
+	a, b := tangents(t.x)
+	start := Simplex{N: 4}
+	for i := range 3 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 3)
+		e.support(unit(r3.Add(t.x, r3.Scale(seedTilt, r3.Add(r3.Scale(cos, a), r3.Scale(sin, b))))), &start.V[i])
+	}
+	e.support(r3.Scale(-1, t.x), &start.V[3])
+	if flat := e.seed(&start); !flat {
+		e.run()
+	}
+	return e.result()
+}
