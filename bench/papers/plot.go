@@ -151,7 +151,7 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return out
+	return append(out, r.rtrFigures()...)
 }
 
 // distanceAxis spreads the distances around zero: linear below a millimetre, logarithmic
