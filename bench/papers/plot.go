@@ -86,7 +86,9 @@ func (f *figure) draw(dir string) ([]string, error) {
 			curve.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 		}
 		p.Add(curve)
-		p.Legend.Add(l.name, curve)
+		if l.name != "" {
+			p.Legend.Add(l.name, curve)
+		}
 	}
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	p.Legend.Padding = vg.Points(3)

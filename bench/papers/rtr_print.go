@@ -3,6 +3,8 @@ package papers
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/plot"
 )
 
 // printRTR prints Table II of paper 002.
@@ -111,16 +113,25 @@ func (r *Results) rtrFigures() []figure {
 		}
 	}
 	meshes := figure{
-		name: "rtr-meshes", title: "an object with itself: hulls, and a smooth hull of 20 vertices (dashed)",
-		x: "vertices of both hulls, logarithm to base 10", y: "time a pair, µs",
+		name: "rtr-meshes", title: "an object with itself: EPA on hulls, RTR on a smooth hull (dashed)",
+		x: "vertices of both hulls", y: "time a pair, µs", ticks: countTicks(),
 	}
 	for i, m := range r.RTR.Meshes {
 		hull := line{name: m.Mesh, colorFrom: i}
 		for k, n := range m.Vertices {
 			hull.x, hull.y = append(hull.x, math.Log10(float64(2*n))), append(hull.y, m.Hull[k])
 		}
-		smooth := line{name: m.Mesh + ", fit", colorFrom: i, dashed: true, x: []float64{hull.x[0], hull.x[len(hull.x)-1]}, y: []float64{m.FitRTR, m.FitRTR}}
+		smooth := line{colorFrom: i, dashed: true, x: []float64{hull.x[0], hull.x[len(hull.x)-1]}, y: []float64{m.FitRTR, m.FitRTR}}
 		meshes.lines = append(meshes.lines, hull, smooth)
 	}
 	return []figure{depth, meshes}
+}
+
+// countTicks labels an axis of logarithms to base 10.
+func countTicks() plot.ConstantTicks {
+	var out plot.ConstantTicks
+	for _, n := range []float64{20, 50, 100, 200, 500, 1000, 2000, 5000, 10000} {
+		out = append(out, plot.Tick{Value: math.Log10(n), Label: fmt.Sprint(n)})
+	}
+	return out
 }
