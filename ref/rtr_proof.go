@@ -22,9 +22,11 @@ import (
 // -h·|Mx| at a minimum. It is taken a little smaller in magnitude, since for coinciding
 // centres that is the eigenvalue itself.
 //
-// Computed with a Cholesky decomposition, which must succeed, q is the exact one of a Q that is
-// off by less than 64 eps·scale² (sums of three products, entries of at most scale each, in
-// forming M, Q and the factor). That shifts support values by less than 32 eps·scale²/√λ.
+// Computed with a Cholesky decomposition, which must succeed, q is the exact one of a Q' that
+// is off by less than 128 eps·scale²: entries are at most scale, S is orthogonal to 10 eps,
+// M adds four products an entry, Q and the factor three each, and the norm of an error is
+// at most three times its largest entry. Since √a - √b ≤ |a-b|/√b, that shifts support
+// values by less than 128 eps·scale²/√λ', and λ' > -t.
 //
 // x is a unit direction of the frame of p, h the support value of the cores along it.
 func (p *Pair) innerEllipsoid(x r3.Vec, h, stop float64) (depth float64, ok bool) {
@@ -57,7 +59,7 @@ func (p *Pair) innerEllipsoid(x r3.Vec, h, stop float64) (depth float64, ok bool
 	if !(q > 0) {
 		return 0, false
 	}
-	return math.Sqrt(q) - 32*eps*p.scale*p.scale/math.Sqrt(-t), true
+	return math.Sqrt(q) - 128*eps*p.scale*p.scale/math.Sqrt(-t), true
 }
 
 // root is the square root of a positive number.

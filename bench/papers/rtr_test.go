@@ -69,6 +69,18 @@ func TestRTRCommitted(t *testing.T) {
 			t.Errorf("%s and %s: %g µs by RTR, %g by EPA", c.A, c.B, c.RTR, c.EPA)
 		}
 	}
+	if d := r.Depths[0]; d.Local[0]*1000 > d.Pairs {
+		t.Errorf("%d of %d of the shallowest minima are local, the report says 0.04 %%", d.Local[0], d.Pairs)
+	}
+	first, last := r.Times[0], r.Times[len(r.Times)-1]
+	if !(last.EPA > 2*first.EPA && last.RTR < 1.5*first.RTR) {
+		t.Errorf("from shallow %+v to deep %+v EPA's time should grow and RTR's hardly", first, last)
+	}
+	for _, m := range r.Meshes {
+		if whole := m.Hull[len(m.Hull)-1]; !(whole < m.FitRTR) {
+			t.Errorf("%s: EPA on the hull takes %g µs, RTR on the fit %g; the report says it is less", m.Mesh, whole, m.FitRTR)
+		}
+	}
 	for _, c := range r.Choice {
 		if !(c.Auto < 1.25*c.GJK) {
 			t.Errorf("%s: auto %g µs, GJK and EPA %g", c.Shape, c.Auto, c.GJK)
