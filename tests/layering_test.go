@@ -37,7 +37,8 @@ var layers = map[string][]string{
 	"verify":             {"geom", "batch", "ref"},
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
-	"bench/papers":       {"geom", "geom/mesh", "ref"},
+	"dataset/fit":        {"geom"},
+	"bench/papers":       {"geom", "geom/mesh", "ref", "dataset/fit"},
 	"bench/stats":        {},
 	"bench/regress":      {"bench/stats"},
 	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/stats"},
@@ -65,7 +66,7 @@ var owners = map[string]string{
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
 	"golang.org/x/perf":           "bench",
-	"gonum.org/v1/gonum/optimize": "tests",
+	"gonum.org/v1/gonum/optimize": "dataset/fit",
 	"gonum.org/v1/plot":           "bench",
 }
 

@@ -86,7 +86,9 @@ func (f *figure) draw(dir string) ([]string, error) {
 			curve.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 		}
 		p.Add(curve)
-		p.Legend.Add(l.name, curve)
+		if l.name != "" {
+			p.Legend.Add(l.name, curve)
+		}
 	}
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	p.Legend.Padding = vg.Points(3)
@@ -151,7 +153,7 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return out
+	return append(out, r.rtrFigures()...)
 }
 
 // distanceAxis spreads the distances around zero: linear below a millimetre, logarithmic
