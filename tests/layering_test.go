@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"bench/stats":        {},
 	"bench/regress":      {"bench/stats"},
 	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/plots", "bench/stats"},
-	"bench/matrix":       {".", "batch", "dispatch", "dataset/generate", "verify", "bench/plots", "bench/stats"},
+	"bench/matrix":       {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/plots", "bench/stats"},
 	"cmd/batchbench":     {anything},
 	"cmd/genlayout":      {"batch"},
 	"tests":              {anything}, // and the packages below it

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +19,8 @@ type Report struct {
 // ours is how the names of this module's contestants begin in a report of peers.
 const ours = "Clearance"
 
-// file is the union of what `batchbench run` and `batchbench peers` write.
+// file is the union of what `batchbench run`, `batchbench peers` and `batchbench matrix`
+// write.
 type file struct {
 	Program   string `json:"program"`
 	Platform  string `json:"platform"`
@@ -33,6 +35,17 @@ type file struct {
 		Pairs   float64   `json:"pairs"`
 		Seconds []float64 `json:"seconds"`
 	} `json:"sets"`
+	Points []struct {
+		Table     string    `json:"table"`
+		Set       string    `json:"set"`
+		Regime    string    `json:"regime"`
+		Query     string    `json:"query"`
+		Precision string    `json:"precision"`
+		Pairs     int       `json:"pairs"`
+		Backend   string    `json:"backend"`
+		Workers   int       `json:"workers"`
+		Rounds    []float64 `json:"ns_per_pair_rounds"`
+	} `json:"points"`
 	Tables []struct {
 		Set      string `json:"set"`
 		Question string `json:"question"`
@@ -43,7 +56,8 @@ type file struct {
 	} `json:"tables"`
 }
 
-// Read reads a report of `batchbench run --json` or `batchbench peers --json`.
+// Read reads a report of `batchbench run --json`, `batchbench peers --json` or
+// `batchbench matrix`.
 func Read(path string) (*Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -84,8 +98,16 @@ func parse(data []byte) (*Report, error) {
 				})
 			}
 		}
+	case "batchbench matrix":
+		r.Machine = f.Processor + ", " + f.Platform
+		for _, p := range f.Points {
+			by := p.Backend + "×" + strconv.Itoa(p.Workers)
+			r.Samples = append(r.Samples, Sample{
+				Name: strings.Join([]string{p.Table, p.Set, p.Regime, p.Query, p.Precision, strconv.Itoa(p.Pairs), by}, "/"), Rounds: p.Rounds,
+			})
+		}
 	default:
-		return nil, fmt.Errorf("program %q, want a report of 'batchbench run --json' or 'batchbench peers --json'", f.Program)
+		return nil, fmt.Errorf("program %q, want a report of 'batchbench run', 'peers' or 'matrix'", f.Program)
 	}
 	for _, s := range r.Samples {
 		for _, v := range s.Rounds {

@@ -35,9 +35,9 @@ func newCompare(e *env) *cobra.Command {
 	threshold, alpha := percent(0.05), regress.DefaultAlpha
 	c := &cobra.Command{
 		Use:   "compare OLD.json NEW.json",
-		Short: "compare two reports of 'run' or 'peers' for regressions",
-		Long: `Compares the timings of two reports that 'run --json' or 'peers --json' wrote, round
-by round, and ends with code 1 if a measurement became slower: its median by more than
+		Short: "compare two reports of 'run', 'peers' or 'matrix' for regressions",
+		Long: `Compares the timings of two reports that 'run --json', 'peers --json' or 'matrix' wrote,
+round by round, and ends with code 1 if a measurement became slower: its median by more than
 the threshold, and significantly so by the Mann-Whitney U test.
 
 Peers in a report are controls: they did not change, so if they became slower too, the
