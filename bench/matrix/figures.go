@@ -62,7 +62,7 @@ func (r *Report) regimeBars() *plots.Bars {
 
 // vertexLines shows hulls by their number of vertices on one core.
 func (r *Report) vertexLines() *plots.Lines {
-	f := &plots.Lines{Title: "Hulls on one core, by vertices", X: "vertices of a hull", Y: rateAxis, LogX: true, LogY: true}
+	f := &plots.Lines{Title: "Hulls on one core, by vertices", X: "vertices of a hull", Y: rateAxis, LogX: true, LogY: true, Beside: true}
 	for _, query := range []string{"distance", "collide"} {
 		for k, regime := range Regimes() {
 			l := plots.Line{Name: query + ", " + regime, Color: k, Dashed: query == "collide"}
@@ -86,7 +86,7 @@ func (r *Report) vertexLines() *plots.Lines {
 
 // threadLines shows the gain of more threads, where there are enough of them for a curve.
 func (r *Report) threadLines() *plots.Lines {
-	f := &plots.Lines{Title: "Signed distance, by threads", X: "threads", Y: rateAxis, LogX: true, LogY: true, TopLeft: true}
+	f := &plots.Lines{Title: "Signed distance, by threads", X: "threads", Y: rateAxis, LogX: true, LogY: true, Beside: true}
 	list := filter(r.find(Threads, CPU), func(p *Point) bool { return p.Regime == "close" })
 	for k, set := range values(list, func(p *Point) string { return p.Set }) {
 		l := plots.Line{Name: set, Color: k}
@@ -107,7 +107,7 @@ func (r *Report) threadLines() *plots.Lines {
 
 // sizeLines shows what a call of so many pairs gives, on every back end.
 func (r *Report) sizeLines() *plots.Lines {
-	f := &plots.Lines{Title: "Signed distance, close pairs, by pairs of a call", X: "pairs of a call", Y: rateAxis, LogX: true, LogY: true, TopLeft: true}
+	f := &plots.Lines{Title: "Signed distance, close pairs, by pairs of a call", X: "pairs of a call", Y: rateAxis, LogX: true, LogY: true, Beside: true}
 	for i, d := range r.Devices {
 		list := r.find(Sizes, d.Backend)
 		for k, s := range r.Sets {

@@ -50,8 +50,8 @@ func (f *Bars) Draw(base string) error {
 	}
 	p := newPlot(f.Title, "", f.Y)
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
-	// Bars begin below the least value, so that it is seen as well; room for the legend above.
-	p.Y.Min, p.Y.Max = lo/1.5, hi*math.Pow(hi/lo, 0.3)*1.2
+	// Bars begin below the least value, so that it is seen as well; room for labels above.
+	p.Y.Min, p.Y.Max = lo/1.5, hi*1.3
 	grid := plotter.NewGrid()
 	grid.Vertical.Width = 0
 	p.Add(grid)
@@ -72,7 +72,7 @@ func (f *Bars) Draw(base string) error {
 		p.Legend.Add(s.Name, b)
 	}
 	p.Legend.Padding = vg.Points(2)
-	return save(p, max(16, vg.Length(len(f.Groups))*2.9)*vg.Centimeter, 10*vg.Centimeter, base)
+	return saveBeside(p, max(16, 4+vg.Length(len(f.Groups))*2.9)*vg.Centimeter, 10*vg.Centimeter, base)
 }
 
 // label is the style of values above bars and of names beside points.
@@ -112,11 +112,13 @@ func (b *bars) Thumbnail(c *draw.Canvas) {
 	c.FillPolygon(b.color, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
 }
 
-// decades puts labels at 1, 2 and 5 times the powers of ten and small ticks between.
+// decades labels 1, 2 and 5 times the powers of ten, or the powers alone where there
+// are many, and puts small ticks between.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) (out []plot.Tick) {
+	many := hi/lo > 1e4
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for m := 1.0; m < 10; m++ {
 			v := m * math.Pow(10, e)
@@ -124,11 +126,19 @@ func (decades) Ticks(lo, hi float64) (out []plot.Tick) {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if m == 1 || m == 2 || m == 5 {
-				t.Label = fmt.Sprintf("%.4g", v)
+			if m == 1 || !many && (m == 2 || m == 5) {
+				t.Label = tickText(m, int(e))
 			}
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// tickText writes m·10^e, in full where that is short.
+func tickText(m float64, e int) string {
+	if e < -3 || e > 3 {
+		return fmt.Sprintf("%ge%d", m, e)
+	}
+	return fmt.Sprintf("%.4g", m*math.Pow(10, float64(e)))
 }

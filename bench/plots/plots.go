@@ -4,22 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
+	"os"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Extensions of the files that a figure is written to.
 var Extensions = []string{".svg", ".png"}
 
-// colors tell series apart for readers with any kind of colour vision (Okabe and
-// Ito, 2008).
+// colors tell series apart for readers with any kind of colour vision: six of Okabe and
+// Ito (2008), a grey, and the wine of Tol (2021).
 var colors = []color.RGBA{
 	{R: 0, G: 114, B: 178, A: 255}, {R: 213, G: 94, B: 0, A: 255}, {R: 0, G: 158, B: 115, A: 255},
 	{R: 204, G: 121, B: 167, A: 255}, {R: 230, G: 159, B: 0, A: 255}, {R: 86, G: 180, B: 233, A: 255},
-	{R: 90, G: 90, B: 90, A: 255}, {R: 240, G: 228, B: 66, A: 255},
+	{R: 90, G: 90, B: 90, A: 255}, {R: 136, G: 34, B: 85, A: 255},
 }
 
 func paint(i int) color.RGBA { return colors[i%len(colors)] }
@@ -32,7 +36,7 @@ type Lines struct {
 	Title, X, Y string
 	LogX, LogY  bool
 	Ticks       plot.Ticker // of the x axis; nil for plain numbers
-	TopLeft     bool        // the legend, in place of the top right
+	Beside      bool        // the legend stands right of the plot, not in its corner
 	Lines       []Line
 }
 
@@ -61,12 +65,14 @@ func (f *Lines) Draw(base string) error {
 		least = floor
 	}
 	if f.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 0}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+		if f.LogY {
+			p.Y.Tick.Marker = decades{}
+		}
 	}
 	if f.Ticks != nil {
 		p.X.Tick.Marker = f.Ticks
 	}
-	p.Legend.Left = f.TopLeft
 	for _, l := range f.Lines {
 		if err := addLine(p, &l, least); err != nil {
 			return fmt.Errorf("figure %s: %w", base, err)
@@ -74,7 +80,15 @@ func (f *Lines) Draw(base string) error {
 	}
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	p.Legend.Padding = vg.Points(3)
-	return save(p, 16*vg.Centimeter, 10*vg.Centimeter, base)
+	if f.Beside {
+		return saveBeside(p, 18*vg.Centimeter, 10*vg.Centimeter, base)
+	}
+	for _, ext := range Extensions {
+		if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, base+ext); err != nil {
+			return fmt.Errorf("figure %s: %w", base, err)
+		}
+	}
+	return nil
 }
 
 func addLine(p *plot.Plot, l *Line, least float64) error {
@@ -119,12 +133,34 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// save writes the plot in every format.
-func save(p *plot.Plot, width, height vg.Length, base string) error {
+// saveBeside writes the plot in every format, with its legend to the right of it.
+func saveBeside(p *plot.Plot, width, height vg.Length, base string) error {
+	legend := p.Legend
+	p.Legend = plot.NewLegend()
+	p.Title.Padding = vg.Points(6)
+	legend.Top = true
 	for _, ext := range Extensions {
-		if err := p.Save(width, height, base+ext); err != nil {
+		canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(ext, "."))
+		if err != nil {
+			return fmt.Errorf("figure %s: %w", base, err)
+		}
+		c := draw.New(canvas)
+		c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
+		room := legend.Rectangle(c).Size().X + vg.Points(8)
+		p.Draw(draw.Crop(c, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
+		legend.Draw(draw.Crop(c, 0, -vg.Points(4), 0, -vg.Points(24)))
+		if err := writeCanvas(base+ext, canvas); err != nil {
 			return fmt.Errorf("figure %s: %w", base, err)
 		}
 	}
 	return nil
+}
+
+func writeCanvas(path string, canvas io.WriterTo) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = canvas.WriteTo(f)
+	return errors.Join(err, f.Close())
 }

@@ -59,8 +59,7 @@ func (f *Scatter) Draw(base string) error {
 	p.X.Min, p.X.Max = p.X.Min/1.3, p.X.Max*1.3
 	p.Y.Min, p.Y.Max = f.LeastY/3, p.Y.Max*3
 	p.Legend.Padding = vg.Points(3)
-	p.Legend.XOffs = vg.Points(-4)
-	return save(p, 18*vg.Centimeter, 11*vg.Centimeter, base)
+	return saveBeside(p, 20*vg.Centimeter, 11*vg.Centimeter, base)
 }
 
 // powers labels every second power of ten.
