@@ -13,7 +13,7 @@ RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers test fmt lint generate generated shaders vulkan nocgo unit race fuzz cover clean
+.PHONY: help build bench peers test fmt lint generate generated shaders vulkan cross nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -49,8 +49,12 @@ shaders: ## compile the shaders anew (needs glslc)
 vulkan: ## what the Vulkan tests need; as root on Debian and Ubuntu it is installed
 	./scripts/vulkan-packages.sh
 
-nocgo: ## build everything without a C compiler
+nocgo: ## build everything without a C compiler, and test the CPU back end so
 	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) test -short ./cpu/...
+
+cross: ## SIMD kernels of other processors under qemu, and all as Clang compiles them
+	./scripts/simd-cross.sh
 
 unit: ## unit, command-line, layering and conformance tests
 	$(GO) test -timeout 10m ./...

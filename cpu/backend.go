@@ -22,7 +22,7 @@ type Options struct {
 	// that the program may use.
 	Workers int
 
-	// SIMD chooses the kernels: "avx512", "avx2", "portable", or "off" for the
+	// SIMD chooses the kernels: "avx512", "avx2", "neon", "portable", or "off" for the
 	// reference solvers in Go alone. "" takes the environment variable [EnvSIMD], and
 	// without it the best that the processor and the build have.
 	SIMD string

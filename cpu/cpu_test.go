@@ -168,7 +168,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 		}
 		count(4096) // grows the workspaces
 		few, many := count(512), count(4096)
-		if many > few {
+		if many > few+2 { // starting the workers may cost one more or less
 			t.Errorf("%v: %g allocations for 512 rows, %g for 4096", q, few, many)
 		}
 	}

@@ -10,9 +10,10 @@
 // # Kernels
 //
 // [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
-// avx512, avx2, portable or off. A name that is unknown, or that the processor or the
+// avx512, avx2, neon, portable or off. A name that is unknown, or that the processor or the
 // build does not have, is an error of [New]. [Backend.RowsBy] counts who answered.
-// Kernels run plain GJK: a call that names another method or caps the iterations is
+// They iterate plain GJK, but where a formula answers (see package simd) and the method
+// is left to Auto. A call that names another method than GJK, or caps the iterations, is
 // answered by ref alone.
 //
 // # Answers

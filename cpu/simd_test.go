@@ -134,7 +134,7 @@ func TestChooseSIMD(t *testing.T) {
 		{"", "", append(slices.Clone(have), simd.Off)[0], ""},
 		{simd.Off, "", simd.Off, ""},
 		{"", simd.Off, simd.Off, ""},
-		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", want one of avx512, avx2, portable, or off`},
+		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", want one of avx512, avx2, neon, portable, or off`},
 		{"AVX2", simd.Off, "", `options: unknown SIMD variant "AVX2"`},
 	} {
 		t.Setenv(EnvSIMD, c.env)

@@ -17,6 +17,9 @@ enum {
     CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
 };
 
+// Forms of cores that closed forms exist for, besides their class.
+enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
+
 // clr_shape is one shape of the library, float64.
 typedef struct {
     double p[3];      // see the classes
@@ -25,8 +28,10 @@ typedef struct {
     double size;      // bounding radius
     double center[3]; // a point of the shape, the middle of its bounding ball
     double off;       // |center|
-    int32_t class;
+    int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
+    int32_t cells, grid;  // of a hull: its first cell in starts, and cells along an edge of the cube
+    double extent[3];     // half extents relative to the largest, see cells.go
 } clr_shape;
 
 // Vertices of a hull begin at a multiple of this and are filled up to one with
@@ -43,6 +48,8 @@ typedef struct {
     int64_t shape_count;
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
+    const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
+    const int32_t *starts;      // first block of each cell
 
     // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
     const int32_t *shape_a, *shape_b;
@@ -53,11 +60,14 @@ typedef struct {
     int64_t bodies, templates;
     const double *warm; // [N,3] or null
 
-    int32_t collide;    // only the status is asked for
+    int32_t collide;    // only whether they intersect is asked for
+    int32_t decide;     // and of that only the status column, without a first direction
+    int32_t closed;     // closed forms may answer, not only those of half-spaces
     int32_t single;     // columns are float32
     int32_t has_cut_off;
     double cut_off;
     double tolerance;   // gap asked for, relative to the size of the pair
+    double curved_depth; // the same for depths of curved shapes
 
     // Answer columns of rows first to first + …, null where not asked for.
     int64_t first;
@@ -125,6 +135,7 @@ typedef struct {
 // number of rows that it lists in s->left instead.
 int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_run_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 
 #endif

@@ -3,12 +3,20 @@
 // where float32 was not enough, and to certify the answer. Every answer has the
 // bounds that package ref would give it; nothing that float32 computed is trusted.
 //
+// Pairs that a formula answers do not iterate: spheres and capsules among themselves,
+// a sphere and a box, a half-space and anything, and whether two boxes intersect
+// (closed.h). Their bounds are proved like all others; what a formula does not
+// prove to the tolerance is iterated.
+//
 // # What is left to the caller
 //
 // Kernels return the rows that they did not answer: invalid ones, shapes without a
-// kernel, cores that intersect so that a depth is asked for, and pairs on which
-// float64 GJK stalls above the tolerance. A row is answered or returned, never
-// lost, and which of both depends on the row alone.
+// kernel, pairs on which float64 GJK stalls above the tolerance, and depths that EPA
+// cannot end: a polytope that fills its memory, or a flat one. A row is answered or
+// returned, never lost, and which of both depends on the row alone.
+//
+// Depths are found by EPA (epa.h), one pair at a time in float64, those of boxes by
+// separating axes, one pair a lane (epa_boxes.h).
 //
 // # Variants
 //
@@ -17,6 +25,7 @@
 //
 //	avx512    16 lanes of float32, 8 of float64   (AVX-512 F, DQ, VL, BW, FMA)
 //	avx2       8 and 4                            (AVX2, FMA)
+//	neon       4 and 2                            (64-bit ARM)
 //	portable   4 and 2                            (vector extensions of the compiler)
 //
 // The choice is made at run time, so that every variant that a machine supports can

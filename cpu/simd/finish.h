@@ -24,29 +24,8 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
     for (; ok; ok &= ok - 1) {
         int l = __builtin_ctz(ok);
         int64_t i = at0 + s->row[k + l];
-        double stored = v[0][l];
-        if (c->single) stored = (double)(float)stored;
-        if (c->distance32) c->distance32[i] = (float)stored;
-        if (c->distance64) c->distance64[i] = stored;
-        if (c->gap) {
-            double g = v[2][l] - stored > stored - v[1][l] ? v[2][l] - stored : stored - v[1][l];
-            float f = (float)g;
-            if ((double)f <= g && g > 0) { // one step up also covers the rounding of g
-                uint32_t u;
-                memcpy(&u, &f, sizeof u);
-                u++;
-                memcpy(&f, &u, sizeof f);
-            }
-            c->gap[i] = f;
-        }
-        if (c->normal32) for (int j = 0; j < 3; j++) c->normal32[3 * i + j] = (float)v[3 + j][l];
-        if (c->normal64) for (int j = 0; j < 3; j++) c->normal64[3 * i + j] = v[3 + j][l];
-        if (c->witness_a32) for (int j = 0; j < 3; j++) c->witness_a32[3 * i + j] = (float)v[6 + j][l];
-        if (c->witness_a64) for (int j = 0; j < 3; j++) c->witness_a64[3 * i + j] = v[6 + j][l];
-        if (c->witness_b32) for (int j = 0; j < 3; j++) c->witness_b32[3 * i + j] = (float)v[9 + j][l];
-        if (c->witness_b64) for (int j = 0; j < 3; j++) c->witness_b64[3 * i + j] = v[9 + j][l];
-        if (c->status) c->status[i] = apart >> l & 1 ? 0 : deep >> l & 1 ? 2 : 1; // batch.Separated, Penetrating, Touching
-        if (c->iterations) c->iterations[i] = (uint16_t)(s->steps[k + l] + 1);
+        int status = apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
+        store_answer(c, i, v, l, status, s->steps[k + l] + 1);
         s->state[k + l] = CLR_DONE;
     }
 }
@@ -87,13 +66,14 @@ ALWAYS VM is_unit(V3 v) {
 
 // seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
 // direction, and of hulls from its index.
-ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a) {
+ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a, V3 *own_b) {
     V3 d = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
-    VF r = inverse_length(d);
+    VF r = ka == CLR_ELLIPSOID || kb == CLR_ELLIPSOID ? inverse_length(d) : SET1(1); // only they need it
     const double *m = at->in + CLR_ROT * at->stride;
     *dir = d;
     *a = ka >= CLR_SMALL ? T(pick)(at, 0, &s->seed_a[j][k]) : T(side_support)(at, ka, 0, T(neg)(d), r, 0);
     V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, &s->seed_b[j][k]) : T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, d), r, 0);
+    *own_b = b;
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
@@ -101,8 +81,8 @@ ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, i
 // tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds
 // the origin: within all four faces by more than the vertices may be off.
 ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
-    V3 v[3], dir, a;
-    for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a);
+    V3 v[3], dir, a, b;
+    for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
     V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
     V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
     VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
@@ -116,10 +96,12 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
     return sure;
 }
 
-// finish answers rows of the group that are open, away or inside. Rows that it cannot
+#include "epa.h"
+
+// finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
-static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
     int listed = 0;
     const VF zero = SET1(0);
     for (int k = 0; k < n; k += W) {
@@ -135,25 +117,24 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
         const double *cols = &s->in64[0][k], *more = &s->more[0][k];
         const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
-        int32_t first[2][W], count[2][W];
-        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .first = {first[0], first[1]}, .count = {count[0], count[1]}, .lanes = open | away | (c->collide ? in : 0)};
+        T(hulls) hull[2];
+        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
         if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
             for (int l = 0; l < W; l++) {
-                const clr_shape *p = c->shapes + s->shape_a[k + l], *q = c->shapes + s->shape_b[k + l];
-                first[0][l] = p->first;
-                count[0][l] = p->count;
-                first[1][l] = q->first;
-                count[1][l] = q->count;
+                if (ka >= CLR_SMALL) T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+                if (kb >= CLR_SMALL) T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
             }
         }
         if (away || (in && c->collide)) {
             // One vertex proves these: it lies beyond the separating plane, or closes
             // the tetrahedron. No distance was asked for, so that of the plane will do;
             // what the vertex leans sideways of the normal goes into the gap.
-            V3 a, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a);
+            V3 a, b, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a, &b);
             x = T(scale)(inverse_length(x), x);
             // The vertex of a hull was picked in float32: another may be lower.
-            VF along = T(dot)(x, w), low = ka >= CLR_SMALL || kb >= CLR_SMALL ? T(height)(&at, ka, kb, x, SET1(1)) : along;
+            VF along = T(dot)(x, w), low = along;
+            if (ka >= CLR_SMALL || kb >= CLR_SMALL)
+                low = T(height)(&at, ka, kb, x, &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k}, {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}}, {a, a, a}, {b, b, b}});
             VF distance = low - radius;
             V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a), wb = T(axpy)(-rb, normal, T(sub)(a, w));
             VF slack = round + SQRT(T(dot)(side, side));
@@ -169,8 +150,11 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
             }
         }
         if (open) {
-            V3 v[3], av[3], seed[3];
-            for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j]);
+            V3 v[3], seed[3];
+            T(known) known;
+            V3 *av = known.a;
+            for (int j = 0; j < 3; j++) known.number[0][j] = s->seed_a[j] + k, known.number[1][j] = s->seed_b[j] + k;
+            for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j], &known.b[j]);
             V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
             clr_foot f = triangle_foot(v[0], e1, e2);
             VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
@@ -181,7 +165,7 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
             V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
             VF r = inverse_length(x);
             x = T(scale)(r, x);
-            VF low = T(height)(&at, ka, kb, x, SET1(1)), length = SQRT(xx), along = T(dot)(f.x, x);
+            VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(xx), along = T(dot)(f.x, x);
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;
             VF gap = MAX(upper - distance, distance - lower);
@@ -211,6 +195,7 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
                 answered |= open;
             }
         }
+        if (in && !c->collide) answered |= deepen(c, s, at0, k, in, &at, ka, kb);
         for (unsigned m = (open | away | in | bad) & ~answered; m; m &= m - 1) {
             int l = __builtin_ctz(m);
             s->left[(*left)++] = s->row[k + l];
@@ -218,4 +203,13 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
         }
     }
     return listed;
+}
+
+// finish is finish_pair with the support functions of the commonest pairs of classes
+// inlined.
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+    if (ka == CLR_BOX && kb == CLR_BOX) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (ka == CLR_SMALL && kb == CLR_SMALL) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    return finish_pair(c, s, at0, n, ka, kb, again, left);
 }

@@ -11,6 +11,18 @@
 
 #define BLOCKS 2
 
+#ifndef DECIDE_NOISE
+// In the frame of float32, where no length is above 1, vertices of D and lower bounds are
+// off by less than this, see decide.h.
+#define DECIDE_NOISE (64 * 0x1p-24)
+// Then six times the volume of a tetrahedron of the origin and a face changes by less than
+// five times that, times the square of the longest edge G of the simplex: one term for the
+// vertex in front of the face, four for its two edges, as no vertex is farther from
+// the origin inside than the longest edge. All faces are of edges up to 2√G, hence the
+// factor 4; rounding adds less than 80 units of 6e-8, times G.
+#define DECIDE_VOLUME (20 * DECIDE_NOISE + 320 * 0x1p-24)
+#endif
+
 // Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
 // for some.
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
@@ -33,7 +45,7 @@ typedef struct {
     REAL x[3][W], xx[W];
     REAL step[W];
     int32_t at[W];                    // row of the group
-    int32_t first[2][W], count[2][W]; // vertices of the hulls
+    T(hulls) hull[2];
     unsigned active, idle;            // lanes at work, and without a pair
     unsigned inside, away;            // lanes that ended so
     unsigned newest[3];               // slots that hold the newest vertex
@@ -50,13 +62,14 @@ typedef struct {
     int next, n;
     int ka, kb;
     int most[2]; // vertices of the largest small hull
+    int decide;  // only the proof of a status is wanted, see decide.h
 } T(work);
 
 #if REAL_BITS == 32
 // copy_hull copies the vertices of a small hull to lane l. Beyond its last vertex there
 // are copies of that.
 ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL scale, int most) {
-    int f = L->first[side][l];
+    int f = L->hull[side].first[l];
     for (int j = 0; j < most; j++) {
         L->copy[side][j][0][l] = scale * c->fx[f + j];
         L->copy[side][j][1][l] = scale * c->fy[f + j];
@@ -68,10 +81,8 @@ ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL s
 ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
-    L->first[0][l] = a->first;
-    L->count[0][l] = a->count;
-    L->first[1][l] = b->first;
-    L->count[1][l] = b->count;
+    T(set_hull)(&L->hull[0], l, a, w->ka);
+    T(set_hull)(&L->hull[1], l, b, w->kb);
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
     if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
@@ -133,6 +144,10 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     unsigned finished = LANES & ~(L->active | L->idle);
     for (unsigned m = finished; m; m &= m - 1) {
         int l = __builtin_ctz(m), i = L->at[l];
+        if (w->decide) {
+            s->state[i] = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
+            continue;
+        }
         int newest = L->newest[0] >> l & 1 ? 0 : L->newest[1] >> l & 1 ? 1 : 2;
         for (int k = 0; k < 4; k++) {
             int from = k == 3 ? 3 : k == 0 ? newest : k == newest ? 0 : k;
@@ -149,7 +164,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
 }
 
 // step takes one step of GJK in all lanes.
-ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb) {
+ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide) {
     const VF one = SET1(1);
     const REAL *in = &L->in[0][0];
     VM active = MFROM(L->active);
@@ -159,7 +174,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support)(at, ka, kb, x, r, &a, found);
+    V3 w = T(support)(at, ka, kb, x, r, &a, decide ? 0 : found);
 #if REAL_BITS == 32
     VM fresh = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
 #else
@@ -171,33 +186,44 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     // proves an overlap.
     VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
-    if (!w0->call->collide) far = MANDN(far, fresh);
-    VM near = MANDN(LT(length, LOADU(in + CLR_NEAR * W)), fresh);
-    VM done = MAND(active, MOR(close, MOR(far, near)));
+    if (!decide && !w0->call->collide) far = MANDN(far, fresh);
+    VM done = MAND(active, MOR(close, far));
+    if (!decide) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), fresh));
     L->away |= MBITS(MAND(active, far));
     active = MANDN(active, done);
     // Where a plane separates, no rounding may claim that the origin is inside.
     VM apart = LT(LOADU(in + CLR_NOISE * W), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
-    T(nearest) p = T(project)(w, b, c, d);
+    T(nearest) p = T(project)(w, b, c, d, decide);
     V3 nx = T(sel)(fresh, w, p.x);
     VF nxx = T(dot)(nx, nx);
     VM inside = MANDN(MAND(p.inside, active), MOR(apart, fresh));
-    L->inside |= MBITS(inside);
+    if (decide) {
+        // x as a sum of vertices, which lies in D however well it was found.
+        V3 sum = T(axpy)(p.weight[2], T(sub)(d, w), T(axpy)(p.weight[1], T(sub)(c, w), T(axpy)(p.weight[0], T(sub)(b, w), w)));
+        sum = T(sel)(fresh, w, sum);
+        VF near = LOADU(in + CLR_NEAR * W);
+        VM over = MAND(MAND(LT(SET1(0), near), LT(T(dot)(sum, sum), near * near)), active);
+        L->inside |= MBITS(MOR(over, MAND(inside, LT(SET1((REAL)DECIDE_VOLUME) * p.longest, p.least))));
+        inside = MOR(inside, over);
+    } else {
+        L->inside |= MBITS(inside);
+    }
     // A step that does not lower the norm ends the lane, and is not taken.
     VM better = MANDN(MAND(active, MOR(fresh, LT(nxx, xx))), inside);
     VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)), MANDN(better, MANDN(p.keep_d, fresh))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
     for (int k = 0; k < 3; k++) {
-        T(mst3)(L->dir[3 * k], W, put[k], x);
         T(mst3)(L->vert[3 * k], W, put[k], w);
+        if (decide) continue;
+        T(mst3)(L->dir[3 * k], W, put[k], x);
         L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
     }
-    T(mst3)(L->dir[9], W, last, x);
+    if (!decide) T(mst3)(L->dir[9], W, last, x);
     for (int side = 0; side < 2; side++) {
-        if ((side ? kb : ka) < CLR_SMALL) continue;
+        if (decide || (side ? kb : ka) < CLR_SMALL) continue;
         for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);
         MSTORE(L->found[side][3], last, found[side]);
     }
@@ -208,10 +234,10 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 }
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.
-ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
     memset(lanes, 0, sizeof lanes);
     if (ka == CLR_SMALL || kb == CLR_SMALL)
         for (int k = 0; k < n; k++) {
@@ -223,7 +249,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     for (int k = 0; k < BLOCKS; k++) {
         T(lanes) *L = &lanes[k];
         L->idle = LANES;
-        at[k] = (T(places)){.call = call, .in = &L->in[0][0], .stride = W, .first = {L->first[0], L->first[1]}, .count = {L->count[0], L->count[1]}};
+        at[k] = (T(places)){.call = call, .in = &L->in[0][0], .stride = W, .hull = {&L->hull[0], &L->hull[1]}};
 #if REAL_BITS == 32
         for (int side = 0; side < 2; side++) {
             at[k].copy[side] = (const REAL(*)[3][W])L->copy[side];
@@ -245,7 +271,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
             any = 1;
             steps++;
             busy += __builtin_popcount(L->active);
-            T(step)(L, &w, &at[k], ka, kb);
+            T(step)(L, &w, &at[k], ka, kb, decide);
         }
     }
     FLUSH_END;
@@ -258,23 +284,29 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 
 // gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
 // which is worth a tenth of the time.
+#define GJK_PAIRS(decide)                                                                                         \
+    if (ka == CLR_BOX && kb == CLR_BOX) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
+    else if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
+    else if (ka == CLR_SMALL && kb == CLR_SMALL) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
+    else if (ka == CLR_ROUND && kb == CLR_ROUND) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
+    else T(gjk_loop)(call, s, list, n, ka, kb, decide);
+
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
 #if REAL_BITS == 32
-    if (ka == CLR_BOX && kb == CLR_BOX) {
-        T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX);
-        return;
-    }
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) {
-        T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
-        return;
-    }
-    if (ka == CLR_SMALL && kb == CLR_SMALL) {
-        T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL);
-        return;
-    }
+    GJK_PAIRS(0)
+#else
+    T(gjk_loop)(call, s, list, n, ka, kb, 0);
 #endif
-    T(gjk_loop)(call, s, list, n, ka, kb);
 }
+
+#if REAL_BITS == 32
+// gjk_decide is the same for rows of which only the status is asked, see decide.h.
+static __attribute__((noinline)) void gjk_decide(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
+    const int32_t *list = 0;
+    GJK_PAIRS(1)
+}
+#endif
+#undef GJK_PAIRS
 
 #undef FIELDS
 #undef MAX_STEPS

@@ -1,12 +1,26 @@
 // Support points of hulls. A template, see vec3.h.
+//
+// Small hulls are copied to the lanes. For the others each lane finds the list of
+// vertices that its direction may need (all of them, or those of a direction cell, see
+// cells.go), and the lists are scanned one after the other, a vertex a machine lane.
 
 #if REAL_BITS == 32
-#define VERTEX(axis) at->call->f##axis
-#else
-#define VERTEX(axis) at->call->v##axis
-#endif
+// Operations on float32 for the float64 template.
+typedef VF vec32;
+enum { W32 = W };
+ALWAYS vec32 spread32(float x) { return SET1(x); }
+ALWAYS vec32 heights32(const float *v, vec32 nx, vec32 ny, vec32 nz) {
+    return FMA(nz, LOADU(v + 2 * W), FMA(ny, LOADU(v + W), nx * LOADU(v)));
+}
+ALWAYS vec32 larger32(vec32 a, vec32 b) { return MAX(a, b); }
+ALWAYS float largest32(vec32 a) { return HMAX(a); }
+// others32 are those of height h that are not below least and not among three numbers.
+ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec32 b, vec32 c) {
+    vec32 n = LOADU(number);
+    VM known = MOR(MAND(LE(n, a), LE(a, n)), MOR(MAND(LE(n, b), LE(b, n)), MAND(LE(n, c), LE(c, n))));
+    return MBITS(MANDN(LE(least, h), known));
+}
 
-#if REAL_BITS == 32
 // copied_support scans small hulls, each lane its own copy, already scaled. Lanes with
 // fewer vertices than others have their last one several times, which a strict
 // comparison never takes.
@@ -22,10 +36,89 @@ ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
         index = SEL(m, SET1((REAL)j), index);
         best = T(sel)(m, u, best);
     }
-    *found = index;
+    if (found) *found = index;
     return best;
 }
 #endif
+
+// cell finds the cell of direction d of each lane, as an offset from the first of its
+// hull. It is off by rounding at most, which cells overlap by, where the largest
+// component of d is far above TINY; where it is not, any will do.
+ALWAYS void T(cell)(const T(places) *at, int side, V3 d, int32_t out[W]) {
+    const REAL big = REAL_BITS == 32 ? (REAL)0x1.8p23 : (REAL)0x1.8p52; // adding it rounds to an integer
+    const VF half = SET1((REAL)0.5), one = SET1(1), zero = SET1(0), magic = SET1(big);
+    V3 e = T(ld3)(at->hull[side]->extent[0], W);
+    VF grid = LOADU(at->hull[side]->grid), last = grid - one;
+    VF x = e.x * d.x, y = e.y * d.y, z = e.z * d.z;
+    VF ax = MAX(x, -x), ay = MAX(y, -y), az = MAX(z, -z);
+    VM mx = MAND(LE(ay, ax), LE(az, ax)), mz = MANDN(LT(ay, az), mx);
+    VF major = SEL(mx, x, SEL(mz, z, y)), r = half * RCP(MAX(MAX(ax, MAX(ay, az)), SET1(TINY)));
+    VF a = SEL(mx, y, x), b = SEL(mz, y, z);
+    // floor as round of half less: the ends of a cell belong to both.
+    a = (FMA(FMA(a, r, half), grid, -half) + magic) - magic;
+    b = (FMA(FMA(b, r, half), grid, -half) + magic) - magic;
+    a = MAX(MIN(a, last), zero); // also if a is NaN
+    b = MAX(MIN(b, last), zero);
+    VF face = SEL(mx, zero, SEL(mz, SET1(4), SET1(2))) + SEL(LT(major, zero), one, zero);
+    REAL c[W] __attribute__((aligned(64)));
+    STOREU(c, FMA(FMA(face, grid, a), grid, b));
+    for (int l = 0; l < W; l++) out[l] = (int32_t)c[l];
+}
+
+#if REAL_BITS == 32
+// A list is blocks of W vertices: their x, then y, z, and their numbers within the hull.
+#define LIST_BLOCK (4 * W)
+
+// scan_list returns the place of a vertex of a list that is highest along d.
+ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REAL dz) {
+    const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
+    VF most = heights32(v, ux, uy, uz);
+    if (blocks == 1) {
+        unsigned equal = MBITS(LE(SET1(HMAX(most)), most)); // none only if there is a NaN
+        return equal ? v + __builtin_ctz(equal) : v;
+    }
+    VF block = SET1(0), k = block;
+    for (int j = 1; j < blocks; j++) {
+        k = k + SET1(1);
+        VF h = heights32(v + j * LIST_BLOCK, ux, uy, uz);
+        VM m = LT(most, h);
+        most = MAX(h, most); // a shorter chain than a selection by m
+        block = SEL(m, k, block);
+    }
+    REAL i[W] __attribute__((aligned(64)));
+    STOREU(i, block);
+    unsigned equal = MBITS(LE(SET1(HMAX(most)), most));
+    if (!equal) return v;
+    int l = __builtin_ctz(equal);
+    return v + (int)i[l] * LIST_BLOCK + l;
+}
+
+// hull_support finds the vertices of the hulls of the lanes.
+ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
+    REAL u[3][W] __attribute__((aligned(64))), v[4][W] __attribute__((aligned(64))) = {{0}};
+    int32_t cell[W], blocks[W];
+    const REAL *list[W];
+    const clr_call *c = at->call;
+    T(st3)(&u[0][0], W, d);
+    T(cell)(at, side, d, cell);
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
+        blocks[l] = s[1] - s[0];
+        __builtin_prefetch(list[l]);
+        __builtin_prefetch(list[l] + 2 * W);
+    }
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const REAL *p = T(scan_list)(list[l], blocks[l], u[0][l], u[1][l], u[2][l]);
+        for (int j = 0; j < 3; j++) v[j][l] = p[j * W];
+        if (found) v[3][l] = p[3 * W];
+    }
+    if (found) *found = LOADU(v[3]);
+    return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
+}
+#else
 
 // scan returns a vertex of a hull that is highest along d, one of the machine's lanes a
 // vertex, and its height.
@@ -37,7 +130,7 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
         at = at + SET1((REAL)W);
         VF h = FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j)));
         VM m = LT(most, h);
-        most = MAX(h, most); // a shorter chain than a selection by m
+        most = MAX(h, most);
         index = SEL(m, at, index);
     }
     REAL i[W] __attribute__((aligned(64)));
@@ -52,45 +145,84 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
 ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
     REAL v[3][W] __attribute__((aligned(64)));
     for (int l = 0; l < W; l++) {
-        int i = at->first[side][l] + index[l];
-        v[0][l] = VERTEX(x)[i];
-        v[1][l] = VERTEX(y)[i];
-        v[2][l] = VERTEX(z)[i];
+        int i = at->hull[side]->first[l] + index[l];
+        v[0][l] = at->call->vx[i];
+        v[1][l] = at->call->vy[i];
+        v[2][l] = at->call->vz[i];
     }
     return T(ld3)(&v[0][0], W);
 }
 
-// hull_support scans the hulls of the lanes one after the other.
-ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
-    REAL u[3][W] __attribute__((aligned(64))), index[W] __attribute__((aligned(64))) = {0}, height;
-    int32_t pick[W] = {0};
+// hull_best finds the highest vertex of the hull of lane l along d: `high` and *found are
+// the height and the number of the best of the vertices in known, any but those below
+// are looked at. Float32 finds which may be higher: a coordinate relative to the
+// center, a component of the unit direction n, three products and two sums are each
+// rounded by 6e-8 of at most the size, so that heights are off by less than 16 such
+// units, and two of them by less than 32.
+ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const REAL d[3], const REAL n[3], REAL high, const int32_t known[3], int32_t *found) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    const int32_t *s = c->starts + h->cells[l] + cell;
+    const float *v = c->lists + (size_t)s[0] * (4 * W32);
+    const int blocks = s[1] - s[0], first = h->first[l];
+    const vec32 nx = spread32((float)n[0]), ny = spread32((float)n[1]), nz = spread32((float)n[2]);
+    vec32 most = heights32(v, nx, ny, nz);
+    for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
+    const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size[l]));
+    const vec32 k0 = spread32((float)known[0]), k1 = spread32((float)known[1]), k2 = spread32((float)known[2]);
+    for (int j = 0; j < blocks; j++, v += 4 * W32)
+        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near; near &= near - 1) {
+            int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
+            REAL g = d[0] * c->vx[p] + d[1] * c->vy[p] + d[2] * c->vz[p];
+            if (g > high) {
+                high = g;
+                *found = i;
+            }
+        }
+    return high;
+}
+
+// small_height is the height of a hull of at most CLR_SMALL_VERTICES vertices.
+ALWAYS REAL T(small_height)(const clr_call *c, int first, int count, const REAL d[3]) {
+    const REAL *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
+    const VF ux = SET1(d[0]), uy = SET1(d[1]), uz = SET1(d[2]);
+    VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
+    for (int j = W; j < count; j += W) most = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most);
+    return HMAX(most);
+}
+
+// hull_support finds the vertices of the hulls of the lanes, exactly as far as float64
+// goes; r is 1/|d|.
+ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
+    REAL u[3][W] __attribute__((aligned(64))), n[3][W] __attribute__((aligned(64))), index[W] __attribute__((aligned(64))) = {0};
+    int32_t cell[W], best[W] = {0};
+    static const int32_t none[3] = {-1, -1, -1};
     T(st3)(&u[0][0], W, d);
+    T(st3)(&n[0][0], W, T(scale)(r, d));
+    T(cell)(at, side, d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), f = at->first[side][l];
-        pick[l] = T(scan)(VERTEX(x) + f, VERTEX(y) + f, VERTEX(z) + f, at->count[side][l], u[0][l], u[1][l], u[2][l], &height);
-        index[l] = (REAL)pick[l];
+        int l = __builtin_ctz(m);
+        T(hull_best)(at, side, l, cell[l], (REAL[3]){u[0][l], u[1][l], u[2][l]}, (REAL[3]){n[0][l], n[1][l], n[2][l]}, -INFINITY, none, &best[l]);
+        index[l] = best[l];
     }
     *found = LOADU(index);
-    V3 v = T(pick)(at, side, pick);
-#if REAL_BITS == 32
-    v = T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), v);
-#endif
-    return v;
+    return T(pick)(at, side, best);
 }
 
-// hull_height is the height of the hulls of the lanes along d.
-ALWAYS VF T(hull_height)(const T(places) *at, int side, V3 d) {
-    REAL u[3][W] __attribute__((aligned(64))), height[W] __attribute__((aligned(64))) = {0};
+// hull_height is the height of the hulls of the lanes along the unit vector d. known are the
+// numbers of some vertices of each and `high` the largest of their heights.
+ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
+    REAL u[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
+    int32_t cell[W], found;
     T(st3)(&u[0][0], W, d);
+    STOREU(out, high);
+    if (k != CLR_SMALL) T(cell)(at, side, d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), f = at->first[side][l], n = at->count[side][l];
-        const REAL *x = VERTEX(x) + f, *y = VERTEX(y) + f, *z = VERTEX(z) + f;
-        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
-        VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
-        for (int j = W; j < n; j += W) most = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most);
-        height[l] = HMAX(most);
+        int l = __builtin_ctz(m);
+        const REAL n[3] = {u[0][l], u[1][l], u[2][l]};
+        if (k == CLR_SMALL) out[l] = T(small_height)(at->call, at->hull[side]->first[l], at->hull[side]->count[l], n);
+        else out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]}, &found);
     }
-    return LOADU(height);
+    return LOADU(out);
 }
-
-#undef VERTEX
+#endif

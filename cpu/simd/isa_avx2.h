@@ -79,6 +79,20 @@ static inline __attribute__((always_inline)) double hmax64(__m256d x) {
 #define HMAX(x) hmax64(x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
+#define NARROW(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
+// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask)                                                                                              \
+    {                                                                                                                      \
+        __m256d rows_[4];                                                                                                  \
+        for (int i_ = 0; i_ < 4; i_++)                                                                                     \
+            rows_[i_] = (mask) > 7 ? _mm256_loadu_pd((rows)[i_]) : _mm256_maskload_pd((rows)[i_], _mm256_set_epi64x(0, -1, -1, -1)); \
+        __m256d a_ = _mm256_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm256_unpacklo_pd(rows_[2], rows_[3]);                  \
+        __m256d c_ = _mm256_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm256_unpackhi_pd(rows_[2], rows_[3]);                  \
+        (out)[0] = _mm256_permute2f128_pd(a_, b_, 0x20);                                                                   \
+        (out)[1] = _mm256_permute2f128_pd(c_, d_, 0x20);                                                                   \
+        (out)[2] = _mm256_permute2f128_pd(a_, b_, 0x31);                                                                   \
+        if ((mask) > 7) (out)[3] = _mm256_permute2f128_pd(c_, d_, 0x31);                                                   \
+    }
 #endif
 
 #ifndef FLUSH_BEGIN

@@ -56,6 +56,21 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
+#define NARROW(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
+// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask)                                                                                                    \
+    {                                                                                                                            \
+        __m512d rows_[4];                                                                                                        \
+        for (int i_ = 0; i_ < 4; i_++)                                                                                           \
+            rows_[i_] = _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (rows)[i_])), _mm256_maskz_loadu_pd(mask, (rows)[i_ + 4]), 1); \
+        __m512d a_ = _mm512_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm512_unpacklo_pd(rows_[2], rows_[3]);                        \
+        __m512d c_ = _mm512_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm512_unpackhi_pd(rows_[2], rows_[3]);                        \
+        const __m512i low_ = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), high_ = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);   \
+        (out)[0] = _mm512_permutex2var_pd(a_, low_, b_);                                                                         \
+        (out)[1] = _mm512_permutex2var_pd(c_, low_, d_);                                                                         \
+        (out)[2] = _mm512_permutex2var_pd(a_, high_, b_);                                                                        \
+        if ((mask) > 7) (out)[3] = _mm512_permutex2var_pd(c_, high_, d_);                                                        \
+    }
 #endif
 
 #define MAND(a, b) ((VM)((a) & (b)))

@@ -31,3 +31,5 @@
 #undef SIGN_BIT
 #undef SET1M
 #undef REAL_BITS
+#undef NARROW
+#undef ROWS

@@ -62,6 +62,10 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_64(m)
 #define SQRT(x) sqrt_64(x)
 #define HMAX(x) LARGER((x)[0], (x)[1])
+#define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
+// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask) \
+    for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (vf64){(rows)[0][j_], (rows)[1][j_]};
 #define LOADU(p) loadu_64(p)
 #define STOREU(p, x) storeu_64(p, x)
 #endif

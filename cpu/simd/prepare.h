@@ -25,9 +25,9 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
     return MAND(MAND(MAND(LE(q.x, limit), LE(q.y, limit)), LE(q.z, limit)), MAND(LT(lo, n), LT(n, hi)));
 }
 
-// matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix does.
-ALWAYS void matrix(VF w, V3 v, VF m[9]) {
-    VF s = SET1(2) / FMA(w, w, T(dot)(v, v));
+// matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix does; s
+// is 2 over the square of its length.
+ALWAYS void quaternion_matrix(VF s, VF w, V3 v, VF m[9]) {
     VF xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z, yz = v.y * v.z;
     VF wx = w * v.x, wy = w * v.y, wz = w * v.z;
     const VF one = SET1(1);
@@ -35,6 +35,8 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
     m[3] = s * (xy + wz);         m[4] = FNMA(s, xx + zz, one); m[5] = s * (yz - wx);
     m[6] = s * (xz - wy);         m[7] = s * (yz + wx);         m[8] = FNMA(s, xx + yy, one);
 }
+
+ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
 
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few
@@ -44,71 +46,83 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) {
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
-    double inverse[CLR_STRIDE64], between[3][CLR_STRIDE64];
     const int hulls = ka >= CLR_SMALL || kb >= CLR_SMALL; // other shapes have their centre at their origin
-    double tmp[27][W] __attribute__((aligned(64)));
-    memset(tmp, 0, sizeof tmp);
+    const VF zero = SET1(0);
     for (int k = 0; k < n; k += W) {
+        const double *rows_pa[W], *rows_qa[W], *rows_pb[W], *rows_qb[W], *rows_a[W], *rows_b[W], *rows_warm[W];
         for (int l = 0; l < W; l++) {
             int i = k + l < n ? k + l : n - 1;
             int64_t at = lo + order[i];
             clr_row r = row_at(c, at);
-            const clr_shape *a = c->shapes + r.shape_a, *b = c->shapes + r.shape_b;
-            for (int j = 0; j < 3; j++) tmp[j][l] = r.pa[j];
-            for (int j = 0; j < 4; j++) tmp[3 + j][l] = r.qa[j];
-            for (int j = 0; j < 3; j++) tmp[7 + j][l] = r.pb[j];
-            for (int j = 0; j < 4; j++) tmp[10 + j][l] = r.qb[j];
-            if (c->warm)
-                for (int j = 0; j < 3; j++) tmp[14 + j][l] = c->warm[3 * at + j];
-            if (hulls) {
-                for (int j = 0; j < 3; j++) tmp[17 + j][l] = a->center[j];
-                for (int j = 0; j < 3; j++) tmp[20 + j][l] = b->center[j];
-                tmp[24][l] = a->off + b->off;
-            }
-            tmp[23][l] = a->size + b->size;
-            tmp[25][l] = a->radius;
-            tmp[26][l] = b->radius;
-            for (int j = 0; j < 3; j++) s->in64[CLR_PA + j][k + l] = a->p[j];
-            for (int j = 0; j < 3; j++) s->in64[CLR_PB + j][k + l] = b->p[j];
-            s->in64[CLR_PA + 3][k + l] = a->erode;
-            s->in64[CLR_PB + 3][k + l] = b->erode;
+            rows_pa[l] = r.pa, rows_qa[l] = r.qa, rows_pb[l] = r.pb, rows_qb[l] = r.qb;
+            rows_a[l] = c->shapes[r.shape_a].p, rows_b[l] = c->shapes[r.shape_b].p;
+            rows_warm[l] = c->warm ? c->warm + 3 * at : 0;
             s->shape_a[k + l] = r.shape_a;
             s->shape_b[k + l] = r.shape_b;
             s->row[k + l] = order[i];
             s->steps[k + l] = 0;
         }
-        V3 pa = T(ld3)(tmp[0], W), pb = T(ld3)(tmp[7], W), va = T(ld3)(tmp[4], W), vb = T(ld3)(tmp[11], W), warm = T(ld3)(tmp[14], W);
-        VF wa = LOADU(tmp[3]), wb = LOADU(tmp[10]);
-        VM good = MAND(good_pose(pa, wa, va), good_pose(pb, wb, vb));
-        VF w2 = T(dot)(warm, warm);
+        VF p[4], q[4], u[4], v[4];
+        ROWS(p, rows_pa, 7)
+        ROWS(q, rows_pb, 7)
+        ROWS(u, rows_qa, 15)
+        ROWS(v, rows_qb, 15)
+        V3 pa = {p[0], p[1], p[2]}, pb = {q[0], q[1], q[2]}, va = {u[1], u[2], u[3]}, vb = {v[1], v[2], v[3]};
+        VM good = MAND(good_pose(pa, u[0], va), good_pose(pb, v[0], vb));
+        VF ra[9], rb[9], m[9];
+        matrix(u[0], va, ra);
+        matrix(v[0], vb, rb);
+        for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
+        T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                m[3 * i + j] = FMA(ra[6 + i], rb[6 + j], FMA(ra[3 + i], rb[3 + j], ra[i] * rb[j]));
+        for (int j = 0; j < 9; j++) {
+            STOREU(&s->in64[CLR_ROT + j][k], m[j]);
+            NARROW(&s->in32[CLR_ROT + j][k], m[j]);
+        }
+        const double *rota = &s->more[CLR_ROTA][k];
+        V3 t = T(rotate_back)(rota, CLR_STRIDE64, T(sub)(pb, pa));
+        T(st3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64, t);
+
+        VF warm[4] = {zero, zero, zero, zero};
+        if (c->warm) ROWS(warm, rows_warm, 7)
+        V3 w = {warm[0], warm[1], warm[2]};
+        VF w2 = T(dot)(w, w);
         VM warmed = LT(SET1(1e-200), w2);
         good = MAND(good, LE(w2, SET1(1e200))); // NaN and infinity as well
         unsigned bits = MBITS(good);
         for (int l = 0; l < W; l++) s->state[k + l] = bits >> l & 1 ? CLR_OPEN : CLR_BAD;
 
-        VF ra[9], rb[9];
-        matrix(wa, va, ra);
-        matrix(wb, vb, rb);
-        for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
-        T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
-        VF m[9];
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                m[3 * i + j] = FMA(ra[6 + i], rb[6 + j], FMA(ra[3 + i], rb[3 + j], ra[i] * rb[j]));
-        for (int j = 0; j < 9; j++) STOREU(&s->in64[CLR_ROT + j][k], m[j]);
-        const double *rota = &s->more[CLR_ROTA][k];
-        V3 t = T(rotate_back)(rota, CLR_STRIDE64, T(sub)(pb, pa));
-        T(st3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64, t);
-
-        VF size = LOADU(tmp[23]), scale = SQRT(T(dot)(t, t)) + size + LOADU(tmp[24]);
+        // Shapes: parameters and erode; radius, size and center; center and off.
+        ROWS(p, rows_a, 15)
+        ROWS(q, rows_b, 15)
+        for (int l = 0; l < W; l++) rows_a[l] += 4, rows_b[l] += 4;
+        ROWS(u, rows_a, 15)
+        ROWS(v, rows_b, 15)
+        V3 x = T(neg)(t); // from the center of B to that of A
+        VF off = zero;
+        if (hulls) {
+            VF ca[4], cb[4];
+            for (int l = 0; l < W; l++) rows_a[l] += 4, rows_b[l] += 4;
+            ROWS(ca, rows_a, 7)
+            ROWS(cb, rows_b, 7)
+            off = ca[1] + cb[1];
+            x = T(sub)((V3){u[2], u[3], ca[0]}, T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
+        }
+        for (int j = 0; j < 4; j++) {
+            STOREU(&s->in64[CLR_PA + j][k], p[j]);
+            STOREU(&s->in64[CLR_PB + j][k], q[j]);
+        }
+        VF size = u[1] + v[1], scale = SQRT(T(dot)(t, t)) + size + off;
         VF round = SET1(24 * 0x1p-53) * scale; // see ref.Pair.Roundoff
-        VF tol = SET1(c->tolerance) * size;
-        VF radius = LOADU(tmp[25]) + LOADU(tmp[26]);
-        STOREU(&s->more[CLR_RA][k], LOADU(tmp[25]));
-        STOREU(&s->more[CLR_RB][k], LOADU(tmp[26]));
+        VF tol = SET1(c->tolerance) * size, stop = MAX(tol - SET1(2) * round, round);
+        VF radius = u[0] + v[0];
+        STOREU(&s->more[CLR_RA][k], u[0]);
+        STOREU(&s->more[CLR_RB][k], v[0]);
         STOREU(&s->more[CLR_ROUND_OFF][k], round);
         STOREU(&s->more[CLR_TOL][k], tol);
-        STOREU(&s->in64[CLR_STOP][k], MAX(tol - SET1(2) * round, round));
+        STOREU(&s->in64[CLR_STOP][k], stop);
         VF far = SET1(1e300), near = SET1(-1);
         if (c->has_cut_off) far = SET1(c->cut_off) + radius + round;
         if (c->collide) far = radius + round, near = radius - round;
@@ -116,36 +130,34 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         STOREU(&s->in64[CLR_NEAR][k], near);
         STOREU(&s->in64[CLR_NOISE][k], round);
 
+        // float32 sees both cores from their centres, scaled to 1.
+        VF xx = T(dot)(x, x), length = SQRT(xx), inverse = SET1(1) / (length + size);
+        NARROW(&s->in32[CLR_TRANS][k], -x.x * inverse);
+        NARROW(&s->in32[CLR_TRANS + 1][k], -x.y * inverse);
+        NARROW(&s->in32[CLR_TRANS + 2][k], -x.z * inverse);
+        for (int j = 0; j < 4; j++) {
+            NARROW(&s->in32[CLR_PA + j][k], p[j] * inverse);
+            NARROW(&s->in32[CLR_PB + j][k], q[j] * inverse);
+        }
+        if (ka >= CLR_SMALL) NARROW(&s->in32[CLR_PA + 3][k], inverse);
+        if (kb >= CLR_SMALL) NARROW(&s->in32[CLR_PB + 3][k], inverse);
+        NARROW(&s->in32[CLR_STOP][k], MAX(SET1(0.5) * stop * inverse, SET1(STOP32)));
+        NARROW(&s->in32[CLR_FAR][k], MIN(FMA(far, inverse, SET1(2 * NOISE32)), SET1(1e30)));
+        NARROW(&s->in32[CLR_NEAR][k], FMA(near, inverse, SET1(-2 * NOISE32)));
+        NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
+
         // The first direction: warm start, or the line of the centres.
-        V3 centre = T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, T(ld3)(tmp[20], W)), t);
-        V3 x = T(sub)(T(ld3)(tmp[17], W), centre);
-        // float32 sees both cores from their centres.
-        VF reach = SQRT(T(dot)(x, x)) + size;
-        STOREU(&inverse[k], SET1(1) / reach);
-        T(st3)(&between[0][k], CLR_STRIDE64, T(neg)(x));
-        x = T(sel)(warmed, T(scale)(SQRT(T(dot)(x, x) / w2), T(neg)(T(rotate_back)(rota, CLR_STRIDE64, warm))), x);
-        VF xx = T(dot)(x, x);
+        if (c->warm) {
+            x = T(sel)(warmed, T(scale)(length / SQRT(MAX(w2, SET1(1e-200))), T(neg)(T(rotate_back)(rota, CLR_STRIDE64, w))), x);
+            xx = T(dot)(x, x);
+        }
         VM none = LE(xx, SET1(1e-18) * scale * scale);
-        x = T(sel)(none, (V3){scale, SET1(0), SET1(0)}, x);
+        x = T(sel)(none, (V3){scale, zero, zero}, x);
         T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, x);
+        NARROW(&s->in32[CLR_X][k], x.x * inverse);
+        NARROW(&s->in32[CLR_X + 1][k], x.y * inverse);
+        NARROW(&s->in32[CLR_X + 2][k], x.z * inverse);
     }
     for (int i = n; i % W != 0; i++) // rows that fill up the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
-    for (int k = 0; k < 9; k++)
-        for (int i = 0; i < n; i++) s->in32[k][i] = (float)s->in64[k][i];
-    for (int k = CLR_PA; k < CLR_NOISE; k++)
-        for (int i = 0; i < n; i++) s->in32[k][i] = (float)(s->in64[k][i] * inverse[i]);
-    for (int k = 0; k < 3; k++)
-        for (int i = 0; i < n; i++) s->in32[CLR_TRANS + k][i] = (float)(between[k][i] * inverse[i]);
-    for (int side = 0; side < 2; side++)
-        for (int i = 0; i < n && (side ? kb : ka) >= CLR_SMALL; i++) s->in32[(side ? CLR_PB : CLR_PA) + 3][i] = (float)inverse[i];
-    for (int k = CLR_X; k < CLR_IN; k++)
-        for (int i = 0; i < n; i++) s->in32[k][i] = (float)(s->in64[k][i] * inverse[i]);
-    for (int i = 0; i < n; i++) {
-        float stop = 0.5f * s->in32[CLR_STOP][i];
-        s->in32[CLR_STOP][i] = stop > (float)STOP32 ? stop : (float)STOP32;
-        s->in32[CLR_FAR][i] += (float)(2 * NOISE32);
-        s->in32[CLR_NEAR][i] -= (float)(2 * NOISE32);
-        s->in32[CLR_NOISE][i] = (float)NOISE32;
-    }
 }

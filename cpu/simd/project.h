@@ -12,6 +12,8 @@ typedef struct {
     V3 x;                      // nearest point
     VM keep_b, keep_c, keep_d; // old vertices of its feature
     VM inside;                 // the origin lies in the tetrahedron
+    VF least, longest;         // the least of the tetrahedron's four volumes with the origin, and its longest edge squared
+    VF weight[3];              // of the old vertices in x, if asked for
 } T(nearest);
 
 // The least squared sine of the angle between two edges whose face is looked at, and
@@ -29,7 +31,7 @@ typedef struct {
 #define TINY_AREA2 1e-200
 #endif
 
-ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d) {
+ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY_LENGTH2);
     T(nearest) out;
     V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
@@ -54,6 +56,11 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d) {
     e = T(sel)(kd, e3, e);
     kb = MANDN(kb, kd);
     kc = MANDN(kc, kd);
+    if (weights) {
+        out.weight[0] = SEL(kb, t, zero);
+        out.weight[1] = SEL(kc, t, zero);
+        out.weight[2] = SEL(kd, t, zero);
+    }
 
     // Faces: with n = eᵢ × eⱼ the foot is n·<n, w>/|n|², and its weights times |n|² are
     // gⱼⱼ·hᵢ − gᵢⱼ·hⱼ and the like.
@@ -62,11 +69,11 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d) {
     V3 n = n3;
     VF height = l3, area = one;
     VM face = LT(one, zero);
-#define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop)                          \
+#define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)                 \
     {                                                                                       \
-        VF det = T(dot)(normal, normal);                                                    \
+        VF det = T(dot)(normal, normal), inv = RCP(MAX(det, SET1(TINY_AREA2)));             \
         VF ui = FNMA(gij, hj, gj * hi), uj = FNMA(gij, hi, gi * hj);                        \
-        VF q = FMA(uj, hj, ui * hi) * RCP(MAX(det, SET1(TINY_AREA2)));                      \
+        VF q = FMA(uj, hj, ui * hi) * inv;                                                  \
         VM m = MAND(MAND(MAND(LT(zero, ui), LT(zero, uj)), LE(ui + uj, det)),               \
                     MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));                 \
         gain = SEL(m, q, gain);                                                             \
@@ -77,15 +84,21 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d) {
         keep_i = MOR(keep_i, m);                                                            \
         keep_j = MOR(keep_j, m);                                                            \
         drop = MANDN(drop, m);                                                              \
+        if (weights) {                                                                      \
+            out.weight[i] = SEL(m, ui * inv, out.weight[i]);                                \
+            out.weight[j] = SEL(m, uj * inv, out.weight[j]);                                \
+            out.weight[k] = SEL(m, zero, out.weight[k]);                                    \
+        }                                                                                   \
     }
-    FACE(g11, g22, g12, h1, h2, n3, l3, kb, kc, kd)
-    FACE(g22, g33, g23, h2, h3, n1, l1, kc, kd, kb)
-    FACE(g33, g11, g31, h3, h1, n2, l2, kd, kb, kc)
+    FACE(g11, g22, g12, h1, h2, n3, l3, kb, kc, kd, 0, 1, 2)
+    FACE(g22, g33, g23, h2, h3, n1, l1, kc, kd, kb, 1, 2, 0)
+    FACE(g33, g11, g31, h3, h1, n2, l2, kd, kb, kc, 2, 0, 1)
 #undef FACE
 
     VF volume = T(dot)(e1, n1), sign = COPYSIGN(one, volume);
-    out.inside = MAND(MAND(MAND(LE(zero, l1 * sign), LE(zero, l2 * sign)), MAND(LE(zero, l3 * sign), LE((l1 + l2 + l3) * sign, volume * sign))),
-                      LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
+    out.least = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
+    out.longest = MAX(g11, MAX(g22, g33));
+    out.inside = MAND(LE(zero, out.least), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
     VF k = -height * RCP(MAX(area, SET1(TINY_AREA2)));
     out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
     out.keep_b = kb;

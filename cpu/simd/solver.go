@@ -68,6 +68,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.shapes, c.shape_count = pin[C.clr_shape](p, t.shapes), C.int64_t(len(t.shapes))
 	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
+	c.lists, c.starts = pin[C.float](p, t.lists), pin[C.int32_t](p, t.starts)
 	c.warm = pin[C.double](p, job.Options.WarmStart)
 	call.options(&job.Options)
 
@@ -79,19 +80,26 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.gap = pin[C.float](p, out.Gap)
 	c.status = pin[C.uint8_t](p, out.Status)
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
+	// Which rows are decided in float32 changes no status, so it may depend on the columns.
+	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
+		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
+	c.decide = flag(job.Options.Query == batch.Collide && c.status != nil && c.warm == nil && !others)
 	return call, true
 }
 
 // options translates what is the same for every row.
 func (c *Call) options(o *batch.Options) {
 	tolerance := o.SolverTolerance(1) // it is proportional to the size
+	curved := tolerance
 	if tolerance == 0 {
-		tolerance = batch.DoubleTolerance
+		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
 	}
+	c.c.curved_depth = C.double(curved)
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
+	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
 }
 
 func flag(b bool) C.int32_t {

@@ -43,12 +43,29 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
         FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
 }
 
+// hulls are the hulls of one side, a lane each.
+typedef struct {
+    REAL extent[3][W], grid[W]; // see clr_shape
+    REAL size[W];
+    int32_t cells[W], first[W], count[W];
+} T(hulls);
+
+ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
+    h->first[l] = s->first;
+    h->count[l] = s->count;
+    if (REAL_BITS == 32 && k == CLR_SMALL) return; // copied, not looked up
+    for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
+    h->grid[l] = (REAL)s->grid;
+    h->size[l] = (REAL)s->size;
+    h->cells[l] = s->cells;
+}
+
 // places is where the lanes find their pairs.
 typedef struct {
     const clr_call *call;
     const REAL *in; // input columns, `stride` apart
     int stride;
-    const int32_t *first[2], *count[2]; // vertices of the hulls of A and B, a lane each
+    const T(hulls) *hull[2];    // of A and B
     const REAL (*copy[2])[3][W];        // of small hulls in float32: their vertices
     int copied[2];                      // and how many of them are looked at
     unsigned lanes;                     // those whose answer matters
@@ -63,25 +80,41 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 #if REAL_BITS == 32
     if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);
 #endif
+#if REAL_BITS == 32
     return T(hull_support)(at, side, d, found);
+#else
+    return T(hull_support)(at, side, d, r, found);
+#endif
 }
 
 // support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|.
 ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
     const REAL *m = at->in + CLR_ROT * at->stride;
-    *a = T(side_support)(at, ka, 0, T(neg)(x), r, &found[0]);
-    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, &found[1]);
+    *a = T(side_support)(at, ka, 0, T(neg)(x), r, found ? &found[0] : 0);
+    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
 
-// height is <x, a − b> for the vertex that [support] finds: the least of <x, D>.
-ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, VF r) {
-    V3 da = T(neg)(x), db = T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x);
-    VF ha, hb;
-    if (ka >= CLR_SMALL) ha = T(hull_height)(at, 0, da);
-    else ha = T(dot)(da, T(side_support)(at, ka, 0, da, r, 0));
-    if (kb >= CLR_SMALL) hb = T(hull_height)(at, 1, db);
-    else hb = T(dot)(db, T(side_support)(at, kb, 1, db, r, 0));
-    return -(ha + hb + T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+#if REAL_BITS == 64
+// known are vertices of the hulls of both sides whose heights may be taken as they are.
+typedef struct { const int32_t *number[2][3]; V3 a[3], b[3]; } T(known);
+
+// height is the least of <x, D> for a unit vector x: <x, a − b> for the vertex that
+// [support] finds.
+ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *known) {
+    V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
+    VF sum = T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    for (int side = 0; side < 2; side++) {
+        int k = side ? kb : ka;
+        if (k < CLR_SMALL) {
+            sum = sum + T(dot)(d[side], T(side_support)(at, k, side, d[side], SET1(1), 0));
+            continue;
+        }
+        const V3 *v = side ? known->b : known->a;
+        VF high = MAX(MAX(T(dot)(d[side], v[0]), T(dot)(d[side], v[1])), T(dot)(d[side], v[2]));
+        sum = sum + T(hull_height)(at, k, side, d[side], high, (const int32_t **)known->number[side]);
+    }
+    return -sum;
 }
+#endif

@@ -16,29 +16,36 @@ import (
 
 // Table is a library as the kernels read it. It is immutable.
 type Table struct {
-	most       int // vertices of a hull
+	width      int // of a vector of float32: lists are filled up to a multiple of it
 	shapes     []C.clr_shape
 	vx, vy, vz []float64
-	fx, fy, fz []float32
+
+	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
+
+	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
+	// and their numbers within the hull. Block starts[i] is the first of cell i,
+	// and starts[i+1] is behind its last.
+	lists  []float32
+	starts []int32
 }
 
 // maxTableVertices keeps indices of vertices far within int32; hulls beyond it, 24 GiB
 // of them, are left to the caller.
 const maxTableVertices = 1 << 29
 
-// Hulls of more vertices are left to the caller: kernels look at all of them, the
-// reference solvers climb from one to the next, which is faster from here on.
+// Hulls of up to so many vertices are scanned as a whole; larger ones have direction
+// cells, about one for so many vertices, see cells.go.
 const (
-	maxScanned         = 1024
-	maxScannedPortable = 256
+	maxScanned   = 40
+	cellVertices = 20.
 )
+
+// widths are the float32 lanes of the variants.
+var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 
 // NewTable builds the table of a library for a variant.
 func NewTable(l *batch.Library, variant string) *Table {
-	t := &Table{shapes: make([]C.clr_shape, l.Len()), most: maxScanned}
-	if variant == "portable" {
-		t.most = maxScannedPortable
-	}
+	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
 	for i := range t.shapes {
 		t.put(&t.shapes[i], l.Shape(int32(i)))
 	}
@@ -58,9 +65,16 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	set := func(x, y, z float64) { r.p = [3]C.double{C.double(x), C.double(y), C.double(z)} }
 	switch v := inner.(type) {
 	case geom.Sphere:
+		r.form = C.CLR_POINT
 	case geom.Capsule:
+		r.form = C.CLR_SEGMENT
 		set(0, 0, v.HalfLength)
+	case geom.Halfspace:
+		r.class, r.form = C.CLR_NO_CLASS, C.CLR_HALF
+		r.radius, r.size = C.double(s.Radius()), C.double(s.Radius()) // as batch.Library.PairSize
+		return
 	case geom.Box:
+		r.form = C.CLR_CUBOID
 		set(v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z)
 	case geom.Ellipsoid:
 		r.class = C.CLR_ELLIPSOID
@@ -75,7 +89,7 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 		r.class = C.CLR_ROUND
 		set(v.RBottom, v.RTop, v.HalfLength)
 	case *geom.Convex:
-		if len(v.Hull().Vertices) > t.most || len(t.vx) > maxTableVertices {
+		if len(t.vx)+len(t.lists)/4 > maxTableVertices {
 			r.class = C.CLR_NO_CLASS
 			return
 		}
@@ -97,13 +111,53 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	r.off = C.double(math.Sqrt(r3.Norm2(c)))
 }
 
-// hull appends the vertices of a hull, filled up with copies of the last.
+// hull appends the vertices of a hull, filled up with copies of the last, and its cells.
 func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	vertices, c := v.Hull().Vertices, v.Center()
 	r.first, r.count = C.int32_t(len(t.vx)), C.int32_t(len(vertices))
 	for i := 0; i < len(vertices) || i%C.CLR_VERTEX_ALIGN != 0; i++ {
-		p := vertices[min(i, len(vertices)-1)]
+		at := min(i, len(vertices)-1)
+		p := vertices[at]
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
 	}
+	r.cells = C.int32_t(len(t.starts))
+	lo, hi := v.AABB()
+	extent, grid, lists := cells(vertices, lo, hi)
+	r.grid = C.int32_t(grid)
+	for j := range extent {
+		r.extent[j] = C.double(extent[j])
+	}
+	if grid == 0 { // all directions share one list, that of all vertices
+		lists = [][]int32{upTo(len(vertices))}
+	}
+	block := 4 * t.width
+	for _, list := range lists {
+		t.starts = append(t.starts, int32(len(t.lists)/block))
+		for len(list) > 0 {
+			b := make([]float32, block)
+			n := min(len(list), t.width)
+			for i := range t.width {
+				at := list[min(i, n-1)]
+				b[3*t.width+i] = float32(at)
+				if i >= n {
+					continue // what fills up stands at the center, above no vertex that matters
+				}
+				p := vertices[at]
+				b[i], b[t.width+i], b[2*t.width+i] = float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z)
+			}
+			t.lists = append(t.lists, b...)
+			list = list[n:]
+		}
+	}
+	t.starts = append(t.starts, int32(len(t.lists)/block))
+}
+
+// upTo returns 0, 1, …, n−1.
+func upTo(n int) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = int32(i)
+	}
+	return s
 }

@@ -10,7 +10,7 @@ import (
 const Off = "off"
 
 // Names are all variants there are on any machine, best first.
-func Names() []string { return []string{"avx512", "avx2", "portable"} }
+func Names() []string { return []string{"avx512", "avx2", "neon", "portable"} }
 
 // Choose returns the variant to use: the best that this machine supports for "", none
 // ("") for "off". The error says which names there are, or why this machine cannot

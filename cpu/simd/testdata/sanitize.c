@@ -20,18 +20,20 @@ static void *fresh(size_t n, size_t size) {
     return p;
 }
 
-enum { SHAPES = 12, TEMPLATES = 3 };
+enum { SHAPES = 13, CELLS = 10, TEMPLATES = 3 }; // CELLS: the hull with direction cells
 
 int main(void) {
-    // Shapes of every class, hulls of 4, 16, 17 and 40 vertices, and one without a kernel.
+    // Shapes of every class and form, hulls of 4, 16, 17 and 40 vertices, a half-space, and one without a kernel.
     clr_shape *shapes = fresh(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
-    int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0};
-    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_NO_CLASS};
+    int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0};
+    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_NO_CLASS, CLR_NO_CLASS};
+    int form[SHAPES] = {[0] = CLR_POINT, [1] = CLR_SEGMENT, [2] = CLR_CUBOID, [SHAPES - 2] = CLR_HALF};
     int vertices = 0;
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
         s->class = class[i];
+        s->form = form[i];
         for (int j = 0; j < 3; j++) s->p[j] = i == 0 ? 0 : i == 1 && j < 2 ? 0 : 0.3 + 0.2 * uniform();
         s->radius = i < 3 ? 0.1 * i : 0;
         if (class[i] == CLR_ELLIPSOID) s->radius = s->erode = 0.05;
@@ -54,18 +56,41 @@ int main(void) {
                 f[k][at] = (float)v[k][at];
             }
 
+    // Lists: each hull has one of all its vertices, the last has it for each of six cells.
+    int blocks = 0, cells = 0;
+    for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == CELLS ? 6 : 1);
+    float *lists = fresh((size_t)blocks * 4 * W32, sizeof(float));
+    int32_t *starts = fresh(SHAPES + 1 + 5, sizeof *starts);
+    blocks = 0;
+    for (int i = 0; i < SHAPES; i++) {
+        clr_shape *s = shapes + i;
+        s->cells = cells;
+        s->grid = i == CELLS;
+        for (int j = 0; j < 3; j++) s->extent[j] = 1;
+        for (int cell = 0; cell < (s->grid ? 6 : 1); cell++) {
+            starts[cells++] = blocks;
+            for (int k = 0; k < counts[i]; k += W32, blocks++)
+                for (int l = 0; l < W32; l++) {
+                    int at = k + l < counts[i] ? k + l : counts[i] - 1;
+                    for (int j = 0; j < 3; j++) lists[(size_t)(4 * blocks + j) * W32 + l] = f[j][s->first + at];
+                    lists[(size_t)(4 * blocks + 3) * W32 + l] = (float)at;
+                }
+        }
+    }
+    starts[cells] = blocks;
+
     clr_scratch *scratch = fresh(1, sizeof *scratch);
     memset(scratch, 0, sizeof *scratch);
     long answered = 0;
-    static const int lengths[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 67, 257, 700, CLR_BLOCK};
-    for (size_t t = 0; t < sizeof lengths / sizeof *lengths; t++)
+    static const int longer[] = {257, 700, CLR_BLOCK};
+    for (size_t t = 0; t < 67 + sizeof longer / sizeof *longer; t++)
         for (int mode = 0; mode < 8; mode++) {
             int worlds = mode & 1, collide = mode >> 1 & 1, dbl = mode >> 2 & 1;
-            int n = lengths[t];
+            int n = t < 67 ? (int)t + 1 : longer[t - 67];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2],
-                          .collide = collide, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
+            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .lists = lists, .starts = starts,
+                          .collide = collide, .closed = t % 4 != 1, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .curved_depth = dbl ? 1e-8 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
             if (worlds) {
@@ -118,7 +143,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(shapes), free(scratch);
+    free(shapes), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;
 }

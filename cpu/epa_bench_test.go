@@ -1,0 +1,71 @@
+package cpu
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"clearance/batch"
+	"clearance/cpu/simd"
+)
+
+// BenchmarkDepth answers penetration queries of the overlapping third of each set on one
+// core, with every variant and with the reference solvers alone ("off"). The time
+// reported is that of the best round, as other programs may be running.
+func BenchmarkDepth(b *testing.B) {
+	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
+		lib, pairs := draw(b, set, 3<<12)
+		deep := overlapping(pairs)
+		for _, c := range []struct {
+			name string
+			o    batch.Options
+		}{
+			{"single", batch.Options{Query: batch.Penetration}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
+		} {
+			for _, variant := range append(simd.Supported(), simd.Off) {
+				b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })
+			}
+		}
+	}
+}
+
+func benchmarkDepth(b *testing.B, lib *batch.Library, in *batch.Pairs, o batch.Options, variant string) {
+	be, err := New(Options{Workers: 1, SIMD: variant})
+	if err != nil {
+		b.Fatal(err)
+	}
+	job := &batch.Job{Library: lib, Input: in, Options: o}
+	out := batch.NewResults(in.Len(), &o)
+	if err := be.Run(context.Background(), job, 0, in.Len(), out); err != nil { // makes the table
+		b.Fatal(err)
+	}
+	rows, best := in.Len(), time.Duration(math.MaxInt64)
+	for b.Loop() {
+		start := time.Now()
+		if err := be.Run(context.Background(), job, 0, in.Len(), out); err != nil {
+			b.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+		rows += in.Len()
+	}
+	steps := 0
+	for _, k := range out.Iterations {
+		steps += int(k)
+	}
+	_, left := be.RowsBy()
+	b.ReportMetric(float64(best.Nanoseconds())/float64(in.Len()), "ns/pair")
+	b.ReportMetric(100*float64(left)/float64(rows), "%left")
+	b.ReportMetric(float64(steps)/float64(in.Len()), "steps/pair")
+}
+
+// overlapping returns the rows of a set that overlap: every third.
+func overlapping(pairs *batch.Pairs) *batch.Pairs {
+	deep := batch.NewPairs((pairs.Len() + 2) / 3)
+	var r batch.Row
+	for i := range deep.Len() {
+		pairs.Row(3*i, &r)
+		deep.SetRow(i, &r)
+	}
+	return deep
+}

@@ -1,0 +1,178 @@
+// Depths: the expanding polytope algorithm, for rows whose cores intersect (van den Bergen,
+// Proximity Queries and Penetration Depth Computation on 3D Game Objects, 2001). Float64,
+// one pair at a time; sweeps over the faces of the polytope and over the vertices of hulls
+// use the lanes. Included by finish.h.
+//
+// The bounds are those of ref.EPA. From above, the support plane along the normal of the
+// nearest face. From below, the faces: the surface is closed by construction (epa_polytope.h),
+// and if every face has its three vertices beyond its own plane at a height above
+// rounding, every face is seen from the origin with the same sign, so that the solid angles
+// cannot add up to zero: the surface winds around the origin. A ball around the origin that
+// touches no face is then wound around as a whole, hence part of the convex hull of the
+// vertices, and of D. Neither bound asks that the polytope be convex.
+//
+// A row is answered, with bounds as close as asked for, or left: where the memory is full,
+// where rounding keeps a face from being expanded, and where the tetrahedron that GJK
+// found is flat.
+
+#include "epa_support.h"
+#include "epa_polytope.h"
+#include "epa_boxes.h"
+
+// Faces that rounding may set aside in one row; more are a sign of a flat D.
+#define EPA_STUCK 16
+
+// depth_of is the answer for one row, in the frame of the pair.
+typedef struct {
+    double upper, lower;        // of the depth of the cores
+    double off;                 // by what the witnesses are not upper·normal apart
+    double n[3], a[3], near[3]; // outward normal of D, point of A, point of D
+    int steps;
+} depth_of;
+
+// closest finds the weights of the point of face f closest to q, and its distance (Ericson,
+// Real-Time Collision Detection, sec. 5.1.5).
+static double closest(const polytope *p, int f, const double *q, double l[3]) {
+    const double *a = p->w[p->corner[f][0]], *b = p->w[p->corner[f][1]], *c = p->w[p->corner[f][2]];
+    double ab[3], ac[3], aq[3], bq[3], cq[3], d[3];
+    for (int j = 0; j < 3; j++) ab[j] = b[j] - a[j], ac[j] = c[j] - a[j], aq[j] = q[j] - a[j], bq[j] = q[j] - b[j], cq[j] = q[j] - c[j];
+    double d1 = dot3(ab, aq), d2 = dot3(ac, aq), d3 = dot3(ab, bq), d4 = dot3(ac, bq), d5 = dot3(ab, cq), d6 = dot3(ac, cq);
+    double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
+    l[0] = l[1] = l[2] = 0;
+    if (d1 <= 0 && d2 <= 0) l[0] = 1;
+    else if (d3 >= 0 && d4 <= d3) l[1] = 1;
+    else if (d6 >= 0 && d5 <= d6) l[2] = 1;
+    else if (vc <= 0 && d1 >= 0 && d3 <= 0) l[1] = d1 / (d1 - d3), l[0] = 1 - l[1];
+    else if (vb <= 0 && d2 >= 0 && d6 <= 0) l[2] = d2 / (d2 - d6), l[0] = 1 - l[2];
+    else if (va <= 0) l[2] = (d4 - d3) / ((d4 - d3) + (d5 - d6)), l[1] = 1 - l[2];
+    else {
+        double sum = va + vb + vc;
+        l[1] = vb / sum, l[2] = vc / sum, l[0] = 1 - l[1] - l[2];
+    }
+    for (int j = 0; j < 3; j++) d[j] = q[j] - (l[0] * a[j] + l[1] * b[j] + l[2] * c[j]);
+    return root(dot3(d, d));
+}
+
+// witnesses finds the point of the surface that is closest to the foot of the support plane
+// found along face f. Of coplanar faces the foot lies in one.
+static void witnesses(const polytope *p, int f, double gap, depth_of *out) {
+    double foot[3], l[3], best[3];
+    for (int j = 0; j < 3; j++) foot[j] = p->key[f] * out->n[j];
+    int at = f;
+    double off = closest(p, f, foot, best);
+    for (int g = 0; g < p->faces && off > 0.5 * gap; g++) {
+        if (!(p->key[g] <= p->key[f] + gap)) continue;
+        double d = closest(p, g, foot, l);
+        if (d < off) off = d, at = g, memcpy(best, l, sizeof l);
+    }
+    double side[3];
+    for (int j = 0; j < 3; j++) {
+        out->near[j] = out->a[j] = 0;
+        for (int k = 0; k < 3; k++) {
+            out->near[j] += best[k] * p->w[p->corner[at][k]][j];
+            out->a[j] += best[k] * p->a[p->corner[at][k]][j];
+        }
+        side[j] = out->near[j] - out->upper * out->n[j];
+    }
+    out->off = root(dot3(side, side));
+}
+
+// depth expands the polytope until both bounds are closer than stop. It returns false
+// where they do not get there.
+static int depth(polytope *p, const pair_at *q, double stop, depth_of *out) {
+    static const double origin[3] = {0, 0, 0};
+    out->steps = 0;
+    if (!tetrahedron(p)) return 0;
+    for (int stuck = 0;;) {
+        int f = p->nearest;
+        double n[3] = {p->nx[f], p->ny[f], p->nz[f]}, l[3], w[3], a[3];
+        pair_vertex(q, n, 0, a, w);
+        out->steps++;
+        double h = dot3(n, w), key = p->key[f];
+        if (h <= p->top[f] + stop && (q->kind[0] == CLR_HULL || q->kind[1] == CLR_HULL)) {
+            pair_vertex(q, n, 1, a, w); // nothing higher in float32; float64 proves it
+            h = dot3(n, w);
+        }
+        if (h - key <= stop && key > p->round && fabs(dot3(n, n) - 1) < 16 * 0x1p-53) {
+            for (int j = 0; j < 3; j++) out->n[j] = n[j];
+            out->upper = h;
+            out->lower = key;
+            witnesses(p, f, stop, out);
+            if (out->off <= stop) return 1;
+        } else if (h > p->top[f] + p->round) {
+            if (p->vertices == EPA_VERTICES) return 0;
+            put_vertex(p, w, a);
+            if (!expand(p)) return 0;
+            continue;
+        }
+        // The face cannot be expanded. If it is thin, its plane says less than the
+        // triangle itself.
+        key = closest(p, f, origin, l);
+        if (++stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return 0;
+        p->key[f] = key;
+        find_nearest(p);
+    }
+}
+
+// curved says of a class whether its cores are no polytopes.
+ALWAYS int curved(int class) { return class == CLR_ELLIPSOID || class == CLR_ROUND; }
+
+// deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
+// GJK ended with. It returns those answered.
+static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
+    polytope p;
+    double v[4][3][W] __attribute__((aligned(64))), av[4][3][W] __attribute__((aligned(64)));
+    double answer[12][W] __attribute__((aligned(64))), gap[W] __attribute__((aligned(64)));
+    const int bent = curved(ka) || curved(kb);
+    const double *more = &s->more[0][k];
+    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
+    const VF tol = SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * LOADU(more + CLR_TOL * CLR_STRIDE64);
+    const VF stop = MAX(tol - SET1(2) * round, round);
+    unsigned ok = 0;
+    STOREU(gap, stop);
+    memset(answer, 0, sizeof answer);
+    if (ka == CLR_BOX && kb == CLR_BOX) {
+        box_depth d = box_depths(s, k, round, stop);
+        ok = in & MBITS(d.ok);
+        STOREU(answer[0], d.high);
+        STOREU(answer[1], d.low);
+        STOREU(answer[2], d.off);
+        T(st3)(answer[3], W, d.n);
+        T(st3)(answer[6], W, d.a);
+        T(st3)(answer[9], W, d.near);
+    }
+    at->lanes = in & ~ok;
+    for (int j = 0; j < 4 && at->lanes; j++) {
+        V3 dir, a, b, w = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
+        T(st3)(&v[j][0][0], W, w);
+        T(st3)(&av[j][0][0], W, a);
+    }
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m), i = k + l;
+        pair_at q;
+        depth_of d;
+        load_pair(&q, c, s, i, ka, kb);
+        p.round = s->more[CLR_ROUND_OFF][i];
+        p.vertices = 0;
+        for (int j = 0; j < 4; j++) {
+            double w[3] = {v[j][0][l], v[j][1][l], v[j][2][l]}, a[3] = {av[j][0][l], av[j][1][l], av[j][2][l]};
+            put_vertex(&p, w, a);
+        }
+        int done = depth(&p, &q, gap[l], &d);
+        s->steps[i] += (uint16_t)d.steps;
+        if (!done) continue;
+        ok |= 1u << l;
+        answer[0][l] = d.upper;
+        answer[1][l] = d.lower;
+        answer[2][l] = d.off;
+        for (int j = 0; j < 3; j++) answer[3 + j][l] = d.n[j], answer[6 + j][l] = d.a[j], answer[9 + j][l] = d.near[j];
+    }
+    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+    VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
+    V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
+    // As ref has it, the distance is minus the depth that is surely enough.
+    VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
+    emit(c, s, at0, k, ok, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
+         T(axpy)(ra, n, a), T(axpy)(-rb, n, T(sub)(a, near)));
+    return ok;
+}

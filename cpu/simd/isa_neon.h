@@ -1,0 +1,66 @@
+// NEON of 64-bit ARM: 4 float32 or 2 float64 lanes. Included with REAL_BITS set.
+//
+// Denormals are not flushed: the processors that have NEON handle them at speed.
+
+#include <arm_neon.h>
+
+#if REAL_BITS == 32
+#define REAL float
+#define W 4
+#define VF float32x4_t
+#define VM uint32x4_t
+#define SET1(x) vdupq_n_f32(x)
+#define FMA(a, b, c) vfmaq_f32(c, a, b)
+#define FNMA(a, b, c) vfmsq_f32(c, a, b)
+#define LT(a, b) vcltq_f32(a, b)
+#define LE(a, b) vcleq_f32(a, b)
+#define SEL(m, a, b) vbslq_f32(m, a, b)
+#define SQRT(x) vsqrtq_f32(x)
+#define COPYSIGN(a, s) vbslq_f32(vdupq_n_u32(0x80000000u), s, a)
+#define LOADU(p) vld1q_f32(p)
+#define STOREU(p, x) vst1q_f32(p, x)
+#define MAND(a, b) vandq_u32(a, b)
+#define MOR(a, b) vorrq_u32(a, b)
+#define MANDN(a, b) vbicq_u32(a, b) // a and not b
+static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { return (uint32x4_t){1, 2, 4, 8}; }
+#define MBITS(m) ((unsigned)vaddvq_u32(vandq_u32(m, lane_bits32())))
+#define MFROM(b) vtstq_u32(vdupq_n_u32(b), lane_bits32())
+#define HMAX(x) vmaxvq_f32(x)
+#else
+#define REAL double
+#define W 2
+#define VF float64x2_t
+#define VM uint64x2_t
+#define SET1(x) vdupq_n_f64(x)
+#define FMA(a, b, c) vfmaq_f64(c, a, b)
+#define FNMA(a, b, c) vfmsq_f64(c, a, b)
+#define LT(a, b) vcltq_f64(a, b)
+#define LE(a, b) vcleq_f64(a, b)
+#define SEL(m, a, b) vbslq_f64(m, a, b)
+#define SQRT(x) vsqrtq_f64(x)
+#define COPYSIGN(a, s) vbslq_f64(vdupq_n_u64(0x8000000000000000u), s, a)
+#define LOADU(p) vld1q_f64(p)
+#define STOREU(p, x) vst1q_f64(p, x)
+#define MAND(a, b) vandq_u64(a, b)
+#define MOR(a, b) vorrq_u64(a, b)
+#define MANDN(a, b) vbicq_u64(a, b)
+static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { return (uint64x2_t){1, 2}; }
+#define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
+#define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
+#define HMAX(x) vmaxvq_f64(x)
+#define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
+// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask) \
+    for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (float64x2_t){(rows)[0][j_], (rows)[1][j_]};
+#endif
+
+#define MIN(a, b) SEL(LT(a, b), a, b) // b if either is NaN, as SSE has it
+#define MAX(a, b) SEL(LT(b, a), a, b)
+#define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
+#define RCP(x) (SET1(1) / (x))
+#define RSQRT(x) (SET1(1) / SQRT(x))
+
+#ifndef FLUSH_BEGIN
+#define FLUSH_BEGIN
+#define FLUSH_END
+#endif

@@ -1,0 +1,17 @@
+//go:build cgo
+
+package simd
+
+// #include "api.h"
+import "C"
+
+// Supported returns the variants that this machine can run, best first. Every
+// processor of 64-bit ARM has NEON.
+func Supported() []string { return []string{"neon", "portable"} }
+
+func run(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
+	if variant == "neon" {
+		return int(C.clr_run_neon(c, s, C.int64_t(lo), C.int64_t(hi)))
+	}
+	return int(C.clr_run_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}
