@@ -2,6 +2,7 @@ package regress
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -68,6 +69,38 @@ func Read(path string) (*Report, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// Pool reads several reports as one: the rounds of a measurement are those of all of
+// them. Reports that were taken in turn with those they are compared with see the same
+// slow and fast hours of a machine. It fails if they differ in machine or seed, or if
+// one lacks a measurement that another has.
+func Pool(paths ...string) (*Report, error) {
+	var all *Report
+	for _, path := range paths {
+		r, err := Read(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = r
+			continue
+		case r.Program != all.Program || r.Machine != all.Machine || r.Seed != all.Seed:
+			return nil, fmt.Errorf("%s and %s differ in program, machine or seed; they cannot be taken as one", paths[0], path)
+		case len(r.Samples) != len(all.Samples):
+			return nil, fmt.Errorf("%s has %d measurements, %s has %d; they cannot be taken as one", paths[0], len(all.Samples), path, len(r.Samples))
+		}
+		for i, s := range r.Samples {
+			if s.Name != all.Samples[i].Name {
+				return nil, fmt.Errorf("%s has no measurement %s in its place; it cannot be taken as one with %s", path, all.Samples[i].Name, paths[0])
+			}
+			all.Samples[i].Rounds = append(all.Samples[i].Rounds, s.Rounds...)
+		}
+	}
+	if all == nil {
+		return nil, errors.New("no report to read")
+	}
+	return all, nil
 }
 
 func parse(data []byte) (*Report, error) {
