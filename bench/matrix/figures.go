@@ -110,8 +110,12 @@ func (r *Report) sizeLines() *plots.Lines {
 	f := &plots.Lines{Title: "Signed distance, close pairs, by pairs of a call", X: "pairs of a call", Y: rateAxis, LogX: true, LogY: true, Beside: true}
 	for i, d := range r.Devices {
 		list := r.find(Sizes, d.Backend)
+		name := d.Backend
+		if d.Software {
+			name += ", emulated"
+		}
 		for k, s := range r.Sets {
-			l := plots.Line{Name: s.Name + ", " + d.Backend, Color: k, Dashed: i > 0}
+			l := plots.Line{Name: s.Name + ", " + name, Color: k, Dashed: i > 0}
 			for _, p := range list {
 				if p.Set == s.Name {
 					l.X, l.Y = append(l.X, float64(p.Pairs)), append(l.Y, mega(p))
