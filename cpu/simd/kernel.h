@@ -24,6 +24,7 @@
 #include "support.h"
 #include "prepare.h"
 #include "store.h"
+#include "straight.h"
 #include "finish.h"
 #include "closed.h"
 #include "project.h"
