@@ -16,8 +16,8 @@
 // where rounding keeps a face from being expanded, and where the tetrahedron that GJK
 // found is flat.
 
-#include "epa_support.h"
 #include "epa_polytope.h"
+#include "epa_support.h"
 #include "epa_boxes.h"
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
@@ -80,9 +80,9 @@ static __attribute__((noinline)) void witnesses(const polytope *p, int f, double
 
 enum { DEPTH_OPEN, DEPTH_FOUND, DEPTH_NONE };
 
-// depth_step takes one step with the support point w of D, of height h along the normal of
+// depth_step takes one step with the vertex of lane l of v, of height h along the normal of
 // the nearest face: the answer, where both bounds are closer than stop; or more faces.
-static __attribute__((noinline)) int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double *w, const double *a, int unit, double stop, depth_of *out) {
+ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double v[8][W], int lane, int unit, double stop, depth_of *out) {
     static const double origin[3] = {0, 0, 0};
     int f = p->nearest;
     double key = p->key[f], l[3];
@@ -92,9 +92,9 @@ static __attribute__((noinline)) int depth_step(polytope *p, unmeasured *list, i
         out->lower = key;
         witnesses(p, f, stop, out);
         if (out->off <= stop) return DEPTH_FOUND;
-    } else if (h > p->top[f] + p->round) {
+    } else if (h > p->top[f]) {
         if (p->vertices == EPA_VERTICES) return DEPTH_NONE;
-        put_vertex(p, w, a);
+        put_vertex(p, v, lane);
         return expand(p, list) ? DEPTH_OPEN : DEPTH_NONE;
     }
     // The face cannot be expanded. If it is thin, its plane says less than the triangle
@@ -114,7 +114,7 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     int stuck[W] = {0};
     unsigned found = 0;
     double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
-    double w[3][W] __attribute__((aligned(64))), a[3][W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
+    double vertex[8][W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
     list.count = 0;
     for (int l = 0; l < W; l++) out[l].steps = 0;
     while (lanes) {
@@ -123,23 +123,19 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
             n[0][l] = p[l].nx[f], n[1][l] = p[l].ny[f], n[2][l] = p[l].nz[f];
             top[l] = p[l].top[f];
         }
-        V3 d = T(ld3)(n[0], W), on_a, v = pair_vertices(at, ka, kb, d, lanes, 0, &on_a);
+        V3 d = T(ld3)(n[0], W);
+        vertices_of v = pair_vertices(at, ka, kb, d, lanes);
         if (listed) { // where nothing is higher in float32, float64 proves it
-            VM low = MAND(LE(T(dot)(d, v), LOADU(top) + LOADU(stop)), MFROM(lanes));
-            if (MBITS(low)) {
-                V3 sure_a, sure = pair_vertices(at, ka, kb, d, MBITS(low), 1, &sure_a);
-                v = T(sel)(low, sure, v);
-                on_a = T(sel)(low, sure_a, on_a);
-            }
+            VM low = MAND(LE(T(dot)(d, v.w), LOADU(top) + LOADU(stop)), MFROM(lanes));
+            if (MBITS(low)) v = select_vertices(low, surest(at, p, ka, kb, d, MBITS(low), v), v);
         }
         unsigned unit = MBITS(is_unit(d));
-        T(st3)(w[0], W, v);
-        T(st3)(a[0], W, on_a);
-        STOREU(h, T(dot)(d, v));
+        store_vertices(vertex, v);
+        STOREU(h, T(dot)(d, v.w));
         for (unsigned m = lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);
             out[l].steps++;
-            int next = depth_step(p + l, &list, stuck + l, h[l], (double[3]){w[0][l], w[1][l], w[2][l]}, (double[3]){a[0][l], a[1][l], a[2][l]}, unit >> l & 1, stop[l], out + l);
+            int next = depth_step(p + l, &list, stuck + l, h[l], vertex, l, unit >> l & 1, stop[l], out + l);
             if (next != DEPTH_OPEN) lanes &= ~(1u << l);
             if (next == DEPTH_FOUND) found |= 1u << l;
         }
@@ -177,10 +173,17 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     if (at->lanes) {
         _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
         polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
-        V3 w[4], a[4], dir, b;
+        vertices_of v[4];
         depth_of d[W];
-        for (int j = 0; j < 4; j++) w[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a[j], &b);
-        unsigned found = depths(p, at, ka, kb, at->lanes & tetrahedra(p, w, a, round), gap, d);
+        for (int j = 0; j < 4; j++) {
+            V3 dir, b;
+            double number[2][W] __attribute__((aligned(64)));
+            for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
+            v[j].w = seed_vertex(at, s, k, j, ka, kb, &dir, &v[j].a, &b);
+            v[j].number[0] = LOADU(number[0]);
+            v[j].number[1] = LOADU(number[1]);
+        }
+        unsigned found = depths(p, at, ka, kb, at->lanes & tetrahedra(p, v, round), gap, d);
         ok |= found;
         for (unsigned m = at->lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);

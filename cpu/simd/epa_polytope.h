@@ -12,11 +12,12 @@
 typedef struct {
     double nx[EPA_FACES], ny[EPA_FACES], nz[EPA_FACES]; // outward normals, unit
     // Least and greatest of the heights of the three vertices along the normal, infinite
-    // where there is no face. The least bounds the distance of the triangle from the
-    // origin, whatever rounding did to the normal of a thin one.
+    // where there is no face; the greatest with the rounding of a height added. The least
+    // bounds the distance of the triangle from the origin, whatever rounding did to the
+    // normal of a thin one.
     double key[EPA_FACES], top[EPA_FACES];
-    double w[EPA_VERTICES][4]; // vertices a − b of D, and
-    double a[EPA_VERTICES][4]; // the points of A that make them
+    double w[EPA_VERTICES][4]; // vertices a − b of D, and the number of a, if it is a vertex of a hull
+    double a[EPA_VERTICES][4]; // the points of A that make them, and the number of b
     uint16_t corner[EPA_FACES][4]; // three, and the first again
     uint16_t twin[EPA_FACES][4];   // half-edge on the other side of each edge
     uint16_t fan[EPA_VERTICES];    // new face that starts at a vertex of the horizon
@@ -43,6 +44,17 @@ ALWAYS VF difference(VF a, VF b, VF c, VF d) {
     return FMA(a, b, -p) + e;
 }
 
+// reciprocal_root is 1/√x to two units of roundoff or so.
+ALWAYS VF reciprocal_root(VF x) {
+#if W == 8
+    VF half = SET1(0.5) * x, r = _mm512_rsqrt14_pd(x); // each step doubles the digits
+    r = FMA(FNMA(half * r, r, SET1(0.5)), r, r);
+    return FMA(FNMA(half * r, r, SET1(0.5)), r, r);
+#else
+    return SET1(1) / SQRT(x);
+#endif
+}
+
 // Normals of W faces, unit, and the least and greatest of the heights of their corners.
 typedef struct {
     V3 n;
@@ -53,7 +65,7 @@ typedef struct {
 ALWAYS face_planes planes_of(V3 a, V3 b, V3 c) {
     V3 u = T(sub)(a, c), v = T(sub)(b, c);
     V3 n = {difference(u.y, v.z, u.z, v.y), difference(u.z, v.x, u.x, v.z), difference(u.x, v.y, u.y, v.x)};
-    n = T(scale)(SET1(1) / SQRT(MAX(T(dot)(n, n), SET1(TINY))), n); // not unit if TINY acts
+    n = T(scale)(reciprocal_root(MAX(T(dot)(n, n), SET1(TINY))), n); // not unit if TINY acts
     VF ha = T(dot)(n, a), hb = T(dot)(n, b), hc = T(dot)(n, c);
     return (face_planes){n, MIN(MIN(ha, hb), hc), MAX(MAX(ha, hb), hc)};
 }
@@ -80,7 +92,7 @@ static void measure_faces(unmeasured *list) {
             int f = list->face[i + l];
             q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l];
             q->key[f] = low[l];
-            q->top[f] = high[l];
+            q->top[f] = high[l] + q->round;
             int nearer = low[l] < q->least;
             q->nearest = nearer ? f : q->nearest;
             q->least = nearer ? low[l] : q->least;
@@ -89,8 +101,26 @@ static void measure_faces(unmeasured *list) {
     list->count = 0;
 }
 
-ALWAYS void put_vertex(polytope *p, const double *w, const double *a) {
-    for (int j = 0; j < 3; j++) p->w[p->vertices][j] = w[j], p->a[p->vertices][j] = a[j];
+// vertices are vertices w = a − b of D, a pair a lane, and which vertices of hulls make them.
+typedef struct {
+    V3 w, a;
+    VF number[2];
+} vertices_of;
+
+ALWAYS void store_vertices(double out[8][W], vertices_of v) {
+    T(st3)(out[0], W, v.w);
+    STOREU(out[3], v.number[0]);
+    T(st3)(out[4], W, v.a);
+    STOREU(out[7], v.number[1]);
+}
+
+ALWAYS vertices_of select_vertices(VM m, vertices_of a, vertices_of b) {
+    return (vertices_of){T(sel)(m, a.w, b.w), T(sel)(m, a.a, b.a), {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
+}
+
+// put_vertex adds lane l of what store_vertices stored.
+ALWAYS void put_vertex(polytope *p, const double v[8][W], int l) {
+    for (int j = 0; j < 4; j++) p->w[p->vertices][j] = v[j][l], p->a[p->vertices][j] = v[4 + j][l];
     p->vertices++;
 }
 
@@ -99,40 +129,38 @@ ALWAYS void clear_places(polytope *p, int from) {
     for (int f = from; f % W != 0; f++) p->key[f] = p->top[f] = INFINITY, p->nx[f] = p->ny[f] = p->nz[f] = 0;
 }
 
-// tetrahedra starts W surfaces with four vertices w of D each, made by the points a of A. It
-// returns the lanes whose vertices are not flat to rounding.
-static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const V3 w[4], const V3 a[4], VF round) {
+// tetrahedra starts W surfaces with four vertices each. It returns the lanes whose vertices are not flat to rounding.
+static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices_of s[4], VF round) {
     static const uint16_t corner[4][4] = {{0, 2, 1, 0}, {0, 3, 2, 0}, {2, 3, 1, 2}, {1, 3, 0, 1}};
     static const uint16_t twin[4][4] = {{6, 10, 14, 0}, {13, 8, 0, 0}, {5, 12, 1, 0}, {9, 4, 2, 0}};
-    V3 e1 = T(sub)(w[1], w[0]), e2 = T(sub)(w[2], w[0]), e3 = T(sub)(w[3], w[0]);
+    V3 e1 = T(sub)(s[1].w, s[0].w), e2 = T(sub)(s[2].w, s[0].w), e3 = T(sub)(s[3].w, s[0].w);
     V3 n = {difference(e1.y, e2.z, e1.z, e2.y), difference(e1.z, e2.x, e1.x, e2.z), difference(e1.x, e2.y, e1.y, e2.x)};
     VF volume = T(dot)(n, e3), size = MAX(volume, -volume);
     unsigned solid = MBITS(LT(SET1(4) * round * SQRT(T(dot)(n, n)), size));
     VM turned = LT(volume, SET1(0)); // then the first two change places, for the fourth to lie above 0, 1, 2
-    V3 v[4] = {w[0], T(sel)(turned, w[2], w[1]), T(sel)(turned, w[1], w[2]), w[3]};
-    V3 u[4] = {a[0], T(sel)(turned, a[2], a[1]), T(sel)(turned, a[1], a[2]), a[3]};
-    double vertex[4][6][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))), off[W] __attribute__((aligned(64)));
+    vertices_of v[4] = {s[0], select_vertices(turned, s[2], s[1]), select_vertices(turned, s[1], s[2]), s[3]};
+    double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))), off[W] __attribute__((aligned(64)));
     STOREU(off, round);
     for (int f = 0; f < 4; f++) {
-        face_planes q = planes_of(v[corner[f][0]], v[corner[f][1]], v[corner[f][2]]);
-        T(st3)(vertex[f][0], W, v[f]);
-        T(st3)(vertex[f][3], W, u[f]);
+        face_planes q = planes_of(v[corner[f][0]].w, v[corner[f][1]].w, v[corner[f][2]].w);
+        store_vertices(vertex[f], v[f]);
         T(st3)(plane[f][0], W, q.n);
         STOREU(plane[f][3], q.low);
         STOREU(plane[f][4], q.high);
     }
     for (int l = 0; l < W; l++, p++) {
         p->round = off[l];
-        p->vertices = p->faces = 4;
+        p->vertices = 0;
+        p->faces = 4;
         p->spares = p->nearest = 0;
         memcpy(p->twin, twin, sizeof twin);
         memcpy(p->corner, corner, sizeof corner);
         p->least = INFINITY;
         for (int f = 0; f < 4; f++) {
-            for (int j = 0; j < 3; j++) p->w[f][j] = vertex[f][j][l], p->a[f][j] = vertex[f][3 + j][l];
+            put_vertex(p, vertex[f], l);
             p->nx[f] = plane[f][0][l], p->ny[f] = plane[f][1][l], p->nz[f] = plane[f][2][l];
             p->key[f] = plane[f][3][l];
-            p->top[f] = plane[f][4][l];
+            p->top[f] = plane[f][4][l] + p->round;
             if (p->key[f] < p->least) p->least = p->key[f], p->nearest = f;
         }
         clear_places(p, 4);
@@ -161,7 +189,7 @@ ALWAYS void store64(uint16_t *p, uint64_t x) { memcpy(p, &x, sizeof x); }
 ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
     const int apex = p->vertices - 1, faces = p->faces;
     const double *w = p->w[apex];
-    const VF wx = SET1(w[0]), wy = SET1(w[1]), wz = SET1(w[2]), round = SET1(p->round), none = SET1(INFINITY), step = SET1(W);
+    const VF wx = SET1(w[0]), wy = SET1(w[1]), wz = SET1(w[2]), none = SET1(INFINITY), step = SET1(W);
     uint64_t seen[EPA_WORDS];
     double lane[W] __attribute__((aligned(64)));
     for (int l = 0; l < W; l++) lane[l] = l;
@@ -170,11 +198,9 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
         uint64_t word = 0;
         for (int j = 0; j < 64 && 64 * k + j < faces; j += W) {
             int g = 64 * k + j;
-            VF h = FMA(LOADU(p->nz + g), wz, FMA(LOADU(p->ny + g), wy, LOADU(p->nx + g) * wx)), top = LOADU(p->top + g);
-            VM visible = LT(top + round, h);
+            VF h = FMA(LOADU(p->nz + g), wz, FMA(LOADU(p->ny + g), wy, LOADU(p->nx + g) * wx));
+            VM visible = LT(LOADU(p->top + g), h);
             VF key = SEL(visible, none, LOADU(p->key + g));
-            STOREU(p->key + g, key);
-            STOREU(p->top + g, SEL(visible, none, top));
             VM better = LT(key, least);
             least = SEL(better, key, least);
             which = SEL(better, index, which);
@@ -205,6 +231,7 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
     for (int i = 0; i < 2 || i < edges - spares; i++) spare[spares + i] = (uint16_t)(faces + i);
     p->spares = spares > edges ? spares - edges : 0;
     const uint16_t *put = spare + p->spares;
+    for (int i = 0; i < p->spares; i++) p->key[spare[i]] = p->top[spare[i]] = INFINITY; // the others are measured
     p->faces = spares > edges ? faces : faces + edges - spares;
 
     const VF low = SET1(-HMAX(-least));

@@ -25,34 +25,28 @@ ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double
     return found < count ? found : count - 1;
 }
 
-// large_hull is the number of the highest vertex of a list along the unit vector d as float32
-// sees it: a vertex all the same, and most often the highest. If sure is set, float64
-// decides among those that may be the highest, with the margin that T(hull_best) derives.
-static inline int large_hull(const clr_call *c, const float *v, int blocks, int first, double size, const double *d, int sure) {
-    const float nx = (float)d[0], ny = (float)d[1], nz = (float)d[2];
-    if (!sure) return (int)scan_list32(v, blocks, nx, ny, nz)[3 * W32];
-    const vec32 ux = spread32(nx), uy = spread32(ny), uz = spread32(nz), none = spread32(-1);
-    vec32 most = heights32(v, ux, uy, uz);
-    for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, ux, uy, uz), most);
-    const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * size));
-    double high = -INFINITY;
-    int best = 0;
-    for (int j = 0; j < blocks; j++, v += 4 * W32)
-        for (unsigned near = others32(heights32(v, ux, uy, uz), least, v + 3 * W32, none, none, none); near; near &= near - 1) {
-            int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
-            double t = d[0] * c->vx[p] + d[1] * c->vy[p] + d[2] * c->vz[p];
-            if (t > high) high = t, best = i;
-        }
-    return best;
+// hull_lists finds the list of the vertices that may be highest along d, for each lane.
+ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, const float *list[W], int32_t blocks[W]) {
+    const clr_call *c = at->call;
+    int32_t cell[W];
+    T(cell)(at, side, d, cell);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * (4 * W32);
+        blocks[l] = s[1] - s[0];
+        __builtin_prefetch(list[l]);
+        __builtin_prefetch(list[l] + 2 * W32);
+    }
 }
 
 // hull_vertices are the vertices of the hulls of `lanes` highest along the unit vectors d, in
-// their own frames.
-static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned lanes, int sure) {
+// their own frames; of large hulls those that float32 finds: most often the highest.
+static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned lanes, VF *number) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
-    double u[3][W] __attribute__((aligned(64)));
-    int32_t index[W] = {0}, cell[W], blocks[W];
+    double u[3][W] __attribute__((aligned(64))), found[W] __attribute__((aligned(64))) = {0};
+    int32_t index[W] = {0}, blocks[W];
     T(st3)(u[0], W, d);
     if (kind == CLR_SMALL) {
         for (unsigned m = lanes; m; m &= m - 1) {
@@ -62,30 +56,65 @@ static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned 
         return T(pick)(at, side, index);
     }
     const float *list[W];
-    T(cell)(at, side, d, cell);
+    hull_lists(at, side, d, lanes, list, blocks);
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        const int32_t *s = c->starts + h->cells[l] + cell[l];
-        list[l] = c->lists + (size_t)s[0] * (4 * W32);
-        blocks[l] = s[1] - s[0];
-        __builtin_prefetch(list[l]);
-        __builtin_prefetch(list[l] + 2 * W32);
+        found[l] = scan_list32(list[l], blocks[l], (float)u[0][l], (float)u[1][l], (float)u[2][l])[3 * W32];
+        index[l] = (int)found[l];
     }
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        index[l] = large_hull(c, list[l], blocks[l], h->first[l], h->size[l], (double[3]){u[0][l], u[1][l], u[2][l]}, sure);
-    }
+    *number = LOADU(found);
     return T(pick)(at, side, index);
 }
 
-// pair_vertices are the vertices w = a − b of D = A − B highest along the unit vectors d, in
-// `lanes`; unless sure is set, of hulls others may be slightly higher.
-static V3 pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsigned lanes, int sure, V3 *a) {
+// pair_vertices are the vertices of D highest along the unit vectors d, in `lanes`; of large
+// hulls others may be slightly higher.
+static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsigned lanes) {
     const VF one = SET1(1);
     const double *m = at->in + CLR_ROT * at->stride;
-    V3 e = T(neg)(T(rotate_back)(m, at->stride, d));
-    *a = ka >= CLR_SMALL ? hull_vertices(at, ka, 0, d, lanes, sure) : T(core_support)(ka, at->in + CLR_PA * at->stride, at->stride, d, one);
-    V3 b = kb >= CLR_SMALL ? hull_vertices(at, kb, 1, e, lanes, sure) : T(core_support)(kb, at->in + CLR_PB * at->stride, at->stride, e, one);
+    V3 e = T(neg)(T(rotate_back)(m, at->stride, d)), b;
+    vertices_of v = {.number = {one, one}};
+    v.a = ka >= CLR_SMALL ? hull_vertices(at, ka, 0, d, lanes, &v.number[0]) : T(core_support)(ka, at->in + CLR_PA * at->stride, at->stride, d, one);
+    b = kb >= CLR_SMALL ? hull_vertices(at, kb, 1, e, lanes, &v.number[1]) : T(core_support)(kb, at->in + CLR_PB * at->stride, at->stride, e, one);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
-    return T(sub)(*a, b);
+    v.w = T(sub)(v.a, b);
+    return v;
+}
+
+// surest replaces the vertices of large hulls in v by those that float64 proves the highest
+// along d: the best of the corners of the nearest face, which support d nearly, unless
+// another is higher.
+static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d, unsigned lanes, vertices_of v) {
+    const clr_call *c = at->call;
+    const double *m = at->in + CLR_ROT * at->stride;
+    V3 b = T(rotate_back)(m, at->stride, T(sub)(T(sub)(v.a, v.w), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+    for (int side = 0; side < 2; side++) {
+        if ((side ? kb : ka) != CLR_HULL) continue;
+        const T(hulls) *h = at->hull[side];
+        int32_t cell[W], index[W] = {0};
+        double u[3][W] __attribute__((aligned(64))), number[W] __attribute__((aligned(64))) = {0};
+        V3 e = side ? T(neg)(T(rotate_back)(m, at->stride, d)) : d;
+        T(st3)(u[0], W, e);
+        T(cell)(at, side, e, cell);
+        for (unsigned k = lanes; k; k &= k - 1) {
+            int l = __builtin_ctz(k);
+            const uint16_t *corner = p[l].corner[p[l].nearest];
+            int32_t known[3];
+            double high = -INFINITY;
+            const double x[3] = {u[0][l], u[1][l], u[2][l]};
+            for (int j = 0; j < 3; j++) {
+                known[j] = (int32_t)(side ? p[l].a : p[l].w)[corner[j]][3];
+                int i = h->first[l] + known[j];
+                double t = x[0] * c->vx[i] + x[1] * c->vy[i] + x[2] * c->vz[i];
+                index[l] = t > high ? known[j] : index[l];
+                high = t > high ? t : high;
+            }
+            T(hull_best)(at, side, l, cell[l], x, x, high, known, &index[l]);
+            number[l] = index[l];
+        }
+        *(side ? &b : &v.a) = T(pick)(at, side, index);
+        v.number[side] = LOADU(number);
+    }
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    v.w = T(sub)(v.a, b);
+    return v;
 }
