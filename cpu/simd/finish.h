@@ -214,8 +214,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
 // finish is finish_pair with the support functions of the commonest pairs of classes
 // inlined.
 static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
-    if (ka == CLR_BOX && kb == CLR_BOX) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
-    if (ka == CLR_SMALL && kb == CLR_SMALL) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
     return finish_pair(c, s, at0, n, ka, kb, again, left);
 }

@@ -311,18 +311,18 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 // gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
 // which is worth a tenth of the time.
 #define GJK_PAIRS(decide)                                                                                         \
-    if (ka == CLR_BOX && kb == CLR_BOX) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
-    else if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
-    else if (ka == CLR_SMALL && kb == CLR_SMALL) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
-    else if (ka == CLR_ROUND && kb == CLR_ROUND) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
+    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
+    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
+    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
     else T(gjk_loop)(call, s, list, n, ka, kb, decide);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
 #if REAL_BITS == 32
     GJK_PAIRS(0)
 #else
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
-    else if (ka == CLR_ROUND && kb == CLR_ROUND) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0);
     else T(gjk_loop)(call, s, list, n, ka, kb, 0);
 #endif
 }
