@@ -112,6 +112,8 @@ enum {
     CLR_MORE = 28,
 };
 
+#define CLR_DEPTH_BYTES (280 << 10)
+
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
 // clr_scratch is the memory of one worker.
@@ -128,6 +130,7 @@ typedef struct {
     int32_t order[CLR_BLOCK];
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
+    uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64; // statistics, summed up
 } clr_scratch;
 

@@ -1,7 +1,8 @@
 // Depths: the expanding polytope algorithm, for rows whose cores intersect (van den Bergen,
-// Proximity Queries and Penetration Depth Computation on 3D Game Objects, 2001). Float64,
-// one pair at a time; sweeps over the faces of the polytope and over the vertices of hulls
-// use the lanes. Included by finish.h.
+// Proximity Queries and Penetration Depth Computation on 3D Game Objects, 2001). Float64.
+// W pairs take their steps together: support points are found a pair a lane, new faces
+// measured a face a lane; each pair's own surface is mended in between. What a pair
+// computes depends on none of its neighbours. Included by finish.h.
 //
 // The bounds are those of ref.EPA. From above, the support plane along the normal of the
 // nearest face. From below, the faces: the surface is closed by construction (epa_polytope.h),
@@ -15,8 +16,8 @@
 // where rounding keeps a face from being expanded, and where the tetrahedron that GJK
 // found is flat.
 
-#include "epa_support.h"
 #include "epa_polytope.h"
+#include "epa_support.h"
 #include "epa_boxes.h"
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
@@ -55,13 +56,13 @@ static double closest(const polytope *p, int f, const double *q, double l[3]) {
 
 // witnesses finds the point of the surface that is closest to the foot of the support plane
 // found along face f. Of coplanar faces the foot lies in one.
-static void witnesses(const polytope *p, int f, double gap, depth_of *out) {
+static __attribute__((noinline)) void witnesses(const polytope *p, int f, double gap, depth_of *out) {
     double foot[3], l[3], best[3];
     for (int j = 0; j < 3; j++) foot[j] = p->key[f] * out->n[j];
     int at = f;
     double off = closest(p, f, foot, best);
     for (int g = 0; g < p->faces && off > 0.5 * gap; g++) {
-        if (!(p->key[g] <= p->key[f] + gap)) continue;
+        if (g == f || !(p->key[g] <= p->key[f] + gap)) continue;
         double d = closest(p, g, foot, l);
         if (d < off) off = d, at = g, memcpy(best, l, sizeof l);
     }
@@ -77,41 +78,70 @@ static void witnesses(const polytope *p, int f, double gap, depth_of *out) {
     out->off = root(dot3(side, side));
 }
 
-// depth expands the polytope until both bounds are closer than stop. It returns false
-// where they do not get there.
-static int depth(polytope *p, const pair_at *q, double stop, depth_of *out) {
+enum { DEPTH_OPEN, DEPTH_FOUND, DEPTH_NONE };
+
+// depth_step takes one step with the vertex of lane l of v, of height h along the normal of
+// the nearest face: the answer, where both bounds are closer than stop; or more faces.
+ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double v[8][W], int lane, int unit, double stop, depth_of *out) {
     static const double origin[3] = {0, 0, 0};
-    out->steps = 0;
-    if (!tetrahedron(p)) return 0;
-    for (int stuck = 0;;) {
-        int f = p->nearest;
-        double n[3] = {p->nx[f], p->ny[f], p->nz[f]}, l[3], w[3], a[3];
-        pair_vertex(q, n, 0, a, w);
-        out->steps++;
-        double h = dot3(n, w), key = p->key[f];
-        if (h <= p->top[f] + stop && (q->kind[0] == CLR_HULL || q->kind[1] == CLR_HULL)) {
-            pair_vertex(q, n, 1, a, w); // nothing higher in float32; float64 proves it
-            h = dot3(n, w);
-        }
-        if (h - key <= stop && key > p->round && fabs(dot3(n, n) - 1) < 16 * 0x1p-53) {
-            for (int j = 0; j < 3; j++) out->n[j] = n[j];
-            out->upper = h;
-            out->lower = key;
-            witnesses(p, f, stop, out);
-            if (out->off <= stop) return 1;
-        } else if (h > p->top[f] + p->round) {
-            if (p->vertices == EPA_VERTICES) return 0;
-            put_vertex(p, w, a);
-            if (!expand(p)) return 0;
-            continue;
-        }
-        // The face cannot be expanded. If it is thin, its plane says less than the
-        // triangle itself.
-        key = closest(p, f, origin, l);
-        if (++stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return 0;
-        p->key[f] = key;
-        find_nearest(p);
+    int f = p->nearest;
+    double key = p->key[f], l[3];
+    if (h - key <= stop && key > p->round && unit) {
+        out->n[0] = p->nx[f], out->n[1] = p->ny[f], out->n[2] = p->nz[f];
+        out->upper = h;
+        out->lower = key;
+        witnesses(p, f, stop, out);
+        if (out->off <= stop) return DEPTH_FOUND;
+    } else if (h > p->top[f]) {
+        if (p->vertices == EPA_VERTICES) return DEPTH_NONE;
+        put_vertex(p, v, lane);
+        return expand(p, list) ? DEPTH_OPEN : DEPTH_NONE;
     }
+    // The face cannot be expanded. If it is thin, its plane says less than the triangle
+    // itself.
+    key = closest(p, f, origin, l);
+    if (++*stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return DEPTH_NONE;
+    p->key[f] = key;
+    find_nearest(p);
+    return DEPTH_OPEN;
+}
+
+// depths expands the polytopes of `lanes` until their answers are found, and returns the lanes
+// where they are.
+static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, depth_of *out) {
+    const int listed = ka == CLR_HULL || kb == CLR_HULL;
+    unmeasured list;
+    int stuck[W] = {0};
+    unsigned found = 0;
+    double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
+    double vertex[8][W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
+    list.count = 0;
+    for (int l = 0; l < W; l++) out[l].steps = 0;
+    while (lanes) {
+        for (unsigned m = lanes; m; m &= m - 1) {
+            int l = __builtin_ctz(m), f = p[l].nearest;
+            n[0][l] = p[l].nx[f], n[1][l] = p[l].ny[f], n[2][l] = p[l].nz[f];
+            top[l] = p[l].top[f];
+        }
+        V3 d = T(ld3)(n[0], W);
+        vertices_of v = pair_vertices(at, ka, kb, d, lanes);
+        if (listed) { // where nothing is higher in float32, float64 proves it
+            VM low = MAND(LE(T(dot)(d, v.w), LOADU(top) + LOADU(stop)), MFROM(lanes));
+            if (MBITS(low)) v = select_vertices(low, surest(at, p, ka, kb, d, MBITS(low), v), v);
+        }
+        unsigned unit = MBITS(is_unit(d));
+        store_vertices(vertex, v);
+        STOREU(h, T(dot)(d, v.w));
+        for (unsigned m = lanes; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            out[l].steps++;
+            int next = depth_step(p + l, &list, stuck + l, h[l], vertex, l, unit >> l & 1, stop[l], out + l);
+            if (next != DEPTH_OPEN) lanes &= ~(1u << l);
+            if (next == DEPTH_FOUND) found |= 1u << l;
+        }
+        if (list.count > 0) measure_faces(&list);
+    }
+    return found;
 }
 
 // curved says of a class whether its cores are no polytopes.
@@ -120,8 +150,6 @@ ALWAYS int curved(int class) { return class == CLR_ELLIPSOID || class == CLR_ROU
 // deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
 // GJK ended with. It returns those answered.
 static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
-    polytope p;
-    double v[4][3][W] __attribute__((aligned(64))), av[4][3][W] __attribute__((aligned(64)));
     double answer[12][W] __attribute__((aligned(64))), gap[W] __attribute__((aligned(64)));
     const int bent = curved(ka) || curved(kb);
     const double *more = &s->more[0][k];
@@ -142,30 +170,30 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         T(st3)(answer[9], W, d.near);
     }
     at->lanes = in & ~ok;
-    for (int j = 0; j < 4 && at->lanes; j++) {
-        V3 dir, a, b, w = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
-        T(st3)(&v[j][0][0], W, w);
-        T(st3)(&av[j][0][0], W, a);
-    }
-    for (unsigned m = at->lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), i = k + l;
-        pair_at q;
-        depth_of d;
-        load_pair(&q, c, s, i, ka, kb);
-        p.round = s->more[CLR_ROUND_OFF][i];
-        p.vertices = 0;
+    if (at->lanes) {
+        _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
+        polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+        vertices_of v[4];
+        depth_of d[W];
         for (int j = 0; j < 4; j++) {
-            double w[3] = {v[j][0][l], v[j][1][l], v[j][2][l]}, a[3] = {av[j][0][l], av[j][1][l], av[j][2][l]};
-            put_vertex(&p, w, a);
+            V3 dir, b;
+            double number[2][W] __attribute__((aligned(64)));
+            for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
+            v[j].w = seed_vertex(at, s, k, j, ka, kb, &dir, &v[j].a, &b);
+            v[j].number[0] = LOADU(number[0]);
+            v[j].number[1] = LOADU(number[1]);
         }
-        int done = depth(&p, &q, gap[l], &d);
-        s->steps[i] += (uint16_t)d.steps;
-        if (!done) continue;
-        ok |= 1u << l;
-        answer[0][l] = d.upper;
-        answer[1][l] = d.lower;
-        answer[2][l] = d.off;
-        for (int j = 0; j < 3; j++) answer[3 + j][l] = d.n[j], answer[6 + j][l] = d.a[j], answer[9 + j][l] = d.near[j];
+        unsigned found = depths(p, at, ka, kb, at->lanes & tetrahedra(p, v, round), gap, d);
+        ok |= found;
+        for (unsigned m = at->lanes; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            s->steps[k + l] += (uint16_t)d[l].steps;
+            if (!(found >> l & 1)) continue;
+            answer[0][l] = d[l].upper;
+            answer[1][l] = d[l].lower;
+            answer[2][l] = d[l].off;
+            for (int j = 0; j < 3; j++) answer[3 + j][l] = d[l].n[j], answer[6 + j][l] = d[l].a[j], answer[9 + j][l] = d[l].near[j];
+        }
     }
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);

@@ -1,14 +1,5 @@
-// Support points of one pair, float64, for EPA: the frame and the cores are those of the
+// Support points for EPA, a pair a lane, float64: the frame and the cores are those of the
 // columns of a group. Included once, after the float64 templates.
-
-// pair_at is one pair of a group.
-typedef struct {
-    const clr_call *call;
-    int kind[2];               // classes
-    double rot[9], trans[3];   // of B in the frame of A
-    double p[2][4];            // parameters and erode
-    const clr_shape *shape[2]; // of hulls
-} pair_at;
 
 // root is the square root without errno, which needs no library.
 ALWAYS double root(double x) {
@@ -21,106 +12,109 @@ ALWAYS double root(double x) {
 #endif
 }
 
-static inline void load_pair(pair_at *q, const clr_call *c, const clr_scratch *s, int i, int ka, int kb) {
-    q->call = c;
-    q->kind[0] = ka;
-    q->kind[1] = kb;
-    for (int j = 0; j < 9; j++) q->rot[j] = s->in64[CLR_ROT + j][i];
-    for (int j = 0; j < 3; j++) q->trans[j] = s->in64[CLR_TRANS + j][i];
-    for (int j = 0; j < 4; j++) q->p[0][j] = s->in64[CLR_PA + j][i], q->p[1][j] = s->in64[CLR_PB + j][i];
-    q->shape[0] = c->shapes + s->shape_a[i];
-    q->shape[1] = c->shapes + s->shape_b[i];
-}
-
 ALWAYS double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// small_hull is the highest vertex of a hull of at most CLR_SMALL_VERTICES along d.
-static inline void small_hull(const clr_call *c, const clr_shape *h, const double *d, double *out) {
-    const double *x = c->vx + h->first, *y = c->vy + h->first, *z = c->vz + h->first;
+// small_hull is the number of the highest vertex of a hull of at most CLR_SMALL_VERTICES.
+ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double dy, double dz) {
+    const double *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
     double height;
-    int i = T(scan)(x, y, z, h->count, d[0], d[1], d[2], &height);
-    out[0] = x[i], out[1] = y[i], out[2] = z[i];
+    if (count > W) return T(scan)(x, y, z, count, dx, dy, dz, &height);
+    VF h = FMA(SET1(dz), LOADU(z), FMA(SET1(dy), LOADU(y), SET1(dx) * LOADU(x)));
+    unsigned equal = MBITS(LE(SET1(HMAX(h)), h)); // none only if there is a NaN
+    int found = equal ? __builtin_ctz(equal) : 0;
+    return found < count ? found : count - 1;
 }
 
-// hull_cell is the list of the vertices that may be highest along d, as T(cell) finds it;
-// see cells.go.
-static inline const int32_t *hull_cell(const clr_call *c, const clr_shape *h, const double *d) {
-    const int32_t *starts = c->starts + h->cells;
-    int grid = h->grid;
-    if (grid == 0) return starts;
-    double e[3] = {h->extent[0] * d[0], h->extent[1] * d[1], h->extent[2] * d[2]};
-    double m[3] = {fabs(e[0]), fabs(e[1]), fabs(e[2])};
-    int axis = m[1] <= m[0] && m[2] <= m[0] ? 0 : m[1] < m[2] ? 2 : 1;
-    double r = 0.5 / (m[axis] > TINY ? m[axis] : TINY), a = axis == 0 ? e[1] : e[0], b = axis == 2 ? e[1] : e[2];
-    int i = (int)((a * r + 0.5) * grid), j = (int)((b * r + 0.5) * grid);
-    i = i < 0 ? 0 : i < grid ? i : grid - 1;
-    j = j < 0 ? 0 : j < grid ? j : grid - 1;
-    int face = 2 * axis + (e[axis] < 0);
-    return starts + (face * grid + i) * grid + j;
+// hull_lists finds the list of the vertices that may be highest along d, for each lane.
+ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, const float *list[W], int32_t blocks[W]) {
+    const clr_call *c = at->call;
+    int32_t cell[W];
+    T(cell)(at, side, d, cell);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * (4 * W32);
+        blocks[l] = s[1] - s[0];
+        __builtin_prefetch(list[l]);
+        __builtin_prefetch(list[l] + 2 * W32);
+    }
 }
 
-// large_hull is the highest vertex of a hull along the unit vector d as float32 sees it: a
-// vertex all the same, and most often the highest. If sure is set, float64 decides among
-// those that may be the highest, with the margin that T(hull_best) derives.
-static inline void large_hull(const clr_call *c, const clr_shape *h, const double *d, int sure, double *out) {
-    const int32_t *list = hull_cell(c, h, d);
-    const float *v = c->lists + (size_t)list[0] * (4 * W32);
-    const int blocks = list[1] - list[0];
-    int best = h->first;
-    if (!sure) {
-        best += (int)scan_list32(v, blocks, (float)d[0], (float)d[1], (float)d[2])[3 * W32];
-    } else {
-        const vec32 nx = spread32((float)d[0]), ny = spread32((float)d[1]), nz = spread32((float)d[2]), none = spread32(-1);
-        vec32 most = heights32(v, nx, ny, nz);
-        for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
-        const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size));
-        double high = -INFINITY;
-        for (int j = 0; j < blocks; j++, v += 4 * W32)
-            for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, none, none, none); near; near &= near - 1) {
-                int i = h->first + (int)v[3 * W32 + __builtin_ctz(near)];
-                double t = d[0] * c->vx[i] + d[1] * c->vy[i] + d[2] * c->vz[i];
-                if (t > high) high = t, best = i;
+// hull_vertices are the vertices of the hulls of `lanes` highest along the unit vectors d, in
+// their own frames; of large hulls those that float32 finds: most often the highest.
+static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned lanes, VF *number) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    double u[3][W] __attribute__((aligned(64))), found[W] __attribute__((aligned(64))) = {0};
+    int32_t index[W] = {0}, blocks[W];
+    T(st3)(u[0], W, d);
+    if (kind == CLR_SMALL) {
+        for (unsigned m = lanes; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            index[l] = small_hull(c, h->first[l], h->count[l], u[0][l], u[1][l], u[2][l]);
+        }
+        return T(pick)(at, side, index);
+    }
+    const float *list[W];
+    hull_lists(at, side, d, lanes, list, blocks);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        found[l] = scan_list32(list[l], blocks[l], (float)u[0][l], (float)u[1][l], (float)u[2][l])[3 * W32];
+        index[l] = (int)found[l];
+    }
+    *number = LOADU(found);
+    return T(pick)(at, side, index);
+}
+
+// pair_vertices are the vertices of D highest along the unit vectors d, in `lanes`; of large
+// hulls others may be slightly higher.
+static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsigned lanes) {
+    const VF one = SET1(1);
+    const double *m = at->in + CLR_ROT * at->stride;
+    V3 e = T(neg)(T(rotate_back)(m, at->stride, d)), b;
+    vertices_of v = {.number = {one, one}};
+    v.a = ka >= CLR_SMALL ? hull_vertices(at, ka, 0, d, lanes, &v.number[0]) : T(core_support)(ka, at->in + CLR_PA * at->stride, at->stride, d, one);
+    b = kb >= CLR_SMALL ? hull_vertices(at, kb, 1, e, lanes, &v.number[1]) : T(core_support)(kb, at->in + CLR_PB * at->stride, at->stride, e, one);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    v.w = T(sub)(v.a, b);
+    return v;
+}
+
+// surest replaces the vertices of large hulls in v by those that float64 proves the highest
+// along d: the best of the corners of the nearest face, which support d nearly, unless
+// another is higher.
+static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d, unsigned lanes, vertices_of v) {
+    const clr_call *c = at->call;
+    const double *m = at->in + CLR_ROT * at->stride;
+    V3 b = T(rotate_back)(m, at->stride, T(sub)(T(sub)(v.a, v.w), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+    for (int side = 0; side < 2; side++) {
+        if ((side ? kb : ka) != CLR_HULL) continue;
+        const T(hulls) *h = at->hull[side];
+        int32_t cell[W], index[W] = {0};
+        double u[3][W] __attribute__((aligned(64))), number[W] __attribute__((aligned(64))) = {0};
+        V3 e = side ? T(neg)(T(rotate_back)(m, at->stride, d)) : d;
+        T(st3)(u[0], W, e);
+        T(cell)(at, side, e, cell);
+        for (unsigned k = lanes; k; k &= k - 1) {
+            int l = __builtin_ctz(k);
+            const uint16_t *corner = p[l].corner[p[l].nearest];
+            int32_t known[3];
+            double high = -INFINITY;
+            const double x[3] = {u[0][l], u[1][l], u[2][l]};
+            for (int j = 0; j < 3; j++) {
+                known[j] = (int32_t)(side ? p[l].a : p[l].w)[corner[j]][3];
+                int i = h->first[l] + known[j];
+                double t = x[0] * c->vx[i] + x[1] * c->vy[i] + x[2] * c->vz[i];
+                index[l] = t > high ? known[j] : index[l];
+                high = t > high ? t : high;
             }
+            T(hull_best)(at, side, l, cell[l], x, x, high, known, &index[l]);
+            number[l] = index[l];
+        }
+        *(side ? &b : &v.a) = T(pick)(at, side, index);
+        v.number[side] = LOADU(number);
     }
-    out[0] = c->vx[best], out[1] = c->vy[best], out[2] = c->vz[best];
-}
-
-// core_vertex is the point of core `side` highest along the unit vector d, in its own frame;
-// see T(core_support).
-static inline void core_vertex(const pair_at *q, int side, const double *d, int sure, double *out) {
-    const double *p = q->p[side];
-    switch (q->kind[side]) {
-    case CLR_BOX:
-        for (int j = 0; j < 3; j++) out[j] = copysign(p[j], d[j]);
-        return;
-    case CLR_ELLIPSOID: {
-        double u[3] = {p[0] * d[0], p[1] * d[1], p[2] * d[2]}, l2 = dot3(u, u), s = 1 / root(l2 > TINY ? l2 : TINY);
-        for (int j = 0; j < 3; j++) out[j] = p[j] * (u[j] * s) - p[3] * d[j];
-        return;
-    }
-    case CLR_ROUND: {
-        double l2 = d[0] * d[0] + d[1] * d[1];
-        l2 = l2 > TINY ? l2 : TINY;
-        double inv = 1 / root(l2), top = (p[1] - p[0]) * (l2 * inv) + 2 * p[2] * d[2];
-        double k = (top >= 0 ? p[1] : p[0]) * inv;
-        out[0] = k * d[0], out[1] = k * d[1], out[2] = top >= 0 ? p[2] : -p[2];
-        return;
-    }
-    case CLR_SMALL:
-        small_hull(q->call, q->shape[side], d, out);
-        return;
-    default:
-        large_hull(q->call, q->shape[side], d, sure, out);
-    }
-}
-
-// pair_vertex is the vertex w = a − b of D = A − B highest along the unit vector d; unless
-// sure is set, of hulls another may be slightly higher.
-static inline void pair_vertex(const pair_at *q, const double *d, int sure, double *a, double *w) {
-    const double *m = q->rot, *t = q->trans;
-    double e[3], b[3];
-    for (int j = 0; j < 3; j++) e[j] = -(m[j] * d[0] + m[3 + j] * d[1] + m[6 + j] * d[2]);
-    core_vertex(q, 0, d, sure, a);
-    core_vertex(q, 1, e, sure, b);
-    for (int j = 0; j < 3; j++) w[j] = a[j] - (m[3 * j] * b[0] + m[3 * j + 1] * b[1] + m[3 * j + 2] * b[2] + t[j]);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    v.w = T(sub)(v.a, b);
+    return v;
 }

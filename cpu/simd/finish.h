@@ -157,12 +157,18 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j], &known.b[j]);
             V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
             clr_foot f = triangle_foot(v[0], e1, e2);
+            V3 straight = f.x;
+            if (c->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
+                V3 moved = f.x, edge = straighten(v[0], e1, e2, &f.l1, &f.l2, &moved, f.face);
+                f.x = moved;
+                straight = without(moved, edge);
+            }
             VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
             // x is a sum that cancels, and its direction is off by rounding over |x|; the
             // normal of a face is off by rounding over its height. The longer decides.
             VF ee = MAX(T(dot)(e1, e1), T(dot)(e2, e2));
             VM use = MAND(f.face, MAND(LT(xx * ee, nn), LE(SET1(0.25) * nn * xx, nx * nx)));
-            V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), f.x);
+            V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), straight);
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(xx), along = T(dot)(f.x, x);
@@ -208,8 +214,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
 // finish is finish_pair with the support functions of the commonest pairs of classes
 // inlined.
 static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
-    if (ka == CLR_BOX && kb == CLR_BOX) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
-    if (ka == CLR_SMALL && kb == CLR_SMALL) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
     return finish_pair(c, s, at0, n, ka, kb, again, left);
 }

@@ -34,6 +34,7 @@
 #else
 #define FIELDS CLR_IN64
 #define MAX_STEPS 200
+#define MAX_LEVEL_STEPS 12
 #define INPUT(s) (s)->in64
 #endif
 
@@ -44,6 +45,9 @@ typedef struct {
     REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
     REAL x[3][W], xx[W];
     REAL step[W];
+#if REAL_BITS == 64
+    REAL level[W];       // steps that did not lower the norm
+#endif
     int32_t at[W];                    // row of the group
     T(hulls) hull[2];
     unsigned active, idle;            // lanes at work, and without a pair
@@ -98,10 +102,12 @@ ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
 ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     const clr_scratch *s = w->s;
     unsigned put = 0;
-    int from = w->next;
+    const int from = w->list && w->next < w->n ? w->list[w->next] : w->next;
+    int next = from; // as long as the rows follow one another
     for (unsigned m = L->idle; m && w->next < w->n; m &= m - 1) {
         int l = __builtin_ctz(m), i = w->list ? w->list[w->next] : w->next;
         w->next++;
+        next += i == next;
         put |= m & -m;
         L->at[l] = i;
         if (w->ka >= CLR_SMALL || w->kb >= CLR_SMALL) T(load_hulls)(L, w, l, i);
@@ -114,12 +120,12 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     L->newest[2] &= ~put;
     VM m = MFROM(put);
 #ifdef EXPAND
-    if (!w->list) {
+    if (next - from == __builtin_popcount(put)) {
         for (int k = 0; k < FIELDS; k++) STOREU(L->in[k], EXPAND(LOADU(L->in[k]), m, LOADU(&INPUT(s)[k][from])));
     } else
 #endif
     {
-        (void)from;
+        (void)next;
         for (unsigned p = put; p; p &= p - 1) {
             int l = __builtin_ctz(p), i = L->at[l];
             for (int k = 0; k < FIELDS; k++) L->in[k][l] = INPUT(s)[k][i];
@@ -130,6 +136,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     MSTORE(L->xx, m, T(dot)(x, x));
     MSTORE(L->step, m, SET1(0));
 #if REAL_BITS == 64
+    MSTORE(L->level, m, SET1(0));
     for (int k = 0; k < 9; k++) {
         MSTORE(L->vert[k], m, LOADU(L->in[CLR_VERT + k]));
         MSTORE(L->dir[k], m, LOADU(L->in[CLR_DIR + k]));
@@ -195,8 +202,16 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VM apart = LT(LOADU(in + CLR_NOISE * W), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
-    T(nearest) p = T(project)(w, b, c, d, decide);
+    T(nearest) p = T(project)(w, b, c, d, decide || REAL_BITS == 64);
     V3 nx = T(sel)(fresh, w, p.x);
+#if REAL_BITS == 64
+    if (w0->call->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
+        V3 sum = T(axpy)(p.weight[2], T(sub)(d, w), T(axpy)(p.weight[1], T(sub)(c, w), T(axpy)(p.weight[0], T(sub)(b, w), w)));
+        V3 first = T(sel)(p.keep_b, b, T(sel)(p.keep_c, c, T(sel)(p.keep_d, d, w)));
+        V3 second = T(sel)(p.keep_d, d, T(sel)(p.keep_c, c, first));
+        nx = straight_direction(w, first, second, sum, p.x);
+    }
+#endif
     VF nxx = T(dot)(nx, nx);
     VM inside = MANDN(MAND(p.inside, active), MOR(apart, fresh));
     if (decide) {
@@ -211,7 +226,18 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         L->inside |= MBITS(inside);
     }
     // A step that does not lower the norm ends the lane, and is not taken.
-    VM better = MANDN(MAND(active, MOR(fresh, LT(nxx, xx))), inside);
+    VM lower = MOR(fresh, LT(nxx, xx));
+#if REAL_BITS == 64
+    // A tilt of x by δ changes the norm by δ², which vanishes below 1e-8, and the bound of a
+    // flat face by δ. So a few steps that leave the norm as it is, to rounding, are taken
+    // as well, unless the vertex is an old one: see ref/descent.go.
+    VF level = LOADU(L->level);
+    VM old = MOR(MOR(T(same)(w, b), T(same)(w, c)), T(same)(w, d));
+    VM even = MANDN(MAND(LE(nxx, xx * SET1(1 + 16 * 0x1p-52)), LT(level, SET1(MAX_LEVEL_STEPS))), MOR(lower, old));
+    STOREU(L->level, SEL(even, level + one, level));
+    lower = MOR(lower, even);
+#endif
+    VM better = MANDN(MAND(active, lower), inside);
     VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)), MANDN(better, MANDN(p.keep_d, fresh))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
@@ -285,17 +311,19 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 // gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
 // which is worth a tenth of the time.
 #define GJK_PAIRS(decide)                                                                                         \
-    if (ka == CLR_BOX && kb == CLR_BOX) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
-    else if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
-    else if (ka == CLR_SMALL && kb == CLR_SMALL) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
-    else if (ka == CLR_ROUND && kb == CLR_ROUND) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
+    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
+    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
+    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
     else T(gjk_loop)(call, s, list, n, ka, kb, decide);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
 #if REAL_BITS == 32
     GJK_PAIRS(0)
 #else
-    T(gjk_loop)(call, s, list, n, ka, kb, 0);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0);
+    else T(gjk_loop)(call, s, list, n, ka, kb, 0);
 #endif
 }
 

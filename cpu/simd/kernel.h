@@ -10,6 +10,14 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+// SPECIAL: is this the pair of classes k and k, which has code of its own? With CLR_GENERIC,
+// set where compiling takes long, all pairs share one.
+#ifdef CLR_GENERIC
+#define SPECIAL(ka, kb, k) 0
+#else
+#define SPECIAL(ka, kb, k) ((ka) == (k) && (kb) == (k))
+#endif
+
 #define REAL_BITS 32
 #include ISA
 #include "vec3.h"
@@ -24,6 +32,7 @@
 #include "support.h"
 #include "prepare.h"
 #include "store.h"
+#include "straight.h"
 #include "finish.h"
 #include "closed.h"
 #include "project.h"

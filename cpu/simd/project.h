@@ -37,7 +37,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
     VF h1 = -T(dot)(w, e1), h2 = -T(dot)(w, e2), h3 = -T(dot)(w, e3);
     VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g33 = T(dot)(e3, e3);
-    VF g12 = T(dot)(e1, e2), g23 = T(dot)(e2, e3), g31 = T(dot)(e3, e1);
+    VF ww = T(dot)(w, w), g12 = T(dot)(e1, e2), g23 = T(dot)(e2, e3), g31 = T(dot)(e3, e1);
 
     // Edges: the foot on edge i is w + t·eᵢ, t = hᵢ/gᵢᵢ, and gains hᵢ·t.
     VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one), t3 = MIN(h3 * RCP(MAX(g33, tiny)), one);
@@ -63,7 +63,9 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     }
 
     // Faces: with n = eᵢ × eⱼ the foot is n·<n, w>/|n|², and its weights times |n|² are
-    // gⱼⱼ·hᵢ − gᵢⱼ·hⱼ and the like.
+    // gⱼⱼ·hᵢ − gᵢⱼ·hⱼ and the like. On a needle of length L and height h these are off
+    // by rounding times (L/h)², the height of the foot only by rounding times L/h:
+    // the gain is taken from it.
     V3 n3 = T(cross)(e1, e2), n1 = T(cross)(e2, e3), n2 = T(cross)(e3, e1);
     VF l1 = -T(dot)(w, n1), l2 = -T(dot)(w, n2), l3 = -T(dot)(w, n3);
     V3 n = n3;
@@ -73,7 +75,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     {                                                                                       \
         VF det = T(dot)(normal, normal), inv = RCP(MAX(det, SET1(TINY_AREA2)));             \
         VF ui = FNMA(gij, hj, gj * hi), uj = FNMA(gij, hi, gi * hj);                        \
-        VF q = FMA(uj, hj, ui * hi) * inv;                                                  \
+        VF q = FNMA(l * l, inv, ww);                                                        \
         VM m = MAND(MAND(MAND(LT(zero, ui), LT(zero, uj)), LE(ui + uj, det)),               \
                     MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));                 \
         gain = SEL(m, q, gain);                                                             \

@@ -22,6 +22,9 @@ ALWAYS V3 T(cross)(V3 a, V3 b) {
     return (V3){FNMA(a.z, b.y, a.y * b.z), FNMA(a.x, b.z, a.z * b.x), FNMA(a.y, b.x, a.x * b.y)};
 }
 ALWAYS V3 T(sel)(VM m, V3 a, V3 b) { return (V3){SEL(m, a.x, b.x), SEL(m, a.y, b.y), SEL(m, a.z, b.z)}; }
+ALWAYS VM T(same)(V3 a, V3 b) {
+    return MAND(MAND(MAND(LE(a.x, b.x), LE(b.x, a.x)), MAND(LE(a.y, b.y), LE(b.y, a.y))), MAND(LE(a.z, b.z), LE(b.z, a.z)));
+}
 
 // ld3 and st3 read and write three columns, `stride` elements apart.
 ALWAYS V3 T(ld3)(const REAL *p, int stride) { return (V3){LOADU(p), LOADU(p + stride), LOADU(p + 2 * stride)}; }
