@@ -67,7 +67,7 @@ func (b *Backend) open() error {
 	b.info = devices[i]
 	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
-	b.pipelines.device = b.device
+	b.pipelines.init(b.device)
 	b.libraries.init(b)
 	b.lanes = make(chan *lane, lanesPerDevice)
 	for range lanesPerDevice {

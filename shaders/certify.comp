@@ -72,8 +72,8 @@ void pose(IndexRecord index) {
     // of its semi-axes: 5 for each exponential of a logarithm, see elementary.glsl, and
     // 2 for products. The semi-axes as a vector are √3 of the bounding radius at most.
     double curved = 0.0lf;
-    if (shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
-    if (shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
+    if (have(KIND_SUPERQUADRIC) && shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
+    if (have(KIND_SUPERQUADRIC) && shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
     roundoff = grain + 24.0lf * UNIT_ROUNDOFF * curved;
 }
 
@@ -180,7 +180,8 @@ void main() {
     }
     shapeA = load(index.shape_a);
     shapeB = load(index.shape_b);
-    bool halfA = shapes[index.shape_a].kind == KIND_HALFSPACE, halfB = shapes[index.shape_b].kind == KIND_HALFSPACE;
+    bool halfA = have(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
+    bool halfB = have(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
     if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
         decline(row, DECLINED_KIND);
         return;
