@@ -100,7 +100,8 @@ uint cellOf(vec3 e, int n) {
 vec3 framed(uint record, real3 d) {
     real xx = paramOf(record, 0u), yx = paramOf(record, 1u), yy = paramOf(record, 2u);
     real zx = paramOf(record, 3u), zy = paramOf(record, 4u), zz = paramOf(record, 5u);
-    return vec3(xx * d.x + yx * d.y + zx * d.z, yy * d.y + zy * d.z, zz * d.z);
+    precise real3 e = real3(xx * d.x + yx * d.y + zx * d.z, yy * d.y + zy * d.z, zz * d.z);
+    return vec3(e);
 }
 
 // further compares vertex i with the best so far.
