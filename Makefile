@@ -13,7 +13,7 @@ RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers test fmt lint generate generated shaders vulkan nocgo unit race fuzz cover clean
+.PHONY: help build bench peers gpu-check test fmt lint generate generated shaders vulkan nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,9 @@ bench: build ## the main job: a million pairs of all kinds, every answer audited
 
 peers: ## install other collision libraries in bench/peers/build, for 'batchbench peers'
 	./bench/peers/setup.sh
+
+gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
+	./scripts/gpu-check.sh
 
 test: vulkan lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
 
