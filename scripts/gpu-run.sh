@@ -89,10 +89,10 @@ if [ -e "$here/vulkan/VkLayer_khronos_validation.json" ] && ! compgen -G '/usr/s
 fi
 
 if ((quick)); then
-	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed budget=50ms short=-test.short benchtime=3x
+	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed budget=50ms short=-test.short benchtime=3x stride=8
 	conformance='^(TestConformance|TestBitIdentical|TestHeld|TestGarbage)$'
 else
-	soak=${soak:-120} pairs=1000000 rounds=5 sizes=0,1,1e3,1e4,1e5,1e6,1e7 budget=1s short= benchtime=1s
+	soak=${soak:-120} pairs=1000000 rounds=5 sizes=0,1,1e3,1e4,1e5,1e6,1e7 budget=1s short= benchtime=1s stride=1
 	sets=ellipsoids,boxes,capsule-cylinder-cone,hull8,hull32,hull128,hull512,mixed conformance=.
 fi
 
@@ -141,7 +141,7 @@ step() {
 export REQUIRE_VULKAN=1
 if wanted conformance; then
 	expect='^--- PASS: TestConformance'
-	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" -test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v
+	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" -test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v -stride $stride
 	grep -E '^ *--- (FAIL|SKIP)' "$out/conformance.txt" | sort | uniq >"$out/conformance-failed-or-skipped.txt"
 	expect='^--- PASS: TestTwoEngines'
 	step 'Facade: two engines, held batches' facade.txt "$here/clearance.test" -test.timeout 20m -test.v
