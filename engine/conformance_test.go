@@ -40,10 +40,10 @@ func (f finished) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 }
 
 // stride is the part of the rows of the conformance suite that is asked for.
-var stride = flag.Int("stride", 2, "conformance: one row in so many; 1 for all")
+var stride = flag.Int("stride", 4, "conformance: one row in so many; 1 for all")
 
 // TestConformance runs the suite of all back ends. Where the host and the device share
-// memory the way with copies has a quarter of the rows, since the bits are the same. Kinds
+// memory the way with copies has half of the rows, since the bits are the same. Kinds
 // without a shader are declined and counted as such, and nothing is lost.
 func TestConformance(t *testing.T) {
 	eachPath(t, func(t *testing.T, o Options) {
@@ -51,9 +51,9 @@ func TestConformance(t *testing.T) {
 		suite := conformance.Options{Stride: *stride}
 		switch {
 		case testing.Short():
-			suite.Stride = 8
+			suite.Stride = 16
 		case o.staged:
-			suite.Stride *= 4
+			suite.Stride *= 2
 		}
 		conformance.Run(t, finished{b, processor(t)}, suite)
 		s := b.Stats()

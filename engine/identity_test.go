@@ -32,7 +32,10 @@ func sameRow(a, b *batch.Results, i, j int) bool {
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
 // the rows, the form of the input, and what other goroutines ask at the same time.
 func TestBitIdentical(t *testing.T) {
-	const rows = 1000
+	rows := 500
+	if testing.Short() {
+		rows = 200
+	}
 	c := processor(t)
 	for _, name := range []string{"mixed", "adversarial"} {
 		lib, pairs := set(t, name, 0, rows)
