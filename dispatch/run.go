@@ -56,7 +56,7 @@ func (w *crew) run(ctx context.Context, job *batch.Job, o Options, rep *Report) 
 
 // minSharedRows is the least number of rows of a chunk where rows are shared among several
 // calls: below it a device spends its time on beginning and ending.
-const minSharedRows = 1 << 14
+const minSharedRows = 1 << 15
 
 // chunkRows is the default size of the chunks of n rows.
 func (w *crew) chunkRows(n int) int {

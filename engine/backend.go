@@ -67,7 +67,7 @@ func (b *Backend) open() error {
 	b.info = devices[i]
 	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
-	b.pipelines.device = b.device
+	b.pipelines.init(b.device)
 	b.libraries.init(b)
 	b.lanes = make(chan *lane, lanesPerDevice)
 	for range lanesPerDevice {
@@ -100,6 +100,19 @@ func (b *Backend) Name() string { return "vulkan" }
 
 // Partial returns true: some rows are left to another back end.
 func (b *Backend) Partial() bool { return true }
+
+// CallsAtOnce returns how many calls a device is to be given at a time: while one waits for
+// it, the host packs the next, and a large batch comes in several parts, so that rows
+// which the device declines are finished while it goes on. A software device is given one:
+// it is the processors that it computes on.
+func (b *Backend) CallsAtOnce() int { return callsAtOnce(b.info.Type) }
+
+func callsAtOnce(t vk.DeviceType) int {
+	if t == vk.CPU {
+		return 1
+	}
+	return lanesPerDevice
+}
 
 // ChunkRows returns the number of rows that a call should have: enough chunks to keep
 // two of them under way.

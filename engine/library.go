@@ -21,6 +21,7 @@ type library struct {
 	shapes64, vertices64 vk.Buffer
 	cells                vk.Buffer
 
+	have    kinds
 	class   []uint8 // of each shape, see classesOf
 	classes int
 	users   int // calls and held batches; guarded by libraries.mu
@@ -104,6 +105,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		total += uint64(len(parts[i])) + maxAlignment
 	}
 	k := new(library)
+	k.have = kindsOf(single)
 	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {

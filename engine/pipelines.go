@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"sync"
 	"unsafe"
 
@@ -20,78 +22,95 @@ const maxBindings = 8
 // methods are those that have a pipeline.
 var methods = []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak}
 
-// pipelines holds the compiled shaders. They are compiled when they are needed first.
+// pipelines holds the compiled shaders. They are compiled when they are needed first,
+// for the kinds of shapes of the library that needs them.
 type pipelines struct {
 	device *vk.Device
 
 	mu      sync.Mutex
 	fresh   bool // compiled since the cache was saved
 	place   *vk.Pipeline
-	certify *vk.Pipeline
-	gjk     [batch.MethodCount]*vk.Pipeline
+	certify map[kinds]*vk.Pipeline
+	gjk     map[search]*vk.Pipeline
+}
+
+// search is what a pipeline of gjk.comp is made for.
+type search struct {
+	method batch.Method
+	have   kinds
+}
+
+func (p *pipelines) init(d *vk.Device) {
+	p.device = d
+	p.certify, p.gjk = map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
 // chain is the pipelines of one query in the order in which they run.
 type chain struct{ place, gjk, certify *vk.Pipeline }
 
-// of returns the pipelines for a method.
-func (p *pipelines) of(m batch.Method) (chain, error) {
+// of returns the pipelines for a method and the kinds of a library.
+func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	if m == batch.Auto {
 		m = batch.GJK
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := chain{p.place, p.gjk[m], p.certify}
-	if c.place != nil && c.gjk != nil && c.certify != nil {
-		return c, nil
+	key := search{m, have}
+	c = chain{p.place, p.gjk[key], p.certify[have]}
+	if c.place == nil {
+		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
+			return chain{}, err
+		}
+		p.place = c.place
 	}
-	if err := p.compile(m); err != nil {
-		return chain{}, err
+	if c.gjk == nil {
+		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
+			return chain{}, err
+		}
+		p.gjk[key] = c.gjk
 	}
-	return chain{p.place, p.gjk[m], p.certify}, nil
+	if c.certify == nil {
+		if c.certify, err = p.compile("certify", shaders.Certify, 7, map[uint32]uint32{2: uint32(have)}); err != nil {
+			return chain{}, err
+		}
+		p.certify[have] = c.certify
+	}
+	return c, nil
 }
 
-// compile compiles what is missing for a method.
-func (p *pipelines) compile(m batch.Method) error {
-	for _, s := range []struct {
-		to       **vk.Pipeline
-		name     string
-		code     []byte
-		bindings int
-		spec     map[uint32]uint32
-	}{
-		{&p.place, "place", shaders.Place, 8, map[uint32]uint32{0: groupSize}},
-		{&p.gjk[m], "gjk", shaders.GJK, 5, map[uint32]uint32{0: groupSize, 1: uint32(m)}},
-		{&p.certify, "certify", shaders.Certify, 7, map[uint32]uint32{0: groupSize}},
-	} {
-		if *s.to != nil {
-			continue
-		}
-		pipeline, err := p.device.NewPipeline(s.code, vk.PipelineOptions{
-			Name: s.name, Bindings: s.bindings, PushConstantSize: int(unsafe.Sizeof(batch.QueryRecord{})), Spec: s.spec,
-		})
-		if err != nil {
-			return err
-		}
-		*s.to = pipeline
+// compile compiles a shader with values for its specialisation constants.
+func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uint32]uint32) (*vk.Pipeline, error) {
+	all := map[uint32]uint32{0: groupSize}
+	maps.Copy(all, spec)
+	pipeline, err := p.device.NewPipeline(code, vk.PipelineOptions{
+		Name: name, Bindings: bindings, PushConstantSize: int(unsafe.Sizeof(batch.QueryRecord{})), Spec: all,
+	})
+	if err == nil {
 		p.fresh = true
 	}
-	return nil
+	return pipeline, err
 }
 
-// Warm compiles the shaders of all methods, so that no later call waits for that, and
-// saves them, see [Options.CacheDir].
-func (b *Backend) Warm(ctx context.Context) error {
+// Warm compiles the shaders of all methods for libraries like these, so that no later
+// call on one waits for that, and saves them, see [Options.CacheDir]. Libraries with
+// shapes of the same kinds share their shaders.
+func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 	if err := b.enter(); err != nil {
 		return err
 	}
 	defer b.leave()
-	for _, m := range methods {
-		if err := ctx.Err(); err != nil {
-			return err
+	for _, l := range libraries {
+		packed, err := l.Packed()
+		if err != nil {
+			return fmt.Errorf("engine: %w", err)
 		}
-		if _, err := b.pipelines.of(m); err != nil {
-			return b.failed(err)
+		for _, m := range methods {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if _, err := b.pipelines.of(m, kindsOf(packed)); err != nil {
+				return b.failed(err)
+			}
 		}
 	}
 	return b.save()

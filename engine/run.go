@@ -35,13 +35,13 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 		b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options), number: number,
 		worlds: asWorlds(job.Input, lo, hi, b.chunkRows),
 	}
-	if c.chain, err = b.pipelines.of(job.Options.Method); err != nil {
-		return 0, b.failed(err)
-	}
 	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
 		return 0, b.failed(err)
 	}
 	defer b.libraries.release(c.library)
+	if c.chain, err = b.pipelines.of(job.Options.Method, c.library.have); err != nil {
+		return 0, b.failed(err)
+	}
 	select {
 	case c.lane = <-b.lanes:
 	case <-ctx.Done():

@@ -26,9 +26,9 @@ func soakTime(t *testing.T) time.Duration {
 		return d
 	}
 	if testing.Short() {
-		return 2 * time.Second
+		return 1 * time.Second
 	}
-	return 5 * time.Second
+	return 3 * time.Second
 }
 
 // garbage allocates hard, with the collector running all the time, until stop is called.

@@ -20,6 +20,10 @@ type Stats struct {
 	// Declined counts rows left to another back end, by why.
 	Declined DeclinedRows
 
+	// Bytes that the host wrote for the device and read back from it, for rows; libraries
+	// are not counted. Where the two share their memory they cross no link.
+	BytesUp, BytesDown int64
+
 	// Device times, as far as the device tells them: moving input in, placing pairs,
 	// searching in single precision, certifying in double, moving answers out.
 	Upload, Place, Solve, Certify, Download time.Duration
@@ -73,13 +77,22 @@ func (c *counters) call() int64 {
 	return c.stats.Calls
 }
 
-// chunk adds a chunk. times are the timestamps, nil if there are none.
-func (c *counters) chunk(t tally, times []time.Duration) (kernel time.Duration) {
+// sent counts bytes that were written for the device.
+func (c *counters) sent(bytes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.BytesUp += int64(bytes)
+}
+
+// chunk adds a chunk of which so many bytes were read. times are the timestamps, nil if
+// there are none.
+func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.stats
 	s.Chunks++
 	s.Rows += t.rows
+	s.BytesDown += int64(bytes)
 	s.Refined += t.refined
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[batch.DeclinedKind]

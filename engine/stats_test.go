@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 
 	"clearance/batch"
@@ -23,4 +24,42 @@ func TestRefined(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBytes: the bytes of a pair list and of its answers, of chunks that copy and of those
+// that do not; of a held batch the poses alone.
+func TestBytes(t *testing.T) {
+	eachPath(t, func(t *testing.T, o Options) {
+		const rows = 640
+		o.ChunkRows = 256
+		b := open(t, o)
+		lib, pairs := set(t, "boxes", 0, rows)
+		moved := func(up, down uint64, do func()) {
+			t.Helper()
+			before := b.Stats()
+			do()
+			after := b.Stats()
+			got := fmt.Sprintf("%d up, %d down", after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown)
+			if want := fmt.Sprintf("%d up, %d down", rows*up, rows*down); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+		moved(2*poseBytes+templateBytes, 4*(1+9+1+1), func() { direct(t, b, lib, pairs, batch.Options{}) })
+		moved(2*poseBytes+templateBytes, 8*(1+9)+4+4, func() { direct(t, b, lib, pairs, batch.Options{Precision: batch.Double}) })
+		h := hold(t, b, lib, pairs)
+		out := unanswered(rows, new(batch.Options))
+		ask := func() {
+			if err := h.Run(t.Context(), new(batch.Options), out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		moved(2*poseBytes+templateBytes, 48, ask)
+		moved(0, 48, ask)
+		moved(2*poseBytes, 48, func() {
+			if err := h.Update(t.Context(), pairs); err != nil {
+				t.Fatal(err)
+			}
+			ask()
+		})
+	})
 }

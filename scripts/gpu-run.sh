@@ -89,10 +89,10 @@ if [ -e "$here/vulkan/VkLayer_khronos_validation.json" ] && ! compgen -G '/usr/s
 fi
 
 if ((quick)); then
-	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed budget=50ms short=-test.short benchtime=3x
+	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed budget=50ms short=-test.short benchtime=3x stride=8
 	conformance='^(TestConformance|TestBitIdentical|TestHeld|TestGarbage)$'
 else
-	soak=${soak:-120} pairs=1000000 rounds=5 sizes=0,1,1e3,1e4,1e5,1e6,1e7 budget=1s short= benchtime=1s
+	soak=${soak:-120} pairs=1000000 rounds=5 sizes=0,1,1e3,1e4,1e5,1e6,1e7 budget=1s short= benchtime=1s stride=1
 	sets=ellipsoids,boxes,capsule-cylinder-cone,hull8,hull32,hull128,hull512,mixed conformance=.
 fi
 
@@ -141,7 +141,7 @@ step() {
 export REQUIRE_VULKAN=1
 if wanted conformance; then
 	expect='^--- PASS: TestConformance'
-	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" -test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v
+	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" -test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v -stride $stride
 	grep -E '^ *--- (FAIL|SKIP)' "$out/conformance.txt" | sort | uniq >"$out/conformance-failed-or-skipped.txt"
 	expect='^--- PASS: TestTwoEngines'
 	step 'Facade: two engines, held batches' facade.txt "$here/clearance.test" -test.timeout 20m -test.v
@@ -157,6 +157,13 @@ if wanted link; then
 	expect='^BenchmarkLink/up.* MB/s'
 	step 'Bandwidth of the link' link.txt "$here/vk.test" -test.run '^$' -test.bench '^(BenchmarkLink|BenchmarkSubmit)' -test.benchtime "$benchtime"
 fi
+# The bandwidths of the link in MB/s, as batchbench wants them; the best of the rounds.
+link=()
+if [ -e "$out/link.txt" ]; then
+	rate() { awk -v name="BenchmarkLink/$1" 'index($1, name) == 1 { for (i = 2; i <= NF; i++) if ($i == "MB/s" && $(i-1) > best) best = $(i-1) } END { if (best) print best }' "$out/link.txt"; }
+	up=$(rate up) down=$(rate down)
+	[ -z "$up" ] || [ -z "$down" ] || link=(--link "$up,$down")
+fi
 if wanted run; then
 	expect='^vulkan: .*: every answer is good'
 	for precision in single double; do
@@ -167,9 +174,9 @@ fi
 if wanted throughput; then
 	expect='pairs a call'
 	for query in distance collide; do
-		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" --json "throughput-$query-apart.json"
+		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-$query-apart.json"
 	done
-	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" --json "throughput-distance.json"
+	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-distance.json"
 fi
 
 if ((${#failed[@]})); then

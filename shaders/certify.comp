@@ -66,14 +66,15 @@ void pose(IndexRecord index) {
     if (shapes[index.shape_a].kind == KIND_HALFSPACE) sizeA = shapeA.radius;
     if (shapes[index.shape_b].kind == KIND_HALFSPACE) sizeB = shapeB.radius;
     size = sizeA + sizeB;
-    scale = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
+    precise double lengths = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
+    scale = lengths;
     grain = 24.0lf * UNIT_ROUNDOFF * scale;
     // The coordinates of a superquadric's support point are off by 12 units of roundoff
     // of its semi-axes: 5 for each exponential of a logarithm, see elementary.glsl, and
     // 2 for products. The semi-axes as a vector are √3 of the bounding radius at most.
     double curved = 0.0lf;
-    if (shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
-    if (shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
+    if (have(KIND_SUPERQUADRIC) && shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
+    if (have(KIND_SUPERQUADRIC) && shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
     roundoff = grain + 24.0lf * UNIT_ROUNDOFF * curved;
 }
 
@@ -107,7 +108,8 @@ Answer plane(bool first) {
     dvec3 down = -n;
     if (first) {
         other = shapeB;
-        down = -(n * rotation);
+        precise dvec3 turned = n * rotation;
+        down = -turned;
     }
     dvec3 p = coreSupport(other, down);
     precise dvec3 q = first ? rotation * p + translation : p - translation;
@@ -132,7 +134,8 @@ Answer finish(bool inside) {
     double up = len, down = boolean ? best : lower;
     // The witnesses are -x apart, and distance times normal is -len·axis: that these are
     // the same is promised up to the gap as well.
-    if (!boolean) down = min(down, up - norm(x - len * axis));
+    precise dvec3 apart = x - len * axis;
+    if (!boolean) down = min(down, up - norm(apart));
     if (inside) {
         // No depth exceeds the width of A - B along the line of the centres.
         down = -scale;
@@ -180,7 +183,8 @@ void main() {
     }
     shapeA = load(index.shape_a);
     shapeB = load(index.shape_b);
-    bool halfA = shapes[index.shape_a].kind == KIND_HALFSPACE, halfB = shapes[index.shape_b].kind == KIND_HALFSPACE;
+    bool halfA = have(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
+    bool halfB = have(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
     if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
         decline(row, DECLINED_KIND);
         return;
@@ -220,7 +224,8 @@ void main() {
     if (boolean && !halfA && !halfB) {
         // The question is answered, and witnesses and normal come from different steps.
         // The bound that the answer does not rest on says how far apart they are.
-        double off = norm(x - len * axis);
+        precise dvec3 apart = x - len * axis;
+        double off = norm(apart);
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
         else r.lower = min(r.lower, r.distance - off);
     }

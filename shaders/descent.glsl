@@ -50,13 +50,14 @@ const uint MAX_LEVEL_STEPS = 12u;
 void support(dvec3 dir, bool along) {
     double l = norm(dir);
     precise dvec3 u = l > 0.0lf ? dir / l : dvec3(1, 0, 0); // any direction proves a bound
+    precise dvec3 turned = u * rotation;
     dvec3 coreA, coreB = dvec3(0);
     for (int k = 0; k < 2; k++) { // B after A, in one text of the supports: half the code
         Shape s = shapeA;
         dvec3 v = -u;
         if (k == 1) {
             s = shapeB;
-            v = u * rotation;
+            v = turned;
         }
         coreA = coreB;
         coreB = coreSupport(s, v);

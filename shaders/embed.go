@@ -13,7 +13,7 @@
 // Every shader reads and writes storage buffers of set 0 and a [batch.QueryRecord] of
 // push constants. The records are those of layout.glsl, which is generated from package
 // batch; tests hold the compiled code to it. Specialisation constant 0 is the size of a
-// work group.
+// work group, and constant 2 the kinds of shapes that there are, see HAVE in shape.glsl.
 //
 // # Layers
 //
@@ -28,13 +28,13 @@ var (
 	Place []byte // bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), guesses (out)
 
 	//go:embed spirv/gjk.spv
-	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out); constant 1 is the method
+	GJK []byte // bindings: shapes, vertices, pairs, guesses (in and out), cells; constant 1 is the method, 2 the kinds
 
 	//go:embed spirv/selftest.spv
 	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
 
 	//go:embed spirv/certify.spv
-	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out)
+	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells; constant 2 is the kinds
 )
 
 //go:embed spirv/glslc.txt

@@ -50,17 +50,23 @@ Shape load(uint i) {
     s.erode = 0.0;
     if (s.family == FAMILY_ELLIPSOID) { // geom.MinCurvatureRadius
         float c = min(min(s.params.x, s.params.y), s.params.z);
-        s.erode = c / max(max(s.params.x, s.params.y), s.params.z) * c;
+        precise float e = c / max(max(s.params.x, s.params.y), s.params.z) * c;
+        s.erode = e;
     }
     return s;
 }
 
+// Everything from here to the directions is precise: a compiler that joins products and
+// sums as it sees fit might do so in one pipeline and not in another, and a row has the
+// same bits in all of them.
+
 mat3 matrix(vec4 q) {
-    float s = 2.0 / dot(q, q);
+    precise float s = 2.0 / (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
     float w = q.x, x = q.y, y = q.z, z = q.w;
-    return mat3(1.0 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y),
-                s * (x * y - w * z), 1.0 - s * (x * x + z * z), s * (y * z + w * x),
-                s * (x * z + w * y), s * (y * z - w * x), 1.0 - s * (x * x + y * y));
+    precise mat3 m = mat3(1.0 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y),
+                          s * (x * y - w * z), 1.0 - s * (x * x + z * z), s * (y * z + w * x),
+                          s * (x * z + w * y), s * (y * z - w * x), 1.0 - s * (x * x + y * y));
+    return m;
 }
 
 Shape shapeA, shapeB;
@@ -71,15 +77,24 @@ float reach;      // largest length seen, scaled
 
 // support returns the point of the eroded A - B that minimises <u, w>, scaled.
 vec3 support(vec3 u) {
-    precise vec3 a = coreSupport(shapeA, -u);
-    precise vec3 b = rotation * coreSupport(shapeB, u * rotation);
-    reach = max(reach, unitLength * (length(a) + length(b + high)));
-    precise vec3 w = unitLength * (((a - b) - high) - low + (shapeA.erode + shapeB.erode) * u);
+    precise vec3 v = vec3(product(u, rotation[0]), product(u, rotation[1]), product(u, rotation[2]));
+    vec3 coreA = coreSupport(shapeA, -u), coreB = coreSupport(shapeB, v);
+    precise vec3 b = coreB.x * rotation[0] + coreB.y * rotation[1] + coreB.z * rotation[2];
+    precise vec3 far = b + high;
+    precise float l = unitLength * (norm(coreA) + norm(far));
+    reach = max(reach, l);
+    precise vec3 w = unitLength * (((coreA - b) - high) - low + (shapeA.erode + shapeB.erode) * u);
     return w;
 }
 
+// between is p for k = 0 and q for k = 1.
+vec3 between(vec3 p, vec3 q, float k) {
+    precise vec3 x = p * (1.0 - k) + q * k;
+    return x;
+}
+
 vec3 unit(vec3 v) {
-    precise vec3 u = v * (1.0 / max(length(v), 1e-30));
+    precise vec3 u = v * (1.0 / max(norm(v), 1e-30));
     return u;
 }
 
@@ -96,13 +111,14 @@ void main() {
     high = vec3(pair.translation[0], pair.translation[1], pair.translation[2]);
     low = vec3(pair.translation_low[0], pair.translation_low[1], pair.translation_low[2]);
     vec4 ballA = shapes[pair.shape_a].ball, ballB = shapes[pair.shape_b].ball;
-    float size = ballA.w + ballB.w;
-    uint exponent = floatBitsToUint(length(high) + size + length(ballA.xyz) + length(ballB.xyz)) >> 23;
+    precise float size = ballA.w + ballB.w;
+    precise float lengths = norm(high) + size + norm(ballA.xyz) + norm(ballB.xyz);
+    uint exponent = floatBitsToUint(lengths) >> 23;
     unitLength = uintBitsToFloat(clamp(254u - exponent, 1u, 254u) << 23);
     reach = 0.0;
 
-    float radius = unitLength * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
-    float tolerance = 0.5 * unitLength * query.tolerance * size;
+    precise float radius = unitLength * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
+    precise float tolerance = 0.5 * unitLength * query.tolerance * size;
     bool boolean = query.query == QUERY_COLLIDE;
     bool cut = (query.flags & FLAG_CUT_OFF) != 0u;
     float cutOff = unitLength * query.cut_off;
@@ -122,9 +138,9 @@ void main() {
     uint state = GUESS_CAPPED, restarts = 0u, step = 0u;
     for (uint k = 0u; step < cap; k++) {
         if (momentum) {
-            float delta = float(k + 1u) / float(k + 3u);
-            vec3 y = METHOD == METHOD_NESTEROV ? mix(last, x, delta) : x;
-            dir = normalize_ ? mix(unit(y), unit(dir), delta) : mix(y, dir, delta);
+            precise float delta = float(k + 1u) / float(k + 3u);
+            vec3 y = METHOD == METHOD_NESTEROV ? between(last, x, delta) : x;
+            dir = normalize_ ? between(unit(y), unit(dir), delta) : between(y, dir, delta);
             u = unit(dir);
         } else {
             u = unit(x);
@@ -139,7 +155,7 @@ void main() {
             state = GUESS_CONVERGED;
             break;
         }
-        float gap = len - product(x, w) / len;
+        precise float gap = len - product(x, w) / len;
         if (s.n > 0u) {
             bool done = gap <= max(tolerance, noise) || (cut && plane - radius > cutOff + 2.0 * noise)
                 || (boolean && len < radius - 2.0 * noise);
@@ -152,7 +168,7 @@ void main() {
         bool inside;
         nearest(t, apart, inside);
         vec3 foot = point(t);
-        float l = length(foot);
+        float l = norm(foot);
         if (inside || (!apart && l <= 0.5 * noise)) {
             s = t;
             state = GUESS_INSIDE;
@@ -164,7 +180,7 @@ void main() {
             restarts++;
             s.n = 1u; s.w0 = w; s.p0 = u; s.weight = vec4(1, 0, 0, 0);
             x = w;
-            len = max(length(w), 1e-30);
+            len = max(norm(w), 1e-30);
             continue;
         }
         s = t;

@@ -26,9 +26,9 @@ var code = []struct {
 	specs    []uint32
 }{
 	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
-	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1}},
+	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1, 2}},
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
-	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0}},
+	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0, 2}},
 }
 
 // The records in the compiled code stand where Go puts them: every member's name, type

@@ -4,6 +4,9 @@
 //     real paramOf(uint record, uint k)
 //     uint cellWord(uint i)
 // before the include, and fills a Shape from a record.
+//
+// A pipeline is made for the kinds of shapes that a library has: what the others would
+// need is left out when it is compiled, and costs neither time nor registers.
 
 #ifndef CLEARANCE_SHAPE_GLSL
 #define CLEARANCE_SHAPE_GLSL
@@ -11,6 +14,13 @@
 #include "layout.glsl"
 #include "real.glsl"
 #include "superquadric.glsl"
+
+// HAVE has bit k set if some shape is of kind k, and bit KIND_COUNT if some hull has
+// cells. Nothing else may depend on it: a row has the same bits whatever else the library
+// holds.
+layout(constant_id = 2) const uint HAVE = 0xffffffffu;
+
+bool have(uint bit) { return (HAVE >> bit & 1u) != 0u; }
 
 // Families of cores that share one support function. Cylinder, cone, frustum, the
 // segment of a capsule and the point of a sphere are all frusta.
@@ -57,6 +67,10 @@ real3 frustumSupport(real3 p, real3 d) {
     return real3(rim, top ? p.z : -p.z);
 }
 
+real3 boxSupport(real3 p, real3 d) {
+    return real3(d.x < real(0) ? -p.x : p.x, d.y < real(0) ? -p.y : p.y, d.z < real(0) ? -p.z : p.z);
+}
+
 real3 ellipsoidSupport(real3 p, real3 d) {
     precise real3 s = p * d;
     real l = norm(s);
@@ -86,7 +100,8 @@ uint cellOf(vec3 e, int n) {
 vec3 framed(uint record, real3 d) {
     real xx = paramOf(record, 0u), yx = paramOf(record, 1u), yy = paramOf(record, 2u);
     real zx = paramOf(record, 3u), zy = paramOf(record, 4u), zz = paramOf(record, 5u);
-    return vec3(xx * d.x + yx * d.y + zx * d.z, yy * d.y + zy * d.z, zz * d.z);
+    precise real3 e = real3(xx * d.x + yx * d.y + zx * d.z, yy * d.y + zy * d.z, zz * d.z);
+    return vec3(e);
 }
 
 // further compares vertex i with the best so far.
@@ -100,7 +115,7 @@ void further(uint i, real3 d, inout real most, inout real3 best) {
 // lists, four a pass; the last pass may see the last vertex several times.
 real3 convexSupport(Shape s, real3 d) {
     uint from = s.first, last = s.first + s.count - 1u;
-    bool listed = s.cells != 0u;
+    bool listed = have(KIND_COUNT) && s.cells != 0u;
     if (listed) {
         uint start = s.cells + 2u + cellOf(framed(s.record, d), int(cellWord(s.cells)));
         from = cellWord(start);
@@ -121,21 +136,19 @@ real3 convexSupport(Shape s, real3 d) {
 
 // passes is the largest number of loop passes of one coreSupport.
 uint passes(Shape s) {
-    if (s.family != FAMILY_CONVEX) return 0u;
+    if (!have(KIND_CONVEX) || s.family != FAMILY_CONVEX) return 0u;
     return ((s.cells != 0u ? cellWord(s.cells + 1u) : s.count) + 2u) / 4u;
 }
 
 // coreSupport returns a point of the core that maximises <d, x>.
 real3 coreSupport(Shape s, real3 d) {
-    switch (s.family) {
-    case FAMILY_FRUSTUM: return frustumSupport(s.params, d);
-    case FAMILY_BOX: return real3(d.x < real(0) ? -s.params.x : s.params.x,
-                                  d.y < real(0) ? -s.params.y : s.params.y,
-                                  d.z < real(0) ? -s.params.z : s.params.z);
-    case FAMILY_ELLIPSOID: return ellipsoidSupport(s.params, d);
-    case FAMILY_CONVEX: return convexSupport(s, d);
-    case FAMILY_SUPERQUADRIC:
-        return superquadricSupport(s.params, paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), paramOf(s.record, SUPERQUADRIC_EXPONENTS_1), d);
+    if (have(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) return frustumSupport(s.params, d);
+    if (have(KIND_BOX) && s.family == FAMILY_BOX) return boxSupport(s.params, d);
+    if (have(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return ellipsoidSupport(s.params, d);
+    if (have(KIND_CONVEX) && s.family == FAMILY_CONVEX) return convexSupport(s, d);
+    if (have(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
+        real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
+        return superquadricSupport(s.params, alpha1, alpha2, d);
     }
     return real3(0);
 }

@@ -12,6 +12,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset/generate"
 	"clearance/dispatch"
+	"clearance/engine"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,7 @@ type throughputFlags struct {
 	seed   uint64
 	apart  bool
 	time   time.Duration
+	link   []float64 // MB/s up and down, empty if unknown
 	json   string
 
 	rows []int // sizes, as numbers
@@ -59,6 +61,7 @@ kernels and end to end, on one back end and on another beside it. Nothing is che
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.BoolVar(&f.apart, "apart", false, "only pairs that do not overlap")
 	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are made", minCalls))
+	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, as 25000,24000 MB/s; the report then says which share of a call the bytes need at least")
 	fs.StringVar(&f.beside, "beside", "cpu", "back end to time beside a Vulkan device; none for none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
 	f.solveFlags.add(fs)
@@ -79,6 +82,9 @@ func (f *throughputFlags) check() error {
 	}
 	if f.time <= 0 {
 		return fmt.Errorf("--time %v: want a time above 0", f.time)
+	}
+	if n := len(f.link); n != 0 && (n != 2 || !(min(f.link[0], f.link[1]) > 0)) {
+		return fmt.Errorf("--link %v: want two bandwidths above 0, up and down, in MB/s", f.link)
 	}
 	if err := checkSets("--set", f.sets); err != nil {
 		return err
@@ -208,6 +214,7 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 	}
 	p := &throughputPoint{Backend: backend, Rows: pairs.Len()}
 	var walls, kernels []float64
+	before, device := f.stats(d, backend)
 	for spent := time.Duration(0); len(walls) < minCalls || spent < f.time; {
 		rep, err := d.Run(ctx, job, o)
 		if err != nil {
@@ -221,6 +228,10 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 		p.Declined = rep.Declined()
 	}
 	p.Calls = len(walls)
+	if device {
+		after, _ := f.stats(d, backend)
+		p.moved((after.BytesUp-before.BytesUp)/int64(p.Calls), (after.BytesDown-before.BytesDown)/int64(p.Calls), median(walls), f.link)
+	}
 	p.Seconds, p.Spread = verify.Number(median(walls)), verify.Number(quartileSpread(walls))
 	p.PairsPerSecond = verify.Number(float64(p.Rows) / median(walls))
 	if len(kernels) == len(walls) {
@@ -229,4 +240,22 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 		p.KernelSeconds, p.KernelPerSec = &seconds, &rate
 	}
 	return p, nil
+}
+
+// stats adds up what the Vulkan devices of a back end have counted; ok is false if it has
+// none.
+func (f *throughputFlags) stats(d *dispatch.Dispatcher, backend string) (sum engine.Stats, ok bool) {
+	chosen, err := d.Choose(backend, &f.options, dispatch.UnknownRows)
+	if err != nil {
+		return sum, false
+	}
+	for _, b := range chosen.Share {
+		if e, is := dispatch.As[*engine.Backend](b); is {
+			s := e.Stats()
+			sum.BytesUp += s.BytesUp
+			sum.BytesDown += s.BytesDown
+			ok = true
+		}
+	}
+	return sum, ok
 }

@@ -48,7 +48,20 @@ type throughputPoint struct {
 	PairsPerSecond verify.Number  `json:"pairs_per_second"`
 	KernelSeconds  *verify.Number `json:"kernel_seconds"` // null where the back end has no device clock
 	KernelPerSec   *verify.Number `json:"kernel_pairs_per_second"`
-	Declined       int            `json:"declined"` // rows of a call that were left to another back end
+	Declined       int            `json:"declined"`   // rows of a call that were left to another back end
+	BytesUp        *int64         `json:"bytes_up"`   // of a call, to the device; null where there is none
+	BytesDown      *int64         `json:"bytes_down"` // and back
+	LinkShare      *verify.Number `json:"link_share"` // see moved; null without --link
+}
+
+// moved notes the bytes of a call. LinkShare is the time that they take at the bandwidths of
+// the link (MB/s up and down), one direction after the other, over that of the call.
+func (p *throughputPoint) moved(up, down int64, call float64, link []float64) {
+	p.BytesUp, p.BytesDown = &up, &down
+	if len(link) == 2 && p.Rows > 0 {
+		share := verify.Number((float64(up)/link[0] + float64(down)/link[1]) / 1e6 / call)
+		p.LinkShare = &share
+	}
 }
 
 // print writes the report for people.
@@ -69,18 +82,24 @@ func (r *throughputReport) print(w io.Writer) error {
 	for i := range r.Points {
 		width = max(width, len(r.Points[i].Set))
 	}
-	fmt.Fprintf(tw, "%-*s\tpairs a call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\t\n", width, "set")
+	fmt.Fprintf(tw, "%-*s\tpairs a call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\tB/pair up\tdown\tlink\t\n", width, "set")
 	for i := range r.Points {
 		p := &r.Points[i]
-		rate, kernel, kernelRate := "-", "-", "-"
+		rate, kernel, kernelRate, up, down, link := "-", "-", "-", "-", "-", "-"
 		if p.Rows > 0 {
 			rate = perSecond(float64(p.PairsPerSecond))
 		}
 		if p.KernelSeconds != nil {
 			kernel, kernelRate = seconds(*p.KernelSeconds), perSecond(float64(*p.KernelPerSec))
 		}
-		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t±%.0f%%\t%s\t%s\t%s\t%s\t\n", width, p.Set, thousands(p.Rows), p.Backend,
-			thousands(p.Calls), seconds(p.Seconds), 100*float64(p.Spread), rate, kernel, kernelRate, thousands(p.Declined))
+		if p.BytesUp != nil && p.Rows > 0 {
+			up, down = fmt.Sprintf("%.0f", float64(*p.BytesUp)/float64(p.Rows)), fmt.Sprintf("%.0f", float64(*p.BytesDown)/float64(p.Rows))
+		}
+		if p.LinkShare != nil {
+			link = fmt.Sprintf("%.0f %%", 100*float64(*p.LinkShare))
+		}
+		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t±%.0f%%\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", width, p.Set, thousands(p.Rows), p.Backend,
+			thousands(p.Calls), seconds(p.Seconds), 100*float64(p.Spread), rate, kernel, kernelRate, thousands(p.Declined), up, down, link)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

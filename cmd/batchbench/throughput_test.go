@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestThroughput(t *testing.T) {
 
 func TestThroughputVulkan(t *testing.T) {
 	f := newFiles(t, ".npz")
-	o := command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--json", f.json)
+	o := command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--link", "1e-6,1e-6", "--json", f.json)
 	if o.code == exitNoBackend {
 		if os.Getenv("REQUIRE_VULKAN") == "1" {
 			t.Fatalf("REQUIRE_VULKAN=1, but %s", o.stderr)
@@ -49,6 +50,15 @@ func TestThroughputVulkan(t *testing.T) {
 		if want := []string{"vulkan", "cpu"}[i%2]; p.Backend != want || p.Declined > 100 {
 			t.Errorf("point %+v, want one of %s, without depths", p, want)
 		}
+		if onDevice := i%2 == 0; (p.BytesUp != nil) != onDevice || (p.LinkShare != nil) != (onDevice && p.Rows > 0) {
+			t.Errorf("point %+v: bytes of a device: %v", p, onDevice)
+		} else if onDevice && p.Rows > 0 {
+			// Two poses and the indices of a pair; distance, gap, normal, witnesses, status.
+			want := verify.Number(float64(1000*(2*56+16)+1000*48) / float64(p.Seconds))
+			if *p.BytesUp != 1000*(2*56+16) || *p.BytesDown != 1000*48 || math.Abs(float64(*p.LinkShare/want)-1) > 1e-9 {
+				t.Errorf("%d bytes up, %d down, %v of the link, want %v", *p.BytesUp, *p.BytesDown, *p.LinkShare, want)
+			}
+		}
 	}
 }
 
@@ -62,6 +72,8 @@ func TestThroughputRefuses(t *testing.T) {
 		{[]string{"--sizes", "-1"}, `"-1" is no number`},
 		{[]string{"--sizes", "NaN"}, `"NaN" is no number`},
 		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
+		{[]string{"--link", "5"}, "want two bandwidths above 0"},
+		{[]string{"--link", "5,0"}, "want two bandwidths above 0"},
 		{[]string{"--time", "0s"}, "want a time above 0"},
 		{[]string{"--beside", "abacus"}, `--beside "abacus": want cpu, ref or none`},
 		{[]string{"--backend", "vulkan:"}, `--backend "vulkan:": want`},

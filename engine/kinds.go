@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"clearance/batch"
+	"clearance/geom"
+)
+
+// kinds is a set of kinds of shapes: HAVE in shape.glsl. Shaders are compiled for the
+// kinds of a library, so that what no shape of it needs (powers of doubles for
+// superquadrics, look-ups for hulls) takes no time and no registers.
+type kinds uint32
+
+// withCells is the bit that says that some hull has cells.
+const withCells = kinds(1) << geom.KindCount
+
+// allKinds is what a library can hold at most.
+const allKinds = withCells<<1 - 1
+
+// plain is the kinds with a short support function and no vertices. Leaving out some of
+// them saves a twentieth of the time of a software device at most, so they share one
+// set of shaders.
+const plain = kinds(1)<<geom.KindSphere | 1<<geom.KindCapsule | 1<<geom.KindCylinder | 1<<geom.KindCone | 1<<geom.KindFrustum |
+	1<<geom.KindBox | 1<<geom.KindEllipsoid
+
+// unsolved is the kinds that no shader solves.
+const unsolved = kinds(1)<<geom.KindSmoothHull | 1<<geom.KindSmoothRevolution
+
+// kindsOf returns the kinds of a library, in the form of which there are the fewest
+// different ones.
+func kindsOf(packed *batch.Packed) (have kinds) {
+	for i := range packed.Shapes {
+		have |= 1 << packed.Shapes[i].Kind
+		if i < len(packed.Cells) && packed.Cells[i] != 0 {
+			have |= withCells
+		}
+	}
+	return have.reduced()
+}
+
+// reduced is the set of which shaders are compiled in place of k.
+func (k kinds) reduced() kinds {
+	if k&plain != 0 {
+		k |= plain
+	}
+	return k &^ unsolved
+}

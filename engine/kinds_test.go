@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// TestVariants: rows have the same bits whatever else the library holds, that is, in
+// every pipeline, and libraries of other kinds get other pipelines.
+func TestVariants(t *testing.T) {
+	b := open(t, Options{})
+	g := rand.New(rand.NewPCG(5, 23))
+	box := geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.5, Z: 0.3}}
+	curved := []geom.Shape{
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.9}}, geom.WithMargin(geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.7, Y: 0.1, Z: 0.3}}, 0.05),
+	}
+	turned := []geom.Shape{geom.Sphere{R: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.5}, geom.Cylinder{R: 0.2, HalfLength: 0.6}}
+	powers := []geom.Shape{geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.4}, Alpha1: 0.4, Alpha2: 1.3}}
+	few, many := hullLibrary(t, g, 3, 10), hullLibrary(t, g, 3, 60)
+	shapesOf := func(l *batch.Library) (all []geom.Shape) {
+		for i := range l.Len() {
+			all = append(all, l.Shape(int32(i)))
+		}
+		return all
+	}
+	others := append(append(append([]geom.Shape{geom.Halfspace{}, box}, curved...), turned...), powers...)
+	others = append(append(others, shapesOf(few)...), shapesOf(many)...)
+	rows := 500
+	if testing.Short() {
+		rows = 150
+	}
+	for name, c := range map[string]struct {
+		shapes []geom.Shape
+		have   kinds
+	}{
+		"ellipsoids":      {curved, plain},
+		"box":             {[]geom.Shape{box, box}, plain},
+		"round":           {turned, plain},
+		"superquadrics":   {powers, 1 << geom.KindSuperquadric},
+		"scanned hulls":   {shapesOf(few), 1 << geom.KindConvex},
+		"hulls":           {shapesOf(many), 1<<geom.KindConvex | withCells},
+		"hulls and boxes": {append([]geom.Shape{box}, shapesOf(many)...), plain | 1<<geom.KindConvex | withCells},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own, err := batch.NewLibrary(c.shapes, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packed, err := own.Packed()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := kindsOf(packed); got != c.have {
+				t.Errorf("kinds %b, want %b", got, c.have)
+			}
+			full, err := batch.NewLibrary(append(c.shapes[:len(c.shapes):len(c.shapes)], others...), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs := scattered(g, own, rows)
+			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
+				sameAll(t, name, direct(t, b, own, pairs, o), direct(t, b, full, pairs, o))
+			}
+		})
+	}
+	if n := len(b.pipelines.certify); n != 6 {
+		t.Errorf("%d pipelines that certify, want 5 and the one for all", n)
+	}
+	if _, ok := b.pipelines.certify[allKinds&^unsolved]; !ok {
+		t.Error("no pipeline for all kinds")
+	}
+}
