@@ -16,7 +16,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 .PHONY: help build bench peers pictures gpu-check test fmt lint generate generated shaders vulkan cross nocgo unit race fuzz cover clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/batchbench
 	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/batchbench ./cmd/batchbench
