@@ -13,7 +13,7 @@ RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers test fmt lint generate generated shaders vulkan cross nocgo unit race fuzz cover clean
+.PHONY: help build bench peers pictures test fmt lint generate generated shaders vulkan cross nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,10 @@ bench: build ## the main job: a million pairs of all kinds, every answer audited
 
 peers: ## install other collision libraries in bench/peers/build, for 'batchbench peers'
 	./bench/peers/setup.sh
+
+pictures: build ## draw docs/results/pictures anew from the results beside it
+	bin/batchbench peers --from docs/results/peers.json --pictures docs/results/pictures >/dev/null
+	bin/batchbench matrix --print-only --out docs/results
 
 test: vulkan lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
 

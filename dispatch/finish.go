@@ -68,9 +68,15 @@ func (c *chunk) subset(rows []int) *batch.Job {
 	}
 	columns := o
 	columns.Columns = c.out.Columns &^ batch.ColBits
+	// A pair list, whatever the input was: back ends read its columns in bulk.
+	pairs := batch.NewPairs(len(rows))
+	var r batch.Row
+	for k, i := range rows {
+		c.job.Input.Row(c.lo+i, &r)
+		pairs.SetRow(k, &r)
+	}
 	sub := &batch.Job{
-		Library: c.job.Library, Options: o,
-		Input:   &subset{in: c.job.Input, lo: c.lo, rows: rows},
+		Library: c.job.Library, Options: o, Input: pairs,
 		Results: batch.NewResults(len(rows), &columns),
 	}
 	for i := range sub.Results.Status {
@@ -78,16 +84,6 @@ func (c *chunk) subset(rows []int) *batch.Job {
 	}
 	return sub
 }
-
-// subset is the input that consists of some rows of another.
-type subset struct {
-	in   batch.Input
-	lo   int
-	rows []int // relative to lo
-}
-
-func (s *subset) Len() int                { return len(s.rows) }
-func (s *subset) Row(i int, r *batch.Row) { s.in.Row(s.lo+s.rows[i], r) }
 
 // scatter stores the answers of a subset in their rows and returns how many there are.
 func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int) {

@@ -53,6 +53,10 @@ type Options struct {
 	// the pair (see Pair.FromWorld); else the line between the centres is used.
 	WarmStart r3.Vec
 
+	// Starts is the number of runs of [RTR] on shapes that overlap too deep for its first minimum
+	// to be the global one for sure; 0 is 1. The further ones start at axes of the shapes.
+	Starts int
+
 	// StopRule selects the stopping rule; the default is the certified gap.
 	StopRule StopRule
 
@@ -85,11 +89,12 @@ const (
 	MethodPolyakNormalized                 // the same with normalised directions
 	MethodFrankWolfe                       // Frank-Wolfe with line search
 	MethodRTR                              // Riemannian trust region, for smooth pairs; GJK for others
+	MethodAuto                             // RTR for the smooth pairs on which it is measured to be faster, else GJK
 	MethodCount
 )
 
 var methodNames = [MethodCount]string{
-	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe", "rtr",
+	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe", "rtr", "auto",
 }
 
 func (m Method) String() string {
@@ -111,7 +116,8 @@ type Result struct {
 	Lower, Upper       float64
 	Normal             r3.Vec
 	WitnessA, WitnessB r3.Vec
-	Iterations         int // support evaluations
+	Iterations         int    // support evaluations
+	Method             Method // that [Solve] took, never MethodAuto
 	Simplex            Simplex
 }
 

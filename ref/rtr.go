@@ -17,7 +17,9 @@ import (
 // that but for the gradient, so the answer is the global one: for penetrations this
 // is Theorem 1, that a depth below the sum of the smallest radii of curvature
 // is no local minimum. For deeper ones a minimum may be local; the result is then Undecided, its
-// Lower holds, and its Upper is as high as the shapes allow. [Solve] goes on with EPA.
+// Lower holds, and its Upper is as high as the shapes allow. Options.Starts asks for more than one
+// start, of which the lowest minimum counts. [Solve] goes on with a proof: in closed form for
+// ellipsoids and spheres, else by EPA.
 //
 // The ball of small radius that the authors add to a superquadric, whose Hessian degenerates
 // (sec. IV-A), is not needed here: on the sphere, where ∂²h - h·I counts (eq. 12), a ball
@@ -30,6 +32,9 @@ func RTR(p *Pair, o Options, ws *Workspace) Result {
 	t.reset(&q, &o)
 	if SmoothPair(p.A, p.B) {
 		t.minimize(startDirection(&q, &o))
+		if t.h > 0 && o.Starts > 1 {
+			t.restart(o.Starts - 1)
+		}
 	}
 	return t.result()
 }
@@ -77,17 +82,22 @@ type trustRegion struct {
 	cap   int
 	iter  int
 
-	x    r3.Vec  // unit direction
-	v    Vertex  // of D along x
-	h    float64 // <x, v.W>
-	norm float64 // of the gradient: the part of v.W across x
+	point
 
 	trace []float64 // gradient norms, if not nil; for tests
 }
 
+// point is where a run is, or ended.
+type point struct {
+	x    r3.Vec  // unit direction
+	v    Vertex  // of D along x
+	h    float64 // <x, v.W>
+	norm float64 // of the gradient: the part of v.W across x
+}
+
 func (t *trustRegion) reset(p *Pair, o *Options) {
 	trace := t.trace
-	*t = trustRegion{p: *p, o: *o, round: p.Roundoff(), x: r3.Vec{X: 1}, h: math.Inf(1)}
+	*t = trustRegion{p: *p, o: *o, round: p.Roundoff(), point: point{x: r3.Vec{X: 1}, h: math.Inf(1)}}
 	if trace != nil {
 		t.trace = trace[:0]
 	}

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one is handed
-// to EPA, whose polytope either proves it or finds a deeper direction; and what RTR does
-// not settle, on shapes that are not C² where it matters, goes to GJK.
+// solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one goes to
+// innerEllipsoid, and else to EPA, whose polytope either proves it or finds a deeper direction;
+// and what RTR does not settle, on shapes that are not C² where it matters, goes to GJK.
 func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	r := RTR(p, o, ws)
 	if r.Status != Undecided {
@@ -23,12 +23,35 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		again.Iterations += spent
 		return again
 	}
+	if t.proveEllipsoids(p, &r) {
+		return r
+	}
 	again := epaKnowing(&q, o, &t, ws)
 	again.Iterations += spent
 	if again.Status == Undecided && o.MaxIterations == 0 {
 		again = secondTry(&q, o, again, ws)
 	}
 	return again
+}
+
+// proveEllipsoids closes the bounds of r, a penetration found by RTR, by innerEllipsoid, and
+// reports whether they now meet the tolerance of a depth. p is not eroded.
+func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
+	tol := p.tolerance(&t.o, curvedDepthTolerance)
+	h := t.h + t.p.erodeA + t.p.erodeB
+	depth, ok := p.innerEllipsoid(t.x, h, p.stopGap(tol))
+	if !ok {
+		return false
+	}
+	// The support points are as far off the normal as the gradient is long.
+	upper := max(-depth, -h+t.norm) - p.Radius + t.round
+	proved := *r
+	proved.Upper = min(r.Upper, upper)
+	if proved.classify(p, &t.o, tol); proved.Status == Undecided {
+		return false
+	}
+	*r = proved
+	return true
 }
 
 // seedTilt is how far the first directions of the polytope tilt from the one known.

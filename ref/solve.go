@@ -14,13 +14,27 @@ import (
 // Cores in which a ball rolls freely give it up first, see [Pair.eroded]: the same
 // answers, with a third fewer steps on ellipsoids, and shallow penetrations
 // become distances.
+//
+// MethodAuto is settled per pair by chosen; the result names the method taken.
 func Solve(p *Pair, o Options, ws *Workspace) Result {
 	if p.A.Kind() == geom.KindHalfspace || p.B.Kind() == geom.KindHalfspace {
 		return Halfspace(p, o)
 	}
-	if o.Method == MethodRTR && SmoothPair(p.A, p.B) {
-		return solveRTR(p, o, ws)
+	if o.Method == MethodAuto {
+		o.Method = chosen(p, &o)
 	}
+	var r Result
+	if o.Method == MethodRTR && SmoothPair(p.A, p.B) {
+		r = solveRTR(p, o, ws)
+	} else {
+		r = solveByCores(p, o, ws)
+	}
+	r.Method = o.Method
+	return r
+}
+
+// solveByCores is [Solve] by a distance solver, and EPA.
+func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	q := p.eroded()
 	r := solveCores(&q, &o, ws)
 	if !needsDepth(&r, &o, &q) {

@@ -37,10 +37,13 @@ var layers = map[string][]string{
 	"verify":             {"geom", "batch", "ref"},
 	"dataset":            {"geom", "geom/mesh", "batch"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
-	"bench/papers":       {"geom", "geom/mesh", "ref"},
+	"dataset/fit":        {"geom"},
+	"bench/papers":       {"geom", "geom/mesh", "ref", "dataset/fit", "bench/plots"},
+	"bench/plots":        {},
 	"bench/stats":        {},
 	"bench/regress":      {"bench/stats"},
-	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/stats"},
+	"bench/peers":        {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/plots", "bench/stats"},
+	"bench/matrix":       {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/plots", "bench/stats"},
 	"cmd/batchbench":     {anything},
 	"cmd/genlayout":      {"batch"},
 	"tests":              {anything}, // and the packages below it
@@ -65,7 +68,7 @@ var owners = map[string]string{
 	"golang.org/x/term":           "cmd",
 	"github.com/klauspost/cpuid":  "cpu",
 	"golang.org/x/perf":           "bench",
-	"gonum.org/v1/gonum/optimize": "tests",
+	"gonum.org/v1/gonum/optimize": "dataset/fit",
 	"gonum.org/v1/plot":           "bench",
 }
 

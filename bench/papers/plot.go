@@ -2,13 +2,12 @@ package papers
 
 import (
 	"fmt"
-	"image/color"
 	"math"
 	"path/filepath"
 
+	"clearance/bench/plots"
+
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 )
 
 // figure is one picture, drawn as NAME.svg and NAME.png.
@@ -29,74 +28,22 @@ type line struct {
 	colorFrom int // index of its colour, so that a method looks alike in every figure
 }
 
-// colors tell the methods apart for readers with any kind of colour vision (Okabe and
-// Ito, 2008).
-var colors = []color.RGBA{
-	{R: 0, G: 114, B: 178, A: 255}, {R: 213, G: 94, B: 0, A: 255}, {R: 0, G: 158, B: 115, A: 255},
-	{R: 204, G: 121, B: 167, A: 255}, {R: 230, G: 159, B: 0, A: 255}, {R: 86, G: 180, B: 233, A: 255},
-}
-
 var methodColors = map[string]int{
 	"gjk": 0, "nesterov": 1, "nesterov-normalized": 2, "polyak": 3, "polyak-normalized": 4, "frank-wolfe": 5,
 }
 
 // draw writes the figure into dir and returns the names of the files.
 func (f *figure) draw(dir string) ([]string, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
-	p.Legend.Top = true
-	p.Add(plotter.NewGrid())
-	floor := math.Inf(-1)
-	if f.logY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 0}
-		floor = 1e-17 // zero has no logarithm
-	}
-	if f.ticks != nil {
-		p.X.Tick.Marker = f.ticks
-	}
+	p := plots.Lines{Title: f.title, X: f.x, Y: f.y, LogY: f.logY, Ticks: f.ticks}
 	for _, l := range f.lines {
-		c := colors[l.colorFrom%len(colors)]
-		points := func(y []float64) plotter.XYs {
-			xy := make(plotter.XYs, len(l.x))
-			for i := range xy {
-				xy[i].X, xy[i].Y = l.x[i], max(y[i], floor)
-			}
-			return xy
-		}
-		if l.lo != nil {
-			outline := points(l.lo)
-			back := points(l.hi)
-			for i := len(back) - 1; i >= 0; i-- {
-				outline = append(outline, back[i])
-			}
-			band, err := plotter.NewPolygon(outline)
-			if err != nil {
-				return nil, fmt.Errorf("figure %s: %w", f.name, err)
-			}
-			band.Color = color.NRGBA{R: c.R, G: c.G, B: c.B, A: 36}
-			band.LineStyle.Width = 0
-			p.Add(band)
-		}
-		curve, err := plotter.NewLine(points(l.y))
-		if err != nil {
-			return nil, fmt.Errorf("figure %s: %w", f.name, err)
-		}
-		curve.Color, curve.Width = c, vg.Points(1.5)
-		if l.dashed {
-			curve.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
-		}
-		p.Add(curve)
-		p.Legend.Add(l.name, curve)
+		p.Lines = append(p.Lines, plots.Line{Name: l.name, X: l.x, Y: l.y, Lo: l.lo, Hi: l.hi, Dashed: l.dashed, Color: l.colorFrom})
 	}
-	p.Legend.ThumbnailWidth = vg.Points(24)
-	p.Legend.Padding = vg.Points(3)
+	if err := p.Draw(filepath.Join(dir, f.name)); err != nil {
+		return nil, err
+	}
 	var files []string
-	for _, ext := range []string{"svg", "png"} {
-		file := f.name + "." + ext
-		if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, filepath.Join(dir, file)); err != nil {
-			return nil, fmt.Errorf("figure %s: %w", f.name, err)
-		}
-		files = append(files, file)
+	for _, ext := range plots.Extensions {
+		files = append(files, f.name+ext)
 	}
 	return files, nil
 }
@@ -151,7 +98,7 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return out
+	return append(out, r.rtrFigures()...)
 }
 
 // distanceAxis spreads the distances around zero: linear below a millimetre, logarithmic

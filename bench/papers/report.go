@@ -51,6 +51,8 @@ func (r *Results) Markdown() (string, error) {
 		"table2": r.printTableII, "chain": r.printChain, "rules": r.printRules, "cubes": r.printCubeGap,
 		"distance": r.printSweeps, "meshes": r.printMeshes, "convergence": r.printConvergence, "qp": r.printGeneric,
 		"warm-start": r.printWarmStart, "sub-algorithm": r.printSubAlgorithm, "gear": r.printGear,
+		"rtr": r.printRTR, "rtr-share": r.printRTRShare, "rtr-depths": r.printRTRDepths,
+		"rtr-choice": r.printRTRChoice, "rtr-meshes": r.printRTRMeshes,
 	}
 	figures := r.figures()
 	t, err := template.New("report").Funcs(template.FuncMap{
@@ -92,7 +94,8 @@ func (r *Results) has(name string) bool {
 		"table2": len(r.TableII) > 0, "chain": len(r.Chain) > 0, "rules": len(r.Rules) > 0, "cubes": len(r.CubeGap) > 0,
 		"distance": len(r.Sweeps) > 0, "meshes": len(r.Meshes) > 0, "convergence": len(r.Convergence) > 0,
 		"qp": len(r.Generic) > 0, "warm-start": len(r.WarmStart) > 0, "sub-algorithm": len(r.SubAlgorithm) > 0,
-		"gear": len(r.Gear) > 0,
+		"gear": len(r.Gear) > 0, "rtr": r.RTR != nil, "rtr-share": r.RTR != nil, "rtr-depths": r.RTR != nil,
+		"rtr-choice": r.RTR != nil, "rtr-meshes": r.RTR != nil,
 	}[name]
 }
 

@@ -26,6 +26,9 @@ type Report struct {
 	Tables      []Table   `json:"tables"`
 }
 
+// Processor is the name of this machine's processor, "unknown" where it has none.
+func Processor() string { return processor() }
+
 // Missing is a peer that took no part.
 type Missing struct {
 	Name string `json:"name"`

@@ -2,8 +2,10 @@ package regress
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
@@ -18,7 +20,8 @@ type Report struct {
 // ours is how the names of this module's contestants begin in a report of peers.
 const ours = "Clearance"
 
-// file is the union of what `batchbench run` and `batchbench peers` write.
+// file is the union of what `batchbench run`, `batchbench peers` and `batchbench matrix`
+// write.
 type file struct {
 	Program   string `json:"program"`
 	Platform  string `json:"platform"`
@@ -33,6 +36,17 @@ type file struct {
 		Pairs   float64   `json:"pairs"`
 		Seconds []float64 `json:"seconds"`
 	} `json:"sets"`
+	Points []struct {
+		Table     string    `json:"table"`
+		Set       string    `json:"set"`
+		Regime    string    `json:"regime"`
+		Query     string    `json:"query"`
+		Precision string    `json:"precision"`
+		Pairs     int       `json:"pairs"`
+		Backend   string    `json:"backend"`
+		Workers   int       `json:"workers"`
+		Rounds    []float64 `json:"ns_per_pair_rounds"`
+	} `json:"points"`
 	Tables []struct {
 		Set      string `json:"set"`
 		Question string `json:"question"`
@@ -43,7 +57,8 @@ type file struct {
 	} `json:"tables"`
 }
 
-// Read reads a report of `batchbench run --json` or `batchbench peers --json`.
+// Read reads a report of `batchbench run --json`, `batchbench peers --json` or
+// `batchbench matrix`.
 func Read(path string) (*Report, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -54,6 +69,38 @@ func Read(path string) (*Report, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
+}
+
+// Pool reads several reports as one: the rounds of a measurement are those of all of
+// them. Reports that were taken in turn with those they are compared with see the same
+// slow and fast hours of a machine. It fails if they differ in machine or seed, or if
+// one lacks a measurement that another has.
+func Pool(paths ...string) (*Report, error) {
+	var all *Report
+	for _, path := range paths {
+		r, err := Read(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = r
+			continue
+		case r.Program != all.Program || r.Machine != all.Machine || r.Seed != all.Seed:
+			return nil, fmt.Errorf("%s and %s differ in program, machine or seed; they cannot be taken as one", paths[0], path)
+		case len(r.Samples) != len(all.Samples):
+			return nil, fmt.Errorf("%s has %d measurements, %s has %d; they cannot be taken as one", paths[0], len(all.Samples), path, len(r.Samples))
+		}
+		for i, s := range r.Samples {
+			if s.Name != all.Samples[i].Name {
+				return nil, fmt.Errorf("%s has no measurement %s in its place; it cannot be taken as one with %s", path, all.Samples[i].Name, paths[0])
+			}
+			all.Samples[i].Rounds = append(all.Samples[i].Rounds, s.Rounds...)
+		}
+	}
+	if all == nil {
+		return nil, errors.New("no report to read")
+	}
+	return all, nil
 }
 
 func parse(data []byte) (*Report, error) {
@@ -84,8 +131,16 @@ func parse(data []byte) (*Report, error) {
 				})
 			}
 		}
+	case "batchbench matrix":
+		r.Machine = f.Processor + ", " + f.Platform
+		for _, p := range f.Points {
+			by := p.Backend + "×" + strconv.Itoa(p.Workers)
+			r.Samples = append(r.Samples, Sample{
+				Name: strings.Join([]string{p.Table, p.Set, p.Regime, p.Query, p.Precision, strconv.Itoa(p.Pairs), by}, "/"), Rounds: p.Rounds,
+			})
+		}
 	default:
-		return nil, fmt.Errorf("program %q, want a report of 'batchbench run --json' or 'batchbench peers --json'", f.Program)
+		return nil, fmt.Errorf("program %q, want a report of 'batchbench run', 'peers' or 'matrix'", f.Program)
 	}
 	for _, s := range r.Samples {
 		for _, v := range s.Rounds {

@@ -128,6 +128,7 @@ func TestRead(t *testing.T) {
 	}{
 		{"run", `{"program":"batchbench run","backend":"cpu","query":"distance","precision":"single","sets":[{"set":"boxes","pairs":1000,"seconds":[1e-3,2e-3]}]}`, "boxes/distance/single/cpu"},
 		{"peers", `{"program":"batchbench peers","tables":[{"set":"boxes","question":"depth","entries":[{"name":"x","missing":"no"},{"name":"Clearance, single","ns_per_pair_rounds":[3],"ns_per_pair":"NaN"}]}]}`, "boxes/depth/Clearance, single"},
+		{"matrix", `{"program":"batchbench matrix","points":[{"table":"questions","set":"boxes","regime":"close","query":"distance","precision":"single","pairs":100,"backend":"cpu","workers":1,"ns_per_pair_rounds":[3,4]}]}`, "questions/boxes/close/distance/single/100/cpu×1"},
 		{"another program", `{"program":"x"}`, `!program "x"`},
 		{"no JSON", `x`, "!invalid character"},
 		{"a round of 0", `{"program":"batchbench run","sets":[{"set":"boxes","pairs":1000,"seconds":[0]}]}`, "!round of 0"},
@@ -154,5 +155,41 @@ func TestRead(t *testing.T) {
 				t.Errorf("rounds %v, want the second at 2000 ns a pair", r.Samples[0].Rounds)
 			}
 		})
+	}
+}
+
+// TestPool: reports of the same measurements are one with the rounds of all, and others
+// are refused.
+func TestPool(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, set, seed, seconds string) string {
+		path := filepath.Join(dir, name)
+		text := `{"program":"batchbench run","seed":` + seed + `,"sets":[` + set + `"pairs":1000,"seconds":[` + seconds + `]}]}`
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	a, b := write("a", `{"set":"boxes",`, "1", "1e-6,2e-6"), write("b", `{"set":"boxes",`, "1", "3e-6")
+	r, err := Pool(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []float64{1, 2, 3}
+	for i, v := range r.Samples[0].Rounds {
+		if len(r.Samples) != 1 || len(r.Samples[0].Rounds) != 3 || math.Abs(v-want[i]) > 1e-12 {
+			t.Fatalf("samples %+v, want the rounds %v", r.Samples, want)
+		}
+	}
+	for name, paths := range map[string][]string{
+		"differ in":            {a, write("c", `{"set":"boxes",`, "2", "1e-6")},
+		"no measurement boxes": {a, write("d", `{"set":"hull8",`, "1", "1e-6")},
+		"has 1 measurements":   {a, write("e", `{"set":"boxes","pairs":1000,"seconds":[1]},{"set":"hull8",`, "1", "1e-6")},
+		"no report to read":    nil,
+		"no such file":         {a, filepath.Join(dir, "none")},
+	} {
+		if _, err := Pool(paths...); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("error %v, want it to say %q", err, name)
+		}
 	}
 }

@@ -34,11 +34,14 @@ func (p *percent) Set(s string) error {
 func newCompare(e *env) *cobra.Command {
 	threshold, alpha := percent(0.05), regress.DefaultAlpha
 	c := &cobra.Command{
-		Use:   "compare OLD.json NEW.json",
-		Short: "compare two reports of 'run' or 'peers' for regressions",
-		Long: `Compares the timings of two reports that 'run --json' or 'peers --json' wrote, round
-by round, and ends with code 1 if a measurement became slower: its median by more than
+		Use:   "compare OLD.json[,OLD2.json…] NEW.json[,NEW2.json…]",
+		Short: "compare two reports of 'run', 'peers' or 'matrix' for regressions",
+		Long: `Compares the timings of two reports that 'run --json', 'peers --json' or 'matrix' wrote,
+round by round, and ends with code 1 if a measurement became slower: its median by more than
 the threshold, and significantly so by the Mann-Whitney U test.
+
+Several reports of one side, joined by commas, count as one. Where a machine is faster
+in one minute than in the next, take old and new in turn, and compare all with all.
 
 Peers in a report are controls: they did not change, so if they became slower too, the
 machine did. Only measurements of this program count.`,
@@ -58,11 +61,11 @@ machine did. Only measurements of this program count.`,
 }
 
 func compareReports(e *env, before, after string, o regress.Options) error {
-	x, err := regress.Read(before)
+	x, err := regress.Pool(strings.Split(before, ",")...)
 	if err != nil {
 		return err
 	}
-	y, err := regress.Read(after)
+	y, err := regress.Pool(strings.Split(after, ",")...)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type peersFlags struct {
 	seed            uint64
 	build           string
 	json, markdown  string
+	from, pictures  string
 }
 
 // peerSets are the sets that peers are compared on.
@@ -60,6 +61,8 @@ Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, 
 	fs.StringVar(&f.build, "build", "bench/peers/build", "folder of the drivers, made by 'make peers'")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the tables")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
+	fs.StringVar(&f.pictures, "pictures", "", "draw the figures into this folder as well, as SVG and PNG")
+	fs.StringVar(&f.from, "from", "", "take this report, of an earlier --json, and measure nothing")
 	return c
 }
 
@@ -98,6 +101,13 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 	questions, err := f.check()
 	if err != nil {
 		return err
+	}
+	if f.from != "" {
+		report, err := peers.Load(f.from)
+		if err != nil {
+			return err
+		}
+		return f.write(e, report)
 	}
 	work, err := os.MkdirTemp("", "batchbench-peers-")
 	if err != nil {
@@ -163,6 +173,11 @@ func (f *peersFlags) write(e *env, r *peers.Report) error {
 	}
 	if f.markdown != "" {
 		if err := writeFile(f.markdown, page.Bytes()); err != nil {
+			return err
+		}
+	}
+	if f.pictures != "" {
+		if _, err := r.WriteFigures(f.pictures); err != nil {
 			return err
 		}
 	}

@@ -12,9 +12,13 @@
 //	10 u  the vertex of B turned back, moved and subtracted, and the dot product,
 //	 6 u  the length of the direction,
 //
-// together below DECIDE_NOISE = 64 u. So a row is separated if the plane along some x is
-// farther than the radii by more, and penetrating if a convex combination of vertices is
-// nearer than the radii by more, or a tetrahedron of vertices holds the origin by more.
+// together below DECIDE_NOISE = 64 u. The frame itself is formed in float64, where
+// centers far from their origins may cancel: that is off by the roundoff of ref.Pair,
+// 24·2⁻⁵³ of all lengths that went into it, of which those of the frame drown in 64 u;
+// the offsets of the centers, twice because the translation may be as long, are added.
+// So a row is separated if the plane along some x is farther than the radii by more, and
+// penetrating if a convex combination of vertices is nearer than the radii by more, or a
+// tetrahedron of vertices holds the origin by more.
 
 // decide_frame writes the float32 columns of W rows from k on, of which order has n.
 ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int ka, int kb) {
@@ -50,6 +54,7 @@ ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     ROWS(a, sa, 15) // radius, size, and the x and y of the center
     ROWS(b, sb, 15)
     V3 d = t; // from center to center
+    VF noise = SET1(DECIDE_NOISE), offsets = SET1(0);
     if (ka >= CLR_SMALL || kb >= CLR_SMALL) { // other shapes have theirs at their origin
         VF ca[3], cb[3];
         for (int l = 0; l < W; l++) sa[l] += 2, sb[l] += 2;
@@ -57,9 +62,13 @@ ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
         ROWS(cb, sb, 7)
         V3 o = {m[0] * cb[0] + m[1] * cb[1] + m[2] * cb[2], m[3] * cb[0] + m[4] * cb[1] + m[5] * cb[2], m[6] * cb[0] + m[7] * cb[1] + m[8] * cb[2]};
         d = T(sub)(T(add)(t, o), (V3){ca[0], ca[1], ca[2]});
+        for (int j = 0; j < 3; j++) {
+            offsets = offsets + MAX(ca[j], -ca[j]) + MAX(cb[j], -cb[j]);
+        }
     }
     VF radius = a[0] + b[0], far = T(dot)(d, d);
-    VF inv = SET1(1) / (SQRT(far) + a[1] + b[1]), noise = SET1(DECIDE_NOISE);
+    VF inv = SET1(1) / (SQRT(far) + a[1] + b[1]);
+    noise = noise + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
     for (int j = 0; j < 9; j++) NARROW(&s->in32[CLR_ROT + j][k], m[j]);
     NARROW(&s->in32[CLR_TRANS][k], d.x * inv);
     NARROW(&s->in32[CLR_TRANS + 1][k], d.y * inv);

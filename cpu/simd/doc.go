@@ -15,7 +15,7 @@
 // cannot end: a polytope that fills its memory, or a flat one. A row is answered or
 // returned, never lost, and which of both depends on the row alone.
 //
-// Depths are found by EPA (epa.h), one pair at a time in float64, those of boxes by
+// Depths are found by EPA (epa.h), as many pairs at a time as there are float64 lanes, those of boxes by
 // separating axes, one pair a lane (epa_boxes.h).
 //
 // # Variants

@@ -1,0 +1,142 @@
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// figures are one of each kind; name is a text that must be in the SVG.
+var figures = map[string]interface{ Draw(string) error }{
+	"lines":  &Lines{Title: "t", X: "x", Y: "y", LogY: true, Lines: []Line{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 3}, Lo: []float64{0, 2}, Hi: []float64{1, 4}}}},
+	"beside": &Lines{Title: "t", X: "x", Y: "y", LogX: true, LogY: true, Beside: true, Lines: []Line{{Name: "name", X: []float64{1, 1e6}, Y: []float64{1, 3}, Dashed: true}}},
+	"bars": &Bars{Title: "t", Y: "y", Groups: []string{"a", "b"}, Series: []Series{
+		{Name: "name", Values: []float64{1, 100}, Label: true}, {Name: "other", Values: []float64{math.NaN(), 3}, Color: 1}}},
+	"scatter": &Scatter{Title: "t", X: "x", Y: "y", LeastY: 1e-16, Clouds: []Cloud{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 1e-6}}}},
+}
+
+// TestDraw draws every kind of figure twice: both files are there, are what their
+// names say, and come out the same.
+func TestDraw(t *testing.T) {
+	for name, f := range figures {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var files [2][]byte
+			for i := range files {
+				base := filepath.Join(dir, name)
+				if err := f.Draw(base); err != nil {
+					t.Fatal(err)
+				}
+				svg, err := os.ReadFile(base + ".svg")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(svg, []byte("<svg")) || !bytes.Contains(svg, []byte(">name<")) {
+					t.Errorf("the SVG lacks the name of its series")
+				}
+				data, err := os.ReadFile(base + ".png")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := png.Decode(bytes.NewReader(data)); err != nil {
+					t.Error(err)
+				}
+				files[i] = append(svg, data...)
+			}
+			if !bytes.Equal(files[0], files[1]) {
+				t.Error("drawn again it is another picture")
+			}
+		})
+	}
+}
+
+// TestBarsRise holds the height of bars to the logarithm of their values: three bars a
+// decade apart rise by the same step.
+func TestBarsRise(t *testing.T) {
+	f := &Bars{Groups: []string{"a", "b", "c"}, Series: []Series{{Name: "s", Values: []float64{1, 10, 100}}}}
+	base := filepath.Join(t.TempDir(), "bars")
+	if err := f.Draw(base); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(base + ".png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	img, err := png.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The longest run of the bar's colour in each column is the height of the bar there.
+	want := paint(0)
+	var heights []int
+	for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
+		n, best := 0, 0
+		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
+			if r, g, b, _ := img.At(x, y).RGBA(); uint8(r>>8) == want.R && uint8(g>>8) == want.G && uint8(b>>8) == want.B {
+				n++
+				best = max(best, n)
+			} else {
+				n = 0
+			}
+		}
+		if best > 20 && (len(heights) == 0 || heights[len(heights)-1] != best) {
+			heights = append(heights, best)
+		}
+	}
+	if len(heights) != 3 {
+		t.Fatalf("heights of bars %v, want three", heights)
+	}
+	if first, second := heights[1]-heights[0], heights[2]-heights[1]; first < 20 || max(first-second, second-first) > 2 {
+		t.Errorf("bars of 1, 10 and 100 have the heights %v, want equal steps", heights)
+	}
+}
+
+// TestRefuse draws what cannot be drawn.
+func TestRefuse(t *testing.T) {
+	bar := func(v ...float64) *Bars {
+		return &Bars{Groups: []string{"a"}, Series: []Series{{Name: "s", Values: v}}}
+	}
+	for _, tt := range []struct {
+		name string
+		f    interface{ Draw(string) error }
+		want string
+	}{
+		{"no lines", &Lines{}, "nothing to draw"},
+		{"no bars", &Bars{}, "nothing to draw"},
+		{"NaN alone", bar(math.NaN()), "nothing to draw"},
+		{"a bar of 0", bar(0), "value 0"},
+		{"an infinite bar", bar(math.Inf(1)), "value +Inf"},
+		{"two values for a group", bar(1, 2), "2 values for 1 groups"},
+		{"no points", &Scatter{LeastY: 1}, "nothing to draw"},
+		{"a point at 0", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{0}, Y: []float64{1}}}}, "point (0, 1)"},
+		{"no such folder", figures["bars"], "no such file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := tt.f.Draw(filepath.Join(t.TempDir(), "none", "x"))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want it to say %q", err, tt.want)
+			}
+			if tt.want == "no such file" && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("error %v is not that of the system", err)
+			}
+		})
+	}
+}
+
+func TestTickText(t *testing.T) {
+	for _, tt := range []struct {
+		m    float64
+		e    int
+		want string
+	}{{1, 0, "1"}, {5, -1, "0.5"}, {2, 3, "2000"}, {1, 6, "1e6"}, {1, -9, "1e-9"}} {
+		if got := tickText(tt.m, tt.e); got != tt.want {
+			t.Errorf("%g·10^%d is %q, want %q", tt.m, tt.e, got, tt.want)
+		}
+	}
+}
