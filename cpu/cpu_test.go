@@ -284,7 +284,7 @@ func TestMethods(t *testing.T) {
 		a, b geom.Kind
 		want ref.Method
 	}{
-		{batch.Auto, geom.KindBox, geom.KindBox, ref.MethodGJK},
+		{batch.Auto, geom.KindBox, geom.KindBox, ref.MethodAuto},
 		{batch.GJK, geom.KindEllipsoid, geom.KindEllipsoid, ref.MethodGJK},
 		{batch.Nesterov, geom.KindEllipsoid, geom.KindSuperquadric, ref.MethodNesterov},
 		{batch.Nesterov, geom.KindEllipsoid, geom.KindBox, ref.MethodNesterovNormalized},

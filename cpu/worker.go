@@ -143,6 +143,8 @@ func method(m batch.Method, a, b geom.Kind) ref.Method {
 		return ref.MethodPolyakNormalized
 	case m == batch.RTR:
 		return ref.MethodRTR
+	case m == batch.Auto:
+		return ref.MethodAuto
 	}
-	return ref.MethodGJK // for auto as well
+	return ref.MethodGJK
 }

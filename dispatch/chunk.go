@@ -63,11 +63,8 @@ func (c *chunk) reset() {
 // needed are the columns that the report is made from.
 func needed(o *batch.Options) batch.Columns {
 	need := batch.ColStatus
-	if o.Query != batch.Collide || o.Columns != batch.ColBits { // else as little as possible is moved
-		need |= batch.ColIterations
-	}
-	if o.Query != batch.Collide {
-		need |= batch.ColGap
+	if o.Query != batch.Collide { // of which statuses alone are decided faster and moved as bits
+		need |= batch.ColIterations | batch.ColGap
 	}
 	if _, ok := o.EffectiveCutOff(); ok {
 		need |= batch.ColDistance

@@ -23,7 +23,7 @@ type Report struct {
 	// RowErrors are the first errors of single rows, in the order of the rows.
 	RowErrors []*batch.RowError
 
-	Iterations int64 // sum over all rows; 0 where a Boolean query asks for bits only
+	Iterations int64 // sum over all rows; 0 where a Boolean query does not ask for them
 
 	// WorstGap is the largest gap relative to the size of its pair over the rows
 	// that were promised one: those decided, and not beyond the cut-off. It is 0 for

@@ -83,16 +83,17 @@ func (r *runReport) printRows(b *strings.Builder) error {
 
 // printRow writes the line of a set; "-" stands for what there is none of.
 func (r *runReport) printRow(w io.Writer, s *setReport, name string) {
-	kernel, gap := "-", "-"
+	kernel, gap, iterations := "-", "-", "-"
 	if s.KernelPerSec != nil {
 		kernel = perSecond(float64(*s.KernelPerSec))
 	}
 	if r.Query != batch.Collide.String() {
 		gap = fmt.Sprintf("%.1e", float64(s.WorstGap))
+		iterations = fmt.Sprintf("%.1f", float64(s.MeanIterations))
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t±%.0f%%\t%s\t%.0f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t",
+	fmt.Fprintf(w, "%s\t%s\t%s\t±%.0f%%\t%s\t%.0f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t",
 		name, thousands(s.Pairs), perSecond(float64(s.PairsPerSecond)), 100*float64(s.Spread), kernel,
-		float64(s.NsPerPair), float64(s.MeanIterations), gap,
+		float64(s.NsPerPair), iterations, gap,
 		thousands(s.Counts.Separated), thousands(s.Counts.Touching), thousands(s.Counts.Penetrating),
 		thousands(s.Counts.Undecided), thousands(s.Counts.Invalid), thousands(s.wrong()))
 	if r.Beside != nil {
