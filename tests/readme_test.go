@@ -44,14 +44,14 @@ func example(t *testing.T, path string) (code, output string) {
 // TestReadmeTargets: every `make target` that the documents name exists.
 func TestReadmeTargets(t *testing.T) {
 	targets := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z]+):.* ## `).FindAllStringSubmatch(read(t, "../Makefile"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.* ## `).FindAllStringSubmatch(read(t, "../Makefile"), -1) {
 		targets[m[1]] = true
 	}
 	if len(targets) < 5 {
 		t.Fatalf("found the targets %v only", targets)
 	}
 	for _, page := range []string{"../README.md", "../CONTRIBUTING.md"} {
-		named := regexp.MustCompile("(?m)(?:^ +|`)make ([a-z]+)").FindAllStringSubmatch(read(t, page), -1)
+		named := regexp.MustCompile("(?m)(?:^ +|`)make ([a-z-]+)").FindAllStringSubmatch(read(t, page), -1)
 		if len(named) == 0 {
 			t.Errorf("%s names no make target", page)
 		}
