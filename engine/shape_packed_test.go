@@ -59,7 +59,7 @@ func testPackedStatus(t *testing.T, chunk int) {
 			}
 		}
 		bits := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
-		full := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide}}
+		full := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColStatus | batch.ColBits | batch.ColIterations}}
 		rep := run(t, bits, dispatch.Options{}, b, c)
 		want := run(t, full, dispatch.Options{}, b, c)
 		for i := range rows {
