@@ -42,12 +42,7 @@ func convergence(ctx context.Context, lab *Lab, r *Results) error {
 				for j := range pairs {
 					o := options(false)
 					o.Tolerance, o.MaxIterations = 1e-24, k
-					var got ref.Result
-					if s.method == ref.MethodFrankWolfe {
-						got = ref.FrankWolfe(&pairs[j].pair, o, &ws)
-					} else {
-						got = solve(&pairs[j].pair, s.method, o, &ws)
-					}
+					got := solve(&pairs[j].pair, s.method, o, &ws)
 					errs[j] = math.Abs(got.Upper - truth[j])
 				}
 				c.Error = append(c.Error, quartiles(errs))

@@ -32,20 +32,13 @@ var methodColors = map[string]int{
 	"gjk": 0, "nesterov": 1, "nesterov-normalized": 2, "polyak": 3, "polyak-normalized": 4, "frank-wolfe": 5,
 }
 
-// draw writes the figure into dir and returns the names of the files.
-func (f *figure) draw(dir string) ([]string, error) {
+// draw writes the figure into dir.
+func (f *figure) draw(dir string) error {
 	p := plots.Lines{Title: f.title, X: f.x, Y: f.y, LogY: f.logY, Ticks: f.ticks}
 	for _, l := range f.lines {
 		p.Lines = append(p.Lines, plots.Line{Name: l.name, X: l.x, Y: l.y, Lo: l.lo, Hi: l.hi, Dashed: l.dashed, Color: l.colorFrom})
 	}
-	if err := p.Draw(filepath.Join(dir, f.name)); err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, ext := range plots.Extensions {
-		files = append(files, f.name+ext)
-	}
-	return files, nil
+	return p.Draw(filepath.Join(dir, f.name))
 }
 
 // figures returns the pictures of the results that are there.

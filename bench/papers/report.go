@@ -26,7 +26,7 @@ func (r *Results) Write(dir string) error {
 		return err
 	}
 	for _, f := range r.figures() {
-		if _, err := f.draw(filepath.Join(dir, FigureDir)); err != nil {
+		if err := f.draw(filepath.Join(dir, FigureDir)); err != nil {
 			return err
 		}
 	}

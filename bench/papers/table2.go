@@ -45,20 +45,13 @@ var methods = []ref.Method{
 	ref.MethodFrankWolfe, ref.MethodGJK, ref.MethodNesterov, ref.MethodNesterovNormalized, ref.MethodPolyak,
 }
 
+// run answers by the papers' stopping rule; limit caps Frank-Wolfe.
 func run(p *ref.Pair, m ref.Method, limit int, ws *ref.Workspace) ref.Result {
-	o := ref.Options{StopRule: ref.StopDuality, Tolerance: epsilon}
-	switch m {
-	case ref.MethodFrankWolfe:
+	o := options(false)
+	if m == ref.MethodFrankWolfe {
 		o.MaxIterations = limit
-		return ref.FrankWolfe(p, o, ws)
-	case ref.MethodNesterov, ref.MethodNesterovNormalized:
-		return ref.Nesterov(p, o, m == ref.MethodNesterovNormalized, ws)
-	case ref.MethodPolyak:
-		return ref.Polyak(p, o, false, ws)
-	case ref.MethodGJK:
-		return ref.GJK(p, o, ws)
 	}
-	panic(m)
+	return solve(p, m, o, ws)
 }
 
 // iterations counts the support evaluations of every method on n pairs a regime, and

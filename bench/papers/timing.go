@@ -29,16 +29,19 @@ func options(boolean bool) ref.Options {
 	return ref.Options{StopRule: ref.StopDuality, Tolerance: epsilon, Boolean: boolean}
 }
 
-// solve runs one of the simplex methods.
+// solve runs one of the methods.
 func solve(p *ref.Pair, m ref.Method, o ref.Options, ws *ref.Workspace) ref.Result {
 	switch m {
 	case ref.MethodPolyak, ref.MethodPolyakNormalized:
 		return ref.Polyak(p, o, m == ref.MethodPolyakNormalized, ws)
 	case ref.MethodNesterov, ref.MethodNesterovNormalized:
 		return ref.Nesterov(p, o, m == ref.MethodNesterovNormalized, ws)
-	default:
+	case ref.MethodFrankWolfe:
+		return ref.FrankWolfe(p, o, ws)
+	case ref.MethodGJK:
 		return ref.GJK(p, o, ws)
 	}
+	panic(m)
 }
 
 // timed returns the time of a pair, in nanoseconds, of every solver on all pairs: the

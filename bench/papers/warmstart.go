@@ -90,7 +90,7 @@ func warmCounts(p *pass, m ref.Method, boolean bool, counts map[string][]int, ws
 			continue
 		}
 		for _, s := range strategies {
-			o := ref.Options{StopRule: ref.StopDuality, Tolerance: epsilon, Boolean: boolean, Method: m}
+			o := options(boolean)
 			switch {
 			case s == "none":
 				o.WarmStart = pair.FromWorld(r3.Vec{X: -1}) // from A to B, so that x₀ = (1, 0, 0)
@@ -99,16 +99,7 @@ func warmCounts(p *pass, m ref.Method, boolean bool, counts map[string][]int, ws
 			case s == "transported" && previous != r3.Vec{}:
 				o.WarmStart = pair.FromWorld(r3.Scale(sense, r3.Sub(pb.Apply(onB), p.pa.Apply(onA))))
 			}
-			var r ref.Result
-			switch m {
-			case ref.MethodGJK:
-				r = ref.GJK(&pair, o, ws)
-			case ref.MethodPolyak:
-				r = ref.Polyak(&pair, o, false, ws)
-			default:
-				r = ref.Nesterov(&pair, o, m == ref.MethodNesterovNormalized, ws)
-			}
-			counts[s] = append(counts[s], r.Iterations)
+			counts[s] = append(counts[s], solve(&pair, m, o, ws).Iterations)
 		}
 		// In penetration it is the vector that parts the shapes, as EPA finds it.
 		previous = pair.DirToWorld(r3.Scale(math.Abs(truth.Distance), truth.Normal))
