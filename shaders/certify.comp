@@ -8,7 +8,6 @@
 #define DOUBLE
 #include "layout.glsl"
 #include "real.glsl"
-#include "pose.glsl"
 
 layout(local_size_x_id = 0) in;
 
@@ -21,11 +20,8 @@ layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-dvec3 vertexAt(uint i) {
-    return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]);
-}
-double paramOf(uint record, uint k) { return shapes[record].params[k]; }
-uint cellWord(uint i) { return cells[i]; }
+#include "pair.glsl"
+#include "columns.glsl"
 
 uint slot;
 dvec3 guess(uint k) {
@@ -33,61 +29,9 @@ dvec3 guess(uint k) {
 }
 
 #include "descent.glsl"
-#include "columns.glsl"
 
 // Steps in double precision beyond which a row is declined.
 const uint MAX_STEPS = 128u;
-
-Shape load(uint i) {
-    Shape s;
-    s.params = dvec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
-    s.family = family(shapes[i].kind, s.params);
-    s.record = i;
-    s.first = shapes[i].vertex_offset;
-    s.count = shapes[i].vertex_count;
-    s.cells = cells[i];
-    s.radius = shapes[i].radius;
-    s.erode = shapes[i].erode;
-    return s;
-}
-
-dvec3 centreOf(uint shape) {
-    return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]);
-}
-
-// pose sets the relative pose and the lengths that follow from it.
-void pose(IndexRecord index) {
-    dmat3 ra = matrix(rotationOf(poses[index.pose_a])), rb = matrix(rotationOf(poses[index.pose_b]));
-    precise dmat3 r = transpose(ra) * rb;
-    precise dvec3 t = (positionOf(poses[index.pose_b]) - positionOf(poses[index.pose_a])) * ra;
-    rotation = r;
-    translation = t;
-    double sizeA = shapes[index.shape_a].bounding, sizeB = shapes[index.shape_b].bounding;
-    if (shapes[index.shape_a].kind == KIND_HALFSPACE) sizeA = shapeA.radius;
-    if (shapes[index.shape_b].kind == KIND_HALFSPACE) sizeB = shapeB.radius;
-    size = sizeA + sizeB;
-    precise double lengths = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
-    scale = lengths;
-    grain = 24.0lf * UNIT_ROUNDOFF * scale;
-    // The coordinates of a superquadric's support point are off by 12 units of roundoff
-    // of its semi-axes: 5 for each exponential of a logarithm, see elementary.glsl, and
-    // 2 for products. The semi-axes as a vector are √3 of the bounding radius at most.
-    double curved = 0.0lf;
-    if (have(KIND_SUPERQUADRIC) && shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
-    if (have(KIND_SUPERQUADRIC) && shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
-    roundoff = grain + 24.0lf * UNIT_ROUNDOFF * curved;
-}
-
-double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
-
-// ask sets the question.
-void ask() {
-    boolean = query.query == QUERY_COLLIDE;
-    cut = (query.flags & FLAG_CUT_OFF) != 0u;
-    tolerance = exactly(query.exact[0], query.exact[1]) * size;
-    cutOff = exactly(query.exact[2], query.exact[3]);
-    stop = max(tolerance - 2.0lf * roundoff, roundoff);
-}
 
 // begin sets the state before the first vertex.
 void begin() {
@@ -155,20 +99,6 @@ Answer finish(bool inside) {
     r.witnessA = wa;
     r.witnessB = wb;
     return r;
-}
-
-// classify is the status that the bounds prove.
-uint classify(Answer r) {
-    // A compiler may turn comparisons around as if there were no NaN: look at the bits.
-    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB)) return DECLINED;
-    if (r.lower > r.upper) return DECLINED;
-    if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
-    if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
-    double gap = max(r.upper - r.distance, r.distance - r.lower);
-    if (!(gap <= max(tolerance, 4.0lf * grain)) && !(cut && r.lower > cutOff)) return DECLINED;
-    if (r.lower > 0.0lf) return STATUS_SEPARATED;
-    if (r.upper < 0.0lf) return STATUS_PENETRATING;
-    return STATUS_TOUCHING;
 }
 
 void main() {

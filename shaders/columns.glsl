@@ -4,6 +4,8 @@
 #ifndef CLEARANCE_COLUMNS_GLSL
 #define CLEARANCE_COLUMNS_GLSL
 
+#include "pair.glsl"
+
 // Answer is the answer of a row in the frame of A, before it is rounded.
 struct Answer {
     double distance;     // what the witnesses realise
@@ -12,8 +14,24 @@ struct Answer {
     dvec3 witnessA, witnessB;
 };
 
+bool refined; // double precision went on from the guess, rather than prove it
+
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
 bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
+
+// classify is the status that the bounds prove.
+uint classify(Answer r) {
+    // A compiler may turn comparisons around as if there were no NaN: look at the bits.
+    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB)) return DECLINED;
+    if (r.lower > r.upper) return DECLINED;
+    if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
+    if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
+    double gap = max(r.upper - r.distance, r.distance - r.lower);
+    if (!(gap <= max(tolerance, 4.0lf * grain)) && !(cut && r.lower > cutOff)) return DECLINED;
+    if (r.lower > 0.0lf) return STATUS_SEPARATED;
+    if (r.upper < 0.0lf) return STATUS_PENETRATING;
+    return STATUS_TOUCHING;
+}
 
 // writePacked stores a packed status. The bits of a row that has none are set.
 void writePacked(uint row, uint code) {

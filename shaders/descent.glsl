@@ -3,7 +3,7 @@
 // distance of the cores is at least the minimum of <u, w> over A - B, and the point x
 // of the simplex proves that it is at most |x|.
 //
-// The including file loads the pair into the variables below, and defines
+// The including file loads the pair, see pair.glsl, and defines
 //     dvec3 guess(uint k)
 // before the include: direction k of the guess.
 
@@ -11,23 +11,8 @@
 #define CLEARANCE_DESCENT_GLSL
 
 #include "exact.glsl"
-#include "shape.glsl"
+#include "pair.glsl"
 #include "simplex.glsl"
-
-// The pair, in the frame of A.
-Shape shapeA, shapeB;
-dmat3 rotation;     // of B
-dvec3 translation;  // origin of B
-double radius;      // of both balls around the eroded cores
-double size, scale; // sum of the bounding radii; largest magnitude in play
-double grain;       // ref.Pair.Roundoff: what rounding does to a support value
-double roundoff;    // bounds that for this pair: more where supports take powers
-
-// What is asked.
-bool boolean, cut;
-double cutOff;
-double tolerance; // wanted gap
-double stop;      // gap of the computed bounds that meets it, rounding included
 
 // What is known.
 Simplex simplex; // payload: the point of A
@@ -38,7 +23,6 @@ double lower;    // lower bound along axis
 dvec3 axis;      // unit direction of the latest support along x: from B to A
 dvec3 latestW, latestA;
 uint evaluations;
-bool refined; // double precision went on from the guess, rather than prove it
 uint level;      // steps that did not lower the norm
 
 // Two or three steps at constant norm complete a triangle around the foot point, the
