@@ -30,10 +30,12 @@
 #include ISA
 #include "vec3.h"
 #include "support.h"
+#include "bend.h"
 #include "prepare.h"
 #include "store.h"
 #include "straight.h"
 #include "finish.h"
+#include "newton.h"
 #include "closed.h"
 #include "project.h"
 #include "gjk.h"
@@ -69,11 +71,18 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
 // iterate answers rows order[0..n) of a pair of classes by GJK.
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
     if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
+    const int by_newton = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID && c->closed && !c->collide;
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         prepare(c, s, lo, order + k, n, ka, kb);
-        gjk32(c, s, 0, n, ka, kb);
-        int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
+        int listed = n;
+        if (by_newton) {
+            listed = newton(c, s, lo - c->first, n);
+            gjk32(c, s, s->list, listed, ka, kb);
+        } else {
+            gjk32(c, s, 0, n, ka, kb);
+        }
+        listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
             finish(c, s, lo - c->first, n, ka, kb, 0, left);

@@ -1,0 +1,81 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Ellipsoids that face each other with the ends of their axes have a closed form: the
+// distance of the ends. Needles and plates, nearly touching and far apart, turned
+// together in space.
+func TestEllipsoidsEndToEnd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	const n = 600
+	var shapes []geom.Shape
+	for range 64 {
+		axis := func() float64 { return math.Pow(10, 4*rng.Float64()-3) }
+		shapes = append(shapes, geom.Ellipsoid{SemiAxes: r3.Vec{X: axis(), Y: axis(), Z: axis()}})
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, want := batch.NewPairs(n), make([]float64, n)
+	for i := range n {
+		row := batch.Row{ShapeA: int32(rng.IntN(64)), ShapeB: int32(rng.IntN(64))}
+		a, b := lib.Shape(row.ShapeA).(geom.Ellipsoid).SemiAxes, lib.Shape(row.ShapeB).(geom.Ellipsoid).SemiAxes
+		gap := []float64{1e-6, 1e-3, 0.1, 1, 100}[i%5] * (a.X + b.Z)
+		// B's z axis along A's x axis, and A as random as poses get.
+		q := normalized(randomPose(rng).Rotation)
+		turned, half := geom.Pose{Rotation: q}.Matrix(), math.Sqrt(0.5)
+		row.PoseA.Rotation, row.PoseB.Rotation = q, quat.Mul(q, quat.Number{Real: half, Jmag: half})
+		row.PoseB.Position = r3.Scale(a.X+gap+b.Z, turned.MulVec(r3.Vec{X: 1}))
+		pairs.SetRow(i, &row)
+		want[i] = gap
+	}
+	for _, variant := range variants(t) {
+		for _, o := range []batch.Options{{}, {Precision: batch.Double}} {
+			r := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
+			audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+			for i := range n {
+				off := math.Abs(r.Distance.At(i) - want[i])
+				if !(off <= float64(r.Gap[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1], Z: pairs.PositionB[3*i+2]})) {
+					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance.At(i), want[i], r.Gap[i])
+				}
+			}
+		}
+	}
+}
+
+// Newton's method ends nearly all rows of ellipsoids that are apart, in both precisions;
+// the others go on to GJK, and none is undecided. Who names GJK gets it.
+func TestEllipsoidsByNewton(t *testing.T) {
+	lib, all := draw(t, "ellipsoids", size(3000))
+	apart := batch.NewPairs(all.Len() - (all.Len()+2)/3) // every third row overlaps
+	var row batch.Row
+	for i, k := 0, 0; i < all.Len(); i++ {
+		if i%3 != 0 {
+			all.Row(i, &row)
+			apart.SetRow(k, &row)
+			k++
+		}
+	}
+	for _, variant := range variants(t) {
+		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.GJK}} {
+			b := newVariant(t, variant, 1)
+			r := solve(t, b, lib, apart, o, 0)
+			audit(t, &batch.Job{Library: lib, Input: apart, Options: o, Results: r})
+			by := float64(b.idle[0].solver.Stats().Rows32) / float64(apart.Len())
+			if o.Method == batch.GJK && by != 1 || o.Method == batch.Auto && by > 0.01 {
+				t.Errorf("%s, %v, method %v: %.1f %% of the rows by GJK", variant, o.Precision, o.Method, 100*by)
+			}
+		}
+	}
+}
