@@ -15,15 +15,25 @@ import (
 // others are all rows, of which a third overlaps. The time reported is that of the
 // best round, as other programs may be running.
 func BenchmarkSIMD(b *testing.B) {
-	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
-		b.Run(set, func(b *testing.B) { benchmarkSet(b, set) })
+	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed"} {
+		b.Run(set, func(b *testing.B) {
+			lib, pairs := draw(b, set, benchmarkRows)
+			benchmarkSet(b, lib, pairs)
+		})
+	}
+	for _, set := range powerSets {
+		b.Run(set.name, func(b *testing.B) {
+			lib, pairs := drawPowers(b, set.shape, benchmarkRows)
+			benchmarkSet(b, lib, pairs)
+		})
 	}
 }
 
-func benchmarkSet(b *testing.B, set string) {
-	const n = 1 << 14
+const benchmarkRows = 1 << 14
+
+func benchmarkSet(b *testing.B, lib *batch.Library, pairs *batch.Pairs) {
+	const n = benchmarkRows
 	{
-		lib, pairs := draw(b, set, n)
 		apart := batch.NewPairs(n - n/3 - 1)
 		var r batch.Row
 		k := 0

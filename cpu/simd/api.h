@@ -11,6 +11,7 @@ enum {
     CLR_BOX,       // p = half extents; a point and a segment are flat boxes
     CLR_ELLIPSOID, // p = semi-axes
     CLR_ROUND,     // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
+    CLR_SUPERQUADRIC, // p = semi-axes, extent = the halves of α2 and α1
     CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices
     CLR_HULL,      // any other hull
     CLR_CLASSES,
@@ -31,7 +32,7 @@ typedef struct {
     int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
     int32_t cells, grid;  // of a hull: its first cell in starts, and cells along an edge of the cube
-    double extent[3];     // half extents relative to the largest, see cells.go
+    double extent[3];     // of a hull: half extents relative to the largest, see cells.go
 } clr_shape;
 
 // Vertices of a hull begin at a multiple of this and are filled up to one with

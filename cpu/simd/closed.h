@@ -39,7 +39,7 @@ typedef struct {
     VF w[2];                    // quaternions, of any length
     V3 v[2];
     V3 p[2];                    // parameters
-    VF radius[2], tol, round;   // round: see ref.Pair.Roundoff
+    VF radius[2], size, tol, round; // round: see ref.Pair.Roundoff
     const clr_shape *shape[2][W];
 } closed_in;
 
@@ -88,7 +88,7 @@ ALWAYS closed_in closed_load(const clr_call *c, int64_t lo, const int32_t *order
     }
     in.good = MAND(good_pose(in.pos, in.w[0], in.v[0]), good_pose(pb, in.w[1], in.v[1]));
     in.good = MAND(in.good, LE(T(dot)(warm, warm), SET1(1e200))); // NaN and infinity as well
-    VF size = LOADU(tmp[25]);
+    VF size = in.size = LOADU(tmp[25]);
     in.tol = SET1(c->tolerance) * size;
     in.round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(in.t, in.t)) + size + LOADU(tmp[26]));
     return in;
@@ -167,10 +167,12 @@ CLOSED_LOOP(closed_boxes, boxes(&in))
 CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX))
 CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID))
 CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND))
+CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC))
 CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL))
 CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX))
 CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID))
 CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND))
+CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC))
 CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL))
 #undef CLOSED_LOOP
 
@@ -186,11 +188,13 @@ static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
     case CLR_HALF_A + CLR_BOX: return closed_half_a_box(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_ELLIPSOID: return closed_half_a_ellipsoid(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_ROUND: return closed_half_a_round(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SUPERQUADRIC: return closed_half_a_superquadric(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_SMALL:
     case CLR_HALF_A + CLR_HULL: return closed_half_a_hull(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_BOX: return closed_half_b_box(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_ELLIPSOID: return closed_half_b_ellipsoid(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_ROUND: return closed_half_b_round(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SUPERQUADRIC: return closed_half_b_superquadric(c, s, lo, order, n, left);
     default: return closed_half_b_hull(c, s, lo, order, n, left);
     }
 }

@@ -145,7 +145,7 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
 }
 
 // curved says of a class whether its cores are no polytopes.
-ALWAYS int curved(int class) { return class == CLR_ELLIPSOID || class == CLR_ROUND; }
+ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
 
 // deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
 // GJK ended with. It returns those answered.

@@ -119,10 +119,10 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
         T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
-        if (ka >= CLR_SMALL || kb >= CLR_SMALL) {
+        if (IN_LANES(ka) || IN_LANES(kb)) {
             for (int l = 0; l < W; l++) {
-                if (ka >= CLR_SMALL) T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
-                if (kb >= CLR_SMALL) T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
+                if (IN_LANES(ka)) T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+                if (IN_LANES(kb)) T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
             }
         }
         if (away || (in && c->collide)) {

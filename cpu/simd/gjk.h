@@ -85,8 +85,8 @@ ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL s
 ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
-    T(set_hull)(&L->hull[0], l, a, w->ka);
-    T(set_hull)(&L->hull[1], l, b, w->kb);
+    if (IN_LANES(w->ka)) T(set_hull)(&L->hull[0], l, a, w->ka);
+    if (IN_LANES(w->kb)) T(set_hull)(&L->hull[1], l, b, w->kb);
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
     if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
@@ -110,7 +110,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
         next += i == next;
         put |= m & -m;
         L->at[l] = i;
-        if (w->ka >= CLR_SMALL || w->kb >= CLR_SMALL) T(load_hulls)(L, w, l, i);
+        if (IN_LANES(w->ka) || IN_LANES(w->kb)) T(load_hulls)(L, w, l, i);
     }
     if (!put) return;
     L->idle &= ~put;

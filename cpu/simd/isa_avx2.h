@@ -45,6 +45,9 @@ static inline __attribute__((always_inline)) float hmax32(__m256 x) {
 #define HMAX(x) hmax32(x)
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
+#define BITS_OR(a, b) _mm256_or_ps(a, b)
+#define BITS_UP(x) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23))
+#define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
 #else
 #define REAL double
 #define W 4
@@ -79,6 +82,9 @@ static inline __attribute__((always_inline)) double hmax64(__m256d x) {
 #define HMAX(x) hmax64(x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
+#define BITS_OR(a, b) _mm256_or_pd(a, b)
+#define BITS_UP(x) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(x), 52))
+#define BITS_DOWN(x) _mm256_castsi256_pd(_mm256_srli_epi64(_mm256_castpd_si256(x), 52))
 #define NARROW(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                              \

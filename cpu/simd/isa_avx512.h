@@ -33,6 +33,9 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 }
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
+#define EXPONENT(x) _mm512_getexp_ps(x)
+#define MANTISSA(x) _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
+#define TIMES_POWER(x, k) _mm512_scalef_ps(x, k)
 #else
 #define REAL double
 #define W 8
@@ -56,6 +59,9 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
+#define EXPONENT(x) _mm512_getexp_pd(x)
+#define MANTISSA(x) _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
+#define TIMES_POWER(x, k) _mm512_scalef_pd(x, k)
 #define NARROW(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                                    \

@@ -26,6 +26,9 @@ static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u32(vandq_u32(m, lane_bits32())))
 #define MFROM(b) vtstq_u32(vdupq_n_u32(b), lane_bits32())
 #define HMAX(x) vmaxvq_f32(x)
+#define BITS_OR(a, b) vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
+#define BITS_UP(x) vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23))
+#define BITS_DOWN(x) vreinterpretq_f32_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 23))
 #else
 #define REAL double
 #define W 2
@@ -48,6 +51,9 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
 #define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
 #define HMAX(x) vmaxvq_f64(x)
+#define BITS_OR(a, b) vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b)))
+#define BITS_UP(x) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(x), 52))
+#define BITS_DOWN(x) vreinterpretq_f64_u64(vshrq_n_u64(vreinterpretq_u64_f64(x), 52))
 #define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \

@@ -33,3 +33,10 @@
 #undef REAL_BITS
 #undef NARROW
 #undef ROWS
+#undef BITS_OR
+#undef BITS_UP
+#undef BITS_DOWN
+#undef MANTISSA_BITS
+#undef EXPONENT
+#undef MANTISSA
+#undef TIMES_POWER

@@ -37,6 +37,7 @@ INLINE vf32 loadu_32(const float *p) { vf32 x; __builtin_memcpy(&x, p, sizeof x)
 INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define SET1(x) set1_32(x)
 #define SIGN_BIT INT32_MIN
+#define MANTISSA_BITS 23
 #define SET1M(x) ((vm32){x, x, x, x})
 #define MFROM(b) mfrom_32(b)
 #define MBITS(m) mbits_32(m)
@@ -57,6 +58,7 @@ INLINE vf64 loadu_64(const double *p) { vf64 x; __builtin_memcpy(&x, p, sizeof x
 INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define SET1(x) set1_64(x)
 #define SIGN_BIT INT64_MIN
+#define MANTISSA_BITS 52
 #define SET1M(x) ((vm64){x, x})
 #define MFROM(b) mfrom_64(b)
 #define MBITS(m) mbits_64(m)
@@ -83,6 +85,9 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define COPYSIGN(a, s) ((VF)(((VM)(a) & ~SET1M(SIGN_BIT)) | ((VM)(s) & SET1M(SIGN_BIT))))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
+#define BITS_OR(a, b) ((VF)((VM)(a) | (VM)(b)))
+#define BITS_UP(x) ((VF)((VM)(x) << MANTISSA_BITS))
+#define BITS_DOWN(x) ((VF)((VM)(x) >> MANTISSA_BITS))
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
 

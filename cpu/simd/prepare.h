@@ -44,10 +44,14 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, 
 #define NOISE32 2.5e-7
 #define STOP32 1.2e-7
 
+// power_units bounds what rounding adds to a support value of class k beyond that of the other
+// classes, in units of 2⁻⁵³ of the size: see superquadric.h.
+ALWAYS int power_units(int k) { return k == CLR_SUPERQUADRIC ? 12 : 0; }
+
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
     const int hulls = ka >= CLR_SMALL || kb >= CLR_SMALL; // other shapes have their centre at their origin
-    const VF zero = SET1(0);
+    const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
         const double *rows_pa[W], *rows_qa[W], *rows_pb[W], *rows_qb[W], *rows_a[W], *rows_b[W], *rows_warm[W];
         for (int l = 0; l < W; l++) {
@@ -115,7 +119,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             STOREU(&s->in64[CLR_PB + j][k], q[j]);
         }
         VF size = u[1] + v[1], scale = SQRT(T(dot)(t, t)) + size + off;
-        VF round = SET1(24 * 0x1p-53) * scale; // see ref.Pair.Roundoff
+        VF round = FMA(powers, size, SET1(24 * 0x1p-53) * scale); // see ref.Pair.Roundoff
         VF tol = SET1(c->tolerance) * size, stop = MAX(tol - SET1(2) * round, round);
         VF radius = u[0] + v[0];
         STOREU(&s->more[CLR_RA][k], u[0]);

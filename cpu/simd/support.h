@@ -8,6 +8,9 @@
 #define TINY 1e-200
 #endif
 
+#include "elementary.h"
+#include "superquadric.h"
+
 // core_support is the point of a core of class k that maximises <d, x>. p are the
 // parameters, `stride` apart, r is 1/|d|.
 ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
@@ -43,14 +46,25 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
         FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
 }
 
-// hulls are the hulls of one side, a lane each.
+// Classes from CLR_SUPERQUADRIC on have more than four parameters: their lanes keep some.
+#define IN_LANES(k) ((k) >= CLR_SUPERQUADRIC)
+
+// hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
+    REAL power[T(POWERS)][W]; // see superquadric.h
     REAL extent[3][W], grid[W]; // see clr_shape
     REAL size[W];
     int32_t cells[W], first[W], count[W];
 } T(hulls);
 
 ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
+    if (k == CLR_SUPERQUADRIC) {
+        h->power[T(ACROSS)][l] = (REAL)s->extent[0];
+        h->power[T(ALONG)][l] = (REAL)s->extent[1];
+        h->power[T(DUAL_ACROSS)][l] = (REAL)(1 / (1 - s->extent[0]));
+        h->power[T(DUAL_ALONG)][l] = (REAL)(1 / (1 - s->extent[1]));
+        return;
+    }
     h->first[l] = s->first;
     h->count[l] = s->count;
     if (REAL_BITS == 32 && k == CLR_SMALL) return; // copied, not looked up
@@ -76,7 +90,9 @@ typedef struct {
 // side_support is the support point of core `side` of class k along d in its own frame,
 // and the vertex that it is of a hull.
 ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *found) {
-    if (k < CLR_SMALL) return T(core_support)(k, at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride, d, r);
+    const REAL *p = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
+    if (k == CLR_SUPERQUADRIC) return T(superquadric_support)(T(ld3)(p, at->stride), at->hull[side]->power, d);
+    if (k < CLR_SMALL) return T(core_support)(k, p, at->stride, d, r);
 #if REAL_BITS == 32
     if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);
 #endif

@@ -79,6 +79,10 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	case geom.Ellipsoid:
 		r.class = C.CLR_ELLIPSOID
 		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
+	case geom.Superquadric:
+		r.class = C.CLR_SUPERQUADRIC
+		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
+		r.extent[0], r.extent[1] = C.double(v.Alpha2/2), C.double(v.Alpha1/2)
 	case geom.Cylinder:
 		r.class = C.CLR_ROUND
 		set(v.R, v.R, v.HalfLength)
