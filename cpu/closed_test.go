@@ -47,6 +47,8 @@ func closedShapes(t testing.TB) *batch.Library {
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1e-4, Y: 1, Z: 1e3}},
 		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5}, geom.WithMargin(geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3}, 0.01),
 		hull, geom.WithMargin(small, 0.1),
+		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.6, Z: 0.2}, Alpha1: 0.3, Alpha2: 1.7},
+		geom.WithMargin(geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.2, Z: 0.4}, Alpha1: geom.MaxExponent, Alpha2: geom.MinExponent}, 0.03),
 	)
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {

@@ -38,7 +38,10 @@ func deepShapes(t *testing.T, rng *rand.Rand) []geom.Shape {
 		geom.Cylinder{R: 1, HalfLength: 1e-3},
 		cloud(8, 0.3, 0.3, 0.3), cloud(40, 0.3, 0.3, 0.3), cloud(300, 0.4, 0.2, 0.3),
 	}
-	for _, k := range []int{2, 4, 10} {
+	for _, alpha := range [][2]float64{{1, 1}, {0.1, 0.1}, {0.3, 1.7}, {1.8, 0.6}, {geom.MaxExponent, geom.MinExponent}} {
+		s = append(s, geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.4, Z: 0.5}, Alpha1: alpha[0], Alpha2: alpha[1]})
+	}
+	for _, k := range []int{2, 4, 10, 14} {
 		s = append(s, geom.Rounded{Shape: s[k], Margin: 0.05})
 	}
 	return s
@@ -182,6 +185,8 @@ func scaled(t *testing.T, s geom.Shape, k float64) geom.Shape {
 		return geom.Box{HalfExtents: r3.Scale(k, v.HalfExtents)}
 	case geom.Ellipsoid:
 		return geom.Ellipsoid{SemiAxes: r3.Scale(k, v.SemiAxes)}
+	case geom.Superquadric:
+		return geom.Superquadric{SemiAxes: r3.Scale(k, v.SemiAxes), Alpha1: v.Alpha1, Alpha2: v.Alpha2}
 	case geom.Cylinder:
 		return geom.Cylinder{R: k * v.R, HalfLength: k * v.HalfLength}
 	case geom.Cone:

@@ -83,3 +83,20 @@ func TestPowers(t *testing.T) {
 		}
 	}
 }
+
+// Next to no row is left to the reference solvers: in double precision only some of sharp shapes.
+func TestPowersByKernels(t *testing.T) {
+	n := size(3000)
+	for _, set := range powerSets {
+		lib, pairs := drawPowers(t, set.shape, n)
+		for _, variant := range variants(t) {
+			for _, o := range []batch.Options{{}, {Query: batch.Collide}, {Query: batch.Penetration}} {
+				b := newVariant(t, variant, 2)
+				solve(t, b, lib, pairs, o, 0)
+				if _, left := b.RowsBy(); left > int64(n/50) {
+					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set.name, variant, o.Query, left, n)
+				}
+			}
+		}
+	}
+}
