@@ -37,7 +37,7 @@ func TestBitIdentical(t *testing.T) {
 		rows = 200
 	}
 	c := processor(t)
-	for _, name := range []string{"mixed", "adversarial"} {
+	for _, name := range []string{"mixed", "adversarial", "smooth"} {
 		lib, pairs := set(t, name, 0, rows)
 		pairs.ShapeA[77] = -1
 		for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Nesterov}} {

@@ -7,7 +7,7 @@ import (
 
 // kinds is a set of kinds of shapes: HAVE in shape.glsl. Shaders are compiled for the
 // kinds of a library, so that what no shape of it needs (powers of doubles for
-// superquadrics, look-ups for hulls) takes no time and no registers.
+// superquadrics and smooth hulls, look-ups for hulls) takes no time and no registers.
 type kinds uint32
 
 // withCells is the bit that says that some hull has cells.
@@ -21,9 +21,6 @@ const allKinds = withCells<<1 - 1
 // set of shaders.
 const plain = kinds(1)<<geom.KindSphere | 1<<geom.KindCapsule | 1<<geom.KindCylinder | 1<<geom.KindCone | 1<<geom.KindFrustum |
 	1<<geom.KindBox | 1<<geom.KindEllipsoid
-
-// unsolved is the kinds that no shader solves.
-const unsolved = kinds(1)<<geom.KindSmoothHull | 1<<geom.KindSmoothRevolution
 
 // kindsOf returns the kinds of a library, in the form of which there are the fewest
 // different ones.
@@ -42,5 +39,5 @@ func (k kinds) reduced() kinds {
 	if k&plain != 0 {
 		k |= plain
 	}
-	return k &^ unsolved
+	return k
 }

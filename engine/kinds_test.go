@@ -21,6 +21,7 @@ func TestVariants(t *testing.T) {
 	}
 	turned := []geom.Shape{geom.Sphere{R: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.5}, geom.Cylinder{R: 0.2, HalfLength: 0.6}}
 	powers := []geom.Shape{geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.4}, Alpha1: 0.4, Alpha2: 1.3}}
+	rounded := smoothShapes(t, g, 2)
 	few, many := hullLibrary(t, g, 3, 10), hullLibrary(t, g, 3, 60)
 	shapesOf := func(l *batch.Library) (all []geom.Shape) {
 		for i := range l.Len() {
@@ -29,6 +30,7 @@ func TestVariants(t *testing.T) {
 		return all
 	}
 	others := append(append(append([]geom.Shape{geom.Halfspace{}, box}, curved...), turned...), powers...)
+	others = append(others, rounded...)
 	others = append(append(others, shapesOf(few)...), shapesOf(many)...)
 	rows := 500
 	if testing.Short() {
@@ -42,6 +44,7 @@ func TestVariants(t *testing.T) {
 		"box":             {[]geom.Shape{box, box}, plain},
 		"round":           {turned, plain},
 		"superquadrics":   {powers, 1 << geom.KindSuperquadric},
+		"smooth":          {rounded, 1<<geom.KindSmoothHull | 1<<geom.KindSmoothRevolution},
 		"scanned hulls":   {shapesOf(few), 1 << geom.KindConvex},
 		"hulls":           {shapesOf(many), 1<<geom.KindConvex | withCells},
 		"hulls and boxes": {append([]geom.Shape{box}, shapesOf(many)...), plain | 1<<geom.KindConvex | withCells},
@@ -68,10 +71,10 @@ func TestVariants(t *testing.T) {
 			}
 		})
 	}
-	if n := len(b.pipelines.certify); n != 6 {
-		t.Errorf("%d pipelines that certify, want 5 and the one for all", n)
+	if n := len(b.pipelines.certify); n != 7 {
+		t.Errorf("%d pipelines that certify, want 6 and the one for all", n)
 	}
-	if _, ok := b.pipelines.certify[allKinds&^unsolved]; !ok {
+	if _, ok := b.pipelines.certify[allKinds]; !ok {
 		t.Error("no pipeline for all kinds")
 	}
 }

@@ -11,13 +11,8 @@ import (
 // their number to a power of two. Rows of one pair of classes take much the same way
 // through the shaders. Classes that no shape has are left out.
 func classesOf(packed *batch.Packed) (class []uint8, count int) {
-	var number [int(geom.KindCount) + 33]uint8 // 0: not used
-	raw := func(r *batch.ShapeRecord) int {
-		if n := bits.Len32(r.VertexCount); n > 0 {
-			return int(geom.KindCount) + n
-		}
-		return int(r.Kind)
-	}
+	var number [int(geom.KindCount) * 33]uint8 // 0: not used
+	raw := func(r *batch.ShapeRecord) int { return int(r.Kind)*33 + bits.Len32(r.VertexCount) }
 	for i := range packed.Shapes {
 		number[raw(&packed.Shapes[i])] = 1
 	}

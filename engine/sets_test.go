@@ -15,9 +15,12 @@ import (
 // setNames are the sets that need no files.
 var setNames = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed", "adversarial"}
 
-// set returns rows [first, first+n) of a generated set.
+// set returns rows [first, first+n) of a generated set, or n rows of smooth shapes.
 func set(t testing.TB, name string, first, n int) (*batch.Library, *batch.Pairs) {
 	t.Helper()
+	if name == "smooth" {
+		return smoothSet(t, n)
+	}
 	gen, err := generate.New(name, 1, generate.Options{Shapes: 64})
 	if err != nil {
 		t.Fatal(err)

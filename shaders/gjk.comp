@@ -23,6 +23,7 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 vec3 vertexAt(uint i) { return vertices[i].xyz; }
 float paramOf(uint record, uint k) { return shapes[record].params[k]; }
+vec3 centreOf(uint record) { return shapes[record].ball.xyz; }
 uint cellWord(uint i) { return cells[i]; }
 
 #include "shape.glsl"

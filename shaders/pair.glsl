@@ -8,6 +8,9 @@ dvec3 vertexAt(uint i) {
     return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]);
 }
 double paramOf(uint record, uint k) { return shapes[record].params[k]; }
+dvec3 centreOf(uint record) {
+    return dvec3(shapes[record].center[0], shapes[record].center[1], shapes[record].center[2]);
+}
 uint cellWord(uint i) { return cells[i]; }
 
 #include "pose.glsl"
@@ -41,10 +44,6 @@ Shape load(uint i) {
     return s;
 }
 
-dvec3 centreOf(uint shape) {
-    return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]);
-}
-
 // pose sets the relative pose and the lengths that follow from it.
 void pose(IndexRecord index) {
     dmat3 ra = matrix(rotationOf(poses[index.pose_a])), rb = matrix(rotationOf(poses[index.pose_b]));
@@ -59,13 +58,8 @@ void pose(IndexRecord index) {
     precise double lengths = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
     scale = lengths;
     grain = 24.0lf * UNIT_ROUNDOFF * scale;
-    // The coordinates of a superquadric's support point are off by 12 units of roundoff
-    // of its semi-axes: 5 for each exponential of a logarithm, see elementary.glsl, and
-    // 2 for products. The semi-axes as a vector are √3 of the bounding radius at most.
-    double curved = 0.0lf;
-    if (have(KIND_SUPERQUADRIC) && shapeA.family == FAMILY_SUPERQUADRIC) curved += sizeA;
-    if (have(KIND_SUPERQUADRIC) && shapeB.family == FAMILY_SUPERQUADRIC) curved += sizeB;
-    roundoff = grain + 24.0lf * UNIT_ROUNDOFF * curved;
+    precise double powers = doubt(shapeA) * sizeA + doubt(shapeB) * sizeB;
+    roundoff = grain + UNIT_ROUNDOFF * powers;
 }
 
 double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }

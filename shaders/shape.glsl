@@ -2,6 +2,7 @@
 // of shapes and vertices in its own precision, that of cells, and defines
 //     real3 vertexAt(uint i)
 //     real paramOf(uint record, uint k)
+//     real3 centreOf(uint record)
 //     uint cellWord(uint i)
 // before the include, and fills a Shape from a record.
 //
@@ -29,7 +30,9 @@ const uint FAMILY_BOX = 1u;
 const uint FAMILY_ELLIPSOID = 2u;
 const uint FAMILY_CONVEX = 3u;
 const uint FAMILY_SUPERQUADRIC = 4u;
-const uint FAMILY_NONE = 5u; // no shader for this kind
+const uint FAMILY_SMOOTH_HULL = 5u; // params: see smoothParams
+const uint FAMILY_REVOLUTION = 6u;  // the same
+const uint FAMILY_NONE = 7u;        // a half-space, which has no support points
 
 struct Shape {
     uint family;
@@ -40,6 +43,8 @@ struct Shape {
     real radius; // of the ball around the core, without what erosion adds
     real erode;
 };
+
+real3 smoothParams(real sharpness, real flatness);
 
 // family maps a kind and its parameters to a family and that family's parameters.
 uint family(uint kind, inout real3 p) {
@@ -53,6 +58,12 @@ uint family(uint kind, inout real3 p) {
     case KIND_ELLIPSOID: return FAMILY_ELLIPSOID;
     case KIND_SUPERQUADRIC: return FAMILY_SUPERQUADRIC;
     case KIND_CONVEX: return FAMILY_CONVEX;
+    case KIND_SMOOTH_HULL:
+        if (have(KIND_SMOOTH_HULL)) p = smoothParams(p[SMOOTH_HULL_SHARPNESS], real(0));
+        return FAMILY_SMOOTH_HULL;
+    case KIND_SMOOTH_REVOLUTION:
+        if (have(KIND_SMOOTH_REVOLUTION)) p = smoothParams(p[SMOOTH_REVOLUTION_SHARPNESS], p[SMOOTH_REVOLUTION_FLATNESS]);
+        return FAMILY_REVOLUTION;
     }
     return FAMILY_NONE;
 }
@@ -134,8 +145,16 @@ real3 convexSupport(Shape s, real3 d) {
     return best;
 }
 
+#include "smooth.glsl"
+
+bool smooth_(Shape s) {
+    return (have(KIND_SMOOTH_HULL) && s.family == FAMILY_SMOOTH_HULL)
+        || (have(KIND_SMOOTH_REVOLUTION) && s.family == FAMILY_REVOLUTION);
+}
+
 // passes is the largest number of loop passes of one coreSupport.
 uint passes(Shape s) {
+    if (smooth_(s)) return s.count + (s.count + 3u) / 4u;
     if (!have(KIND_CONVEX) || s.family != FAMILY_CONVEX) return 0u;
     return ((s.cells != 0u ? cellWord(s.cells + 1u) : s.count) + 2u) / 4u;
 }
@@ -150,7 +169,21 @@ real3 coreSupport(Shape s, real3 d) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         return superquadricSupport(s.params, alpha1, alpha2, d);
     }
+    if (smooth_(s)) return smoothSupport(s, d);
     return real3(0);
 }
+
+#ifdef DOUBLE
+// doubt bounds the rounding error of a support point that takes powers, beyond that of
+// others, relative to the bounding radius and in units of roundoff.
+double doubt(Shape s) {
+    // The coordinates of a superquadric's are off by 12 of its semi-axes: 5 for each
+    // exponential of a logarithm, see elementary.glsl, and 2 for products. The semi-axes
+    // as a vector are √3 of the bounding radius at most.
+    if (have(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) return 24.0lf;
+    if (smooth_(s)) return smoothDoubt(s);
+    return 0.0lf;
+}
+#endif
 
 #endif

@@ -80,7 +80,7 @@ const notYet = "not yet"
 // elsewhere says of a back end that needs a device where the suite runs on it: this
 // page has to read the same on a machine without one.
 var elsewhere = map[string]string{
-	"vulkan": "The same suite runs on the device in the tests of package engine, which need a Vulkan driver. There the CPU answers the rows that the device declines: depths of pairs whose cores overlap, smooth hulls and smooth revolutions, for which there is no shader, and pairs whose bounds stay too wide. All other kinds, superquadrics among them, are solved on the device.",
+	"vulkan": "The same suite runs on the device in the tests of package engine, which need a Vulkan driver. There the CPU answers the rows that the device declines: depths of pairs whose cores overlap, and pairs whose bounds stay too wide. All kinds are solved on the device.",
 }
 
 // Markdown writes the matrix as a page. It depends on outcomes alone, not on the
