@@ -79,3 +79,43 @@ func TestEllipsoidsByNewton(t *testing.T) {
 		}
 	}
 }
+
+// In double precision most pairs with a curved side end without steps of GJK in
+// float64, whatever the other side is, within the same bounds.
+func TestCurvedPairsPolished(t *testing.T) {
+	hulls, _ := draw(t, "hull8", 1)
+	big, _ := draw(t, "hull32", 1)
+	curved := []geom.Shape{
+		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5}, geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, geom.WithMargin(geom.Cylinder{R: 0.5, HalfLength: 0.01}, 0.02),
+	}
+	others := append([]geom.Shape{
+		geom.Sphere{R: 0.1}, geom.Capsule{R: 0.1, HalfLength: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, hulls.Shape(0), big.Shape(0),
+	}, curved...)
+	lib, err := batch.NewLibrary(append(append([]geom.Shape{}, curved...), others...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(4, 4))
+	pairs := batch.NewPairs(size(8000))
+	for i := range pairs.Len() {
+		row := batch.Row{ShapeA: int32(i % len(curved)), ShapeB: int32(len(curved) + i/len(curved)%len(others)), PoseA: randomPose(rng), PoseB: randomPose(rng)}
+		d := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(1.6+rng.Float64(), d)) // apart
+		if i%2 == 0 {
+			row.ShapeA, row.ShapeB = row.ShapeB, row.ShapeA
+		}
+		pairs.SetRow(i, &row)
+	}
+	for _, variant := range variants(t) {
+		b, o := newVariant(t, variant, 1), batch.Options{Precision: batch.Double}
+		r := solve(t, b, lib, pairs, o, 0)
+		audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+		by := float64(b.idle[0].solver.Stats().Rows64) / float64(pairs.Len())
+		if by > 0.15 {
+			t.Errorf("%s: %.1f %% of the rows by GJK in float64", variant, 100*by)
+		}
+		_, left := b.RowsBy()
+		t.Logf("%s: %.1f %% of the rows by GJK in float64, %.2f %% by the reference solvers", variant, 100*by, 100*float64(left)/float64(pairs.Len()))
+	}
+}

@@ -97,6 +97,7 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
 }
 
 #include "epa.h"
+#include "polish.h"
 
 // finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
@@ -171,7 +172,10 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), straight);
             VF r = inverse_length(x);
             x = T(scale)(r, x);
-            VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(xx), along = T(dot)(f.x, x);
+            V3 start = T(scale)(T(dot)(f.x, x), x);
+            if (again && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)))
+                polish(cols, ka, kb, av, known.b, &f, &x);
+            VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(T(dot)(f.x, f.x));
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
             VF distance = length - radius, upper = distance + round, lower = low - radius - round;
             VF gap = MAX(upper - distance, distance - lower);
@@ -196,7 +200,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                     T(st3)(&s->in64[CLR_VERT + 3 * j][k], CLR_STRIDE64, v[j]);
                     T(st3)(&s->in64[CLR_DIR + 3 * j][k], CLR_STRIDE64, seed[j]);
                 }
-                T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, T(scale)(along, x));
+                T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, start);
                 for (unsigned m = open & ~yes; m; m &= m - 1) s->list[listed++] = k + __builtin_ctz(m);
                 answered |= open;
             }
