@@ -15,6 +15,7 @@ type Answer struct {
 	Normal             r3.Vec // unit, world frame, from A to B
 	WitnessA, WitnessB r3.Vec // world frame
 	Iterations         int
+	Solver             Solver // that ended the row
 }
 
 // Put stores the answer of row i in the columns that there are. The bits column is
@@ -48,10 +49,13 @@ func (r *Results) Put(i int, a *Answer) {
 	if r.Iterations != nil {
 		r.Iterations[i] = uint16(min(max(a.Iterations, 0), MaxIterations))
 	}
+	if r.Method != nil {
+		r.Method[i] = uint8(a.Solver)
+	}
 }
 
 // PutFailure stores a row without an answer, Undecided or Invalid: distance,
-// normal and witnesses NaN, gap +Inf, no iterations.
+// normal and witnesses NaN, gap +Inf, no iterations, no solver.
 func (r *Results) PutFailure(i int, s Status) {
 	r.Distance.nan(i, min(i+1, r.Distance.Len()))
 	r.Normal.nan(3*i, min(3*i+3, r.Normal.Len()))
@@ -65,6 +69,9 @@ func (r *Results) PutFailure(i int, s Status) {
 	}
 	if r.Iterations != nil {
 		r.Iterations[i] = 0
+	}
+	if r.Method != nil {
+		r.Method[i] = uint8(SolverNone)
 	}
 }
 

@@ -102,13 +102,19 @@ const (
 	ColStatus                         // uint8 [N]
 	ColIterations                     // uint16 [N]
 	ColBits                           // one bit a row [⌈N/64⌉], see Results.Bits
+	ColMethod                         // uint8 [N], the Solver that ended the row
 
-	// AllColumns is every column but the bits, which say nothing that the status
-	// does not say.
+	// AllColumns is every column of an answer: not the bits, which say nothing that the
+	// status does not say, and not the method, which says nothing of the pair.
 	AllColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColStatus | ColIterations
+
+	// FileColumns is every column that files hold.
+	FileColumns = AllColumns | ColMethod
+
+	anyColumns = FileColumns | ColBits
 )
 
-var columnNames = [...]string{"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits"}
+var columnNames = [...]string{"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method"}
 
 // String lists the names used in files.
 func (c Columns) String() string {

@@ -104,7 +104,7 @@ type GuessRecord struct {
 	Count      uint32
 	Iterations uint32 // support evaluations so far
 	State      uint32 // GuessConverged and so on, for statistics only
-	Unused     uint32
+	Solver     uint32 // code of Solver: what ended with this guess
 }
 
 // States of a guess.
@@ -125,7 +125,8 @@ type QueryRecord struct {
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | Refined << 8, if so, | iterations << 16; of a declined row, DeclinedKind and so on << 8.
+	// not wanted. The status column holds status | Refined << 8, if so, | solver << SolverShift
+	// | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
 	Normal   uint32
@@ -167,7 +168,9 @@ const (
 	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
-	Refined  = 1          // bits 8 to 15 of the status word of an answered row that double precision went on from
+	Refined  = 1          // bit 8 of the status word of an answered row that double precision went on from
+
+	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
 )
 
 // A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
@@ -247,6 +250,7 @@ func Constants() []ConstantGroup {
 			{"BITS_PER_WORD", BitsPerWord},
 		}},
 		{"Methods.", codes("METHOD", uint8(MethodCount), func(c uint8) string { return Method(c).String() })},
+		{"What ended a row.", codes("SOLVER", uint8(SolverCount), func(c uint8) string { return Solver(c).String() })},
 		{"States of a guess.", []Constant{
 			{"GUESS_CONVERGED", GuessConverged},
 			{"GUESS_INSIDE", GuessInside},
@@ -264,6 +268,7 @@ func Constants() []ConstantGroup {
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
 			{"REFINED", Refined},
+			{"SOLVER_SHIFT", SolverShift},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},

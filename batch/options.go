@@ -11,7 +11,7 @@ import (
 var ErrNotAvailable = errors.New("not available yet")
 
 // Options say what is asked of a batch. The zero value asks for the signed
-// distance in single precision with every column.
+// distance in single precision with [AllColumns].
 type Options struct {
 	Query     Query
 	Method    Method
@@ -50,8 +50,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch: unknown %v", o.Precision)
 	case o.Query == Growth:
 		return fmt.Errorf("batch: query growth: %w, ask for distance, collide or penetration", ErrNotAvailable)
-	case o.Columns&^(AllColumns|ColBits) != 0:
-		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^(AllColumns|ColBits)))
+	case o.Columns&^anyColumns != 0:
+		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^anyColumns))
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return fmt.Errorf("batch: tolerance %g, want a finite number above 0, or 0 for the default", o.Tolerance)
 	case o.HasCutOff && o.Query != Distance:
@@ -65,7 +65,7 @@ func (o *Options) Check() error {
 }
 
 // EffectiveColumns is the set of columns that the query answers: those asked for,
-// or by default status and bits for collide, and all but bits for the others.
+// or by default status and bits for collide, and [AllColumns] for the others.
 func (o *Options) EffectiveColumns() Columns {
 	switch {
 	case o.Columns != 0:

@@ -96,6 +96,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("method %v: %v, %v", m, back, err)
 		}
 	}
+	for s, want := range map[Solver]string{0: "none", 1: "gjk", 2: "nesterov", 3: "polyak", 4: "rtr", 5: "closed_form", 6: "axes", 7: "epa", 8: "newton", SolverCount: "solver(9)"} {
+		if s.String() != want {
+			t.Errorf("solver %d is %q, want %q", uint8(s), s, want)
+		}
+	}
+	for m := Auto + 1; m < MethodCount; m++ {
+		if s := Solver(m); s.String() != m.String() {
+			t.Errorf("method %d is %v, solver %d is %v: those that can be asked for have one code", m, m, s, s)
+		}
+	}
 	for p := range PrecisionCount {
 		if back, err := ParsePrecision(p.String()); err != nil || back != p {
 			t.Errorf("precision %v: %v, %v", p, back, err)
@@ -104,7 +114,7 @@ func TestNames(t *testing.T) {
 	if _, err := ParseQuery("near"); err == nil || !strings.Contains(err.Error(), `"near"`) || !strings.Contains(err.Error(), "collide") {
 		t.Errorf("unknown query: %v", err)
 	}
-	if got := (ColGap | ColBits | 1<<12).String(); got != "gap, bits, column(12)" {
+	if got := (ColGap | ColBits | ColMethod | 1<<12).String(); got != "gap, bits, method, column(12)" {
 		t.Errorf("columns: %q", got)
 	}
 }

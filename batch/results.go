@@ -29,6 +29,7 @@ type Results struct {
 	WitnessB   Floats    // [N,3] world frame
 	Status     []uint8   // [N]
 	Iterations []uint16  // [N]
+	Method     []uint8   // [N] codes of Solver
 
 	// Bits has one bit a row, row i in bit i mod 64 of word i/64; [⌈N/64⌉], the
 	// bits beyond N are 0. A clear bit says that the pair was proved to be
@@ -64,6 +65,9 @@ func NewResults(n int, o *Options) *Results {
 	}
 	if c&ColIterations != 0 {
 		r.Iterations = make([]uint16, n)
+	}
+	if c&ColMethod != 0 {
+		r.Method = make([]uint8, n)
 	}
 	if c&ColBits != 0 {
 		r.Bits = make([]uint64, words(n))
@@ -109,6 +113,9 @@ func (r *Results) Slice(lo, hi int) *Results {
 	if r.Iterations != nil {
 		s.Iterations = r.Iterations[lo:hi]
 	}
+	if r.Method != nil {
+		s.Method = r.Method[lo:hi]
+	}
 	if r.Bits != nil {
 		if lo%BitsPerWord != 0 || (hi%BitsPerWord != 0 && hi != r.N) {
 			panic(fmt.Sprintf("batch: rows [%d, %d) do not begin and end at words of the bits column", lo, hi))
@@ -126,7 +133,7 @@ func (r *Results) CheckShape() error {
 		got, want int
 	}{
 		{ColGap, len(r.Gap), r.N}, {ColStatus, len(r.Status), r.N},
-		{ColIterations, len(r.Iterations), r.N}, {ColBits, len(r.Bits), words(r.N)},
+		{ColIterations, len(r.Iterations), r.N}, {ColMethod, len(r.Method), r.N}, {ColBits, len(r.Bits), words(r.N)},
 	} {
 		if r.Columns&c.col == 0 {
 			c.want = 0

@@ -17,7 +17,7 @@ func columnsOf(r *Results) (c Columns) {
 	}{
 		{ColDistance, r.Distance.Len() > 0}, {ColGap, r.Gap != nil}, {ColNormal, r.Normal.Len() > 0},
 		{ColWitnessA, r.WitnessA.Len() > 0}, {ColWitnessB, r.WitnessB.Len() > 0},
-		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil},
+		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil}, {ColMethod, r.Method != nil},
 	} {
 		if x.have {
 			c |= x.col
@@ -27,7 +27,7 @@ func columnsOf(r *Results) (c Columns) {
 }
 
 func TestColumnSelection(t *testing.T) {
-	for c := Columns(1); c <= AllColumns|ColBits; c++ {
+	for c := Columns(1); c <= anyColumns; c++ {
 		for p := range PrecisionCount {
 			r := NewResults(70, &Options{Columns: c, Precision: p})
 			if got := columnsOf(r); got != c {
@@ -53,13 +53,13 @@ func TestColumnSelection(t *testing.T) {
 // or has served before.
 func TestUnansweredRows(t *testing.T) {
 	for p := range PrecisionCount {
-		r := NewResults(70, &Options{Columns: AllColumns | ColBits, Precision: p})
+		r := NewResults(70, &Options{Columns: anyColumns, Precision: p})
 		check := func(what string) {
 			t.Helper()
 			for i := range r.N {
 				if Status(r.Status[i]) != Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]), 1) ||
 					!math.IsNaN(r.Normal.At(3*i+2)) || !math.IsNaN(r.WitnessA.At(3*i)) || !math.IsNaN(r.WitnessB.At(3*i+1)) ||
-					r.Iterations[i] != 0 || !r.Bit(i) {
+					r.Iterations[i] != 0 || Solver(r.Method[i]) != SolverNone || !r.Bit(i) {
 					t.Fatalf("%s: row %d looks answered", what, i)
 				}
 			}
@@ -69,10 +69,10 @@ func TestUnansweredRows(t *testing.T) {
 		}
 		check("new")
 		for i := range r.N {
-			r.Put(i, &Answer{Status: Separated, Distance: 1, Lower: 1, Upper: 1, Iterations: 3})
+			r.Put(i, &Answer{Status: Separated, Distance: 1, Lower: 1, Upper: 1, Iterations: 3, Solver: SolverEPA})
 		}
 		r.PackBits(r.Status)
-		if r.Bit(0) || r.Status[0] != uint8(Separated) {
+		if r.Bit(0) || r.Status[0] != uint8(Separated) || r.Method[0] != uint8(SolverEPA) {
 			t.Error("Put and PackBits have no effect")
 		}
 		r.Reset()
@@ -189,14 +189,14 @@ func TestBits(t *testing.T) {
 
 func TestSlice(t *testing.T) {
 	for p := range PrecisionCount {
-		r := NewResults(200, &Options{Columns: AllColumns | ColBits, Precision: p})
+		r := NewResults(200, &Options{Columns: anyColumns, Precision: p})
 		s := r.Slice(64, 200)
 		if err := s.CheckShape(); err != nil {
 			t.Fatal(err)
 		}
-		s.Put(1, &Answer{Distance: 5, Lower: 5, Upper: 5, Normal: r3.Vec{Z: 1}})
+		s.Put(1, &Answer{Distance: 5, Lower: 5, Upper: 5, Normal: r3.Vec{Z: 1}, Solver: SolverRTR})
 		s.PackBits(s.Status)
-		if r.Distance.At(65) != 5 || r.Normal.At(3*65+2) != 1 || r.Status[65] != 0 || r.Bit(65) || !r.Bit(64) || r.Gap[65] != 0 {
+		if r.Distance.At(65) != 5 || r.Normal.At(3*65+2) != 1 || r.Status[65] != 0 || r.Method[65] != uint8(SolverRTR) || r.Bit(65) || !r.Bit(64) || r.Gap[65] != 0 {
 			t.Errorf("%v: a slice does not share memory", p)
 		}
 		if got := columnsOf(NewResults(200, &Options{Columns: ColGap}).Slice(3, 9)); got != ColGap {

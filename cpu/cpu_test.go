@@ -29,7 +29,7 @@ var (
 )
 
 // everything asks for all columns there are.
-var everything = batch.AllColumns | batch.ColBits
+var everything = batch.FileColumns | batch.ColBits
 
 // mixed returns a library of all analytic kinds and n pairs of it: a third or so
 // overlapping, some rows invalid.

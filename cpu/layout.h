@@ -79,6 +79,18 @@
 #define CLR_METHOD_RTR 4u
 #define CLR_METHOD_COUNT 5u
 
+// What ended a row.
+#define CLR_SOLVER_NONE 0u
+#define CLR_SOLVER_GJK 1u
+#define CLR_SOLVER_NESTEROV 2u
+#define CLR_SOLVER_POLYAK 3u
+#define CLR_SOLVER_RTR 4u
+#define CLR_SOLVER_CLOSED_FORM 5u
+#define CLR_SOLVER_AXES 6u
+#define CLR_SOLVER_EPA 7u
+#define CLR_SOLVER_NEWTON 8u
+#define CLR_SOLVER_COUNT 9u
+
 // States of a guess.
 #define CLR_GUESS_CONVERGED 0u
 #define CLR_GUESS_INSIDE 1u
@@ -96,6 +108,7 @@
 #define CLR_NO_COLUMN 4294967295u
 #define CLR_DECLINED 255u
 #define CLR_REFINED 1u
+#define CLR_SOLVER_SHIFT 12u
 #define CLR_DECLINED_KIND 1u
 #define CLR_DECLINED_OVERLAP 2u
 #define CLR_DECLINED_GAP 3u
@@ -229,14 +242,14 @@ typedef struct clr_guess_record {
     uint32_t count;
     uint32_t iterations;
     uint32_t state;
-    uint32_t unused;
+    uint32_t solver;
 } clr_guess_record;
 _Static_assert(sizeof(clr_guess_record) == 64, "clr_guess_record");
 _Static_assert(offsetof(clr_guess_record, directions) == 0, "clr_guess_record.directions");
 _Static_assert(offsetof(clr_guess_record, count) == 48, "clr_guess_record.count");
 _Static_assert(offsetof(clr_guess_record, iterations) == 52, "clr_guess_record.iterations");
 _Static_assert(offsetof(clr_guess_record, state) == 56, "clr_guess_record.state");
-_Static_assert(offsetof(clr_guess_record, unused) == 60, "clr_guess_record.unused");
+_Static_assert(offsetof(clr_guess_record, solver) == 60, "clr_guess_record.solver");
 
 // clr_query_record: what is the same for all rows.
 typedef struct clr_query_record {

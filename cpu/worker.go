@@ -99,6 +99,7 @@ func (w *worker) put(out *batch.Results, at int) {
 	}
 	a.Distance, a.Lower, a.Upper = r.Distance, r.Lower, r.Upper
 	a.Iterations = r.Iterations
+	a.Solver = solver(r)
 	if out.Columns&batch.ColNormal != 0 {
 		a.Normal = w.pair.DirToWorld(r.Normal)
 	}
@@ -147,4 +148,25 @@ func method(m batch.Method, a, b geom.Kind) ref.Method {
 		return ref.MethodAuto
 	}
 	return ref.MethodGJK
+}
+
+// solver is what the result of ref is of.
+func solver(r *ref.Result) batch.Solver {
+	switch r.Ended {
+	case ref.EndedByFormula:
+		return batch.SolverClosedForm
+	case ref.EndedByEPA:
+		return batch.SolverEPA
+	case ref.EndedByGJK:
+		return batch.SolverGJK
+	}
+	switch r.Method {
+	case ref.MethodNesterov, ref.MethodNesterovNormalized:
+		return batch.SolverNesterov
+	case ref.MethodPolyak, ref.MethodPolyakNormalized:
+		return batch.SolverPolyak
+	case ref.MethodRTR:
+		return batch.SolverRTR
+	}
+	return batch.SolverGJK
 }

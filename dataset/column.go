@@ -65,8 +65,7 @@ var pairColumns = []column{
 	{"rotation_b", 4, []dtype{typeFloat64, typeFloat32}},
 }
 
-// resultColumns returns the columns of results, in the order of the bits of
-// batch.Columns; columns of real numbers take the given types.
+// resultColumns returns the columns of results, in the order of columnBits; columns of real numbers take the given types.
 func resultColumns(real ...dtype) []column {
 	return []column{
 		{"distance", 1, real},
@@ -76,6 +75,7 @@ func resultColumns(real ...dtype) []column {
 		{"witness_b", 3, real},
 		{"status", 1, []dtype{typeUint8}},
 		{"iterations", 1, []dtype{typeUint16}},
+		{"method", 1, []dtype{typeUint8}},
 	}
 }
 

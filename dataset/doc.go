@@ -8,10 +8,11 @@
 // shape_b int32 [N], position_a and position_b float64 [N,3], rotation_a and
 // rotation_b float64 [N,4]; int64 indices and float32 poses are read too, and an
 // int64 index beyond int32 is clamped to its end, which no library holds.
-// Results hold any of distance, gap, normal, witness_a, witness_b, status and
-// iterations; float32 files are single precision, float64 files double, but gap
-// is float32 always. Parquet carries the names of the statuses as text under the
-// metadata key "status".
+// Results hold any of distance, gap, normal, witness_a, witness_b, status,
+// iterations and method (the solver that ended the row, see [batch.Solver]);
+// float32 files are single precision, float64 files double, but gap is float32
+// always. Parquet carries the names of the statuses as text under the metadata
+// key "status", and those of the solvers under "method_codes".
 //
 // # Streaming
 //

@@ -10,6 +10,7 @@ import (
 // columnBits are the bits of batch.Columns in the order of resultColumns.
 var columnBits = []batch.Columns{
 	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus, batch.ColIterations,
+	batch.ColMethod,
 }
 
 // realBits are the columns whose type is that of the precision.
@@ -122,6 +123,8 @@ func resultValues(r *batch.Results, i, n int) any {
 		return reals(&r.WitnessB, 3*n)
 	case batch.ColStatus:
 		return r.Status[:n]
+	case batch.ColMethod:
+		return r.Method[:n]
 	default:
 		return r.Iterations[:n]
 	}
@@ -142,7 +145,7 @@ type ResultWriter struct {
 }
 
 // CreateResults begins a Parquet or NPZ file of exactly n rows of the given
-// columns; 0 means all of them.
+// columns; 0 means [batch.AllColumns].
 func CreateResults(path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
 	return createResults(osFS{}, path, columns, precision, n)
 }
@@ -151,7 +154,7 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 	if columns == 0 {
 		columns = batch.AllColumns
 	}
-	if bad := columns &^ batch.AllColumns; bad != 0 {
+	if bad := columns &^ batch.FileColumns; bad != 0 {
 		return nil, fmt.Errorf("dataset: %s: files have no column %v; the status column says what bits do", path, bad)
 	}
 	if precision >= batch.PrecisionCount {
@@ -168,15 +171,21 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 		return nil, err
 	}
 	w := &ResultWriter{tableWriter{path: path, out: out, n: n}, columns, precision}
-	w.Describe("status", statusText())
+	w.Describe("status", codesText(batch.StatusCount))
+	if columns&batch.ColMethod != 0 {
+		w.Describe("method_codes", codesText(batch.SolverCount))
+	}
 	w.Describe("precision", precision.String())
 	return w, nil
 }
 
-// statusText lists the status codes, "0=separated,1=touching,…".
-func statusText() string {
+// codesText lists the codes below count with their names: "0=separated,1=touching,…".
+func codesText[T interface {
+	~uint8
+	fmt.Stringer
+}](count T) string {
 	var s []string
-	for c := range batch.StatusCount {
+	for c := range count {
 		s = append(s, fmt.Sprintf("%d=%s", uint8(c), c))
 	}
 	return strings.Join(s, ",")

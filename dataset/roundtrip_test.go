@@ -48,6 +48,9 @@ func testResults(n int, columns batch.Columns, precision batch.Precision) *batch
 	for i := range res.Status {
 		res.Status[i] = uint8(r.IntN(5))
 	}
+	for i := range res.Method {
+		res.Method[i] = uint8(r.IntN(int(batch.SolverCount)))
+	}
 	for i := range res.Iterations {
 		res.Iterations[i] = uint16(r.Uint32())
 	}
@@ -167,9 +170,11 @@ func TestResultsRoundTrip(t *testing.T) {
 	const n = 1001
 	for _, ext := range formats {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
-			sets := []batch.Columns{batch.AllColumns, batch.ColDistance | batch.ColStatus}
-			for c := batch.Columns(1); c <= batch.AllColumns; c <<= 1 {
-				sets = append(sets, c)
+			sets := []batch.Columns{batch.AllColumns, batch.FileColumns, batch.ColDistance | batch.ColStatus}
+			for c := batch.Columns(1); c <= batch.FileColumns; c <<= 1 {
+				if c&batch.FileColumns != 0 {
+					sets = append(sets, c)
+				}
 			}
 			for _, columns := range sets {
 				t.Run(fmt.Sprintf("%s/%s/%v", ext, precision, columns), func(t *testing.T) {
@@ -200,6 +205,13 @@ func TestResultsRoundTrip(t *testing.T) {
 					if ext == ".parquet" {
 						m := r.Metadata()
 						if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" || m["query"] != "distance" {
+							t.Fatalf("metadata %v", m)
+						}
+						codes := ""
+						if columns&batch.ColMethod != 0 {
+							codes = "0=none,1=gjk,2=nesterov,3=polyak,4=rtr,5=closed_form,6=axes,7=epa,8=newton"
+						}
+						if m["method_codes"] != codes {
 							t.Fatalf("metadata %v", m)
 						}
 					}

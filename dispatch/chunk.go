@@ -64,7 +64,7 @@ func (c *chunk) reset() {
 func needed(o *batch.Options) batch.Columns {
 	need := batch.ColStatus
 	if o.Query != batch.Collide { // of which statuses alone are decided faster and moved as bits
-		need |= batch.ColIterations | batch.ColGap
+		need |= batch.ColIterations | batch.ColGap | batch.ColMethod
 	}
 	if _, ok := o.EffectiveCutOff(); ok {
 		need |= batch.ColDistance
@@ -88,6 +88,9 @@ func (r *runner) view(c *chunk) {
 	}
 	if missing&batch.ColIterations != 0 {
 		out.Iterations = s.Iterations
+	}
+	if missing&batch.ColMethod != 0 {
+		out.Method = s.Method
 	}
 	if missing&batch.ColGap != 0 {
 		out.Gap = s.Gap

@@ -104,6 +104,9 @@ func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int)
 		if out.Iterations != nil {
 			out.Iterations[i] = from.Iterations[k]
 		}
+		if out.Method != nil {
+			out.Method[i] = from.Method[k]
+		}
 	}
 	return answered
 }

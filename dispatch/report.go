@@ -20,6 +20,10 @@ type Report struct {
 	// were not reached are among the Undecided, Rows - Done of them.
 	Counts [batch.StatusCount]int
 
+	// Solvers has the number of rows that each solver ended; they add up to Rows. All are
+	// 0 where a Boolean query does not ask for the method column.
+	Solvers [batch.SolverCount]int
+
 	// RowErrors are the first errors of single rows, in the order of the rows.
 	RowErrors []*batch.RowError
 
@@ -165,6 +169,9 @@ func (r *runner) account(c *chunk) {
 		}
 		if out.Iterations != nil {
 			rep.Iterations += int64(out.Iterations[i])
+		}
+		if out.Method != nil {
+			rep.Solvers[out.Method[i]]++
 		}
 		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
 			continue

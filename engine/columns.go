@@ -103,8 +103,11 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 		switch {
 		case status < batch.Undecided:
 			out.Status[row] = uint8(status)
-			if w>>8&0xff == batch.Refined {
+			if w>>8&batch.Refined != 0 {
 				t.refined++
+			}
+			if out.Method != nil {
+				out.Method[row] = uint8(w >> batch.SolverShift & 0xf)
 			}
 			if out.Iterations != nil {
 				out.Iterations[row] = uint16(w >> 16)

@@ -118,8 +118,20 @@ type Result struct {
 	WitnessA, WitnessB r3.Vec
 	Iterations         int    // support evaluations
 	Method             Method // that [Solve] took, never MethodAuto
+	Ended              Ending // what the answer is of, where that is not the method
 	Simplex            Simplex
 }
+
+// Ending says what ended a query that [Solve] began with its method.
+type Ending uint8
+
+// Endings.
+const (
+	EndedByMethod Ending = iota
+	EndedByFormula
+	EndedByGJK // after another method, or in its place
+	EndedByEPA
+)
 
 // Gap is the half-width that holds the true value around Distance.
 func (r *Result) Gap() float64 { return max(r.Upper-r.Distance, r.Distance-r.Lower) }

@@ -21,6 +21,9 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		o.Method = MethodGJK
 		again := Solve(p, o, ws)
 		again.Iterations += spent
+		if again.Ended == EndedByMethod {
+			again.Ended = EndedByGJK
+		}
 		return again
 	}
 	if t.proveEllipsoids(p, &r) {
@@ -28,6 +31,7 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	}
 	again := epaKnowing(&q, o, &t, ws)
 	again.Iterations += spent
+	again.Ended = EndedByEPA
 	if again.Status == Undecided && o.MaxIterations == 0 {
 		again = secondTry(&q, o, again, ws)
 	}

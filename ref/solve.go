@@ -48,6 +48,7 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	}
 	r = EPA(&q, o, &r.Simplex, ws)
 	r.Iterations += spent
+	r.Ended = EndedByEPA
 	if r.Status == Undecided && o.MaxIterations == 0 {
 		r = secondTry(&q, o, r, ws)
 	}
@@ -63,6 +64,7 @@ func secondTry(p *Pair, o Options, r Result, ws *Workspace) Result {
 	spent := r.Iterations + again.Iterations
 	if again.Upper-again.Lower < r.Upper-r.Lower {
 		r = again
+		r.Ended = EndedByGJK
 	}
 	r.Iterations = spent
 	return r
@@ -82,6 +84,10 @@ func solveCores(p *Pair, o *Options, ws *Workspace) Result {
 		return Polyak(p, *o, true, ws)
 	case MethodFrankWolfe:
 		return FrankWolfe(p, *o, ws)
+	case MethodRTR: // of a pair that is not smooth
+		r := gjk(p, o, false, ws)
+		r.Ended = EndedByGJK
+		return r
 	default:
 		return gjk(p, o, false, ws)
 	}
@@ -109,7 +115,7 @@ func Halfspace(p *Pair, o Options) Result {
 	if p.A.Kind() == p.B.Kind() {
 		return Result{Status: Invalid, Distance: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1), Normal: r3.Vec{X: math.NaN()}}
 	}
-	r := Result{Iterations: 1}
+	r := Result{Iterations: 1, Ended: EndedByFormula}
 	round := p.Roundoff()
 	if p.A.Kind() == geom.KindHalfspace {
 		// The plane z = 0 of A's frame; B moves along +z to get away.

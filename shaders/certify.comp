@@ -108,7 +108,7 @@ void main() {
     IndexRecord index = indices[slot];
     uint row = index.row;
     if (index.shape_a == NO_SHAPE) {
-        writeStatus(row, STATUS_INVALID, 0u);
+        writeStatus(row, STATUS_INVALID, SOLVER_NONE, 0u);
         return;
     }
     shapeA = load(index.shape_a);
@@ -159,6 +159,7 @@ void main() {
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
         else r.lower = min(r.lower, r.distance - off);
     }
-    writeStatus(row, status, evaluations);
+    uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : guesses[slot].solver;
+    writeStatus(row, status, solver, evaluations);
     writeColumns(row, index.pose_a, r);
 }

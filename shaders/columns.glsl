@@ -40,12 +40,13 @@ void writePacked(uint row, uint code) {
     atomicAnd(words[at], (code << shift) | ~(mask << shift));
 }
 
-void writeStatus(uint row, uint status, uint iterations) {
+// writeStatus stores the status, who proved it and in how many steps.
+void writeStatus(uint row, uint status, uint solver, uint iterations) {
     if ((query.flags & FLAG_PACKED) != 0u) {
         writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | (refined ? PACKED_REFINED : 0u));
         return;
     }
-    words[query.status + row] = status | (refined ? REFINED << 8 : 0u) | (min(iterations, MAX_ITERATIONS) << 16);
+    words[query.status + row] = status | (refined ? REFINED << 8 : 0u) | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
 // decline leaves the row to another back end and says why.

@@ -200,4 +200,5 @@ void main() {
     guesses[row].count = s.n;
     guesses[row].iterations = step;
     guesses[row].state = state;
+    guesses[row].solver = METHOD; // SOLVER_GJK and so on have the same codes
 }

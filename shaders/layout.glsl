@@ -76,6 +76,18 @@ const uint METHOD_POLYAK = 3u;
 const uint METHOD_RTR = 4u;
 const uint METHOD_COUNT = 5u;
 
+// What ended a row.
+const uint SOLVER_NONE = 0u;
+const uint SOLVER_GJK = 1u;
+const uint SOLVER_NESTEROV = 2u;
+const uint SOLVER_POLYAK = 3u;
+const uint SOLVER_RTR = 4u;
+const uint SOLVER_CLOSED_FORM = 5u;
+const uint SOLVER_AXES = 6u;
+const uint SOLVER_EPA = 7u;
+const uint SOLVER_NEWTON = 8u;
+const uint SOLVER_COUNT = 9u;
+
 // States of a guess.
 const uint GUESS_CONVERGED = 0u;
 const uint GUESS_INSIDE = 1u;
@@ -93,6 +105,7 @@ const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
 const uint REFINED = 1u;
+const uint SOLVER_SHIFT = 12u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;
@@ -179,7 +192,7 @@ struct GuessRecord {
     uint count; // offset 48
     uint iterations; // offset 52
     uint state; // offset 56
-    uint unused; // offset 60
+    uint solver; // offset 60
 };
 
 // QueryRecord: what is the same for all rows; 80 bytes.

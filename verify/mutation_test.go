@@ -2,8 +2,10 @@ package verify_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/batch"
@@ -71,6 +73,32 @@ func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func
 
 func colA(r *batch.Results) *batch.Floats { return &r.WitnessA }
 func colB(r *batch.Results) *batch.Floats { return &r.WitnessB }
+
+// solvable says of the solvers that auto takes which shapes they are for.
+var solvable = map[batch.Solver]func(a, b geom.Kind) bool{
+	batch.SolverGJK: func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverEPA: func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverAxes: func(a, b geom.Kind) bool {
+		box := func(k geom.Kind) bool {
+			return k == geom.KindBox || k == geom.KindSphere || k == geom.KindCapsule
+		}
+		return box(a) && box(b)
+	},
+	batch.SolverRTR:    bothSmooth,
+	batch.SolverNewton: bothSmooth,
+	batch.SolverClosedForm: func(a, b geom.Kind) bool {
+		round := func(k geom.Kind) bool { return k == geom.KindSphere || k == geom.KindCapsule }
+		ball := a == geom.KindSphere && b == geom.KindBox || a == geom.KindBox && b == geom.KindSphere
+		return max(a, b) == geom.KindHalfspace || round(a) && round(b) || ball
+	},
+}
+
+func bothSmooth(a, b geom.Kind) bool {
+	smooth := func(k geom.Kind) bool {
+		return k == geom.KindSphere || k == geom.KindEllipsoid || k >= geom.KindSuperquadric && k <= geom.KindSmoothRevolution
+	}
+	return smooth(a) && smooth(b)
+}
 
 // setStatus writes a code that the row must not have. Touching and penetrating are
 // both true of a row whose interval holds zero.
@@ -166,6 +194,24 @@ func mutations() []mutation {
 	for _, s := range []uint8{0, 1, 2, 3, 4, 5, 200} {
 		all = append(all, mutation{fmt.Sprintf("status %d", s), setStatus(s)})
 	}
+	for _, s := range []batch.Solver{batch.SolverNone, batch.SolverNesterov, batch.SolverPolyak, batch.SolverCount, 200} {
+		all = append(all, mutation{fmt.Sprintf("method %v", s), func(job *batch.Job, i int) bool {
+			job.Results.Method[i] = uint8(s) // auto takes none of these
+			return true
+		}})
+	}
+	for _, s := range slices.Sorted(maps.Keys(solvable)) {
+		kinds := solvable[s]
+		all = append(all, mutation{fmt.Sprintf("method %v of other shapes", s), func(job *batch.Job, i int) bool {
+			var row batch.Row
+			job.Input.Row(i, &row)
+			if kinds(job.Library.Shape(row.ShapeA).Kind(), job.Library.Shape(row.ShapeB).Kind()) {
+				return false
+			}
+			job.Results.Method[i] = uint8(s)
+			return true
+		}})
+	}
 	for _, angle := range []float64{0.01, 0.3} {
 		all = append(all, mutation{fmt.Sprintf("normal turned by %g", angle), func(job *batch.Job, i int) bool {
 			r := job.Results
@@ -223,9 +269,9 @@ func TestMutationsOfSolvedRows(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(9, 9))
 		in := randomPairs(lib, n, 21, r3.Vec{X: 10})
-		truth := solved(t, lib, in, batch.Options{Precision: precision})
+		truth := solved(t, lib, in, batch.Options{Precision: precision, Columns: batch.FileColumns})
 		wantOK(t, audit(t, truth, verify.Options{}))
-		spoiled := solved(t, lib, in, batch.Options{Precision: precision})
+		spoiled := solved(t, lib, in, batch.Options{Precision: precision, Columns: batch.FileColumns})
 		which := make([]string, n)
 		want := 0
 		for i := range n {
@@ -264,7 +310,7 @@ func copyRow(to, from *batch.Results, i int) {
 	setVec(&to.Normal, i, vecAt(&from.Normal, i))
 	setVec(&to.WitnessA, i, vecAt(&from.WitnessA, i))
 	setVec(&to.WitnessB, i, vecAt(&from.WitnessB, i))
-	to.Gap[i], to.Status[i], to.Iterations[i] = from.Gap[i], from.Status[i], from.Iterations[i]
+	to.Gap[i], to.Status[i], to.Iterations[i], to.Method[i] = from.Gap[i], from.Status[i], from.Iterations[i], from.Method[i]
 }
 
 func checkCaught(t *testing.T, job *batch.Job, i int, what string) {

@@ -20,6 +20,7 @@ const (
 	checkBits
 	checkGap
 	checkIterations
+	checkMethod
 	checkNormal
 	checkPlane
 	checkMemberA
@@ -40,6 +41,7 @@ var checkTexts = [checkCount][2]string{
 	checkBits:        {"bits", "a clear bit exactly where the status is separated"},
 	checkGap:         {"gap", "the gap is finite, not negative and within the tolerance"},
 	checkIterations:  {"iterations", "at least one where a solver had to iterate"},
+	checkMethod:      {"method", "the solver is one that can answer the question about these shapes"},
 	checkNormal:      {"normal", "the normal is a unit vector"},
 	checkPlane:       {"plane", "the support plane along the normal proves distance - gap"},
 	checkMemberA:     {"member_a", "witness_a lies in A"},

@@ -78,6 +78,7 @@ func (a *auditor) row(i int) {
 	a.checkNormal(i, &c)
 	a.checkInterval(&c)
 	a.checkIterations(i, &c)
+	a.checkMethod(i, &c)
 	a.checkWitnesses(i, &c)
 	a.checkContact(&c)
 	a.checkSeparation(&c)
@@ -136,7 +137,8 @@ func (a *auditor) rowInvalid(i int, c *claim) bool {
 		a.report.skip(checkInvalid)
 		return true
 	}
-	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations == nil || a.res.Iterations[i] == 0)
+	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations == nil || a.res.Iterations[i] == 0) &&
+		(a.res.Method == nil || batch.Solver(a.res.Method[i]) == batch.SolverNone)
 	a.require(checkInvalid, c.row, ok, float64(batch.Invalid), float64(c.status))
 	return true
 }

@@ -141,7 +141,7 @@ func closedJob(t testing.TB, precision batch.Precision, offset r3.Vec) (*batch.J
 	var shapes []geom.Shape
 	in := batch.NewPairs(len(cases))
 	rng := rand.New(rand.NewPCG(5, 5))
-	o := batch.Options{Precision: precision}
+	o := batch.Options{Precision: precision, Columns: batch.FileColumns}
 	res := batch.NewResults(len(cases), &o)
 	for i, c := range cases {
 		q := randomRotation(rng)
@@ -156,7 +156,10 @@ func closedJob(t testing.TB, precision batch.Precision, offset r3.Vec) (*batch.J
 		shapes = append(shapes, c.a, c.b)
 
 		m := pose.Matrix()
-		a := batch.Answer{Distance: c.distance, Normal: m.MulVec(c.normal), Iterations: 1}
+		a := batch.Answer{Distance: c.distance, Normal: m.MulVec(c.normal), Iterations: 1, Solver: batch.SolverGJK}
+		if max(c.a.Kind(), c.b.Kind()) == geom.KindHalfspace {
+			a.Solver = batch.SolverClosedForm
+		}
 		a.WitnessA = pose.Apply(c.wa)
 		a.WitnessB = r3.Add(a.WitnessA, r3.Scale(c.distance, a.Normal))
 		// Half of the tolerance at most: a part of its own, and eps·|offset| for

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"clearance/batch"
@@ -113,7 +112,7 @@ func plainError(err error) error {
 }
 
 // fileColumns lists the names of the columns that a results file can hold.
-func fileColumns() []string { return columnList(batch.AllColumns) }
+func fileColumns() []string { return columnList(batch.FileColumns) }
 
 // columnList lists the names of a set of columns.
 func columnList(set batch.Columns) []string {
@@ -133,14 +132,16 @@ func parseColumns(names []string) (batch.Columns, error) {
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if name == "all" {
-			set |= batch.AllColumns
+			set |= batch.FileColumns
 			continue
 		}
-		i := slices.Index(fileColumns(), name)
-		if i < 0 {
-			return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name, strings.Join(fileColumns(), ", "))
+		bit := batch.Columns(1)
+		for bit&batch.FileColumns == 0 || bit.String() != name {
+			if bit <<= 1; bit == 0 {
+				return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name, strings.Join(fileColumns(), ", "))
+			}
 		}
-		set |= 1 << i
+		set |= bit
 	}
 	return set, nil
 }

@@ -25,7 +25,8 @@ func sameRow(a, b *batch.Results, i int) bool {
 		sameFloats(&a.WitnessB, &b.WitnessB, i, 3) &&
 		(a.Gap == nil || math.Float32bits(a.Gap[i]) == math.Float32bits(b.Gap[i])) &&
 		(a.Status == nil || a.Status[i] == b.Status[i]) &&
-		(a.Iterations == nil || a.Iterations[i] == b.Iterations[i])
+		(a.Iterations == nil || a.Iterations[i] == b.Iterations[i]) &&
+		(a.Method == nil || a.Method[i] == b.Method[i])
 }
 
 // sameFloats compares row i of a column of the given width; an absent column is

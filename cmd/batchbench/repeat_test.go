@@ -10,7 +10,7 @@ import (
 // TestDifferingRows changes one bit of each column in turn.
 func TestDifferingRows(t *testing.T) {
 	for _, precision := range []batch.Precision{batch.Single, batch.Double} {
-		o := batch.Options{Precision: precision}
+		o := batch.Options{Precision: precision, Columns: batch.FileColumns}
 		bump := func(f *batch.Floats, i int) {
 			if f.F64 != nil {
 				f.F64[i] = math.Float64frombits(math.Float64bits(f.F64[i]) ^ 1)
@@ -26,6 +26,7 @@ func TestDifferingRows(t *testing.T) {
 			"gap":        func(r *batch.Results) { r.Gap[2] = 0 },
 			"status":     func(r *batch.Results) { r.Status[2]++ },
 			"iterations": func(r *batch.Results) { r.Iterations[2]++ },
+			"method":     func(r *batch.Results) { r.Method[2]++ },
 		} {
 			a, b := batch.NewResults(4, &o), batch.NewResults(4, &o)
 			if n := differingRows(a, b); n != 0 { // rows without an answer hold NaN

@@ -46,7 +46,7 @@ or, with --audit, if an answer was refuted.`,
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(), ", ")+"; default all (collide: status)")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(), ", ")+"; default all but method (collide: status)")
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
 	f.solveFlags.add(fs)
 	return c

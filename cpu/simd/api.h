@@ -43,6 +43,9 @@ typedef struct {
 // side; a larger one is scanned by all lanes together, one pair after the other.
 #define CLR_SMALL_VERTICES 16
 
+// What ended a row: as batch.Solver.
+enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, CLR_BY_NEWTON };
+
 // clr_call is what is the same for all rows of a call.
 typedef struct {
     const clr_shape *shapes;
@@ -76,6 +79,7 @@ typedef struct {
     double *distance64, *normal64, *witness_a64, *witness_b64;
     uint8_t *status;
     uint16_t *iterations;
+    uint8_t *method;
 } clr_call;
 
 #define CLR_BLOCK 2048    // most rows of one call of a kernel

@@ -118,10 +118,10 @@ ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_o
     return ok;
 }
 
-// closed_put stores the answers that are ok, of rows order[0..n); the other rows with
-// a good pose are kept at *rest, the others go to s->left. It returns the new end of
-// *rest, which may be order itself.
-ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n, const closed_in *in, const closed_out *o, int32_t *rest, int *left) {
+// closed_put stores the answers that are ok, by one solver, of rows order[0..n); the
+// other rows with a good pose are kept at *rest, the others go to s->left. It returns
+// the new end of *rest, which may be order itself.
+ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n, const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
     double v[12][W] __attribute__((aligned(64)));
     int32_t row[W];
     for (int l = 0; l < n; l++) row[l] = order[l];
@@ -134,7 +134,7 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
     unsigned good = MBITS(in->good), ok = good & MBITS(o->ok);
     unsigned apart = MBITS(LT(SET1(0), o->lower)), deep = MBITS(LT(o->upper, SET1(0)));
     for (int l = 0; l < n; l++) {
-        if (ok >> l & 1) store_answer(c, at0 + row[l], v, l, apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING, 1);
+        if (ok >> l & 1) store_answer(c, at0 + row[l], v, l, apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING, 1, solver);
         else if (good >> l & 1) *rest++ = row[l];
         else s->left[(*left)++] = row[l];
     }
@@ -146,34 +146,34 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
 #include "closed_boxes.h"
 
 // CLOSED_LOOP defines a function that answers rows order[0..n), relative to lo, with the
-// formula FORM. Rows that it does not settle are moved to the front of order, and
-// their number is returned.
-#define CLOSED_LOOP(name, FORM)                                                                                                    \
+// formula FORM, which counts as SOLVER. Rows that it does not settle are moved to the
+// front of order, and their number is returned.
+#define CLOSED_LOOP(name, FORM, SOLVER)                                                                                            \
     static __attribute__((noinline)) int name(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int *left) {   \
         int32_t *rest = order;                                                                                                     \
         for (int k = 0; k < n; k += W) {                                                                                           \
             int m = n - k < W ? n - k : W;                                                                                         \
             closed_in in = closed_load(c, lo, order + k, m);                                                                       \
             closed_out o = FORM;                                                                                                   \
-            rest = closed_put(c, s, lo - c->first, order + k, m, &in, &o, rest, left);                                             \
+            rest = closed_put(c, s, lo - c->first, order + k, m, &in, &o, SOLVER, rest, left);                                     \
         }                                                                                                                          \
         return (int)(rest - order);                                                                                                \
     }
-CLOSED_LOOP(closed_points, points(&in))
-CLOSED_LOOP(closed_segments, segments(c, &in))
-CLOSED_LOOP(closed_box_point, box_point(&in, 0))
-CLOSED_LOOP(closed_point_box, box_point(&in, 1))
-CLOSED_LOOP(closed_boxes, boxes(&in))
-CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX))
-CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID))
-CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND))
-CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC))
-CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL))
-CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX))
-CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID))
-CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND))
-CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC))
-CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL))
+CLOSED_LOOP(closed_points, points(&in), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_segments, segments(c, &in), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_box_point, box_point(&in, 0), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_point_box, box_point(&in, 1), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_boxes, boxes(&in), CLR_BY_AXES)
+CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL), CLR_BY_FORMULA)
 #undef CLOSED_LOOP
 
 // closed answers rows order[0..n) of group g; see CLOSED_LOOP. What it returns is for

@@ -98,7 +98,7 @@ ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
 // front of order, and returns their number.
 static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
     int32_t *const begin = order, *rest = order;
-    uint8_t *status = c->status + (lo - c->first);
+    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
     for (; rows > 0; rows -= CLR_CAP, order += CLR_CAP) {
         int n = rows < CLR_CAP ? rows : CLR_CAP;
         for (int k = 0; k < n; k += W) decide_frame(c, s, lo, order, n, k, ka, kb);
@@ -106,7 +106,11 @@ static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, i
         for (int k = 0; k < n; k++) {
             if (s->key[k] && s->state[k] == CLR_AWAY) status[order[k]] = CLR_SEPARATED;
             else if (s->key[k] && s->state[k] == CLR_INSIDE) status[order[k]] = CLR_PENETRATING;
-            else *rest++ = order[k];
+            else {
+                *rest++ = order[k];
+                continue;
+            }
+            if (method) method[order[k]] = CLR_BY_GJK;
         }
     }
     return (int)(rest - begin);

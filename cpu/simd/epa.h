@@ -156,12 +156,12 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
     const VF tol = SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * LOADU(more + CLR_TOL * CLR_STRIDE64);
     const VF stop = MAX(tol - SET1(2) * round, round);
-    unsigned ok = 0;
+    unsigned by_axes = 0, ok = 0;
     STOREU(gap, stop);
     memset(answer, 0, sizeof answer);
     if (ka == CLR_BOX && kb == CLR_BOX) {
         box_depth d = box_depths(s, k, round, stop);
-        ok = in & MBITS(d.ok);
+        ok = by_axes = in & MBITS(d.ok);
         STOREU(answer[0], d.high);
         STOREU(answer[1], d.low);
         STOREU(answer[2], d.off);
@@ -200,7 +200,8 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
     // As ref has it, the distance is minus the depth that is surely enough.
     VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
-    emit(c, s, at0, k, ok, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
-         T(axpy)(ra, n, a), T(axpy)(-rb, n, T(sub)(a, near)));
+    V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
+    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, ok & ~by_axes, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
     return ok;
 }

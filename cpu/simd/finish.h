@@ -5,8 +5,8 @@
 // bounds the distance of the cores from above and min <n, D> from below; the rounding
 // of both is that of ref.Pair.Roundoff.
 
-// emit stores the answers of the lanes in `ok` of rows k, k+1, … of the group.
-ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok,
+// emit stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
+ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
                  VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
@@ -25,7 +25,7 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
         int l = __builtin_ctz(ok);
         int64_t i = at0 + s->row[k + l];
         int status = apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
-        store_answer(c, i, v, l, status, s->steps[k + l] + 1);
+        store_answer(c, i, v, l, status, s->steps[k + l] + 1, solver);
         s->state[k + l] = CLR_DONE;
     }
 }
@@ -141,12 +141,12 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF slack = round + SQRT(T(dot)(side, side));
             VM sure = MAND(LT(round, distance), is_unit(x));
             unsigned ok = away & MBITS(sure);
-            emit(c, s, at0, k, ok, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
+            emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
             answered |= ok;
             if (in) {
                 sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
                 ok = in & MBITS(sure);
-                emit(c, s, at0, k, ok, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
+                emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
                 answered |= ok;
             }
         }
@@ -192,7 +192,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
             unsigned yes = open & MBITS(ok);
-            emit(c, s, at0, k, yes, distance, lower, upper, apart, deep, normal,
+            emit(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, apart, deep, normal,
                  T(axpy)(ra, normal, nearest_a), T(axpy)(-rb, normal, nearest_b));
             answered |= yes;
             if (again && (open & ~yes)) {

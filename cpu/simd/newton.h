@@ -82,7 +82,7 @@ static __attribute__((noinline)) int newton(const clr_call *c, clr_scratch *s, i
             unsigned yes = open[j] & MBITS(MAND(ok, sure));
             V3 normal = T(neg)(x);
             for (unsigned w = open[j]; w; w &= w - 1) s->steps[k + __builtin_ctz(w)] = (uint16_t)lanes[j].taken[__builtin_ctz(w)];
-            emit(c, s, at0, k, yes, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
+            emit(c, s, at0, k, yes, CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
                  T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
             for (unsigned w = open[j] & ~yes; w; w &= w - 1) s->list[listed++] = k + __builtin_ctz(w);
         }

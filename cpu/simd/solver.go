@@ -31,6 +31,16 @@ func (s *Solver) Stats() Stats {
 	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64)}
 }
 
+// The codes of api.h are those of batch: another index than 0 does not compile.
+var _ = [...][1]bool{
+	{C.CLR_BY_GJK - batch.SolverGJK: true},
+	{C.CLR_BY_RTR - batch.SolverRTR: true},
+	{C.CLR_BY_FORMULA - batch.SolverClosedForm: true},
+	{C.CLR_BY_AXES - batch.SolverAxes: true},
+	{C.CLR_BY_EPA - batch.SolverEPA: true},
+	{C.CLR_BY_NEWTON - batch.SolverNewton: true},
+}
+
 // Call is one call of a back end: the columns of a job and of its results, pinned.
 type Call struct {
 	c   *C.clr_call // an object of its own: cgo checks all that it is part of
@@ -80,6 +90,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.gap = pin[C.float](p, out.Gap)
 	c.status = pin[C.uint8_t](p, out.Status)
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
+	c.method = pin[C.uint8_t](p, out.Method)
 	// Which rows are decided in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil

@@ -16,7 +16,7 @@ ALWAYS float round_up(double g) {
 // store_answer stores lane l of the answers v in row i of the columns: distance, its
 // lower and upper bound, then normal and witnesses in the world. The gap holds both
 // bounds around the distance as it is stored.
-ALWAYS void store_answer(const clr_call *c, int64_t i, double (*v)[W], int l, int status, int steps) {
+ALWAYS void store_answer(const clr_call *c, int64_t i, double (*v)[W], int l, int status, int steps, int solver) {
     double stored = v[0][l];
     if (c->single) stored = (double)(float)stored;
     if (c->distance32) c->distance32[i] = (float)stored;
@@ -30,4 +30,5 @@ ALWAYS void store_answer(const clr_call *c, int64_t i, double (*v)[W], int l, in
     if (c->witness_b64) for (int j = 0; j < 3; j++) c->witness_b64[3 * i + j] = v[9 + j][l];
     if (c->status) c->status[i] = (uint8_t)status;
     if (c->iterations) c->iterations[i] = (uint16_t)steps;
+    if (c->method) c->method[i] = (uint8_t)solver;
 }

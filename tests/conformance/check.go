@@ -55,6 +55,9 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 		}
 		return r.unavailable(ctx, backend, o, v)
 	}
+	if o.Query != batch.Collide { // of which statuses alone go other ways
+		o.Columns = o.EffectiveColumns() | batch.ColMethod
+	}
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	rep, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{MaxRowErrors: r.Len()})
 	if err != nil {

@@ -1,0 +1,24 @@
+package batch
+
+// Solver is what ended a row, as stored in the method column. The solvers that can be
+// asked for by name have the code of their [Method].
+type Solver uint8
+
+// Solvers.
+const (
+	SolverNone       Solver = 0                // nothing answered the row: Invalid, or Undecided without bounds
+	SolverGJK               = Solver(GJK)      // GJK, also where it ended what another had begun
+	SolverNesterov          = Solver(Nesterov) // GJK accelerated by Nesterov momentum
+	SolverPolyak            = Solver(Polyak)   // GJK accelerated by the heavy ball
+	SolverRTR               = Solver(RTR)      // Riemannian trust region, proved without a polytope
+	SolverClosedForm        = SolverRTR + 1    // a formula: half-spaces, spheres, capsules, sphere and box
+	SolverAxes              = SolverRTR + 2    // separating axes, of boxes, capsules and spheres: boxes all, some of them flat
+	SolverEPA               = SolverRTR + 3    // the expanding polytope algorithm
+	SolverNewton            = SolverRTR + 4    // Newton's method on the sphere
+	SolverCount             = SolverRTR + 5
+)
+
+var solverNames = [SolverCount]string{"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton"}
+
+// String returns the name used in files and reports.
+func (s Solver) String() string { return name(solverNames[:], uint8(s), "solver") }

@@ -1,0 +1,52 @@
+package verify
+
+import (
+	"clearance/batch"
+	"clearance/geom"
+	"clearance/ref"
+)
+
+// checkMethod checks that the solver named could have ended the row: a code that says
+// so, a formula or axes only for shapes that have one, RTR and Newton only for smooth pairs, and an
+// accelerated method only where it was asked for.
+func (a *auditor) checkMethod(i int, c *claim) {
+	if a.res.Method == nil {
+		a.report.skip(checkMethod)
+		return
+	}
+	s := batch.Solver(a.res.Method[i])
+	ok := plausible(s, a.job.Options.Method, a.p.shape[0], a.p.shape[1])
+	a.require(checkMethod, c.row, ok, float64(a.job.Options.Method), float64(s))
+}
+
+// plausible reports whether s may have answered for these shapes when m was asked for.
+func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
+	half := x.Kind() == geom.KindHalfspace || y.Kind() == geom.KindHalfspace
+	named := m != batch.Auto
+	switch s {
+	case batch.SolverClosedForm:
+		return half || !named && hasFormula(x, y)
+	case batch.SolverGJK, batch.SolverEPA:
+		return !half
+	case batch.SolverNesterov, batch.SolverPolyak:
+		return !half && s == batch.Solver(m)
+	case batch.SolverRTR:
+		return (m == batch.RTR || !named) && ref.SmoothPair(x, y)
+	case batch.SolverNewton:
+		return !named && ref.SmoothPair(x, y)
+	case batch.SolverAxes:
+		return boxCore(x) && boxCore(y)
+	}
+	return false
+}
+
+// boxCore reports whether the core is a box, which may be as flat as a point.
+func boxCore(s geom.Shape) bool { return s.Kind() == geom.KindBox || pointOrSegment(s) }
+
+// hasFormula reports whether the distance of two bounded shapes is a formula.
+func hasFormula(x, y geom.Shape) bool {
+	if y.Kind() == geom.KindSphere {
+		x, y = y, x
+	}
+	return pointOrSegment(x) && pointOrSegment(y) || x.Kind() == geom.KindSphere && y.Kind() == geom.KindBox
+}
