@@ -107,6 +107,18 @@ type GuessRecord struct {
 	Solver     uint32 // code of Solver: what ended with this guess
 }
 
+// SeedRecord is a row whose cores certify.comp could not tell apart, for depth.comp: the
+// simplex that it ended with, in the frame of A.
+type SeedRecord struct {
+	Vertices   [12]float64 // of A - B, Count in use
+	Points     [12]float64 // of A, that make them
+	Weights    [4]float64  // of the point nearest to the origin
+	Slot       uint32      // of the row
+	Count      uint32
+	Iterations uint32 // support evaluations so far
+	Declined   uint32 // why the row is declined if nothing more can be done
+}
+
 // States of a guess.
 const (
 	GuessConverged = iota // to what single precision can tell
@@ -125,8 +137,8 @@ type QueryRecord struct {
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | Refined << 8, if so, | solver << SolverShift
-	// | iterations << 16; of a declined row, DeclinedKind and so on << 8.
+	// not wanted. The status column holds status | Refined << 8 and Deepened << 8, if so,
+	// | solver << SolverShift | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
 	Normal   uint32
@@ -136,13 +148,15 @@ type QueryRecord struct {
 
 	Tolerance float32   // gap to aim at, relative to the size of the pair
 	CutOff    float32   // metres
-	Exact     [4]uint32 // Tolerance and CutOff as float64, low word first
+	Exact     [6]uint32 // Tolerance, CutOff and the tolerance of depths of curved shapes as float64, low word first
 
 	// How rows are made: row r is template (First + r) mod Templates of world
 	// (First + r) / Templates, whose bodies begin at pose world·Bodies.
 	First     uint32
 	Templates uint32
 	Bodies    uint32
+
+	FirstSeed uint32 // seed of the first invocation of depth.comp
 }
 
 // Flags of a QueryRecord.
@@ -169,24 +183,28 @@ const (
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
 	Refined  = 1          // bit 8 of the status word of an answered row that double precision went on from
+	Deepened = 2          // bit 9 of the status word of a row that depth.comp answered, and not as Separated
 
 	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
 )
 
 // A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
 // Separated, Touching or Penetrating, with PackedRefined added where the status word would
-// say Refined; PackedInvalid; or PackedDeclined with the reason added.
-// All bits set: no shader answered.
+// say Refined, or PackedDeepened where Touching or Penetrating is Deepened; PackedInvalid; or
+// PackedDeclined with the reason added. All bits set: no shader answered.
 const (
 	PackedBits     = 4
 	PackedInvalid  = 3
 	PackedRefined  = 4
 	PackedDeclined = 8
+	PackedDeepened = 12
 )
 
 // UnpackStatus turns a packed status into the status word that it stands for.
 func UnpackStatus(code uint32) uint32 {
 	switch {
+	case code == PackedDeepened|uint32(Touching) || code == PackedDeepened|uint32(Penetrating):
+		return code - PackedDeepened | (Refined|Deepened)<<8
 	case code >= PackedDeclined:
 		return Declined | (code-PackedDeclined)<<8
 	case code&^PackedRefined == PackedInvalid:
@@ -217,6 +235,7 @@ func Records() []Record {
 		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
 		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
 		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
+		{"SeedRecord", reflect.TypeFor[SeedRecord](), "a row whose depth is asked for"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
 	}
 }
@@ -269,6 +288,7 @@ func Constants() []ConstantGroup {
 			{"DECLINED", Declined},
 			{"REFINED", Refined},
 			{"SOLVER_SHIFT", SolverShift},
+			{"DEEPENED", Deepened},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},
@@ -277,6 +297,7 @@ func Constants() []ConstantGroup {
 			{"PACKED_INVALID", PackedInvalid},
 			{"PACKED_REFINED", PackedRefined},
 			{"PACKED_DECLINED", PackedDeclined},
+			{"PACKED_DEEPENED", PackedDeepened},
 		}},
 	}
 }

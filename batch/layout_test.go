@@ -178,14 +178,15 @@ func TestUnpackStatus(t *testing.T) {
 		0: uint32(Separated), 1: uint32(Touching), 2: uint32(Penetrating),
 		PackedInvalid: uint32(Invalid), PackedInvalid | PackedRefined: uint32(Invalid),
 		PackedRefined: uint32(Separated) | Refined<<8, PackedRefined + 1: uint32(Touching) | Refined<<8, PackedRefined + 2: uint32(Penetrating) | Refined<<8,
+		PackedDeepened + 1: uint32(Touching) | (Refined|Deepened)<<8, PackedDeepened + 2: uint32(Penetrating) | (Refined|Deepened)<<8,
 		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedBudget: Declined | DeclinedBudget<<8,
 	} {
 		if got := UnpackStatus(code); got != want {
 			t.Errorf("code %d unpacks to %#x, want %#x", code, got, want)
 		}
 	}
-	if DeclinedCount > PackedDeclined-1 {
-		t.Error("the reasons do not fit, or one looks like a row without an answer")
+	if DeclinedCount > PackedDeepened-PackedDeclined+1 {
+		t.Error("the reasons do not fit, or one looks like a depth")
 	}
 	if w := UnpackStatus(1<<PackedBits - 1); w&0xff != Declined || w>>8 < DeclinedCount {
 		t.Errorf("a row without an answer unpacks to %#x", w)

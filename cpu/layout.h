@@ -109,6 +109,7 @@
 #define CLR_DECLINED 255u
 #define CLR_REFINED 1u
 #define CLR_SOLVER_SHIFT 12u
+#define CLR_DEEPENED 2u
 #define CLR_DECLINED_KIND 1u
 #define CLR_DECLINED_OVERLAP 2u
 #define CLR_DECLINED_GAP 3u
@@ -117,6 +118,7 @@
 #define CLR_PACKED_INVALID 3u
 #define CLR_PACKED_REFINED 4u
 #define CLR_PACKED_DECLINED 8u
+#define CLR_PACKED_DEEPENED 12u
 
 // clr_shape_record: one shape of a packed library.
 typedef struct clr_shape_record {
@@ -251,6 +253,25 @@ _Static_assert(offsetof(clr_guess_record, iterations) == 52, "clr_guess_record.i
 _Static_assert(offsetof(clr_guess_record, state) == 56, "clr_guess_record.state");
 _Static_assert(offsetof(clr_guess_record, solver) == 60, "clr_guess_record.solver");
 
+// clr_seed_record: a row whose depth is asked for.
+typedef struct clr_seed_record {
+    double vertices[12];
+    double points[12];
+    double weights[4];
+    uint32_t slot;
+    uint32_t count;
+    uint32_t iterations;
+    uint32_t declined;
+} clr_seed_record;
+_Static_assert(sizeof(clr_seed_record) == 240, "clr_seed_record");
+_Static_assert(offsetof(clr_seed_record, vertices) == 0, "clr_seed_record.vertices");
+_Static_assert(offsetof(clr_seed_record, points) == 96, "clr_seed_record.points");
+_Static_assert(offsetof(clr_seed_record, weights) == 192, "clr_seed_record.weights");
+_Static_assert(offsetof(clr_seed_record, slot) == 224, "clr_seed_record.slot");
+_Static_assert(offsetof(clr_seed_record, count) == 228, "clr_seed_record.count");
+_Static_assert(offsetof(clr_seed_record, iterations) == 232, "clr_seed_record.iterations");
+_Static_assert(offsetof(clr_seed_record, declined) == 236, "clr_seed_record.declined");
+
 // clr_query_record: what is the same for all rows.
 typedef struct clr_query_record {
     uint32_t rows;
@@ -266,12 +287,13 @@ typedef struct clr_query_record {
     uint32_t status;
     float tolerance;
     float cut_off;
-    uint32_t exact[4];
+    uint32_t exact[6];
     uint32_t first;
     uint32_t templates;
     uint32_t bodies;
+    uint32_t first_seed;
 } clr_query_record;
-_Static_assert(sizeof(clr_query_record) == 80, "clr_query_record");
+_Static_assert(sizeof(clr_query_record) == 92, "clr_query_record");
 _Static_assert(offsetof(clr_query_record, rows) == 0, "clr_query_record.rows");
 _Static_assert(offsetof(clr_query_record, query) == 4, "clr_query_record.query");
 _Static_assert(offsetof(clr_query_record, flags) == 8, "clr_query_record.flags");
@@ -286,8 +308,9 @@ _Static_assert(offsetof(clr_query_record, status) == 40, "clr_query_record.statu
 _Static_assert(offsetof(clr_query_record, tolerance) == 44, "clr_query_record.tolerance");
 _Static_assert(offsetof(clr_query_record, cut_off) == 48, "clr_query_record.cut_off");
 _Static_assert(offsetof(clr_query_record, exact) == 52, "clr_query_record.exact");
-_Static_assert(offsetof(clr_query_record, first) == 68, "clr_query_record.first");
-_Static_assert(offsetof(clr_query_record, templates) == 72, "clr_query_record.templates");
-_Static_assert(offsetof(clr_query_record, bodies) == 76, "clr_query_record.bodies");
+_Static_assert(offsetof(clr_query_record, first) == 76, "clr_query_record.first");
+_Static_assert(offsetof(clr_query_record, templates) == 80, "clr_query_record.templates");
+_Static_assert(offsetof(clr_query_record, bodies) == 84, "clr_query_record.bodies");
+_Static_assert(offsetof(clr_query_record, first_seed) == 88, "clr_query_record.first_seed");
 
 #endif

@@ -109,6 +109,9 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 			if out.Method != nil {
 				out.Method[row] = uint8(w >> batch.SolverShift & 0xf)
 			}
+			if w>>8&batch.Deepened != 0 {
+				t.deepened++
+			}
 			if out.Iterations != nil {
 				out.Iterations[row] = uint16(w >> 16)
 			}

@@ -26,10 +26,12 @@
 // # Answers
 //
 // An answer was certified on the device in double precision: it holds whatever single
-// precision did before, see certify.comp. A row that the device cannot end, because the
-// cores overlap so that a depth is asked for, because the bounds stay too wide, or
-// because there is no shader for a kind of shape, is declined: its status stays as it
-// was, and the dispatcher has another back end answer it. Answers are bit-identical on
+// precision did before, see certify.comp. Depths, of boxes by their axes and of all others
+// by polytopes in memory of a fixed size, come from depth.comp, which takes the rows
+// whose cores overlap from a list. A row that the device cannot end, because its
+// polytope fills up, because the bounds stay too wide, or because there is no shader for a
+// kind of shape, is declined: its status stays as it was, and the dispatcher has another
+// back end answer it. Answers are bit-identical on
 // one device and driver, whatever the chunks and the other rows.
 //
 // # Devices

@@ -15,6 +15,7 @@ const (
 	stampPlaced
 	stampSolved
 	stampCertified
+	stampDeepened
 	stampEnd
 	stampCount
 )
@@ -39,7 +40,7 @@ type recording struct {
 	query   batch.QueryRecord
 	library *library
 	chain   chain
-	buffers [4]vk.Buffer // one of each block
+	buffers [5]vk.Buffer // one of each block
 	fresh   [4]uint64    // bytes to move to the device
 	down    uint64       // bytes to move back
 	status  uint64       // bytes of statuses among them
@@ -50,19 +51,23 @@ func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l
 	if err := f.open(b); err != nil {
 		return err
 	}
+	scratch, err := b.scratch.of(b)
+	if err != nil {
+		return err
+	}
 	f.lo, f.n, f.layout, f.columns = lo, l.n, l, &w.columns
 	l.putIn(&q)
 	in.putIn(&q)
 	r := recording{
 		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
-		buffers: [4]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device},
+		buffers: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.reals},
 	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
 	}
 	if r != f.recorded {
 		f.recorded = recording{}
-		if err := f.record(b, &r, in, w); err != nil {
+		if err := f.record(b, &r, in, w, scratch); err != nil {
 			return err
 		}
 		f.recorded = r
@@ -92,7 +97,7 @@ func (f *flight) open(b *Backend) error {
 }
 
 // record records the commands of a chunk.
-func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
+func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *scratch) error {
 	s := f.stream
 	if err := s.Begin(); err != nil {
 		return err
@@ -107,6 +112,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
 	}
 	// A row that no shader writes must not look answered.
 	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
+	s.Fill(w.counts, 0)
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	f.stamp(stampUploaded)
 	constants := bytesOf([]batch.QueryRecord{q})
@@ -120,7 +126,16 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work) error {
 	lib := r.library
 	run(r.chain.place, stampPlaced, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.guesses)
 	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses, lib.cells)
-	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells)
+	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells, w.seeds, w.counts)
+	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
+	for at := uint64(0); at < n; at += uint64(scratch.lanes) {
+		q.FirstSeed = uint32(at)
+		s.Push(bytesOf([]batch.QueryRecord{q}))
+		s.Dispatch(uint32((min(n-at, uint64(scratch.lanes))+groupSize-1)/groupSize), 1, 1)
+		// The next uses the same scratch memory, also that of another stream.
+		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+	}
+	f.stamp(stampDeepened)
 	if !b.direct {
 		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
 	}

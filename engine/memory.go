@@ -17,12 +17,13 @@ const (
 	indexBytes    = uint64(unsafe.Sizeof(batch.IndexRecord{}))
 	pairBytes     = uint64(unsafe.Sizeof(batch.PairRecord{}))
 	guessBytes    = uint64(unsafe.Sizeof(batch.GuessRecord{}))
+	seedBytes     = uint64(unsafe.Sizeof(batch.SeedRecord{}))
 	columnBytes   = 8 + 4 + 3*3*8 + 4 // distance, gap, three vectors, status
 
 	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes   = indexBytes + pairBytes + guessBytes + columnBytes
+	workBytes   = indexBytes + pairBytes + guessBytes + seedBytes + columnBytes
 	rowBytes    = inputBytes + workBytes
-	maxRowBytes = 2 * poseBytes
+	maxRowBytes = seedBytes
 
 	maxAlignment = 256 // no device asks for more
 )
@@ -155,6 +156,7 @@ func (in *inputs) putIn(q *batch.QueryRecord) {
 // work is memory that the shaders use for a chunk, and the columns that come out.
 type work struct {
 	indices, pairs, guesses vk.Buffer
+	seeds, counts           vk.Buffer
 	columns                 mirror
 }
 
@@ -164,5 +166,7 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.indices, n*indexBytes)
 	p.device(&w.pairs, n*pairBytes)
 	p.device(&w.guesses, n*guessBytes)
+	p.device(&w.seeds, n*seedBytes)
+	p.device(&w.counts, 4)
 	p.output(&w.columns, n*columnBytes+8*layoutColumns) // columns begin at multiples of 8 bytes
 }

@@ -17,7 +17,7 @@ import (
 const groupSize = 64
 
 // maxBindings is the largest number of buffers of one shader.
-const maxBindings = 8
+const maxBindings = 10
 
 // methods are those that have a pipeline.
 var methods = []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak}
@@ -31,6 +31,8 @@ type pipelines struct {
 	fresh   bool // compiled since the cache was saved
 	place   *vk.Pipeline
 	certify map[kinds]*vk.Pipeline
+	depth   map[kinds]*vk.Pipeline
+	lanes   int // see scratch
 	gjk     map[search]*vk.Pipeline
 }
 
@@ -40,13 +42,13 @@ type search struct {
 	have   kinds
 }
 
-func (p *pipelines) init(d *vk.Device) {
-	p.device = d
-	p.certify, p.gjk = map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+func (p *pipelines) init(d *vk.Device, lanes int) {
+	p.device, p.lanes = d, lanes
+	p.certify, p.depth, p.gjk = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
 // chain is the pipelines of one query in the order in which they run.
-type chain struct{ place, gjk, certify *vk.Pipeline }
+type chain struct{ place, gjk, certify, depth *vk.Pipeline }
 
 // of returns the pipelines for a method and the kinds of a library.
 func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
@@ -56,7 +58,7 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := search{m, have}
-	c = chain{p.place, p.gjk[key], p.certify[have]}
+	c = chain{p.place, p.gjk[key], p.certify[have], p.depth[have]}
 	if c.place == nil {
 		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
 			return chain{}, err
@@ -70,10 +72,17 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		p.gjk[key] = c.gjk
 	}
 	if c.certify == nil {
-		if c.certify, err = p.compile("certify", shaders.Certify, 7, map[uint32]uint32{2: uint32(have)}); err != nil {
+		if c.certify, err = p.compile("certify", shaders.Certify, 9, map[uint32]uint32{2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
 		p.certify[have] = c.certify
+	}
+	if c.depth == nil {
+		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
+		if c.depth, err = p.compile("depth", shaders.Depth, 10, spec); err != nil {
+			return chain{}, err
+		}
+		p.depth[have] = c.depth
 	}
 	return c, nil
 }

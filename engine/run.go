@@ -167,11 +167,12 @@ func queryOf(o *batch.Options) batch.QueryRecord {
 		q.Flags |= batch.FlagWarm
 	}
 	tolerance := o.SolverTolerance(1)
+	curved := tolerance
 	if tolerance == 0 { // that of the reference solvers
-		tolerance = batch.DoubleTolerance
+		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
 	}
 	q.Tolerance, q.CutOff = float32(tolerance), float32(cutOff)
-	for i, v := range [2]float64{tolerance, cutOff} {
+	for i, v := range [3]float64{tolerance, cutOff, curved} {
 		bits := math.Float64bits(v)
 		q.Exact[2*i], q.Exact[2*i+1] = uint32(bits), uint32(bits>>32)
 	}

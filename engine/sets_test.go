@@ -99,7 +99,7 @@ func compare(t *testing.T, job *batch.Job, got, want *batch.Results) {
 
 // TestSets: on every generated set, in both precisions, the audit refutes nothing, the
 // answers are those of the CPU, the gap is what was promised, and no row that has a
-// shader is declined but for overlap, or rarely.
+// shader is declined, or rarely.
 func TestSets(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 3000
@@ -123,14 +123,17 @@ func TestSets(t *testing.T) {
 				if rep.Counts[batch.Undecided] > wantRep.Counts[batch.Undecided] || rep.Counts[batch.Invalid] != 0 {
 					t.Errorf("statuses %v, on the CPU %v", rep.Counts, wantRep.Counts)
 				}
-				gap := after.Gap - before.Gap
-				if gap*50 > int64(rows) || after.Unknown != 0 || after.Budget != 0 || after.Sum()-before.Sum() != int64(rep.Declined()) {
+				declined, most := after.Sum()-before.Sum(), int64(rows/500)
+				if name == "adversarial" { // with round shapes on one axis, whose polytopes fill up
+					most = int64(rows / 25)
+				}
+				if declined > most || after.Unknown != 0 || after.Budget != 0 || declined != int64(rep.Declined()) {
 					t.Errorf("declined %+v, before %+v, report %d", after, before, rep.Declined())
 				}
 				if name == "adversarial" {
 					return // far from the origin rounding allows more
 				}
-				if precision == batch.Single && !(rep.WorstGap <= 1e-6) || rep.WorstGap > wantRep.WorstGap && rep.WorstGap > 1e-12 && precision == batch.Double {
+				if precision == batch.Single && !(rep.WorstGap <= 1e-6) || precision == batch.Double && rep.WorstGap > max(wantRep.WorstGap, batch.DoubleCurvedDepthTolerance) {
 					t.Errorf("worst gap %g, on the CPU %g", rep.WorstGap, wantRep.WorstGap)
 				}
 			})

@@ -17,6 +17,12 @@ type Stats struct {
 	// single precision had not come near enough. The others it only proved.
 	Refined int64
 
+	// Depths counts rows that were answered by separating axes or an expanding polytope:
+	// those whose cores overlap and whose depth was asked for, and those that could not be
+	// told from touching. They count as Refined, too. Those that turned out separated are
+	// not among them.
+	Depths int64
+
 	// Declined counts rows left to another back end, by why.
 	Declined DeclinedRows
 
@@ -25,14 +31,15 @@ type Stats struct {
 	BytesUp, BytesDown int64
 
 	// Device times, as far as the device tells them: moving input in, placing pairs,
-	// searching in single precision, certifying in double, moving answers out.
-	Upload, Place, Solve, Certify, Download time.Duration
+	// searching in single precision, certifying in double, expanding polytopes, moving
+	// answers out.
+	Upload, Place, Solve, Certify, Deepen, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined.
 type DeclinedRows struct {
 	Kind    int64 // no shader for a kind of shape
-	Overlap int64 // the cores overlap, and the depth was asked for
+	Overlap int64 // the cores overlap, and the polytope filled its memory or rounding kept it from growing
 	Gap     int64 // the bounds stayed too wide
 	Budget  int64 // more vertices than one invocation may look at
 	Unknown int64 // the device gave no status, or none that means anything
@@ -45,12 +52,14 @@ func (d DeclinedRows) Sum() int64 { return d.Kind + d.Overlap + d.Gap + d.Budget
 type tally struct {
 	rows     int64
 	refined  int64
+	deepened int64
 	declined [batch.DeclinedCount]int64
 }
 
 func (t *tally) add(o tally) {
 	t.rows += o.rows
 	t.refined += o.refined
+	t.deepened += o.deepened
 	for i, n := range o.declined {
 		t.declined[i] += n
 	}
@@ -94,6 +103,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Rows += t.rows
 	s.BytesDown += int64(bytes)
 	s.Refined += t.refined
+	s.Depths += t.deepened
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[batch.DeclinedKind]
 	s.Declined.Overlap += t.declined[batch.DeclinedOverlap]
@@ -107,6 +117,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Place += span(stampUploaded, stampPlaced)
 	s.Solve += span(stampPlaced, stampSolved)
 	s.Certify += span(stampSolved, stampCertified)
-	s.Download += span(stampCertified, stampEnd)
-	return span(stampUploaded, stampCertified)
+	s.Deepen += span(stampCertified, stampDeepened)
+	s.Download += span(stampDeepened, stampEnd)
+	return span(stampUploaded, stampDeepened)
 }

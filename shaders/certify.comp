@@ -1,7 +1,7 @@
 // Ends every row in double precision: forms the vertices of the guess anew from their
 // directions, goes on with GJK as far as it takes, and writes the answer with bounds
-// that include the rounding errors. A row whose bounds stay too wide is declined: its
-// status says so, and another back end answers it.
+// that include the rounding errors. A row whose bounds stay too wide goes to depth.comp; one
+// that cannot be worked on is declined: its status says so, and another back end answers it.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -18,6 +18,8 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Guesses { GuessRecord guesses[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
+layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair.glsl"
@@ -101,6 +103,26 @@ Answer finish(bool inside) {
     return r;
 }
 
+// handOn leaves the row to depth.comp, which writes its status, too.
+void handOn(uint why) {
+    uint at = atomicAdd(counts[0], 1u);
+    seeds[at].slot = slot;
+    seeds[at].count = simplex.n;
+    seeds[at].iterations = evaluations;
+    seeds[at].declined = why;
+    for (uint k = 0u; k < 4u; k++) seeds[at].weights[k] = simplex.weight[k];
+    for (uint k = 0u; k < 3u; k++) {
+        seeds[at].vertices[k] = simplex.w0[k];
+        seeds[at].vertices[3u + k] = simplex.w1[k];
+        seeds[at].vertices[6u + k] = simplex.w2[k];
+        seeds[at].vertices[9u + k] = simplex.w3[k];
+        seeds[at].points[k] = simplex.p0[k];
+        seeds[at].points[3u + k] = simplex.p1[k];
+        seeds[at].points[6u + k] = simplex.p2[k];
+        seeds[at].points[9u + k] = simplex.p3[k];
+    }
+}
+
 void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
@@ -148,7 +170,8 @@ void main() {
     }
     uint status = classify(r);
     if (status == DECLINED) {
-        decline(row, inside ? DECLINED_OVERLAP : DECLINED_GAP);
+        if (halfA || halfB) decline(row, DECLINED_GAP);
+        else handOn(inside ? DECLINED_OVERLAP : DECLINED_GAP);
         return;
     }
     if (boolean && !halfA && !halfB) {

@@ -14,6 +14,7 @@ struct Answer {
     dvec3 witnessA, witnessB;
 };
 
+bool deepened = false; // answered by depth.comp, and not separated
 bool refined; // double precision went on from the guess, rather than prove it
 
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
@@ -43,10 +44,12 @@ void writePacked(uint row, uint code) {
 // writeStatus stores the status, who proved it and in how many steps.
 void writeStatus(uint row, uint status, uint solver, uint iterations) {
     if ((query.flags & FLAG_PACKED) != 0u) {
-        writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | (refined ? PACKED_REFINED : 0u));
+        uint mark = deepened ? PACKED_DEEPENED : refined ? PACKED_REFINED : 0u;
+        writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | mark);
         return;
     }
-    words[query.status + row] = status | (refined ? REFINED << 8 : 0u) | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
+    uint marks = (refined ? REFINED << 8 : 0u) | (deepened ? DEEPENED << 8 : 0u);
+    words[query.status + row] = status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
 // decline leaves the row to another back end and says why.

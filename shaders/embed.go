@@ -5,8 +5,11 @@
 //
 // place.comp forms the relative pose in double precision; gjk.comp finds the nearest
 // simplex in single precision; certify.comp forms that simplex anew in double precision
-// from its support directions, ends the search, and writes the answer with its bounds.
-// One invocation works on one row. Only certify.comp is trusted.
+// from its support directions, ends the search, and writes the answer with its bounds. Rows
+// whose cores overlap, or cannot be told from touching, it adds to a list, from which
+// depth.comp takes them: it finds the depth of boxes by their axes and of others by
+// expanding polytopes, in double precision. One invocation works on one row. Only
+// certify.comp and depth.comp are trusted.
 //
 // # Buffers
 //
@@ -14,6 +17,8 @@
 // push constants. The records are those of layout.glsl, which is generated from package
 // batch; tests hold the compiled code to it. Specialisation constant 0 is the size of a
 // work group, and constant 2 the kinds of shapes that there are, see HAVE in shape.glsl.
+// depth.comp keeps its polytopes in scratch memory, a share for each of the invocations
+// that run at a time, see polytope.glsl; a longer list takes several dispatches.
 //
 // # Layers
 //
@@ -34,7 +39,10 @@ var (
 	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
 
 	//go:embed spirv/certify.spv
-	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells; constant 2 is the kinds
+	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells, seeds (out), counts (in and out); constant 2 is the kinds
+
+	//go:embed spirv/depth.spv
+	Depth []byte // bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, reals and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
 )
 
 //go:embed spirv/glslc.txt

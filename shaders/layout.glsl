@@ -106,6 +106,7 @@ const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
 const uint REFINED = 1u;
 const uint SOLVER_SHIFT = 12u;
+const uint DEEPENED = 2u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;
@@ -114,6 +115,7 @@ const uint PACKED_BITS = 4u;
 const uint PACKED_INVALID = 3u;
 const uint PACKED_REFINED = 4u;
 const uint PACKED_DECLINED = 8u;
+const uint PACKED_DEEPENED = 12u;
 
 // ShapeRecord: one shape of a packed library; 64 bytes.
 struct ShapeRecord {
@@ -195,7 +197,18 @@ struct GuessRecord {
     uint solver; // offset 60
 };
 
-// QueryRecord: what is the same for all rows; 80 bytes.
+// SeedRecord: a row whose depth is asked for; 240 bytes.
+struct SeedRecord {
+    double vertices[12]; // offset 0
+    double points[12]; // offset 96
+    double weights[4]; // offset 192
+    uint slot; // offset 224
+    uint count; // offset 228
+    uint iterations; // offset 232
+    uint declined; // offset 236
+};
+
+// QueryRecord: what is the same for all rows; 92 bytes.
 struct QueryRecord {
     uint rows; // offset 0
     uint query; // offset 4
@@ -210,10 +223,11 @@ struct QueryRecord {
     uint status; // offset 40
     float tolerance; // offset 44
     float cut_off; // offset 48
-    uint exact[4]; // offset 52
-    uint first; // offset 68
-    uint templates; // offset 72
-    uint bodies; // offset 76
+    uint exact[6]; // offset 52
+    uint first; // offset 76
+    uint templates; // offset 80
+    uint bodies; // offset 84
+    uint first_seed; // offset 88
 };
 
 #endif

@@ -44,6 +44,12 @@ Shape load(uint i) {
     return s;
 }
 
+// curved says of a core that it is no polytope.
+bool curved(Shape s) {
+    if (s.family == FAMILY_FRUSTUM) return s.params.x != 0.0lf || s.params.y != 0.0lf;
+    return s.family != FAMILY_BOX && s.family != FAMILY_CONVEX;
+}
+
 // pose sets the relative pose and the lengths that follow from it.
 void pose(IndexRecord index) {
     dmat3 ra = matrix(rotationOf(poses[index.pose_a])), rb = matrix(rotationOf(poses[index.pose_b]));
@@ -64,13 +70,16 @@ void pose(IndexRecord index) {
 
 double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
 
+// gapWithin is the gap of computed bounds that meets a tolerance, rounding included.
+double gapWithin(double t) { return max(t - 2.0lf * roundoff, roundoff); }
+
 // ask sets the question.
 void ask() {
     boolean = query.query == QUERY_COLLIDE;
     cut = (query.flags & FLAG_CUT_OFF) != 0u;
     tolerance = exactly(query.exact[0], query.exact[1]) * size;
     cutOff = exactly(query.exact[2], query.exact[3]);
-    stop = max(tolerance - 2.0lf * roundoff, roundoff);
+    stop = gapWithin(tolerance);
 }
 
 #endif

@@ -46,10 +46,11 @@ void echoAll() {
     echo(query.rows);
     echo(query.flags);
     echo(floatBitsToUint(query.tolerance));
-    for (int k = 0; k < 4; k++) echo(query.exact[k]);
+    for (int k = 0; k < 6; k++) echo(query.exact[k]);
     echo(query.first);
     echo(query.templates);
     echo(query.bodies);
+    echo(query.first_seed);
 }
 
 void main() {

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"sync"
+
+	"clearance/engine/internal/vk"
+)
+
+// polytopeVertices is the number of vertices that a polytope of depth.comp may have.
+const polytopeVertices = 128
+
+// Scratch memory of one invocation of depth.comp, see polytope.glsl.
+const (
+	realBytes = 16 * polytopeVertices * 8
+	linkBytes = 12 * polytopeVertices * 4
+)
+
+// Invocations of depth.comp that run at a time: what fills a large GPU, and what stays in
+// the caches of a processor.
+const (
+	defaultLanes  = 1 << 16
+	softwareLanes = 1 << 10
+)
+
+// scratch is the memory in which depth.comp keeps polytopes. All streams share it: they
+// submit to one queue, whose barriers order its use.
+type scratch struct {
+	lanes int
+
+	mu           sync.Mutex
+	block        *vk.Block
+	reals, links vk.Buffer
+}
+
+// scratchLanes is the number of invocations that the memory of a device allows.
+func scratchLanes(d *vk.DeviceInfo, chunkRows int) int {
+	lanes := uint64(defaultLanes)
+	if d.Type == vk.CPU {
+		lanes = softwareLanes
+	}
+	lanes = min(lanes, uint64(chunkRows), d.Limits.MaxStorageBufferRange/realBytes, d.Limits.MaxAllocationSize/(2*realBytes))
+	for _, t := range d.Memory {
+		lanes = min(lanes, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(realBytes+linkBytes))
+	}
+	return int(max(lanes/groupSize, 1)) * groupSize
+}
+
+// of returns the scratch memory, allocated when it is needed first.
+func (s *scratch) of(b *Backend) (*scratch, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.block != nil {
+		return s, nil
+	}
+	p := plan{b: b}
+	p.device(&s.reals, uint64(s.lanes)*realBytes)
+	p.device(&s.links, uint64(s.lanes)*linkBytes)
+	blocks, err := p.allocate()
+	if err != nil {
+		return nil, err
+	}
+	s.block = blocks[0]
+	return s, nil
+}

@@ -1,0 +1,213 @@
+// The polytope that EPA expands: a closed surface of triangles with vertices on D = A - B,
+// in scratch memory of a fixed size. Half-edge 4·f + k is edge k of face f.
+//
+// The including file loads the pair and declares the scratch memory, one share for each of
+// LANES invocations and interleaved, so that neighbours read neighbouring words:
+//     double reals[LANES · 16·VERTICES]   faces, then vertices
+//     uint links[LANES · 12·VERTICES]     faces, vertices, free places, the horizon
+//
+// A sweep looks at every face, so a loop has as many passes as the largest polytope of
+// the invocations that a device runs together, and no more in sum: polytopes grow by
+// a vertex a step.
+
+#ifndef CLEARANCE_POLYTOPE_GLSL
+#define CLEARANCE_POLYTOPE_GLSL
+
+#include "exact.glsl"
+#include "pair.glsl"
+
+layout(constant_id = 3) const uint LANES = 64u;     // invocations that have scratch memory
+layout(constant_id = 4) const uint VERTICES = 128u; // of a polytope, 1024 at most
+const uint FACES = 2u * VERTICES;                   // a closed surface has 2·vertices - 4
+
+const double FAR = 1e300lf; // key of a place without a face; no length comes near it
+
+uint lane;
+uint faceCount, vertexCount; // places in use, free ones included
+uint spares;          // free places
+uint nearest;         // face with the least key
+double least;         // its key
+
+// Numbers of face f: its outward unit normal, and the least and the greatest of the heights
+// of its vertices along it, the greatest with the rounding of a height added. The least
+// bounds the distance of the triangle from the origin, whatever rounding did to the normal
+// of a thin one.
+const uint KEY = 3u, TOP = 4u, FACE_REALS = 5u, VERTEX_REALS = 6u;
+uint realOf(uint k) { return k * LANES + lane; }
+uint faceReal(uint f, uint k) { return realOf(FACE_REALS * f + k); }
+uint vertexReal(uint v, uint k) { return realOf(FACE_REALS * FACES + VERTEX_REALS * v + k); }
+
+dvec3 normalOf(uint f) { return dvec3(reals[faceReal(f, 0u)], reals[faceReal(f, 1u)], reals[faceReal(f, 2u)]); }
+double keyOf(uint f) { return reals[faceReal(f, KEY)]; }
+double topOf(uint f) { return reals[faceReal(f, TOP)]; }
+
+// vertexOf is vertex v of D, madeOf the point of A that makes it.
+dvec3 vertexOf(uint v) { return dvec3(reals[vertexReal(v, 0u)], reals[vertexReal(v, 1u)], reals[vertexReal(v, 2u)]); }
+dvec3 madeOf(uint v) { return dvec3(reals[vertexReal(v, 3u)], reals[vertexReal(v, 4u)], reals[vertexReal(v, 5u)]); }
+
+// Links of face f: its three corners, 10 bits each, and the half-edges beyond its edges.
+uint faceLink(uint f, uint k) { return realOf(4u * f + k); }
+uint cornersOf(uint f) { return links[faceLink(f, 0u)]; }
+uint cornerOf(uint corners, uint k) { return corners >> (10u * k) & 1023u; }
+uint packed(uint a, uint b, uint c) { return a | b << 10 | c << 20; }
+uint twinOf(uint f, uint k) { return links[faceLink(f, 1u + k)]; }
+void join(uint f, uint k, uint twin) { links[faceLink(f, 1u + k)] = twin; }
+
+uint fanOf(uint v) { return realOf(4u * FACES + v); }                    // apex << 16 | new face that starts here
+uint spareOf(uint i) { return realOf(4u * FACES + VERTICES + i); }       // places of faces
+uint edgeOf(uint i) { return realOf(5u * FACES + VERTICES + i); }        // the horizon, see edge below
+
+void putVertex(uint v, dvec3 w, dvec3 a) {
+    for (uint k = 0u; k < 3u; k++) {
+        reals[vertexReal(v, k)] = w[k];
+        reals[vertexReal(v, 3u + k)] = a[k];
+    }
+    links[fanOf(v)] = 0xffffffffu;
+}
+
+// measure forms the plane of face f with the corners a, b, c, counter-clockwise seen from
+// outside.
+void measure(uint f, dvec3 a, dvec3 b, dvec3 c) {
+    precise dvec3 u = a - c;
+    precise dvec3 v = b - c;
+    dvec3 n = exactCross(u, v);
+    double l = norm(n);
+    precise dvec3 e = n / max(l, 1e-300lf); // no unit vector if there is no area
+    double ha = product(e, a), hb = product(e, b), hc = product(e, c);
+    double key = min(min(ha, hb), hc);
+    precise double top = max(max(ha, hb), hc) + roundoff;
+    for (uint k = 0u; k < 3u; k++) reals[faceReal(f, k)] = e[k];
+    reals[faceReal(f, KEY)] = key;
+    reals[faceReal(f, TOP)] = top;
+    if (key < least) {
+        least = key;
+        nearest = f;
+    }
+}
+
+void begin(uint f, uvec3 corner, uvec3 twin) {
+    links[faceLink(f, 0u)] = packed(corner.x, corner.y, corner.z);
+    join(f, 0u, twin.x);
+    join(f, 1u, twin.y);
+    join(f, 2u, twin.z);
+    measure(f, vertexOf(corner.x), vertexOf(corner.y), vertexOf(corner.z));
+}
+
+// tetrahedron starts the surface from vertices 0 to 3. It returns false if they are flat
+// to rounding, unless that is allowed.
+bool tetrahedron(bool thin) {
+    precise dvec3 e = vertexOf(1u) - vertexOf(0u);
+    precise dvec3 f = vertexOf(2u) - vertexOf(0u);
+    precise dvec3 g = vertexOf(3u) - vertexOf(0u);
+    dvec3 n = exactCross(e, f);
+    double volume = product(n, g);
+    if (!thin && !(abs(volume) > 4.0lf * roundoff * norm(n))) return false;
+    if (volume < 0.0lf) { // the fourth is to lie above the triangle 0, 1, 2
+        dvec3 w = vertexOf(1u), a = madeOf(1u);
+        putVertex(1u, vertexOf(2u), madeOf(2u));
+        putVertex(2u, w, a);
+    }
+    vertexCount = 4u;
+    faceCount = 4u;
+    spares = 0u;
+    nearest = 0u;
+    least = FAR;
+    begin(0u, uvec3(0, 2, 1), uvec3(6, 10, 14));
+    begin(1u, uvec3(0, 3, 2), uvec3(13, 8, 0));
+    begin(2u, uvec3(2, 3, 1), uvec3(5, 12, 1));
+    begin(3u, uvec3(1, 3, 0), uvec3(9, 4, 2));
+    return true;
+}
+
+// look at face f: if w sees it, its place is to be free, else it may be the nearest.
+void look(uint f, dvec3 w, inout uint free) {
+    if (f >= faceCount) return;
+    double key = keyOf(f);
+    if (product(normalOf(f), w) > topOf(f)) {
+        links[spareOf(free++)] = f;
+        reals[faceReal(f, KEY)] = FAR;
+    } else if (key < least) {
+        least = key;
+        nearest = f;
+    }
+}
+
+// spot finds the faces that w sees and the nearest of the others. It returns the number of
+// places that are free then, or 0 if a device ended the loop early.
+uint spot(dvec3 w) {
+    uint free = spares, f = 0u;
+    least = FAR;
+    nearest = 0u;
+    for (; f < faceCount; f += 4u) {
+        look(f, w, free);
+        look(f + 1u, w, free);
+        look(f + 2u, w, free);
+        look(f + 3u, w, free);
+    }
+    return f < faceCount ? 0u : free;
+}
+
+// place is where face i of those that take the horizon goes: to places that became free,
+// and then to new ones.
+uint place(uint i, uint free) { return i < free ? links[spareOf(free - 1u - i)] : faceCount + (i - free); }
+
+// border adds edge k of face f to the horizon if the face beyond it stays. It returns false
+// if another edge starts at the same vertex, or there are too many.
+bool border(uint f, uint corners, uint k, uint apex, uint free, inout uint edges) {
+    uint twin = twinOf(f, k);
+    if (!(keyOf(twin >> 2) < FAR)) return true;
+    uint a = cornerOf(corners, k), b = cornerOf(corners, k == 2u ? 0u : k + 1u);
+    if (edges == VERTICES || links[fanOf(a)] >> 16 == apex) return false;
+    links[fanOf(a)] = apex << 16 | place(edges, free);
+    links[edgeOf(edges)] = twin | a << 12 | b << 22;
+    edges++;
+    return true;
+}
+
+// expand replaces the faces that vertex w, the newest, sees by a fan around it. What rounding
+// makes of their border does not matter as long as the surface stays closed: every vertex
+// of the border must begin one of its edges only. It returns false, with the polytope
+// spoilt, where that fails or the memory is full.
+bool expand(dvec3 w) {
+    uint apex = vertexCount - 1u, free = spot(w), edges = 0u, i = spares;
+    bool whole = true;
+    for (; i < free && whole; i++) {
+        uint f = links[spareOf(i)], corners = cornersOf(f);
+        whole = border(f, corners, 0u, apex, free, edges) && border(f, corners, 1u, apex, free, edges) && border(f, corners, 2u, apex, free, edges);
+    }
+    if (!whole || i < free || edges < 3u || (edges > free && faceCount + (edges - free) > FACES)) return false;
+    for (i = 0u; i < edges; i++) {
+        uint edge = links[edgeOf(i)], twin = edge & 4095u, a = edge >> 12 & 1023u, b = edge >> 22;
+        uint f = place(i, free), fan = links[fanOf(b)], next = fan & 0xffffu;
+        if (fan >> 16 != apex) return false;
+        links[faceLink(f, 0u)] = packed(a, b, apex);
+        join(f, 0u, twin);
+        join(twin >> 2, twin & 3u, 4u * f);
+        join(f, 1u, 4u * next + 2u);
+        join(next, 2u, 4u * f + 1u);
+        measure(f, vertexOf(a), vertexOf(b), w);
+    }
+    if (i < edges) return false;
+    for (uint k = spares; k + edges < free; k++) reals[faceReal(links[spareOf(k)], TOP)] = FAR;
+    faceCount += edges > free ? edges - free : 0u;
+    spares = free > edges ? free - edges : 0u;
+    return true;
+}
+
+// renew gives face f another key and looks for the nearest anew.
+void renew(uint f, double key) {
+    reals[faceReal(f, KEY)] = key;
+    least = FAR;
+    nearest = f;
+    uint g = 0u;
+    for (; g < faceCount; g++) {
+        double k = keyOf(g);
+        if (k < least) {
+            least = k;
+            nearest = g;
+        }
+    }
+    if (g < faceCount) least = -FAR; // a device ended the loop early: nothing is known
+}
+
+#endif
