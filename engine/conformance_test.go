@@ -44,7 +44,7 @@ var stride = flag.Int("stride", 4, "conformance: one row in so many; 1 for all")
 
 // TestConformance runs the suite of all back ends. Where the host and the device share
 // memory the way with copies has half of the rows, since the bits are the same. There is no
-// kind without a shader, and nothing is lost.
+// kind without a shader, depths are answered on the device but for a few, and nothing is lost.
 func TestConformance(t *testing.T) {
 	eachPath(t, func(t *testing.T, o Options) {
 		b := open(t, o)
@@ -57,8 +57,8 @@ func TestConformance(t *testing.T) {
 		}
 		conformance.Run(t, finished{b, processor(t)}, suite)
 		s := b.Stats()
-		if d := s.Declined; d.Kind != 0 || d.Unknown != 0 || d.Budget != 0 {
-			t.Errorf("declined of %d rows: %+v", s.Rows, d)
+		if d := s.Declined; d.Kind != 0 || d.Unknown != 0 || d.Budget != 0 || d.Sum()*20 > s.Rows || s.Depths*20 < s.Rows {
+			t.Errorf("declined of %d rows: %+v; %d depths", s.Rows, d, s.Depths)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -70,13 +71,21 @@ func deepShapes(t *testing.T) []geom.Shape {
 		t.Fatal(err)
 	}
 	box := geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.3, Z: 0.2}}
+	smooth, err := geom.NewSmoothHull(corners, 20, r3.Vec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turned, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.3}, {Y: 0.4}, {Y: -0.4}}, 8, 0.09)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []geom.Shape{
 		box, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1e-3}}, geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1e-3, Z: 1}},
 		geom.Sphere{R: 0.4}, geom.Capsule{R: 0.2, HalfLength: 0.5}, geom.Cylinder{R: 0.3, HalfLength: 0.5},
 		geom.Cone{R: 0.4, HalfLength: 0.5}, geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3},
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.3, Z: 0.2}},
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.4, Y: 0.3, Z: 0.5}, Alpha1: 0.5, Alpha2: 1.2},
-		hull, flat, geom.WithMargin(hull, 0.1), geom.WithMargin(box, 0.05),
+		smooth, turned, hull, flat, geom.WithMargin(hull, 0.1), geom.WithMargin(box, 0.05),
 	}
 }
 
