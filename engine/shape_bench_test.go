@@ -54,7 +54,7 @@ func hullLibrary(t testing.TB, g *rand.Rand, shapes, n int) *batch.Library {
 	return lib
 }
 
-// benchKernels times the two kernels of a job, per row, and counts the support
+// benchKernels times the kernels of a job, per row, and counts the support
 // evaluations of the rows that the device answered.
 func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	rows := job.Input.Len()
@@ -72,6 +72,8 @@ func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	n := float64(rows) * float64(b.N)
 	b.ReportMetric(float64((after.Solve-before.Solve).Nanoseconds())/n, "solve-ns/row")
 	b.ReportMetric(float64((after.Certify-before.Certify).Nanoseconds())/n, "certify-ns/row")
+	b.ReportMetric(float64((after.Deepen-before.Deepen).Nanoseconds())/n, "depth-ns/row")
+	b.ReportMetric(100*float64(after.Depths-before.Depths)/n, "depths-%")
 	b.ReportMetric(100*float64(after.Declined.Sum()-before.Declined.Sum())/n, "declined-%")
 	steps, answered := 0, 0
 	for i, s := range out.Status {

@@ -176,6 +176,7 @@ if wanted throughput; then
 	for query in distance collide; do
 		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-$query-apart.json"
 	done
+	step 'Throughput, penetration, pairs that overlap' "throughput-penetration.txt" "$here/batchbench" throughput --backend vulkan --query penetration --overlapping --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-penetration.json"
 	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-distance.json"
 fi
 

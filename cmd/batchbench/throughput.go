@@ -34,6 +34,7 @@ type throughputFlags struct {
 	meshes []string
 	seed   uint64
 	apart  bool
+	deep   bool
 	time   time.Duration
 	link   []float64 // MB/s up and down, empty if unknown
 	json   string
@@ -60,6 +61,8 @@ kernels and end to end, on one back end and on another beside it. Nothing is che
 	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.BoolVar(&f.apart, "apart", false, "only pairs that do not overlap")
+	fs.BoolVar(&f.deep, "overlapping", false, "only pairs that overlap")
+	c.MarkFlagsMutuallyExclusive("apart", "overlapping")
 	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are made", minCalls))
 	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, as 25000,24000 MB/s; the report then says which share of a call the bytes need at least")
 	fs.StringVar(&f.beside, "beside", "cpu", "back end to time beside a Vulkan device; none for none")
@@ -112,7 +115,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(), Cores: runtime.NumCPU(),
 		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Share)}},
 		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(), Tolerance: verify.Number(o.Tolerance),
-		Columns: columnList(o.Columns), Seed: f.seed, Apart: f.apart, Clock: throughputClock,
+		Columns: columnList(o.Columns), Seed: f.seed, Apart: f.apart, Overlapping: f.deep, Clock: throughputClock,
 	}
 	beside, err := f.besideOf(h.Dispatcher(), chosen, f.beside)
 	if err != nil {
@@ -182,7 +185,7 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 			}
 		}
 		if first > 100*distinctRows {
-			return nil, nil, fmt.Errorf("set %s has next to no pairs that do not overlap", set)
+			return nil, nil, fmt.Errorf("set %s has next to none of the pairs that are wanted: %s", set, pairsText(f.apart, f.deep))
 		}
 	}
 	var r batch.Row
@@ -195,14 +198,14 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 
 // keep tells which pairs are wanted.
 func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs *batch.Pairs) (func(i int) bool, error) {
-	if !f.apart {
+	if !f.apart && !f.deep {
 		return func(int) bool { return true }, nil
 	}
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColStatus}}
 	if _, err := d.Run(ctx, job, dispatch.Options{Backend: "cpu"}); err != nil {
 		return nil, err
 	}
-	return func(i int) bool { return batch.Status(job.Results.Status[i]) == batch.Separated }, nil
+	return func(i int) bool { return (batch.Status(job.Results.Status[i]) == batch.Separated) == f.apart }, nil
 }
 
 // point times calls of one size on one back end.

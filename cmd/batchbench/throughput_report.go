@@ -14,21 +14,22 @@ const throughputClock = "end to end, from pairs in host memory to answers in hos
 
 // throughputReport is what `throughput --json` writes.
 type throughputReport struct {
-	Program   string            `json:"program"`
-	Version   string            `json:"version"`
-	Date      string            `json:"date"`
-	Platform  string            `json:"platform"`
-	Cores     int               `json:"cores"`
-	Backends  []backendReport   `json:"backends"`
-	Query     string            `json:"query"`
-	Method    string            `json:"method"`
-	Precision string            `json:"precision"`
-	Tolerance verify.Number     `json:"tolerance"`
-	Columns   []string          `json:"columns"`
-	Seed      uint64            `json:"seed"`
-	Apart     bool              `json:"apart"` // only pairs that do not overlap
-	Clock     string            `json:"clock"`
-	Points    []throughputPoint `json:"points"`
+	Program     string            `json:"program"`
+	Version     string            `json:"version"`
+	Date        string            `json:"date"`
+	Platform    string            `json:"platform"`
+	Cores       int               `json:"cores"`
+	Backends    []backendReport   `json:"backends"`
+	Query       string            `json:"query"`
+	Method      string            `json:"method"`
+	Precision   string            `json:"precision"`
+	Tolerance   verify.Number     `json:"tolerance"`
+	Columns     []string          `json:"columns"`
+	Seed        uint64            `json:"seed"`
+	Apart       bool              `json:"apart"`       // only pairs that do not overlap
+	Overlapping bool              `json:"overlapping"` // only pairs that overlap
+	Clock       string            `json:"clock"`
+	Points      []throughputPoint `json:"points"`
 }
 
 // backendReport is a back end and its device.
@@ -64,6 +65,17 @@ func (p *throughputPoint) moved(up, down int64, call float64, link []float64) {
 	}
 }
 
+// pairsText says which pairs of the sets are timed.
+func pairsText(apart, overlapping bool) string {
+	switch {
+	case apart:
+		return "pairs that do not overlap"
+	case overlapping:
+		return "pairs that overlap"
+	}
+	return "all pairs"
+}
+
 // print writes the report for people.
 func (r *throughputReport) print(w io.Writer) error {
 	var b strings.Builder
@@ -71,11 +83,7 @@ func (r *throughputReport) print(w io.Writer) error {
 	for _, back := range r.Backends {
 		fmt.Fprintf(&b, "%s: %s\n", back.Name, back.Device)
 	}
-	pairs := "all pairs"
-	if r.Apart {
-		pairs = "pairs that do not overlap"
-	}
-	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed, pairs)
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed, pairsText(r.Apart, r.Overlapping))
 	fmt.Fprintf(&b, "clock: %s\n\n", r.Clock)
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := len("set")

@@ -62,6 +62,26 @@ func TestThroughputVulkan(t *testing.T) {
 	}
 }
 
+// TestThroughputOverlapping: depths are timed, and on a device it is the device that answers
+// them.
+func TestThroughputOverlapping(t *testing.T) {
+	for _, backend := range []string{"cpu", "vulkan"} {
+		f := newFiles(t, ".npz")
+		o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes", "--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
+		if o.code == exitNoBackend && backend == "vulkan" && os.Getenv("REQUIRE_VULKAN") != "1" {
+			t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", o.stderr)
+		}
+		o.want(t, exitGood)
+		r := readReport[throughputReport](t, f.json)
+		if len(r.Points) != 1 || !r.Overlapping || r.Apart || r.Points[0].Declined != 0 || r.Points[0].Rows != 300 {
+			t.Errorf("report %+v", r)
+		}
+		if !strings.Contains(o.stdout, "pairs that overlap") {
+			t.Errorf("the report does not say which pairs:\n%s", o.stdout)
+		}
+	}
+}
+
 func TestThroughputRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -71,6 +91,7 @@ func TestThroughputRefuses(t *testing.T) {
 		{[]string{"--sizes", "1.5"}, `"1.5" is no number of pairs`},
 		{[]string{"--sizes", "-1"}, `"-1" is no number`},
 		{[]string{"--sizes", "NaN"}, `"NaN" is no number`},
+		{[]string{"--apart", "--overlapping"}, "apart"},
 		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
 		{[]string{"--link", "5"}, "want two bandwidths above 0"},
 		{[]string{"--link", "5,0"}, "want two bandwidths above 0"},

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dataset/generate"
+)
+
+// overlapping returns n pairs of a generated set that overlap: every third row.
+func overlapping(b *testing.B, name string, n int) (*batch.Library, *batch.Pairs) {
+	b.Helper()
+	gen, err := generate.New(name, 1, generate.Options{Shapes: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	all := batch.NewPairs(3 * n)
+	gen.Fill(all, 0)
+	pairs := batch.NewPairs(n)
+	var r batch.Row
+	for i := range n {
+		all.Row(3*i, &r)
+		pairs.SetRow(i, &r)
+	}
+	return gen.Library(), pairs
+}
+
+// BenchmarkDepths times the depths of the overlapping third of the generated sets: the
+// kernels one by one, and end to end.
+func BenchmarkDepths(b *testing.B) {
+	e := benchBackend(b, Options{})
+	const rows = 16384
+	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed"} {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			b.Run(fmt.Sprintf("%s/%v", name, precision), func(b *testing.B) {
+				lib, pairs := overlapping(b, name, rows)
+				job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Penetration, Precision: precision}}
+				benchKernels(b, e, job)
+				perRow(b, rows)
+			})
+		}
+	}
+}
