@@ -46,12 +46,16 @@ type solveFlags struct {
 	columns []string
 }
 
+// methodText says what the names of methods stand for.
+const methodText = "auto takes for every pair what is fastest: a formula, axes, Newton or RTR on smooth shapes, else GJK; " +
+	"depths are for axes or EPA, but of smooth shapes with auto or rtr; rtr on other shapes is gjk. The column method says what ended each row"
+
 // add registers all flags but --columns on fs.
 func (f *solveFlags) add(fs *pflag.FlagSet) {
 	o := &f.options
 	f.addQuestion(fs)
 	f.addWorkers(fs)
-	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov, polyak or rtr")
+	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov, polyak or rtr; "+methodText)
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
 	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "support evaluations after which a pair is left undecided; 0 is the default of the method")
 	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the rows; 'batchbench devices' says which are usable")

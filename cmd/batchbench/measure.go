@@ -118,6 +118,7 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 			continue
 		}
 		l.report.Counts.add(countsOf(&rep))
+		l.report.Solvers = l.report.Solvers.plus(solversOf(&rep))
 		l.iterations += rep.Iterations
 		l.report.Declined += int64(rep.Declined())
 		l.report.WorstGap = max(l.report.WorstGap, verify.Number(rep.WorstGap))
@@ -191,6 +192,7 @@ func (r *side) finish(rounds int) {
 		iterations += float64(s.MeanIterations) * float64(s.Pairs)
 		t.WorstGap = max(t.WorstGap, s.WorstGap)
 		t.Counts.add(s.Counts)
+		t.Solvers = t.Solvers.plus(s.Solvers)
 		t.Audited += s.Audited
 		t.Refuted += s.Refuted
 		t.Compared += s.Compared

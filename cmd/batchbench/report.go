@@ -53,6 +53,7 @@ type setReport struct {
 	MeanIterations verify.Number   `json:"mean_iterations"`         // support evaluations a pair
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
+	Solvers        solverRows      `json:"solvers,omitempty"`       // rows by the solver that ended them; absent for statuses alone
 	Declined       int64           `json:"declined"`                // rows that the back end left to another, in the first round
 	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // where the back end counts them; of all rounds
 	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone

@@ -74,6 +74,7 @@ type scoreReport struct {
 	WorstGap       verify.Number `json:"worst_gap_over_size"`
 	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
 	Counts         counts        `json:"counts"`
+	Solvers        solverRows    `json:"solvers,omitempty"`    // rows by the solver that ended them; absent for statuses alone
 	Declined       int           `json:"declined"`             // rows that the back end left to another
 	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
 	Failovers      []string      `json:"failovers,omitempty"`
@@ -199,7 +200,7 @@ func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreR
 		Seconds: verify.Number(rep.Wall.Seconds()), PairsPerSecond: verify.Number(rep.Rate()),
 		MeanIterations: verify.Number(mean(rep.Iterations, rep.Rows-rep.Counts[batch.Invalid])),
 		WorstGap:       verify.Number(rep.WorstGap), WorstGapRow: rep.WorstGapRow,
-		Counts: countsOf(rep), Declined: rep.Declined(),
+		Counts: countsOf(rep), Solvers: solversOf(rep), Declined: rep.Declined(),
 	}
 	for _, row := range rep.RowErrors {
 		r.RowErrors = append(r.RowErrors, row.Error())
@@ -230,6 +231,9 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds), perSecond(float64(r.PairsPerSecond)), r.Clock)
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n", thousands(r.Counts.Separated),
 		thousands(r.Counts.Touching), thousands(r.Counts.Penetrating), thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	if len(r.Solvers) > 0 {
+		fmt.Fprintf(&b, "by the solver that ended them: %v\n", r.Solvers)
+	}
 	if r.Declined > 0 {
 		fmt.Fprintf(&b, "%s could not be ended by %s and were answered by another back end\n", plural(r.Declined, "row"), r.Backend)
 	}

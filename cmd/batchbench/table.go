@@ -23,6 +23,10 @@ func (r *runReport) printTable(w io.Writer) error {
 		return err
 	}
 	b.WriteString("\n")
+	r.printSolvers(&b, r.Backend)
+	if r.Beside != nil {
+		r.Beside.printSolvers(&b, r.Beside.Backend)
+	}
 	r.Total.printChecks(&b, r.Backend)
 	for i := range r.Sets {
 		r.Sets[i].printFaults(&b, "")
