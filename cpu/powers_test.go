@@ -8,6 +8,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -23,7 +24,34 @@ var powerSets = []struct {
 		alpha := []float64{geom.MinExponent, 0.05, 1, 1.9, geom.MaxExponent}
 		return geom.Superquadric{SemiAxes: logVec3(rng), Alpha1: alpha[i%5], Alpha2: alpha[i/5%5]}
 	}},
+	{"smooth hulls", func(rng *rand.Rand, i int) geom.Shape {
+		center := r3.Scale(rng.Float64(), direction(rng))
+		axes := logVec3(rng)
+		for {
+			points := make([]r3.Vec, 8+rng.IntN(25))
+			for k := range points {
+				u := direction(rng)
+				points[k] = r3.Add(center, r3.Vec{X: axes.X * u.X, Y: axes.Y * u.Y, Z: axes.Z * u.Z})
+			}
+			if s, err := geom.NewSmoothHull(points, sharpnesses[i%len(sharpnesses)], center); err == nil {
+				return s
+			}
+		}
+	}},
+	{"smooth revolutions", func(rng *rand.Rand, i int) geom.Shape {
+		profile := []r2.Vec{{X: logUniform(rng), Y: logUniform(rng)}, {X: logUniform(rng), Y: -logUniform(rng)}}
+		for range rng.IntN(6) {
+			profile = append(profile, r2.Vec{X: logUniform(rng), Y: 2*rng.Float64() - 1})
+		}
+		s, err := geom.NewSmoothRevolution(profile, sharpnesses[i%len(sharpnesses)], []float64{1e-3, geom.MinFlatness, 1}[i%3])
+		if err != nil {
+			panic(err)
+		}
+		return s
+	}},
 }
+
+var sharpnesses = []float64{10, geom.MinSharpness, 40, 200}
 
 // drawPowers is n rows of a set, placed as package generate does: a third overlaps, a third is
 // up to a tenth of a metre apart, the others up to two; and of every eighth row both

@@ -12,6 +12,8 @@ enum {
     CLR_ELLIPSOID, // p = semi-axes
     CLR_ROUND,     // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
     CLR_SUPERQUADRIC, // p = semi-axes, extent = the halves of α2 and α1
+    CLR_SMOOTH_REVOLUTION, // vertices (r, z, 0), extent = β − 1, 1/β, γ
+    CLR_SMOOTH_HULL,       // vertices relative to the center, p = center, extent = β − 1, 1/β
     CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices
     CLR_HULL,      // any other hull
     CLR_CLASSES,
@@ -45,6 +47,9 @@ typedef struct {
 
 // What ended a row: as batch.Solver.
 enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, CLR_BY_NEWTON };
+
+// Smooth hulls and revolutions of more points are left to the caller.
+#define CLR_SMOOTH_VERTICES 256
 
 // clr_call is what is the same for all rows of a call.
 typedef struct {

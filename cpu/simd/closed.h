@@ -168,11 +168,15 @@ CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_smooth_revolution, half(c, &in, 0, CLR_SMOOTH_REVOLUTION), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_smooth_hull, half(c, &in, 0, CLR_SMOOTH_HULL), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_smooth_revolution, half(c, &in, 1, CLR_SMOOTH_REVOLUTION), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_smooth_hull, half(c, &in, 1, CLR_SMOOTH_HULL), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL), CLR_BY_FORMULA)
 #undef CLOSED_LOOP
 
@@ -188,12 +192,16 @@ static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
     case CLR_HALF_A + CLR_BOX: return closed_half_a_box(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_ELLIPSOID: return closed_half_a_ellipsoid(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_ROUND: return closed_half_a_round(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SMOOTH_REVOLUTION: return closed_half_a_smooth_revolution(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SMOOTH_HULL: return closed_half_a_smooth_hull(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_SUPERQUADRIC: return closed_half_a_superquadric(c, s, lo, order, n, left);
     case CLR_HALF_A + CLR_SMALL:
     case CLR_HALF_A + CLR_HULL: return closed_half_a_hull(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_BOX: return closed_half_b_box(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_ELLIPSOID: return closed_half_b_ellipsoid(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_ROUND: return closed_half_b_round(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SMOOTH_REVOLUTION: return closed_half_b_smooth_revolution(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SMOOTH_HULL: return closed_half_b_smooth_hull(c, s, lo, order, n, left);
     case CLR_HALF_B + CLR_SUPERQUADRIC: return closed_half_b_superquadric(c, s, lo, order, n, left);
     default: return closed_half_b_hull(c, s, lo, order, n, left);
     }

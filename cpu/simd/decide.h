@@ -21,7 +21,7 @@
 // tetrahedron of vertices holds the origin by more.
 
 // The bound counts no powers: rows of shapes that have them are solved.
-#define DECIDES(k) ((k) != CLR_SUPERQUADRIC)
+#define DECIDES(k) ((k) < CLR_SUPERQUADRIC || (k) >= CLR_SMALL)
 
 // decide_frame writes the float32 columns of W rows from k on, of which order has n.
 ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int ka, int kb) {

@@ -185,7 +185,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                 upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
                 lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
             } else {
-                ok = LE(gap, MAX(tol, SET1(4) * round));
+                ok = LE(gap, most_gap(c, ka, kb, tol, round));
                 if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
                 ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
             }

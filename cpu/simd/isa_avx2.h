@@ -43,6 +43,12 @@ static inline __attribute__((always_inline)) float hmax32(__m256 x) {
     return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 #define HMAX(x) hmax32(x)
+static inline __attribute__((always_inline)) float hsum32(__m256 x) {
+    __m128 h = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+    return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
+}
+#define HSUM(x) hsum32(x)
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
 #define BITS_OR(a, b) _mm256_or_ps(a, b)
@@ -80,6 +86,11 @@ static inline __attribute__((always_inline)) double hmax64(__m256d x) {
     return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
 }
 #define HMAX(x) hmax64(x)
+static inline __attribute__((always_inline)) double hsum64(__m256d x) {
+    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
+}
+#define HSUM(x) hsum64(x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
 #define BITS_OR(a, b) _mm256_or_pd(a, b)

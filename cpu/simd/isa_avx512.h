@@ -22,6 +22,7 @@
 #define STOREU(p, x) _mm512_storeu_ps(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_ps(p, m, x)
 #define HMAX(x) _mm512_reduce_max_ps(x)
+#define HSUM(x) _mm512_reduce_add_ps(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
 static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {
     __m512 r = _mm512_rcp14_ps(x);
@@ -56,6 +57,7 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define STOREU(p, x) _mm512_storeu_pd(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_pd(p, m, x)
 #define HMAX(x) _mm512_reduce_max_pd(x)
+#define HSUM(x) _mm512_reduce_add_pd(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))

@@ -20,6 +20,7 @@
 #undef RCP
 #undef EXPAND
 #undef HMAX
+#undef HSUM
 #undef LARGER
 #undef RSQRT
 #undef MAND

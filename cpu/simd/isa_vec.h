@@ -43,6 +43,7 @@ INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_32(m)
 #define SQRT(x) sqrt_32(x)
 #define HMAX(x) LARGER(LARGER((x)[0], (x)[1]), LARGER((x)[2], (x)[3]))
+#define HSUM(x) (((x)[0] + (x)[1]) + ((x)[2] + (x)[3]))
 #define LOADU(p) loadu_32(p)
 #define STOREU(p, x) storeu_32(p, x)
 #else
@@ -64,6 +65,7 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_64(m)
 #define SQRT(x) sqrt_64(x)
 #define HMAX(x) LARGER((x)[0], (x)[1])
+#define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \

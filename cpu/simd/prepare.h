@@ -45,12 +45,23 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, 
 #define STOP32 1.2e-7
 
 // power_units bounds what rounding adds to a support value of class k beyond that of the other
-// classes, in units of 2⁻⁵³ of the size: see superquadric.h.
-ALWAYS int power_units(int k) { return k == CLR_SUPERQUADRIC ? 12 : 0; }
+// classes, in units of 2⁻⁵³ of the size: see superquadric.h and smooth.h.
+ALWAYS int power_units(int k) {
+    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL) return 32 + CLR_SMOOTH_VERTICES / W;
+    return k == CLR_SUPERQUADRIC ? 12 : 0;
+}
+
+// most_gap is the gap that no row may exceed: the tolerance, or what four times the rounding
+// error of the other classes makes of it far away.
+ALWAYS VF most_gap(const clr_call *c, int ka, int kb, VF tol, VF round) {
+    const double powers = 4 * (power_units(ka) + power_units(kb)) * 0x1p-53;
+    const VF most = SET1(4) * round;
+    return powers > 0 ? MAX(tol, FNMA(SET1(powers / c->tolerance), tol, most)) : MAX(tol, most);
+}
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
-    const int hulls = ka >= CLR_SMALL || kb >= CLR_SMALL; // other shapes have their centre at their origin
+    const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their centre at their origin
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
         const double *rows_pa[W], *rows_qa[W], *rows_pb[W], *rows_qb[W], *rows_a[W], *rows_b[W], *rows_warm[W];
@@ -143,8 +154,8 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             NARROW(&s->in32[CLR_PA + j][k], p[j] * inverse);
             NARROW(&s->in32[CLR_PB + j][k], q[j] * inverse);
         }
-        if (ka >= CLR_SMALL) NARROW(&s->in32[CLR_PA + 3][k], inverse);
-        if (kb >= CLR_SMALL) NARROW(&s->in32[CLR_PB + 3][k], inverse);
+        if (HAS_VERTICES(ka)) NARROW(&s->in32[CLR_PA + 3][k], inverse);
+        if (HAS_VERTICES(kb)) NARROW(&s->in32[CLR_PB + 3][k], inverse);
         NARROW(&s->in32[CLR_STOP][k], MAX(SET1(0.5) * stop * inverse, SET1(STOP32)));
         NARROW(&s->in32[CLR_FAR][k], MIN(FMA(far, inverse, SET1(2 * NOISE32)), SET1(1e30)));
         NARROW(&s->in32[CLR_NEAR][k], FMA(near, inverse, SET1(-2 * NOISE32)));

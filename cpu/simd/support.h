@@ -48,6 +48,9 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 
 // Classes from CLR_SUPERQUADRIC on have more than four parameters: their lanes keep some.
 #define IN_LANES(k) ((k) >= CLR_SUPERQUADRIC)
+// Those that have vertices, and those whose center may be off their origin.
+#define HAS_VERTICES(k) ((k) >= CLR_SMOOTH_REVOLUTION)
+#define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
 
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
@@ -65,14 +68,18 @@ ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
         h->power[T(DUAL_ALONG)][l] = (REAL)(1 / (1 - s->extent[1]));
         return;
     }
+    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL)
+        for (int j = 0; j < 3; j++) h->power[j][l] = (REAL)s->extent[j];
     h->first[l] = s->first;
     h->count[l] = s->count;
-    if (REAL_BITS == 32 && k == CLR_SMALL) return; // copied, not looked up
+    if (k < CLR_SMALL || (REAL_BITS == 32 && k == CLR_SMALL)) return; // those are copied, not looked up
     for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
     h->grid[l] = (REAL)s->grid;
     h->size[l] = (REAL)s->size;
     h->cells[l] = s->cells;
 }
+
+#include "smooth.h"
 
 // places is where the lanes find their pairs.
 typedef struct {
@@ -92,6 +99,8 @@ typedef struct {
 ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *found) {
     const REAL *p = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     if (k == CLR_SUPERQUADRIC) return T(superquadric_support)(T(ld3)(p, at->stride), at->hull[side]->power, d);
+    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL)
+        return T(smooth_support)(at->call, at->hull[side], at->lanes, k, p, at->stride, d);
     if (k < CLR_SMALL) return T(core_support)(k, p, at->stride, d, r);
 #if REAL_BITS == 32
     if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);

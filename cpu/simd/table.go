@@ -83,6 +83,21 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 		r.class = C.CLR_SUPERQUADRIC
 		set(v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z)
 		r.extent[0], r.extent[1] = C.double(v.Alpha2/2), C.double(v.Alpha1/2)
+	case *geom.SmoothHull:
+		c := v.Center()
+		points := make([]r3.Vec, len(v.Vertices()))
+		for i, p := range v.Vertices() {
+			points[i] = r3.Sub(p, c)
+		}
+		set(c.X, c.Y, c.Z)
+		t.powered(r, C.CLR_SMOOTH_HULL, points, v.Sharpness())
+	case *geom.SmoothRevolution:
+		points := make([]r3.Vec, len(v.Profile()))
+		for i, p := range v.Profile() {
+			points[i] = r3.Vec{X: p.X, Y: p.Y}
+		}
+		t.powered(r, C.CLR_SMOOTH_REVOLUTION, points, v.Sharpness())
+		r.extent[2] = C.double(v.Flatness())
 	case geom.Cylinder:
 		r.class = C.CLR_ROUND
 		set(v.R, v.R, v.HalfLength)
@@ -113,6 +128,24 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	r.size = C.double(s.BoundingRadius())
 	r.center = [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
 	r.off = C.double(math.Sqrt(r3.Norm2(c)))
+}
+
+// powered appends the points of a smooth shape, filled up with its center.
+func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpness float64) {
+	r.class = class
+	if len(points) > C.CLR_SMOOTH_VERTICES || len(t.vx) > maxTableVertices {
+		r.class = C.CLR_NO_CLASS
+		return
+	}
+	r.extent[0], r.extent[1] = C.double(sharpness-1), C.double(1/sharpness)
+	r.first, r.count = C.int32_t(len(t.vx)), C.int32_t(len(points))
+	for len(points)%C.CLR_VERTEX_ALIGN != 0 {
+		points = append(points, r3.Vec{})
+	}
+	for _, p := range points {
+		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.fx, t.fy, t.fz = append(t.fx, float32(p.X)), append(t.fy, float32(p.Y)), append(t.fz, float32(p.Z))
+	}
 }
 
 // hull appends the vertices of a hull, filled up with copies of the last, and its cells.

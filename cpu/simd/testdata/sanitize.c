@@ -20,14 +20,14 @@ static void *fresh(size_t n, size_t size) {
     return p;
 }
 
-enum { SHAPES = 15, CELLS = 10, TEMPLATES = 3 }; // CELLS: the hull with direction cells
+enum { SHAPES = 18, CELLS = 10, TEMPLATES = 3 }; // CELLS: the hull with direction cells
 
 int main(void) {
     // Shapes of every class and form, hulls of 4, 16, 17 and 40 vertices, a half-space, and one without a kernel.
     clr_shape *shapes = fresh(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
-    int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0, 0, 0};
-    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_SUPERQUADRIC, CLR_SUPERQUADRIC, CLR_NO_CLASS, CLR_NO_CLASS};
+    int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0, 3, 8, 20, 0, 0};
+    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_SUPERQUADRIC, CLR_SUPERQUADRIC, CLR_SMOOTH_REVOLUTION, CLR_SMOOTH_HULL, CLR_SMOOTH_HULL, CLR_NO_CLASS, CLR_NO_CLASS};
     int form[SHAPES] = {[0] = CLR_POINT, [1] = CLR_SEGMENT, [2] = CLR_CUBOID, [SHAPES - 2] = CLR_HALF};
     int vertices = 0;
     for (int i = 0; i < SHAPES; i++) {
@@ -38,6 +38,8 @@ int main(void) {
         s->radius = i < 3 ? 0.1 * i : 0;
         if (class[i] == CLR_ELLIPSOID) s->radius = s->erode = 0.05;
         for (int j = 0; j < 2; j++) s->extent[j] = i % 2 ? 0.005 : 0.8; // halves of exponents
+        const int powered = class[i] == CLR_SMOOTH_REVOLUTION || class[i] == CLR_SMOOTH_HULL;
+        if (powered) s->extent[0] = 9, s->extent[1] = 0.1, s->extent[2] = 0.001;
         s->size = 1.5;
         s->first = vertices;
         s->count = counts[i];
@@ -67,7 +69,7 @@ int main(void) {
         clr_shape *s = shapes + i;
         s->cells = cells;
         s->grid = i == CELLS;
-        for (int j = 0; s->count && j < 3; j++) s->extent[j] = 1;
+        for (int j = 0; s->class >= CLR_SMALL && j < 3; j++) s->extent[j] = 1;
         for (int cell = 0; cell < (s->grid ? 6 : 1); cell++) {
             starts[cells++] = blocks;
             for (int k = 0; k < counts[i]; k += W32, blocks++)
