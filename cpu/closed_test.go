@@ -13,6 +13,7 @@ import (
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -43,7 +44,15 @@ func closedShapes(t testing.TB) *batch.Library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shapes = append(shapes,
+	smooth, err := geom.NewSmoothHull(points, 30, hull.Center())
+	if err != nil {
+		t.Fatal(err)
+	}
+	vase, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.5, Y: 0.6}, {X: 0.2, Y: 0}, {X: 0.4, Y: -0.6}}, 15, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes = append(shapes, smooth, geom.WithMargin(vase, 0.02),
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1e-4, Y: 1, Z: 1e3}},
 		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5}, geom.WithMargin(geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3}, 0.01),
 		hull, geom.WithMargin(small, 0.1),

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"clearance/batch"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -40,6 +42,11 @@ func deepShapes(t *testing.T, rng *rand.Rand) []geom.Shape {
 	}
 	for _, alpha := range [][2]float64{{1, 1}, {0.1, 0.1}, {0.3, 1.7}, {1.8, 0.6}, {geom.MaxExponent, geom.MinExponent}} {
 		s = append(s, geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.4, Z: 0.5}, Alpha1: alpha[0], Alpha2: alpha[1]})
+	}
+	corners := []r3.Vec{{X: 0.4}, {Y: 0.5}, {Z: 0.3}, {X: -0.4}, {Y: -0.5}, {Z: -0.3}, {X: 0.3, Y: 0.3, Z: 0.2}}
+	for _, beta := range []float64{geom.MinSharpness, 12, geom.MaxSharpness} {
+		s = append(s, must(geom.NewSmoothHull(corners, beta, r3.Vec{X: 0.1})),
+			must(geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, beta, 1e-3)))
 	}
 	for _, k := range []int{2, 4, 10, 14} {
 		s = append(s, geom.Rounded{Shape: s[k], Margin: 0.05})
@@ -187,6 +194,26 @@ func scaled(t *testing.T, s geom.Shape, k float64) geom.Shape {
 		return geom.Ellipsoid{SemiAxes: r3.Scale(k, v.SemiAxes)}
 	case geom.Superquadric:
 		return geom.Superquadric{SemiAxes: r3.Scale(k, v.SemiAxes), Alpha1: v.Alpha1, Alpha2: v.Alpha2}
+	case *geom.SmoothHull:
+		p := slices.Clone(v.Vertices())
+		for i := range p {
+			p[i] = r3.Scale(k, p[i])
+		}
+		h, err := geom.NewSmoothHull(p, v.Sharpness(), r3.Scale(k, v.Center()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	case *geom.SmoothRevolution:
+		p := slices.Clone(v.Profile())
+		for i := range p {
+			p[i] = r2.Scale(k, p[i])
+		}
+		h, err := geom.NewSmoothRevolution(p, v.Sharpness(), v.Flatness())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
 	case geom.Cylinder:
 		return geom.Cylinder{R: k * v.R, HalfLength: k * v.HalfLength}
 	case geom.Cone:

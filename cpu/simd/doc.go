@@ -15,9 +15,10 @@
 // cannot end: a polytope that fills its memory, or a flat one. A row is answered or
 // returned, never lost, and which of both depends on the row alone.
 //
-// Superquadrics need powers, which the kernels compute with logarithms and exponentials of
-// their own (elementary.h); what these round is part of the bounds (superquadric.h).
-// Smooth hulls and smooth revolutions have no kernel.
+// Superquadrics, smooth hulls and smooth revolutions need powers, which the kernels compute
+// with logarithms and exponentials of their own (elementary.h); what these round is part
+// of the bounds (superquadric.h, smooth.h). Smooth shapes of more than 256 points have
+// no kernel.
 //
 // Depths are found by EPA (epa.h), as many pairs at a time as there are float64
 // lanes, those of boxes by separating axes, one pair a lane (epa_boxes.h).

@@ -101,11 +101,19 @@ func fenceLibrary(t *testing.T) *batch.Library {
 		}
 		return h
 	}
+	smooth := func(n int) geom.Shape {
+		s, err := geom.NewSmoothHull(hull(n).(*geom.Convex).Hull().Vertices, 20, r3.Vec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 	lib, err := batch.NewLibrary([]geom.Shape{
 		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.2, HalfLength: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}},
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}}, geom.Cylinder{R: 0.3, HalfLength: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.4},
 		geom.Halfspace{}, hull(4), hull(16), hull(17), hull(41), hull(150),
-		geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}, Alpha1: 1, Alpha2: 1},
+		geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}, Alpha1: 0.5, Alpha2: 1.5},
+		smooth(8), smooth(17), smooth(300), // the last has no kernel
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
