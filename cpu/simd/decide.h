@@ -20,9 +20,6 @@
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
 // tetrahedron of vertices holds the origin by more.
 
-// The bound counts no powers: rows of shapes that have them are solved.
-#define DECIDES(k) ((k) < CLR_SUPERQUADRIC || (k) >= CLR_SMALL)
-
 // decide_frame writes the float32 columns of W rows from k on, of which order has n.
 ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];

@@ -173,7 +173,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             V3 start = T(scale)(T(dot)(f.x, x), x);
-            if (again && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)))
+            if (again && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 polish(cols, ka, kb, av, known.b, &f, &x);
             VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(T(dot)(f.x, f.x));
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart

@@ -68,9 +68,10 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     return left;
 }
 
-// iterate answers rows order[0..n) of a pair of classes by GJK.
+// iterate answers rows order[0..n) of a pair of classes by GJK. The bound of decide.h counts no
+// powers: rows of shapes that have them are solved.
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
-    if (c->decide && DECIDES(ka) && DECIDES(kb)) rows = decide(c, s, lo, order, rows, ka, kb);
+    if (c->decide && !HAS_POWERS(ka) && !HAS_POWERS(kb)) rows = decide(c, s, lo, order, rows, ka, kb);
     const int by_newton = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID && c->closed && !c->collide;
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;

@@ -10,7 +10,7 @@
 #define FINE_TOLERANCE 1e-9 // beyond it the loss does not matter
 
 // smooth says of a class whether its cores are curved throughout.
-ALWAYS int smooth(int class) { return class == CLR_ELLIPSOID || (class >= CLR_SUPERQUADRIC && class < CLR_SMALL); }
+ALWAYS int smooth(int class) { return class == CLR_ELLIPSOID || HAS_POWERS(class); }
 
 // has_flats reports whether D has edges or faces.
 ALWAYS int has_flats(int ka, int kb) { return !(smooth(ka) && smooth(kb)); }

@@ -48,8 +48,9 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 
 // Classes from CLR_SUPERQUADRIC on have more than four parameters: their lanes keep some.
 #define IN_LANES(k) ((k) >= CLR_SUPERQUADRIC)
-// Those that have vertices, and those whose center may be off their origin.
+// Those that have vertices, those that take powers, and those whose center may be off their origin.
 #define HAS_VERTICES(k) ((k) >= CLR_SMOOTH_REVOLUTION)
+#define HAS_POWERS(k) ((k) >= CLR_SUPERQUADRIC && (k) < CLR_SMALL)
 #define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
 
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
