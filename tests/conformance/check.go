@@ -73,7 +73,27 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 	for i := range r.Expect {
 		r.checkRow(i, job, v)
 	}
+	r.checkSolvers(ctx, backend, &rep, o, v)
 	return v
+}
+
+// checkSolvers checks that a method that was asked for ended rows, and has a Boolean
+// query with all columns audited: the audit judges the solver of each row, and statuses
+// alone do not name any.
+func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, o batch.Options, v *Verdict) {
+	if o.Query != batch.Collide {
+		if o.Method != batch.Auto && rep.Solvers[o.Method] == 0 {
+			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
+		}
+		return
+	}
+	o.Columns = batch.FileColumns
+	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
+	if _, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{}); err != nil {
+		v.fault(-1, "run with all columns: %v", err)
+		return
+	}
+	r.checkAudit(ctx, job, v)
 }
 
 // unavailable checks that a configuration that the back end refuses is refused by
