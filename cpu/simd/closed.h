@@ -133,9 +133,11 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
     T(st3)(v[9], W, T(add)(o->b, in->pos));
     unsigned good = MBITS(in->good), ok = good & MBITS(o->ok);
     unsigned apart = MBITS(LT(SET1(0), o->lower)), deep = MBITS(LT(o->upper, SET1(0)));
+    ok &= n < W ? (1u << n) - 1 : LANES;
+    store_answers(c, at0, row, ok, (const double(*)[W])v, apart, deep, 0, solver);
     for (int l = 0; l < n; l++) {
-        if (ok >> l & 1) store_answer(c, at0 + row[l], v, l, apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING, 1, solver);
-        else if (good >> l & 1) *rest++ = row[l];
+        if (ok >> l & 1) continue;
+        if (good >> l & 1) *rest++ = row[l];
         else s->left[(*left)++] = row[l];
     }
     return rest;

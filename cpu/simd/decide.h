@@ -20,15 +20,35 @@
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
 // tetrahedron of vertices holds the origin by more.
 
-// decide_frame writes the float32 columns of W rows from k on, of which order has n.
-ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int ka, int kb) {
+// first_height is the height of core `side` of class k above its center along the unit
+// vector d of its own frame, or more: p are its parameters and erode.
+ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 center, V3 d) {
+    V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
+    if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
+    if (k == CLR_ELLIPSOID) {
+        V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
+        return SQRT(T(dot)(e, e)) - p[3];
+    }
+    if (k == CLR_ROUND) {
+        VF lateral = SQRT(FMA(u.y, u.y, u.x * u.x)), rise = p[2] * d.z;
+        return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
+    }
+    if (k == CLR_SMALL) return T(hull_height)(at, k, side, d, SET1(-INFINITY), 0) - T(dot)(center, d);
+    return SET1(INFINITY); // as dear as a step of the loop
+}
+
+// decide_frame answers those of W rows, from order[k] on of n, that the line of the centers
+// separates, and writes the float32 columns of the others from row `to` on. It returns the
+// row behind them.
+ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
+    int32_t shape_a[W], shape_b[W];
     for (int l = 0; l < W; l++) {
         clr_row r = row_at(c, lo + order[k + l < n ? k + l : n - 1]);
         pa[l] = r.pa, qa[l] = r.qa, pb[l] = r.pb, qb[l] = r.qb;
         sa[l] = c->shapes[r.shape_a].p, sb[l] = c->shapes[r.shape_b].p;
-        s->shape_a[k + l] = r.shape_a;
-        s->shape_b[k + l] = r.shape_b;
+        shape_a[l] = r.shape_a;
+        shape_b[l] = r.shape_b;
     }
     VF p[4], q[4], a[4], b[4];
     ROWS(p, pa, 7)
@@ -53,7 +73,7 @@ ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     for (int l = 0; l < W; l++) sa[l] += 4, sb[l] += 4;
     ROWS(a, sa, 15) // radius, size, and the x and y of the center
     ROWS(b, sb, 15)
-    V3 d = t; // from center to center
+    V3 d = t, center_a = {SET1(0), SET1(0), SET1(0)}, center_b = center_a; // d is from center to center
     VF noise = SET1(DECIDE_NOISE), offsets = SET1(0);
     if (ka >= CLR_SMALL || kb >= CLR_SMALL) { // other shapes have theirs at their origin
         VF ca[3], cb[3];
@@ -61,54 +81,80 @@ ALWAYS void decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
         ROWS(ca, sa, 7)
         ROWS(cb, sb, 7)
         V3 o = {m[0] * cb[0] + m[1] * cb[1] + m[2] * cb[2], m[3] * cb[0] + m[4] * cb[1] + m[5] * cb[2], m[6] * cb[0] + m[7] * cb[1] + m[8] * cb[2]};
-        d = T(sub)(T(add)(t, o), (V3){ca[0], ca[1], ca[2]});
+        center_a = (V3){ca[0], ca[1], ca[2]};
+        center_b = (V3){cb[0], cb[1], cb[2]};
+        d = T(sub)(T(add)(t, o), center_a);
         for (int j = 0; j < 3; j++) {
             offsets = offsets + MAX(ca[j], -ca[j]) + MAX(cb[j], -cb[j]);
         }
     }
     VF radius = a[0] + b[0], far = T(dot)(d, d);
-    VF inv = SET1(1) / (SQRT(far) + a[1] + b[1]);
+    VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
     noise = noise + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
-    for (int j = 0; j < 9; j++) NARROW(&s->in32[CLR_ROT + j][k], m[j]);
-    NARROW(&s->in32[CLR_TRANS][k], d.x * inv);
-    NARROW(&s->in32[CLR_TRANS + 1][k], d.y * inv);
-    NARROW(&s->in32[CLR_TRANS + 2][k], d.z * inv);
-    for (int j = 0; j < 4; j++) {
-        NARROW(&s->in32[CLR_PA + j][k], p[j] * inv);
-        NARROW(&s->in32[CLR_PB + j][k], q[j] * inv);
+
+    // The plane across the line of the centers, in float64.
+    T(hulls) hull[2];
+    T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
+    for (int l = 0; l < W; l++) {
+        T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
+        T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
     }
-    if (ka >= CLR_SMALL) NARROW(&s->in32[CLR_PA + 3][k], inv);
-    if (kb >= CLR_SMALL) NARROW(&s->in32[CLR_PB + 3][k], inv);
-    NARROW(&s->in32[CLR_STOP][k], SET1(0.25) * noise);
-    NARROW(&s->in32[CLR_FAR][k], FMA(radius, inv, noise));
-    NARROW(&s->in32[CLR_NEAR][k], FMA(radius, inv, SET1(-2) * noise));
-    NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
+    V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), d), back = T(neg)(line);
+    back = (V3){FMA(m[6], back.z, FMA(m[3], back.y, m[0] * back.x)), FMA(m[7], back.z, FMA(m[4], back.y, m[1] * back.x)), FMA(m[8], back.z, FMA(m[5], back.y, m[2] * back.x))};
+    VF bound = length - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
+    VM apart = MAND(good, LT(FMA(radius, inv, noise), bound * inv));
+    unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, open = valid & ~MBITS(apart), bits = MBITS(good);
+    for (int l = 0; l < W && k + l < n; l++) { // no branch could be predicted
+        uint8_t *status = c->status + (lo - c->first) + order[k + l];
+        *status = open >> l & 1 ? *status : CLR_SEPARATED;
+        if (c->method && !(open >> l & 1)) c->method[lo - c->first + order[k + l]] = CLR_BY_GJK; // its first step
+    }
+    if (!open) return to;
+
+    for (int j = 0; j < 9; j++) PACK(&s->in32[CLR_ROT + j][to], open, m[j]);
+    PACK(&s->in32[CLR_TRANS][to], open, d.x * inv);
+    PACK(&s->in32[CLR_TRANS + 1][to], open, d.y * inv);
+    PACK(&s->in32[CLR_TRANS + 2][to], open, d.z * inv);
+    for (int j = 0; j < 4; j++) {
+        PACK(&s->in32[CLR_PA + j][to], open, p[j] * inv);
+        PACK(&s->in32[CLR_PB + j][to], open, q[j] * inv);
+    }
+    if (ka >= CLR_SMALL) PACK(&s->in32[CLR_PA + 3][to], open, inv);
+    if (kb >= CLR_SMALL) PACK(&s->in32[CLR_PB + 3][to], open, inv);
+    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25) * noise);
+    PACK(&s->in32[CLR_FAR][to], open, FMA(radius, inv, noise));
+    PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * noise));
+    PACK(&s->in32[CLR_NOISE][to], open, SET1(NOISE32));
     VM none = LE(far * inv * inv, SET1(1e-18)); // no direction
-    NARROW(&s->in32[CLR_X][k], SEL(none, SET1(1), -d.x * inv));
-    NARROW(&s->in32[CLR_X + 1][k], SEL(none, SET1(0), -d.y * inv));
-    NARROW(&s->in32[CLR_X + 2][k], SEL(none, SET1(0), -d.z * inv));
-    unsigned bits = MBITS(good);
-    for (int l = 0; l < W; l++) s->key[k + l] = (uint8_t)(bits >> l & 1);
+    PACK(&s->in32[CLR_X][to], open, SEL(none, SET1(1), -d.x * inv));
+    PACK(&s->in32[CLR_X + 1][to], open, SEL(none, SET1(0), -d.y * inv));
+    PACK(&s->in32[CLR_X + 2][to], open, SEL(none, SET1(0), -d.z * inv));
+    for (int l = 0; l < W; l++) {
+        s->key[to] = (uint8_t)(bits >> l & 1);
+        s->row[to] = order[k + l < n ? k + l : n - 1];
+        s->shape_a[to] = shape_a[l];
+        s->shape_b[to] = shape_b[l];
+        to += open >> l & 1;
+    }
+    return to;
 }
 
 // decide answers what it can of rows order[0..n), relative to lo, moves the others to the
 // front of order, and returns their number.
 static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
-    int32_t *const begin = order, *rest = order;
-    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
-    for (; rows > 0; rows -= CLR_CAP, order += CLR_CAP) {
-        int n = rows < CLR_CAP ? rows : CLR_CAP;
-        for (int k = 0; k < n; k += W) decide_frame(c, s, lo, order, n, k, ka, kb);
+    int32_t *rest = order;
+    uint8_t *status = c->status + (lo - c->first);
+    for (int k = 0; k < rows;) {
+        int n = 0;
+        for (; k < rows && n <= CLR_CAP - W; k += W) n = decide_frame(c, s, lo, order, rows, k, n, ka, kb);
         gjk_decide(c, s, n, ka, kb);
-        for (int k = 0; k < n; k++) {
-            if (s->key[k] && s->state[k] == CLR_AWAY) status[order[k]] = CLR_SEPARATED;
-            else if (s->key[k] && s->state[k] == CLR_INSIDE) status[order[k]] = CLR_PENETRATING;
-            else {
-                *rest++ = order[k];
-                continue;
-            }
-            if (method) method[order[k]] = CLR_BY_GJK;
+        for (int j = 0; j < n; j++) { // they lie before row k of order
+            const int row = s->row[j], decided = s->key[j] && s->state[j] != CLR_OPEN;
+            *rest = row;
+            rest += !decided;
+            if (decided) status[row] = s->state[j] == CLR_INSIDE ? CLR_PENETRATING : CLR_SEPARATED;
+            if (decided && c->method) c->method[lo - c->first + row] = CLR_BY_GJK;
         }
     }
-    return (int)(rest - begin);
+    return (int)(rest - order);
 }

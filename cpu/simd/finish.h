@@ -20,14 +20,8 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
         T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
         T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
     }
-    unsigned apart = MBITS(separated), deep = MBITS(penetrating);
-    for (; ok; ok &= ok - 1) {
-        int l = __builtin_ctz(ok);
-        int64_t i = at0 + s->row[k + l];
-        int status = apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
-        store_answer(c, i, v, l, status, s->steps[k + l] + 1, solver);
-        s->state[k + l] = CLR_DONE;
-    }
+    store_answers(c, at0, s->row + k, ok, (const double(*)[W])v, MBITS(separated), MBITS(penetrating), s->steps + k, solver);
+    for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
 }
 
 typedef struct { V3 x, n; VF l1, l2; VM face; } clr_foot;
@@ -122,8 +116,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
         T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
         if (IN_LANES(ka) || IN_LANES(kb)) {
             for (int l = 0; l < W; l++) {
-                if (IN_LANES(ka)) T(set_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
-                if (IN_LANES(kb)) T(set_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
+                T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+                T(put_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
             }
         }
         if (away || (in && c->collide)) {

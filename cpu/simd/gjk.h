@@ -70,14 +70,21 @@ typedef struct {
 } T(work);
 
 #if REAL_BITS == 32
-// copy_hull copies the vertices of a small hull to lane l. Beyond its last vertex there
-// are copies of that.
-ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL scale, int most) {
-    int f = L->hull[side].first[l];
-    for (int j = 0; j < most; j++) {
-        L->copy[side][j][0][l] = scale * c->fx[f + j];
-        L->copy[side][j][1][l] = scale * c->fy[f + j];
-        L->copy[side][j][2][l] = scale * c->fz[f + j];
+// copy_hulls copies the vertices of the small hulls of side `side` to the lanes of m. Beyond
+// its last vertex there are copies of that.
+ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, VM m) {
+    const clr_call *c = w->call;
+    const float *from[3] = {c->fx, c->fy, c->fz};
+    const VF scale = LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]);
+    for (int axis = 0; axis < 3; axis++) {
+        const float *row[W];
+        for (int l = 0; l < W; l++) row[l] = from[axis] + L->hull[side].first[l];
+        for (int j = 0; j < w->most[side]; j += 4) {
+            VF v[4];
+            ROWS(v, row, 15)
+            for (int i = 0; i < 4; i++) MSTORE(L->copy[side][j + i][axis], m, scale * v[i]);
+            for (int l = 0; l < W; l++) row[l] += 4;
+        }
     }
 }
 #endif
@@ -85,12 +92,12 @@ ALWAYS void T(copy_hull)(T(lanes) *L, const clr_call *c, int side, int l, REAL s
 ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
+#if REAL_BITS == 32
+    T(put_hull)(&L->hull[0], l, a, w->ka);
+    T(put_hull)(&L->hull[1], l, b, w->kb);
+#else
     if (IN_LANES(w->ka)) T(set_hull)(&L->hull[0], l, a, w->ka);
     if (IN_LANES(w->kb)) T(set_hull)(&L->hull[1], l, b, w->kb);
-#if REAL_BITS == 32
-    if (w->ka == CLR_SMALL) T(copy_hull)(L, w->call, 0, l, s->in32[CLR_PA + 3][i], w->most[0]);
-    if (w->kb == CLR_SMALL) T(copy_hull)(L, w->call, 1, l, s->in32[CLR_PB + 3][i], w->most[1]);
-#else
     for (int k = 0; k < 3; k++) {
         L->found[0][k][l] = s->seed_a[k][i];
         L->found[1][k][l] = s->seed_b[k][i];
@@ -131,6 +138,10 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
             for (int k = 0; k < FIELDS; k++) L->in[k][l] = INPUT(s)[k][i];
         }
     }
+#if REAL_BITS == 32
+    if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, m);
+    if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, m);
+#endif
     V3 x = T(ld3)(L->in[CLR_X], W);
     T(mst3)(L->x[0], W, m, x);
     MSTORE(L->xx, m, T(dot)(x, x));
@@ -144,26 +155,46 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 #endif
 }
 
-// flush stores what finished lanes ended with: the directions of the simplex, the
-// newest vertex first, then the two others, then the last vertex.
+// flush stores what finished lanes ended with: the simplex, the newest vertex first, then the
+// two others, by their directions, and of hulls by their numbers. Where these are all that
+// is read (both are hulls), directions are not stored. The last vertex is, where a proof needs it.
 ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     clr_scratch *s = w->s;
-    unsigned finished = LANES & ~(L->active | L->idle);
+    const unsigned finished = LANES & ~(L->active | L->idle);
+    const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL}, directions = !hull[0] || !hull[1];
+    REAL dir[9][W] __attribute__((aligned(64))), found[2][3][W] __attribute__((aligned(64)));
+    if (!finished) return;
+    if (!w->decide) {
+        const VM first = MFROM(L->newest[0]), second = MFROM(L->newest[1]), third = MANDN(MFROM(LANES), MOR(first, second));
+        for (int j = 0; j < 3 && directions; j++) {
+            VF a = LOADU(L->dir[j]), b = LOADU(L->dir[3 + j]), c = LOADU(L->dir[6 + j]);
+            STOREU(dir[j], SEL(first, a, SEL(second, b, c)));
+            STOREU(dir[3 + j], SEL(second, a, b));
+            STOREU(dir[6 + j], SEL(third, a, c));
+        }
+        for (int side = 0; side < 2; side++) {
+            if (!hull[side]) continue;
+            VF a = LOADU(L->found[side][0]), b = LOADU(L->found[side][1]), c = LOADU(L->found[side][2]);
+            STOREU(found[side][0], SEL(first, a, SEL(second, b, c)));
+            STOREU(found[side][1], SEL(second, a, b));
+            STOREU(found[side][2], SEL(third, a, c));
+        }
+    }
     for (unsigned m = finished; m; m &= m - 1) {
-        int l = __builtin_ctz(m), i = L->at[l];
-        if (w->decide) {
-            s->state[i] = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
-            continue;
-        }
-        int newest = L->newest[0] >> l & 1 ? 0 : L->newest[1] >> l & 1 ? 1 : 2;
-        for (int k = 0; k < 4; k++) {
-            int from = k == 3 ? 3 : k == 0 ? newest : k == newest ? 0 : k;
-            for (int j = 0; j < 3; j++) s->more[CLR_SEED + 3 * k + j][i] = (double)L->dir[3 * from + j][l];
-            if (w->ka >= CLR_SMALL) s->seed_a[k][i] = (int32_t)L->found[0][from][l];
-            if (w->kb >= CLR_SMALL) s->seed_b[k][i] = (int32_t)L->found[1][from][l];
-        }
+        const int l = __builtin_ctz(m), i = L->at[l];
+        const int state = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
+        s->state[i] = (uint8_t)state;
+        if (w->decide) continue;
         s->steps[i] += (uint16_t)L->step[l];
-        s->state[i] = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
+        for (int j = 0; j < 9 && directions; j++) s->more[CLR_SEED + j][i] = (double)dir[j][l];
+        for (int k = 0; k < 3; k++) {
+            if (hull[0]) s->seed_a[k][i] = (int32_t)found[0][k][l];
+            if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
+        }
+        if (state == CLR_OPEN) continue;
+        for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->dir[9 + j][l];
+        if (hull[0]) s->seed_a[3][i] = (int32_t)L->found[0][3][l];
+        if (hull[1]) s->seed_b[3][i] = (int32_t)L->found[1][3][l];
     }
     L->idle |= finished;
     L->inside &= ~finished;
@@ -244,7 +275,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     for (int k = 0; k < 3; k++) {
         T(mst3)(L->vert[3 * k], W, put[k], w);
         if (decide) continue;
-        T(mst3)(L->dir[3 * k], W, put[k], x);
+        T(st3)(L->dir[3 * k], W, T(sel)(put[k], x, T(ld3)(L->dir[3 * k], W)));
         L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
     }
     if (!decide) T(mst3)(L->dir[9], W, last, x);

@@ -19,7 +19,8 @@
 #define COPYSIGN(a, s) _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a), _mm256_and_ps(_mm256_set1_ps(-0.0f), s))
 #define LOADU(p) _mm256_loadu_ps(p)
 #define STOREU(p, x) _mm256_storeu_ps(p, x)
-#define MSTORE(p, m, x) _mm256_maskstore_ps(p, _mm256_castps_si256(m), x)
+// By selection, as AMD's processors take dozens of operations for a masked store.
+#define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
 #define MAND(a, b) _mm256_and_ps(a, b)
 #define MOR(a, b) _mm256_or_ps(a, b)
 #define MANDN(a, b) _mm256_andnot_ps(b, a)
@@ -54,6 +55,18 @@ static inline __attribute__((always_inline)) float hsum32(__m256 x) {
 #define BITS_OR(a, b) _mm256_or_ps(a, b)
 #define BITS_UP(x) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23))
 #define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
+// ROWS loads four values of each of W rows, and gives them by columns.
+#define HALVES(r) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)
+#define ROWS(out, rows, mask)                                                                                                   \
+    {                                                                                                                           \
+        __m256 r0_ = HALVES(rows), r1_ = HALVES((rows) + 1), r2_ = HALVES((rows) + 2), r3_ = HALVES((rows) + 3);                \
+        __m256d a_ = _mm256_castps_pd(_mm256_unpacklo_ps(r0_, r1_)), b_ = _mm256_castps_pd(_mm256_unpacklo_ps(r2_, r3_));       \
+        __m256d c_ = _mm256_castps_pd(_mm256_unpackhi_ps(r0_, r1_)), d_ = _mm256_castps_pd(_mm256_unpackhi_ps(r2_, r3_));       \
+        (out)[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a_, b_));                                                                \
+        (out)[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a_, b_));                                                                \
+        (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                                \
+        (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                                \
+    }
 #else
 #define REAL double
 #define W 4
@@ -71,7 +84,7 @@ static inline __attribute__((always_inline)) float hsum32(__m256 x) {
 #define COPYSIGN(a, s) _mm256_or_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), a), _mm256_and_pd(_mm256_set1_pd(-0.0), s))
 #define LOADU(p) _mm256_loadu_pd(p)
 #define STOREU(p, x) _mm256_storeu_pd(p, x)
-#define MSTORE(p, m, x) _mm256_maskstore_pd(p, _mm256_castpd_si256(m), x)
+#define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
 #define MAND(a, b) _mm256_and_pd(a, b)
 #define MOR(a, b) _mm256_or_pd(a, b)
 #define MANDN(a, b) _mm256_andnot_pd(b, a)
@@ -97,6 +110,13 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define BITS_UP(x) _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(x), 52))
 #define BITS_DOWN(x) _mm256_castsi256_pd(_mm256_srli_epi64(_mm256_castpd_si256(x), 52))
 #define NARROW(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
+#define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
+// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+static inline __attribute__((always_inline)) __m128 pack32(unsigned bits, __m128 x) {
+    static const int32_t lanes[16][4] = {{0}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    return _mm_permutevar_ps(x, _mm_loadu_si128((const __m128i *)lanes[bits]));
+}
+#define PACK(p, bits, x) _mm_storeu_ps(p, pack32(bits, _mm256_cvtpd_ps(x)))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                              \
     {                                                                                                                      \

@@ -37,6 +37,20 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define EXPONENT(x) _mm512_getexp_ps(x)
 #define MANTISSA(x) _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 #define TIMES_POWER(x, k) _mm512_scalef_ps(x, k)
+// ROWS loads four values of each of W rows, and gives them by columns.
+#define QUARTERS(r) \
+    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)), \
+                       _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[8])), _mm_loadu_ps((r)[12]), 1), 1)
+#define ROWS(out, rows, mask)                                                                                                   \
+    {                                                                                                                           \
+        __m512 r0_ = QUARTERS(rows), r1_ = QUARTERS((rows) + 1), r2_ = QUARTERS((rows) + 2), r3_ = QUARTERS((rows) + 3);        \
+        __m512d a_ = _mm512_castps_pd(_mm512_unpacklo_ps(r0_, r1_)), b_ = _mm512_castps_pd(_mm512_unpacklo_ps(r2_, r3_));       \
+        __m512d c_ = _mm512_castps_pd(_mm512_unpackhi_ps(r0_, r1_)), d_ = _mm512_castps_pd(_mm512_unpackhi_ps(r2_, r3_));       \
+        (out)[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a_, b_));                                                                \
+        (out)[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a_, b_));                                                                \
+        (out)[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c_, d_));                                                                \
+        (out)[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c_, d_));                                                                \
+    }
 #else
 #define REAL double
 #define W 8
@@ -65,6 +79,9 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define MANTISSA(x) _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 #define TIMES_POWER(x, k) _mm512_scalef_pd(x, k)
 #define NARROW(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
+#define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
+// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+#define PACK(p, bits, x) _mm256_storeu_ps(p, _mm256_maskz_compress_ps((__mmask8)(bits), _mm512_cvtpd_ps(x)))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                                    \
     {                                                                                                                            \

@@ -30,6 +30,9 @@ static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { retu
 #define BITS_OR(a, b) vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
 #define BITS_UP(x) vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23))
 #define BITS_DOWN(x) vreinterpretq_f32_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 23))
+// ROWS loads four values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask) \
+    for (int j_ = 0; j_ < 4; j_++) (out)[j_] = (float32x4_t){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
 #else
 #define REAL double
 #define W 2
@@ -57,6 +60,13 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define BITS_UP(x) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(x), 52))
 #define BITS_DOWN(x) vreinterpretq_f64_u64(vshrq_n_u64(vreinterpretq_u64_f64(x), 52))
 #define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
+#define WIDEN(p) vcvt_f64_f32(vld1_f32(p))
+// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits, float64x2_t x) {
+    float32x2_t y = vcvt_f32_f64(x);
+    vst1_f32(p, bits == 2 ? vdup_lane_f32(y, 1) : y);
+}
+#define PACK(p, bits, x) pack64(p, bits, x)
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \
     for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (float64x2_t){(rows)[0][j_], (rows)[1][j_]};

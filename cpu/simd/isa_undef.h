@@ -33,6 +33,10 @@
 #undef SET1M
 #undef REAL_BITS
 #undef NARROW
+#undef WIDEN
+#undef PACK
+#undef QUARTERS
+#undef HALVES
 #undef ROWS
 #undef BITS_OR
 #undef BITS_UP

@@ -44,6 +44,9 @@ INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define SQRT(x) sqrt_32(x)
 #define HMAX(x) LARGER(LARGER((x)[0], (x)[1]), LARGER((x)[2], (x)[3]))
 #define HSUM(x) (((x)[0] + (x)[1]) + ((x)[2] + (x)[3]))
+// ROWS loads four values of each of W rows, and gives them by columns.
+#define ROWS(out, rows, mask) \
+    for (int j_ = 0; j_ < 4; j_++) (out)[j_] = (vf32){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
 #define LOADU(p) loadu_32(p)
 #define STOREU(p, x) storeu_32(p, x)
 #else
@@ -67,6 +70,15 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define HMAX(x) LARGER((x)[0], (x)[1])
 #define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
+// Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
+INLINE vf64 widen_64(const volatile float *p) { return (vf64){p[0], p[1]}; }
+#define WIDEN(p) widen_64(p)
+// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+INLINE void pack_64(float *p, unsigned bits, vf64 x) {
+    p[0] = (float)x[bits == 2];
+    p[1] = (float)x[1];
+}
+#define PACK(p, bits, x) pack_64(p, bits, x)
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \
     for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (vf64){(rows)[0][j_], (rows)[1][j_]};

@@ -45,8 +45,8 @@
 // function or one closed form. It returns where the groups begin in first; rows of
 // shapes without a class, or that name no shape, go to s->left.
 static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
-    int32_t at[CLR_GROUPS] = {0};
-    int left = 0;
+    int32_t at[CLR_GROUPS + 1] = {0};
+    int left = 0, others = 0;
     for (int i = 0; i < n; i++) {
         clr_row r = row_at(c, lo + i);
         int g = CLR_GROUPS;
@@ -54,8 +54,16 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
             g = group_of(c, c->shapes + r.shape_a, c->shapes + r.shape_b);
         s->key[i] = (uint8_t)g;
         if (g == CLR_GROUPS) s->left[left++] = i;
-        else at[g]++;
     }
+    const uint8_t key = s->key[0];
+    for (int i = 0; i < n; i++) others |= s->key[i] ^ key;
+    if (others == 0) { // one group, and counting would wait for memory at every row
+        for (int g = 0; g <= CLR_GROUPS; g++) first[g] = g > key ? n : 0;
+        for (int i = 0; i < n; i++) s->order[i] = i;
+        if (key == CLR_GROUPS) first[CLR_GROUPS] = 0;
+        return left;
+    }
+    for (int i = 0; i < n; i++) at[s->key[i]]++;
     int32_t sum = 0;
     for (int g = 0; g < CLR_GROUPS; g++) {
         first[g] = sum;

@@ -61,6 +61,8 @@ typedef struct {
     int32_t cells[W], first[W], count[W];
 } T(hulls);
 
+// set_hull keeps shape s, of class k, in lane l. put_hull keeps less of a small hull: enough to
+// scan all of it.
 ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     if (k == CLR_SUPERQUADRIC) {
         h->power[T(ACROSS)][l] = (REAL)s->extent[0];
@@ -73,11 +75,15 @@ ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
         for (int j = 0; j < 3; j++) h->power[j][l] = (REAL)s->extent[j];
     h->first[l] = s->first;
     h->count[l] = s->count;
-    if (k < CLR_SMALL || (REAL_BITS == 32 && k == CLR_SMALL)) return; // those are copied, not looked up
+    if (k < CLR_SMALL) return;
     for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
     h->grid[l] = (REAL)s->grid;
     h->size[l] = (REAL)s->size;
     h->cells[l] = s->cells;
+}
+ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
+    if (k == CLR_SMALL) h->first[l] = s->first, h->count[l] = s->count;
+    else if (IN_LANES(k)) T(set_hull)(h, l, s, k);
 }
 
 #include "smooth.h"
