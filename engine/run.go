@@ -39,6 +39,9 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 		return 0, b.failed(err)
 	}
 	defer b.libraries.release(c.library)
+	if b.options.budget != 0 {
+		c.query.ScanBudget = b.options.budget
+	}
 	if c.chain, err = b.pipelines.of(job.Options.Method, c.library.have); err != nil {
 		return 0, b.failed(err)
 	}

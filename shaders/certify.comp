@@ -169,6 +169,10 @@ void main() {
         r = finish(inside);
     }
     uint status = classify(r);
+    if (!whole()) {
+        decline(row, DECLINED_BUDGET);
+        return;
+    }
     if (status == DECLINED) {
         if (halfA || halfB) decline(row, DECLINED_GAP);
         else handOn(inside ? DECLINED_OVERLAP : DECLINED_GAP);

@@ -90,6 +90,10 @@ void main() {
         solver = SOLVER_EPA;
         found = expandFrom(seeds[item].count, cap, r);
     }
+    if (!whole()) {
+        decline(index.row, DECLINED_BUDGET);
+        return;
+    }
     uint status = DECLINED;
     Answer a;
     if (found) {

@@ -70,6 +70,15 @@ void pose(IndexRecord index) {
 
 double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
 
+// whole reports whether all loops ran to their ends. A driver that ends the loops of an
+// invocation after so many passes in sum and says nothing ends this one at its first. The
+// bound is none that a compiler knows.
+bool whole() {
+    uint bound = min(query.scan_budget, 4u), n = 0u;
+    while (n < bound) n++;
+    return n == bound;
+}
+
 // gapWithin is the gap of computed bounds that meets a tolerance, rounding included.
 double gapWithin(double t) { return max(t - 2.0lf * roundoff, roundoff); }
 
