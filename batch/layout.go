@@ -121,11 +121,13 @@ type SeedRecord struct {
 
 // States of a guess.
 const (
-	GuessConverged = iota // to what single precision can tell
-	GuessInside           // the cores seem to intersect
-	GuessStalled          // no step brought progress
-	GuessCapped           // the cap on steps was reached
-	GuessStart            // not begun: direction 0 is where to begin
+	GuessConverged  = iota // to what single precision can tell
+	GuessInside            // the cores seem to intersect
+	GuessStalled           // no step brought progress
+	GuessCapped            // the cap on steps was reached
+	GuessStart             // not begun: direction 0 is where to begin
+	GuessStationary        // of the support function, by the method rtr: minus direction 0 is from A to B
+	GuessEnded             // rtr.comp has answered the row
 )
 
 // QueryRecord holds what is the same for all rows of a submission.
@@ -276,6 +278,8 @@ func Constants() []ConstantGroup {
 			{"GUESS_STALLED", GuessStalled},
 			{"GUESS_CAPPED", GuessCapped},
 			{"GUESS_START", GuessStart},
+			{"GUESS_STATIONARY", GuessStationary},
+			{"GUESS_ENDED", GuessEnded},
 		}},
 		{"Flags of a query record, and marks.", []Constant{
 			{"FLAG_CUT_OFF", FlagCutOff},

@@ -97,6 +97,8 @@
 #define CLR_GUESS_STALLED 2u
 #define CLR_GUESS_CAPPED 3u
 #define CLR_GUESS_START 4u
+#define CLR_GUESS_STATIONARY 5u
+#define CLR_GUESS_ENDED 6u
 
 // Flags of a query record, and marks.
 #define CLR_FLAG_CUT_OFF 1u

@@ -129,17 +129,8 @@ func (b *Backend) Device() batch.Device {
 	return d
 }
 
-// Check reports options that the back end cannot serve: those that nobody can serve yet,
-// and the method rtr.
-func (b *Backend) Check(o *batch.Options) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	if o.Method == batch.RTR {
-		return fmt.Errorf("vulkan: method rtr: %w on a device, ask for auto, gjk, nesterov or polyak, or for the back end cpu", batch.ErrNotAvailable)
-	}
-	return nil
-}
+// Check reports options that the back end cannot serve: those that nobody can serve yet.
+func (b *Backend) Check(o *batch.Options) error { return o.Check() }
 
 // Messages returns what the validation layer has said since Open, nothing without
 // [Options.Validation]. It works after Close as well.

@@ -26,13 +26,19 @@
 // # Answers
 //
 // An answer was certified on the device in double precision: it holds whatever single
-// precision did before, see certify.comp. Depths, of boxes by their axes and of all others
-// by polytopes in memory of a fixed size, come from depth.comp, which takes the rows
-// whose cores overlap from a list. A row that the device cannot end, because its
-// polytope fills up, because the bounds stay too wide, or because there is no shader for a
-// kind of shape, is declined: its status stays as it was, and the dispatcher has another
-// back end answer it. Answers are bit-identical on
-// one device and driver, whatever the chunks and the other rows.
+// precision did before, see rtr.comp and certify.comp. Depths, of boxes by their axes and of all
+// others by polytopes in memory of a fixed size, come from depth.comp, which takes the rows
+// whose cores overlap from a list. A row that the device cannot end, because its polytope
+// fills up or because the bounds stay too wide, is declined: its status stays as it was, and
+// the dispatcher has another back end answer it. Answers are bit-identical on one device and
+// driver, whatever the chunks and the other rows.
+//
+// # Methods
+//
+// auto answers pairs of ellipsoids, and those with a sphere, by the Riemannian trust region
+// method, which finds distances and depths alike, and others by GJK. rtr asks for it on all
+// pairs of smooth kinds. What it does not prove, a depth of other kinds than these or a
+// minimum that is not the lowest, goes on as if GJK had been asked for.
 //
 // # Devices
 //

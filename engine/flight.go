@@ -14,6 +14,7 @@ const (
 	stampUploaded
 	stampPlaced
 	stampSolved
+	stampPolished
 	stampCertified
 	stampDeepened
 	stampEnd
@@ -126,6 +127,11 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	lib := r.library
 	run(r.chain.place, stampPlaced, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.guesses)
 	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses, lib.cells)
+	if r.chain.rtr != nil {
+		run(r.chain.rtr, stampPolished, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells)
+	} else {
+		f.stamp(stampPolished)
+	}
 	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells, w.seeds, w.counts)
 	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
 	for at := uint64(0); at < n; at += uint64(scratch.lanes) {

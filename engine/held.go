@@ -249,7 +249,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 	}
 	defer h.leave()
 	h.b.stats.call()
-	chain, err := h.b.pipelines.of(o.Method, h.library.have)
+	chain, err := h.b.pipelines.of(methodFor(o, h.library), h.library.have)
 	if err != nil {
 		return 0, h.b.failed(err)
 	}

@@ -66,7 +66,7 @@ func TestVariants(t *testing.T) {
 				t.Fatal(err)
 			}
 			pairs := scattered(g, own, rows)
-			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
+			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Method: batch.RTR}, {Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
 				sameAll(t, name, direct(t, b, own, pairs, o), direct(t, b, full, pairs, o))
 			}
 		})

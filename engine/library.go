@@ -8,6 +8,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/geom"
 )
 
 // maxLibraries is the number of libraries kept on the device; the one that was used
@@ -21,10 +22,11 @@ type library struct {
 	shapes64, vertices64 vk.Buffer
 	cells                vk.Buffer
 
-	have    kinds
-	class   []uint8 // of each shape, see classesOf
-	classes int
-	users   int // calls and held batches; guarded by libraries.mu
+	have       kinds
+	ellipsoids bool    // some shape is one
+	class      []uint8 // of each shape, see classesOf
+	classes    int
+	users      int // calls and held batches; guarded by libraries.mu
 }
 
 // libraries keeps the libraries that were used last.
@@ -106,6 +108,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 	}
 	k := new(library)
 	k.have = kindsOf(single)
+	k.ellipsoids = slices.ContainsFunc(single.Shapes, func(r batch.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
 	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {

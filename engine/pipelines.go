@@ -20,7 +20,7 @@ const groupSize = 64
 const maxBindings = 10
 
 // methods are those that have a pipeline.
-var methods = []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak}
+var methods = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
 
 // pipelines holds the compiled shaders. They are compiled when they are needed first,
 // for the kinds of shapes of the library that needs them.
@@ -33,10 +33,11 @@ type pipelines struct {
 	certify map[kinds]*vk.Pipeline
 	depth   map[kinds]*vk.Pipeline
 	lanes   int // see scratch
+	rtr     map[search]*vk.Pipeline
 	gjk     map[search]*vk.Pipeline
 }
 
-// search is what a pipeline of gjk.comp is made for.
+// search is what pipelines of gjk.comp and rtr.comp are made for.
 type search struct {
 	method batch.Method
 	have   kinds
@@ -44,21 +45,34 @@ type search struct {
 
 func (p *pipelines) init(d *vk.Device, lanes int) {
 	p.device, p.lanes = d, lanes
-	p.certify, p.depth, p.gjk = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.certify, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.gjk, p.rtr = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
 // chain is the pipelines of one query in the order in which they run.
-type chain struct{ place, gjk, certify, depth *vk.Pipeline }
+type chain struct {
+	place, gjk     *vk.Pipeline
+	rtr            *vk.Pipeline // nil where no pair is for the trust region method
+	certify, depth *vk.Pipeline
+}
+
+// methodFor is the method of the shaders for a question. The trust region method does not
+// help to decide whether shapes meet, and auto takes it for pairs with an ellipsoid alone, see
+// trust.glsl: without an ellipsoid in the library auto is gjk, so that nothing pays for it.
+func methodFor(o *batch.Options, lib *library) batch.Method {
+	switch {
+	case o.Query == batch.Collide && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto && !lib.ellipsoids:
+		return batch.GJK
+	}
+	return o.Method
+}
 
 // of returns the pipelines for a method and the kinds of a library.
 func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
-	if m == batch.Auto {
-		m = batch.GJK
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := search{m, have}
-	c = chain{p.place, p.gjk[key], p.certify[have], p.depth[have]}
+	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], depth: p.depth[have]}
 	if c.place == nil {
 		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
 			return chain{}, err
@@ -70,6 +84,12 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 			return chain{}, err
 		}
 		p.gjk[key] = c.gjk
+	}
+	if c.rtr == nil && (m == batch.RTR || m == batch.Auto) {
+		if c.rtr, err = p.compile("rtr", shaders.RTR, 7, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
+			return chain{}, err
+		}
+		p.rtr[key] = c.rtr
 	}
 	if c.certify == nil {
 		if c.certify, err = p.compile("certify", shaders.Certify, 9, map[uint32]uint32{2: uint32(have)}); err != nil {

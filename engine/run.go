@@ -42,7 +42,7 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 	if b.options.budget != 0 {
 		c.query.ScanBudget = b.options.budget
 	}
-	if c.chain, err = b.pipelines.of(job.Options.Method, c.library.have); err != nil {
+	if c.chain, err = b.pipelines.of(methodFor(&job.Options, c.library), c.library.have); err != nil {
 		return 0, b.failed(err)
 	}
 	select {

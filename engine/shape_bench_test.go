@@ -71,6 +71,7 @@ func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	after := e.Stats()
 	n := float64(rows) * float64(b.N)
 	b.ReportMetric(float64((after.Solve-before.Solve).Nanoseconds())/n, "solve-ns/row")
+	b.ReportMetric(float64((after.Polish-before.Polish).Nanoseconds())/n, "polish-ns/row")
 	b.ReportMetric(float64((after.Certify-before.Certify).Nanoseconds())/n, "certify-ns/row")
 	b.ReportMetric(float64((after.Deepen-before.Deepen).Nanoseconds())/n, "depth-ns/row")
 	b.ReportMetric(100*float64(after.Depths-before.Depths)/n, "depths-%")
@@ -122,6 +123,19 @@ func BenchmarkKernels(b *testing.B) {
 			lib, pairs := set(b, name, 0, 8192)
 			b.Run(fmt.Sprintf("%s/%v", name, o.Query), func(b *testing.B) {
 				benchKernels(b, e, &batch.Job{Library: lib, Input: pairs, Options: o})
+			})
+		}
+	}
+}
+
+// BenchmarkRTR times the method rtr beside GJK on smooth shapes, with overlaps and without.
+func BenchmarkRTR(b *testing.B) {
+	e := benchBackend(b, Options{})
+	for _, name := range []string{"ellipsoids", "mixed", "smooth"} {
+		lib, all := set(b, name, 0, 8192)
+		for _, m := range []batch.Method{batch.GJK, batch.Auto, batch.RTR} {
+			b.Run(fmt.Sprintf("%s/%v", name, m), func(b *testing.B) {
+				benchKernels(b, e, &batch.Job{Library: lib, Input: all, Options: batch.Options{Method: m}})
 			})
 		}
 	}

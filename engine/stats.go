@@ -31,9 +31,9 @@ type Stats struct {
 	BytesUp, BytesDown int64
 
 	// Device times, as far as the device tells them: moving input in, placing pairs,
-	// searching in single precision, certifying in double, expanding polytopes, moving
-	// answers out.
-	Upload, Place, Solve, Certify, Deepen, Download time.Duration
+	// searching in single precision, polishing the directions that the trust region method
+	// found, certifying in double precision, expanding polytopes, moving answers out.
+	Upload, Place, Solve, Polish, Certify, Deepen, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined.
@@ -116,7 +116,8 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Upload += span(stampStart, stampUploaded)
 	s.Place += span(stampUploaded, stampPlaced)
 	s.Solve += span(stampPlaced, stampSolved)
-	s.Certify += span(stampSolved, stampCertified)
+	s.Polish += span(stampSolved, stampPolished)
+	s.Certify += span(stampPolished, stampCertified)
 	s.Deepen += span(stampCertified, stampDeepened)
 	s.Download += span(stampDeepened, stampEnd)
 	return span(stampUploaded, stampDeepened)

@@ -127,6 +127,7 @@ void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
     refined = false;
+    if (guesses[slot].state == GUESS_ENDED) return;
     IndexRecord index = indices[slot];
     uint row = index.row;
     if (index.shape_a == NO_SHAPE) {

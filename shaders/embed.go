@@ -4,12 +4,13 @@
 // # The way of a row
 //
 // place.comp forms the relative pose in double precision; gjk.comp finds the nearest
-// simplex in single precision; certify.comp forms that simplex anew in double precision
-// from its support directions, ends the search, and writes the answer with its bounds. Rows
-// whose cores overlap, or cannot be told from touching, it adds to a list, from which
-// depth.comp takes them: it finds the depth of boxes by their axes and of others by
-// expanding polytopes, in double precision. One invocation works on one row. Only
-// certify.comp and depth.comp are trusted.
+// simplex in single precision, or for some pairs of smooth shapes a direction along which the
+// support function is stationary, which rtr.comp polishes and proves in double precision.
+// certify.comp forms the simplex anew in double precision from its support directions, ends the
+// search, and writes the answer with its bounds. Rows whose cores overlap, or cannot be told
+// from touching, it adds to a list, from which depth.comp takes them: it finds the depth of
+// boxes by their axes and of others by expanding polytopes, in double precision. One
+// invocation works on one row. Only what works in double precision is trusted.
 //
 // # Buffers
 //
@@ -37,6 +38,9 @@ var (
 
 	//go:embed spirv/selftest.spv
 	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
+
+	//go:embed spirv/rtr.spv
+	RTR []byte // bindings: shapes64, vertices64, poses, indices, guesses (in and out), columns (out), cells; constant 1 is the method, 2 the kinds
 
 	//go:embed spirv/certify.spv
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells, seeds (out), counts (in and out); constant 2 is the kinds

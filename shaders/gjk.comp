@@ -4,7 +4,9 @@
 //
 // Methods: plain GJK (paper 001, Alg. 1), and its acceleration by Nesterov momentum
 // (paper 000, Alg. 7 and 8) and by the heavy ball (paper 003, Alg. 6 and 7), which end
-// as plain GJK once the momentum no longer helps.
+// as plain GJK once the momentum no longer helps. By the methods rtr and auto, some pairs
+// of curved cores get a direction where the support function is stationary instead, see
+// trust.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -76,10 +78,27 @@ vec3 high, low; // origin of B in the frame of A, in two parts
 float unitLength; // power of two that scales all lengths to about 1
 float reach;      // largest length seen, scaled
 
+vec3 intoB(vec3 v) {
+    precise vec3 u = vec3(product(v, rotation[0]), product(v, rotation[1]), product(v, rotation[2]));
+    return u;
+}
+
+// difference is scaled.
+vec3 difference(vec3 a, vec3 b) {
+    precise vec3 turned = b.x * rotation[0] + b.y * rotation[1] + b.z * rotation[2];
+    precise float l = unitLength * (norm(a) + norm(turned + high));
+    reach = max(reach, l);
+    precise vec3 w = unitLength * (((a - turned) - high) - low);
+    return w;
+}
+
+float lengthUnit() { return unitLength; }
+
+#include "trust.glsl"
+
 // support returns the point of the eroded A - B that minimises <u, w>, scaled.
 vec3 support(vec3 u) {
-    precise vec3 v = vec3(product(u, rotation[0]), product(u, rotation[1]), product(u, rotation[2]));
-    vec3 coreA = coreSupport(shapeA, -u), coreB = coreSupport(shapeB, v);
+    vec3 coreA = coreSupport(shapeA, -u), coreB = coreSupport(shapeB, intoB(u));
     precise vec3 b = coreB.x * rotation[0] + coreB.y * rotation[1] + coreB.z * rotation[2];
     precise vec3 far = b + high;
     precise float l = unitLength * (norm(coreA) + norm(far));
@@ -126,6 +145,21 @@ void main() {
 
     uint cap = query.max_iterations == 0u ? MAX_STEPS : min(MAX_STEPS, query.max_iterations);
     cap = min(cap, query.scan_budget / (1u + passes(shapeA) + passes(shapeB)));
+
+    if (trusted(shapeA, shapeB)) {
+        vec3 start = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+        precise float spread = unitLength * lengths;
+        precise float enough = cut ? -(cutOff + radius + 2.0 * NOISE * spread) : -4.0 * spread;
+        uint looks = 0u;
+        if (query.max_iterations != 0u) cap--; // double precision needs a look
+        Stationary p = trust(-unitOf(start), max(tolerance, 2.0 * NOISE * spread), NOISE * spread, enough, cap, looks);
+        for (int k = 0; k < 3; k++) guesses[row].directions[k] = -p.x[k];
+        guesses[row].count = 1u;
+        guesses[row].iterations = looks;
+        guesses[row].state = GUESS_STATIONARY;
+        guesses[row].solver = SOLVER_GJK; // which ends what rtr.comp leaves
+        return;
+    }
 
     bool momentum = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
     // Paper 000, Alg. 8: shapes that are not strictly convex need unit vectors.
@@ -200,5 +234,6 @@ void main() {
     guesses[row].count = s.n;
     guesses[row].iterations = step;
     guesses[row].state = state;
-    guesses[row].solver = METHOD; // SOLVER_GJK and so on have the same codes
+    // SOLVER_NESTEROV and so on have the codes of the methods.
+    guesses[row].solver = METHOD == METHOD_AUTO || METHOD == METHOD_RTR ? SOLVER_GJK : METHOD;
 }

@@ -94,6 +94,8 @@ const uint GUESS_INSIDE = 1u;
 const uint GUESS_STALLED = 2u;
 const uint GUESS_CAPPED = 3u;
 const uint GUESS_START = 4u;
+const uint GUESS_STATIONARY = 5u;
+const uint GUESS_ENDED = 6u;
 
 // Flags of a query record, and marks.
 const uint FLAG_CUT_OFF = 1u;

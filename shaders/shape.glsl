@@ -90,6 +90,18 @@ real3 ellipsoidSupport(real3 p, real3 d) {
     return e;
 }
 
+// ellipsoidForm is the Hessian A(I - m mᵀ)A/h of the support function h = |Ad| on the plane of
+// e and f, see curved.glsl, with m = Ad/h: products of vectors across m.
+real3 ellipsoidForm(real3 axes, real3 d, real3 e, real3 f) {
+    precise real3 s = axes * d;
+    real h = norm(s);
+    if (!(h > real(0))) return real3(0);
+    precise real3 m = s / h;
+    precise real3 p = cross(axes * e, m), q = cross(axes * f, m);
+    precise real3 form = real3(square(p), product(p, q), square(q)) / h;
+    return form;
+}
+
 // part is the row or column of a cell map of n × n for a coordinate in [-1, 1].
 int part(float u, int n) { return clamp(int((u + 1.0) * (0.5 * float(n))), 0, n - 1); }
 
@@ -169,7 +181,8 @@ real3 coreSupport(Shape s, real3 d) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         return superquadricSupport(s.params, alpha1, alpha2, d);
     }
-    if (smooth_(s)) return smoothSupport(s, d);
+    real3 form;
+    if (smooth_(s)) return smoothSupport(s, d, real3(0), real3(0), form);
     return real3(0);
 }
 

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+)
+
+// TestRTR: by the methods rtr and auto the answers of smooth pairs are those of the CPU by GJK
+// and EPA, in both precisions, apart and in penetration, and the audit refutes none. The
+// device leaves hardly an ellipsoid.
+func TestRTR(t *testing.T) {
+	b, c := open(t, Options{}), processor(t)
+	rows := 3000
+	if testing.Short() {
+		rows = 500
+	}
+	for _, name := range []string{"ellipsoids", "smooth", "mixed", "adversarial"} {
+		for what, o := range map[string]batch.Options{
+			"single": {Method: batch.RTR}, "double": {Method: batch.RTR, Precision: batch.Double},
+			"penetration": {Method: batch.RTR, Query: batch.Penetration}, "cut-off": {Method: batch.RTR, HasCutOff: true, CutOff: -0.01},
+			"loose": {Method: batch.RTR, Tolerance: 1e-3}, "auto, double": {Precision: batch.Double},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				lib, pairs := set(t, name, 0, rows)
+				job := &batch.Job{Library: lib, Input: pairs, Options: o}
+				rep := run(t, job, dispatch.Options{}, b, c)
+				audit(t, job)
+				o.Method = batch.GJK
+				want := &batch.Job{Library: lib, Input: pairs, Options: o}
+				run(t, want, dispatch.Options{}, c)
+				compare(t, job, job.Results, want.Results)
+				if name == "ellipsoids" && rep.Declined()*100 > rows {
+					t.Errorf("%d rows of %d declined", rep.Declined(), rows)
+				}
+			})
+		}
+	}
+}
+
+// TestRTRConverges: the steps are those of a second-order method. GJK takes 16 on ellipsoids at
+// the tolerance of single precision, and twice as many for each further six digits.
+func TestRTRConverges(t *testing.T) {
+	b := open(t, Options{})
+	lib, pairs := set(t, "ellipsoids", 0, 500)
+	for precision, most := range map[batch.Precision]float64{batch.Single: 8, batch.Double: 10} {
+		out := direct(t, b, lib, pairs, batch.Options{Method: batch.RTR, Precision: precision})
+		sum, n := 0, 0
+		for i, s := range out.Status {
+			if s < uint8(batch.Undecided) {
+				sum, n = sum+int(out.Iterations[i]), n+1
+			}
+		}
+		if mean := float64(sum) / float64(max(n, 1)); !(mean <= most) || n < 450 {
+			t.Errorf("%v: %g steps on average of %d rows, want at most %g", precision, mean, n, most)
+		}
+	}
+}
+
+// TestRTRCap: a cap on steps holds.
+func TestRTRCap(t *testing.T) {
+	b := open(t, Options{})
+	lib, pairs := set(t, "ellipsoids", 0, 500)
+	for _, most := range []int{1, 2, 5, 8} {
+		out := direct(t, b, lib, pairs, batch.Options{Method: batch.RTR, MaxIterations: most})
+		answered := 0
+		for i, s := range out.Status {
+			if s >= uint8(batch.Undecided) {
+				continue
+			}
+			answered++
+			if n := int(out.Iterations[i]); n > most+1 { // certify.comp looks along the direction that it is handed
+				t.Fatalf("cap %d: row %d took %d steps", most, i, n)
+			}
+		}
+		if most == 8 && answered < 250 {
+			t.Errorf("cap %d: %d rows answered", most, answered)
+		}
+	}
+}
