@@ -29,26 +29,26 @@ func compile(t *testing.T, source string) []byte {
 	return code
 }
 
-// evaluate runs a shader of two buffers, numbers in and perRow results a number out.
-func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, perRow int) []float64 {
+// evaluate runs a shader of two buffers, numbers in and perRow results a row out, and of the
+// further ones given.
+func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, rows, perRow int, more ...vk.Buffer) []float64 {
 	t.Helper()
-	p, err := b.device.NewPipeline(code, vk.PipelineOptions{Name: "test", Bindings: 2, PushConstantSize: 4, Spec: map[uint32]uint32{0: groupSize}})
+	p, err := b.device.NewPipeline(code, vk.PipelineOptions{Name: "test", Bindings: 2 + len(more), PushConstantSize: 4, Spec: map[uint32]uint32{0: groupSize}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	var in, out mirror
-	n := len(numbers)
 	plan := plan{b: b}
-	plan.input(&in, uint64(8*n))
-	plan.output(&out, uint64(8*n*perRow))
+	plan.input(&in, uint64(8*len(numbers)))
+	plan.output(&out, uint64(8*rows*perRow))
 	blocks, err := plan.allocate()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer free(blocks)
 	copy(in.host.Bytes(), bytesOf(numbers))
-	if err := in.wrote(uint64(8 * n)); err != nil {
+	if err := in.wrote(uint64(8 * len(numbers))); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.device.NewStream(vk.StreamOptions{})
@@ -63,9 +63,9 @@ func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, perRow i
 		s.Copy(in.device, in.host)
 		s.Barrier(vk.StageTransfer, vk.StageCompute)
 	}
-	s.Bind(p, in.device, out.device)
-	s.Push(bytesOf([]uint32{uint32(n)}))
-	s.Dispatch(uint32((n+groupSize-1)/groupSize), 1, 1)
+	s.Bind(p, append([]vk.Buffer{in.device, out.device}, more...)...)
+	s.Push(bytesOf([]uint32{uint32(rows)}))
+	s.Dispatch(uint32((rows+groupSize-1)/groupSize), 1, 1)
 	if !b.direct {
 		s.Barrier(vk.StageCompute, vk.StageTransfer)
 		s.Copy(out.host, out.device)
@@ -79,7 +79,7 @@ func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, perRow i
 	if err := out.host.Invalidate(); err != nil {
 		t.Fatal(err)
 	}
-	return append([]float64(nil), recordsIn[float64](out.host.Bytes())[:n*perRow]...)
+	return append([]float64(nil), recordsIn[float64](out.host.Bytes())[:rows*perRow]...)
 }
 
 // bigExp is e^x in 200 bits, of which squaring loses 40.
@@ -138,7 +138,7 @@ func TestElementary(t *testing.T) {
 			numbers = append(numbers, math.Ln2*(float64(g.IntN(1000))+0.5)+x*1e-10) // where e^x changes its power of two
 		}
 	}
-	got := evaluate(t, b, compile(t, "../shaders/testdata/elementary.comp"), numbers, 3)
+	got := evaluate(t, b, compile(t, "../shaders/testdata/elementary.comp"), numbers, len(numbers), 3)
 	one := big.NewFloat(1).SetPrec(200)
 	var worst [3]float64
 	for i, x := range numbers {
