@@ -79,3 +79,34 @@ func TestRTRCap(t *testing.T) {
 		}
 	}
 }
+
+// TestRTRNamed: the method column says which rows the trust region method ended: by auto those of
+// ellipsoids, and by rtr those of other smooth kinds that are apart as well.
+func TestRTRNamed(t *testing.T) {
+	b := open(t, Options{})
+	for name, want := range map[string]map[batch.Method][2]int{ // least and most of 500 rows
+		"ellipsoids": {batch.Auto: {480, 500}, batch.RTR: {480, 500}, batch.GJK: {0, 0}},
+		"boxes":      {batch.Auto: {0, 0}, batch.RTR: {0, 0}},
+		"smooth":     {batch.Auto: {0, 50}, batch.RTR: {250, 500}},
+	} {
+		lib, pairs := set(t, name, 0, 500)
+		for m, n := range want {
+			out := direct(t, b, lib, pairs, batch.Options{Method: m, Columns: batch.FileColumns})
+			rtr := 0
+			for i, s := range out.Status {
+				if s >= uint8(batch.Undecided) {
+					continue
+				}
+				switch batch.Solver(out.Method[i]) {
+				case batch.SolverRTR:
+					rtr++
+				case batch.SolverNone:
+					t.Errorf("%s by %v: row %d is answered by nobody", name, m, i)
+				}
+			}
+			if rtr < n[0] || rtr > n[1] {
+				t.Errorf("%s by %v: RTR ended %d rows, want %d to %d", name, m, rtr, n[0], n[1])
+			}
+		}
+	}
+}
