@@ -14,7 +14,7 @@ func TestRTR(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 3000
 	if testing.Short() {
-		rows = 500
+		rows = 200
 	}
 	for _, name := range []string{"ellipsoids", "smooth", "mixed", "adversarial"} {
 		for what, o := range map[string]batch.Options{
