@@ -91,7 +91,7 @@ void main() {
     refined = looks - before > 1u;
     Answer r = answer(p);
     uint status = classify(r);
-    if (status == DECLINED) {
+    if (status == DECLINED || !whole()) {
         guesses[slot].iterations = looks;
         for (int k = 0; k < 3; k++) guesses[slot].directions[k] = float(-p.x[k]);
         return;
