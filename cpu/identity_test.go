@@ -39,6 +39,7 @@ func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 	for _, o := range []batch.Options{
 		{Columns: everything}, {Columns: everything, Precision: batch.Double, Method: batch.Nesterov},
 		{Columns: everything, Query: batch.Penetration, Method: batch.Polyak}, {Columns: everything, Query: batch.Collide},
+		{Columns: everything, Method: batch.RTR},
 	} {
 		want := solve(t, newBackend(t, 1), lib, pairs, o, n)
 		var count [batch.StatusCount]int

@@ -15,6 +15,9 @@ import (
 	"clearance/dataset/generate"
 	"clearance/geom"
 	"clearance/verify"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // variants are the kernels that this machine can run: all of them are tested, not
@@ -257,6 +260,32 @@ func TestKernelsAnswer(t *testing.T) {
 				solve(t, b, lib, pairs, c.o, 0)
 				if _, left := b.RowsBy(); float64(left) > c.most*float64(n) {
 					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set, variant, c.o.Query, left, n)
+				}
+			}
+		}
+	}
+}
+
+// Poses out of range are invalid rows, whichever solver takes them, though a kernel could
+// compute with them.
+func TestPosesOutOfRange(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{
+		geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}, geom.Sphere{R: 1},
+		geom.Cylinder{R: 1, HalfLength: 1},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := batch.NewPairs(lib.Len() * lib.Len())
+	for i := range pairs.Len() {
+		pairs.SetRow(i, &batch.Row{ShapeA: int32(i / lib.Len()), ShapeB: int32(i % lib.Len()),
+			PoseA: geom.IdentityPose(), PoseB: geom.Pose{Position: r3.Vec{X: 2 * batch.MaxLength}, Rotation: quat.Number{Real: 1}}})
+	}
+	for _, variant := range variants(t) {
+		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.GJK}, {Method: batch.RTR}, {Query: batch.Collide}, {Query: batch.Collide, Columns: batch.ColStatus}} {
+			for i, s := range solve(t, newVariant(t, variant, 1), lib, pairs, o, 0).Status {
+				if batch.Status(s) != batch.Invalid {
+					t.Errorf("%s, %v by %v: row %d is %v", variant, o.Query, o.Method, i, batch.Status(s))
 				}
 			}
 		}

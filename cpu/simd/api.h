@@ -72,6 +72,7 @@ typedef struct {
     int32_t collide;    // only whether they intersect is asked for
     int32_t decide;     // and of that only the status column, without a first direction
     int32_t closed;     // closed forms may answer, not only those of half-spaces
+    int32_t rtr;        // the Riemannian trust region method may answer pairs of smooth cores
     int32_t single;     // columns are float32
     int32_t has_cut_off;
     double cut_off;
@@ -141,7 +142,7 @@ typedef struct {
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
-    int64_t rows32, steps32, lanes32, rows64, steps64, lanes64; // statistics, summed up
+    int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;
 
 // A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK, and returns the

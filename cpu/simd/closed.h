@@ -29,7 +29,9 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
         if (boxes == 2 && c->collide && !c->decide) return CLR_BOXES;
     }
-    return a->class * CLR_CLASSES + b->class;
+    // A point is an ellipsoid whose semi-axes are 0.
+    int round = c->rtr && (a->form == CLR_POINT || a->class == CLR_ELLIPSOID) && (b->form == CLR_POINT || b->class == CLR_ELLIPSOID);
+    return round ? CLR_ELLIPSOID * CLR_CLASSES + CLR_ELLIPSOID : a->class * CLR_CLASSES + b->class;
 }
 
 // closed_in is W pairs.

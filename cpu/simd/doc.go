@@ -8,6 +8,11 @@
 // (closed.h). Their bounds are proved like all others; what a formula does not
 // prove to the tolerance is iterated.
 //
+// Pairs of ellipsoids and spheres are answered in float64 by Newton's method where they are
+// apart (newton.h), and by the Riemannian trust region method where they are not (rtr.h), unless
+// only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
+// EPA. Who names GJK gets it, and who names RTR gets that on all of these pairs.
+//
 // # What is left to the caller
 //
 // Kernels return the rows that they did not answer: invalid ones, shapes without a

@@ -183,6 +183,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     for (unsigned m = finished; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         const int state = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
+        if (!w->decide && s->state[i] == CLR_BAD) continue; // for the caller to refuse
         s->state[i] = (uint8_t)state;
         if (w->decide) continue;
         s->steps[i] += (uint16_t)L->step[l];

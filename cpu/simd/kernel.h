@@ -37,6 +37,8 @@
 #include "finish.h"
 #include "newton.h"
 #include "closed.h"
+#include "rtr.h"
+#include "rtr_prove.h"
 #include "project.h"
 #include "gjk.h"
 #include "decide.h"
@@ -80,18 +82,12 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
 // powers: rows of shapes that have them are solved.
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
     if (c->decide && !HAS_POWERS(ka) && !HAS_POWERS(kb)) rows = decide(c, s, lo, order, rows, ka, kb);
-    const int by_newton = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID && c->closed && !c->collide;
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rows = ellipsoids(c, s, lo, order, rows);
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         prepare(c, s, lo, order + k, n, ka, kb);
-        int listed = n;
-        if (by_newton) {
-            listed = newton(c, s, lo - c->first, n);
-            gjk32(c, s, s->list, listed, ka, kb);
-        } else {
-            gjk32(c, s, 0, n, ka, kb);
-        }
-        listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
+        gjk32(c, s, 0, n, ka, kb);
+        int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
             finish(c, s, lo - c->first, n, ka, kb, 0, left);

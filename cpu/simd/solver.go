@@ -28,7 +28,7 @@ func NewSolver(variant string) *Solver {
 // Stats returns what the solver did so far.
 func (s *Solver) Stats() Stats {
 	c := s.scratch
-	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64)}
+	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
 // The codes of api.h are those of batch: another index than 0 does not compile.
@@ -47,11 +47,11 @@ type Call struct {
 	pin runtime.Pinner
 }
 
-// serves reports whether the kernels answer what o asks for. They run plain GJK to
-// its end, so callers who name another method or cap the steps get the reference
+// serves reports whether the kernels answer what o asks for. They run plain GJK or RTR to
+// their end, so callers who name another method or cap the steps get the reference
 // solvers. It must not depend on the columns, which change no answer.
 func serves(o *batch.Options) bool {
-	return (o.Method == batch.Auto || o.Method == batch.GJK) && o.MaxIterations == 0
+	return (o.Method == batch.Auto || o.Method == batch.GJK || o.Method == batch.RTR) && o.MaxIterations == 0
 }
 
 // NewCall prepares rows from first on of a job, whose answers go to out from row 0
@@ -94,7 +94,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	// Which rows are decided in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
-	c.decide = flag(job.Options.Query == batch.Collide && c.status != nil && c.warm == nil && !others)
+	c.decide = flag(job.Options.Query == batch.Collide && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others)
 	return call, true
 }
 
@@ -110,6 +110,7 @@ func (c *Call) options(o *batch.Options) {
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
+	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && o.Query != batch.Collide)
 	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
 }
 
