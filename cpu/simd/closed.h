@@ -18,6 +18,9 @@ enum {
     CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
 };
 
+// round_core says of a core whether it is an ellipsoid; a point is one whose semi-axes are 0.
+ALWAYS int round_core(const clr_shape *s) { return s->form == CLR_POINT || s->class == CLR_ELLIPSOID; }
+
 // group_of is the group of a pair, CLR_GROUPS if it has none.
 ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (a->form == CLR_HALF && b->class < CLR_CLASSES) return CLR_HALF_A + b->class;
@@ -29,9 +32,10 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
         if (boxes == 2 && c->collide && !c->decide) return CLR_BOXES;
     }
-    // A point is an ellipsoid whose semi-axes are 0.
-    int round = c->rtr && (a->form == CLR_POINT || a->class == CLR_ELLIPSOID) && (b->form == CLR_POINT || b->class == CLR_ELLIPSOID);
-    return round ? CLR_ELLIPSOID * CLR_CLASSES + CLR_ELLIPSOID : a->class * CLR_CLASSES + b->class;
+    if (c->rtr && round_core(a) && round_core(b)) return CLR_ELLIPSOID * CLR_CLASSES + CLR_ELLIPSOID;
+    // RTR was named, and has no kernel for other smooth cores.
+    if (c->rtr && !c->closed && (round_core(a) || smooth(a->class)) && (round_core(b) || smooth(b->class))) return CLR_GROUPS;
+    return a->class * CLR_CLASSES + b->class;
 }
 
 // closed_in is W pairs.
