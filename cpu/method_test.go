@@ -121,10 +121,12 @@ func TestWhatAutoTakes(t *testing.T) {
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, deep}, batch.SolverEPA)
 	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverNewton)
+	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, deep}, batch.SolverRTR)
 	all(batch.GJK, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverGJK)
 	all(batch.GJK, batch.Distance, key{geom.KindSphere, geom.KindSphere, apart}, batch.SolverGJK)
 	all(batch.Nesterov, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverNesterov)
 	all(batch.Polyak, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverPolyak)
 	all(batch.RTR, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverRTR)
+	all(batch.RTR, batch.Distance, key{geom.KindSphere, geom.KindEllipsoid, deep}, batch.SolverRTR)
 	all(batch.RTR, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
 }
