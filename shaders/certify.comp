@@ -181,11 +181,12 @@ void main() {
     }
     if (boolean && !halfA && !halfB) {
         // The question is answered, and witnesses and normal come from different steps.
-        // The bound that the answer does not rest on says how far apart they are.
+        // The bound that the answer does not rest on says how far apart they are, and what
+        // the normal proves may be less than what another direction did.
         precise dvec3 apart = x - len * axis;
         double off = norm(apart);
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
-        else r.lower = min(r.lower, r.distance - off);
+        else r.lower = min(min(r.lower, r.distance - off), lower - radius - roundoff);
     }
     uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : guesses[slot].solver;
     writeStatus(row, status, solver, evaluations);
