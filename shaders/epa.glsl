@@ -140,8 +140,11 @@ uint advance(dvec3 w, dvec3 a, inout uint stuck, out Core r) {
     r.low = least;
     bool outside = !(least > roundoff), sliver = !(square(r.axis) > 0.5lf);
     double gap = outside ? stop : deepEnough, top = topOf(f);
-    dvec3 l;
-    if (outside) r.low = r.high <= gap ? -closest(f, dvec3(0), l) : -scale;
+    dvec3 l = dvec3(0);
+    if (outside) {
+        bool last = r.high <= gap || (!sliver && settled(r.high, -scale));
+        r.low = last ? -closest(f, dvec3(0), l) : -scale;
+    }
     if (!sliver && (r.high - r.low <= gap || settled(r.high, r.low))) {
         if (outside) meet(f, l, r);
         else witnesses(f, gap, r);
