@@ -64,10 +64,10 @@ cross: ## SIMD kernels of other processors under qemu, and all as Clang compiles
 	./scripts/simd-cross.sh
 
 unit: ## unit, command-line, layering and conformance tests
-	$(GO) test -timeout 10m ./...
+	$(GO) test -timeout 20m ./...
 
 race: ## the race detector where goroutines meet (needs a C compiler)
-	$(GO) test -race -short -timeout 10m $(RACE)
+	$(GO) test -race -short -timeout 20m $(RACE)
 
 fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default 60)
 	./scripts/fuzz.sh $(FUZZTIME)
