@@ -149,9 +149,10 @@ func TestKinds(t *testing.T) {
 // TestDeclines: a row is declined for the reason that is counted.
 func TestDeclines(t *testing.T) {
 	b := open(t, Options{})
+	const corners = 24000
 	var many []r3.Vec
-	for i := range 60000 { // a flat polygon: near its normal all corners are candidates
-		s, c := math.Sincos(2 * math.Pi * float64(i) / 60000)
+	for i := range corners { // a flat polygon: near its normal all corners are candidates
+		s, c := math.Sincos(2 * math.Pi * float64(i) / corners)
 		many = append(many, r3.Vec{X: c, Y: s})
 	}
 	big, err := geom.NewConvex(many)
