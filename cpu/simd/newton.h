@@ -19,7 +19,7 @@ typedef struct {
 } newton_lanes;
 
 // newton_step takes one step of the lanes of rows k, k+1, … that are at work.
-ALWAYS void newton_step(newton_lanes *L, const clr_call *c, clr_scratch *s, int k) {
+ALWAYS void newton_step(newton_lanes *L, const clr_scratch *s, int k) {
     const double *in = &s->in64[0][k];
     const VF stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
     const double *m = in + CLR_ROT * CLR_STRIDE64;
@@ -64,7 +64,7 @@ static __attribute__((noinline)) int newton(const clr_call *c, clr_scratch *s, i
         }
         for (int i = 0; i < NEWTON_STEPS && (lanes[0].active | lanes[1].active); i++)
             for (int j = 0; j < 2; j++)
-                if (lanes[j].active) newton_step(lanes + j, c, s, k0 + j * W);
+                if (lanes[j].active) newton_step(lanes + j, s, k0 + j * W);
         for (int j = 0; j < 2; j++) {
             const int k = k0 + j * W;
             if (!open[j]) continue;
