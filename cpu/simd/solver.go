@@ -2,7 +2,7 @@
 
 package simd
 
-// #cgo CFLAGS: -O3 -std=c11 -Wall
+// #cgo CFLAGS: -O3 -g1 -std=c11 -Wall
 // #cgo !amd64,!arm64 LDFLAGS: -lm
 // #include "api.h"
 import "C"
