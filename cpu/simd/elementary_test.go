@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -17,10 +18,7 @@ import (
 // The logarithm and the exponential of every instruction set of this machine stay within the
 // errors that elementary.h states, in units of 2⁻²⁴ and 2⁻⁵³ of the result.
 func TestElementary(t *testing.T) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc to build the functions with")
-	}
+	cc, runner := toolchain(t)
 	header := map[string][]string{
 		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma"},
 		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma"},
@@ -46,7 +44,8 @@ func TestElementary(t *testing.T) {
 				if out, err := build.CombinedOutput(); err != nil {
 					t.Fatalf("%v: %s", err, out)
 				}
-				run := exec.Command(program)
+				command := append(runner[:len(runner):len(runner)], program)
+				run := exec.Command(command[0], command[1:]...)
 				run.Stdin = bytes.NewReader(in.Bytes())
 				out, err := run.Output()
 				if err != nil {
@@ -60,6 +59,24 @@ func TestElementary(t *testing.T) {
 			})
 		}
 	}
+}
+
+// toolchain returns gcc for the processor of this test, and what runs its programs: nothing, or
+// qemu where the test itself runs under it and gcc makes programs for the machine below.
+func toolchain(t *testing.T) (cc string, runner []string) {
+	cc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no gcc to build the functions with")
+	}
+	target, err := exec.Command(cc, "-dumpmachine").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOARCH != "arm64" || strings.HasPrefix(string(target), "aarch64") {
+		return cc, nil
+	}
+	const cross = "aarch64-linux-gnu"
+	return cross + "-gcc", []string{"qemu-aarch64", "-L", "/usr/" + cross}
 }
 
 // elementaryArguments are positive numbers that float32 holds: near 1, where the logarithm
