@@ -11,6 +11,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
 	"clearance/geom"
 
@@ -29,7 +30,7 @@ func TestOpenClose(t *testing.T) {
 	case testing.Short():
 		times = 4
 	}
-	defer garbage()()
+	defer soak.Garbage()()
 	var first, last usage
 	for k := range times {
 		validated := k%4 == 0

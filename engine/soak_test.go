@@ -5,49 +5,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"clearance/batch"
+	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
 )
-
-// soakTime is some seconds, or what CLEARANCE_SOAK says ("120s").
-func soakTime(t *testing.T) time.Duration {
-	t.Helper()
-	if s := os.Getenv("CLEARANCE_SOAK"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("CLEARANCE_SOAK: %v", err)
-		}
-		return d
-	}
-	if testing.Short() {
-		return 1 * time.Second
-	}
-	return 3 * time.Second
-}
-
-// garbage allocates hard, with the collector running all the time, until stop is called.
-func garbage() (stop func()) {
-	old := debug.SetGCPercent(5)
-	var done atomic.Bool
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		var keep [64][]byte
-		for i := 0; !done.Load(); i++ {
-			keep[i%len(keep)] = make([]byte, 1<<(i%16))
-		}
-	})
-	return func() {
-		done.Store(true)
-		wg.Wait()
-		debug.SetGCPercent(old)
-	}
-}
 
 // usage is what a process may leak.
 type usage struct {
@@ -61,15 +27,7 @@ type usage struct {
 
 func measure(t *testing.T, b *Backend) usage {
 	t.Helper()
-	debug.FreeOSMemory()
-	u := usage{goroutines: runtime.NumGoroutine(), handles: fmt.Sprint(vk.LiveHandles())}
-	if data, err := os.ReadFile("/proc/self/statm"); err == nil {
-		var total, resident int
-		if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
-			t.Fatal(err)
-		}
-		u.resident = resident * os.Getpagesize() >> 20
-	}
+	u := usage{resident: soak.ResidentMiB(t), goroutines: runtime.NumGoroutine(), handles: fmt.Sprint(vk.LiveHandles())}
 	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
 		u.files = len(files)
 	}
@@ -201,16 +159,16 @@ func (s *soaker) held(t *testing.T, c *soakCase, out *batch.Results, steps int) 
 // time goes without the layer, which keeps some memory of every stream, and only there
 // the memory of the process is watched.
 func TestSoak(t *testing.T) {
-	limit := soakTime(t) / 4
+	limit := soak.Time(t, 3*time.Second, time.Second) / 4
 	eachPath(t, func(t *testing.T, o Options) {
 		o.ChunkRows, o.CacheDir = 4096, testCache
-		t.Run("validation", func(t *testing.T) { soak(t, open(t, o), limit, false) })
+		t.Run("validation", func(t *testing.T) { soakBackend(t, open(t, o), limit, false) })
 		t.Run("memory", func(t *testing.T) {
 			b, err := Open(o)
 			if err != nil {
 				unavailable(t, err.Error())
 			}
-			soak(t, b, limit, true)
+			soakBackend(t, b, limit, true)
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
@@ -221,11 +179,11 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-func soak(t *testing.T, b *Backend, limit time.Duration, watchMemory bool) {
+func soakBackend(t *testing.T, b *Backend, limit time.Duration, watchMemory bool) {
 	t.Helper()
 	s := newSoaker(t, b)
 	s.everyLane(t)
-	stop := garbage()
+	stop := soak.Garbage()
 	defer stop()
 	phase := func(seed uint64, d time.Duration) usage {
 		end := time.Now().Add(d)

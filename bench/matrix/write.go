@@ -2,9 +2,9 @@ package matrix
 
 import (
 	"bytes"
-	"encoding/json"
-	"os"
 	"path/filepath"
+
+	"clearance/bench/folder"
 )
 
 // Names of what [Report.Write] writes into its folder.
@@ -16,24 +16,18 @@ const (
 
 // Write writes the results, the page and the figures into dir.
 func (r *Report) Write(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, FigureDir), 0o755); err != nil {
-		return err
-	}
-	for _, f := range r.Figures() {
-		if err := f.Draw(filepath.Join(dir, FigureDir, f.Name)); err != nil {
-			return err
+	draw := func(dir string) error {
+		for _, f := range r.Figures() {
+			if err := f.Draw(filepath.Join(dir, f.Name)); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
+	page := func() ([]byte, error) {
+		var b bytes.Buffer
+		err := r.WriteMarkdown(&b, FigureDir)
+		return b.Bytes(), err
 	}
-	if err := os.WriteFile(filepath.Join(dir, ResultsFile), append(data, '\n'), 0o644); err != nil {
-		return err
-	}
-	var page bytes.Buffer
-	if err := r.WriteMarkdown(&page, FigureDir); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, ReportFile), page.Bytes(), 0o644)
+	return folder.Write(dir, folder.Names{Page: ReportFile, Results: ResultsFile, Figures: FigureDir}, draw, r, page)
 }

@@ -2,12 +2,11 @@ package papers
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/template"
+
+	"clearance/bench/folder"
 )
 
 //go:embed report.md.tmpl
@@ -22,26 +21,19 @@ const (
 
 // Write writes the report, the results and the figures into dir.
 func (r *Results) Write(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, FigureDir), 0o755); err != nil {
-		return err
-	}
-	for _, f := range r.figures() {
-		if err := f.draw(filepath.Join(dir, FigureDir)); err != nil {
-			return err
+	draw := func(dir string) error {
+		for _, f := range r.figures() {
+			if err := f.draw(dir); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
+	page := func() ([]byte, error) {
+		text, err := r.Markdown()
+		return []byte(text), err
 	}
-	if err := os.WriteFile(filepath.Join(dir, ResultsFile), append(data, '\n'), 0o644); err != nil {
-		return err
-	}
-	text, err := r.Markdown()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, ReportFile), []byte(text), 0o644)
+	return folder.Write(dir, folder.Names{Page: ReportFile, Results: ResultsFile, Figures: FigureDir}, draw, r, page)
 }
 
 // Markdown prints the report: the words of the template around the tables and figures.

@@ -5,76 +5,27 @@ package vk
 import (
 	"context"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"clearance/engine/internal/soak"
 )
-
-// soakTime is 5 seconds, or what CLEARANCE_SOAK says ("1m").
-func soakTime(t *testing.T) time.Duration {
-	t.Helper()
-	if s := os.Getenv("CLEARANCE_SOAK"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("CLEARANCE_SOAK: %v", err)
-		}
-		return d
-	}
-	if testing.Short() {
-		return 2 * time.Second
-	}
-	return 5 * time.Second
-}
-
-// garbage allocates hard, with the collector running all the time, until stop.
-func garbage(stop *atomic.Bool) (wait func()) {
-	old := debug.SetGCPercent(5)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		var keep [64][]byte
-		for i := 0; !stop.Load(); i++ {
-			keep[i%len(keep)] = make([]byte, 1<<(i%16))
-		}
-	})
-	return func() {
-		stop.Store(true)
-		wg.Wait()
-		debug.SetGCPercent(old)
-	}
-}
-
-// residentMiB is the memory of the process, 0 where the system does not tell. Handles are
-// counted; this sees what a driver or the C layer forgets.
-func residentMiB(t *testing.T) int {
-	t.Helper()
-	debug.FreeOSMemory()
-	data, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	var total, resident int
-	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
-		t.Fatal(err)
-	}
-	return resident * os.Getpagesize() >> 20
-}
 
 // TestSoak submits from several goroutines that share a device while another makes
 // garbage: pipelines, memory and streams come and go, every sum is checked, and no
 // handle is left of a round. Half of the time is with the validation layer, half without,
 // when memory must not grow: the layer itself keeps some kilobytes of every stream.
 func TestSoak(t *testing.T) {
-	limit := soakTime(t) / 2
-	t.Run("validation", func(t *testing.T) { soak(t, openDevice(t, DeviceOptions{}), limit, false) })
+	limit := soak.Time(t, 5*time.Second, 2*time.Second) / 2
+	t.Run("validation", func(t *testing.T) { soakDevice(t, openDevice(t, DeviceOptions{}), limit, false) })
 	t.Run("memory", func(t *testing.T) {
 		in, err := Open(Options{})
 		if err != nil {
 			unavailable(t, err.Error())
 		}
-		soak(t, must[*Device](t)(in.OpenDevice(0, DeviceOptions{})), limit, true)
+		soakDevice(t, must[*Device](t)(in.OpenDevice(0, DeviceOptions{})), limit, true)
 		ok(t, in.Close())
 		if live := LiveHandles(); len(live) > 0 {
 			t.Errorf("handles left: %v", live)
@@ -82,11 +33,9 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-func soak(t *testing.T, d *Device, limit time.Duration, watchMemory bool) {
+func soakDevice(t *testing.T, d *Device, limit time.Duration, watchMemory bool) {
 	t.Helper()
-	var stop atomic.Bool
-	wait := garbage(&stop)
-	defer wait()
+	defer soak.Garbage()()
 	end := time.Now().Add(limit)
 	base := fmt.Sprint(LiveHandles())
 	var rounds, submits atomic.Int64
@@ -127,28 +76,26 @@ func soak(t *testing.T, d *Device, limit time.Duration, watchMemory bool) {
 			t.Fatalf("phase %d: handles %s became %s", phase, base, now)
 		}
 		if phase == 0 {
-			resident = residentMiB(t)
+			resident = soak.ResidentMiB(t)
 		}
 		if m := d.in.Messages(); len(m) > 0 {
 			t.Fatalf("phase %d: %d messages, the first: %s", phase, len(m), m[0])
 		}
 	}
-	if grown := residentMiB(t) - resident; watchMemory && resident > 0 && grown > 32 {
+	if grown := soak.ResidentMiB(t) - resident; watchMemory && resident > 0 && grown > 32 {
 		t.Errorf("%d MiB more in memory than after the first phase", grown)
 	}
 	if rounds.Load() < 3 {
 		t.Errorf("only %d rounds", rounds.Load())
 	}
-	t.Logf("%d rounds, %d recordings, %d MiB in memory at first, %d MiB at the end", rounds.Load(), submits.Load(), resident, residentMiB(t))
+	t.Logf("%d rounds, %d recordings, %d MiB in memory at first, %d MiB at the end", rounds.Load(), submits.Load(), resident, soak.ResidentMiB(t))
 }
 
 // TestOpenClose opens and closes everything 50 times beside a goroutine that makes garbage.
 func TestOpenClose(t *testing.T) {
 	openInstance(t) // or skip; it stays open, so that several instances are tried too
 	base := fmt.Sprint(LiveHandles())
-	var stop atomic.Bool
-	wait := garbage(&stop)
-	defer wait()
+	defer soak.Garbage()()
 	n := 50
 	if testing.Short() {
 		n = 10
