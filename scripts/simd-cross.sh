@@ -58,8 +58,10 @@ if [ "$host" != amd64 ]; then
 elif ! command -v qemu-x86_64 >/dev/null; then
 	skip "AVX2 under qemu" "no qemu-x86_64; Debian and Ubuntu: apt-get install qemu-user"
 else
+	# qemu's vmaskmov reads the words that are masked off, too, and so beyond the end of a column:
+	# the test with fences around columns is for processors, which do not.
 	# shellcheck disable=SC2086
-	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m -exec "qemu-x86_64 -cpu max" $packages
+	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m -skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
 fi
 
 if ! command -v clang >/dev/null; then
