@@ -30,7 +30,8 @@ type Options struct {
 	CutOff    float64
 	HasCutOff bool
 
-	// MaxIterations caps the support evaluations of a row; 0 is the default.
+	// MaxIterations caps the support evaluations of each solver that a row goes through; 0 is
+	// the default of the solver. A row that reaches the cap is undecided, with the bounds proved so far.
 	MaxIterations int
 
 	// WarmStart, if not nil, holds a direction from A to B a row, [N,3], world

@@ -36,7 +36,8 @@ type Options struct {
 	// 1e-8 × Size for depths of curved shapes.
 	Tolerance float64
 
-	// MaxIterations caps the support evaluations of one solver; 0 is 1,000 for
+	// MaxIterations caps the support evaluations of one solver, EPA's and what follows it less
+	// those before them; 0 is 1,000 for
 	// GJK, 100,000 for Frank-Wolfe, and 200,000 for EPA.
 	MaxIterations int
 

@@ -30,10 +30,12 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		return r
 	}
 	again := epaKnowing(&q, o, &t, ws)
-	again.Iterations += spent
-	again.Ended = EndedByEPA
-	if again.Status == Undecided && o.MaxIterations == 0 {
+	if again.Status == Undecided && o.spend(again.Iterations) {
 		again = secondTry(&q, o, again, ws)
+	}
+	again.Iterations += spent
+	if again.Ended == EndedByMethod {
+		again.Ended = EndedByEPA
 	}
 	return again
 }

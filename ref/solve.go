@@ -41,18 +41,27 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 		return r
 	}
 	spent := r.Iterations
-	if o.MaxIterations > 0 {
-		if o.MaxIterations -= spent; o.MaxIterations <= 0 {
-			return r
-		}
+	if !o.spend(spent) {
+		return r
 	}
 	r = EPA(&q, o, &r.Simplex, ws)
-	r.Iterations += spent
-	r.Ended = EndedByEPA
-	if r.Status == Undecided && o.MaxIterations == 0 {
+	if r.Status == Undecided && o.spend(r.Iterations) {
 		r = secondTry(&q, o, r, ws)
 	}
+	r.Iterations += spent
+	if r.Ended == EndedByMethod {
+		r.Ended = EndedByEPA
+	}
 	return r
+}
+
+// spend takes n support evaluations from the cap and reports whether that leaves any.
+func (o *Options) spend(n int) bool {
+	if o.MaxIterations == 0 {
+		return true
+	}
+	o.MaxIterations = max(o.MaxIterations-n, 0)
+	return o.MaxIterations > 0
 }
 
 // secondTry descends once more, along the best normal known, for a pair that ended

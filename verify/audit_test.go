@@ -221,6 +221,24 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// A solver that gave up with a gap just above its tolerance may find less of it stored: the
+// rounded distance lies nearer to the middle of the bounds, by up to half a unit.
+func TestUndecidedAfterRounding(t *testing.T) {
+	for _, c := range []struct {
+		units  float64 // by which the stored gap is below the tolerance
+		failed int
+	}{{0.9, 0}, {4, 1}} {
+		job, _ := closedJob(t, batch.Single, r3.Vec{})
+		pair := job.Library.PairSize(job.Input.(*batch.Pairs).ShapeA[0], job.Input.(*batch.Pairs).ShapeB[0])
+		tolerance := job.Options.SolverTolerance(pair)
+		job.Results.Status[0] = uint8(batch.Undecided)
+		job.Results.Gap[0] = float32(tolerance - c.units*0x1p-24*math.Abs(job.Results.Distance.At(0)))
+		if r := audit(t, job, verify.Options{}); r.Check("status").Failed != c.failed {
+			t.Errorf("%v units below the tolerance: %d failed, want %d", c.units, r.Check("status").Failed, c.failed)
+		}
+	}
+}
+
 // TestDeterministic wants the same report whatever the number of workers and the
 // split into chunks, and rows numbered in the whole.
 func TestDeterministic(t *testing.T) {

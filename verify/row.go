@@ -326,10 +326,12 @@ func (a *auditor) checkStatus(c *claim) {
 		ok = !c.hasDistance || !c.hasGap || math.Abs(c.distance) <= c.gap
 	case batch.Undecided:
 		// A gap that meets the tolerance is no reason to give up. Solvers may
-		// have been asked for less, to leave room for rounding.
+		// have been asked for less, to leave room for rounding. Rounding moves the distance
+		// to its column by up to u·|distance|, perhaps to the middle of the bounds, so the
+		// gap stored may be that much below the solver's; its arithmetic is given as much.
 		expected = a.orDefault(a.job.Options.SolverTolerance(a.p.size), c)
 		if a.job.Options.Query != batch.Collide {
-			ok = !c.hasGap || c.gap > expected
+			ok = !c.hasGap || c.gap+2*a.u*math.Abs(c.distance) > expected
 		} else if c.hasGap && c.hasDistance {
 			ok = c.gap >= math.Abs(c.distance)
 		}

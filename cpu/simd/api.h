@@ -75,6 +75,7 @@ typedef struct {
     int32_t rtr;        // the Riemannian trust region method may answer pairs of smooth cores
     int32_t single;     // columns are float32
     int32_t has_cut_off;
+    int32_t max_steps;  // cap on the support evaluations of a row, or 0
     double cut_off;
     double tolerance;   // gap asked for, relative to the size of the pair
     double curved_depth; // the same for depths of curved shapes

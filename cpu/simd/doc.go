@@ -15,6 +15,11 @@
 //
 // # What is left to the caller
 //
+// Rows that reach a cap on the iterations are undecided with the bounds that they have, but for
+// those whose cores intersect: EPA's are left to the reference solvers, who end them at the same
+// cap. So are all rows under a cap of one. With a cap there is no polishing of the last
+// digits, and no deciding in float32.
+//
 // Kernels return the rows that they did not answer: invalid ones, shapes without a
 // kernel, pairs on which float64 GJK stalls above the tolerance, and depths that EPA
 // cannot end: a polytope that fills its memory, or a flat one. A row is answered or

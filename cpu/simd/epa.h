@@ -107,8 +107,8 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
 }
 
 // depths expands the polytopes of `lanes` until their answers are found, and returns the lanes
-// where they are.
-static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, depth_of *out) {
+// where they are. No lane takes more than `most` steps.
+static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, const int *most, depth_of *out) {
     const int listed = ka == CLR_HULL || kb == CLR_HULL;
     unmeasured list;
     int stuck[W] = {0};
@@ -136,7 +136,7 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
             int l = __builtin_ctz(m);
             out[l].steps++;
             int next = depth_step(p + l, &list, stuck + l, h[l], vertex, l, unit >> l & 1, stop[l], out + l);
-            if (next != DEPTH_OPEN) lanes &= ~(1u << l);
+            if (next != DEPTH_OPEN || out[l].steps >= most[l]) lanes &= ~(1u << l);
             if (next == DEPTH_FOUND) found |= 1u << l;
         }
         if (list.count > 0) measure_faces(&list);
@@ -175,6 +175,12 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
         vertices_of v[4];
         depth_of d[W];
+        int most[W]; // of a call that caps them: emit counts one more
+        unsigned may = 0;
+        for (int l = 0; l < W; l++) {
+            most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
+            may |= (unsigned)(most[l] > 0) << l;
+        }
         for (int j = 0; j < 4; j++) {
             V3 dir, b;
             double number[2][W] __attribute__((aligned(64)));
@@ -183,7 +189,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
             v[j].number[0] = LOADU(number[0]);
             v[j].number[1] = LOADU(number[1]);
         }
-        unsigned found = depths(p, at, ka, kb, at->lanes & tetrahedra(p, v, round), gap, d);
+        unsigned found = depths(p, at, ka, kb, at->lanes & may & tetrahedra(p, v, round), gap, most, d);
         ok |= found;
         for (unsigned m = at->lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);

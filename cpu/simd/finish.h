@@ -5,9 +5,10 @@
 // bounds the distance of the cores from above and min <n, D> from below; the rounding
 // of both is that of ref.Pair.Roundoff.
 
-// emit stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
-ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
-                 VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+// emit_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
+// Lanes in both `apart` and `deep` are undecided.
+ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
+                 VF distance, VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
     if (!ok) return;
@@ -20,8 +21,13 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
         T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
         T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
     }
-    store_answers(c, at0, s->row + k, ok, (const double(*)[W])v, MBITS(separated), MBITS(penetrating), s->steps + k, solver);
+    store_answers(c, at0, s->row + k, ok, (const double(*)[W])v, apart, deep, s->steps + k, solver);
     for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
+}
+
+ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
+                 VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+    emit_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
 }
 
 typedef struct { V3 x, n; VF l1, l2; VM face; } clr_foot;
@@ -92,6 +98,18 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
 
 #include "epa.h"
 #include "polish.h"
+
+// cut_short returns which of `open` may take no more steps and end as they are; `wide` are those that
+// stay undecided. The witnesses are `side` off the normal: where that was all that was
+// wrong, the gap with them may be close enough. depth is the gap asked for of a depth.
+static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uint16_t *steps, unsigned open, VF lower, VF *upper, VF distance, VF side, VF depth, VF most, unsigned *wide) {
+    for (unsigned m = open; m; m &= m - 1)
+        if (steps[__builtin_ctz(m)] + 1 < c->max_steps) open &= ~(m & -m);
+    VF high = SEL(MFROM(open), MAX(*upper, distance + side), *upper), gap = MAX(high - distance, distance - lower);
+    *upper = high;
+    *wide = open & MBITS(LT(most, gap)) & (MBITS(LE(SET1(0), distance)) | MBITS(LT(depth, gap)));
+    return open;
+}
 
 // finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
@@ -167,7 +185,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             V3 start = T(scale)(T(dot)(f.x, x), x);
-            if (again && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
+            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 polish(cols, ka, kb, av, known.b, &f, &x);
             VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(T(dot)(f.x, f.x));
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
@@ -183,10 +201,16 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                 if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
                 ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
             }
+            unsigned cut = 0, wide = 0;
+            if (c->max_steps) {
+                const double depth = (curved(ka) || curved(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
+                cut = open & ~MBITS(ok) & MBITS(MAND(unit, LE(lower, upper)));
+                cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)), SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);
+            }
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
-            unsigned yes = open & MBITS(ok);
-            emit(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, apart, deep, normal,
+            unsigned yes = open & (MBITS(ok) | cut);
+            emit_as(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, MBITS(apart) | wide, MBITS(LT(upper, zero)) | wide, normal,
                  T(axpy)(ra, normal, nearest_a), T(axpy)(-rb, normal, nearest_b));
             answered |= yes;
             if (again && (open & ~yes)) {

@@ -45,6 +45,7 @@ typedef struct {
     REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
     REAL x[3][W], xx[W];
     REAL step[W];
+    REAL limit[W];       // steps that the row may take, of a call that caps them
 #if REAL_BITS == 64
     REAL level[W];       // steps that did not lower the norm
 #endif
@@ -117,6 +118,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
         next += i == next;
         put |= m & -m;
         L->at[l] = i;
+        if (w->call->max_steps) L->limit[l] = (REAL)(w->call->max_steps - 1 - s->steps[i]); // the proof takes one
         if (IN_LANES(w->ka) || IN_LANES(w->kb)) T(load_hulls)(L, w, l, i);
     }
     if (!put) return;
@@ -288,7 +290,9 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     T(mst3)(L->x[0], W, better, nx);
     MSTORE(L->xx, better, nxx);
     STOREU(L->step, step);
-    L->active = MBITS(MAND(better, LT(step, SET1((REAL)MAX_STEPS - (REAL)0.5))));
+    VF limit = SET1(MAX_STEPS);
+    if (w0->call->max_steps) limit = MIN(limit, LOADU(L->limit));
+    L->active = MBITS(MAND(better, LT(step, limit - SET1((REAL)0.5))));
 }
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.

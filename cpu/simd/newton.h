@@ -49,6 +49,7 @@ ALWAYS void newton_step(newton_lanes *L, const clr_scratch *s, int k) {
 // it leaves open in s->list. It returns their number.
 static __attribute__((noinline)) int newton(const clr_call *c, clr_scratch *s, int64_t at0, int n) {
     int listed = 0;
+    const int most = c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1 : NEWTON_STEPS; // the proof takes one
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         newton_lanes lanes[2];
         unsigned open[2] = {0};
@@ -62,7 +63,7 @@ static __attribute__((noinline)) int newton(const clr_call *c, clr_scratch *s, i
             L->f = SET1(-1e300);
             L->active = open[j];
         }
-        for (int i = 0; i < NEWTON_STEPS && (lanes[0].active | lanes[1].active); i++)
+        for (int i = 0; i < most && (lanes[0].active | lanes[1].active); i++)
             for (int j = 0; j < 2; j++)
                 if (lanes[j].active) newton_step(lanes + j, s, k0 + j * W);
         for (int j = 0; j < 2; j++) {

@@ -133,7 +133,7 @@ ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
 // rtr_iterate takes one step in all lanes: it evaluates h where the model points, and
 // accepts or refuses the point. Lanes end where the gradient is below what the tolerance
 // asks for and no direction has negative curvature (eq. 13), or where rounding ends them.
-ALWAYS void rtr_iterate(rtr_lanes *L) {
+ALWAYS void rtr_iterate(rtr_lanes *L, VF most) {
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
     VM active = MFROM(L->active), fresh = MFROM(L->fresh);
@@ -164,12 +164,13 @@ ALWAYS void rtr_iterate(rtr_lanes *L) {
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], good, next[k]);
     STOREU(L->radius, radius);
     STOREU(L->step, step);
-    L->active &= ~MBITS(done) & MBITS(LT(step, SET1(RTR_STEPS - 0.5)));
+    L->active &= ~MBITS(done) & MBITS(LT(step, most));
     L->fresh = 0;
 }
 
-// rtr_loop runs rows 0 to n−1 of the group.
-static __attribute__((noinline)) void rtr_loop(clr_scratch *s, int n) {
+// rtr_loop runs rows 0 to n−1 of the group, each for as many steps as a cap leaves to it.
+static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, int n) {
+    const VF most = SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
     rtr_lanes lanes[2];
     int next = 0;
     memset(lanes, 0, sizeof lanes);
@@ -185,7 +186,7 @@ static __attribute__((noinline)) void rtr_loop(clr_scratch *s, int n) {
             }
             if (!L->active) continue;
             any = 1;
-            rtr_iterate(L);
+            rtr_iterate(L, most);
         }
     }
     FLUSH_END;

@@ -122,7 +122,7 @@ static __attribute__((noinline)) int ellipsoids(const clr_call *c, clr_scratch *
             int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
             prepare(c, s, lo, order + k, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
             if (by_rtr) {
-                rtr_loop(s, n);
+                rtr_loop(c, s, n);
                 rtr_prove(c, s, lo - c->first, n);
                 s->rows_rtr += n;
             } else {

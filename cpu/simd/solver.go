@@ -47,12 +47,17 @@ type Call struct {
 	pin runtime.Pinner
 }
 
-// serves reports whether the kernels answer what o asks for. They run plain GJK or RTR to
-// their end, so callers who name another method or cap the steps get the reference
-// solvers. It must not depend on the columns, which change no answer.
+// serves reports whether the kernels answer what o asks for. They run plain GJK or RTR,
+// so callers who name another method get the reference solvers; and a row takes two
+// support evaluations at least, one to step and one to prove, so a cap of one is theirs. It must
+// not depend on the columns, which change no answer.
 func serves(o *batch.Options) bool {
-	return (o.Method == batch.Auto || o.Method == batch.GJK || o.Method == batch.RTR) && o.MaxIterations == 0
+	return (o.Method == batch.Auto || o.Method == batch.GJK || o.Method == batch.RTR) && o.MaxIterations != 1
 }
+
+// freeSteps is more than a row ever takes in the kernels: 64 steps of GJK in float32, 200 in
+// float64, and 208 of EPA, whose memory is full then. A cap above it changes nothing there.
+const freeSteps = 512
 
 // NewCall prepares rows from first on of a job, whose answers go to out from row 0
 // on. ok is false if the kernels serve no row of such a job. The memory of the job,
@@ -94,7 +99,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	// Which rows are decided in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
-	c.decide = flag(job.Options.Query == batch.Collide && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others)
+	c.decide = flag(job.Options.Query == batch.Collide && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
 	return call, true
 }
 
@@ -110,6 +115,9 @@ func (c *Call) options(o *batch.Options) {
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
+	if o.MaxIterations <= freeSteps {
+		c.c.max_steps = C.int32_t(o.MaxIterations)
+	}
 	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && o.Query != batch.Collide)
 	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
 }

@@ -1,6 +1,6 @@
 // The only writer of the answer columns. A template, float64.
 
-enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING }; // as batch.Status
+enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 
 // store_three stores three values of each lane in ok in rows of a column; together if these rows
 // follow one another, the first being `from` (else −1).
@@ -25,7 +25,8 @@ STORE_THREE(store_three64, double)
 // store_answers stores the lanes in ok of the answers v, by one solver, in rows at0 + row[lane] of the columns:
 // distance, its lower and upper bound, then normal and witnesses in the world. The gap
 // holds both bounds around the distance as it is stored, and the rounding of itself: it is the
-// least float32 above. steps are those of a row, or null for one step each.
+// least float32 above. steps are those of a row, or null for one step each. Rows that are both apart and
+// deep are undecided.
 ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W], unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
     float f[11][W] __attribute__((aligned(64)));
     if (!ok) return;
@@ -49,7 +50,7 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
             u += up >> l & 1;
             memcpy(&c->gap[i], &u, sizeof u);
         }
-        if (c->status) c->status[i] = apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
+        if (c->status) c->status[i] = (apart & deep) >> l & 1 ? CLR_UNDECIDED : apart >> l & 1 ? CLR_SEPARATED : deep >> l & 1 ? CLR_PENETRATING : CLR_TOUCHING;
         if (c->iterations) c->iterations[i] = steps ? (uint16_t)(steps[l] + 1) : 1;
         if (c->method) c->method[i] = (uint8_t)solver;
     }
