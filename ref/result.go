@@ -37,8 +37,8 @@ type Options struct {
 	Tolerance float64
 
 	// MaxIterations caps the support evaluations of one solver, EPA's and what follows it less
-	// those before them; 0 is 1,000 for
-	// GJK, 100,000 for Frank-Wolfe, and 200,000 for EPA.
+	// those before them; 0 is 1,000 for GJK, 100 for RTR, 100,000 for Frank-Wolfe, and 200,000
+	// for EPA.
 	MaxIterations int
 
 	// CutOff is the signed distance, in metres, beyond which the caller does not
