@@ -68,6 +68,7 @@ typedef struct {
     int ka, kb;
     int most[2]; // vertices of the largest small hull
     int decide;  // only the proof of a status is wanted, see decide.h
+    int early;   // see GJK_EARLY
 } T(work);
 
 #if REAL_BITS == 32
@@ -194,7 +195,11 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             if (hull[0]) s->seed_a[k][i] = (int32_t)found[0][k][l];
             if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
         }
-        if (state == CLR_OPEN) continue;
+        if (state == CLR_OPEN) {
+            if (w->early)
+                for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->x[j][l];
+            continue;
+        }
         for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->dir[9 + j][l];
         if (hull[0]) s->seed_a[3][i] = (int32_t)L->found[0][3][l];
         if (hull[1]) s->seed_b[3][i] = (int32_t)L->found[1][3][l];
@@ -225,7 +230,11 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     step = SEL(active, step + one, step);
     // Answered: the plane along x is close enough to x, or beyond what matters, or x
     // proves an overlap.
-    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh);
+    VF stop = LOADU(in + CLR_STOP * W);
+#if REAL_BITS == 32
+    if (w0->early) stop = MAX(stop, SET1((REAL)GJK_EARLY) * length);
+#endif
+    VM close = MANDN(LE(length - bound, stop), fresh);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
     if (!decide && !w0->call->collide) far = MANDN(far, fresh);
     VM done = MAND(active, MOR(close, far));
@@ -299,7 +308,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide, !decide && REAL_BITS == 32 && by_newton(call, ka, kb)};
     memset(lanes, 0, sizeof lanes);
     if (ka == CLR_SMALL || kb == CLR_SMALL)
         for (int k = 0; k < n; k++) {

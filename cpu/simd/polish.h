@@ -36,7 +36,8 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
     const VF zero = SET1(0);
     pieces out;
     if (k == CLR_ELLIPSOID) {
-        T(bend) b = T(bend_ellipsoid)(params, CLR_STRIDE64, d, p, q);
+        V3 s;
+        T(bend) b = T(bend_ellipsoid)(params, CLR_STRIDE64, d, p, q, &s);
         for (int j = 0; j < 3; j++) out.d[j] = b.h, out.p[j] = b.p, out.q[j] = b.q;
         out.pp = b.pp, out.pq = b.pq, out.qq = b.qq;
         return out;

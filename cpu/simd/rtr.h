@@ -17,19 +17,17 @@ typedef struct {
 
 // rtr_evaluate is the model of h along x.
 ALWAYS rtr_model rtr_evaluate(const double *in, int stride, V3 x) {
-    const double *r = in + CLR_ROT * stride;
+    const T(places) at = {.in = in, .stride = stride};
     rtr_model m;
-    V3 t = T(ld3)(in + CLR_TRANS * stride, stride);
+    V3 s, v;
     T(across)(x, &m.e, &m.f);
-    // Along -x, but B is symmetric.
-    T(bend) a = T(bend_ellipsoid)(in + CLR_PA * stride, stride, x, m.e, m.f);
-    T(bend) b = T(bend_ellipsoid)(in + CLR_PB * stride, stride, T(rotate_back)(r, stride, x), T(rotate_back)(r, stride, m.e), T(rotate_back)(r, stride, m.f));
-    m.h = a.h + b.h - T(dot)(x, t);
-    m.g0 = a.p + b.p - T(dot)(m.e, t);
-    m.g1 = a.q + b.q - T(dot)(m.f, t);
-    m.xx = a.pp + b.pp - m.h;
-    m.xy = a.pq + b.pq;
-    m.yy = a.qq + b.qq - m.h;
+    T(bend) b = T(bend_pair)(&at, CLR_ELLIPSOID, CLR_ELLIPSOID, T(neg)(x), m.e, m.f, &s, &v);
+    m.h = -b.h;
+    m.g0 = b.p;
+    m.g1 = b.q;
+    m.xx = b.pp + b.h;
+    m.xy = b.pq;
+    m.yy = b.qq + b.h;
     return m;
 }
 

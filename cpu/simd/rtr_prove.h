@@ -126,7 +126,7 @@ static __attribute__((noinline)) int ellipsoids(const clr_call *c, clr_scratch *
                 rtr_prove(c, s, lo - c->first, n);
                 s->rows_rtr += n;
             } else {
-                newton(c, s, lo - c->first, n);
+                newton(c, s, lo - c->first, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
             }
             for (int i = 0; i < n; i++) {
                 if (s->state[i] != CLR_DONE) *rest++ = s->row[i];

@@ -52,6 +52,8 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 #define HAS_VERTICES(k) ((k) >= CLR_SMOOTH_REVOLUTION)
 #define HAS_POWERS(k) ((k) >= CLR_SUPERQUADRIC && (k) < CLR_SMALL)
 #define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
+// Those whose support functions have derivatives that are computed, see bend.h.
+#define HAS_BEND(k) ((k) == CLR_ELLIPSOID || (k) == CLR_SUPERQUADRIC)
 
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
@@ -87,6 +89,15 @@ ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
 }
 
 #include "smooth.h"
+
+#ifndef GJK_EARLY
+// by_newton reports whether Newton's method goes on from where float32 GJK ends (newton.h). Then
+// that may be early: where its bounds differ by GJK_EARLY of the distance.
+ALWAYS int by_newton(const clr_call *c, int ka, int kb) {
+    return c->closed && !c->collide && HAS_BEND(ka) && HAS_BEND(kb) && (HAS_POWERS(ka) || HAS_POWERS(kb));
+}
+#define GJK_EARLY (0.01)
+#endif
 
 // places is where the lanes find their pairs.
 typedef struct {
