@@ -36,7 +36,7 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (c->rtr && c->closed && (round_core(a) || HAS_BEND(a->class)) && (round_core(b) || HAS_BEND(b->class)))
         return (round_core(a) ? CLR_ELLIPSOID : a->class) * CLR_CLASSES + (round_core(b) ? CLR_ELLIPSOID : b->class);
     // RTR was named, and has no kernel for other smooth cores.
-    if (c->rtr && !c->closed && (round_core(a) || smooth(a->class)) && (round_core(b) || smooth(b->class))) return CLR_GROUPS;
+    if (c->rtr && !c->closed && (round_core(a) || HAS_POWERS(a->class)) && (round_core(b) || HAS_POWERS(b->class))) return CLR_GROUPS;
     return a->class * CLR_CLASSES + b->class;
 }
 

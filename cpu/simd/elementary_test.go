@@ -18,39 +18,15 @@ import (
 // The logarithm and the exponential of every instruction set of this machine stay within the
 // errors that elementary.h states, in units of 2⁻²⁴ and 2⁻⁵³ of the result.
 func TestElementary(t *testing.T) {
-	cc, runner := toolchain(t)
-	header := map[string][]string{
-		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma"},
-		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma"},
-		"neon":     {"isa_neon.h"},
-		"portable": {"isa_vec.h"},
-	}
 	args := elementaryArguments()
 	var in bytes.Buffer
 	if err := binary.Write(&in, binary.LittleEndian, args); err != nil {
 		t.Fatal(err)
 	}
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, variant := range Supported() {
 		for _, bits := range []int{32, 64} {
 			t.Run(fmt.Sprintf("%s/float%d", variant, bits), func(t *testing.T) {
-				program := filepath.Join(t.TempDir(), "elementary")
-				h := header[variant]
-				build := exec.Command(cc, append([]string{"-O2", "-std=c11", "-w", fmt.Sprintf("-DREAL_BITS=%d", bits),
-					fmt.Sprintf("-DISA=%q", filepath.Join(here, h[0])), filepath.Join("testdata", "elementary.c"), "-lm", "-o", program}, h[1:]...)...)
-				if out, err := build.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				command := append(runner[:len(runner):len(runner)], program)
-				run := exec.Command(command[0], command[1:]...)
-				run.Stdin = bytes.NewReader(in.Bytes())
-				out, err := run.Output()
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := runProgram(t, variant, "elementary.c", in.Bytes(), fmt.Sprintf("-DREAL_BITS=%d", bits))
 				got := make([][3]float64, len(args))
 				if err := binary.Read(bytes.NewReader(out), binary.LittleEndian, got); err != nil {
 					t.Fatal(err)
@@ -59,6 +35,36 @@ func TestElementary(t *testing.T) {
 			})
 		}
 	}
+}
+
+// runProgram builds a program of testdata for one instruction set, feeds it the input, and returns
+// what it prints.
+func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) []byte {
+	t.Helper()
+	cc, runner := toolchain(t)
+	header := map[string][]string{
+		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma"},
+		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma"},
+		"neon":     {"isa_neon.h"},
+		"portable": {"isa_vec.h"},
+	}[variant]
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-O2", "-std=c11", "-w", fmt.Sprintf("-DISA=%q", filepath.Join(here, header[0])), filepath.Join("testdata", file), "-lm", "-o", program}, header[1:]...)
+	if out, err := exec.Command(cc, append(args, flags...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	command := append(runner[:len(runner):len(runner)], program)
+	run := exec.Command(command[0], command[1:]...)
+	run.Stdin = bytes.NewReader(in)
+	out, err := run.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // toolchain returns gcc for the processor of this test, and what runs its programs: nothing, or

@@ -68,7 +68,6 @@ typedef struct {
     int ka, kb;
     int most[2]; // vertices of the largest small hull
     int decide;  // only the proof of a status is wanted, see decide.h
-    int early;   // see GJK_EARLY
 } T(work);
 
 #if REAL_BITS == 32
@@ -196,7 +195,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
         }
         if (state == CLR_OPEN) {
-            if (w->early)
+            if (HAS_BEND(w->ka) && HAS_BEND(w->kb)) // for newton.h
                 for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->x[j][l];
             continue;
         }
@@ -230,11 +229,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     step = SEL(active, step + one, step);
     // Answered: the plane along x is close enough to x, or beyond what matters, or x
     // proves an overlap.
-    VF stop = LOADU(in + CLR_STOP * W);
-#if REAL_BITS == 32
-    if (w0->early) stop = MAX(stop, SET1((REAL)GJK_EARLY) * length);
-#endif
-    VM close = MANDN(LE(length - bound, stop), fresh);
+    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
     if (!decide && !w0->call->collide) far = MANDN(far, fresh);
     VM done = MAND(active, MOR(close, far));
@@ -308,7 +303,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide, !decide && REAL_BITS == 32 && by_newton(call, ka, kb)};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
     memset(lanes, 0, sizeof lanes);
     if (ka == CLR_SMALL || kb == CLR_SMALL)
         for (int k = 0; k < n; k++) {

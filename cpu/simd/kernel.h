@@ -87,7 +87,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         prepare(c, s, lo, order + k, n, ka, kb);
         gjk32(c, s, 0, n, ka, kb);
-        if (by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
+        if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);

@@ -10,10 +10,12 @@
 // above, whatever n is, so a row is answered where both agree, and left to GJK where they
 // do not.
 //
-// Ellipsoids begin with the line of the centres. Sharper shapes begin where float32 GJK ends,
-// which it does early, see GJK_EARLY.
+// Ellipsoids begin with the line of the centres, superquadrics where float32 GJK ends: on those whose
+// support points follow a small power of the direction (exponents below 2/3) the step is
+// far too long unless it is short.
 
-#define NEWTON_STEPS 12 // most rows need fewer; what needs more is left
+#define NEWTON_STEPS 12      // most ellipsoids need 4 to 7; what needs more is left
+#define NEWTON_LAST_STEPS 5  // from where GJK ends; most need 3
 
 typedef struct {
     V3 n, base, step; // where f is looked at next, the best so far, and the step from it
@@ -54,6 +56,7 @@ ALWAYS void newton_step(newton_lanes *L, const clr_scratch *s, int k, int ka, in
 // newton_pairs answers rows 0 to n−1 of the group, of two smooth cores each.
 ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int centres = !HAS_POWERS(ka) && !HAS_POWERS(kb);
+    const int most = !centres ? NEWTON_LAST_STEPS : c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1 : NEWTON_STEPS; // emit counts one more
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         newton_lanes lanes[2];
         unsigned open[2] = {0};
@@ -96,6 +99,12 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
                  T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
         }
     }
+}
+
+// last_by_newton reports whether Newton's method goes on from where float32 GJK ends: where the
+// tolerance would cost many steps of GJK in float64, and no cap counts them.
+ALWAYS int last_by_newton(const clr_call *c, int ka, int kb) {
+    return c->closed && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_BEND(ka) && HAS_BEND(kb);
 }
 
 // newton is newton_pairs with the bend of ellipsoids inlined.

@@ -9,11 +9,9 @@
 
 #define FINE_TOLERANCE 1e-9 // beyond it the loss does not matter
 
-// smooth says of a class whether its cores are curved throughout.
-ALWAYS int smooth(int class) { return class == CLR_ELLIPSOID || HAS_POWERS(class); }
-
-// has_flats reports whether D has edges or faces.
-ALWAYS int has_flats(int ka, int kb) { return !(smooth(ka) && smooth(kb)); }
+// has_flats reports whether D has edges or faces, or some that are so to rounding, as those of sharp
+// superquadrics are.
+ALWAYS int has_flats(int ka, int kb) { return ka != CLR_ELLIPSOID || kb != CLR_ELLIPSOID; }
 
 // without is the part of x orthogonal to e, in two passes: the second takes away the
 // rounding of the first.

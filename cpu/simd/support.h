@@ -90,15 +90,6 @@ ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
 
 #include "smooth.h"
 
-#ifndef GJK_EARLY
-// by_newton reports whether Newton's method goes on from where float32 GJK ends (newton.h). Then
-// that may be early: where its bounds differ by GJK_EARLY of the distance.
-ALWAYS int by_newton(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && HAS_BEND(ka) && HAS_BEND(kb) && (HAS_POWERS(ka) || HAS_POWERS(kb));
-}
-#define GJK_EARLY (0.01)
-#endif
-
 // places is where the lanes find their pairs.
 typedef struct {
     const clr_call *call;

@@ -1,0 +1,69 @@
+//go:build cgo
+
+package simd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Support points, gradients and Hessians that Newton's method and the trust region method step by
+// are those of package geom, in the basis of the plane across the direction.
+func TestBend(t *testing.T) {
+	const ellipsoid, superquadric = 1, 3 // classes of api.h
+	rng := rand.New(rand.NewPCG(71, 72))
+	var rows [][9]float64
+	var shapes []geom.Smooth
+	var directions []r3.Vec
+	for i := range 3000 {
+		u := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		axes := r3.Vec{X: math.Exp(rng.NormFloat64()), Y: math.Exp(rng.NormFloat64()), Z: math.Exp(rng.NormFloat64())}
+		row := [9]float64{ellipsoid, axes.X, axes.Y, axes.Z, 0, 0, u.X, u.Y, u.Z}
+		var s geom.Smooth = geom.Ellipsoid{SemiAxes: axes}
+		if i%4 > 0 {
+			q := geom.Superquadric{SemiAxes: axes, Alpha1: 0.1 + 1.8*rng.Float64(), Alpha2: 0.1 + 1.8*rng.Float64()}
+			row[0], row[4], row[5] = superquadric, q.Alpha2, q.Alpha1
+			s = q
+		}
+		rows, shapes, directions = append(rows, row), append(shapes, s), append(directions, u)
+	}
+	var in bytes.Buffer
+	if err := binary.Write(&in, binary.LittleEndian, rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, variant := range Supported() {
+		t.Run(variant, func(t *testing.T) {
+			got := make([][15]float64, len(rows))
+			if err := binary.Read(bytes.NewReader(runProgram(t, variant, "bend.c", in.Bytes())), binary.LittleEndian, got); err != nil {
+				t.Fatal(err)
+			}
+			for i, g := range got {
+				p, q, at := r3.Vec{X: g[0], Y: g[1], Z: g[2]}, r3.Vec{X: g[3], Y: g[4], Z: g[5]}, r3.Vec{X: g[6], Y: g[7], Z: g[8]}
+				h, ok := shapes[i].SupportHessian(directions[i])
+				if !ok {
+					t.Fatalf("row %d: %+v has no Hessian", i, shapes[i])
+				}
+				size, s := shapes[i].BoundingRadius(), geom.Support(shapes[i], directions[i])
+				bend := math.Abs(h[0]) + math.Abs(h[4]) + math.Abs(h[8])
+				hp, hq := h.MulVec(p), h.MulVec(q)
+				want := [9]float64{s.X, s.Y, s.Z, r3.Dot(directions[i], s), r3.Dot(p, s), r3.Dot(q, s), r3.Dot(p, hp), r3.Dot(p, hq), r3.Dot(q, hq)}
+				for k, w := range want {
+					scale := size
+					if k >= 6 {
+						scale = bend
+					}
+					if !(math.Abs(g[6+k]-w) <= 1e-11*scale) {
+						t.Fatalf("row %d: value %d of %+v along %v at %v is %g, want %g", i, k, shapes[i], directions[i], at, g[6+k], w)
+					}
+				}
+			}
+		})
+	}
+}
