@@ -11,7 +11,9 @@
 // Pairs of ellipsoids and spheres are answered in float64 by Newton's method where they are
 // apart (newton.h), and by the Riemannian trust region method where they are not (rtr.h), unless
 // only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
-// EPA. Who names GJK gets it, and who names RTR gets that on all of these pairs.
+// EPA. Who names GJK gets it, and who names RTR gets that on all of these pairs. Superquadrics,
+// among themselves and with these, have the last digits of double precision from Newton's
+// method as well.
 //
 // # What is left to the caller
 //
