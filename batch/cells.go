@@ -2,28 +2,21 @@ package batch
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"clearance/geom"
+	"clearance/geom/cells"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Directions of a hull fall into cells, and each cell lists every vertex that is the
-// support point of some direction in it. A support query is then one look-up and a scan
-// of a few vertices: no climb from vertex to vertex, which costs a GPU a chain of
-// dependent loads, and no local maximum that might not be the global one.
+// support point of some direction in it, see package cells: a climb from vertex to vertex
+// would cost a GPU a chain of dependent loads.
 //
-// The cells are those of a cube map, 6 faces of n × n, of the direction e = Lᵀd, where
-// L·Lᵀ is the covariance of the vertices: seen through L⁻¹ the hull is about as wide in
-// all directions, so that the lists of needles and plates are short as well.
-//
-// A list holds all that it must, in exact arithmetic: v can be the support point of a
-// direction of the cell only if for every other vertex s some corner e of the cell has
-// <e, v> ≥ <e, s>, since a direction of the cell is a sum of its corners with weights ≥ 0.
-// The test is made for the support points s of the corners and the middle, and lists of
-// small cells are taken from those of larger ones. Cells are widened by [CellMargin],
+// The cells are those of the direction e = Lᵀd, where L·Lᵀ is the covariance of the
+// vertices: seen through L⁻¹ the hull is about as wide in all directions, so that the
+// lists of needles and plates are short as well. Cells are widened by [CellMargin],
 // which covers the rounding of the look-up.
 
 const (
@@ -56,7 +49,7 @@ type cellMap struct {
 	frame   [6]float32 // L by rows, lower triangle, scaled to a largest entry of about 1
 	edge    int        // n
 	longest int        // list
-	lists   [][]uint32 // [6·n·n] vertices, ascending
+	lists   [][]int32  // [6·n·n] vertices, ascending
 }
 
 // packCells appends the cells of all hulls to what the shaders read: a directory with one
@@ -87,7 +80,7 @@ func (p *Packed) packCells(shapes []geom.Shape) {
 		p.Cells = append(p.Cells, uint32(at))
 		for _, l := range m.lists {
 			for _, v := range l {
-				p.Cells = append(p.Cells, p.Shapes[i].VertexOffset+v)
+				p.Cells = append(p.Cells, p.Shapes[i].VertexOffset+uint32(v))
 			}
 		}
 	}
@@ -111,13 +104,19 @@ func newCellMap(vertices []r3.Vec) *cellMap {
 	for edge < maxCellEdge && 6*edge*edge < cellsPerHull*len(seen) {
 		edge *= 2
 	}
-	b := cellBuilder{seen: seen}
+	o := cells.Options{Margin: CellMargin, Room: listPerHull*len(seen) + 64}
 	for _, v := range seen {
-		b.slack = max(b.slack, 1e-9*math.Sqrt(r3.Norm2(v)))
+		o.Slack = max(o.Slack, 1e-9*math.Sqrt(r3.Norm2(v)))
 	}
 	for ; ; edge /= 2 {
-		m := &cellMap{frame: frame, edge: edge}
-		if b.build(m) || edge == 1 {
+		if edge == 1 {
+			o.Room = 0
+		}
+		if lists := cells.Cut(seen, edge, o); lists != nil {
+			m := &cellMap{frame: frame, edge: edge, lists: lists}
+			for _, l := range lists {
+				m.longest = max(m.longest, len(l))
+			}
 			return m
 		}
 	}
@@ -162,100 +161,4 @@ func whiten(vertices []r3.Vec) (frame [6]float32, seen []r3.Vec, ok bool) {
 		seen[i] = r3.Vec{X: x, Y: y, Z: z}
 	}
 	return frame, seen, true
-}
-
-// cellBuilder builds the lists of one hull.
-type cellBuilder struct {
-	seen  []r3.Vec
-	slack float64 // covers the rounding of the products
-
-	m      *cellMap
-	room   int // entries left
-	height [5][]float64
-}
-
-// build fills the lists of m. It reports whether they are short enough.
-func (b *cellBuilder) build(m *cellMap) bool {
-	b.m = m
-	b.room = listPerHull*len(b.seen) + 64
-	m.lists = make([][]uint32, 6*m.edge*m.edge)
-	for k := range b.height {
-		b.height[k] = make([]float64, len(b.seen))
-	}
-	all := make([]uint32, len(b.seen))
-	for i := range all {
-		all[i] = uint32(i)
-	}
-	for face := range 6 {
-		b.split(face, 0, 0, m.edge, all)
-	}
-	return b.room >= 0
-}
-
-// split goes down to the single cells of a square of cells whose candidates are known.
-func (b *cellBuilder) split(face, row, col, size int, candidates []uint32) {
-	if b.room < 0 && b.m.edge > 1 {
-		return
-	}
-	list := b.filter(face, row, col, size, candidates)
-	if size == 1 {
-		b.m.lists[(face*b.m.edge+row)*b.m.edge+col] = list
-		b.m.longest = max(b.m.longest, len(list))
-		b.room -= len(list)
-		return
-	}
-	half := size / 2
-	for _, r := range [2]int{row, row + half} {
-		for _, c := range [2]int{col, col + half} {
-			b.split(face, r, c, half, list)
-		}
-	}
-}
-
-// filter returns the candidates that may be support points in a square of cells.
-func (b *cellBuilder) filter(face, row, col, size int, candidates []uint32) []uint32 {
-	at := func(k int) float64 { return 2*float64(k)/float64(b.m.edge) - 1 }
-	u0, u1 := at(row)-CellMargin, at(row+size)+CellMargin
-	v0, v1 := at(col)-CellMargin, at(col+size)+CellMargin
-	corners := [5]r3.Vec{
-		cubeDirection(face, u0, v0), cubeDirection(face, u0, v1), cubeDirection(face, u1, v0), cubeDirection(face, u1, v1),
-		cubeDirection(face, (u0+u1)/2, (v0+v1)/2),
-	}
-	var top [5]int // places in candidates
-	for k, e := range corners {
-		h := b.height[k][:len(candidates)]
-		for i, v := range candidates {
-			h[i] = r3.Dot(e, b.seen[v])
-			if h[i] > h[top[k]] {
-				top[k] = i
-			}
-		}
-	}
-	var list []uint32
-	for i, v := range candidates {
-		keep := true
-		for _, s := range top {
-			most := math.Inf(-1)
-			for _, h := range b.height[:4] {
-				most = max(most, h[i]-h[s])
-			}
-			keep = keep && most >= -b.slack
-		}
-		if keep {
-			list = append(list, v)
-		}
-	}
-	return slices.Clip(list)
-}
-
-// cubeDirection is the direction at (u, v) of a face: +x, -x, +y, -y, +z, -z.
-func cubeDirection(face int, u, v float64) r3.Vec {
-	s := 1 - 2*float64(face&1)
-	switch face / 2 {
-	case 0:
-		return r3.Vec{X: s, Y: u, Z: v}
-	case 1:
-		return r3.Vec{X: v, Y: s, Z: u}
-	}
-	return r3.Vec{X: u, Y: v, Z: s}
 }

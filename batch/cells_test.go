@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/geom/cells"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -151,7 +152,7 @@ func TestCells(t *testing.T) {
 		for face := range 6 {
 			for range 200 {
 				u, v := 2*float64(g.IntN(edge+1))/float64(edge)-1, 2*float64(g.IntN(edge+1))/float64(edge)-1
-				e := cubeDirection(face, u, v)
+				e := cells.Direction(face, u, v)
 				var d r3.Vec
 				d.Z = e.Z / float64(frame[5])
 				d.Y = (e.Y - float64(frame[4])*d.Z) / float64(frame[2])

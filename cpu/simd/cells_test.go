@@ -56,7 +56,7 @@ func TestCells(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
-		m, k, lists := cells(vertices, lo, hi)
+		m, k, lists := cut(vertices, lo, hi)
 		if k == 0 || len(lists) != 6*k*k {
 			t.Fatalf("%s: grid %d with %d lists", name, k, len(lists))
 		}
@@ -122,6 +122,6 @@ func BenchmarkCells(b *testing.B) {
 	hull := hullsToCut(b)["sphere"]
 	lo, hi := hull.AABB()
 	for b.Loop() {
-		cells(hull.Hull().Vertices, lo, hi)
+		cut(hull.Hull().Vertices, lo, hi)
 	}
 }

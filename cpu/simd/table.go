@@ -160,7 +160,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
-	extent, grid, lists := cells(vertices, lo, hi)
+	extent, grid, lists := cut(vertices, lo, hi)
 	r.grid = C.int32_t(grid)
 	for j := range extent {
 		r.extent[j] = C.double(extent[j])
