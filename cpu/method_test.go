@@ -119,7 +119,8 @@ func TestWhatAutoTakes(t *testing.T) {
 			all(m, batch.Distance, key{geom.KindCone, geom.KindHalfspace, side}, batch.SolverClosedForm)
 		}
 	}
-	all(batch.Auto, batch.Distance, key{geom.KindBox, geom.KindBox, apart}, batch.SolverGJK)
+	all(batch.Auto, batch.Distance, key{geom.KindBox, geom.KindBox, apart}, batch.SolverNewton)
+	all(batch.GJK, batch.Distance, key{geom.KindBox, geom.KindBox, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindBox, geom.KindBox, deep}, batch.SolverAxes)
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, deep}, batch.SolverEPA)

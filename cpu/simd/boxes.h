@@ -18,11 +18,6 @@
 // Added to the diagonal of H, whose entries are at most 1, where it may be singular.
 #define BOX_PROXIMAL 1e-10
 
-typedef struct {
-    VF m[9];    // rotation of B in the frame of A
-    V3 t, a, b; // origin of B there, half extents
-} box_pair;
-
 ALWAYS V3 clamped3(V3 x, V3 most) { return (V3){clamped(x.x, most.x), clamped(x.y, most.y), clamped(x.z, most.z)}; }
 ALWAYS V3 magnitude3(V3 x) { return (V3){magnitude(x.x), magnitude(x.y), magnitude(x.z)}; }
 
@@ -65,15 +60,16 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     return clamped3(T(add)(v, (V3){x, y, z}), p->b);
 }
 
-// box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
-// last row. rot is the rotation of A.
+// box_place is what else there is of a pair.
 typedef struct {
     V3 pos;        // origin of A in the world
     VF rot[9];     // rotation of A
-    VF ra, rb, size;
+    VF ra, rb, size, round, tol; // as prepare has them
     VM good;       // see good_pose
 } box_place;
 
+// box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
+// last row.
 ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, int n, box_place *at) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W], *warm[W];
     for (int l = 0; l < W; l++) {
@@ -112,72 +108,190 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     at->ra = u[0];
     at->rb = v[0];
     at->size = u[1] + v[1];
+    at->round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(out.t, out.t)) + at->size);
+    at->tol = SET1(c->tolerance) * at->size;
     return out;
 }
 
-// box_group answers rows order[0..n), at most W, and returns the lanes that it leaves.
-ALWAYS unsigned box_group(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+// box_search is a point u of B near A: after two projections to and fro, from the center of B.
+typedef struct {
+    V3 v, u, e, g;
+    VF taken; // steps
+} box_search;
+
+ALWAYS void box_look(const box_pair *p, box_search *x) {
+    x->u = T(add)(p->t, turn(p->m, x->v));
+    x->e = box_gap(p, x->u, &x->g);
+}
+
+ALWAYS box_search box_start(const box_pair *p) {
+    box_search x;
+    box_gap(p, p->t, &x.g);
+    x.v = clamped3(T(neg)(x.g), p->b);
+    box_look(p, &x);
+    x.v = clamped3(T(sub)(x.v, x.g), p->b);
+    box_look(p, &x);
+    x.taken = SET1(1);
+    return x;
+}
+
+// box_step takes a step and a projection in the lanes that are active. The others stay bit
+// for bit.
+ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
+    V3 g, next = box_newton(p, x->v, x->e, x->g);
+    box_gap(p, T(add)(p->t, turn(p->m, next)), &g);
+    x->v = T(sel)(active, clamped3(T(sub)(next, g), p->b), x->v);
+    x->taken = SEL(active, x->taken + SET1(1), x->taken);
+    box_look(p, x);
+}
+
+// box_put stores the answers that are ok, in the frame of A, of rows order[0..n), and
+// returns the lanes that it answers.
+ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at, const closed_out *o, VF taken, int solver) {
+    double v[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
+    uint16_t count[W];
+    unsigned yes = MBITS(MAND(o->ok, at->good)) & (n < W ? (1u << n) - 1 : LANES);
+    STOREU(v[0], o->distance);
+    STOREU(v[1], o->lower);
+    STOREU(v[2], o->upper);
+    T(st3)(v[3], W, turn(at->rot, o->n));
+    T(st3)(v[6], W, T(add)(turn(at->rot, T(axpy)(at->ra, o->n, o->a)), at->pos));
+    T(st3)(v[9], W, T(add)(turn(at->rot, T(axpy)(-at->rb, o->n, o->b)), at->pos));
+    STOREU(steps, taken);
+    for (int l = 0; l < W; l++) count[l] = (uint16_t)steps[l];
+    store_answers(c, at0, order, yes, (const double(*)[W])v, MBITS(LT(SET1(0), o->lower)), MBITS(LT(o->upper, SET1(0))), count, solver);
+    return yes;
+}
+
+// box_distances answers rows order[0..n), at most W, that are apart. It returns the lanes that
+// it does not answer, and writes to `deep` those of them that intersect, it seems.
+static __attribute__((noinline)) unsigned box_distances(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
     const VF zero = SET1(0), one = SET1(1);
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
-    const VF round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(p.t, p.t)) + at.size), tol = SET1(c->tolerance) * at.size; // as prepare
-    const VF stop = MAX(tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
-    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
-
-    // Twice from one box to the other, from the center of B.
-    V3 g, e = box_gap(&p, p.t, &g), v = clamped3(T(neg)(g), p.b), u = T(add)(p.t, turn(p.m, v));
-    e = box_gap(&p, u, &g);
-    v = clamped3(T(sub)(v, g), p.b);
-    u = T(add)(p.t, turn(p.m, v));
-    e = box_gap(&p, u, &g);
-    VF taken = one;
-    VM active = at.good;
+    const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
+    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most, none = SET1(16) * round * round;
+    box_search x = box_start(&p);
+    VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
-        VF ee = T(dot)(e, e), low = box_height(&p, e, g), off = ee - low;
+        VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g), off = ee - low;
         VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
-        active = MANDN(active, MOR(close, beyond));
+        inside = MOR(inside, MAND(active, LE(ee, none)));
+        active = MANDN(active, MOR(MOR(close, beyond), inside));
         if (MBITS(active) == 0 || step == BOX_STEPS) break;
-        V3 next = box_newton(&p, v, e, g), ng;
-        box_gap(&p, T(add)(p.t, turn(p.m, next)), &ng);
-        v = T(sel)(active, clamped3(T(sub)(next, ng), p.b), v);
-        u = T(add)(p.t, turn(p.m, v));
-        e = box_gap(&p, u, &g);
-        taken = SEL(active, taken + one, taken);
+        box_step(&p, &x, active);
     }
 
-    VF ee = T(dot)(e, e), length = SQRT(ee), inv = one / MAX(length, SET1(1e-200));
-    V3 normal = T(scale)(inv, e), from = T(sub)(u, e);
-    VF distance = length - radius, lower = box_height(&p, normal, T(scale)(inv, g)) - radius - round, upper = distance + round;
-    VF gap = MAX(upper - distance, distance - lower);
-    VM ok = LE(gap, MAX(tol, SET1(4) * round));
-    if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-    ok = MAND(MAND(ok, at.good), MAND(is_unit(normal), LE(lower, upper)));
-    unsigned yes = MBITS(ok) & (n < W ? (1u << n) - 1 : LANES);
-
-    double w[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
-    uint16_t count[W];
-    STOREU(w[0], distance);
-    STOREU(w[1], lower);
-    STOREU(w[2], upper);
-    T(st3)(w[3], W, turn(at.rot, normal));
-    T(st3)(w[6], W, T(add)(turn(at.rot, T(axpy)(at.ra, normal, from)), at.pos));
-    T(st3)(w[9], W, T(add)(turn(at.rot, T(axpy)(-at.rb, normal, u)), at.pos));
-    STOREU(steps, taken);
-    for (int l = 0; l < W; l++) count[l] = (uint16_t)steps[l];
-    store_answers(c, lo - c->first, order, yes, (const double(*)[W])w, MBITS(LT(zero, lower)), MBITS(LT(upper, zero)), count, CLR_BY_NEWTON);
-    return (n < W ? (1u << n) - 1 : LANES) & ~yes;
+    closed_out o;
+    VF length = SQRT(T(dot)(x.e, x.e)), inv = one / MAX(length, SET1(1e-200));
+    o.n = T(scale)(inv, x.e);
+    o.a = T(sub)(x.u, x.e);
+    o.b = x.u;
+    o.distance = length - radius;
+    o.lower = box_height(&p, o.n, T(scale)(inv, x.g)) - radius - round;
+    o.upper = o.distance + round;
+    VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
+    o.ok = LE(gap, MAX(at.tol, SET1(4) * round));
+    if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
+    o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
+    unsigned left = (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, x.taken, CLR_BY_NEWTON);
+    *deep = left & MBITS(inside);
+    return left;
 }
 
-// boxes_apart answers what it can of rows order[0..n), relative to lo, of two boxes, moves the
-// others to the front of order, and returns their number.
-static __attribute__((noinline)) int boxes_apart(const clr_call *c, int64_t lo, int32_t *order, int rows) {
-    int32_t *rest = order;
-    if (!c->closed || c->collide) return rows; // who names a method gets it
+// box_overlaps answers rows order[0..n), at most W, that overlap, by their axes. It returns
+// the lanes that it does not answer.
+static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    box_place at;
+    const box_pair p = box_load(c, lo, order, n, &at);
+    const VF round = at.round, radius = at.ra + at.rb;
+    const box_depth d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
+    closed_out o = {.n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the rest as deepen has it
+    o.distance = -d.high - radius;
+    o.lower = o.distance - round;
+    o.upper = MAX(-d.low, d.off - d.high) - radius + round;
+    return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_BY_AXES);
+}
+
+// box_axes is the most that one of the fifteen axes sets the cores apart (see closed_boxes.h),
+// in units of its length, which is at most 1: the normals of faces and products of edges.
+ALWAYS VF box_axes(const box_pair *p) {
+    const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z}, *m = p->m;
+    VF q[9], most = SET1(-INFINITY);
+    for (int i = 0; i < 9; i++) q[i] = magnitude(m[i]);
+    for (int i = 0; i < 3; i++)
+        most = MAX(most, magnitude(t[i]) - FMA(b[2], q[3 * i + 2], FMA(b[1], q[3 * i + 1], FMA(b[0], q[3 * i], a[i]))));
+    for (int j = 0; j < 3; j++)
+        most = MAX(most, magnitude(FMA(m[6 + j], t[2], FMA(m[3 + j], t[1], m[j] * t[0]))) - FMA(a[2], q[6 + j], FMA(a[1], q[3 + j], FMA(a[0], q[j], b[j]))));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            VF along = FNMA(t[i1], m[3 * i2 + j], t[i2] * m[3 * i1 + j]);
+            most = MAX(most, magnitude(along) - FMA(b[j2], q[3 * i + j1], FMA(b[j1], q[3 * i + j2], FMA(a[i2], q[3 * i1 + j], a[i1] * q[3 * i2 + j]))));
+        }
+    return most;
+}
+
+// box_statuses answers rows order[0..n), at most W, of which only the status is asked, and
+// returns the lanes that it does not answer. An axis is off by at most 4·round, whatever its
+// length (closed_boxes.h), so parallel edges, whose product is zero or noise, prove nothing:
+// such rows, and rounded boxes that are near, are searched. There A is shrunk, so that points
+// that end on it are inside A by more than rounding.
+static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    const VF zero = SET1(0);
+    box_place at;
+    const box_pair p = box_load(c, lo, order, n, &at);
+    const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
+    const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = box_axes(&p);
+    unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)), over = open & MBITS(LT(most, -inner));
+    open &= ~(apart | over);
+    if (open) {
+        const VF half = SET1(-2) * at.round, reach = radius + at.round, least = MAX(radius + half, zero);
+        const VF reach2 = reach * reach, least2 = least * least;
+        box_pair shrunk = p;
+        shrunk.a = (V3){MAX(p.a.x - inner, zero), MAX(p.a.y - inner, zero), MAX(p.a.z - inner, zero)};
+        box_search x = box_start(&shrunk);
+        for (int step = 0;; step++) {
+            VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g);
+            V3 out = T(sub)(magnitude3(x.u), p.a);
+            apart |= open & MBITS(MAND(LT(zero, low), LT(reach2 * ee, low * low)));
+            over |= open & MBITS(MOR(LT(ee, least2), MAND(MAND(LT(out.x, half), LT(out.y, half)), LT(out.z, half))));
+            open &= ~(apart | over);
+            if (open == 0 || step == BOX_STEPS) break;
+            box_step(&shrunk, &x, MFROM(open));
+        }
+    }
+    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+    for (unsigned m = apart | over; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        status[order[l]] = apart >> l & 1 ? CLR_SEPARATED : CLR_PENETRATING;
+        if (method) method[order[l]] = CLR_BY_AXES;
+    }
+    return lanes & ~(apart | over);
+}
+
+// two_boxes answers what it can of rows order[0..n), relative to lo, moves the others to
+// the front of order, and returns their number.
+static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+    if (!c->closed || (c->collide && !c->decide)) return rows; // who names a method gets it
+    int32_t *rest = order, deep[2 * W];
+    int count = 0; // of deep
     for (int k = 0; k < rows; k += W) {
         int32_t row[W];
+        unsigned left, inside = 0;
         int n = rows - k < W ? rows - k : W;
         for (int l = 0; l < W; l++) row[l] = order[k + (l < n ? l : n - 1)];
-        for (unsigned m = box_group(c, lo, row, n); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+        if (c->decide) left = box_statuses(c, lo, row, n);
+        else left = box_distances(c, lo, row, n, &inside);
+        for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+        for (; inside; inside &= inside - 1) deep[count++] = row[__builtin_ctz(inside)];
+        if (count < W && k + W < rows) continue;
+        for (int d = 0; d < count && (count - d >= W || k + W >= rows); d += W) {
+            int some = count - d < W ? count - d : W;
+            for (unsigned m = box_overlaps(c, lo, deep + d, some); m; m &= m - 1) *rest++ = deep[d + __builtin_ctz(m)];
+        }
+        count = count < W ? count : count - W;
+        for (int l = 0; l < count; l++) deep[l] = deep[W + l];
     }
     return (int)(rest - order);
 }

@@ -108,14 +108,6 @@ ALWAYS V3 axis(VF w, V3 v) {
     return (V3){s * FMA(w, v.y, v.x * v.z), s * FNMA(w, v.x, v.y * v.z), FNMA(s, FMA(v.y, v.y, v.x * v.x), SET1(1))};
 }
 
-// turn and turn_back apply a matrix and its transpose.
-ALWAYS V3 turn(const VF m[9], V3 v) {
-    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)), FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
-}
-ALWAYS V3 turn_back(const VF m[9], V3 v) {
-    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
-}
-
 // meets_tolerance reports whether the bounds are as close as the caller asked, or
 // answer all that was asked.
 ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_out *o) {

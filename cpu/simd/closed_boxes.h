@@ -23,8 +23,6 @@
 // them: 96 eps·scale is four times `round`.
 #define AXIS_ERROR 4
 
-ALWAYS VF absolute(VF x) { return MAX(x, -x); }
-
 // boxes answers where one of both is proved. The distance is that of the plane of the
 // best axis: where the boxes intersect, that of the best face.
 ALWAYS closed_out boxes(const closed_in *in) {
@@ -36,7 +34,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             m[i][j] = FMA(ra[6 + i], rb[6 + j], FMA(ra[3 + i], rb[3 + j], ra[i] * rb[j]));
-            q[i][j] = absolute(m[i][j]);
+            q[i][j] = magnitude(m[i][j]);
         }
     const V3 ta = turn_back(ra, in->t), tb = turn_back(rb, in->t);
     const VF t[3] = {ta.x, ta.y, ta.z}, u[3] = {tb.x, tb.y, tb.z};
@@ -47,7 +45,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
     VF best = SET1(-1e300);
     V3 n = {one, zero, zero};
     for (int i = 0; i < 3; i++) {
-        VF apart = absolute(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
+        VF apart = magnitude(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
         VM more = LT(best, apart);
         VF sign = COPYSIGN(one, t[i]);
         VF axis[3] = {zero, zero, zero};
@@ -56,7 +54,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
         best = SEL(more, apart, best);
     }
     for (int j = 0; j < 3; j++) {
-        VF apart = absolute(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
+        VF apart = magnitude(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
         VM more = LT(best, apart);
         VF sign = COPYSIGN(one, u[j]);
         n = T(sel)(more, (V3){sign * m[0][j], sign * m[1][j], sign * m[2][j]}, n);
@@ -73,7 +71,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
             for (int j = 0; j < 3; j++) {
                 const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
                 VF x1 = m[i1][j], x2 = m[i2][j], s = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
-                VF apart = absolute(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
+                VF apart = magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
                 VF l2 = FMA(x1, x1, x2 * x2);
                 VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)), is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
                 parallel = MOR(parallel, is_short);

@@ -160,7 +160,12 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     STOREU(gap, stop);
     memset(answer, 0, sizeof answer);
     if (ka == CLR_BOX && kb == CLR_BOX) {
-        box_depth d = box_depths(s, k, round, stop);
+        box_pair p;
+        for (int j = 0; j < 9; j++) p.m[j] = LOADU(&s->in64[CLR_ROT + j][k]);
+        p.t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
+        p.a = T(ld3)(&s->in64[CLR_PA][k], CLR_STRIDE64);
+        p.b = T(ld3)(&s->in64[CLR_PB][k], CLR_STRIDE64);
+        box_depth d = box_depths(&p, round, stop);
         ok = by_axes = in & MBITS(d.ok);
         STOREU(answer[0], d.high);
         STOREU(answer[1], d.low);

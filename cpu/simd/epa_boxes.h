@@ -23,25 +23,24 @@
 ALWAYS VF magnitude(VF x) { return MAX(x, -x); }
 ALWAYS VF clamped(VF x, VF most) { return MIN(MAX(x, -most), most); }
 
+// box_pair is two boxes in the frame of A.
+typedef struct {
+    VF m[9];    // rotation of B
+    V3 t, a, b; // origin of B, half extents
+} box_pair;
+
 typedef struct {
     VF high, low, off; // of the depth, and how far off the witnesses are
     V3 n, a, near;     // see depth_of
     VM ok;
 } box_depth;
 
-ALWAYS box_depth box_depths(const clr_scratch *s, int k, VF round, VF stop) {
+ALWAYS box_depth box_depths(const box_pair *p, VF round, VF stop) {
     const VF zero = SET1(0), one = SET1(1), error = SET1(4) * round;
-    const double *in = &s->in64[0][k];
-    VF m[3][3], q[3][3], a[3], b[3], t[3], u[3];
-    for (int i = 0; i < 3; i++) {
-        a[i] = LOADU(in + (CLR_PA + i) * CLR_STRIDE64);
-        b[i] = LOADU(in + (CLR_PB + i) * CLR_STRIDE64);
-        t[i] = LOADU(in + (CLR_TRANS + i) * CLR_STRIDE64);
-        for (int j = 0; j < 3; j++) {
-            m[i][j] = LOADU(in + (CLR_ROT + 3 * i + j) * CLR_STRIDE64);
-            q[i][j] = magnitude(m[i][j]);
-        }
-    }
+    const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z};
+    VF m[3][3], q[3][3], u[3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) m[i][j] = p->m[3 * i + j], q[i][j] = magnitude(m[i][j]);
     for (int j = 0; j < 3; j++) u[j] = FMA(m[2][j], t[2], FMA(m[1][j], t[1], m[0][j] * t[0]));
 
     // The best axis n, and which kind it is: a face of A, of B, or edges e of A and f of B.
@@ -94,8 +93,7 @@ ALWAYS box_depth box_depths(const clr_scratch *s, int k, VF round, VF stop) {
 
     // Corners that n supports. Along its edge, each may slide.
     n = T(scale)(inverse_length(n), n);
-    const double *rot = in + CLR_ROT * CLR_STRIDE64;
-    V3 d = T(rotate_back)(rot, CLR_STRIDE64, n), shift = {t[0], t[1], t[2]};
+    V3 d = turn_back(p->m, n), shift = p->t;
     V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
     V3 pb = {-COPYSIGN(b[0], d.x), -COPYSIGN(b[1], d.y), -COPYSIGN(b[2], d.z)};
     box_depth out;
@@ -104,19 +102,19 @@ ALWAYS box_depth box_depths(const clr_scratch *s, int k, VF round, VF stop) {
     V3 foot = T(scale)(out.high, n);
     // Of a face, the point that the other's corner meets; of edges, those that meet:
     // with r = foot − (pa − pb) from their middles, r = x·e − y·f along both.
-    V3 world_b = T(add)(T(rotate)(rot, CLR_STRIDE64, pb), shift);
-    V3 on_a = T(add)(foot, world_b), on_b = T(rotate_back)(rot, CLR_STRIDE64, T(sub)(T(sub)(pa, foot), shift));
+    V3 world_b = T(add)(turn(p->m, pb), shift);
+    V3 on_a = T(add)(foot, world_b), on_b = turn_back(p->m, T(sub)(T(sub)(pa, foot), shift));
     V3 ma = {FNMA(e.x, pa.x, pa.x), FNMA(e.y, pa.y, pa.y), FNMA(e.z, pa.z, pa.z)};
     V3 mb = {FNMA(f.x, pb.x, pb.x), FNMA(f.y, pb.y, pb.y), FNMA(f.z, pb.z, pb.z)};
-    V3 fa = T(rotate)(rot, CLR_STRIDE64, f);
-    V3 r = T(add)(T(sub)(foot, ma), T(add)(T(rotate)(rot, CLR_STRIDE64, mb), shift));
+    V3 fa = turn(p->m, f);
+    V3 r = T(add)(T(sub)(foot, ma), T(add)(turn(p->m, mb), shift));
     VF c = T(dot)(e, fa), re = T(dot)(r, e), rf = T(dot)(r, fa), inv = one / MAX(FNMA(c, c, one), SET1(1e-30));
     VF x = FNMA(c, rf, re) * inv, y = FNMA(rf, one, c * re) * inv;
     pa = T(sel)(by_edge, T(axpy)(x, e, ma), T(sel)(by_a, on_a, pa));
     pb = T(sel)(by_edge, T(axpy)(y, f, mb), T(sel)(by_a, pb, on_b));
     pa = (V3){clamped(pa.x, a[0]), clamped(pa.y, a[1]), clamped(pa.z, a[2])};
     pb = (V3){clamped(pb.x, b[0]), clamped(pb.y, b[1]), clamped(pb.z, b[2])};
-    out.near = T(sub)(pa, T(add)(T(rotate)(rot, CLR_STRIDE64, pb), shift));
+    out.near = T(sub)(pa, T(add)(turn(p->m, pb), shift));
     V3 side = T(sub)(out.near, foot);
     out.off = SQRT(T(dot)(side, side));
     out.low = low;

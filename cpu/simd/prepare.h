@@ -38,6 +38,14 @@ ALWAYS void quaternion_matrix(VF s, VF w, V3 v, VF m[9]) {
 
 ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
 
+// turn and turn_back apply a matrix and its transpose.
+ALWAYS V3 turn(const VF m[9], V3 v) {
+    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)), FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
+}
+ALWAYS V3 turn_back(const VF m[9], V3 v) {
+    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
+}
+
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few
 // units of 6e-8 in all.
