@@ -7,8 +7,8 @@ import (
 )
 
 // checkMethod checks that the solver named could have ended the row: a code that says
-// so, a formula or axes only for shapes that have one, RTR and Newton only for smooth pairs, and an
-// accelerated method only where it was asked for.
+// so, a formula or axes only for shapes that have one, RTR only for smooth pairs, Newton for these and
+// for boxes, and an accelerated method only where it was asked for.
 func (a *auditor) checkMethod(i int, c *claim) {
 	if a.res.Method == nil {
 		a.report.skip(checkMethod)
@@ -33,7 +33,7 @@ func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
 	case batch.SolverRTR:
 		return (m == batch.RTR || !named) && ref.SmoothPair(x, y)
 	case batch.SolverNewton:
-		return !named && ref.SmoothPair(x, y)
+		return !named && (ref.SmoothPair(x, y) || boxCore(x) && boxCore(y))
 	case batch.SolverAxes:
 		return boxCore(x) && boxCore(y)
 	}

@@ -171,6 +171,7 @@ static __attribute__((noinline)) unsigned box_distances(const clr_call *c, int64
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
     const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most, none = SET1(16) * round * round;
+    const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
     box_search x = box_start(&p);
     VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
@@ -178,7 +179,7 @@ static __attribute__((noinline)) unsigned box_distances(const clr_call *c, int64
         VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
         inside = MOR(inside, MAND(active, LE(ee, none)));
         active = MANDN(active, MOR(MOR(close, beyond), inside));
-        if (MBITS(active) == 0 || step == BOX_STEPS) break;
+        if (MBITS(active) == 0 || step == steps) break;
         box_step(&p, &x, active);
     }
 

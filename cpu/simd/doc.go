@@ -8,6 +8,10 @@
 // (closed.h). Their bounds are proved like all others; what a formula does not
 // prove to the tolerance is iterated.
 //
+// Boxes, flat ones too, are answered in float64 from pose to columns without scratch in between:
+// by Newton's method on the points of B where they are apart, by their axes where they overlap
+// or only the status is asked (boxes.h).
+//
 // Pairs of ellipsoids and spheres are answered in float64 by Newton's method where they are
 // apart (newton.h), and by the Riemannian trust region method where they are not (rtr.h), unless
 // only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
