@@ -74,18 +74,21 @@ func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func
 func colA(r *batch.Results) *batch.Floats { return &r.WitnessA }
 func colB(r *batch.Results) *batch.Floats { return &r.WitnessB }
 
+// bothBoxes reports whether both cores are boxes, of which some are flat.
+func bothBoxes(a, b geom.Kind) bool {
+	box := func(k geom.Kind) bool {
+		return k == geom.KindBox || k == geom.KindSphere || k == geom.KindCapsule
+	}
+	return box(a) && box(b)
+}
+
 // solvable says of the solvers that auto takes which shapes they are for.
 var solvable = map[batch.Solver]func(a, b geom.Kind) bool{
-	batch.SolverGJK: func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
-	batch.SolverEPA: func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
-	batch.SolverAxes: func(a, b geom.Kind) bool {
-		box := func(k geom.Kind) bool {
-			return k == geom.KindBox || k == geom.KindSphere || k == geom.KindCapsule
-		}
-		return box(a) && box(b)
-	},
+	batch.SolverGJK:    func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverEPA:    func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverAxes:   bothBoxes,
 	batch.SolverRTR:    bothSmooth,
-	batch.SolverNewton: bothSmooth,
+	batch.SolverNewton: func(a, b geom.Kind) bool { return bothSmooth(a, b) || bothBoxes(a, b) },
 	batch.SolverClosedForm: func(a, b geom.Kind) bool {
 		round := func(k geom.Kind) bool { return k == geom.KindSphere || k == geom.KindCapsule }
 		ball := a == geom.KindSphere && b == geom.KindBox || a == geom.KindBox && b == geom.KindSphere
