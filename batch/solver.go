@@ -14,7 +14,7 @@ const (
 	SolverClosedForm        = SolverRTR + 1    // a formula: half-spaces, spheres, capsules, sphere and box
 	SolverAxes              = SolverRTR + 2    // separating axes, of boxes, capsules and spheres: boxes all, some of them flat
 	SolverEPA               = SolverRTR + 3    // the expanding polytope algorithm
-	SolverNewton            = SolverRTR + 4    // Newton's method: on the sphere for smooth pairs, on the points of a box for boxes
+	SolverNewton            = SolverRTR + 4    // Newton's method: on the sphere for smooth pairs, on the points of boxes, on alternating projections for solids of revolution
 	SolverCount             = SolverRTR + 5
 )
 

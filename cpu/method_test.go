@@ -122,7 +122,10 @@ func TestWhatAutoTakes(t *testing.T) {
 	all(batch.Auto, batch.Distance, key{geom.KindBox, geom.KindBox, apart}, batch.SolverNewton)
 	all(batch.GJK, batch.Distance, key{geom.KindBox, geom.KindBox, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindBox, geom.KindBox, deep}, batch.SolverAxes)
-	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
+	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverNewton)
+	all(batch.Auto, batch.Distance, key{geom.KindCapsule, geom.KindFrustum, apart}, batch.SolverNewton)
+	all(batch.GJK, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
+	all(batch.Auto, batch.Collide, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, deep}, batch.SolverEPA)
 	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverNewton)
 	// Where the balls that roll in them overlap and the eroded cores do not, it is a distance.

@@ -33,7 +33,7 @@ func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
 	case batch.SolverRTR:
 		return (m == batch.RTR || !named) && ref.SmoothPair(x, y)
 	case batch.SolverNewton:
-		return !named && (ref.SmoothPair(x, y) || boxCore(x) && boxCore(y))
+		return !named && (ref.SmoothPair(x, y) || boxCore(x) && boxCore(y) || revolvedPair(x, y))
 	case batch.SolverAxes:
 		return boxCore(x) && boxCore(y)
 	}
@@ -42,6 +42,15 @@ func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
 
 // boxCore reports whether the core is a box, which may be as flat as a point.
 func boxCore(s geom.Shape) bool { return s.Kind() == geom.KindBox || pointOrSegment(s) }
+
+// revolvedPair reports whether a core is a cylinder, cone or frustum, and the other one too, or a
+// segment or a point.
+func revolvedPair(x, y geom.Shape) bool {
+	revolved := func(s geom.Shape) bool {
+		return s.Kind() == geom.KindCylinder || s.Kind() == geom.KindCone || s.Kind() == geom.KindFrustum
+	}
+	return revolved(x) && (revolved(y) || pointOrSegment(y)) || revolved(y) && pointOrSegment(x)
+}
 
 // hasFormula reports whether the distance of two bounded shapes is a formula.
 func hasFormula(x, y geom.Shape) bool {

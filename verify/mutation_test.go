@@ -84,11 +84,14 @@ func bothBoxes(a, b geom.Kind) bool {
 
 // solvable says of the solvers that auto takes which shapes they are for.
 var solvable = map[batch.Solver]func(a, b geom.Kind) bool{
-	batch.SolverGJK:    func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
-	batch.SolverEPA:    func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
-	batch.SolverAxes:   bothBoxes,
-	batch.SolverRTR:    bothSmooth,
-	batch.SolverNewton: func(a, b geom.Kind) bool { return bothSmooth(a, b) || bothBoxes(a, b) },
+	batch.SolverGJK:  func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverEPA:  func(a, b geom.Kind) bool { return max(a, b) != geom.KindHalfspace },
+	batch.SolverAxes: bothBoxes,
+	batch.SolverRTR:  bothSmooth,
+	batch.SolverNewton: func(a, b geom.Kind) bool {
+		revolved := max(a, b) <= geom.KindFrustum && max(a, b) >= geom.KindCylinder // the kinds before are points and segments
+		return bothSmooth(a, b) || bothBoxes(a, b) || revolved
+	},
 	batch.SolverClosedForm: func(a, b geom.Kind) bool {
 		round := func(k geom.Kind) bool { return k == geom.KindSphere || k == geom.KindCapsule }
 		ball := a == geom.KindSphere && b == geom.KindBox || a == geom.KindBox && b == geom.KindSphere

@@ -38,7 +38,7 @@ ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 c
 }
 
 // decide_frame answers those of W rows, from order[k] on of n, that the line of the centers
-// separates, and writes the float32 columns of the others from row `to` on. It returns the
+// separates, or a pair of feet decides, and writes the float32 columns of the others from row `to` on. It returns the
 // row behind them.
 ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
@@ -92,22 +92,37 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
     noise = noise + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
 
-    // The plane across the line of the centers, in float64.
-    T(hulls) hull[2];
-    T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
-    for (int l = 0; l < W; l++) {
-        T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
-        T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
+    VM apart = LT(noise, SET1(0)), meet = apart, by_feet = apart;
+    V3 first = T(neg)(d); // direction of the loop
+    const int revolved = c->closed && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND);
+    if (revolved) {
+        const profile fa = profile_of((V3){p[0], p[1], p[2]}), fb = profile_of((V3){q[0], q[1], q[2]});
+        const feet_verdict f = feet_decide(&fa, &fb, m, t, radius, noise * (length + a[1] + b[1]));
+        by_feet = MAND(ka == CLR_ROUND ? good : is_segment(&fa), kb == CLR_ROUND ? good : is_segment(&fb));
+        apart = MAND(by_feet, f.apart);
+        meet = MAND(MAND(good, by_feet), f.meet);
+        first = T(sel)(MAND(by_feet, LT(noise * far, T(dot)(f.x, f.x))), f.x, first);
     }
-    V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), d), back = T(neg)(line);
-    back = (V3){FMA(m[6], back.z, FMA(m[3], back.y, m[0] * back.x)), FMA(m[7], back.z, FMA(m[4], back.y, m[1] * back.x)), FMA(m[8], back.z, FMA(m[5], back.y, m[2] * back.x))};
-    VF bound = length - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
-    VM apart = MAND(good, LT(FMA(radius, inv, noise), bound * inv));
-    unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, open = valid & ~MBITS(apart), bits = MBITS(good);
+    if (!revolved || MBITS(by_feet) != LANES) {
+        // The plane across the line of the centers, in float64.
+        T(hulls) hull[2];
+        T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
+        for (int l = 0; l < W; l++) {
+            T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
+            T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
+        }
+        V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), d), back = turn_back(m, T(neg)(line));
+        VF bound = length - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
+        VM split = LT(FMA(radius, inv, noise), bound * inv);
+        apart = MOR(apart, MANDN(split, by_feet));
+    }
+    apart = MAND(good, apart);
+    unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), over = MBITS(meet), open = valid & ~(MBITS(apart) | over);
     for (int l = 0; l < W && k + l < n; l++) { // no branch could be predicted
         uint8_t *status = c->status + (lo - c->first) + order[k + l];
-        *status = open >> l & 1 ? *status : CLR_SEPARATED;
-        if (c->method && !(open >> l & 1)) c->method[lo - c->first + order[k + l]] = CLR_BY_GJK; // its first step
+        *status = open >> l & 1 ? *status : over >> l & 1 ? CLR_PENETRATING : CLR_SEPARATED;
+        if (c->method && !(open >> l & 1)) // or the first step of GJK
+            c->method[lo - c->first + order[k + l]] = MBITS(by_feet) >> l & 1 ? CLR_BY_NEWTON : CLR_BY_GJK;
     }
     if (!open) return to;
 
@@ -126,9 +141,9 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * noise));
     PACK(&s->in32[CLR_NOISE][to], open, SET1(NOISE32));
     VM none = LE(far * inv * inv, SET1(1e-18)); // no direction
-    PACK(&s->in32[CLR_X][to], open, SEL(none, SET1(1), -d.x * inv));
-    PACK(&s->in32[CLR_X + 1][to], open, SEL(none, SET1(0), -d.y * inv));
-    PACK(&s->in32[CLR_X + 2][to], open, SEL(none, SET1(0), -d.z * inv));
+    PACK(&s->in32[CLR_X][to], open, SEL(none, SET1(1), first.x * inv));
+    PACK(&s->in32[CLR_X + 1][to], open, SEL(none, SET1(0), first.y * inv));
+    PACK(&s->in32[CLR_X + 2][to], open, SEL(none, SET1(0), first.z * inv));
     for (int l = 0; l < W; l++) {
         s->key[to] = (uint8_t)(bits >> l & 1);
         s->row[to] = order[k + l < n ? k + l : n - 1];

@@ -19,6 +19,11 @@
 // among themselves and with these, have the last digits of double precision from Newton's
 // method as well.
 //
+// Distances of cylinders, cones and frustums, with one another, with capsules and with spheres,
+// are answered in float64 by Newton's method on alternating projections (feet.h), unless steps
+// are capped. The Boolean question is answered by the first of these projections where it
+// tells (feet_decide.h).
+//
 // # What is left to the caller
 //
 // Rows that reach a cap on the iterations are undecided with the bounds that they have, but for

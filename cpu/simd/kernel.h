@@ -36,8 +36,10 @@
 #include "straight.h"
 #include "finish.h"
 #include "newton.h"
+#include "feet.h"
 #include "closed.h"
 #include "boxes.h"
+#include "feet_decide.h"
 #include "rtr.h"
 #include "rtr_prove.h"
 #include "project.h"
@@ -88,8 +90,13 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         prepare(c, s, lo, order + k, n, ka, kb);
-        gjk32(c, s, 0, n, ka, kb);
-        if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
+        if (takes_feet(c, ka, kb)) {
+            int open = feet(c, s, lo - c->first, n, ka, kb);
+            if (open > 0) gjk32(c, s, s->list, open, ka, kb);
+        } else {
+            gjk32(c, s, 0, n, ka, kb);
+            if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
+        }
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
