@@ -20,8 +20,23 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 	n := size(12000)
 	double := batch.Options{Precision: batch.Double}
 	reference := newVariant(t, "off", 2)
+	type input struct {
+		set   string
+		lib   *batch.Library
+		pairs *batch.Pairs
+		wide  float64 // how many times 64 units are proved
+	}
+	var inputs []input
 	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "mixed"} {
 		lib, pairs := draw(t, set, n)
+		inputs = append(inputs, input{set, lib, pairs, 1})
+	}
+	for k, set := range powerSets {
+		lib, pairs := drawPowers(t, set.shape, n/2)
+		inputs = append(inputs, input{set.name, lib, pairs, []float64{2.5, 2.5, 32, 32}[k]})
+	}
+	for _, in := range inputs {
+		set, lib, pairs, n := in.set, in.lib, in.pairs, in.pairs.Len()
 		start := solve(t, reference, lib, pairs, double, 0)
 		var r batch.Row
 		for i := range n {
@@ -33,7 +48,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			}
 			// 0.02 to 256 units apart, or as deep. B goes along the normal, which changes the
 			// distance by as much, and almost so the depth.
-			gap := unit * frame * math.Exp2(-5.5+13.5*float64(i%997)/996)
+			gap := in.wide * unit * frame * math.Exp2(-5.5+13.5*float64(i%997)/996)
 			if i%2 == 0 {
 				gap = -gap
 			}

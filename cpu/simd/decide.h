@@ -12,13 +12,32 @@
 //	10 u  the vertex of B turned back, moved and subtracted, and the dot product,
 //	 6 u  the length of the direction,
 //
-// together below DECIDE_NOISE = 64 u. The frame itself is formed in float64, where
+// together below 64 u. The frame itself is formed in float64, where
 // centers far from their origins may cancel: that is off by the roundoff of ref.Pair,
 // 24·2⁻⁵³ of all lengths that went into it, of which those of the frame drown in 64 u;
 // the offsets of the centers, twice because the translation may be as long, are added.
 // So a row is separated if the plane along some x is farther than the radii by more, and
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
 // tetrahedron of vertices holds the origin by more.
+//
+// Powers add to that, in units of u and of the size of their core; both sizes are 1 at most
+// together. For superquadrics, whose formulas are those of superquadric.h: a factor 2^a of an a
+// in [-1, 0], which is a logarithm to 8 u times a rounded exponent, is off by 11 u; its q by 3 u, which
+// adds 2 u; the lower coordinate has two more factors to 4 u: 17 u, 36 u for two of them with
+// the products, and 3 u for the exponents themselves, which leaves the surface by 39 u. The ratio
+// counts as another by 10 u of its logarithm, which is 4 u of the direction since |x|·2^x is below
+// 0.54, and 2 u for the quotient; the inner norm is off by 20 u; and what a direction is
+// off, the height may be: 32 u. Together below 96 u.
+//
+// Of smooth shapes (smooth.h) let n be the number of points, at most 256, β > 2 the sharpness
+// and κ = n^(1/β) < 15, which bounds the sum of the weights (Hölder). A height is off by 5 u, the
+// logarithm and β count as another height by 4 u: the support is lower by 18 κ u. The weights
+// are off by 3 u, and their sums, four side by side at least, by (n/4 + 5) u, of terms that
+// sum up to κ: 72 κ u. The sum S ≤ n below the root is off by as much relative to itself and by
+// 10·ln n/β u, as the weights are of other heights; its root by 10·ln n/β u, and the products by
+// 12 u. A revolution turns its direction to the profile by 8 u more, and back. Together
+// 90 κ + 69 + 20·ln n/β + 40 < 1520 u, and with the 64 u below 2048 u. A bound that wide costs
+// little: rows are as rarely nearer to contact than it.
 
 // first_height is the height of core `side` of class k above its center along the unit
 // vector d of its own frame, or more: p are its parameters and erode.
@@ -74,8 +93,8 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     ROWS(a, sa, 15) // radius, size, and the x and y of the center
     ROWS(b, sb, 15)
     V3 d = t, center_a = {SET1(0), SET1(0), SET1(0)}, center_b = center_a; // d is from center to center
-    VF noise = SET1(DECIDE_NOISE), offsets = SET1(0);
-    if (ka >= CLR_SMALL || kb >= CLR_SMALL) { // other shapes have theirs at their origin
+    VF noise = SET1(decide_units(ka, kb) * 0x1p-24), offsets = SET1(0);
+    if (OFF_CENTER(ka) || OFF_CENTER(kb)) { // other shapes have theirs at their origin
         VF ca[3], cb[3];
         for (int l = 0; l < W; l++) sa[l] += 2, sb[l] += 2;
         ROWS(ca, sa, 7)
@@ -134,8 +153,8 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         PACK(&s->in32[CLR_PA + j][to], open, p[j] * inv);
         PACK(&s->in32[CLR_PB + j][to], open, q[j] * inv);
     }
-    if (ka >= CLR_SMALL) PACK(&s->in32[CLR_PA + 3][to], open, inv);
-    if (kb >= CLR_SMALL) PACK(&s->in32[CLR_PB + 3][to], open, inv);
+    if (HAS_VERTICES(ka)) PACK(&s->in32[CLR_PA + 3][to], open, inv);
+    if (HAS_VERTICES(kb)) PACK(&s->in32[CLR_PB + 3][to], open, inv);
     PACK(&s->in32[CLR_STOP][to], open, SET1(0.25) * noise);
     PACK(&s->in32[CLR_FAR][to], open, FMA(radius, inv, noise));
     PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * noise));

@@ -11,16 +11,19 @@
 
 #define BLOCKS 2
 
-#ifndef DECIDE_NOISE
-// In the frame of float32, where no length is above 1, vertices of D and lower bounds are
-// off by less than this, see decide.h.
-#define DECIDE_NOISE (64 * 0x1p-24)
+#ifndef DECIDE_VOLUME
+// decide_units is the number of units of 2⁻²⁴ below which, in the frame of float32, where no
+// length is above 1, vertices of D and lower bounds are off, see decide.h.
+ALWAYS int decide_units(int ka, int kb) {
+    if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return 2048;
+    return HAS_POWERS(ka) || HAS_POWERS(kb) ? 160 : 64;
+}
 // Then six times the volume of a tetrahedron of the origin and a face changes by less than
 // five times that, times the square of the longest edge G of the simplex: one term for the
 // vertex in front of the face, four for its two edges, as no vertex is farther from
 // the origin inside than the longest edge. All faces are of edges up to 2√G, hence the
 // factor 4; rounding adds less than 80 units of 6e-8, times G.
-#define DECIDE_VOLUME (20 * DECIDE_NOISE + 320 * 0x1p-24)
+#define DECIDE_VOLUME(noise) (20 * (noise) + 320 * 0x1p-24)
 #endif
 
 // Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
@@ -68,6 +71,7 @@ typedef struct {
     int ka, kb;
     int most[2]; // vertices of the largest small hull
     int decide;  // only the proof of a status is wanted, see decide.h
+    REAL volume; // below which a tetrahedron proves nothing then
 } T(work);
 
 #if REAL_BITS == 32
@@ -258,7 +262,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         sum = T(sel)(fresh, w, sum);
         VF near = LOADU(in + CLR_NEAR * W);
         VM over = MAND(MAND(LT(SET1(0), near), LT(T(dot)(sum, sum), near * near)), active);
-        L->inside |= MBITS(MOR(over, MAND(inside, LT(SET1((REAL)DECIDE_VOLUME) * p.longest, p.least))));
+        L->inside |= MBITS(MOR(over, MAND(inside, LT(SET1(w0->volume) * p.longest, p.least))));
         inside = MOR(inside, over);
     } else {
         L->inside |= MBITS(inside);
@@ -303,7 +307,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide, (REAL)DECIDE_VOLUME(decide_units(ka, kb) * 0x1p-24)};
     memset(lanes, 0, sizeof lanes);
     if (ka == CLR_SMALL || kb == CLR_SMALL)
         for (int k = 0; k < n; k++) {

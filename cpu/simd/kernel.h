@@ -81,11 +81,10 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     return left;
 }
 
-// iterate answers rows order[0..n) of a pair of classes by GJK. The bound of decide.h counts no
-// powers: rows of shapes that have them are solved.
+// iterate answers rows order[0..n) of a pair of classes by GJK.
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
-    if (c->decide && !HAS_POWERS(ka) && !HAS_POWERS(kb)) rows = decide(c, s, lo, order, rows, ka, kb);
+    if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rows = ellipsoids(c, s, lo, order, rows);
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
