@@ -35,6 +35,9 @@ const (
 func EPA(p *Pair, o Options, start *Simplex, ws *Workspace) Result {
 	e := ws.expansion()
 	e.reset(p, &o)
+	if e.revolved() {
+		return e.result()
+	}
 	if flat := e.seed(start); !flat {
 		e.run()
 	}
@@ -58,6 +61,8 @@ type expansion struct {
 	known  bounds // of a direction that is known beforehand, see epaKnowing
 	bounds        // the answer so far
 	now    bounds // along the face at hand
+
+	meridian meridian // see revolved
 }
 
 // bounds is an answer for the cores: the signed distance lies in [lower, upper], as

@@ -70,6 +70,9 @@ const seedTilt = 0.5
 func epaKnowing(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
 	e := ws.expansion()
 	e.reset(p, &o)
+	if e.revolved() {
+		return e.result()
+	}
 	e.known = bounds{lower: -t.h, axis: t.x, near: t.v}
 	a, b := tangents(t.x)
 	start := Simplex{N: 4}

@@ -1,0 +1,201 @@
+package ref
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// mostCorners is more than a polygon needs, each of whose steps cuts an error by four.
+const mostCorners = 200
+
+// revolved is [EPA] in a half-plane, for two bodies of revolution about one axis. D is one as
+// well, and its boundary is as near on a whole circle as at one point: a polytope has to have
+// facets all round to prove that, a polygon turned about the axis has not.
+//
+// The polygon has vertices of D, turned into the half-plane of points t·axis + r·across, r ≥ 0. Turned
+// about the axis it is part of D's hull, so its nearest edge bounds the depth from below as
+// the nearest face of a polytope does: that its edges see the origin on one side, with the
+// mirrored half, makes it wind around the origin. The support plane along the normal of that
+// edge bounds the depth from above.
+//
+// It returns false where the bodies are no such pair, or where it proves nothing; else the
+// answer is in e.bounds.
+func (e *expansion) revolved() bool {
+	axis, slack, ok := e.p.commonAxis()
+	if !ok || slack > e.round || e.p.polytopes() {
+		return false
+	}
+	across, _ := tangents(axis)
+	m := &e.meridian
+	*m = meridian{axis: axis, across: across, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.round}
+	for _, n := range [...]r3.Vec{axis, across, r3.Scale(-1, axis)} {
+		m.corners = append(m.corners, e.corner(m, n))
+	}
+	// Two ends are flat: the corner there and its mirror image are as high as D.
+	ends := [2]rim{m.end(0, 1), m.end(2, -1)}
+	for _, c := range []int{0, 1} {
+		m.edges = append(m.edges, m.rim(c, c+1))
+	}
+	for len(m.corners) < mostCorners {
+		near, at := ends[0], -1
+		if ends[1].key < near.key {
+			near = ends[1]
+		}
+		for i := range m.edges {
+			if m.edges[i].key < near.key {
+				near, at = m.edges[i], i
+			}
+		}
+		if !(near.key > e.round) {
+			return false // the origin is outside, or too near to the boundary to tell
+		}
+		h := near.key // of an end
+		var v corner
+		if at >= 0 {
+			v = e.corner(m, near.normal)
+			h = r3.Dot(near.normal, v.W)
+		}
+		// Turning a vertex of D moves it off D by the slack, and D is off its own image by as much.
+		done := h-near.key <= e.stop
+		if b := (bounds{lower: -h, upper: -near.key + 2*slack + m.loose, axis: near.normal}); done || e.iter >= e.cap {
+			b.near = m.foot(r3.Scale(near.key, near.normal), ends[:])
+			e.bounds = b
+			return true
+		}
+		if !(h > near.key+4*eps*e.p.scale) {
+			return false // rounding keeps the edge
+		}
+		m.corners = append(m.corners, v)
+		last := len(m.corners) - 1
+		m.edges[at] = m.rim(near.from, last)
+		m.edges = append(m.edges, m.rim(last, near.to))
+	}
+	return false
+}
+
+// commonAxis returns an axis through the origin of the pair's frame about which both cores are
+// bodies of revolution, to within slack.
+func (p *Pair) commonAxis() (axis r3.Vec, slack float64, ok bool) {
+	ballA, roundA := revolution(p.A)
+	ballB, roundB := revolution(p.B)
+	if !roundA || !roundB || ballA && ballB {
+		return axis, 0, false
+	}
+	axis = r3.Vec{Z: 1}
+	other := p.rot.MulVec(axis)
+	if ballA {
+		axis = other
+	}
+	slack = norm(r3.Sub(p.trans, r3.Scale(r3.Dot(p.trans, axis), axis)))
+	if !ballA && !ballB {
+		slack += 1.1 * math.Hypot(other.X, other.Y) * (p.B.BoundingRadius() + norm(p.B.Center()))
+	}
+	return axis, slack, true
+}
+
+// revolution reports whether the core of s is a body of revolution about its local z axis, and
+// whether it is one about every axis.
+func revolution(s geom.Shape) (ball, ok bool) {
+	switch s.Kind() {
+	case geom.KindSphere:
+		return true, true
+	case geom.KindCapsule, geom.KindCylinder, geom.KindCone, geom.KindFrustum, geom.KindSmoothRevolution:
+		return false, true
+	}
+	return false, false
+}
+
+// meridian is the half of a polygon on one side of the axis, from the highest corner to the
+// lowest, in no order.
+type meridian struct {
+	axis, across r3.Vec
+	corners      []corner
+	edges        []rim
+	short, loose float64 // edges of at most the length short count for nothing, but that each bound is loose by it
+}
+
+// corner is a vertex in the half-plane: t along the axis, r across.
+type corner struct {
+	Vertex
+	t, r float64
+}
+
+// rim is the edge between two corners, or a corner and its mirror image (to is from). key is the
+// distance of its line from the origin, along normal.
+type rim struct {
+	from, to int
+	key      float64
+	normal   r3.Vec
+}
+
+// corner is the vertex of D that is highest along n, turned into the half-plane.
+func (e *expansion) corner(m *meridian, n r3.Vec) corner {
+	var v corner
+	e.support(n, &v.Vertex)
+	v.t = r3.Dot(v.W, m.axis)
+	side := r3.Sub(v.W, r3.Scale(v.t, m.axis))
+	if v.r = norm(side); v.r > e.round {
+		cos, sin := r3.Dot(side, m.across)/v.r, r3.Dot(side, cross(m.axis, m.across))/v.r
+		v.W, v.A, v.B = m.turn(v.W, cos, -sin), m.turn(v.A, cos, -sin), m.turn(v.B, cos, -sin)
+	}
+	return v
+}
+
+// turn turns x about the axis, which passes through the origin.
+func (m *meridian) turn(x r3.Vec, cos, sin float64) r3.Vec {
+	up := r3.Scale(r3.Dot(x, m.axis), m.axis)
+	side := r3.Sub(x, up)
+	return r3.Add(up, r3.Add(r3.Scale(cos, side), r3.Scale(sin, cross(m.axis, side))))
+}
+
+func (m *meridian) rim(from, to int) rim {
+	a, b := &m.corners[from], &m.corners[to]
+	// Corners go clockwise, seen with the axis up and across to the right.
+	nt, nr := b.r-a.r, a.t-b.t
+	length := math.Hypot(nt, nr)
+	if length <= m.short { // one corner twice: no point of it is farther from a corner
+		m.loose = m.short
+		return rim{from, to, math.Inf(1), m.axis}
+	}
+	nt, nr = nt/length, nr/length
+	return rim{from, to, math.Min(nt*a.t+nr*a.r, nt*b.t+nr*b.r), unit(r3.Add(r3.Scale(nt, m.axis), r3.Scale(nr, m.across)))}
+}
+
+// end is the edge between the highest corner, or the lowest, and its mirror image.
+func (m *meridian) end(at int, sign float64) rim {
+	return rim{at, at, sign * m.corners[at].t, r3.Scale(sign, m.axis)}
+}
+
+// foot is the point of the polygon, or of its ends, that is nearest to x. Where edges lie in one
+// line, that on which x lies need not be the one that was found nearest to the origin.
+func (m *meridian) foot(x r3.Vec, ends []rim) (at Vertex) {
+	best := math.Inf(1)
+	for _, edges := range [][]rim{ends, m.edges} {
+		for i := range edges {
+			v := m.nearest(&edges[i], x)
+			if d := norm(r3.Sub(v.W, x)); d < best {
+				best, at = d, v
+			}
+		}
+	}
+	return at
+}
+
+// nearest is the point of an edge that is nearest to x.
+func (m *meridian) nearest(e *rim, x r3.Vec) Vertex {
+	a, b := &m.corners[e.from], &m.corners[e.to]
+	if e.from == e.to { // halfway to the mirror image
+		on := func(x r3.Vec) r3.Vec { return r3.Scale(r3.Dot(x, m.axis), m.axis) }
+		return Vertex{W: on(a.W), A: on(a.A), B: on(a.B)}
+	}
+	d := r3.Sub(b.W, a.W)
+	k := math.Max(r3.Dot(r3.Sub(x, a.W), d)/r3.Dot(d, d), 0)
+	if !(k <= 1) { // or not a number
+		k = 1
+	}
+	mix := func(x, y r3.Vec) r3.Vec { return r3.Add(x, r3.Scale(k, r3.Sub(y, x))) }
+	return Vertex{W: mix(a.W, b.W), A: mix(a.A, b.A), B: mix(a.B, b.B)}
+}
