@@ -24,6 +24,8 @@ type Verdict struct {
 	Rows   int                    // rows that were answered
 	Status [batch.StatusCount]int // of these, by status
 
+	Solver []uint8 // by row: what ended it, as batch.Solver
+
 	Wrong  []bool   // by row: whether anything is wrong with it
 	Faults []string // what is wrong, in words, as far as there is room
 	Count  int      // number of faults
@@ -73,18 +75,19 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 	for i := range r.Expect {
 		r.checkRow(i, job, v)
 	}
-	r.checkSolvers(ctx, backend, &rep, o, v)
+	r.checkSolvers(ctx, backend, &rep, job.Results, o, v)
 	return v
 }
 
 // checkSolvers checks that a method that was asked for ended rows, and has a Boolean
 // query with all columns audited: the audit judges the solver of each row, and statuses
 // alone do not name any.
-func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, o batch.Options, v *Verdict) {
+func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, res *batch.Results, o batch.Options, v *Verdict) {
 	if o.Query != batch.Collide {
 		if o.Method != batch.Auto && rep.Solvers[o.Method] == 0 {
 			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
 		}
+		v.Solver = res.Method
 		return
 	}
 	o.Columns = batch.FileColumns
@@ -93,6 +96,7 @@ func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *
 		v.fault(-1, "run with all columns: %v", err)
 		return
 	}
+	v.Solver = job.Results.Method
 	r.checkAudit(ctx, job, v)
 }
 

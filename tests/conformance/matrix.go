@@ -18,6 +18,9 @@ type Matrix struct {
 	rows   int
 	ran    []string // back ends, in the order they ran
 	passed int      // runs of a configuration that answered and passed
+
+	endings map[ending]solverSet
+	endedBy []string // what solvers are noted of, in the order they ran
 }
 
 // cell is one entry of the matrix.
@@ -112,6 +115,7 @@ An entry names the precisions in which all of its rows passed: every answer audi
 		m.writeBackend(&b, name)
 	}
 	m.writePairs(&b)
+	m.writeSolvers(&b)
 	return b.String()
 }
 

@@ -20,6 +20,11 @@ type Options struct {
 
 	// Matrix, if not nil, takes down what ran and how it ended.
 	Matrix *Matrix
+
+	// Solvers, if not nil, takes down what ended the rows of a back end that is called
+	// SolversOf on the page.
+	Solvers   *Matrix
+	SolversOf string
 }
 
 // cache holds the rows of the last seed and stride, so that the back ends of one
@@ -72,6 +77,9 @@ func Run(t *testing.T, backend dispatch.Backend, o Options) {
 					v := rows.Check(t.Context(), backend, options)
 					if o.Matrix != nil {
 						o.Matrix.Note(backend.Name(), options, rows, v)
+					}
+					if o.Solvers != nil {
+						o.Solvers.NoteSolvers(o.SolversOf, options, rows, v)
 					}
 					report(t, v)
 				})
