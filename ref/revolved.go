@@ -61,7 +61,11 @@ func (e *expansion) revolved() bool {
 		// Turning a vertex of D moves it off D by the slack, and D is off its own image by as much.
 		done := h-near.key <= e.stop
 		if b := (bounds{lower: -h, upper: -near.key + 2*slack + m.loose, axis: near.normal}); done || e.iter >= e.cap {
-			b.near = m.foot(r3.Scale(near.key, near.normal), ends[:])
+			x := r3.Scale(near.key, near.normal)
+			b.near = m.foot(x, ends[:])
+			if done && norm(r3.Sub(b.near.W, x)) > e.stop {
+				return false // a polygon that rounding bent
+			}
 			e.bounds = b
 			return true
 		}
