@@ -14,7 +14,8 @@ import (
 // around 64 units of 6e-8 of the frame, and far below, where float32 cannot tell and
 // must not claim to. The status of each is that of the reference solvers in double
 // precision. With the bound shrunk to 4 units the test still passes, with 1 unit and with
-// an eighth it fails: on these rows rounding stays below a sixteenth of what is proved.
+// an eighth it fails: on these rows rounding stays below a sixteenth of what is proved. Shapes with
+// powers are placed around their own bounds; with an eighth of a unit they fail as well.
 func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 	const unit = 0x1p-24
 	n := size(12000)
