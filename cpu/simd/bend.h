@@ -56,10 +56,35 @@ ALWAYS T(bend) T(bend_superquadric)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3
         FMA(outer * op, op, inner * ip * ip), FMA(outer * op, oq, inner * ip * iq), FMA(outer * oq, oq, inner * iq * iq)};
 }
 
+// bend_smooth is of smooth hulls and revolutions. The support function of a revolution is that of its
+// profile, F(ρ, z), where ρ is that of an ellipsoid, of gradient g: with the rows of J
+// being g and z, its Hessian is F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F is one square, across (ρ, z).
+ALWAYS T(bend) T(bend_smooth)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
+    const T(hulls) *h = at->hull[side];
+    VF form[3];
+    if (k == CLR_SMOOTH_HULL) {
+        *s = T(add)(T(ld3)(at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride), T(powered_bend)(at->call, h, at->lanes, n, p, q, form));
+        return (T(bend)){T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s), form[0], form[1], form[2]};
+    }
+    VF gamma = LOADU(h->power[T(FLATNESS)]);
+    VF rho = SQRT(MAX(FMA(n.x, n.x, FMA(n.y, n.y, gamma * n.z * n.z)), SET1(TINY))), inv = RCP(rho);
+    V3 g = {n.x * inv, n.y * inv, gamma * n.z * inv}, across = {-n.z, rho, SET1(0)};
+    across = T(scale)(RSQRT(FMA(rho, rho, n.z * n.z)), across);
+    V3 f = T(powered_bend)(at->call, h, at->lanes, (V3){rho, n.z, SET1(0)}, across, across, form);
+    VF gp = T(dot)(g, p), gq = T(dot)(g, q), jp = FMA(across.y, p.z, across.x * gp), jq = FMA(across.y, q.z, across.x * gq), turn = f.x * inv;
+    *s = (V3){f.x * g.x, f.x * g.y, FMA(f.x, g.z, f.y)};
+    return (T(bend)){
+        T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s),
+        FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
+        FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
+        FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
+}
+
 // bend_side is of core `side` of class k, in its own frame, with its support point.
 ALWAYS T(bend) T(bend_side)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const REAL *e = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     if (k == CLR_SUPERQUADRIC) return T(bend_superquadric)(T(ld3)(e, at->stride), at->hull[side]->power, n, p, q, s);
+    if (HAS_POWERS(k)) return T(bend_smooth)(at, k, side, n, p, q, s);
     return T(bend_ellipsoid)(e, at->stride, n, p, q, s);
 }
 

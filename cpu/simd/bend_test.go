@@ -11,13 +11,14 @@ import (
 
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Support points, gradients and Hessians that Newton's method and the trust region method step by
 // are those of package geom, in the basis of the plane across the direction.
 func TestBend(t *testing.T) {
-	const ellipsoid, superquadric = 1, 3 // classes of api.h
+	const ellipsoid, superquadric, revolution, hull = 1, 3, 4, 5 // classes of api.h
 	rng := rand.New(rand.NewPCG(71, 72))
 	var rows [][9]float64
 	var shapes []geom.Smooth
@@ -27,7 +28,27 @@ func TestBend(t *testing.T) {
 		axes := r3.Vec{X: math.Exp(rng.NormFloat64()), Y: math.Exp(rng.NormFloat64()), Z: math.Exp(rng.NormFloat64())}
 		row := [9]float64{ellipsoid, axes.X, axes.Y, axes.Z, 0, 0, u.X, u.Y, u.Z}
 		var s geom.Smooth = geom.Ellipsoid{SemiAxes: axes}
-		if i%4 > 0 {
+		beta := 2.1 * math.Exp(4*rng.Float64())
+		switch i % 6 {
+		case 0:
+			var corners []r3.Vec
+			for k := range 8 {
+				sign := func(bit int) float64 { return float64(k>>bit&1*2 - 1) }
+				corners = append(corners, r3.Vec{X: sign(0) * axes.X, Y: sign(1) * axes.Y, Z: sign(2) * axes.Z})
+			}
+			h, err := geom.NewSmoothHull(corners, beta, r3.Vec{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			row[0], row[4], s = hull, beta, h
+		case 1:
+			gamma := math.Exp(-6 * rng.Float64())
+			r, err := geom.NewSmoothRevolution([]r2.Vec{{X: axes.X, Y: axes.Y}, {X: axes.X, Y: -axes.Y}, {X: axes.X / 2, Y: axes.Z}}, beta, gamma)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row[0], row[4], row[5], s = revolution, beta, gamma, r
+		case 2, 3, 4:
 			q := geom.Superquadric{SemiAxes: axes, Alpha1: 0.1 + 1.8*rng.Float64(), Alpha2: 0.1 + 1.8*rng.Float64()}
 			row[0], row[4], row[5] = superquadric, q.Alpha2, q.Alpha1
 			s = q

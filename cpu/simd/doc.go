@@ -16,8 +16,8 @@
 // apart (newton.h), and by the Riemannian trust region method where they are not (rtr.h), unless
 // only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
 // EPA. Who names GJK gets it, and who names RTR gets that on all of these pairs. Superquadrics,
-// among themselves and with these, have the last digits of double precision from Newton's
-// method as well.
+// smooth hulls and revolutions, among themselves and with these, have the last digits of double
+// precision from Newton's method as well.
 //
 // Distances of cylinders, cones and frustums, with one another, with capsules and with spheres,
 // are answered in float64 by Newton's method on alternating projections (feet.h), unless steps

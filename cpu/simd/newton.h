@@ -3,14 +3,14 @@
 //
 // The distance of the cores is the most, over unit vectors n, of f(n) = min <n, D>, whose
 // gradient is the vertex v of D and whose Hessian is minus that of the support functions, H, both
-// smooth for ellipsoids, and almost everywhere for what has a bend. On the sphere the step
+// smooth almost everywhere for what has a bend. On the sphere the step
 // solves (H + f·I) t = Pv across n, and goes to (n + t)/|n + t|, as the trust region method of
 // paper 002 does for depths (Algorithm 2). It is an ascent, since H is positive; a step
 // that lowers f is taken back and shortened. f bounds the distance from below and |v| from
 // above, whatever n is, so a row is answered where both agree, and left to GJK where they
 // do not.
 //
-// Ellipsoids begin with the line of the centres, superquadrics where float32 GJK ends: on those whose
+// Ellipsoids begin with the line of the centres, others where float32 GJK ends: on superquadrics whose
 // support points follow a small power of the direction (exponents below 2/3) the step is
 // far too long unless it is short.
 
@@ -27,9 +27,9 @@ typedef struct {
 } newton_lanes;
 
 // newton_step takes one step of the lanes of rows k, k+1, … that are at work.
-ALWAYS void newton_step(newton_lanes *L, const clr_scratch *s, int k, int ka, int kb) {
+ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
     const double *in = &s->in64[0][k];
-    const T(places) at = {.in = in, .stride = CLR_STRIDE64, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
+    const T(places) at = {.call = c, .in = in, .stride = CLR_STRIDE64, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
     const VF stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
     VM active = MFROM(L->active);
     V3 n = L->n, p, q, a, v;
@@ -78,7 +78,7 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
         }
         for (int i = 0; i < most && (lanes[0].active | lanes[1].active); i++)
             for (int j = 0; j < 2; j++)
-                if (lanes[j].active) newton_step(lanes + j, s, k0 + j * W, ka, kb);
+                if (lanes[j].active) newton_step(lanes + j, c, s, k0 + j * W, ka, kb);
         for (int j = 0; j < 2; j++) {
             const int k = k0 + j * W;
             if (!open[j]) continue;

@@ -53,7 +53,7 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 #define HAS_POWERS(k) ((k) >= CLR_SUPERQUADRIC && (k) < CLR_SMALL)
 #define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
 // Those whose support functions have derivatives that are computed, see bend.h.
-#define HAS_BEND(k) ((k) == CLR_ELLIPSOID || (k) == CLR_SUPERQUADRIC)
+#define HAS_BEND(k) ((k) == CLR_ELLIPSOID || HAS_POWERS(k))
 
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
