@@ -121,10 +121,22 @@ enum {
     CLR_TOL = 15,       // gap asked for
     CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
     CLR_LAST = 25,      // the fourth is the support found last
-    CLR_MORE = 28,
+    CLR_SPAN = 28,      // length that is 1 in the frame of float32
+    CLR_MORE = 29,
 };
 
 #define CLR_DEPTH_BYTES (280 << 10)
+
+// clr_found are the faces that may be the nearest of a polytope, found in float32
+// (epa_sketch.h), in its frame.
+#define CLR_FOUND 12 // most faces, and most vertices
+typedef struct {
+    float w[CLR_FOUND][4], d[CLR_FOUND][2][4]; // vertices, and the directions that they support, of A and B
+    int32_t number[CLR_FOUND][2];           // vertices of hulls that make them
+    float beyond;                           // height of the lowest of the other faces
+    uint8_t corner[CLR_FOUND][3];
+    uint8_t faces, vertices;
+} clr_found;
 
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
@@ -142,6 +154,8 @@ typedef struct {
     int32_t order[CLR_BLOCK];
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
+    uint8_t searched[CLR_STRIDE32];   // is there an entry in found?
+    clr_found found[CLR_STRIDE32];
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;

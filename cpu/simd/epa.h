@@ -106,32 +106,40 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
     return DEPTH_OPEN;
 }
 
+// highest finds the vertices of D highest along the normals d of the nearest faces, and their heights.
+// Those of large hulls are the highest of float32, and where none is higher than the face,
+// those of float64.
+ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, V3 *d, VF *h) {
+    double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m), f = p[l].nearest;
+        n[0][l] = p[l].nx[f], n[1][l] = p[l].ny[f], n[2][l] = p[l].nz[f];
+        top[l] = p[l].top[f];
+    }
+    *d = T(ld3)(n[0], W);
+    vertices_of v = pair_vertices(at, ka, kb, *d, lanes);
+    if (ka == CLR_HULL || kb == CLR_HULL) {
+        VM low = MAND(LE(T(dot)(*d, v.w), LOADU(top) + LOADU(stop)), MFROM(lanes));
+        if (MBITS(low)) v = select_vertices(low, surest(at, p, ka, kb, *d, MBITS(low), v), v);
+    }
+    *h = T(dot)(*d, v.w);
+    return v;
+}
+
 // depths expands the polytopes of `lanes` until their answers are found, and returns the lanes
 // where they are. No lane takes more than `most` steps.
 static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, const int *most, depth_of *out) {
-    const int listed = ka == CLR_HULL || kb == CLR_HULL;
     unmeasured list;
     int stuck[W] = {0};
     unsigned found = 0;
-    double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
     double vertex[8][W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
     list.count = 0;
-    for (int l = 0; l < W; l++) out[l].steps = 0;
     while (lanes) {
-        for (unsigned m = lanes; m; m &= m - 1) {
-            int l = __builtin_ctz(m), f = p[l].nearest;
-            n[0][l] = p[l].nx[f], n[1][l] = p[l].ny[f], n[2][l] = p[l].nz[f];
-            top[l] = p[l].top[f];
-        }
-        V3 d = T(ld3)(n[0], W);
-        vertices_of v = pair_vertices(at, ka, kb, d, lanes);
-        if (listed) { // where nothing is higher in float32, float64 proves it
-            VM low = MAND(LE(T(dot)(d, v.w), LOADU(top) + LOADU(stop)), MFROM(lanes));
-            if (MBITS(low)) v = select_vertices(low, surest(at, p, ka, kb, d, MBITS(low), v), v);
-        }
+        V3 d;
+        VF height;
+        store_vertices(vertex, highest(p, at, ka, kb, lanes, stop, &d, &height));
+        STOREU(h, height);
         unsigned unit = MBITS(is_unit(d));
-        store_vertices(vertex, v);
-        STOREU(h, T(dot)(d, v.w));
         for (unsigned m = lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);
             out[l].steps++;
@@ -143,6 +151,8 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     }
     return found;
 }
+
+#include "epa_prove.h"
 
 // curved says of a class whether its cores are no polytopes.
 ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
@@ -186,7 +196,9 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
             most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
             may |= (unsigned)(most[l] > 0) << l;
         }
-        for (int j = 0; j < 4; j++) {
+        for (int l = 0; l < W; l++) d[l].steps = 0;
+        unsigned found = c->max_steps ? 0 : prove(p, at, s, k, ka, kb, at->lanes, round, gap, d), open = at->lanes & may & ~found;
+        for (int j = 0; open && j < 4; j++) {
             V3 dir, b;
             double number[2][W] __attribute__((aligned(64)));
             for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
@@ -194,7 +206,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
             v[j].number[0] = LOADU(number[0]);
             v[j].number[1] = LOADU(number[1]);
         }
-        unsigned found = depths(p, at, ka, kb, at->lanes & may & tetrahedra(p, v, round), gap, most, d);
+        if (open) found |= depths(p, at, ka, kb, open & tetrahedra(p, v, round), gap, most, d);
         ok |= found;
         for (unsigned m = at->lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);

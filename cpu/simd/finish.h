@@ -64,18 +64,22 @@ ALWAYS VM is_unit(V3 v) {
     return LE(MAX(e, -e), SET1(16 * 0x1p-53));
 }
 
+// vertex_of is the vertex of D of a direction as GJK has it, d and e in the frames of A and B; of
+// hulls, the one with these numbers.
+ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb, V3 *a, V3 *own_b) {
+    const VF one = SET1(1); // only ellipsoids need the length
+    *a = ka >= CLR_SMALL ? T(pick)(at, 0, number_a) : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
+    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, number_b) : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
+    *own_b = b;
+    b = T(add)(T(rotate)(at->in + CLR_ROT * at->stride, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    return T(sub)(*a, b);
+}
+
 // seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
 // direction, and of hulls from its index.
 ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a, V3 *own_b) {
-    V3 d = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
-    VF r = ka == CLR_ELLIPSOID || kb == CLR_ELLIPSOID ? inverse_length(d) : SET1(1); // only they need it
-    const double *m = at->in + CLR_ROT * at->stride;
-    *dir = d;
-    *a = ka >= CLR_SMALL ? T(pick)(at, 0, &s->seed_a[j][k]) : T(side_support)(at, ka, 0, T(neg)(d), r, 0);
-    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, &s->seed_b[j][k]) : T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, d), r, 0);
-    *own_b = b;
-    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
-    return T(sub)(*a, b);
+    *dir = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
+    return vertex_of(at, *dir, T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, *dir), &s->seed_a[j][k], &s->seed_b[j][k], ka, kb, a, own_b);
 }
 
 // tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds

@@ -154,7 +154,8 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         STOREU(&s->in64[CLR_NOISE][k], round);
 
         // float32 sees both cores from their centres, scaled to 1.
-        VF xx = T(dot)(x, x), length = SQRT(xx), inverse = SET1(1) / (length + size);
+        VF xx = T(dot)(x, x), length = SQRT(xx), span = length + size, inverse = SET1(1) / span;
+        STOREU(&s->more[CLR_SPAN][k], span);
         NARROW(&s->in32[CLR_TRANS][k], -x.x * inverse);
         NARROW(&s->in32[CLR_TRANS + 1][k], -x.y * inverse);
         NARROW(&s->in32[CLR_TRANS + 2][k], -x.z * inverse);

@@ -1,0 +1,391 @@
+// Polytopes around the origin in float32, where nearly all steps of EPA are taken. Float64
+// measures only the faces that may be nearest (epa_prove.h); of the others float32 knows
+// enough. Included once, after the float32 loop of GJK, whose frame, lanes and supports
+// these are. Rows that this leaves are for epa.h.
+//
+// The proof. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. A vertex w
+// computed here differs from a true point v of D by at most 44 u: points of both cores to
+// 10 u, whatever the rounding of the direction that they support; the rotation of B to 3 u,
+// applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare. Heights <n, w> are computed to
+// 8 u, n of length 1 to 8 u. So <n, v> along the unit vector n differs from what is computed
+// by less than SKETCH_ERROR = 64 u. Where float64 replaces v by another point of D, that is
+// within as much of w as well (checked), and the points v below are those.
+//
+// The surface S starts as the four faces of a tetrahedron that holds the origin: for each
+// face a, b, c, <a, b × c> is positive, by more than vertices that are off by e make of it,
+// e(|a × b| + |b × c| + |c × a|) + 4 e², and rounding, 8 u|a||b||c|. A step takes a set of faces f out that the new
+// point v' sees, and puts a fan from v' to the border of the set in. As chains, both
+// surfaces differ by the border of the tetrahedra (f, v'). If the heights of all three
+// corners of f and of v' along some n are positive, the origin is in none of them, and S
+// winds around it as often as before. So it is wound around once to the end, if no face ever
+// was lower than SKETCH_ERROR along its own n; and the ball around the origin whose radius
+// is the least of the heights touches no face, hence is wound around as a whole, and part of
+// the convex hull of the points, and of D. Neither flat nor wrongly turned faces matter.
+//
+// The border is known by a table of the face to the left of every directed edge: each edge
+// has one face on either side as long as every vertex of a border begins one of its edges
+// only, which is checked.
+
+#define SKETCH_VERTICES 32
+#define SKETCH_FACES 64 // at least 2·vertices − 4, and the bits of a word
+#define SKETCH_ERROR (64 * 0x1p-24)
+#define SKETCH_SPREAD (20 * 0x1p-24) // of it, what is no error of a vertex
+#define SKETCH_NOISE (4 * 0x1p-24) // of a height, most often: what is higher by less is no progress
+#define SKETCH_END (16 * 0x1p-24)  // and in the end: hulls have few vertices so close to a face, and float64 sees them
+#define SKETCH_TINY 1e-30f
+
+typedef struct {
+    float nx[SKETCH_FACES], ny[SKETCH_FACES], nz[SKETCH_FACES]; // outward normals, unit
+    float key[SKETCH_FACES];                                 // least height of the corners, infinite where there is no face
+    float w[SKETCH_VERTICES][4];                             // vertices
+    float d[SKETCH_VERTICES][2][4];                          // of boxes: directions they support in the frames of A and B, as GJK has them
+    int32_t number[SKETCH_VERTICES][2];                      // vertices of hulls that make them
+    uint8_t corner[SKETCH_FACES][4];                         // three of them
+    uint8_t left[SKETCH_VERTICES][SKETCH_VERTICES];          // face to the left of a directed edge
+    uint64_t live;                                           // places of faces in use
+    int vertices, nearest;
+    float least; // its key
+} sketch;
+
+typedef struct {
+    V3 n;
+    VF low;
+} sketch_planes;
+
+ALWAYS sketch_planes sketch_planes_of(V3 a, V3 b, V3 c) {
+    V3 n = T(cross)(T(sub)(a, c), T(sub)(b, c));
+    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(SKETCH_TINY))), n);
+    VF ha = T(dot)(n, a), hb = T(dot)(n, b), hc = T(dot)(n, c);
+    return (sketch_planes){n, MIN(MIN(ha, hb), hc)};
+}
+
+// sketch_faces computes the planes of W faces with corners a, b, c, and puts them in their
+// places; the same face may be there several times.
+ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W], const uint8_t place[W]) {
+    VF va[4], vb[4], vc[4];
+    ROWS(va, a, 15)
+    ROWS(vb, b, 15)
+    ROWS(vc, c, 15)
+    sketch_planes p = sketch_planes_of((V3){va[0], va[1], va[2]}, (V3){vb[0], vb[1], vb[2]}, (V3){vc[0], vc[1], vc[2]});
+    float n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64)));
+    T(st3)(n[0], W, p.n);
+    STOREU(low, p.low);
+    for (int l = 0; l < W; l++) {
+        sketch *q = of[l];
+        int f = place[l];
+        q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l], q->key[f] = low[l];
+    }
+}
+
+ALWAYS void put_sketch_face(sketch *q, int f, unsigned i, unsigned j, unsigned k) {
+    const uint8_t corner[4] = {(uint8_t)i, (uint8_t)j, (uint8_t)k, 0};
+    memcpy(q->corner[f], corner, sizeof corner);
+    q->left[i][j] = q->left[j][k] = q->left[k][i] = (uint8_t)f;
+}
+
+// sketch_vertices are vertices of D, a pair a lane.
+typedef struct { V3 w, d[2]; VF number[2]; } sketch_vertices;
+
+enum { SKETCH_COLUMNS = 11 };
+
+ALWAYS void put_sketch_vertex(sketch *q, const float v[SKETCH_COLUMNS][W], int l, int ka, int kb) {
+    int i = q->vertices++;
+    for (int j = 0; j < 3; j++) q->w[i][j] = v[j][l];
+    for (int side = 0; side < 2; side++)
+        if ((side ? kb : ka) >= CLR_SMALL) q->number[i][side] = (int32_t)v[9 + side][l];
+        else for (int j = 0; j < 3; j++) q->d[i][side][j] = v[3 + 3 * side + j][l];
+}
+
+ALWAYS void store_sketch_vertices(float out[SKETCH_COLUMNS][W], sketch_vertices v) {
+    T(st3)(out[0], W, v.w);
+    for (int side = 0; side < 2; side++) {
+        T(st3)(out[3 + 3 * side], W, v.d[side]);
+        STOREU(out[9 + side], v.number[side]);
+    }
+}
+
+ALWAYS sketch_vertices select_sketch(VM m, sketch_vertices a, sketch_vertices b) {
+    return (sketch_vertices){T(sel)(m, a.w, b.w), {T(sel)(m, a.d[0], b.d[0]), T(sel)(m, a.d[1], b.d[1])}, {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
+}
+
+// sketch_seed is vertex j of the simplices that GJK ended with.
+ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j) {
+    const clr_scratch *s = w->s;
+    const clr_call *c = w->call;
+    float d[3][W] __attribute__((aligned(64))) = {{0}}, number[2][W] __attribute__((aligned(64))) = {{0}}, p[2][3][W] __attribute__((aligned(64))) = {{{0}}};
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m), i = L->at[l];
+        for (int k = 0; k < 3 && (w->ka < CLR_SMALL || w->kb < CLR_SMALL); k++) d[k][l] = (float)s->more[CLR_SEED + 3 * j + k][i];
+        for (int side = 0; side < 2; side++) {
+            if ((side ? w->kb : w->ka) < CLR_SMALL) continue;
+            int32_t found = (side ? s->seed_b : s->seed_a)[j][i], v = L->hull[side].first[l] + found;
+            number[side][l] = (float)found;
+            p[side][0][l] = c->fx[v], p[side][1][l] = c->fy[v], p[side][2][l] = c->fz[v];
+        }
+    }
+    const REAL *m = at->in + CLR_ROT * W;
+    V3 x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
+    sketch_vertices out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
+    VF r = RSQRT(MAX(T(dot)(x, x), SET1(SKETCH_TINY)));
+    V3 a = w->ka >= CLR_SMALL ? T(scale)(LOADU(at->in + (CLR_PA + 3) * W), T(ld3)(p[0][0], W)) : T(side_support)(at, w->ka, 0, T(neg)(x), r, 0);
+    V3 b = w->kb >= CLR_SMALL ? T(scale)(LOADU(at->in + (CLR_PB + 3) * W), T(ld3)(p[1][0], W)) : T(side_support)(at, w->kb, 1, y, r, 0);
+    out.w = T(sub)(a, T(add)(T(rotate)(m, W, b), T(ld3)(at->in + CLR_TRANS * W, W)));
+    return out;
+}
+
+// start_sketches begins the polytopes of `lanes` with their tetrahedra, and returns those that
+// surely hold the origin.
+static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
+    static const uint8_t corner[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
+    sketch_vertices v[4];
+    for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j);
+    V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
+    VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
+    const sketch_vertices v1 = v[1];
+    v[1] = select_sketch(turned, v[2], v1);
+    v[2] = select_sketch(turned, v1, v[2]);
+    float vertex[4][SKETCH_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
+    VM sure = LE(e1.x, e1.x);
+    for (int f = 0; f < 4; f++) {
+        V3 a = v[corner[f][0]].w, b = v[corner[f][1]].w, c = v[corner[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
+        VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
+        VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), SET1((REAL)SKETCH_ERROR) * areas);
+        sure = MAND(sure, LT(error + SET1((REAL)(4 * SKETCH_ERROR * SKETCH_ERROR)), T(dot)(a, bc)));
+        sketch_planes p = sketch_planes_of(a, b, c);
+        store_sketch_vertices(vertex[f], v[f]);
+        T(st3)(plane[f][0], W, p.n);
+        STOREU(plane[f][3], p.low);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        sketch *p = q + l;
+        for (int f = 0; f < SKETCH_FACES; f += W) STOREU(p->key + f, SET1(INFINITY));
+        p->live = 15;
+        p->vertices = 0;
+        for (int f = 0; f < 4; f++) {
+            put_sketch_vertex(p, (const float(*)[W])vertex[f], l, w->ka, w->kb);
+            put_sketch_face(p, f, corner[f][0], corner[f][1], corner[f][2]);
+            p->nx[f] = plane[f][0][l], p->ny[f] = plane[f][1][l], p->nz[f] = plane[f][2][l];
+            p->key[f] = plane[f][3][l];
+        }
+    }
+    return lanes & MBITS(sure);
+}
+
+// find_least notes the nearest face.
+ALWAYS void find_least(sketch *q) {
+    const int end = 64 - __builtin_clzll(q->live);
+    VF least = LOADU(q->key);
+    for (int f = W; f < end; f += W) least = MIN(LOADU(q->key + f), least);
+    const VF low = SET1(-HMAX(-least));
+    uint64_t equal = 0;
+    for (int f = 0; f < end; f += W) equal |= (uint64_t)MBITS(LE(LOADU(q->key + f), low)) << f;
+    q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
+    q->least = q->key[q->nearest];
+}
+
+// seen_faces are those that the newest vertex sees.
+ALWAYS uint64_t seen_faces(const sketch *q) {
+    const float *w = q->w[q->vertices - 1];
+    const VF wx = SET1(w[0]), wy = SET1(w[1]), wz = SET1(w[2]), noise = SET1((REAL)SKETCH_NOISE);
+    const int end = 64 - __builtin_clzll(q->live);
+    uint64_t seen = (uint64_t)1 << q->nearest;
+    for (int f = 0; f < end; f += W) {
+        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
+        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
+    }
+    return seen;
+}
+
+// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
+// The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
+static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
+    enum { ROOM = 3 * SKETCH_FACES };
+    uint64_t seen[W + 1], free_places[W];
+    uint32_t starts[W] = {0}, border[ROOM * W + W];
+    uint8_t lane[W + 1] = {0};
+    int count = 0, faces = 0, edges = 0;
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        lane[count] = (uint8_t)l;
+        seen[count] = seen_faces(q + l);
+        free_places[l] = ~q[l].live | seen[count];
+        faces += __builtin_popcountll(seen[count++]);
+    }
+    // The border: edges of faces seen with a face beyond that is not.
+    int at = 0;
+    uint64_t rest = seen[0];
+    seen[count] = 1;
+    for (int i = 0; i < faces; i++) {
+        const unsigned l = lane[at], f = (unsigned)__builtin_ctzll(rest);
+        const sketch *p = q + l;
+        const unsigned a = p->corner[f][0], b = p->corner[f][1], c = p->corner[f][2];
+        const uint64_t all = seen[at];
+        border[edges] = l << 16 | a << 8 | b, edges += !(all >> p->left[b][a] & 1);
+        border[edges] = l << 16 | b << 8 | c, edges += !(all >> p->left[c][b] & 1);
+        border[edges] = l << 16 | c << 8 | a, edges += !(all >> p->left[a][c] & 1);
+        rest &= rest - 1;
+        at += rest == 0;
+        rest = rest == 0 ? seen[at] : rest;
+    }
+    for (int e = 0; e < edges; e += W) {
+        const float *a[W], *b[W], *c[W];
+        sketch *of[W];
+        uint8_t place[W];
+        int n = edges - e < W ? edges - e : W;
+        for (int k = 0; k < n; k++) {
+            const uint32_t edge = border[e + k], l = edge >> 16, i = edge >> 8 & 0xff, j = edge & 0xff;
+            sketch *p = q + l;
+            const int apex = p->vertices - 1, f = __builtin_ctzll(free_places[l] | (uint64_t)1 << 63);
+            free_places[l] &= free_places[l] - 1;
+            starts[l] |= (uint32_t)1 << i;
+            put_sketch_face(p, f, i, j, (unsigned)apex);
+            a[k] = p->w[i], b[k] = p->w[j], c[k] = p->w[apex];
+            of[k] = p;
+            place[k] = (uint8_t)f;
+        }
+        for (int k = n; k < W; k++) a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
+        sketch_faces(a, b, c, of, place);
+    }
+    for (int i = 0; i < count; i++) {
+        const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]), after = __builtin_popcountll(free_places[l]);
+        q[l].live = ~free_places[l];
+        for (uint64_t m = seen[i] & free_places[l]; m; m &= m - 1) q[l].key[__builtin_ctzll(m)] = INFINITY;
+        if (after == 0 || after == before || before - after != __builtin_popcount(starts[l])) lanes &= ~(1u << l);
+    }
+    return lanes;
+}
+
+// is_closed reports whether every edge belongs to an even number of faces, which is all that the
+// proof asks of a surface if it counts windings by twos. Bit j of edge[i] is the parity of the
+// faces at edge ij.
+ALWAYS int is_closed(const sketch *q) {
+    uint32_t edge[SKETCH_VERTICES] = {0}, odd = 0;
+    for (uint64_t m = q->live; m; m &= m - 1) {
+        const uint8_t *v = q->corner[__builtin_ctzll(m)];
+        const uint32_t all = (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
+        edge[v[0]] ^= all, edge[v[1]] ^= all, edge[v[2]] ^= all;
+    }
+    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= edge[i] & ~((uint32_t)1 << i);
+    return odd == 0;
+}
+
+// keep_sketch keeps the faces that may be nearest for float64, and how low the others may be.
+ALWAYS int keep_sketch(const sketch *q, clr_found *out) {
+    const VF limit = SET1(q->least + (float)(SKETCH_ERROR + SKETCH_NOISE)), none = SET1(INFINITY);
+    const int end = 64 - __builtin_clzll(q->live);
+    uint64_t near = 0;
+    VF least = none;
+    for (int f = 0; f < end; f += W) {
+        VF key = LOADU(q->key + f);
+        VM m = LE(key, limit);
+        least = MIN(SEL(m, none, key), least);
+        near |= (uint64_t)MBITS(m) << f;
+    }
+    if (!is_closed(q)) return 0;
+    out->beyond = -HMAX(-least);
+    out->faces = (uint8_t)__builtin_popcountll(near);
+    if (out->faces > CLR_FOUND) return 0;
+    uint32_t used = 0;
+    for (uint64_t m = near; m; m &= m - 1) {
+        const uint8_t *v = q->corner[__builtin_ctzll(m)];
+        used |= (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
+    }
+    out->vertices = (uint8_t)__builtin_popcount(used);
+    if (out->vertices > CLR_FOUND) return 0;
+    int i = 0;
+    for (uint64_t m = near; m; m &= m - 1, i++)
+        for (int j = 0; j < 3; j++) out->corner[i][j] = (uint8_t)__builtin_popcount(used & (((uint32_t)1 << q->corner[__builtin_ctzll(m)][j]) - 1));
+    i = 0;
+    for (uint32_t m = used; m; m &= m - 1, i++) {
+        int v = __builtin_ctz(m);
+        memcpy(out->w[i], q->w[v], sizeof out->w[i]);
+        memcpy(out->d[i], q->d[v], sizeof out->d[i]);
+        memcpy(out->number[i], q->number[v], sizeof out->number[i]);
+    }
+    return 1;
+}
+
+// step_sketches takes a step in all lanes at work.
+ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb) {
+    float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[SKETCH_COLUMNS][W] __attribute__((aligned(64)));
+    for (unsigned m = L->active; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        find_least(q + l);
+        const int f = q[l].nearest;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], n[3][l] = q[l].least;
+    }
+    V3 d = T(ld3)(n[0], W), x = T(neg)(d), a;
+    VF key = LOADU(n[3]), one = SET1(1);
+    at->lanes = L->active;
+    sketch_vertices v = {.d = {x, T(rotate_back)(at->in + CLR_ROT * W, W, x)}, .number = {one, one}};
+    v.w = T(support)(at, ka, kb, x, one, &a, v.number);
+    VF h = T(dot)(d, v.w);
+    VM sound = LT(SET1((REAL)SKETCH_ERROR), key), ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)SKETCH_END)));
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
+    L->inside |= L->active & MBITS(MAND(sound, ends));
+    L->active &= MBITS(MANDN(sound, ends));
+    store_sketch_vertices(vertex, v);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
+        else put_sketch_vertex(q + l, (const float(*)[W])vertex, l, ka, kb);
+    }
+    if (L->active) L->active = grow_sketches(q, L->active);
+}
+
+// sketch_loop searches the depths of rows list[0..n) of the group.
+ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    _Static_assert(W * sizeof(sketch) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
+    sketch *q = (sketch *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+    T(lanes) L;
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
+    memset(&L, 0, sizeof L);
+    L.idle = LANES;
+    T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
+    for (int k = 0; k < n; k++) {
+        int32_t a = call->shapes[s->shape_a[list[k]]].count, b = call->shapes[s->shape_b[list[k]]].count;
+        if (ka == CLR_SMALL && a > w.most[0]) w.most[0] = a;
+        if (kb == CLR_SMALL && b > w.most[1]) w.most[1] = b;
+    }
+    for (int side = 0; side < 2; side++) {
+        at.copy[side] = (const REAL(*)[3][W])L.copy[side];
+        at.copied[side] = w.most[side];
+    }
+    FLUSH_BEGIN;
+    for (;;) {
+        if (__builtin_popcount(L.active) <= (w.next < n ? W / 4 : 0)) {
+            for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
+                int l = __builtin_ctz(m), i = L.at[l];
+                s->steps[i] += (uint16_t)L.step[l];
+                s->searched[i] = L.inside >> l & 1 && keep_sketch(q + l, s->found + i);
+            }
+            L.idle = LANES & ~L.active;
+            L.inside = 0;
+            unsigned before = L.active;
+            T(refill)(&L, &w);
+            if (!L.active) break;
+            if (L.active & ~before) {
+                at.lanes = L.active & ~before;
+                L.active = before | start_sketches(&L, q, &at, &w, at.lanes);
+            }
+        }
+        if (L.active) step_sketches(&L, q, &at, ka, kb);
+    }
+    FLUSH_END;
+}
+
+// sketches searches the depths of those of n rows of the group that overlap, if both shapes are
+// polytopes: with curved ones it gains nothing (docs/performance.md). Boxes have their axes.
+static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
+    int listed = 0;
+    for (int k = 0; k < n; k++) {
+        s->searched[k] = 0;
+        if (s->state[k] == CLR_INSIDE) s->list[listed++] = k;
+    }
+    if (listed == 0 || call->collide || (ka == CLR_BOX && kb == CLR_BOX)) return;
+    if ((ka != CLR_BOX && ka < CLR_SMALL) || (kb != CLR_BOX && kb < CLR_SMALL)) return;
+    if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
+    else sketch_loop(call, s, s->list, listed, ka, kb);
+}

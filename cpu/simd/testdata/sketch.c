@@ -1,0 +1,145 @@
+// Expands polytopes of float32 within clouds of points, as TestSketches asks. Built with ISA set.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../api.h"
+#define SPECIAL(ka, kb, k) 0
+#define REAL_BITS 32
+#include ISA
+#include "../vec3.h"
+#include "../support.h"
+#include "../project.h"
+#include "../gjk.h"
+#include "../epa_sketch.h"
+
+static uint64_t state = 1;
+static float uniform(void) { // in (−1, 1)
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (float)((double)(int64_t)state / 9223372036854775808.0);
+}
+
+enum { POINTS = 20 };
+static float cloud[W][POINTS][4];
+
+// draw makes a cloud: at random, on a coarse grid where many points are coplanar, or flat.
+static void draw(float p[POINTS][4], int kind) {
+    for (int i = 0; i < POINTS; i++)
+        for (int j = 0; j < 3; j++) {
+            float x = 0.5f * uniform();
+            p[i][j] = kind == 1 ? rintf(4 * x) / 4 : kind == 2 && j == 2 ? 1e-3f * x : x;
+        }
+}
+
+static double triple(const float *a, const float *b, const float *c) {
+    return a[0] * ((double)b[1] * c[2] - (double)b[2] * c[1]) + a[1] * ((double)b[2] * c[0] - (double)b[0] * c[2]) +
+           a[2] * ((double)b[0] * c[1] - (double)b[1] * c[0]);
+}
+
+// start begins q with a tetrahedron of the cloud that holds the origin, if it finds one.
+static int start(sketch *q, float p[POINTS][4]) {
+    static const uint8_t corner[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
+    for (int tries = 0; tries < 1000; tries++) {
+        const float *v[4];
+        for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform()) * POINTS) % POINTS];
+        int inside = 1;
+        for (int f = 0; f < 4; f++) inside &= triple(v[corner[f][0]], v[corner[f][1]], v[corner[f][2]]) > 1e-7;
+        if (!inside) continue;
+        memset(q, 0, sizeof *q);
+        for (int f = 0; f < SKETCH_FACES; f++) q->key[f] = INFINITY;
+        q->live = 15;
+        q->vertices = 4;
+        for (int j = 0; j < 4; j++) memcpy(q->w[j], v[j], sizeof q->w[j]);
+        for (int f = 0; f < 4; f++) {
+            const float *a[W], *b[W], *c[W];
+            sketch *of[W];
+            uint8_t place[W];
+            put_sketch_face(q, f, corner[f][0], corner[f][1], corner[f][2]);
+            for (int l = 0; l < W; l++) a[l] = q->w[corner[f][0]], b[l] = q->w[corner[f][1]], c[l] = q->w[corner[f][2]], of[l] = q, place[l] = (uint8_t)f;
+            sketch_faces(a, b, c, of, place);
+        }
+        return 1;
+    }
+    return 0;
+}
+
+static double length(const float *a) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
+static double inner(const float *a, const float *b) { return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2]; }
+
+// check ends the program where an edge lacks its twin, or the surface does not wind around the
+// origin once (by solid angles: van Oosterom and Strackee, 1983, eq. 8).
+static void check(const sketch *q) {
+    double sum = 0;
+    for (uint64_t m = q->live; m; m &= m - 1) {
+        int f = __builtin_ctzll(m);
+        for (int e = 0; e < 3; e++) {
+            int i = q->corner[f][e], j = q->corner[f][(e + 1) % 3], g = q->left[j][i], twin = 0;
+            for (int k = 0; k < 3; k++) twin |= q->corner[g][k] == j && q->corner[g][(k + 1) % 3] == i;
+            if (q->left[i][j] != f || !(q->live >> g & 1) || !twin) printf("face %d, edge %d-%d: no twin\n", f, i, j), exit(1);
+        }
+        const float *a = q->w[q->corner[f][0]], *b = q->w[q->corner[f][1]], *c = q->w[q->corner[f][2]];
+        double la = length(a), lb = length(b), lc = length(c);
+        sum += 2 * atan2(triple(a, b, c), la * lb * lc + inner(a, b) * lc + inner(b, c) * la + inner(c, a) * lb);
+    }
+    if (fabs(sum - 4 * 3.14159265358979324) > 1e-3) printf("solid angle %g\n", sum), exit(1);
+}
+
+int main(void) {
+    static sketch q[W] __attribute__((aligned(64)));
+    int kept = 0, spoilt = 0, steps = 0;
+    for (int round = 0; round < 3000; round++) {
+        unsigned active = 0, ended = 0;
+        for (int l = 0; l < W; l++) {
+            draw(cloud[l], (round + l) % 3);
+            active |= (unsigned)start(q + l, cloud[l]) << l;
+        }
+        while (active) {
+            for (unsigned m = active; m; m &= m - 1) {
+                int l = __builtin_ctz(m), best = 0;
+                find_least(q + l);
+                if (!(q[l].least > (float)SKETCH_ERROR)) {
+                    active &= ~(1u << l);
+                    continue;
+                }
+                check(q + l);
+                const float n[3] = {q[l].nx[q[l].nearest], q[l].ny[q[l].nearest], q[l].nz[q[l].nearest]};
+                for (int i = 1; i < POINTS; i++)
+                    if (inner(n, cloud[l][i]) > inner(n, cloud[l][best])) best = i;
+                if (inner(n, cloud[l][best]) <= q[l].least + SKETCH_NOISE) ended |= 1u << l, active &= ~(1u << l);
+                else if (q[l].vertices == SKETCH_VERTICES) active &= ~(1u << l);
+                else memcpy(q[l].w[q[l].vertices++], cloud[l][best], sizeof cloud[l][best]);
+            }
+            if (!active) break;
+            unsigned closed = grow_sketches(q, active);
+            spoilt += __builtin_popcount(active & ~closed);
+            steps += __builtin_popcount(active);
+            active = closed;
+        }
+        for (unsigned m = ended; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            clr_found found;
+            sketch broken = q[l];
+            if (!keep_sketch(q + l, &found)) continue;
+            kept++;
+            // No direction is lower than the least of the heights says.
+            for (int i = 0; i < 100; i++) {
+                float d[3] = {uniform(), uniform(), uniform()};
+                double high = -1, far = length(d);
+                for (int k = 0; k < POINTS; k++) high = fmax(high, inner(d, cloud[l][k]) / far);
+                if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
+            }
+            // A surface without one of its faces is no surface, whichever it is.
+            for (uint64_t f = broken.live; f; f &= f - 1) {
+                sketch hole = broken;
+                hole.live &= ~(f & -f);
+                hole.key[__builtin_ctzll(f)] = INFINITY;
+                find_least(&hole);
+                if (keep_sketch(&hole, &found)) printf("a hole was not seen\n"), exit(1);
+            }
+        }
+    }
+    printf("%d kept %d spoilt %d steps\n", kept, spoilt, steps);
+    return 0;
+}
