@@ -93,8 +93,9 @@ fcl() {
 	lib=$(dirname "$(find "$build/deb" -name 'libfcl.so' | head -n 1)")
 	define=
 	[ "$1" = fcl-own ] && define=-DINDEP
+	# The tag of old holds for the libraries that libfcl needs as well.
 	compile "$1" fcl.cpp $eigen $define -isystem "$build/deb/usr/include" -isystem "$build/deb/usr/include/eigen3" \
-		-isystem "$prefix/include" -L"$lib" -lfcl -lccd "-Wl,-rpath,$lib" "-Wl,-rpath-link,$lib"
+		-isystem "$prefix/include" -L"$lib" -lfcl -lccd -Wl,--disable-new-dtags "-Wl,-rpath,$lib" "-Wl,-rpath-link,$lib"
 }
 
 parry3d() {
