@@ -55,6 +55,7 @@ enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, 
 typedef struct {
     const clr_shape *shapes;
     int64_t shape_count;
+    int32_t alike;              // all shapes are of one class and form
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes

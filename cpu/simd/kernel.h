@@ -47,12 +47,33 @@
 #include "gjk.h"
 #include "decide.h"
 
+// one_group says that all rows are of group g.
+static void one_group(clr_scratch *s, int n, int g, int32_t *first) {
+    for (int k = 0; k <= CLR_GROUPS; k++) first[k] = k > g ? n : 0;
+    for (int i = 0; i < n; i++) s->order[i] = i;
+}
+
+// all_alike reports whether all rows name shapes of a library in which all are alike.
+static int all_alike(const clr_call *c, int64_t lo, int n) {
+    const uint64_t count = (uint64_t)c->shape_count;
+    int good = c->alike && group_of(c, c->shapes, c->shapes) < CLR_GROUPS;
+    for (int i = 0; i < n && good; i++) {
+        clr_row r = row_at(c, lo + i);
+        good = (uint64_t)(int64_t)r.shape_a < count && (uint64_t)(int64_t)r.shape_b < count;
+    }
+    return good;
+}
+
 // sort puts the rows in the order of their groups, so that a vector runs one support
 // function or one closed form. It returns where the groups begin in first; rows of
 // shapes without a class, or that name no shape, go to s->left.
 static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
     int32_t at[CLR_GROUPS + 1] = {0};
     int left = 0, others = 0;
+    if (all_alike(c, lo, n)) {
+        one_group(s, n, group_of(c, c->shapes, c->shapes), first);
+        return 0;
+    }
     for (int i = 0; i < n; i++) {
         clr_row r = row_at(c, lo + i);
         int g = CLR_GROUPS;
@@ -64,8 +85,7 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     const uint8_t key = s->key[0];
     for (int i = 0; i < n; i++) others |= s->key[i] ^ key;
     if (others == 0) { // one group, and counting would wait for memory at every row
-        for (int g = 0; g <= CLR_GROUPS; g++) first[g] = g > key ? n : 0;
-        for (int i = 0; i < n; i++) s->order[i] = i;
+        one_group(s, n, key, first);
         if (key == CLR_GROUPS) first[CLR_GROUPS] = 0;
         return left;
     }

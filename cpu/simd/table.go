@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"math"
+	"slices"
 
 	"clearance/batch"
 	"clearance/geom"
@@ -16,7 +17,8 @@ import (
 
 // Table is a library as the kernels read it. It is immutable.
 type Table struct {
-	width      int // of a vector of float32: lists are filled up to a multiple of it
+	alike      bool // all shapes are of one class and form, and so all rows of one group
+	width      int  // of a vector of float32: lists are filled up to a multiple of it
 	shapes     []C.clr_shape
 	vx, vy, vz []float64
 
@@ -49,6 +51,9 @@ func NewTable(l *batch.Library, variant string) *Table {
 	for i := range t.shapes {
 		t.put(&t.shapes[i], l.Shape(int32(i)))
 	}
+	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
+		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
+	})
 	return t
 }
 
