@@ -38,7 +38,7 @@ const maxTableVertices = 1 << 29
 // Hulls of up to so many vertices are scanned as a whole; larger ones have direction
 // cells, about one for so many vertices, see cells.go.
 const (
-	maxScanned   = 40
+	maxScanned   = C.CLR_SMALL_VERTICES
 	cellVertices = 20.
 )
 
