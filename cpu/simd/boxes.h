@@ -90,9 +90,7 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     at->pos = pos;
     matrix(u[0], ua, at->rot);
     matrix(v[0], ub, rb);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            out.m[3 * i + j] = FMA(at->rot[6 + i], rb[6 + j], FMA(at->rot[3 + i], rb[3 + j], at->rot[i] * rb[j]));
+    relative(at->rot, rb, out.m);
     out.t = turn_back(at->rot, T(sub)(far, pos));
     if (c->warm) { // a first direction is not needed, but refused where any solver refuses it
         ROWS(p, warm, 7)

@@ -28,12 +28,13 @@
 ALWAYS closed_out boxes(const closed_in *in) {
     closed_out o;
     const VF zero = SET1(0), one = SET1(1);
-    VF ra[9], rb[9], m[3][3], q[3][3];
+    VF ra[9], rb[9], rotation[9], m[3][3], q[3][3];
     matrix(in->w[0], in->v[0], ra);
     matrix(in->w[1], in->v[1], rb);
+    relative(ra, rb, rotation);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
-            m[i][j] = FMA(ra[6 + i], rb[6 + j], FMA(ra[3 + i], rb[3 + j], ra[i] * rb[j]));
+            m[i][j] = rotation[3 * i + j];
             q[i][j] = magnitude(m[i][j]);
         }
     const V3 ta = turn_back(ra, in->t), tb = turn_back(rb, in->t);

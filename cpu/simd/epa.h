@@ -193,11 +193,11 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         int most[W]; // of a call that caps them: emit counts one more
         unsigned may = 0;
         for (int l = 0; l < W; l++) {
+            d[l].steps = 0;
             most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
             may |= (unsigned)(most[l] > 0) << l;
         }
-        for (int l = 0; l < W; l++) d[l].steps = 0;
-        unsigned found = c->max_steps ? 0 : prove(p, at, s, k, ka, kb, at->lanes, round, gap, d), open = at->lanes & may & ~found;
+        unsigned found = prove(p, at, s, k, ka, kb, at->lanes, round, gap, d), open = at->lanes & may & ~found;
         for (int j = 0; open && j < 4; j++) {
             V3 dir, b;
             double number[2][W] __attribute__((aligned(64)));

@@ -377,14 +377,15 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
 }
 
 // sketches searches the depths of those of n rows of the group that overlap, if both shapes are
-// polytopes: with curved ones it gains nothing (docs/performance.md). Boxes have their axes.
+// polytopes: with curved ones it gains nothing (docs/performance.md). Boxes have their axes, and
+// where a cap counts the steps, float64 takes all of them.
 static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;
     for (int k = 0; k < n; k++) {
         s->searched[k] = 0;
         if (s->state[k] == CLR_INSIDE) s->list[listed++] = k;
     }
-    if (listed == 0 || call->collide || (ka == CLR_BOX && kb == CLR_BOX)) return;
+    if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
     if ((ka != CLR_BOX && ka < CLR_SMALL) || (kb != CLR_BOX && kb < CLR_SMALL)) return;
     if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
     else sketch_loop(call, s, s->list, listed, ka, kb);

@@ -117,7 +117,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
-        if (!c->max_steps) sketches(c, s, n, ka, kb);
+        sketches(c, s, n, ka, kb);
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);

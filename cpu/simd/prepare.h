@@ -46,6 +46,13 @@ ALWAYS V3 turn_back(const VF m[9], V3 v) {
     return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
 }
 
+// relative is the rotation of b in the frame of a.
+ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            m[3 * i + j] = FMA(a[6 + i], b[6 + j], FMA(a[3 + i], b[3 + j], a[i] * b[j]));
+}
+
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few
 // units of 6e-8 in all.
@@ -97,9 +104,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         matrix(v[0], vb, rb);
         for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
         T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
-        for (int i = 0; i < 3; i++)
-            for (int j = 0; j < 3; j++)
-                m[3 * i + j] = FMA(ra[6 + i], rb[6 + j], FMA(ra[3 + i], rb[3 + j], ra[i] * rb[j]));
+        relative(ra, rb, m);
         for (int j = 0; j < 9; j++) {
             STOREU(&s->in64[CLR_ROT + j][k], m[j]);
             NARROW(&s->in32[CLR_ROT + j][k], m[j]);
