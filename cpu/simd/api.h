@@ -128,15 +128,15 @@ enum {
 
 #define CLR_DEPTH_BYTES (280 << 10)
 
-// clr_found are the faces that may be the nearest of a polytope, found in float32
-// (epa_sketch.h), in its frame.
-#define CLR_FOUND 12 // most faces, and most vertices
+// clr_found are the faces that may be the nearest of polytopes, found in float32 (epa_sketch.h), in
+// the frames of their pairs: columns over the rows of a group, three corners a face.
+#define CLR_FOUND 12 // most faces
 typedef struct {
-    float w[CLR_FOUND][4], d[CLR_FOUND][2][4]; // vertices, and the directions that they support, of A and B
-    int32_t number[CLR_FOUND][2];           // vertices of hulls that make them
-    float beyond;                           // height of the lowest of the other faces
-    uint8_t corner[CLR_FOUND][3];
-    uint8_t faces, vertices;
+    uint8_t faces[CLR_STRIDE32];                     // none where nothing was found
+    float beyond[CLR_STRIDE32];                      // height of the lowest of the other faces
+    float w[3 * CLR_FOUND][3][CLR_STRIDE32];         // corners,
+    int32_t number[3 * CLR_FOUND][2][CLR_STRIDE32];  // the vertices of hulls that make them,
+    float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
 } clr_found;
 
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
@@ -155,8 +155,7 @@ typedef struct {
     int32_t order[CLR_BLOCK];
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
-    uint8_t searched[CLR_STRIDE32];   // is there an entry in found?
-    clr_found found[CLR_STRIDE32];
+    clr_found found;
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;

@@ -204,7 +204,7 @@ static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, radius = at.ra + at.rb;
-    const box_depth d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
+    const lane_depths d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
     closed_out o = {.n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the rest as deepen has it
     o.distance = -d.high - radius;
     o.lower = o.distance - round;

@@ -18,6 +18,23 @@
 
 #include "epa_polytope.h"
 #include "epa_support.h"
+
+// lane_depths are answers for rows, one a lane, in the frames of the pairs.
+typedef struct {
+    VF high, low, off; // of the depth, and how far off the witnesses are
+    V3 n, a, near;     // see depth_of
+    VM ok;
+} lane_depths;
+
+ALWAYS void store_depths(double out[12][W], lane_depths d) {
+    STOREU(out[0], d.high);
+    STOREU(out[1], d.low);
+    STOREU(out[2], d.off);
+    T(st3)(out[3], W, d.n);
+    T(st3)(out[6], W, d.a);
+    T(st3)(out[9], W, d.near);
+}
+
 #include "epa_boxes.h"
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
@@ -152,72 +169,74 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     return found;
 }
 
-#include "epa_prove.h"
-
 // curved says of a class whether its cores are no polytopes.
 ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
+
+#include "epa_prove.h"
+
+// expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
+// polytopes, from the simplices that GJK ended with.
+static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in, T(places) *at, int ka, int kb, VF round, VF stop, double answer[12][W]) {
+    _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
+    polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+    double gap[W] __attribute__((aligned(64)));
+    vertices_of v[4];
+    depth_of d[W];
+    int most[W]; // of a call that caps them: emit counts one more
+    unsigned may = 0;
+    STOREU(gap, stop);
+    at->lanes = in;
+    for (int l = 0; l < W; l++) {
+        d[l].steps = 0;
+        most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
+        may |= (unsigned)(most[l] > 0) << l;
+    }
+    if (!(in & may)) return 0;
+    for (int j = 0; j < 4; j++) {
+        V3 dir, b;
+        double number[2][W] __attribute__((aligned(64)));
+        for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
+        v[j].w = seed_vertex(at, s, k, j, ka, kb, &dir, &v[j].a, &b);
+        v[j].number[0] = LOADU(number[0]);
+        v[j].number[1] = LOADU(number[1]);
+    }
+    unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, d);
+    for (unsigned m = in; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        s->steps[k + l] += (uint16_t)d[l].steps;
+        if (!(found >> l & 1)) continue;
+        answer[0][l] = d[l].upper;
+        answer[1][l] = d[l].lower;
+        answer[2][l] = d[l].off;
+        for (int j = 0; j < 3; j++) answer[3 + j][l] = d[l].n[j], answer[6 + j][l] = d[l].a[j], answer[9 + j][l] = d[l].near[j];
+    }
+    return found;
+}
 
 // deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
 // GJK ended with. It returns those answered.
 static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
-    double answer[12][W] __attribute__((aligned(64))), gap[W] __attribute__((aligned(64)));
+    double answer[12][W] __attribute__((aligned(64)));
     const int bent = curved(ka) || curved(kb);
     const double *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
     const VF tol = SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * LOADU(more + CLR_TOL * CLR_STRIDE64);
     const VF stop = MAX(tol - SET1(2) * round, round);
     unsigned by_axes = 0, ok = 0;
-    STOREU(gap, stop);
-    memset(answer, 0, sizeof answer);
+    at->lanes = in;
     if (ka == CLR_BOX && kb == CLR_BOX) {
         box_pair p;
         for (int j = 0; j < 9; j++) p.m[j] = LOADU(&s->in64[CLR_ROT + j][k]);
         p.t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
         p.a = T(ld3)(&s->in64[CLR_PA][k], CLR_STRIDE64);
         p.b = T(ld3)(&s->in64[CLR_PB][k], CLR_STRIDE64);
-        box_depth d = box_depths(&p, round, stop);
+        lane_depths d = box_depths(&p, round, stop);
         ok = by_axes = in & MBITS(d.ok);
-        STOREU(answer[0], d.high);
-        STOREU(answer[1], d.low);
-        STOREU(answer[2], d.off);
-        T(st3)(answer[3], W, d.n);
-        T(st3)(answer[6], W, d.a);
-        T(st3)(answer[9], W, d.near);
+        store_depths(answer, d);
+    } else {
+        ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
-    at->lanes = in & ~ok;
-    if (at->lanes) {
-        _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
-        polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
-        vertices_of v[4];
-        depth_of d[W];
-        int most[W]; // of a call that caps them: emit counts one more
-        unsigned may = 0;
-        for (int l = 0; l < W; l++) {
-            d[l].steps = 0;
-            most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
-            may |= (unsigned)(most[l] > 0) << l;
-        }
-        unsigned found = prove(p, at, s, k, ka, kb, at->lanes, round, gap, d), open = at->lanes & may & ~found;
-        for (int j = 0; open && j < 4; j++) {
-            V3 dir, b;
-            double number[2][W] __attribute__((aligned(64)));
-            for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
-            v[j].w = seed_vertex(at, s, k, j, ka, kb, &dir, &v[j].a, &b);
-            v[j].number[0] = LOADU(number[0]);
-            v[j].number[1] = LOADU(number[1]);
-        }
-        if (open) found |= depths(p, at, ka, kb, open & tetrahedra(p, v, round), gap, most, d);
-        ok |= found;
-        for (unsigned m = at->lanes; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
-            s->steps[k + l] += (uint16_t)d[l].steps;
-            if (!(found >> l & 1)) continue;
-            answer[0][l] = d[l].upper;
-            answer[1][l] = d[l].lower;
-            answer[2][l] = d[l].off;
-            for (int j = 0; j < 3; j++) answer[3 + j][l] = d[l].n[j], answer[6 + j][l] = d[l].a[j], answer[9 + j][l] = d[l].near[j];
-        }
-    }
+    if (in & ~ok) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);

@@ -29,13 +29,7 @@ typedef struct {
     V3 t, a, b; // origin of B, half extents
 } box_pair;
 
-typedef struct {
-    VF high, low, off; // of the depth, and how far off the witnesses are
-    V3 n, a, near;     // see depth_of
-    VM ok;
-} box_depth;
-
-ALWAYS box_depth box_depths(const box_pair *p, VF round, VF stop) {
+ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     const VF zero = SET1(0), one = SET1(1), error = SET1(4) * round;
     const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z};
     VF m[3][3], q[3][3], u[3];
@@ -96,7 +90,7 @@ ALWAYS box_depth box_depths(const box_pair *p, VF round, VF stop) {
     V3 d = turn_back(p->m, n), shift = p->t;
     V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
     V3 pb = {-COPYSIGN(b[0], d.x), -COPYSIGN(b[1], d.y), -COPYSIGN(b[2], d.z)};
-    box_depth out;
+    lane_depths out;
     out.high = FMA(a[2], magnitude(n.z), FMA(a[1], magnitude(n.y), a[0] * magnitude(n.x))) +
                FMA(b[2], magnitude(d.z), FMA(b[1], magnitude(d.y), b[0] * magnitude(d.x))) - T(dot)(n, shift);
     V3 foot = T(scale)(out.high, n);

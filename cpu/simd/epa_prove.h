@@ -1,90 +1,119 @@
-// What float32 found about depths (epa_sketch.h), proved in float64. Included by epa.h.
+// What float32 found about depths (epa_sketch.h), proved in float64, a pair a lane: the support
+// plane of the nearest face is no higher than the lowest face, those included that float32 knows
+// to SKETCH_ERROR alone. Included by epa.h.
 
-// recall rebuilds, in float64, the faces that may be the nearest of the polytopes of `lanes`. It
-// returns the lanes whose vertices are where float32 took them to be.
-static __attribute__((noinline)) unsigned recall(polytope *p, const T(places) *at, const clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round) {
-    double off[W] __attribute__((aligned(64))), vertex[8][W] __attribute__((aligned(64)));
-    const VF span = LOADU(&s->more[CLR_SPAN][k]), error = SET1(SKETCH_ERROR - SKETCH_SPREAD) * span;
-    VM good = LE(round, round);
-    unmeasured list;
-    int most = 0;
-    STOREU(off, round);
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), vertices = s->found[k + l].vertices;
-        most = vertices > most ? vertices : most;
-        p[l].vertices = 0;
-    }
-    for (int i = 0; i < most; i++) {
-        double d[2][3][W] __attribute__((aligned(64))) = {{{0}}}, w[3][W] __attribute__((aligned(64))) = {{0}}, number[2][W] __attribute__((aligned(64)));
-        int32_t index[2][W] = {{0}};
-        for (unsigned m = lanes; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
-            const clr_found *f = s->found + k + l;
-            const int v = i < f->vertices ? i : 0;
-            for (int j = 0; j < 3; j++) w[j][l] = (double)f->w[v][j];
-            for (int side = 0; side < 2; side++)
-                if ((side ? kb : ka) >= CLR_SMALL) index[side][l] = f->number[v][side];
-                else for (int j = 0; j < 3; j++) d[side][j][l] = (double)f->d[v][side][j];
+// found_face is a face with its corners, as vertices of D, points of A and points of B in its own frame.
+typedef struct { V3 w[3], a[3], b[3]; } found_face;
+
+// numbers are the vertices of the hulls of both sides that make the corners of a face.
+typedef int32_t numbers[2][3][W];
+
+// recall computes face f of the lanes in `has`, and of the others of `lanes` the first once more, and
+// removes lanes from *good whose corners are not where float32 took them to be.
+ALWAYS found_face recall(const T(places) *at, const clr_scratch *s, int k, int f, unsigned lanes, unsigned has, int ka, int kb, VF span, VM *good, numbers number) {
+    const clr_found *q = &s->found;
+    const VF error = SET1(SKETCH_ERROR - SKETCH_SPREAD) * span;
+    const VM mine = MFROM(has);
+    found_face out;
+    for (int j = 0; j < 3; j++) {
+        const int first = j, own = 3 * f + j;
+        V3 d[2] = {{span, span, span}, {span, span, span}}, w;
+        for (int side = 0; side < 2; side++) {
+            if ((side ? kb : ka) >= CLR_SMALL) {
+                for (int l = 0; l < W; l++) number[side][j][l] = q->number[has >> l & 1 ? own : first][side][k + l] & -(int32_t)(lanes >> l & 1);
+                continue;
+            }
+#define COLUMN(x) SEL(mine, WIDEN(&q->d[own][side][x][k]), WIDEN(&q->d[first][side][x][k]))
+            d[side] = (V3){COLUMN(0), COLUMN(1), COLUMN(2)};
+#undef COLUMN
         }
-        for (int l = 0; l < W; l++) number[0][l] = index[0][l], number[1][l] = index[1][l];
-        vertices_of v = {.number = {LOADU(number[0]), LOADU(number[1])}};
-        V3 b;
-        v.w = vertex_of(at, T(ld3)(d[0][0], W), T(ld3)(d[1][0], W), index[0], index[1], ka, kb, &v.a, &b);
-        V3 apart = T(axpy)(-span, T(ld3)(w[0], W), v.w);
-        good = MAND(good, LE(T(dot)(apart, apart), error * error));
-        store_vertices(vertex, v);
-        for (unsigned m = lanes; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
-            if (i < s->found[k + l].vertices) put_vertex(p + l, vertex, l);
-        }
+#define COLUMN(x) SEL(mine, WIDEN(&q->w[own][x][k]), WIDEN(&q->w[first][x][k]))
+        w = (V3){COLUMN(0), COLUMN(1), COLUMN(2)};
+#undef COLUMN
+        out.w[j] = vertex_of(at, d[0], d[1], number[0][j], number[1][j], ka, kb, &out.a[j], &out.b[j]);
+        V3 apart = T(axpy)(-span, w, out.w[j]);
+        *good = MAND(*good, LE(T(dot)(apart, apart), error * error));
     }
-    list.count = 0;
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        const clr_found *found = s->found + k + l;
-        polytope *q = p + l;
-        q->round = off[l];
-        q->faces = found->faces;
-        q->nearest = 0;
-        q->least = INFINITY;
-        for (int f = 0; f < q->faces; f++) {
-            const uint8_t *c = found->corner[f];
-            for (int j = 0; j < 4; j++) q->corner[f][j] = c[j % 3];
-            list.a[list.count] = q->w[c[0]], list.b[list.count] = q->w[c[1]], list.c[list.count] = q->w[c[2]];
-            list.of[list.count] = q;
-            list.face[list.count++] = (uint16_t)f;
-        }
-    }
-    measure_faces(&list);
-    return lanes & MBITS(good);
+    return out;
 }
 
-// prove answers those of `lanes` that float32 has searched and float64 can confirm: the support
-// plane of the nearest face is no higher than the lowest face, those included that float32
-// knows to SKETCH_ERROR alone.
-static unsigned prove(polytope *p, const T(places) *at, const clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round, const double *stop, depth_of *out) {
-    double h[W] __attribute__((aligned(64)));
-    unsigned found = 0;
-    for (unsigned m = lanes; m; m &= m - 1)
-        if (!s->searched[k + __builtin_ctz(m)]) lanes &= ~(m & -m);
-    if (lanes) lanes = recall(p, at, s, k, ka, kb, lanes, round);
-    if (!lanes) return 0;
-    V3 d;
-    VF height;
-    highest(p, at, ka, kb, lanes, stop, &d, &height);
-    STOREU(h, height);
-    lanes &= MBITS(is_unit(d));
+// weights are those of the point of face w that is nearest to q, if its foot lies in the face; where
+// it lies beyond, of a point of the face near by.
+ALWAYS void foot_weights(const V3 w[3], V3 q, VF out[3]) {
+    const VF zero = SET1(0), one = SET1(1);
+    V3 e1 = T(sub)(w[1], w[0]), e2 = T(sub)(w[2], w[0]), r = T(sub)(q, w[0]), n = T(cross)(e1, e2);
+    VF inv = one / MAX(T(dot)(n, n), SET1(TINY));
+    VF l1 = MIN(MAX(T(dot)(T(cross)(r, e2), n) * inv, zero), one), l2 = MIN(MAX(T(dot)(T(cross)(e1, r), n) * inv, zero), one);
+    VF sum = MAX(l1 + l2, one);
+    out[1] = l1 / sum;
+    out[2] = l2 / sum;
+    out[0] = MAX(one - out[1] - out[2], zero);
+}
+
+// prove answers those of rows k, k+1, … of the group in `lanes` that float32 has searched and
+// float64 can confirm, and returns them.
+static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round, VF stop, double answer[12][W]) {
+    const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
+    const VM all = LE(round, round), none = LT(round, round);
+    int most = 0;
+    memset(answer, 0, 12 * sizeof answer[0]);
     for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), f = p[l].nearest;
-        double beyond = ((double)s->found[k + l].beyond - SKETCH_ERROR) * s->more[CLR_SPAN][k + l];
-        depth_of *o = out + l;
-        o->lower = beyond < p[l].key[f] ? beyond : p[l].key[f];
-        o->upper = h[l];
-        o->steps = 1;
-        if (!(o->lower > p[l].round) || !(o->upper - o->lower <= stop[l])) continue;
-        o->n[0] = p[l].nx[f], o->n[1] = p[l].ny[f], o->n[2] = p[l].nz[f];
-        witnesses(p + l, f, stop[l], o);
-        if (o->off <= stop[l]) found |= 1u << l;
+        const int l = __builtin_ctz(m), faces = s->found.faces[k + l];
+        most = faces > most ? faces : most;
+        lanes &= ~((unsigned)(faces == 0) << l);
     }
-    return found;
+    if (!lanes) return 0;
+
+    // The lowest of the faces.
+    found_face face[CLR_FOUND], low;
+    numbers number, lowest;
+    lane_depths d = {infinite, infinite, infinite, {infinite, infinite, infinite}, {infinite, infinite, infinite}, {infinite, infinite, infinite}, none};
+    VM good = all;
+    for (int f = 0; f < most; f++) {
+        unsigned has = 0;
+        for (int l = 0; l < W; l++) has |= (unsigned)(s->found.faces[k + l] > f) << l;
+        face[f] = recall(at, s, k, f, lanes, has, ka, kb, span, &good, f ? number : lowest);
+        const face_planes p = planes_of(face[f].w[0], face[f].w[1], face[f].w[2]);
+        if (f == 0) {
+            d.n = p.n, d.low = p.low, low = face[0];
+            continue;
+        }
+        const VM lower = LT(p.low, d.low);
+        d.n = T(sel)(lower, p.n, d.n);
+        d.low = SEL(lower, p.low, d.low);
+        for (int j = 0; j < 3; j++) {
+            low.w[j] = T(sel)(lower, face[f].w[j], low.w[j]);
+            low.a[j] = T(sel)(lower, face[f].a[j], low.a[j]);
+            low.b[j] = T(sel)(lower, face[f].b[j], low.b[j]);
+        }
+        for (unsigned m = MBITS(lower) & lanes & has; m; m &= m - 1) {
+            const int l = __builtin_ctz(m);
+            for (int j = 0; j < 3; j++) lowest[0][j][l] = number[0][j][l], lowest[1][j][l] = number[1][j][l];
+        }
+    }
+    good = MAND(good, is_unit(d.n));
+    lanes &= MBITS(good);
+    if (!lanes) return 0;
+    for (unsigned m = lanes; m; m &= m - 1) s->steps[k + __builtin_ctz(m)]++;
+
+    // Its support plane, and the point of a face where it touches.
+    T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}}, {low.a[0], low.a[1], low.a[2]}, {low.b[0], low.b[1], low.b[2]}};
+    d.high = -T(height)(at, ka, kb, T(neg)(d.n), &known);
+    const V3 foot = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
+    d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(SKETCH_ERROR)) * span);
+    good = MAND(good, MAND(LT(round, d.low), LE(d.high - d.low, stop)));
+    for (int f = -1; f < most; f++) { // first the lowest, of the others any
+        const V3 *w = f < 0 ? low.w : face[f].w, *a = f < 0 ? low.a : face[f].a;
+        VF l[3];
+        foot_weights(w, foot, l);
+        V3 near = T(axpy)(l[2], w[2], T(axpy)(l[1], w[1], T(scale)(l[0], w[0]))), side = T(sub)(near, touched);
+        VF off = SQRT(T(dot)(side, side));
+        VM less = LT(off, d.off);
+        d.off = SEL(less, off, d.off);
+        d.near = T(sel)(less, near, d.near);
+        d.a = T(sel)(less, T(axpy)(l[2], a[2], T(axpy)(l[1], a[1], T(scale)(l[0], a[0]))), d.a);
+        if (most == 1 || !(MBITS(LT(SET1(0.5) * stop, d.off)) & lanes)) break;
+    }
+    store_depths(answer, d);
+    return lanes & MBITS(MAND(good, LE(d.off, stop)));
 }

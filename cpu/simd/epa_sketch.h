@@ -271,8 +271,9 @@ ALWAYS int is_closed(const sketch *q) {
     return odd == 0;
 }
 
-// keep_sketch keeps the faces that may be nearest for float64, and how low the others may be.
-ALWAYS int keep_sketch(const sketch *q, clr_found *out) {
+// keep_sketch keeps the faces that may be nearest for float64, as row i, and how low the others
+// may be.
+ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) {
     const VF limit = SET1(q->least + (float)(SKETCH_ERROR + SKETCH_NOISE)), none = SET1(INFINITY);
     const int end = 64 - __builtin_clzll(q->live);
     uint64_t near = 0;
@@ -283,28 +284,20 @@ ALWAYS int keep_sketch(const sketch *q, clr_found *out) {
         least = MIN(SEL(m, none, key), least);
         near |= (uint64_t)MBITS(m) << f;
     }
-    if (!is_closed(q)) return 0;
-    out->beyond = -HMAX(-least);
-    out->faces = (uint8_t)__builtin_popcountll(near);
-    if (out->faces > CLR_FOUND) return 0;
-    uint32_t used = 0;
-    for (uint64_t m = near; m; m &= m - 1) {
-        const uint8_t *v = q->corner[__builtin_ctzll(m)];
-        used |= (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
+    const int faces = __builtin_popcountll(near);
+    if (faces > CLR_FOUND || !is_closed(q)) return;
+    out->faces[i] = (uint8_t)faces;
+    out->beyond[i] = -HMAX(-least);
+    for (int k = 0; near; near &= near - 1) {
+        const uint8_t *corner = q->corner[__builtin_ctzll(near)];
+        for (int j = 0; j < 3; j++, k++) {
+            const int v = corner[j];
+            for (int x = 0; x < 3; x++) out->w[k][x][i] = q->w[v][x];
+            for (int side = 0; side < 2; side++)
+                if ((side ? kb : ka) >= CLR_SMALL) out->number[k][side][i] = q->number[v][side];
+                else for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];
+        }
     }
-    out->vertices = (uint8_t)__builtin_popcount(used);
-    if (out->vertices > CLR_FOUND) return 0;
-    int i = 0;
-    for (uint64_t m = near; m; m &= m - 1, i++)
-        for (int j = 0; j < 3; j++) out->corner[i][j] = (uint8_t)__builtin_popcount(used & (((uint32_t)1 << q->corner[__builtin_ctzll(m)][j]) - 1));
-    i = 0;
-    for (uint32_t m = used; m; m &= m - 1, i++) {
-        int v = __builtin_ctz(m);
-        memcpy(out->w[i], q->w[v], sizeof out->w[i]);
-        memcpy(out->d[i], q->d[v], sizeof out->d[i]);
-        memcpy(out->number[i], q->number[v], sizeof out->number[i]);
-    }
-    return 1;
 }
 
 // step_sketches takes a step in all lanes at work.
@@ -359,7 +352,7 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                s->searched[i] = L.inside >> l & 1 && keep_sketch(q + l, s->found + i);
+                if (L.inside >> l & 1) keep_sketch(q + l, &s->found, i, ka, kb);
             }
             L.idle = LANES & ~L.active;
             L.inside = 0;
@@ -382,7 +375,7 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
 static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;
     for (int k = 0; k < n; k++) {
-        s->searched[k] = 0;
+        s->found.faces[k] = 0;
         if (s->state[k] == CLR_INSIDE) s->list[listed++] = k;
     }
     if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
