@@ -8,33 +8,30 @@ typedef struct { V3 w[3], a[3], b[3]; } found_face;
 // numbers are the vertices of the hulls of both sides that make the corners of a face.
 typedef int32_t numbers[2][3][W];
 
-// recall computes face f of the lanes in `has`, and of the others of `lanes` the first once more, and
+// recall computes face f of the lanes in `has`, and of the others the first once more, and
 // removes lanes from *good whose corners are not where float32 took them to be.
-ALWAYS found_face recall(const T(places) *at, const clr_scratch *s, int k, int f, unsigned lanes, unsigned has, int ka, int kb, VF span, VM *good, numbers number) {
-    const clr_found *q = &s->found;
+ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span, VM *good, numbers number, found_face *out) {
     const VF error = SET1(SKETCH_ERROR - SKETCH_SPREAD) * span;
     const VM mine = MFROM(has);
-    found_face out;
-    for (int j = 0; j < 3; j++) {
-        const int first = j, own = 3 * f + j;
-        V3 d[2] = {{span, span, span}, {span, span, span}}, w;
-        for (int side = 0; side < 2; side++) {
-            if ((side ? kb : ka) >= CLR_SMALL) {
-                for (int l = 0; l < W; l++) number[side][j][l] = q->number[has >> l & 1 ? own : first][side][k + l] & -(int32_t)(lanes >> l & 1);
-                continue;
-            }
-#define COLUMN(x) SEL(mine, WIDEN(&q->d[own][side][x][k]), WIDEN(&q->d[first][side][x][k]))
-            d[side] = (V3){COLUMN(0), COLUMN(1), COLUMN(2)};
-#undef COLUMN
+    for (int l = 0; l < W; l++) {
+        const int32_t *q = found->number[has >> l & 1 ? 3 * f : 0][0] + k + l;
+        for (int j = 0; j < 3; j++) {
+            if (ka >= CLR_SMALL) number[0][j][l] = q[2 * j * CLR_STRIDE32];
+            if (kb >= CLR_SMALL) number[1][j][l] = q[(2 * j + 1) * CLR_STRIDE32];
         }
-#define COLUMN(x) SEL(mine, WIDEN(&q->w[own][x][k]), WIDEN(&q->w[first][x][k]))
-        w = (V3){COLUMN(0), COLUMN(1), COLUMN(2)};
-#undef COLUMN
-        out.w[j] = vertex_of(at, d[0], d[1], number[0][j], number[1][j], ka, kb, &out.a[j], &out.b[j]);
-        V3 apart = T(axpy)(-span, w, out.w[j]);
+    }
+#define COLUMN(name, x) SEL(mine, WIDEN(found->name[3 * f + j] x), WIDEN(found->name[j] x))
+    for (int j = 0; j < 3; j++) {
+        V3 d[2] = {{span, span, span}, {span, span, span}}, w;
+        for (int side = 0; side < 2; side++)
+            if ((side ? kb : ka) < CLR_SMALL)
+                d[side] = (V3){COLUMN(d, [side][0] + k), COLUMN(d, [side][1] + k), COLUMN(d, [side][2] + k)};
+        w = (V3){COLUMN(w, [0] + k), COLUMN(w, [1] + k), COLUMN(w, [2] + k)};
+        out->w[j] = vertex_of(at, d[0], d[1], number[0][j], number[1][j], ka, kb, &out->a[j], &out->b[j]);
+        V3 apart = T(axpy)(-span, w, out->w[j]);
         *good = MAND(*good, LE(T(dot)(apart, apart), error * error));
     }
-    return out;
+#undef COLUMN
 }
 
 // weights are those of the point of face w that is nearest to q, if its foot lies in the face; where
@@ -54,31 +51,38 @@ ALWAYS void foot_weights(const V3 w[3], V3 q, VF out[3]) {
 // float64 can confirm, and returns them.
 static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round, VF stop, double answer[12][W]) {
     const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
-    const VM all = LE(round, round), none = LT(round, round);
+    const VM all = LE(round, round);
     int most = 0;
-    memset(answer, 0, 12 * sizeof answer[0]);
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), faces = s->found.faces[k + l];
         most = faces > most ? faces : most;
         lanes &= ~((unsigned)(faces == 0) << l);
     }
-    if (!lanes) return 0;
+    if (!lanes) {
+        memset(answer, 0, 12 * sizeof answer[0]);
+        return 0;
+    }
+    for (unsigned m = LANES & ~lanes; m; m &= m - 1) // whose corners may be any
+        for (int j = 0; j < 3; j++) s->found.number[j][0][k + __builtin_ctz(m)] = s->found.number[j][1][k + __builtin_ctz(m)] = 0;
 
     // The lowest of the faces.
     found_face face[CLR_FOUND], low;
     numbers number, lowest;
-    lane_depths d = {infinite, infinite, infinite, {infinite, infinite, infinite}, {infinite, infinite, infinite}, {infinite, infinite, infinite}, none};
+    lane_depths d = {infinite, infinite, infinite, {infinite, infinite, infinite}, {infinite, infinite, infinite}, {infinite, infinite, infinite}, all};
     VM good = all;
-    for (int f = 0; f < most; f++) {
+    recall(at, &s->found, k, 0, 0, ka, kb, span, &good, lowest, face);
+    face_planes p = planes_of(face[0].w[0], face[0].w[1], face[0].w[2]);
+    d.n = p.n, d.low = p.low;
+    if (most > 1) low = face[0];
+    for (int f = 1; f < most; f++) {
         unsigned has = 0;
-        for (int l = 0; l < W; l++) has |= (unsigned)(s->found.faces[k + l] > f) << l;
-        face[f] = recall(at, s, k, f, lanes, has, ka, kb, span, &good, f ? number : lowest);
-        const face_planes p = planes_of(face[f].w[0], face[f].w[1], face[f].w[2]);
-        if (f == 0) {
-            d.n = p.n, d.low = p.low, low = face[0];
-            continue;
+        for (unsigned m = lanes; m; m &= m - 1) {
+            const int l = __builtin_ctz(m);
+            has |= (unsigned)(s->found.faces[k + l] > f) << l;
         }
-        const VM lower = LT(p.low, d.low);
+        recall(at, &s->found, k, f, has, ka, kb, span, &good, number, face + f);
+        p = planes_of(face[f].w[0], face[f].w[1], face[f].w[2]);
+        const VM lower = MAND(LT(p.low, d.low), MFROM(has));
         d.n = T(sel)(lower, p.n, d.n);
         d.low = SEL(lower, p.low, d.low);
         for (int j = 0; j < 3; j++) {
@@ -86,24 +90,24 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
             low.a[j] = T(sel)(lower, face[f].a[j], low.a[j]);
             low.b[j] = T(sel)(lower, face[f].b[j], low.b[j]);
         }
-        for (unsigned m = MBITS(lower) & lanes & has; m; m &= m - 1) {
+        for (unsigned m = MBITS(lower); m; m &= m - 1) {
             const int l = __builtin_ctz(m);
             for (int j = 0; j < 3; j++) lowest[0][j][l] = number[0][j][l], lowest[1][j][l] = number[1][j][l];
         }
     }
+    const found_face *best = most > 1 ? &low : face;
     good = MAND(good, is_unit(d.n));
     lanes &= MBITS(good);
-    if (!lanes) return 0;
     for (unsigned m = lanes; m; m &= m - 1) s->steps[k + __builtin_ctz(m)]++;
 
     // Its support plane, and the point of a face where it touches.
-    T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}}, {low.a[0], low.a[1], low.a[2]}, {low.b[0], low.b[1], low.b[2]}};
+    T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}}, {best->a[0], best->a[1], best->a[2]}, {best->b[0], best->b[1], best->b[2]}};
     d.high = -T(height)(at, ka, kb, T(neg)(d.n), &known);
     const V3 foot = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
     d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(SKETCH_ERROR)) * span);
     good = MAND(good, MAND(LT(round, d.low), LE(d.high - d.low, stop)));
     for (int f = -1; f < most; f++) { // first the lowest, of the others any
-        const V3 *w = f < 0 ? low.w : face[f].w, *a = f < 0 ? low.a : face[f].a;
+        const V3 *w = f < 0 ? best->w : face[f].w, *a = f < 0 ? best->a : face[f].a;
         VF l[3];
         foot_weights(w, foot, l);
         V3 near = T(axpy)(l[2], w[2], T(axpy)(l[1], w[1], T(scale)(l[0], w[0]))), side = T(sub)(near, touched);

@@ -141,17 +141,22 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
     return found < count ? found : count - 1; // the vertices that fill up are copies of the last
 }
 
-// pick loads vertex index[l] of the hull of each lane.
+// pick loads vertex index[l] of the hull of each lane. Vectors are put together in registers: one
+// loaded where its lanes were just stored would wait for all of them.
+#if W == 8
+#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]], (p)[(i)[2]], (p)[(i)[3]], (p)[(i)[4]], (p)[(i)[5]], (p)[(i)[6]], (p)[(i)[7]]})
+#elif W == 4
+#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]], (p)[(i)[2]], (p)[(i)[3]]})
+#else
+#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]]})
+#endif
 ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
-    REAL v[3][W] __attribute__((aligned(64)));
-    for (int l = 0; l < W; l++) {
-        int i = at->hull[side]->first[l] + index[l];
-        v[0][l] = at->call->vx[i];
-        v[1][l] = at->call->vy[i];
-        v[2][l] = at->call->vz[i];
-    }
-    return T(ld3)(&v[0][0], W);
+    const clr_call *c = at->call;
+    int32_t i[W];
+    for (int l = 0; l < W; l++) i[l] = at->hull[side]->first[l] + index[l];
+    return (V3){GATHER(c->vx, i), GATHER(c->vy, i), GATHER(c->vz, i)};
 }
+#undef GATHER
 
 // hull_best finds the highest vertex of the hull of lane l along d: `high` and *found are
 // the height and the number of the best of the vertices in known, any but those below
