@@ -6,6 +6,15 @@
 // in the basis p, q is <p, s>, <q, s>, and what of its Hessian is not zero lies there.
 typedef struct { VF h, p, q, pp, pq, qq; } T(bend);
 
+ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
+
+// is_unit is false for what was zero, or nearly, or not a number before it was
+// divided by its length: such a direction proves nothing.
+ALWAYS VM is_unit(V3 v) {
+    VF e = T(dot)(v, v) - SET1(1);
+    return LE(MAX(e, -e), SET1(16 * 0x1p-53));
+}
+
 // across is a basis of the plane across a unit vector (Duff and others: Building an
 // Orthonormal Basis, Revisited, 2017, listing 3).
 ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {

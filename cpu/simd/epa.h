@@ -173,6 +173,9 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
 ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
 
 #include "epa_prove.h"
+#include "epa_rims.h"
+#include "epa_caps.h"
+#include "epa_surround.h"
 
 // expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
 // polytopes, from the simplices that GJK ended with.
@@ -200,7 +203,9 @@ static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_s
         v[j].number[0] = LOADU(number[0]);
         v[j].number[1] = LOADU(number[1]);
     }
-    unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, d);
+    unsigned found = 0;
+    if (ka == CLR_ROUND && kb == CLR_ROUND && !c->max_steps) found = revolved(p, at, v, in, round, gap, d);
+    if (in & may & ~found) found |= depths(p, at, ka, kb, in & may & ~found & tetrahedra(p, v, round), gap, most, d);
     for (unsigned m = in; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         s->steps[k + l] += (uint16_t)d[l].steps;

@@ -55,15 +55,6 @@ ALWAYS clr_foot triangle_foot(V3 p, V3 e1, V3 e2) {
     return f;
 }
 
-ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
-
-// is_unit is false for what was zero, or nearly, or not a number before it was
-// divided by its length: such a direction proves nothing.
-ALWAYS VM is_unit(V3 v) {
-    VF e = T(dot)(v, v) - SET1(1);
-    return LE(MAX(e, -e), SET1(16 * 0x1p-53));
-}
-
 // vertex_of is the vertex of D of a direction as GJK has it, d and e in the frames of A and B; of
 // hulls, the one with these numbers.
 ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb, V3 *a, V3 *own_b) {

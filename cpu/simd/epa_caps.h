@@ -1,0 +1,51 @@
+// Around a local minimum h of the heights of D, along n, second derivatives prove that they are
+// not lower anywhere in a cap of directions. Float64, a pair a lane; included by epa.h, and
+// epa_surround.h has the directions outside.
+//
+// With the names of epa_rims.h, for y in the tangent plane, |y| ≤ t, a circle of
+// radius r has along n + y the height r|p + z|, p and z the parts of n and y across its axis,
+// |p| = q. With z split along p and along w,
+//
+//     |p + z| ≥ |p| + z₁ + z₂²/(2|p + z|) ≥ q + z₁ + (w·y)²/(2(q + t)).
+//
+// A kink is at least σ·d for all |σ| ≤ 1, so also for σ moved by 1 − |σ| either way, whichever
+// is more: that adds (1 − |σ|)|s·y| ≥ (1 − |σ|)(s·y)²/(|s|t), with the least radius of both.
+// Where n is the axis, the end's disc has the point across from the other core in its interior,
+// b from the border: it adds b|y| ≥ b|y|²/t. So the height along n + y, of length √(1 + y²) ≤ 1 + y²/2, is at least
+//
+//     L + ½ yᵀMy,   L = h − low − |g|t,
+//
+// g what is left of the gradient and low of the kinks, and where M ≥ L·I at least L a unit.
+
+#define WIDEST_CAP 2.5
+#define CAP_RATIO 0.7
+#define CAP_SIZES 16 // each CAP_RATIO of the one before
+static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
+
+// cap_holds says whether M ≥ h·I for caps of size t around p, with `inside` for b.
+ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
+    const VF one = SET1(1), inv = one / t;
+    const VF need = SET1(-1 - 1e-6) * p->h; // with more than rounding
+    rim_matrix m = {need, SET1(0), need};
+    for (int i = 0; i < 2; i++) {
+        VF sigma = p->sigma[i], free = one - MAX(sigma, -sigma), slant = r->core[i].slant;
+        VF radius = FNMA(free, MAX(slant, -slant), p->r[i]);
+        add_square(&m, SEL(p->face[i], SET1(0), radius / (p->q[i] + t)), p->w[i]);
+        add_square(&m, SET1(2) * free * inv / SQRT(MAX(flat_dot(p->s[i], p->s[i]), SET1(TINY))), p->s[i]);
+        VF disc = SEL(p->face[i], SET1(2) * inside[i] * inv, SET1(0));
+        m.xx = m.xx + disc;
+        m.yy = m.yy + disc;
+    }
+    return MAND(LT(SET1(0), m.xx + m.yy), LE(m.xy * m.xy, m.xx * m.yy));
+}
+
+// cap_size is the largest of CAP_SIZES sizes of caps that hold, or zero.
+ALWAYS VF cap_size(const rim_pair *r, const rim_place *p, const VF inside[2]) {
+    VF size = SET1(WIDEST_CAP / CAP_RATIO);
+    for (int j = 0; j < 4; j++) { // the least that does not, by halves
+        VF lower = size * SET1(cap_shrink[j]);
+        size = SEL(cap_holds(r, p, inside, lower), size, lower);
+    }
+    size = size * SET1(CAP_RATIO);
+    return SEL(cap_holds(r, p, inside, size), size, SET1(0));
+}

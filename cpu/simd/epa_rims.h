@@ -1,0 +1,276 @@
+// Local minima of the heights of D = A − B for cores of revolution with two rims: cylinders,
+// cones, frusta. Float64, a pair a lane; included by epa.h. What is found here is proved
+// in epa_caps.h.
+//
+// Along n, with the axis u of a core, c = <u, n> and q = |n − c·u|, its rims have heights
+// ∓half·c + r·q, so the core has the height mean·q + |d|, d = half·c + slant·q, with the mean
+// of both radii and half their difference. Of the kink |d| any σ·d with |σ| ≤ 1 is a bound
+// from below, which is the height of the circle that far between the rims; where d is zero,
+// one σ makes it smooth at the minimum. B adds with its axis turned around, and its origin.
+//
+// Minima are found by steps of sequential quadratic programming on the sphere: the heights
+// to second order, the kinks kept. A step y in the tangent plane minimises
+//
+//     g·y + Σ |dᵢ + sᵢ·y| + ½ yᵀHy,   H = Σ rᵢ/qᵢ·wᵢwᵢᵀ − h·I,
+//
+// where rᵢ is the radius at σᵢ, wᵢ the direction along the circle, and h the height, which the
+// sphere bends away. Its dual is a quadratic program for σ in the square [−1, 1]².
+
+typedef struct { VF x, y; } rim_flat; // in a tangent plane
+ALWAYS VF flat_dot(rim_flat a, rim_flat b) { return FMA(a.y, b.y, a.x * b.x); }
+ALWAYS rim_flat flat_axpy(VF k, rim_flat a, rim_flat b) { return (rim_flat){FMA(k, a.x, b.x), FMA(k, a.y, b.y)}; }
+
+// A symmetric matrix of two rows.
+typedef struct { VF xx, xy, yy; } rim_matrix;
+ALWAYS void add_square(rim_matrix *m, VF k, rim_flat w) {
+    VF x = k * w.x;
+    m->xx = FMA(x, w.x, m->xx);
+    m->xy = FMA(x, w.y, m->xy);
+    m->yy = FMA(k * w.y, w.y, m->yy);
+}
+ALWAYS VF least_eigenvalue(rim_matrix m) {
+    VF half = SET1(0.5), mid = half * (m.xx + m.yy), d = half * (m.xx - m.yy);
+    return mid - SQRT(FMA(d, d, m.xy * m.xy));
+}
+
+typedef struct {
+    V3 axis; // of B turned around
+    VF half, mean, slant;
+} rim_core;
+typedef struct {
+    rim_core core[2];
+    V3 origin; // of B
+} rim_pair;
+
+ALWAYS rim_pair rims_at(const T(places) *at) {
+    const VF one = SET1(1), none = SET1(0), half = SET1(0.5);
+    const double *in = at->in;
+    const int n = at->stride;
+    rim_pair r = {.origin = T(ld3)(in + CLR_TRANS * n, n)};
+    for (int i = 0; i < 2; i++) {
+        const double *p = in + (i ? CLR_PB : CLR_PA) * n;
+        VF below = LOADU(p), above = LOADU(p + n);
+        r.core[i] = (rim_core){{none, none, one}, LOADU(p + 2 * n), half * (above + below), half * (above - below)};
+    }
+    r.core[1].axis = (V3){-LOADU(in + (CLR_ROT + 2) * n), -LOADU(in + (CLR_ROT + 5) * n), -LOADU(in + (CLR_ROT + 8) * n)};
+    return r;
+}
+
+// rim_place is where a search stands.
+typedef struct {
+    V3 n, e, f;          // unit direction, and the tangent plane there
+    VF h;                // height of D along n
+    VF sigma[2], low;    // of the kinks, and how much less the heights with them are, see epa_caps.h
+    VF d[2], q[2], r[2]; // see above; radius at σ
+    V3 lateral[2];       // unit, from the axis along n; zero where n is the axis
+    rim_flat w[2], s[2], g;
+    rim_flat left;       // gradient with the kinks: what is missing at a minimum
+    VM face[2];          // n is the axis of this core: all points of an end are as high
+} rim_place;
+
+// measure_rims computes what does not depend on σ, for n, e, f and face.
+ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
+    V3 g = T(neg)(r->origin);
+    p->h = T(dot)(g, p->n);
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i];
+        const VF c = T(dot)(k->axis, p->n), none = SET1(0);
+        V3 out = T(axpy)(-c, k->axis, p->n);
+        out = T(sel)(p->face[i], (V3){none, none, none}, out);
+        VF q2 = T(dot)(out, out), inv = RSQRT(MAX(q2, SET1(TINY)));
+        p->q[i] = q2 * inv;
+        p->lateral[i] = out = T(scale)(inv, out);
+        p->d[i] = FMA(k->half, c, k->slant * p->q[i]);
+        p->h = p->h + FMA(k->mean, p->q[i], MAX(p->d[i], -p->d[i]));
+        g = T(axpy)(k->mean, out, g);
+        V3 kink = T(axpy)(k->slant, out, T(scale)(k->half, k->axis)), along = T(cross)(k->axis, out);
+        p->s[i] = (rim_flat){T(dot)(kink, p->e), T(dot)(kink, p->f)};
+        p->w[i] = (rim_flat){T(dot)(along, p->e), T(dot)(along, p->f)};
+    }
+    p->g = (rim_flat){T(dot)(g, p->e), T(dot)(g, p->f)};
+}
+
+// rim_height is the height of D along the unit vector n.
+ALWAYS VF rim_height(const rim_pair *r, V3 n) {
+    VF h = -T(dot)(r->origin, n);
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i];
+        VF c = T(dot)(k->axis, n), q = SQRT(MAX(FNMA(c, c, SET1(1)), SET1(0))), d = FMA(k->half, c, k->slant * q);
+        h = h + FMA(k->mean, q, MAX(d, -d));
+    }
+    return h;
+}
+
+// rim_starts finds the lowest of some directions: the axes both ways, the origin of B, and six
+// directions along which both rims of a core are as high. which is the core whose axis it is, or
+// whose rims, or −1.
+ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
+    static const double around[6][2] = {{1, 0}, {0.5, 0.8660254037844386}, {-0.5, 0.8660254037844386}, {-1, 0}, {-0.5, -0.8660254037844386}, {0.5, -0.8660254037844386}};
+    V3 best = T(scale)(inverse_length(r->origin), r->origin);
+    VF low = SEL(is_unit(best), rim_height(r, best), SET1(INFINITY));
+    const VM no = LT(low, low);
+    face[0] = face[1] = even[0] = even[1] = no;
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i];
+        for (int side = 0; side < 2; side++) {
+            V3 n = side ? T(neg)(k->axis) : k->axis;
+            VF h = rim_height(r, n);
+            VM lower = LT(h, low);
+            best = T(sel)(lower, n, best);
+            low = SEL(lower, h, low);
+            face[1 - i] = MANDN(face[1 - i], lower);
+            face[i] = MOR(face[i], lower);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i];
+        VF inv = SET1(1) / SQRT(FMA(k->half, k->half, k->slant * k->slant)), q = k->half * inv;
+        V3 e, f, middle = T(scale)(-k->slant * inv, k->axis);
+        T(across)(k->axis, &e, &f);
+        for (int j = 0; j < 6; j++) {
+            V3 n = T(axpy)(q * SET1(around[j][0]), e, T(axpy)(q * SET1(around[j][1]), f, middle));
+            VF h = rim_height(r, n);
+            VM lower = LT(h, low);
+            best = T(sel)(lower, n, best);
+            low = SEL(lower, h, low);
+            even[1 - i] = MANDN(even[1 - i], lower);
+            even[i] = MOR(even[i], lower);
+            face[0] = MANDN(face[0], lower);
+            face[1] = MANDN(face[1], lower);
+        }
+    }
+    return best;
+}
+
+// best_kinks solves the dual: least ½ σᵀKσ + k·σ in the square, on one of its edges or within.
+ALWAYS void best_kinks(rim_matrix m, VF k0, VF k1, VF sigma[2]) {
+    const VF one = SET1(1), tiny = SET1(1e-100), half = SET1(0.5);
+    VF best = SET1(INFINITY);
+    for (int edge = 0; edge < 4; edge++) {
+        VF end = SET1(edge & 1 ? 1 : -1), x, y;
+        if (edge < 2) x = end, y = MAX(MIN(-FMA(m.xy, x, k1) / MAX(m.yy, tiny), one), -one);
+        else y = end, x = MAX(MIN(-FMA(m.xy, y, k0) / MAX(m.xx, tiny), one), -one);
+        VF value = FMA(x, FMA(half, FMA(m.xx, x, m.xy * y), k0), y * FMA(half, FMA(m.xy, x, m.yy * y), k1));
+        VM lower = LT(value, best);
+        best = SEL(lower, value, best);
+        sigma[0] = SEL(lower, x, sigma[0]);
+        sigma[1] = SEL(lower, y, sigma[1]);
+    }
+    VF det = FNMA(m.xy, m.xy, m.xx * m.yy), inv = one / MAX(det, tiny);
+    VF x = FNMA(m.yy, k0, m.xy * k1) * inv, y = FNMA(m.xx, k1, m.xy * k0) * inv;
+    VM within = MAND(MAND(LE(MAX(x, -x), one), LE(MAX(y, -y), one)), LT(SET1(1e-14) * m.xx * m.yy, det));
+    sigma[0] = SEL(within, x, sigma[0]);
+    sigma[1] = SEL(within, y, sigma[1]);
+}
+
+// in_use says of which kinks both sides are: the minimum is to have the rims of core i as high.
+ALWAYS VM in_use(const rim_place *p, int i) { return LT(MAX(p->sigma[i], -p->sigma[i]), SET1(1)); }
+
+// settle computes what depends on σ: how much lower than h the heights are with multipliers in place
+// of the kinks, wherever these are moved by as much as they may be; the radii; the gradient.
+ALWAYS void settle(const rim_pair *r, rim_place *p) {
+    p->low = SET1(0);
+    p->left = p->g;
+    for (int i = 0; i < 2; i++) {
+        VF sigma = p->sigma[i], d = MAX(p->d[i], -p->d[i]);
+        p->low = p->low + FNMA(sigma, p->d[i], d) + (SET1(1) - MAX(sigma, -sigma)) * d;
+        p->r[i] = FMA(sigma, r->core[i].slant, r->core[i].mean);
+        p->left = flat_axpy(sigma, p->s[i], p->left);
+    }
+}
+
+ALWAYS rim_flat flat_sel(VM m, rim_flat a, rim_flat b) { return (rim_flat){SEL(m, a.x, b.x), SEL(m, a.y, b.y)}; }
+
+// select_place is p = to in lanes m.
+ALWAYS void select_place(rim_place *p, VM m, const rim_place *to) {
+    p->n = T(sel)(m, to->n, p->n), p->e = T(sel)(m, to->e, p->e), p->f = T(sel)(m, to->f, p->f);
+    p->h = SEL(m, to->h, p->h), p->low = SEL(m, to->low, p->low);
+    p->g = flat_sel(m, to->g, p->g), p->left = flat_sel(m, to->left, p->left);
+    for (int i = 0; i < 2; i++) {
+        p->sigma[i] = SEL(m, to->sigma[i], p->sigma[i]), p->d[i] = SEL(m, to->d[i], p->d[i]);
+        p->q[i] = SEL(m, to->q[i], p->q[i]), p->r[i] = SEL(m, to->r[i], p->r[i]);
+        p->lateral[i] = T(sel)(m, to->lateral[i], p->lateral[i]);
+        p->w[i] = flat_sel(m, to->w[i], p->w[i]), p->s[i] = flat_sel(m, to->s[i], p->s[i]);
+        p->face[i] = MOR(MAND(m, to->face[i]), MANDN(p->face[i], m));
+    }
+}
+
+// rim_step finds the multipliers of the kinks at p, and the step from there. H is made positive
+// definite, first across the kinks that are in use, where the minimum does not depend on it.
+ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
+    const VF one = SET1(1), zero = SET1(0);
+    rim_matrix m = {-p->h, zero, -p->h};
+    for (int i = 0; i < 2; i++) {
+        VF radius = FMA(p->sigma[i], r->core[i].slant, r->core[i].mean);
+        add_square(&m, radius / MAX(p->q[i], SET1(1e-3)), p->w[i]);
+        add_square(&m, SEL(in_use(p, i), SET1(4) * p->h / MAX(flat_dot(p->s[i], p->s[i]), SET1(TINY)), zero), p->s[i]);
+    }
+    VF more = MAX(SET1(0.02) * p->h - least_eigenvalue(m), zero);
+    m.xx = m.xx + more;
+    m.yy = m.yy + more;
+    VF inv = one / FNMA(m.xy, m.xy, m.xx * m.yy);
+    rim_matrix back = {m.yy * inv, -m.xy * inv, m.xx * inv};
+    rim_flat t[2];
+    for (int i = 0; i < 2; i++) t[i] = (rim_flat){FMA(back.xx, p->s[i].x, back.xy * p->s[i].y), FMA(back.xy, p->s[i].x, back.yy * p->s[i].y)};
+    rim_matrix k = {flat_dot(p->s[0], t[0]), flat_dot(p->s[0], t[1]), flat_dot(p->s[1], t[1])};
+    best_kinks(k, flat_dot(p->g, t[0]) - p->d[0], flat_dot(p->g, t[1]) - p->d[1], p->sigma);
+    settle(r, p);
+    rim_flat y = {-FMA(back.xx, p->left.x, back.xy * p->left.y), -FMA(back.xy, p->left.x, back.yy * p->left.y)};
+    VF limit = MIN(SET1(0.5) / SQRT(MAX(flat_dot(y, y), SET1(TINY))), one);
+    return (rim_flat){limit * y.x, limit * y.y};
+}
+
+// moved is the direction of p after step y. Where the rims of one core are to be as high, they are
+// made so, since to second order they would not: then h would be higher for the step.
+ALWAYS V3 moved(const rim_pair *r, const rim_place *p, rim_flat y) {
+    V3 n = T(axpy)(y.x, p->e, T(axpy)(y.y, p->f, p->n));
+    n = T(scale)(inverse_length(n), n);
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i];
+        VF reach2 = flat_dot(p->s[i], p->s[i]) * flat_dot(y, y);
+        VM even = MANDN(MAND(in_use(p, i), LE(p->d[i] * p->d[i], reach2)), in_use(p, 1 - i));
+        V3 out = T(axpy)(-T(dot)(k->axis, n), k->axis, n);
+        VF inv = SET1(1) / SQRT(FMA(k->half, k->half, k->slant * k->slant));
+        V3 level = T(axpy)(k->half * inv * inverse_length(out), out, T(scale)(-k->slant * inv, k->axis));
+        n = T(sel)(even, level, n);
+    }
+    return n;
+}
+
+#define RIM_STEPS 12
+
+// find_rims goes down from p to a local minimum of the heights, and returns the lanes that
+// reach one, with no more than `close` left of the gradient. p may stand on an axis, `face`, or
+// have the rims of a core `even`.
+ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, const VM even[2], VF close, int *steps) {
+    const VF one = SET1(1), zero = SET1(0);
+    T(across)(p->n, &p->e, &p->f);
+    measure_rims(r, p);
+    for (int i = 0; i < 2; i++) p->sigma[i] = SEL(MANDN(even[i], p->face[i]), zero, COPYSIGN(one, p->d[i]));
+    settle(r, p);
+    // An end is a minimum if the point across is on its disc. From others, go down.
+    VM face = MOR(p->face[0], p->face[1]);
+    VF disc = SEL(p->face[0], p->r[0], p->r[1]), off = SQRT(flat_dot(p->left, p->left));
+    unsigned found = lanes & MBITS(MAND(face, LT(off, disc))), active = lanes & ~found;
+    VM leave = MAND(face, MFROM(active));
+    VF back = SEL(leave, SET1(-0.2) / MAX(off, SET1(TINY)), zero);
+    rim_flat y = {back * p->left.x, back * p->left.y};
+    p->h = SEL(leave, SET1(INFINITY), p->h);
+    for (int step = 0; step < RIM_STEPS && active; step++) {
+        VM on = MFROM(active);
+        rim_place to = *p;
+        for (int i = 0; i < 2; i++) to.face[i] = MANDN(p->face[i], on);
+        to.n = moved(r, p, y);
+        T(across)(to.n, &to.e, &to.f);
+        measure_rims(r, &to);
+        VM better = MAND(LE(to.h, FMA(SET1(1e-3), close, p->h)), on); // above rounding
+        rim_flat next = rim_step(r, &to);
+        y = (rim_flat){SEL(better, next.x, SET1(0.25) * y.x), SEL(better, next.y, SET1(0.25) * y.y)};
+        select_place(p, better, &to);
+        for (unsigned m = active; m; m &= m - 1) steps[__builtin_ctz(m)]++;
+        unsigned now = active & MBITS(MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close)));
+        found |= now;
+        active &= ~now;
+    }
+    return found;
+}

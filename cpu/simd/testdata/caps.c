@@ -1,0 +1,111 @@
+// Looks for local minima of the heights of random pairs of cores of revolution, and tests, for
+// TestCaps, that no height in their caps is lower than the caps promise. Built with ISA set.
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../api.h"
+#define REAL_BITS 32
+#include ISA
+#include "../vec3.h"
+#include "../support.h"
+#undef TINY
+#include "../isa_undef.h"
+#define REAL_BITS 64
+#include ISA
+#include "../vec3.h"
+#include "../support.h"
+#include "../bend.h"
+#include "../epa_polytope.h"
+#include "../epa_rims.h"
+#include "../epa_caps.h"
+
+static uint64_t state = 1;
+static double uniform(void) { // in (−1, 1)
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)state / 9223372036854775808.0;
+}
+static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// core_height is the height of the rims of a core along any n, with its axis and parameters.
+static double core_height(const double *axis, const double *p, const double *n) {
+    double c = inner(axis, n), x[3];
+    for (int j = 0; j < 3; j++) x[j] = n[j] - c * axis[j];
+    double q = sqrt(inner(x, x));
+    return fmax(p[0] * q - p[2] * c, p[1] * q + p[2] * c);
+}
+
+static void draw(double in[CLR_IN64][W], int l, int kind) {
+    double u[3], v[3], w[3];
+    for (int side = 0; side < 2; side++) {
+        double *p[3] = {in[side ? CLR_PB : CLR_PA] + l, in[side ? CLR_PB + 1 : CLR_PA + 1] + l, in[side ? CLR_PB + 2 : CLR_PA + 2] + l};
+        *p[0] = exp(uniform()), *p[1] = (kind >> side & 1) ? *p[0] : kind & 4 ? 0 : exp(uniform()), *p[2] = exp(uniform());
+    }
+    double norm = 0;
+    for (int j = 0; j < 3; j++) u[j] = uniform(), v[j] = uniform(), norm += u[j] * u[j];
+    for (int j = 0; j < 3; j++) u[j] /= sqrt(norm);
+    double along = inner(u, v);
+    for (int j = 0; j < 3; j++) v[j] -= along * u[j];
+    norm = sqrt(inner(v, v));
+    for (int j = 0; j < 3; j++) v[j] /= norm;
+    for (int j = 0; j < 3; j++) w[j] = u[(j + 1) % 3] * v[(j + 2) % 3] - u[(j + 2) % 3] * v[(j + 1) % 3];
+    if (kind == 8) for (int j = 0; j < 3; j++) u[j] = j == 0, v[j] = j == 1, w[j] = j == 2; // parallel axes
+    for (int j = 0; j < 3; j++) in[CLR_ROT + 3 * j][l] = u[j], in[CLR_ROT + 3 * j + 1][l] = v[j], in[CLR_ROT + 3 * j + 2][l] = w[j], in[CLR_TRANS + j][l] = 0.7 * uniform();
+}
+
+static int drawn, minima, caps, wide;
+
+// test looks at the lanes `found` of q.
+static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64][W], unsigned found) {
+    double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))), size[W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
+    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, t = cap_size(r, q, inside);
+    STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, q->h - q->low));
+    STOREU(size, t);
+    STOREU(h, q->h);
+    T(st3)(n[0], W, q->n);
+    T(st3)(n[3], W, q->e);
+    T(st3)(n[6], W, q->f);
+    for (int l = 0; l < W; l++) {
+        if (!(found >> l & 1) || !(h[l] > 0.01)) continue; // the cores are apart, or nearly
+        minima++;
+        caps += size[l] > 0;
+        wide += size[l] > 1;
+        const double a[3] = {0, 0, 1}, b[3] = {-in[CLR_ROT + 2][l], -in[CLR_ROT + 5][l], -in[CLR_ROT + 8][l]}, o[3] = {in[CLR_TRANS][l], in[CLR_TRANS + 1][l], in[CLR_TRANS + 2][l]};
+        const double pa[3] = {in[CLR_PA][l], in[CLR_PA + 1][l], in[CLR_PA + 2][l]}, pb[3] = {in[CLR_PB][l], in[CLR_PB + 1][l], in[CLR_PB + 2][l]};
+        for (int i = 0; i < 200; i++) {
+            double x = uniform(), y = uniform(), m[3], s = size[l] * pow(10, -4 * fabs(uniform())) / fmax(sqrt(x * x + y * y), 1e-9);
+            if (i == 0) s = 0;
+            for (int j = 0; j < 3; j++) m[j] = n[j][l] + s * (x * n[3 + j][l] + y * n[6 + j][l]);
+            double high = core_height(a, pa, m) + core_height(b, pb, m) - inner(o, m), far = sqrt(inner(m, m));
+            if (high < far * low[l] * (1 - 1e-13)) printf("%g below %g at %g of %g\n", high / far, low[l], s, size[l]), exit(1);
+            if (i == 0 && fabs(high - h[l]) > 1e-13) printf("height %g, not %g\n", h[l], high), exit(1);
+        }
+        if (low[l] < h[l] - 1e-6) printf("bound %g of %g\n", low[l], h[l]), exit(1);
+    }
+}
+
+int main(void) {
+    int steps[W] = {0}, taken = 0;
+    for (int round = 0; round < 32000 / W; round++) {
+        double in[CLR_IN64][W] __attribute__((aligned(64)));
+        for (int l = 0; l < W; l++) draw(in, l, (round + l) % 9);
+        T(places) at = {.in = &in[0][0], .stride = W};
+        const rim_pair r = rims_at(&at);
+        rim_place q;
+        VM even[2], no = LT(r.origin.x, r.origin.x);
+        q.n = rim_starts(&r, q.face, even);
+        for (unsigned turn = 0, lanes = LANES; turn < 2; turn++) {
+            unsigned found = find_rims(&r, &q, lanes, even, SET1(6e-8), steps);
+            if (turn == 0) drawn += __builtin_popcount(MBITS(LT(SET1(0.01), q.h)));
+            test(&r, &q, in, lanes & found);
+            lanes &= ~found;
+            q.face[0] = q.face[1] = no;
+        }
+    }
+    for (int l = 0; l < W; l++) taken += steps[l];
+    printf("%d drawn %d minima %d caps %d wide %d steps\n", drawn, minima, caps, wide, taken);
+    return 0;
+}
