@@ -56,7 +56,7 @@ ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 c
     return SET1(INFINITY); // as dear as a step of the loop
 }
 
-// decide_frame answers those of W rows, from order[k] on of n, that the line of the centers
+// decide_frame answers those of W rows, from order[k] on of n, that the first direction
 // separates, or a pair of feet decides, and writes the float32 columns of the others from row `to` on. It returns the
 // row behind them.
 ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb) {
@@ -123,15 +123,19 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         first = T(sel)(MAND(by_feet, LT(noise * far, T(dot)(f.x, f.x))), f.x, first);
     }
     if (!revolved || MBITS(by_feet) != LANES) {
-        // The plane across the line of the centers, in float64.
+        // The plane across the first direction, in float64.
+        V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
+        ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
+        const V3 way = T(of_length)(T(first_direction)(ea, eb, m, d, 1), d, length);
+        first = T(sel)(by_feet, first, T(neg)(way));
         T(hulls) hull[2];
         T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
         for (int l = 0; l < W; l++) {
             T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
             T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
         }
-        V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), d), back = turn_back(m, T(neg)(line));
-        VF bound = length - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
+        V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), way), back = turn_back(m, T(neg)(line));
+        VF bound = T(dot)(d, line) - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
         VM split = LT(FMA(radius, inv, noise), bound * inv);
         apart = MOR(apart, MANDN(split, by_feet));
     }

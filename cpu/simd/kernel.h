@@ -22,6 +22,7 @@
 #include ISA
 #include "vec3.h"
 #include "support.h"
+#include "first.h"
 #include "project.h"
 #include "gjk.h"
 #include "epa_sketch.h"
@@ -32,6 +33,7 @@
 #include "vec3.h"
 #include "support.h"
 #include "bend.h"
+#include "first.h"
 #include "prepare.h"
 #include "store.h"
 #include "straight.h"
@@ -112,8 +114,12 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
         prepare(c, s, lo, order + k, n, ka, kb);
         if (takes_feet(c, ka, kb)) {
             int open = feet(c, s, lo - c->first, n, ka, kb);
-            if (open > 0) gjk32(c, s, s->list, open, ka, kb);
+            if (open > 0) {
+                first_directions(c, s, n, ka, kb);
+                gjk32(c, s, s->list, open, ka, kb);
+            }
         } else {
+            first_directions(c, s, n, ka, kb);
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }

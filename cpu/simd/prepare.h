@@ -175,17 +175,13 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         NARROW(&s->in32[CLR_NEAR][k], FMA(near, inverse, SET1(-2 * NOISE32)));
         NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
 
-        // The first direction: warm start, or the line of the centres.
-        if (c->warm) {
-            x = T(sel)(warmed, T(scale)(length / SQRT(MAX(w2, SET1(1e-200))), T(neg)(T(rotate_back)(rota, CLR_STRIDE64, w))), x);
-            xx = T(dot)(x, x);
+        if (c->warm) { // zero where there is none
+            VF fits = SEL(warmed, -length / SQRT(MAX(w2, SET1(1e-200))), zero);
+            x = T(scale)(fits * inverse, T(rotate_back)(rota, CLR_STRIDE64, w));
+            NARROW(&s->in32[CLR_X][k], x.x);
+            NARROW(&s->in32[CLR_X + 1][k], x.y);
+            NARROW(&s->in32[CLR_X + 2][k], x.z);
         }
-        VM none = LE(xx, SET1(1e-18) * scale * scale);
-        x = T(sel)(none, (V3){scale, zero, zero}, x);
-        T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, x);
-        NARROW(&s->in32[CLR_X][k], x.x * inverse);
-        NARROW(&s->in32[CLR_X + 1][k], x.y * inverse);
-        NARROW(&s->in32[CLR_X + 2][k], x.z * inverse);
     }
     for (int i = n; i % W != 0; i++) // rows that fill up the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;

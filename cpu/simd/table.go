@@ -167,6 +167,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	lo, hi := v.AABB()
 	extent, grid, lists := cut(vertices, lo, hi)
 	r.grid = C.int32_t(grid)
+	r.p = [3]C.double{C.double(0.5 * (hi.X - lo.X)), C.double(0.5 * (hi.Y - lo.Y)), C.double(0.5 * (hi.Z - lo.Z))}
 	for j := range extent {
 		r.extent[j] = C.double(extent[j])
 	}

@@ -1,0 +1,93 @@
+// First directions of pairs. A template, see vec3.h.
+//
+// The line of the centers says little of cores that are long or flat. An ellipsoid of a core's
+// extents says more: those of both cores have the squares of their semi-axes as matrices E and
+// F, in one frame, and the ellipsoid of M = E + F lies in their sum and reaches at least 1/√2 as
+// far. With d from center to center, the plane across M⁻¹d is the last to meet it as it shrinks,
+// so that M⁻¹d tells best whether the cores are apart. If they are, the point of it
+// nearest to d lies along (M + t)⁻¹d from d, for the t ≥ 0 that puts M(M + t)⁻¹d on its surface.
+// If M were a number, with ρ² = <d, M⁻¹d>, that t would be |d|²(ρ − 1)/ρ²; for an M that is none
+// half of it takes fewest steps (docs/performance.md).
+//
+// A direction claims nothing: what follows proves its answers from the cores alone.
+
+// No extent counts as less than this share of the largest, which keeps M regular.
+#define FIRST_LEAST (REAL)0.01
+
+// extents are those of a core of class k with parameters p, or 0 where p are none: all directions
+// are then the same.
+ALWAYS V3 T(extents)(int k, V3 p) {
+    const VF zero = SET1(0);
+    if (k == CLR_SMOOTH_HULL || k == CLR_SMOOTH_REVOLUTION) return (V3){zero, zero, zero};
+    if (k == CLR_ROUND) p.x = p.y = MAX(p.x, p.y);
+    return p;
+}
+
+// symmetric is a symmetric matrix.
+typedef struct { VF xx, yy, zz, xy, yz, zx; } T(symmetric);
+
+// adjugate is adj(M)·d, which is det(M)·M⁻¹d.
+ALWAYS V3 T(adjugate)(const T(symmetric) *m, V3 d, VF *det) {
+    VF xx = FNMA(m->yz, m->yz, m->yy * m->zz), yy = FNMA(m->zx, m->zx, m->zz * m->xx), zz = FNMA(m->xy, m->xy, m->xx * m->yy);
+    VF xy = FNMA(m->xy, m->zz, m->yz * m->zx), yz = FNMA(m->yz, m->xx, m->zx * m->xy), zx = FNMA(m->zx, m->yy, m->xy * m->yz);
+    *det = FMA(m->zx, zx, FMA(m->xy, xy, m->xx * xx));
+    return (V3){FMA(zx, d.z, FMA(xy, d.y, xx * d.x)), FMA(yz, d.z, FMA(yy, d.y, xy * d.x)), FMA(zz, d.z, FMA(yz, d.y, zx * d.x))};
+}
+
+// first_direction is the direction for d, of any length: for the status alone, or for the
+// distance. e and f are extents, m the rotation of B.
+ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
+    const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
+    const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z)), unit = RCP(MAX(largest, tiny)), least = SET1(FIRST_LEAST);
+    e = (V3){FMA(e.x, unit, least), FMA(e.y, unit, least), FMA(e.z, unit, least)};
+    f = (V3){FMA(f.x, unit, least), FMA(f.y, unit, least), FMA(f.z, unit, least)};
+    d = T(scale)(unit, d);
+    T(symmetric) sum = {e.x * e.x, e.y * e.y, e.z * e.z, zero, zero, zero};
+    const VF square[3] = {f.x * f.x, f.y * f.y, f.z * f.z};
+    for (int j = 0; j < 3; j++) {
+        V3 r = {m[j], m[3 + j], m[6 + j]}, s = T(scale)(square[j], r);
+        sum.xx = FMA(s.x, r.x, sum.xx), sum.yy = FMA(s.y, r.y, sum.yy), sum.zz = FMA(s.z, r.z, sum.zz);
+        sum.xy = FMA(s.x, r.y, sum.xy), sum.yz = FMA(s.y, r.z, sum.yz), sum.zx = FMA(s.z, r.x, sum.zx);
+    }
+    VF det;
+    V3 n = T(adjugate)(&sum, d, &det);
+    if (status) return n;
+    VF rho2 = MAX(T(dot)(d, n) * RCP(MAX(det, tiny)), one), inv = RSQRT(rho2);
+    VF t = SET1((REAL)0.5) * T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ²
+    sum.xx = sum.xx + t, sum.yy = sum.yy + t, sum.zz = sum.zz + t;
+    return T(adjugate)(&sum, d, &det);
+}
+
+// of_length is n of the length of d, or d where n is too short or too long to tell its direction.
+ALWAYS V3 T(of_length)(V3 n, V3 d, VF length) {
+    VF nn = T(dot)(n, n);
+    VM sound = MAND(LT(SET1(TINY), nn), LT(nn, SET1(1 / TINY))); // and no NaN
+    return T(sel)(sound, T(scale)(length * RSQRT(MAX(nn, SET1(TINY))), n), d);
+}
+
+#if REAL_BITS == 32
+// first_directions writes those of rows 0 to n−1 of the group. Warm starts are kept: where
+// there are some, prepare has written them, and zero where there is none.
+static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+    for (int k = 0; k < n; k += W) {
+        float *in = &s->in32[0][k], out[3][W] __attribute__((aligned(64)));
+        VF m[9];
+        for (int j = 0; j < 9; j++) m[j] = LOADU(in + (CLR_ROT + j) * CLR_STRIDE32);
+        V3 d = T(ld3)(in + CLR_TRANS * CLR_STRIDE32, CLR_STRIDE32), x;
+        V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)), f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
+        VF dd = T(dot)(d, d), zero = SET1(0);
+        x = T(neg)(T(of_length)(T(first_direction)(e, f, m, d, c->collide), d, dd * RSQRT(MAX(dd, SET1(TINY)))));
+        x = T(sel)(LE(dd, SET1(1e-18f)), (V3){SET1(1), zero, zero}, x);
+        if (c->warm) {
+            V3 warm = T(ld3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32);
+            x = T(sel)(LT(zero, T(dot)(warm, warm)), warm, x);
+        }
+        T(st3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32, x);
+        if (ka != CLR_ELLIPSOID || kb != CLR_ELLIPSOID) continue;
+        T(st3)(out[0], W, x); // for newton.h and rtr.h
+        for (int j = 0; j < 3; j++)
+            for (int l = 0; l < W; l++) s->in64[CLR_X + j][k + l] = (double)out[j][l];
+    }
+}
+#endif
+#undef FIRST_LEAST
