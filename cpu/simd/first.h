@@ -1,13 +1,13 @@
 // First directions of pairs. A template, see vec3.h.
 //
-// The line of the centers says little of cores that are long or flat. An ellipsoid of a core's
-// extents says more: those of both cores have the squares of their semi-axes as matrices E and
-// F, in one frame, and the ellipsoid of M = E + F lies in their sum and reaches at least 1/√2 as
-// far. With d from center to center, the plane across M⁻¹d is the last to meet it as it shrinks,
-// so that M⁻¹d tells best whether the cores are apart. If they are, the point of it
-// nearest to d lies along (M + t)⁻¹d from d, for the t ≥ 0 that puts M(M + t)⁻¹d on its surface.
-// If M were a number, with ρ² = <d, M⁻¹d>, that t would be |d|²(ρ − 1)/ρ²; for an M that is none
-// half of it takes fewest steps (docs/performance.md).
+// The line of the centers says little of cores that are long or flat. Ellipsoids of their
+// extents say more, with the squares of the semi-axes as matrices E and F in one frame. That of
+// M = E + F lies in their sum and reaches at least 1/√2 as far. With d from center to center, the
+// plane across n = M⁻¹d is the last to meet it as it shrinks, so that n tells best whether
+// the cores are apart. If they are, the ellipsoid of N = (1 + 1/β) E + (1 + β) F,
+// β² = <n, En>/<n, Fn>, holds their sum and touches it along n. The point of it nearest to d lies along
+// (N + t)⁻¹d from d, for the t ≥ 0 that puts N(N + t)⁻¹d on its surface: |d|²(ρ − 1)/ρ² with
+// ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated.
 //
 // A direction claims nothing: what follows proves its answers from the cores alone.
 
@@ -34,6 +34,11 @@ ALWAYS V3 T(adjugate)(const T(symmetric) *m, V3 d, VF *det) {
     return (V3){FMA(zx, d.z, FMA(xy, d.y, xx * d.x)), FMA(yz, d.z, FMA(yy, d.y, xy * d.x)), FMA(zz, d.z, FMA(yz, d.y, zx * d.x))};
 }
 
+// weighted is k·E + l·F, e the diagonal of E.
+ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
+    return (T(symmetric)){FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
+}
+
 // first_direction is the direction for d, of any length: for the status alone, or for the
 // distance. e and f are extents, m the rotation of B.
 ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
@@ -42,18 +47,25 @@ ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
     e = (V3){FMA(e.x, unit, least), FMA(e.y, unit, least), FMA(e.z, unit, least)};
     f = (V3){FMA(f.x, unit, least), FMA(f.y, unit, least), FMA(f.z, unit, least)};
     d = T(scale)(unit, d);
-    T(symmetric) sum = {e.x * e.x, e.y * e.y, e.z * e.z, zero, zero, zero};
+    e = (V3){e.x * e.x, e.y * e.y, e.z * e.z};
     const VF square[3] = {f.x * f.x, f.y * f.y, f.z * f.z};
+    T(symmetric) b = {zero, zero, zero, zero, zero, zero};
     for (int j = 0; j < 3; j++) {
         V3 r = {m[j], m[3 + j], m[6 + j]}, s = T(scale)(square[j], r);
-        sum.xx = FMA(s.x, r.x, sum.xx), sum.yy = FMA(s.y, r.y, sum.yy), sum.zz = FMA(s.z, r.z, sum.zz);
-        sum.xy = FMA(s.x, r.y, sum.xy), sum.yz = FMA(s.y, r.z, sum.yz), sum.zx = FMA(s.z, r.x, sum.zx);
+        b.xx = FMA(s.x, r.x, b.xx), b.yy = FMA(s.y, r.y, b.yy), b.zz = FMA(s.z, r.z, b.zz);
+        b.xy = FMA(s.x, r.y, b.xy), b.yz = FMA(s.y, r.z, b.yz), b.zx = FMA(s.z, r.x, b.zx);
     }
+    T(symmetric) sum = {e.x + b.xx, e.y + b.yy, e.z + b.zz, b.xy, b.yz, b.zx};
     VF det;
     V3 n = T(adjugate)(&sum, d, &det);
     if (status) return n;
+    V3 bn = {FMA(b.zx, n.z, FMA(b.xy, n.y, b.xx * n.x)), FMA(b.yz, n.z, FMA(b.yy, n.y, b.xy * n.x)), FMA(b.zz, n.z, FMA(b.yz, n.y, b.zx * n.x))};
+    VF ha = FMA(e.z * n.z, n.z, FMA(e.y * n.y, n.y, e.x * n.x * n.x)), hb = T(dot)(n, bn);
+    VF beta = ha * RSQRT(MAX(ha * hb, tiny));
+    sum = T(weighted)(one + RCP(MAX(beta, tiny)), e, one + beta, &b);
+    n = T(adjugate)(&sum, d, &det);
     VF rho2 = MAX(T(dot)(d, n) * RCP(MAX(det, tiny)), one), inv = RSQRT(rho2);
-    VF t = SET1((REAL)0.5) * T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ²
+    VF t = T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ²
     sum.xx = sum.xx + t, sum.yy = sum.yy + t, sum.zz = sum.zz + t;
     return T(adjugate)(&sum, d, &det);
 }
