@@ -126,15 +126,16 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         // The plane across the first direction, in float64.
         V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
         ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
-        const V3 way = T(of_length)(T(first_direction)(ea, eb, m, d, 1), d, length);
-        first = T(sel)(by_feet, first, T(neg)(way));
+        V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, 1), d);
+        line = T(scale)(reciprocal_root(MAX(T(dot)(line, line), SET1(1e-200))), line);
+        first = T(sel)(by_feet, first, T(scale)(-length, line));
         T(hulls) hull[2];
         T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
         for (int l = 0; l < W; l++) {
             T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
             T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
         }
-        V3 line = T(scale)(SET1(1) / MAX(length, SET1(1e-200)), way), back = turn_back(m, T(neg)(line));
+        V3 back = turn_back(m, T(neg)(line));
         VF bound = T(dot)(d, line) - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
         VM split = LT(FMA(radius, inv, noise), bound * inv);
         apart = MOR(apart, MANDN(split, by_feet));

@@ -43,10 +43,15 @@ ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
 // distance. e and f are extents, m the rotation of B.
 ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
-    const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z)), unit = RCP(MAX(largest, tiny)), least = SET1(FIRST_LEAST);
-    e = (V3){FMA(e.x, unit, least), FMA(e.y, unit, least), FMA(e.z, unit, least)};
-    f = (V3){FMA(f.x, unit, least), FMA(f.y, unit, least), FMA(f.z, unit, least)};
-    d = T(scale)(unit, d);
+    const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z));
+#if REAL_BITS == 32 // whose range products of six lengths would leave
+    const VF least = SET1(FIRST_LEAST), unit = RCP(MAX(largest, tiny));
+    e = T(scale)(unit, e), f = T(scale)(unit, f), d = T(scale)(unit, d);
+#else
+    const VF least = SET1(FIRST_LEAST) * largest;
+#endif
+    e = (V3){e.x + least, e.y + least, e.z + least};
+    f = (V3){f.x + least, f.y + least, f.z + least};
     e = (V3){e.x * e.x, e.y * e.y, e.z * e.z};
     const VF square[3] = {f.x * f.x, f.y * f.y, f.z * f.z};
     T(symmetric) b = {zero, zero, zero, zero, zero, zero};
@@ -70,11 +75,10 @@ ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
     return T(adjugate)(&sum, d, &det);
 }
 
-// of_length is n of the length of d, or d where n is too short or too long to tell its direction.
-ALWAYS V3 T(of_length)(V3 n, V3 d, VF length) {
+// sounder is n, or d where n is too short or too long to tell its direction.
+ALWAYS V3 T(sounder)(V3 n, V3 d) {
     VF nn = T(dot)(n, n);
-    VM sound = MAND(LT(SET1(TINY), nn), LT(nn, SET1(1 / TINY))); // and no NaN
-    return T(sel)(sound, T(scale)(length * RSQRT(MAX(nn, SET1(TINY))), n), d);
+    return T(sel)(MAND(LT(SET1(TINY), nn), LT(nn, SET1(1 / TINY))), n, d); // d as well if n is NaN
 }
 
 #if REAL_BITS == 32
@@ -88,7 +92,8 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
         V3 d = T(ld3)(in + CLR_TRANS * CLR_STRIDE32, CLR_STRIDE32), x;
         V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)), f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
         VF dd = T(dot)(d, d), zero = SET1(0);
-        x = T(neg)(T(of_length)(T(first_direction)(e, f, m, d, c->collide), d, dd * RSQRT(MAX(dd, SET1(TINY)))));
+        x = T(sounder)(T(first_direction)(e, f, m, d, c->collide), d);
+        x = T(scale)(-RSQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
         x = T(sel)(LE(dd, SET1(1e-18f)), (V3){SET1(1), zero, zero}, x);
         if (c->warm) {
             V3 warm = T(ld3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32);
