@@ -126,7 +126,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         // The plane across the first direction, in float64.
         V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
         ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
-        V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, 1), d);
+        V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
         line = T(scale)(reciprocal_root(MAX(T(dot)(line, line), SET1(1e-200))), line);
         first = T(sel)(by_feet, first, T(scale)(-length, line));
         T(hulls) hull[2];

@@ -7,7 +7,9 @@
 // the cores are apart. If they are, the ellipsoid of N = (1 + 1/β) E + (1 + β) F,
 // β² = <n, En>/<n, Fn>, holds their sum and touches it along n. The point of it nearest to d lies along
 // (N + t)⁻¹d from d, for the t ≥ 0 that puts N(N + t)⁻¹d on its surface: |d|²(ρ − 1)/ρ² with
-// ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated.
+// ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated. If d is within (ρ < 1), the
+// cores most likely overlap, and EPA takes fewest steps from where GJK ends if that begins along
+// N⁻³d, close to where the sum is thinnest (docs/performance.md).
 //
 // A direction claims nothing: what follows proves its answers from the cores alone.
 
@@ -26,12 +28,15 @@ ALWAYS V3 T(extents)(int k, V3 p) {
 // symmetric is a symmetric matrix.
 typedef struct { VF xx, yy, zz, xy, yz, zx; } T(symmetric);
 
-// adjugate is adj(M)·d, which is det(M)·M⁻¹d.
-ALWAYS V3 T(adjugate)(const T(symmetric) *m, V3 d, VF *det) {
-    VF xx = FNMA(m->yz, m->yz, m->yy * m->zz), yy = FNMA(m->zx, m->zx, m->zz * m->xx), zz = FNMA(m->xy, m->xy, m->xx * m->yy);
-    VF xy = FNMA(m->xy, m->zz, m->yz * m->zx), yz = FNMA(m->yz, m->xx, m->zx * m->xy), zx = FNMA(m->zx, m->yy, m->xy * m->yz);
-    *det = FMA(m->zx, zx, FMA(m->xy, xy, m->xx * xx));
-    return (V3){FMA(zx, d.z, FMA(xy, d.y, xx * d.x)), FMA(yz, d.z, FMA(yy, d.y, xy * d.x)), FMA(zz, d.z, FMA(yz, d.y, zx * d.x))};
+ALWAYS V3 T(times)(const T(symmetric) *m, V3 v) {
+    return (V3){FMA(m->zx, v.z, FMA(m->xy, v.y, m->xx * v.x)), FMA(m->yz, v.z, FMA(m->yy, v.y, m->xy * v.x)), FMA(m->zz, v.z, FMA(m->yz, v.y, m->zx * v.x))};
+}
+
+// adjugate is det(M)·M⁻¹.
+ALWAYS T(symmetric) T(adjugate)(const T(symmetric) *m) {
+    return (T(symmetric)){
+        FNMA(m->yz, m->yz, m->yy * m->zz), FNMA(m->zx, m->zx, m->zz * m->xx), FNMA(m->xy, m->xy, m->xx * m->yy),
+        FNMA(m->xy, m->zz, m->yz * m->zx), FNMA(m->yz, m->xx, m->zx * m->xy), FNMA(m->zx, m->yy, m->xy * m->yz)};
 }
 
 // weighted is k·E + l·F, e the diagonal of E.
@@ -39,9 +44,14 @@ ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
     return (T(symmetric)){FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
 }
 
-// first_direction is the direction for d, of any length: for the status alone, or for the
-// distance. e and f are extents, m the rotation of B.
-ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
+// What a first direction is for: the status alone, the distance, or depths by EPA as well.
+#ifndef CLR_FIRST
+#define CLR_FIRST
+enum { FIRST_STATUS, FIRST_DISTANCE, FIRST_DEPTH };
+#endif
+
+// first_direction is the direction for d, of any length. e and f are extents, m the rotation of B.
+ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int purpose) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
     const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z));
 #if REAL_BITS == 32 // whose range products of six lengths would leave
@@ -61,18 +71,22 @@ ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int status) {
         b.xy = FMA(s.x, r.y, b.xy), b.yz = FMA(s.y, r.z, b.yz), b.zx = FMA(s.z, r.x, b.zx);
     }
     T(symmetric) sum = {e.x + b.xx, e.y + b.yy, e.z + b.zz, b.xy, b.yz, b.zx};
-    VF det;
-    V3 n = T(adjugate)(&sum, d, &det);
-    if (status) return n;
-    V3 bn = {FMA(b.zx, n.z, FMA(b.xy, n.y, b.xx * n.x)), FMA(b.yz, n.z, FMA(b.yy, n.y, b.xy * n.x)), FMA(b.zz, n.z, FMA(b.yz, n.y, b.zx * n.x))};
-    VF ha = FMA(e.z * n.z, n.z, FMA(e.y * n.y, n.y, e.x * n.x * n.x)), hb = T(dot)(n, bn);
+    T(symmetric) inverse = T(adjugate)(&sum);
+    V3 n = T(times)(&inverse, d);
+    if (purpose == FIRST_STATUS) return n;
+    VF ha = FMA(e.z * n.z, n.z, FMA(e.y * n.y, n.y, e.x * n.x * n.x)), hb = T(dot)(n, T(times)(&b, n));
     VF beta = ha * RSQRT(MAX(ha * hb, tiny));
     sum = T(weighted)(one + RCP(MAX(beta, tiny)), e, one + beta, &b);
-    n = T(adjugate)(&sum, d, &det);
-    VF rho2 = MAX(T(dot)(d, n) * RCP(MAX(det, tiny)), one), inv = RSQRT(rho2);
-    VF t = T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ²
+    inverse = T(adjugate)(&sum);
+    n = T(times)(&inverse, d);
+    VF det = FMA(sum.zx, inverse.zx, FMA(sum.xy, inverse.xy, sum.xx * inverse.xx));
+    VF rho2 = T(dot)(d, n) * RCP(MAX(det, tiny)), inv = RSQRT(MAX(rho2, one));
+    VF t = T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ², or 0
+    V3 thin = T(times)(&inverse, T(times)(&inverse, n));
     sum.xx = sum.xx + t, sum.yy = sum.yy + t, sum.zz = sum.zz + t;
-    return T(adjugate)(&sum, d, &det);
+    inverse = T(adjugate)(&sum);
+    n = T(times)(&inverse, d);
+    return purpose == FIRST_DEPTH ? T(sel)(LT(one, rho2), n, thin) : n;
 }
 
 // sounder is n, or d where n is too short or too long to tell its direction.
@@ -85,6 +99,7 @@ ALWAYS V3 T(sounder)(V3 n, V3 d) {
 // first_directions writes those of rows 0 to n−1 of the group. Warm starts are kept: where
 // there are some, prepare has written them, and zero where there is none.
 static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+    const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS : smooth ? FIRST_DISTANCE : FIRST_DEPTH;
     for (int k = 0; k < n; k += W) {
         float *in = &s->in32[0][k], out[3][W] __attribute__((aligned(64)));
         VF m[9];
@@ -92,7 +107,7 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
         V3 d = T(ld3)(in + CLR_TRANS * CLR_STRIDE32, CLR_STRIDE32), x;
         V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)), f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
         VF dd = T(dot)(d, d), zero = SET1(0);
-        x = T(sounder)(T(first_direction)(e, f, m, d, c->collide), d);
+        x = T(sounder)(T(first_direction)(e, f, m, d, purpose), d);
         x = T(scale)(-RSQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
         x = T(sel)(LE(dd, SET1(1e-18f)), (V3){SET1(1), zero, zero}, x);
         if (c->warm) {
@@ -100,7 +115,7 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
             x = T(sel)(LT(zero, T(dot)(warm, warm)), warm, x);
         }
         T(st3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32, x);
-        if (ka != CLR_ELLIPSOID || kb != CLR_ELLIPSOID) continue;
+        if (!smooth) continue;
         T(st3)(out[0], W, x); // for newton.h and rtr.h
         for (int j = 0; j < 3; j++)
             for (int l = 0; l < W; l++) s->in64[CLR_X + j][k + l] = (double)out[j][l];
