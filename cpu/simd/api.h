@@ -14,8 +14,8 @@ enum {
     CLR_SUPERQUADRIC, // p = semi-axes, extent = the halves of α2 and α1
     CLR_SMOOTH_REVOLUTION, // vertices (r, z, 0), extent = β − 1, 1/β, γ
     CLR_SMOOTH_HULL,       // vertices relative to the center, p = center, extent = β − 1, 1/β
-    CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices
-    CLR_HULL,      // any other hull
+    CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices; p = half extents about the center
+    CLR_HULL,      // any other hull, as well
     CLR_CLASSES,
     CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
 };
@@ -26,7 +26,8 @@ enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
 // clr_shape is one shape of the library, float64.
 typedef struct {
     double p[3];      // see the classes
-    double erode;     // radius of a ball taken out of the core, see geom.MinCurvatureRadius
+    double erode;     // radius of a ball taken out of the core, see geom.MinCurvatureRadius; of a hull, the
+                      // scale of the ellipsoid with semi-axes p about the center that holds it
     double radius;    // of the ball summed to the core, erode included
     double size;      // bounding radius
     double center[3]; // a point of the shape, the middle of its bounding ball

@@ -53,7 +53,11 @@ ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 c
         return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
     }
     if (k == CLR_SMALL) return T(hull_height)(at, k, side, d, SET1(-INFINITY), 0) - T(dot)(center, d);
-    return SET1(INFINITY); // as dear as a step of the loop
+    if (k == CLR_HULL) { // its ellipsoid: the hull itself is as dear as a step of the loop
+        V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
+        return p[3] * SQRT(T(dot)(e, e));
+    }
+    return SET1(INFINITY);
 }
 
 // decide_frame answers those of W rows, from order[k] on of n, that the first direction

@@ -128,7 +128,9 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	}
 	erode := geom.MinCurvatureRadius(s)
 	c := s.Center()
-	r.erode = C.double(erode)
+	if r.class < C.CLR_SMALL {
+		r.erode = C.double(erode)
+	}
 	r.radius = C.double(s.Radius() + erode)
 	r.size = C.double(s.BoundingRadius())
 	r.center = [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
@@ -167,7 +169,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	lo, hi := v.AABB()
 	extent, grid, lists := cut(vertices, lo, hi)
 	r.grid = C.int32_t(grid)
-	r.p = [3]C.double{C.double(0.5 * (hi.X - lo.X)), C.double(0.5 * (hi.Y - lo.Y)), C.double(0.5 * (hi.Z - lo.Z))}
+outer(r, vertices, c)
 	for j := range extent {
 		r.extent[j] = C.double(extent[j])
 	}
@@ -194,6 +196,30 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 		}
 	}
 	t.starts = append(t.starts, int32(len(t.lists)/block))
+}
+
+// outer sets the ellipsoid around the center that holds the vertices: half extents in p, and in
+// erode, which hulls have no other use for, by how much it is larger.
+func outer(r *C.clr_shape, vertices []r3.Vec, center r3.Vec) {
+	var half [3]float64
+	for _, v := range vertices {
+		d := r3.Sub(v, center)
+		half = [3]float64{max(half[0], math.Abs(d.X)), max(half[1], math.Abs(d.Y)), max(half[2], math.Abs(d.Z))}
+	}
+	most := 0.
+	for _, v := range vertices {
+		d, sum := r3.Sub(v, center), 0.
+		for j, x := range [3]float64{d.X, d.Y, d.Z} {
+			if half[j] > 0 {
+				sum += (x / half[j]) * (x / half[j])
+			}
+		}
+		most = max(most, sum)
+	}
+	for j := range half {
+		r.p[j] = C.double(half[j])
+	}
+	r.erode = C.double(math.Sqrt(most) * (1 + 64*0x1p-53)) // rounded up
 }
 
 // upTo returns 0, 1, …, n−1.
