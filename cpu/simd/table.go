@@ -169,7 +169,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	lo, hi := v.AABB()
 	extent, grid, lists := cut(vertices, lo, hi)
 	r.grid = C.int32_t(grid)
-outer(r, vertices, c)
+	outer(r, vertices, c)
 	for j := range extent {
 		r.extent[j] = C.double(extent[j])
 	}
