@@ -42,7 +42,8 @@
 // no kernel.
 //
 // Depths are found by EPA (epa.h), as many pairs at a time as there are float64
-// lanes, those of boxes by separating axes, one pair a lane (epa_boxes.h).
+// lanes, those of boxes by separating axes, one pair a lane (epa_boxes.h), and those of
+// cylinders and cones by a local minimum, which needs only a coarse polytope (epa_surround.h).
 //
 // # Variants
 //

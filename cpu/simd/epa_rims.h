@@ -36,6 +36,7 @@ ALWAYS VF least_eigenvalue(rim_matrix m) {
 typedef struct {
     V3 axis; // of B turned around
     VF half, mean, slant;
+    VF along, across; // c and q of directions along which both rims are as high
 } rim_core;
 typedef struct {
     rim_core core[2];
@@ -50,7 +51,8 @@ ALWAYS rim_pair rims_at(const T(places) *at) {
     for (int i = 0; i < 2; i++) {
         const double *p = in + (i ? CLR_PB : CLR_PA) * n;
         VF below = LOADU(p), above = LOADU(p + n);
-        r.core[i] = (rim_core){{none, none, one}, LOADU(p + 2 * n), half * (above + below), half * (above - below)};
+        VF length = LOADU(p + 2 * n), slant = half * (above - below), inv = one / SQRT(FMA(length, length, slant * slant));
+        r.core[i] = (rim_core){{none, none, one}, length, half * (above + below), slant, -slant * inv, length * inv};
     }
     r.core[1].axis = (V3){-LOADU(in + (CLR_ROT + 2) * n), -LOADU(in + (CLR_ROT + 5) * n), -LOADU(in + (CLR_ROT + 8) * n)};
     return r;
@@ -68,6 +70,8 @@ typedef struct {
     VM face[2];          // n is the axis of this core: all points of an end are as high
 } rim_place;
 
+ALWAYS VF fast_inverse(V3 v) { return reciprocal_root(MAX(T(dot)(v, v), SET1(TINY))); }
+
 // measure_rims computes what does not depend on σ, for n, e, f and face.
 ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
     V3 g = T(neg)(r->origin);
@@ -77,8 +81,8 @@ ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
         const VF c = T(dot)(k->axis, p->n), none = SET1(0);
         V3 out = T(axpy)(-c, k->axis, p->n);
         out = T(sel)(p->face[i], (V3){none, none, none}, out);
-        VF q2 = T(dot)(out, out), inv = RSQRT(MAX(q2, SET1(TINY)));
-        p->q[i] = q2 * inv;
+        VF inv = fast_inverse(out);
+        p->q[i] = T(dot)(out, out) * inv;
         p->lateral[i] = out = T(scale)(inv, out);
         p->d[i] = FMA(k->half, c, k->slant * p->q[i]);
         p->h = p->h + FMA(k->mean, p->q[i], MAX(p->d[i], -p->d[i]));
@@ -90,66 +94,66 @@ ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
     p->g = (rim_flat){T(dot)(g, p->e), T(dot)(g, p->f)};
 }
 
-// rim_height is the height of D along the unit vector n.
-ALWAYS VF rim_height(const rim_pair *r, V3 n) {
-    VF h = -T(dot)(r->origin, n);
-    for (int i = 0; i < 2; i++) {
-        const rim_core *k = &r->core[i];
-        VF c = T(dot)(k->axis, n), q = SQRT(MAX(FNMA(c, c, SET1(1)), SET1(0))), d = FMA(k->half, c, k->slant * q);
-        h = h + FMA(k->mean, q, MAX(d, -d));
-    }
-    return h;
+// rim_height is the height of one core along a unit vector, c and q as above.
+ALWAYS VF rim_height(const rim_core *k, VF c, VF q) {
+    VF d = FMA(k->half, c, k->slant * q);
+    return FMA(k->mean, q, MAX(d, -d));
 }
+ALWAYS VF sine(VF cosine) { return SQRT(MAX(FNMA(cosine, cosine, SET1(1)), SET1(0))); }
 
 // rim_starts finds the lowest of some directions: the axes both ways, the origin of B, and six
-// directions along which both rims of a core are as high. which is the core whose axis it is, or
-// whose rims, or −1.
+// directions along which both rims of a core are as high. It says of which core it is the axis,
+// and of which it has both rims `even`.
 ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
-    static const double around[6][2] = {{1, 0}, {0.5, 0.8660254037844386}, {-0.5, 0.8660254037844386}, {-1, 0}, {-0.5, -0.8660254037844386}, {0.5, -0.8660254037844386}};
+    static const double around[3][2] = {{1, 0}, {0.5, 0.8660254037844386}, {-0.5, 0.8660254037844386}};
+    const VF one = SET1(1), zero = SET1(0), turn = T(dot)(r->core[0].axis, r->core[1].axis), slope = sine(turn);
     V3 best = T(scale)(inverse_length(r->origin), r->origin);
-    VF low = SEL(is_unit(best), rim_height(r, best), SET1(INFINITY));
-    const VM no = LT(low, low);
-    face[0] = face[1] = even[0] = even[1] = no;
+    VF low = -T(dot)(r->origin, best);
     for (int i = 0; i < 2; i++) {
-        const rim_core *k = &r->core[i];
+        VF c = T(dot)(r->core[i].axis, best);
+        low = low + rim_height(&r->core[i], c, sine(c));
+    }
+    low = SEL(is_unit(best), low, SET1(INFINITY));
+    face[0] = face[1] = even[0] = even[1] = LT(one, zero);
+    for (int i = 0; i < 2; i++) {
+        const rim_core *k = &r->core[i], *other = &r->core[1 - i];
+        VF shift = T(dot)(r->origin, k->axis);
         for (int side = 0; side < 2; side++) {
-            V3 n = side ? T(neg)(k->axis) : k->axis;
-            VF h = rim_height(r, n);
+            VF sign = SET1(side ? -1 : 1), h = k->half + rim_height(other, sign * turn, slope) - sign * shift;
             VM lower = LT(h, low);
-            best = T(sel)(lower, n, best);
+            best = T(sel)(lower, T(scale)(sign, k->axis), best);
             low = SEL(lower, h, low);
-            face[1 - i] = MANDN(face[1 - i], lower);
             face[i] = MOR(face[i], lower);
+            face[1 - i] = MANDN(face[1 - i], lower);
         }
     }
     for (int i = 0; i < 2; i++) {
-        const rim_core *k = &r->core[i];
-        VF inv = SET1(1) / SQRT(FMA(k->half, k->half, k->slant * k->slant)), q = k->half * inv;
-        V3 e, f, middle = T(scale)(-k->slant * inv, k->axis);
+        const rim_core *k = &r->core[i], *other = &r->core[1 - i];
+        V3 e, f, middle = T(scale)(k->along, k->axis);
         T(across)(k->axis, &e, &f);
         for (int j = 0; j < 6; j++) {
-            V3 n = T(axpy)(q * SET1(around[j][0]), e, T(axpy)(q * SET1(around[j][1]), f, middle));
-            VF h = rim_height(r, n);
+            const double sign = j < 3 ? 1 : -1;
+            V3 n = T(axpy)(k->across * SET1(sign * around[j % 3][0]), e, T(axpy)(k->across * SET1(sign * around[j % 3][1]), f, middle));
+            VF c = T(dot)(other->axis, n), h = FMA(k->mean, k->across, rim_height(other, c, sine(c))) - T(dot)(r->origin, n);
             VM lower = LT(h, low);
             best = T(sel)(lower, n, best);
             low = SEL(lower, h, low);
-            even[1 - i] = MANDN(even[1 - i], lower);
             even[i] = MOR(even[i], lower);
-            face[0] = MANDN(face[0], lower);
-            face[1] = MANDN(face[1], lower);
+            even[1 - i] = MANDN(even[1 - i], lower);
         }
     }
+    for (int i = 0; i < 2; i++) face[i] = MANDN(face[i], MOR(even[0], even[1]));
     return best;
 }
 
 // best_kinks solves the dual: least ½ σᵀKσ + k·σ in the square, on one of its edges or within.
 ALWAYS void best_kinks(rim_matrix m, VF k0, VF k1, VF sigma[2]) {
     const VF one = SET1(1), tiny = SET1(1e-100), half = SET1(0.5);
-    VF best = SET1(INFINITY);
+    VF best = SET1(INFINITY), by_x = one / MAX(m.xx, tiny), by_y = one / MAX(m.yy, tiny);
     for (int edge = 0; edge < 4; edge++) {
-        VF end = SET1(edge & 1 ? 1 : -1), x, y;
-        if (edge < 2) x = end, y = MAX(MIN(-FMA(m.xy, x, k1) / MAX(m.yy, tiny), one), -one);
-        else y = end, x = MAX(MIN(-FMA(m.xy, y, k0) / MAX(m.xx, tiny), one), -one);
+        VF end = SET1(edge & 1 ? 1 : -1), x = end, y = end;
+        if (edge < 2) y = MAX(MIN(-FMA(m.xy, x, k1) * by_y, one), -one);
+        else x = MAX(MIN(-FMA(m.xy, y, k0) * by_x, one), -one);
         VF value = FMA(x, FMA(half, FMA(m.xx, x, m.xy * y), k0), y * FMA(half, FMA(m.xy, x, m.yy * y), k1));
         VM lower = LT(value, best);
         best = SEL(lower, value, best);
@@ -216,7 +220,7 @@ ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
     best_kinks(k, flat_dot(p->g, t[0]) - p->d[0], flat_dot(p->g, t[1]) - p->d[1], p->sigma);
     settle(r, p);
     rim_flat y = {-FMA(back.xx, p->left.x, back.xy * p->left.y), -FMA(back.xy, p->left.x, back.yy * p->left.y)};
-    VF limit = MIN(SET1(0.5) / SQRT(MAX(flat_dot(y, y), SET1(TINY))), one);
+    VF limit = MIN(SET1(0.5) * reciprocal_root(MAX(flat_dot(y, y), SET1(TINY))), one);
     return (rim_flat){limit * y.x, limit * y.y};
 }
 
@@ -224,25 +228,24 @@ ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
 // made so, since to second order they would not: then h would be higher for the step.
 ALWAYS V3 moved(const rim_pair *r, const rim_place *p, rim_flat y) {
     V3 n = T(axpy)(y.x, p->e, T(axpy)(y.y, p->f, p->n));
-    n = T(scale)(inverse_length(n), n);
+    n = T(scale)(fast_inverse(n), n);
     for (int i = 0; i < 2; i++) {
         const rim_core *k = &r->core[i];
         VF reach2 = flat_dot(p->s[i], p->s[i]) * flat_dot(y, y);
         VM even = MANDN(MAND(in_use(p, i), LE(p->d[i] * p->d[i], reach2)), in_use(p, 1 - i));
         V3 out = T(axpy)(-T(dot)(k->axis, n), k->axis, n);
-        VF inv = SET1(1) / SQRT(FMA(k->half, k->half, k->slant * k->slant));
-        V3 level = T(axpy)(k->half * inv * inverse_length(out), out, T(scale)(-k->slant * inv, k->axis));
+        V3 level = T(axpy)(k->across * fast_inverse(out), out, T(scale)(k->along, k->axis));
         n = T(sel)(even, level, n);
     }
     return n;
 }
 
-#define RIM_STEPS 12
+#define RIM_STEPS 6
 
-// find_rims goes down from p to a local minimum of the heights, and returns the lanes that
-// reach one, with no more than `close` left of the gradient. p may stand on an axis, `face`, or
-// have the rims of a core `even`.
-ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, const VM even[2], VF close, int *steps) {
+// find_rims goes down from p->n towards a local minimum of the heights, and returns the lanes that
+// reach one, with no more than `close` left of the gradient. There p->face is an axis that n
+// is, and even[i] the rims of core i that are as high; the others say where they stopped.
+ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM even[2], VF close, int *steps) {
     const VF one = SET1(1), zero = SET1(0);
     T(across)(p->n, &p->e, &p->f);
     measure_rims(r, p);
@@ -252,25 +255,29 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, const
     VM face = MOR(p->face[0], p->face[1]);
     VF disc = SEL(p->face[0], p->r[0], p->r[1]), off = SQRT(flat_dot(p->left, p->left));
     unsigned found = lanes & MBITS(MAND(face, LT(off, disc))), active = lanes & ~found;
-    VM leave = MAND(face, MFROM(active));
-    VF back = SEL(leave, SET1(-0.2) / MAX(off, SET1(TINY)), zero);
+    VM better = MANDN(MFROM(active), face);
+    VF back = SET1(-0.2) / MAX(off, SET1(TINY));
     rim_flat y = {back * p->left.x, back * p->left.y};
-    p->h = SEL(leave, SET1(INFINITY), p->h);
-    for (int step = 0; step < RIM_STEPS && active; step++) {
-        VM on = MFROM(active);
+    p->h = SEL(MAND(face, MFROM(active)), SET1(INFINITY), p->h);
+    for (int step = 0; active; step++) {
         rim_place to = *p;
+        rim_flat next = rim_step(r, &to);
+        select_place(p, better, &to);
+        y = flat_sel(better, next, y);
+        unsigned now = active & MBITS(MAND(better, MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close))));
+        found |= now;
+        active &= ~now;
+        if (!active || step == RIM_STEPS) break;
+        for (unsigned m = active; m; m &= m - 1) steps[__builtin_ctz(m)]++;
+        const VM on = MFROM(active);
         for (int i = 0; i < 2; i++) to.face[i] = MANDN(p->face[i], on);
         to.n = moved(r, p, y);
         T(across)(to.n, &to.e, &to.f);
         measure_rims(r, &to);
-        VM better = MAND(LE(to.h, FMA(SET1(1e-3), close, p->h)), on); // above rounding
-        rim_flat next = rim_step(r, &to);
-        y = (rim_flat){SEL(better, next.x, SET1(0.25) * y.x), SEL(better, next.y, SET1(0.25) * y.y)};
+        better = MAND(LE(to.h, FMA(SET1(1e-3), close, p->h)), on); // above rounding
         select_place(p, better, &to);
-        for (unsigned m = active; m; m &= m - 1) steps[__builtin_ctz(m)]++;
-        unsigned now = active & MBITS(MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close)));
-        found |= now;
-        active &= ~now;
+        y = (rim_flat){SET1(0.25) * y.x, SET1(0.25) * y.y};
     }
+    for (int i = 0; i < 2; i++) even[i] = in_use(p, i);
     return found;
 }

@@ -114,9 +114,11 @@ static __attribute__((noinline)) unsigned revolved(polytope *p, const T(places) 
             for (int j = 0; j < 3; j++) o->n[j] = v[j][l], o->a[j] = v[3 + j][l], o->near[j] = v[6 + j][l];
         }
         answered |= ok;
-        lanes = s.refuted;
-        q.n = T(sel)(MFROM(lanes), T(ld3)(s.along[0], W), q.n);
-        for (int i = 0; i < 2; i++) q.face[i] = even[i] = LT(one, zero);
+        // There are minima still to be reached, and others.
+        const VM other = MFROM(s.refuted);
+        lanes = s.refuted | (lanes & ~minimal);
+        q.n = T(sel)(other, T(ld3)(s.along[0], W), q.n);
+        for (int i = 0; i < 2; i++) q.face[i] = LT(one, zero), even[i] = MANDN(even[i], other);
     }
     for (int l = 0; l < W; l++) out[l].steps += steps[l];
     return answered;

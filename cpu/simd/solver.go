@@ -56,8 +56,9 @@ func serves(o *batch.Options) bool {
 }
 
 // freeSteps is more than a row ever takes in the kernels: 64 steps of GJK in float32, 200 in
-// float64, and 208 of EPA, whose memory is full then. A cap above it changes nothing there.
-const freeSteps = 512
+// float64, 180 to and around local minima, and 208 of EPA, whose memory is full then. A cap
+// above it changes nothing there.
+const freeSteps = 1024
 
 // NewCall prepares rows from first on of a job, whose answers go to out from row 0
 // on. ok is false if the kernels serve no row of such a job. The memory of the job,
