@@ -169,7 +169,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	lo, hi := v.AABB()
 	extent, grid, lists := cut(vertices, lo, hi)
 	r.grid = C.int32_t(grid)
-	outer(r, vertices, c)
+	outer(r, vertices, c, lo, hi)
 	for j := range extent {
 		r.extent[j] = C.double(extent[j])
 	}
@@ -198,19 +198,15 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	t.starts = append(t.starts, int32(len(t.lists)/block))
 }
 
-// outer sets the ellipsoid around the center that holds the vertices: half extents in p, and in
-// erode, which hulls have no other use for, by how much it is larger.
-func outer(r *C.clr_shape, vertices []r3.Vec, center r3.Vec) {
-	var half [3]float64
-	for _, v := range vertices {
-		d := r3.Sub(v, center)
-		half = [3]float64{max(half[0], math.Abs(d.X)), max(half[1], math.Abs(d.Y)), max(half[2], math.Abs(d.Z))}
-	}
+// outer sets the ellipsoid around the center that holds the vertices: semi-axes like the half
+// extents, in p, and in erode, which hulls have no other use for, by how much they are longer.
+func outer(r *C.clr_shape, vertices []r3.Vec, center, lo, hi r3.Vec) {
+	half := [3]float64{hi.X/2 - lo.X/2, hi.Y/2 - lo.Y/2, hi.Z/2 - lo.Z/2}
 	most := 0.
 	for _, v := range vertices {
 		d, sum := r3.Sub(v, center), 0.
 		for j, x := range [3]float64{d.X, d.Y, d.Z} {
-			if half[j] > 0 {
+			if x != 0 {
 				sum += (x / half[j]) * (x / half[j])
 			}
 		}
@@ -219,7 +215,7 @@ func outer(r *C.clr_shape, vertices []r3.Vec, center r3.Vec) {
 	for j := range half {
 		r.p[j] = C.double(half[j])
 	}
-	r.erode = C.double(math.Sqrt(most) * (1 + 64*0x1p-53)) // rounded up
+	r.erode = C.double(min(math.Sqrt(most)*(1+64*0x1p-53), 1e30)) // rounded up; 1e30 bounds what is flat beside its center
 }
 
 // upTo returns 0, 1, …, n−1.
