@@ -24,6 +24,9 @@
 // are capped. The Boolean question is answered by the first of these projections where it
 // tells (feet_decide.h).
 //
+// GJK and Newton's method begin with the direction that ellipsoids of the extents of both cores
+// give (first.h), unless there is a warm start.
+//
 // # What is left to the caller
 //
 // Rows that reach a cap on the iterations are undecided with the bounds that they have, but for
