@@ -75,12 +75,36 @@ typedef struct {
 } T(work);
 
 #if REAL_BITS == 32
-// copy_hulls copies the vertices of the small hulls of side `side` to the lanes of m. Beyond
+// copy_hulls copies the vertices of the small hulls of side `side` to the lanes in put. Beyond
 // its last vertex there are copies of that.
-ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, VM m) {
+ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put) {
     const clr_call *c = w->call;
     const float *from[3] = {c->fx, c->fy, c->fz};
     const VF scale = LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]);
+#ifdef SPREAD
+    // Eight lanes at a time, as half of a vector is seldom new.
+    while (put) {
+        ptrdiff_t first[8];
+        unsigned some = 0;
+        for (int i = 0; i < 8; i++) {
+            const int l = __builtin_ctz(put ? put : some);
+            first[i] = L->hull[side].first[l];
+            some |= put & -put;
+            put &= put - 1;
+        }
+        const VM m = MFROM(some);
+        const __m512i index = SPREAD_INDEX(m);
+        for (int axis = 0; axis < 3; axis++)
+            for (int j = 0; j < w->most[side]; j += 4) {
+                const float *row[8];
+                VF v[4];
+                for (int i = 0; i < 8; i++) row[i] = from[axis] + first[i] + j;
+                SPREAD(v, row, index)
+                for (int i = 0; i < 4; i++) MSTORE(L->copy[side][j + i][axis], m, scale * v[i]);
+            }
+    }
+#else
+    const VM m = MFROM(put);
     for (int axis = 0; axis < 3; axis++) {
         const float *row[W];
         for (int l = 0; l < W; l++) row[l] = from[axis] + L->hull[side].first[l];
@@ -91,6 +115,7 @@ ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, VM m) {
             for (int l = 0; l < W; l++) row[l] += 4;
         }
     }
+#endif
 }
 #endif
 
@@ -145,8 +170,8 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
         }
     }
 #if REAL_BITS == 32
-    if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, m);
-    if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, m);
+    if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, put);
+    if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, put);
 #endif
     V3 x = T(ld3)(L->in[CLR_X], W);
     T(mst3)(L->x[0], W, m, x);

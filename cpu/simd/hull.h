@@ -21,23 +21,37 @@ ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec
     return MBITS(MANDN(LE(least, h), known));
 }
 
-// copied_support scans small hulls, each lane its own copy, already scaled. Lanes with
-// fewer vertices than others have their last one several times, which a strict
-// comparison never takes.
+typedef struct { VF height, number; V3 at; } T(peak); // a vertex, the highest of some
+
+// higher is b where it is higher than a, and else a.
+ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b, int number) {
+    const VM m = LT(a.height, b.height);
+    a.height = MAX(b.height, a.height);
+    if (number) a.number = SEL(m, b.number, a.number);
+    a.at = T(sel)(m, b.at, a.at);
+    return a;
+}
+
+// copied_support scans small hulls, each lane its own copy, already scaled, in fours: pairs first,
+// as a chain of comparisons takes its time. Lanes with fewer vertices than others have their
+// last one several times, of which a strict comparison takes the first.
 ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
     const REAL (*v)[3][W] = at->copy[side];
-    V3 best = {LOADU(v[0][0]), LOADU(v[0][1]), LOADU(v[0][2])};
-    VF most = T(dot)(d, best), index = SET1(0);
-    for (int j = 1; j < at->copied[side]; j++) {
-        V3 u = {LOADU(v[j][0]), LOADU(v[j][1]), LOADU(v[j][2])};
-        VF h = T(dot)(d, u);
-        VM m = LT(most, h);
-        most = SEL(m, h, most);
-        index = SEL(m, SET1((REAL)j), index);
-        best = T(sel)(m, u, best);
+    T(peak) best;
+    VF first = SET1(0);
+    for (int j = 0; j < at->copied[side]; j += 4) {
+        T(peak) p[4];
+        for (int i = 0; i < 4; i++) {
+            p[i].at = (V3){LOADU(v[j + i][0]), LOADU(v[j + i][1]), LOADU(v[j + i][2])};
+            p[i].height = T(dot)(d, p[i].at);
+            p[i].number = first + SET1((REAL)i);
+        }
+        first = first + SET1(4);
+        p[0] = T(higher)(T(higher)(p[0], p[1], !!found), T(higher)(p[2], p[3], !!found), !!found);
+        best = j == 0 ? p[0] : T(higher)(best, p[0], !!found);
     }
-    if (found) *found = index;
-    return best;
+    if (found) *found = best.number;
+    return best.at;
 }
 #endif
 

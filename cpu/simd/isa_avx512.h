@@ -51,6 +51,18 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
         (out)[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c_, d_));                                                                \
         (out)[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c_, d_));                                                                \
     }
+// SPREAD loads four values of each of eight rows, and gives them by columns, row i to the i-th
+// of the lanes that `index` was made for.
+#define SPREAD_INDEX(m) _mm512_slli_epi32(_mm512_maskz_expand_epi32(m, _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), 2)
+#define FOUR_ROWS(r) \
+    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[1]), 1)), \
+                       _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[2])), _mm_loadu_ps((r)[3]), 1), 1)
+#define SPREAD(out, rows, index)                                                                                   \
+    {                                                                                                              \
+        const __m512 a_ = FOUR_ROWS(rows), b_ = FOUR_ROWS((rows) + 4);                                             \
+        for (int j_ = 0; j_ < 4; j_++)                                                                             \
+            (out)[j_] = _mm512_permutex2var_ps(a_, _mm512_add_epi32(index, _mm512_set1_epi32(j_)), b_);            \
+    }
 #else
 #define REAL double
 #define W 8

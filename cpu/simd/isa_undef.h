@@ -19,6 +19,8 @@
 #undef MSTORE
 #undef RCP
 #undef EXPAND
+#undef SPREAD_INDEX
+#undef SPREAD
 #undef HMAX
 #undef HSUM
 #undef LARGER
