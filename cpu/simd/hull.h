@@ -24,31 +24,29 @@ ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec
 typedef struct { VF height, number; V3 at; } T(peak); // a vertex, the highest of some
 
 // higher is b where it is higher than a, and else a.
-ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b, int number) {
+ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
     const VM m = LT(a.height, b.height);
-    a.height = MAX(b.height, a.height);
-    if (number) a.number = SEL(m, b.number, a.number);
-    a.at = T(sel)(m, b.at, a.at);
-    return a;
+    return (T(peak)){MAX(b.height, a.height), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
 }
 
-// copied_support scans small hulls, each lane its own copy, already scaled, in fours: pairs first,
-// as a chain of comparisons takes its time. Lanes with fewer vertices than others have their
-// last one several times, of which a strict comparison takes the first.
+// copied_support scans small hulls, each lane its own copy, already scaled, in fours. Lanes with
+// fewer vertices than others have their last one several times, of which a strict comparison
+// takes the first. Without numbers, pairs are compared first, which is a shorter chain; with
+// them it would need more registers than AVX2 has.
 ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
     const REAL (*v)[3][W] = at->copy[side];
     T(peak) best;
-    VF first = SET1(0);
+    VF number = SET1(0);
     for (int j = 0; j < at->copied[side]; j += 4) {
         T(peak) p[4];
         for (int i = 0; i < 4; i++) {
-            p[i].at = (V3){LOADU(v[j + i][0]), LOADU(v[j + i][1]), LOADU(v[j + i][2])};
+            p[i] = (T(peak)){.at = T(ld3)(v[j + i][0], W), .number = number};
             p[i].height = T(dot)(d, p[i].at);
-            p[i].number = first + SET1((REAL)i);
+            number = number + SET1(1);
         }
-        first = first + SET1(4);
-        p[0] = T(higher)(T(higher)(p[0], p[1], !!found), T(higher)(p[2], p[3], !!found), !!found);
-        best = j == 0 ? p[0] : T(higher)(best, p[0], !!found);
+        if (!found) p[0] = T(higher)(T(higher)(p[0], p[1]), T(higher)(p[2], p[3]));
+        best = j == 0 ? p[0] : T(higher)(best, p[0]);
+        for (int i = 1; i < 4 && found; i++) best = T(higher)(best, p[i]);
     }
     if (found) *found = best.number;
     return best.at;
@@ -201,13 +199,20 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
     return high;
 }
 
-// small_height is the height of a hull of at most CLR_SMALL_VERTICES vertices.
-ALWAYS REAL T(small_height)(const clr_call *c, int first, int count, const REAL d[3]) {
-    const REAL *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
-    const VF ux = SET1(d[0]), uy = SET1(d[1]), uz = SET1(d[2]);
-    VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
-    for (int j = W; j < count; j += W) most = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most);
-    return HMAX(most);
+// small_heights are the heights of hulls of at most CLR_SMALL_VERTICES vertices in all lanes.
+ALWAYS VF T(small_heights)(const T(places) *at, int side, V3 d) {
+    const clr_call *c = at->call;
+    REAL u[3][W] __attribute__((aligned(64)));
+    VF most[W];
+    T(st3)(&u[0][0], W, d);
+    for (int l = 0; l < W; l++) {
+        const int first = at->hull[side]->first[l], count = at->hull[side]->count[l];
+        const REAL *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
+        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
+        most[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
+        for (int j = W; j < count; j += W) most[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most[l]);
+    }
+    return EACH_MAX(most);
 }
 
 // hull_support finds the vertices of the hulls of the lanes, exactly as far as float64
@@ -233,14 +238,14 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
 ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
     REAL u[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
     int32_t cell[W], found;
+    if (k == CLR_SMALL) return T(small_heights)(at, side, d);
     T(st3)(&u[0][0], W, d);
     STOREU(out, high);
-    if (k != CLR_SMALL) T(cell)(at, side, d, cell);
+    T(cell)(at, side, d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const REAL n[3] = {u[0][l], u[1][l], u[2][l]};
-        if (k == CLR_SMALL) out[l] = T(small_height)(at->call, at->hull[side]->first[l], at->hull[side]->count[l], n);
-        else out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]}, &found);
+        out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]}, &found);
     }
     return LOADU(out);
 }

@@ -99,6 +99,13 @@ static inline __attribute__((always_inline)) double hmax64(__m256d x) {
     return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
 }
 #define HMAX(x) hmax64(x)
+// EACH_MAX is the largest value of each of W vectors.
+static inline __attribute__((always_inline)) __m256d each_max64(const __m256d *v) {
+    const __m256d a = _mm256_max_pd(_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1]));
+    const __m256d b = _mm256_max_pd(_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));
+    return _mm256_max_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+#define EACH_MAX(v) each_max64(v)
 static inline __attribute__((always_inline)) double hsum64(__m256d x) {
     __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
     return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));

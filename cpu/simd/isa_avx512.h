@@ -84,6 +84,14 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
 #define MSTORE(p, m, x) _mm512_mask_storeu_pd(p, m, x)
 #define HMAX(x) _mm512_reduce_max_pd(x)
 #define HSUM(x) _mm512_reduce_add_pd(x)
+// EACH_MAX is the largest value of each of W vectors.
+static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v) {
+    __m512d t[4], u[2];
+    for (int i = 0; i < 4; i++) t[i] = _mm512_max_pd(_mm512_unpacklo_pd(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_pd(v[2 * i], v[2 * i + 1]));
+    for (int i = 0; i < 2; i++) u[i] = _mm512_max_pd(_mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0x88), _mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0xDD));
+    return _mm512_max_pd(_mm512_shuffle_f64x2(u[0], u[1], 0x88), _mm512_shuffle_f64x2(u[0], u[1], 0xDD));
+}
+#define EACH_MAX(v) each_max64(v)
 #define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))

@@ -55,6 +55,7 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
 #define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
 #define HMAX(x) vmaxvq_f64(x)
+#define EACH_MAX(v) vpmaxq_f64((v)[0], (v)[1]) // the largest value of each of W vectors
 #define HSUM(x) vaddvq_f64(x)
 #define BITS_OR(a, b) vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b)))
 #define BITS_UP(x) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(x), 52))

@@ -22,6 +22,7 @@
 #undef SPREAD_INDEX
 #undef SPREAD
 #undef HMAX
+#undef EACH_MAX
 #undef HSUM
 #undef LARGER
 #undef RSQRT

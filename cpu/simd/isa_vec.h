@@ -68,6 +68,8 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_64(m)
 #define SQRT(x) sqrt_64(x)
 #define HMAX(x) LARGER((x)[0], (x)[1])
+// EACH_MAX is the largest value of each of W vectors.
+#define EACH_MAX(v) ((vf64){LARGER((v)[0][0], (v)[0][1]), LARGER((v)[1][0], (v)[1][1])})
 #define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
 // Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
