@@ -29,26 +29,35 @@ ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
     return (T(peak)){MAX(b.height, a.height), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
 }
 
-// copied_support scans small hulls, each lane its own copy, already scaled, in fours. Lanes with
-// fewer vertices than others have their last one several times, of which a strict comparison
-// takes the first. Without numbers, pairs are compared first, which is a shorter chain; with
-// them it would need more registers than AVX2 has.
+// copied is vertex j of the copies.
+ALWAYS T(peak) T(copied)(const REAL (*v)[3][W], int j, V3 d, VF number) {
+    T(peak) p = {.at = T(ld3)(v[j][0], W), .number = number};
+    p.height = T(dot)(d, p.at);
+    return p;
+}
+
+// copied_support scans small hulls, each lane its own copy, already scaled. Lanes with
+// fewer vertices than others have their last one several times, of which a strict
+// comparison takes the first. Without numbers, pairs are compared first, which is a shorter
+// chain; with them that would need more registers than AVX2 has.
 ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
     const REAL (*v)[3][W] = at->copy[side];
-    T(peak) best;
     VF number = SET1(0);
+    T(peak) best = T(copied)(v, 0, d, number);
+    if (found) {
+        for (int j = 1; j < at->copied[side]; j++) {
+            number = number + SET1(1);
+            best = T(higher)(best, T(copied)(v, j, d, number));
+        }
+        *found = best.number;
+        return best.at;
+    }
     for (int j = 0; j < at->copied[side]; j += 4) {
         T(peak) p[4];
-        for (int i = 0; i < 4; i++) {
-            p[i] = (T(peak)){.at = T(ld3)(v[j + i][0], W), .number = number};
-            p[i].height = T(dot)(d, p[i].at);
-            number = number + SET1(1);
-        }
-        if (!found) p[0] = T(higher)(T(higher)(p[0], p[1]), T(higher)(p[2], p[3]));
+        for (int i = 0; i < 4; i++) p[i] = T(copied)(v, j + i, d, number);
+        p[0] = T(higher)(T(higher)(p[0], p[1]), T(higher)(p[2], p[3]));
         best = j == 0 ? p[0] : T(higher)(best, p[0]);
-        for (int i = 1; i < 4 && found; i++) best = T(higher)(best, p[i]);
     }
-    if (found) *found = best.number;
     return best.at;
 }
 #endif
