@@ -112,7 +112,7 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
         foot_weights(w, foot, l);
         V3 near = T(axpy)(l[2], w[2], T(axpy)(l[1], w[1], T(scale)(l[0], w[0]))), side = T(sub)(near, touched);
         VF off = SQRT(T(dot)(side, side));
-        VM less = LT(off, d.off);
+        VM less = MAND(LT(off, d.off), LT(SET1(0.5) * stop, d.off)); // whatever the neighbours look for
         d.off = SEL(less, off, d.off);
         d.near = T(sel)(less, near, d.near);
         d.a = T(sel)(less, T(axpy)(l[2], a[2], T(axpy)(l[1], a[1], T(scale)(l[0], a[0]))), d.a);
