@@ -57,13 +57,21 @@ static void one_group(clr_scratch *s, int n, int g, int32_t *first) {
 
 // all_alike reports whether all rows name shapes of a library in which all are alike.
 static int all_alike(const clr_call *c, int64_t lo, int n) {
-    const uint64_t count = (uint64_t)c->shape_count;
-    int good = c->alike && group_of(c, c->shapes, c->shapes) < CLR_GROUPS;
-    for (int i = 0; i < n && good; i++) {
-        clr_row r = row_at(c, lo + i);
-        good = (uint64_t)(int64_t)r.shape_a < count && (uint64_t)(int64_t)r.shape_b < count;
+    uint32_t most = 0; // of all numbers of shapes; what is below zero is large
+    if (!c->alike || group_of(c, c->shapes, c->shapes) >= CLR_GROUPS) return 0;
+    if (!c->poses) {
+        const uint32_t *a = (const uint32_t *)c->shape_a + lo, *b = (const uint32_t *)c->shape_b + lo;
+        for (int i = 0; i < n; i++) most = a[i] > most ? a[i] : most;
+        for (int i = 0; i < n; i++) most = b[i] > most ? b[i] : most;
+    } else {
+        for (int i = 0; i < n; i++) {
+            const clr_row r = row_at(c, lo + i);
+            const uint32_t a = (uint32_t)r.shape_a, b = (uint32_t)r.shape_b;
+            most = a > most ? a : most;
+            most = b > most ? b : most;
+        }
     }
-    return good;
+    return most < c->shape_count;
 }
 
 // sort puts the rows in the order of their groups, so that a vector runs one support
