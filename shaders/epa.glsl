@@ -94,6 +94,18 @@ double closest(uint f, dvec3 q, out dvec3 l) {
     return norm(q - blend(l, a, b, c));
 }
 
+// lowestCorner is how far face f lies from the origin at least: the height of its lowest corner
+// along its point with weights l. What rounding does to the weights of a thin face makes it
+// less, never more.
+double lowestCorner(uint f, dvec3 l) {
+    uint corners = cornersOf(f);
+    dvec3 a = vertexOf(cornerOf(corners, 0u)), b = vertexOf(cornerOf(corners, 1u)), c = vertexOf(cornerOf(corners, 2u));
+    dvec3 q = blend(l, a, b, c);
+    double far = norm(q);
+    precise double low = min(product(q, a), min(product(q, b), product(q, c))) / far;
+    return far > 0.0lf ? low : 0.0lf;
+}
+
 // meet sets the witnesses to the point of face f with the weights l.
 void meet(uint f, dvec3 l, inout Core r) {
     uint corners = cornersOf(f), i = cornerOf(corners, 0u), j = cornerOf(corners, 1u), k = cornerOf(corners, 2u);
@@ -157,7 +169,8 @@ uint advance(dvec3 w, dvec3 a, inout uint stuck, out Core r) {
     }
     // The face cannot be expanded. If it is thin, its plane says less than the triangle
     // itself.
-    double key = closest(f, dvec3(0), l);
+    closest(f, dvec3(0), l);
+    double key = lowestCorner(f, l);
     if (++stuck > MAX_STUCK || outside || !(key > least + gap)) return LOST;
     renew(f, key);
     return OPEN;

@@ -305,11 +305,11 @@ func TestManyBadRows(t *testing.T) {
 func TestUndecided(t *testing.T) {
 	f := newFiles(t, ".parquet")
 	command("generate", "--set", "ellipsoids", "--pairs", "64", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
-	f.score("--max-iterations", "2").want(t, exitWrong).says(t, "undecided")
+	f.score("--max-iterations", "1").want(t, exitWrong).says(t, "undecided")
 	if o := f.verify().want(t, exitWrong); !strings.Contains(o.stdout, "64 undecided") {
 		t.Errorf("verify does not count the undecided rows:\n%s", o.stdout)
 	}
-	command("run", "--sets", "ellipsoids", "--pairs", "64", "--max-iterations", "2").
+	command("run", "--sets", "ellipsoids", "--pairs", "64", "--max-iterations", "1").
 		want(t, exitWrong).says(t, "undecided")
 }
 

@@ -71,6 +71,23 @@ static double closest(const polytope *p, int f, const double *q, double l[3]) {
     return root(dot3(d, d));
 }
 
+// lowest_corner is how far face f lies from the origin at least: the height of its lowest corner
+// along its point with weights l. What rounding does to the weights of a thin face
+// makes it less, never more.
+static double lowest_corner(const polytope *p, int f, const double l[3]) {
+    double q[3], low = INFINITY;
+    for (int j = 0; j < 3; j++) {
+        q[j] = 0;
+        for (int k = 0; k < 3; k++) q[j] += l[k] * p->w[p->corner[f][k]][j];
+    }
+    const double far = root(dot3(q, q));
+    for (int k = 0; k < 3; k++) {
+        double h = dot3(q, p->w[p->corner[f][k]]) / far;
+        low = h >= low ? low : h; // also if h is not a number
+    }
+    return low;
+}
+
 // witnesses finds the point of the surface that is closest to the foot of the support plane
 // found along face f. Of coplanar faces the foot lies in one.
 static __attribute__((noinline)) void witnesses(const polytope *p, int f, double gap, depth_of *out) {
@@ -116,7 +133,8 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
     }
     // The face cannot be expanded. If it is thin, its plane says less than the triangle
     // itself.
-    key = closest(p, f, origin, l);
+    closest(p, f, origin, l);
+    key = lowest_corner(p, f, l);
     if (++*stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return DEPTH_NONE;
     p->key[f] = key;
     find_nearest(p);
