@@ -44,19 +44,16 @@
 ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 center, V3 d) {
     V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
     if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
-    if (k == CLR_ELLIPSOID) {
+    if (k == CLR_ELLIPSOID || k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
         V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
-        return SQRT(T(dot)(e, e)) - p[3];
+        VF h = SQRT(T(dot)(e, e));
+        return k == CLR_HULL ? p[3] * h : h - p[3];
     }
     if (k == CLR_ROUND) {
         VF lateral = SQRT(FMA(u.y, u.y, u.x * u.x)), rise = p[2] * d.z;
         return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
     }
     if (k == CLR_SMALL) return T(hull_height)(at, k, side, d, SET1(-INFINITY), 0) - T(dot)(center, d);
-    if (k == CLR_HULL) { // its ellipsoid: the hull itself is as dear as a step of the loop
-        V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
-        return p[3] * SQRT(T(dot)(e, e));
-    }
     return SET1(INFINITY);
 }
 
@@ -131,7 +128,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
         ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
         V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
-        line = T(scale)(reciprocal_root(MAX(T(dot)(line, line), SET1(1e-200))), line);
+        line = T(scale)(fast_inverse(line), line);
         first = T(sel)(by_feet, first, T(scale)(-length, line));
         T(hulls) hull[2];
         T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
