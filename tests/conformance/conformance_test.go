@@ -3,7 +3,6 @@ package conformance
 import (
 	"flag"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +15,16 @@ import (
 
 var update = flag.Bool("update", false, "write docs/support.md anew")
 
-// page is the support matrix as it is committed.
-var page = filepath.Join("..", "..", "docs", "support.md")
+// page is the support matrix of the back ends that every machine has.
+var page = &Page{
+	Path:     filepath.Join("..", "..", "docs", "support.md"),
+	Title:    "What is supported",
+	Command:  "go test ./tests/conformance -run TestSupportMatrix -update",
+	Backends: []string{"cpu", "ref"},
+	Runs:     "; the back end cpu ran with one worker and with three",
+	Note:     "The back end vulkan, which needs a driver, has [a page of its own](support-vulkan.md).",
+	Solvers:  "The back end cpu ran with its portable kernels, which every build with a C compiler has.",
+}
 
 // portable is the variant of the kernels that every build with a C compiler has.
 const portable = "portable"
@@ -70,29 +77,17 @@ func TestSupportMatrix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the page is written from all rows: run without -short to compare it")
 	}
-	got := m.Markdown()
+	kernels := slices.Contains(simd.Supported(), portable)
 	if *update {
-		if t.Failed() {
-			t.Fatal("not written: a support matrix with failures is no promise")
-		}
-		if !slices.Contains(simd.Supported(), portable) {
+		if !kernels {
 			t.Fatal("not written: without a C compiler there are no kernels whose solvers the page names")
 		}
-		if err := os.WriteFile(page, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		m.Update(t, page)
 		return
 	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+	extent := Whole
+	if !kernels { // there are none to name the solvers of
+		extent = Tables
 	}
-	if !slices.Contains(simd.Supported(), portable) { // there are no kernels to name the solvers of
-		got, _, _ = strings.Cut(got, solversTitle)
-		committed, _, _ := strings.Cut(string(want), solversTitle)
-		want = []byte(committed)
-	}
-	if got != string(want) {
-		t.Errorf("docs/support.md is not what ran; write it anew with\n\tgo test ./tests/conformance -run TestSupportMatrix -update")
-	}
+	m.Compare(t, page, extent)
 }

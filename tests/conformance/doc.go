@@ -18,10 +18,11 @@
 // and methods that are not built give an error that wraps
 // [batch.ErrNotAvailable], and nothing else does.
 //
-// The suite notes in a [Matrix] what it ran and how that ended. docs/support.md is
-// written from it:
+// The suite notes in a [Matrix] what it ran and how that ended. docs/support.md and
+// docs/support-vulkan.md are written from it:
 //
 //	go test ./tests/conformance -run TestSupportMatrix -update
+//	go test ./engine -run TestConformance -stride 1 -update
 //
 // # Layers and threads
 //

@@ -74,60 +74,13 @@ func (m *Matrix) Note(backend string, o batch.Options, rows *Rows, v *Verdict) {
 	}
 }
 
-// planned are the back ends that the project has or is to have, in the order in
-// which they are listed.
-var planned = []string{"cpu", "ref", "vulkan"}
-
 const notYet = "not yet"
-
-// elsewhere says of a back end that needs a device where the suite runs on it: this
-// page has to read the same on a machine without one.
-var elsewhere = map[string]string{
-	"vulkan": "The same suite runs on the device in the tests of package engine, which need a Vulkan driver. All kinds are solved on the device, depths included. The CPU answers the rows that the device declines: those whose polytope fills its memory, and pairs whose bounds stay too wide. The tests fail where these are more than a few of a hundred.",
-}
-
-// Markdown writes the matrix as a page. It depends on outcomes alone, not on the
-// machine or the time.
-func (m *Matrix) Markdown() string {
-	var b strings.Builder
-	b.WriteString(`# What is supported
-
-Written by the conformance suite from what it ran; do not edit. To write it anew:
-
-    go test ./tests/conformance -run TestSupportMatrix -update
-
-`)
-	fmt.Fprintf(&b, "In each configuration (query, precision, method) of each back end, each kind of shape meets each other kind, with and without margins, in %d placements:\n\n", len(placements))
-	for _, p := range placements {
-		fmt.Fprintf(&b, "- %s\n", p.name)
-	}
-	fmt.Fprintf(&b, `
-An entry names the precisions in which all of its rows passed: every answer audited, compared with what is known of the row and with a reference solve, none undecided. That was so in %d runs of %d rows each; the back end cpu ran with one worker and with three.
-
-`, m.passed, m.rows)
-	backends := slices.Clone(planned)
-	for _, name := range m.ran {
-		if !slices.Contains(backends, name) {
-			backends = append(backends, name)
-		}
-	}
-	for _, name := range backends {
-		m.writeBackend(&b, name)
-	}
-	m.writePairs(&b)
-	m.writeSolvers(&b)
-	return b.String()
-}
 
 // writeBackend writes one table a query.
 func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
 	fmt.Fprintf(b, "## Back end %s\n\n", backend)
 	if !slices.Contains(m.ran, backend) {
-		text := elsewhere[backend]
-		if text == "" {
-			text = sentence(notYet)
-		}
-		fmt.Fprintf(b, "%s\n\n", text)
+		fmt.Fprintf(b, "%s\n\n", sentence(notYet))
 		return
 	}
 	for q := range batch.QueryCount {

@@ -25,6 +25,10 @@ type Options struct {
 	// SolversOf on the page.
 	Solvers   *Matrix
 	SolversOf string
+
+	// Elsewhere, if not nil, says that another back end answered a row in a
+	// configuration; its solver is not taken down.
+	Elsewhere func(o batch.Options, row int) bool
 }
 
 // cache holds the rows of the last seed and stride, so that the back ends of one
@@ -79,7 +83,7 @@ func Run(t *testing.T, backend dispatch.Backend, o Options) {
 						o.Matrix.Note(backend.Name(), options, rows, v)
 					}
 					if o.Solvers != nil {
-						o.Solvers.NoteSolvers(o.SolversOf, options, rows, v)
+						o.Solvers.NoteSolvers(o.SolversOf, options, rows, v, o.Elsewhere)
 					}
 					report(t, v)
 				})

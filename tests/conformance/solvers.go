@@ -32,9 +32,10 @@ type ending struct {
 // solversTitle begins the part of the page that names solvers.
 const solversTitle = "## Who ended the rows"
 
-// NoteSolvers takes down which solvers ended the rows of a verdict, as answers of what
-// is called name. A page that is to be the same on every machine takes back ends that run on all.
-func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdict) {
+// NoteSolvers takes down which solvers ended the rows of a verdict, as answers of what is
+// called name, but for rows that `elsewhere`, if there is one, says another back end ended.
+// A page that is to be the same on every machine takes back ends that run on all.
+func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdict, elsewhere func(batch.Options, int) bool) {
 	if m.endings == nil {
 		m.endings = map[ending]solverSet{}
 	}
@@ -45,7 +46,7 @@ func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdic
 	for i, s := range v.Solver {
 		a, b := int(rows.Pairs.ShapeA[i])/2, int(rows.Pairs.ShapeB[i])/2
 		e := ending{name, o.Query, o.Method, o.Precision, [2]int{min(a, b), max(a, b)}}
-		if s := batch.Solver(s); s != batch.SolverNone {
+		if s := batch.Solver(s); s != batch.SolverNone && (elsewhere == nil || !elsewhere(o, i)) {
 			m.endings[e] |= 1 << s
 		}
 	}
@@ -53,11 +54,11 @@ func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdic
 
 // writeSolvers writes a table a back end and query: a line for all pairs of forms that
 // the same solvers ended in every method and precision.
-func (m *Matrix) writeSolvers(b *strings.Builder) {
+func (m *Matrix) writeSolvers(b *strings.Builder, note string) {
 	if len(m.endedBy) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n\nThe solvers that the method column names, by pair of shapes (either may be A), query and method asked for; where the precisions differ, each is named. Pairs that the same solvers ended share a line. The back end cpu ran with its portable kernels, which every build with a C compiler has.\n", solversTitle)
+	fmt.Fprintf(b, "\n%s\n\nThe solvers that the method column names, by pair of shapes (either may be A), query and method asked for; where the precisions differ, each is named. Pairs that the same solvers ended share a line. %s\n", solversTitle, note)
 	for _, backend := range m.endedBy {
 		before := map[string]batch.Query{} // tables of the back end, by what they say
 		for q := range batch.QueryCount {
