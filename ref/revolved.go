@@ -80,36 +80,31 @@ func (e *expansion) revolved() bool {
 	return false
 }
 
-// commonAxis returns an axis through the origin of the pair's frame about which both cores are
-// bodies of revolution, to within slack.
+// commonAxis returns an axis through the origin of the pair's frame about which D is a body
+// of revolution, to within slack, because both cores are about one line.
 func (p *Pair) commonAxis() (axis r3.Vec, slack float64, ok bool) {
-	ballA, roundA := revolution(p.A)
-	ballB, roundB := revolution(p.B)
-	if !roundA || !roundB || ballA && ballB {
+	a, okA := geom.RevolutionOf(p.A)
+	b, okB := geom.RevolutionOf(p.B)
+	if !okA || !okB {
 		return axis, 0, false
 	}
-	axis = r3.Vec{Z: 1}
-	other := p.rot.MulVec(axis)
-	if ballA {
+	apart := r3.Sub(r3.Add(p.rot.MulVec(b.At), p.trans), a.At)
+	other := p.rot.MulVec(b.Axis)
+	axis = a.Axis
+	switch {
+	case a.Ball && b.Ball && norm(apart) > p.Roundoff():
+		axis = unit(apart)
+	case a.Ball && !b.Ball:
 		axis = other
 	}
-	slack = norm(r3.Sub(p.trans, r3.Scale(r3.Dot(p.trans, axis), axis)))
-	if !ballA && !ballB {
-		slack += 1.1 * math.Hypot(other.X, other.Y) * (p.B.BoundingRadius() + norm(p.B.Center()))
+	slack = norm(r3.Sub(apart, r3.Scale(r3.Dot(apart, axis), axis)))
+	if !a.Ball && !b.Ball {
+		slack += 1.1 * norm(cross(axis, other)) * (p.B.BoundingRadius() + norm(r3.Sub(p.B.Center(), b.At)))
+	}
+	if p.A.Kind() == geom.KindConvex || p.B.Kind() == geom.KindConvex {
+		slack += 4 * eps * p.scale // the line through two vertices and their middle are rounded
 	}
 	return axis, slack, true
-}
-
-// revolution reports whether the core of s is a body of revolution about its local z axis, and
-// whether it is one about every axis.
-func revolution(s geom.Shape) (ball, ok bool) {
-	switch s.Kind() {
-	case geom.KindSphere:
-		return true, true
-	case geom.KindCapsule, geom.KindCylinder, geom.KindCone, geom.KindFrustum, geom.KindSmoothRevolution:
-		return false, true
-	}
-	return false, false
 }
 
 // meridian is the half of a polygon on one side of the axis, from the highest corner to the

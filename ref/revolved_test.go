@@ -24,14 +24,18 @@ func TestRevolved(t *testing.T) {
 	shapes := []geom.Shape{
 		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.15, HalfLength: 0.4}, geom.Cylinder{R: 0.25, HalfLength: 0.35}, geom.Cone{R: 0.4, HalfLength: 0.3},
 		geom.Frustum{RBottom: 0.35, RTop: 0.2, HalfLength: 0.25}, vase, geom.WithMargin(geom.Cylinder{R: 0.1, HalfLength: 0.3}, 0.05),
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.35}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}},
+		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.25}, Alpha1: 0.6, Alpha2: 1},
+		geom.WithMargin(mustConvex(r3.Vec{}), 0.2), geom.WithMargin(mustConvex(r3.Vec{Z: -0.3}, r3.Vec{Z: 0.3}), 0.1),
 	}
 	rng := rand.New(rand.NewPCG(71, 72))
 	const tilt = 1e-7
 	flips := []quat.Number{{Real: 1}, {Imag: 1}, {Jmag: 1}, {Kmag: 1}, {Real: math.Sqrt2 / 2, Kmag: math.Sqrt2 / 2}}
 	for _, a := range shapes {
 		for _, b := range shapes {
-			_, ballA := a.(geom.Sphere)
-			_, ballB := b.(geom.Sphere)
+			axisA, _ := geom.RevolutionOf(a)
+			axisB, _ := geom.RevolutionOf(b)
+			ballA, ballB := axisA.Ball, axisB.Ball
 			if polytopeCore(a) && polytopeCore(b) {
 				continue
 			}
@@ -83,6 +87,7 @@ func TestRevolved(t *testing.T) {
 // A body beside the axis, or tilted, has no axis in common with the other.
 func TestCommonAxis(t *testing.T) {
 	cylinder, box := geom.Cylinder{R: 1, HalfLength: 2}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 2}}
+	spheroid := geom.Ellipsoid{SemiAxes: r3.Vec{X: 2, Y: 1, Z: 1}}
 	lean := quat.Number{Real: 1, Imag: 1e-3}
 	lean = quat.Scale(1/quat.Abs(lean), lean)
 	for _, c := range []struct {
@@ -97,7 +102,14 @@ func TestCommonAxis(t *testing.T) {
 		{cylinder, cylinder, r3.Vec{}, lean, true, 2e-3 * math.Sqrt(5) * 0.99},
 		{cylinder, geom.Sphere{R: 1}, r3.Vec{Z: 1}, lean, true, 0},
 		{cylinder, box, r3.Vec{}, quat.Number{Real: 1}, false, 0},
-		{geom.Sphere{R: 1}, geom.Sphere{R: 1}, r3.Vec{}, quat.Number{Real: 1}, false, 0},
+		{geom.Sphere{R: 1}, geom.Sphere{R: 1}, r3.Vec{X: 2, Y: 1}, lean, true, 0},
+		{cylinder, spheroid, r3.Vec{Z: 1}, quat.Number{Real: math.Sqrt2 / 2, Jmag: math.Sqrt2 / 2}, true, 0},
+		{cylinder, spheroid, r3.Vec{Z: 1}, quat.Number{Real: 1}, true, 1},
+		{geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}, cylinder, r3.Vec{}, quat.Number{Real: 1}, false, 0},
+		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 0},
+		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 3, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 0},
+		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 4, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 1},
+		{mustConvex(r3.Vec{X: 3}, r3.Vec{X: 4}, r3.Vec{Y: 1}), cylinder, r3.Vec{}, quat.Number{Real: 1}, false, 0},
 	} {
 		p := NewPair(c.a, c.b, geom.IdentityPose(), geom.Pose{Position: c.at, Rotation: c.turn})
 		_, slack, ok := p.commonAxis()
