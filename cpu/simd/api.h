@@ -38,6 +38,13 @@ typedef struct {
     double extent[3];     // of a hull: half extents relative to the largest, see cells.go
 } clr_shape;
 
+// clr_shape32 is what Boolean rows read of a shape, rounded to float32: see frame.h.
+typedef struct {
+    float p[3], radius;
+    float size, erode, center[3];
+    float none[3]; // what follows is loaded by fours
+} clr_shape32;
+
 // Vertices of a hull begin at a multiple of this and are filled up to one with
 // copies of the last, so that any vector may be loaded whole.
 #define CLR_VERTEX_ALIGN 16
@@ -55,6 +62,7 @@ enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, 
 // clr_call is what is the same for all rows of a call.
 typedef struct {
     const clr_shape *shapes;
+    const clr_shape32 *shapes32;
     int64_t shape_count;
     int32_t alike;              // all shapes are of one class and form
     const double *vx, *vy, *vz; // vertices of all hulls
@@ -140,6 +148,7 @@ typedef struct {
     float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
 } clr_found;
 
+enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
 // clr_scratch is the memory of one worker.

@@ -212,25 +212,6 @@ static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_
     return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_BY_AXES);
 }
 
-// box_axes is the most that one of the fifteen axes sets the cores apart (see closed_boxes.h),
-// in units of its length, which is at most 1: the normals of faces and products of edges.
-ALWAYS VF box_axes(const box_pair *p) {
-    const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z}, *m = p->m;
-    VF q[9], most = SET1(-INFINITY);
-    for (int i = 0; i < 9; i++) q[i] = magnitude(m[i]);
-    for (int i = 0; i < 3; i++)
-        most = MAX(most, magnitude(t[i]) - FMA(b[2], q[3 * i + 2], FMA(b[1], q[3 * i + 1], FMA(b[0], q[3 * i], a[i]))));
-    for (int j = 0; j < 3; j++)
-        most = MAX(most, magnitude(FMA(m[6 + j], t[2], FMA(m[3 + j], t[1], m[j] * t[0]))) - FMA(a[2], q[6 + j], FMA(a[1], q[3 + j], FMA(a[0], q[j], b[j]))));
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            VF along = FNMA(t[i1], m[3 * i2 + j], t[i2] * m[3 * i1 + j]);
-            most = MAX(most, magnitude(along) - FMA(b[j2], q[3 * i + j1], FMA(b[j1], q[3 * i + j2], FMA(a[i2], q[3 * i1 + j], a[i1] * q[3 * i2 + j]))));
-        }
-    return most;
-}
-
 // box_statuses answers rows order[0..n), at most W, of which only the status is asked, and
 // returns the lanes that it does not answer. An axis is off by at most 4·round, whatever its
 // length (closed_boxes.h), so parallel edges, whose product is zero or noise, prove nothing:
@@ -241,7 +222,7 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
-    const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = box_axes(&p);
+    const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
     unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)), over = open & MBITS(LT(most, -inner));
     open &= ~(apart | over);
     if (open) {
@@ -273,6 +254,7 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
 // the front of order, and returns their number.
 static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     if (!c->closed || (c->collide && !c->decide)) return rows; // who names a method gets it
+    if (c->decide) rows = boxes_decided(c, lo, order, rows);
     int32_t *rest = order, deep[2 * W];
     int count = 0; // of deep
     for (int k = 0; k < rows; k += W) {

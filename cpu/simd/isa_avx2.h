@@ -67,6 +67,40 @@ static inline __attribute__((always_inline)) float hsum32(__m256 x) {
         (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                                \
         (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                                \
     }
+// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
+// `to` less those `from`, and whether one of them all is above `most` in magnitude.
+static inline __attribute__((always_inline)) void columns32(const __m256 r[4], __m256 out[4]) {
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])), b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
+    const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])), d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+    out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+    out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+    out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c, d));
+    out[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c, d));
+}
+static inline __attribute__((always_inline)) __m256 joined32(__m256d a, __m256d b) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1);
+}
+static inline __attribute__((always_inline)) void narrowed32(__m256 out[4], const double *const *rows) {
+    __m256 r[4];
+    for (int i = 0; i < 4; i++) r[i] = joined32(_mm256_loadu_pd(rows[i]), _mm256_loadu_pd(rows[i + 4]));
+    columns32(r, out);
+}
+static inline __attribute__((always_inline)) int differences32(__m256 out[4], const double *const *to, const double *const *from, double most) {
+    const __m256i three = _mm256_set_epi64x(0, -1, -1, -1);
+    const __m256d sign = _mm256_set1_pd(-0.0);
+    __m256d far = _mm256_setzero_pd(), d[8];
+    __m256 r[4];
+    for (int i = 0; i < 8; i++) {
+        const __m256d a = _mm256_maskload_pd(to[i], three), b = _mm256_maskload_pd(from[i], three);
+        far = _mm256_max_pd(_mm256_andnot_pd(sign, b), _mm256_max_pd(_mm256_andnot_pd(sign, a), far));
+        d[i] = _mm256_sub_pd(a, b);
+    }
+    for (int i = 0; i < 4; i++) r[i] = joined32(d[i], d[i + 4]);
+    columns32(r, out);
+    return _mm256_movemask_pd(_mm256_cmp_pd(far, _mm256_set1_pd(most), _CMP_NLE_UQ)) != 0;
+}
+#define NARROWED(out, rows) narrowed32(out, rows)
+#define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
 #else
 #define REAL double
 #define W 4

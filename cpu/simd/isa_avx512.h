@@ -63,6 +63,72 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
         for (int j_ = 0; j_ < 4; j_++)                                                                             \
             (out)[j_] = _mm512_permutex2var_ps(a_, _mm512_add_epi32(index, _mm512_set1_epi32(j_)), b_);            \
     }
+// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
+// `to` less those `from`, and whether one of them all is above `most` in magnitude.
+#define PAIR_OF_ROWS(r, mask) _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (r)[0])), _mm256_maskz_loadu_pd(mask, (r)[4]), 1)
+#define JOINED(a, b) _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), _mm512_cvtpd_ps(b), 1)
+#define LARGEST(a, b) _mm512_range_pd(a, b, 0xB) // magnitude
+static inline __attribute__((always_inline)) void columns32(const __m512 r[4], __m512 out[4]) {
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])), b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
+    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])), d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+    out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c, d));
+    out[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c, d));
+}
+static inline __attribute__((always_inline)) void narrowed32(__m512 out[4], const double *const *rows) {
+    __m512 r[4];
+    for (int i = 0; i < 4; i++) r[i] = JOINED(PAIR_OF_ROWS(rows + i, 15), PAIR_OF_ROWS(rows + i + 8, 15));
+    columns32(r, out);
+}
+static inline __attribute__((always_inline)) int differences32(__m512 out[4], const double *const *to, const double *const *from, double most) {
+    __m512 r[4];
+    __m512d far = _mm512_setzero_pd();
+    for (int i = 0; i < 4; i++) {
+        const __m512d a = PAIR_OF_ROWS(to + i, 7), b = PAIR_OF_ROWS(to + i + 8, 7), c = PAIR_OF_ROWS(from + i, 7), d = PAIR_OF_ROWS(from + i + 8, 7);
+        far = LARGEST(LARGEST(LARGEST(LARGEST(far, a), b), c), d);
+        r[i] = JOINED(_mm512_sub_pd(a, c), _mm512_sub_pd(b, d));
+    }
+    columns32(r, out);
+    return _mm512_cmp_pd_mask(far, _mm512_set1_pd(most), _CMP_NLE_UQ) != 0;
+}
+#define NARROWED(out, rows) narrowed32(out, rows)
+#define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
+// The same for rows that follow one another in memory.
+static inline __attribute__((always_inline)) void run_narrowed32(__m512 out[4], const double *p) {
+    const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+    __m512 r[4];
+    for (int i = 0; i < 4; i++) r[i] = JOINED(_mm512_loadu_pd(p + 16 * i), _mm512_loadu_pd(p + 16 * i + 8)); // rows 4i to 4i+3
+    columns32(r, out);
+    for (int i = 0; i < 4; i++) out[i] = _mm512_permutexvar_ps(order, out[i]);
+}
+static inline __attribute__((always_inline)) int run_differences32(__m512 out[4], const double *to, const double *from, double most) {
+    __m512 r[3];
+    __m512d far = _mm512_setzero_pd();
+    for (int i = 0; i < 3; i++) {
+        const __m512d a = _mm512_loadu_pd(to + 16 * i), b = _mm512_loadu_pd(to + 16 * i + 8), c = _mm512_loadu_pd(from + 16 * i), d = _mm512_loadu_pd(from + 16 * i + 8);
+        far = LARGEST(LARGEST(LARGEST(LARGEST(far, a), b), c), d);
+        r[i] = JOINED(_mm512_sub_pd(a, c), _mm512_sub_pd(b, d));
+    }
+    const __m512i x = _mm512_set_epi32(0, 0, 0, 0, 0, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0), x2 = _mm512_set_epi32(29, 26, 23, 20, 17, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i y = _mm512_set_epi32(0, 0, 0, 0, 0, 31, 28, 25, 22, 19, 16, 13, 10, 7, 4, 1), y2 = _mm512_set_epi32(30, 27, 24, 21, 18, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i z = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 29, 26, 23, 20, 17, 14, 11, 8, 5, 2), z2 = _mm512_set_epi32(31, 28, 25, 22, 19, 16, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    out[0] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], x, r[1]), x2, r[2]);
+    out[1] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], y, r[1]), y2, r[2]);
+    out[2] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], z, r[1]), z2, r[2]);
+    return _mm512_cmp_pd_mask(far, _mm512_set1_pd(most), _CMP_NLE_UQ) != 0;
+}
+#define RUN_NARROWED(out, p) run_narrowed32(out, p)
+#define RUN_DIFFERENCES(out, to, from, most) run_differences32(out, to, from, most)
+// IS_RUN: are W row numbers consecutive?
+static inline __attribute__((always_inline)) int is_run32(const int32_t *row) {
+    const __m512i ramp = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(row), _mm512_add_epi32(_mm512_set1_epi32(row[0]), ramp)) == 0;
+}
+#define IS_RUN(row) is_run32(row)
+// PUT_BYTES stores one of two numbers in those of W bytes that are in `lanes`: yes for those in `are`.
+#define PUT_BYTES(p, lanes, are, yes, no) \
+    _mm_mask_storeu_epi8(p, (__mmask16)(lanes), _mm_mask_blend_epi8((__mmask16)(are), _mm_set1_epi8(no), _mm_set1_epi8(yes)))
 #else
 #define REAL double
 #define W 8

@@ -48,3 +48,12 @@
 #undef EXPONENT
 #undef MANTISSA
 #undef TIMES_POWER
+#undef PAIR_OF_ROWS
+#undef JOINED
+#undef LARGEST
+#undef NARROWED
+#undef DIFFERENCES
+#undef RUN_NARROWED
+#undef RUN_DIFFERENCES
+#undef IS_RUN
+#undef PUT_BYTES

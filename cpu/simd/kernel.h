@@ -18,9 +18,15 @@
 #define SPECIAL(ka, kb, k) ((ka) == (k) && (kb) == (k))
 #endif
 
+#include "rows.h"
+
 #define REAL_BITS 32
 #include ISA
 #include "vec3.h"
+#include "turns.h"
+#include "frame.h"
+#include "box_axes.h"
+#include "boxes_decide.h"
 #include "support.h"
 #include "first.h"
 #include "project.h"
@@ -31,6 +37,8 @@
 #define REAL_BITS 64
 #include ISA
 #include "vec3.h"
+#include "turns.h"
+#include "box_axes.h"
 #include "support.h"
 #include "bend.h"
 #include "first.h"

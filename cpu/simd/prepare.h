@@ -1,21 +1,5 @@
 // From rows of the input to columns in the frame of the pair. A template, float64.
 
-// place finds shapes and poses of row i.
-typedef struct { int32_t shape_a, shape_b; const double *pa, *qa, *pb, *qb; } clr_row;
-
-ALWAYS clr_row row_at(const clr_call *c, int64_t i) {
-    clr_row r;
-    if (!c->poses) {
-        r = (clr_row){c->shape_a[i], c->shape_b[i], c->position_a + 3 * i, c->rotation_a + 4 * i, c->position_b + 3 * i, c->rotation_b + 4 * i};
-    } else {
-        int64_t world = i / c->templates, pair = i % c->templates;
-        int32_t a = c->template_a[pair], b = c->template_b[pair];
-        const double *pa = c->poses + 7 * (world * c->bodies + a), *pb = c->poses + 7 * (world * c->bodies + b);
-        r = (clr_row){c->body_shape[a], c->body_shape[b], pa, pa + 3, pb, pb + 3};
-    }
-    return r;
-}
-
 // good reports whether positions are in range and quaternions far from where squares
 // leave the range of float64. Rows that are not are the caller's: some are valid.
 ALWAYS VM good_pose(V3 p, VF w, V3 v) {
@@ -25,26 +9,8 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
     return MAND(MAND(MAND(LE(q.x, limit), LE(q.y, limit)), LE(q.z, limit)), MAND(LT(lo, n), LT(n, hi)));
 }
 
-// matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix does; s
-// is 2 over the square of its length.
-ALWAYS void quaternion_matrix(VF s, VF w, V3 v, VF m[9]) {
-    VF xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z, yz = v.y * v.z;
-    VF wx = w * v.x, wy = w * v.y, wz = w * v.z;
-    const VF one = SET1(1);
-    m[0] = FNMA(s, yy + zz, one); m[1] = s * (xy - wz);         m[2] = s * (xz + wy);
-    m[3] = s * (xy + wz);         m[4] = FNMA(s, xx + zz, one); m[5] = s * (yz - wx);
-    m[6] = s * (xz - wy);         m[7] = s * (yz + wx);         m[8] = FNMA(s, xx + yy, one);
-}
-
+// matrix writes the rotation of a quaternion of any length.
 ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
-
-// turn and turn_back apply a matrix and its transpose.
-ALWAYS V3 turn(const VF m[9], V3 v) {
-    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)), FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
-}
-ALWAYS V3 turn_back(const VF m[9], V3 v) {
-    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
-}
 
 // relative is the rotation of b in the frame of a.
 ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {

@@ -1,7 +1,5 @@
 // The only writer of the answer columns. A template, float64.
 
-enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
-
 // store_three stores three values of each lane in ok in rows of a column; together if these rows
 // follow one another, the first being `from` (else −1).
 #define STORE_THREE(name, type)                                                                                    \

@@ -20,6 +20,7 @@ type Table struct {
 	alike      bool // all shapes are of one class and form, and so all rows of one group
 	width      int  // of a vector of float32: lists are filled up to a multiple of it
 	shapes     []C.clr_shape
+	shapes32   []C.clr_shape32 // the same in float32, what Boolean rows read of them
 	vx, vy, vz []float64
 
 	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
@@ -48,13 +49,24 @@ var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 // NewTable builds the table of a library for a variant.
 func NewTable(l *batch.Library, variant string) *Table {
 	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
+	t.shapes32 = make([]C.clr_shape32, l.Len())
 	for i := range t.shapes {
 		t.put(&t.shapes[i], l.Shape(int32(i)))
+		t.shapes32[i] = rounded(&t.shapes[i])
 	}
 	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
 		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
 	})
 	return t
+}
+
+// rounded is a shape in float32.
+func rounded(s *C.clr_shape) C.clr_shape32 {
+	r := C.clr_shape32{radius: C.float(s.radius), size: C.float(s.size), erode: C.float(s.erode)}
+	for j := range s.p {
+		r.p[j], r.center[j] = C.float(s.p[j]), C.float(s.center[j])
+	}
+	return r
 }
 
 func (t *Table) put(r *C.clr_shape, s geom.Shape) {

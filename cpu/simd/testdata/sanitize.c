@@ -45,6 +45,12 @@ int main(void) {
         s->count = counts[i];
         vertices += (counts[i] + CLR_VERTEX_ALIGN - 1) / CLR_VERTEX_ALIGN * CLR_VERTEX_ALIGN;
     }
+    clr_shape32 *shapes32 = fresh(SHAPES, sizeof *shapes32);
+    for (int i = 0; i < SHAPES; i++) {
+        const clr_shape *s = shapes + i;
+        shapes32[i] = (clr_shape32){.radius = (float)s->radius, .size = (float)s->size, .erode = (float)s->erode};
+        for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
+    }
     double *v[3];
     float *f[3];
     for (int k = 0; k < 3; k++) {
@@ -92,7 +98,7 @@ int main(void) {
             int n = t < 67 ? (int)t + 1 : longer[t - 67];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .lists = lists, .starts = starts,
+            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .lists = lists, .starts = starts,
                           .collide = collide, .closed = t % 4 != 1, .rtr = t % 5 > 1, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .curved_depth = dbl ? 1e-8 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
@@ -146,7 +152,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(shapes), free(scratch), free(lists), free(starts);
+    free(shapes), free(shapes32), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;
 }
