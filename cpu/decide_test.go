@@ -3,12 +3,26 @@ package cpu
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"clearance/batch"
 
+	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
+
+// remote moves both poses of row i away from the origin, by up to 1,000 km, and gives the
+// quaternions another length, of up to 1e±30.
+func remote(r *batch.Row, i int) {
+	away := r3.Vec{X: -1, Y: 0.3, Z: 0.7}
+	away = r3.Scale([]float64{0, 1e3, 1e6}[i%3], away)
+	r.PoseA.Position, r.PoseB.Position = r3.Add(r.PoseA.Position, away), r3.Add(r.PoseB.Position, away)
+	longer := func(q quat.Number, k int) quat.Number {
+		return quat.Scale([]float64{1, 1e-3, 1e3, -1e-8, 1e30, 1e-30}[k%6], q)
+	}
+	r.PoseA.Rotation, r.PoseB.Rotation = longer(r.PoseA.Rotation, i/3), longer(r.PoseB.Rotation, i/18)
+}
 
 // Rows at the margin of the float32 proof of a status (simd/decide.h): gaps and depths
 // around 64 units of 6e-8 of the frame, and far below, where float32 cannot tell and
@@ -31,6 +45,18 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "mixed"} {
 		lib, pairs := draw(t, set, n)
 		inputs = append(inputs, input{set, lib, pairs, 1})
+	}
+	lib, pairs, _ := boxesApart(t, n, 1)
+	inputs = append(inputs, input{"boxes of all proportions", lib, pairs, 1})
+	for _, in := range slices.Clone(inputs) {
+		pairs := batch.NewPairs(n)
+		var r batch.Row
+		for i := range n {
+			in.pairs.Row(i, &r)
+			remote(&r, i)
+			pairs.SetRow(i, &r)
+		}
+		inputs = append(inputs, input{in.set + ", remote", in.lib, pairs, in.wide})
 	}
 	for k, set := range powerSets {
 		lib, pairs := drawPowers(t, set.shape, n/2)

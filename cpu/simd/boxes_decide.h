@@ -24,7 +24,7 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     const VF length = T(size)(f.t.x) + T(size)(f.t.y) + T(size)(f.t.z) + (a.x + a.y + a.z) + (b.x + b.y + b.z);
     const VF noise = SET1(BOX_UNITS * 0x1p-24f) * length, most = T(box_axes)(a, b, f.t, f.m);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
-    const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-60f), length), LT(length, SET1(0x1p60f)))));
+    const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-50f), length), LT(length, SET1(0x1p60f)))));
     const unsigned apart = good & MBITS(LT(p[3] + q[3] + noise, most)), over = good & MBITS(LT(most, -noise)), done = apart | over;
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
 #ifdef IS_RUN

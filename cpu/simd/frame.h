@@ -18,8 +18,8 @@
 // |v|·w is off by 6.7 and 4.9 u with the difference, 7.5 u of |t| together at most. That counts twice, s by 8 u
 // of R − 1 again, the sum by 3 u, the quaternion by 2 u and t itself by 1: 15 + 16 + 6 u < 40 u.
 //
-// Lengths must be far from the ends of the range of float32, as must squares of quaternions.
-// Rows where they are not are not good, and float64's.
+// Squares of both quaternions must be within 2^±60, and lengths above 2⁻⁵⁰, so that no number
+// that counts nears an end of the range of float32. Rows where they are not are float64's.
 
 #define FRAME_FAR 1e9 // batch.MaxLength
 
@@ -103,7 +103,7 @@ ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, 
     }
     // The rotation of B in the frame of A is that of the quaternion conj(a)·b, and
     // Rᵀt = t + 2/|a|²·(u × (u × t) − w·(u × t)).
-    const VF least = SET1(0x1p-40f), most = SET1(0x1p40f);
+    const VF least = SET1(0x1p-60f), most = SET1(0x1p60f);
     const V3 t = {p[0], p[1], p[2]}, u = {a[1], a[2], a[3]}, v = {b[1], b[2], b[3]};
     const VF aa = FMA(a[0], a[0], T(dot)(u, u)), w = FMA(a[0], b[0], T(dot)(u, v));
     const V3 r = T(sub)(T(axpy)(a[0], v, T(scale)(-b[0], u)), T(cross)(u, v));
