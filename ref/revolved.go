@@ -24,13 +24,13 @@ const mostCorners = 200
 // It returns false where the bodies are no such pair, or where it proves nothing; else the
 // answer is in e.bounds.
 func (e *expansion) revolved() bool {
-	axis, slack, ok := e.p.commonAxis()
+	axis, through, slack, ok := e.p.commonAxis()
 	if !ok || slack > e.round || e.p.polytopes() {
 		return false
 	}
 	across, _ := tangents(axis)
 	m := &e.meridian
-	*m = meridian{axis: axis, across: across, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.round}
+	*m = meridian{axis: axis, across: across, through: through, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.round}
 	for _, n := range [...]r3.Vec{axis, across, r3.Scale(-1, axis)} {
 		m.corners = append(m.corners, e.corner(m, n))
 	}
@@ -81,12 +81,13 @@ func (e *expansion) revolved() bool {
 }
 
 // commonAxis returns an axis through the origin of the pair's frame about which D is a body
-// of revolution, to within slack, because both cores are about one line.
-func (p *Pair) commonAxis() (axis r3.Vec, slack float64, ok bool) {
+// of revolution, to within slack, because both cores are about one line: that along the axis
+// through a point.
+func (p *Pair) commonAxis() (axis, through r3.Vec, slack float64, ok bool) {
 	a, okA := geom.RevolutionOf(p.A)
 	b, okB := geom.RevolutionOf(p.B)
 	if !okA || !okB {
-		return axis, 0, false
+		return axis, through, 0, false
 	}
 	apart := r3.Sub(r3.Add(p.rot.MulVec(b.At), p.trans), a.At)
 	other := p.rot.MulVec(b.Axis)
@@ -104,13 +105,14 @@ func (p *Pair) commonAxis() (axis r3.Vec, slack float64, ok bool) {
 	if p.A.Kind() == geom.KindConvex || p.B.Kind() == geom.KindConvex {
 		slack += 4 * eps * p.scale // the line through two vertices and their middle are rounded
 	}
-	return axis, slack, true
+	return axis, a.At, slack, true
 }
 
 // meridian is the half of a polygon on one side of the axis, from the highest corner to the
 // lowest, in no order.
 type meridian struct {
 	axis, across r3.Vec
+	through      r3.Vec // a point of the axis of both cores, which that of D is parallel to
 	corners      []corner
 	edges        []rim
 	short, loose float64 // edges of at most the length short count for nothing, but that each bound is loose by it
@@ -138,12 +140,14 @@ func (e *expansion) corner(m *meridian, n r3.Vec) corner {
 	side := r3.Sub(v.W, r3.Scale(v.t, m.axis))
 	if v.r = norm(side); v.r > e.round {
 		cos, sin := r3.Dot(side, m.across)/v.r, r3.Dot(side, cross(m.axis, m.across))/v.r
-		v.W, v.A, v.B = m.turn(v.W, cos, -sin), m.turn(v.A, cos, -sin), m.turn(v.B, cos, -sin)
+		v.W = m.turn(v.W, cos, -sin)
+		v.A = r3.Add(m.through, m.turn(r3.Sub(v.A, m.through), cos, -sin))
+		v.B = r3.Add(m.through, m.turn(r3.Sub(v.B, m.through), cos, -sin))
 	}
 	return v
 }
 
-// turn turns x about the axis, which passes through the origin.
+// turn turns x about the axis through the origin.
 func (m *meridian) turn(x r3.Vec, cos, sin float64) r3.Vec {
 	up := r3.Scale(r3.Dot(x, m.axis), m.axis)
 	side := r3.Sub(x, up)
@@ -187,8 +191,10 @@ func (m *meridian) foot(x r3.Vec, ends []rim) (at Vertex) {
 func (m *meridian) nearest(e *rim, x r3.Vec) Vertex {
 	a, b := &m.corners[e.from], &m.corners[e.to]
 	if e.from == e.to { // halfway to the mirror image
-		on := func(x r3.Vec) r3.Vec { return r3.Scale(r3.Dot(x, m.axis), m.axis) }
-		return Vertex{W: on(a.W), A: on(a.A), B: on(a.B)}
+		on := func(x, through r3.Vec) r3.Vec {
+			return r3.Add(through, r3.Scale(r3.Dot(r3.Sub(x, through), m.axis), m.axis))
+		}
+		return Vertex{W: on(a.W, r3.Vec{}), A: on(a.A, m.through), B: on(a.B, m.through)}
 	}
 	d := r3.Sub(b.W, a.W)
 	k := math.Max(r3.Dot(r3.Sub(x, a.W), d)/r3.Dot(d, d), 0)

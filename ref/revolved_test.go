@@ -26,7 +26,7 @@ func TestRevolved(t *testing.T) {
 		geom.Frustum{RBottom: 0.35, RTop: 0.2, HalfLength: 0.25}, vase, geom.WithMargin(geom.Cylinder{R: 0.1, HalfLength: 0.3}, 0.05),
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.35}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}},
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.25}, Alpha1: 0.6, Alpha2: 1},
-		geom.WithMargin(mustConvex(r3.Vec{}), 0.2), geom.WithMargin(mustConvex(r3.Vec{Z: -0.3}, r3.Vec{Z: 0.3}), 0.1),
+		geom.WithMargin(mustConvex(r3.Vec{X: 0.1, Y: -0.2, Z: 0.3}), 0.2), geom.WithMargin(mustConvex(r3.Vec{X: 0.3, Y: 0.2, Z: -0.3}, r3.Vec{X: 0.3, Y: 0.2, Z: 0.3}), 0.1),
 	}
 	rng := rand.New(rand.NewPCG(71, 72))
 	const tilt = 1e-7
@@ -53,6 +53,13 @@ func TestRevolved(t *testing.T) {
 					axis.Position = r3.Vec{}
 					q.pb.Position = axis.Apply(r3.Vec{Z: along})
 				}
+				// The axes, not the origins, are in one line.
+				for _, c := range []struct {
+					pose *geom.Pose
+					at   r3.Vec
+				}{{&q.pa, axisA.At}, {&q.pb, axisB.At}} {
+					c.pose.Position = r3.Sub(r3.Scale(2, c.pose.Position), c.pose.Apply(c.at))
+				}
 				p := q.pair()
 				o := Options{Method: MethodGJK, Tolerance: []float64{0, 5e-7}[k%2] * p.Size()}
 				r := Solve(&p, o, nil)
@@ -62,6 +69,11 @@ func TestRevolved(t *testing.T) {
 				}
 				if off := norm(r3.Sub(r3.Sub(r.WitnessB, r.WitnessA), r3.Scale(r.Distance, r.Normal))); off > r.Gap() {
 					t.Errorf("%s: the witnesses are %g off, gap %g", name, off, r.Gap())
+				}
+				for _, w := range []float64{a.Residual(r.WitnessA), b.Residual(q.pb.ApplyInverse(p.ToWorld(r.WitnessB)))} {
+					if w > 2*r.Gap() {
+						t.Errorf("%s: a witness is %g outside its body, gap %g", name, w, r.Gap())
+					}
 				}
 				if h := -r3.Dot(r.Normal, p.Support(r.Normal).W) - p.Radius; math.Abs(h-r.Lower) > 4*p.Roundoff() {
 					t.Errorf("%s: the support plane is at %v, the bound %v", name, h, r.Lower)
@@ -112,7 +124,7 @@ func TestCommonAxis(t *testing.T) {
 		{mustConvex(r3.Vec{X: 3}, r3.Vec{X: 4}, r3.Vec{Y: 1}), cylinder, r3.Vec{}, quat.Number{Real: 1}, false, 0},
 	} {
 		p := NewPair(c.a, c.b, geom.IdentityPose(), geom.Pose{Position: c.at, Rotation: c.turn})
-		_, slack, ok := p.commonAxis()
+		_, _, slack, ok := p.commonAxis()
 		if ok != c.ok || slack < c.slack || c.slack == 0 && slack > p.Roundoff() {
 			t.Errorf("%v and %v at %v: %v, slack %g", c.a, c.b, c.at, ok, slack)
 		}
