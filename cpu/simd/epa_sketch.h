@@ -14,17 +14,14 @@
 // The surface S starts as the four faces of a tetrahedron that holds the origin: for each
 // face a, b, c, <a, b × c> is positive, by more than vertices that are off by e make of it,
 // e(|a × b| + |b × c| + |c × a|) + 4 e², and rounding, 8 u|a||b||c|. A step takes a set of faces f out that the new
-// point v' sees, and puts a fan from v' to the border of the set in. As chains, both
-// surfaces differ by the border of the tetrahedra (f, v'). If the heights of all three
-// corners of f and of v' along some n are positive, the origin is in none of them, and S
-// winds around it as often as before. So it is wound around once to the end, if no face ever
-// was lower than SKETCH_ERROR along its own n; and the ball around the origin whose radius
-// is the least of the heights touches no face, hence is wound around as a whole, and part of
-// the convex hull of the points, and of D. Neither flat nor wrongly turned faces matter.
-//
-// The border is known by a table of the face to the left of every directed edge: each edge
-// has one face on either side as long as every vertex of a border begins one of its edges
-// only, which is checked.
+// point v' sees, and puts a fan from v' to the border of the set in: the edges that belong to an odd
+// number of them. As chains modulo 2, both surfaces differ by the border of the tetrahedra (f, v').
+// If the heights of all three corners of f and of v' along some n are positive, the origin is in
+// none of them, and S winds around it an odd number of times if it did before. So it does to the
+// end, if no face ever was lower than SKETCH_ERROR along its own n; and the ball around the origin
+// whose radius is the least of the heights touches no face, hence is wound around as a whole an odd
+// number of times, and part of the convex hull of the points, and of D. Neither flat nor wrongly
+// turned faces matter. How borders are found is in epa_mend.h and epa_mend_wide.h.
 
 #define SKETCH_VERTICES 32
 #define SKETCH_FACES 64 // at least 2·vertices − 4, and the bits of a word
@@ -37,15 +34,28 @@
 typedef struct {
     float nx[SKETCH_FACES], ny[SKETCH_FACES], nz[SKETCH_FACES]; // outward normals, unit
     float key[SKETCH_FACES];                                 // least height of the corners, infinite where there is no face
-    float w[SKETCH_VERTICES][4];                             // vertices
+#ifdef EXPAND
+    float w[3][SKETCH_VERTICES];                             // vertices
+#else
+    float w[SKETCH_VERTICES][4];
+    uint8_t left[SKETCH_VERTICES][SKETCH_VERTICES];          // face to the left of a directed edge
+#endif
     float d[SKETCH_VERTICES][2][4];                          // of boxes: directions they support in the frames of A and B, as GJK has them
     int32_t number[SKETCH_VERTICES][2];                      // vertices of hulls that make them
     uint8_t corner[SKETCH_FACES][4];                         // three of them
-    uint8_t left[SKETCH_VERTICES][SKETCH_VERTICES];          // face to the left of a directed edge
     uint64_t live;                                           // places of faces in use
     int vertices, nearest;
     float least; // its key
 } sketch;
+
+// coordinate is where coordinate j of vertex i is kept.
+ALWAYS float *coordinate(sketch *q, int i, int j) {
+#ifdef EXPAND
+    return &q->w[j][i];
+#else
+    return &q->w[i][j];
+#endif
+}
 
 typedef struct {
     V3 n;
@@ -59,30 +69,6 @@ ALWAYS sketch_planes sketch_planes_of(V3 a, V3 b, V3 c) {
     return (sketch_planes){n, MIN(MIN(ha, hb), hc)};
 }
 
-// sketch_faces computes the planes of W faces with corners a, b, c, and puts them in their
-// places; the same face may be there several times.
-ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W], const uint8_t place[W]) {
-    VF va[4], vb[4], vc[4];
-    ROWS(va, a, 15)
-    ROWS(vb, b, 15)
-    ROWS(vc, c, 15)
-    sketch_planes p = sketch_planes_of((V3){va[0], va[1], va[2]}, (V3){vb[0], vb[1], vb[2]}, (V3){vc[0], vc[1], vc[2]});
-    float n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64)));
-    T(st3)(n[0], W, p.n);
-    STOREU(low, p.low);
-    for (int l = 0; l < W; l++) {
-        sketch *q = of[l];
-        int f = place[l];
-        q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l], q->key[f] = low[l];
-    }
-}
-
-ALWAYS void put_sketch_face(sketch *q, int f, unsigned i, unsigned j, unsigned k) {
-    const uint8_t corner[4] = {(uint8_t)i, (uint8_t)j, (uint8_t)k, 0};
-    memcpy(q->corner[f], corner, sizeof corner);
-    q->left[i][j] = q->left[j][k] = q->left[k][i] = (uint8_t)f;
-}
-
 // sketch_vertices are vertices of D, a pair a lane.
 typedef struct { V3 w, d[2]; VF number[2]; } sketch_vertices;
 
@@ -90,7 +76,7 @@ enum { SKETCH_COLUMNS = 11 };
 
 ALWAYS void put_sketch_vertex(sketch *q, const float v[SKETCH_COLUMNS][W], int l, int ka, int kb) {
     int i = q->vertices++;
-    for (int j = 0; j < 3; j++) q->w[i][j] = v[j][l];
+    for (int j = 0; j < 3; j++) *coordinate(q, i, j) = v[j][l];
     for (int side = 0; side < 2; side++)
         if ((side ? kb : ka) >= CLR_SMALL) q->number[i][side] = (int32_t)v[9 + side][l];
         else for (int j = 0; j < 3; j++) q->d[i][side][j] = v[3 + 3 * side + j][l];
@@ -133,42 +119,35 @@ ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const
     return out;
 }
 
+// The corners of the four faces of a tetrahedron whose fourth vertex lies above 0, 1, 2.
+static const uint8_t tetrahedron[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
+
+#ifdef EXPAND
+#include "epa_mend_wide.h"
+#else
+#include "epa_mend.h"
+#endif
+
 // start_sketches begins the polytopes of `lanes` with their tetrahedra, and returns those that
 // surely hold the origin.
 static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
-    static const uint8_t corner[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
     sketch_vertices v[4];
+    sketch_planes p[4];
     for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j);
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
     VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
     const sketch_vertices v1 = v[1];
     v[1] = select_sketch(turned, v[2], v1);
     v[2] = select_sketch(turned, v1, v[2]);
-    float vertex[4][SKETCH_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
     VM sure = LE(e1.x, e1.x);
     for (int f = 0; f < 4; f++) {
-        V3 a = v[corner[f][0]].w, b = v[corner[f][1]].w, c = v[corner[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
+        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
         VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
         VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), SET1((REAL)SKETCH_ERROR) * areas);
         sure = MAND(sure, LT(error + SET1((REAL)(4 * SKETCH_ERROR * SKETCH_ERROR)), T(dot)(a, bc)));
-        sketch_planes p = sketch_planes_of(a, b, c);
-        store_sketch_vertices(vertex[f], v[f]);
-        T(st3)(plane[f][0], W, p.n);
-        STOREU(plane[f][3], p.low);
+        p[f] = sketch_planes_of(a, b, c);
     }
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        sketch *p = q + l;
-        for (int f = 0; f < SKETCH_FACES; f += W) STOREU(p->key + f, SET1(INFINITY));
-        p->live = 15;
-        p->vertices = 0;
-        for (int f = 0; f < 4; f++) {
-            put_sketch_vertex(p, (const float(*)[W])vertex[f], l, w->ka, w->kb);
-            put_sketch_face(p, f, corner[f][0], corner[f][1], corner[f][2]);
-            p->nx[f] = plane[f][0][l], p->ny[f] = plane[f][1][l], p->nz[f] = plane[f][2][l];
-            p->key[f] = plane[f][3][l];
-        }
-    }
+    put_tetrahedra(q, lanes, v, p, w->ka, w->kb);
     return lanes & MBITS(sure);
 }
 
@@ -182,93 +161,6 @@ ALWAYS void find_least(sketch *q) {
     for (int f = 0; f < end; f += W) equal |= (uint64_t)MBITS(LE(LOADU(q->key + f), low)) << f;
     q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
     q->least = q->key[q->nearest];
-}
-
-// seen_faces are those that the newest vertex sees.
-ALWAYS uint64_t seen_faces(const sketch *q) {
-    const float *w = q->w[q->vertices - 1];
-    const VF wx = SET1(w[0]), wy = SET1(w[1]), wz = SET1(w[2]), noise = SET1((REAL)SKETCH_NOISE);
-    const int end = 64 - __builtin_clzll(q->live);
-    uint64_t seen = (uint64_t)1 << q->nearest;
-    for (int f = 0; f < end; f += W) {
-        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
-        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
-    }
-    return seen;
-}
-
-// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
-// are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
-// The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
-static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
-    enum { ROOM = 3 * SKETCH_FACES };
-    uint64_t seen[W + 1], free_places[W];
-    uint32_t starts[W] = {0}, border[ROOM * W + W];
-    uint8_t lane[W + 1] = {0};
-    int count = 0, faces = 0, edges = 0;
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        lane[count] = (uint8_t)l;
-        seen[count] = seen_faces(q + l);
-        free_places[l] = ~q[l].live | seen[count];
-        faces += __builtin_popcountll(seen[count++]);
-    }
-    // The border: edges of faces seen with a face beyond that is not.
-    int at = 0;
-    uint64_t rest = seen[0];
-    seen[count] = 1;
-    for (int i = 0; i < faces; i++) {
-        const unsigned l = lane[at], f = (unsigned)__builtin_ctzll(rest);
-        const sketch *p = q + l;
-        const unsigned a = p->corner[f][0], b = p->corner[f][1], c = p->corner[f][2];
-        const uint64_t all = seen[at];
-        border[edges] = l << 16 | a << 8 | b, edges += !(all >> p->left[b][a] & 1);
-        border[edges] = l << 16 | b << 8 | c, edges += !(all >> p->left[c][b] & 1);
-        border[edges] = l << 16 | c << 8 | a, edges += !(all >> p->left[a][c] & 1);
-        rest &= rest - 1;
-        at += rest == 0;
-        rest = rest == 0 ? seen[at] : rest;
-    }
-    for (int e = 0; e < edges; e += W) {
-        const float *a[W], *b[W], *c[W];
-        sketch *of[W];
-        uint8_t place[W];
-        int n = edges - e < W ? edges - e : W;
-        for (int k = 0; k < n; k++) {
-            const uint32_t edge = border[e + k], l = edge >> 16, i = edge >> 8 & 0xff, j = edge & 0xff;
-            sketch *p = q + l;
-            const int apex = p->vertices - 1, f = __builtin_ctzll(free_places[l] | (uint64_t)1 << 63);
-            free_places[l] &= free_places[l] - 1;
-            starts[l] |= (uint32_t)1 << i;
-            put_sketch_face(p, f, i, j, (unsigned)apex);
-            a[k] = p->w[i], b[k] = p->w[j], c[k] = p->w[apex];
-            of[k] = p;
-            place[k] = (uint8_t)f;
-        }
-        for (int k = n; k < W; k++) a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
-        sketch_faces(a, b, c, of, place);
-    }
-    for (int i = 0; i < count; i++) {
-        const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]), after = __builtin_popcountll(free_places[l]);
-        q[l].live = ~free_places[l];
-        for (uint64_t m = seen[i] & free_places[l]; m; m &= m - 1) q[l].key[__builtin_ctzll(m)] = INFINITY;
-        if (after == 0 || after == before || before - after != __builtin_popcount(starts[l])) lanes &= ~(1u << l);
-    }
-    return lanes;
-}
-
-// is_closed reports whether every edge belongs to an even number of faces, which is all that the
-// proof asks of a surface if it counts windings by twos. Bit j of edge[i] is the parity of the
-// faces at edge ij.
-ALWAYS int is_closed(const sketch *q) {
-    uint32_t edge[SKETCH_VERTICES] = {0}, odd = 0;
-    for (uint64_t m = q->live; m; m &= m - 1) {
-        const uint8_t *v = q->corner[__builtin_ctzll(m)];
-        const uint32_t all = (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
-        edge[v[0]] ^= all, edge[v[1]] ^= all, edge[v[2]] ^= all;
-    }
-    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= edge[i] & ~((uint32_t)1 << i);
-    return odd == 0;
 }
 
 // keep_sketch keeps the faces that may be nearest for float64, as row i, and how low the others
@@ -292,7 +184,7 @@ ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) 
         const uint8_t *corner = q->corner[__builtin_ctzll(near)];
         for (int j = 0; j < 3; j++, k++) {
             const int v = corner[j];
-            for (int x = 0; x < 3; x++) out->w[k][x][i] = q->w[v][x];
+            for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((sketch *)q, v, x);
             for (int side = 0; side < 2; side++)
                 if ((side ? kb : ka) >= CLR_SMALL) out->number[k][side][i] = q->number[v][side];
                 else for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];

@@ -38,28 +38,22 @@ static double triple(const float *a, const float *b, const float *c) {
            a[2] * ((double)b[0] * c[1] - (double)b[1] * c[0]);
 }
 
-// start begins q with a tetrahedron of the cloud that holds the origin, if it finds one.
-static int start(sketch *q, float p[POINTS][4]) {
-    static const uint8_t corner[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
+static V3 everywhere(const float *p) { return (V3){SET1(p[0]), SET1(p[1]), SET1(p[2])}; }
+
+// start begins polytope l with a tetrahedron of the cloud that holds the origin, if it finds one.
+static int start(sketch *q, int l, float p[POINTS][4]) {
     for (int tries = 0; tries < 1000; tries++) {
         const float *v[4];
         for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform()) * POINTS) % POINTS];
         int inside = 1;
-        for (int f = 0; f < 4; f++) inside &= triple(v[corner[f][0]], v[corner[f][1]], v[corner[f][2]]) > 1e-7;
+        for (int f = 0; f < 4; f++) inside &= triple(v[tetrahedron[f][0]], v[tetrahedron[f][1]], v[tetrahedron[f][2]]) > 1e-7;
         if (!inside) continue;
-        memset(q, 0, sizeof *q);
-        for (int f = 0; f < SKETCH_FACES; f++) q->key[f] = INFINITY;
-        q->live = 15;
-        q->vertices = 4;
-        for (int j = 0; j < 4; j++) memcpy(q->w[j], v[j], sizeof q->w[j]);
-        for (int f = 0; f < 4; f++) {
-            const float *a[W], *b[W], *c[W];
-            sketch *of[W];
-            uint8_t place[W];
-            put_sketch_face(q, f, corner[f][0], corner[f][1], corner[f][2]);
-            for (int l = 0; l < W; l++) a[l] = q->w[corner[f][0]], b[l] = q->w[corner[f][1]], c[l] = q->w[corner[f][2]], of[l] = q, place[l] = (uint8_t)f;
-            sketch_faces(a, b, c, of, place);
-        }
+        sketch_vertices vertex[4];
+        sketch_planes plane[4];
+        memset(vertex, 0, sizeof vertex);
+        for (int j = 0; j < 4; j++) vertex[j].w = everywhere(v[j]);
+        for (int f = 0; f < 4; f++) plane[f] = sketch_planes_of(vertex[tetrahedron[f][0]].w, vertex[tetrahedron[f][1]].w, vertex[tetrahedron[f][2]].w);
+        put_tetrahedra(q, 1u << l, vertex, plane, CLR_SMALL, CLR_SMALL);
         return 1;
     }
     return 0;
@@ -68,6 +62,10 @@ static int start(sketch *q, float p[POINTS][4]) {
 static double length(const float *a) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
 static double inner(const float *a, const float *b) { return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2]; }
 
+static void vertex_at(const sketch *q, int i, float out[3]) {
+    for (int j = 0; j < 3; j++) out[j] = *coordinate((sketch *)q, i, j);
+}
+
 // check ends the program where an edge lacks its twin, or the surface does not wind around the
 // origin once (by solid angles: van Oosterom and Strackee, 1983, eq. 8).
 static void check(const sketch *q) {
@@ -75,11 +73,15 @@ static void check(const sketch *q) {
     for (uint64_t m = q->live; m; m &= m - 1) {
         int f = __builtin_ctzll(m);
         for (int e = 0; e < 3; e++) {
-            int i = q->corner[f][e], j = q->corner[f][(e + 1) % 3], g = q->left[j][i], twin = 0;
-            for (int k = 0; k < 3; k++) twin |= q->corner[g][k] == j && q->corner[g][(k + 1) % 3] == i;
-            if (q->left[i][j] != f || !(q->live >> g & 1) || !twin) printf("face %d, edge %d-%d: no twin\n", f, i, j), exit(1);
+            int i = q->corner[f][e], j = q->corner[f][(e + 1) % 3], twins = 0;
+            for (uint64_t n = q->live; n; n &= n - 1) {
+                const uint8_t *other = q->corner[__builtin_ctzll(n)];
+                for (int k = 0; k < 3; k++) twins += other[k] == j && other[(k + 1) % 3] == i;
+            }
+            if (twins != 1) printf("face %d, edge %d-%d: %d twins\n", f, i, j, twins), exit(1);
         }
-        const float *a = q->w[q->corner[f][0]], *b = q->w[q->corner[f][1]], *c = q->w[q->corner[f][2]];
+        float a[3], b[3], c[3];
+        vertex_at(q, q->corner[f][0], a), vertex_at(q, q->corner[f][1], b), vertex_at(q, q->corner[f][2], c);
         double la = length(a), lb = length(b), lc = length(c);
         sum += 2 * atan2(triple(a, b, c), la * lb * lc + inner(a, b) * lc + inner(b, c) * la + inner(c, a) * lb);
     }
@@ -93,7 +95,7 @@ int main(void) {
         unsigned active = 0, ended = 0;
         for (int l = 0; l < W; l++) {
             draw(cloud[l], (round + l) % 3);
-            active |= (unsigned)start(q + l, cloud[l]) << l;
+            active |= (unsigned)start(q, l, cloud[l]) << l;
         }
         while (active) {
             for (unsigned m = active; m; m &= m - 1) {
@@ -109,7 +111,10 @@ int main(void) {
                     if (inner(n, cloud[l][i]) > inner(n, cloud[l][best])) best = i;
                 if (inner(n, cloud[l][best]) <= q[l].least + SKETCH_NOISE) ended |= 1u << l, active &= ~(1u << l);
                 else if (q[l].vertices == SKETCH_VERTICES) active &= ~(1u << l);
-                else memcpy(q[l].w[q[l].vertices++], cloud[l][best], sizeof cloud[l][best]);
+                else {
+                    for (int j = 0; j < 3; j++) *coordinate(q + l, q[l].vertices, j) = cloud[l][best][j];
+                    q[l].vertices++;
+                }
             }
             if (!active) break;
             unsigned closed = grow_sketches(q, active);

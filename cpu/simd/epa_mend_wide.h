@@ -1,0 +1,213 @@
+// Surfaces of epa_sketch.h mended in vectors of AVX-512: 16 faces of a pair, or all edges of its
+// border, a vector. There is no table of edges. The corners of a face are three bits of a word,
+// which is added modulo 2 to the words of these three vertices: what is left of all faces seen are
+// the edges of an odd number of them, the border. Included by epa_sketch.h.
+
+// A border of more edges than a vector has lanes is left.
+#define MOST_EDGES W
+
+// quads are rows of four numbers, one for every lane.
+typedef struct { float of[4][W]; } quads;
+
+// by_lanes turns four columns into them.
+ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
+    quads out;
+    const __m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+    const __m512d ab1 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)), cd1 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    STOREU(out.of[0], _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)));
+    STOREU(out.of[1], _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
+    STOREU(out.of[2], _mm512_castpd_ps(_mm512_unpacklo_pd(ab1, cd1)));
+    STOREU(out.of[3], _mm512_castpd_ps(_mm512_unpackhi_pd(ab1, cd1)));
+    return out;
+}
+ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
+
+// put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
+ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
+    static const uint8_t corner[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}}; // of `tetrahedron`, filled up
+    float d[4][6][W];
+#define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
+#define PLANES(x) by_lanes(p[0].x, p[1].x, p[2].x, p[3].x)
+#define NUMBERS(i) by_lanes(NUMBER(i, 0), NUMBER(i, 1), NUMBER(i + 1, 0), NUMBER(i + 1, 1))
+#define NUMBER(i, side) _mm512_castsi512_ps(_mm512_cvtps_epi32(v[i].number[side]))
+    const quads x = QUADS(w.x), y = QUADS(w.y), z = QUADS(w.z), number0 = NUMBERS(0), number1 = NUMBERS(2);
+    const quads nx = PLANES(n.x), ny = PLANES(n.y), nz = PLANES(n.z), low = PLANES(low);
+#undef QUADS
+#undef PLANES
+#undef NUMBERS
+#undef NUMBER
+    const int boxes = ka < CLR_SMALL || kb < CLR_SMALL;
+    for (int i = 0; i < 4 && boxes; i++) T(st3)(d[i][0], W, v[i].d[0]), T(st3)(d[i][3], W, v[i].d[1]);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        sketch *s = q + l;
+        STOREU(s->key, SET1(INFINITY));
+        _mm_storeu_ps(s->key, quad_of(&low, l));
+        _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)), _mm_storeu_ps(s->nz, quad_of(&nz, l));
+        _mm_storeu_ps(s->w[0], quad_of(&x, l)), _mm_storeu_ps(s->w[1], quad_of(&y, l)), _mm_storeu_ps(s->w[2], quad_of(&z, l));
+        _mm_storeu_ps((float *)s->number[0], quad_of(&number0, l)), _mm_storeu_ps((float *)s->number[2], quad_of(&number1, l));
+        memcpy(s->corner, corner, sizeof corner);
+        s->live = 15;
+        s->vertices = 4;
+        for (int i = 0; i < 4 && boxes; i++)
+            for (int j = 0; j < 6; j++) s->d[i][j / 3][j % 3] = d[i][j][l];
+    }
+}
+
+// seen_by are the faces that the newest vertex of q sees.
+ALWAYS uint64_t seen_by(const sketch *q, int end) {
+    const int v = q->vertices - 1;
+    const VF wx = SET1(q->w[0][v]), wy = SET1(q->w[1][v]), wz = SET1(q->w[2][v]), noise = SET1((REAL)SKETCH_NOISE);
+    uint64_t seen = (uint64_t)1 << q->nearest;
+    for (int f = 0; f < end; f += W) {
+        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
+        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
+    }
+    return seen;
+}
+
+// fan_planes are the planes of eight faces with corners a, b and c.
+typedef struct { __m256 x, y, z, low; } fan_planes;
+#define LOW8(x) _mm512_castps512_ps256(x)
+#define DOT8(a, b) _mm256_fmadd_ps(a##z, b##z, _mm256_fmadd_ps(a##y, b##y, a##x * b##x))
+ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m256 by, __m256 bz, __m256 cx, __m256 cy, __m256 cz) {
+    const __m256 ux = ax - cx, uy = ay - cy, uz = az - cz, vx = bx - cx, vy = by - cy, vz = bz - cz;
+    __m256 nx = _mm256_fnmadd_ps(uz, vy, uy * vz), ny = _mm256_fnmadd_ps(ux, vz, uz * vx), nz = _mm256_fnmadd_ps(uy, vx, ux * vy);
+    const __m256 nn = _mm256_max_ps(DOT8(n, n), _mm256_set1_ps(SKETCH_TINY)), r = _mm256_rsqrt14_ps(nn);
+    const __m256 s = r * _mm256_fnmadd_ps(_mm256_set1_ps(0.5f) * nn, r * r, _mm256_set1_ps(1.5f));
+    nx = nx * s, ny = ny * s, nz = nz * s;
+    return (fan_planes){nx, ny, nz, _mm256_min_ps(_mm256_min_ps(DOT8(n, a), DOT8(n, b)), DOT8(n, c))};
+}
+
+// edge_parity are the edges that belong to an odd number of some faces: bit j of word i is edge ij.
+typedef struct { __m512i low, high; } edge_parity; // words 0 to 15 and 16 to 31
+
+// faces_of writes the corners of the faces of a set, and zero behind them.
+ALWAYS int faces_of(const sketch *q, uint64_t set, int end, uint32_t corner[SKETCH_FACES + 2 * W]) {
+    int n = 0;
+    for (int f = 0; f < end; f += W) {
+        const unsigned some = (unsigned)(set >> f) & LANES;
+        _mm512_storeu_si512(corner + n, _mm512_maskz_compress_epi32(MFROM(some), _mm512_loadu_si512(q->corner + f)));
+        n += __builtin_popcount(some);
+    }
+    _mm512_storeu_si512(corner + n, _mm512_setzero_si512());
+    return n;
+}
+
+// parity_of is that of n faces. Four at a time, as the ends of short loops are not foreseen; what
+// fills up changes an edge from a vertex to itself, which is none.
+ALWAYS edge_parity parity_of(const uint32_t *corner, int n, int vertices) {
+    edge_parity p = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    const __m128i one = _mm_set1_epi32(1);
+    for (int k = 0; k < n; k += 4) {
+        uint32_t bits[4];
+        const __m128i c = _mm_loadu_si128((const __m128i *)(corner + k));
+        _mm_storeu_si128((__m128i *)bits, _mm_ternarylogic_epi32(_mm_rolv_epi32(one, c), _mm_rolv_epi32(one, _mm_srli_epi32(c, 8)), _mm_rolv_epi32(one, _mm_srli_epi32(c, 16)), 0xFE));
+        for (int i = 0; i < 4; i++) p.low = _mm512_mask_xor_epi32(p.low, (VM)bits[i], p.low, _mm512_set1_epi32((int)bits[i]));
+        if (vertices <= W) continue;
+        for (int i = 0; i < 4; i++) p.high = _mm512_mask_xor_epi32(p.high, (VM)(bits[i] >> W), p.high, _mm512_set1_epi32((int)bits[i]));
+    }
+    return p;
+}
+
+// border_of writes the edges of faces that belong to an odd number of them, from a to b as
+// a | b << 8, and returns their number.
+ALWAYS int border_of(const uint32_t *corner, int n, edge_parity odd, uint32_t *out) {
+    const __m512i ends = _mm512_set_epi8(
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10, -1, -1, 4, 6, -1, -1, 0, 2,
+        -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1, 13, 12, -1, -1, 9, 8, -1, -1, 5, 4, -1, -1, 1, 0);
+    int edges = 0;
+    for (int k = 0; k < n; k += 4) {
+        const unsigned four = n - k < 4 ? (1u << (n - k)) - 1 : 15;
+        const __m512i edge = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(corner + k))), ends);
+        const __m512i row = _mm512_permutex2var_epi32(odd.low, edge, odd.high), bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(edge, 8));
+        const VM m = _mm512_mask_test_epi32_mask(MFROM(four * 0x111), row, bit);
+        _mm512_storeu_si512(out + edges, _mm512_maskz_compress_epi32(m, edge));
+        edges += __builtin_popcount(MBITS(m));
+    }
+    return edges;
+}
+
+// put_fan puts the faces from the newest vertex of q to the edges of a border in the places of
+// those seen and in others. It reports whether there was room.
+ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) {
+    const int v = q->vertices - 1;
+    if (edges < 3 || edges > MOST_EDGES) return 0;
+    __m512i code = _mm512_loadu_si512(border);
+    const __m512i next = _mm512_srli_epi32(code, 8);
+    const __m256 cx = _mm256_set1_ps(q->w[0][v]), cy = _mm256_set1_ps(q->w[1][v]), cz = _mm256_set1_ps(q->w[2][v]);
+#define LOOK_UP(j, i) _mm512_permutex2var_ps(LOADU(q->w[j]), i, LOADU(q->w[j] + W))
+    const VF ax = LOOK_UP(0, code), ay = LOOK_UP(1, code), az = LOOK_UP(2, code), bx = LOOK_UP(0, next), by = LOOK_UP(1, next), bz = LOOK_UP(2, next);
+#undef LOOK_UP
+    fan_planes p = fan_planes_of(LOW8(ax), LOW8(ay), LOW8(az), LOW8(bx), LOW8(by), LOW8(bz), cx, cy, cz);
+    VF nx = _mm512_castps256_ps512(p.x), ny = _mm512_castps256_ps512(p.y), nz = _mm512_castps256_ps512(p.z), low = _mm512_castps256_ps512(p.low);
+    if (__builtin_expect(edges > 8, 0)) {
+#define HIGH8(x) _mm512_extractf32x8_ps(x, 1)
+        p = fan_planes_of(HIGH8(ax), HIGH8(ay), HIGH8(az), HIGH8(bx), HIGH8(by), HIGH8(bz), cx, cy, cz);
+        nx = _mm512_insertf32x8(nx, p.x, 1), ny = _mm512_insertf32x8(ny, p.y, 1), nz = _mm512_insertf32x8(nz, p.z, 1), low = _mm512_insertf32x8(low, p.low, 1);
+#undef HIGH8
+    }
+    code = _mm512_or_si512(code, _mm512_set1_epi32(v << 16));
+    const uint64_t stay = q->live & ~seen;
+    const int end = 64 - __builtin_clzll(q->live);
+    __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the faces to be put next
+    const __m512i behind = _mm512_set1_epi32(edges);
+    uint64_t live = stay;
+    int rest = edges;
+    for (int f = 0;;) {
+        const unsigned free = ~(unsigned)(stay >> f) & LANES;
+        const __m512i i = _mm512_maskz_expand_epi32(MFROM(free), number);
+        const VM put = _mm512_mask_cmplt_epi32_mask(MFROM(free), i, behind);
+        STOREU(q->key + f, _mm512_mask_permutexvar_ps(SEL(MFROM(free), SET1(INFINITY), LOADU(q->key + f)), put, i, low));
+        STOREU(q->nx + f, _mm512_mask_permutexvar_ps(LOADU(q->nx + f), put, i, nx));
+        STOREU(q->ny + f, _mm512_mask_permutexvar_ps(LOADU(q->ny + f), put, i, ny));
+        STOREU(q->nz + f, _mm512_mask_permutexvar_ps(LOADU(q->nz + f), put, i, nz));
+        _mm512_storeu_si512(q->corner + f, _mm512_mask_permutexvar_epi32(_mm512_loadu_si512(q->corner + f), put, i, code));
+        live |= (uint64_t)MBITS(put) << f;
+        const int taken = __builtin_popcount(free);
+        rest -= taken;
+        f += W;
+        if (f >= end && rest <= 0) break;
+        if (f == SKETCH_FACES) return 0;
+        number = _mm512_add_epi32(number, _mm512_set1_epi32(taken));
+    }
+    q->live = live;
+    return 1;
+}
+#undef LOW8
+#undef DOT8
+
+// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// are replaced by fans. It returns the lanes where there was room; the others are spoilt.
+static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
+    uint64_t seen[W];
+    uint32_t corner[SKETCH_FACES + 2 * W], border[3 * SKETCH_FACES * W + W];
+    int edges = 0, count = 0, first[W + 1];
+    for (unsigned m = lanes; m; m &= m - 1, count++) {
+        const sketch *p = q + __builtin_ctz(m);
+        const int end = 64 - __builtin_clzll(p->live);
+        seen[count] = seen_by(p, end);
+        first[count] = edges;
+        const int n = faces_of(p, seen[count], end, corner);
+        edges += border_of(corner, n, parity_of(corner, n, p->vertices), border + edges);
+    }
+    first[count] = edges;
+    count = 0;
+    for (unsigned m = lanes; m; m &= m - 1, count++) { // what was just stored is not read at once
+        const int l = __builtin_ctz(m);
+        lanes &= ~((unsigned)!put_fan(q + l, seen[count], border + first[count], first[count + 1] - first[count]) << l);
+    }
+    return lanes;
+}
+
+// is_closed reports whether every edge belongs to an even number of faces, as it does where every
+// step put the fan of a whole border.
+ALWAYS int is_closed(const sketch *q) {
+    uint32_t corner[SKETCH_FACES + 2 * W], row[SKETCH_VERTICES], odd = 0;
+    const int n = faces_of(q, q->live, 64 - __builtin_clzll(q->live), corner);
+    const edge_parity p = parity_of(corner, n, q->vertices);
+    _mm512_storeu_si512(row, p.low);
+    _mm512_storeu_si512(row + W, p.high);
+    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= row[i] & ~((uint32_t)1 << i);
+    return odd == 0;
+}
