@@ -34,8 +34,8 @@ typedef struct {
     double off;       // |center|
     int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
-    int32_t cells, grid;  // of a hull: its first cell in starts, and cells along an edge of the cube
-    double extent[3];     // of a hull: half extents relative to the largest, see cells.go
+    int32_t cells, spare; // of a hull: its first cell in starts
+    double extent[3];     // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see cells.go
 } clr_shape;
 
 // clr_shape32 is what Boolean rows read of a shape, rounded to float32: see frame.h.
@@ -67,6 +67,8 @@ typedef struct {
     int32_t alike;              // all shapes are of one class and form
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
+    const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
+    const float *cubes;         // extent and (the bits of) cells of each shape once more, side by side
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell
 
@@ -132,7 +134,8 @@ enum {
     CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
     CLR_LAST = 25,      // the fourth is the support found last
     CLR_SPAN = 28,      // length that is 1 in the frame of float32
-    CLR_MORE = 29,
+    CLR_BETWEEN = 29, // from the center of B to that of A, of large hulls
+    CLR_MORE = 32,
 };
 
 #define CLR_DEPTH_BYTES (280 << 10)

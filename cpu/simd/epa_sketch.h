@@ -104,7 +104,7 @@ ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const
         for (int k = 0; k < 3 && (w->ka < CLR_SMALL || w->kb < CLR_SMALL); k++) d[k][l] = (float)s->more[CLR_SEED + 3 * j + k][i];
         for (int side = 0; side < 2; side++) {
             if ((side ? w->kb : w->ka) < CLR_SMALL) continue;
-            int32_t found = (side ? s->seed_b : s->seed_a)[j][i], v = L->hull[side].first[l] + found;
+            int32_t found = (side ? s->seed_b : s->seed_a)[j][i], v = c->shapes[(side ? s->shape_b : s->shape_a)[i]].first + found;
             number[side][l] = (float)found;
             p[side][0][l] = c->fx[v], p[side][1][l] = c->fy[v], p[side][2][l] = c->fz[v];
         }

@@ -29,7 +29,7 @@ ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double
 ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, const float *list[W], int32_t blocks[W]) {
     const clr_call *c = at->call;
     int32_t cell[W];
-    T(cell)(at, side, d, cell);
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
@@ -94,7 +94,7 @@ static __attribute__((noinline)) vertices_of surest(const T(places) *at, const p
         double u[3][W] __attribute__((aligned(64))), number[W] __attribute__((aligned(64))) = {0};
         V3 e = side ? T(neg)(T(rotate_back)(m, at->stride, d)) : d;
         T(st3)(u[0], W, e);
-        T(cell)(at, side, e, cell);
+        T(cell)(T(ld3)(h->extent[0], W), e, cell);
         for (unsigned k = lanes; k; k &= k - 1) {
             int l = __builtin_ctz(k);
             const uint16_t *corner = p[l].corner[p[l].nearest];

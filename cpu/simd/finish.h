@@ -106,6 +106,13 @@ static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uin
     return open;
 }
 
+ALWAYS void put_hulls(const clr_call *c, const clr_scratch *s, int k, int ka, int kb, T(hulls) hull[2]) {
+    for (int l = 0; l < W && (IN_LANES(ka) || IN_LANES(kb)); l++) {
+        T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+        T(put_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
+    }
+}
+
 // finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
 // answer go to s->list for the float64 loop, with their state, if `again` is set; else,
 // and where only a depth would help, to s->left. It returns the new length of s->list.
@@ -127,12 +134,9 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
         T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
-        if (IN_LANES(ka) || IN_LANES(kb)) {
-            for (int l = 0; l < W; l++) {
-                T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
-                T(put_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
-            }
-        }
+        // Most rows of large hulls need no more of them than of small ones.
+        const int rough = ka == CLR_HULL && kb == CLR_HULL && !c->collide && c->tolerance > 1.25 * ROUGH_UNITS * 0x1p-24, whole = !rough || in;
+        put_hulls(c, s, k, whole ? ka : CLR_SMALL, whole ? kb : CLR_SMALL, hull);
         if (away || (in && c->collide)) {
             // One vertex proves these: it lies beyond the separating plane, or closes
             // the tetrahedron. No distance was asked for, so that of the plane will do;
@@ -182,19 +186,26 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 start = T(scale)(T(dot)(f.x, x), x);
             if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 polish(cols, ka, kb, av, known.b, &f, &x);
-            VF low = T(height)(&at, ka, kb, x, &known), length = SQRT(T(dot)(f.x, f.x));
+            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero, lower = zero;
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
-            VF distance = length - radius, upper = distance + round, lower = low - radius - round;
-            VF gap = MAX(upper - distance, distance - lower);
-            VM ok, unit = is_unit(x), apart = MAND(unit, LT(zero, lower)), deep = LT(upper, zero);
-            if (c->collide) {
-                ok = MAND(MOR(apart, deep), unit);
-                upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
-                lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
-            } else {
-                ok = LE(gap, most_gap(c, ka, kb, tol, round));
-                if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-                ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+            VM ok = LT(zero, zero), unit = is_unit(x), apart = ok, deep = LT(upper, zero);
+            for (int exact = !rough;; exact = 1) {
+                at.lanes = open & ~MBITS(ok);
+                low = SEL(MFROM(at.lanes), exact ? T(height)(&at, ka, kb, x, &known) : rough_height(&at, s, k, x, SET1(1 / c->tolerance) * tol), low);
+                lower = low - radius - round;
+                VF gap = MAX(upper - distance, distance - lower);
+                apart = MAND(unit, LT(zero, lower));
+                if (c->collide) {
+                    ok = MAND(MOR(apart, deep), unit);
+                    upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
+                    lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
+                } else {
+                    ok = LE(gap, most_gap(c, ka, kb, tol, round));
+                    if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
+                    ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+                }
+                if (exact || !(open & ~MBITS(ok))) break;
+                put_hulls(c, s, k, ka, kb, hull);
             }
             unsigned cut = 0, wide = 0;
             if (c->max_steps) {
@@ -234,5 +245,6 @@ static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, i
     if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
     if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
     if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    if (SPECIAL(ka, kb, CLR_HULL)) return finish_pair(c, s, at0, n, CLR_HULL, CLR_HULL, again, left);
     return finish_pair(c, s, at0, n, ka, kb, again, left);
 }

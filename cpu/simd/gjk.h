@@ -75,6 +75,46 @@ typedef struct {
 } T(work);
 
 #if REAL_BITS == 32
+#ifdef SPREAD
+// next_eight takes up to eight lanes out of put, or the last of them several times, and returns which.
+ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
+    unsigned some = 0;
+    for (int i = 0; i < 8; i++) {
+        lane[i] = __builtin_ctz(*put ? *put : some);
+        some |= *put & -*put;
+        *put &= *put - 1;
+    }
+    return some;
+}
+#endif
+
+// load_cubes gives the lanes in put the extents and the first cells of their hulls of side `side`.
+ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
+    T(hulls) *h = &L->hull[side];
+    const float *cubes = w->call->cubes;
+    const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
+#ifdef SPREAD
+    while (put) {
+        int lane[8];
+        const float *row[8];
+        VF v[4];
+        const VM m = MFROM(next_eight(&put, lane));
+        const __m512i index = SPREAD_INDEX(m);
+        for (int i = 0; i < 8; i++) row[i] = cubes + 4 * (ptrdiff_t)shape[L->at[lane[i]]];
+        SPREAD(v, row, index)
+        T(mst3)(h->extent[0], W, m, (V3){v[0], v[1], v[2]});
+        MSTORE(h->cells, m, v[3]);
+    }
+#else
+    for (; put; put &= put - 1) {
+        const int l = __builtin_ctz(put);
+        const float *row = cubes + 4 * (ptrdiff_t)shape[L->at[l]];
+        for (int j = 0; j < 3; j++) h->extent[j][l] = row[j];
+        memcpy(&h->cells[l], row + 3, sizeof h->cells[l]);
+    }
+#endif
+}
+
 // copy_hulls copies the vertices of the small hulls of side `side` to the lanes in put. Beyond
 // its last vertex there are copies of that.
 ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put) {
@@ -84,21 +124,14 @@ ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put)
 #ifdef SPREAD
     // Eight lanes at a time, as half of a vector is seldom new.
     while (put) {
-        ptrdiff_t first[8];
-        unsigned some = 0;
-        for (int i = 0; i < 8; i++) {
-            const int l = __builtin_ctz(put ? put : some);
-            first[i] = L->hull[side].first[l];
-            some |= put & -put;
-            put &= put - 1;
-        }
-        const VM m = MFROM(some);
+        int lane[8];
+        const VM m = MFROM(next_eight(&put, lane));
         const __m512i index = SPREAD_INDEX(m);
         for (int axis = 0; axis < 3; axis++)
             for (int j = 0; j < w->most[side]; j += 4) {
                 const float *row[8];
                 VF v[4];
-                for (int i = 0; i < 8; i++) row[i] = from[axis] + first[i] + j;
+                for (int i = 0; i < 8; i++) row[i] = from[axis] + L->hull[side].first[lane[i]] + j;
                 SPREAD(v, row, index)
                 for (int i = 0; i < 4; i++) MSTORE(L->copy[side][j + i][axis], m, scale * v[i]);
             }
@@ -123,8 +156,8 @@ ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
     const clr_scratch *s = w->s;
     const clr_shape *a = w->call->shapes + s->shape_a[i], *b = w->call->shapes + s->shape_b[i];
 #if REAL_BITS == 32
-    T(put_hull)(&L->hull[0], l, a, w->ka);
-    T(put_hull)(&L->hull[1], l, b, w->kb);
+    if (w->ka != CLR_HULL) T(put_hull)(&L->hull[0], l, a, w->ka);
+    if (w->kb != CLR_HULL) T(put_hull)(&L->hull[1], l, b, w->kb);
 #else
     if (IN_LANES(w->ka)) T(set_hull)(&L->hull[0], l, a, w->ka);
     if (IN_LANES(w->kb)) T(set_hull)(&L->hull[1], l, b, w->kb);
@@ -172,6 +205,8 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, put);
     if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, put);
+    if (w->ka == CLR_HULL) load_cubes(L, w, 0, put);
+    if (w->kb == CLR_HULL) load_cubes(L, w, 1, put);
 #endif
     V3 x = T(ld3)(L->in[CLR_X], W);
     T(mst3)(L->x[0], W, m, x);
@@ -383,6 +418,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
     else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
     else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
+    else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide);        \
     else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
     else T(gjk_loop)(call, s, list, n, ka, kb, decide);
 

@@ -63,13 +63,12 @@ ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
 #endif
 
 // cell finds the cell of direction d of each lane, as an offset from the first of its
-// hull. It is off by rounding at most, which cells overlap by, where the largest
+// hull, whose extents are e. It is off by rounding at most, which cells overlap by, where the largest
 // component of d is far above TINY; where it is not, any will do.
-ALWAYS void T(cell)(const T(places) *at, int side, V3 d, int32_t out[W]) {
+ALWAYS void T(cell)(V3 e, V3 d, int32_t out[W]) {
     const REAL big = REAL_BITS == 32 ? (REAL)0x1.8p23 : (REAL)0x1.8p52; // adding it rounds to an integer
     const VF half = SET1((REAL)0.5), one = SET1(1), zero = SET1(0), magic = SET1(big);
-    V3 e = T(ld3)(at->hull[side]->extent[0], W);
-    VF grid = LOADU(at->hull[side]->grid), last = grid - one;
+    VF grid = MAX(MAX(e.x, e.y), e.z), last = grid - one; // the largest extent is 1 times it
     VF x = e.x * d.x, y = e.y * d.y, z = e.z * d.z;
     VF ax = MAX(x, -x), ay = MAX(y, -y), az = MAX(z, -z);
     VM mx = MAND(LE(ay, ax), LE(az, ax)), mz = MANDN(LT(ay, az), mx);
@@ -114,15 +113,17 @@ ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REA
     return v + (int)i[l] * LIST_BLOCK + l;
 }
 
-// hull_support finds the vertices of the hulls of the lanes.
+// hull_support finds the vertices of the hulls of the lanes; if most are at work, of all of them, so
+// that loops over lanes are of one length, which the processor predicts.
 ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     REAL u[3][W] __attribute__((aligned(64))), v[4][W] __attribute__((aligned(64))) = {{0}};
     int32_t cell[W], blocks[W];
     const REAL *list[W];
     const clr_call *c = at->call;
+    const unsigned lanes = __builtin_popcount(at->lanes) > W / 2 ? LANES : at->lanes;
     T(st3)(&u[0][0], W, d);
-    T(cell)(at, side, d, cell);
-    for (unsigned m = at->lanes; m; m &= m - 1) {
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+    for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
         list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
@@ -130,7 +131,7 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
         __builtin_prefetch(list[l]);
         __builtin_prefetch(list[l] + 2 * W);
     }
-    for (unsigned m = at->lanes; m; m &= m - 1) {
+    for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const REAL *p = T(scan_list)(list[l], blocks[l], u[0][l], u[1][l], u[2][l]);
         for (int j = 0; j < 3; j++) v[j][l] = p[j * W];
@@ -138,6 +139,29 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     }
     if (found) *found = LOADU(v[3]);
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
+}
+
+// list_heights are the heights of W hulls over their centers along d, as float32 finds them. cube is
+// what Table.cubes has of each.
+ALWAYS void list_heights(const clr_call *c, const float *const cube[W], const float d[3][W], float out[W]) {
+    VF e[4], most[W];
+    int32_t first[W], cell[W], blocks[W];
+    const float *list[W];
+    ROWS(e, cube, 15)
+    T(cell)((V3){e[0], e[1], e[2]}, T(ld3)(d[0], W), cell);
+    for (int l = 0; l < W; l++) {
+        memcpy(&first[l], cube[l] + 3, sizeof first[l]);
+        const int32_t *s = c->starts + first[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
+        blocks[l] = s[1] - s[0];
+    }
+    for (int l = 0; l < W; l++) {
+        const VF x = SET1(d[0][l]), y = SET1(d[1][l]), z = SET1(d[2][l]);
+        VF h = heights32(list[l], x, y, z);
+        for (int j = 1; j < blocks[l]; j++) h = MAX(heights32(list[l] + j * LIST_BLOCK, x, y, z), h);
+        most[l] = h;
+    }
+    STOREU(out, EACH_MAX(most));
 }
 #else
 
@@ -162,22 +186,14 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
     return found < count ? found : count - 1; // the vertices that fill up are copies of the last
 }
 
-// pick loads vertex index[l] of the hull of each lane. Vectors are put together in registers: one
-// loaded where its lanes were just stored would wait for all of them.
-#if W == 8
-#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]], (p)[(i)[2]], (p)[(i)[3]], (p)[(i)[4]], (p)[(i)[5]], (p)[(i)[6]], (p)[(i)[7]]})
-#elif W == 4
-#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]], (p)[(i)[2]], (p)[(i)[3]]})
-#else
-#define GATHER(p, i) ((VF){(p)[(i)[0]], (p)[(i)[1]]})
-#endif
+// pick loads vertex index[l] of the hull of each lane.
 ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
-    const clr_call *c = at->call;
-    int32_t i[W];
-    for (int l = 0; l < W; l++) i[l] = at->hull[side]->first[l] + index[l];
-    return (V3){GATHER(c->vx, i), GATHER(c->vy, i), GATHER(c->vz, i)};
+    const double *row[W];
+    VF v[4];
+    for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (ptrdiff_t)(at->hull[side]->first[l] + index[l]);
+    ROWS(v, row, 15)
+    return (V3){v[0], v[1], v[2]};
 }
-#undef GATHER
 
 // hull_best finds the highest vertex of the hull of lane l along d: `high` and *found are
 // the height and the number of the best of the vertices in known, any but those below
@@ -232,7 +248,7 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
     static const int32_t none[3] = {-1, -1, -1};
     T(st3)(&u[0][0], W, d);
     T(st3)(&n[0][0], W, T(scale)(r, d));
-    T(cell)(at, side, d, cell);
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         T(hull_best)(at, side, l, cell[l], (REAL[3]){u[0][l], u[1][l], u[2][l]}, (REAL[3]){n[0][l], n[1][l], n[2][l]}, -INFINITY, none, &best[l]);
@@ -240,6 +256,28 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
     }
     *found = LOADU(index);
     return T(pick)(at, side, best);
+}
+
+// rough_height is no more than the least of <x, D> of two hulls with cells for a unit vector x, and by
+// ROUGH_UNITS units of 2⁻²⁴ of their sizes less than float32 finds. Let v be a vertex relative to its
+// center, no longer than the size of its hull. Its coordinates are rounded to float32, and those of the
+// direction: |v| u each. The product and the two sums are, each of which is no larger than |v|
+// by Cauchy and Schwarz: 3 |v| u. Together 5 u of the size, and less than a hundredth more in second order.
+#define ROUGH_UNITS 5.01
+ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
+    const V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
+    float u[3][W32] __attribute__((aligned(64))), high[W32] __attribute__((aligned(64)));
+    const float *cube[W32];
+    for (int side = 0; side < 2; side++) {
+        const int32_t *shape = (side ? s->shape_b : s->shape_a) + k;
+        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + 4 * (ptrdiff_t)shape[l];
+        NARROW(u[0] + side * W, d[side].x);
+        NARROW(u[1] + side * W, d[side].y);
+        NARROW(u[2] + side * W, d[side].z);
+    }
+    list_heights(at->call, cube, (const float(*)[W32])u, high);
+    VF sum = T(dot)(x, T(ld3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64)) - (WIDEN(high) + WIDEN(high + W));
+    return FNMA(SET1(ROUGH_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
 }
 
 // hull_height is the height of the hulls of the lanes along the unit vector d. known are the
@@ -250,7 +288,7 @@ ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, co
     if (k == CLR_SMALL) return T(small_heights)(at, side, d);
     T(st3)(&u[0][0], W, d);
     STOREU(out, high);
-    T(cell)(at, side, d, cell);
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const REAL n[3] = {u[0][l], u[1][l], u[2][l]};

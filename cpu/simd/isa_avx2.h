@@ -44,6 +44,17 @@ static inline __attribute__((always_inline)) float hmax32(__m256 x) {
     return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 #define HMAX(x) hmax32(x)
+// EACH_MAX is the largest value of each of W vectors.
+static inline __attribute__((always_inline)) __m256 each_max32(const __m256 *v) {
+    __m256d t[4], u[2];
+    for (int i = 0; i < 4; i++) t[i] = _mm256_castps_pd(_mm256_max_ps(_mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1])));
+    for (int i = 0; i < 2; i++) {
+        const __m256 a = _mm256_castpd_ps(_mm256_unpacklo_pd(t[2 * i], t[2 * i + 1])), b = _mm256_castpd_ps(_mm256_unpackhi_pd(t[2 * i], t[2 * i + 1]));
+        u[i] = _mm256_castps_pd(_mm256_max_ps(a, b));
+    }
+    return _mm256_max_ps(_mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x20)), _mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x31)));
+}
+#define EACH_MAX(v) each_max32(v)
 static inline __attribute__((always_inline)) float hsum32(__m256 x) {
     __m128 h = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     h = _mm_add_ps(h, _mm_movehl_ps(h, h));
@@ -133,7 +144,6 @@ static inline __attribute__((always_inline)) double hmax64(__m256d x) {
     return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
 }
 #define HMAX(x) hmax64(x)
-// EACH_MAX is the largest value of each of W vectors.
 static inline __attribute__((always_inline)) __m256d each_max64(const __m256d *v) {
     const __m256d a = _mm256_max_pd(_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1]));
     const __m256d b = _mm256_max_pd(_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));

@@ -22,6 +22,23 @@
 #define STOREU(p, x) _mm512_storeu_ps(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_ps(p, m, x)
 #define HMAX(x) _mm512_reduce_max_ps(x)
+// each_max8 is the largest value of each of eight vectors.
+static inline __attribute__((always_inline)) __m256 each_max8(const __m256 *v) {
+    __m256d t[4], u[2];
+    for (int i = 0; i < 4; i++) t[i] = _mm256_castps_pd(_mm256_max_ps(_mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1])));
+    for (int i = 0; i < 2; i++) {
+        const __m256 a = _mm256_castpd_ps(_mm256_unpacklo_pd(t[2 * i], t[2 * i + 1])), b = _mm256_castpd_ps(_mm256_unpackhi_pd(t[2 * i], t[2 * i + 1]));
+        u[i] = _mm256_castps_pd(_mm256_max_ps(a, b));
+    }
+    return _mm256_max_ps(_mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x20)), _mm256_castpd_ps(_mm256_permute2f128_pd(u[0], u[1], 0x31)));
+}
+// EACH_MAX is the largest value of each of W vectors.
+static inline __attribute__((always_inline)) __m512 each_max32(const __m512 *v) {
+    __m256 h[16];
+    for (int i = 0; i < 16; i++) h[i] = _mm256_max_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(h)), each_max8(h + 8), 1);
+}
+#define EACH_MAX(v) each_max32(v)
 #define HSUM(x) _mm512_reduce_add_ps(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
 static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {
@@ -150,7 +167,6 @@ static inline __attribute__((always_inline)) int is_run32(const int32_t *row) {
 #define MSTORE(p, m, x) _mm512_mask_storeu_pd(p, m, x)
 #define HMAX(x) _mm512_reduce_max_pd(x)
 #define HSUM(x) _mm512_reduce_add_pd(x)
-// EACH_MAX is the largest value of each of W vectors.
 static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v) {
     __m512d t[4], u[2];
     for (int i = 0; i < 4; i++) t[i] = _mm512_max_pd(_mm512_unpacklo_pd(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_pd(v[2 * i], v[2 * i + 1]));
@@ -168,6 +184,25 @@ static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm256_storeu_ps(p, _mm256_maskz_compress_ps((__mmask8)(bits), _mm512_cvtpd_ps(x)))
+// INTERLEAVE32 and INTERLEAVE64 write three vectors of W values lane by lane.
+#define INTERLEAVE32(out, v)                                                                                                     \
+    {                                                                                                                            \
+        const __m512 xy_ = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((v)[0])), _mm256_loadu_ps((v)[1]), 1);      \
+        const __m512 z_ = _mm512_castps256_ps512(_mm256_loadu_ps((v)[2]));                                                       \
+        const __m512i low_ = _mm512_set_epi32(5, 20, 12, 4, 19, 11, 3, 18, 10, 2, 17, 9, 1, 16, 8, 0);                           \
+        const __m512i high_ = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 23, 15, 7, 22, 14, 6, 21, 13);                            \
+        _mm512_storeu_ps(out, _mm512_permutex2var_ps(xy_, low_, z_));                                                            \
+        _mm256_storeu_ps((out) + 16, _mm512_castps512_ps256(_mm512_permutex2var_ps(xy_, high_, z_)));                            \
+    }
+#define INTERLEAVE64(out, v)                                                                                                     \
+    {                                                                                                                            \
+        const __m512d x_ = _mm512_loadu_pd((v)[0]), y_ = _mm512_loadu_pd((v)[1]), z_ = _mm512_loadu_pd((v)[2]);                  \
+        const __m512i i_ = _mm512_set_epi64(10, 2, 0, 9, 1, 0, 8, 0), j_ = _mm512_set_epi64(5, 0, 12, 4, 0, 11, 3, 0);           \
+        const __m512i k_ = _mm512_set_epi64(0, 15, 7, 0, 14, 6, 0, 13);                                                          \
+        _mm512_storeu_pd(out, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, i_, y_), 0x24, _mm512_set_epi64(0, 0, 1, 0, 0, 0, 0, 0), z_));        \
+        _mm512_storeu_pd((out) + 8, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, j_, y_), 0x49, _mm512_set_epi64(0, 4, 0, 0, 3, 0, 0, 2), z_));  \
+        _mm512_storeu_pd((out) + 16, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, k_, y_), 0x92, _mm512_set_epi64(7, 0, 0, 6, 0, 0, 5, 0), z_)); \
+    }
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                                    \
     {                                                                                                                            \

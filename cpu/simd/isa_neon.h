@@ -26,6 +26,8 @@ static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u32(vandq_u32(m, lane_bits32())))
 #define MFROM(b) vtstq_u32(vdupq_n_u32(b), lane_bits32())
 #define HMAX(x) vmaxvq_f32(x)
+// EACH_MAX is the largest value of each of W vectors.
+#define EACH_MAX(v) vpmaxq_f32(vpmaxq_f32((v)[0], (v)[1]), vpmaxq_f32((v)[2], (v)[3]))
 #define HSUM(x) vaddvq_f32(x)
 #define BITS_OR(a, b) vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
 #define BITS_UP(x) vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23))
@@ -55,7 +57,7 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
 #define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
 #define HMAX(x) vmaxvq_f64(x)
-#define EACH_MAX(v) vpmaxq_f64((v)[0], (v)[1]) // the largest value of each of W vectors
+#define EACH_MAX(v) vpmaxq_f64((v)[0], (v)[1])
 #define HSUM(x) vaddvq_f64(x)
 #define BITS_OR(a, b) vreinterpretq_f64_u64(vorrq_u64(vreinterpretq_u64_f64(a), vreinterpretq_u64_f64(b)))
 #define BITS_UP(x) vreinterpretq_f64_u64(vshlq_n_u64(vreinterpretq_u64_f64(x), 52))

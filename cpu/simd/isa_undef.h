@@ -38,6 +38,8 @@
 #undef NARROW
 #undef WIDEN
 #undef PACK
+#undef INTERLEAVE32
+#undef INTERLEAVE64
 #undef QUARTERS
 #undef HALVES
 #undef ROWS

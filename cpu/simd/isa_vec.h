@@ -43,6 +43,8 @@ INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_32(m)
 #define SQRT(x) sqrt_32(x)
 #define HMAX(x) LARGER(LARGER((x)[0], (x)[1]), LARGER((x)[2], (x)[3]))
+// EACH_MAX is the largest value of each of W vectors.
+#define EACH_MAX(v) ((vf32){HMAX((v)[0]), HMAX((v)[1]), HMAX((v)[2]), HMAX((v)[3])})
 #define HSUM(x) (((x)[0] + (x)[1]) + ((x)[2] + (x)[3]))
 // ROWS loads four values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \
@@ -68,7 +70,6 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define MBITS(m) mbits_64(m)
 #define SQRT(x) sqrt_64(x)
 #define HMAX(x) LARGER((x)[0], (x)[1])
-// EACH_MAX is the largest value of each of W vectors.
 #define EACH_MAX(v) ((vf64){LARGER((v)[0][0], (v)[0][1]), LARGER((v)[1][0], (v)[1][1])})
 #define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])

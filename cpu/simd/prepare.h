@@ -104,6 +104,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             off = ca[1] + cb[1];
             x = T(sub)((V3){u[2], u[3], ca[0]}, T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
         }
+        if (ka == CLR_HULL && kb == CLR_HULL) T(st3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64, x);
         for (int j = 0; j < 4; j++) {
             STOREU(&s->in64[CLR_PA + j][k], p[j]);
             STOREU(&s->in64[CLR_PB + j][k], q[j]);

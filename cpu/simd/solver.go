@@ -86,6 +86,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.alike = flag(t.alike)
 	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
+	c.corners, c.cubes = pin[C.double](p, t.corners), pin[C.float](p, t.cubes)
 	c.lists, c.starts = pin[C.float](p, t.lists), pin[C.int32_t](p, t.starts)
 	c.warm = pin[C.double](p, job.Options.WarmStart)
 	call.options(&job.Options)

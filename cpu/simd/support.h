@@ -58,7 +58,7 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
     REAL power[T(POWERS)][W]; // see superquadric.h
-    REAL extent[3][W], grid[W]; // see clr_shape
+    REAL extent[3][W]; // see clr_shape
     REAL size[W];
     int32_t cells[W], first[W], count[W];
 } T(hulls);
@@ -79,7 +79,6 @@ ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     h->count[l] = s->count;
     if (k < CLR_SMALL) return;
     for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
-    h->grid[l] = (REAL)s->grid;
     h->size[l] = (REAL)s->size;
     h->cells[l] = s->cells;
 }

@@ -23,6 +23,10 @@ type Table struct {
 	shapes32   []C.clr_shape32 // the same in float32, what Boolean rows read of them
 	vx, vy, vz []float64
 
+	corners []float64 // the same vertices of hulls, x, y, z and 0 of each, for who reads single ones
+
+	cubes []float32 // extent and cells of each shape once more, side by side
+
 	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
 
 	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
@@ -51,8 +55,10 @@ func NewTable(l *batch.Library, variant string) *Table {
 	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
 	t.shapes32 = make([]C.clr_shape32, l.Len())
 	for i := range t.shapes {
-		t.put(&t.shapes[i], l.Shape(int32(i)))
-		t.shapes32[i] = rounded(&t.shapes[i])
+		r := &t.shapes[i]
+		t.put(r, l.Shape(int32(i)))
+		t.cubes = append(t.cubes, float32(r.extent[0]), float32(r.extent[1]), float32(r.extent[2]), math.Float32frombits(uint32(r.cells)))
+		t.shapes32[i] = rounded(r)
 	}
 	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
 		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
@@ -163,6 +169,7 @@ func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpn
 	}
 	for _, p := range points {
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X)), append(t.fy, float32(p.Y)), append(t.fz, float32(p.Z))
 	}
 }
@@ -175,15 +182,15 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 		at := min(i, len(vertices)-1)
 		p := vertices[at]
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
 	extent, grid, lists := cut(vertices, lo, hi)
-	r.grid = C.int32_t(grid)
 	outer(r, vertices, c, lo, hi)
 	for j := range extent {
-		r.extent[j] = C.double(extent[j])
+		r.extent[j] = C.double(extent[j] * float64(grid))
 	}
 	if grid == 0 { // all directions share one list, that of all vertices
 		lists = [][]int32{upTo(len(vertices))}
