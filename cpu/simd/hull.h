@@ -190,7 +190,7 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
 ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
     const double *row[W];
     VF v[4];
-    for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (ptrdiff_t)(at->hull[side]->first[l] + index[l]);
+    for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (size_t)(at->hull[side]->first[l] + index[l]);
     ROWS(v, row, 15)
     return (V3){v[0], v[1], v[2]};
 }
@@ -270,7 +270,7 @@ ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, V
     const float *cube[W32];
     for (int side = 0; side < 2; side++) {
         const int32_t *shape = (side ? s->shape_b : s->shape_a) + k;
-        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + 4 * (ptrdiff_t)shape[l];
+        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + 4 * (size_t)shape[l];
         NARROW(u[0] + side * W, d[side].x);
         NARROW(u[1] + side * W, d[side].y);
         NARROW(u[2] + side * W, d[side].z);

@@ -2,7 +2,6 @@
 // and KERNEL to the name of the function.
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 // A sum of products is rounded as it is written (the compilers' default in ISO C, but

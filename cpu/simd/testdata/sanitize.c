@@ -51,8 +51,8 @@ int main(void) {
         shapes32[i] = (clr_shape32){.radius = (float)s->radius, .size = (float)s->size, .erode = (float)s->erode};
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
-    double *v[3];
-    float *f[3];
+    double *v[3], *corners = fresh((size_t)vertices * 4, sizeof(double));
+    float *f[3], *cubes = fresh(SHAPES * 4, sizeof(float));
     for (int k = 0; k < 3; k++) {
         v[k] = fresh(vertices, sizeof(double));
         f[k] = fresh(vertices, sizeof(float));
@@ -63,6 +63,7 @@ int main(void) {
                 int at = shapes[i].first + j;
                 v[k][at] = j < counts[i] ? 0.5 * uniform() : v[k][at - 1];
                 f[k][at] = (float)v[k][at];
+                corners[4 * at + k] = v[k][at];
             }
 
     // Lists: each hull has one of all its vertices, the last has it for each of six cells.
@@ -74,9 +75,10 @@ int main(void) {
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
         s->cells = cells;
-        s->grid = i == CELLS;
-        for (int j = 0; s->class >= CLR_SMALL && j < 3; j++) s->extent[j] = 1;
-        for (int cell = 0; cell < (s->grid ? 6 : 1); cell++) {
+        for (int j = 0; s->class >= CLR_SMALL && j < 3; j++) s->extent[j] = i == CELLS;
+        for (int j = 0; j < 3; j++) cubes[4 * i + j] = (float)s->extent[j];
+        memcpy(&cubes[4 * i + 3], &s->cells, sizeof s->cells);
+        for (int cell = 0; cell < (i == CELLS ? 6 : 1); cell++) {
             starts[cells++] = blocks;
             for (int k = 0; k < counts[i]; k += W32, blocks++)
                 for (int l = 0; l < W32; l++) {
@@ -98,7 +100,7 @@ int main(void) {
             int n = t < 67 ? (int)t + 1 : longer[t - 67];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .lists = lists, .starts = starts,
+            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .corners = corners, .cubes = cubes, .lists = lists, .starts = starts,
                           .collide = collide, .closed = t % 4 != 1, .rtr = t % 5 > 1, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .curved_depth = dbl ? 1e-8 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
@@ -152,6 +154,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
+    free(corners), free(cubes);
     free(shapes), free(shapes32), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;
