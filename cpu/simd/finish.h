@@ -106,6 +106,7 @@ static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uin
     return open;
 }
 
+// put_hulls keeps the shapes of W rows, from row k on of the group.
 ALWAYS void put_hulls(const clr_call *c, const clr_scratch *s, int k, int ka, int kb, T(hulls) hull[2]) {
     for (int l = 0; l < W && (IN_LANES(ka) || IN_LANES(kb)); l++) {
         T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
