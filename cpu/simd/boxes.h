@@ -7,10 +7,14 @@
 // where v is the projection of v − g on B. A step solves that equation for the D and the
 // bounds of B that hold at v (a semismooth Newton method, or primal-dual active sets:
 // Hintermüller, Ito, Kunisch, SIAM J. Optim. 13, 2003, Algorithm 2.1), and projects once. As
-// the function is piecewise quadratic, the step that finds the right pieces ends the row: half
-// of all rows need none after two projections, and most others one.
+// the function is piecewise quadratic, the step that finds the right pieces ends the row.
 //
-// Pieces may recur without end, for 1 to 2 rows of 100. So a row is answered where the plane
+// Nearest points are a corner and a face, where a projection ends the row too, or on two edges.
+// Then one coordinate of v is free, and a Newton step of that one alone will do. So rows begin
+// with projections and such steps of each coordinate by itself, two of each in turn, which end 93 of
+// 100. The others are gathered for full steps, so that vectors do not wait for their slowest.
+//
+// Pieces may recur without end, for 1 row of 100. So a row is answered where the plane
 // across e proves the distance |e|, and left to the iterated solver where it does not after
 // BOX_STEPS.
 
@@ -71,38 +75,32 @@ typedef struct {
 // box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
 // last row.
 ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, int n, box_place *at) {
-    const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W], *warm[W];
-    for (int l = 0; l < W; l++) {
-        int64_t i = lo + order[l < n ? l : n - 1];
-        clr_row r = row_at(c, i);
-        pa[l] = r.pa, qa[l] = r.qa, pb[l] = r.pb, qb[l] = r.qb;
-        sa[l] = c->shapes[r.shape_a].p, sb[l] = c->shapes[r.shape_b].p;
-        warm[l] = c->warm ? c->warm + 3 * i : 0;
-    }
+    clr_rows r;
+    rows_at(c, lo, order, n, &r);
     box_pair out;
-    VF p[4], q[4], u[4], v[4], rb[9];
-    ROWS(p, pa, 7)
-    ROWS(q, pb, 7)
-    ROWS(u, qa, 15)
-    ROWS(v, qb, 15)
+    VF p[4], q[4], u[4], v[4];
+    ROWS(p, r.pa, 7)
+    ROWS(q, r.pb, 7)
+    ROWS(u, r.qa, 15)
+    ROWS(v, r.qb, 15)
     V3 pos = {p[0], p[1], p[2]}, far = {q[0], q[1], q[2]}, ua = {u[1], u[2], u[3]}, ub = {v[1], v[2], v[3]};
     at->good = MAND(good_pose(pos, u[0], ua), good_pose(far, v[0], ub));
     at->pos = pos;
-    matrix(u[0], ua, at->rot);
-    matrix(v[0], ub, rb);
-    relative(at->rot, rb, out.m);
+    rotations(u[0], ua, v[0], ub, at->rot, out.m);
     out.t = turn_back(at->rot, T(sub)(far, pos));
     if (c->warm) { // a first direction is not needed, but refused where any solver refuses it
+        const double *warm[W];
+        for (int l = 0; l < W; l++) warm[l] = c->warm + 3 * r.at[l];
         ROWS(p, warm, 7)
         at->good = MAND(at->good, LE(FMA(p[2], p[2], FMA(p[1], p[1], p[0] * p[0])), SET1(1e200)));
     }
-    ROWS(p, sa, 7)
-    ROWS(q, sb, 7)
+    ROWS(p, r.sa, 7)
+    ROWS(q, r.sb, 7)
     out.a = (V3){p[0], p[1], p[2]};
     out.b = (V3){q[0], q[1], q[2]};
-    for (int l = 0; l < W; l++) sa[l] += 4, sb[l] += 4;
-    ROWS(u, sa, 7)
-    ROWS(v, sb, 7)
+    for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
+    ROWS(u, r.sa, 7)
+    ROWS(v, r.sb, 7)
     at->ra = u[0];
     at->rb = v[0];
     at->size = u[1] + v[1];
@@ -111,7 +109,7 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     return out;
 }
 
-// box_search is a point u of B near A: after two projections to and fro, from the center of B.
+// box_search is a point u of B near A.
 typedef struct {
     V3 v, u, e, g;
     VF taken; // steps
@@ -122,15 +120,32 @@ ALWAYS void box_look(const box_pair *p, box_search *x) {
     x->e = box_gap(p, x->u, &x->g);
 }
 
+ALWAYS void box_project(const box_pair *p, box_search *x) {
+    x->v = clamped3(T(sub)(x->v, x->g), p->b);
+    box_look(p, x);
+}
+
+// box_start is after two projections to and fro, from the center of B.
 ALWAYS box_search box_start(const box_pair *p) {
     box_search x;
     box_gap(p, p->t, &x.g);
     x.v = clamped3(T(neg)(x.g), p->b);
     box_look(p, &x);
-    x.v = clamped3(T(sub)(x.v, x.g), p->b);
-    box_look(p, &x);
+    box_project(p, &x);
     x.taken = SET1(1);
     return x;
+}
+
+// box_slide moves each coordinate of v to where the function is least along it, for the D that
+// holds at v.
+ALWAYS void box_slide(const box_pair *p, box_search *x) {
+    const VF zero = SET1(0), *m = p->m;
+    const VM out[3] = {LT(zero, magnitude(x->e.x)), LT(zero, magnitude(x->e.y)), LT(zero, magnitude(x->e.z))};
+    VF h[3] = {SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL)};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) h[j] = SEL(out[i], FMA(m[3 * i + j], m[3 * i + j], h[j]), h[j]);
+    x->v = clamped3((V3){FNMA(x->g.x, RCP(h[0]), x->v.x), FNMA(x->g.y, RCP(h[1]), x->v.y), FNMA(x->g.z, RCP(h[2]), x->v.z)}, p->b);
+    box_look(p, x);
 }
 
 // box_step takes a step and a projection in the lanes that are active. The others stay bit
@@ -143,8 +158,11 @@ ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
     box_look(p, x);
 }
 
+// box_none is the square of what counts as no distance.
+ALWAYS VF box_none(const box_place *at) { return SET1(16) * at->round * at->round; }
+
 // box_put stores the answers that are ok, in the frame of A, of rows order[0..n), and
-// returns the lanes that it answers.
+// returns the lanes that it answers. From n on, order repeats a row.
 ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at, const closed_out *o, VF taken, int solver) {
     double v[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
     uint16_t count[W];
@@ -161,41 +179,74 @@ ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, in
     return yes;
 }
 
-// box_distances answers rows order[0..n), at most W, that are apart. It returns the lanes that
-// it does not answer, and writes to `deep` those of them that intersect, it seems.
-static __attribute__((noinline)) unsigned box_distances(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+// box_answer answers those of rows order[0..n), at most W, that x proves. It returns the lanes
+// that it does not answer, and writes to `deep` those of them that intersect, it seems: `inside`
+// and where points are as near as rounding.
+ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p, const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
+    const VF radius = at->ra + at->rb, ee = T(dot)(x->e, x->e), inv = RSQRT(MAX(ee, SET1(TINY)));
+    closed_out o;
+    o.n = T(scale)(inv, x->e);
+    o.a = T(sub)(x->u, x->e);
+    o.b = x->u;
+    o.distance = FMA(ee, inv, -radius);
+    o.lower = box_height(p, o.n, T(scale)(inv, x->g)) - radius - at->round;
+    o.upper = o.distance + at->round;
+    VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
+    o.ok = LE(gap, MAX(at->tol, SET1(4) * at->round));
+    if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
+    o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
+    inside |= MBITS(LE(ee, box_none(at)));
+    unsigned left = (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_BY_NEWTON);
+    *deep = left & inside & MBITS(at->good);
+    return left;
+}
+
+// box_starts answers rows order[0..n), at most 2·W, that are apart and need no step after their
+// start. It returns the lanes that it does not answer, and writes to `deep` those of them that
+// intersect, it seems. Two vectors go side by side, as one would mostly wait for its last operation.
+static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+    const int vectors = n > W ? 2 : 1;
+    box_place at[2];
+    box_pair p[2];
+    box_search x[2];
+    for (int j = 0; j < vectors; j++) p[j] = box_load(c, lo, order + j * W, n - j * W, at + j);
+    for (int j = 0; j < vectors; j++) x[j] = box_start(p + j);
+    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_project(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    unsigned left = 0;
+    *deep = 0;
+    for (int j = 0; j < vectors; j++) {
+        unsigned inside;
+        left |= box_answer(c, lo, order + j * W, n - j * W, p + j, at + j, x + j, 0, &inside) << j * W;
+        *deep |= inside << j * W;
+    }
+    return left;
+}
+
+// box_steps answers rows order[0..n), at most W, as box_starts does, by steps.
+static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
     const VF zero = SET1(0), one = SET1(1);
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
-    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most, none = SET1(16) * round * round;
+    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
     const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
     box_search x = box_start(&p);
     VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
         VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g), off = ee - low;
         VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
-        inside = MOR(inside, MAND(active, LE(ee, none)));
+        inside = MOR(inside, MAND(active, LE(ee, box_none(&at))));
         active = MANDN(active, MOR(MOR(close, beyond), inside));
         if (MBITS(active) == 0 || step == steps) break;
         box_step(&p, &x, active);
+        box_search y = x;
+        box_slide(&p, &y);
+        x.v = T(sel)(active, clamped3(T(sub)(y.v, y.g), p.b), x.v);
+        box_look(&p, &x);
     }
-
-    closed_out o;
-    VF length = SQRT(T(dot)(x.e, x.e)), inv = one / MAX(length, SET1(1e-200));
-    o.n = T(scale)(inv, x.e);
-    o.a = T(sub)(x.u, x.e);
-    o.b = x.u;
-    o.distance = length - radius;
-    o.lower = box_height(&p, o.n, T(scale)(inv, x.g)) - radius - round;
-    o.upper = o.distance + round;
-    VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
-    o.ok = LE(gap, MAX(at.tol, SET1(4) * round));
-    if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
-    o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
-    unsigned left = (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, x.taken, CLR_BY_NEWTON);
-    *deep = left & MBITS(inside);
-    return left;
+    return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), deep);
 }
 
 // box_overlaps answers rows order[0..n), at most W, that overlap, by their axes. It returns
@@ -255,24 +306,31 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
 static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     if (!c->closed || (c->collide && !c->decide)) return rows; // who names a method gets it
     if (c->decide) rows = boxes_decided(c, lo, order, rows);
-    int32_t *rest = order, deep[2 * W];
-    int count = 0; // of deep
-    for (int k = 0; k < rows; k += W) {
-        int32_t row[W];
-        unsigned left, inside = 0;
-        int n = rows - k < W ? rows - k : W;
-        for (int l = 0; l < W; l++) row[l] = order[k + (l < n ? l : n - 1)];
-        if (c->decide) left = box_statuses(c, lo, row, n);
-        else left = box_distances(c, lo, row, n, &inside);
-        for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
-        for (; inside; inside &= inside - 1) deep[count++] = row[__builtin_ctz(inside)];
-        if (count < W && k + W < rows) continue;
-        for (int d = 0; d < count && (count - d >= W || k + W >= rows); d += W) {
-            int some = count - d < W ? count - d : W;
-            for (unsigned m = box_overlaps(c, lo, deep + d, some); m; m &= m - 1) *rest++ = deep[d + __builtin_ctz(m)];
+    for (int round = 0; round < (c->decide ? 1 : 2); round++) {
+        int32_t *rest = order, deep[3 * W];
+        int count = 0; // of deep
+        const int together = c->decide || round ? W : 2 * W;
+        for (int k = 0; k < rows; k += together) {
+            int32_t row[2 * W];
+            unsigned left, inside = 0;
+            const int n = rows - k < together ? rows - k : together;
+            for (int l = 0; l < together; l++) row[l] = order[k + (l < n ? l : n - 1)];
+            if (c->decide) left = box_statuses(c, lo, row, n);
+            else if (round == 0) left = box_starts(c, lo, row, n, &inside);
+            else left = box_steps(c, lo, row, n, &inside);
+            for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+            for (; inside; inside &= inside - 1) deep[count++] = row[__builtin_ctz(inside)];
+            const int last = k + together >= rows;
+            int done = 0;
+            for (; done + W <= count || (last && done < count); done += W) {
+                const int some = count - done < W ? count - done : W;
+                for (int l = 0; l < W; l++) row[l] = deep[done + (l < some ? l : some - 1)];
+                for (unsigned m = box_overlaps(c, lo, row, some); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+            }
+            for (int d = done; d < count; d++) deep[d - done] = deep[d];
+            count = count > done ? count - done : 0;
         }
-        count = count < W ? count : count - W;
-        for (int l = 0; l < count; l++) deep[l] = deep[W + l];
+        rows = (int)(rest - order);
     }
-    return (int)(rest - order);
+    return rows;
 }

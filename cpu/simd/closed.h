@@ -124,7 +124,7 @@ ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_o
 ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n, const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
     double v[12][W] __attribute__((aligned(64)));
     int32_t row[W];
-    for (int l = 0; l < n; l++) row[l] = order[l];
+    for (int l = 0; l < W; l++) row[l] = order[l < n ? l : n - 1];
     STOREU(v[0], o->distance);
     STOREU(v[1], o->lower);
     STOREU(v[2], o->upper);

@@ -128,7 +128,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
         ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
         V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
-        line = T(scale)(fast_inverse(line), line);
+        line = T(scale)(inverse_length(line), line);
         first = T(sel)(by_feet, first, T(scale)(-length, line));
         T(hulls) hull[2];
         T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};

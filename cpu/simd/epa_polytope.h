@@ -44,17 +44,6 @@ ALWAYS VF difference(VF a, VF b, VF c, VF d) {
     return FMA(a, b, -p) + e;
 }
 
-// reciprocal_root is 1/√x to two units of roundoff or so.
-ALWAYS VF reciprocal_root(VF x) {
-#if W == 8
-    VF half = SET1(0.5) * x, r = _mm512_rsqrt14_pd(x); // each step doubles the digits
-    r = FMA(FNMA(half * r, r, SET1(0.5)), r, r);
-    return FMA(FNMA(half * r, r, SET1(0.5)), r, r);
-#else
-    return SET1(1) / SQRT(x);
-#endif
-}
-
 // Normals of W faces, unit, and the least and greatest of the heights of their corners.
 typedef struct {
     V3 n;
@@ -65,7 +54,7 @@ typedef struct {
 ALWAYS face_planes planes_of(V3 a, V3 b, V3 c) {
     V3 u = T(sub)(a, c), v = T(sub)(b, c);
     V3 n = {difference(u.y, v.z, u.z, v.y), difference(u.z, v.x, u.x, v.z), difference(u.x, v.y, u.y, v.x)};
-    n = T(scale)(reciprocal_root(MAX(T(dot)(n, n), SET1(TINY))), n); // not unit if TINY acts
+    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(TINY))), n); // not unit if TINY acts
     VF ha = T(dot)(n, a), hb = T(dot)(n, b), hc = T(dot)(n, c);
     return (face_planes){n, MIN(MIN(ha, hb), hc), MAX(MAX(ha, hb), hc)};
 }

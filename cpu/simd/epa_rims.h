@@ -70,8 +70,6 @@ typedef struct {
     VM face[2];          // n is the axis of this core: all points of an end are as high
 } rim_place;
 
-ALWAYS VF fast_inverse(V3 v) { return reciprocal_root(MAX(T(dot)(v, v), SET1(TINY))); }
-
 // measure_rims computes what does not depend on σ, for n, e, f and face.
 ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
     V3 g = T(neg)(r->origin);
@@ -81,7 +79,7 @@ ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
         const VF c = T(dot)(k->axis, p->n), none = SET1(0);
         V3 out = T(axpy)(-c, k->axis, p->n);
         out = T(sel)(p->face[i], (V3){none, none, none}, out);
-        VF inv = fast_inverse(out);
+        VF inv = inverse_length(out);
         p->q[i] = T(dot)(out, out) * inv;
         p->lateral[i] = out = T(scale)(inv, out);
         p->d[i] = FMA(k->half, c, k->slant * p->q[i]);
@@ -220,7 +218,7 @@ ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
     best_kinks(k, flat_dot(p->g, t[0]) - p->d[0], flat_dot(p->g, t[1]) - p->d[1], p->sigma);
     settle(r, p);
     rim_flat y = {-FMA(back.xx, p->left.x, back.xy * p->left.y), -FMA(back.xy, p->left.x, back.yy * p->left.y)};
-    VF limit = MIN(SET1(0.5) * reciprocal_root(MAX(flat_dot(y, y), SET1(TINY))), one);
+    VF limit = MIN(SET1(0.5) * RSQRT(MAX(flat_dot(y, y), SET1(TINY))), one);
     return (rim_flat){limit * y.x, limit * y.y};
 }
 
@@ -228,13 +226,13 @@ ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
 // made so, since to second order they would not: then h would be higher for the step.
 ALWAYS V3 moved(const rim_pair *r, const rim_place *p, rim_flat y) {
     V3 n = T(axpy)(y.x, p->e, T(axpy)(y.y, p->f, p->n));
-    n = T(scale)(fast_inverse(n), n);
+    n = T(scale)(inverse_length(n), n);
     for (int i = 0; i < 2; i++) {
         const rim_core *k = &r->core[i];
         VF reach2 = flat_dot(p->s[i], p->s[i]) * flat_dot(y, y);
         VM even = MANDN(MAND(in_use(p, i), LE(p->d[i] * p->d[i], reach2)), in_use(p, 1 - i));
         V3 out = T(axpy)(-T(dot)(k->axis, n), k->axis, n);
-        V3 level = T(axpy)(k->across * fast_inverse(out), out, T(scale)(k->along, k->axis));
+        V3 level = T(axpy)(k->across * inverse_length(out), out, T(scale)(k->along, k->axis));
         n = T(sel)(even, level, n);
     }
     return n;

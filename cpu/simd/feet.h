@@ -25,7 +25,7 @@ typedef struct { VF below, above, half, out, up, length; } profile;
 
 ALWAYS profile profile_of(V3 e) {
     profile f = {.below = e.x, .above = e.y, .half = e.z}; // those of a segment are 0, 0, half
-    VF out = e.y - e.x, up = e.z + e.z, square = FMA(out, out, up * up), inv = reciprocal_root(MAX(square, SET1(TINY)));
+    VF out = e.y - e.x, up = e.z + e.z, square = FMA(out, out, up * up), inv = RSQRT(MAX(square, SET1(TINY)));
     f.out = out * inv, f.up = up * inv, f.length = square * inv;
     return f;
 }
@@ -40,7 +40,7 @@ typedef struct { V3 at, around, along; VF gain_around, gain_along, deep; } foot;
 ALWAYS foot foot_of(const profile *f, V3 p) {
     const VF zero = SET1(0), one = SET1(1);
     foot o;
-    VF square = FMA(p.y, p.y, p.x * p.x), inv = reciprocal_root(MAX(square, SET1(TINY))), far = square * inv;
+    VF square = FMA(p.y, p.y, p.x * p.x), inv = RSQRT(MAX(square, SET1(TINY))), far = square * inv;
     VM axial = LE(square, SET1(TINY)); // any direction is out
     VF ux = SEL(axial, one, p.x * inv), uy = SEL(axial, zero, p.y * inv);
     VF dr = far - f->below, dz = p.z + f->half, t = FMA(dr, f->out, dz * f->up), on = MIN(MAX(t, zero), f->length);
@@ -61,7 +61,7 @@ ALWAYS foot foot_of(const profile *f, V3 p) {
 // foot_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
 // plane across x through the foot of a has all of the other core on its far side.
 ALWAYS VF foot_beyond(const profile *f, V3 a, V3 x, VF inv) {
-    VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * reciprocal_root(MAX(across, SET1(TINY))), lift = f->half * x.z;
+    VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * RSQRT(MAX(across, SET1(TINY))), lift = f->half * x.z;
     return (T(dot)(a, x) + MAX(FMA(f->below, lateral, lift), FMA(f->above, lateral, -lift))) * inv;
 }
 
@@ -81,7 +81,7 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     VM active = MFROM(L->active);
     foot a = foot_of(&L->a, b0), b = foot_of(&L->b, T(rotate_back)(m, stride, T(sub)(a.at, t)));
     V3 y = T(add)(T(rotate)(m, stride, b.at), t), x = T(sub)(a.at, y);
-    VF square = T(dot)(x, x), inv = reciprocal_root(MAX(square, SET1(TINY)));
+    VF square = T(dot)(x, x), inv = RSQRT(MAX(square, SET1(TINY)));
     VF beyond = foot_beyond(&L->a, a.at, x, inv);
     L->taken = SEL(active, L->taken + one, L->taken);
     L->at_a = T(sel)(active, a.at, L->at_a);
@@ -92,6 +92,7 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     L->done |= MBITS(done);
     active = MANDN(active, MOR(done, meet));
     L->active = MBITS(active);
+    if (!L->active) return;
 
     V3 e1 = T(rotate)(m, stride, b.around), e2 = T(rotate)(m, stride, b.along), r = T(sub)(y, b0);
     VF k11 = T(dot)(a.around, e1), k12 = T(dot)(a.around, e2), k21 = T(dot)(a.along, e1), k22 = T(dot)(a.along, e2);

@@ -13,7 +13,7 @@ ALWAYS feet_verdict feet_decide(const profile *pa, const profile *pb, const VF m
     V3 point = axis_point(pa->half, pb->half, (V3){m[2], m[5], m[8]}, t);
     foot a = foot_of(pa, point), b = foot_of(pb, turn_back(m, T(sub)(a.at, t)));
     v.x = T(sub)(a.at, T(add)(turn(m, b.at), t));
-    VF square = T(dot)(v.x, v.x), inv = reciprocal_root(MAX(square, SET1(TINY))), length = square * inv;
+    VF square = T(dot)(v.x, v.x), inv = RSQRT(MAX(square, SET1(TINY))), length = square * inv;
     v.apart = LT(radius + noise, length - foot_beyond(pa, a.at, v.x, inv));
     v.meet = MOR(LT(noise, MAX(a.deep, b.deep)), LT(length + noise, radius));
     return v;

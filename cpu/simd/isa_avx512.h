@@ -175,8 +175,22 @@ static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v
 }
 #define EACH_MAX(v) each_max64(v)
 #define EXPAND(old, m, x) _mm512_mask_expand_pd(old, m, x)
-#define RCP(x) (SET1(1) / (x))
-#define RSQRT(x) (SET1(1) / SQRT(x))
+// To two units of roundoff or so: each step doubles the digits. Divisions and roots would have to
+// wait for one another.
+static inline __attribute__((always_inline)) __m512d rcp64(__m512d x) {
+    const __m512d one = _mm512_set1_pd(1);
+    __m512d r = _mm512_rcp14_pd(x);
+    r = _mm512_fmadd_pd(_mm512_fnmadd_pd(x, r, one), r, r);
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(x, r, one), r, r);
+}
+static inline __attribute__((always_inline)) __m512d rsqrt64(__m512d x) {
+    const __m512d half = _mm512_set1_pd(0.5), h = _mm512_mul_pd(half, x);
+    __m512d r = _mm512_rsqrt14_pd(x);
+    r = _mm512_fmadd_pd(_mm512_fnmadd_pd(_mm512_mul_pd(h, r), r, half), r, r);
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(_mm512_mul_pd(h, r), r, half), r, r);
+}
+#define RCP(x) rcp64(x)
+#define RSQRT(x) rsqrt64(x)
 #define EXPONENT(x) _mm512_getexp_pd(x)
 #define MANTISSA(x) _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 #define TIMES_POWER(x, k) _mm512_scalef_pd(x, k)
@@ -184,25 +198,37 @@ static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm256_storeu_ps(p, _mm256_maskz_compress_ps((__mmask8)(bits), _mm512_cvtpd_ps(x)))
-// INTERLEAVE32 and INTERLEAVE64 write three vectors of W values lane by lane.
-#define INTERLEAVE32(out, v)                                                                                                     \
-    {                                                                                                                            \
-        const __m512 xy_ = _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_loadu_ps((v)[0])), _mm256_loadu_ps((v)[1]), 1);      \
-        const __m512 z_ = _mm512_castps256_ps512(_mm256_loadu_ps((v)[2]));                                                       \
-        const __m512i low_ = _mm512_set_epi32(5, 20, 12, 4, 19, 11, 3, 18, 10, 2, 17, 9, 1, 16, 8, 0);                           \
-        const __m512i high_ = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 23, 15, 7, 22, 14, 6, 21, 13);                            \
-        _mm512_storeu_ps(out, _mm512_permutex2var_ps(xy_, low_, z_));                                                            \
-        _mm256_storeu_ps((out) + 16, _mm512_castps512_ps256(_mm512_permutex2var_ps(xy_, high_, z_)));                            \
+// STORE_TRIPLES stores the values v[0][l], v[1][l], v[2][l] of lanes l in ok at p + 3·l.
+static inline __attribute__((always_inline)) void store_triples32(float *p, unsigned ok, const double (*v)[8]) {
+    const __m512i head = _mm512_setr_epi32(0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 20, 5), tail = _mm512_setr_epi32(13, 21, 6, 14, 22, 7, 15, 23, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i of_head = _mm512_setr_epi32(1, 1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32), of_tail = _mm512_setr_epi32(32, 32, 64, 64, 64, 128, 128, 128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m256 x = _mm512_cvtpd_ps(_mm512_loadu_pd(v[0])), y = _mm512_cvtpd_ps(_mm512_loadu_pd(v[1])), z = _mm512_cvtpd_ps(_mm512_loadu_pd(v[2]));
+    const __m512 xy = _mm512_insertf32x8(_mm512_castps256_ps512(x), y, 1), zz = _mm512_castps256_ps512(z);
+    const __m512i lanes = _mm512_set1_epi32((int)ok);
+    _mm512_mask_storeu_ps(p, _mm512_test_epi32_mask(lanes, of_head), _mm512_permutex2var_ps(xy, head, zz));
+    _mm512_mask_storeu_ps(p + 16, _mm512_test_epi32_mask(lanes, of_tail), _mm512_permutex2var_ps(xy, tail, zz));
+}
+static inline __attribute__((always_inline)) void store_triples64(double *p, unsigned ok, const double (*v)[8]) {
+    // Where x and y go, then where z goes, eight values at a time; and the lanes that they are of.
+    const __m512i xy[3] = {_mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10), _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5), _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0)};
+    const __m512i z[3] = {_mm512_setr_epi64(0, 1, 8, 3, 4, 9, 6, 7), _mm512_setr_epi64(10, 1, 2, 11, 4, 5, 12, 7), _mm512_setr_epi64(0, 13, 2, 3, 14, 5, 6, 15)};
+    const __m512i of[3] = {_mm512_setr_epi64(1, 1, 1, 2, 2, 2, 4, 4), _mm512_setr_epi64(4, 8, 8, 8, 16, 16, 16, 32), _mm512_setr_epi64(32, 32, 64, 64, 64, 128, 128, 128)};
+    const __m512i lanes = _mm512_set1_epi64((int)ok);
+    for (int k = 0; k < 3; k++) {
+        const __m512d pair = _mm512_permutex2var_pd(_mm512_loadu_pd(v[0]), xy[k], _mm512_loadu_pd(v[1]));
+        _mm512_mask_storeu_pd(p + 8 * k, _mm512_test_epi64_mask(lanes, of[k]), _mm512_permutex2var_pd(pair, z[k], _mm512_loadu_pd(v[2])));
     }
-#define INTERLEAVE64(out, v)                                                                                                     \
-    {                                                                                                                            \
-        const __m512d x_ = _mm512_loadu_pd((v)[0]), y_ = _mm512_loadu_pd((v)[1]), z_ = _mm512_loadu_pd((v)[2]);                  \
-        const __m512i i_ = _mm512_set_epi64(10, 2, 0, 9, 1, 0, 8, 0), j_ = _mm512_set_epi64(5, 0, 12, 4, 0, 11, 3, 0);           \
-        const __m512i k_ = _mm512_set_epi64(0, 15, 7, 0, 14, 6, 0, 13);                                                          \
-        _mm512_storeu_pd(out, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, i_, y_), 0x24, _mm512_set_epi64(0, 0, 1, 0, 0, 0, 0, 0), z_));        \
-        _mm512_storeu_pd((out) + 8, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, j_, y_), 0x49, _mm512_set_epi64(0, 4, 0, 0, 3, 0, 0, 2), z_));  \
-        _mm512_storeu_pd((out) + 16, _mm512_mask_permutexvar_pd(_mm512_permutex2var_pd(x_, k_, y_), 0x92, _mm512_set_epi64(7, 0, 0, 6, 0, 0, 5, 0), z_)); \
-    }
+}
+#define STORE_TRIPLES32(p, ok, v) store_triples32(p, ok, v)
+#define STORE_TRIPLES64(p, ok, v) store_triples64(p, ok, v)
+// STORE_SOME stores those of W values of so many bits that are in ok. Narrow ones by selection, as
+// masked stores of them are slow.
+#define STORE_SOME64(p, ok, v) _mm512_mask_storeu_pd(p, (__mmask8)(ok), _mm512_loadu_pd(v))
+#define STORE_SOME32(p, ok, v) _mm256_mask_storeu_epi32(p, (__mmask8)(ok), _mm256_loadu_si256((const __m256i *)(v)))
+#define STORE_SOME16(p, ok, v) \
+    _mm_storeu_si128((__m128i *)(p), _mm_mask_blend_epi16((__mmask8)(ok), _mm_loadu_si128((const __m128i *)(p)), _mm_loadu_si128((const __m128i *)(v))))
+#define STORE_SOME8(p, ok, v) \
+    _mm_storel_epi64((__m128i *)(p), _mm_mask_blend_epi8((__mmask16)(ok), _mm_loadl_epi64((const __m128i *)(p)), _mm_loadl_epi64((const __m128i *)(v))))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask)                                                                                                    \
     {                                                                                                                            \

@@ -38,8 +38,12 @@
 #undef NARROW
 #undef WIDEN
 #undef PACK
-#undef INTERLEAVE32
-#undef INTERLEAVE64
+#undef STORE_TRIPLES32
+#undef STORE_TRIPLES64
+#undef STORE_SOME64
+#undef STORE_SOME32
+#undef STORE_SOME16
+#undef STORE_SOME8
 #undef QUARTERS
 #undef HALVES
 #undef ROWS

@@ -41,6 +41,9 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
     VM lower = MAND(active, LT(b.h + LOADU(in + CLR_NOISE * CLR_STRIDE64), L->f)), far = LT(LOADU(in + CLR_FAR * CLR_STRIDE64), b.h);
     VM close = LE(FMA(b.p, b.p, b.q * b.q), SET1(0.25) * stop * stop);
     active = MANDN(active, MANDN(MOR(close, far), lower));
+    for (unsigned w = L->active; w; w &= w - 1) L->taken[__builtin_ctz(w)]++;
+    L->active = MBITS(active);
+    if (!L->active) return;
     VF push = MAX(b.h, stop); // f·I, as far as it helps
     VF pp = b.pp + push, qq = b.qq + push, inv = RCP(FNMA(b.pq, b.pq, pp * qq));
     VF tp = FNMA(b.pq, b.q, qq * b.p) * inv, tq = FNMA(b.pq, b.p, pp * b.q) * inv;
@@ -49,8 +52,6 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
     L->step = T(sel)(lower, T(scale)(SET1(0.25), L->step), T(axpy)(tq, q, T(scale)(tp, p)));
     V3 next = T(add)(L->base, L->step);
     L->n = T(sel)(active, T(scale)(inverse_length(next), next), n);
-    for (unsigned w = L->active; w; w &= w - 1) L->taken[__builtin_ctz(w)]++;
-    L->active = MBITS(active);
 }
 
 // newton_pairs answers rows 0 to n−1 of the group, of two smooth cores each.

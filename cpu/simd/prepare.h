@@ -1,9 +1,37 @@
 // From rows of the input to columns in the frame of the pair. A template, float64.
 
-// good reports whether positions are in range and quaternions far from where squares
-// leave the range of float64. Rows that are not are the caller's: some are valid.
+// clr_rows are W rows, a lane each: where their poses and the parameters of their shapes are.
+typedef struct {
+    int64_t at[W];
+    int32_t shape_a[W], shape_b[W];
+    const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
+} clr_rows;
+
+// rows_at finds rows order[0..n), relative to lo; lanes beyond n repeat the last row.
+ALWAYS void rows_at(const clr_call *c, int64_t lo, const int32_t *order, int n, clr_rows *r) {
+    for (int l = 0; l < W; l++) r->at[l] = lo + order[l < n ? l : n - 1];
+    if (!c->poses) { // column by column, which compilers do in vectors
+        for (int l = 0; l < W; l++) r->pa[l] = c->position_a + 3 * r->at[l];
+        for (int l = 0; l < W; l++) r->pb[l] = c->position_b + 3 * r->at[l];
+        for (int l = 0; l < W; l++) r->qa[l] = c->rotation_a + 4 * r->at[l];
+        for (int l = 0; l < W; l++) r->qb[l] = c->rotation_b + 4 * r->at[l];
+        for (int l = 0; l < W; l++) r->shape_a[l] = c->shape_a[r->at[l]];
+        for (int l = 0; l < W; l++) r->shape_b[l] = c->shape_b[r->at[l]];
+    } else {
+        for (int l = 0; l < W; l++) {
+            const clr_row one = row_at(c, r->at[l]);
+            r->shape_a[l] = one.shape_a, r->shape_b[l] = one.shape_b;
+            r->pa[l] = one.pa, r->qa[l] = one.qa, r->pb[l] = one.pb, r->qb[l] = one.qb;
+        }
+    }
+    for (int l = 0; l < W; l++) r->sa[l] = c->shapes[r->shape_a[l]].p;
+    for (int l = 0; l < W; l++) r->sb[l] = c->shapes[r->shape_b[l]].p;
+}
+
+// good reports whether positions are in range and quaternions far from where squares of
+// products leave the range of float64. Rows that are not are the caller's: some are valid.
 ALWAYS VM good_pose(V3 p, VF w, V3 v) {
-    const VF limit = SET1(1e9), lo = SET1(1e-200), hi = SET1(1e200); // 1e9: batch.MaxLength
+    const VF limit = SET1(1e9), lo = SET1(1e-100), hi = SET1(1e100); // 1e9: batch.MaxLength
     V3 q = {MAX(p.x, -p.x), MAX(p.y, -p.y), MAX(p.z, -p.z)};
     VF n = FMA(w, w, T(dot)(v, v));
     return MAND(MAND(MAND(LE(q.x, limit), LE(q.y, limit)), LE(q.z, limit)), MAND(LT(lo, n), LT(n, hi)));
@@ -11,6 +39,15 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
 
 // matrix writes the rotation of a quaternion of any length.
 ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
+
+// rotations are that of quaternion a and that of b in the frame of a, which is that of conj(a)·b.
+ALWAYS void rotations(VF wa, V3 a, VF wb, V3 b, VF ra[9], VF m[9]) {
+    const VF aa = FMA(wa, wa, T(dot)(a, a)), bb = FMA(wb, wb, T(dot)(b, b)), s = SET1(2) / (aa * bb);
+    quaternion_matrix(s * bb, wa, a, ra);
+    V3 r = T(cross)(b, a);
+    r = (V3){FMA(wa, b.x, FNMA(wb, a.x, r.x)), FMA(wa, b.y, FNMA(wb, a.y, r.y)), FMA(wa, b.z, FNMA(wb, a.z, r.z))};
+    quaternion_matrix(s, FMA(wa, wb, T(dot)(a, b)), r, m);
+}
 
 // relative is the rotation of b in the frame of a.
 ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
@@ -45,32 +82,25 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
     const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their centre at their origin
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
-        const double *rows_pa[W], *rows_qa[W], *rows_pb[W], *rows_qb[W], *rows_a[W], *rows_b[W], *rows_warm[W];
+        clr_rows r;
+        rows_at(c, lo, order + k, n - k, &r);
         for (int l = 0; l < W; l++) {
-            int i = k + l < n ? k + l : n - 1;
-            int64_t at = lo + order[i];
-            clr_row r = row_at(c, at);
-            rows_pa[l] = r.pa, rows_qa[l] = r.qa, rows_pb[l] = r.pb, rows_qb[l] = r.qb;
-            rows_a[l] = c->shapes[r.shape_a].p, rows_b[l] = c->shapes[r.shape_b].p;
-            rows_warm[l] = c->warm ? c->warm + 3 * at : 0;
-            s->shape_a[k + l] = r.shape_a;
-            s->shape_b[k + l] = r.shape_b;
-            s->row[k + l] = order[i];
+            s->shape_a[k + l] = r.shape_a[l];
+            s->shape_b[k + l] = r.shape_b[l];
+            s->row[k + l] = (int32_t)(r.at[l] - lo);
             s->steps[k + l] = 0;
         }
         VF p[4], q[4], u[4], v[4];
-        ROWS(p, rows_pa, 7)
-        ROWS(q, rows_pb, 7)
-        ROWS(u, rows_qa, 15)
-        ROWS(v, rows_qb, 15)
+        ROWS(p, r.pa, 7)
+        ROWS(q, r.pb, 7)
+        ROWS(u, r.qa, 15)
+        ROWS(v, r.qb, 15)
         V3 pa = {p[0], p[1], p[2]}, pb = {q[0], q[1], q[2]}, va = {u[1], u[2], u[3]}, vb = {v[1], v[2], v[3]};
         VM good = MAND(good_pose(pa, u[0], va), good_pose(pb, v[0], vb));
-        VF ra[9], rb[9], m[9];
-        matrix(u[0], va, ra);
-        matrix(v[0], vb, rb);
+        VF ra[9], m[9];
+        rotations(u[0], va, v[0], vb, ra, m);
         for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
         T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
-        relative(ra, rb, m);
         for (int j = 0; j < 9; j++) {
             STOREU(&s->in64[CLR_ROT + j][k], m[j]);
             NARROW(&s->in32[CLR_ROT + j][k], m[j]);
@@ -80,7 +110,11 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         T(st3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64, t);
 
         VF warm[4] = {zero, zero, zero, zero};
-        if (c->warm) ROWS(warm, rows_warm, 7)
+        if (c->warm) {
+            const double *rows_warm[W];
+            for (int l = 0; l < W; l++) rows_warm[l] = c->warm + 3 * r.at[l];
+            ROWS(warm, rows_warm, 7)
+        }
         V3 w = {warm[0], warm[1], warm[2]};
         VF w2 = T(dot)(w, w);
         VM warmed = LT(SET1(1e-200), w2);
@@ -89,18 +123,18 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         for (int l = 0; l < W; l++) s->state[k + l] = bits >> l & 1 ? CLR_OPEN : CLR_BAD;
 
         // Shapes: parameters and erode; radius, size and center; center and off.
-        ROWS(p, rows_a, 15)
-        ROWS(q, rows_b, 15)
-        for (int l = 0; l < W; l++) rows_a[l] += 4, rows_b[l] += 4;
-        ROWS(u, rows_a, 15)
-        ROWS(v, rows_b, 15)
+        ROWS(p, r.sa, 15)
+        ROWS(q, r.sb, 15)
+        for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
+        ROWS(u, r.sa, 15)
+        ROWS(v, r.sb, 15)
         V3 x = T(neg)(t); // from the center of B to that of A
         VF off = zero;
         if (hulls) {
             VF ca[4], cb[4];
-            for (int l = 0; l < W; l++) rows_a[l] += 4, rows_b[l] += 4;
-            ROWS(ca, rows_a, 7)
-            ROWS(cb, rows_b, 7)
+            for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
+            ROWS(ca, r.sa, 7)
+            ROWS(cb, r.sb, 7)
             off = ca[1] + cb[1];
             x = T(sub)((V3){u[2], u[3], ca[0]}, T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
         }

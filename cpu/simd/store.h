@@ -1,92 +1,105 @@
 // The only writer of the answer columns. A template, float64.
 
-#ifndef INTERLEAVE32
-#define INTERLEAVE32(out, v)       \
-    for (int l_ = 0; l_ < W; l_++) \
-        for (int j_ = 0; j_ < 3; j_++) (out)[3 * l_ + j_] = (v)[j_][l_];
-#define INTERLEAVE64 INTERLEAVE32
-#endif
-
-// store_three stores three values of each lane in ok in rows of a column; together if these rows
-// follow one another, the first being `from` (else −1).
-#define STORE_THREE(name, type, interleave)                                                                        \
-    ALWAYS void name(type *column, int64_t at0, const int32_t *row, int64_t from, unsigned ok, const type (*v)[W]) { \
-        if (!column) return;                                                                                       \
-        if (from >= 0) {                                                                                           \
-            interleave(column + 3 * from, v)                                                                       \
-            return;                                                                                                \
-        }                                                                                                          \
-        for (; ok; ok &= ok - 1) {                                                                                 \
-            int l = __builtin_ctz(ok);                                                                             \
-            for (int j = 0; j < 3; j++) column[3 * (at0 + row[l]) + j] = v[j][l];                                  \
-        }                                                                                                          \
-    }
-STORE_THREE(store_three32, float, INTERLEAVE32)
-STORE_THREE(store_three64, double, INTERLEAVE64)
-#undef STORE_THREE
-
-// status_of is the status of a row that is apart, deep, both or neither.
-ALWAYS uint8_t status_of(unsigned apart, unsigned deep) {
-    return (uint8_t)((CLR_TOUCHING | CLR_SEPARATED << 2 | CLR_PENETRATING << 4 | CLR_UNDECIDED << 6) >> (2 * apart + 4 * deep) & 3);
+// spread has bit l of m in byte l, of eight.
+ALWAYS uint64_t spread(unsigned m) {
+    const uint64_t each = 0x0101010101010101;
+    return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) & each; // bit l of byte l, carried to its highest
 }
 
+// Where lanes cannot be stored together but all, ok is all of them when rows follow one another.
+#ifndef STORE_SOME8
+#define STORE_SOME8(p, ok, v) memcpy(p, v, W)
+#define STORE_SOME16(p, ok, v) memcpy(p, v, 2 * W)
+#define STORE_SOME32(p, ok, v) memcpy(p, v, 4 * W)
+#define STORE_SOME64(p, ok, v) memcpy(p, v, 8 * W)
+#define ALL_OR_NONE 1
+#else
+#define ALL_OR_NONE 0
+#endif
+
+// store_three stores three values of each lane in ok, of the columns v, in rows of a column; together
+// if these rows follow one another, the first being `from` (else −1).
+#ifdef STORE_TRIPLES32
+#define STORE_FOLLOWING(bits) STORE_TRIPLES##bits(column + 3 * from, ok, v)
+#else
+#define STORE_FOLLOWING(bits)                                                              \
+    for (int l = 0; l < W; l++)                                                            \
+        for (int j = 0; j < 3; j++) (column + 3 * from)[3 * l + j] = v[j][l];
+#endif
+#define STORE_THREE(bits, type)                                                                                                    \
+    ALWAYS void store_three##bits(type *column, int64_t at0, const int32_t *row, int64_t from, unsigned ok, const double (*v)[W]) { \
+        if (!column) return;                                                                                                       \
+        if (from >= 0) {                                                                                                           \
+            STORE_FOLLOWING(bits);                                                                                                 \
+            return;                                                                                                                \
+        }                                                                                                                          \
+        type some[3][W];                                                                                                           \
+        for (int j = 0; j < 3; j++)                                                                                                \
+            for (int l = 0; l < W; l++) some[j][l] = (type)v[j][l];                                                                \
+        for (; ok; ok &= ok - 1) {                                                                                                 \
+            int l = __builtin_ctz(ok);                                                                                             \
+            for (int j = 0; j < 3; j++) column[3 * (at0 + row[l]) + j] = some[j][l];                                               \
+        }                                                                                                                          \
+    }
+STORE_THREE(32, float)
+STORE_THREE(64, double)
+#undef STORE_THREE
+#undef STORE_FOLLOWING
+
 // store_answers stores the lanes in ok of the answers v, by one solver, in rows at0 + row[lane] of the columns:
-// distance, its lower and upper bound, then normal and witnesses in the world. The gap
+// distance, its lower and upper bound, then normal and witnesses in the world. Lanes that are no rows
+// repeat one. The gap
 // holds both bounds around the distance as it is stored, and the rounding of itself: it is the
 // least float32 above. steps are those of a row, or null for one step each. Rows that are both apart and
 // deep are undecided.
 ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W], unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
-    float f[11][W] __attribute__((aligned(64)));
+    float near[W] __attribute__((aligned(64))), wide[W] __attribute__((aligned(64)));
+    double far[W] __attribute__((aligned(64)));
+    uint32_t gap[W];
+    uint16_t taken[W];
+    uint8_t status[8];
     if (!ok) return;
-    int gaps = 0;
-    for (int l = 1; l < W; l++) gaps |= row[l] ^ (row[0] + l);
-    const int together = ok == LANES && !gaps;
-    const int64_t from = together ? at0 + row[0] : -1;
+    int follow = !ALL_OR_NONE || ok == LANES;
+    for (int l = 1; l < W; l++) follow &= row[l] == row[0] + l;
+    const int64_t from = follow ? at0 + row[0] : -1;
     VF stored = LOADU(v[0]);
-    NARROW(f[0], stored);
-    if (c->single) stored = WIDEN(f[0]);
-    const VF gap = MAX(LOADU(v[2]) - stored, stored - LOADU(v[1]));
-    NARROW(f[1], gap);
-    const unsigned up = MBITS(MAND(LE(WIDEN(f[1]), gap), LT(SET1(0), gap)));
-    if (together) {
-        uint32_t u[W];
-        uint16_t count[W];
-        uint8_t status[W], method[W];
-        memcpy(u, f[1], sizeof u);
-        for (int l = 0; l < W; l++) {
-            u[l] += up >> l & 1;
-            count[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
-            status[l] = status_of(apart >> l & 1, deep >> l & 1);
-            method[l] = (uint8_t)solver;
-        }
-        if (c->distance32) memcpy(c->distance32 + from, f[0], sizeof f[0]);
-        if (c->distance64) STOREU(c->distance64 + from, stored);
-        if (c->gap) memcpy(c->gap + from, u, sizeof u);
-        if (c->status) memcpy(c->status + from, status, sizeof status);
-        if (c->iterations) memcpy(c->iterations + from, count, sizeof count);
-        if (c->method) memcpy(c->method + from, method, sizeof method);
+    NARROW(near, stored);
+    if (c->single) stored = WIDEN(near);
+    STOREU(far, stored);
+    const VF off = MAX(LOADU(v[2]) - stored, stored - LOADU(v[1]));
+    NARROW(wide, off);
+    const unsigned up = MBITS(MAND(LE(WIDEN(wide), off), LT(SET1(0), off)));
+    memcpy(gap, wide, sizeof gap);
+    for (int l = 0; l < W; l++) {
+        gap[l] += up >> l & 1;
+        taken[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
     }
-    for (unsigned m = together ? 0 : ok; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        int64_t i = at0 + row[l];
-        if (c->distance32) c->distance32[i] = f[0][l];
-        if (c->distance64) c->distance64[i] = c->single ? (double)f[0][l] : v[0][l];
-        if (c->gap) {
-            uint32_t u;
-            memcpy(&u, &f[1][l], sizeof u);
-            u += up >> l & 1;
-            memcpy(&c->gap[i], &u, sizeof u);
+    const uint64_t by = (uint64_t)solver * spread(LANES), status_of = spread(~(apart ^ deep)) * CLR_TOUCHING | spread(deep) * CLR_PENETRATING; // both: undecided
+    memcpy(status, &status_of, sizeof status);
+    if (follow) {
+        if (c->distance32) STORE_SOME32(c->distance32 + from, ok, near);
+        if (c->distance64) STORE_SOME64(c->distance64 + from, ok, far);
+        if (c->gap) STORE_SOME32(c->gap + from, ok, gap);
+        if (c->status) STORE_SOME8(c->status + from, ok, status);
+        if (c->iterations) STORE_SOME16(c->iterations + from, ok, taken);
+        if (c->method) STORE_SOME8(c->method + from, ok, &by);
+    } else {
+        for (unsigned m = ok; m; m &= m - 1) {
+            const int l = __builtin_ctz(m);
+            const int64_t i = at0 + row[l];
+            if (c->distance32) c->distance32[i] = near[l];
+            if (c->distance64) c->distance64[i] = far[l];
+            if (c->gap) memcpy(&c->gap[i], &gap[l], sizeof gap[l]);
+            if (c->status) c->status[i] = status[l];
+            if (c->iterations) c->iterations[i] = taken[l];
+            if (c->method) c->method[i] = (uint8_t)solver;
         }
-        if (c->status) c->status[i] = status_of(apart >> l & 1, deep >> l & 1);
-        if (c->iterations) c->iterations[i] = steps ? (uint16_t)(steps[l] + 1) : 1;
-        if (c->method) c->method[i] = (uint8_t)solver;
     }
-    if (c->normal32 || c->witness_a32 || c->witness_b32)
-        for (int j = 0; j < 9; j++) NARROW(f[2 + j], LOADU(v[3 + j]));
-    store_three32(c->normal32, at0, row, from, ok, f + 2);
-    store_three32(c->witness_a32, at0, row, from, ok, f + 5);
-    store_three32(c->witness_b32, at0, row, from, ok, f + 8);
+    store_three32(c->normal32, at0, row, from, ok, v + 3);
+    store_three32(c->witness_a32, at0, row, from, ok, v + 6);
+    store_three32(c->witness_b32, at0, row, from, ok, v + 9);
     store_three64(c->normal64, at0, row, from, ok, v + 3);
     store_three64(c->witness_a64, at0, row, from, ok, v + 6);
     store_three64(c->witness_b64, at0, row, from, ok, v + 9);
 }
+#undef ALL_OR_NONE
