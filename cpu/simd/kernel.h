@@ -127,10 +127,12 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rows = ellipsoids(c, s, lo, order, rows);
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
-        prepare(c, s, lo, order + k, n, ka, kb);
-        if (takes_feet(c, ka, kb)) {
+        const int by_feet = takes_feet(c, ka, kb);
+        prepare(c, s, lo, order + k, n, ka, kb, by_feet);
+        if (by_feet) {
             int open = feet(c, s, lo - c->first, n, ka, kb);
             if (open > 0) {
+                prepare_late(c, s, lo, n, ka, kb);
                 first_directions(c, s, n, ka, kb);
                 gjk32(c, s, s->list, open, ka, kb);
             }

@@ -77,8 +77,51 @@ ALWAYS VF most_gap(const clr_call *c, int ka, int kb, VF tol, VF round) {
     return powers > 0 ? MAX(tol, FNMA(SET1(powers / c->tolerance), tol, most)) : MAX(tol, most);
 }
 
-// prepare fills the columns of rows order[0..n) (relative to lo) of the input.
-static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb) {
+// warm_starts are the first directions that the caller gave for W rows, relative to lo.
+ALWAYS V3 warm_starts(const clr_call *c, int64_t lo, const int32_t *row) {
+    const double *at[W];
+    VF w[3];
+    for (int l = 0; l < W; l++) at[l] = c->warm + 3 * (lo + row[l]);
+    ROWS(w, at, 7)
+    return (V3){w[0], w[1], w[2]};
+}
+
+// prepare32 fills the float32 columns of rows k, k+1, … of a group from those of float64. x is from the
+// center of B to that of A.
+ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int ka, int kb, V3 x, VF size) {
+    const double *in = &s->in64[0][k];
+    const VF zero = SET1(0), stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
+    for (int j = 0; j < 9; j++) NARROW(&s->in32[CLR_ROT + j][k], LOADU(in + (CLR_ROT + j) * CLR_STRIDE64));
+    // float32 sees both cores from their centres, scaled to 1.
+    VF xx = T(dot)(x, x), length = SQRT(xx), span = length + size, inverse = SET1(1) / span;
+    STOREU(&s->more[CLR_SPAN][k], span);
+    NARROW(&s->in32[CLR_TRANS][k], -x.x * inverse);
+    NARROW(&s->in32[CLR_TRANS + 1][k], -x.y * inverse);
+    NARROW(&s->in32[CLR_TRANS + 2][k], -x.z * inverse);
+    for (int j = 0; j < 4; j++) {
+        NARROW(&s->in32[CLR_PA + j][k], LOADU(in + (CLR_PA + j) * CLR_STRIDE64) * inverse);
+        NARROW(&s->in32[CLR_PB + j][k], LOADU(in + (CLR_PB + j) * CLR_STRIDE64) * inverse);
+    }
+    if (HAS_VERTICES(ka)) NARROW(&s->in32[CLR_PA + 3][k], inverse);
+    if (HAS_VERTICES(kb)) NARROW(&s->in32[CLR_PB + 3][k], inverse);
+    NARROW(&s->in32[CLR_STOP][k], MAX(SET1(0.5) * stop * inverse, SET1(STOP32)));
+    NARROW(&s->in32[CLR_FAR][k], MIN(FMA(LOADU(in + CLR_FAR * CLR_STRIDE64), inverse, SET1(2 * NOISE32)), SET1(1e30)));
+    NARROW(&s->in32[CLR_NEAR][k], FMA(LOADU(in + CLR_NEAR * CLR_STRIDE64), inverse, SET1(-2 * NOISE32)));
+    NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
+
+    if (c->warm) { // zero where there is none
+        const V3 w = warm_starts(c, lo, s->row + k);
+        const VF w2 = T(dot)(w, w), fits = SEL(LT(SET1(1e-200), w2), -length / SQRT(MAX(w2, SET1(1e-200))), zero);
+        x = T(scale)(fits * inverse, T(rotate_back)(&s->more[CLR_ROTA][k], CLR_STRIDE64, w));
+        NARROW(&s->in32[CLR_X][k], x.x);
+        NARROW(&s->in32[CLR_X + 1][k], x.y);
+        NARROW(&s->in32[CLR_X + 2][k], x.z);
+    }
+}
+
+// prepare fills the columns of rows order[0..n) (relative to lo) of the input; with `late`, those of
+// float32 are left to prepare_late.
+static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb, int late) {
     const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their centre at their origin
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
@@ -101,24 +144,15 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         rotations(u[0], va, v[0], vb, ra, m);
         for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
         T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
-        for (int j = 0; j < 9; j++) {
-            STOREU(&s->in64[CLR_ROT + j][k], m[j]);
-            NARROW(&s->in32[CLR_ROT + j][k], m[j]);
-        }
+        for (int j = 0; j < 9; j++) STOREU(&s->in64[CLR_ROT + j][k], m[j]);
         const double *rota = &s->more[CLR_ROTA][k];
         V3 t = T(rotate_back)(rota, CLR_STRIDE64, T(sub)(pb, pa));
         T(st3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64, t);
 
-        VF warm[4] = {zero, zero, zero, zero};
         if (c->warm) {
-            const double *rows_warm[W];
-            for (int l = 0; l < W; l++) rows_warm[l] = c->warm + 3 * r.at[l];
-            ROWS(warm, rows_warm, 7)
+            const V3 w = warm_starts(c, lo, s->row + k);
+            good = MAND(good, LE(T(dot)(w, w), SET1(1e200))); // NaN and infinity as well
         }
-        V3 w = {warm[0], warm[1], warm[2]};
-        VF w2 = T(dot)(w, w);
-        VM warmed = LT(SET1(1e-200), w2);
-        good = MAND(good, LE(w2, SET1(1e200))); // NaN and infinity as well
         unsigned bits = MBITS(good);
         for (int l = 0; l < W; l++) s->state[k + l] = bits >> l & 1 ? CLR_OPEN : CLR_BAD;
 
@@ -159,31 +193,19 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         STOREU(&s->in64[CLR_NEAR][k], near);
         STOREU(&s->in64[CLR_NOISE][k], round);
 
-        // float32 sees both cores from their centres, scaled to 1.
-        VF xx = T(dot)(x, x), length = SQRT(xx), span = length + size, inverse = SET1(1) / span;
-        STOREU(&s->more[CLR_SPAN][k], span);
-        NARROW(&s->in32[CLR_TRANS][k], -x.x * inverse);
-        NARROW(&s->in32[CLR_TRANS + 1][k], -x.y * inverse);
-        NARROW(&s->in32[CLR_TRANS + 2][k], -x.z * inverse);
-        for (int j = 0; j < 4; j++) {
-            NARROW(&s->in32[CLR_PA + j][k], p[j] * inverse);
-            NARROW(&s->in32[CLR_PB + j][k], q[j] * inverse);
-        }
-        if (HAS_VERTICES(ka)) NARROW(&s->in32[CLR_PA + 3][k], inverse);
-        if (HAS_VERTICES(kb)) NARROW(&s->in32[CLR_PB + 3][k], inverse);
-        NARROW(&s->in32[CLR_STOP][k], MAX(SET1(0.5) * stop * inverse, SET1(STOP32)));
-        NARROW(&s->in32[CLR_FAR][k], MIN(FMA(far, inverse, SET1(2 * NOISE32)), SET1(1e30)));
-        NARROW(&s->in32[CLR_NEAR][k], FMA(near, inverse, SET1(-2 * NOISE32)));
-        NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
-
-        if (c->warm) { // zero where there is none
-            VF fits = SEL(warmed, -length / SQRT(MAX(w2, SET1(1e-200))), zero);
-            x = T(scale)(fits * inverse, T(rotate_back)(rota, CLR_STRIDE64, w));
-            NARROW(&s->in32[CLR_X][k], x.x);
-            NARROW(&s->in32[CLR_X + 1][k], x.y);
-            NARROW(&s->in32[CLR_X + 2][k], x.z);
-        }
+        if (late) STOREU(&s->more[CLR_SPAN][k], size);
+        else prepare32(c, s, lo, k, ka, kb, x, size);
     }
     for (int i = n; i % W != 0; i++) // rows that fill up the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
+}
+
+// prepare_late fills the float32 columns of vectors with open rows, of 0 to n−1 of a group. Centers are
+// the origins of their shapes.
+static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb) {
+    for (int k = 0; k < n; k += W) {
+        int open = 0;
+        for (int l = 0; l < W; l++) open |= s->state[k + l] == CLR_OPEN;
+        if (open) prepare32(c, s, lo, k, ka, kb, T(neg)(T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64)), LOADU(&s->more[CLR_SPAN][k]));
+    }
 }

@@ -120,7 +120,7 @@ static __attribute__((noinline)) int ellipsoids(const clr_call *c, clr_scratch *
         int32_t *rest = order;
         for (int k = 0; k < rows; k += CLR_CAP) {
             int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
-            prepare(c, s, lo, order + k, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+            prepare(c, s, lo, order + k, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
             first_directions(c, s, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
             if (by_rtr) {
                 rtr_loop(c, s, n);
