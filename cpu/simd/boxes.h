@@ -76,17 +76,13 @@ typedef struct {
 // last row.
 ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, int n, box_place *at) {
     clr_rows r;
-    rows_at(c, lo, order, n, &r);
+    read_rows(c, lo, order, n, &r);
     box_pair out;
     VF p[4], q[4], u[4], v[4];
-    ROWS(p, r.pa, 7)
-    ROWS(q, r.pb, 7)
-    ROWS(u, r.qa, 15)
-    ROWS(v, r.qb, 15)
-    V3 pos = {p[0], p[1], p[2]}, far = {q[0], q[1], q[2]}, ua = {u[1], u[2], u[3]}, ub = {v[1], v[2], v[3]};
-    at->good = MAND(good_pose(pos, u[0], ua), good_pose(far, v[0], ub));
+    V3 pos = {r.pa[0], r.pa[1], r.pa[2]}, far = {r.pb[0], r.pb[1], r.pb[2]}, ua = {r.qa[1], r.qa[2], r.qa[3]}, ub = {r.qb[1], r.qb[2], r.qb[3]};
+    at->good = MAND(good_pose(pos, r.qa[0], ua), good_pose(far, r.qb[0], ub));
     at->pos = pos;
-    rotations(u[0], ua, v[0], ub, at->rot, out.m);
+    rotations(r.qa[0], ua, r.qb[0], ub, at->rot, out.m);
     out.t = turn_back(at->rot, T(sub)(far, pos));
     if (c->warm) { // a first direction is not needed, but refused where any solver refuses it
         const double *warm[W];

@@ -198,6 +198,30 @@ static inline __attribute__((always_inline)) __m512d rsqrt64(__m512d x) {
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm256_storeu_ps(p, _mm256_maskz_compress_ps((__mmask8)(bits), _mm512_cvtpd_ps(x)))
+// RUN_OF_THREE and RUN_OF_FOUR load so many values of each of W rows that follow one another, and give
+// them by columns.
+static inline __attribute__((always_inline)) void run_of_three64(__m512d out[4], const double *p) {
+    const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16);
+    out[0] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 3, 6, 9, 12, 15, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 10, 13), c);
+    out[1] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 4, 7, 10, 13, 0, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 8, 11, 14), c);
+    out[2] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 5, 8, 11, 14, 0, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 9, 12, 15), c);
+}
+static inline __attribute__((always_inline)) void run_of_four64(__m512d out[4], const double *p) {
+    const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16), d = _mm512_loadu_pd(p + 24);
+    const __m512i even = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13), odd = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512d s = _mm512_permutex2var_pd(a, even, b), t = _mm512_permutex2var_pd(c, even, d), u = _mm512_permutex2var_pd(a, odd, b), v = _mm512_permutex2var_pd(c, odd, d);
+    out[0] = _mm512_shuffle_f64x2(s, t, 0x44);
+    out[1] = _mm512_shuffle_f64x2(s, t, 0xEE);
+    out[2] = _mm512_shuffle_f64x2(u, v, 0x44);
+    out[3] = _mm512_shuffle_f64x2(u, v, 0xEE);
+}
+static inline __attribute__((always_inline)) int is_run64(const int32_t *row) {
+    const __m256i ramp = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpneq_epi32_mask(_mm256_loadu_si256((const __m256i *)row), _mm256_add_epi32(_mm256_set1_epi32(row[0]), ramp)) == 0;
+}
+#define RUN_OF_THREE(out, p) run_of_three64(out, p)
+#define RUN_OF_FOUR(out, p) run_of_four64(out, p)
+#define IS_RUN(row) is_run64(row)
 // STORE_TRIPLES stores the values v[0][l], v[1][l], v[2][l] of lanes l in ok at p + 3·l.
 static inline __attribute__((always_inline)) void store_triples32(float *p, unsigned ok, const double (*v)[8]) {
     const __m512i head = _mm512_setr_epi32(0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 20, 5), tail = _mm512_setr_epi32(13, 21, 6, 14, 22, 7, 15, 23, 0, 0, 0, 0, 0, 0, 0, 0);

@@ -60,6 +60,8 @@
 #undef NARROWED
 #undef DIFFERENCES
 #undef RUN_NARROWED
+#undef RUN_OF_THREE
+#undef RUN_OF_FOUR
 #undef RUN_DIFFERENCES
 #undef IS_RUN
 #undef PUT_BYTES

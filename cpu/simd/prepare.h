@@ -1,28 +1,38 @@
 // From rows of the input to columns in the frame of the pair. A template, float64.
 
-// clr_rows are W rows, a lane each: where their poses and the parameters of their shapes are.
+// clr_rows are W rows, a lane each: shapes, where their parameters are, and poses by columns.
 typedef struct {
     int64_t at[W];
     int32_t shape_a[W], shape_b[W];
-    const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
+    const double *sa[W], *sb[W];
+    VF pa[4], pb[4], qa[4], qb[4]; // of the positions three
 } clr_rows;
 
-// rows_at finds rows order[0..n), relative to lo; lanes beyond n repeat the last row.
-ALWAYS void rows_at(const clr_call *c, int64_t lo, const int32_t *order, int n, clr_rows *r) {
+// read_rows reads rows order[0..n), relative to lo; lanes beyond n repeat the last row.
+ALWAYS void read_rows(const clr_call *c, int64_t lo, const int32_t *order, int n, clr_rows *r) {
     for (int l = 0; l < W; l++) r->at[l] = lo + order[l < n ? l : n - 1];
-    if (!c->poses) { // column by column, which compilers do in vectors
-        for (int l = 0; l < W; l++) r->pa[l] = c->position_a + 3 * r->at[l];
-        for (int l = 0; l < W; l++) r->pb[l] = c->position_b + 3 * r->at[l];
-        for (int l = 0; l < W; l++) r->qa[l] = c->rotation_a + 4 * r->at[l];
-        for (int l = 0; l < W; l++) r->qb[l] = c->rotation_b + 4 * r->at[l];
-        for (int l = 0; l < W; l++) r->shape_a[l] = c->shape_a[r->at[l]];
-        for (int l = 0; l < W; l++) r->shape_b[l] = c->shape_b[r->at[l]];
-    } else {
+#ifdef IS_RUN
+    if (n >= W && !c->poses && IS_RUN(order)) {
+        const int64_t i = lo + order[0];
+        memcpy(r->shape_a, c->shape_a + i, sizeof r->shape_a);
+        memcpy(r->shape_b, c->shape_b + i, sizeof r->shape_b);
+        RUN_OF_THREE(r->pa, c->position_a + 3 * i);
+        RUN_OF_THREE(r->pb, c->position_b + 3 * i);
+        RUN_OF_FOUR(r->qa, c->rotation_a + 4 * i);
+        RUN_OF_FOUR(r->qb, c->rotation_b + 4 * i);
+    } else
+#endif
+    {
+        const double *pa[W], *qa[W], *pb[W], *qb[W];
         for (int l = 0; l < W; l++) {
             const clr_row one = row_at(c, r->at[l]);
             r->shape_a[l] = one.shape_a, r->shape_b[l] = one.shape_b;
-            r->pa[l] = one.pa, r->qa[l] = one.qa, r->pb[l] = one.pb, r->qb[l] = one.qb;
+            pa[l] = one.pa, qa[l] = one.qa, pb[l] = one.pb, qb[l] = one.qb;
         }
+        ROWS(r->pa, pa, 7)
+        ROWS(r->pb, pb, 7)
+        ROWS(r->qa, qa, 15)
+        ROWS(r->qb, qb, 15)
     }
     for (int l = 0; l < W; l++) r->sa[l] = c->shapes[r->shape_a[l]].p;
     for (int l = 0; l < W; l++) r->sb[l] = c->shapes[r->shape_b[l]].p;
@@ -126,7 +136,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
         clr_rows r;
-        rows_at(c, lo, order + k, n - k, &r);
+        read_rows(c, lo, order + k, n - k, &r);
         for (int l = 0; l < W; l++) {
             s->shape_a[k + l] = r.shape_a[l];
             s->shape_b[k + l] = r.shape_b[l];
@@ -134,14 +144,10 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             s->steps[k + l] = 0;
         }
         VF p[4], q[4], u[4], v[4];
-        ROWS(p, r.pa, 7)
-        ROWS(q, r.pb, 7)
-        ROWS(u, r.qa, 15)
-        ROWS(v, r.qb, 15)
-        V3 pa = {p[0], p[1], p[2]}, pb = {q[0], q[1], q[2]}, va = {u[1], u[2], u[3]}, vb = {v[1], v[2], v[3]};
-        VM good = MAND(good_pose(pa, u[0], va), good_pose(pb, v[0], vb));
+        V3 pa = {r.pa[0], r.pa[1], r.pa[2]}, pb = {r.pb[0], r.pb[1], r.pb[2]}, va = {r.qa[1], r.qa[2], r.qa[3]}, vb = {r.qb[1], r.qb[2], r.qb[3]};
+        VM good = MAND(good_pose(pa, r.qa[0], va), good_pose(pb, r.qb[0], vb));
         VF ra[9], m[9];
-        rotations(u[0], va, v[0], vb, ra, m);
+        rotations(r.qa[0], va, r.qb[0], vb, ra, m);
         for (int j = 0; j < 9; j++) STOREU(&s->more[CLR_ROTA + j][k], ra[j]);
         T(st3)(&s->more[CLR_POSA][k], CLR_STRIDE64, pa);
         for (int j = 0; j < 9; j++) STOREU(&s->in64[CLR_ROT + j][k], m[j]);
