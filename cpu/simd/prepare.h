@@ -50,13 +50,15 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
 // matrix writes the rotation of a quaternion of any length.
 ALWAYS void matrix(VF w, V3 v, VF m[9]) { quaternion_matrix(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
 
-// rotations are that of quaternion a and that of b in the frame of a, which is that of conj(a)·b.
+// rotations are that of quaternion a and that of b in the frame of a, which is that of q = conj(a)·b.
+// By the length of q itself, so that of its rounding only the direction counts: entries are off by less
+// than those of a product of both rotations.
 ALWAYS void rotations(VF wa, V3 a, VF wb, V3 b, VF ra[9], VF m[9]) {
-    const VF aa = FMA(wa, wa, T(dot)(a, a)), bb = FMA(wb, wb, T(dot)(b, b)), s = SET1(2) / (aa * bb);
-    quaternion_matrix(s * bb, wa, a, ra);
-    V3 r = T(cross)(b, a);
-    r = (V3){FMA(wa, b.x, FNMA(wb, a.x, r.x)), FMA(wa, b.y, FNMA(wb, a.y, r.y)), FMA(wa, b.z, FNMA(wb, a.z, r.z))};
-    quaternion_matrix(s, FMA(wa, wb, T(dot)(a, b)), r, m);
+    const VF two = SET1(2), w = FMA(wa, wb, T(dot)(a, b));
+    V3 q = T(cross)(b, a);
+    q = (V3){FMA(wa, b.x, FNMA(wb, a.x, q.x)), FMA(wa, b.y, FNMA(wb, a.y, q.y)), FMA(wa, b.z, FNMA(wb, a.z, q.z))};
+    quaternion_matrix(two * RCP(FMA(wa, wa, T(dot)(a, a))), wa, a, ra);
+    quaternion_matrix(two * RCP(FMA(w, w, T(dot)(q, q))), w, q, m);
 }
 
 // relative is the rotation of b in the frame of a.
