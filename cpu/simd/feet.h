@@ -16,7 +16,10 @@
 // Newton's method does. The pair of feet and the support plane across it bound the
 // distance; what they do not prove goes on by GJK.
 
-#define FEET_TOGETHER 4 // so many steps vectors take with rows in order; what needs more is gathered
+// So many steps vectors take with rows in order. What needs more is gathered, and again after every
+// FEET_GATHERED steps.
+#define FEET_TOGETHER(ka, kb) ((ka) == CLR_BOX || (kb) == CLR_BOX ? 1 : 3)
+#define FEET_GATHERED 2
 #define FEET_STEPS 12
 
 // profile is a core cut along its axis, in the half plane of z and the distance from the axis:
@@ -150,8 +153,9 @@ ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, uns
 // feet_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
 // that it leaves open in s->list. It returns their number.
 ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    const int together = FEET_TOGETHER(ka, kb);
     int pending = 0, listed = 0;
-    uint8_t ended[CLR_CAP] = {0}; // lanes of vectors of rows that the second loop ended
+    uint8_t ended[CLR_CAP]; // lanes of vectors of rows whose feet are near enough
     double taken[W] __attribute__((aligned(64)));
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         feet_lanes lanes[2];
@@ -161,7 +165,7 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
             for (int l = 0; l < W && k + l < n; l++) open |= (unsigned)(s->state[k + l] == CLR_OPEN) << l;
             feet_start(lanes + j, &s->in64[0][k0 + (open ? j * W : 0)], CLR_STRIDE64, ka, kb, open);
         }
-        for (int i = 0; i < FEET_TOGETHER && (lanes[0].active | lanes[1].active); i++)
+        for (int i = 0; i < together && (lanes[0].active | lanes[1].active); i++)
             for (int j = 0; j < 2; j++)
                 if (lanes[j].active) feet_step(lanes + j, CLR_STRIDE64, i == 0);
         for (int j = 0; j < 2 && k0 + j * W < n; j++) {
@@ -169,31 +173,41 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
             const int k = k0 + j * W;
             STOREU(taken, L->taken);
             for (int l = 0; l < W && k + l < n; l++) s->steps[k + l] = (uint16_t)taken[l];
-            if (L->done) feet_emit(c, s, at0, k, L->done, ka, kb, L->at_a, L->at_b);
+            ended[k / W] = (uint8_t)L->done;
+            T(st3)(&s->in64[CLR_VERT][k], CLR_STRIDE64, L->at_a);
+            T(st3)(&s->in64[CLR_VERT + 3][k], CLR_STRIDE64, L->at_b);
             if (L->active) T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, L->b_at);
             for (unsigned m = L->active; m; m &= m - 1) s->list[pending++] = k + __builtin_ctz(m);
         }
     }
-    for (int q = 0; q < pending; q += W) {
-        const int32_t *list = s->list + q;
-        const int m = pending - q < W ? pending - q : W;
-        double in[CLR_IN][W] __attribute__((aligned(64)));
-        for (int l = 0; l < W; l++)
-            for (int j = 0; j < CLR_IN; j++) in[j][l] = s->in64[j][list[l < m ? l : m - 1]];
-        feet_lanes L;
-        feet_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
-        L.b_at = T(ld3)(in[CLR_X], W);
-        for (int i = FEET_TOGETHER; i < FEET_STEPS && L.active; i++) feet_step(&L, W, 0);
-        double feet[6][W] __attribute__((aligned(64)));
-        T(st3)(feet[0], W, L.at_a);
-        T(st3)(feet[3], W, L.at_b);
-        STOREU(taken, L.taken);
-        for (int l = 0; l < m; l++) {
-            const int i = list[l];
-            s->steps[i] += (uint16_t)taken[l];
-            for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = feet[j][l];
-            ended[i / W] |= (uint8_t)((L.done >> l & 1) << (i % W));
+    for (int steps = together; pending && steps < FEET_STEPS; steps += FEET_GATHERED) {
+        int still = 0;
+        for (int q = 0; q < pending; q += W) {
+            const int m = pending - q < W ? pending - q : W;
+            int32_t row[W];
+            double in[CLR_IN][W] __attribute__((aligned(64))), feet[9][W] __attribute__((aligned(64)));
+            for (int l = 0; l < W; l++) row[l] = s->list[q + (l < m ? l : m - 1)];
+            for (int j = 0; j < CLR_IN; j++)
+                for (int l = 0; l < W; l++) in[j][l] = s->in64[j][row[l]];
+            feet_lanes L;
+            feet_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
+            L.b_at = T(ld3)(in[CLR_X], W);
+            for (int i = 0; i < FEET_GATHERED && L.active; i++) feet_step(&L, W, 0);
+            T(st3)(feet[0], W, L.at_a);
+            T(st3)(feet[3], W, L.at_b);
+            T(st3)(feet[6], W, L.b_at);
+            STOREU(taken, L.taken);
+            for (int l = 0; l < m; l++) {
+                const int i = row[l];
+                s->steps[i] += (uint16_t)taken[l];
+                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = feet[j][l];
+                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = feet[6 + j][l];
+                ended[i / W] |= (uint8_t)((L.done >> l & 1) << (i % W));
+                s->list[still] = i;
+                still += L.active >> l & 1;
+            }
         }
+        pending = still;
     }
     for (int k = 0; k < n; k += W) {
         const double *feet = &s->in64[CLR_VERT][k];

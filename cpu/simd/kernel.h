@@ -82,6 +82,14 @@ static int all_alike(const clr_call *c, int64_t lo, int n) {
     return most < c->shape_count;
 }
 
+// kind_of is all of a shape that group_of looks at, as one number below KINDS.
+#define FORMS (CLR_HALF + 1)
+#define KINDS ((CLR_CLASSES + 1) * FORMS)
+static inline int kind_of(const clr_shape *s) {
+    const int class = s->class < CLR_CLASSES ? s->class : CLR_CLASSES;
+    return class * FORMS + s->form;
+}
+
 // sort puts the rows in the order of their groups, so that a vector runs one support
 // function or one closed form. It returns where the groups begin in first; rows of
 // shapes without a class, or that name no shape, go to s->left.
@@ -92,11 +100,17 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
         one_group(s, n, group_of(c, c->shapes, c->shapes), first);
         return 0;
     }
+    uint8_t known[KINDS][KINDS]; // groups of pairs of kinds, or 255: branches on shapes could not be predicted
+    memset(known, 255, sizeof known);
     for (int i = 0; i < n; i++) {
         clr_row r = row_at(c, lo + i);
         int g = CLR_GROUPS;
-        if ((uint64_t)(int64_t)r.shape_a < (uint64_t)c->shape_count && (uint64_t)(int64_t)r.shape_b < (uint64_t)c->shape_count)
-            g = group_of(c, c->shapes + r.shape_a, c->shapes + r.shape_b);
+        if ((uint64_t)(int64_t)r.shape_a < (uint64_t)c->shape_count && (uint64_t)(int64_t)r.shape_b < (uint64_t)c->shape_count) {
+            const clr_shape *a = c->shapes + r.shape_a, *b = c->shapes + r.shape_b;
+            uint8_t *of = &known[kind_of(a)][kind_of(b)];
+            if (*of == 255) *of = (uint8_t)group_of(c, a, b);
+            g = *of;
+        }
         s->key[i] = (uint8_t)g;
         if (g == CLR_GROUPS) s->left[left++] = i;
     }
