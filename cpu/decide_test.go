@@ -31,7 +31,7 @@ func remote(r *batch.Row, i int) {
 // an eighth it fails: on these rows rounding stays below a sixteenth of what is proved. Shapes with
 // powers are placed around their own bounds; with an eighth of a unit they fail as well.
 func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
-	const unit = 0x1p-24
+	const unit = 0x1p-23
 	n := size(12000)
 	double := batch.Options{Precision: batch.Double}
 	reference := newVariant(t, "off", 2)
@@ -60,7 +60,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 	}
 	for k, set := range powerSets {
 		lib, pairs := drawPowers(t, set.shape, n/2)
-		inputs = append(inputs, input{set.name, lib, pairs, []float64{2.5, 2.5, 32, 32}[k]})
+		inputs = append(inputs, input{set.name, lib, pairs, []float64{1.75, 1.75, 16, 16}[k]})
 	}
 	for _, in := range inputs {
 		set, lib, pairs, n := in.set, in.lib, in.pairs, in.pairs.Len()

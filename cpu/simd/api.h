@@ -42,7 +42,8 @@ typedef struct {
 typedef struct {
     float p[3], radius;
     float size, erode, center[3];
-    float none[3]; // what follows is loaded by fours
+    int32_t first, count; // vertices
+    float none;           // what is not a multiple of four is loaded as one
 } clr_shape32;
 
 // Vertices of a hull begin at a multiple of this and are filled up to one with

@@ -1,21 +1,27 @@
 // Boolean rows of which only the status is asked, decided in float32 wherever its rounding
 // leaves no doubt: most rows. The others are solved as any row. A template, float64,
-// which forms the poses; the rest is the loop of gjk.h.
+// for the poses that leave the range of float32; the rest is decide32.h and the loop of gjk.h.
 //
 // The proof. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. What is
 // computed differs from the truth by at most
 //
-//	 5 u  the rotation (2), the translation (1) and the parameters of both cores (2),
-//	      rounded to float32,
+//	50 u  the rotation and the translation (frame.h): 50 u of the size of B, 40 u of the distance,
+//	 4 u  lengths and parameters of both cores, rounded and scaled to the frame,
 //	12 u  a vertex of B that is lowest along a direction turned with 6 u of error,
 //	10 u  a vertex computed from its direction: reciprocal roots to 4 u, three products,
 //	10 u  the vertex of B turned back, moved and subtracted, and the dot product,
 //	 6 u  the length of the direction,
 //
-// together below 64 u. The frame itself is formed in float64, where
-// centers far from their origins may cancel: that is off by the roundoff of ref.Pair,
-// 24·2⁻⁵³ of all lengths that went into it, of which those of the frame drown in 64 u;
-// the offsets of the centers, twice because the translation may be as long, are added.
+// together below 128 u. The rotation counts once: to the computed matrix, all the rest is exact
+// up to what follows it. Heights along first directions and feet, with their depths, are
+// formulas of fewer roundings than the 38 u of a vertex. Centers off the origins of their shapes, by
+// c together, add what the rotation and the longer translation do to them, 40 + 50 u, with the
+// product and three sums 104 u of c: below 64 u where c is at most half of the frame
+// (FRAME_OFFSETS). Rows whose centers are farther off, or whose poses are out of range, form the
+// frame in float64: centers far from their origins may cancel there, and are off by the
+// roundoff of ref.Pair, 24·2⁻⁵³ of all lengths that went into it, of which those of the frame
+// drown in 128 u; the offsets of the centers, twice because the translation may be as
+// long, are added.
 // So a row is separated if the plane along some x is farther than the radii by more, and
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
 // tetrahedron of vertices holds the origin by more.
@@ -36,30 +42,11 @@
 // sum up to κ: 72 κ u. The sum S ≤ n below the root is off by as much relative to itself and by
 // 10·ln n/β u, as the weights are of other heights; its root by 10·ln n/β u, and the products by
 // 12 u. A revolution turns its direction to the profile by 8 u more, and back. Together
-// 90 κ + 69 + 20·ln n/β + 40 < 1520 u, and with the 64 u below 2048 u. A bound that wide costs
+// 90 κ + 69 + 20·ln n/β + 40 < 1520 u, and with the 192 u below 2048 u. A bound that wide costs
 // little: rows are as rarely nearer to contact than it.
 
-// first_height is the height of core `side` of class k above its center along the unit
-// vector d of its own frame, or more: p are its parameters and erode.
-ALWAYS VF first_height(const T(places) *at, int k, int side, const VF p[4], V3 center, V3 d) {
-    V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
-    if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
-    if (k == CLR_ELLIPSOID || k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
-        V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
-        VF h = SQRT(T(dot)(e, e));
-        return k == CLR_HULL ? p[3] * h : h - p[3];
-    }
-    if (k == CLR_ROUND) {
-        VF lateral = SQRT(FMA(u.y, u.y, u.x * u.x)), rise = p[2] * d.z;
-        return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
-    }
-    if (k == CLR_SMALL) return T(hull_height)(at, k, side, d, SET1(-INFINITY), 0) - T(dot)(center, d);
-    return SET1(INFINITY);
-}
-
-// decide_frame answers those of W rows, from order[k] on of n, that the first direction
-// separates, or a pair of feet decides, and writes the float32 columns of the others from row `to` on. It returns the
-// row behind them.
+// decide_frame does in float64 what decide_frame32 does, but for feet: for rows out of the range
+// of that.
 ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
     int32_t shape_a[W], shape_b[W];
@@ -112,42 +99,27 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
     noise = noise + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
 
-    VM apart = LT(noise, SET1(0)), meet = apart, by_feet = apart;
-    V3 first = T(neg)(d); // direction of the loop
-    const int revolved = c->closed && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND);
-    if (revolved) {
-        const profile fa = profile_of((V3){p[0], p[1], p[2]}), fb = profile_of((V3){q[0], q[1], q[2]});
-        const feet_verdict f = feet_decide(&fa, &fb, m, t, radius, noise * (length + a[1] + b[1]));
-        by_feet = MAND(ka == CLR_ROUND ? good : is_segment(&fa), kb == CLR_ROUND ? good : is_segment(&fb));
-        apart = MAND(by_feet, f.apart);
-        meet = MAND(MAND(good, by_feet), f.meet);
-        first = T(sel)(MAND(by_feet, LT(noise * far, T(dot)(f.x, f.x))), f.x, first);
+    // The plane across the first direction.
+    V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
+    ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
+    V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
+    line = T(scale)(inverse_length(line), line);
+    const V3 first = T(scale)(-length, line), back = turn_back(m, T(neg)(line)); // direction of the loop, and of B
+    T(hulls) hull[2];
+    T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
+    for (int l = 0; l < W; l++) {
+        T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
+        T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
     }
-    if (!revolved || MBITS(by_feet) != LANES) {
-        // The plane across the first direction, in float64.
-        V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
-        ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
-        V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
-        line = T(scale)(inverse_length(line), line);
-        first = T(sel)(by_feet, first, T(scale)(-length, line));
-        T(hulls) hull[2];
-        T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
-        for (int l = 0; l < W; l++) {
-            T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
-            T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
-        }
-        V3 back = turn_back(m, T(neg)(line));
-        VF bound = T(dot)(d, line) - (first_height(&hulls, ka, 0, p, center_a, line) + first_height(&hulls, kb, 1, q, center_b, back));
-        VM split = LT(FMA(radius, inv, noise), bound * inv);
-        apart = MOR(apart, MANDN(split, by_feet));
-    }
-    apart = MAND(good, apart);
-    unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), over = MBITS(meet), open = valid & ~(MBITS(apart) | over);
-    for (int l = 0; l < W && k + l < n; l++) { // no branch could be predicted
-        uint8_t *status = c->status + (lo - c->first) + order[k + l];
-        *status = open >> l & 1 ? *status : over >> l & 1 ? CLR_PENETRATING : CLR_SEPARATED;
-        if (c->method && !(open >> l & 1)) // or the first step of GJK
-            c->method[lo - c->first + order[k + l]] = MBITS(by_feet) >> l & 1 ? CLR_BY_NEWTON : CLR_BY_GJK;
+    VF ha = T(first_height)(ka, p, line), hb = T(first_height)(kb, q, back);
+    if (ka == CLR_SMALL) ha = T(hull_height)(&hulls, ka, 0, line, SET1(-INFINITY), 0) - T(dot)(center_a, line);
+    if (kb == CLR_SMALL) hb = T(hull_height)(&hulls, kb, 1, back, SET1(-INFINITY), 0) - T(dot)(center_b, back);
+    const VM apart = MAND(good, LT(FMA(radius, inv, noise), (T(dot)(d, line) - (ha + hb)) * inv));
+    unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), open = valid & ~MBITS(apart);
+    for (unsigned done = valid & ~open; done; done &= done - 1) {
+        const int32_t row = order[k + __builtin_ctz(done)];
+        c->status[lo - c->first + row] = CLR_SEPARATED;
+        if (c->method) c->method[lo - c->first + row] = CLR_BY_GJK; // its first step
     }
     if (!open) return to;
 
@@ -179,22 +151,34 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     return to;
 }
 
-// decide answers what it can of rows order[0..n), relative to lo, moves the others to the
-// front of order, and returns their number.
-static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
-    int32_t *rest = order;
+// decided runs the loop for rows 0 to n−1 of the columns, moves the rows that it does not answer to
+// *rest and returns the new end of that.
+static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
     uint8_t *status = c->status + (lo - c->first);
+    gjk_decide(c, s, n, ka, kb);
+    for (int j = 0; j < n; j++) {
+        const int row = s->row[j], known = s->key[j] && s->state[j] != CLR_OPEN;
+        *rest = row;
+        rest += !known;
+        if (known) status[row] = s->state[j] == CLR_INSIDE ? CLR_PENETRATING : CLR_SEPARATED;
+        if (known && c->method) c->method[lo - c->first + row] = CLR_BY_GJK;
+    }
+    return rest;
+}
+
+// decide answers what it can of rows order[0..n), relative to lo, moves the others to the
+// front of order, and returns their number. What is moved lies before the rows still to be read.
+static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
+    int32_t *rest = order, beyond[CLR_BLOCK], *end = beyond;
     for (int k = 0; k < rows;) {
         int n = 0;
-        for (; k < rows && n <= CLR_CAP - W; k += W) n = decide_frame(c, s, lo, order, rows, k, n, ka, kb);
-        gjk_decide(c, s, n, ka, kb);
-        for (int j = 0; j < n; j++) { // they lie before row k of order
-            const int row = s->row[j], decided = s->key[j] && s->state[j] != CLR_OPEN;
-            *rest = row;
-            rest += !decided;
-            if (decided) status[row] = s->state[j] == CLR_INSIDE ? CLR_PENETRATING : CLR_SEPARATED;
-            if (decided && c->method) c->method[lo - c->first + row] = CLR_BY_GJK;
-        }
+        for (; k < rows && n <= CLR_CAP - W32; k += W32) n = decide_frame32(c, s, lo, order, rows, k, n, ka, kb, &end);
+        rest = decided(c, s, lo, n, ka, kb, rest);
+    }
+    for (int k = 0; k < end - beyond;) {
+        int n = 0;
+        for (; k < end - beyond && n <= CLR_CAP - W; k += W) n = decide_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
+        rest = decided(c, s, lo, n, ka, kb, rest);
     }
     return (int)(rest - order);
 }

@@ -22,45 +22,6 @@
 #define FEET_GATHERED 2
 #define FEET_STEPS 12
 
-// profile is a core cut along its axis, in the half plane of z and the distance from the axis:
-// below, above: the radii; half: half its length; and the side: its direction and length.
-typedef struct { VF below, above, half, out, up, length; } profile;
-
-ALWAYS profile profile_of(V3 e) {
-    profile f = {.below = e.x, .above = e.y, .half = e.z}; // those of a segment are 0, 0, half
-    VF out = e.y - e.x, up = e.z + e.z, square = FMA(out, out, up * up), inv = RSQRT(MAX(square, SET1(TINY)));
-    f.out = out * inv, f.up = up * inv, f.length = square * inv;
-    return f;
-}
-
-// is_segment tells segments from the other cores of class CLR_BOX, which have no profile.
-ALWAYS VM is_segment(const profile *f) { return LE(MAX(f->below, f->above), SET1(0)); }
-
-// foot is P(p), the tangents around the axis and along the profile, and their gains.
-// A point inside is its own foot, and `deep` below the surface; outside that is negative or 0.
-typedef struct { V3 at, around, along; VF gain_around, gain_along, deep; } foot;
-
-ALWAYS foot foot_of(const profile *f, V3 p) {
-    const VF zero = SET1(0), one = SET1(1);
-    foot o;
-    VF square = FMA(p.y, p.y, p.x * p.x), inv = RSQRT(MAX(square, SET1(TINY))), far = square * inv;
-    VM axial = LE(square, SET1(TINY)); // any direction is out
-    VF ux = SEL(axial, one, p.x * inv), uy = SEL(axial, zero, p.y * inv);
-    VF dr = far - f->below, dz = p.z + f->half, t = FMA(dr, f->out, dz * f->up), on = MIN(MAX(t, zero), f->length);
-    VM cap = MOR(MAND(LE(f->half, p.z), LT(far, f->above)), MAND(LE(p.z, -f->half), LT(far, f->below)));
-    o.deep = MIN(f->half - MAX(p.z, -p.z), FNMA(dr, f->up, dz * f->out));
-    VM inside = LT(zero, o.deep), side = MAND(LT(zero, t), LT(t, f->length));
-    VF r = SEL(MOR(cap, inside), far, FMA(on, f->out, f->below));
-    VF z = SEL(cap, COPYSIGN(f->half, p.z), SEL(inside, p.z, FMA(on, f->up, -f->half)));
-    o.at = (V3){r * ux, r * uy, z};
-    o.around = (V3){-uy, ux, zero};
-    o.gain_around = SEL(cap, one, MIN(r * inv, one));
-    VF out = SEL(cap, one, f->out);
-    o.along = (V3){out * ux, out * uy, SEL(cap, zero, f->up)};
-    o.gain_along = SEL(MOR(cap, side), one, zero);
-    return o;
-}
-
 // foot_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
 // plane across x through the foot of a has all of the other core on its far side.
 ALWAYS VF foot_beyond(const profile *f, V3 a, V3 x, VF inv) {
@@ -107,14 +68,6 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     VF det = RCP(MAX(FNMA(o1, o2, d1 * d2), SET1(1e-6)));
     VF u1 = FMA(d2, r1, o1 * r2) * det, u2 = FMA(d1, r2, o2 * r1) * det;
     L->b_at = T(axpy)(FMA(l12, u1, l22 * u2), e2, T(axpy)(FMA(l11, u1, l21 * u2), e1, y));
-}
-
-// axis_point is the point of the axis of B nearest to that of A, as in [segments]: u is B's axis.
-ALWAYS V3 axis_point(VF half_a, VF half_b, V3 u, V3 t) {
-    VF across = FMA(u.x, u.x, u.y * u.y), along = T(dot)(t, u);
-    VF s = FNMA(u.z, along, t.z) * RCP(MAX(across, SET1(1e-6)));
-    s = MAX(MIN(s, half_a), -half_a);
-    return T(axpy)(MAX(MIN(FMA(s, u.z, -along), half_b), -half_b), u, t);
 }
 
 // feet_start begins at a point of the axis of B.
@@ -218,10 +171,7 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
     return listed;
 }
 
-// has_feet reports whether a core of class k may have feet, takes_feet whether rows of a pair of
-// classes are answered by them.
-ALWAYS int has_feet(int k) { return k == CLR_BOX || k == CLR_ROUND; }
-
+// takes_feet reports whether rows of a pair of classes are answered by feet.
 ALWAYS int takes_feet(const clr_call *c, int ka, int kb) {
     return c->closed && !c->collide && !c->max_steps && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND);
 }

@@ -11,21 +11,6 @@
 
 #define BLOCKS 2
 
-#ifndef DECIDE_VOLUME
-// decide_units is the number of units of 2⁻²⁴ below which, in the frame of float32, where no
-// length is above 1, vertices of D and lower bounds are off, see decide.h.
-ALWAYS int decide_units(int ka, int kb) {
-    if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return 2048;
-    return HAS_POWERS(ka) || HAS_POWERS(kb) ? 160 : 64;
-}
-// Then six times the volume of a tetrahedron of the origin and a face changes by less than
-// five times that, times the square of the longest edge G of the simplex: one term for the
-// vertex in front of the face, four for its two edges, as no vertex is farther from
-// the origin inside than the longest edge. All faces are of edges up to 2√G, hence the
-// factor 4; rounding adds less than 80 units of 6e-8, times G.
-#define DECIDE_VOLUME(noise) (20 * (noise) + 320 * 0x1p-24)
-#endif
-
 // Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
 // for some.
 #define REFILL (W / 4 > 0 ? W / 4 : 1)

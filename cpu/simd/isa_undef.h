@@ -65,3 +65,4 @@
 #undef RUN_DIFFERENCES
 #undef IS_RUN
 #undef PUT_BYTES
+#undef PACK_INTS

@@ -68,10 +68,6 @@ ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
             m[3 * i + j] = FMA(a[6 + i], b[6 + j], FMA(a[3 + i], b[3 + j], a[i] * b[j]));
 }
 
-// Rounding error of a support value in the frame that float32 works in, where no
-// length is above 1: three rotated components and the sum of both vertices, a few
-// units of 6e-8 in all.
-#define NOISE32 2.5e-7
 #define STOP32 1.2e-7
 
 // power_units bounds what rounding adds to a support value of class k beyond that of the other

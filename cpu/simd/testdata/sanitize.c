@@ -48,7 +48,7 @@ int main(void) {
     clr_shape32 *shapes32 = fresh(SHAPES, sizeof *shapes32);
     for (int i = 0; i < SHAPES; i++) {
         const clr_shape *s = shapes + i;
-        shapes32[i] = (clr_shape32){.radius = (float)s->radius, .size = (float)s->size, .erode = (float)s->erode};
+        shapes32[i] = (clr_shape32){.radius = (float)s->radius, .size = (float)s->size, .erode = (float)s->erode, .first = s->first, .count = s->count};
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
     double *v[3], *corners = fresh((size_t)vertices * 4, sizeof(double));

@@ -12,6 +12,7 @@
 #include "../vec3.h"
 #include "../support.h"
 #include "../project.h"
+#include "../decide_units.h"
 #include "../gjk.h"
 #include "../epa_sketch.h"
 
