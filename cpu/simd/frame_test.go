@@ -8,8 +8,7 @@ import (
 )
 
 // Frames of pairs in float32 are off by less than frame.h claims, and the axes of boxes by less than
-// boxes_decide.h: by a quarter of it on rows drawn at random, which do not meet the worst
-// of all roundings together. Rows out of range are told. See testdata/frame.c.
+// boxes_decide.h. Rows out of range are told. See testdata/frame.c.
 func TestFrame(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
