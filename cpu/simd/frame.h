@@ -65,14 +65,6 @@ ALWAYS int differences32(VF out[4], const double *const *to, const double *const
 #define NARROWED(out, rows) narrowed32(out, rows)
 #define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
 #endif
-#ifndef EACH_MAX // the largest value of each of W vectors
-ALWAYS VF each_max32(const VF *v) {
-    REAL most[W];
-    for (int l = 0; l < W; l++) most[l] = HMAX(v[l]);
-    return LOADU(most);
-}
-#define EACH_MAX(v) each_max32(v)
-#endif
 #ifndef PACK // the lanes in bits, one behind the other; what it writes beyond means nothing
 ALWAYS void pack32(REAL *p, unsigned bits, VF x) {
     REAL v[W];

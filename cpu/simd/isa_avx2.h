@@ -61,15 +61,6 @@ static inline __attribute__((always_inline)) float hsum32(__m256 x) {
     return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 #define HSUM(x) hsum32(x)
-// EACH_MAX is the largest value of each of W vectors.
-static inline __attribute__((always_inline)) __m256 each_max32(const __m256 *v) {
-    __m256d t[4];
-    __m256 u[2];
-    for (int i = 0; i < 4; i++) t[i] = _mm256_castps_pd(_mm256_max_ps(_mm256_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm256_unpackhi_ps(v[2 * i], v[2 * i + 1])));
-    for (int i = 0; i < 2; i++) u[i] = _mm256_max_ps(_mm256_castpd_ps(_mm256_unpacklo_pd(t[2 * i], t[2 * i + 1])), _mm256_castpd_ps(_mm256_unpackhi_pd(t[2 * i], t[2 * i + 1])));
-    return _mm256_max_ps(_mm256_permute2f128_ps(u[0], u[1], 0x20), _mm256_permute2f128_ps(u[0], u[1], 0x31));
-}
-#define EACH_MAX(v) each_max32(v)
 // PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
 static inline __attribute__((always_inline)) __m128 pack32(unsigned bits, __m128 x) {
     static const int32_t lanes[16][4] = {{0}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};

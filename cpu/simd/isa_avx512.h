@@ -49,20 +49,6 @@ static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
     __m512 r = _mm512_rsqrt14_ps(x);
     return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_set1_ps(0.5f), x), _mm512_mul_ps(r, r), _mm512_set1_ps(1.5f)));
 }
-// EACH_MAX is the largest value of each of W vectors.
-static inline __attribute__((always_inline)) __m512 each_max32(const __m512 *v) {
-    __m512d t[8], u[4];
-    __m512 w[2];
-    for (int i = 0; i < 8; i++) t[i] = _mm512_castps_pd(_mm512_max_ps(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1])));
-    for (int i = 0; i < 4; i++)
-        u[i] = _mm512_castps_pd(_mm512_max_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(t[2 * i], t[2 * i + 1])), _mm512_castpd_ps(_mm512_unpackhi_pd(t[2 * i], t[2 * i + 1]))));
-    for (int i = 0; i < 2; i++) {
-        const __m512 a = _mm512_castpd_ps(u[2 * i]), b = _mm512_castpd_ps(u[2 * i + 1]);
-        w[i] = _mm512_max_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD));
-    }
-    return _mm512_max_ps(_mm512_shuffle_f32x4(w[0], w[1], 0x88), _mm512_shuffle_f32x4(w[0], w[1], 0xDD));
-}
-#define EACH_MAX(v) each_max32(v)
 // PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm512_storeu_ps(p, _mm512_maskz_compress_ps((__mmask16)(bits), x))
 #define PACK_INTS(p, bits, from) _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(bits), _mm512_loadu_si512(from)))
