@@ -22,7 +22,8 @@ type Rows struct {
 
 // NewRows places every form against every form, without margins, with one and with
 // both, in every placement, and solves each row with package ref. Of every stride
-// rows it keeps one, of other cells in every placement; 1 keeps all.
+// rows it keeps one, of other cells in every placement; 1 keeps all. Pairs that make no sense
+// are always there.
 func NewRows(seed uint64, stride int) (*Rows, error) {
 	r := &Rows{Forms: Forms()}
 	all, names := shapes(r.Forms)
@@ -36,7 +37,8 @@ func NewRows(seed uint64, stride int) (*Rows, error) {
 		for b := range all {
 			for k := range placements {
 				row, e := place(rng, r.Library, int32(a), int32(b), &placements[k])
-				if (len(all)*a+b+k)%stride != 0 || e.Relation == Nonsense && k > 0 {
+				nonsense := e.Relation == Nonsense // once, wherever it stands
+				if nonsense && k > 0 || !nonsense && (len(all)*a+b+k)%stride != 0 {
 					continue
 				}
 				rows = append(rows, row)
