@@ -51,19 +51,6 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
     }
 }
 
-// seen_faces are those that the newest vertex sees.
-ALWAYS uint64_t seen_faces(const sketch *q) {
-    const float *w = q->w[q->vertices - 1];
-    const VF wx = SET1(w[0]), wy = SET1(w[1]), wz = SET1(w[2]), noise = SET1((REAL)SKETCH_NOISE);
-    const int end = 64 - __builtin_clzll(q->live);
-    uint64_t seen = (uint64_t)1 << q->nearest;
-    for (int f = 0; f < end; f += W) {
-        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
-        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
-    }
-    return seen;
-}
-
 // grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
 // are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
 // The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
@@ -76,7 +63,8 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         lane[count] = (uint8_t)l;
-        seen[count] = seen_faces(q + l);
+        const float *apex = q[l].w[q[l].vertices - 1];
+        seen[count] = seen_faces(q + l, apex[0], apex[1], apex[2]);
         free_places[l] = ~q[l].live | seen[count];
         faces += __builtin_popcountll(seen[count++]);
     }

@@ -12,19 +12,15 @@ typedef struct { float of[4][W]; } quads;
 // by_lanes turns four columns into them.
 ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
     quads out;
-    const __m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)), cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
-    const __m512d ab1 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)), cd1 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
-    STOREU(out.of[0], _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)));
-    STOREU(out.of[1], _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
-    STOREU(out.of[2], _mm512_castpd_ps(_mm512_unpacklo_pd(ab1, cd1)));
-    STOREU(out.of[3], _mm512_castpd_ps(_mm512_unpackhi_pd(ab1, cd1)));
+    VF row[4];
+    columns32((const VF[4]){a, b, c, d}, row);
+    for (int i = 0; i < 4; i++) STOREU(out.of[i], row[i]);
     return out;
 }
 ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
 
 // put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
 ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
-    static const uint8_t corner[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}}; // of `tetrahedron`, filled up
     float d[4][6][W];
 #define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
 #define PLANES(x) by_lanes(p[0].x, p[1].x, p[2].x, p[3].x)
@@ -46,24 +42,12 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
         _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)), _mm_storeu_ps(s->nz, quad_of(&nz, l));
         _mm_storeu_ps(s->w[0], quad_of(&x, l)), _mm_storeu_ps(s->w[1], quad_of(&y, l)), _mm_storeu_ps(s->w[2], quad_of(&z, l));
         _mm_storeu_ps((float *)s->number[0], quad_of(&number0, l)), _mm_storeu_ps((float *)s->number[2], quad_of(&number1, l));
-        memcpy(s->corner, corner, sizeof corner);
+        memcpy(s->corner, tetrahedron, sizeof tetrahedron);
         s->live = 15;
         s->vertices = 4;
         for (int i = 0; i < 4 && boxes; i++)
             for (int j = 0; j < 6; j++) s->d[i][j / 3][j % 3] = d[i][j][l];
     }
-}
-
-// seen_by are the faces that the newest vertex of q sees.
-ALWAYS uint64_t seen_by(const sketch *q, int end) {
-    const int v = q->vertices - 1;
-    const VF wx = SET1(q->w[0][v]), wy = SET1(q->w[1][v]), wz = SET1(q->w[2][v]), noise = SET1((REAL)SKETCH_NOISE);
-    uint64_t seen = (uint64_t)1 << q->nearest;
-    for (int f = 0; f < end; f += W) {
-        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
-        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
-    }
-    return seen;
 }
 
 // fan_planes are the planes of eight faces with corners a, b and c.
@@ -185,8 +169,8 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
     int edges = 0, count = 0, first[W + 1];
     for (unsigned m = lanes; m; m &= m - 1, count++) {
         const sketch *p = q + __builtin_ctz(m);
-        const int end = 64 - __builtin_clzll(p->live);
-        seen[count] = seen_by(p, end);
+        const int end = 64 - __builtin_clzll(p->live), apex = p->vertices - 1;
+        seen[count] = seen_faces(p, p->w[0][apex], p->w[1][apex], p->w[2][apex]);
         first[count] = edges;
         const int n = faces_of(p, seen[count], end, corner);
         edges += border_of(corner, n, parity_of(corner, n, p->vertices), border + edges);

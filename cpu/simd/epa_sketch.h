@@ -119,8 +119,20 @@ ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const
     return out;
 }
 
+// seen_faces are those that the vertex x, y, z sees, and the nearest.
+ALWAYS uint64_t seen_faces(const sketch *q, float x, float y, float z) {
+    const VF wx = SET1(x), wy = SET1(y), wz = SET1(z), noise = SET1((REAL)SKETCH_NOISE);
+    const int end = 64 - __builtin_clzll(q->live);
+    uint64_t seen = (uint64_t)1 << q->nearest;
+    for (int f = 0; f < end; f += W) {
+        VF h = FMA(LOADU(q->nz + f), wz, FMA(LOADU(q->ny + f), wy, LOADU(q->nx + f) * wx));
+        seen |= (uint64_t)MBITS(LT(LOADU(q->key + f) + noise, h)) << f;
+    }
+    return seen;
+}
+
 // The corners of the four faces of a tetrahedron whose fourth vertex lies above 0, 1, 2.
-static const uint8_t tetrahedron[4][3] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
+static const uint8_t tetrahedron[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
 
 #ifdef EXPAND
 #include "epa_mend_wide.h"
