@@ -15,6 +15,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/verify"
 )
 
 // fakeEnv, set, makes this test binary a driver of the character it names.
@@ -270,19 +271,38 @@ func TestFakeDrivers(t *testing.T) {
 		if tb.FastestSound == "liar" || tb.FastestSound == "mute" || tb.FastestSound == "" || !(tb.RatioSound >= tb.Ratio) {
 			t.Errorf("%s: fastest %s (%g), sound %s (%g)", tb.Question, tb.Fastest, tb.Ratio, tb.FastestSound, tb.RatioSound)
 		}
+		if ratio, who := tb.bestRounds(); who == "liar" || who == "mute" || who == "" || !(ratio > 0) {
+			t.Errorf("%s: best rounds of %s (%g)", tb.Question, who, ratio)
+		}
 	}
 
 	var page strings.Builder
 	if err := report.WriteMarkdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Penetration", "absent took no part: for a reason", "| honest | 1.0 | none |", "1 failed", "1 wrong", "fastest sound peer"} {
+	for _, want := range []string{"## Penetration", "absent took no part: for a reason", "| honest | 1.0 | none |", "1 failed", "1 wrong", "fastest sound peer", "the same, best rounds"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
 	if data, err := json.Marshal(report); err != nil || !json.Valid(data) {
 		t.Errorf("JSON: %v", err)
+	}
+}
+
+func TestBestRounds(t *testing.T) {
+	sound, wrong := &Accuracy{}, &Accuracy{Wrong: 1, WorstWrong: 1}
+	table := Table{Entries: []Entry{
+		{Name: "ours", Rounds: []verify.Number{3, 2, 9}}, {Name: "ours, double", Rounds: []verify.Number{1}, Accuracy: sound},
+		{Name: "steady", Rounds: []verify.Number{7, 7, 7}, Accuracy: sound}, {Name: "now and then", Rounds: []verify.Number{20, 6, 20}, Accuracy: sound},
+		{Name: "wrong", Rounds: []verify.Number{1}, Accuracy: wrong}, {Name: "absent", Missing: "for a reason"},
+	}}
+	if ratio, who := table.bestRounds(); ratio != 3 || who != "now and then" {
+		t.Errorf("%g of %q, want 3 of the peer with the fastest round", ratio, who)
+	}
+	table.Entries[0].Missing = "for a reason"
+	if _, who := table.bestRounds(); who != "" {
+		t.Errorf("a ratio to %q without a time of ours", who)
 	}
 }
 

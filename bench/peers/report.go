@@ -1,6 +1,8 @@
 package peers
 
 import (
+	"slices"
+
 	"clearance/verify"
 )
 
@@ -73,6 +75,28 @@ const SoundTolerance = 1e-4
 
 // Our contestants come first; [Ours] makes them.
 const ourContestants = 2
+
+// best is the time of the fastest round. Rounds take turns, and what else runs on the
+// machine slows them down only, vector code more than scalar code.
+func (e *Entry) best() verify.Number { return slices.Min(e.Rounds) }
+
+// bestRounds returns the ratio to ours of the sound peer with the fastest round, by the
+// fastest round of each, and its name; "" if there is none.
+func (t *Table) bestRounds() (ratio verify.Number, who string) {
+	if t.Entries[0].Missing != "" {
+		return 0, ""
+	}
+	for i := ourContestants; i < len(t.Entries); i++ {
+		e := &t.Entries[i]
+		if e.Missing != "" || !e.Accuracy.Sound(SoundTolerance) {
+			continue
+		}
+		if r := e.best() / t.Entries[0].best(); who == "" || r < ratio {
+			ratio, who = r, e.Name
+		}
+	}
+	return ratio, who
+}
 
 // compare finds the fastest peers.
 func (t *Table) compare() {
