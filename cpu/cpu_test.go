@@ -146,7 +146,8 @@ func TestSinglePrecisionHoldsDouble(t *testing.T) {
 	}
 }
 
-// Nothing is allocated per row: a call costs the same for 64 rows and for 4,096.
+// Nothing is allocated per row: a call costs the same for 512 rows and for 4,096. One worker, as
+// of several each has to have met the rows that need most before its workspace stops growing.
 func TestNoAllocationPerRow(t *testing.T) {
 	lib, pairs := mixed(t, 4096, 8)
 	for i := range pairs.Len() { // refused rows allocate their error
@@ -156,7 +157,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 	}
 	for _, q := range []batch.Query{batch.Distance, batch.Collide} {
 		o := batch.Options{Query: q, Columns: everything}
-		b := newBackend(t, 2)
+		b := newBackend(t, 1)
 		job := &batch.Job{Library: lib, Input: pairs, Options: o}
 		out := batch.NewResults(4096, &o)
 		count := func(n int) float64 {
@@ -168,7 +169,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 		}
 		count(4096) // grows the workspaces
 		few, many := count(512), count(4096)
-		if many > few+2 { // starting the workers may cost one more or less
+		if many > few {
 			t.Errorf("%v: %g allocations for 512 rows, %g for 4096", q, few, many)
 		}
 	}
