@@ -9,7 +9,6 @@ import (
 
 	"clearance/geom"
 
-	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -156,53 +155,11 @@ func TestWorldFrame(t *testing.T) {
 
 // scaled returns the shape k times as large.
 func scaled(s geom.Shape, k float64) geom.Shape {
-	switch s := s.(type) {
-	case geom.Sphere:
-		return geom.Sphere{R: k * s.R}
-	case geom.Capsule:
-		return geom.Capsule{R: k * s.R, HalfLength: k * s.HalfLength}
-	case geom.Cylinder:
-		return geom.Cylinder{R: k * s.R, HalfLength: k * s.HalfLength}
-	case geom.Cone:
-		return geom.Cone{R: k * s.R, HalfLength: k * s.HalfLength}
-	case geom.Frustum:
-		return geom.Frustum{RBottom: k * s.RBottom, RTop: k * s.RTop, HalfLength: k * s.HalfLength}
-	case geom.Box:
-		return geom.Box{HalfExtents: r3.Scale(k, s.HalfExtents)}
-	case geom.Ellipsoid:
-		return geom.Ellipsoid{SemiAxes: r3.Scale(k, s.SemiAxes)}
-	case geom.Superquadric:
-		return geom.Superquadric{SemiAxes: r3.Scale(k, s.SemiAxes), Alpha1: s.Alpha1, Alpha2: s.Alpha2}
-	case *geom.SmoothHull:
-		points := make([]r3.Vec, len(s.Vertices()))
-		for i, p := range s.Vertices() {
-			points[i] = r3.Scale(k, p)
-		}
-		s, err := geom.NewSmoothHull(points, s.Sharpness(), r3.Scale(k, s.Center()))
-		if err != nil {
-			panic(err)
-		}
-		return s
-	case *geom.SmoothRevolution:
-		profile := make([]r2.Vec, len(s.Profile()))
-		for i, p := range s.Profile() {
-			profile[i] = r2.Scale(k, p)
-		}
-		s, err := geom.NewSmoothRevolution(profile, s.Sharpness(), s.Flatness())
-		if err != nil {
-			panic(err)
-		}
-		return s
-	case *geom.Convex:
-		var pts []r3.Vec
-		for _, v := range s.Points() {
-			pts = append(pts, r3.Scale(k, v))
-		}
-		return mustConvex(pts...)
-	case geom.Rounded:
-		return geom.WithMargin(scaled(s.Shape, k), k*s.Margin)
+	big, err := geom.Scaled(s, k)
+	if err != nil {
+		panic(err)
 	}
-	panic("no such shape")
+	return big
 }
 
 func TestUniformScale(t *testing.T) {

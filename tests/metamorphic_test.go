@@ -7,7 +7,6 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 
-	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -140,7 +139,10 @@ func (s *set) scaled(t *testing.T, k float64) variant {
 	t.Helper()
 	shapes := make([]geom.Shape, s.lib.Len())
 	for i := range shapes {
-		shapes[i] = scaleShape(t, s.lib.Shape(int32(i)), k)
+		var err error
+		if shapes[i], err = geom.Scaled(s.lib.Shape(int32(i)), k); err != nil {
+			t.Fatal(err)
+		}
 	}
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
@@ -152,63 +154,4 @@ func (s *set) scaled(t *testing.T, k float64) variant {
 	})}
 	v.slack = func(i int) float64 { return 8 * eps * k * s.reach(i) }
 	return v
-}
-
-// scaleShape returns the shape k times as large.
-func scaleShape(t *testing.T, s geom.Shape, k float64) geom.Shape {
-	t.Helper()
-	switch v := s.(type) {
-	case geom.Rounded:
-		return geom.WithMargin(scaleShape(t, v.Shape, k), k*v.Margin)
-	case geom.Sphere:
-		return geom.Sphere{R: k * v.R}
-	case geom.Capsule:
-		return geom.Capsule{R: k * v.R, HalfLength: k * v.HalfLength}
-	case geom.Cylinder:
-		return geom.Cylinder{R: k * v.R, HalfLength: k * v.HalfLength}
-	case geom.Cone:
-		return geom.Cone{R: k * v.R, HalfLength: k * v.HalfLength}
-	case geom.Frustum:
-		return geom.Frustum{RBottom: k * v.RBottom, RTop: k * v.RTop, HalfLength: k * v.HalfLength}
-	case geom.Box:
-		return geom.Box{HalfExtents: r3.Scale(k, v.HalfExtents)}
-	case geom.Ellipsoid:
-		return geom.Ellipsoid{SemiAxes: r3.Scale(k, v.SemiAxes)}
-	case geom.Superquadric:
-		return geom.Superquadric{SemiAxes: r3.Scale(k, v.SemiAxes), Alpha1: v.Alpha1, Alpha2: v.Alpha2}
-	case *geom.SmoothHull:
-		points := make([]r3.Vec, len(v.Vertices()))
-		for i, p := range v.Vertices() {
-			points[i] = r3.Scale(k, p)
-		}
-		s, err := geom.NewSmoothHull(points, v.Sharpness(), r3.Scale(k, v.Center()))
-		if err != nil {
-			panic(err)
-		}
-		return s
-	case *geom.SmoothRevolution:
-		profile := make([]r2.Vec, len(v.Profile()))
-		for i, p := range v.Profile() {
-			profile[i] = r2.Scale(k, p)
-		}
-		s, err := geom.NewSmoothRevolution(profile, v.Sharpness(), v.Flatness())
-		if err != nil {
-			panic(err)
-		}
-		return s
-	case *geom.Convex:
-		points := make([]r3.Vec, len(v.Points()))
-		for i, p := range v.Points() {
-			points[i] = r3.Scale(k, p)
-		}
-		c, err := geom.NewConvex(points)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	case geom.Halfspace:
-		return v
-	}
-	t.Fatalf("no rule to scale a %v (%T)", s.Kind(), s)
-	return nil
 }

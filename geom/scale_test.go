@@ -1,0 +1,86 @@
+package geom_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r2"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Supports, radii and kinds of scaled shapes are those of the shape, times the factor.
+func TestScaled(t *testing.T) {
+	corners := []r3.Vec{vec(0.4, 0, 0), vec(0, 0.5, 0), vec(0, 0, 0.3), vec(-0.4, -0.1, 0), vec(0, -0.5, 0.1), vec(0, 0, -0.3)}
+	hull, err := geom.NewConvex(corners)
+	if err != nil {
+		t.Fatal(err)
+	}
+	smooth, err := geom.NewSmoothHull(corners, 12, vec(0.05, 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revolution, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, 20, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[geom.Kind]bool{}
+	rng := rand.New(rand.NewPCG(17, 18))
+	for _, s := range append(analyticShapes(), hull, smooth, revolution, geom.WithMargin(hull, 0.1), geom.WithMargin(geom.Box{HalfExtents: vec(1, 2, 3)}, 0.25), geom.Halfspace{}) {
+		seen[s.Kind()] = true
+		for _, k := range []float64{1e-4, 1.0 / 3, 1, 1e4} {
+			big, err := geom.Scaled(s, k)
+			if err != nil {
+				t.Fatalf("%+v times %g: %v", s, k, err)
+			}
+			if big.Kind() != s.Kind() {
+				t.Fatalf("a %v times %g is a %v", s.Kind(), k, big.Kind())
+			}
+			if s.Kind() == geom.KindHalfspace {
+				continue
+			}
+			size := s.BoundingRadius() + r3.Norm(s.Center())
+			for what, pair := range map[string][2]float64{
+				"radius of the ball": {s.Radius(), big.Radius()}, "bounding radius": {s.BoundingRadius(), big.BoundingRadius()},
+			} {
+				if !(math.Abs(pair[1]-k*pair[0]) <= 1e-13*k*size) {
+					t.Errorf("%v times %g: %s %g, want %g", s.Kind(), k, what, pair[1], k*pair[0])
+				}
+			}
+			for range 20 {
+				u := r3.Unit(vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()))
+				got, want := r3.Dot(u, geom.Support(big, u)), k*r3.Dot(u, geom.Support(s, u))
+				if !(math.Abs(got-want) <= 1e-13*k*size) {
+					t.Fatalf("%v times %g: height %g along %v, want %g", s.Kind(), k, got, u, want)
+				}
+			}
+		}
+	}
+	for k := range geom.KindCount {
+		if !seen[k] {
+			t.Errorf("no %v was scaled", k)
+		}
+	}
+}
+
+// What cannot be scaled is refused, and what leaves the range of its kind does not validate.
+func TestScaledRefuses(t *testing.T) {
+	for _, k := range []float64{0, -1, math.NaN()} {
+		if s, err := geom.Scaled(geom.Sphere{R: 1}, k); err == nil {
+			t.Errorf("scaled by %g: %v", k, s)
+		}
+	}
+	hull, err := geom.NewConvex([]r3.Vec{vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1), vec(0, 0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []geom.Shape{hull, geom.Sphere{R: 1}, geom.WithMargin(geom.Sphere{R: 1}, 1), geom.WithMargin(hull, 1)} {
+		if big, err := geom.Scaled(s, 1e300); err == nil && big.Validate() == nil {
+			t.Errorf("a %v of 1e300 m passes", s.Kind())
+		} else if err != nil && big != nil {
+			t.Errorf("a %v comes with the error %v", big.Kind(), err)
+		}
+	}
+}
