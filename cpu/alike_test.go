@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 )
 
@@ -24,11 +23,8 @@ func TestSameBitsInAlikeLibraries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, variant := range simd.Supported() {
-			b, err := New(Options{Workers: 1, SIMD: variant})
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, variant := range variants(t) {
+			b := newVariant(t, variant, 1)
 			for _, o := range []batch.Options{{Columns: everything}, {Query: batch.Collide}, {Columns: everything, Method: batch.GJK}} {
 				want, got := solve(t, b, other, pairs, o, n), solve(t, b, lib, pairs, o, n)
 				for i := range n {

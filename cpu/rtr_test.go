@@ -10,7 +10,6 @@ import (
 	"clearance/cpu/simd"
 	"clearance/geom"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -103,53 +102,27 @@ func smoothPairs(t *testing.T, rng *rand.Rand, scale float64) (*batch.Library, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	const poses = 12
-	pairs := batch.NewPairs(len(shapes) * len(shapes) * poses)
-	i := 0
-	for a := range shapes {
-		for b := range shapes {
-			for k := range poses {
-				row := batch.Row{ShapeA: int32(a), ShapeB: int32(b), PoseA: randomPose(rng)}
-				row.PoseA.Position = r3.Vec{}
-				row.PoseB = row.PoseA // 0: the same centre and axes
-				away := r3.Scale(scale*0.2*rng.Float64(), direction(rng))
-				switch k {
-				case 1: // parallel axes
-					row.PoseB.Position = away
-				case 2: // turned by rounding
-					row.PoseB.Rotation = quat.Add(row.PoseB.Rotation, quat.Scale(1e-15, randomPose(rng).Rotation))
-					row.PoseB.Position = away
-				case 3:
-					row.PoseB.Rotation = quat.Add(row.PoseB.Rotation, quat.Scale(1e-7, randomPose(rng).Rotation))
-					row.PoseB.Position = r3.Scale(1e-6, away)
-				case 4: // at right angles
-					row.PoseB.Rotation = quat.Mul(row.PoseB.Rotation, quat.Number{Real: math.Sqrt2 / 2, Imag: math.Sqrt2 / 2})
-					row.PoseB.Position = away
-				case 5: // the same centre only
-					row.PoseB.Rotation = randomPose(rng).Rotation
-				case 6, 7, 8: // one on top of the other, along an axis: touching, or nearly
-					p, err := row.PoseA.Normalized()
-					if err != nil {
-						t.Fatal(err)
-					}
-					_, hi := shapes[a].AABB()
-					_, to := shapes[b].AABB()
-					row.PoseA, row.PoseB = p, p
-					row.PoseB.Position = p.Apply(r3.Vec{Z: hi.Z + to.Z + []float64{0, 1e-9, -1e-5}[k-6]*scale})
-				default:
-					row.PoseB.Rotation = randomPose(rng).Rotation
-					row.PoseB.Position = r3.Scale(float64(k-8), away)
-				}
-				if k%3 == 1 {
-					far := r3.Scale(1000, direction(rng))
-					row.PoseA.Position = r3.Add(row.PoseA.Position, far)
-					row.PoseB.Position = r3.Add(row.PoseB.Position, far)
-				}
-				pairs.SetRow(i, &row)
-				i++
+	pairs := oddPairs(rng, len(shapes), oddPoses+6, scale, func(row *batch.Row, pose int, away r3.Vec) {
+		switch {
+		case pose == 3: // turned by a little
+			row.PoseB.Position = r3.Scale(1e-6, away)
+		case pose >= oddPoses+3: // anywhere inside, and beside
+			row.PoseB.Rotation = randomPose(rng).Rotation
+			row.PoseB.Position = r3.Scale(float64(pose-oddPoses-2), away)
+		case pose >= oddPoses: // one on top of the other, along an axis: touching, or nearly
+			p, err := row.PoseA.Normalized()
+			if err != nil {
+				t.Fatal(err)
 			}
+			_, hi := shapes[row.ShapeA].AABB()
+			_, to := shapes[row.ShapeB].AABB()
+			row.PoseA, row.PoseB = p, p
+			row.PoseB.Position = p.Apply(r3.Vec{Z: hi.Z + to.Z + []float64{0, 1e-9, -1e-5}[pose-oddPoses]*scale})
 		}
-	}
+		if pose%3 == 1 {
+			takeFar(rng, row)
+		}
+	})
 	return lib, pairs
 }
 
