@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -35,54 +32,6 @@ func TestElementary(t *testing.T) {
 			})
 		}
 	}
-}
-
-// runProgram builds a program of testdata for one instruction set, feeds it the input, and returns
-// what it prints.
-func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) []byte {
-	t.Helper()
-	cc, runner := toolchain(t)
-	header := map[string][]string{
-		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma"},
-		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma"},
-		"neon":     {"isa_neon.h"},
-		"portable": {"isa_vec.h"},
-	}[variant]
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(t.TempDir(), "program")
-	args := append([]string{"-O2", "-std=c11", "-w", fmt.Sprintf("-DISA=%q", filepath.Join(here, header[0])), filepath.Join("testdata", file), "-lm", "-o", program}, header[1:]...)
-	if out, err := exec.Command(cc, append(args, flags...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	command := append(runner[:len(runner):len(runner)], program)
-	run := exec.Command(command[0], command[1:]...)
-	run.Stdin = bytes.NewReader(in)
-	out, err := run.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// toolchain returns gcc for the processor of this test, and what runs its programs: nothing, or
-// qemu where the test itself runs under it and gcc makes programs for the machine below.
-func toolchain(t *testing.T) (cc string, runner []string) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc to build the functions with")
-	}
-	target, err := exec.Command(cc, "-dumpmachine").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if runtime.GOARCH != "arm64" || strings.HasPrefix(string(target), "aarch64") {
-		return cc, nil
-	}
-	const cross = "aarch64-linux-gnu"
-	return cross + "-gcc", []string{"qemu-aarch64", "-L", "/usr/" + cross}
 }
 
 // elementaryArguments are positive numbers that float32 holds: near 1, where the logarithm

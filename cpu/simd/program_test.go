@@ -1,0 +1,102 @@
+//go:build cgo
+
+package simd
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"clearance/tests/need"
+)
+
+// runProgram builds a program of testdata for one instruction set, feeds it the input, and returns
+// what it prints.
+func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) []byte {
+	t.Helper()
+	cc, runner := toolchain(t)
+	header := map[string][]string{
+		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mpopcnt", "-mbmi"},
+		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma", "-mpopcnt", "-mbmi"},
+		"neon":     {"isa_neon.h"},
+		"portable": {"isa_vec.h"},
+	}[variant]
+	flags = append(append([]string{"-O2", define(t, "ISA", header[0])}, header[1:]...), flags...)
+	return execute(t, runner, build(t, cc, file, flags...), in)
+}
+
+// runKernel builds sanitize.c around the kernels of one file, which are compiled without their
+// copies for single pairs of classes, and runs it: all rows are answered or left, each once.
+func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {
+	t.Helper()
+	file, ok := map[string]string{
+		"avx512": "kernel_avx512_amd64.c", "avx2": "kernel_avx2_amd64.c", "neon": "kernel_neon_arm64.c", "portable": "kernel_portable.c",
+	}[variant]
+	if !ok {
+		t.Fatalf("no kernels are called %s", variant)
+	}
+	flags = append([]string{"-DCLR_GENERIC", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)}, flags...)
+	out := execute(t, runner, build(t, cc, "sanitize.c", flags...), nil)
+	var answered int
+	if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 1000 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%s: %s", variant, bytes.TrimSpace(out))
+}
+
+// define is the flag that names a file of this folder, which programs of testdata include.
+func define(t *testing.T, name, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("-D%s=%q", name, path)
+}
+
+// build compiles a program of testdata and returns its path.
+func build(t *testing.T, cc, file string, flags ...string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-std=c11", "-w", filepath.Join("testdata", file), "-lm", "-o", program}, flags...)
+	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v: %s", cc, strings.Join(args, " "), err, out)
+	}
+	return program
+}
+
+// execute runs a program and returns what it prints; one that fails fails the test with it.
+func execute(t *testing.T, runner []string, program string, in []byte) []byte {
+	t.Helper()
+	command := append(runner[:len(runner):len(runner)], program)
+	run := exec.Command(command[0], command[1:]...)
+	var said bytes.Buffer
+	run.Stdin, run.Stderr = bytes.NewReader(in), &said
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%s: %v: %.2000s%.8000s", strings.Join(command, " "), err, out, said.String())
+	}
+	return out
+}
+
+// toolchain returns gcc for the processor of this test, and what runs its programs: nothing, or
+// qemu where the test itself runs under it and gcc makes programs for the machine below.
+func toolchain(t *testing.T) (cc string, runner []string) {
+	cc, err := exec.LookPath("gcc")
+	if err != nil {
+		need.Compiler(t, "there is no gcc to build C programs with")
+	}
+	target, err := exec.Command(cc, "-dumpmachine").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOARCH != "arm64" || strings.HasPrefix(string(target), "aarch64") {
+		return cc, nil
+	}
+	const cross = "aarch64-linux-gnu"
+	return cross + "-gcc", []string{"qemu-aarch64", "-L", "/usr/" + cross}
+}

@@ -1,0 +1,55 @@
+// Package need is for tests that cannot run without something that not every machine has.
+// Where it is missing they are skipped and say why, or fail if the environment says that it
+// has to be there, as .ci/run does.
+package need
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Variables of the environment that, set to 1, make a failure of what is missing.
+const (
+	RequireVulkan   = "REQUIRE_VULKAN"
+	RequireCompiler = "REQUIRE_COMPILER"
+)
+
+// Vulkan ends a test that lacks a Vulkan device or what comes with it: the validation
+// layer, the shader compiler, the official headers.
+func Vulkan(t testing.TB, why string) {
+	t.Helper()
+	missing(t, RequireVulkan, why)
+}
+
+// Compiler ends a test that builds a C program and cannot: there is no compiler, or it
+// lacks the sanitizers.
+func Compiler(t testing.TB, why string) {
+	t.Helper()
+	missing(t, RequireCompiler, why)
+}
+
+func missing(t testing.TB, variable, why string) {
+	t.Helper()
+	if os.Getenv(variable) == "1" {
+		t.Fatalf("%s=1, but %s", variable, why)
+		return
+	}
+	t.Skipf("SKIPPED: %s", why)
+}
+
+// CC returns the C compiler of this machine, the one that CC names or else the first of cc
+// and gcc, or ends the test.
+func CC(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("CC"), "cc", "gcc"} {
+		if name == "" {
+			continue
+		}
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	Compiler(t, "there is no C compiler; install gcc")
+	return ""
+}
