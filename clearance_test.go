@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/tests/need"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -111,10 +111,7 @@ func vulkanHandle(t *testing.T, name string, o ...Option) *Handle {
 	t.Helper()
 	h, err := Open(append(o, WithBackend(name))...)
 	if errors.Is(err, dispatch.ErrNoBackend) {
-		if os.Getenv("REQUIRE_VULKAN") == "1" {
-			t.Fatalf("REQUIRE_VULKAN=1, but %v", err)
-		}
-		t.Skipf("SKIPPED, the Vulkan back end is not tested: %v", err)
+		need.Vulkan(t, err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

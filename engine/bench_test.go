@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/tests/need"
 )
 
 // benchBackend opens the back end without validation.
@@ -15,7 +16,7 @@ func benchBackend(b *testing.B, o Options) *Backend {
 	o.CacheDir = testCache
 	e, err := Open(o)
 	if errors.Is(err, vk.NoLoader) || errors.Is(err, vk.NoDriver) || errors.Is(err, vk.NoDevice) || errors.Is(err, vk.NoCgo) {
-		unavailable(b, err.Error())
+		need.Vulkan(b, err.Error())
 	}
 	if err != nil {
 		b.Fatal(err)

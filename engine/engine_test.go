@@ -6,16 +6,8 @@ import (
 	"testing"
 
 	"clearance/engine/internal/vk"
+	"clearance/tests/need"
 )
-
-// unavailable skips a test for want of Vulkan, or fails it where Vulkan is required.
-func unavailable(t testing.TB, why string) {
-	t.Helper()
-	if os.Getenv("REQUIRE_VULKAN") == "1" {
-		t.Fatalf("REQUIRE_VULKAN=1, but %s", why)
-	}
-	t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", why)
-}
 
 // TestMain keeps the cache of the tests out of the user's.
 func TestMain(m *testing.M) {
@@ -42,7 +34,7 @@ func open(t testing.TB, o Options) *Backend {
 	b, err := Open(o)
 	for _, cause := range []error{vk.NoCgo, vk.NoLoader, vk.NoDriver, vk.NoDevice, vk.UnsupportedFeature} {
 		if errors.Is(err, cause) {
-			unavailable(t, err.Error())
+			need.Vulkan(t, err.Error())
 		}
 	}
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"clearance/engine/internal/vk"
+	"clearance/tests/need"
 )
 
 // compile compiles a shader that only tests use.
 func compile(t *testing.T, source string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath("glslc"); err != nil {
-		unavailable(t, "glslc is not installed")
+		need.Vulkan(t, "glslc is not installed")
 	}
 	to := filepath.Join(t.TempDir(), "test.spv")
 	if out, err := exec.Command("glslc", "--target-env=vulkan1.1", "-O", "-I../shaders", "-o", to, source).CombinedOutput(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
+	"clearance/tests/need"
 )
 
 // usage is what a process may leak.
@@ -166,7 +167,7 @@ func TestSoak(t *testing.T) {
 		t.Run("memory", func(t *testing.T) {
 			b, err := Open(o)
 			if err != nil {
-				unavailable(t, err.Error())
+				need.Vulkan(t, err.Error())
 			}
 			soakBackend(t, b, limit, true)
 			if err := b.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"clearance/batch"
 	"clearance/shaders"
+	"clearance/tests/need"
 )
 
 // code is every shader with the record of each of its bindings and its
@@ -174,7 +175,7 @@ func TestLayoutCanFail(t *testing.T) {
 // that made it.
 func TestCodeIsFresh(t *testing.T) {
 	if _, err := exec.LookPath("glslc"); err != nil {
-		skip(t, "glslc is not installed: it is not checked that the code comes from the sources")
+		need.Vulkan(t, "glslc is not installed: it is not checked that the code comes from the sources")
 	}
 	version, err := exec.Command("glslc", "--version").Output()
 	if err != nil {
@@ -196,13 +197,4 @@ func TestCodeIsFresh(t *testing.T) {
 			t.Errorf("shaders/spirv/%s.spv is stale, run 'make shaders'", s.name)
 		}
 	}
-}
-
-// skip skips a test for want of a tool, or fails it where tools are required.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("REQUIRE_VULKAN") == "1" {
-		t.Fatalf("%s, and REQUIRE_VULKAN=1", why)
-	}
-	t.Skip(why)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -34,14 +33,8 @@ func TestThroughput(t *testing.T) {
 
 func TestThroughputVulkan(t *testing.T) {
 	f := newFiles(t, ".npz")
-	o := command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--link", "1e-6,1e-6", "--json", f.json)
-	if o.code == exitNoBackend {
-		if os.Getenv("REQUIRE_VULKAN") == "1" {
-			t.Fatalf("REQUIRE_VULKAN=1, but %s", o.stderr)
-		}
-		t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", o.stderr)
-	}
-	o.want(t, exitGood)
+	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--link", "1e-6,1e-6", "--json", f.json).
+		orNoVulkan(t).want(t, exitGood)
 	r := readReport[throughputReport](t, f.json)
 	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Apart {
 		t.Fatalf("report %+v", r)
@@ -66,19 +59,21 @@ func TestThroughputVulkan(t *testing.T) {
 // them.
 func TestThroughputOverlapping(t *testing.T) {
 	for _, backend := range []string{"cpu", "vulkan"} {
-		f := newFiles(t, ".npz")
-		o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes", "--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
-		if o.code == exitNoBackend && backend == "vulkan" && os.Getenv("REQUIRE_VULKAN") != "1" {
-			t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", o.stderr)
-		}
-		o.want(t, exitGood)
-		r := readReport[throughputReport](t, f.json)
-		if len(r.Points) != 1 || !r.Overlapping || r.Apart || r.Points[0].Declined != 0 || r.Points[0].Rows != 300 {
-			t.Errorf("report %+v", r)
-		}
-		if !strings.Contains(o.stdout, "pairs that overlap") {
-			t.Errorf("the report does not say which pairs:\n%s", o.stdout)
-		}
+		t.Run(backend, func(t *testing.T) {
+			f := newFiles(t, ".npz")
+			o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes", "--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
+			if backend == "vulkan" {
+				o.orNoVulkan(t)
+			}
+			o.want(t, exitGood)
+			r := readReport[throughputReport](t, f.json)
+			if len(r.Points) != 1 || !r.Overlapping || r.Apart || r.Points[0].Declined != 0 || r.Points[0].Rows != 300 {
+				t.Errorf("report %+v", r)
+			}
+			if !strings.Contains(o.stdout, "pairs that overlap") {
+				t.Errorf("the report does not say which pairs:\n%s", o.stdout)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"clearance/tests/need"
 )
 
 // TestNoBackend asks by name for a device that is not there, with or without Vulkan.
@@ -15,6 +17,15 @@ func TestNoBackend(t *testing.T) {
 	if _, err := os.Stat(f.results); err == nil {
 		t.Error("a results file was written without a back end")
 	}
+}
+
+// orNoVulkan ends the test if the command found no back end, on a machine without Vulkan.
+func (o outcome) orNoVulkan(t *testing.T) outcome {
+	t.Helper()
+	if o.code == exitNoBackend {
+		need.Vulkan(t, o.stderr)
+	}
+	return o
 }
 
 func TestDevices(t *testing.T) {
@@ -40,12 +51,7 @@ func TestDevices(t *testing.T) {
 // TestVulkan runs and scores on a Vulkan device, if there is one: kernel times, rows that
 // another back end ended, every answer good.
 func TestVulkan(t *testing.T) {
-	if d := command("--backend", "vulkan", "--pairs", "8", "--sample", "0", "--rounds", "1"); d.code == exitNoBackend {
-		if os.Getenv("REQUIRE_VULKAN") == "1" {
-			t.Fatalf("REQUIRE_VULKAN=1, but %s", d.stderr)
-		}
-		t.Skipf("SKIPPED, the Vulkan back end is not tested: %s", d.stderr)
-	}
+	command("--backend", "vulkan", "--pairs", "8", "--sample", "0", "--rounds", "1").orNoVulkan(t)
 	f := newFiles(t, ".npz")
 	o := command("run", "--backend", "vulkan", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
 	r := readReport[runReport](t, f.json)

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"clearance/tests/need"
 )
 
 const (
@@ -40,10 +42,7 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 
 // The header compiles, and its assertions hold for a C compiler's own layout.
 func TestHeaderCompiles(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler: the layout of the header is not checked")
-	}
+	cc := need.CC(t)
 	compile := func(header string) ([]byte, error) {
 		file := filepath.Join(t.TempDir(), "layout_check.c")
 		if err := os.WriteFile(file, []byte(header), 0o644); err != nil {

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"clearance/tests/need"
 )
 
 var (
@@ -101,29 +103,14 @@ func compileAndRun(t *testing.T, cc, code string, include ...string) (string, er
 // needHeaders returns a C compiler that finds the official headers.
 func needHeaders(t *testing.T) string {
 	t.Helper()
-	missing := func(what string) {
-		if os.Getenv("REQUIRE_VULKAN") == "1" {
-			t.Fatalf("REQUIRE_VULKAN=1, but %s", what)
-		}
-		t.Skipf("SKIPPED, the declarations in abi.h are not checked: %s", what)
-	}
-	cc := os.Getenv("CC")
-	if cc == "" {
-		cc = "cc"
-		if _, err := exec.LookPath(cc); err != nil {
-			cc = "gcc"
-		}
-	}
-	if _, err := exec.LookPath(cc); err != nil {
-		missing("there is no C compiler: install gcc")
-	}
+	cc := need.CC(t)
 	if strings.Contains(runtime.GOARCH, "386") {
-		missing("abi.h is for 64-bit systems")
+		t.Skip("abi.h is for 64-bit systems")
 	}
 	probe := exec.Command(cc, "-E", "-x", "c", "-")
 	probe.Stdin = strings.NewReader("#include <vulkan/vulkan.h>\n")
 	if err := probe.Run(); err != nil {
-		missing("vulkan/vulkan.h is not installed: install libvulkan-dev")
+		need.Vulkan(t, "vulkan/vulkan.h is not installed, so abi.h is not compared with it; install libvulkan-dev")
 	}
 	return cc
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"clearance/tests/need"
 )
 
 // TestDevices checks that what a device says of itself is plausible by Vulkan's own
@@ -284,24 +286,24 @@ func FuzzCache(f *testing.F) {
 func TestCommittedSPIRV(t *testing.T) {
 	glslc, err := exec.LookPath("glslc")
 	if err != nil {
-		unavailable(t, "glslc is not installed, so testdata/*.spv is not compared with its source")
+		need.Vulkan(t, "glslc is not installed, so testdata/*.spv is not compared with its source")
 	}
 	for name, committed := range map[string][]byte{"add": addSPIRV, "double": doubleSPIRV} {
-		out, err := exec.Command(glslc, "--target-env=vulkan1.1", "-O", "-o", "-", "testdata/"+name+".comp").Output()
-		if err != nil {
-			t.Errorf("%s.comp: %v", name, err)
-			continue
-		}
-		if bytes.Equal(out, committed) {
-			continue
-		}
-		// Another release of the compiler may write other code; then the interface must be the same.
-		a, b := must[[]uint32](t)(spirvWords(out)), must[[]uint32](t)(spirvWords(committed))
-		if a[2] == b[2] || spirvFeatures(a) != spirvFeatures(b) { // word 2 is the compiler's version
-			t.Errorf("%s.spv is stale: run glslc --target-env=vulkan1.1 -O -o testdata/%[1]s.spv testdata/%[1]s.comp", name)
-		} else {
-			t.Logf("%s.spv was written by another glslc and differs", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command(glslc, "--target-env=vulkan1.1", "-O", "-o", "-", "testdata/"+name+".comp").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Equal(out, committed) {
+				return
+			}
+			// Another release of the compiler may write other code; then the interface must be the same.
+			a, b := must[[]uint32](t)(spirvWords(out)), must[[]uint32](t)(spirvWords(committed))
+			if a[2] == b[2] || spirvFeatures(a) != spirvFeatures(b) { // word 2 is the compiler's version
+				t.Fatalf("stale: run glslc --target-env=vulkan1.1 -O -o testdata/%s.spv testdata/%[1]s.comp", name)
+			}
+			t.Skip("SKIPPED: the committed code was written by another glslc; only its interface was compared")
+		})
 	}
 }
 

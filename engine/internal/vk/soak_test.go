@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"clearance/engine/internal/soak"
+	"clearance/tests/need"
 )
 
 // TestSoak submits from several goroutines that share a device while another makes
@@ -23,7 +24,7 @@ func TestSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		in, err := Open(Options{})
 		if err != nil {
-			unavailable(t, err.Error())
+			need.Vulkan(t, err.Error())
 		}
 		soakDevice(t, must[*Device](t)(in.OpenDevice(0, DeviceOptions{})), limit, true)
 		ok(t, in.Close())

@@ -8,9 +8,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"os"
 	"testing"
 	"time"
+
+	"clearance/tests/need"
 )
 
 //go:embed testdata/add.spv
@@ -18,16 +19,6 @@ var addSPIRV []byte
 
 //go:embed testdata/double.spv
 var doubleSPIRV []byte
-
-// unavailable skips a test that needs what is not installed, or fails it where
-// REQUIRE_VULKAN=1 says that it must be there.
-func unavailable(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("REQUIRE_VULKAN") == "1" {
-		t.Fatalf("REQUIRE_VULKAN=1, but %s", what)
-	}
-	t.Skipf("SKIPPED, Vulkan is not tested: %s", what)
-}
 
 // openInstance opens Vulkan with the validation layer. At the end of the test it closes
 // it and fails the test on any message and any handle left.
@@ -45,10 +36,8 @@ func openInstanceOf(t testing.TB, version Version) *Instance {
 	}
 	in, err := Open(Options{AppName: "vk tests", Validation: true, MaxVersion: version})
 	switch {
-	case errors.Is(err, NoLoader), errors.Is(err, NoDriver), errors.Is(err, NoDevice):
-		unavailable(t, err.Error())
-	case errors.Is(err, UnsupportedFeature):
-		unavailable(t, err.Error())
+	case errors.Is(err, NoLoader), errors.Is(err, NoDriver), errors.Is(err, NoDevice), errors.Is(err, UnsupportedFeature):
+		need.Vulkan(t, err.Error())
 	case err != nil:
 		t.Fatal(err)
 	}
@@ -80,7 +69,7 @@ func openDevice(t testing.TB, o DeviceOptions) *Device {
 		}
 		return d
 	}
-	unavailable(t, "no device can be opened")
+	need.Vulkan(t, "no device can be opened")
 	return nil
 }
 
