@@ -63,8 +63,8 @@ nocgo: ## build everything without a C compiler, and test the CPU back end so
 cross: ## SIMD kernels of other processors under qemu, and all as Clang compiles them
 	./scripts/simd-cross.sh
 
-unit: ## unit, command-line, layering and conformance tests
-	$(GO) test -timeout 20m ./...
+unit: ## unit, command-line, layering and conformance tests; lists what was skipped
+	./scripts/unit.sh
 
 race: ## the race detector where goroutines meet (needs a C compiler)
 	$(GO) test -race -short -timeout 20m $(RACE)
