@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"math"
 
 	"clearance/geom"
 
@@ -58,7 +59,11 @@ func (l *Library) CheckPair(a, b int32) bool {
 func CheckPose(p *geom.Pose) bool { return checkPose(0, p, "", "") == nil }
 
 func (l *Library) badIndex(i int, column string, index int32) error {
-	return &RowError{i, column, fmt.Sprintf("index %d names no shape, want one in [0, %d)", index, len(l.shapes))}
+	beyond := ""
+	if index == math.MaxInt32 || index == math.MinInt32 { // what readers make of indices of int64 that are farther out
+		beyond = " or beyond"
+	}
+	return &RowError{i, column, fmt.Sprintf("index %d%s names no shape, want one in [0, %d)", index, beyond, len(l.shapes))}
 }
 
 func checkPose(i int, p *geom.Pose, position, rotation string) error {

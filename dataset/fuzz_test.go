@@ -127,6 +127,15 @@ func fuzzFile(t *testing.T, ext string, data []byte) string {
 func FuzzNPZ(f *testing.F) {
 	addGolden(f, ".npz")
 	f.Add(zipped(f, pairFiles(2), zip.Store))
+	worlds := filepath.Join(f.TempDir(), "worlds.npz")
+	if err := WriteWorlds(worlds, &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: make([]float64, 3*2*7)}); err != nil {
+		f.Fatal(err)
+	}
+	data, err := os.ReadFile(worlds)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := fuzzFile(t, ".npz", data)
 		drainPairs(t, path)

@@ -37,19 +37,23 @@ type meshReader func(path string) ([]mesh.Part, error)
 // file; a mesh stands for the hull of all its groups, or of the one named by part,
 // which must then be convex. names[i] is "" where a shape has no name.
 //
-// An error names the file, the index and the name of the shape, and the parameter.
+// An error names the file, the index and the name of the shape, and the parameter; where the
+// document is no JSON, its line and column.
 func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("dataset: %w", err)
 	}
 	defer f.Close()
-	shapes, names, err = parseShapes(bufio.NewReader(f), filepath.Dir(path), mesh.Read)
+	shapes, names, err = parseShapes(f, filepath.Dir(path), mesh.Read)
 	if err != nil {
 		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
 	return shapes, names, nil
 }
+
+// byteOrderMark is what some editors write before the text of a file.
+const byteOrderMark = "\ufeff"
 
 // parseShapes reads the document; meshes are read from dir, each file once.
 func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape, names []string, err error) {
@@ -67,7 +71,12 @@ func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape,
 		}
 		return parts, err
 	}
-	d := json.NewDecoder(r)
+	in := bufio.NewReader(r)
+	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = in.Discard(len(mark)) // of these, which are buffered
+	}
+	document := &lines{r: in}
+	d := json.NewDecoder(document)
 	var version, found bool
 	err = object(d, func(key string) error {
 		switch key {
@@ -89,14 +98,14 @@ func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape,
 	})
 	switch {
 	case err != nil:
-		return nil, nil, located(d, err)
+		return nil, nil, located(d, document, err)
 	case !version:
 		return nil, nil, fmt.Errorf("no version, want \"version\": %d", shapesVersion)
 	case !found:
 		return nil, nil, errors.New("no shapes")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, nil, fmt.Errorf("something follows the end of the document at byte %d", d.InputOffset())
+		return nil, nil, fmt.Errorf("something follows the end of the document (%s)", document.at(d.InputOffset()))
 	}
 	return shapes, names, nil
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -12,16 +15,81 @@ import (
 // This file reads JSON more strictly than encoding/json does by itself: a key
 // that occurs twice, a null and a list of another length are errors.
 
-// located adds where JSON itself is at fault.
-func located(d *json.Decoder, err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Errorf("%w (at byte %d; JSON knows neither NaN nor Infinity)", err, d.InputOffset())
+// lines is a document that knows where its lines begin, as far as it has been read.
+type lines struct {
+	r      io.Reader
+	length int64
+	ends   []int64 // offsets of the line breaks
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for i, c := range p[:n] {
+		if c == '\n' {
+			l.ends = append(l.ends, l.length+int64(i))
+		}
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("ends in the middle (truncated?)")
+	l.length += int64(n)
+	return n, err
+}
+
+// at names the place of an offset.
+func (l *lines) at(offset int64) string {
+	k, _ := slices.BinarySearch(l.ends, offset)
+	begin := int64(0)
+	if k > 0 {
+		begin = l.ends[k-1] + 1
+	}
+	return fmt.Sprintf("line %d, column %d", k+1, offset-begin+1)
+}
+
+// misplaced is a token where another kind of value is wanted.
+type misplaced struct {
+	got  json.Token
+	want json.Delim
+}
+
+func (m misplaced) Error() string {
+	if m.got == nil {
+		return fmt.Sprintf("null, want %q", m.want)
+	}
+	return fmt.Sprintf("%v, want %q", m.got, m.want)
+}
+
+// located adds where JSON itself is at fault.
+func located(d *json.Decoder, l *lines, err error) error {
+	var syntax *json.SyntaxError
+	var token misplaced
+	switch {
+	case errors.As(err, &syntax):
+		const start = "invalid character '"
+		text, hint := syntax.Error(), ""
+		if strings.HasPrefix(text, start) && strings.ContainsAny(text[len(start):len(start)+1], "NIni") || strings.Contains(text, "in literal null") {
+			hint = "; JSON knows neither NaN nor Infinity"
+		}
+		return fmt.Errorf("%w (%s%s)", err, l.at(d.InputOffset()), hint)
+	case errors.As(err, &token):
+		return fmt.Errorf("%w (%s)", err, l.at(d.InputOffset()-1))
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("ends in the middle, in line %d (truncated?)", len(l.ends)+1)
 	}
 	return err
+}
+
+// inWords is err without the names of types of Go.
+func inWords(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err
+	case wrong.Type.Kind() == reflect.Slice:
+		return fmt.Errorf("%s, want a list", wrong.Value)
+	case wrong.Type.Kind() == reflect.String:
+		return fmt.Errorf("%s, want a string", wrong.Value)
+	case strings.HasPrefix(wrong.Value, "number "):
+		return fmt.Errorf("%s is out of the range of float64", wrong.Value)
+	}
+	return fmt.Errorf("%s, want a number", wrong.Value)
 }
 
 // object reads an object and calls field behind each key, which must differ.
@@ -53,7 +121,7 @@ func delim(d *json.Decoder, want json.Delim) error {
 		return err
 	}
 	if t != want {
-		return fmt.Errorf("%v at byte %d, want %q", t, d.InputOffset(), want)
+		return misplaced{t, want}
 	}
 	return nil
 }
@@ -66,7 +134,7 @@ func (e *entry) get(name string, v any) error {
 		err = errors.New("null, want a value")
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", e.kind, name, err)
+		return fmt.Errorf("%s: %s: %w", e.kind, name, inWords(err))
 	}
 	return nil
 }

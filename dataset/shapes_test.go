@@ -123,6 +123,19 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// A file of Windows, with line ends of two bytes and a byte order mark, is read as any other.
+func TestReadShapesOfWindows(t *testing.T) {
+	text := "{\n\"version\": 1,\n\"shapes\": [\n{\"kind\": \"sphere\", \"radius\": 2}\n]\n}\n"
+	for _, c := range []string{"\ufeff" + text, "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n")} {
+		shapes, _, err := ReadShapes(tempFile(t, "shapes.json", []byte(c)))
+		if err != nil || len(shapes) != 1 || shapes[0] != (geom.Sphere{R: 2}) {
+			t.Errorf("%q: %v, %v", c, shapes, err)
+		}
+	}
+	_, _, err := ReadShapes(tempFile(t, "shapes.json", []byte("\ufeff["+text)))
+	wantError(t, err, "(line 1, column 1)")
+}
+
 func library(shape string) string {
 	return `{"version": 1, "shapes": [{"kind":"halfspace"}, ` + shape + `]}`
 }
@@ -139,7 +152,11 @@ func TestReadShapesErrors(t *testing.T) {
 		{`{"version": 1, "shapes": [], "units": "mm"}`, `unknown field "units"`},
 		{`{"version": 1, "version": 1, "shapes": []}`, `"version" occurs twice`},
 		{`{"version": 1, "shapes": {}}`, "shapes: {"},
-		{`{"version": 1, "shapes": [1]}`, "shape 0: 1 at byte"},
+		{`{"version": 1, "shapes": [1]}`, `shape 0: 1, want "{" (line 1, column 27)`},
+		{"{\"version\": 1,\r\n\"shapes\": [\r\n  null]}", `shape 0: null, want "{" (line 3, column 6)`},
+		{"{\"version\": 1,\n\"shapes\": [\n{\"kind\": \"halfspace\"}\n{\"kind\": \"halfspace\"}]}", "after array element (line 4, column 1)"},
+		{"{\"version\": 1,\n\"shapes\": [\n{\"kind\": \"halfspace\"", "ends in the middle, in line 3"},
+		{"{\"version\": 1,\n\"shapes\": []}\n]", "follows the end of the document (line 3, column 1)"},
 		{`{"version": 1, "shapes": []} x`, "follows the end"},
 		{`{"version": 1, "shapes": [{"kind":"sphere"`, "truncated"},
 		{library(`{"radius": 1}`), "shape 1: no kind"},
@@ -158,12 +175,14 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "sphere", "radius": 1, "part": "x"}`), `unknown parameter "part"`},
 		{library(`{"kind": "sphere", "radius": -1, "name": "s"}`), `shape 1 ("s"): sphere: radius = -1`},
 		{library(`{"kind": "sphere", "radius": 0}`), "radius = 0"},
-		{library(`{"kind": "sphere", "radius": "1"}`), "sphere: radius: "},
+		{library(`{"kind": "sphere", "radius": "1"}`), "sphere: radius: string, want a number"},
+		{library(`{"kind": "box", "half_extents": [1, "2", 3]}`), "box: half_extents: string, want a number"},
+		{library(`{"kind": "box", "half_extents": 3}`), "box: half_extents: number, want a list"},
 		{library(`{"kind": "sphere", "radius": null}`), "sphere: radius: null"},
 		{library(`{"kind": "sphere", "radius": NaN}`), "shape 1: radius: "},
 		{library(`{"kind": "sphere", "radius": NaN}`), "neither NaN nor Infinity"},
 		{library(`{"kind": "sphere", "radius": -Infinity}`), "neither NaN nor Infinity"},
-		{library(`{"kind": "sphere", "radius": 1e999}`), "sphere: radius: "},
+		{library(`{"kind": "sphere", "radius": 1e999}`), "sphere: radius: number 1e999 is out of the range of float64"},
 		{library(`{"kind": "sphere", "radius": 1, "margin": -0.1}`), "margin = -0.1"},
 		{library(`{"kind": "sphere", "radius": 1, "margin": null}`), "margin: null"},
 		{library(`{"kind": "capsule", "radius": 1}`), "capsule: parameter half_length is missing"},
@@ -182,7 +201,8 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "convex", "vertices": [[0, 0, 1e300]]}`), "vertices[0].z = 1e+300"},
 		{library(`{"kind": "convex", "vertices": [[0, 0, 0]], "mesh": "a.obj"}`), `unknown parameter "vertices"`},
 		{library(`{"kind": "convex", "vertices": [[0, 0, 0]], "part": "a"}`), `unknown parameter "part"`},
-		{library(`{"kind": "convex", "mesh": 3}`), "convex: mesh: "},
+		{library(`{"kind": "convex", "mesh": 3}`), "convex: mesh: number, want a string"},
+		{library(`{"kind": "convex", "mesh": "none.obj"}`), "convex: mesh: open "},
 		{library(`{"kind": "halfspace", "radius": 3}`), `halfspace: unknown parameter "radius"`},
 	} {
 		path := tempFile(t, "shapes.json", []byte(c.text))
@@ -191,6 +211,9 @@ func TestReadShapesErrors(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("from %s", c.text)
 		}
+	}
+	if _, _, err := ReadShapes(tempFile(t, "shapes.json", []byte(library(`{"kind": "sphere", "radius"; 1}`)))); err == nil || strings.Contains(err.Error(), "NaN") {
+		t.Errorf("%v: there is no NaN", err)
 	}
 	_, _, err := ReadShapes(filepath.Join(t.TempDir(), "none.json"))
 	if !errors.Is(err, os.ErrNotExist) {

@@ -56,7 +56,7 @@ func Read(path string) ([]Part, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open mesh: %w", err)
+		return nil, err // which names the file
 	}
 	defer f.Close()
 	return read(f, path)

@@ -23,6 +23,7 @@ func ReadOBJ(r io.Reader, name string) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, as some editors write it
 	o := objReader{text: text{name: name, rest: data}}
 	o.begin(baseName(name), "")
 	for o.next('#', true) {

@@ -55,6 +55,14 @@ func checkError(t *testing.T, err error, want ...string) {
 
 func v3(x, y, z float64) r3.Vec { return r3.Vec{X: x, Y: y, Z: z} }
 
+// A byte order mark and line ends of Windows change nothing.
+func TestReadOBJOfWindows(t *testing.T) {
+	parts, err := ReadOBJ(strings.NewReader("\ufeffv 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nf 1 2 3\r\n"), "a.obj")
+	if err != nil || len(parts) != 1 || len(parts[0].Vertices) != 3 || len(parts[0].Faces) != 1 {
+		t.Errorf("%+v, %v", parts, err)
+	}
+}
+
 func TestReadOBJ(t *testing.T) {
 	tests := []struct {
 		name, text string
