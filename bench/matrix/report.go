@@ -227,12 +227,26 @@ func Load(path string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := new(Report)
-	if err := json.Unmarshal(data, r); err != nil {
+	r, err := parse(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return r, nil
+}
+
+// parse reads a report and refuses one of something else.
+func parse(data []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
 	if r.Program != Program {
-		return nil, fmt.Errorf("%s: a report of %q, want one of %q", path, r.Program, Program)
+		return nil, fmt.Errorf("a report of %q, want one of %q", r.Program, Program)
+	}
+	for i := range r.Points {
+		if r.Points[i].Query == "" {
+			return nil, fmt.Errorf("point %d has no query", i)
+		}
 	}
 	return r, nil
 }

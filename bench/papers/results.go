@@ -3,6 +3,7 @@ package papers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -147,9 +148,21 @@ func Load(path string) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
+	r, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// parse reads results and refuses those of something else.
+func parse(data []byte) (*Results, error) {
 	r := new(Results)
 	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
+	}
+	if r.Pairs <= 0 || len(r.Seconds) == 0 {
+		return nil, errors.New("no results of 'batchbench papers'")
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,12 +17,32 @@ func Load(path string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := new(Report)
-	if err := json.Unmarshal(data, r); err != nil {
+	r, err := parse(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return r, nil
+}
+
+// parse reads a report and refuses one that cannot be printed.
+func parse(data []byte) (*Report, error) {
+	r := new(Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, err
+	}
 	if len(r.Contestants) < ourContestants || len(r.Tables) == 0 {
-		return nil, fmt.Errorf("%s: no report of 'batchbench peers --json'", path)
+		return nil, errors.New("no report of 'batchbench peers --json'")
+	}
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		if len(t.Entries) != len(r.Contestants) {
+			return nil, fmt.Errorf("table %d (%s, %s) has %d entries, want one for each of %d contestants", i, t.Set, t.Question, len(t.Entries), len(r.Contestants))
+		}
+		for k := range t.Entries {
+			if e := &t.Entries[k]; e.Missing == "" && (len(e.Rounds) == 0 || e.Accuracy == nil) {
+				return nil, fmt.Errorf("table %d (%s, %s): %s is not missing, but has no rounds or no accuracy", i, t.Set, t.Question, e.Name)
+			}
+		}
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -143,8 +144,11 @@ func parse(data []byte) (*Report, error) {
 		return nil, fmt.Errorf("program %q, want a report of 'batchbench run', 'peers' or 'matrix'", f.Program)
 	}
 	for _, s := range r.Samples {
+		if len(s.Rounds) == 0 {
+			return nil, fmt.Errorf("measurement %s has no rounds", s.Name)
+		}
 		for _, v := range s.Rounds {
-			if !(v > 0) {
+			if !(v > 0) || math.IsInf(v, 1) {
 				return nil, fmt.Errorf("measurement %s has a round of %g ns a pair", s.Name, v)
 			}
 		}

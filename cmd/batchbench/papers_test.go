@@ -33,6 +33,10 @@ func TestPapers(t *testing.T) {
 // TestPapersErrors: what cannot be run ends with a reason.
 func TestPapersErrors(t *testing.T) {
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "papers.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command("papers", "--print-only", "--out", dir).want(t, exitBadInput).says(t, "papers.json: no results of 'batchbench papers'")
 	for _, c := range []struct {
 		want string
 		args []string
