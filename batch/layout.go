@@ -117,6 +117,11 @@ type SeedRecord struct {
 	Count      uint32
 	Iterations uint32 // support evaluations so far
 	Declined   uint32 // why the row is declined if nothing more can be done
+
+	// What sketch.comp found.
+	Corners [3 * SketchFaces]uint32 // of its nearest faces: corner of A | corner of B << 16, or SeedCorners | vertex of the simplex
+	Beyond  float32                 // metres that the other faces are away from the origin, at least
+	Faces   uint32                  // 0: it found nothing
 }
 
 // States of a guess.
@@ -186,6 +191,11 @@ const (
 	Declined = 0xff       // status of a row that a device leaves to another back end
 	Refined  = 1          // bit 8 of the status word of an answered row that double precision went on from
 	Deepened = 2          // bit 9 of the status word of a row that depth.comp answered, and not as Separated
+
+	Sketched = 4 // bit 10 of the status word of a row whose depth sketch.comp found and depth.comp proved
+
+	SketchFaces = 8          // most faces that sketch.comp hands on
+	SeedCorners = 0xffff0000 // in SeedRecord; MaxVertices is less
 
 	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
 )
@@ -293,6 +303,9 @@ func Constants() []ConstantGroup {
 			{"REFINED", Refined},
 			{"SOLVER_SHIFT", SolverShift},
 			{"DEEPENED", Deepened},
+			{"SKETCHED", Sketched},
+			{"SKETCH_FACES", SketchFaces},
+			{"SEED_CORNERS", SeedCorners},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},

@@ -112,6 +112,9 @@
 #define CLR_REFINED 1u
 #define CLR_SOLVER_SHIFT 12u
 #define CLR_DEEPENED 2u
+#define CLR_SKETCHED 4u
+#define CLR_SKETCH_FACES 8u
+#define CLR_SEED_CORNERS 4294901760u
 #define CLR_DECLINED_KIND 1u
 #define CLR_DECLINED_OVERLAP 2u
 #define CLR_DECLINED_GAP 3u
@@ -264,8 +267,11 @@ typedef struct clr_seed_record {
     uint32_t count;
     uint32_t iterations;
     uint32_t declined;
+    uint32_t corners[24];
+    float beyond;
+    uint32_t faces;
 } clr_seed_record;
-_Static_assert(sizeof(clr_seed_record) == 240, "clr_seed_record");
+_Static_assert(sizeof(clr_seed_record) == 344, "clr_seed_record");
 _Static_assert(offsetof(clr_seed_record, vertices) == 0, "clr_seed_record.vertices");
 _Static_assert(offsetof(clr_seed_record, points) == 96, "clr_seed_record.points");
 _Static_assert(offsetof(clr_seed_record, weights) == 192, "clr_seed_record.weights");
@@ -273,6 +279,9 @@ _Static_assert(offsetof(clr_seed_record, slot) == 224, "clr_seed_record.slot");
 _Static_assert(offsetof(clr_seed_record, count) == 228, "clr_seed_record.count");
 _Static_assert(offsetof(clr_seed_record, iterations) == 232, "clr_seed_record.iterations");
 _Static_assert(offsetof(clr_seed_record, declined) == 236, "clr_seed_record.declined");
+_Static_assert(offsetof(clr_seed_record, corners) == 240, "clr_seed_record.corners");
+_Static_assert(offsetof(clr_seed_record, beyond) == 336, "clr_seed_record.beyond");
+_Static_assert(offsetof(clr_seed_record, faces) == 340, "clr_seed_record.faces");
 
 // clr_query_record: what is the same for all rows.
 typedef struct clr_query_record {

@@ -112,6 +112,9 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 			if w>>8&batch.Deepened != 0 {
 				t.deepened++
 			}
+			if w>>8&batch.Sketched != 0 {
+				t.sketched++
+			}
 			if out.Iterations != nil {
 				out.Iterations[row] = uint16(w >> 16)
 			}

@@ -16,6 +16,7 @@ const (
 	stampSolved
 	stampPolished
 	stampCertified
+	stampSketched
 	stampDeepened
 	stampEnd
 	stampCount
@@ -133,15 +134,24 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 		f.stamp(stampPolished)
 	}
 	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells, w.seeds, w.counts)
-	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
-	for at := uint64(0); at < n; at += uint64(scratch.lanes) {
-		q.FirstSeed = uint32(at)
-		s.Push(bytesOf([]batch.QueryRecord{q}))
-		s.Dispatch(uint32((min(n-at, uint64(scratch.lanes))+groupSize-1)/groupSize), 1, 1)
-		// The next uses the same scratch memory, also that of another stream.
-		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+	// The next dispatch uses the same scratch memory, also that of another stream.
+	deepen := func(lanes, stamp int) {
+		for at := uint64(0); at < n; at += uint64(lanes) {
+			q.FirstSeed = uint32(at)
+			s.Push(bytesOf([]batch.QueryRecord{q}))
+			s.Dispatch(uint32((min(n-at, uint64(lanes))+groupSize-1)/groupSize), 1, 1)
+			s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+		}
+		f.stamp(stamp)
 	}
-	f.stamp(stampDeepened)
+	if r.chain.sketch != nil && q.Query != uint32(batch.Collide) {
+		s.Bind(r.chain.sketch, lib.shapes, lib.vertices, w.pairs, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
+		deepen(sketchLanes(scratch.lanes), stampSketched)
+	} else {
+		f.stamp(stampSketched)
+	}
+	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
+	deepen(scratch.lanes, stampDeepened)
 	if !b.direct {
 		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
 	}

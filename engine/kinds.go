@@ -34,6 +34,11 @@ func kindsOf(packed *batch.Packed) (have kinds) {
 	return have.reduced()
 }
 
+// sketched reports whether sketch.comp may serve a pair of these kinds: neither core is curved, and
+// not both are boxes. Boxes with spheres or capsules alone are too few to have it compiled for all
+// plain kinds.
+func (k kinds) sketched() bool { return k&(1<<geom.KindConvex) != 0 }
+
 // reduced is the set of which shaders are compiled in place of k.
 func (k kinds) reduced() kinds {
 	if k&plain != 0 {

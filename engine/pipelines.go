@@ -31,6 +31,7 @@ type pipelines struct {
 	fresh   bool // compiled since the cache was saved
 	place   *vk.Pipeline
 	certify map[kinds]*vk.Pipeline
+	sketch  map[kinds]*vk.Pipeline
 	depth   map[kinds]*vk.Pipeline
 	lanes   int // see scratch
 	rtr     map[search]*vk.Pipeline
@@ -45,7 +46,7 @@ type search struct {
 
 func (p *pipelines) init(d *vk.Device, lanes int) {
 	p.device, p.lanes = d, lanes
-	p.certify, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.certify, p.sketch, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 	p.gjk, p.rtr = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
@@ -54,6 +55,7 @@ type chain struct {
 	place, gjk     *vk.Pipeline
 	rtr            *vk.Pipeline // nil where no pair is for the trust region method
 	certify, depth *vk.Pipeline
+	sketch         *vk.Pipeline // nil where no pair is for it
 }
 
 // methodFor is the method of the shaders for a question. The trust region method does not
@@ -72,7 +74,7 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := search{m, have}
-	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], depth: p.depth[have]}
+	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], sketch: p.sketch[have], depth: p.depth[have]}
 	if c.place == nil {
 		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
 			return chain{}, err
@@ -96,6 +98,13 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 			return chain{}, err
 		}
 		p.certify[have] = c.certify
+	}
+	if c.sketch == nil && have.sketched() {
+		spec := map[uint32]uint32{2: uint32(have), 3: uint32(sketchLanes(p.lanes)), 4: sketchVertices}
+		if c.sketch, err = p.compile("sketch", shaders.Sketch, 8, spec); err != nil {
+			return chain{}, err
+		}
+		p.sketch[have] = c.sketch
 	}
 	if c.depth == nil {
 		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}

@@ -6,13 +6,18 @@ import (
 	"clearance/engine/internal/vk"
 )
 
-// polytopeVertices is the number of vertices that a polytope of depth.comp may have.
-const polytopeVertices = 128
-
-// Scratch memory of one invocation of depth.comp, see polytope.glsl.
+// Vertices that a polytope of depth.comp and of sketch.comp may have.
 const (
-	realBytes = 16 * polytopeVertices * 8
-	linkBytes = 12 * polytopeVertices * 4
+	polytopeVertices = 128
+	sketchVertices   = 32
+)
+
+// Scratch memory of one invocation of depth.comp and of sketch.comp, see polytope.glsl.
+const (
+	realBytes       = 16 * polytopeVertices * 8
+	linkBytes       = 12 * polytopeVertices * 4
+	sketchRealBytes = 13 * sketchVertices * 4
+	sketchLinkBytes = 13 * sketchVertices * 4
 )
 
 // Invocations of depth.comp that run at a time: what fills a large GPU, and what stays in
@@ -22,8 +27,8 @@ const (
 	softwareLanes = 1 << 10
 )
 
-// scratch is the memory in which depth.comp keeps polytopes. All streams share it: they
-// submit to one queue, whose barriers order its use.
+// scratch is the memory in which sketch.comp and depth.comp keep polytopes, one after the
+// other. All streams share it: they submit to one queue, whose barriers order its use.
 type scratch struct {
 	lanes int
 
@@ -43,6 +48,12 @@ func scratchLanes(d *vk.DeviceInfo, chunkRows int) int {
 		lanes = min(lanes, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(realBytes+linkBytes))
 	}
 	return int(max(lanes/groupSize, 1)) * groupSize
+}
+
+// sketchLanes is the number of invocations of sketch.comp for which the memory of so many of
+// depth.comp is enough.
+func sketchLanes(lanes int) int {
+	return lanes * min(realBytes/sketchRealBytes, linkBytes/sketchLinkBytes)
 }
 
 // of returns the scratch memory, allocated when it is needed first.

@@ -23,6 +23,10 @@ type Stats struct {
 	// not among them.
 	Depths int64
 
+	// Sketched counts those of them whose polytope was expanded in single precision, so that double
+	// precision only proved the depth, of calls that ask for more than statuses.
+	Sketched int64
+
 	// Declined counts rows left to another back end, by why.
 	Declined DeclinedRows
 
@@ -32,8 +36,9 @@ type Stats struct {
 
 	// Device times, as far as the device tells them: moving input in, placing pairs,
 	// searching in single precision, polishing the directions that the trust region method
-	// found, certifying in double precision, expanding polytopes, moving answers out.
-	Upload, Place, Solve, Polish, Certify, Deepen, Download time.Duration
+	// found, certifying in double precision, expanding polytopes in single and in double
+	// precision, moving answers out.
+	Upload, Place, Solve, Polish, Certify, Sketch, Deepen, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined.
@@ -53,6 +58,7 @@ type tally struct {
 	rows     int64
 	refined  int64
 	deepened int64
+	sketched int64
 	declined [batch.DeclinedCount]int64
 }
 
@@ -60,6 +66,7 @@ func (t *tally) add(o tally) {
 	t.rows += o.rows
 	t.refined += o.refined
 	t.deepened += o.deepened
+	t.sketched += o.sketched
 	for i, n := range o.declined {
 		t.declined[i] += n
 	}
@@ -104,6 +111,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.BytesDown += int64(bytes)
 	s.Refined += t.refined
 	s.Depths += t.deepened
+	s.Sketched += t.sketched
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[batch.DeclinedKind]
 	s.Declined.Overlap += t.declined[batch.DeclinedOverlap]
@@ -118,7 +126,8 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Solve += span(stampPlaced, stampSolved)
 	s.Polish += span(stampSolved, stampPolished)
 	s.Certify += span(stampPolished, stampCertified)
-	s.Deepen += span(stampCertified, stampDeepened)
+	s.Sketch += span(stampCertified, stampSketched)
+	s.Deepen += span(stampSketched, stampDeepened)
 	s.Download += span(stampDeepened, stampEnd)
 	return span(stampUploaded, stampDeepened)
 }

@@ -110,6 +110,7 @@ void handOn(uint why) {
     seeds[at].count = simplex.n;
     seeds[at].iterations = evaluations;
     seeds[at].declined = why;
+    seeds[at].faces = 0u;
     for (uint k = 0u; k < 4u; k++) seeds[at].weights[k] = simplex.weight[k];
     for (uint k = 0u; k < 3u; k++) {
         seeds[at].vertices[k] = simplex.w0[k];

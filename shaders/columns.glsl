@@ -15,6 +15,7 @@ struct Answer {
 };
 
 bool deepened = false; // answered by depth.comp, and not separated
+bool sketched = false; // and so that single precision found it
 bool refined; // double precision went on from the guess, rather than prove it
 
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
@@ -48,7 +49,7 @@ void writeStatus(uint row, uint status, uint solver, uint iterations) {
         writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | mark);
         return;
     }
-    uint marks = (refined ? REFINED << 8 : 0u) | (deepened ? DEEPENED << 8 : 0u);
+    uint marks = (refined ? REFINED << 8 : 0u) | (deepened ? DEEPENED << 8 : 0u) | (sketched ? SKETCHED << 8 : 0u);
     words[query.status + row] = status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 

@@ -39,6 +39,9 @@ dvec3 seedPoint(uint k) {
 }
 
 double seedWeight(uint k) { return seeds[item].weights[k]; }
+uint sketchFaces() { return min(seeds[item].faces, SKETCH_FACES); }
+uint sketchCorner(uint k) { return seeds[item].corners[k]; }
+double sketchBeyond() { return double(seeds[item].beyond); }
 
 #include "boxes.glsl"
 
@@ -72,7 +75,7 @@ void main() {
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     pose(index);
     ask();
-    double wanted = curved(shapeA) || curved(shapeB) ? exactly(query.exact[4], query.exact[5]) * size : tolerance;
+    double wanted = polytope(shapeA) && polytope(shapeB) ? tolerance : exactly(query.exact[4], query.exact[5]) * size;
     deepEnough = gapWithin(wanted);
 
     evaluations = seeds[item].iterations;

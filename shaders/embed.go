@@ -8,9 +8,10 @@
 // support function is stationary, which rtr.comp polishes and proves in double precision.
 // certify.comp forms the simplex anew in double precision from its support directions, ends the
 // search, and writes the answer with its bounds. Rows whose cores overlap, or cannot be told
-// from touching, it adds to a list, from which depth.comp takes them: it finds the depth of
-// boxes by their axes and of others by expanding polytopes, in double precision. One
-// invocation works on one row. Only what works in double precision is trusted.
+// from touching, it adds to a list. Of those that are polytopes sketch.comp finds the depth in
+// single precision; depth.comp takes all of the list: it proves what sketch.comp found, and finds
+// the depth of boxes by their axes and of others by expanding polytopes, in double precision.
+// One invocation works on one row. Only what works in double precision is trusted.
 //
 // # Buffers
 //
@@ -18,7 +19,7 @@
 // push constants. The records are those of layout.glsl, which is generated from package
 // batch; tests hold the compiled code to it. Specialisation constant 0 is the size of a
 // work group, and constant 2 the kinds of shapes that there are, see HAVE in shape.glsl.
-// depth.comp keeps its polytopes in scratch memory, a share for each of the invocations
+// sketch.comp and depth.comp keep their polytopes in scratch memory, a share for each of the invocations
 // that run at a time, see polytope.glsl; a longer list takes several dispatches.
 //
 // # Layers
@@ -44,6 +45,9 @@ var (
 
 	//go:embed spirv/certify.spv
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells, seeds (out), counts (in and out); constant 2 is the kinds
+
+	//go:embed spirv/sketch.spv
+	Sketch []byte // bindings: shapes, vertices, pairs, cells, seeds (in and out), counts, reals and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
 
 	//go:embed spirv/depth.spv
 	Depth []byte // bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, reals and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices

@@ -16,20 +16,25 @@
 // The including file defines
 //     dvec3 seedVertex(uint k), dvec3 seedPoint(uint k), double seedWeight(uint k)
 // before the include: vertex k of the simplex, the point of A that makes it, and its weight in
-// the point of the simplex nearest to the origin.
+// the point of the simplex nearest to the origin;
+//     uint sketchFaces(), uint sketchCorner(uint k), double sketchBeyond()
+// what sketch.comp has found: how many faces may be nearest, the corners of the cores that make
+// their vertices, three each, and how far away the other faces are at least.
 
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
 
 #include "columns.glsl"
+#include "pair.glsl"
 #include "polytope.glsl"
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
 const uint MAX_STUCK = 16u;
 
 // Passes of loops that the polytope itself may take; supports have the rest of the budget.
-// Sweeps take VERTICES²/4 in sum, walks along the horizon about 16 a step.
-const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES;
+// Sweeps take VERTICES²/4 in sum, walks along the horizon about 16 a step; proofs of sketches
+// a few for each of their vertices.
+const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * SKETCH_FACES;
 
 uint evaluations;
 double deepEnough; // wanted gap of a depth, as stop is that of a distance
@@ -41,6 +46,16 @@ struct Core {
     dvec3 axis;       // unit, outward from D
     dvec3 near, made; // a point of D, and the point of A that makes it
 };
+
+// difference is the vertex of D that points of the cores make which are highest along d, and its
+// point of A.
+dvec3 difference(dvec3 coreA, dvec3 coreB, dvec3 d, out dvec3 made) {
+    precise dvec3 a = coreA - shapeA.erode * d;
+    precise dvec3 b = rotation * coreB + translation + shapeB.erode * d;
+    precise dvec3 w = a - b;
+    made = a;
+    return w;
+}
 
 // highest is the vertex of D highest along the unit vector d.
 dvec3 highest(dvec3 d, out dvec3 made) {
@@ -56,12 +71,8 @@ dvec3 highest(dvec3 d, out dvec3 made) {
         coreA = coreB;
         coreB = coreSupport(s, v);
     }
-    precise dvec3 a = coreA - shapeA.erode * d;
-    precise dvec3 b = rotation * coreB + translation + shapeB.erode * d;
-    precise dvec3 w = a - b;
-    made = a;
     evaluations++;
-    return w;
+    return difference(coreA, coreB, d, made);
 }
 
 dvec3 blend(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
@@ -144,8 +155,9 @@ bool settled(double high, double low) {
 // Outcomes of a step.
 const uint OPEN = 0u, FOUND = 1u, LOST = 2u;
 
-// advance takes vertex w, made by the point a, which is highest along the nearest face.
-uint advance(dvec3 w, dvec3 a, inout uint stuck, out Core r) {
+// advance takes vertex w, made by the point a, which is highest along the nearest face. Of a
+// polytope that is recalled there are not all faces: it cannot grow.
+uint advance(dvec3 w, dvec3 a, bool recalled, inout uint stuck, out Core r) {
     uint f = nearest;
     r.axis = normalOf(f);
     r.high = product(r.axis, w);
@@ -162,6 +174,7 @@ uint advance(dvec3 w, dvec3 a, inout uint stuck, out Core r) {
         else witnesses(f, gap, r);
         if (r.off <= gap || settled(r.high, r.low)) return FOUND;
     }
+    if (recalled) return LOST;
     if (!sliver && r.high > top) {
         if (vertexCount == VERTICES) return LOST;
         putVertex(vertexCount++, w, a);
@@ -239,29 +252,69 @@ bool flatAnswer(uint n, out Core r) {
     return r.high - r.low <= stop && r.off <= stop;
 }
 
-// expandFrom answers for the cores from a simplex of n vertices, in cap steps at most. It
-// returns false where the memory is full or rounding keeps a face from being expanded. Both
-// its parts go through one text of the supports.
-bool expandFrom(uint n, uint cap, out Core r) {
-    bool seeding = true;
+// begun begins with a simplex of n vertices. It reports whether that is a tetrahedron; if not, one
+// is searched for from its first vertex.
+bool begun(uint n) {
     for (uint k = 0u; k < n; k++) putVertex(k, seedVertex(k), seedPoint(k));
-    if (n == 4u) seeding = !tetrahedron(false);
-    if (seeding) {
-        putVertex(0u, seedVertex(0u), seedPoint(0u));
-        vertexCount = 1u;
-        axis0 = dvec3(1, 0, 0);
-        axis1 = dvec3(0, 1, 0);
-        axis2 = dvec3(0, 0, 1);
-        farthest = 0.0lf;
-        thinnest = FAR;
+    if (n == 4u && tetrahedron(false)) return true;
+    putVertex(0u, seedVertex(0u), seedPoint(0u));
+    vertexCount = 1u;
+    axis0 = dvec3(1, 0, 0);
+    axis1 = dvec3(0, 1, 0);
+    axis2 = dvec3(0, 0, 1);
+    farthest = 0.0lf;
+    thinnest = FAR;
+    return false;
+}
+
+// recall forms the faces that single precision found to be nearest, by themselves: the others
+// are known to be farther away than `least` says. Their heights prove the depth as those of any
+// polytope do; why the surface winds around the origin is said in sketch.comp.
+void recall(uint faces) {
+    vertexCount = 3u * faces;
+    faceCount = faces;
+    least = FAR;
+    nearest = 0u;
+    for (uint v = 0u; v < vertexCount; v++) {
+        uint corner = sketchCorner(v);
+        dvec3 made, w;
+        if ((corner & SEED_CORNERS) == SEED_CORNERS) {
+            w = seedVertex(corner & 3u);
+            made = seedPoint(corner & 3u);
+        } else {
+            w = difference(cornerAt(shapeA, corner & 0xffffu), cornerAt(shapeB, corner >> 16), dvec3(0), made);
+        }
+        putVertex(v, w, made);
     }
+    for (uint f = 0u; f < faceCount; f++) {
+        links[faceLink(f, 0u)] = packed(3u * f, 3u * f + 1u, 3u * f + 2u);
+        measure(f, vertexOf(3u * f), vertexOf(3u * f + 1u), vertexOf(3u * f + 2u));
+    }
+    least = min(least, sketchBeyond());
+}
+
+// expandFrom answers for the cores, in cap steps at most: from what single precision found, and if
+// that proves nothing, from a simplex of n vertices. It returns false where the memory is full
+// or rounding keeps a face from being expanded. All its parts go through one text of the
+// supports.
+bool expandFrom(uint n, uint cap, out Core r) {
+    sketched = sketchFaces() > 0u;
+    if (sketched) recall(sketchFaces());
+    bool fresh = !sketched, seeding = false;
     uint stuck = 0u, side = 0u, outcome = OPEN;
     for (uint k = 0u; k < cap && outcome == OPEN; k++) {
+        if (fresh) seeding = !begun(n);
+        fresh = false;
         dvec3 a, d = seeding ? axisOf(vertexCount - 1u + side / 2u) : normalOf(nearest);
         if (seeding && (side & 1u) != 0u) d = -d;
         dvec3 w = highest(d, a);
         if (!seeding) {
-            outcome = advance(w, a, stuck, r);
+            outcome = advance(w, a, sketched, stuck, r);
+            if (sketched && outcome != FOUND) {
+                sketched = false;
+                fresh = true;
+                outcome = OPEN;
+            }
             continue;
         }
         consider(w, a);

@@ -23,12 +23,7 @@ layout(std430, binding = 3) buffer Guesses { GuessRecord guesses[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-vec3 vertexAt(uint i) { return vertices[i].xyz; }
-float paramOf(uint record, uint k) { return shapes[record].params[k]; }
-vec3 centreOf(uint record) { return shapes[record].ball.xyz; }
-uint cellWord(uint i) { return cells[i]; }
-
-#include "shape.glsl"
+#include "pair32.glsl"
 #include "simplex.glsl"
 
 // NOISE times the largest length in play is what rounding makes of a difference of
@@ -41,47 +36,9 @@ const uint MAX_RESTARTS = 2u;
 // Steps beyond this are left to double precision, which needs fewer from there.
 const uint MAX_STEPS = 64u;
 
-Shape load(uint i) {
-    Shape s;
-    s.params = vec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
-    s.family = family(shapes[i].kind, s.params);
-    s.record = i;
-    s.first = shapes[i].vertex_offset;
-    s.count = shapes[i].vertex_count;
-    s.cells = cells[i];
-    s.radius = shapes[i].radius;
-    s.erode = 0.0;
-    if (s.family == FAMILY_ELLIPSOID) { // geom.MinCurvatureRadius
-        float c = min(min(s.params.x, s.params.y), s.params.z);
-        precise float e = c / max(max(s.params.x, s.params.y), s.params.z) * c;
-        s.erode = e;
-    }
-    return s;
-}
+// Everything from here to the directions is precise, see pair32.glsl.
 
-// Everything from here to the directions is precise: a compiler that joins products and
-// sums as it sees fit might do so in one pipeline and not in another, and a row has the
-// same bits in all of them.
-
-mat3 matrix(vec4 q) {
-    precise float s = 2.0 / (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
-    float w = q.x, x = q.y, y = q.z, z = q.w;
-    precise mat3 m = mat3(1.0 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y),
-                          s * (x * y - w * z), 1.0 - s * (x * x + z * z), s * (y * z + w * x),
-                          s * (x * z + w * y), s * (y * z - w * x), 1.0 - s * (x * x + y * y));
-    return m;
-}
-
-Shape shapeA, shapeB;
-mat3 rotation;  // of B in the frame of A
-vec3 high, low; // origin of B in the frame of A, in two parts
-float unitLength; // power of two that scales all lengths to about 1
-float reach;      // largest length seen, scaled
-
-vec3 intoB(vec3 v) {
-    precise vec3 u = vec3(product(v, rotation[0]), product(v, rotation[1]), product(v, rotation[2]));
-    return u;
-}
+float reach; // largest length seen, scaled
 
 // difference is scaled.
 vec3 difference(vec3 a, vec3 b) {
@@ -127,14 +84,7 @@ void main() {
     shapeB = load(pair.shape_b);
     if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
 
-    rotation = matrix(pair.rotation);
-    high = vec3(pair.translation[0], pair.translation[1], pair.translation[2]);
-    low = vec3(pair.translation_low[0], pair.translation_low[1], pair.translation_low[2]);
-    vec4 ballA = shapes[pair.shape_a].ball, ballB = shapes[pair.shape_b].ball;
-    precise float size = ballA.w + ballB.w;
-    precise float lengths = norm(high) + size + norm(ballA.xyz) + norm(ballB.xyz);
-    uint exponent = floatBitsToUint(lengths) >> 23;
-    unitLength = uintBitsToFloat(clamp(254u - exponent, 1u, 254u) << 23);
+    pose(pair);
     reach = 0.0;
 
     precise float radius = unitLength * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);

@@ -109,6 +109,9 @@ const uint DECLINED = 255u;
 const uint REFINED = 1u;
 const uint SOLVER_SHIFT = 12u;
 const uint DEEPENED = 2u;
+const uint SKETCHED = 4u;
+const uint SKETCH_FACES = 8u;
+const uint SEED_CORNERS = 4294901760u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;
@@ -199,7 +202,7 @@ struct GuessRecord {
     uint solver; // offset 60
 };
 
-// SeedRecord: a row whose depth is asked for; 240 bytes.
+// SeedRecord: a row whose depth is asked for; 344 bytes.
 struct SeedRecord {
     double vertices[12]; // offset 0
     double points[12]; // offset 96
@@ -208,6 +211,9 @@ struct SeedRecord {
     uint count; // offset 228
     uint iterations; // offset 232
     uint declined; // offset 236
+    uint corners[24]; // offset 240
+    float beyond; // offset 336
+    uint faces; // offset 340
 };
 
 // QueryRecord: what is the same for all rows; 92 bytes.

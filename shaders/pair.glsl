@@ -15,6 +15,7 @@ uint cellWord(uint i) { return cells[i]; }
 
 #include "pose.glsl"
 #include "shape.glsl"
+#include "budget.glsl"
 
 // The pair, in the frame of A.
 Shape shapeA, shapeB;
@@ -44,12 +45,6 @@ Shape load(uint i) {
     return s;
 }
 
-// curved says of a core that it is no polytope.
-bool curved(Shape s) {
-    if (s.family == FAMILY_FRUSTUM) return s.params.x != 0.0lf || s.params.y != 0.0lf;
-    return s.family != FAMILY_BOX && s.family != FAMILY_CONVEX;
-}
-
 // pose sets the relative pose and the lengths that follow from it.
 void pose(IndexRecord index) {
     dmat3 ra = matrix(rotationOf(poses[index.pose_a])), rb = matrix(rotationOf(poses[index.pose_b]));
@@ -69,15 +64,6 @@ void pose(IndexRecord index) {
 }
 
 double exactly(uint low, uint high) { return packDouble2x32(uvec2(low, high)); }
-
-// whole reports whether all loops ran to their ends. A driver that ends the loops of an
-// invocation after so many passes in sum and says nothing ends this one at its first. The
-// bound is none that a compiler knows.
-bool whole() {
-    uint bound = min(query.scan_budget, 4u), n = 0u;
-    while (n < bound) n++;
-    return n == bound;
-}
 
 // gapWithin is the gap of computed bounds that meets a tolerance, rounding included.
 double gapWithin(double t) { return max(t - 2.0lf * roundoff, roundoff); }

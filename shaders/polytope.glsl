@@ -1,10 +1,14 @@
 // The polytope that EPA expands: a closed surface of triangles with vertices on D = A - B,
-// in scratch memory of a fixed size. Half-edge 4·f + k is edge k of face f.
+// in scratch memory of a fixed size. Half-edge 4·f + k is edge k of face f. One text for
+// both precisions: single searches (sketch.comp), double proves and goes on (depth.comp).
 //
-// The including file loads the pair and declares the scratch memory, one share for each of
-// LANES invocations and interleaved, so that neighbours read neighbouring words:
-//     double reals[LANES · 16·VERTICES]   faces, then vertices
-//     uint links[LANES · 12·VERTICES]     faces, vertices, free places, the horizon
+// The including file defines
+//     real roundoff  // of a height
+// before the include, and declares the scratch memory, one share for each of LANES
+// invocations. The shares of BLOCK neighbours are interleaved, so that these read neighbouring
+// words, and the rest of the memory is far from none of them:
+//     real reals[LANES · REALS]   faces, then vertices
+//     uint links[LANES · LINKS]   faces, vertices, free places, the horizon
 //
 // A sweep looks at every face, so a loop has as many passes as the largest polytope of
 // the invocations that a device runs together, and no more in sum: polytopes grow by
@@ -13,69 +17,103 @@
 #ifndef CLEARANCE_POLYTOPE_GLSL
 #define CLEARANCE_POLYTOPE_GLSL
 
-#include "exact.glsl"
-#include "pair.glsl"
+#include "real.glsl"
 
 layout(constant_id = 3) const uint LANES = 64u;     // invocations that have scratch memory
 layout(constant_id = 4) const uint VERTICES = 128u; // of a polytope, 1024 at most
 const uint FACES = 2u * VERTICES;                   // a closed surface has 2·vertices - 4
 
+// What is known of where a vertex comes from: in double precision the point of A that makes it,
+// in single precision the corners of both cores, see sketch.comp.
+#ifdef DOUBLE
+#include "exact.glsl"
+#define Made dvec3
 const double FAR = 1e300lf; // key of a place without a face; no length comes near it
+const double THIN = 1e-300lf; // normals of faces with less area are no unit vectors
+const uint VERTEX_REALS = 6u, VERTEX_LINKS = 0u;
+#else
+#define Made uint
+const float FAR = 1e30;
+const float THIN = 1e-15; // far from where floats become denormal
+const uint VERTEX_REALS = 3u, VERTEX_LINKS = 1u;
+#endif
 
 uint lane;
 uint faceCount, vertexCount; // places in use, free ones included
 uint spares;          // free places
 uint nearest;         // face with the least key
-double least;         // its key
+real least;           // its key
 
 // Numbers of face f: its outward unit normal, and the least and the greatest of the heights
 // of its vertices along it, the greatest with the rounding of a height added. The least
 // bounds the distance of the triangle from the origin, whatever rounding did to the normal
 // of a thin one.
-const uint KEY = 3u, TOP = 4u, FACE_REALS = 5u, VERTEX_REALS = 6u;
-uint realOf(uint k) { return k * LANES + lane; }
+const uint KEY = 3u, TOP = 4u, FACE_REALS = 5u;
+const uint REALS = FACE_REALS * FACES + VERTEX_REALS * VERTICES;
+const uint LINKS = 5u * FACES + (2u + VERTEX_LINKS) * VERTICES;
+const uint BLOCK = 32u;
+uint realOf(uint k) { return (lane / BLOCK * REALS + k) * BLOCK + lane % BLOCK; }
+uint linkOf(uint k) { return (lane / BLOCK * LINKS + k) * BLOCK + lane % BLOCK; }
 uint faceReal(uint f, uint k) { return realOf(FACE_REALS * f + k); }
 uint vertexReal(uint v, uint k) { return realOf(FACE_REALS * FACES + VERTEX_REALS * v + k); }
 
-dvec3 normalOf(uint f) { return dvec3(reals[faceReal(f, 0u)], reals[faceReal(f, 1u)], reals[faceReal(f, 2u)]); }
-double keyOf(uint f) { return reals[faceReal(f, KEY)]; }
-double topOf(uint f) { return reals[faceReal(f, TOP)]; }
+real3 normalOf(uint f) { return real3(reals[faceReal(f, 0u)], reals[faceReal(f, 1u)], reals[faceReal(f, 2u)]); }
+real keyOf(uint f) { return reals[faceReal(f, KEY)]; }
+real topOf(uint f) { return reals[faceReal(f, TOP)]; }
 
-// vertexOf is vertex v of D, madeOf the point of A that makes it.
-dvec3 vertexOf(uint v) { return dvec3(reals[vertexReal(v, 0u)], reals[vertexReal(v, 1u)], reals[vertexReal(v, 2u)]); }
-dvec3 madeOf(uint v) { return dvec3(reals[vertexReal(v, 3u)], reals[vertexReal(v, 4u)], reals[vertexReal(v, 5u)]); }
+// vertexOf is vertex v of D.
+real3 vertexOf(uint v) { return real3(reals[vertexReal(v, 0u)], reals[vertexReal(v, 1u)], reals[vertexReal(v, 2u)]); }
 
 // Links of face f: its three corners, 10 bits each, and the half-edges beyond its edges.
-uint faceLink(uint f, uint k) { return realOf(4u * f + k); }
+uint faceLink(uint f, uint k) { return linkOf(4u * f + k); }
 uint cornersOf(uint f) { return links[faceLink(f, 0u)]; }
 uint cornerOf(uint corners, uint k) { return corners >> (10u * k) & 1023u; }
 uint packed(uint a, uint b, uint c) { return a | b << 10 | c << 20; }
 uint twinOf(uint f, uint k) { return links[faceLink(f, 1u + k)]; }
 void join(uint f, uint k, uint twin) { links[faceLink(f, 1u + k)] = twin; }
 
-uint fanOf(uint v) { return realOf(4u * FACES + v); }                    // apex << 16 | new face that starts here
-uint spareOf(uint i) { return realOf(4u * FACES + VERTICES + i); }       // places of faces
-uint edgeOf(uint i) { return realOf(5u * FACES + VERTICES + i); }        // the horizon, see edge below
+uint fanOf(uint v) { return linkOf(4u * FACES + v); }                    // apex << 16 | new face that starts here
+uint spareOf(uint i) { return linkOf(4u * FACES + VERTICES + i); }       // places of faces
+uint edgeOf(uint i) { return linkOf(5u * FACES + VERTICES + i); }        // the horizon, see edge below
 
-void putVertex(uint v, dvec3 w, dvec3 a) {
-    for (uint k = 0u; k < 3u; k++) {
-        reals[vertexReal(v, k)] = w[k];
-        reals[vertexReal(v, 3u + k)] = a[k];
-    }
+#ifdef DOUBLE
+dvec3 madeOf(uint v) { return dvec3(reals[vertexReal(v, 3u)], reals[vertexReal(v, 4u)], reals[vertexReal(v, 5u)]); }
+void putMade(uint v, dvec3 a) {
+    for (uint k = 0u; k < 3u; k++) reals[vertexReal(v, 3u + k)] = a[k];
+}
+#else
+uint madeLink(uint v) { return linkOf(5u * FACES + 2u * VERTICES + v); }
+uint madeOf(uint v) { return links[madeLink(v)]; }
+void putMade(uint v, uint a) { links[madeLink(v)] = a; }
+#endif
+
+void putVertex(uint v, real3 w, Made a) {
+    for (uint k = 0u; k < 3u; k++) reals[vertexReal(v, k)] = w[k];
+    putMade(v, a);
     links[fanOf(v)] = 0xffffffffu;
+}
+
+// normalTo is u × v: in double precision right to its own last digits, as bounds rest on it.
+real3 normalTo(real3 u, real3 v) {
+#ifdef DOUBLE
+    return exactCross(u, v);
+#else
+    precise vec3 n = cross(u, v);
+    return n;
+#endif
 }
 
 // measure forms the plane of face f with the corners a, b, c, counter-clockwise seen from
 // outside.
-void measure(uint f, dvec3 a, dvec3 b, dvec3 c) {
-    precise dvec3 u = a - c;
-    precise dvec3 v = b - c;
-    dvec3 n = exactCross(u, v);
-    double l = norm(n);
-    precise dvec3 e = n / max(l, 1e-300lf); // no unit vector if there is no area
-    double ha = product(e, a), hb = product(e, b), hc = product(e, c);
-    double key = min(min(ha, hb), hc);
-    precise double top = max(max(ha, hb), hc) + roundoff;
+void measure(uint f, real3 a, real3 b, real3 c) {
+    precise real3 u = a - c;
+    precise real3 v = b - c;
+    real3 n = normalTo(u, v);
+    real l = norm(n);
+    precise real3 e = n / max(l, THIN); // no unit vector if there is no area
+    real ha = product(e, a), hb = product(e, b), hc = product(e, c);
+    real key = min(min(ha, hb), hc);
+    precise real top = max(max(ha, hb), hc) + roundoff;
     for (uint k = 0u; k < 3u; k++) reals[faceReal(f, k)] = e[k];
     reals[faceReal(f, KEY)] = key;
     reals[faceReal(f, TOP)] = top;
@@ -96,14 +134,15 @@ void begin(uint f, uvec3 corner, uvec3 twin) {
 // tetrahedron starts the surface from vertices 0 to 3. It returns false if they are flat
 // to rounding, unless that is allowed.
 bool tetrahedron(bool thin) {
-    precise dvec3 e = vertexOf(1u) - vertexOf(0u);
-    precise dvec3 f = vertexOf(2u) - vertexOf(0u);
-    precise dvec3 g = vertexOf(3u) - vertexOf(0u);
-    dvec3 n = exactCross(e, f);
-    double volume = product(n, g);
-    if (!thin && !(abs(volume) > 4.0lf * roundoff * norm(n))) return false;
-    if (volume < 0.0lf) { // the fourth is to lie above the triangle 0, 1, 2
-        dvec3 w = vertexOf(1u), a = madeOf(1u);
+    precise real3 e = vertexOf(1u) - vertexOf(0u);
+    precise real3 f = vertexOf(2u) - vertexOf(0u);
+    precise real3 g = vertexOf(3u) - vertexOf(0u);
+    real3 n = normalTo(e, f);
+    real volume = product(n, g);
+    if (!thin && !(abs(volume) > real(4) * roundoff * norm(n))) return false;
+    if (volume < real(0)) { // the fourth is to lie above the triangle 0, 1, 2
+        real3 w = vertexOf(1u);
+        Made a = madeOf(1u);
         putVertex(1u, vertexOf(2u), madeOf(2u));
         putVertex(2u, w, a);
     }
@@ -120,9 +159,9 @@ bool tetrahedron(bool thin) {
 }
 
 // look at face f: if w sees it, its place is to be free, else it may be the nearest.
-void look(uint f, dvec3 w, inout uint free) {
+void look(uint f, real3 w, inout uint free) {
     if (f >= faceCount) return;
-    double key = keyOf(f);
+    real key = keyOf(f);
     if (product(normalOf(f), w) > topOf(f)) {
         links[spareOf(free++)] = f;
         reals[faceReal(f, KEY)] = FAR;
@@ -134,7 +173,7 @@ void look(uint f, dvec3 w, inout uint free) {
 
 // spot finds the faces that w sees and the nearest of the others. It returns the number of
 // places that are free then, or 0 if a device ended the loop early.
-uint spot(dvec3 w) {
+uint spot(real3 w) {
     uint free = spares, f = 0u;
     least = FAR;
     nearest = 0u;
@@ -168,7 +207,7 @@ bool border(uint f, uint corners, uint k, uint apex, uint free, inout uint edges
 // makes of their border does not matter as long as the surface stays closed: every vertex
 // of the border must begin one of its edges only. It returns false, with the polytope
 // spoilt, where that fails or the memory is full.
-bool expand(dvec3 w) {
+bool expand(real3 w) {
     uint apex = vertexCount - 1u, free = spot(w), edges = 0u, i = spares;
     bool whole = true;
     for (; i < free && whole; i++) {
@@ -195,13 +234,13 @@ bool expand(dvec3 w) {
 }
 
 // renew gives face f another key and looks for the nearest anew.
-void renew(uint f, double key) {
+void renew(uint f, real key) {
     reals[faceReal(f, KEY)] = key;
     least = FAR;
     nearest = f;
     uint g = 0u;
     for (; g < faceCount; g++) {
-        double k = keyOf(g);
+        real k = keyOf(g);
         if (k < least) {
             least = k;
             nearest = g;

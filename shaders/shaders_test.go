@@ -31,6 +31,7 @@ var code = []struct {
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
 	{"rtr", shaders.RTR, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0, 1, 2}},
 	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 2}},
+	{"sketch", shaders.Sketch, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint", "float", "uint"}, []uint32{0, 2, 3, 4}},
 	{"depth", shaders.Depth, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "double", "uint"}, []uint32{0, 2, 3, 4}},
 }
 

@@ -128,15 +128,14 @@ vec3 framed(uint record, real3 d) {
 }
 
 // further compares vertex i with the best so far.
-void further(uint i, real3 d, inout real most, inout real3 best) {
-    real3 v = vertexAt(i);
-    real h = product(v, d);
-    if (h > most) { most = h; best = v; }
+void further(uint i, real3 d, inout real most, inout uint best) {
+    real h = product(vertexAt(i), d);
+    if (h > most) { most = h; best = i; }
 }
 
-// convexSupport looks at all vertices, or at those that the cell of the direction
+// highestVertex looks at all vertices, or at those that the cell of the direction
 // lists, four a pass; the last pass may see the last vertex several times.
-real3 convexSupport(Shape s, real3 d) {
+uint highestVertex(Shape s, real3 d) {
     uint from = s.first, last = s.first + s.count - 1u;
     bool listed = have(KIND_COUNT) && s.cells != 0u;
     if (listed) {
@@ -144,8 +143,8 @@ real3 convexSupport(Shape s, real3 d) {
         from = cellWord(start);
         last = cellWord(start + 1u) - 1u;
     }
-    real3 best = vertexAt(listed ? cellWord(from) : from);
-    real most = product(best, d);
+    uint best = listed ? cellWord(from) : from;
+    real most = product(vertexAt(best), d);
     for (uint i = from + 1u; i <= last; i += 4u) {
         uvec4 k = min(uvec4(i, i + 1u, i + 2u, i + 3u), uvec4(last));
         if (listed) k = uvec4(cellWord(k.x), cellWord(k.y), cellWord(k.z), cellWord(k.w));
@@ -155,6 +154,25 @@ real3 convexSupport(Shape s, real3 d) {
         further(k.w, d, most, best);
     }
     return best;
+}
+
+// Corners of cores that are polytopes have numbers: vertices of hulls theirs, those of boxes and of
+// frusta without radii, which are points and segments, the signs of their coordinates.
+bool polytope(Shape s) {
+    if (s.family == FAMILY_FRUSTUM) return s.params.x == real(0) && s.params.y == real(0);
+    return s.family == FAMILY_BOX || s.family == FAMILY_CONVEX;
+}
+
+// cornerAlong is the number of a corner that maximises <d, x>.
+uint cornerAlong(Shape s, real3 d) {
+    if (have(KIND_CONVEX) && s.family == FAMILY_CONVEX) return highestVertex(s, d) - s.first;
+    return (d.x < real(0) ? 1u : 0u) | (d.y < real(0) ? 2u : 0u) | (d.z < real(0) ? 4u : 0u);
+}
+
+real3 cornerAt(Shape s, uint number) {
+    if (have(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(s.first + number);
+    real3 p = s.params;
+    return real3((number & 1u) != 0u ? -p.x : p.x, (number & 2u) != 0u ? -p.y : p.y, (number & 4u) != 0u ? -p.z : p.z);
 }
 
 #include "smooth.glsl"
@@ -176,7 +194,7 @@ real3 coreSupport(Shape s, real3 d) {
     if (have(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) return frustumSupport(s.params, d);
     if (have(KIND_BOX) && s.family == FAMILY_BOX) return boxSupport(s.params, d);
     if (have(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return ellipsoidSupport(s.params, d);
-    if (have(KIND_CONVEX) && s.family == FAMILY_CONVEX) return convexSupport(s, d);
+    if (have(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(highestVertex(s, d));
     if (have(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0), alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         return superquadricSupport(s.params, alpha1, alpha2, d);
