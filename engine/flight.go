@@ -62,7 +62,7 @@ func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l
 	in.putIn(&q)
 	r := recording{
 		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
-		buffers: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.reals},
+		buffers: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.quads},
 	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
@@ -145,12 +145,12 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 		f.stamp(stamp)
 	}
 	if r.chain.sketch != nil && q.Query != uint32(batch.Collide) {
-		s.Bind(r.chain.sketch, lib.shapes, lib.vertices, w.pairs, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
+		s.Bind(r.chain.sketch, lib.shapes, lib.vertices, w.pairs, lib.cells, w.seeds, w.counts, scratch.quads, scratch.faces, scratch.links)
 		deepen(sketchLanes(scratch.lanes), stampSketched)
 	} else {
 		f.stamp(stampSketched)
 	}
-	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.reals, scratch.links)
+	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.seeds, w.counts, scratch.quads, scratch.faces, scratch.links)
 	deepen(scratch.lanes, stampDeepened)
 	if !b.direct {
 		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))

@@ -17,7 +17,7 @@ import (
 const groupSize = 64
 
 // maxBindings is the largest number of buffers of one shader.
-const maxBindings = 10
+const maxBindings = 11
 
 // methods are those that have a pipeline.
 var methods = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
@@ -101,14 +101,14 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	}
 	if c.sketch == nil && have.sketched() {
 		spec := map[uint32]uint32{2: uint32(have), 3: uint32(sketchLanes(p.lanes)), 4: sketchVertices}
-		if c.sketch, err = p.compile("sketch", shaders.Sketch, 8, spec); err != nil {
+		if c.sketch, err = p.compile("sketch", shaders.Sketch, 9, spec); err != nil {
 			return chain{}, err
 		}
 		p.sketch[have] = c.sketch
 	}
 	if c.depth == nil {
 		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
-		if c.depth, err = p.compile("depth", shaders.Depth, 10, spec); err != nil {
+		if c.depth, err = p.compile("depth", shaders.Depth, 11, spec); err != nil {
 			return chain{}, err
 		}
 		p.depth[have] = c.depth

@@ -14,10 +14,13 @@ const (
 
 // Scratch memory of one invocation of depth.comp and of sketch.comp, see polytope.glsl.
 const (
-	realBytes       = 16 * polytopeVertices * 8
-	linkBytes       = 12 * polytopeVertices * 4
-	sketchRealBytes = 13 * sketchVertices * 4
-	sketchLinkBytes = 13 * sketchVertices * 4
+	quadBytes = 4 * polytopeVertices * 32
+	faceBytes = 2 * polytopeVertices * 16
+	linkBytes = 4 * polytopeVertices * 4
+
+	sketchQuadBytes = 3 * sketchVertices * 16
+	sketchFaceBytes = 2 * sketchVertices * 16
+	sketchLinkBytes = 5 * sketchVertices * 4
 )
 
 // Invocations of depth.comp that run at a time: what fills a large GPU, and what stays in
@@ -32,9 +35,9 @@ const (
 type scratch struct {
 	lanes int
 
-	mu           sync.Mutex
-	block        *vk.Block
-	reals, links vk.Buffer
+	mu                  sync.Mutex
+	block               *vk.Block
+	quads, faces, links vk.Buffer
 }
 
 // scratchLanes is the number of invocations that the memory of a device allows.
@@ -43,9 +46,9 @@ func scratchLanes(d *vk.DeviceInfo, chunkRows int) int {
 	if d.Type == vk.CPU {
 		lanes = softwareLanes
 	}
-	lanes = min(lanes, uint64(chunkRows), d.Limits.MaxStorageBufferRange/realBytes, d.Limits.MaxAllocationSize/(2*realBytes))
+	lanes = min(lanes, uint64(chunkRows), d.Limits.MaxStorageBufferRange/quadBytes, d.Limits.MaxAllocationSize/(2*quadBytes))
 	for _, t := range d.Memory {
-		lanes = min(lanes, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(realBytes+linkBytes))
+		lanes = min(lanes, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(quadBytes+faceBytes+linkBytes))
 	}
 	return int(max(lanes/groupSize, 1)) * groupSize
 }
@@ -53,7 +56,7 @@ func scratchLanes(d *vk.DeviceInfo, chunkRows int) int {
 // sketchLanes is the number of invocations of sketch.comp for which the memory of so many of
 // depth.comp is enough.
 func sketchLanes(lanes int) int {
-	return lanes * min(realBytes/sketchRealBytes, linkBytes/sketchLinkBytes)
+	return lanes * min(quadBytes/sketchQuadBytes, faceBytes/sketchFaceBytes, linkBytes/sketchLinkBytes)
 }
 
 // of returns the scratch memory, allocated when it is needed first.
@@ -64,7 +67,8 @@ func (s *scratch) of(b *Backend) (*scratch, error) {
 		return s, nil
 	}
 	p := plan{b: b}
-	p.device(&s.reals, uint64(s.lanes)*realBytes)
+	p.device(&s.quads, uint64(s.lanes)*quadBytes)
+	p.device(&s.faces, uint64(s.lanes)*faceBytes)
 	p.device(&s.links, uint64(s.lanes)*linkBytes)
 	blocks, err := p.allocate()
 	if err != nil {

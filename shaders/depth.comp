@@ -24,8 +24,9 @@ layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 6) readonly buffer Seeds { SeedRecord seeds[]; };
 layout(std430, binding = 7) readonly buffer Counts { uint counts[]; };
-layout(std430, binding = 8) buffer Reals { double reals[]; };
-layout(std430, binding = 9) buffer Links { uint links[]; };
+layout(std430, binding = 8) buffer Quads { dvec4 quads[]; };
+layout(std430, binding = 9) buffer Faces { uvec4 faces[]; };
+layout(std430, binding = 10) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair.glsl"

@@ -47,10 +47,10 @@ var (
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells, seeds (out), counts (in and out); constant 2 is the kinds
 
 	//go:embed spirv/sketch.spv
-	Sketch []byte // bindings: shapes, vertices, pairs, cells, seeds (in and out), counts, reals and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
+	Sketch []byte // bindings: shapes, vertices, pairs, cells, seeds (in and out), counts, quads, faces and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
 
 	//go:embed spirv/depth.spv
-	Depth []byte // bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, reals and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
+	Depth []byte // bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, quads, faces and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
 )
 
 //go:embed spirv/glslc.txt

@@ -270,9 +270,9 @@ bool begun(uint n) {
 // recall forms the faces that single precision found to be nearest, by themselves: the others
 // are known to be farther away than `least` says. Their heights prove the depth as those of any
 // polytope do; why the surface winds around the origin is said in sketch.comp.
-void recall(uint faces) {
-    vertexCount = 3u * faces;
-    faceCount = faces;
+void recall(uint count) {
+    vertexCount = 3u * count;
+    faceCount = count;
     least = FAR;
     nearest = 0u;
     for (uint v = 0u; v < vertexCount; v++) {
@@ -287,8 +287,7 @@ void recall(uint faces) {
         putVertex(v, w, made);
     }
     for (uint f = 0u; f < faceCount; f++) {
-        links[faceLink(f, 0u)] = packed(3u * f, 3u * f + 1u, 3u * f + 2u);
-        measure(f, vertexOf(3u * f), vertexOf(3u * f + 1u), vertexOf(3u * f + 2u));
+        begin(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0));
     }
     least = min(least, sketchBeyond());
 }

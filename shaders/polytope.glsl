@@ -6,9 +6,10 @@
 //     real roundoff  // of a height
 // before the include, and declares the scratch memory, one share for each of LANES
 // invocations. The shares of BLOCK neighbours are interleaved, so that these read neighbouring
-// words, and the rest of the memory is far from none of them:
-//     real reals[LANES · REALS]   faces, then vertices
-//     uint links[LANES · LINKS]   faces, vertices, free places, the horizon
+// words; what belongs together is read at once.
+//     real4 quads[LANES · QUADS]       planes of faces, vertices
+//     uvec4 faces[LANES · FACES]       corners of faces, and what is beyond their edges
+//     uint links[LANES · LINKS]        of vertices, free places, the horizon
 //
 // A sweep looks at every face, so a loop has as many passes as the largest polytope of
 // the invocations that a device runs together, and no more in sum: polytopes grow by
@@ -30,13 +31,16 @@ const uint FACES = 2u * VERTICES;                   // a closed surface has 2·v
 #define Made dvec3
 const double FAR = 1e300lf; // key of a place without a face; no length comes near it
 const double THIN = 1e-300lf; // normals of faces with less area are no unit vectors
-const uint VERTEX_REALS = 6u, VERTEX_LINKS = 0u;
+const uint VERTEX_QUADS = 2u, VERTEX_LINKS = 2u;
 #else
 #define Made uint
 const float FAR = 1e30;
 const float THIN = 1e-15; // far from where floats become denormal
-const uint VERTEX_REALS = 3u, VERTEX_LINKS = 1u;
+const uint VERTEX_QUADS = 1u, VERTEX_LINKS = 3u;
 #endif
+const uint QUADS = FACES + VERTEX_QUADS * VERTICES;
+const uint LINKS = FACES + VERTEX_LINKS * VERTICES;
+const uint BLOCK = 32u;
 
 uint lane;
 uint faceCount, vertexCount; // places in use, free ones included
@@ -47,51 +51,53 @@ real least;           // its key
 // Numbers of face f: its outward unit normal, and the least and the greatest of the heights
 // of its vertices along it, the greatest with the rounding of a height added. The least
 // bounds the distance of the triangle from the origin, whatever rounding did to the normal
-// of a thin one.
-const uint KEY = 3u, TOP = 4u, FACE_REALS = 5u;
-const uint REALS = FACE_REALS * FACES + VERTEX_REALS * VERTICES;
-const uint LINKS = 5u * FACES + (2u + VERTEX_LINKS) * VERTICES;
-const uint BLOCK = 32u;
-uint realOf(uint k) { return (lane / BLOCK * REALS + k) * BLOCK + lane % BLOCK; }
-uint linkOf(uint k) { return (lane / BLOCK * LINKS + k) * BLOCK + lane % BLOCK; }
-uint faceReal(uint f, uint k) { return realOf(FACE_REALS * f + k); }
-uint vertexReal(uint v, uint k) { return realOf(FACE_REALS * FACES + VERTEX_REALS * v + k); }
+// of a thin one. In single precision the least has to do for both.
+uint placeOf(uint count, uint k) { return (lane / BLOCK * count + k) * BLOCK + lane % BLOCK; }
+uint planeOf(uint f) { return placeOf(QUADS, f); }
+uint vertexQuad(uint v, uint k) { return placeOf(QUADS, FACES + VERTEX_QUADS * v + k); }
 
-real3 normalOf(uint f) { return real3(reals[faceReal(f, 0u)], reals[faceReal(f, 1u)], reals[faceReal(f, 2u)]); }
-real keyOf(uint f) { return reals[faceReal(f, KEY)]; }
-real topOf(uint f) { return reals[faceReal(f, TOP)]; }
+real3 normalOf(uint f) { return quads[planeOf(f)].xyz; }
+real keyOf(uint f) { return quads[planeOf(f)].w; }
+void putKey(uint f, real key) { quads[planeOf(f)].w = key; }
 
 // vertexOf is vertex v of D.
-real3 vertexOf(uint v) { return real3(reals[vertexReal(v, 0u)], reals[vertexReal(v, 1u)], reals[vertexReal(v, 2u)]); }
+real3 vertexOf(uint v) { return quads[vertexQuad(v, 0u)].xyz; }
 
 // Links of face f: its three corners, 10 bits each, and the half-edges beyond its edges.
-uint faceLink(uint f, uint k) { return linkOf(4u * f + k); }
-uint cornersOf(uint f) { return links[faceLink(f, 0u)]; }
+uint faceOf(uint f) { return placeOf(FACES, f); }
+uint cornersOf(uint f) { return faces[faceOf(f)].x; }
 uint cornerOf(uint corners, uint k) { return corners >> (10u * k) & 1023u; }
 uint packed(uint a, uint b, uint c) { return a | b << 10 | c << 20; }
-uint twinOf(uint f, uint k) { return links[faceLink(f, 1u + k)]; }
-void join(uint f, uint k, uint twin) { links[faceLink(f, 1u + k)] = twin; }
+void join(uint f, uint k, uint twin) { faces[faceOf(f)][1u + k] = twin; }
 
-uint fanOf(uint v) { return linkOf(4u * FACES + v); }                    // apex << 16 | new face that starts here
-uint spareOf(uint i) { return linkOf(4u * FACES + VERTICES + i); }       // places of faces
-uint edgeOf(uint i) { return linkOf(5u * FACES + VERTICES + i); }        // the horizon, see edge below
+uint fanOf(uint v) { return placeOf(LINKS, v); }                  // apex << 16 | new face that starts here
+uint spareOf(uint i) { return placeOf(LINKS, VERTICES + i); }     // places of faces
+uint edgeOf(uint i) { return placeOf(LINKS, VERTICES + FACES + i); } // the horizon, see edge below
 
 #ifdef DOUBLE
-dvec3 madeOf(uint v) { return dvec3(reals[vertexReal(v, 3u)], reals[vertexReal(v, 4u)], reals[vertexReal(v, 5u)]); }
-void putMade(uint v, dvec3 a) {
-    for (uint k = 0u; k < 3u; k++) reals[vertexReal(v, 3u + k)] = a[k];
-}
-#else
-uint madeLink(uint v) { return linkOf(5u * FACES + 2u * VERTICES + v); }
-uint madeOf(uint v) { return links[madeLink(v)]; }
-void putMade(uint v, uint a) { links[madeLink(v)] = a; }
-#endif
-
-void putVertex(uint v, real3 w, Made a) {
-    for (uint k = 0u; k < 3u; k++) reals[vertexReal(v, k)] = w[k];
-    putMade(v, a);
+uint topAt(uint f) { return vertexQuad(f >> 1, f & 1u); } // the fourth number there
+double topOf(uint f) { return quads[topAt(f)].w; }
+void putTop(uint f, double top) { quads[topAt(f)].w = top; }
+dvec3 madeOf(uint v) { return quads[vertexQuad(v, 1u)].xyz; }
+void putVertex(uint v, dvec3 w, dvec3 a) {
+    quads[vertexQuad(v, 0u)].xyz = w;
+    quads[vertexQuad(v, 1u)].xyz = a;
     links[fanOf(v)] = 0xffffffffu;
 }
+#else
+float topOf(uint f) {
+    precise float top = keyOf(f) + roundoff;
+    return top;
+}
+void putTop(uint f, float top) {}
+uint madeLink(uint v) { return placeOf(LINKS, FACES + 2u * VERTICES + v); }
+uint madeOf(uint v) { return links[madeLink(v)]; }
+void putVertex(uint v, vec3 w, uint a) {
+    quads[vertexQuad(v, 0u)] = vec4(w, 0);
+    links[madeLink(v)] = a;
+    links[fanOf(v)] = 0xffffffffu;
+}
+#endif
 
 // normalTo is u × v: in double precision right to its own last digits, as bounds rest on it.
 real3 normalTo(real3 u, real3 v) {
@@ -114,9 +120,8 @@ void measure(uint f, real3 a, real3 b, real3 c) {
     real ha = product(e, a), hb = product(e, b), hc = product(e, c);
     real key = min(min(ha, hb), hc);
     precise real top = max(max(ha, hb), hc) + roundoff;
-    for (uint k = 0u; k < 3u; k++) reals[faceReal(f, k)] = e[k];
-    reals[faceReal(f, KEY)] = key;
-    reals[faceReal(f, TOP)] = top;
+    quads[planeOf(f)] = real4(e, key);
+    putTop(f, top);
     if (key < least) {
         least = key;
         nearest = f;
@@ -124,10 +129,7 @@ void measure(uint f, real3 a, real3 b, real3 c) {
 }
 
 void begin(uint f, uvec3 corner, uvec3 twin) {
-    links[faceLink(f, 0u)] = packed(corner.x, corner.y, corner.z);
-    join(f, 0u, twin.x);
-    join(f, 1u, twin.y);
-    join(f, 2u, twin.z);
+    faces[faceOf(f)] = uvec4(packed(corner.x, corner.y, corner.z), twin);
     measure(f, vertexOf(corner.x), vertexOf(corner.y), vertexOf(corner.z));
 }
 
@@ -161,10 +163,16 @@ bool tetrahedron(bool thin) {
 // look at face f: if w sees it, its place is to be free, else it may be the nearest.
 void look(uint f, real3 w, inout uint free) {
     if (f >= faceCount) return;
-    real key = keyOf(f);
-    if (product(normalOf(f), w) > topOf(f)) {
+    real4 plane = quads[planeOf(f)];
+    real key = plane.w;
+#ifdef DOUBLE
+    real top = topOf(f);
+#else
+    precise real top = key + roundoff;
+#endif
+    if (product(plane.xyz, w) > top) {
         links[spareOf(free++)] = f;
-        reals[faceReal(f, KEY)] = FAR;
+        putKey(f, FAR);
     } else if (key < least) {
         least = key;
         nearest = f;
@@ -190,10 +198,10 @@ uint spot(real3 w) {
 // and then to new ones.
 uint place(uint i, uint free) { return i < free ? links[spareOf(free - 1u - i)] : faceCount + (i - free); }
 
-// border adds edge k of face f to the horizon if the face beyond it stays. It returns false
+// border adds edge k of a face to the horizon if the face beyond it stays. It returns false
 // if another edge starts at the same vertex, or there are too many.
-bool border(uint f, uint corners, uint k, uint apex, uint free, inout uint edges) {
-    uint twin = twinOf(f, k);
+bool border(uvec4 face, uint k, uint apex, uint free, inout uint edges) {
+    uint twin = face[1u + k], corners = face.x;
     if (!(keyOf(twin >> 2) < FAR)) return true;
     uint a = cornerOf(corners, k), b = cornerOf(corners, k == 2u ? 0u : k + 1u);
     if (edges == VERTICES || links[fanOf(a)] >> 16 == apex) return false;
@@ -211,23 +219,21 @@ bool expand(real3 w) {
     uint apex = vertexCount - 1u, free = spot(w), edges = 0u, i = spares;
     bool whole = true;
     for (; i < free && whole; i++) {
-        uint f = links[spareOf(i)], corners = cornersOf(f);
-        whole = border(f, corners, 0u, apex, free, edges) && border(f, corners, 1u, apex, free, edges) && border(f, corners, 2u, apex, free, edges);
+        uvec4 face = faces[faceOf(links[spareOf(i)])];
+        whole = border(face, 0u, apex, free, edges) && border(face, 1u, apex, free, edges) && border(face, 2u, apex, free, edges);
     }
     if (!whole || i < free || edges < 3u || (edges > free && faceCount + (edges - free) > FACES)) return false;
     for (i = 0u; i < edges; i++) {
         uint edge = links[edgeOf(i)], twin = edge & 4095u, a = edge >> 12 & 1023u, b = edge >> 22;
         uint f = place(i, free), fan = links[fanOf(b)], next = fan & 0xffffu;
         if (fan >> 16 != apex) return false;
-        links[faceLink(f, 0u)] = packed(a, b, apex);
-        join(f, 0u, twin);
+        faces[faceOf(f)].xyz = uvec3(packed(a, b, apex), twin, 4u * next + 2u);
         join(twin >> 2, twin & 3u, 4u * f);
-        join(f, 1u, 4u * next + 2u);
         join(next, 2u, 4u * f + 1u);
         measure(f, vertexOf(a), vertexOf(b), w);
     }
     if (i < edges) return false;
-    for (uint k = spares; k + edges < free; k++) reals[faceReal(links[spareOf(k)], TOP)] = FAR;
+    for (uint k = spares; k + edges < free; k++) putTop(links[spareOf(k)], FAR);
     faceCount += edges > free ? edges - free : 0u;
     spares = free > edges ? free - edges : 0u;
     return true;
@@ -235,7 +241,7 @@ bool expand(real3 w) {
 
 // renew gives face f another key and looks for the nearest anew.
 void renew(uint f, real key) {
-    reals[faceReal(f, KEY)] = key;
+    putKey(f, key);
     least = FAR;
     nearest = f;
     uint g = 0u;

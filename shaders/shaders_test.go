@@ -31,8 +31,8 @@ var code = []struct {
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
 	{"rtr", shaders.RTR, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0, 1, 2}},
 	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 2}},
-	{"sketch", shaders.Sketch, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint", "float", "uint"}, []uint32{0, 2, 3, 4}},
-	{"depth", shaders.Depth, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "double", "uint"}, []uint32{0, 2, 3, 4}},
+	{"sketch", shaders.Sketch, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint", "vec4 of float", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
+	{"depth", shaders.Depth, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "vec4 of double", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
 }
 
 // The records in the compiled code stand where Go puts them: every member's name, type
@@ -42,7 +42,7 @@ func TestLayout(t *testing.T) {
 	for _, r := range batch.Records() {
 		records[r.Name] = r
 	}
-	strides := map[string]uint32{"double": 8, "float": 4, "uint": 4, "vec4 of float": 16}
+	strides := map[string]uint32{"double": 8, "float": 4, "uint": 4, "vec4 of float": 16, "vec4 of uint": 16, "vec4 of double": 32}
 	seen := map[string]bool{}
 	for _, s := range code {
 		t.Run(s.name, func(t *testing.T) {

@@ -43,8 +43,9 @@ layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 3) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 4) buffer Seeds { SeedRecord seeds[]; };
 layout(std430, binding = 5) readonly buffer Counts { uint counts[]; };
-layout(std430, binding = 6) buffer Reals { float reals[]; };
-layout(std430, binding = 7) buffer Links { uint links[]; };
+layout(std430, binding = 6) buffer Quads { vec4 quads[]; };
+layout(std430, binding = 7) buffer Faces { uvec4 faces[]; };
+layout(std430, binding = 8) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 const float ERROR = 48.0 * 2.0 * UNIT_ROUNDOFF;
@@ -121,22 +122,22 @@ bool search(float enough, uint cap, out uint steps) {
 // keep hands on the faces that may be nearest, and how low the others may be.
 void keep(uint item) {
     float limit = least + ERROR + roundoff, beyond = FAR;
-    uint faces = 0u;
+    uint kept = 0u;
     for (uint f = 0u; f < faceCount; f++) {
         float key = keyOf(f);
         if (!(key <= limit)) {
             beyond = min(beyond, key);
             continue;
         }
-        if (faces < SKETCH_FACES) {
+        if (kept < SKETCH_FACES) {
             uint corners = cornersOf(f);
-            for (uint k = 0u; k < 3u; k++) seeds[item].corners[3u * faces + k] = madeOf(cornerOf(corners, k));
+            for (uint k = 0u; k < 3u; k++) seeds[item].corners[3u * kept + k] = madeOf(cornerOf(corners, k));
         }
-        faces++;
+        kept++;
     }
     precise float rest = (beyond - ERROR) / unit;
     seeds[item].beyond = beyond < FAR ? rest : FAR;
-    if (faces <= SKETCH_FACES && whole()) seeds[item].faces = faces;
+    if (kept <= SKETCH_FACES && whole()) seeds[item].faces = kept;
 }
 
 // Passes of loops that the polytope itself may take, as in epa.glsl.

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// sketchedOf runs a job, has it audited and compared with the CPU, and returns how many depths the
+// device answered and how many of these double precision only proved.
+func sketchedOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (depths, sketched, declined int64) {
+	t.Helper()
+	before := b.Stats()
+	rep := run(t, job, dispatch.Options{}, b, c)
+	after := b.Stats()
+	audit(t, job)
+	want := &batch.Job{Library: job.Library, Input: job.Input, Options: job.Options}
+	run(t, want, dispatch.Options{}, c)
+	compare(t, job, job.Results, want.Results)
+	return after.Depths - before.Depths, after.Sketched - before.Sketched, int64(rep.Declined())
+}
+
+// TestSketches: of the depths of hulls single precision finds all but a few of a hundred, so that double
+// precision only proves them; of round shapes and boxes, and where steps are capped, none.
+func TestSketches(t *testing.T) {
+	b, c := open(t, Options{}), processor(t)
+	rows := 3000
+	if testing.Short() {
+		rows = 900
+	}
+	for _, name := range []string{"hull8", "hull32", "hull128", "hull512", "boxes", "capsule-cylinder-cone"} {
+		for _, o := range []batch.Options{{Query: batch.Penetration}, {Precision: batch.Double}, {MaxIterations: 60}, {Query: batch.Collide, Columns: batch.AllColumns}} {
+			t.Run(fmt.Sprintf("%s/%v/%v/%d", name, o.Query, o.Precision, o.MaxIterations), func(t *testing.T) {
+				lib, pairs := set(t, name, 0, rows)
+				depths, sketched, declined := sketchedOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: o})
+				t.Logf("%d depths, %d found in single precision, %d rows declined", depths, sketched, declined)
+				least, most := int64(0), int64(0)
+				if strings.HasPrefix(name, "hull") && o.MaxIterations == 0 && o.Query != batch.Collide {
+					least, most = depths*97/100, depths
+				}
+				if sketched < least || sketched > most || o.Query != batch.Collide && depths < int64(rows)/20 {
+					t.Errorf("%d depths, %d of them found in single precision", depths, sketched)
+				}
+				if s := b.Stats(); o.Query != batch.Collide && (s.Sketch <= 0) != (s.Sketched == 0) {
+					t.Errorf("%d depths found in single precision in %v", s.Sketched, s.Sketch)
+				}
+			})
+		}
+	}
+}
+
+// polytopes is hulls that make it hard, see oddHulls, and cores that are boxes, segments and points.
+func polytopes(t *testing.T, g *rand.Rand) []geom.Shape {
+	t.Helper()
+	var out []geom.Shape
+	for _, s := range oddHulls(t, g) {
+		if s.Kind() != geom.KindEllipsoid {
+			out = append(out, s)
+		}
+	}
+	return append(out, geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1, Z: 1}}, geom.Capsule{R: 0.1, HalfLength: 2}, geom.Sphere{R: 0.3})
+}
+
+// TestOddSketches: hulls that are flat, long, huge, tiny or have many coplanar corners, boxes, segments and
+// points, deep in each other and touching, at the origin and 1 km away: the answers are those of
+// the CPU, and single precision finds some of each.
+func TestOddSketches(t *testing.T) {
+	b, c := open(t, Options{}), processor(t)
+	g := rand.New(rand.NewPCG(31, 7))
+	lib, err := batch.NewLibrary(polytopes(t, g), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 3000
+	if testing.Short() {
+		rows = 600
+	}
+	deep := scattered(g, lib, rows)
+	var r batch.Row
+	for i := range rows { // a fifth of the distance that scattered gives
+		deep.Row(i, &r)
+		r.PoseB.Position = r3.Add(r.PoseA.Position, r3.Scale(0.2, r3.Sub(r.PoseB.Position, r.PoseA.Position)))
+		deep.SetRow(i, &r)
+	}
+	found := &batch.Job{Library: lib, Input: deep, Options: batch.Options{Precision: batch.Double}}
+	run(t, found, dispatch.Options{}, c)
+	// touching by 1e-5 of the size, more or less, and moved by 1 km
+	touching, far := batch.NewPairs(rows), batch.NewPairs(rows)
+	for i := range rows {
+		deep.Row(i, &r)
+		moved := r
+		for _, p := range []*r3.Vec{&moved.PoseA.Position, &moved.PoseB.Position} {
+			*p = r3.Add(*p, r3.Vec{X: 700, Y: -700, Z: 100})
+		}
+		far.SetRow(i, &moved)
+		n := r3.Vec{X: found.Results.Normal.At(3 * i), Y: found.Results.Normal.At(3*i + 1), Z: found.Results.Normal.At(3*i + 2)}
+		by := -found.Results.Distance.At(i) + 1e-5*g.NormFloat64()*lib.PairSize(r.ShapeA, r.ShapeB)
+		if !math.IsNaN(by) {
+			r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(by, n))
+		}
+		touching.SetRow(i, &r)
+	}
+	for what, pairs := range map[string]*batch.Pairs{"deep": deep, "touching": touching, "far": far} {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			t.Run(fmt.Sprintf("%s/%v", what, precision), func(t *testing.T) {
+				depths, sketched, declined := sketchedOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision}})
+				t.Logf("of %d rows %d depths, %d found in single precision, %d rows declined", rows, depths, sketched, declined)
+				least := depths / 2
+				if what == "touching" {
+					least = depths / 20
+				}
+				if sketched < least || sketched > depths || declined > int64(rows)/20 {
+					t.Errorf("%d depths, %d found in single precision, %d rows declined", depths, sketched, declined)
+				}
+			})
+		}
+	}
+}
