@@ -120,6 +120,8 @@ type SeedRecord struct {
 
 	// What sketch.comp found.
 	Corners [3 * SketchFaces]uint32 // of its nearest faces: corner of A | corner of B << 16, or SeedCorners | vertex of the simplex
+	Height  float32                 // of the lowest of them, in metres
+	Doubt   float32                 // what that may be off by
 	Beyond  float32                 // metres that the other faces are away from the origin, at least
 	Faces   uint32                  // 0: it found nothing
 }

@@ -268,10 +268,12 @@ typedef struct clr_seed_record {
     uint32_t iterations;
     uint32_t declined;
     uint32_t corners[24];
+    float height;
+    float doubt;
     float beyond;
     uint32_t faces;
 } clr_seed_record;
-_Static_assert(sizeof(clr_seed_record) == 344, "clr_seed_record");
+_Static_assert(sizeof(clr_seed_record) == 352, "clr_seed_record");
 _Static_assert(offsetof(clr_seed_record, vertices) == 0, "clr_seed_record.vertices");
 _Static_assert(offsetof(clr_seed_record, points) == 96, "clr_seed_record.points");
 _Static_assert(offsetof(clr_seed_record, weights) == 192, "clr_seed_record.weights");
@@ -280,8 +282,10 @@ _Static_assert(offsetof(clr_seed_record, count) == 228, "clr_seed_record.count")
 _Static_assert(offsetof(clr_seed_record, iterations) == 232, "clr_seed_record.iterations");
 _Static_assert(offsetof(clr_seed_record, declined) == 236, "clr_seed_record.declined");
 _Static_assert(offsetof(clr_seed_record, corners) == 240, "clr_seed_record.corners");
-_Static_assert(offsetof(clr_seed_record, beyond) == 336, "clr_seed_record.beyond");
-_Static_assert(offsetof(clr_seed_record, faces) == 340, "clr_seed_record.faces");
+_Static_assert(offsetof(clr_seed_record, height) == 336, "clr_seed_record.height");
+_Static_assert(offsetof(clr_seed_record, doubt) == 340, "clr_seed_record.doubt");
+_Static_assert(offsetof(clr_seed_record, beyond) == 344, "clr_seed_record.beyond");
+_Static_assert(offsetof(clr_seed_record, faces) == 348, "clr_seed_record.faces");
 
 // clr_query_record: what is the same for all rows.
 typedef struct clr_query_record {

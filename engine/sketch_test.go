@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,4 +124,105 @@ func TestOddSketches(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSketchDoubt: the heights of faces in single precision are off by less than sketch.comp allows
+// for, on hulls of all sizes and distances.
+func TestSketchDoubt(t *testing.T) {
+	b := open(t, Options{})
+	if !b.direct {
+		t.Skip("the device's memory is not mapped: what single precision found cannot be read")
+	}
+	g := rand.New(rand.NewPCG(17, 3))
+	lib, err := batch.NewLibrary(polytopes(t, g), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := lib.Packed64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 2000
+	pairs := scattered(g, lib, rows)
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double, Query: batch.Penetration}}
+	out := batch.NewResults(rows, &job.Options)
+	if err := b.Run(t.Context(), job, 0, rows, out); err != nil {
+		t.Fatal(err)
+	}
+	var slot *slot // that was used
+	for range cap(b.lanes) {
+		l := <-b.lanes
+		if l.slots[0].rows > 0 {
+			slot = &l.slots[0]
+		}
+		b.lanes <- l
+	}
+	seeds, indices := recordsIn[batch.SeedRecord](slot.work.seeds.Bytes()), recordsIn[batch.IndexRecord](slot.work.indices.Bytes())
+	n := recordsIn[uint32](slot.work.counts.Bytes())[0]
+	worst, found, thin := 0.0, 0, 0
+	var r batch.Row
+	for i := range seeds[:n] {
+		s := &seeds[i]
+		if s.Faces == 0 {
+			continue
+		}
+		found++
+		pairs.Row(int(indices[s.Slot].Row), &r)
+		height, fat := math.Inf(1), math.Inf(1)
+		for f := range s.Faces {
+			h, area := lowest(packed, &r, s, s.Corners[3*f:3*f+3])
+			height, fat = min(height, h), min(fat, area)
+		}
+		if fat < 0.01 { // along the normal that single precision found they are as high as it says
+			thin++
+			continue
+		}
+		worst = max(worst, math.Abs(height-float64(s.Height))/float64(s.Doubt))
+		if !(s.Beyond > s.Height) {
+			t.Errorf("a face is %g high, and all others are higher than %g", s.Height, s.Beyond)
+		}
+	}
+	t.Logf("%d of %d found, %d with thin faces; heights are off by %.3f of what is allowed for", found, n, thin, worst)
+	if found-thin < rows/20 || worst > 0.5 || worst < 0.001 {
+		t.Errorf("%d found; heights are off by %g of what is allowed for", found, worst)
+	}
+}
+
+// lowest is the least of the heights of three vertices of A - B along the normal of their triangle, and
+// its area as a share of the square of a longest edge.
+func lowest(lib *batch.Packed64, r *batch.Row, s *batch.SeedRecord, corners []uint32) (height, area float64) {
+	corner := func(shape int32, k uint32) r3.Vec {
+		record := &lib.Shapes[shape]
+		if record.Kind == uint32(geom.KindConvex) {
+			p := lib.Vertices[record.VertexOffset+k].Position
+			return r3.Vec{X: p[0], Y: p[1], Z: p[2]}
+		}
+		half := slices.Clone(record.Params[:3])
+		switch geom.Kind(record.Kind) {
+		case geom.KindSphere:
+			half = []float64{0, 0, 0}
+		case geom.KindCapsule:
+			half = []float64{0, 0, half[1]}
+		}
+		for i, h := range half {
+			if k>>i&1 != 0 {
+				half[i] = -h
+			}
+		}
+		return r3.Vec{X: half[0], Y: half[1], Z: half[2]}
+	}
+	var w [3]r3.Vec
+	for i, c := range corners {
+		if v := 3 * (c & 3); c >= batch.SeedCorners {
+			w[i] = r3.Vec{X: s.Vertices[v], Y: s.Vertices[v+1], Z: s.Vertices[v+2]}
+			continue
+		}
+		inWorld := r.PoseB.Apply(corner(r.ShapeB, c>>16))
+		w[i] = r3.Sub(corner(r.ShapeA, c&0xffff), r.PoseA.ApplyInverse(inWorld))
+	}
+	u, v := r3.Sub(w[0], w[2]), r3.Sub(w[1], w[2])
+	n := r3.Cross(u, v)
+	area = r3.Norm(n) / max(r3.Norm2(u), r3.Norm2(v), r3.Norm2(r3.Sub(u, v)))
+	n = r3.Unit(n)
+	return min(r3.Dot(n, w[0]), r3.Dot(n, w[1]), r3.Dot(n, w[2])), area
 }

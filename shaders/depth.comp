@@ -42,6 +42,7 @@ dvec3 seedPoint(uint k) {
 double seedWeight(uint k) { return seeds[item].weights[k]; }
 uint sketchFaces() { return min(seeds[item].faces, SKETCH_FACES); }
 uint sketchCorner(uint k) { return seeds[item].corners[k]; }
+bool sketchFits(double height) { return abs(height - double(seeds[item].height)) <= double(seeds[item].doubt); }
 double sketchBeyond() { return double(seeds[item].beyond); }
 
 #include "boxes.glsl"

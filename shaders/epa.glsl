@@ -19,7 +19,9 @@
 // the point of the simplex nearest to the origin;
 //     uint sketchFaces(), uint sketchCorner(uint k), double sketchBeyond()
 // what sketch.comp has found: how many faces may be nearest, the corners of the cores that make
-// their vertices, three each, and how far away the other faces are at least.
+// their vertices, three each, and how far away the other faces are at least;
+//     bool sketchFits(double height)
+// whether the lowest of them is where sketch.comp saw it.
 
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
@@ -269,8 +271,9 @@ bool begun(uint n) {
 
 // recall forms the faces that single precision found to be nearest, by themselves: the others
 // are known to be farther away than `least` says. Their heights prove the depth as those of any
-// polytope do; why the surface winds around the origin is said in sketch.comp.
-void recall(uint count) {
+// polytope do; why the surface winds around the origin is said in sketch.comp. It returns false if the
+// faces are not where they were seen.
+bool recall(uint count) {
     vertexCount = 3u * count;
     faceCount = count;
     least = FAR;
@@ -289,7 +292,9 @@ void recall(uint count) {
     for (uint f = 0u; f < faceCount; f++) {
         begin(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0));
     }
+    bool fits = sketchFits(least);
     least = min(least, sketchBeyond());
+    return fits;
 }
 
 // expandFrom answers for the cores, in cap steps at most: from what single precision found, and if
@@ -297,8 +302,7 @@ void recall(uint count) {
 // or rounding keeps a face from being expanded. All its parts go through one text of the
 // supports.
 bool expandFrom(uint n, uint cap, out Core r) {
-    sketched = sketchFaces() > 0u;
-    if (sketched) recall(sketchFaces());
+    sketched = sketchFaces() > 0u && recall(sketchFaces());
     bool fresh = !sketched, seeding = false;
     uint stuck = 0u, side = 0u, outcome = OPEN;
     for (uint k = 0u; k < cap && outcome == OPEN; k++) {

@@ -202,7 +202,7 @@ struct GuessRecord {
     uint solver; // offset 60
 };
 
-// SeedRecord: a row whose depth is asked for; 344 bytes.
+// SeedRecord: a row whose depth is asked for; 352 bytes.
 struct SeedRecord {
     double vertices[12]; // offset 0
     double points[12]; // offset 96
@@ -212,8 +212,10 @@ struct SeedRecord {
     uint iterations; // offset 232
     uint declined; // offset 236
     uint corners[24]; // offset 240
-    float beyond; // offset 336
-    uint faces; // offset 340
+    float height; // offset 336
+    float doubt; // offset 340
+    float beyond; // offset 344
+    uint faces; // offset 348
 };
 
 // QueryRecord: what is the same for all rows; 92 bytes.

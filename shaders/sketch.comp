@@ -6,18 +6,19 @@
 //
 // The proof. Lengths are those of the frame in which the sum of all lengths in play is 1 at most.
 // Sums and products are rounded by u = 2^-23 at most, for Vulkan lets a device round
-// towards zero; quotients are off by 2.5 u and square roots by 5 u.
+// towards zero; quotients are off by 2.5 u and square roots by 4.5 u.
 //
-// A vertex w computed here differs from the point v of D that it stands for by less than 30 u. Corners
-// in single precision are off by u. The quaternion is off by u, hence B is turned by 2 u; what
-// the matrix divides by is off by 7 u with the quotient, which moves points by 14 u, as it
-// multiplies a difference that is 2 at most; sums and products of the matrix and of its use, 8 u;
-// the three differences, 3 u, and what the second part of the translation leaves, less than u.
-// Vertices of the simplex are rounded once.
+// A vertex w computed here differs from the point v of D that it stands for by less than 37 u. Corners
+// in single precision are off by u. The quaternion is off by u, hence B is turned by 2 u. The
+// matrix is I + sM with s = 2/|q|²: s is off by 7 u, which moves points by 14 u, as sM = R - I is
+// no longer than 2. The sums and products of its entries are off by 3 u of what they add, a matrix
+// of norm 1 + √5 at most, and 1 - x by u: 11 u. Its use takes 3 u of |R|, of norm √3 at most: 6 u. The
+// three differences take 3 u, and what the second part of the translation leaves is far
+// below. Vertices of the simplex are rounded once.
 //
-// A normal n has length 1 to 9 u (three sums and products and a root, halved, and a
-// quotient), or less if the face is thin; heights <n, w> are computed to 4 u. So <n, v> along the unit
-// vector n differs from what is computed by less than ERROR = 48 u.
+// A normal n has length 1 to 9 u (1.5 u for the square, a root and a quotient), or less if the
+// face is thin; heights <n, w> are computed to 3 u. So <n, v> along the unit vector n differs from
+// what is computed by less than 49 u, and second orders: ERROR = 56 u.
 //
 // The surface winds around the origin an odd number of times. It starts as the four faces of
 // a tetrahedron that holds the origin: for each face a, b, c, <a, b × c> is positive, by more than
@@ -48,7 +49,7 @@ layout(std430, binding = 7) buffer Faces { uvec4 faces[]; };
 layout(std430, binding = 8) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-const float ERROR = 48.0 * 2.0 * UNIT_ROUNDOFF;
+const float ERROR = 56.0 * 2.0 * UNIT_ROUNDOFF;
 const float END = 8.0 * 2.0 * UNIT_ROUNDOFF; // a support plane no higher is that of the face: hulls have few vertices so near, and double precision sees them
 
 const float roundoff = 2.0 * 2.0 * UNIT_ROUNDOFF; // of a height, most often: what is higher by less is no progress
@@ -135,7 +136,12 @@ void keep(uint item) {
         }
         kept++;
     }
-    precise float rest = (beyond - ERROR) / unit;
+    precise float span = 1.0 / unit;
+    precise float rest = (beyond - ERROR) * span;
+    precise float height = least * span;
+    precise float doubt = ERROR * span;
+    seeds[item].height = height;
+    seeds[item].doubt = doubt;
     seeds[item].beyond = beyond < FAR ? rest : FAR;
     if (kept <= SKETCH_FACES && whole()) seeds[item].faces = kept;
 }
