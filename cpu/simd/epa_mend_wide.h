@@ -66,49 +66,54 @@ ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m2
 // edge_parity are the edges that belong to an odd number of some faces: bit j of word i is edge ij.
 typedef struct { __m512i low, high; } edge_parity; // words 0 to 15 and 16 to 31
 
-// faces_of writes the corners of the faces of a set, and zero behind them.
-ALWAYS int faces_of(const sketch *q, uint64_t set, int end, uint32_t corner[SKETCH_FACES + 2 * W]) {
-    int n = 0;
-    for (int f = 0; f < end; f += W) {
-        const unsigned some = (unsigned)(set >> f) & LANES;
-        _mm512_storeu_si512(corner + n, _mm512_maskz_compress_epi32(MFROM(some), _mm512_loadu_si512(q->corner + f)));
-        n += __builtin_popcount(some);
-    }
-    _mm512_storeu_si512(corner + n, _mm512_setzero_si512());
-    return n;
-}
-
-// parity_of is that of n faces. Four at a time, as the ends of short loops are not foreseen; what
-// fills up changes an edge from a vertex to itself, which is none.
-ALWAYS edge_parity parity_of(const uint32_t *corner, int n, int vertices) {
-    edge_parity p = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+// add_faces adds to it n faces, the first words of c. Four at a time, as the ends of short loops are
+// not foreseen; what fills up changes an edge from a vertex to itself, which is none.
+ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
     const __m128i one = _mm_set1_epi32(1);
-    for (int k = 0; k < n; k += 4) {
-        uint32_t bits[4];
-        const __m128i c = _mm_loadu_si128((const __m128i *)(corner + k));
-        _mm_storeu_si128((__m128i *)bits, _mm_ternarylogic_epi32(_mm_rolv_epi32(one, c), _mm_rolv_epi32(one, _mm_srli_epi32(c, 8)), _mm_rolv_epi32(one, _mm_srli_epi32(c, 16)), 0xFE));
-        for (int i = 0; i < 4; i++) p.low = _mm512_mask_xor_epi32(p.low, (VM)bits[i], p.low, _mm512_set1_epi32((int)bits[i]));
+    const __m512i low = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), high = _mm512_slli_epi32(low, W);
+    for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
+        const __m128i four = _mm512_castsi512_si128(c);
+        const __m128i bits = _mm_ternarylogic_epi32(_mm_rolv_epi32(one, four), _mm_rolv_epi32(one, _mm_srli_epi32(four, 8)), _mm_rolv_epi32(one, _mm_srli_epi32(four, 16)), 0xFE);
+        const __m512i face[4] = {_mm512_broadcastd_epi32(bits), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 1)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 2)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 3))};
+        for (int i = 0; i < 4; i++) p.low = _mm512_mask_xor_epi32(p.low, _mm512_test_epi32_mask(face[i], low), p.low, face[i]);
         if (vertices <= W) continue;
-        for (int i = 0; i < 4; i++) p.high = _mm512_mask_xor_epi32(p.high, (VM)(bits[i] >> W), p.high, _mm512_set1_epi32((int)bits[i]));
+        for (int i = 0; i < 4; i++) p.high = _mm512_mask_xor_epi32(p.high, _mm512_test_epi32_mask(face[i], high), p.high, face[i]);
     }
     return p;
 }
 
-// border_of writes the edges of faces that belong to an odd number of them, from a to b as
+// put_border writes the edges of n faces that belong to an odd number of those seen, from a to b as
 // a | b << 8, and returns their number.
-ALWAYS int border_of(const uint32_t *corner, int n, edge_parity odd, uint32_t *out) {
+ALWAYS int put_border(__m512i c, int n, edge_parity odd, uint32_t *out) {
     const __m512i ends = _mm512_set_epi8(
         -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10, -1, -1, 4, 6, -1, -1, 0, 2,
         -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1, 13, 12, -1, -1, 9, 8, -1, -1, 5, 4, -1, -1, 1, 0);
     int edges = 0;
-    for (int k = 0; k < n; k += 4) {
-        const unsigned four = n - k < 4 ? (1u << (n - k)) - 1 : 15;
-        const __m512i edge = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(corner + k))), ends);
+    for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
+        const unsigned four = n < 4 ? (1u << n) - 1 : 15;
+        const __m512i edge = _mm512_shuffle_epi8(_mm512_shuffle_i32x4(c, c, 0), ends);
         const __m512i row = _mm512_permutex2var_epi32(odd.low, edge, odd.high), bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(edge, 8));
         const VM m = _mm512_mask_test_epi32_mask(MFROM(four * 0x111), row, bit);
         _mm512_storeu_si512(out + edges, _mm512_maskz_compress_epi32(m, edge));
         edges += __builtin_popcount(MBITS(m));
     }
+    return edges;
+}
+
+// border_of writes the border of a set of faces. Their corners stay in registers, as a load of
+// what several stores have just written waits for all of them.
+ALWAYS int border_of(const sketch *q, uint64_t set, uint32_t *out) {
+    const int end = 64 - __builtin_clzll(q->live);
+    __m512i c[SKETCH_FACES / W];
+    int n[SKETCH_FACES / W], edges = 0;
+    edge_parity odd = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (int f = 0; f < end; f += W) {
+        const unsigned some = (unsigned)(set >> f) & LANES;
+        c[f / W] = _mm512_maskz_compress_epi32(MFROM(some), _mm512_loadu_si512(q->corner + f));
+        n[f / W] = __builtin_popcount(some);
+        odd = add_faces(odd, c[f / W], n[f / W], q->vertices);
+    }
+    for (int f = 0; f < end; f += W) edges += put_border(c[f / W], n[f / W], odd, out + edges);
     return edges;
 }
 
@@ -165,33 +170,25 @@ ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) 
 // are replaced by fans. It returns the lanes where there was room; the others are spoilt.
 static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
     uint64_t seen[W];
-    uint32_t corner[SKETCH_FACES + 2 * W], border[3 * SKETCH_FACES * W + W];
-    int edges = 0, count = 0, first[W + 1];
-    for (unsigned m = lanes; m; m &= m - 1, count++) {
-        const sketch *p = q + __builtin_ctz(m);
-        const int end = 64 - __builtin_clzll(p->live), apex = p->vertices - 1;
-        seen[count] = seen_faces(p, p->w[0][apex], p->w[1][apex], p->w[2][apex]);
-        first[count] = edges;
-        const int n = faces_of(p, seen[count], end, corner);
-        edges += border_of(corner, n, parity_of(corner, n, p->vertices), border + edges);
+    uint32_t border[W][3 * SKETCH_FACES + W] __attribute__((aligned(64)));
+    int edges[W];
+    // Each of these is a chain of its own for every pair: short ones, for several to be under way.
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), apex = q[l].vertices - 1;
+        seen[l] = seen_faces(q + l, q[l].w[0][apex], q[l].w[1][apex], q[l].w[2][apex]);
     }
-    first[count] = edges;
-    count = 0;
-    for (unsigned m = lanes; m; m &= m - 1, count++) { // what was just stored is not read at once
+    for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        lanes &= ~((unsigned)!put_fan(q + l, seen[count], border + first[count], first[count + 1] - first[count]) << l);
+        edges[l] = border_of(q + l, seen[l], border[l]);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        lanes &= ~((unsigned)!put_fan(q + l, seen[l], border[l], edges[l]) << l);
     }
     return lanes;
 }
 
-// is_closed reports whether every edge belongs to an even number of faces, as it does where every
-// step put the fan of a whole border.
-ALWAYS int is_closed(const sketch *q) {
-    uint32_t corner[SKETCH_FACES + 2 * W], row[SKETCH_VERTICES], odd = 0;
-    const int n = faces_of(q, q->live, 64 - __builtin_clzll(q->live), corner);
-    const edge_parity p = parity_of(corner, n, q->vertices);
-    _mm512_storeu_si512(row, p.low);
-    _mm512_storeu_si512(row + W, p.high);
-    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= row[i] & ~((uint32_t)1 << i);
-    return odd == 0;
-}
+// is_closed is what the proof asks of a surface: every edge belongs to an even number of faces. A step
+// takes faces out and puts the fan of all edges in that belong to an odd number of them, or gives
+// the lane up; so there is nothing to look for.
+ALWAYS int is_closed(const sketch *q) { return q->live != 0; }

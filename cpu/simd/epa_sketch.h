@@ -46,7 +46,7 @@ typedef struct {
     uint64_t live;                                           // places of faces in use
     int vertices, nearest;
     float least; // its key
-} sketch;
+} __attribute__((aligned(64))) sketch; // whole cache lines, so that no vector lies across two
 
 // coordinate is where coordinate j of vertex i is kept.
 ALWAYS float *coordinate(sketch *q, int i, int j) {
@@ -94,27 +94,40 @@ ALWAYS sketch_vertices select_sketch(VM m, sketch_vertices a, sketch_vertices b)
     return (sketch_vertices){T(sel)(m, a.w, b.w), {T(sel)(m, a.d[0], b.d[0]), T(sel)(m, a.d[1], b.d[1])}, {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
 }
 
-// sketch_seed is vertex j of the simplices that GJK ended with.
-ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j) {
-    const clr_scratch *s = w->s;
-    const clr_call *c = w->call;
-    float d[3][W] __attribute__((aligned(64))) = {{0}}, number[2][W] __attribute__((aligned(64))) = {{0}}, p[2][3][W] __attribute__((aligned(64))) = {{{0}}};
-    for (unsigned m = lanes; m; m &= m - 1) {
-        int l = __builtin_ctz(m), i = L->at[l];
-        for (int k = 0; k < 3 && (w->ka < CLR_SMALL || w->kb < CLR_SMALL); k++) d[k][l] = (float)s->more[CLR_SEED + 3 * j + k][i];
-        for (int side = 0; side < 2; side++) {
-            if ((side ? w->kb : w->ka) < CLR_SMALL) continue;
-            int32_t found = (side ? s->seed_b : s->seed_a)[j][i], v = c->shapes[(side ? s->shape_b : s->shape_a)[i]].first + found;
-            number[side][l] = (float)found;
-            p[side][0][l] = c->fx[v], p[side][1][l] = c->fy[v], p[side][2][l] = c->fz[v];
-        }
+// numbered are the vertices of the hulls of side `side`, of kind k, that have these numbers, in `lanes`.
+ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side, int k, const float number[W]) {
+    V3 out;
+    if (k == CLR_SMALL) { // the lanes have copies
+        const VF found = LOADU(number);
+        out = T(ld3)(L->copy[side][0][0], W);
+        for (int i = 1; i < w->most[side]; i++) out = T(sel)(LE(SET1((REAL)i), found), T(ld3)(L->copy[side][i][0], W), out);
+        return out;
     }
+    const clr_call *c = w->call;
+    const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
+    float p[3][W] __attribute__((aligned(64))) = {{0}};
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), v = c->shapes[shape[L->at[l]]].first + (int)number[l];
+        p[0][l] = c->fx[v], p[1][l] = c->fy[v], p[2][l] = c->fz[v];
+    }
+    return T(scale)(LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]), T(ld3)(p[0], W));
+}
+
+// sketch_seed is vertex j of the simplices that GJK ended with.
+ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j, const float number[2][W]) {
+    const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL};
     const REAL *m = at->in + CLR_ROT * W;
-    V3 x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
+    V3 x = {SET1(0), SET1(0), SET1(0)}, y = x;
+    if (!hull[0] || !hull[1]) {
+        float d[3][W] __attribute__((aligned(64))) = {{0}};
+        for (unsigned k = lanes; k; k &= k - 1)
+            for (int i = 0; i < 3; i++) d[i][__builtin_ctz(k)] = (float)w->s->more[CLR_SEED + 3 * j + i][L->at[__builtin_ctz(k)]];
+        x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
+    }
     sketch_vertices out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
     VF r = RSQRT(MAX(T(dot)(x, x), SET1(SKETCH_TINY)));
-    V3 a = w->ka >= CLR_SMALL ? T(scale)(LOADU(at->in + (CLR_PA + 3) * W), T(ld3)(p[0][0], W)) : T(side_support)(at, w->ka, 0, T(neg)(x), r, 0);
-    V3 b = w->kb >= CLR_SMALL ? T(scale)(LOADU(at->in + (CLR_PB + 3) * W), T(ld3)(p[1][0], W)) : T(side_support)(at, w->kb, 1, y, r, 0);
+    V3 a = hull[0] ? numbered(L, w, lanes, 0, w->ka, number[0]) : T(side_support)(at, w->ka, 0, T(neg)(x), r, 0);
+    V3 b = hull[1] ? numbered(L, w, lanes, 1, w->kb, number[1]) : T(side_support)(at, w->kb, 1, y, r, 0);
     out.w = T(sub)(a, T(add)(T(rotate)(m, W, b), T(ld3)(at->in + CLR_TRANS * W, W)));
     return out;
 }
@@ -145,7 +158,15 @@ static const uint8_t tetrahedron[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3
 static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
     sketch_vertices v[4];
     sketch_planes p[4];
-    for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j);
+    float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), i = L->at[l];
+        for (int j = 0; j < 4; j++) {
+            if (w->ka >= CLR_SMALL) number[j][0][l] = (float)w->s->seed_a[j][i];
+            if (w->kb >= CLR_SMALL) number[j][1][l] = (float)w->s->seed_b[j][i];
+        }
+    }
+    for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
     VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
     const sketch_vertices v1 = v[1];
@@ -168,11 +189,11 @@ ALWAYS void find_least(sketch *q) {
     const int end = 64 - __builtin_clzll(q->live);
     VF least = LOADU(q->key);
     for (int f = W; f < end; f += W) least = MIN(LOADU(q->key + f), least);
-    const VF low = SET1(-HMAX(-least));
+    q->least = -HMAX(-least);
+    const VF low = SET1(q->least);
     uint64_t equal = 0;
     for (int f = 0; f < end; f += W) equal |= (uint64_t)MBITS(LE(LOADU(q->key + f), low)) << f;
     q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
-    q->least = q->key[q->nearest];
 }
 
 // keep_sketch keeps the faces that may be nearest for float64, as row i, and how low the others

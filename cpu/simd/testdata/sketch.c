@@ -127,7 +127,6 @@ int main(void) {
             int l = __builtin_ctz(m);
             static clr_found found;
             found.faces[0] = 0;
-            sketch broken = q[l];
             keep_sketch(q + l, &found, 0, CLR_SMALL, CLR_SMALL);
             if (!found.faces[0]) continue;
             found.faces[0] = 0;
@@ -139,7 +138,9 @@ int main(void) {
                 for (int k = 0; k < POINTS; k++) high = fmax(high, inner(d, cloud[l][k]) / far);
                 if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
             }
-            // A surface without one of its faces is no surface, whichever it is.
+#ifndef EXPAND
+            // A surface without one of its faces is no surface, whichever it is. (epa_mend_wide.h makes none.)
+            const sketch broken = q[l];
             for (uint64_t f = broken.live; f; f &= f - 1) {
                 sketch hole = broken;
                 hole.live &= ~(f & -f);
@@ -148,6 +149,7 @@ int main(void) {
                 keep_sketch(&hole, &found, 0, CLR_SMALL, CLR_SMALL);
                 if (found.faces[0]) printf("a hole was not seen\n"), exit(1);
             }
+#endif
         }
     }
     printf("%d kept %d spoilt %d steps\n", kept, spoilt, steps);
