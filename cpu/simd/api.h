@@ -54,6 +54,8 @@ typedef struct {
 // side; a larger one is scanned by all lanes together, one pair after the other.
 #define CLR_SMALL_VERTICES 16
 
+#define CLR_CUBE 8 // values of a shape in cubes
+
 // What ended a row: as batch.Solver.
 enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, CLR_BY_NEWTON };
 
@@ -69,7 +71,9 @@ typedef struct {
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
     const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
-    const float *cubes;         // extent and (the bits of) cells of each shape once more, side by side
+    const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
+    const float *points;        // vertices of hulls once more, in float32: x, y, z and the number of each
+    const int32_t *likely;      // vertices of likely cells, see Table
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell
 

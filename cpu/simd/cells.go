@@ -4,6 +4,7 @@ package simd
 
 import (
 	"math"
+	"slices"
 
 	"clearance/geom/cells"
 
@@ -25,6 +26,10 @@ const (
 
 	// Below so many entries a vertex (and some for small hulls) a table is kept.
 	cellBudget = 64
+
+	// Likely cells have one vertex each. With so many for each vertex of a hull the loop of GJK takes 2 %
+	// more steps than with the highest vertices.
+	likelyCells = 4.
 )
 
 // cellGrid is the number of cells along an edge of the cube for a hull of n vertices.
@@ -39,13 +44,69 @@ func cellGrid(n int) int {
 // cut returns the half extents of the hull relative to the largest, the grid K, and
 // the list of each of the 6·K² cells; K = 0 and no lists say that scanning is better.
 func cut(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, k int, lists [][]int32) {
+	m, u := cube(vertices, lo, hi)
+	if u == nil {
+		return m, 0, nil
+	}
+	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
+	for k = cellGrid(len(vertices)); k > 0; k /= 2 {
+		if lists = cells.Cut(u, k, o); lists != nil {
+			turn(lists, k)
+			return m, k, lists
+		}
+	}
+	return m, 0, nil
+}
+
+// guess returns, for the grid k of the likely cells, the vertex that is highest in the middle of each. Kernels
+// take it for the highest in all of the cell where any vertex will do. grid and lists are those of cut.
+func guess(vertices []r3.Vec, lo, hi r3.Vec, grid int, lists [][]int32) (m [3]float64, k int, likely []int32) {
+	m, u := cube(vertices, lo, hi)
+	if u == nil {
+		return m, 1, make([]int32, 6)
+	}
+	if grid == 0 {
+		grid, lists = 1, slices.Repeat([][]int32{upTo(len(vertices))}, 6)
+	}
+	k = likelyGrid(len(vertices))
+	around := func(i int) int { return (2*i + 1) * grid / (2 * k) } // the cell of lists that holds the middle
+	middle := func(i int) float64 { return (2*float64(i)+1)/float64(k) - 1 }
+	for face := range 6 {
+		for row := range k {
+			for col := range k {
+				d := cells.Direction(face, middle(row), middle(col))
+				if face/2 == 1 { // see turn
+					d = cells.Direction(face, middle(col), middle(row))
+				}
+				list := lists[(face*grid+around(row))*grid+around(col)]
+				best := list[0]
+				for _, i := range list {
+					if r3.Dot(d, u[i]) > r3.Dot(d, u[best]) {
+						best = i
+					}
+				}
+				likely = append(likely, best)
+			}
+		}
+	}
+	return m, k, likely
+}
+
+// likelyGrid is the grid for a hull of n vertices: about likelyCells cells for each.
+func likelyGrid(n int) int {
+	return min(int(math.Ceil(math.Sqrt(likelyCells*float64(n)/6))), 64)
+}
+
+// cube returns the half extents of the hull relative to the largest, and its vertices scaled to a
+// cube, or none where the hull is too small for that.
+func cube(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, u []r3.Vec) {
 	half := [3]float64{hi.X/2 - lo.X/2, hi.Y/2 - lo.Y/2, hi.Z/2 - lo.Z/2}
 	mid := [3]float64{lo.X + half[0], lo.Y + half[1], lo.Z + half[2]}
 	largest := max(half[0], half[1], half[2])
 	if !(largest > 1e-30) {
-		return m, 0, nil
+		return m, nil
 	}
-	u := make([]r3.Vec, len(vertices))
+	u = make([]r3.Vec, len(vertices))
 	for j := range 3 {
 		// Thinner than rounding: along this axis all vertices are the same.
 		if m[j] = half[j] / largest; m[j] < 1e-25 {
@@ -61,14 +122,7 @@ func cut(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, k int, lists [][]int32
 	for i, v := range vertices {
 		u[i] = r3.Vec{X: scaled(v.X, 0), Y: scaled(v.Y, 1), Z: scaled(v.Z, 2)}
 	}
-	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
-	for k = cellGrid(len(vertices)); k > 0; k /= 2 {
-		if lists = cells.Cut(u, k, o); lists != nil {
-			turn(lists, k)
-			return m, k, lists
-		}
-	}
-	return m, 0, nil
+	return m, u
 }
 
 // turn exchanges rows and columns on the faces ±y: the kernels have the lower of the other

@@ -61,9 +61,23 @@ typedef struct {
 
 #include "refill.h"
 
+// sum_of is the nearest point as a sum of vertices.
+ALWAYS V3 T(sum_of)(const T(nearest) *p, V3 w, V3 b, V3 c, V3 d) {
+    return T(axpy)(p->weight[2], T(sub)(d, w), T(axpy)(p->weight[1], T(sub)(c, w), T(axpy)(p->weight[0], T(sub)(b, w), w)));
+}
+
+// combined is the same where no weights are known.
+static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
+    const T(nearest) p = T(project)(w, b, c, d, 1);
+    return T(sum_of)(&p, w, b, c, d);
+}
+
 // step takes one step of GJK in all lanes.
 ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide) {
     const VF one = SET1(1);
+    const int hulls = ka >= CLR_SMALL && kb >= CLR_SMALL; // mostly without radii, which weights are for
+    // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row.
+    const int guess = REAL_BITS == 32 && decide && (ka == CLR_HULL || kb == CLR_HULL);
     const REAL *in = &L->in[0][0];
     VM active = MFROM(L->active);
     V3 x = T(ld3)(L->x[0], W);
@@ -72,13 +86,21 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support)(at, ka, kb, x, r, &a, decide ? 0 : found);
+    V3 w = T(support_or)(at, ka, kb, x, r, &a, decide ? 0 : found, guess);
 #if REAL_BITS == 32
     VM fresh = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
 #else
     VM fresh = LT(one, SET1(0));
 #endif
     VF bound = T(dot)(x, w) * r;
+    if (guess) {
+        const VM last = MAND(active, MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh), LT(LOADU(in + CLR_FAR * W), bound)));
+        if (MBITS(last)) {
+            at->lanes = MBITS(last);
+            w = T(sel)(last, T(support)(at, ka, kb, x, r, &a, 0), w);
+            bound = T(dot)(x, w) * r;
+        }
+    }
     step = SEL(active, step + one, step);
     // Answered: the plane along x is close enough to x, or beyond what matters, or x
     // proves an overlap.
@@ -93,11 +115,12 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VM apart = LT(LOADU(in + CLR_NOISE * W), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
-    T(nearest) p = T(project)(w, b, c, d, decide || REAL_BITS == 64);
+    const int weighted = REAL_BITS == 64 || (decide && !hulls);
+    T(nearest) p = T(project)(w, b, c, d, weighted);
     V3 nx = T(sel)(fresh, w, p.x);
 #if REAL_BITS == 64
     if (w0->call->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
-        V3 sum = T(axpy)(p.weight[2], T(sub)(d, w), T(axpy)(p.weight[1], T(sub)(c, w), T(axpy)(p.weight[0], T(sub)(b, w), w)));
+        V3 sum = T(sum_of)(&p, w, b, c, d);
         V3 first = T(sel)(p.keep_b, b, T(sel)(p.keep_c, c, T(sel)(p.keep_d, d, w)));
         V3 second = T(sel)(p.keep_d, d, T(sel)(p.keep_c, c, first));
         nx = straight_direction(w, first, second, sum, p.x);
@@ -106,11 +129,15 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VF nxx = T(dot)(nx, nx);
     VM inside = MANDN(MAND(p.inside, active), MOR(apart, fresh));
     if (decide) {
-        // x as a sum of vertices, which lies in D however well it was found.
-        V3 sum = T(axpy)(p.weight[2], T(sub)(d, w), T(axpy)(p.weight[1], T(sub)(c, w), T(axpy)(p.weight[0], T(sub)(b, w), w)));
-        sum = T(sel)(fresh, w, sum);
-        VF near = LOADU(in + CLR_NEAR * W);
-        VM over = MAND(MAND(LT(SET1(0), near), LT(T(dot)(sum, sum), near * near)), active);
+        const VF near = LOADU(in + CLR_NEAR * W);
+        VM over = MAND(LT(SET1(0), near), active);
+        if (hulls) over = MAND(over, LT(nxx, near * near));
+        if (!hulls || MBITS(over)) {
+            // x as a sum of vertices, which lies in D however well it was found.
+            V3 sum = hulls ? T(combined)(w, b, c, d) : T(sum_of)(&p, w, b, c, d);
+            sum = T(sel)(fresh, w, sum);
+            over = MAND(over, LT(T(dot)(sum, sum), near * near));
+        }
         L->inside |= MBITS(MOR(over, MAND(inside, LT(SET1(w0->volume) * p.longest, p.least))));
         inside = MOR(inside, over);
     } else {

@@ -141,6 +141,20 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 
+// likely_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
+ALWAYS V3 likely_support(const T(places) *at, int side, V3 d, VF *found) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    int32_t cell[W];
+    const float *row[W];
+    VF v[4];
+    T(cell)(T(ld3)(h->finer[0], W), d, cell);
+    for (int l = 0; l < W; l++) row[l] = c->points + 4 * (size_t)c->likely[h->likely[l] + cell[l]];
+    ROWS(v, row, 15)
+    if (found) *found = v[3];
+    return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
+}
+
 // list_heights are the heights of W hulls over their centers along d, as float32 finds them. cube is
 // what Table.cubes has of each.
 ALWAYS void list_heights(const clr_call *c, const float *const cube[W], const float d[3][W], float out[W]) {
@@ -270,7 +284,7 @@ ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, V
     const float *cube[W32];
     for (int side = 0; side < 2; side++) {
         const int32_t *shape = (side ? s->shape_b : s->shape_a) + k;
-        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + 4 * (size_t)shape[l];
+        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + CLR_CUBE * (size_t)shape[l];
         NARROW(u[0] + side * W, d[side].x);
         NARROW(u[1] + side * W, d[side].y);
         NARROW(u[2] + side * W, d[side].z);

@@ -15,7 +15,8 @@ ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
 }
 #endif
 
-// load_cubes gives the lanes in put the extents and the first cells of their hulls of side `side`.
+// load_cubes gives the lanes in put the extents and the first cells of their hulls of side `side`; the
+// likely cells only where they are used.
 ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
     T(hulls) *h = &L->hull[side];
     const float *cubes = w->call->cubes;
@@ -27,17 +28,23 @@ ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
         VF v[4];
         const VM m = MFROM(next_eight(&put, lane));
         const __m512i index = SPREAD_INDEX(m);
-        for (int i = 0; i < 8; i++) row[i] = cubes + 4 * (size_t)shape[L->at[lane[i]]];
+        for (int i = 0; i < 8; i++) row[i] = cubes + CLR_CUBE * (size_t)shape[L->at[lane[i]]];
         SPREAD(v, row, index)
         T(mst3)(h->extent[0], W, m, (V3){v[0], v[1], v[2]});
         MSTORE(h->cells, m, v[3]);
+        if (!w->decide) continue;
+        for (int i = 0; i < 8; i++) row[i] += 4;
+        SPREAD(v, row, index)
+        T(mst3)(h->finer[0], W, m, (V3){v[0], v[1], v[2]});
+        MSTORE(h->likely, m, v[3]);
     }
 #else
     for (; put; put &= put - 1) {
         const int l = __builtin_ctz(put);
-        const float *row = cubes + 4 * (size_t)shape[L->at[l]];
-        for (int j = 0; j < 3; j++) h->extent[j][l] = row[j];
+        const float *row = cubes + CLR_CUBE * (size_t)shape[L->at[l]];
+        for (int j = 0; j < 3; j++) h->extent[j][l] = row[j], h->finer[j][l] = row[4 + j];
         memcpy(&h->cells[l], row + 3, sizeof h->cells[l]);
+        memcpy(&h->likely[l], row + 7, sizeof h->likely[l]);
     }
 #endif
 }

@@ -88,6 +88,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
 	c.corners, c.cubes = pin[C.double](p, t.corners), pin[C.float](p, t.cubes)
 	c.lists, c.starts = pin[C.float](p, t.lists), pin[C.int32_t](p, t.starts)
+	c.points, c.likely = pin[C.float](p, t.points), pin[C.int32_t](p, t.likely)
 	c.warm = pin[C.double](p, job.Options.WarmStart)
 	call.options(&job.Options)
 

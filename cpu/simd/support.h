@@ -61,6 +61,10 @@ typedef struct {
     REAL extent[3][W]; // see clr_shape
     REAL size[W];
     int32_t cells[W], first[W], count[W];
+#if REAL_BITS == 32
+    REAL finer[3][W];  // extents by the grid of the likely cells
+    int32_t likely[W]; // the first of these
+#endif
 } T(hulls);
 
 // set_hull keeps shape s, of class k, in lane l. put_hull keeps less of a small hull: enough to
@@ -120,14 +124,24 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 #endif
 }
 
-// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|.
-ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
+// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|. Where `guess` is set, the
+// vertices of hulls with cells are those that most likely do.
+ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int guess) {
     const REAL *m = at->in + CLR_ROT * at->stride;
-    *a = T(side_support)(at, ka, 0, T(neg)(x), r, found ? &found[0] : 0);
-    V3 b = T(side_support)(at, kb, 1, T(rotate_back)(m, at->stride, x), r, found ? &found[1] : 0);
+    const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
+    V3 b;
+#if REAL_BITS == 32
+    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0); else
+#endif
+    *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
+#if REAL_BITS == 32
+    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0); else
+#endif
+    b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
+ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) { return T(support_or)(at, ka, kb, x, r, a, found, 0); }
 
 #if REAL_BITS == 64
 // known are vertices of the hulls of both sides whose heights may be taken as they are.

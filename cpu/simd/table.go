@@ -25,9 +25,12 @@ type Table struct {
 
 	corners []float64 // the same vertices of hulls, x, y, z and 0 of each, for who reads single ones
 
-	cubes []float32 // extent and cells of each shape once more, side by side
+	cubes []float32 // side by side of each shape: extent and cells once more, extents by the grid of the likely cells, and the first of these
 
 	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
+
+	points []float32 // the same once more, x, y, z and number of each vertex
+	likely []int32   // the vertex, counted over all hulls, that is highest in the middle of each likely cell
 
 	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
 	// and their numbers within the hull. Block starts[i] is the first of cell i,
@@ -56,8 +59,8 @@ func NewTable(l *batch.Library, variant string) *Table {
 	t.shapes32 = make([]C.clr_shape32, l.Len())
 	for i := range t.shapes {
 		r := &t.shapes[i]
+		t.cubes = append(t.cubes, make([]float32, C.CLR_CUBE)...)
 		t.put(r, l.Shape(int32(i)))
-		t.cubes = append(t.cubes, float32(r.extent[0]), float32(r.extent[1]), float32(r.extent[2]), math.Float32frombits(uint32(r.cells)))
 		t.shapes32[i] = rounded(r)
 	}
 	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
@@ -171,6 +174,7 @@ func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpn
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
 		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X)), append(t.fy, float32(p.Y)), append(t.fz, float32(p.Z))
+		t.points = append(t.points, 0, 0, 0, 0)
 	}
 }
 
@@ -184,6 +188,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
 		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
+		t.points = append(t.points, float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z), float32(at))
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
@@ -192,6 +197,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	for j := range extent {
 		r.extent[j] = C.double(extent[j] * float64(grid))
 	}
+	t.cube(r, vertices, lo, hi, grid, lists)
 	if grid == 0 { // all directions share one list, that of all vertices
 		lists = [][]int32{upTo(len(vertices))}
 	}
@@ -215,6 +221,25 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 		}
 	}
 	t.starts = append(t.starts, int32(len(t.lists)/block))
+}
+
+// cube writes the last of the cubes, that of a hull, and the vertices of its likely cells.
+func (t *Table) cube(r *C.clr_shape, vertices []r3.Vec, lo, hi r3.Vec, grid int, lists [][]int32) {
+	row := t.cubes[len(t.cubes)-C.CLR_CUBE:]
+	for j := range r.extent {
+		row[j] = float32(r.extent[j])
+	}
+	row[3], row[7] = math.Float32frombits(uint32(r.cells)), math.Float32frombits(uint32(len(t.likely)))
+	if r.class != C.CLR_HULL {
+		return
+	}
+	m, k, likely := guess(vertices, lo, hi, grid, lists)
+	for j := range m {
+		row[4+j] = float32(m[j] * float64(k))
+	}
+	for _, at := range likely {
+		t.likely = append(t.likely, int32(r.first)+at)
+	}
 }
 
 // outer sets the ellipsoid around the center that holds the vertices: semi-axes like the half

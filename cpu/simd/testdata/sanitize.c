@@ -52,7 +52,7 @@ int main(void) {
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
     double *v[3], *corners = fresh((size_t)vertices * 4, sizeof(double));
-    float *f[3], *cubes = fresh(SHAPES * 4, sizeof(float));
+    float *f[3], *cubes = fresh(SHAPES * CLR_CUBE, sizeof(float)), *points = fresh((size_t)vertices * 4, sizeof(float));
     for (int k = 0; k < 3; k++) {
         v[k] = fresh(vertices, sizeof(double));
         f[k] = fresh(vertices, sizeof(float));
@@ -64,21 +64,25 @@ int main(void) {
                 v[k][at] = j < counts[i] ? 0.5 * uniform() : v[k][at - 1];
                 f[k][at] = (float)v[k][at];
                 corners[4 * at + k] = v[k][at];
+                points[4 * at + k] = f[k][at];
+                points[4 * at + 3] = (float)(j < counts[i] ? j : counts[i] - 1);
             }
 
-    // Lists: each hull has one of all its vertices, the last has it for each of six cells.
+    // Lists: each hull has one of all its vertices, the last has it for each of six cells. So many likely cells.
     int blocks = 0, cells = 0;
     for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == CELLS ? 6 : 1);
     float *lists = fresh((size_t)blocks * 4 * W32, sizeof(float));
-    int32_t *starts = fresh(SHAPES + 1 + 5, sizeof *starts);
+    int32_t *starts = fresh(SHAPES + 1 + 5, sizeof *starts), *likely = fresh(SHAPES + 5, sizeof *likely);
     blocks = 0;
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
         s->cells = cells;
         for (int j = 0; s->class >= CLR_SMALL && j < 3; j++) s->extent[j] = i == CELLS;
-        for (int j = 0; j < 3; j++) cubes[4 * i + j] = (float)s->extent[j];
-        memcpy(&cubes[4 * i + 3], &s->cells, sizeof s->cells);
+        for (int j = 0; j < 3; j++) cubes[CLR_CUBE * i + j] = cubes[CLR_CUBE * i + 4 + j] = (float)s->extent[j];
+        memcpy(&cubes[CLR_CUBE * i + 3], &s->cells, sizeof s->cells);
+        memcpy(&cubes[CLR_CUBE * i + 7], &s->cells, sizeof s->cells);
         for (int cell = 0; cell < (i == CELLS ? 6 : 1); cell++) {
+            likely[cells] = s->first + cell;
             starts[cells++] = blocks;
             for (int k = 0; k < counts[i]; k += W32, blocks++)
                 for (int l = 0; l < W32; l++) {
@@ -100,7 +104,7 @@ int main(void) {
             int n = t < 67 ? (int)t + 1 : longer[t - 67];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .corners = corners, .cubes = cubes, .lists = lists, .starts = starts,
+            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .corners = corners, .cubes = cubes, .points = points, .likely = likely, .lists = lists, .starts = starts,
                           .collide = collide, .closed = t % 4 != 1, .rtr = t % 5 > 1, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .curved_depth = dbl ? 1e-8 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
@@ -154,7 +158,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(corners), free(cubes);
+    free(corners), free(cubes), free(points), free(likely);
     free(shapes), free(shapes32), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;
