@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -190,12 +191,21 @@ func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, 
 	for i := range columns {
 		if v := vals(i, n); v != nil {
 			if err := r.src.read(i, v); err != nil {
-				return 0, err
+				return 0, notEnd(err)
 			}
 		}
 	}
 	r.next += int64(n)
 	return n, nil
+}
+
+// notEnd is an error within the rows, which may hold io.EOF of a damaged page, as one that
+// nobody takes for the end of the file.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // tableWriter counts the rows of a sink and remembers its first error.
