@@ -72,7 +72,7 @@ typedef struct {
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
     const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
     const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
-    const float *points;        // vertices of hulls once more, in float32: x, y, z and the number of each
+    const float *points;        // the vertices of fx, fy and fz once more, x, y, z and 0 of each
     const int32_t *likely;      // vertices of likely cells, see Table
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell

@@ -125,17 +125,17 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 }
 
 // support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|. Where `guess` is set, the
-// vertices of hulls with cells are those that most likely do.
+// vertices of hulls with cells are those that most likely do, and their numbers are not asked for.
 ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int guess) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0); else
+    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d); else
 #endif
     *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0); else
+    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e); else
 #endif
     b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));

@@ -65,7 +65,6 @@ int main(void) {
                 f[k][at] = (float)v[k][at];
                 corners[4 * at + k] = v[k][at];
                 points[4 * at + k] = f[k][at];
-                points[4 * at + 3] = (float)(j < counts[i] ? j : counts[i] - 1);
             }
 
     // Lists: each hull has one of all its vertices, the last has it for each of six cells. So many likely cells.
