@@ -143,6 +143,9 @@ enum {
     CLR_MORE = 32,
 };
 
+// A row of clr_scratch.simplex is x, y and z of four vertices, and their numbers in A and in B, four by four.
+#define CLR_SIMPLEX 20
+
 #define CLR_DEPTH_BYTES (280 << 10)
 
 // clr_found are the faces that may be the nearest of polytopes, found in float32 (epa_sketch.h), in
@@ -164,6 +167,7 @@ typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
     float in32[CLR_IN][CLR_STRIDE32];
+    float simplex[CLR_STRIDE32][CLR_SIMPLEX]; // of two hulls that overlap: what float32 ended with
     int32_t seed_a[4][CLR_STRIDE32], seed_b[4][CLR_STRIDE32]; // vertices of hulls
     int32_t shape_a[CLR_STRIDE32], shape_b[CLR_STRIDE32];
     int32_t row[CLR_STRIDE32];        // of the input

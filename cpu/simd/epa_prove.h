@@ -47,12 +47,24 @@ ALWAYS void foot_weights(const V3 w[3], V3 q, VF out[3]) {
     out[0] = MAX(one - out[1] - out[2], zero);
 }
 
+// fetch_ahead has the vertices of large hulls fetched that the first faces of the next rows are made of.
+ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
+    if (k >= CLR_CAP) return;
+    for (int l = k; l < k + W; l++)
+        for (int side = 0; side < 2 && s->found.faces[l] > 0; side++) {
+            if ((side ? kb : ka) != CLR_HULL) continue;
+            const double *first = c->corners + 4 * (size_t)c->shapes[(side ? s->shape_b : s->shape_a)[l]].first;
+            for (int j = 0; j < 3; j++) __builtin_prefetch(first + 4 * (size_t)s->found.number[j][side][l]);
+        }
+}
+
 // prove answers those of rows k, k+1, … of the group in `lanes` that float32 has searched and
 // float64 can confirm, and returns them.
 static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round, VF stop, double answer[12][W]) {
     const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
     const VM all = LE(round, round);
     int most = 0;
+    if (ka == CLR_HULL || kb == CLR_HULL) fetch_ahead(at->call, s, k + W, ka, kb);
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), faces = s->found.faces[k + l];
         most = faces > most ? faces : most;

@@ -132,6 +132,19 @@ ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const
     return out;
 }
 
+// known_seeds are those of two hulls, as GJK left them.
+ALWAYS void known_seeds(const T(lanes) *L, const T(work) *w, sketch_vertices out[4]) {
+    const float *row[W];
+    VF column[CLR_SIMPLEX];
+    const V3 none = {SET1(0), SET1(0), SET1(0)};
+    for (int l = 0; l < W; l++) row[l] = w->s->simplex[L->at[l]];
+    for (int k = 0; k < CLR_SIMPLEX; k += 4) {
+        ROWS(column + k, row, 15)
+        for (int l = 0; l < W; l++) row[l] += 4;
+    }
+    for (int j = 0; j < 4; j++) out[j] = (sketch_vertices){{column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
+}
+
 // seen_faces are those that the vertex x, y, z sees, and the nearest.
 ALWAYS uint64_t seen_faces(const sketch *q, float x, float y, float z) {
     const VF wx = SET1(x), wy = SET1(y), wz = SET1(z), noise = SET1((REAL)SKETCH_NOISE);
@@ -159,14 +172,15 @@ static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sket
     sketch_vertices v[4];
     sketch_planes p[4];
     float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
-    for (unsigned m = lanes; m; m &= m - 1) {
+    for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         for (int j = 0; j < 4; j++) {
             if (w->ka >= CLR_SMALL) number[j][0][l] = (float)w->s->seed_a[j][i];
             if (w->kb >= CLR_SMALL) number[j][1][l] = (float)w->s->seed_b[j][i];
         }
     }
-    for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
+    if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
+    else for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
     VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
     const sketch_vertices v1 = v[1];
@@ -303,6 +317,7 @@ static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch
         s->found.faces[k] = 0;
         if (s->state[k] == CLR_INSIDE) s->list[listed++] = k;
     }
+    memset(s->found.faces + n, 0, CLR_STRIDE32 - (size_t)n);
     if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
     if ((ka != CLR_BOX && ka < CLR_SMALL) || (kb != CLR_BOX && kb < CLR_SMALL)) return;
     if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);

@@ -59,6 +59,10 @@ typedef struct {
     REAL volume; // below which a tetrahedron proves nothing then
 } T(work);
 
+// KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
+// up the vertices of large hulls once more would wait for memory.
+#define KEEPS_SIMPLEX(ka, kb) ((ka) >= CLR_SMALL && (kb) >= CLR_SMALL && (ka) + (kb) > 2 * CLR_SMALL)
+
 #include "refill.h"
 
 // sum_of is the nearest point as a sum of vertices.
@@ -162,10 +166,10 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     for (int k = 0; k < 3; k++) {
         T(mst3)(L->vert[3 * k], W, put[k], w);
         if (decide) continue;
-        T(st3)(L->dir[3 * k], W, T(sel)(put[k], x, T(ld3)(L->dir[3 * k], W)));
+        if (!hulls) T(st3)(L->dir[3 * k], W, T(sel)(put[k], x, T(ld3)(L->dir[3 * k], W)));
         L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
     }
-    if (!decide) T(mst3)(L->dir[9], W, last, x);
+    if (!decide) T(mst3)(L->dir[9], W, last, KEEPS_SIMPLEX(ka, kb) && REAL_BITS == 32 && !w0->call->collide ? w : x); // see flush
     for (int side = 0; side < 2; side++) {
         if (decide || (side ? kb : ka) < CLR_SMALL) continue;
         for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);

@@ -155,6 +155,33 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 #endif
 }
 
+#if REAL_BITS == 32
+// flush_simplex stores, of two hulls, the tetrahedra of the lanes in `inside` as they are, for depths to
+// begin with. slot tells which slots hold the newest, the second and the third vertex.
+ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, const VM slot[3], const REAL found[2][3][W]) {
+    REAL vert[9][W] __attribute__((aligned(64)));
+    if (!inside) return;
+    for (int j = 0; j < 3; j++) {
+        VF a = LOADU(L->vert[j]), b = LOADU(L->vert[3 + j]), c = LOADU(L->vert[6 + j]);
+        STOREU(vert[j], SEL(slot[0], a, SEL(slot[1], b, c)));
+        STOREU(vert[3 + j], SEL(slot[1], a, b));
+        STOREU(vert[6 + j], SEL(slot[2], a, c));
+    }
+    for (unsigned m = inside; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        float *out = w->s->simplex[L->at[l]];
+        for (int j = 0; j < 3; j++) {
+            for (int k = 0; k < 3; k++) out[4 * j + k] = vert[3 * k + j][l];
+            out[4 * j + 3] = L->dir[9 + j][l];
+        }
+        for (int side = 0; side < 2; side++) {
+            for (int k = 0; k < 3; k++) out[12 + 4 * side + k] = found[side][k][l];
+            out[15 + 4 * side] = L->found[side][3][l];
+        }
+    }
+}
+#endif
+
 // flush stores what finished lanes ended with: the simplex, the newest vertex first, then the
 // two others, by their directions, and of hulls by their numbers. Where these are all that
 // is read (both are hulls), directions are not stored. The last vertex is, where a proof needs it.
@@ -179,6 +206,9 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             STOREU(found[side][1], SEL(second, a, b));
             STOREU(found[side][2], SEL(third, a, c));
         }
+#if REAL_BITS == 32
+        if (KEEPS_SIMPLEX(w->ka, w->kb) && !w->call->collide) flush_simplex(L, w, L->inside & finished, (const VM[3]){first, second, third}, (const REAL(*)[3][W])found);
+#endif
     }
     for (unsigned m = finished; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
