@@ -70,7 +70,7 @@ typedef struct {
     int32_t alike;              // all shapes are of one class and form
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
-    const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
+    const double *corners;      // vertices of all hulls once more, x, y, z and its number of each
     const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
     const float *points;        // the vertices of fx, fy and fz once more, x, y, z and 0 of each
     const int32_t *likely;      // vertices of likely cells, see Table
@@ -87,6 +87,7 @@ typedef struct {
     const double *warm; // [N,3] or null
 
     int32_t collide;    // only whether they intersect is asked for
+    int32_t deep;       // depths are asked for: pairs that are apart are only proved so
     int32_t decide;     // and of that only the status column, without a first direction
     int32_t closed;     // closed forms may answer, not only those of half-spaces
     int32_t rtr;        // the Riemannian trust region method may answer pairs of smooth cores

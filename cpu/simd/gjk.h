@@ -41,6 +41,7 @@ typedef struct {
     T(hulls) hull[2];
     unsigned active, idle;            // lanes at work, and without a pair
     unsigned inside, away;            // lanes that ended so
+    unsigned sure;                    // lanes where a likely vertex was no progress
     unsigned newest[3];               // slots that hold the newest vertex
 #if REAL_BITS == 32
     REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
@@ -80,8 +81,9 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide) {
     const VF one = SET1(1);
     const int hulls = ka >= CLR_SMALL && kb >= CLR_SMALL; // mostly without radii, which weights are for
-    // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row.
-    const int guess = REAL_BITS == 32 && decide && (ka == CLR_HULL || kb == CLR_HULL);
+    // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row,
+    // and of depths after a likely one that was no progress. Distances need the highest too often.
+    const int guess = REAL_BITS == 32 && (decide || w0->call->deep) && (ka == CLR_HULL || kb == CLR_HULL);
     const REAL *in = &L->in[0][0];
     VM active = MFROM(L->active);
     V3 x = T(ld3)(L->x[0], W);
@@ -98,10 +100,12 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 #endif
     VF bound = T(dot)(x, w) * r;
     if (guess) {
-        const VM last = MAND(active, MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh), LT(LOADU(in + CLR_FAR * W), bound)));
+        const VM last = MAND(active, MOR(MFROM(decide ? 0 : L->sure), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh), LT(LOADU(in + CLR_FAR * W), bound))));
         if (MBITS(last)) {
             at->lanes = MBITS(last);
-            w = T(sel)(last, T(support)(at, ka, kb, x, r, &a, 0), w);
+            VF other[2] = {one, one};
+            w = T(sel)(last, T(support)(at, ka, kb, x, r, &a, decide ? 0 : other), w);
+            for (int side = 0; side < 2 && !decide; side++) found[side] = SEL(last, other[side], found[side]);
             bound = T(dot)(x, w) * r;
         }
     }
@@ -159,7 +163,9 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     STOREU(L->level, SEL(even, level + one, level));
     lower = MOR(lower, even);
 #endif
-    VM better = MANDN(MAND(active, lower), inside);
+    VM better = MANDN(MAND(active, lower), inside), again = MANDN(active, MOR(better, inside));
+    again = MANDN(again, MFROM(guess && !decide ? L->sure : LANES));
+    L->sure = MBITS(again);
     VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)), MANDN(better, MANDN(p.keep_d, fresh))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
@@ -180,7 +186,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     STOREU(L->step, step);
     VF limit = SET1(MAX_STEPS);
     if (w0->call->max_steps) limit = MIN(limit, LOADU(L->limit));
-    L->active = MBITS(MAND(better, LT(step, limit - SET1((REAL)0.5))));
+    L->active = MBITS(MAND(MOR(better, again), LT(step, limit - SET1((REAL)0.5))));
 }
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.

@@ -142,7 +142,7 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
 }
 
 // likely_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
-ALWAYS V3 likely_support(const T(places) *at, int side, V3 d) {
+ALWAYS V3 likely_support(const T(places) *at, int side, V3 d, VF *found) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
     int32_t cell[W];
@@ -151,6 +151,7 @@ ALWAYS V3 likely_support(const T(places) *at, int side, V3 d) {
     T(cell)(T(ld3)(h->finer[0], W), d, cell);
     for (int l = 0; l < W; l++) row[l] = c->points + 4 * (size_t)c->likely[h->likely[l] + cell[l]];
     ROWS(v, row, 15)
+    if (found) *found = v[3];
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
 }
 

@@ -32,7 +32,7 @@ ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
         SPREAD(v, row, index)
         T(mst3)(h->extent[0], W, m, (V3){v[0], v[1], v[2]});
         MSTORE(h->cells, m, v[3]);
-        if (!w->decide) continue;
+        if (!w->decide && !w->call->deep) continue;
         for (int i = 0; i < 8; i++) row[i] += 4;
         SPREAD(v, row, index)
         T(mst3)(h->finer[0], W, m, (V3){v[0], v[1], v[2]});
@@ -120,6 +120,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     if (!put) return;
     L->idle &= ~put;
     L->active |= put;
+    L->sure &= ~put;
     L->newest[0] |= put;
     L->newest[1] &= ~put;
     L->newest[2] &= ~put;

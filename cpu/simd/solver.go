@@ -118,7 +118,7 @@ func (c *Call) options(o *batch.Options) {
 	c.c.curved_depth = C.double(curved)
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
-	c.c.collide, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(has)
+	c.c.collide, c.c.deep, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(o.Query == batch.Penetration), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
 	if o.MaxIterations <= freeSteps {
 		c.c.max_steps = C.int32_t(o.MaxIterations)

@@ -131,11 +131,11 @@ ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, 
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d); else
+    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0); else
 #endif
     *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e); else
+    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0); else
 #endif
     b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));

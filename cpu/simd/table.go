@@ -29,7 +29,7 @@ type Table struct {
 
 	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
 
-	points []float32 // the same once more, x, y, z and 0 of each
+	points []float32 // the same once more, x, y, z and the number within its shape of each
 	likely []int32   // the vertex, counted over all hulls, that is highest in the middle of each likely cell
 
 	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
@@ -187,7 +187,7 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
 		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
-		t.points = append(t.points, float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z), 0)
+		t.points = append(t.points, float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z), float32(min(i, len(vertices)-1)))
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
