@@ -78,12 +78,12 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 }
 
 // step takes one step of GJK in all lanes.
-ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide) {
+ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide, int any) {
     const VF one = SET1(1);
     const int hulls = ka >= CLR_SMALL && kb >= CLR_SMALL; // mostly without radii, which weights are for
     // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row,
     // and of depths after a likely one that was no progress. Distances need the highest too often.
-    const int guess = REAL_BITS == 32 && (decide || w0->call->deep) && (ka == CLR_HULL || kb == CLR_HULL);
+    const int guess = REAL_BITS == 32 && any && (ka == CLR_HULL || kb == CLR_HULL);
     const REAL *in = &L->in[0][0];
     VM active = MFROM(L->active);
     V3 x = T(ld3)(L->x[0], W);
@@ -190,7 +190,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 }
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.
-ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide) {
+ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide, int any) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
     T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide, (REAL)DECIDE_VOLUME(decide_units(ka, kb) * 0x1p-24)};
@@ -215,8 +215,8 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     }
     int64_t steps = 0, busy = 0;
     FLUSH_BEGIN;
-    for (unsigned any = 1; any;) {
-        any = 0;
+    for (unsigned more = 1; more;) {
+        more = 0;
         for (int k = 0; k < BLOCKS; k++) {
             T(lanes) *L = &lanes[k];
             if (__builtin_popcount(L->active) <= (w.next < n ? W - REFILL : 0)) {
@@ -224,10 +224,10 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
                 T(refill)(L, &w);
             }
             if (!L->active) continue;
-            any = 1;
+            more = 1;
             steps++;
             busy += __builtin_popcount(L->active);
-            T(step)(L, &w, &at[k], ka, kb, decide);
+            T(step)(L, &w, &at[k], ka, kb, decide, any);
         }
     }
     FLUSH_END;
@@ -240,21 +240,22 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 
 // gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
 // which is worth a tenth of the time.
-#define GJK_PAIRS(decide)                                                                                         \
-    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide);                  \
-    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide); \
-    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide);     \
-    else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide);        \
-    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide);     \
-    else T(gjk_loop)(call, s, list, n, ka, kb, decide);
+#define GJK_PAIRS(decide)                                                                                            \
+    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide, 0);                        \
+    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide, 0); \
+    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide, 0);             \
+    else if (SPECIAL(ka, kb, CLR_HULL) && (decide || call->deep)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide, 1); \
+    else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, 0, 0);                     \
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide, 0);             \
+    else T(gjk_loop)(call, s, list, n, ka, kb, decide, decide || call->deep);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
 #if REAL_BITS == 32
     GJK_PAIRS(0)
 #else
-    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
-    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0);
-    else T(gjk_loop)(call, s, list, n, ka, kb, 0);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0, 0);
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0, 0);
+    else T(gjk_loop)(call, s, list, n, ka, kb, 0, 0);
 #endif
 }
 
