@@ -19,16 +19,27 @@ ALWAYS VM feet_meet(const T(profile) *pa, const T(profile) *pb, const VF m[9], V
 // small_heights32 are the heights of hulls of at most CLR_SMALL_VERTICES vertices above their centers.
 ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
     REAL u[3][W] __attribute__((aligned(64)));
-    VF most[W];
+    int32_t first[W], count[W], most = 0;
+    VF high[W];
     T(st3)(&u[0][0], W, d);
     for (int l = 0; l < W; l++) {
-        const int first = c->shapes32[shape[l]].first, count = c->shapes32[shape[l]].count;
-        const REAL *x = c->fx + first, *y = c->fy + first, *z = c->fz + first;
-        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
-        most[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
-        for (int j = W; j < count; j += W) most[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most[l]);
+        first[l] = c->shapes32[shape[l]].first, count[l] = c->shapes32[shape[l]].count;
+        if (count[l] > most) most = count[l];
     }
-    return EACH_MAX(most);
+#ifdef HALF // of a vector, for hulls of no more vertices
+    if (most <= W / 2) {
+        HALF half[W];
+        for (int l = 0; l < W; l++) half[l] = HALF_HEIGHTS(c->fx + first[l], c->fy + first[l], c->fz + first[l], u[0][l], u[1][l], u[2][l]);
+        return HALF_MAX(half);
+    }
+#endif
+    for (int l = 0; l < W; l++) {
+        const REAL *x = c->fx + first[l], *y = c->fy + first[l], *z = c->fz + first[l];
+        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
+        high[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
+        for (int j = W; j < count[l]; j += W) high[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), high[l]);
+    }
+    return EACH_MAX(high);
 }
 
 // height32 is first_height of the lanes, where 1/inv is the length that counts as 1; p is in these units.

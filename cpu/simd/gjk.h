@@ -57,7 +57,6 @@ typedef struct {
     int ka, kb;
     int most[2]; // vertices of the largest small hull
     int decide;  // only the proof of a status is wanted, see decide.h
-    REAL volume; // below which a tetrahedron proves nothing then
 } T(work);
 
 // KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
@@ -146,7 +145,13 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
             sum = T(sel)(fresh, w, sum);
             over = MAND(over, LT(T(dot)(sum, sum), near * near));
         }
-        L->inside |= MBITS(MOR(over, MAND(inside, LT(SET1(w0->volume) * p.longest, p.least))));
+#if REAL_BITS == 32
+        const VF noise = SET1(4) * LOADU(in + CLR_STOP * W);
+        over = MOR(over, MAND(inside, LT(LOOSE_VOLUME(noise) * p.longest, p.least)));
+        const VM doubt = MANDN(inside, over);
+        if (MBITS(doubt)) over = MOR(over, MAND(doubt, holds(w, b, c, d, noise)));
+#endif
+        L->inside |= MBITS(over);
         inside = MOR(inside, over);
     } else {
         L->inside |= MBITS(inside);
@@ -193,8 +198,12 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide, int any) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide, (REAL)DECIDE_VOLUME(decide_units(ka, kb) * 0x1p-24)};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
+#if REAL_BITS == 32 // copies are written before they are read
+    for (int k = 0; k < BLOCKS; k++) memset(&lanes[k], 0, offsetof(T(lanes), copy));
+#else
     memset(lanes, 0, sizeof lanes);
+#endif
     if (ka == CLR_SMALL || kb == CLR_SMALL)
         for (int k = 0; k < n; k++) {
             int i = list ? list[k] : k;

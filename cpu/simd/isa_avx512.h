@@ -30,6 +30,14 @@ static inline __attribute__((always_inline)) __m512 each_max32(const __m512 *v) 
     return _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(h)), each_max8(h + 8), 1);
 }
 #define EACH_MAX(v) each_max32(v)
+// HALF_HEIGHTS are those of eight vertices along a direction; HALF_MAX is the largest of each of W.
+#define HALF __m256
+static inline __attribute__((always_inline)) __m256 half_heights(const float *x, const float *y, const float *z, float dx, float dy, float dz) {
+    const __m256 h = _mm256_fmadd_ps(_mm256_set1_ps(dy), _mm256_loadu_ps(y), _mm256_mul_ps(_mm256_set1_ps(dx), _mm256_loadu_ps(x)));
+    return _mm256_fmadd_ps(_mm256_set1_ps(dz), _mm256_loadu_ps(z), h);
+}
+#define HALF_HEIGHTS(x, y, z, dx, dy, dz) half_heights(x, y, z, dx, dy, dz)
+#define HALF_MAX(v) _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(v)), each_max8((v) + 8), 1)
 #define HSUM(x) _mm512_reduce_add_ps(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
 static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {

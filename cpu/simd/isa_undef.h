@@ -23,6 +23,9 @@
 #undef SPREAD
 #undef HMAX
 #undef EACH_MAX
+#undef HALF
+#undef HALF_HEIGHTS
+#undef HALF_MAX
 #undef HSUM
 #undef LARGER
 #undef RSQRT

@@ -147,6 +147,14 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     T(mst3)(L->x[0], W, m, x);
     MSTORE(L->xx, m, T(dot)(x, x));
     MSTORE(L->step, m, SET1(0));
+#if REAL_BITS == 32
+    if (w->decide) {
+        const V3 t = T(ld3)(L->in[CLR_TRANS], W);
+        const VM from = MAND(m, LT(SET1(1e-4f), T(dot)(t, t)));
+        for (int k = 0; k < 3; k++) T(mst3)(L->vert[3 * k], W, from, T(neg)(t));
+        MSTORE(L->step, from, SET1(1));
+    }
+#endif
 #if REAL_BITS == 64
     MSTORE(L->level, m, SET1(0));
     for (int k = 0; k < 9; k++) {
