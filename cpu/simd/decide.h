@@ -22,11 +22,12 @@
 // roundoff of ref.Pair, 24·2⁻⁵³ of all lengths that went into it, of which those of the frame
 // drown in 128 u; the offsets of the centers, twice because the translation may be as
 // long, are added.
-// Vertices may be any of D where they prove an overlap, so that large hulls give those that are likely the
-// highest (likely_support) until a plane seems to separate or a step brings nothing.
+// Points may be any of D where they prove an overlap. So the simplex begins with the difference of the centers
+// (refill.h), and large hulls give the vertices that are likely the highest (likely_support)
+// until a plane seems to separate or a step brings nothing.
 // So a row is separated if the plane along some x is farther than the radii by more, and
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
-// tetrahedron of vertices holds the origin by more.
+// tetrahedron of vertices holds the origin by more (holds.h).
 //
 // Powers add to that, in units of u and of the size of their core; both sizes are 1 at most
 // together. For superquadrics, whose formulas are those of superquadric.h: a factor 2^a of an a

@@ -11,6 +11,8 @@
 
 #define BLOCKS 2
 
+#include <stddef.h>
+
 // Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
 // for some.
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
@@ -64,6 +66,9 @@ typedef struct {
 #define KEEPS_SIMPLEX(ka, kb) ((ka) >= CLR_SMALL && (kb) >= CLR_SMALL && (ka) + (kb) > 2 * CLR_SMALL)
 
 #include "refill.h"
+#if REAL_BITS == 32
+#include "holds.h"
+#endif
 
 // sum_of is the nearest point as a sum of vertices.
 ALWAYS V3 T(sum_of)(const T(nearest) *p, V3 w, V3 b, V3 c, V3 d) {

@@ -2,7 +2,6 @@
 // and KERNEL to the name of the function.
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 // A sum of products is rounded as it is written (the compilers' default in ISO C, but
@@ -34,7 +33,6 @@
 #include "decide_units.h"
 #include "foot.h"
 #include "first_height.h"
-#include "holds.h"
 #include "decide32.h"
 #include "gjk.h"
 #include "epa_sketch.h"

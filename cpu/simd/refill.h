@@ -148,7 +148,9 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     MSTORE(L->xx, m, T(dot)(x, x));
     MSTORE(L->step, m, SET1(0));
 #if REAL_BITS == 32
-    if (w->decide) {
+    if (w->decide) { // where any points of D will do
+        // The simplex begins with the difference of the centers, which lie in their cores; unless the
+        // origin is so near to it that no tetrahedron with that vertex holds a ball.
         const V3 t = T(ld3)(L->in[CLR_TRANS], W);
         const VM from = MAND(m, LT(SET1(1e-4f), T(dot)(t, t)));
         for (int k = 0; k < 3; k++) T(mst3)(L->vert[3 * k], W, from, T(neg)(t));
