@@ -70,9 +70,9 @@ typedef struct {
     int32_t alike;              // all shapes are of one class and form
     const double *vx, *vy, *vz; // vertices of all hulls
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
-    const double *corners;      // vertices of all hulls once more, x, y, z and its number of each
+    const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
     const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
-    const float *points;        // the vertices of fx, fy and fz once more, x, y, z and 0 of each
+    const float *points;        // the vertices of fx, fy and fz once more, x, y, z and its number within its hull of each
     const int32_t *likely;      // vertices of likely cells, see Table
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell

@@ -199,7 +199,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     L->active = MBITS(MAND(MOR(better, again), LT(step, limit - SET1((REAL)0.5))));
 }
 
-// gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null.
+// gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null; where `any` is set, any vertices of large
+// hulls will do until they end a row.
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide, int any) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
