@@ -28,13 +28,21 @@ for target in "${targets[@]}"; do
 	# Inputs of interest are made smaller by a few tries only: by default that takes up to a
 	# minute each, and so the whole time of targets whose inputs are files.
 	# Now and then the end of the time catches go test in the middle of an input and it calls
-	# that a failure, of no input: then the target has another two tries.
+	# that a failure, of no input; and on a machine with other work the inputs known so far may take
+	# all of the time. Then the target has another two tries, each of twice the time.
 	for try in 1 2 3; do
-		rc=0
-		out=$($go test -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" -fuzzminimizetime 20x "$dir" 2>&1) || rc=$?
-		((rc)) && [[ $out == *'context deadline exceeded'* && $out != *'Failing input'* && $out != *panic:* ]] || break
-		echo "ended in the middle of an input, try $try"
+		rc=0 time=$((each << (try - 1)))
+		out=$($go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" -fuzzminimizetime 20x "$dir" 2>&1) || rc=$?
+		if ((!rc)); then
+			[[ $out != *'execs: '* ]] || break
+			echo "no new input in ${time}s, try $try"
+		elif [[ $out == *'context deadline exceeded'* && $out != *'Failing input'* && $out != *panic:* ]]; then
+			echo "ended in the middle of an input, try $try"
+		else
+			break
+		fi
 	done
+	[[ $out == *'execs: '* ]] || rc=1
 	if ((rc)); then
 		echo "$out"
 		failed+=("$target")
