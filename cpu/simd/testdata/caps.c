@@ -2,7 +2,6 @@
 // TestCaps, that no height in their caps is lower than the caps promise. Built with ISA set.
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +21,8 @@
 #include "../epa_polytope.h"
 #include "../epa_rims.h"
 #include "../epa_caps.h"
+#include "uniform.h"
 
-static uint64_t state = 1;
-static double uniform(void) { // in (−1, 1)
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)state / 9223372036854775808.0;
-}
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 // core_height is the height of the rims of a core along any n, with its axis and parameters.

@@ -2,7 +2,6 @@
 // float64 which of them hold a ball around it, for TestHolds. Built with ISA set.
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,19 +10,15 @@
 #include ISA
 #include "../vec3.h"
 #include "../holds.h"
+#include "uniform.h"
 
-static uint64_t state = 1;
-static double uniform(void) { // in (−1, 1)
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)state / 9223372036854775808.0;
-}
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 static void cross(const double *a, const double *b, double *out) {
     for (int j = 0; j < 3; j++) out[j] = a[(j + 1) % 3] * b[(j + 2) % 3] - a[(j + 2) % 3] * b[(j + 1) % 3];
 }
 
-// draw fills lane l with a tetrahedron within the unit ball, whose fourth vertex is moved so that the
-// origin is about noise times `times` above one of its faces.
+// draw fills lane l with a tetrahedron within the unit ball, placed so that the origin is noise times
+// `times` above one of its faces.
 static void draw(float v[4][3][W], int l, double noise, double times, double thin) {
     double p[4][3], n[3], a[3], b[3];
     for (int i = 0; i < 4; i++)

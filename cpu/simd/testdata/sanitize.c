@@ -7,12 +7,7 @@
 #include <string.h>
 
 #include KERNEL_FILE
-
-static uint64_t state = 1;
-static double uniform(void) { // in (−1, 1)
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)state / 9223372036854775808.0;
-}
+#include "uniform.h"
 
 static void *fresh(size_t n, size_t size) {
     void *p = malloc(n * size); // no room to spare, so that one value too many is seen

@@ -15,12 +15,9 @@
 #include "../decide_units.h"
 #include "../gjk.h"
 #include "../epa_sketch.h"
+#include "uniform.h"
 
-static uint64_t state = 1;
-static float uniform(void) { // in (−1, 1)
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (float)((double)(int64_t)state / 9223372036854775808.0);
-}
+static float uniform32(void) { return (float)uniform(); }
 
 enum { POINTS = 20 };
 static float cloud[W][POINTS][4];
@@ -29,7 +26,7 @@ static float cloud[W][POINTS][4];
 static void draw(float p[POINTS][4], int kind) {
     for (int i = 0; i < POINTS; i++)
         for (int j = 0; j < 3; j++) {
-            float x = 0.5f * uniform();
+            float x = 0.5f * uniform32();
             p[i][j] = kind == 1 ? rintf(4 * x) / 4 : kind == 2 && j == 2 ? 1e-3f * x : x;
         }
 }
@@ -45,7 +42,7 @@ static V3 everywhere(const float *p) { return (V3){SET1(p[0]), SET1(p[1]), SET1(
 static int start(sketch *q, int l, float p[POINTS][4]) {
     for (int tries = 0; tries < 1000; tries++) {
         const float *v[4];
-        for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform()) * POINTS) % POINTS];
+        for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform32()) * POINTS) % POINTS];
         int inside = 1;
         for (int f = 0; f < 4; f++) inside &= triple(v[tetrahedron[f][0]], v[tetrahedron[f][1]], v[tetrahedron[f][2]]) > 1e-7;
         if (!inside) continue;
@@ -133,7 +130,7 @@ int main(void) {
             kept++;
             // No direction is lower than the least of the heights says.
             for (int i = 0; i < 100; i++) {
-                float d[3] = {uniform(), uniform(), uniform()};
+                float d[3] = {uniform32(), uniform32(), uniform32()};
                 double high = -1, far = length(d);
                 for (int k = 0; k < POINTS; k++) high = fmax(high, inner(d, cloud[l][k]) / far);
                 if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
