@@ -211,9 +211,12 @@ func (e *expansion) settled() bool {
 func (e *expansion) result() Result {
 	p := &e.p
 	// Where the nearest point lies on an edge and the bound comes from a face, the
-	// witnesses are not quite Distance·Normal apart. The gap states that as well; with the cores
-	// apart it may then be too wide, and GJK answers from here.
-	if off := norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))); off <= e.stop || e.lower > 0 {
+	// witnesses are not quite Distance·Normal apart. The gap states that as well; it may then be too
+	// wide, and GJK answers from here. A Boolean answer does not rest on them.
+	if !e.o.Boolean {
+		e.contact()
+	}
+	if off := e.off(); !e.o.Boolean || off <= e.stop || e.lower > 0 {
 		e.upper = math.Max(e.upper, e.lower+off)
 	}
 	r := Result{
