@@ -156,3 +156,37 @@ func TestRTROnAdversarialPairs(t *testing.T) {
 		}
 	}
 }
+
+// Who names RTR gets it on superquadrics, smooth hulls and revolutions: nearly all that are apart are
+// answered with its own proof, and depths are left to EPA in the kernels.
+func TestRTROnPowers(t *testing.T) {
+	for _, set := range powerSets {
+		lib, pairs := drawPowers(t, set.shape, size(1500))
+		for _, variant := range variants(t) {
+			for _, o := range []batch.Options{
+				{Method: batch.RTR}, {Method: batch.RTR, Precision: batch.Double}, {Method: batch.RTR, Query: batch.Penetration},
+				{Method: batch.RTR, Query: batch.Collide}, {Method: batch.RTR, HasCutOff: true, CutOff: 0.02},
+			} {
+				t.Run(fmt.Sprintf("%s/%s/%v/%v/%v", set.name, variant, o.Query, o.Precision, o.HasCutOff), func(t *testing.T) {
+					b := newVariant(t, variant, 2)
+					o.Columns = everything
+					r := solve(t, b, lib, pairs, o, 0)
+					audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+					apart, by := 0, map[batch.Solver]int{}
+					for i := range r.N {
+						if batch.Status(r.Status[i]) == batch.Separated {
+							apart++
+							by[batch.Solver(r.Method[i])]++
+						}
+					}
+					s := rtrStats(b)
+					_, left := b.RowsBy()
+					t.Logf("%d of %d rows taken; %v of %d apart; %.1f evaluations a row; %d left to the reference solvers", s.RowsRTR, r.N, by, apart, float64(s.StepsRTR)/float64(s.DoneRTR), left)
+					if s.RowsRTR != int64(r.N) || left > int64(r.N/50) {
+						t.Errorf("RTR took %d of %d rows, %d are left to the reference solvers", s.RowsRTR, r.N, left)
+					}
+				})
+			}
+		}
+	}
+}

@@ -143,7 +143,7 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
     if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rows = ellipsoids(c, s, lo, order, rows);
+    rows = smooth(c, s, lo, order, rows, ka, kb);
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         const int by_feet = takes_feet(c, ka, kb);

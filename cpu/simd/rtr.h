@@ -1,4 +1,4 @@
-// The Riemannian trust region method (paper 002, Alg. 2) on ellipsoids and points: it
+// The Riemannian trust region method (paper 002, Alg. 2) on smooth cores and points: it
 // minimises the support function h of D over the unit sphere. A template, float64; one
 // pair a lane, lanes refilled as they finish. What it ends with claims nothing: rtr_prove.h
 // goes on from the direction and certifies it.
@@ -16,12 +16,11 @@ typedef struct {
 } rtr_model;
 
 // rtr_evaluate is the model of h along x.
-ALWAYS rtr_model rtr_evaluate(const double *in, int stride, V3 x) {
-    const T(places) at = {.in = in, .stride = stride};
+ALWAYS rtr_model rtr_evaluate(const T(places) *at, int ka, int kb, V3 x) {
     rtr_model m;
     V3 s, v;
     T(across)(x, &m.e, &m.f);
-    T(bend) b = T(bend_pair)(&at, CLR_ELLIPSOID, CLR_ELLIPSOID, T(neg)(x), m.e, m.f, &s, &v);
+    T(bend) b = T(bend_pair)(at, ka, kb, T(neg)(x), m.e, m.f, &s, &v);
     m.h = -b.h;
     m.g0 = b.p;
     m.g1 = b.q;
@@ -84,16 +83,19 @@ typedef struct {
     double x[3][W], model[6][W]; // of the last point accepted
     double radius[W], step[W];
     int32_t at[W];             // row of the group
+    T(hulls) hull[2];          // of cores that take powers
     unsigned active, idle, fresh;
 } __attribute__((aligned(64))) rtr_lanes;
 
 // rtr_fill gives idle lanes the next rows of the list.
-ALWAYS void rtr_fill(rtr_lanes *L, const clr_scratch *s, int n, int *next) {
+ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, int n, int *next, int ka, int kb) {
     unsigned put = 0;
     const int from = *next;
     for (unsigned m = L->idle; m && *next < n; m &= m - 1) {
         int l = __builtin_ctz(m);
         put |= m & -m;
+        T(put_hull)(&L->hull[0], l, c->shapes + s->shape_a[*next], ka);
+        T(put_hull)(&L->hull[1], l, c->shapes + s->shape_b[*next], kb);
         L->at[l] = (*next)++;
     }
     if (!put) return;
@@ -131,9 +133,10 @@ ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
 // rtr_iterate takes one step in all lanes: it evaluates h where the model points, and
 // accepts or refuses the point. Lanes end where the gradient is below what the tolerance
 // asks for and no direction has negative curvature (eq. 13), or where rounding ends them.
-ALWAYS void rtr_iterate(rtr_lanes *L, VF most) {
+ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int ka, int kb) {
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
+    const T(places) at = {.call = c, .in = in, .stride = W, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
     VM active = MFROM(L->active), fresh = MFROM(L->fresh);
     VF radius = LOADU(L->radius), step = LOADU(L->step);
     V3 x = T(ld3)(L->x[0], W);
@@ -141,7 +144,7 @@ ALWAYS void rtr_iterate(rtr_lanes *L, VF most) {
     T(across)(x, &m.e, &m.f);
     rtr_step s = rtr_newton(&m, radius);
     V3 y = rtr_move(&m, x, SEL(fresh, zero, s.v0), SEL(fresh, zero, s.v1));
-    rtr_model to = rtr_evaluate(in, W, y);
+    rtr_model to = rtr_evaluate(&at, ka, kb, y);
     VF noise = LOADU(in + CLR_NOISE * W), stop = SET1(0.5) * LOADU(in + CLR_STOP * W);
     noise = noise + noise;
     VF gg = FMA(to.g0, to.g0, to.g1 * to.g1), old = FMA(m.g0, m.g0, m.g1 * m.g1);
@@ -166,8 +169,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, VF most) {
     L->fresh = 0;
 }
 
-// rtr_loop runs rows 0 to n−1 of the group, each for as many steps as a cap leaves to it.
-static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, int n) {
+// rtr_pairs runs rows 0 to n−1 of the group, each for as many steps as a cap leaves to it.
+ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     const VF most = SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
     rtr_lanes lanes[2];
     int next = 0;
@@ -180,14 +183,20 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
             rtr_lanes *L = &lanes[k];
             if (__builtin_popcount(L->active) <= (next < n ? W - REFILL : 0)) {
                 rtr_flush(L, s);
-                rtr_fill(L, s, n, &next);
+                rtr_fill(L, c, s, n, &next, ka, kb);
             }
             if (!L->active) continue;
             any = 1;
-            rtr_iterate(L, most);
+            rtr_iterate(L, c, most, ka, kb);
         }
     }
     FLUSH_END;
+}
+
+// rtr_loop is rtr_pairs with the bend of ellipsoids inlined.
+static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rtr_pairs(c, s, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+    else rtr_pairs(c, s, n, ka, kb);
 }
 
 #undef RTR_START

@@ -70,7 +70,8 @@ static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, 
 }
 
 // rtr_prove answers what it can of the open rows of the group.
-static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *s, int64_t at0, int n) {
+static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    const int ellipsoids = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID;
     const VF zero = SET1(0), one = SET1(1);
     const VF curved = SET1(c->curved_depth / c->tolerance);
     for (int k = 0; k < n; k += W) {
@@ -82,14 +83,16 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         x = T(scale)(one / SQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
         const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
-        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64};
-        V3 a, w = T(support)(&at, CLR_ELLIPSOID, CLR_ELLIPSOID, T(neg)(x), one, &a, 0);
+        T(hulls) hull[2];
+        const T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open};
+        put_hulls(c, s, k, ka, kb, hull);
+        V3 a, w = T(support)(&at, ka, kb, T(neg)(x), one, &a, 0);
         VF h = T(dot)(x, w), length = SQRT(T(dot)(w, w));
         V3 side = T(axpy)(-h, x, w);
         VF off = SQRT(T(dot)(side, side)), distance = -h - radius, lower = distance - round, upper = MAX(length, off - h) - radius + round;
         VM unit = is_unit(x), away = LT(h, zero), close = LE(off, tol), ok;
-        VF wanted = MAX(tol, SET1(4) * round);
-        unsigned deep = open & MBITS(MANDN(MAND(unit, close), away));
+        VF wanted = most_gap(c, ka, kb, tol, round);
+        unsigned deep = ellipsoids ? open & MBITS(MANDN(MAND(unit, close), away)) : 0;
         if (deep) {
             VF balls = LOADU(cols + (CLR_PA + 3) * CLR_STRIDE64) + LOADU(cols + (CLR_PB + 3) * CLR_STRIDE64), whole = h + balls;
             VF tolerance = curved * tol, stop = MAX(tolerance - SET1(2) * round, round);
@@ -111,23 +114,23 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
     }
 }
 
-// ellipsoids answers what it can of rows order[0..n), relative to lo, of ellipsoids and points: by
-// Newton's method where they are apart, the others by RTR. It moves the rest to the front of
-// order, and returns their number.
-static __attribute__((noinline)) int ellipsoids(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows) {
-    if (!c->rtr) return rows;
+// smooth answers what it can of rows order[0..n), relative to lo, of two smooth cores each, points among
+// them: of ellipsoids by Newton's method where they are apart, unless RTR was named; the
+// others by RTR. It moves the rest to the front of order, and returns their number.
+static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
+    if (!TAKES_RTR(c, ka, kb)) return rows;
     for (int by_rtr = !c->closed; by_rtr < 2; by_rtr++) {
         int32_t *rest = order;
         for (int k = 0; k < rows; k += CLR_CAP) {
             int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
-            prepare(c, s, lo, order + k, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0);
-            first_directions(c, s, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+            prepare(c, s, lo, order + k, n, ka, kb, 0);
+            first_directions(c, s, n, ka, kb);
             if (by_rtr) {
-                rtr_loop(c, s, n);
-                rtr_prove(c, s, lo - c->first, n);
+                rtr_loop(c, s, n, ka, kb);
+                rtr_prove(c, s, lo - c->first, n, ka, kb);
                 s->rows_rtr += n;
             } else {
-                newton(c, s, lo - c->first, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+                newton(c, s, lo - c->first, n, ka, kb);
             }
             for (int i = 0; i < n; i++) {
                 if (s->state[i] != CLR_DONE) *rest++ = s->row[i];
