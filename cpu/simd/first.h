@@ -115,7 +115,7 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
             x = T(sel)(LT(zero, T(dot)(warm, warm)), warm, x);
         }
         T(st3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32, x);
-        if (!smooth && !TAKES_RTR(c, ka, kb)) continue;
+        if (!smooth && !takes_rtr(c, ka, kb)) continue;
         T(st3)(out[0], W, x); // for newton.h and rtr.h
         for (int j = 0; j < 3; j++)
             for (int l = 0; l < W; l++) s->in64[CLR_X + j][k + l] = (double)out[j][l];

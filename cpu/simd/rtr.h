@@ -160,6 +160,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int ka, int kb
     VM bowl = MAND(LE(-stop, mean), LE(FMA(d, d, to.xy * to.xy), (mean + stop) * (mean + stop)));
     VM far = LT(LOADU(in + CLR_FAR * W), -to.h);
     VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), fresh));
+    // Unless it is named, EPA would have to prove the depth, and needs no help to find it.
+    if (c->closed && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), fresh));
     T(mst3)(L->x[0], W, good, y);
     const VF next[6] = {to.h, to.g0, to.g1, to.xx, to.xy, to.yy};
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], good, next[k]);

@@ -114,12 +114,37 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
     }
 }
 
+// soft tells whether the trust region method ends sooner on a core than GJK: not near the flat sides and the
+// edges of a superquadric with exponents close to 0 or 2, where the curvature varies a lot
+// (docs/performance.md, "Powers on the CPU").
+ALWAYS int soft(const clr_shape *s) {
+    const double least = 0.2, most = 0.95; // halves of exponents
+    return s->class != CLR_SUPERQUADRIC || (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
+}
+
+// soft_first moves rows of soft cores to the front of order, and returns their number.
+static int soft_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+    int32_t other[CLR_BLOCK];
+    int n = 0, others = 0;
+    for (int k = 0; k < rows; k++) {
+        const clr_row r = row_at(c, lo + order[k]);
+        if (soft(c->shapes + r.shape_a) && soft(c->shapes + r.shape_b)) order[n++] = order[k];
+        else other[others++] = order[k];
+    }
+    memcpy(order + n, other, (size_t)others * sizeof *other);
+    return n;
+}
+
 // smooth answers what it can of rows order[0..n), relative to lo, of two smooth cores each, points among
 // them: of ellipsoids by Newton's method where they are apart, unless RTR was named; the
-// others by RTR. It moves the rest to the front of order, and returns their number.
+// others by RTR, unless it was not named and they overlap or are not soft. It moves the rest to the
+// front of order, and returns their number.
 static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
-    if (!TAKES_RTR(c, ka, kb)) return rows;
-    for (int by_rtr = !c->closed; by_rtr < 2; by_rtr++) {
+    if (!takes_rtr(c, ka, kb)) return rows;
+    const int powers = HAS_POWERS(ka) || HAS_POWERS(kb), all = rows;
+    if (powers && c->closed) rows = soft_first(c, lo, order, rows);
+    const int others = all - rows;
+    for (int by_rtr = powers || !c->closed; by_rtr < 2; by_rtr++) {
         int32_t *rest = order;
         for (int k = 0; k < rows; k += CLR_CAP) {
             int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
@@ -139,5 +164,6 @@ static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, i
         }
         rows = (int)(rest - order);
     }
-    return rows;
+    memmove(order + rows, order + all - others, (size_t)others * sizeof *order);
+    return rows + others;
 }

@@ -54,8 +54,14 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 #define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
 // Those whose support functions have derivatives that are computed, see bend.h.
 #define HAS_BEND(k) ((k) == CLR_ELLIPSOID || HAS_POWERS(k))
-// Pairs that the trust region method answers: of ellipsoids, and where it is named all of these.
-#define TAKES_RTR(c, ka, kb) ((c)->rtr && HAS_BEND(ka) && HAS_BEND(kb) && (!(c)->closed || ((ka) == CLR_ELLIPSOID && (kb) == CLR_ELLIPSOID)))
+#if REAL_BITS == 32
+// takes_rtr tells whether the trust region method begins with pairs of these classes: ellipsoids, all that
+// have a bend where it is named, and otherwise those whose distance is asked for.
+ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
+    if (!c->rtr || !HAS_BEND(ka) || !HAS_BEND(kb)) return 0;
+    return !c->closed || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->deep && !c->max_steps);
+}
+#endif
 
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
