@@ -163,7 +163,7 @@ typedef struct {
 enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
-// clr_scratch is the memory of one worker.
+// clr_scratch is what a worker has two of: the second is for rows that wait, see gather.h.
 typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
@@ -182,6 +182,8 @@ typedef struct {
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;
+
+#define CLR_SCRATCHES 2
 
 // A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK, and returns the
 // number of rows that it lists in s->left instead.

@@ -61,6 +61,7 @@
 #include "gjk.h"
 #include "first_height.h"
 #include "decide.h"
+#include "gather.h"
 
 // one_group says that all rows are of group g.
 static void one_group(clr_scratch *s, int n, int g, int32_t *first) {
@@ -144,6 +145,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
     if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
     if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
     rows = smooth(c, s, lo, order, rows, ka, kb);
+    waiting deep = {s + 1, 0};
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
         const int by_feet = takes_feet(c, ka, kb);
@@ -160,6 +162,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
+        if (!c->collide) gather(c, s, &deep, lo, n, ka, kb, left);
         sketches(c, s, n, ka, kb);
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
@@ -167,6 +170,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
             finish(c, s, lo - c->first, n, ka, kb, 0, left);
         }
     }
+    if (deep.n > 0) answer_waiting(c, s, &deep, lo, ka, kb, left);
 }
 
 int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {

@@ -17,17 +17,17 @@ import (
 // Solver runs one variant. It owns scratch memory of some hundred kilobytes.
 type Solver struct {
 	variant string
-	scratch *C.clr_scratch // in Go memory; it holds no pointers
+	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
 }
 
 // NewSolver returns a solver of a variant that [Choose] returned.
 func NewSolver(variant string) *Solver {
-	return &Solver{variant: variant, scratch: new(C.clr_scratch)}
+	return &Solver{variant: variant, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
 }
 
 // Stats returns what the solver did so far.
 func (s *Solver) Stats() Stats {
-	c := s.scratch
+	c := &s.scratch[0]
 	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
@@ -154,6 +154,6 @@ func (s *Solver) Run(c *Call, lo, hi int) []int32 {
 	if hi-lo > BlockRows {
 		panic("simd: more rows than a block")
 	}
-	n := run(s.variant, c.c, s.scratch, lo, hi)
-	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch.left[0])), n)
+	n := run(s.variant, c.c, &s.scratch[0], lo, hi)
+	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch[0].left[0])), n)
 }

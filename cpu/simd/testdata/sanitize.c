@@ -88,8 +88,8 @@ int main(void) {
     }
     starts[cells] = blocks;
 
-    clr_scratch *scratch = fresh(1, sizeof *scratch);
-    memset(scratch, 0, sizeof *scratch);
+    clr_scratch *scratch = fresh(CLR_SCRATCHES, sizeof *scratch);
+    memset(scratch, 0, CLR_SCRATCHES * sizeof *scratch);
     long answered = 0;
     static const int longer[] = {257, 700, CLR_BLOCK};
     for (size_t t = 0; t < 67 + sizeof longer / sizeof *longer; t++)
