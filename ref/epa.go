@@ -38,6 +38,7 @@ func EPA(p *Pair, o Options, start *Simplex, ws *Workspace) Result {
 	if e.revolved() {
 		return e.result()
 	}
+	e.meet(start)
 	if flat := e.seed(start); !flat {
 		e.run()
 	}
@@ -58,9 +59,11 @@ type expansion struct {
 	stop    float64 // gap of the computed bounds at which tol is met, rounding included
 	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
 
-	known  bounds // of a direction that is known beforehand, see epaKnowing
-	bounds        // the answer so far
-	now    bounds // along the face at hand
+	known  bounds  // of a direction that is known beforehand, see epaKnowing
+	met    Vertex  // the point of D nearest to the origin that is known beforehand,
+	within float64 // and how near that is
+	bounds         // the answer so far
+	now    bounds  // along the face at hand
 
 	meridian meridian // see revolved
 }
@@ -87,8 +90,24 @@ func (e *expansion) reset(p *Pair, o *Options) {
 		e.cap = defaultEPAIterations
 	}
 	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
-	e.known.lower = math.Inf(-1)
+	e.known.lower, e.within = math.Inf(-1), math.Inf(1)
 	e.poly.reset(e.round, 4*p.scale)
+}
+
+// meet takes the point that the start simplex ended with. Where shapes touch it is within
+// rounding of the origin, which a polytope of a curved D comes near to in a million faces.
+func (e *expansion) meet(start *Simplex) {
+	if start == nil {
+		return
+	}
+	sum := 0.0
+	for i := range start.N {
+		sum += start.Lambda[i]
+	}
+	if math.Abs(sum-1) <= 8*eps {
+		e.met = start.vertex()
+		e.within = norm(e.met.W)
+	}
 }
 
 // support evaluates D along the unit direction n.
@@ -155,6 +174,9 @@ func (e *expansion) step(f int32, aside float64) outcome {
 		e.now.upper = face.key
 	default:
 		e.now.upper = -math.Min(face.key, aside)
+	}
+	if e.within < e.now.upper {
+		e.now.upper, e.now.near = e.within, e.met
 	}
 	// The nearest point of an edge or a vertex looks along itself. Close to the
 	// origin that direction drowns in rounding; then the normal of the face stands in.
