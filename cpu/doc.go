@@ -12,9 +12,8 @@
 // [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
 // avx512, avx2, neon, portable or off. A name that is unknown, or that the processor or the
 // build does not have, is an error of [New]. [Backend.RowsBy] counts who answered.
-// They iterate plain GJK, but where a formula answers (see package simd) and the method
-// is left to Auto. A call that names another method than GJK, or caps the iterations, is
-// answered by ref alone.
+// They iterate plain GJK unless something faster answers (see package simd) and the method is
+// left to Auto, or RTR is named. A call that names Nesterov or Polyak is answered by ref alone.
 //
 // # Answers
 //

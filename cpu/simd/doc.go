@@ -15,9 +15,10 @@
 // Pairs of ellipsoids and spheres are answered in float64 by Newton's method where they are
 // apart (newton.h), and by the Riemannian trust region method where they are not (rtr.h), unless
 // only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
-// EPA. Who names GJK gets it, and who names RTR gets that on all of these pairs. Superquadrics,
-// smooth hulls and revolutions, among themselves and with these, have the last digits of double
-// precision from Newton's method as well.
+// EPA. Distances of superquadrics that are not too sharp, smooth hulls and revolutions, among themselves
+// and with these, begin with the trust region method as well; where that is not so, they have the last digits
+// of double precision from Newton's method. Who names GJK gets it, and who names RTR gets that on all of
+// these pairs.
 //
 // Distances of cylinders, cones and frustums, with one another, with capsules and with spheres,
 // are answered in float64 by Newton's method on alternating projections (feet.h), unless steps
@@ -44,6 +45,7 @@
 // of the bounds (superquadric.h, smooth.h). Smooth shapes of more than 256 points have
 // no kernel.
 //
+// Rows that overlap wait in a scratch of their own until there are enough of them (gather.h).
 // Depths are found by EPA (epa.h), as many pairs at a time as there are float64
 // lanes, those of boxes by separating axes, one pair a lane (epa_boxes.h), and those of
 // cylinders and cones by a local minimum, which needs only a coarse polytope (epa_surround.h).

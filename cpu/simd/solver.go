@@ -14,7 +14,7 @@ import (
 	"clearance/batch"
 )
 
-// Solver runs one variant. It owns scratch memory of some hundred kilobytes.
+// Solver runs one variant. It owns scratch memory of two megabytes, most of which few calls touch.
 type Solver struct {
 	variant string
 	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
