@@ -2,28 +2,21 @@
 
 package simd
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // Frames of pairs in float32 are off by less than frame.h claims, and the axes of boxes by less than
 // boxes_decide.h. Rows out of range are told. See testdata/frame.c.
 func TestFrame(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
-			out := runProgram(t, variant, "frame.c", nil)
 			var rows, taken, refused int
 			var rotation, translation, axes float64
-			if _, err := fmt.Sscanf(string(out), "%d rows %d taken %d refused %g rotation %g translation %g axes", &rows, &taken, &refused, &rotation, &translation, &axes); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			t.Logf("%s", out)
+			out := scanProgram(t, variant, "frame.c", "%d rows %d taken %d refused %g rotation %g translation %g axes", &rows, &taken, &refused, &rotation, &translation, &axes)
 			if rows < 40000 || taken > 0 || refused > 0 {
-				t.Errorf("%s", out)
+				t.Error(out)
 			}
 			if !(rotation > 1 && rotation < 50 && translation > 1 && translation < 40 && axes > 1 && axes < 128) {
-				t.Errorf("%s", out)
+				t.Error(out)
 			}
 		})
 	}

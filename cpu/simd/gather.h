@@ -9,7 +9,7 @@ typedef struct { clr_scratch *s; int n; } waiting;
 // FEW says of rows of n whether so few of them overlap that they are worth copying.
 #define FEW(rows, n) ((rows) > 0 && 4 * (rows) < 3 * (n))
 
-// pick copies the listed rows of a column to the end of another.
+// PICK copies the listed rows of a column to the end of another.
 #define PICK(to, from) for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
 
 // answer_waiting answers the rows that wait. Those that it cannot go to s->left.

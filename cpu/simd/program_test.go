@@ -29,6 +29,17 @@ func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) 
 	return execute(t, runner, build(t, cc, file, flags...), in)
 }
 
+// scanProgram runs a program without input, logs and returns what it prints, and reads the numbers in that.
+func scanProgram(t *testing.T, variant, file, format string, numbers ...any) string {
+	t.Helper()
+	out := strings.TrimSpace(string(runProgram(t, variant, file, nil)))
+	if _, err := fmt.Sscanf(out, format, numbers...); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Log(out)
+	return out
+}
+
 // runKernel builds sanitize.c around the kernels of one file, which are compiled without their
 // copies for single pairs of classes, and runs it: all rows are answered or left, each once.
 func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {

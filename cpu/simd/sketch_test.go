@@ -2,11 +2,7 @@
 
 package simd
 
-import (
-	"bytes"
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // Polytopes of float32, expanded within clouds of points that are random, coplanar or flat,
 // stay closed and wind around the origin once, their heights bound the depth, and (but for
@@ -14,15 +10,11 @@ import (
 func TestSketches(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
-			out := runProgram(t, variant, "sketch.c", nil)
 			var kept, spoilt, steps int
-			if _, err := fmt.Sscanf(string(out), "%d kept %d spoilt %d steps", &kept, &spoilt, &steps); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			out := scanProgram(t, variant, "sketch.c", "%d kept %d spoilt %d steps", &kept, &spoilt, &steps)
 			if kept < 3000 || steps < 3*kept || spoilt > steps/100 {
-				t.Errorf("%s", out)
+				t.Error(out)
 			}
-			t.Logf("%s", bytes.TrimSpace(out))
 		})
 	}
 }
