@@ -94,8 +94,9 @@ func (e *expansion) reset(p *Pair, o *Options) {
 	e.poly.reset(e.round, 4*p.scale)
 }
 
-// meet takes the point that the start simplex ended with. Where shapes touch it is within
-// rounding of the origin, which a polytope of a curved D comes near to in a million faces.
+// meet takes the point that the start simplex ended with, if it is within rounding of the origin. A
+// polytope of a curved D that is touched there comes as near in a million faces. Farther off, point and
+// plane would not belong together.
 func (e *expansion) meet(start *Simplex) {
 	if start == nil {
 		return
@@ -104,9 +105,11 @@ func (e *expansion) meet(start *Simplex) {
 	for i := range start.N {
 		sum += start.Lambda[i]
 	}
-	if math.Abs(sum-1) <= 8*eps {
-		e.met = start.vertex()
-		e.within = norm(e.met.W)
+	if math.Abs(sum-1) > 8*eps {
+		return
+	}
+	if v := start.vertex(); norm(v.W) <= 2*e.round {
+		e.met, e.within = v, norm(v.W)
 	}
 }
 
