@@ -36,9 +36,10 @@ func TestTinyOnHuge(t *testing.T) {
 		p := q.pair()
 		o := Options{}
 		r := Solve(&p, o, &ws)
-		if err := q.aligned(&o, &r); err != nil || r.Status == Undecided {
+		verdict := Solve(&p, Options{Boolean: true}, &ws)
+		if err := q.aligned(&o, &r); err != nil || r.Status == Undecided || verdict.Status == Undecided {
 			if bad++; bad < 6 {
-				t.Errorf("row %d, %v: %v\n%+v\n%s", i, r.Status, err, r, q.describe())
+				t.Errorf("row %d, %v, %v: %v\n%+v\n%s", i, r.Status, verdict.Status, err, r, q.describe())
 			}
 		}
 	}

@@ -237,8 +237,8 @@ func (e *expansion) result() Result {
 	p := &e.p
 	// Where the nearest point lies on an edge and the bound comes from a face, the
 	// witnesses are not quite Distance·Normal apart. The gap states that as well; it may then be too
-	// wide, and GJK answers from here. A Boolean answer does not rest on them.
-	if !e.o.Boolean {
+	// wide, and GJK answers from here. A Boolean answer that the bounds give does not rest on them.
+	if !e.o.Boolean || e.lower-p.Radius-e.round <= 0 && e.upper-p.Radius+e.round >= 0 {
 		e.contact()
 	}
 	if off := e.off(); !e.o.Boolean || off <= e.stop || e.lower > 0 {

@@ -125,15 +125,8 @@ func TestPlateOnSquare(t *testing.T) {
 func TestConeOnPlate(t *testing.T) {
 	same := quat.Number{Real: -0.16248541796828633, Imag: -0.7909684301104598, Jmag: 0.42591638323406683, Kmag: -0.4081208963151453}
 	q := placed{a: geom.Box{HalfExtents: vec(1, 1, 1e-4)}, b: geom.Cone{R: 1, HalfLength: 1e-3},
-		pa: geom.Pose{Position: vec(3.483671491362518, 3.532354109544194, 1.3488999349890465), Rotation: same},
-		pb: geom.Pose{Position: vec(5.3081704620644015, 3.4698826935420426, 2.9156260705378068), Rotation: same}}
-	var err error
-	if q.pa, err = q.pa.Normalized(); err != nil {
-		t.Fatal(err)
-	}
-	if q.pb, err = q.pb.Normalized(); err != nil {
-		t.Fatal(err)
-	}
+		pa: unitPose(t, vec(3.483671491362518, 3.532354109544194, 1.3488999349890465), same),
+		pb: unitPose(t, vec(5.3081704620644015, 3.4698826935420426, 2.9156260705378068), same)}
 	p := q.pair()
 	for _, o := range []Options{{Boolean: true}, {}, {Tolerance: 1e-6}} {
 		r := Solve(&p, o, nil)
@@ -141,4 +134,29 @@ func TestConeOnPlate(t *testing.T) {
 			t.Errorf("Boolean %v: %v [%g, %g] in %d steps: %v", o.Boolean, r.Status, r.Lower, r.Upper, r.Iterations, err)
 		}
 	}
+}
+
+// TestTouchingIsAVerdict has a corner of a tiny box touch a huge one: a Boolean answer that neither a plane nor
+// the polytope gives needs the witnesses to belong to the plane.
+func TestTouchingIsAVerdict(t *testing.T) {
+	q := placed{a: geom.Box{HalfExtents: vec(1e-4, 5e-5, 7e-5)}, b: geom.Box{HalfExtents: vec(1e4, 5e3, 7e3)},
+		pa: unitPose(t, vec(0.9099385321460414, 0.7414817677530063, -2.7208124604895345),
+			quat.Number{Real: -0.5940642760058095, Imag: -0.5597734133924593, Jmag: 0.19890638414395242, Kmag: -0.5423814266541829}),
+		pb: unitPose(t, vec(4606.43623875963, -4780.122361312075, -9000.991166532795),
+			quat.Number{Real: 0.6235168591427589, Imag: -0.3839578327114835, Jmag: 0.63312035704272, Kmag: 0.25092174589371186})}
+	p := q.pair()
+	for _, o := range []Options{{Boolean: true}, {}} {
+		if r := Solve(&p, o, nil); r.Status != Touching {
+			t.Errorf("Boolean %v: %v [%g, %g]", o.Boolean, r.Status, r.Lower, r.Upper)
+		}
+	}
+}
+
+func unitPose(t *testing.T, at r3.Vec, q quat.Number) geom.Pose {
+	t.Helper()
+	p, err := (geom.Pose{Position: at, Rotation: q}).Normalized()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
