@@ -160,6 +160,18 @@ typedef struct {
     float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
 } clr_found;
 
+// clr_rims are depths of rows of two cores of revolution, found in float64 (epa_surround.h), and what
+// float32 is to prove of them (epa_around.h): columns over the rows of a group.
+enum { CLR_RIM_NONE, CLR_RIM_AGAIN, CLR_RIM_LOCAL, CLR_RIM_LEAST }; // left; to be searched from a direction; a local minimum; proved least
+typedef struct {
+    uint8_t state[CLR_STRIDE32];
+    uint8_t even[CLR_STRIDE32];      // bits of the cores whose rims are both as high
+    double answer[12][CLR_STRIDE64]; // see lane_depths; the normal is also where to search from
+    float apex[3][CLR_STRIDE32];     // over the cap around the minimum, in the frame of float32
+    float low[CLR_STRIDE32];         // height that all faces are to be above
+    float least[CLR_STRIDE32];       // height below which another minimum is lower
+} clr_rims;
+
 enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
@@ -179,6 +191,7 @@ typedef struct {
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
     clr_found found;
+    clr_rims rims;
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;

@@ -190,6 +190,11 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
 // curved says of a class whether its cores are no polytopes.
 ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
 
+// depth_stop is how close the bounds of a depth are to be, of a pair with gap tol.
+ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
+    return MAX(SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
+}
+
 #include "epa_prove.h"
 #include "epa_rims.h"
 #include "epa_caps.h"
@@ -221,9 +226,7 @@ static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_s
         v[j].number[0] = LOADU(number[0]);
         v[j].number[1] = LOADU(number[1]);
     }
-    unsigned found = 0;
-    if (ka == CLR_ROUND && kb == CLR_ROUND && !c->max_steps) found = revolved(p, at, v, in, round, gap, d);
-    if (in & may & ~found) found |= depths(p, at, ka, kb, in & may & ~found & tetrahedra(p, v, round), gap, most, d);
+    const unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, d);
     for (unsigned m = in; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         s->steps[k + l] += (uint16_t)d[l].steps;
@@ -243,8 +246,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     const int bent = curved(ka) || curved(kb);
     const double *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
-    const VF tol = SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * LOADU(more + CLR_TOL * CLR_STRIDE64);
-    const VF stop = MAX(tol - SET1(2) * round, round);
+    const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
     unsigned by_axes = 0, ok = 0;
     at->lanes = in;
     if (ka == CLR_BOX && kb == CLR_BOX) {
@@ -256,6 +258,9 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         lane_depths d = box_depths(&p, round, stop);
         ok = by_axes = in & MBITS(d.ok);
         store_depths(answer, d);
+    } else if (SURROUNDED(ka, kb)) {
+        for (unsigned m = in; m; m &= m - 1) ok |= m & -m & -(unsigned)(s->rims.state[k + __builtin_ctz(m)] == CLR_RIM_LEAST);
+        for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->rims.answer[j][k]));
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }

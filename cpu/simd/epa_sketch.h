@@ -57,6 +57,18 @@ ALWAYS float *coordinate(sketch *q, int i, int j) {
 #endif
 }
 
+// sketches_in are the polytopes of a scratch, a lane each.
+ALWAYS sketch *sketches_in(clr_scratch *s) {
+    _Static_assert(W * sizeof(sketch) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
+    return (sketch *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+}
+
+// put_point adds a vertex of which no more need be known.
+ALWAYS void put_point(sketch *q, float x, float y, float z) {
+    const int i = q->vertices++;
+    *coordinate(q, i, 0) = x, *coordinate(q, i, 1) = y, *coordinate(q, i, 2) = z;
+}
+
 typedef struct {
     V3 n;
     VF low;
@@ -269,8 +281,7 @@ ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb)
 
 // sketch_loop searches the depths of rows list[0..n) of the group.
 ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
-    _Static_assert(W * sizeof(sketch) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
-    sketch *q = (sketch *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+    sketch *q = sketches_in(s);
     T(lanes) L;
     T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
     memset(&L, 0, sizeof L);

@@ -21,6 +21,7 @@ static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_
         for (int j = 0; j < 4; j++) deep->seed_a[j][i] = deep->seed_b[j][i] = 0;
     }
     sketches(c, deep, w->n, ka, kb);
+    surround(c, deep, w->n, ka, kb);
     finish(c, deep, lo - c->first, w->n, ka, kb, 0, &more);
     memcpy(s->left + *left, deep->left, (size_t)more * sizeof *deep->left);
     *left += more;
@@ -42,7 +43,7 @@ static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, 
     PICK(deep->more[CLR_SPAN] + at, s->more[CLR_SPAN]);
     if (ka < CLR_SMALL || kb < CLR_SMALL)
         for (int j = CLR_SEED; j < CLR_SPAN; j++) PICK(deep->more[j] + at, s->more[j]);
-    if (!curved(ka) && !curved(kb))
+    if ((!curved(ka) && !curved(kb)) || SURROUNDED(ka, kb))
         for (int j = 0; j < CLR_IN; j++) PICK(deep->in32[j] + at, s->in32[j]);
     if (KEEPS_SIMPLEX(ka, kb))
         for (int i = 0; i < n; i++) memcpy(deep->simplex[at + i], s->simplex[list[i]], sizeof *s->simplex);

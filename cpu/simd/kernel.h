@@ -36,6 +36,7 @@
 #include "decide32.h"
 #include "gjk.h"
 #include "epa_sketch.h"
+#include "epa_around.h"
 #include "isa_undef.h"
 
 #define REAL_BITS 64
@@ -164,6 +165,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
         }
         if (!c->collide) gather(c, s, &deep, lo, n, ka, kb, left);
         sketches(c, s, n, ka, kb);
+        surround(c, s, n, ka, kb);
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);

@@ -1,0 +1,104 @@
+// Polytopes of float32 around an apex: whether D is as high everywhere as a local minimum of its
+// heights that has been found, but for a cap of directions which is proved otherwise. What that is for
+// is in epa_surround.h, why float32 may be trusted in epa_sketch.h: no face of a surface that winds
+// around the origin is lower than the least of their heights, less SKETCH_ERROR. The apex is less
+// than 2.7 from the origin, where the rounding of a height is 22 u and that of the apex none, as it
+// is what it was rounded to. Included after epa_sketch.h.
+
+// known_minima are what s->rims says of the rows in the lanes.
+typedef struct { float apex[3][W], low[W], least[W]; } known_minima;
+
+// take_apices gives the polytopes of `lanes` an apex each, and returns those that it lies outside of.
+static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes, const known_minima *to) {
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
+        sketch *p = q + l;
+        float most = (float)SKETCH_NOISE;
+        p->nearest = -1; // the face that sees it best
+        for (int f = 0; f < 4; f++) {
+            const float above = p->nx[f] * x + p->ny[f] * y + p->nz[f] * z - p->key[f];
+            p->nearest = above > most ? f : p->nearest;
+            most = above > most ? above : most;
+        }
+        if (p->nearest < 0) lanes &= ~(1u << l);
+        else put_point(p, x, y, z);
+    }
+    return lanes ? grow_sketches(q, lanes) : 0;
+}
+
+// step_around takes a step in all lanes at work. Those that end inside have all faces high enough, and for
+// those in *lower D is lower along n.
+ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W]) {
+    float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
+    const VF one = SET1(1), error = SET1((REAL)SKETCH_ERROR);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        find_least(q + l);
+        const int f = q[l].nearest;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], least[l] = q[l].least;
+    }
+    const VF key = LOADU(least);
+    const VM sound = LT(error, key);
+    const unsigned all = MBITS(MAND(sound, LE(LOADU(to->low) + error, key)));
+    L->inside |= L->active & all;
+    L->active &= ~all & MBITS(sound);
+    if (!L->active) return;
+    V3 d = T(ld3)(n[0], W), a;
+    at->lanes = L->active;
+    V3 w = T(support)(at, CLR_ROUND, CLR_ROUND, T(neg)(d), one, &a, 0);
+    VF h = T(dot)(d, w);
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
+    const unsigned refuted = L->active & MBITS(LT(h + error, LOADU(to->least)));
+    *lower |= refuted;
+    L->active &= ~refuted & MBITS(LT(key + SET1((REAL)SKETCH_NOISE), h));
+    T(st3)(vertex[0], W, w);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
+        else put_point(q + l, vertex[0][l], vertex[1][l], vertex[2][l]);
+    }
+    if (L->active) L->active = grow_sketches(q, L->active);
+}
+
+// around looks whether the minima of n listed rows are least.
+static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n) {
+    clr_rims *rims = &s->rims;
+    sketch *q = sketches_in(s);
+    T(lanes) L;
+    T(work) w = {call, s, list, 0, n, CLR_ROUND, CLR_ROUND, {0, 0}, 0};
+    T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
+    known_minima to;
+    float along[3][W] __attribute__((aligned(64))) = {{0}};
+    unsigned lower = 0;
+    memset(&L, 0, sizeof L);
+    memset(&to, 0, sizeof to);
+    L.idle = LANES;
+    FLUSH_BEGIN;
+    for (;;) {
+        if (__builtin_popcount(L.active) <= (w.next < n ? W / 4 : 0)) {
+            for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
+                const int l = __builtin_ctz(m), i = L.at[l];
+                s->steps[i] += (uint16_t)L.step[l];
+                rims->state[i] = L.inside >> l & 1 ? CLR_RIM_LEAST : lower >> l & 1 ? CLR_RIM_AGAIN : CLR_RIM_NONE;
+                if (!(lower >> l & 1)) continue;
+                rims->even[i] = 0;
+                for (int j = 0; j < 3; j++) rims->answer[3 + j][i] = (double)along[j][l];
+            }
+            L.idle = LANES & ~L.active;
+            L.inside = lower = 0;
+            const unsigned before = L.active;
+            T(refill)(&L, &w);
+            if (!L.active) break;
+            at.lanes = L.active & ~before;
+            for (unsigned m = at.lanes; m; m &= m - 1) {
+                const int l = __builtin_ctz(m), i = L.at[l];
+                for (int j = 0; j < 3; j++) to.apex[j][l] = rims->apex[j][i];
+                to.low[l] = rims->low[i], to.least[l] = rims->least[i];
+            }
+            if (at.lanes) L.active = before | take_apices(q, start_sketches(&L, q, &at, &w, at.lanes), &to);
+        }
+        if (L.active) step_around(&L, q, &at, &to, &lower, along);
+    }
+    FLUSH_END;
+}
