@@ -8,8 +8,10 @@
 //
 //     |p + z| ≥ |p| + z₁ + z₂²/(2|p + z|) ≥ q + z₁ + (w·y)²/(2(q + t)).
 //
-// A kink is at least σ·d for all |σ| ≤ 1, so also for σ moved by 1 − |σ| either way, whichever
-// is more: that adds (1 − |σ|)|s·y| ≥ (1 − |σ|)(s·y)²/(|s|t), with the least radius of both.
+// A kink is at least σ·d for all |σ| ≤ 1, so also for σ moved by μ ≤ 1 − |σ| either way, whichever
+// is more: that adds μ|s·y| ≥ μ(s·y)²/(|s|t), with the least radius of both. μ = KINK·h·t/|s|, where
+// that is less, makes as much of it as 2·KINK·h, against the −h across the kink and what the two
+// directions share; more would only cost radius, of which the ends of cones have none to spare.
 // Where n is the axis, the end's disc has the point across from the other core in its interior,
 // b from the border: it adds b|y| ≥ b|y|²/t. So the height along n + y, of length √(1 + y²) ≤ 1 + y²/2, is at least
 //
@@ -19,6 +21,7 @@
 
 #define WIDEST_CAP 2.5
 #define CAP_RATIO 0.7
+#define KINK 8 // of 1, 4, 8 and 12, least are left without a cap by 8 and 12
 #define CAP_SIZES 16 // each CAP_RATIO of the one before
 static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
 
@@ -28,10 +31,11 @@ ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], V
     const VF need = SET1(-1 - 1e-6) * p->h; // with more than rounding
     rim_matrix m = {need, SET1(0), need};
     for (int i = 0; i < 2; i++) {
-        VF sigma = p->sigma[i], free = one - MAX(sigma, -sigma), slant = r->core[i].slant;
-        VF radius = FNMA(free, MAX(slant, -slant), p->r[i]);
+        const VF sigma = p->sigma[i], slant = r->core[i].slant, across = flat_dot(p->s[i], p->s[i]), r_s = RSQRT(MAX(across, SET1(TINY)));
+        const VF moved = MIN(one - MAX(sigma, -sigma), SET1(KINK) * p->h * t * r_s);
+        const VF radius = FNMA(moved, MAX(slant, -slant), p->r[i]);
         add_square(&m, SEL(p->face[i], SET1(0), radius / (p->q[i] + t)), p->w[i]);
-        add_square(&m, SET1(2) * free * inv / SQRT(MAX(flat_dot(p->s[i], p->s[i]), SET1(TINY))), p->s[i]);
+        add_square(&m, SET1(2) * moved * inv * r_s, p->s[i]);
         VF disc = SEL(p->face[i], SET1(2) * inside[i] * inv, SET1(0));
         m.xx = m.xx + disc;
         m.yy = m.yy + disc;
