@@ -8,20 +8,23 @@
 // known_minima are what s->rims says of the rows in the lanes.
 typedef struct { float apex[3][W], low[W], least[W]; } known_minima;
 
-// take_apices gives the polytopes of `lanes` an apex each, and returns those that it lies outside of.
+// take_apices gives the polytopes of `lanes` an apex each, and returns those that it lies outside of, if
+// the origin is as far within the tetrahedron as the proof asks.
 static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes, const known_minima *to) {
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
         sketch *p = q + l;
         float most = (float)SKETCH_NOISE;
+        int sound = 1;
         p->nearest = -1; // the face that sees it best
         for (int f = 0; f < 4; f++) {
+            sound &= p->key[f] > (float)SKETCH_ERROR;
             const float above = p->nx[f] * x + p->ny[f] * y + p->nz[f] * z - p->key[f];
             p->nearest = above > most ? f : p->nearest;
             most = above > most ? above : most;
         }
-        if (p->nearest < 0) lanes &= ~(1u << l);
+        if (p->nearest < 0 || !sound) lanes &= ~(1u << l);
         else put_point(p, x, y, z);
     }
     return lanes ? grow_sketches(q, lanes) : 0;
@@ -80,7 +83,7 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                rims->state[i] = L.inside >> l & 1 ? CLR_RIM_LEAST : lower >> l & 1 ? CLR_RIM_AGAIN : CLR_RIM_NONE;
+                rims->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_RIM_LEAST : lower >> l & 1 ? CLR_RIM_AGAIN : CLR_RIM_NONE;
                 if (!(lower >> l & 1)) continue;
                 rims->even[i] = 0;
                 for (int j = 0; j < 3; j++) rims->answer[3 + j][i] = (double)along[j][l];
