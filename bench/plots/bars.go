@@ -28,8 +28,14 @@ type Series struct {
 	Label  bool // write the value above the bar
 }
 
+// mostGroups bounds the width of a figure, which grows with its groups.
+const mostGroups = 100
+
 // Draw writes the figure to base.svg and base.png.
 func (f *Bars) Draw(base string) error {
+	if len(f.Groups) > mostGroups {
+		return fmt.Errorf("figure %s: %d groups of bars, want %d or fewer", base, len(f.Groups), mostGroups)
+	}
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range f.Series {
 		if len(s.Values) != len(f.Groups) {
@@ -39,7 +45,7 @@ func (f *Bars) Draw(base string) error {
 			if math.IsNaN(v) {
 				continue
 			}
-			if !(v > 0 && v < math.MaxFloat64) {
+			if !shows(v, true) {
 				return fmt.Errorf("figure %s: series %s has the value %g, which a logarithmic axis cannot show", base, s.Name, v)
 			}
 			lo, hi = min(lo, v), max(hi, v)

@@ -52,6 +52,28 @@ type Line struct {
 // floor is what is drawn for zero, which has no logarithm.
 const floor = 1e-17
 
+// most is the largest absolute value that an axis shows, and one over it the least that a
+// logarithmic one does: there is room for margins beyond it.
+const most = 1e300
+
+// shows reports whether an axis can show v.
+func shows(v float64, log bool) bool {
+	return math.Abs(v) <= most && (!log || v >= 1/most)
+}
+
+// widen makes room around an axis of one value alone. The plotter would subtract 1, which
+// leads a logarithmic axis to 0 or below, and changes nothing of a large value.
+func widen(a *plot.Axis, log bool) {
+	switch {
+	case a.Min != a.Max:
+	case log:
+		a.Min, a.Max = a.Min/2, a.Max*2
+	default:
+		d := max(1, math.Abs(a.Min)/1000)
+		a.Min, a.Max = a.Min-d, a.Max+d
+	}
+}
+
 // Draw writes the figure to base.svg and base.png.
 func (f *Lines) Draw(base string) error {
 	if len(f.Lines) == 0 {
@@ -74,10 +96,12 @@ func (f *Lines) Draw(base string) error {
 		p.X.Tick.Marker = f.Ticks
 	}
 	for _, l := range f.Lines {
-		if err := addLine(p, &l, least); err != nil {
+		if err := addLine(p, &l, least, f.LogX); err != nil {
 			return fmt.Errorf("figure %s: %w", base, err)
 		}
 	}
+	widen(&p.X, f.LogX)
+	widen(&p.Y, f.LogY)
 	p.Legend.ThumbnailWidth = vg.Points(24)
 	p.Legend.Padding = vg.Points(3)
 	if f.Beside {
@@ -91,7 +115,15 @@ func (f *Lines) Draw(base string) error {
 	return nil
 }
 
-func addLine(p *plot.Plot, l *Line, least float64) error {
+func addLine(p *plot.Plot, l *Line, least float64, logX bool) error {
+	for i, x := range l.X {
+		if !shows(x, logX) || !shows(max(l.Y[i], least), false) {
+			return fmt.Errorf("line %s has the point (%g, %g), which the axes cannot show", l.Name, x, l.Y[i])
+		}
+		if l.Lo != nil && !(shows(max(l.Lo[i], least), false) && shows(max(l.Hi[i], least), false)) {
+			return fmt.Errorf("line %s has the band from %g to %g, which the axis cannot show", l.Name, l.Lo[i], l.Hi[i])
+		}
+	}
 	c := paint(l.Color)
 	points := func(y []float64) plotter.XYs {
 		xy := make(plotter.XYs, len(l.X))

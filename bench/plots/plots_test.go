@@ -115,6 +115,12 @@ func TestRefuse(t *testing.T) {
 		{"two values for a group", bar(1, 2), "2 values for 1 groups"},
 		{"no points", &Scatter{LeastY: 1}, "nothing to draw"},
 		{"a point at 0", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{0}, Y: []float64{1}}}}, "point (0, 1)"},
+		{"a bar that leaves no room above", bar(math.MaxFloat64), "cannot show"},
+		{"a point that leaves no room above", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{1}, Y: []float64{1.7e308}}}}, "cannot show"},
+		{"a line at 0 of a logarithmic axis", &Lines{LogX: true, Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, 2}}}}, "point (0, 1)"},
+		{"a line to infinity", &Lines{Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, math.Inf(1)}}}}, "point (1, +Inf)"},
+		{"a band without end", &Lines{Lines: []Line{{Name: "l", X: []float64{0}, Y: []float64{1}, Lo: []float64{0}, Hi: []float64{math.Inf(1)}}}}, "band from 0 to +Inf"},
+		{"more bars than a page", &Bars{Groups: make([]string, 101), Series: []Series{{Values: make([]float64, 101)}}}, "101 groups"},
 		{"no such folder", figures["bars"], "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,6 +130,31 @@ func TestRefuse(t *testing.T) {
 			}
 			if tt.want == "no such file" && !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("error %v is not that of the system", err)
+			}
+		})
+	}
+}
+
+// TestDrawExtremes draws what an axis made for plain data has no room for: one value
+// alone, values at the ends of what is shown, and names wider than the page.
+func TestDrawExtremes(t *testing.T) {
+	lines := func(log bool, x, y []float64) *Lines {
+		return &Lines{LogX: log, LogY: log, Beside: log, Lines: []Line{{Name: "l", X: x, Y: y}}}
+	}
+	for name, f := range map[string]interface{ Draw(string) error }{
+		"one value":              lines(true, []float64{1, 1, 1}, []float64{0, 0, 0}),
+		"one large value":        lines(false, []float64{1e20, 1e20}, []float64{-1e20, -1e20}),
+		"the ends, linear":       lines(false, []float64{-most, most}, []float64{-most, most}),
+		"the ends":               lines(true, []float64{1 / most, most}, []float64{1 / most, most}),
+		"the ends, one value":    lines(true, []float64{most, most}, []float64{1 / most, 1 / most}),
+		"bars at the ends":       &Bars{Groups: []string{"a", "b"}, Series: []Series{{Values: []float64{1 / most, most}}}},
+		"points at the ends":     &Scatter{LeastY: 1e-16, Clouds: []Cloud{{X: []float64{1 / most, most}, Y: []float64{0, most}}}},
+		"a name without end":     &Bars{Groups: []string{"a"}, Series: []Series{{Name: strings.Repeat("name", 1000), Values: []float64{1}}}},
+		"a name that is no text": &Bars{Groups: []string{"\x00"}, Series: []Series{{Name: "\ufffd\n\n", Values: []float64{1}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := f.Draw(filepath.Join(t.TempDir(), "x")); err != nil {
+				t.Error(err)
 			}
 		})
 	}

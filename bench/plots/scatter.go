@@ -40,7 +40,7 @@ func (f *Scatter) Draw(base string) error {
 		xy := make(plotter.XYs, len(c.X))
 		for i := range xy {
 			xy[i].X, xy[i].Y = c.X[i], max(c.Y[i], f.LeastY)
-			if !(xy[i].X > 0 && xy[i].Y > 0 && xy[i].X < math.MaxFloat64 && xy[i].Y < math.MaxFloat64) {
+			if !shows(xy[i].X, true) || !shows(xy[i].Y, true) {
 				return fmt.Errorf("figure %s: %s has the point (%g, %g), which logarithmic axes cannot show", base, c.Name, c.X[i], c.Y[i])
 			}
 		}
