@@ -3,12 +3,9 @@ package peers
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,7 +46,7 @@ func Start(program, dir string) (Contestant, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.out = bufio.NewReader(out)
+	d.out = bufio.NewReaderSize(out, replySize)
 	if err := d.command.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the driver: %w; run 'make peers' to build it", err)
 	}
@@ -92,23 +89,16 @@ func (d *driver) exchange(v any, fields []string) error {
 	if _, err := io.WriteString(d.in, strings.Join(fields, "\t")+"\n"); err != nil {
 		return err
 	}
-	line, err := d.out.ReadBytes('\n')
-	if err != nil {
-		if !timer.Stop() {
-			return fmt.Errorf("no answer within %v", d.limit)
-		}
+	line, err := d.out.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return fmt.Errorf("answered with a line of more than %d bytes", replySize)
+	case err != nil && !timer.Stop():
+		return fmt.Errorf("no answer within %v", d.limit)
+	case err != nil:
 		return fmt.Errorf("ended without an answer (%w)", err)
 	}
-	var failure struct {
-		Error string `json:"error"`
-	}
-	if err := json.Unmarshal(line, &failure); err != nil {
-		return fmt.Errorf("answered %q, which is no JSON: %w", bytes.TrimSpace(line), err)
-	}
-	if failure.Error != "" {
-		return refusal(failure.Error)
-	}
-	return json.Unmarshal(line, v)
+	return parseReply(line, v)
 }
 
 func (d *driver) Info() Info { return d.info }
@@ -161,32 +151,14 @@ func (d *driver) Run(q *Question, configuration string) (float64, error) {
 	return reply.Seconds, nil
 }
 
-// answerSize is the length of an answer in the file: eight float64.
-const answerSize = 8 * 8
-
 func (d *driver) Answers() ([]Answer, error) {
 	var reply struct{ Count int }
 	if err := d.ask(&reply, "answers", d.scratch); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(d.scratch)
+	answers, err := readAnswers(d.scratch, reply.Count)
 	if err != nil {
-		return nil, err
-	}
-	if len(data) != reply.Count*answerSize {
-		return nil, fmt.Errorf("%s wrote %d bytes for %d answers, want %d", d.info.Name, len(data), reply.Count, reply.Count*answerSize)
-	}
-	answers := make([]Answer, reply.Count)
-	for i := range answers {
-		var v [8]float64
-		for k := range v {
-			v[k] = math.Float64frombits(binary.LittleEndian.Uint64(data[i*answerSize+8*k:]))
-		}
-		verdict := Failed
-		if v[7] == 0 || v[7] == 1 {
-			verdict = Verdict(v[7])
-		}
-		answers[i] = Answer{Distance: v[0], A: [3]float64(v[1:4]), B: [3]float64(v[4:7]), Verdict: verdict}
+		return nil, fmt.Errorf("%s: %w", d.info.Name, err)
 	}
 	return answers, nil
 }

@@ -3,7 +3,6 @@ package peers
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -41,6 +40,7 @@ func TestMain(m *testing.M) {
 //	crash    dies in its first round
 //	babble   answers with something else than JSON
 //	hang     never answers a round
+//	drone    answers without a line break
 //	short    writes half an answer file
 func fakeDriver(character string) {
 	var pairs string
@@ -82,18 +82,19 @@ func fakeDriver(character string) {
 			case "babble":
 				fmt.Println("well, well")
 				continue
+			case "drone":
+				for {
+					if _, err := fmt.Print(strings.Repeat("la ", 1000)); err != nil {
+						os.Exit(1)
+					}
+				}
 			case "hang":
 				time.Sleep(time.Hour)
 			}
 			reply["seconds"] = map[string]float64{"slow": 2e-3, "fast": 1e-3}[f[2]]
 			answers = fakeAnswers(character, f[1], pairs)
 		case "answers":
-			var data []byte
-			for _, a := range answers {
-				for _, v := range []float64{a.Distance, a.A[0], a.A[1], a.A[2], a.B[0], a.B[1], a.B[2], float64(a.Verdict)} {
-					data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-				}
-			}
+			data := packAnswers(answers)
 			if character == "short" {
 				data = data[:len(data)/2]
 			}
@@ -202,7 +203,7 @@ func TestFakeDrivers(t *testing.T) {
 		t.Fatal(err)
 	}
 	needClock(t)
-	names := []string{"honest", "liar", "mute", "picky", "simple", "crash", "babble", "hang", "short"}
+	names := []string{"honest", "liar", "mute", "picky", "simple", "crash", "babble", "drone", "hang", "short"}
 	for _, name := range names {
 		c := startFake(t, name)
 		c.(*driver).limit = 20 * time.Second
@@ -241,7 +242,7 @@ func TestFakeDrivers(t *testing.T) {
 		}
 		for name, want := range map[string]string{
 			"picky": "not supported: shapes are not to my taste", "crash": "the sky is falling",
-			"babble": "no JSON", "hang": "no answer within", "short": "bytes for",
+			"babble": "no JSON", "drone": "a line of more than 65536 bytes", "hang": "no answer within", "short": "bytes for",
 		} {
 			if e := entry(q.Name, name); !strings.Contains(e.Missing, want) || e.Accuracy != nil || len(e.Rounds) != 0 {
 				t.Errorf("%s, %s: %+v, want it missing with %q", q.Name, name, e, want)
