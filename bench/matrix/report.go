@@ -244,8 +244,11 @@ func parse(data []byte) (*Report, error) {
 		return nil, fmt.Errorf("a report of %q, want one of %q", r.Program, Program)
 	}
 	for i := range r.Points {
-		if r.Points[i].Query == "" {
+		switch p := &r.Points[i]; {
+		case p.Query == "":
 			return nil, fmt.Errorf("point %d has no query", i)
+		case p.Pairs < 1 || p.Workers < 1:
+			return nil, fmt.Errorf("point %d (%s) has %d pairs and %d workers, want 1 or more of both", i, p.Name(), p.Pairs, p.Workers)
 		}
 	}
 	return r, nil
