@@ -1,17 +1,114 @@
 package papers
 
-import "testing"
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
 
-// Results are refused or printed, or it is said what they lack, whatever they hold.
+// papersJSON has a row of every experiment, as small as can be.
+var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
+	"table_ii": {"cubes/close": {"gjk": {"n": 1, "mean": 2}}}, "chain": [{"change": "c", "counts": {}}], "rules": [{"change": "r"}], "cube_gap": [{"change": "1"}],
+	"warm_start": {"ellipsoids/gjk/distance": {"cold": {"n": 1}}},
+	"sub_algorithm": [{"kind": "k", "median": [1, 2, 3], "worst": [1, 2, 3], "failed": [0, 0, 1]}],
+	"gear": [{"crown": 1, "last": [1, 2, 3, 4, 5], "wrong": [0, 0, 0, 0, 1], "worst": [1, 2, 3, 4, 5]}],
+	"sweeps": [{"shapes": "ellipsoids", "question": "distance", "methods": ["gjk"], "points": [{"distance": 1, "iterations": [{"n": 1}], "ns": [1]}]}],
+	"meshes": [{"name": "m", "methods": ["gjk"], "ns": [1], "ns_sd": [0], "iterations": [1], "speed_up": [[1, 1, 1]]}],
+	"convergence": [{"shapes": "cubes", "method": "gjk", "error": [[1, 2, 3]]}], "generic": [{"vertices": 8, "methods": ["gjk"], "ns": [1], "ns_sd": [0]}],
+	"rtr": {"cells": [{}` + strings.Repeat(", {}", 35) + `], "starts": [1], "depths": [{"hi": 1, "local": [0], "us": [1]}], "times": [{}], "choice": [{}],
+		"meshes": [{"mesh": "m", "vertices": [8], "hull_us": [1]}]}}`
+
+// broken are parts of papersJSON, what takes their place, and what the error says.
+var broken = []struct{ from, to, want string }{
+	{`"ns": [1]}]`, `"ns": []}]`, "sweep 0, point 0, ns has 0 values, want 1"},
+	{`"points": [{"distance": 1, "iterations": [{"n": 1}], "ns": [1]}]`, `"points": []`, "sweep 0 has no methods or no points"},
+	{`"question": "distance"`, `"question": "/../../x"`, "make no file name"},
+	{`"shapes": "cubes"`, `"shapes": "/x"`, "make no file name"},
+	{`[[1, 1, 1]]`, `null`, "mesh row 0"},
+	{`"vertices": 8, "methods": ["gjk"]`, `"vertices": 8, "methods": []`, "generic row 0"},
+	{`"last": [1, `, `"last": [`, "gear row 0"},
+	{`"failed": [0, 0, 1]`, `"failed": []`, "sub-algorithm row 0"},
+	{`"cells": [{}, `, `"cells": [`, "rtr, cells has 35 values, want 36"},
+	{`"starts": [1]`, `"starts": []`, "rtr, depth 0, local has 1 values, want 0"},
+	{`"vertices": [8]`, `"vertices": []`, "rtr, mesh 0 has no vertices"},
+	{`"vertices": [8]`, `"vertices": [8, 9]`, "rtr, mesh 0, hull_us has 1 values, want 2"},
+	{`"pairs": 1, "seconds": {"qp": 1},`, ``, "no results of 'batchbench papers'"},
+}
+
+// fuzzFile puts data into a file, which the reader needs.
+func fuzzFile(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// page prints results, as Markdown and as JSON.
+func page(t *testing.T, r *Results) (text string, data []byte) {
+	t.Helper()
+	text, err := r.Markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = json.MarshalIndent(r, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	return text, data
+}
+
+// Results are refused, and the file is named, or they are printed, and come back from
+// their own JSON as they were.
 func FuzzLoad(f *testing.F) {
-	f.Add([]byte(`{"pairs": 1, "seconds": {"qp": 1}, "generic": [{}], "convergence": [{}], "sweeps": [{}], "gear": [{}], "rtr": {}}`))
+	f.Add([]byte(papersJSON))
+	for _, b := range broken {
+		f.Add([]byte(strings.Replace(papersJSON, b.from, b.to, 1)))
+	}
+	f.Add([]byte(strings.ReplaceAll(papersJSON, "gjk", `\ud800|\n`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := parse(data)
+		path := fuzzFile(t, ResultsFile, data)
+		r, err := Load(path)
 		if err != nil {
+			if !strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("error %q does not name the file", err)
+			}
 			return
 		}
-		if text, err := r.Markdown(); err == nil && text == "" {
+		text, written := page(t, r)
+		if text == "" {
 			t.Error("an empty page")
 		}
+		back, err := Load(fuzzFile(t, "again.json", written))
+		if err != nil {
+			t.Fatalf("written again it is refused: %v", err)
+		}
+		if textAgain, again := page(t, back); textAgain != text || !bytes.Equal(again, written) {
+			t.Errorf("written and read again it is\n%s, was\n%s", again, written)
+		}
 	})
+}
+
+// TestLoadRefuses: results that cannot be printed are refused, and say where.
+func TestLoadRefuses(t *testing.T) {
+	r, err := Load(fuzzFile(t, ResultsFile, []byte(papersJSON)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := page(t, r); strings.Contains(text, "not part of this run") {
+		t.Error("the results of the test lack an experiment")
+	}
+	for _, b := range broken {
+		text := strings.Replace(papersJSON, b.from, b.to, 1)
+		if text == papersJSON {
+			t.Errorf("%s is not in the results of the test", b.from)
+		}
+		path := fuzzFile(t, ResultsFile, []byte(text))
+		if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), b.want) {
+			t.Errorf("%s in place of %s: error %v, want %q", b.to, b.from, err, b.want)
+		}
+	}
 }

@@ -155,7 +155,8 @@ func Load(path string) (*Results, error) {
 	return r, nil
 }
 
-// parse reads results and refuses those of something else.
+// parse reads results and refuses those of something else, and those that cannot be
+// printed.
 func parse(data []byte) (*Results, error) {
 	r := new(Results)
 	if err := json.Unmarshal(data, r); err != nil {
@@ -163,6 +164,9 @@ func parse(data []byte) (*Results, error) {
 	}
 	if r.Pairs <= 0 || len(r.Seconds) == 0 {
 		return nil, errors.New("no results of 'batchbench papers'")
+	}
+	if err := r.check(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
