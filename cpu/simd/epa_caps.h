@@ -21,7 +21,7 @@
 
 #define WIDEST_CAP 2.5
 #define CAP_RATIO 0.7
-#define KINK 8 // of 1, 4, 8 and 12, least are left without a cap by 8 and 12
+#define KINK 8
 #define CAP_SIZES 16 // each CAP_RATIO of the one before
 static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
 
