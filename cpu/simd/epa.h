@@ -48,6 +48,18 @@ typedef struct {
     int steps;
 } depth_of;
 
+// put_depth stores d as store_depths does, columns stride apart.
+ALWAYS void put_depth(double *out, int stride, const depth_of *d) {
+    out[0] = d->upper, out[stride] = d->lower, out[2 * stride] = d->off;
+    for (int j = 0; j < 3; j++) out[(3 + j) * stride] = d->n[j], out[(6 + j) * stride] = d->a[j], out[(9 + j) * stride] = d->near[j];
+}
+
+// polytopes_in are the polytopes of a scratch, a lane each.
+ALWAYS polytope *polytopes_in(clr_scratch *s) {
+    _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
+    return (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+}
+
 // closest finds the weights of the point of face f closest to q, and its distance (Ericson,
 // Real-Time Collision Detection, sec. 5.1.5).
 static double closest(const polytope *p, int f, const double *q, double l[3]) {
@@ -203,8 +215,7 @@ ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
 // expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
 // polytopes, from the simplices that GJK ended with.
 static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in, T(places) *at, int ka, int kb, VF round, VF stop, double answer[12][W]) {
-    _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
-    polytope *p = (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
+    polytope *p = polytopes_in(s);
     double gap[W] __attribute__((aligned(64)));
     vertices_of v[4];
     depth_of d[W];
@@ -231,10 +242,7 @@ static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_s
         int l = __builtin_ctz(m);
         s->steps[k + l] += (uint16_t)d[l].steps;
         if (!(found >> l & 1)) continue;
-        answer[0][l] = d[l].upper;
-        answer[1][l] = d[l].lower;
-        answer[2][l] = d[l].off;
-        for (int j = 0; j < 3; j++) answer[3 + j][l] = d[l].n[j], answer[6 + j][l] = d[l].a[j], answer[9 + j][l] = d[l].near[j];
+        put_depth(&answer[0][l], W, d + l);
     }
     return found;
 }
@@ -264,7 +272,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
-    if (in & ~ok) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
+    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);

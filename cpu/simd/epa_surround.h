@@ -22,9 +22,14 @@
 typedef struct {
     double in[CLR_STOP][W] __attribute__((aligned(64)));
     double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))), span[W] __attribute__((aligned(64)));
+    int32_t row[W]; // lanes beyond the end of the list have its last row
+    unsigned lanes;
 } rim_rows;
 
-ALWAYS void pick_rims(const clr_scratch *s, const int32_t row[W], rim_rows *r) {
+ALWAYS void pick_rims(const clr_scratch *s, const int32_t *list, int n, rim_rows *r) {
+    int32_t *row = r->row;
+    r->lanes = n < W ? (1u << n) - 1 : LANES;
+    for (int l = 0; l < W; l++) row[l] = list[l < n ? l : n - 1];
     for (int j = 0; j < CLR_STOP; j++)
         for (int l = 0; l < W; l++) r->in[j][l] = s->in64[j][row[l]];
     for (int l = 0; l < W; l++) {
@@ -43,11 +48,10 @@ static __attribute__((noinline)) void search(const clr_call *c, clr_scratch *s, 
         rim_rows rows;
         rim_place q;
         VM even[2];
-        int32_t row[W];
         int steps[W] = {0};
-        const unsigned lanes = n - k < W ? (1u << (n - k)) - 1 : LANES;
-        for (int l = 0; l < W; l++) row[l] = list[k + l < n ? k + l : n - 1];
-        pick_rims(s, row, &rows);
+        pick_rims(s, list + k, n - k, &rows);
+        const int32_t *row = rows.row;
+        const unsigned lanes = rows.lanes;
         T(places) at = {.call = c, .in = rows.in[0], .stride = W, .lanes = lanes};
         const rim_pair r = rims_at(&at);
         const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
@@ -96,8 +100,43 @@ static __attribute__((noinline)) void search(const clr_call *c, clr_scratch *s, 
     }
 }
 
-// surround answers those of n rows of the group that overlap, if both cores have rims; s->rims says which.
-// Where a cap counts the steps, EPA takes all of them.
+// expand_rims answers n listed rows by expanding polytopes from the simplices that GJK ended with, as
+// expand_depths does, but side by side.
+static __attribute__((noinline)) void expand_rims(const clr_call *c, clr_scratch *s, const int32_t *list, int n) {
+    polytope *p = polytopes_in(s);
+    for (int k = 0; k < n; k += W) {
+        rim_rows rows;
+        double gap[W] __attribute__((aligned(64)));
+        vertices_of v[4];
+        depth_of d[W];
+        int most[W];
+        pick_rims(s, list + k, n - k, &rows);
+        T(places) at = {.call = c, .in = rows.in[0], .stride = W, .lanes = rows.lanes};
+        const VF round = LOADU(rows.round), one = SET1(1);
+        STOREU(gap, depth_stop(c, 1, LOADU(rows.tol), round));
+        for (int l = 0; l < W; l++) d[l].steps = 0, most[l] = INT32_MAX;
+        for (int j = 0; j < 4; j++) {
+            double from[3][W] __attribute__((aligned(64)));
+            V3 b;
+            for (int i = 0; i < 3; i++)
+                for (int l = 0; l < W; l++) from[i][l] = s->more[CLR_SEED + 3 * j + i][rows.row[l]];
+            const V3 dir = T(ld3)(from[0], W);
+            v[j] = (vertices_of){.number = {one, one}};
+            v[j].w = vertex_of(&at, dir, T(rotate_back)(at.in + CLR_ROT * W, W, dir), 0, 0, CLR_ROUND, CLR_ROUND, &v[j].a, &b);
+        }
+        const unsigned found = depths(p, &at, CLR_ROUND, CLR_ROUND, rows.lanes & tetrahedra(p, v, round), gap, most, d);
+        for (unsigned m = rows.lanes; m; m &= m - 1) {
+            const int l = __builtin_ctz(m), i = rows.row[l];
+            s->steps[i] += (uint16_t)d[l].steps;
+            if (!(found >> l & 1)) continue;
+            s->rims.state[i] = CLR_RIM_LEAST;
+            put_depth(&s->rims.answer[0][i], CLR_STRIDE64, d + l);
+        }
+    }
+}
+
+// surround answers those of n rows of the group that overlap, if both cores have rims, in s->rims; rows
+// that it does not are the caller's. Where a cap counts the steps, expand_depths takes all of them.
 static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     int32_t list[CLR_CAP];
     int listed = 0;
@@ -117,4 +156,8 @@ static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s
             if (s->rims.state[list[i]] == CLR_RIM_AGAIN) list[again++] = list[i];
         listed = again;
     }
+    listed = 0;
+    for (int k = 0; k < n; k++)
+        if (s->state[k] == CLR_INSIDE && !c->max_steps && s->rims.state[k] != CLR_RIM_LEAST) list[listed++] = k;
+    if (listed > 0) expand_rims(c, s, list, listed);
 }
