@@ -9,6 +9,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 
+	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -145,6 +146,27 @@ func TestDepthOfStackedBoxes(t *testing.T) {
 				t.Errorf("%s: row %d: %g, want %g within %g", variant, i, d, w, r.Gap[i])
 			}
 		}
+	}
+}
+
+// A needle in a drum that leaves through an end, nearly across from its axis. Of where on the border the
+// drum is touched the direction tells little, but that it is in the plane of the end: the
+// witness was 5.9e-14 off it.
+func TestNeedleInDrum(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Cone{R: 0.001, HalfLength: 1}, geom.Frustum{RBottom: 0.4, RTop: 0.4, HalfLength: 0.2}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := r3.Vec{X: -0.3692501393237677, Y: 1.491108754295805, Z: 2.2920291401353152}
+	pairs := batch.NewPairs(1)
+	pairs.SetRow(0, &batch.Row{
+		ShapeB: 1,
+		PoseA:  geom.Pose{Position: at, Rotation: quat.Number{Real: 0.12083530474890826, Imag: 0.09403894345101198, Jmag: -0.9415187949445457, Kmag: -0.3001630640285817}},
+		PoseB:  geom.Pose{Position: at, Rotation: quat.Number{Real: 0.7187770358810983, Imag: -0.3870850406750347, Jmag: -0.3372892905066288, Kmag: 0.4687863889716977}},
+	})
+	for _, variant := range variants(t) {
+		o := batch.Options{Columns: everything, Query: batch.Penetration, Precision: batch.Double}
+		audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)})
 	}
 }
 

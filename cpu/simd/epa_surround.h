@@ -74,7 +74,8 @@ static __attribute__((noinline)) void search(const clr_call *c, clr_scratch *s, 
         // The points that touch: on circles between the rims, on an end across from the other core's.
         V3 part[2], across = T(axpy)(q.left.x, q.e, T(scale)(q.left.y, q.f));
         for (int i = 0; i < 2; i++) {
-            V3 point = T(axpy)(q.sigma[i] * r.core[i].half, r.core[i].axis, T(scale)(q.r[i], q.lateral[i]));
+            const V3 axis = r.core[i].axis, lateral = T(axpy)(-T(dot)(q.lateral[i], axis), axis, q.lateral[i]); // off by rounding over q
+            V3 point = T(axpy)(q.sigma[i] * r.core[i].half, axis, T(scale)(q.r[i], lateral));
             part[i] = T(sel)(q.face[i], T(sub)(point, across), point);
         }
         V3 near = T(sub)(T(add)(part[0], part[1]), r.origin), side = T(axpy)(-high, q.n, near);
