@@ -1,12 +1,10 @@
 package matrix
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"clearance/tests/reread"
 )
 
 // matrixJSON is a report with all of its tables, as small as can be.
@@ -22,28 +20,11 @@ const matrixJSON = `{"program": "batchbench matrix", "rounds": 1, "distinct": 9,
 	{"table": "sizes", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 1, "backend": "vulkan", "workers": 1, "pairs_per_second": 1e6},
 	{"table": "sizes", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 64, "backend": "vulkan", "workers": 1, "pairs_per_second": 2e6}]}`
 
-// fuzzFile puts data into a file, which the reader needs.
-func fuzzFile(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// page prints a report, as Markdown and as JSON.
-func page(t *testing.T, r *Report) (text, data []byte) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := r.WriteMarkdown(&b, FigureDir); err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes(), data
+// page prints a report as Markdown.
+func page(r *Report) (string, error) {
+	var b strings.Builder
+	err := r.WriteMarkdown(&b, FigureDir)
+	return b.String(), err
 }
 
 // A report is refused, and the file is named, or it is printed, comes back from its own
@@ -56,21 +37,9 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(strings.Replace(matrixJSON, `"pairs": 64`, `"pairs": 0`, 1)))
 	f.Add([]byte(matrixJSON[:len(matrixJSON)/2]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := fuzzFile(t, ResultsFile, data)
-		r, err := Load(path)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("error %q does not name the file", err)
-			}
+		r, back, _ := reread.Report(t, ResultsFile, data, Load, page)
+		if r == nil {
 			return
-		}
-		text, written := page(t, r)
-		back, err := Load(fuzzFile(t, "again.json", written))
-		if err != nil {
-			t.Fatalf("written again it is refused: %v", err)
-		}
-		if textAgain, again := page(t, back); !bytes.Equal(textAgain, text) || !bytes.Equal(again, written) {
-			t.Errorf("written and read again it is\n%s, was\n%s", again, written)
 		}
 		if err := back.Add(r); err != nil || len(back.Points) != len(r.Points) {
 			t.Errorf("%d points; with those of itself %d, %v", len(r.Points), len(back.Points), err)

@@ -1,12 +1,10 @@
 package papers
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"clearance/tests/reread"
 )
 
 // papersJSON has a row of every experiment, as small as can be.
@@ -38,29 +36,6 @@ var broken = []struct{ from, to, want string }{
 	{`"pairs": 1, "seconds": {"qp": 1},`, ``, "no results of 'batchbench papers'"},
 }
 
-// fuzzFile puts data into a file, which the reader needs.
-func fuzzFile(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// page prints results, as Markdown and as JSON.
-func page(t *testing.T, r *Results) (text string, data []byte) {
-	t.Helper()
-	text, err := r.Markdown()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if data, err = json.MarshalIndent(r, "", " "); err != nil {
-		t.Fatal(err)
-	}
-	return text, data
-}
-
 // Results are refused, and the file is named, or they are printed, and come back from
 // their own JSON as they were.
 func FuzzLoad(f *testing.F) {
@@ -70,43 +45,27 @@ func FuzzLoad(f *testing.F) {
 	}
 	f.Add([]byte(strings.ReplaceAll(papersJSON, "gjk", `\ud800|\n`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := fuzzFile(t, ResultsFile, data)
-		r, err := Load(path)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("error %q does not name the file", err)
-			}
-			return
-		}
-		text, written := page(t, r)
-		if text == "" {
+		if r, _, text := reread.Report(t, ResultsFile, data, Load, (*Results).Markdown); r != nil && text == "" {
 			t.Error("an empty page")
-		}
-		back, err := Load(fuzzFile(t, "again.json", written))
-		if err != nil {
-			t.Fatalf("written again it is refused: %v", err)
-		}
-		if textAgain, again := page(t, back); textAgain != text || !bytes.Equal(again, written) {
-			t.Errorf("written and read again it is\n%s, was\n%s", again, written)
 		}
 	})
 }
 
 // TestLoadRefuses: results that cannot be printed are refused, and say where.
 func TestLoadRefuses(t *testing.T) {
-	r, err := Load(fuzzFile(t, ResultsFile, []byte(papersJSON)))
+	r, err := Load(reread.File(t, ResultsFile, []byte(papersJSON)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := page(t, r); strings.Contains(text, "not part of this run") {
-		t.Error("the results of the test lack an experiment")
+	if text, err := r.Markdown(); err != nil || strings.Contains(text, "not part of this run") {
+		t.Errorf("the results of the test lack an experiment, or cannot be printed: %v", err)
 	}
 	for _, b := range broken {
 		text := strings.Replace(papersJSON, b.from, b.to, 1)
 		if text == papersJSON {
 			t.Errorf("%s is not in the results of the test", b.from)
 		}
-		path := fuzzFile(t, ResultsFile, []byte(text))
+		path := reread.File(t, ResultsFile, []byte(text))
 		if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), b.want) {
 			t.Errorf("%s in place of %s: error %v, want %q", b.to, b.from, err, b.want)
 		}

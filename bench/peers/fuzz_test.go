@@ -6,34 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"clearance/tests/reread"
 )
 
-// fuzzFile puts data into a file, which readers need.
-func fuzzFile(t *testing.T, name string, data []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// page prints a report, as Markdown and as JSON.
-func page(t *testing.T, r *Report) (text string, data []byte) {
-	t.Helper()
+// page prints a report as Markdown.
+func page(r *Report) (string, error) {
 	var b strings.Builder
-	if err := r.WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.String(), data
+	err := r.WriteMarkdown(&b)
+	return b.String(), err
 }
 
 // A report is refused, and the file is named, or it is printed, and comes back from its
@@ -46,22 +29,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(strings.Replace(peersJSON, `[2]`, `null`, 1)))
 	f.Add([]byte(peersJSON[:len(peersJSON)/2]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := fuzzFile(t, "peers.json", data)
-		r, err := Load(path)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("error %q does not name the file", err)
-			}
-			return
-		}
-		text, written := page(t, r)
-		back, err := Load(fuzzFile(t, "again.json", written))
-		if err != nil {
-			t.Fatalf("written again it is refused: %v", err)
-		}
-		if textAgain, again := page(t, back); textAgain != text || !bytes.Equal(again, written) {
-			t.Errorf("written and read again it is\n%s, was\n%s", again, written)
-		}
+		reread.Report(t, "peers.json", data, Load, page)
 	})
 }
 
@@ -87,7 +55,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{}, math.MinInt)
 	f.Add([]byte{}, math.MaxInt/answerSize*2+2) // times the size of an answer this is 0
 	f.Fuzz(func(t *testing.T, data []byte, count int) {
-		path := fuzzFile(t, "peer.answers", data)
+		path := reread.File(t, "peer.answers", data)
 		answers, err := readAnswers(path, count)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), path+" ") {
@@ -160,7 +128,7 @@ func FuzzReply(f *testing.F) {
 // TestAnswersCount: counts whose product with the size of an answer overflows to the
 // length of the file are refused.
 func TestAnswersCount(t *testing.T) {
-	path := fuzzFile(t, "peer.answers", nil)
+	path := reread.File(t, "peer.answers", nil)
 	for _, count := range []int{-1, 1, math.MinInt, -1 << 58, 1 << 58} {
 		if _, err := readAnswers(path, count); err == nil || !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("%d answers in an empty file: error %v", count, err)

@@ -2,11 +2,10 @@ package regress
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"clearance/tests/reread"
 )
 
 // seeds are reports of the three programs, and broken ones.
@@ -43,15 +42,9 @@ func FuzzPool(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "report.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := reread.File(t, "report.json", data)
 		r, err := Read(path)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), path+": ") {
-				t.Errorf("error %q does not name the file", err)
-			}
+		if reread.Refused(t, path, err) {
 			return
 		}
 		twice, err := Pool(path, path)
