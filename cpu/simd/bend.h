@@ -15,15 +15,6 @@ ALWAYS VM is_unit(V3 v) {
     return LE(MAX(e, -e), SET1(16 * 0x1p-53));
 }
 
-// across is a basis of the plane across a unit vector (Duff and others: Building an
-// Orthonormal Basis, Revisited, 2017, listing 3).
-ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {
-    const VF one = SET1(1);
-    VF sign = COPYSIGN(one, n.z), a = -RCP(sign + n.z), b = n.x * n.y * a;
-    *p = (V3){FMA(sign * a, n.x * n.x, one), sign * b, -sign * n.x};
-    *q = (V3){b, FMA(a, n.y * n.y, sign), -n.y};
-}
-
 // bend_ellipsoid is of the core of an ellipsoid, in its own frame, with its support point. e are
 // the semi-axes and what erodes it, `stride` apart. With E = diag(e), h = |En|, s = E²n/h,
 // and the Hessian is (E² − s·sᵀ)/h.

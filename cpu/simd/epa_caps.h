@@ -19,7 +19,6 @@
 //
 // g what is left of the gradient and low of the kinks, and where M ≥ L·I at least L a unit.
 
-#define WIDEST_CAP 2.5
 #define CAP_RATIO 0.7
 #define KINK 8
 #define CAP_SIZES 16 // each CAP_RATIO of the one before
@@ -29,7 +28,7 @@ static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // it
 ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
     const VF one = SET1(1), inv = one / t;
     const VF need = SET1(-1 - 1e-6) * p->h; // with more than rounding
-    rim_matrix m = {need, SET1(0), need};
+    flat_matrix m = {need, SET1(0), need};
     for (int i = 0; i < 2; i++) {
         const VF sigma = p->sigma[i], slant = r->core[i].slant, across = flat_dot(p->s[i], p->s[i]), r_s = RSQRT(MAX(across, SET1(TINY)));
         const VF moved = MIN(one - MAX(sigma, -sigma), SET1(KINK) * p->h * t * r_s);
@@ -40,7 +39,7 @@ ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], V
         m.xx = m.xx + disc;
         m.yy = m.yy + disc;
     }
-    return MAND(LT(SET1(0), m.xx + m.yy), LE(m.xy * m.xy, m.xx * m.yy));
+    return is_positive(m);
 }
 
 // cap_size is the largest of CAP_SIZES sizes of caps that hold, or zero.

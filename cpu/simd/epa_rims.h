@@ -16,23 +16,6 @@
 // where rᵢ is the radius at σᵢ, wᵢ the direction along the circle, and h the height, which the
 // sphere bends away. Its dual is a quadratic program for σ in the square [−1, 1]².
 
-typedef struct { VF x, y; } rim_flat; // in a tangent plane
-ALWAYS VF flat_dot(rim_flat a, rim_flat b) { return FMA(a.y, b.y, a.x * b.x); }
-ALWAYS rim_flat flat_axpy(VF k, rim_flat a, rim_flat b) { return (rim_flat){FMA(k, a.x, b.x), FMA(k, a.y, b.y)}; }
-
-// A symmetric matrix of two rows.
-typedef struct { VF xx, xy, yy; } rim_matrix;
-ALWAYS void add_square(rim_matrix *m, VF k, rim_flat w) {
-    VF x = k * w.x;
-    m->xx = FMA(x, w.x, m->xx);
-    m->xy = FMA(x, w.y, m->xy);
-    m->yy = FMA(k * w.y, w.y, m->yy);
-}
-ALWAYS VF least_eigenvalue(rim_matrix m) {
-    VF half = SET1(0.5), mid = half * (m.xx + m.yy), d = half * (m.xx - m.yy);
-    return mid - SQRT(FMA(d, d, m.xy * m.xy));
-}
-
 typedef struct {
     V3 axis; // of B turned around
     VF half, mean, slant;
@@ -65,8 +48,8 @@ typedef struct {
     VF sigma[2], low;    // of the kinks, and how much less the heights with them are, see epa_caps.h
     VF d[2], q[2], r[2]; // see above; radius at σ
     V3 lateral[2];       // unit, from the axis along n; zero where n is the axis
-    rim_flat w[2], s[2], g;
-    rim_flat left;       // gradient with the kinks: what is missing at a minimum
+    flat w[2], s[2], g;
+    flat left;       // gradient with the kinks: what is missing at a minimum
     VM face[2];          // n is the axis of this core: all points of an end are as high
 } rim_place;
 
@@ -86,10 +69,10 @@ ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
         p->h = p->h + FMA(k->mean, p->q[i], MAX(p->d[i], -p->d[i]));
         g = T(axpy)(k->mean, out, g);
         V3 kink = T(axpy)(k->slant, out, T(scale)(k->half, k->axis)), along = T(cross)(k->axis, out);
-        p->s[i] = (rim_flat){T(dot)(kink, p->e), T(dot)(kink, p->f)};
-        p->w[i] = (rim_flat){T(dot)(along, p->e), T(dot)(along, p->f)};
+        p->s[i] = (flat){T(dot)(kink, p->e), T(dot)(kink, p->f)};
+        p->w[i] = (flat){T(dot)(along, p->e), T(dot)(along, p->f)};
     }
-    p->g = (rim_flat){T(dot)(g, p->e), T(dot)(g, p->f)};
+    p->g = (flat){T(dot)(g, p->e), T(dot)(g, p->f)};
 }
 
 // rim_height is the height of one core along a unit vector, c and q as above.
@@ -145,7 +128,7 @@ ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
 }
 
 // best_kinks solves the dual: least ½ σᵀKσ + k·σ in the square, on one of its edges or within.
-ALWAYS void best_kinks(rim_matrix m, VF k0, VF k1, VF sigma[2]) {
+ALWAYS void best_kinks(flat_matrix m, VF k0, VF k1, VF sigma[2]) {
     const VF one = SET1(1), tiny = SET1(1e-100), half = SET1(0.5);
     VF best = SET1(INFINITY), by_x = one / MAX(m.xx, tiny), by_y = one / MAX(m.yy, tiny);
     for (int edge = 0; edge < 4; edge++) {
@@ -181,7 +164,7 @@ ALWAYS void settle(const rim_pair *r, rim_place *p) {
     }
 }
 
-ALWAYS rim_flat flat_sel(VM m, rim_flat a, rim_flat b) { return (rim_flat){SEL(m, a.x, b.x), SEL(m, a.y, b.y)}; }
+ALWAYS flat flat_sel(VM m, flat a, flat b) { return (flat){SEL(m, a.x, b.x), SEL(m, a.y, b.y)}; }
 
 // select_place is p = to in lanes m.
 ALWAYS void select_place(rim_place *p, VM m, const rim_place *to) {
@@ -199,9 +182,9 @@ ALWAYS void select_place(rim_place *p, VM m, const rim_place *to) {
 
 // rim_step finds the multipliers of the kinks at p, and the step from there. H is made positive
 // definite, first across the kinks that are in use, where the minimum does not depend on it.
-ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
+ALWAYS flat rim_step(const rim_pair *r, rim_place *p) {
     const VF one = SET1(1), zero = SET1(0);
-    rim_matrix m = {-p->h, zero, -p->h};
+    flat_matrix m = {-p->h, zero, -p->h};
     for (int i = 0; i < 2; i++) {
         VF radius = FMA(p->sigma[i], r->core[i].slant, r->core[i].mean);
         add_square(&m, radius / MAX(p->q[i], SET1(1e-3)), p->w[i]);
@@ -211,20 +194,20 @@ ALWAYS rim_flat rim_step(const rim_pair *r, rim_place *p) {
     m.xx = m.xx + more;
     m.yy = m.yy + more;
     VF inv = one / FNMA(m.xy, m.xy, m.xx * m.yy);
-    rim_matrix back = {m.yy * inv, -m.xy * inv, m.xx * inv};
-    rim_flat t[2];
-    for (int i = 0; i < 2; i++) t[i] = (rim_flat){FMA(back.xx, p->s[i].x, back.xy * p->s[i].y), FMA(back.xy, p->s[i].x, back.yy * p->s[i].y)};
-    rim_matrix k = {flat_dot(p->s[0], t[0]), flat_dot(p->s[0], t[1]), flat_dot(p->s[1], t[1])};
+    flat_matrix back = {m.yy * inv, -m.xy * inv, m.xx * inv};
+    flat t[2];
+    for (int i = 0; i < 2; i++) t[i] = (flat){FMA(back.xx, p->s[i].x, back.xy * p->s[i].y), FMA(back.xy, p->s[i].x, back.yy * p->s[i].y)};
+    flat_matrix k = {flat_dot(p->s[0], t[0]), flat_dot(p->s[0], t[1]), flat_dot(p->s[1], t[1])};
     best_kinks(k, flat_dot(p->g, t[0]) - p->d[0], flat_dot(p->g, t[1]) - p->d[1], p->sigma);
     settle(r, p);
-    rim_flat y = {-FMA(back.xx, p->left.x, back.xy * p->left.y), -FMA(back.xy, p->left.x, back.yy * p->left.y)};
+    flat y = {-FMA(back.xx, p->left.x, back.xy * p->left.y), -FMA(back.xy, p->left.x, back.yy * p->left.y)};
     VF limit = MIN(SET1(0.5) * RSQRT(MAX(flat_dot(y, y), SET1(TINY))), one);
-    return (rim_flat){limit * y.x, limit * y.y};
+    return (flat){limit * y.x, limit * y.y};
 }
 
 // moved is the direction of p after step y. Where the rims of one core are to be as high, they are
 // made so, since to second order they would not: then h would be higher for the step.
-ALWAYS V3 moved(const rim_pair *r, const rim_place *p, rim_flat y) {
+ALWAYS V3 moved(const rim_pair *r, const rim_place *p, flat y) {
     V3 n = T(axpy)(y.x, p->e, T(axpy)(y.y, p->f, p->n));
     n = T(scale)(inverse_length(n), n);
     for (int i = 0; i < 2; i++) {
@@ -255,11 +238,11 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
     unsigned found = lanes & MBITS(MAND(face, LT(off, disc))), active = lanes & ~found;
     VM better = MANDN(MFROM(active), face);
     VF back = SET1(-0.2) / MAX(off, SET1(TINY));
-    rim_flat y = {back * p->left.x, back * p->left.y};
+    flat y = {back * p->left.x, back * p->left.y};
     p->h = SEL(MAND(face, MFROM(active)), SET1(INFINITY), p->h);
     for (int step = 0; active; step++) {
         rim_place to = *p;
-        rim_flat next = rim_step(r, &to);
+        flat next = rim_step(r, &to);
         select_place(p, better, &to);
         y = flat_sel(better, next, y);
         unsigned now = active & MBITS(MAND(better, MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close))));
@@ -274,7 +257,7 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
         measure_rims(r, &to);
         better = MAND(LE(to.h, FMA(SET1(1e-3), close, p->h)), on); // above rounding
         select_place(p, better, &to);
-        y = (rim_flat){SET1(0.25) * y.x, SET1(0.25) * y.y};
+        y = (flat){SET1(0.25) * y.x, SET1(0.25) * y.y};
     }
     for (int i = 0; i < 2; i++) even[i] = in_use(p, i);
     return found;

@@ -38,3 +38,12 @@ ALWAYS void T(mst3)(REAL *p, int stride, VM m, V3 a) {
     MSTORE(p + stride, m, a.y);
     MSTORE(p + 2 * stride, m, a.z);
 }
+
+// across is a basis of the plane across a unit vector (Duff and others: Building an
+// Orthonormal Basis, Revisited, 2017, listing 3).
+ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {
+    const VF one = SET1(1);
+    VF sign = COPYSIGN(one, n.z), a = -RCP(sign + n.z), b = n.x * n.y * a;
+    *p = (V3){FMA(sign * a, n.x * n.x, one), sign * b, -sign * n.x};
+    *q = (V3){b, FMA(a, n.y * n.y, sign), -n.y};
+}

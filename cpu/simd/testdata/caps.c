@@ -19,6 +19,7 @@
 #include "../support.h"
 #include "../bend.h"
 #include "../epa_polytope.h"
+#include "../flat.h"
 #include "../epa_rims.h"
 #include "../epa_caps.h"
 #include "uniform.h"
