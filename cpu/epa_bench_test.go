@@ -16,12 +16,47 @@ import (
 func BenchmarkDepth(b *testing.B) {
 	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
 		lib, pairs := draw(b, set, 3<<12)
-		deep := overlapping(pairs)
+		benchmarkDepths(b, set, lib, overlapping(pairs))
+	}
+	for _, set := range powerSets {
+		lib, pairs := drawPowers(b, set.shape, 9<<12)
+		benchmarkDepths(b, set.name, lib, penetrating(b, lib, overlapping(pairs)))
+	}
+}
+
+// penetrating returns the rows that surely overlap.
+func penetrating(t testing.TB, lib *batch.Library, pairs *batch.Pairs) *batch.Pairs {
+	t.Helper()
+	be, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide}}
+	out := batch.NewResults(pairs.Len(), &job.Options)
+	if err := be.Run(context.Background(), job, 0, pairs.Len(), out); err != nil {
+		t.Fatal(err)
+	}
+	var rows []batch.Row
+	for i, s := range out.Status {
+		if batch.Status(s) == batch.Penetrating {
+			rows = append(rows, batch.Row{})
+			pairs.Row(i, &rows[len(rows)-1])
+		}
+	}
+	deep := batch.NewPairs(len(rows))
+	for i := range rows {
+		deep.SetRow(i, &rows[i])
+	}
+	return deep
+}
+
+func benchmarkDepths(b *testing.B, set string, lib *batch.Library, deep *batch.Pairs) {
+	{
 		for _, c := range []struct {
 			name string
 			o    batch.Options
 		}{
-			{"single", batch.Options{Query: batch.Penetration}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
+			{"single", batch.Options{Query: batch.Penetration}}, {"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
 		} {
 			for _, variant := range append(simd.Supported(), simd.Off) {
 				b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })

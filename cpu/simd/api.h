@@ -160,9 +160,15 @@ typedef struct {
     float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
 } clr_found;
 
-// clr_rims are depths of rows of two cores of revolution, found in float64 (epa_surround.h), and what
+// clr_minima are depths of rows, found in float64 as local minima (epa_surround.h), and what
 // float32 is to prove of them (epa_around.h): columns over the rows of a group.
-enum { CLR_RIM_NONE, CLR_RIM_AGAIN, CLR_RIM_LOCAL, CLR_RIM_LEAST }; // left; to be searched from a direction; a local minimum; proved least
+enum {
+    CLR_MINIMUM_NONE,     // left
+    CLR_MINIMUM_AGAIN,    // to be searched from a direction
+    CLR_MINIMUM_LOCAL,
+    CLR_MINIMUM_LEAST,    // proved to be the depth
+    CLR_MINIMUM_EXPANDED, // the depth by an expanded polytope alone
+};
 typedef struct {
     uint8_t state[CLR_STRIDE32];
     uint8_t even[CLR_STRIDE32];      // bits of the cores whose rims are both as high
@@ -170,7 +176,7 @@ typedef struct {
     float apex[3][CLR_STRIDE32];     // over the cap around the minimum, in the frame of float32
     float low[CLR_STRIDE32];         // height that all faces are to be above
     float least[CLR_STRIDE32];       // height below which another minimum is lower
-} clr_rims;
+} clr_minima;
 
 enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
@@ -191,7 +197,7 @@ typedef struct {
     uint8_t key[CLR_BLOCK];
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
     clr_found found;
-    clr_rims rims;
+    clr_minima minima;
     uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;

@@ -208,8 +208,13 @@ ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
 }
 
 #include "epa_prove.h"
+#include "flat.h"
+#include "epa_minima.h"
 #include "epa_rims.h"
 #include "epa_caps.h"
+#include "epa_rim_search.h"
+#include "bend_caps.h"
+#include "epa_bend_search.h"
 #include "epa_surround.h"
 
 // expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
@@ -255,7 +260,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     const double *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
     const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
-    unsigned by_axes = 0, ok = 0;
+    unsigned by_axes = 0, by_rtr = 0, ok = 0;
     at->lanes = in;
     if (ka == CLR_BOX && kb == CLR_BOX) {
         box_pair p;
@@ -267,8 +272,12 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         ok = by_axes = in & MBITS(d.ok);
         store_depths(answer, d);
     } else if (SURROUNDED(ka, kb)) {
-        for (unsigned m = in; m; m &= m - 1) ok |= m & -m & -(unsigned)(s->rims.state[k + __builtin_ctz(m)] == CLR_RIM_LEAST);
-        for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->rims.answer[j][k]));
+        for (unsigned m = in; m; m &= m - 1) {
+            const int state = s->minima.state[k + __builtin_ctz(m)];
+            ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
+            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_BEND(ka) && HAS_BEND(kb));
+        }
+        for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->minima.answer[j][k]));
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
@@ -280,6 +289,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
     V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
     emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    emit(c, s, at0, k, ok & ~by_axes, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
     return ok;
 }

@@ -5,36 +5,60 @@
 // than 2.7 from the origin, where the rounding of a height is 22 u and that of the apex none, as it
 // is what it was rounded to. Included after epa_sketch.h.
 
-// known_minima are what s->rims says of the rows in the lanes.
-typedef struct { float apex[3][W], low[W], least[W]; } known_minima;
+// known_minima are what s->minima says of the rows in the lanes.
+typedef struct { float apex[3][W], low[W], least[W], error[W]; } known_minima;
 
-// take_apices gives the polytopes of `lanes` an apex each, and returns those that it lies outside of, if
-// the origin is as far within the tetrahedron as the proof asks.
+#define ROOT3 1.7320508f
+
+// start_around begins with the points of D that are highest along four directions around the minimum:
+// where GJK ended with the origin on the border of its simplex, as it does with shapes on one axis.
+static __attribute__((noinline)) unsigned start_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned lanes, int ka, int kb) {
+    static const float turn[3][2] = {{0.8f, 0.6f}, {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f}, {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
+    sketch_vertices v[4];
+    V3 n = T(ld3)(to->apex[0], W), e, f, a;
+    const V3 none = {SET1(0), SET1(0), SET1(0)};
+    const VF one = SET1(1);
+    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(SKETCH_TINY))), n);
+    T(across)(n, &e, &f);
+    at->lanes = lanes;
+    for (int j = 0; j < 4; j++) {
+        V3 d = n;
+        if (j < 3) d = T(axpy)(SET1(turn[j][0]), e, T(axpy)(SET1(turn[j][1]), f, T(scale)(SET1(-0.35f), n)));
+        d = T(scale)(RSQRT(T(dot)(d, d)), d);
+        v[j] = (sketch_vertices){T(support)(at, ka, kb, T(neg)(d), one, &a, 0), {none, none}, {one, one}};
+    }
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(lanes), SET1(4), SET1(0)));
+    return start_tetrahedra(q, at, v, lanes, ka, kb);
+}
+
+// take_apices gives the polytopes of `lanes` an apex each, unless that lies within, and returns those in
+// which the origin is as far within the tetrahedron as the proof asks.
 static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes, const known_minima *to) {
+    unsigned taken = 0;
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
         sketch *p = q + l;
-        float most = (float)SKETCH_NOISE;
-        int sound = 1;
+        float most = to->error[l] / 16;
         p->nearest = -1; // the face that sees it best
         for (int f = 0; f < 4; f++) {
-            sound &= p->key[f] > (float)SKETCH_ERROR;
+            if (!(p->key[f] > to->error[l])) lanes &= ~(m & -m);
             const float above = p->nx[f] * x + p->ny[f] * y + p->nz[f] * z - p->key[f];
             p->nearest = above > most ? f : p->nearest;
             most = above > most ? above : most;
         }
-        if (p->nearest < 0 || !sound) lanes &= ~(1u << l);
-        else put_point(p, x, y, z);
+        if (!(lanes & m & -m) || p->nearest < 0) continue;
+        put_point(p, x, y, z);
+        taken |= m & -m;
     }
-    return lanes ? grow_sketches(q, lanes) : 0;
+    return taken ? (lanes & ~taken) | grow_sketches(q, taken) : lanes;
 }
 
 // step_around takes a step in all lanes at work. Those that end inside have all faces high enough, and for
 // those in *lower D is lower along n.
-ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W]) {
+ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W], int ka, int kb) {
     float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
-    const VF one = SET1(1), error = SET1((REAL)SKETCH_ERROR);
+    const VF one = SET1(1), error = LOADU(to->error);
     for (unsigned m = L->active; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         find_least(q + l);
@@ -49,12 +73,12 @@ ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minim
     if (!L->active) return;
     V3 d = T(ld3)(n[0], W), a;
     at->lanes = L->active;
-    V3 w = T(support)(at, CLR_ROUND, CLR_ROUND, T(neg)(d), one, &a, 0);
+    V3 w = T(support)(at, ka, kb, T(neg)(d), one, &a, 0);
     VF h = T(dot)(d, w);
     STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
     const unsigned refuted = L->active & MBITS(LT(h + error, LOADU(to->least)));
     *lower |= refuted;
-    L->active &= ~refuted & MBITS(LT(key + SET1((REAL)SKETCH_NOISE), h));
+    L->active &= ~refuted & MBITS(LT(FMA(SET1(1.0f / 16), error, key), h));
     T(st3)(vertex[0], W, w);
     for (unsigned m = L->active; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
@@ -64,12 +88,11 @@ ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minim
     if (L->active) L->active = grow_sketches(q, L->active);
 }
 
-// around looks whether the minima of n listed rows are least.
-static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n) {
-    clr_rims *rims = &s->rims;
+ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    clr_minima *minima = &s->minima;
     sketch *q = sketches_in(s);
     T(lanes) L;
-    T(work) w = {call, s, list, 0, n, CLR_ROUND, CLR_ROUND, {0, 0}, 0};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
     T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
     known_minima to;
     float along[3][W] __attribute__((aligned(64))) = {{0}};
@@ -83,10 +106,10 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                rims->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_RIM_LEAST : lower >> l & 1 ? CLR_RIM_AGAIN : CLR_RIM_NONE;
+                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_LEAST : lower >> l & 1 ? CLR_MINIMUM_AGAIN : CLR_MINIMUM_NONE;
                 if (!(lower >> l & 1)) continue;
-                rims->even[i] = 0;
-                for (int j = 0; j < 3; j++) rims->answer[3 + j][i] = (double)along[j][l];
+                minima->even[i] = 0;
+                for (int j = 0; j < 3; j++) minima->answer[3 + j][i] = (double)along[j][l];
             }
             L.idle = LANES & ~L.active;
             L.inside = lower = 0;
@@ -96,12 +119,24 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
             at.lanes = L.active & ~before;
             for (unsigned m = at.lanes; m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
-                for (int j = 0; j < 3; j++) to.apex[j][l] = rims->apex[j][i];
-                to.low[l] = rims->low[i], to.least[l] = rims->least[i];
+                for (int j = 0; j < 3; j++) to.apex[j][l] = minima->apex[j][i];
+                to.low[l] = minima->low[i], to.least[l] = minima->least[i];
             }
-            if (at.lanes) L.active = before | take_apices(q, start_sketches(&L, q, &at, &w, at.lanes), &to);
+            STOREU(to.error, sketch_errors(at.hull, ka, kb));
+            if (at.lanes) {
+                const unsigned fresh = at.lanes;
+                unsigned sure = start_sketches(&L, q, &at, &w, fresh);
+                if (fresh & ~sure) sure |= start_around(&L, q, &at, &to, fresh & ~sure, ka, kb);
+                L.active = before | take_apices(q, sure, &to);
+            }
         }
-        if (L.active) step_around(&L, q, &at, &to, &lower, along);
+        if (L.active) step_around(&L, q, &at, &to, &lower, along, ka, kb);
     }
     FLUSH_END;
+}
+
+// around looks whether the minima of n listed rows are least.
+static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    if (ka == CLR_ROUND && kb == CLR_ROUND) around_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
+    else around_pairs(call, s, list, n, ka, kb);
 }

@@ -48,6 +48,23 @@ typedef struct {
     float least; // its key
 } __attribute__((aligned(64))) sketch; // whole cache lines, so that no vector lies across two
 
+// sketch_errors is SKETCH_ERROR for the cores of the lanes. Of that 20 u are no error of a vertex, and 34 u
+// what comes to the points of both cores, of 10 u. Powers leave their surface by more (decide.h):
+// superquadrics by 39 u; smooth shapes of n points and sharpness β, with κ = n^(1/β), by
+// (κ + 1)(n/4 + 8) + 20·ln n/β + 40 units. The sizes of both cores are 1 at most together.
+ALWAYS VF sketch_errors(const T(hulls) *const hull[2], int ka, int kb) {
+    VF more = SET1(HAS_POWERS(ka) || HAS_POWERS(kb) ? 32 : 0);
+    for (int side = 0; side < 2; side++) {
+        const int k = side ? kb : ka;
+        if (!HAS_POWERS(k) || !HAS_VERTICES(k)) continue;
+        float n[W] __attribute__((aligned(64)));
+        for (int l = 0; l < W; l++) n[l] = (float)hull[side]->count[l];
+        const VF points = MAX(LOADU(n), SET1(1)), log = LOADU(hull[side]->power[T(ROOT)]) * T(log2)(points), one = SET1(1);
+        more = MAX(more, FMA(T(exp2)(log - SET1(16)) * SET1(65536) + one, FMA(SET1(0.25f), points, SET1(8)), FMA(SET1(14), log, SET1(40)))); // ln is 0.7 log2
+    }
+    return FMA(more, SET1(0x1p-24f), SET1((REAL)SKETCH_ERROR));
+}
+
 // coordinate is where coordinate j of vertex i is kept.
 ALWAYS float *coordinate(sketch *q, int i, int j) {
 #ifdef EXPAND
@@ -178,11 +195,31 @@ static const uint8_t tetrahedron[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3
 #include "epa_mend.h"
 #endif
 
-// start_sketches begins the polytopes of `lanes` with their tetrahedra, and returns those that
-// surely hold the origin.
+// start_tetrahedra begins the polytopes of `lanes` with tetrahedra, and returns those that surely hold the
+// origin.
+static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(places) *at, sketch_vertices v[4], unsigned lanes, int ka, int kb) {
+    sketch_planes p[4];
+    V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
+    VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
+    const sketch_vertices v1 = v[1];
+    v[1] = select_sketch(turned, v[2], v1);
+    v[2] = select_sketch(turned, v1, v[2]);
+    VM sure = LE(e1.x, e1.x);
+    const VF off = sketch_errors(at->hull, ka, kb);
+    for (int f = 0; f < 4; f++) {
+        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
+        VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
+        VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), off * areas);
+        sure = MAND(sure, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
+        p[f] = sketch_planes_of(a, b, c);
+    }
+    put_tetrahedra(q, lanes, v, p, ka, kb);
+    return lanes & MBITS(sure);
+}
+
+// start_sketches begins with the simplices that GJK ended with.
 static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
     sketch_vertices v[4];
-    sketch_planes p[4];
     float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
     for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
@@ -193,21 +230,7 @@ static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sket
     }
     if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
     else for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
-    V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
-    VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
-    const sketch_vertices v1 = v[1];
-    v[1] = select_sketch(turned, v[2], v1);
-    v[2] = select_sketch(turned, v1, v[2]);
-    VM sure = LE(e1.x, e1.x);
-    for (int f = 0; f < 4; f++) {
-        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
-        VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
-        VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), SET1((REAL)SKETCH_ERROR) * areas);
-        sure = MAND(sure, LT(error + SET1((REAL)(4 * SKETCH_ERROR * SKETCH_ERROR)), T(dot)(a, bc)));
-        p[f] = sketch_planes_of(a, b, c);
-    }
-    put_tetrahedra(q, lanes, v, p, w->ka, w->kb);
-    return lanes & MBITS(sure);
+    return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
 }
 
 // find_least notes the nearest face.

@@ -50,13 +50,13 @@
 #include "prepare.h"
 #include "store.h"
 #include "straight.h"
+#include "rtr.h"
 #include "finish.h"
 #include "newton.h"
 #include "foot.h"
 #include "feet.h"
 #include "closed.h"
 #include "boxes.h"
-#include "rtr.h"
 #include "rtr_prove.h"
 #include "project.h"
 #include "gjk.h"
@@ -169,6 +169,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
+            surround(c, s, n, ka, kb); // those that float64 found to overlap
             finish(c, s, lo - c->first, n, ka, kb, 0, left);
         }
     }

@@ -87,27 +87,35 @@ typedef struct {
     unsigned active, idle, fresh;
 } __attribute__((aligned(64))) rtr_lanes;
 
-// rtr_fill gives idle lanes the next rows of the list.
-ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, int n, int *next, int ka, int kb) {
+// rtr_rows are the rows that take the next lanes: n of a list, or 0 to n−1.
+typedef struct { const int32_t *list; int next, n; } rtr_rows;
+
+// rtr_fill gives idle lanes the next rows.
+ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, rtr_rows *rows, int ka, int kb) {
     unsigned put = 0;
-    const int from = *next;
-    for (unsigned m = L->idle; m && *next < n; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    const int from = rows->next;
+    for (unsigned m = L->idle; m && rows->next < rows->n; m &= m - 1) {
+        const int l = __builtin_ctz(m), i = rows->list ? rows->list[rows->next] : rows->next;
+        rows->next++;
         put |= m & -m;
-        T(put_hull)(&L->hull[0], l, c->shapes + s->shape_a[*next], ka);
-        T(put_hull)(&L->hull[1], l, c->shapes + s->shape_b[*next], kb);
-        L->at[l] = (*next)++;
+        T(put_hull)(&L->hull[0], l, c->shapes + s->shape_a[i], ka);
+        T(put_hull)(&L->hull[1], l, c->shapes + s->shape_b[i], kb);
+        L->at[l] = i;
     }
     if (!put) return;
     VM m = MFROM(put);
 #ifdef EXPAND
-    for (int k = 0; k < CLR_IN; k++) STOREU(L->in[k], EXPAND(LOADU(L->in[k]), m, LOADU(&s->in64[k][from])));
-#else
-    for (unsigned p = put; p; p &= p - 1) {
-        int l = __builtin_ctz(p);
-        for (int k = 0; k < CLR_IN; k++) L->in[k][l] = s->in64[k][from + __builtin_popcount(put & ((1u << l) - 1))];
-    }
+    if (!rows->list) {
+        for (int k = 0; k < CLR_IN; k++) STOREU(L->in[k], EXPAND(LOADU(L->in[k]), m, LOADU(&s->in64[k][from])));
+    } else
 #endif
+    {
+        (void)from;
+        for (unsigned p = put; p; p &= p - 1) {
+            const int l = __builtin_ctz(p);
+            for (int k = 0; k < CLR_IN; k++) L->in[k][l] = s->in64[k][L->at[l]];
+        }
+    }
     V3 x = T(ld3)(L->in[CLR_X], W); // from B to A: the normal is the other way
     T(mst3)(L->x[0], W, m, T(scale)(-SET1(1) / SQRT(MAX(T(dot)(x, x), SET1(TINY))), x));
     MSTORE(L->radius, m, SET1(RTR_START));
@@ -133,7 +141,7 @@ ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
 // rtr_iterate takes one step in all lanes: it evaluates h where the model points, and
 // accepts or refuses the point. Lanes end where the gradient is below what the tolerance
 // asks for and no direction has negative curvature (eq. 13), or where rounding ends them.
-ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int ka, int kb) {
+ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int ka, int kb) {
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
     const T(places) at = {.call = c, .in = in, .stride = W, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
@@ -160,8 +168,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int ka, int kb
     VM bowl = MAND(LE(-stop, mean), LE(FMA(d, d, to.xy * to.xy), (mean + stop) * (mean + stop)));
     VM far = LT(LOADU(in + CLR_FAR * W), -to.h);
     VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), fresh));
-    // Unless it is named, EPA would have to prove the depth, and needs no help to find it.
-    if (c->closed && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), fresh));
+    // What overlaps is searched once a simplex is known that holds the origin (epa_surround.h).
+    if (c->closed && !deep && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), fresh));
     T(mst3)(L->x[0], W, good, y);
     const VF next[6] = {to.h, to.g0, to.g1, to.xx, to.xy, to.yy};
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], good, next[k]);
@@ -171,11 +179,11 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int ka, int kb
     L->fresh = 0;
 }
 
-// rtr_pairs runs rows 0 to n−1 of the group, each for as many steps as a cap leaves to it.
-ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+// rtr_pairs runs rows, each for as many steps as a cap leaves to it; those of a list are known to overlap.
+ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     const VF most = SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
     rtr_lanes lanes[2];
-    int next = 0;
+    rtr_rows rows = {list, 0, n};
     memset(lanes, 0, sizeof lanes);
     lanes[0].idle = lanes[1].idle = LANES;
     FLUSH_BEGIN;
@@ -183,22 +191,30 @@ ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, int n, int ka, int kb) 
         any = 0;
         for (int k = 0; k < 2; k++) {
             rtr_lanes *L = &lanes[k];
-            if (__builtin_popcount(L->active) <= (next < n ? W - REFILL : 0)) {
+            if (__builtin_popcount(L->active) <= (rows.next < n ? W - REFILL : 0)) {
                 rtr_flush(L, s);
-                rtr_fill(L, c, s, n, &next, ka, kb);
+                rtr_fill(L, c, s, &rows, ka, kb);
             }
             if (!L->active) continue;
             any = 1;
-            rtr_iterate(L, c, most, ka, kb);
+            rtr_iterate(L, c, most, list != 0, ka, kb);
         }
     }
     FLUSH_END;
 }
 
 // rtr_loop is rtr_pairs with the bend of ellipsoids inlined.
-static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
-    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rtr_pairs(c, s, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
-    else rtr_pairs(c, s, n, ka, kb);
+static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rtr_pairs(c, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
+    else rtr_pairs(c, s, list, n, ka, kb);
+}
+
+// soft tells whether the trust region method ends sooner on a core than GJK, or with `deep` than EPA: not near
+// the flat sides and the edges of a superquadric with exponents close to 0 or 2, where the curvature
+// varies a lot (docs/performance.md, "Powers on the CPU").
+ALWAYS int soft(const clr_shape *s, int deep) {
+    const double least = deep ? 0.1 : 0.2, most = 0.95; // halves of exponents
+    return s->class != CLR_SUPERQUADRIC || (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
 }
 
 #undef RTR_START

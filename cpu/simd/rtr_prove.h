@@ -114,21 +114,13 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
     }
 }
 
-// soft tells whether the trust region method ends sooner on a core than GJK: not near the flat sides and the
-// edges of a superquadric with exponents close to 0 or 2, where the curvature varies a lot
-// (docs/performance.md, "Powers on the CPU").
-ALWAYS int soft(const clr_shape *s) {
-    const double least = 0.2, most = 0.95; // halves of exponents
-    return s->class != CLR_SUPERQUADRIC || (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
-}
-
 // soft_first moves rows of soft cores to the front of order, and returns their number.
 static int soft_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t other[CLR_BLOCK];
     int n = 0, others = 0;
     for (int k = 0; k < rows; k++) {
         const clr_row r = row_at(c, lo + order[k]);
-        if (soft(c->shapes + r.shape_a) && soft(c->shapes + r.shape_b)) order[n++] = order[k];
+        if (soft(c->shapes + r.shape_a, 0) && soft(c->shapes + r.shape_b, 0)) order[n++] = order[k];
         else other[others++] = order[k];
     }
     memcpy(order + n, other, (size_t)others * sizeof *other);
@@ -151,7 +143,7 @@ static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, i
             prepare(c, s, lo, order + k, n, ka, kb, 0);
             first_directions(c, s, n, ka, kb);
             if (by_rtr) {
-                rtr_loop(c, s, n, ka, kb);
+                rtr_loop(c, s, 0, n, ka, kb);
                 rtr_prove(c, s, lo - c->first, n, ka, kb);
                 s->rows_rtr += n;
             } else {
