@@ -11,40 +11,90 @@ import (
 //
 //	f(n+y) ≥ <x, n+y> + ½·yᵀ·K·y - Slack·|y|,
 //
-// but for the rounding of one support value. K tends to the Hessian of f as t → 0, where there is one.
+// but for the rounding of one support value. As t → 0, K tends to the Hessian of f where there is one, but for 2⁻³⁰ of
+// some terms.
 type CapBound struct {
 	K     Mat3    // metres; of y across n only, and the rounding of K itself taken off
 	Slack float64 // metres: by how much x, computed, may not be the gradient of f at n
 }
 
-// CurvatureOverCap returns a bound over the directions n + y, |y| ≤ t, for a unit vector n: within the
-// angle atan(t) of n. For shapes that are not [Smooth], and where nothing better is known, K
-// is zero, which is true of every convex function.
+// Caps gives the bounds of a core over caps around one direction, each wider than the one before. Its
+// memory is in itself.
 //
 // All bounds but the ellipsoid's follow f along a segment from n to n + y and integrate its second
-// derivative. A norm is homogeneous of degree 1, so that derivative, of degree -3 for a fixed area
-// spanned with the displacement, is evaluated at the points of the segment divided by 1 + σr: there
-// the linear part of f is constant. What is left to integrate is
+// derivative, which is bounded over each ring between two caps. A norm is homogeneous of degree 1,
+// so that derivative, of degree -3 for a fixed area spanned with the displacement, is evaluated at
+// the points n + σy divided by 1 + σr, r = <x, y>/f(n): there the linear part of f is constant. What is
+// left to integrate over a ring is
 //
-//	∫ (1-σ)·(1+σr)⁻³ dσ over 0 ≤ σ ≤ 1  =  ½/(1+r),
+//	∫ (1-σ)·(1+σr)⁻³ dσ  =  -½/(1+r)·((1-σ)/(1+σr))²,
 //
-// with r = <x, y>/f(n), which has to be above -½ over the cap.
-func CurvatureOverCap(s Shape, n r3.Vec, t float64) CapBound {
-	if !(t > 0) {
-		return CapBound{}
+// of which the largest r gives the least. Where r may be below -½ the second derivative counts as zero.
+type Caps struct {
+	shape Shape
+	n     r3.Vec
+	rings int
+	end   [MaxCaps]float64
+	bend  bends // of f, or of the first of two terms
+	inner bends // of the second
+
+	square  squareCap
+	nested  nestedCap
+	powers  powersCap
+	profile profileCap
+}
+
+// MaxCaps is how many caps Widen gives.
+const MaxCaps = 12
+
+const (
+	// steepest is the most that -r may be.
+	steepest = 0.5
+
+	// stiffest bounds the trace of what a ring has for K, in units of the support value: rounding
+	// the direction by a few 2⁻⁵³ then shifts ½·yᵀKy by less than that of a support value.
+	stiffest = 1e8
+
+	unitRoundoff = 0x1p-53
+)
+
+// Around begins with the directions around the unit vector n.
+func (c *Caps) Around(s Shape, n r3.Vec) {
+	if r, ok := s.(Rounded); ok {
+		s = r.Shape
 	}
-	var b CapBound
+	c.shape, c.n, c.rings = s, n, 0
+	c.bend.slope, c.inner.slope = 0, 0
 	switch s := s.(type) {
 	case Ellipsoid:
-		b = s.overCap(n, t)
+		c.square.around(s, n)
 	case Superquadric:
-		b = s.overCap(n, t)
+		c.nested.around(c, s)
 	case *SmoothHull:
-		b = s.overCap(n, t)
+		c.hullAround(s)
 	case *SmoothRevolution:
-		b = s.overCap(n, t)
-	case Rounded:
-		return CurvatureOverCap(s.Shape, n, t)
+		c.revolutionAround(s)
+	}
+}
+
+// Widen returns the bound over the cap of directions n + y, |y| ≤ t: within the angle atan(t) of n. Each t is
+// larger than the one before. For shapes that are not [Smooth], and where nothing better is known,
+// K is zero, which is true of every convex function.
+func (c *Caps) Widen(t float64) (b CapBound) {
+	if c.rings == MaxCaps || !(t > 0) || c.rings > 0 && !(t > c.end[c.rings-1]) {
+		return b
+	}
+	c.end[c.rings] = t
+	c.rings++
+	switch s := c.shape.(type) {
+	case Ellipsoid:
+		c.square.widen(&b, t)
+	case Superquadric:
+		c.nested.widen(c, &b, t)
+	case *SmoothHull:
+		c.widenHull(&b, s, t)
+	case *SmoothRevolution:
+		c.widenRevolution(&b, s, t)
 	}
 	for _, e := range b.K {
 		if e-e != 0 {
@@ -55,60 +105,47 @@ func CurvatureOverCap(s Shape, n r3.Vec, t float64) CapBound {
 	return b
 }
 
-const (
-	// steepest is the most that |r| may be over a cap.
-	steepest = 0.5
-
-	// rings is how many parts of equal width a cap is cut into.
-	rings = 4
-
-	// stiffest bounds the trace of what a term adds to K, in units of the support value: rounding
-	// the direction by a few 2⁻⁵³ then shifts ½·yᵀKy by less than that of a support value.
-	stiffest = 1e8
-
-	unitRoundoff = 0x1p-53
-)
-
-// overCap uses that the square of f = |An| is a quadratic form. With a = <x, y> and
-// q = f·yᵀHy, H the Hessian at n,
-//
-//	f(n+y) = √((f+a)² + q) ≥ f + a + q/(2·f(n+y)),
-//
-// and f(n+y) is at most f + t·|tangent part of x| + ½t²·trace H.
-func (e Ellipsoid) overCap(n r3.Vec, t float64) CapBound {
-	b := CapBound{Slack: 8 * unitRoundoff * e.BoundingRadius()}
-	h, ok := e.SupportHessian(n)
-	if !ok {
-		return b
-	}
-	x := e.CoreSupport(n)
-	f := r3.Dot(x, n)
-	trace := h[0] + h[4] + h[8]
-	k := f / (f + t*lengthAcross(x, n) + 0.5*t*t*trace)
-	k *= 1 - 32*unitRoundoff
-	b.add(&h, k*tame(k*trace, f), 32*unitRoundoff*trace)
-	return b
+// bends has a bound of the second derivative for each ring, in units as if the linear part were constant.
+type bends struct {
+	k     [MaxCaps]Mat3
+	slope float64 // of r: the length of the tangent part of the gradient, over f
 }
 
-// add adds k·(h - off·I) to K, k ≥ 0.
-func (b *CapBound) add(h *Mat3, k, off float64) {
-	if !(k > 0) {
+// over adds to b the integral over all rings.
+func (d *bends) over(b *CapBound, c *Caps, times float64) {
+	t := c.end[c.rings-1]
+	rest := func(s float64) float64 { q := (1 - s/t) / (1 + s*d.slope); return q * q }
+	start := 0.0
+	for i := range c.rings {
+		share := (rest(start) - rest(c.end[i])) / (1 + t*d.slope) * (1 - 64*unitRoundoff)
+		for j := range b.K {
+			b.K[j] += times * share * d.k[i][j]
+		}
+		start = c.end[i]
+	}
+}
+
+// put sets k to times·(h - off·I), times ≥ 0, or less: its trace is bounded, next to a support value f.
+func (d *bends) put(c *Caps, h *Mat3, times, off, f float64) {
+	k := &d.k[c.rings-1]
+	*k = Mat3{}
+	if !(times > 0) {
 		return
 	}
+	times *= tame(times*(h[0]+h[4]+h[8]), f)
 	for i := range h {
-		b.K[i] += k * h[i]
+		k[i] = times * h[i]
 	}
-	b.K[0] -= k * off
-	b.K[4] -= k * off
-	b.K[8] -= k * off
+	k[0] -= times * off
+	k[4] -= times * off
+	k[8] -= times * off
 }
 
-// addSquare adds k·v·vᵀ, less what rounding of v to a few units may be, k ≥ 0.
-func (b *CapBound) addSquare(k float64, v r3.Vec, f float64) {
-	vv := r3.Norm2(v)
+// putSquare sets k to times·v·vᵀ, less what rounding of v to a few units may be.
+func (d *bends) putSquare(c *Caps, times float64, v r3.Vec, f float64) {
 	var h Mat3
 	addSquare(&h, 1, v)
-	b.add(&h, k*tame(k*vv, f), 32*unitRoundoff*vv)
+	d.put(c, &h, times, 32*unitRoundoff*r3.Norm2(v), f)
 }
 
 // tame is what to multiply a term of that trace by, next to a support value f.
@@ -119,15 +156,39 @@ func tame(trace, f float64) float64 {
 	return 1
 }
 
-// lengthAcross is the length of the part of x across the unit vector n.
+// lengthAcross is the length of the part of x across the unit vector n, rounded up.
 func lengthAcross(x, n r3.Vec) float64 {
-	return math.Sqrt(r3.Norm2(r3.Sub(x, r3.Scale(r3.Dot(x, n), n))))
+	return math.Sqrt(r3.Norm2(r3.Sub(x, r3.Scale(r3.Dot(x, n), n)))) * (1 + 16*unitRoundoff)
 }
 
-// ring returns where ring i of a cap ends, as a share of its radius, and the share of the integral of the
-// second derivative that lies on it.
-func ring(i int, r float64) (end, share float64) {
-	rest := func(s float64) float64 { s = (1 - s) / (1 + s*r); return s * s }
-	start, end := float64(i)/rings, float64(i+1)/rings
-	return end, (rest(start) - rest(end)) / (1 + r) * (1 - 64*unitRoundoff)
+// squareCap is of f = |An|, the square of which is a quadratic form. With a = <x, y> and q = f·yᵀHy,
+// H the Hessian at n,
+//
+//	f(n+y) = √((f+a)² + q) ≥ f + a + q/(2·f(n+y)),
+//
+// and f(n+y) is at most f + t·|tangent part of x| + ½t²·trace H.
+type squareCap struct {
+	h               Mat3
+	f, slope, trace float64
+	slack           float64
+}
+
+func (q *squareCap) around(e Ellipsoid, n r3.Vec) {
+	x := e.CoreSupport(n)
+	q.h, _ = e.SupportHessian(n)
+	q.f, q.slope, q.trace = r3.Dot(x, n), lengthAcross(x, n), q.h[0]+q.h[4]+q.h[8]
+	q.slack = 8 * unitRoundoff * e.BoundingRadius()
+}
+
+func (q *squareCap) widen(b *CapBound, t float64) {
+	b.Slack = q.slack
+	k := q.f / (q.f + t*q.slope + 0.5*t*t*q.trace) * (1 - 32*unitRoundoff)
+	k *= tame(k*q.trace, q.f)
+	for i := range q.h {
+		b.K[i] = k * q.h[i]
+	}
+	off := 32 * unitRoundoff * k * q.trace
+	b.K[0] -= off
+	b.K[4] -= off
+	b.K[8] -= off
 }
