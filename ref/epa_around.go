@@ -81,14 +81,14 @@ func (e *expansion) looks(f int32) [2]r3.Vec {
 // seedTilt is how far the first directions of a polytope tilt from the one known.
 const seedTilt = 0.5
 
-// start begins a polytope with support points around a direction along which D is low, and with points
-// of D that are known. It reports whether D is not flat.
-func (e *expansion) start(x r3.Vec, known []Vertex) bool {
+// start begins a polytope with support points around a direction along which D is low, tilted from it by that
+// much, and with points of D that are known. It reports whether D is not flat.
+func (e *expansion) start(x r3.Vec, tilt float64, known []Vertex) bool {
 	a, b := tangents(x)
 	start := Simplex{N: 4}
 	for i := range 3 {
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 3)
-		e.support(unit(r3.Add(x, r3.Scale(seedTilt, r3.Add(r3.Scale(cos, a), r3.Scale(sin, b))))), &start.V[i])
+		e.support(unit(r3.Add(x, r3.Scale(tilt, r3.Add(r3.Scale(cos, a), r3.Scale(sin, b))))), &start.V[i])
 	}
 	e.support(r3.Scale(-1, x), &start.V[3])
 	if flat := e.seed(&start); flat {

@@ -66,7 +66,7 @@ func epaKnowing(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
 		return e.result()
 	}
 	e.known = bounds{lower: -t.h, axis: t.x, near: t.v}
-	if e.start(t.x, nil) {
+	if e.start(t.x, seedTilt, nil) {
 		e.run()
 	}
 	return e.result()

@@ -2,8 +2,14 @@ package ref
 
 import "math"
 
-// surroundTurns is how many lower minima are looked for.
-const surroundTurns = 6
+const (
+	// surroundTurns is how many minima are looked for, each lower than the last.
+	surroundTurns = 6
+
+	// The first directions of the polytope lie along the rim of the cap, within these tilts.
+	leastTiltAround = 0.1
+	mostTiltAround  = 2
+)
 
 // surround closes the bounds of r, a penetration found by RTR, by caps of directions around the minimum
 // (rtr_cap.go) and a polytope for the others (epa_around.go), and reports whether they now meet the tolerance
@@ -25,7 +31,7 @@ func (t *trustRegion) surround(p *Pair, r *Result, ws *Workspace) bool {
 			low = min(low, ws.caps[i].low-p.stopGap(tol)/8)
 		}
 		e.reset(&t.p, &t.o)
-		if !e.start(t.x, ws.points) {
+		if !e.start(t.x, min(max(c.t, leastTiltAround), mostTiltAround), ws.points) {
 			return false
 		}
 		v, lower := e.around(ws.caps, low)
