@@ -13,13 +13,13 @@ type dirCap struct {
 	t, low float64
 }
 
+// ladders are the sizes of caps over which curvature is bounded: from, twice that, and so on to the last, until one
+// does not bring more than bendGain of the one before. The second is climbed where not even the first
+// size of the first has enough: on pairs with next to no overlap or with sharp shapes.
+var ladders = [2]struct{ from, to float64 }{{0.02, 0.64}, {0.0005, 0.016}}
+
 const (
-	// Curvature is bounded over caps of firstBend·bendRatio^k, k < bendSizes, from a quarter of a degree to 24°, until one
-	// does not bring more than bendGain of the one before.
-	firstBend = 0.004
-	bendRatio = 1.8
-	bendSizes = 9
-	bendGain  = 1.05
+	bendGain = 1.05
 
 	// widestCap is as far as an apex needs to reach: to 72° from the minimum.
 	widestCap = 3
@@ -40,6 +40,16 @@ const (
 // term: within τ if κ ≥ h(n)+e, and beyond it to the angle of 2·atan(a), a = ½κτ/(h(n)+e), by the
 // tangent of half an angle, and if a ≥ 1 to a right angle.
 func (t *trustRegion) widest(ws *Workspace) (c dirCap, ok bool) {
+	for _, l := range ladders {
+		if c, ok = t.climb(ws, l.from, l.to); ok {
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// climb is widest for one ladder.
+func (t *trustRegion) climb(ws *Workspace, from, to float64) (c dirCap, ok bool) {
 	p := &t.p
 	need := (t.h + p.erodeA + p.erodeB) * (1 + capMargin)
 	e, f := tangents(t.x)
@@ -48,18 +58,15 @@ func (t *trustRegion) widest(ws *Workspace) (c dirCap, ok bool) {
 	ws.capsA.Around(p.A, t.x)
 	ws.capsB.Around(p.B, back(t.x))
 	most := 0.0
-	for tau, k := firstBend, 0; k < bendSizes && most < 1; tau, k = tau*bendRatio, k+1 {
+	for tau := from; tau <= to; tau *= 2 {
 		a, b := ws.capsA.Widen(tau), ws.capsB.Widen(tau)
 		var m model
 		m.addForm(&a.K, e, f)
 		m.addForm(&b.K, eB, fB)
 		kappa := m.lowest() - 64*eps*(math.Abs(m.xx)+math.Abs(m.yy))
 		half := 0.5 * kappa * tau / need
-		if !(kappa >= need) || !(half > most) {
-			if ok {
-				break
-			}
-			continue
+		if !(kappa >= need && half > most) {
+			break
 		}
 		slow := half < bendGain*most
 		most = half
@@ -68,7 +75,7 @@ func (t *trustRegion) widest(ws *Workspace) (c dirCap, ok bool) {
 			c.t = min(c.t, 2*half/(1-half*half))
 		}
 		c.low = t.h - t.round - (t.norm+a.Slack+b.Slack)*c.t
-		if ok = c.low > 0; slow {
+		if ok = c.low > 0; slow || half >= 1 {
 			break
 		}
 	}
