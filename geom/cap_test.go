@@ -203,3 +203,44 @@ func TestCapBoundIsWorthSomething(t *testing.T) {
 		}
 	}
 }
+
+// A margin is no part of the core, what is not smooth has no curvature, and neither has a cap
+// that is no wider than the one before, or one too many.
+func TestCapsOfOthers(t *testing.T) {
+	n := r3.Unit(vec(1, 2, 3))
+	var plain, rounded, caps geom.Caps
+	for _, s := range []geom.Shape{
+		geom.Ellipsoid{SemiAxes: vec(1, 2, 3)},
+		geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: 0.8, Alpha2: 1.2},
+		mustSmoothHull(cube(r3.Vec{}, 1, 1, 1), 5, r3.Vec{}),
+		mustSmoothRevolution([]r2.Vec{{X: 1, Y: 1}, {X: 1, Y: -1}}, 5, 0.1),
+	} {
+		plain.Around(s, n)
+		rounded.Around(geom.WithMargin(s, 0.3), n)
+		for i := range geom.MaxCaps {
+			size := 0.01 * float64(i+1)
+			b := plain.Widen(size)
+			if b != rounded.Widen(size) || b.K == (geom.Mat3{}) || !(b.Slack > 0) {
+				t.Fatalf("%s, cap of %g: %v", label(s), size, b)
+			}
+			if again := plain.Widen(size); again != (geom.CapBound{}) {
+				t.Fatalf("%s: the same cap once more gives %v", label(s), again)
+			}
+		}
+		if more := plain.Widen(1); more != (geom.CapBound{}) {
+			t.Errorf("%s: more than MaxCaps give %v", label(s), more)
+		}
+	}
+	for _, s := range []geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: vec(1, 2, 3)}, geom.Capsule{R: 1, HalfLength: 1}} {
+		caps.Around(s, n)
+		if b := caps.Widen(0.1); b != (geom.CapBound{}) {
+			t.Errorf("%s: %v", label(s), b)
+		}
+		for _, size := range []float64{0, -1, math.NaN()} {
+			caps.Around(geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, n)
+			if b := caps.Widen(size); b != (geom.CapBound{}) {
+				t.Errorf("cap of %g: %v", size, b)
+			}
+		}
+	}
+}

@@ -1,7 +1,8 @@
 package ref
 
 // solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one goes to
-// innerEllipsoid, and else to EPA, whose polytope either proves it or finds a deeper direction;
+// innerEllipsoid, else to surround, which proves it or finds a lower one by caps of directions, and
+// else to EPA, whose polytope either proves it or finds a deeper direction;
 // and what RTR does not settle, on shapes that are not C² where it matters, goes to GJK.
 func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	r := RTR(p, o, ws)

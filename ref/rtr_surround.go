@@ -45,11 +45,12 @@ func (t *trustRegion) surround(p *Pair, r *Result, ws *Workspace) bool {
 		ws.points = e.points(ws.points[:0])
 		was := t.point
 		t.cap = t.iter + defaultRTRIterations
-		if t.minimize(lower); !(t.h < was.h) {
-			t.point = was
-			return false
+		if t.o.MaxIterations > 0 {
+			t.cap = t.iter + t.o.MaxIterations
 		}
-		if !(t.norm <= t.stop) {
+		// A direction that is no minimum has witnesses off it, which are of no use to EPA either.
+		if t.minimize(lower); !(t.h < was.h && t.norm <= t.stop) {
+			t.point = was
 			return false
 		}
 	}
