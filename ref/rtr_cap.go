@@ -15,7 +15,7 @@ type dirCap struct {
 
 // ladders are the sizes of caps over which curvature is bounded: from, twice that, and so on to the last, until one
 // does not bring more than bendGain of the one before. The second is climbed where not even the first
-// size of the first has enough: on pairs with next to no overlap or with sharp shapes.
+// size of the first has enough: where curvature is high in a small spot, as on sharp shapes.
 var ladders = [2]struct{ from, to float64 }{{0.02, 0.64}, {0.0005, 0.016}}
 
 const (
