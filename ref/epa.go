@@ -66,6 +66,8 @@ type expansion struct {
 	now    bounds  // along the face at hand
 
 	meridian meridian // see revolved
+
+	firstApex, apices int // those of the vertices that are no points of D, see around
 }
 
 // bounds is an answer for the cores: the signed distance lies in [lower, upper], as

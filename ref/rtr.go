@@ -19,7 +19,7 @@ import (
 // is no local minimum. For deeper ones a minimum may be local; the result is then Undecided, its
 // Lower holds, and its Upper is as high as the shapes allow. Options.Starts asks for more than one
 // start, of which the lowest minimum counts. [Solve] goes on with a proof: in closed form for
-// ellipsoids and spheres, else by EPA.
+// ellipsoids and spheres, by curvature around the minimum and a coarse polytope, else by EPA.
 //
 // The ball of small radius that the authors add to a superquadric, whose Hessian degenerates
 // (sec. IV-A), is not needed here: on the sphere, where ∂²h - h·I counts (eq. 12), a ball

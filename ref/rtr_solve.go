@@ -1,13 +1,8 @@
 package ref
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/spatial/r3"
-)
-
 // solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one goes to
-// innerEllipsoid, and else to EPA, whose polytope either proves it or finds a deeper direction;
+// innerEllipsoid, else to surround, which proves it or finds a lower one by caps of directions, and
+// else to EPA, whose polytope either proves it or finds a deeper direction;
 // and what RTR does not settle, on shapes that are not C² where it matters, goes to GJK.
 func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	r := RTR(p, o, ws)
@@ -26,9 +21,10 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		}
 		return again
 	}
-	if t.proveEllipsoids(p, &r) {
+	if t.proveEllipsoids(p, &r) || t.surround(p, &r, ws) {
 		return r
 	}
+	spent = t.iter
 	again := epaKnowing(&q, o, &t, ws)
 	if again.Status == Undecided && o.spend(again.Iterations) {
 		again = secondTry(&q, o, again, ws)
@@ -60,9 +56,6 @@ func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
 	return true
 }
 
-// seedTilt is how far the first directions of the polytope tilt from the one known.
-const seedTilt = 0.5
-
 // epaKnowing is [EPA] for a pair of which a direction is known along which the cores overlap
 // least, as far as is known. The polytope begins with support points around
 // that direction, and has to show only that no face is nearer than the plane
@@ -74,14 +67,7 @@ func epaKnowing(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
 		return e.result()
 	}
 	e.known = bounds{lower: -t.h, axis: t.x, near: t.v}
-	a, b := tangents(t.x)
-	start := Simplex{N: 4}
-	for i := range 3 {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 3)
-		e.support(unit(r3.Add(t.x, r3.Scale(seedTilt, r3.Add(r3.Scale(cos, a), r3.Scale(sin, b))))), &start.V[i])
-	}
-	e.support(r3.Scale(-1, t.x), &start.V[3])
-	if flat := e.seed(&start); !flat {
+	if e.start(t.x, seedTilt, nil) {
 		e.run()
 	}
 	return e.result()

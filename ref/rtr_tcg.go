@@ -44,6 +44,11 @@ func (m *model) add(s geom.Shape, e, f, d r3.Vec) {
 		m.xx, m.yy = m.xx+r, m.yy+r
 		return
 	}
+	m.addForm(&h, e, f)
+}
+
+// addForm adds the quadratic form h, in the frame of e and f.
+func (m *model) addForm(h *geom.Mat3, e, f r3.Vec) {
 	he, hf := h.MulVec(e), h.MulVec(f)
 	m.xx += r3.Dot(e, he)
 	m.xy += r3.Dot(e, hf)

@@ -1,5 +1,7 @@
 package ref
 
+import "clearance/geom"
+
 // Workspace is the memory of the solvers. The zero value is ready; it grows to what
 // the hardest pair needs and is reused. It belongs to one goroutine. A nil
 // Workspace is allowed and costs an allocation a call.
@@ -7,6 +9,10 @@ type Workspace struct {
 	d descent
 	e expansion
 	t trustRegion
+
+	capsA, capsB geom.Caps // see surround
+	caps         []dirCap
+	points       []Vertex
 }
 
 func (ws *Workspace) descent() *descent {
