@@ -199,6 +199,8 @@ const (
 	SketchFaces = 8          // most faces that sketch.comp hands on
 	SeedCorners = 0xffff0000 // in SeedRecord; MaxVertices is less
 
+	SeedStationary = 0xffffffff // Faces of a SeedRecord that rtr.comp left: vertex 1 is a direction along which the support function is stationary
+
 	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
 )
 
@@ -308,6 +310,7 @@ func Constants() []ConstantGroup {
 			{"SKETCHED", Sketched},
 			{"SKETCH_FACES", SketchFaces},
 			{"SEED_CORNERS", SeedCorners},
+			{"SEED_STATIONARY", SeedStationary},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},

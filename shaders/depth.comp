@@ -1,6 +1,7 @@
 // Depths, in double precision: takes the rows whose cores certify.comp could not tell
 // apart, with the simplex that it ended with, and answers them by the separating axes of
-// boxes or by the expanding polytope algorithm. One invocation works on one row at a
+// boxes or by the expanding polytope algorithm; and those of which rtr.comp left a local
+// minimum of the support function, which surround.glsl proves to be the least. One invocation works on one row at a
 // time, in scratch memory of its own; a dispatch takes as many rows of the list as there is
 // memory for. Which place of the list a row has depends on the device's mood, so
 // nothing that is computed does.
@@ -15,6 +16,7 @@
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint METHOD = METHOD_GJK;
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
@@ -31,6 +33,18 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair.glsl"
 
+dvec3 intoB(dvec3 v) {
+    precise dvec3 u = v * rotation;
+    return u;
+}
+
+dvec3 difference(dvec3 a, dvec3 b) {
+    precise dvec3 w = a - (rotation * b + translation);
+    return w;
+}
+
+double lengthUnit() { return 1.0lf; }
+
 uint item; // of the list
 dvec3 seedVertex(uint k) {
     return dvec3(seeds[item].vertices[3u * k], seeds[item].vertices[3u * k + 1u], seeds[item].vertices[3u * k + 2u]);
@@ -39,8 +53,11 @@ dvec3 seedPoint(uint k) {
     return dvec3(seeds[item].points[3u * k], seeds[item].points[3u * k + 1u], seeds[item].points[3u * k + 2u]);
 }
 
+bool stationary() { return seeds[item].faces == SEED_STATIONARY; }
+dvec3 stationaryDirection() { return seedVertex(1u); }
 double seedWeight(uint k) { return seeds[item].weights[k]; }
-uint sketchFaces() { return min(seeds[item].faces, SKETCH_FACES); }
+bool surrounding();
+uint sketchFaces() { return surrounding() && stationary() ? 0u : min(seeds[item].faces, SKETCH_FACES); }
 uint sketchCorner(uint k) { return seeds[item].corners[k]; }
 bool sketchFits(double height) { return abs(height - double(seeds[item].height)) <= double(seeds[item].doubt); }
 double sketchBeyond() { return double(seeds[item].beyond); }
@@ -92,8 +109,8 @@ void main() {
     if (!found) {
         uint cap = steps(query.scan_budget);
         if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
-        solver = SOLVER_EPA;
         found = expandFrom(seeds[item].count, cap, r);
+        solver = around ? SOLVER_RTR : SOLVER_EPA;
     }
     if (!whole()) {
         decline(index.row, DECLINED_BUDGET);
