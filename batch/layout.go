@@ -108,7 +108,8 @@ type GuessRecord struct {
 }
 
 // SeedRecord is a row whose cores certify.comp could not tell apart, for depth.comp: the
-// simplex that it ended with, in the frame of A.
+// simplex that it ended with, in the frame of A. Of rows that rtr.comp leaves it has the vertex
+// of a local minimum, see SeedStationary.
 type SeedRecord struct {
 	Vertices   [12]float64 // of A - B, Count in use
 	Points     [12]float64 // of A, that make them

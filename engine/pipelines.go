@@ -110,8 +110,12 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		p.sketch[have] = c.sketch
 	}
 	if c.depth == nil {
-		spec := map[uint32]uint32{1: uint32(deep.method), 2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
-		if c.depth, err = p.compile("depth", shaders.Depth, 11, spec); err != nil {
+		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
+		name, code := "depth", shaders.Depth
+		if deep.method != batch.GJK {
+			name, code, spec[1] = "surround", shaders.Surround, uint32(m)
+		}
+		if c.depth, err = p.compile(name, code, 11, spec); err != nil {
 			return chain{}, err
 		}
 		p.depth[deep] = c.depth

@@ -76,7 +76,7 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 
 // TestSurround: depths of smooth pairs by the method rtr, from those whose centres coincide to shallow ones,
 // are those of the CPU by GJK and EPA, whose proof rests on no curvature, and the audit refutes none. RTR ends
-// most of them, and in fewer steps than GJK and EPA take on the device, where shapes are not sharp.
+// most of them, and of those that are not sharp in fewer steps than GJK and EPA take on the device.
 func TestSurround(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 3000
@@ -84,7 +84,7 @@ func TestSurround(t *testing.T) {
 		rows = 300
 	}
 	for name, want := range map[string]struct{ ended, steps float64 }{ // least part that RTR ends, most steps beside GJK's
-		"ellipsoids": {0.97, 0.4}, "superquadrics": {0.85, 0.9}, "sharp": {0.7, 1.2}, "smooth": {0.85, 1.2},
+		"ellipsoids": {0.97, 0.4}, "superquadrics": {0.88, 0.95}, "sharp": {0.6, 1.3}, "smooth": {0.9, 1.1},
 	} {
 		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration, Tolerance: 1e-3}, {Tolerance: 1e-9}} {
 			t.Run(fmt.Sprintf("%s/%v/%g", name, o.Precision, o.Tolerance), func(t *testing.T) {

@@ -24,8 +24,8 @@
 // whether the lowest of them is where sketch.comp saw it;
 //     bool stationary(), dvec3 stationaryDirection()
 // whether rtr.comp left a direction along which the support function is stationary, and that.
-// The vertex along it is then the simplex;
-// and a specialisation constant METHOD: by another than rtr there is none.
+// The vertex along it is then the simplex. It may only where SURROUND is defined, which asks for what
+// trust.glsl does.
 
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
@@ -85,7 +85,9 @@ dvec3 highest(dvec3 d, out dvec3 made) {
 // stepCost is how many passes of loops a step may take.
 uint stepCost() { return 3u + passes(shapeA) + passes(shapeB); }
 
+#ifdef SURROUND
 #include "surround.glsl"
+#endif
 
 dvec3 blend(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
     precise dvec3 x = l.x * a + l.y * b + l.z * c;
@@ -313,11 +315,14 @@ bool recall(uint count) {
 // supports.
 bool expandFrom(uint n, uint cap, out Core r) {
     sketched = sketchFaces() > 0u && recall(sketchFaces());
-    around = surrounding() && stationary();
+    around = stationary();
+#ifdef SURROUND
     if (around) surround();
+#endif
     bool fresh = !sketched && !around, seeding = false;
     uint stuck = 0u, side = 0u, outcome = OPEN;
     for (uint k = 0u; k < cap && outcome == OPEN; k++) {
+#ifdef SURROUND
         if (around && turning) {
             uint spent;
             around = turn(cap - k, spent);
@@ -330,16 +335,22 @@ bool expandFrom(uint n, uint cap, out Core r) {
             fresh = !around;
             if (around && surrounded(r)) return true;
         }
+#endif
         if (fresh) seeding = !begun(n);
         fresh = false;
-        dvec3 a, d = around ? sought() : seeding ? axisOf(vertexCount - 1u + side / 2u) : normalOf(nearest);
+        dvec3 a, d = seeding ? axisOf(vertexCount - 1u + side / 2u) : normalOf(nearest);
         if (seeding && (side & 1u) != 0u) d = -d;
+#ifdef SURROUND
+        if (around) d = sought();
+#endif
         dvec3 w = highest(d, a);
+#ifdef SURROUND
         if (around) {
             around = advanceAround(w, a);
             fresh = !around;
             continue;
         }
+#endif
         if (!seeding) {
             outcome = advance(w, a, sketched, stuck, r);
             if (sketched && outcome != FOUND) {
@@ -371,8 +382,11 @@ bool expandFrom(uint n, uint cap, out Core r) {
 // steps is the largest number of support evaluations of a row that its budget of loop passes
 // allows, 0 if it is too small.
 uint steps(uint budget) {
-    uint sweeps = SWEEP_PASSES + (surrounding() ? SURROUND_PASSES : 0u);
-    uint most = VERTICES + MAX_STUCK + 16u + (surrounding() ? SURROUND_STEPS : 0u);
+    uint sweeps = SWEEP_PASSES, most = VERTICES + MAX_STUCK + 16u;
+#ifdef SURROUND
+    sweeps += SURROUND_PASSES;
+    most += SURROUND_STEPS;
+#endif
     return budget > sweeps ? min(most, (budget - sweeps) / stepCost()) : 0u;
 }
 

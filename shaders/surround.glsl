@@ -16,10 +16,6 @@
 
 #include "caps.glsl"
 
-// surrounding reports whether there are pairs for this: those that trusted, in trust.glsl, takes. In pipelines
-// of other methods all that is below is left out.
-bool surrounding() { return METHOD == METHOD_RTR || METHOD == METHOD_AUTO; }
-
 const uint MAX_TURNS = 4u;
 const uint SURROUND_VERTICES = 96u; // VERTICES at most
 
@@ -99,7 +95,7 @@ bool turn(uint cap, out uint spent) {
     double erode = shapeA.erode + shapeB.erode;
     precise double h = p.h - erode;
     turns++;
-    if (put == SURROUND_VERTICES || !(p.slope <= 0.5lf * deepEnough) || !(h > 16.0lf * roundoff + deepEnough)) return !needed;
+    if (put == SURROUND_VERTICES || !finite3(p.w) || !(p.slope <= 0.5lf * deepEnough) || !(h > 16.0lf * roundoff + deepEnough)) return !needed;
     if (h < minimal) {
         precise double low = h - PROOF_SHARE * deepEnough;
         if (proved < FAR) shrunk = low / proved;
