@@ -108,7 +108,8 @@ type GuessRecord struct {
 }
 
 // SeedRecord is a row whose cores certify.comp could not tell apart, for depth.comp: the
-// simplex that it ended with, in the frame of A.
+// simplex that it ended with, in the frame of A. Of rows that rtr.comp leaves it has the vertex
+// of a local minimum, see SeedStationary.
 type SeedRecord struct {
 	Vertices   [12]float64 // of A - B, Count in use
 	Points     [12]float64 // of A, that make them
@@ -198,6 +199,8 @@ const (
 
 	SketchFaces = 8          // most faces that sketch.comp hands on
 	SeedCorners = 0xffff0000 // in SeedRecord; MaxVertices is less
+
+	SeedStationary = 0xffffffff // Faces of a SeedRecord that rtr.comp left: vertex 1 is a direction along which the support function is stationary
 
 	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
 )
@@ -308,6 +311,7 @@ func Constants() []ConstantGroup {
 			{"SKETCHED", Sketched},
 			{"SKETCH_FACES", SketchFaces},
 			{"SEED_CORNERS", SeedCorners},
+			{"SEED_STATIONARY", SeedStationary},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_OVERLAP", DeclinedOverlap},
 			{"DECLINED_GAP", DeclinedGap},

@@ -26,7 +26,7 @@ func cacheFile(o *Options, d *vk.DeviceInfo) string {
 		dir = filepath.Join(user, "clearance")
 	}
 	h := sha256.New()
-	for _, code := range [][]byte{shaders.Place, shaders.GJK, shaders.RTR, shaders.Certify, shaders.Depth, shaders.SelfTest} {
+	for _, code := range [][]byte{shaders.Place, shaders.GJK, shaders.RTR, shaders.Certify, shaders.Depth, shaders.Surround, shaders.SelfTest} {
 		fmt.Fprintf(h, "%d\n", len(code))
 		h.Write(code)
 	}

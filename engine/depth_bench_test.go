@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"clearance/batch"
@@ -41,4 +42,28 @@ func BenchmarkDepths(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkSmoothDepths times the depths of smooth pairs that overlap by each method.
+func BenchmarkSmoothDepths(b *testing.B) {
+	e := benchBackend(b, Options{})
+	const rows = 4096
+	for _, name := range []string{"superquadrics", "smooth", "ellipsoids"} {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			for _, m := range []batch.Method{batch.GJK, batch.Auto, batch.RTR} {
+				b.Run(fmt.Sprintf("%s/%v/%v", name, precision, m), func(b *testing.B) {
+					lib, pairs := smoothOverlaps(b, name, rows)
+					benchKernels(b, e, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Penetration, Precision: precision, Method: m, Columns: batch.FileColumns}})
+				})
+			}
+		}
+	}
+}
+
+// smoothOverlaps is rows of smooth pairs that overlap, as deep as their centres and less deep.
+func smoothOverlaps(b *testing.B, name string, rows int) (*batch.Library, *batch.Pairs) {
+	b.Helper()
+	g := rand.New(rand.NewPCG(7, 31))
+	lib := smoothLibrary(b, g, name)
+	return lib, nested(g, lib, rows, 0.95)
 }

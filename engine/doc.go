@@ -37,8 +37,8 @@
 //
 // auto answers pairs of ellipsoids, and those with a sphere, by the Riemannian trust region
 // method, which finds distances and depths alike, and others by GJK. rtr asks for it on all
-// pairs of smooth kinds. What it does not prove, a depth of other kinds than these or a
-// minimum that is not the lowest, goes on as if GJK had been asked for.
+// pairs of smooth kinds. Where they overlap, depth.comp proves that the minimum is the lowest, or
+// finds a lower one, see surround.glsl. What that leaves goes on as if GJK had been asked for.
 //
 // # Devices
 //

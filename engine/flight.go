@@ -129,7 +129,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	run(r.chain.place, stampPlaced, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.guesses)
 	run(r.chain.gjk, stampSolved, lib.shapes, lib.vertices, w.pairs, w.guesses, lib.cells)
 	if r.chain.rtr != nil {
-		run(r.chain.rtr, stampPolished, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells)
+		run(r.chain.rtr, stampPolished, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.guesses, w.columns.device, lib.cells, w.seeds, w.counts)
 	} else {
 		f.stamp(stampPolished)
 	}

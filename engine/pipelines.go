@@ -32,13 +32,13 @@ type pipelines struct {
 	place   *vk.Pipeline
 	certify map[kinds]*vk.Pipeline
 	sketch  map[kinds]*vk.Pipeline
-	depth   map[kinds]*vk.Pipeline
+	depth   map[search]*vk.Pipeline
 	lanes   int // see scratch
 	rtr     map[search]*vk.Pipeline
 	gjk     map[search]*vk.Pipeline
 }
 
-// search is what pipelines of gjk.comp and rtr.comp are made for.
+// search is what pipelines of gjk.comp, rtr.comp and depth.comp are made for.
 type search struct {
 	method batch.Method
 	have   kinds
@@ -46,7 +46,7 @@ type search struct {
 
 func (p *pipelines) init(d *vk.Device, lanes int) {
 	p.device, p.lanes = d, lanes
-	p.certify, p.sketch, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.certify, p.sketch, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.rtr = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
@@ -73,8 +73,11 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := search{m, have}
-	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], sketch: p.sketch[have], depth: p.depth[have]}
+	key, deep := search{m, have}, search{batch.GJK, have}
+	if m == batch.RTR || m == batch.Auto {
+		deep.method = m // the others find depths alike
+	}
+	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], sketch: p.sketch[have], depth: p.depth[deep]}
 	if c.place == nil {
 		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
 			return chain{}, err
@@ -88,7 +91,7 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		p.gjk[key] = c.gjk
 	}
 	if c.rtr == nil && (m == batch.RTR || m == batch.Auto) {
-		if c.rtr, err = p.compile("rtr", shaders.RTR, 7, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
+		if c.rtr, err = p.compile("rtr", shaders.RTR, 9, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
 		p.rtr[key] = c.rtr
@@ -108,10 +111,14 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	}
 	if c.depth == nil {
 		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
-		if c.depth, err = p.compile("depth", shaders.Depth, 11, spec); err != nil {
+		name, code := "depth", shaders.Depth
+		if deep.method != batch.GJK {
+			name, code, spec[1] = "surround", shaders.Surround, uint32(m)
+		}
+		if c.depth, err = p.compile(name, code, 11, spec); err != nil {
 			return chain{}, err
 		}
-		p.depth[have] = c.depth
+		p.depth[deep] = c.depth
 	}
 	return c, nil
 }

@@ -10,7 +10,8 @@
 // search, and writes the answer with its bounds. Rows whose cores overlap, or cannot be told
 // from touching, it adds to a list. Of those that are polytopes sketch.comp finds the depth in
 // single precision; depth.comp takes all of the list: it proves what sketch.comp found, and finds
-// the depth of boxes by their axes and of others by expanding polytopes, in double precision.
+// the depth of boxes by their axes and of others by expanding polytopes, in double precision. Of smooth
+// pairs that overlap rtr.comp adds the local minimum to that list, which surround.comp, in place of depth.comp, proves to be the least.
 // One invocation works on one row. Only what works in double precision is trusted.
 //
 // # Buffers
@@ -41,7 +42,7 @@ var (
 	SelfTest []byte // bindings: shapes64, poses, templates, numbers, results (out), echo (out)
 
 	//go:embed spirv/rtr.spv
-	RTR []byte // bindings: shapes64, vertices64, poses, indices, guesses (in and out), columns (out), cells; constant 1 is the method, 2 the kinds
+	RTR []byte // bindings: shapes64, vertices64, poses, indices, guesses (in and out), columns (out), cells, seeds (out), counts (in and out); constant 1 is the method, 2 the kinds
 
 	//go:embed spirv/certify.spv
 	Certify []byte // bindings: shapes64, vertices64, poses, indices, guesses, columns (out), cells, seeds (out), counts (in and out); constant 2 is the kinds
@@ -51,6 +52,9 @@ var (
 
 	//go:embed spirv/depth.spv
 	Depth []byte // bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, quads, faces and links (scratch); constants 2: the kinds, 3: invocations, 4: vertices
+
+	//go:embed spirv/surround.spv
+	Surround []byte // as Depth, for rows that RTR leaves as well; constant 1 is the method
 )
 
 //go:embed spirv/glslc.txt

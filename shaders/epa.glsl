@@ -21,7 +21,11 @@
 // what sketch.comp has found: how many faces may be nearest, the corners of the cores that make
 // their vertices, three each, and how far away the other faces are at least;
 //     bool sketchFits(double height)
-// whether the lowest of them is where sketch.comp saw it.
+// whether the lowest of them is where sketch.comp saw it;
+//     bool stationary(), dvec3 stationaryDirection()
+// whether rtr.comp left a direction along which the support function is stationary, and that.
+// The vertex along it is then the simplex. It may only where SURROUND is defined, which asks for what
+// trust.glsl does.
 
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
@@ -39,6 +43,7 @@ const uint MAX_STUCK = 16u;
 const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * SKETCH_FACES;
 
 uint evaluations;
+bool around = false; // a local minimum is known, and the answer rests on it, see surround.glsl
 double deepEnough; // wanted gap of a depth, as stop is that of a distance
 
 // Core is an answer for the cores: their signed distance lies in [-high, -low].
@@ -76,6 +81,13 @@ dvec3 highest(dvec3 d, out dvec3 made) {
     evaluations++;
     return difference(coreA, coreB, d, made);
 }
+
+// stepCost is how many passes of loops a step may take.
+uint stepCost() { return 3u + passes(shapeA) + passes(shapeB); }
+
+#ifdef SURROUND
+#include "surround.glsl"
+#endif
 
 dvec3 blend(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
     precise dvec3 x = l.x * a + l.y * b + l.z * c;
@@ -297,20 +309,48 @@ bool recall(uint count) {
     return fits;
 }
 
-// expandFrom answers for the cores, in cap steps at most: from what single precision found, and if
-// that proves nothing, from a simplex of n vertices. It returns false where the memory is full
+// expandFrom answers for the cores, in cap steps at most: from what single precision or rtr.comp found,
+// and if that proves nothing, from a simplex of n vertices. It returns false where the memory is full
 // or rounding keeps a face from being expanded. All its parts go through one text of the
 // supports.
 bool expandFrom(uint n, uint cap, out Core r) {
     sketched = sketchFaces() > 0u && recall(sketchFaces());
-    bool fresh = !sketched, seeding = false;
+    around = stationary();
+#ifdef SURROUND
+    if (around) surround();
+#endif
+    bool fresh = !sketched && !around, seeding = false;
     uint stuck = 0u, side = 0u, outcome = OPEN;
     for (uint k = 0u; k < cap && outcome == OPEN; k++) {
+#ifdef SURROUND
+        if (around && turning) {
+            uint spent;
+            around = turn(cap - k, spent);
+            k += spent;
+            fresh = !around;
+            if (k >= cap) break;
+        }
+        if (around && started == 4u) {
+            around = mend();
+            fresh = !around;
+            if (around && surrounded(r)) return true;
+        }
+#endif
         if (fresh) seeding = !begun(n);
         fresh = false;
         dvec3 a, d = seeding ? axisOf(vertexCount - 1u + side / 2u) : normalOf(nearest);
         if (seeding && (side & 1u) != 0u) d = -d;
+#ifdef SURROUND
+        if (around) d = sought();
+#endif
         dvec3 w = highest(d, a);
+#ifdef SURROUND
+        if (around) {
+            around = advanceAround(w, a);
+            fresh = !around;
+            continue;
+        }
+#endif
         if (!seeding) {
             outcome = advance(w, a, sketched, stuck, r);
             if (sketched && outcome != FOUND) {
@@ -342,8 +382,12 @@ bool expandFrom(uint n, uint cap, out Core r) {
 // steps is the largest number of support evaluations of a row that its budget of loop passes
 // allows, 0 if it is too small.
 uint steps(uint budget) {
-    uint cost = 3u + passes(shapeA) + passes(shapeB);
-    return budget > SWEEP_PASSES ? min(VERTICES + MAX_STUCK + 16u, (budget - SWEEP_PASSES) / cost) : 0u;
+    uint sweeps = SWEEP_PASSES, most = VERTICES + MAX_STUCK + 16u;
+#ifdef SURROUND
+    sweeps += SURROUND_PASSES;
+    most += SURROUND_STEPS;
+#endif
+    return budget > sweeps ? min(most, (budget - sweeps) / stepCost()) : 0u;
 }
 
 #endif

@@ -102,6 +102,7 @@ void main() {
         precise float enough = cut ? -(cutOff + radius + 2.0 * NOISE * spread) : -4.0 * spread;
         uint looks = 0u;
         if (query.max_iterations != 0u) cap--; // double precision needs a look
+        cap = min(cap, MAX_LOOKS);
         Stationary p = trust(-unitOf(start), max(tolerance, 2.0 * NOISE * spread), NOISE * spread, enough, cap, looks);
         for (int k = 0; k < 3; k++) guesses[row].directions[k] = -p.x[k];
         guesses[row].count = 1u;

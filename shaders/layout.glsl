@@ -112,6 +112,7 @@ const uint DEEPENED = 2u;
 const uint SKETCHED = 4u;
 const uint SKETCH_FACES = 8u;
 const uint SEED_CORNERS = 4294901760u;
+const uint SEED_STATIONARY = 4294967295u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_OVERLAP = 2u;
 const uint DECLINED_GAP = 3u;

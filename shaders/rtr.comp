@@ -21,6 +21,8 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Guesses { GuessRecord guesses[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
+layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair.glsl"
@@ -41,8 +43,8 @@ double lengthUnit() { return 1.0lf; }
 #include "trust.glsl"
 #include "ellipsoids.glsl"
 
-// Looks beyond which a row is left: from what single precision found two or three do.
-const uint MAX_LOOKS = 24u;
+// Looks that are left to rows of which single precision took all that it might.
+const uint LAST_LOOKS = 8u;
 
 // answer is what a direction proves.
 Answer answer(Stationary p) {
@@ -71,6 +73,23 @@ Answer answer(Stationary p) {
     return r;
 }
 
+// handOn leaves the row to depth.comp: the vertex along p of the eroded cores, and its direction.
+void handOn(uint slot, Stationary p, uint looks) {
+    uint at = atomicAdd(counts[0], 1u);
+    seeds[at].slot = slot;
+    seeds[at].count = 1u;
+    seeds[at].iterations = looks;
+    seeds[at].declined = DECLINED_OVERLAP;
+    seeds[at].faces = SEED_STATIONARY;
+    seeds[at].weights[0] = 1.0lf;
+    precise dvec3 a = p.a - shapeA.erode * p.x, w = p.w - (shapeA.erode + shapeB.erode) * p.x;
+    for (uint k = 0u; k < 3u; k++) {
+        seeds[at].vertices[k] = w[k];
+        seeds[at].vertices[3u + k] = p.x[k];
+        seeds[at].points[k] = a[k];
+    }
+}
+
 void main() {
     uint slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows || guesses[slot].state != GUESS_STATIONARY) return;
@@ -81,7 +100,7 @@ void main() {
     pose(index);
     ask();
     uint looks = guesses[slot].iterations;
-    uint cap = min(MAX_LOOKS, query.scan_budget / (1u + passes(shapeA) + passes(shapeB)));
+    uint cap = min(MAX_LOOKS + LAST_LOOKS - min(looks, MAX_LOOKS), query.scan_budget / (1u + passes(shapeA) + passes(shapeB)));
     if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, looks) - looks);
     if (cap == 0u) return;
     precise double enough = cut ? -(cutOff + shapeA.radius + shapeB.radius + roundoff) : -4.0lf * scale;
@@ -91,6 +110,12 @@ void main() {
     refined = looks - before > 1u;
     Answer r = answer(p);
     uint status = classify(r);
+    double deep = gapWithin(exactly(query.exact[4], query.exact[5]) * size);
+    if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + roundoff && p.slope <= 0.5lf * deep && whole()) {
+        handOn(slot, p, looks);
+        guesses[slot].state = GUESS_ENDED;
+        return;
+    }
     if (status == DECLINED || !whole()) {
         guesses[slot].iterations = looks;
         for (int k = 0; k < 3; k++) guesses[slot].directions[k] = float(-p.x[k]);

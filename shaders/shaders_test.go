@@ -29,10 +29,11 @@ var code = []struct {
 	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
 	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1, 2}},
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
-	{"rtr", shaders.RTR, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint"}, []uint32{0, 1, 2}},
+	{"rtr", shaders.RTR, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 1, 2}},
 	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 2}},
 	{"sketch", shaders.Sketch, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint", "vec4 of float", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
 	{"depth", shaders.Depth, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "vec4 of double", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
+	{"surround", shaders.Surround, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "vec4 of double", "vec4 of uint", "uint"}, []uint32{0, 1, 2, 3, 4}},
 }
 
 // The records in the compiled code stand where Go puts them: every member's name, type

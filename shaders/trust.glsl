@@ -28,6 +28,10 @@ const real START_REGION = real(0.5);
 const real MAX_REGION = real(1);
 const real ACCEPT_RATIO = real(0.1);
 
+// Looks beyond which a row is left to others, in each precision. Smooth shapes take a dozen; shapes that
+// nearly have edges would take many more.
+const uint MAX_LOOKS = 24u;
+
 // Stationary is where the method is: a direction with what is known there.
 struct Stationary {
     real3 x, e, f; // unit direction, basis of the plane across it
@@ -145,27 +149,33 @@ real2 step_(Stationary p, real radius) {
 // no direction has negative curvature (eq. 13), h is below enough, or rounding or the
 // cap on looks ends it. grain is what rounding does to h.
 Stationary trust(real3 x, real stop, real grain, real enough, uint cap, inout uint looks) {
-    Stationary p = look(x);
-    looks++;
-    real radius = START_REGION;
-    for (uint k = 1u; k < cap; k++) {
+    Stationary p;
+    real radius = START_REGION, size_ = real(0), promised = real(0);
+    real3 to = x;
+    for (uint k = 0u; k < max(cap, 1u); k++) {
+        Stationary q = look(to);
+        looks++;
+        if (k == 0u) {
+            p = q;
+        } else {
+            precise real ratio = (p.h - q.h) / promised;
+            // Where the decrease drowns in the rounding of h the gradient tells.
+            bool drowned = promised <= real(2) * grain;
+            if (drowned) ratio = q.slope < p.slope ? real(1) : real(0);
+            bool accepted = ratio > ACCEPT_RATIO;
+            if (accepted) p = q;
+            else if (drowned) break;
+            if (!(ratio >= real(0.25))) radius = real(0.25) * min(radius, size_);
+            else if (ratio > real(0.75)) radius = min(real(2) * radius, MAX_REGION);
+        }
         if ((p.slope <= real(0.5) * stop && lowest(p.second) >= -stop) || p.h < enough) break;
         real2 v = step_(p, radius);
-        real size_ = root(product2(v, v));
+        size_ = root(product2(v, v));
         if (!(size_ > real(4) * UNIT_ROUNDOFF)) break;
-        precise real promised = -product2(p.g, v) - real(0.5) * product2(v, applied(p.second, v));
-        precise real3 to = p.x + (v.x * p.e + v.y * p.f);
-        Stationary q = look(unitOf(to));
-        looks++;
-        precise real ratio = (p.h - q.h) / promised;
-        // Where the decrease drowns in the rounding of h the gradient tells.
-        bool drowned = promised <= real(2) * grain;
-        if (drowned) ratio = q.slope < p.slope ? real(1) : real(0);
-        bool accepted = ratio > ACCEPT_RATIO;
-        if (accepted) p = q;
-        else if (drowned) break;
-        if (!(ratio >= real(0.25))) radius = real(0.25) * min(radius, size_);
-        else if (ratio > real(0.75)) radius = min(real(2) * radius, MAX_REGION);
+        precise real less = -product2(p.g, v) - real(0.5) * product2(v, applied(p.second, v));
+        precise real3 next = p.x + (v.x * p.e + v.y * p.f);
+        promised = less;
+        to = unitOf(next);
     }
     return p;
 }
