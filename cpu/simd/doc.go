@@ -48,8 +48,8 @@
 // Rows that overlap wait in a scratch of their own until there are enough of them (gather.h).
 // Depths are found by EPA (epa.h), as many pairs at a time as there are float64
 // lanes, those of boxes by separating axes, one pair a lane (epa_boxes.h), and those of
-// cylinders and cones by a local minimum, which needs only a coarse polytope (epa_surround.h),
-// in float32 (epa_around.h).
+// cylinders and cones, and of smooth cores, by a local minimum, which needs only a coarse
+// polytope (epa_surround.h), in float32 (epa_around.h).
 //
 // # Variants
 //
