@@ -226,19 +226,16 @@ ALWAYS VF least_bend(const T(places) *at, int ka, int kb, const bent b[2], VF mo
 // widest_cap is the largest cap that some sizes prove over which heights are h at least, or zero.
 //
 // With the balls e that were taken out of both cores, heights along n + y are those of larger ones less
-// e|n + y|. What those grow by beyond the plane is convex along any y, and ½κy² at least up to |y| = t,
-// so from there on at least ½κt|y|. If κ ≥ h + e that is more than (h + e)(√(1 + y²) − 1) up to t, and beyond
-// as far as y/(1 + √(1 + y²)) ≤ κt/2(h + e): to twice the angle of which that is the tangent.
+// e|n + y|. What those grow by is ½κy² at least up to |y| = t; if κ ≥ h + e that is more than
+// (h + e)(√(1 + y²) − 1), and see reach.
 ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const bent b[2], VF h) {
     static const double shrink[3] = {BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO};
-    const VF zero = SET1(0), one = SET1(1), whole = h + b[0].ball + b[1].ball, widest = SET1(WIDEST_CAP);
+    const VF zero = SET1(0), whole = h + b[0].ball + b[1].ball;
     VF size = SET1(WIDEST_BEND_CAP / BEND_CAP_RATIO), found = zero;
     for (int j = 0; j < 3; j++) { // of seven, by halves
         const VF t = size * SET1(shrink[j]), bend = least_bend(at, ka, kb, b, SET1(MOST_BEND) * whole, t);
         const VM holds = LE(SET1(1 + 1e-6) * whole, bend);
-        const VF x = SET1(0.5 * (1 - 1e-6)) * bend * t / whole, rest = FNMA(x, x, one);
-        const VF wide = SEL(LT(SET1(0.1), rest), MIN((x + x) / MAX(rest, SET1(0.1)), widest), widest); // the tangent of twice the angle
-        found = SEL(holds, MAX(found, MAX(wide, t)), found);
+        found = SEL(holds, MAX(found, reach(bend, t, whole)), found);
         size = SEL(holds, size, t);
     }
     return found;

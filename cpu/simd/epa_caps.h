@@ -17,18 +17,18 @@
 //
 //     L + ½ yᵀMy,   L = h − low − |g|t,
 //
-// g what is left of the gradient and low of the kinks, and where M ≥ L·I at least L a unit.
+// g what is left of the gradient and low of the kinks, and where M ≥ L·I at least L a unit. So it is
+// beyond t, as far as reach says; at y = 0 what grows is low already, so that counts |y|/t times.
 
 #define CAP_RATIO 0.7
 #define KINK 8
 #define CAP_SIZES 16 // each CAP_RATIO of the one before
 static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
 
-// cap_holds says whether M ≥ h·I for caps of size t around p, with `inside` for b.
-ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
+// cap_bend is the lowest eigenvalue of M for caps of size t around p, with `inside` for b.
+ALWAYS VF cap_bend(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
     const VF one = SET1(1), inv = one / t;
-    const VF need = SET1(-1 - 1e-6) * p->h; // with more than rounding
-    flat_matrix m = {need, SET1(0), need};
+    flat_matrix m = {SET1(0), SET1(0), SET1(0)};
     for (int i = 0; i < 2; i++) {
         const VF sigma = p->sigma[i], slant = r->core[i].slant, across = flat_dot(p->s[i], p->s[i]), r_s = RSQRT(MAX(across, SET1(TINY)));
         const VF moved = MIN(one - MAX(sigma, -sigma), SET1(KINK) * p->h * t * r_s);
@@ -39,16 +39,20 @@ ALWAYS VM cap_holds(const rim_pair *r, const rim_place *p, const VF inside[2], V
         m.xx = m.xx + disc;
         m.yy = m.yy + disc;
     }
-    return is_positive(m);
+    return least_eigenvalue(m);
 }
 
-// cap_size is the largest of CAP_SIZES sizes of caps that hold, or zero.
-ALWAYS VF cap_size(const rim_pair *r, const rim_place *p, const VF inside[2]) {
+// cap_size is how far the largest of CAP_SIZES sizes of caps reaches that hold, M ≥ h·I with more than
+// rounding, or zero, and times is that over the size.
+ALWAYS VF cap_size(const rim_pair *r, const rim_place *p, const VF inside[2], VF *times) {
+    const VF need = SET1(1 + 1e-6) * p->h;
     VF size = SET1(WIDEST_CAP / CAP_RATIO);
     for (int j = 0; j < 4; j++) { // the least that does not, by halves
         VF lower = size * SET1(cap_shrink[j]);
-        size = SEL(cap_holds(r, p, inside, lower), size, lower);
+        size = SEL(LE(need, cap_bend(r, p, inside, lower)), size, lower);
     }
     size = size * SET1(CAP_RATIO);
-    return SEL(cap_holds(r, p, inside, size), size, SET1(0));
+    const VF bend = cap_bend(r, p, inside, size), far = reach(bend, size, p->h);
+    *times = far / size;
+    return SEL(LE(need, bend), far, SET1(0));
 }

@@ -28,9 +28,9 @@ static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch
         }
         const unsigned minimal = find_rims(&r, &q, rows.lanes, even, SET1(0.125) * stop, steps);
         VF off = SQRT(flat_dot(q.left, q.left)), inside[2] = {q.r[0] - off, q.r[1] - off};
-        VF t = cap_size(&r, &q, inside), bend = SEL(MOR(q.face[0], q.face[1]), zero, off);
+        VF times, t = cap_size(&r, &q, inside, &times), bend = SEL(MOR(q.face[0], q.face[1]), zero, off);
         VF high = T(dot)(q.n, pair_vertices(&at, CLR_ROUND, CLR_ROUND, q.n, rows.lanes).w);
-        VF low = FNMA(bend, t, q.h - q.low) - SET1(4) * round;
+        VF low = FNMA(bend, t, FNMA(times, q.low, q.h)) - SET1(4) * round;
         // The points that touch: on circles between the rims, on an end across from the other core's.
         V3 part[2], across = T(axpy)(q.left.x, q.e, T(scale)(q.left.y, q.f));
         for (int i = 0; i < 2; i++) {

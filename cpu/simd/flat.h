@@ -19,5 +19,11 @@ ALWAYS VF least_eigenvalue(flat_matrix m) {
     return mid - SQRT(FMA(d, d, m.xy * m.xy));
 }
 
-// is_positive says whether a matrix is positive semidefinite, and not zero.
-ALWAYS VM is_positive(flat_matrix m) { return MAND(LT(SET1(0), m.xx + m.yy), LE(m.xy * m.xy, m.xx * m.yy)); }
+// reach is how far a cap reaches beyond the size t at which the height grows by ½·bend·t² at least, above
+// what is linear and against a sphere of radius h ≤ bend. That growth is convex along any y, so from there on
+// it is ½·bend·t|y|, which is not below h(√(1 + y²) − 1) as far as y/(1 + √(1 + y²)) ≤ ½·bend·t/h: to twice the
+// angle of which that is the tangent.
+ALWAYS VF reach(VF bend, VF t, VF h) {
+    const VF x = SET1(0.5 * (1 - 1e-6)) * bend * t / h, rest = FNMA(x, x, SET1(1)), widest = SET1(WIDEST_CAP);
+    return MAX(t, SEL(LT(SET1(0.1), rest), MIN((x + x) / MAX(rest, SET1(0.1)), widest), widest));
+}

@@ -57,8 +57,8 @@ static int drawn, minima, caps, wide;
 // test looks at the lanes `found` of q.
 static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64][W], unsigned found) {
     double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))), size[W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
-    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, t = cap_size(r, q, inside);
-    STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, q->h - q->low));
+    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, times, t = cap_size(r, q, inside, &times);
+    STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, FNMA(times, q->low, q->h)));
     STOREU(size, t);
     STOREU(h, q->h);
     T(st3)(n[0], W, q->n);
