@@ -33,6 +33,7 @@ const double SURE = 1.0lf - 1e-9lf; // a factor that makes powers surely too sma
 
 // Caps are of 16 sizes, each CAP_RATIO of the one before; CAP_LOOKS of them are tried.
 const double WIDEST_CAP = 2.0lf;
+const double FARTHEST_CAP = 2.5lf;
 const double CAP_RATIO = 0.7lf;
 const double WIDE_RATIO = 0.05764801lf; // its power 8, of which roots are taken
 const uint CAP_LOOKS = 5u;
@@ -45,6 +46,7 @@ const double ASTRAY = 2e-10lf;
 // hulls from their centres and those of revolutions on the profile.
 dvec3 touching[2];
 double bendUnit; // of MOST_BEND
+double leastBend; // of the last cap that held: the lowest eigenvalue of the K of both cores
 
 // powerOf is x^a for x > 0; beyond e^600 it is FAR, and below e^-600 zero.
 double powerOf(double x, double a) {
@@ -210,7 +212,9 @@ bool capHolds(Stationary p, double h, double low, double t) {
     double spare = h - low - ASTRAY * size * t, det = m.x * m.z - m.y * m.y;
     double taken = m.z * p.g.x * p.g.x - 2.0lf * m.y * p.g.x * p.g.y + m.x * p.g.y * p.g.y;
     if (!finite3(m) || !finite(taken) || !(lowest(m) >= 0.0lf)) return false;
-    return spare >= p.slope * t || spare * det * SURE >= 0.5lf * taken;
+    if (!(spare >= p.slope * t || spare * det * SURE >= 0.5lf * taken)) return false;
+    leastBend = lowest(m) + need;
+    return true;
 }
 
 // touch sets what capHolds needs of both cores along p.
@@ -230,6 +234,16 @@ void touch(Stationary p) {
     }
 }
 
+// beyondBend is how far a cap reaches beyond the size t for which it holds. What the heights of D with the balls
+// that were taken out grow by beyond their plane is convex along any y: ½κt² at |y| = t, κ the least
+// bend, and from there on ½κt|y| at least. That is not below (low + erode)(√(1 + y²) - 1) as far as
+// y/(1 + √(1 + y²)) ≤ ½κt/(low + erode): to twice the angle of which that is the tangent.
+double beyondBend(Stationary p, double h, double low, double t) {
+    double x = 0.5lf * SURE * leastBend * t / (low + shapeA.erode + shapeB.erode), rest = 1.0lf - x * x;
+    double far = rest > 0.1lf ? min(2.0lf * x / rest, FARTHEST_CAP) : FARTHEST_CAP;
+    return max(t, min(far, (h - low) / (p.slope + ASTRAY * size)));
+}
+
 // capSize is the largest size for which the cap around p, of height h, is surely `low` high, 0 if there is none.
 double capSize(Stationary p, double h, double low) {
     touch(p);
@@ -242,7 +256,7 @@ double capSize(Stationary p, double h, double low) {
         if (!holds) t = less;
         ratio = k + 2u < CAP_LOOKS ? root(ratio) : CAP_RATIO;
     }
-    return holds ? CAP_RATIO * t : 0.0lf;
+    return holds ? beyondBend(p, h, low, CAP_RATIO * t) : 0.0lf;
 }
 
 #endif
