@@ -1,7 +1,7 @@
 // The Riemannian trust region method (paper 002, Alg. 2) on smooth cores and points: it
 // minimises the support function h of D over the unit sphere. A template, float64; one
-// pair a lane, lanes refilled as they finish. What it ends with claims nothing: rtr_prove.h
-// goes on from the direction and certifies it.
+// pair a lane, lanes refilled as they finish. What it ends with claims nothing: rtr_prove.h, or where the pair
+// overlaps epa_bend_search.h, goes on from the direction and certifies it.
 //
 // The tangent plane has two dimensions, so the model is minimised there as a whole instead
 // of by conjugate gradients (eq. 9): by Newton's step where the Hessian is positive

@@ -54,7 +54,7 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
 #define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
 // Those whose support functions have derivatives that are computed, see bend.h.
 #define HAS_BEND(k) ((k) == CLR_ELLIPSOID || HAS_POWERS(k))
-// SURROUNDED tells of a pair of classes whether its depths are those of epa_surround.h.
+// SURROUNDED tells of a pair of classes whether epa_surround.h searches its depths.
 #define SURROUNDED(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_BEND(ka) && HAS_BEND(kb)))
 #if REAL_BITS == 32
 // takes_rtr tells whether the trust region method begins with pairs of these classes: ellipsoids, all that
