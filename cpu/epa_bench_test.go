@@ -51,16 +51,14 @@ func penetrating(t testing.TB, lib *batch.Library, pairs *batch.Pairs) *batch.Pa
 }
 
 func benchmarkDepths(b *testing.B, set string, lib *batch.Library, deep *batch.Pairs) {
-	{
-		for _, c := range []struct {
-			name string
-			o    batch.Options
-		}{
-			{"single", batch.Options{Query: batch.Penetration}}, {"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
-		} {
-			for _, variant := range append(simd.Supported(), simd.Off) {
-				b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })
-			}
+	for _, c := range []struct {
+		name string
+		o    batch.Options
+	}{
+		{"single", batch.Options{Query: batch.Penetration}}, {"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
+	} {
+		for _, variant := range append(simd.Supported(), simd.Off) {
+			b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })
 		}
 	}
 }

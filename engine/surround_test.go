@@ -131,20 +131,5 @@ func TestSurroundCap(t *testing.T) {
 	g := rand.New(rand.NewPCG(7, 33))
 	lib := smoothLibrary(t, g, "superquadrics")
 	pairs := nested(g, lib, 500, 0.95)
-	for _, most := range []int{5, 12, 20, 40} {
-		out := direct(t, b, lib, pairs, batch.Options{Method: batch.RTR, MaxIterations: most})
-		answered := 0
-		for i, s := range out.Status {
-			if s >= uint8(batch.Undecided) {
-				continue
-			}
-			answered++
-			if n := int(out.Iterations[i]); n > most+1 { // as in TestRTRCap
-				t.Fatalf("cap %d: row %d took %d steps", most, i, n)
-			}
-		}
-		if most == 40 && answered < 250 {
-			t.Errorf("cap %d: %d rows answered", most, answered)
-		}
-	}
+	holdsCaps(t, b, lib, pairs, 5, 12, 20, 40)
 }

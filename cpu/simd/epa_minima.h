@@ -2,9 +2,8 @@
 // included by epa.h, and epa_surround.h says what for.
 
 // The apex is that of a cap of which t² is less by this factor: rounding it to float32 tilts it by
-// 2⁻²³ and makes the cap wider by 2⁻²³/t; caps are LEAST_CAP at least.
+// 2⁻²³ and makes the cap wider by 2⁻²³/t; caps are 0.01 at least.
 #define APEX_SHARE 0.98
-#define LEAST_CAP 0.01
 
 // deep_rows are W rows of a list, a lane each.
 typedef struct {
