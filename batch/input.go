@@ -31,13 +31,22 @@ type Pairs struct {
 	RotationA, RotationB []float64 // [N,4] quaternions (w, x, y, z), normalised on input
 }
 
-// NewPairs returns a pair list of n rows, all zero.
+// NewPairs returns a list of n pairs, each of them shape 0 twice at the identity pose.
 func NewPairs(n int) *Pairs {
 	return &Pairs{
 		ShapeA: make([]int32, n), ShapeB: make([]int32, n),
 		PositionA: make([]float64, 3*n), PositionB: make([]float64, 3*n),
-		RotationA: make([]float64, 4*n), RotationB: make([]float64, 4*n),
+		RotationA: identityRotations(n), RotationB: identityRotations(n),
 	}
+}
+
+// identityRotations returns n quaternions (1, 0, 0, 0).
+func identityRotations(n int) []float64 {
+	q := make([]float64, 4*n)
+	for i := range n {
+		q[4*i] = 1
+	}
+	return q
 }
 
 // Len returns the number of pairs.

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"clearance/geom"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -209,6 +211,30 @@ func TestSlice(t *testing.T) {
 		}
 	}()
 	NewResults(200, &Options{Columns: ColBits}).Slice(1, 200)
+}
+
+// Pairs whose poses are not set are valid: every pose begins as the identity.
+func TestNewPairs(t *testing.T) {
+	lib, err := NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 5} {
+		p := NewPairs(n)
+		if err := p.CheckShape(); err != nil || p.Len() != n {
+			t.Fatalf("%d pairs: length %d, %v", n, p.Len(), err)
+		}
+		var r Row
+		for i := range n {
+			p.Row(i, &r)
+			if want := (Row{PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}); r != want {
+				t.Errorf("pair %d of %d is %+v, want %+v", i, n, r, want)
+			}
+			if err := lib.CheckRow(i, &r); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 }
 
 func TestPairsSlice(t *testing.T) {
