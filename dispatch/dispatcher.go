@@ -3,12 +3,16 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"clearance/batch"
 )
 
 // ErrNoBackend is wrapped by the error of a call that no back end can serve.
 var ErrNoBackend = errors.New("no usable back end")
+
+// ErrClosed is the error of a call on a closed [Dispatcher].
+var ErrClosed = errors.New("dispatch: the dispatcher is closed")
 
 // Auto is the name that asks for the back end that is worth most on a call.
 const Auto = "auto"
@@ -70,6 +74,10 @@ func (o *Options) setChunkRows(rows int) {
 // Dispatcher gives jobs to back ends.
 type Dispatcher struct {
 	backends []Backend
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup // in progress
 }
 
 // New returns a dispatcher over back ends; of two that are worth the same the first is
@@ -81,8 +89,28 @@ func New(backends ...Backend) *Dispatcher {
 // Backends returns the back ends, usable or not, as they were given to New.
 func (d *Dispatcher) Backends() []Backend { return d.backends }
 
-// Close closes every back end.
+// begin registers a call, which must end with d.calls.Done().
+func (d *Dispatcher) begin() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	d.calls.Add(1)
+	return nil
+}
+
+// Close waits for the calls in progress and closes every back end. Later calls fail with
+// [ErrClosed]; closing again does nothing. Progress functions must not call Close.
 func (d *Dispatcher) Close() error {
+	d.mu.Lock()
+	closed := d.closed
+	d.closed = true
+	d.mu.Unlock()
+	d.calls.Wait()
+	if closed {
+		return nil
+	}
 	var errs []error
 	for _, b := range d.backends {
 		errs = append(errs, b.Close())

@@ -32,6 +32,10 @@ type Batch struct {
 // [Dispatcher.Run], once. The input belongs to the batch: its poses may be changed
 // between one Run and the Update before the next, and its shapes and pairs not at all.
 func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Input, options batch.Options, o Options) (*Batch, error) {
+	if err := d.begin(); err != nil {
+		return nil, err
+	}
+	defer d.calls.Done()
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -108,6 +112,10 @@ func (b *Batch) Update(ctx context.Context, in batch.Input) error {
 		return err
 	}
 	if b.held != nil {
+		if err := b.d.begin(); err != nil {
+			return err
+		}
+		defer b.d.calls.Done()
 		if err := update(ctx, b.held, in); err != nil {
 			if ended(ctx, err) {
 				return err
@@ -146,6 +154,10 @@ func (b *Batch) Run(ctx context.Context) (*batch.Results, Report, error) {
 		rep, err := b.d.Run(ctx, &job, b.o)
 		return job.Results, rep, err
 	}
+	if err := b.d.begin(); err != nil {
+		return job.Results, Report{WorstGapRow: -1}, err
+	}
+	defer b.d.calls.Done()
 	start := time.Now()
 	rep := Report{WorstGapRow: -1, Backend: b.choice.Name(), Why: b.choice.Why}
 	crew := b.d.newCrew(b.choice, &job.Options, b.Len())

@@ -8,18 +8,22 @@ import (
 	"clearance/batch"
 )
 
-// Run answers a job. If job.Results is nil it is made. The report is filled in as
-// far as the call came, also when an error is returned.
+// Run answers a job. If job.Results is nil, Run allocates them. The report covers the rows
+// that the call reached, also when Run returns an error.
 //
-// The error is that of the call as a whole: a job that makes no sense (nothing is
-// written then), no usable back end ([ErrNoBackend]), the context's error, or the
-// failure of the last back end left. Rows answered before stay good, all others
-// read as Undecided. Rows that are Invalid or Undecided are no error of Run; see
-// [Report.Err].
+// The error concerns the call as a whole: an invalid job (nothing is written then), no
+// usable back end ([ErrNoBackend]), a closed dispatcher ([ErrClosed]), the context's
+// error, or the failure of the last remaining back end. Rows answered before it remain
+// valid; all others read as Undecided. Rows whose status is Invalid or Undecided are not
+// an error of Run: the report counts them, see [Report.Err].
 func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report, error) {
 	start := time.Now()
 	o.ensureDefaults()
 	rep := Report{WorstGapRow: -1}
+	if err := d.begin(); err != nil {
+		return rep, err
+	}
+	defer d.calls.Done()
 	if err := o.validate(); err != nil {
 		return rep, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -28,19 +29,25 @@ type Sink interface {
 // at a time: 50 MB each.
 const maxStreamRows = 1 << 18
 
-// RunStream answers the pairs of a source chunk by chunk into a sink, so that
-// neither has to fit in memory: it reads, computes, has declined rows finished and
-// writes at the same time, and holds a few chunks, six for one device. A source with a
-// method Len() int gives the total for Progress and for the choice of the back end.
+// RunStream answers the pairs of a source chunk by chunk and writes the answers to a sink,
+// so that neither has to fit in memory. Reading, computing, answering declined rows and
+// writing overlap; a few chunks are in memory at a time, six with one device. A source
+// with a method Len() int or Len() int64 gives the total for Progress and for the choice
+// of the back end.
 //
-// The first error of the source, a back end, the sink or the context stops it. The
-// sink has then had whole chunks only, from row 0 on; what to do with them is up to
-// the caller. Row numbers in errors and in the report count from the first row of
-// the stream. Options.WarmStart has no place in a stream.
+// The first error of the source, the back ends, the sink or the context stops the stream.
+// The sink has then received complete chunks only, beginning with row 0. Row numbers in
+// errors and in the report count from the first row of the stream. Rows whose status is
+// Invalid or Undecided are not an error, see [Report.Err]. A stream takes no
+// Options.WarmStart.
 func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink, o Options) (Report, error) {
 	start := time.Now()
 	o.ensureDefaults()
 	rep := Report{WorstGapRow: -1}
+	if err := d.begin(); err != nil {
+		return rep, err
+	}
+	defer d.calls.Done()
 	if err := o.validate(); err != nil {
 		return rep, err
 	}
@@ -53,10 +60,7 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if err := options.Check(); err != nil {
 		return rep, err
 	}
-	total := -1
-	if s, ok := source.(interface{ Len() int }); ok {
-		total = s.Len()
-	}
+	total := sourceRows(source)
 	choice, err := d.Choose(o.Backend, &options, total)
 	if err != nil {
 		return rep, err
@@ -71,6 +75,19 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	err = r.stream(ctx, lib, source, options, sink)
 	rep.Wall = time.Since(start)
 	return rep, err
+}
+
+// sourceRows returns the number of rows that a source declares, [UnknownRows] if it declares none.
+func sourceRows(source Source) int {
+	switch s := source.(type) {
+	case interface{ Len() int }:
+		return s.Len()
+	case interface{ Len() int64 }:
+		if n := s.Len(); n <= math.MaxInt {
+			return int(n)
+		}
+	}
+	return UnknownRows
 }
 
 // stream takes parts from the source through the pipeline to the sink.

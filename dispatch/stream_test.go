@@ -48,6 +48,15 @@ type sizedSource struct{ slowSource }
 
 func (s *sizedSource) Len() int { return s.pairs.Len() }
 
+// longSource declares its length as files do.
+type longSource struct {
+	slowSource
+	n int64
+}
+
+func (s longSource) Len() int64                         { return s.n }
+func (s longSource) Next(dst *batch.Pairs) (int, error) { return s.slowSource.Next(dst) }
+
 // sink keeps what it is given.
 type sink struct {
 	distance []float64
@@ -118,6 +127,23 @@ func TestStream(t *testing.T) {
 			if n > 0 && (len(rep.Spans) != 1 || rep.Spans[0].Hi != n || rep.WorstGapRow < 0) {
 				t.Errorf("report %+v", rep)
 			}
+		}
+	}
+}
+
+// A length that does not fit an int is as good as none.
+func TestSourceRows(t *testing.T) {
+	_, pairs := testPairs(t, 7)
+	for _, c := range []struct {
+		source Source
+		want   int
+	}{
+		{&slowSource{pairs: pairs}, UnknownRows},
+		{&sizedSource{slowSource{pairs: pairs}}, 7},
+		{longSource{n: 9}, 9},
+	} {
+		if got := sourceRows(c.source); got != c.want {
+			t.Errorf("%T: %d rows, want %d", c.source, got, c.want)
 		}
 	}
 }
