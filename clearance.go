@@ -1,27 +1,32 @@
-// Package clearance answers batches of convex pair queries: are these two shapes in
-// contact, how far apart, how deep, along which normal, at which witness points.
-// Every answer carries a bound on its own error.
+// Package clearance answers batches of collision queries between pairs of convex shapes:
+// whether two shapes are in contact, the signed distance between them, the contact normal
+// and the witness points. Every answer carries a bound on its own error.
 //
-// [Open] a [Handle] once, build a [batch.Library] of shapes, and ask as often as you
-// like. A batch is a pair list ([batch.Pairs]) or a rollout ([batch.Worlds]).
-// Conventions: metres, quaternions (w, x, y, z), normals from A to B in the
-// world frame, results at the index of their input row.
+// [Open] a [Handle] once, build a [batch.Library] of shapes, and run any number of
+// queries. The pairs of a query are a list ([batch.Pairs]) or a rollout ([batch.Worlds]).
+// Lengths are in metres, quaternions are (w, x, y, z), normals point from A to B in the
+// world frame, and results have the order of their input rows.
 //
-// # Who answers
+// # Results and reports
 //
-// Open opens the Vulkan device and the CPU. By default each call goes to the one that
-// should be done first: small batches to the CPU, large ones to a GPU where there is one.
-// Their answers agree within the stated gaps, but not in every bit; who needs the same
-// bits for batches of every size names a back end, see [WithBackend].
+// A query returns results, a report and an error. The error is not nil only if the call as
+// a whole failed: invalid options, a cancelled context, a closed handle, or no back end
+// that works. A row without an answer is not an error. Its status is Invalid (the input of
+// that row is invalid) or Undecided (the error bound stayed above the tolerance), the
+// [dispatch.Report] counts it, and all other rows are valid. Callers that need an answer
+// for every row check [dispatch.Report.Err].
 //
-// # Errors
+// If a call fails, the rows that it did not reach are Undecided. A failure never looks
+// like "no contact".
 //
-// A query returns results and, if some rows have no answer, a *[dispatch.RowsError]
-// that counts them: those rows have status undecided or invalid, and all other rows
-// are good. With any other error, too, rows that were not reached read as
-// undecided: a failure never looks like "no contact".
+// # Back ends
 //
-// # Threads
+// Open opens the Vulkan device and the CPU. By default each call runs on the back end with
+// the shortest estimated time: the CPU for small batches, a GPU, if there is one, for large
+// ones. The answers of two back ends agree within their error bounds but not in every bit;
+// use [WithBackend] where batches of every size must give the same bits.
+//
+// # Concurrency
 //
 // A Handle may be used by several goroutines at once. No goroutine outlives a call.
 package clearance
@@ -36,7 +41,7 @@ import (
 	"clearance/dispatch"
 )
 
-// Option changes what [Open] opens.
+// An Option configures [Open].
 type Option func(*config)
 
 type config struct {
@@ -45,44 +50,50 @@ type config struct {
 	run    dispatch.Options
 }
 
-// WithBackend asks for a back end by name: "vulkan", "cpu" or "ref"; "vulkan:1" is the
-// Vulkan device of that index, and "vulkan:0+vulkan:1" shares the rows of a call between
-// two of them. A back end that is asked for and not there is an error of [Open]. The
-// default, "auto", takes for each call the one that should be done first, and the next if
-// it fails.
+// WithBackend selects a back end by name: "vulkan", "cpu" or "ref". "vulkan:1" is the
+// Vulkan device of that index, and "vulkan:0+vulkan:1" shares the rows of each call between
+// two devices. Open fails if a back end selected by name is not available. The default,
+// "auto", selects the back end with the shortest estimated time for each call, and another
+// one if that fails.
 func WithBackend(name string) Option { return func(c *config) { c.run.Backend = name } }
 
-// WithDevice picks the Vulkan device, by index or by part of its name; the default is the
-// one that the environment variable CLEARANCE_DEVICE names, else the best. [AllDevices]
-// takes all of them, which then share the rows of a call.
+// WithDevice selects the Vulkan device by index or by part of its name. [AllDevices] selects
+// all of them, which then share the rows of each call. The default is the device named by
+// the environment variable CLEARANCE_DEVICE, or else the best one.
 func WithDevice(device string) Option { return func(c *config) { c.device = device } }
 
-// WithSIMD forces the kernels of the CPU back end: "avx512", "avx2", "portable", or "off"
-// for the solvers in Go alone. The default is what the environment variable
-// CLEARANCE_SIMD names, else the best that the processor has.
+// WithSIMD selects the kernels of the CPU back end: "avx512", "avx2", "neon" or "portable",
+// or "off" for the solvers in Go alone. The default is the value of the environment
+// variable CLEARANCE_SIMD, or else the best kernels that the processor supports.
 func WithSIMD(variant string) Option { return func(c *config) { c.cpu.SIMD = variant } }
 
-// WithWorkers sets the number of goroutines of the CPU back end; the default is one a
+// WithWorkers sets the number of goroutines of the CPU back end. The default is one per
 // processor.
 func WithWorkers(n int) Option { return func(c *config) { c.cpu.Workers = n } }
 
-// WithChunkRows sets the number of rows that a back end is given at a time.
+// WithChunkRows sets the number of rows that a back end processes at a time. It affects no
+// answer.
 func WithChunkRows(n int) Option { return func(c *config) { c.run.ChunkRows = n } }
 
-// WithProgress has f called after every chunk, see [dispatch.Options].
+// WithMaxRowErrors sets the largest number of row errors that a report lists. The default
+// is 16; the counts of the report are complete in any case.
+func WithMaxRowErrors(n int) Option { return func(c *config) { c.run.MaxRowErrors = n } }
+
+// WithProgress sets a function that is called after every chunk with the number of rows
+// answered and the number of rows in total, -1 if that is unknown. See [dispatch.Options].
 func WithProgress(f func(done, total int)) Option {
 	return func(c *config) { c.run.Progress = f }
 }
 
-// Handle answers queries on the back ends of this machine.
+// A Handle runs queries on the back ends of this machine.
 type Handle struct {
 	dispatcher *dispatch.Dispatcher
 	run        dispatch.Options
 	notes      []string
 }
 
-// Open finds the back ends of this machine. It fails if the one asked for by name is
-// not there; what else is not there is in [Handle.Notes].
+// Open opens the back ends of this machine. It fails if a back end selected by name is not
+// available; [Handle.Notes] reports what else is not.
 func Open(options ...Option) (*Handle, error) {
 	var c config
 	for _, o := range options {
@@ -103,46 +114,56 @@ func Open(options ...Option) (*Handle, error) {
 	return h, nil
 }
 
-// Distance answers the signed distance of every pair, in single precision, with all
-// columns: positive apart, minus the depth in penetration.
-func (h *Handle) Distance(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, error) {
+// Distance computes the signed distance of every pair in single precision, with all
+// columns. The distance of a penetrating pair is minus its penetration depth.
+//
+// Rows without an answer are not an error; the report counts them.
+func (h *Handle) Distance(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
 	return h.query(ctx, lib, in, batch.Distance)
 }
 
-// Penetration answers the depth of the pairs that overlap, as a negative
-// distance; those that do not are only proved to be separated.
-func (h *Handle) Penetration(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, error) {
+// Penetration computes the penetration depth of the pairs that penetrate, as a negative
+// distance. Of all other pairs it only proves that they are separated.
+//
+// Rows without an answer are not an error; the report counts them.
+func (h *Handle) Penetration(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
 	return h.query(ctx, lib, in, batch.Penetration)
 }
 
-// Collide answers whether pairs are in contact: columns status and bits.
-func (h *Handle) Collide(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, error) {
+// Collide decides which pairs are in contact. The results have the columns status and bits.
+//
+// Rows without an answer are not an error; the report counts them.
+func (h *Handle) Collide(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
 	return h.query(ctx, lib, in, batch.Collide)
 }
 
-func (h *Handle) query(ctx context.Context, lib *batch.Library, in batch.Input, q batch.Query) (*batch.Results, error) {
+func (h *Handle) query(ctx context.Context, lib *batch.Library, in batch.Input, q batch.Query) (*batch.Results, dispatch.Report, error) {
 	job := &batch.Job{Library: lib, Input: in, Options: batch.Options{Query: q}}
 	report, err := h.Run(ctx, job)
-	if err == nil {
-		err = report.Err()
-	}
-	return job.Results, err
+	return job.Results, report, err
 }
 
-// Run answers a job with options of its own; job.Results is made if it is nil. Rows
-// without an answer are no error of Run: the report counts them, see
-// [dispatch.Report.Err].
+// Run runs a job with its own options: any query, method, precision, tolerance and set of
+// columns. If job.Results is nil, Run allocates them. Rows without an answer are not an
+// error; the report counts them.
 func (h *Handle) Run(ctx context.Context, job *batch.Job) (dispatch.Report, error) {
 	return h.dispatcher.Run(ctx, job, h.run)
 }
 
-// Hold prepares a batch that is asked the same question again and again while its bodies
-// move: where a Vulkan device answers, library and pairs stay there, and only poses and
-// answers move. Give it a [batch.Worlds] for a rollout: then the poses of bodies move, not
-// those of pairs.
+// RunStream reads pairs from source, such as a file opened with package dataset, and writes
+// their results to sink in the same order. Neither has to fit in memory. See
+// [dispatch.Dispatcher.RunStream].
+func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispatch.Source, o batch.Options, sink dispatch.Sink) (dispatch.Report, error) {
+	return h.dispatcher.RunStream(ctx, lib, source, o, sink, h.run)
+}
+
+// Hold prepares a batch for repeated runs of one query while the poses change. On a Vulkan
+// device the library and the pairs stay in device memory; only poses and results are
+// transferred. With [batch.Worlds] the poses are those of the bodies, otherwise those of
+// the pairs.
 //
 //	for each step {
-//		move the bodies in the poses of worlds
+//		change the poses in worlds
 //		b.Update(ctx, worlds)
 //		results, report, err := b.Run(ctx)
 //	}
@@ -152,18 +173,18 @@ func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o
 	return h.dispatcher.Hold(ctx, lib, in, o, h.run)
 }
 
-// Backends returns the back ends of this machine, Vulkan devices first, usable or not:
-// [dispatch.Backend] says which and why.
+// Backends returns the back ends of this machine, Vulkan devices first, whether usable or
+// not; the method Device of a [dispatch.Backend] gives the reason.
 func (h *Handle) Backends() []dispatch.Backend { return h.dispatcher.Backends() }
 
-// Notes says in a line each what is not as good as it could be, as a Vulkan device that
-// cannot be used and why. Answers are right all the same.
+// Notes returns one line for each limitation of this machine, for example why a Vulkan
+// device cannot be used. Limitations cost speed, not correctness.
 func (h *Handle) Notes() []string { return slices.Clone(h.notes) }
 
-// Dispatcher is what runs the calls, for who streams files through it
-// ([dispatch.Dispatcher.RunStream]) or chooses back ends call by call. It belongs to the
-// handle.
+// Dispatcher returns the dispatcher that runs the calls, for callers that choose the back
+// end or other [dispatch.Options] per call. It is closed with the handle.
 func (h *Handle) Dispatcher() *dispatch.Dispatcher { return h.dispatcher }
 
-// Close frees the back ends.
+// Close waits for calls in progress and closes the back ends. Later calls fail with
+// [dispatch.ErrClosed].
 func (h *Handle) Close() error { return h.dispatcher.Close() }

@@ -43,36 +43,49 @@ func TestQueries(t *testing.T) {
 	lib, pairs := balls(t, 5, 1.5)
 	ctx := context.Background()
 
-	r, err := h.Distance(ctx, lib, pairs)
+	r, rep, err := h.Distance(ctx, lib, pairs)
 	if err != nil || math.Abs(r.Distance.At(0)-3) > 1e-6 || math.Abs(r.Distance.At(1)+0.5) > 1e-6 || done != 2 {
 		t.Errorf("distances %v, %v, %d done", r.Distance, err, done)
 	}
-	r, err = h.Penetration(ctx, lib, pairs)
+	if rep.Rows != 2 || rep.Done != 2 || rep.Backend != "cpu" || rep.Counts[batch.Separated] != 1 || rep.Err() != nil {
+		t.Errorf("report %+v", rep)
+	}
+	r, rep, err = h.Penetration(ctx, lib, pairs)
 	if err != nil || batch.Status(r.Status[0]) != batch.Separated || math.Abs(r.Distance.At(1)+0.5) > 1e-6 {
 		t.Errorf("depths %v, %v", r.Distance, err)
 	}
-	r, err = h.Collide(ctx, lib, pairs)
+	if rep.Counts[batch.Penetrating] != 1 {
+		t.Errorf("report %+v", rep)
+	}
+	r, _, err = h.Collide(ctx, lib, pairs)
 	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance.Len() != 0 {
 		t.Errorf("bits %b, %v", r.Bits, err)
 	}
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
-	rep, err := h.Run(ctx, job)
+	rep, err = h.Run(ctx, job)
 	if err != nil || rep.Done != 2 || job.Results.Bit(0) || !job.Results.Bit(1) || job.Results.Status != nil {
 		t.Errorf("bits alone: %b, report %+v, %v", job.Results.Bits, rep, err)
 	}
 }
 
 func TestRowsWithoutAnswer(t *testing.T) {
-	h, err := Open()
+	h, err := Open(WithMaxRowErrors(2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	lib, pairs := balls(t, 5, math.NaN(), 1)
-	r, err := h.Collide(context.Background(), lib, pairs)
+	nan := math.NaN()
+	lib, pairs := balls(t, 5, nan, 1, nan, nan)
+	r, rep, err := h.Collide(context.Background(), lib, pairs)
+	if err != nil {
+		t.Fatalf("bad rows fail the call: %v", err)
+	}
+	if rep.Rows != 5 || rep.Done != 5 || rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 2 || rep.RowErrors[1].Row != 3 {
+		t.Errorf("report %+v", rep)
+	}
 	var rows *dispatch.RowsError
-	if !errors.As(err, &rows) || rows.Invalid != 1 || rows.First.Row != 1 || rows.First.Column != "position_b" {
-		t.Fatalf("error %v", err)
+	if err := rep.Err(); !errors.As(err, &rows) || rows.Invalid != 3 || rows.First.Row != 1 || rows.First.Column != "position_b" {
+		t.Errorf("error of the report: %v", err)
 	}
 	if r.Bit(0) || !r.Bit(1) || !r.Bit(2) || batch.Status(r.Status[1]) != batch.Invalid || batch.Status(r.Status[2]) != batch.Penetrating {
 		t.Errorf("bits %b, status %v", r.Bits, r.Status)
@@ -80,9 +93,34 @@ func TestRowsWithoutAnswer(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r, err = h.Distance(ctx, lib, pairs)
-	if !errors.Is(err, context.Canceled) || batch.Status(r.Status[0]) != batch.Undecided {
-		t.Errorf("cancelled: status %v, %v", r.Status, err)
+	r, rep, err = h.Distance(ctx, lib, pairs)
+	if !errors.Is(err, context.Canceled) || batch.Status(r.Status[0]) != batch.Undecided || rep.Done != 0 || rep.Counts[batch.Undecided] != 5 {
+		t.Errorf("cancelled: status %v, report %+v, %v", r.Status, rep, err)
+	}
+}
+
+// A call that cannot begin is an error of the call, whatever its rows are.
+func TestCallFails(t *testing.T) {
+	h, err := Open(WithBackend("ref"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, pairs := balls(t, 5)
+	if r, _, err := h.Distance(t.Context(), lib, nil); err == nil || r != nil {
+		t.Errorf("no input: %v, %v", r, err)
+	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Tolerance: -1}}
+	if _, err := h.Run(t.Context(), job); err == nil {
+		t.Error("a negative tolerance")
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, err := h.Distance(t.Context(), lib, pairs); !errors.Is(err, dispatch.ErrClosed) || r != nil {
+		t.Errorf("after Close: %v, %v", r, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
 	}
 }
 
@@ -101,8 +139,8 @@ func TestOpenRefuses(t *testing.T) {
 	if b := h.Backends(); len(b) != 3 || b[1].Name() != "cpu" || h.Notes() != nil {
 		t.Errorf("back ends %v, notes %q", b, h.Notes())
 	}
-	if d := h.Backends()[0].Device(); d.Usable() || !strings.Contains(d.Reason, "another back end was asked for") {
-		t.Errorf("vulkan, which nobody asked for: %+v", d)
+	if d := h.Backends()[0].Device(); d.Usable() || !strings.Contains(d.Reason, "another back end was selected") {
+		t.Errorf("vulkan, which was not selected: %+v", d)
 	}
 }
 
@@ -180,7 +218,7 @@ func TestOpenAuto(t *testing.T) {
 		t.Errorf("device %+v, notes %q", d, h.Notes())
 	}
 	lib, pairs := mixedPairs(t, 300)
-	if r, err := h.Distance(t.Context(), lib, pairs); err != nil || r.N != 300 {
+	if r, _, err := h.Distance(t.Context(), lib, pairs); err != nil || r.N != 300 {
 		t.Error(err)
 	}
 }
@@ -213,7 +251,7 @@ func TestNoSuchDevice(t *testing.T) {
 func TestAllDevices(t *testing.T) {
 	h := vulkanHandle(t, "vulkan", WithDevice(AllDevices))
 	lib, pairs := mixedPairs(t, 1000)
-	if _, err := h.Distance(t.Context(), lib, pairs); err != nil {
+	if _, _, err := h.Distance(t.Context(), lib, pairs); err != nil {
 		t.Error(err)
 	}
 	if name := h.Backends()[0].Name(); !strings.HasPrefix(name, "vulkan:") {

@@ -12,13 +12,13 @@ import (
 // vulkanName is the name of the back end that [engine.Open] opens.
 const vulkanName = "vulkan"
 
-// AllDevices asks [WithDevice] for every Vulkan device that is hardware, or, where there
-// is none, for those that emulate one.
+// AllDevices, given to [WithDevice], selects every Vulkan device that is hardware, or, if
+// there is none, every Vulkan driver that runs on the CPU.
 const AllDevices = "all"
 
-// openVulkan opens the Vulkan devices that are asked for. What cannot be opened is in the
-// list all the same, and says why it is not there; note says it for people, "" if there
-// is nothing to say.
+// openVulkan opens the selected Vulkan devices. A device that cannot be opened is in the
+// list as well, with the reason; note repeats the reason for [Handle.Notes], "" if there is
+// none.
 func openVulkan(c *config) (list []dispatch.Backend, note string) {
 	why := ""
 	for _, want := range vulkanDevices(c) {
@@ -46,7 +46,7 @@ func openVulkan(c *config) (list []dispatch.Backend, note string) {
 		}
 	}
 	if len(list) == 0 {
-		return []dispatch.Backend{dispatch.Absent(vulkanName, batch.DiscreteGPU, "not opened, since another back end was asked for")}, ""
+		return []dispatch.Backend{dispatch.Absent(vulkanName, batch.DiscreteGPU, "not opened, since another back end was selected")}, ""
 	}
 	if why != "" {
 		note = "no Vulkan device is used: " + why
@@ -54,8 +54,8 @@ func openVulkan(c *config) (list []dispatch.Backend, note string) {
 	return list, note
 }
 
-// vulkanDevices lists the devices to open, as [engine.Options] name them, once for every
-// time that they are asked for.
+// vulkanDevices lists the devices to open, as [engine.Options] name them, one entry for each
+// time that a device is selected.
 func vulkanDevices(c *config) (devices []string) {
 	spec := c.run.Backend
 	if spec == "" || spec == dispatch.Auto {
@@ -74,7 +74,7 @@ func vulkanDevices(c *config) (devices []string) {
 	return devices
 }
 
-// openAll opens every device of the best class there is: hardware, else software.
+// openAll opens every hardware device, or, if there is none, every software device.
 func openAll() ([]dispatch.Backend, error) {
 	devices, err := engine.Devices()
 	if err != nil {
@@ -105,7 +105,7 @@ func openAll() ([]dispatch.Backend, error) {
 		list = append(list, dispatch.Label(b, vulkanName+":"+strconv.Itoa(i)))
 	}
 	if len(list) == 0 {
-		b, err := engine.Open(engine.Options{}) // whose error says why
+		b, err := engine.Open(engine.Options{}) // its error gives the reason
 		if err != nil {
 			return nil, err
 		}
@@ -118,5 +118,5 @@ func absent(name string, err error) dispatch.Backend {
 	return dispatch.Absent(name, batch.DiscreteGPU, reason(err))
 }
 
-// reason is what an error of the engine says.
+// reason is the message of an error of package engine, without the name of the package.
 func reason(err error) string { return strings.TrimPrefix(err.Error(), "engine: ") }

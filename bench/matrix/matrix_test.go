@@ -105,7 +105,7 @@ func TestRegimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := h.Distance(t.Context(), lib, pairs)
+			res, _, err := h.Distance(t.Context(), lib, pairs)
 			if err != nil {
 				t.Fatal(err)
 			}
