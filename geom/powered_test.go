@@ -76,7 +76,7 @@ func poweredShapes() []geom.Shape {
 }
 
 // The polytope of the points lies inside, and the body in the polytope blown up by
-// n^(1/β): the support functions say so (paper 002, sec. IV-B), and so does the residual.
+// n^(1/β): the support functions say so [RTR, sec. IV-B], and so does the residual.
 func TestSmoothHullTendsToHull(t *testing.T) {
 	rng := rand.New(rand.NewPCG(93, 94))
 	v := cube(r3.Vec{}, 0.5, 0.5, 0.5)

@@ -23,8 +23,8 @@ const (
 //
 //	h(d) = <c, d> + (Σ max(<pᵢ - c, d>, 0)^β)^(1/β)
 //
-// with vertices pᵢ, sharpness β and a centre c strictly inside their hull (paper 002,
-// eq. 17, which has c = 0). It holds that hull and is at most n^(1/β) times as large,
+// with vertices pᵢ, sharpness β and a centre c strictly inside their hull [RTR,
+// eq. 17, where c = 0]. It holds that hull and is at most n^(1/β) times as large,
 // so it tends to it as β grows. Every point counts, duplicate and interior ones as well.
 //
 // The core is the body itself. h is C² but at 0. Build it with [NewSmoothHull]; the

@@ -24,7 +24,7 @@ const MaxProfile = 65535
 //
 //	h(d) = (Σ max(rᵢ·ρ + zᵢ·d.Z, 0)^β)^(1/β),  ρ = √(d.X² + d.Y² + γ·d.Z²)
 //
-// with profile points (rᵢ, zᵢ), rᵢ ≥ 0, sharpness β and flatness γ (paper 002, eq. 19;
+// with profile points (rᵢ, zᵢ), rᵢ ≥ 0, sharpness β and flatness γ ([RTR, eq. 19];
 // the mirror images of the points, which the paper lists too, are not added). It
 // holds all the circles of the profile; for β → ∞ and γ → 0 it tends to their hull,
 // and γ rounds what would be flat across the axis.

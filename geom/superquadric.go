@@ -8,7 +8,7 @@ import (
 )
 
 // Exponents that Validate accepts for a superquadric. The body is strictly convex
-// for exponents in the open interval (0, 2) (paper 002, sec. IV-A); the ends are
+// for exponents in the open interval (0, 2) [RTR, sec. IV-A]; the ends are
 // kept out because the curvature grows without bound towards them.
 const (
 	MinExponent = 0.01
@@ -19,7 +19,7 @@ const (
 //
 //	(|x/a|^(2/α2) + |y/b|^(2/α2))^(α2/α1) + |z/c|^(2/α1) ≤ 1
 //
-// (paper 002, eq. 16): an ellipsoid for α1 = α2 = 1, towards a box for α → 0 and
+// [RTR, eq. 16]: an ellipsoid for α1 = α2 = 1, towards a box for α → 0 and
 // towards an octahedron for α → 2. Its core is the body itself.
 //
 // With p = 2/α2 and r = 2/α1 the body is the unit ball of a norm, so its support

@@ -9,15 +9,15 @@ func Nesterov(p *Pair, o Options, normalize bool, ws *Workspace) Result {
 	return accelerated(p, &o, true, normalize, ws)
 }
 
-// Polyak finds the distance of the cores with Polyak-accelerated GJK (paper 003,
-// GJK++, Alg. 6 with yₖ = xₖ). normalize applies its Alg. 7 to the heavy ball.
+// Polyak finds the distance of the cores with Polyak-accelerated GJK [AGIMUS2023,
+// GJK++, Alg. 6, with yₖ = xₖ]. normalize applies its Alg. 7 to the heavy ball.
 func Polyak(p *Pair, o Options, normalize bool, ws *Workspace) Result {
 	return accelerated(p, &o, false, normalize, ws)
 }
 
-// accelerated is Alg. 6 of paper 003. The support direction is a momentum d, a
+// accelerated is [AGIMUS2023, Alg. 6]. The support direction is a momentum d, a
 // running mean of the gradients; once the step along it no longer helps (the
-// fixed-point condition, eq. 29 of paper 000), the method goes on as plain GJK.
+// fixed-point condition [Montaut2022, eq. 29]), the method goes on as plain GJK.
 //
 // Departures from the paper. ∇f is taken of ½‖x‖², which is x itself; the paper's
 // f = ‖x‖² only rescales d. The momentum is dropped as well when a step brings no
@@ -78,7 +78,7 @@ func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 	return d.descend(false)
 }
 
-// fixedPoint is the criterion g ≤ ε of paper 000, eq. 29, with ε in m² under
+// fixedPoint is the criterion g ≤ ε of [Montaut2022, eq. 29], with ε in m² under
 // [StopDuality] and as a bound on the distance itself under [StopGap].
 func (d *descent) fixedPoint() bool {
 	g := d.norm*d.norm - r3.Dot(d.x, d.latest().W)

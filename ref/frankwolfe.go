@@ -5,7 +5,7 @@ import "gonum.org/v1/gonum/spatial/r3"
 const defaultFrankWolfeIterations = 100_000
 
 // FrankWolfe finds the distance of the cores with the Frank-Wolfe method and exact
-// line search (paper 000, Alg. 1 and 3): x moves to the point of the segment from
+// line search [Montaut2022, Alg. 1 and 3]: x moves to the point of the segment from
 // x to the support vertex that is nearest to the origin, and nothing else is
 // remembered. It converges slowly, like 1/ε on flat shapes; it stands here as the
 // baseline of Table II, and because it is the simplest method there is.

@@ -1,15 +1,15 @@
 package ref
 
 // GJK finds the distance of the cores with the Gilbert-Johnson-Keerthi algorithm,
-// which is fully-corrective Frank-Wolfe on ½‖x‖² (paper 000, Alg. 4; paper 001,
-// Alg. 1) with the Signed Volumes sub-algorithm (paper 001, Alg. 2-5).
+// which is fully-corrective Frank-Wolfe on ½‖x‖² [Montaut2022, Alg. 4],
+// [Montanari2017, Alg. 1], with the Signed Volumes sub-algorithm [Montanari2017, Alg. 2-5].
 //
 // If the cores intersect the status is Penetrating (or Undecided, as the depth is
 // unknown): [Solve] or [EPA] go on from Result.Simplex.
 func GJK(p *Pair, o Options, ws *Workspace) Result { return gjk(p, &o, false, ws) }
 
 // GJKJohnson is [GJK] with Johnson's sub-algorithm and the Backup procedure in
-// place of Signed Volumes (paper 001, sec. 3.2, eq. 14-19).
+// place of Signed Volumes [Montanari2017, sec. 3.2, eq. 14-19].
 func GJKJohnson(p *Pair, o Options, ws *Workspace) Result { return gjk(p, &o, true, ws) }
 
 func gjk(p *Pair, o *Options, johnson bool, ws *Workspace) Result {
@@ -23,7 +23,7 @@ func gjk(p *Pair, o *Options, johnson bool, ws *Workspace) Result {
 // answered, no step brings progress, or the cap is reached. It reports whether
 // the cores intersect or cannot be told from touching.
 //
-// Departures from paper 001, Alg. 1: the loop stops on certified bounds rather
+// Departures from [Montanari2017, Alg. 1]: the loop stops on certified bounds rather
 // than on eq. 10; "w is in the simplex already" and "the norm did not fall" (both
 // mean that float64 is exhausted) end it; and a norm within rounding of zero
 // replaces eq. 9.

@@ -9,9 +9,9 @@ import (
 
 // johnsonBackup finds the point of the simplex nearest to the origin with Johnson's
 // sub-algorithm and, where rounding leaves no subset that satisfies its
-// conditions, the Backup procedure (paper 001, sec. 3.2). It exists to be
+// conditions, the Backup procedure [Montanari2017, sec. 3.2]. It exists to be
 // compared with [signedVolumes]; its answers lose half the digits on
-// nearly degenerate simplices (paper 001, Fig. 14-15).
+// nearly degenerate simplices [Montanari2017, Fig. 14-15].
 func johnsonBackup(s *Simplex, forbidInside bool) (x r3.Vec, inside bool) {
 	delta := johnsonCofactors(s)
 	full := uint(1)<<s.N - 1

@@ -11,7 +11,7 @@ import (
 )
 
 // QuadraticProgram finds the distance of two polytopes by a general solver of quadratic
-// programs (paper 003, GJK++, eq. 2 and sec. IV-C): minimise ½‖a − b‖² over the six
+// programs [AGIMUS2023, GJK++, eq. 2 and sec. IV-C]: minimise ½‖a − b‖² over the six
 // coordinates of a ∈ A and b ∈ B, one linear constraint a face. It is there to be
 // compared with GJK: the work of every step grows with the number of faces, and
 // nothing of the geometry is used.

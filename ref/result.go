@@ -47,7 +47,7 @@ type Options struct {
 	CutOff    float64
 	HasCutOff bool
 
-	// Boolean asks only whether the shapes intersect (paper 000, Alg. 2).
+	// Boolean asks only whether the shapes intersect [Montaut2022, Alg. 2].
 	Boolean bool
 
 	// WarmStart, if not zero, is the initial direction from A to B in the frame of
@@ -72,7 +72,7 @@ const (
 	// StopGap stops when the certified bounds are closer than the tolerance.
 	StopGap StopRule = iota
 	// StopDuality stops when the Frank-Wolfe duality gap of ½‖x‖²·2, that is
-	// 2⟨x, x − s⟩, is at most the tolerance (in m²); paper 000, eq. 15-17 and 29.
+	// 2⟨x, x − s⟩, is at most the tolerance (in m²); [Montaut2022, eq. 15-17, 29].
 	// It is there to repeat the papers' tables.
 	StopDuality
 )

@@ -9,7 +9,7 @@ import (
 )
 
 // RTR finds the signed distance of a pair of smooth shapes as minus the minimum of the
-// support function h of D over the unit sphere (paper 002, eq. 8), by the Riemannian trust
+// support function h of D over the unit sphere [RTR, eq. 8], by the Riemannian trust
 // region method (Alg. 2): separated and penetrating alike.
 //
 // Any direction n proves -h(n) from below, and so do the bounds of the result. If the
@@ -49,7 +49,7 @@ var smoothKind = [geom.KindCount]bool{
 	geom.KindSmoothHull: true, geom.KindSmoothRevolution: true,
 }
 
-// startDirection is the warm start, or the line of the centres (paper 002, eq. 14), or any
+// startDirection is the warm start, or the line of the centres [RTR, eq. 14], or any
 // direction if they coincide.
 func startDirection(p *Pair, o *Options) r3.Vec {
 	if d := safeUnit(o.WarmStart); d != (r3.Vec{}) {

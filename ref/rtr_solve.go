@@ -21,7 +21,7 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		}
 		return again
 	}
-	if t.proveEllipsoids(p, &r) || t.surround(p, &r, ws) {
+	if t.proveEllipsoids(p, &r) || t.certifyDepth(p, &r, ws) {
 		return r
 	}
 	spent = t.iter

@@ -9,7 +9,7 @@ import (
 )
 
 // model is the quadratic model of h around a direction, in a basis of the tangent plane
-// (paper 002, eq. 10-12).
+// [RTR, eq. 10-12].
 type model struct {
 	basis      [2]r3.Vec // orthonormal, across the direction
 	g          [2]float64
@@ -77,7 +77,7 @@ func (m *model) apply(v [2]float64) [2]float64 {
 }
 
 // truncatedCG minimises the model in the disc of the given radius by conjugate gradients
-// that stop at its rim and at negative curvature (Steihaug 1983; paper 002, eq. 9). Two
+// that stop at its rim and at negative curvature (Steihaug 1983; [RTR, eq. 9]). Two
 // steps are exact in the plane. At a stationary point that is no minimum the step goes along the
 // lowest curvature. decrease is what the model promises.
 func (m *model) truncatedCG(radius float64) (v [2]float64, decrease float64) {

@@ -124,7 +124,7 @@ func TestRTRAloneIsABound(t *testing.T) {
 	}
 }
 
-// Near the solution the gradient falls superlinearly (paper 002, Theorem 1): once it is below a
+// Near the solution the gradient falls superlinearly [RTR, Theorem 1]: once it is below a
 // hundredth of the size, each norm is at most a multiple of the last to the power 1.5, until
 // rounding ends it.
 func TestRTRConvergesSuperlinearly(t *testing.T) {

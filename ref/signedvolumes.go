@@ -7,7 +7,7 @@ import (
 )
 
 // signedVolumes finds the point of the simplex nearest to the origin with the
-// Signed Volumes sub-algorithm (paper 001, sec. 4, Alg. 2-5): it sets the
+// Signed Volumes sub-algorithm [Montanari2017, sec. 4, Alg. 2-5]: it sets the
 // barycentric coordinates, zero for vertices that do not support the point, and
 // returns the point. inside reports that the origin lies in the tetrahedron;
 // where a separating plane is already known the caller forbids that answer.
@@ -67,12 +67,12 @@ func (s *Simplex) reduce() {
 	s.N = n
 }
 
-// sameSign is CompareSigns of paper 001, eq. 22: false for zero and NaN. A product
+// sameSign is CompareSigns of [Montanari2017, eq. 22]: false for zero and NaN. A product
 // that underflows belongs to a simplex without volume, and counts as zero.
 func sameSign(a, b float64) bool { return a*b > 0 }
 
 // s1d returns the weights of the point of segment pq nearest to the origin
-// (paper 001, Alg. 5).
+// [Montanari2017, Alg. 5].
 func s1d(p, q r3.Vec) (l0, l1 float64) {
 	t := r3.Sub(q, p)
 	tt := r3.Dot(t, t)
@@ -88,7 +88,7 @@ func s1d(p, q r3.Vec) (l0, l1 float64) {
 }
 
 // s2d returns the weights of the point of triangle pqr nearest to the origin
-// (paper 001, Alg. 4): the origin is projected on the plane of the triangle,
+// [Montanari2017, Alg. 4]: the origin is projected on the plane of the triangle,
 // and corners are compared in the coordinate plane with the largest shadow.
 func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
 	l0, l1, l2, _ = project(p, q, r)
@@ -168,7 +168,7 @@ func nearestOfTriangle(p, q, r r3.Vec) (l0, l1, l2 float64) {
 }
 
 // s3d sets the weights of the point of the tetrahedron nearest to the origin
-// (paper 001, Alg. 3) and reports whether the origin lies inside.
+// [Montanari2017, Alg. 3] and reports whether the origin lies inside.
 func s3d(s *Simplex, forbidInside bool) (inside bool) {
 	p, q, r, w := s.V[0].W, s.V[1].W, s.V[2].W, s.V[3].W
 	e0, e1, e2 := r3.Sub(p, w), r3.Sub(q, w), r3.Sub(r, w)

@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// The sub-algorithms of GJK by themselves, to be compared with each other (paper 001,
-// sec. 5.1). Each finds the point of a simplex nearest to the origin and sets its
+// The sub-algorithms of GJK by themselves, to be compared with each other [Montanari2017,
+// sec. 5.1]. Each finds the point of a simplex nearest to the origin and sets its
 // barycentric coordinates. inside reports that the origin lies in a
 // tetrahedron; x is zero then.
 
-// NearestSignedVolumes is the Signed Volumes sub-algorithm (paper 001, Alg. 2-5), the
+// NearestSignedVolumes is the Signed Volumes sub-algorithm [Montanari2017, Alg. 2-5], the
 // one that this package's solvers use.
 func NearestSignedVolumes(s *Simplex) (x r3.Vec, inside bool) {
 	if x, inside = signedVolumes(s, false); inside {
@@ -21,7 +21,7 @@ func NearestSignedVolumes(s *Simplex) (x r3.Vec, inside bool) {
 }
 
 // NearestJohnsonBackup is Johnson's sub-algorithm with the Backup procedure for
-// simplices on which rounding leaves it without an answer (paper 001, sec. 3.2).
+// simplices on which rounding leaves it without an answer [Montanari2017, sec. 3.2].
 func NearestJohnsonBackup(s *Simplex) (x r3.Vec, inside bool) {
 	if x, inside = johnsonBackup(s, false); inside {
 		x = r3.Vec{}
@@ -30,7 +30,7 @@ func NearestJohnsonBackup(s *Simplex) (x r3.Vec, inside bool) {
 }
 
 // NearestJohnson is Johnson's sub-algorithm alone: ok is false where rounding leaves no
-// subset that satisfies eq. 13 of paper 001.
+// subset that satisfies [Montanari2017, eq. 13].
 func NearestJohnson(s *Simplex) (x r3.Vec, inside, ok bool) {
 	delta := johnsonCofactors(s)
 	full := uint(1)<<s.N - 1
@@ -46,7 +46,7 @@ func NearestJohnson(s *Simplex) (x r3.Vec, inside, ok bool) {
 	return r3.Vec{}, false, false
 }
 
-// JohnsonDeterminant is |det A| of Johnson's linear system (paper 001, eq. 14), as
+// JohnsonDeterminant is |det A| of Johnson's linear system [Montanari2017, eq. 14], as
 // the recursion of its cofactors gives it in floating point.
 func JohnsonDeterminant(s *Simplex) (det float64) {
 	delta := johnsonCofactors(s)

@@ -10,9 +10,9 @@ type Workspace struct {
 	e expansion
 	t trustRegion
 
-	capsA, capsB geom.Caps // see surround
-	caps         []dirCap
-	points       []Vertex
+	boundsA, boundsB geom.HessianBounds // see widestCap
+	caps             []capCertificate
+	points           []Vertex
 }
 
 func (ws *Workspace) descent() *descent {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// capSpread draws a length of a size, or up to a ratio less.
+// capSpread draws a length between size/ratio and size.
 func capSpread(g *rand.Rand, size, ratio float64) float64 {
 	return size * math.Pow(ratio, -g.Float64())
 }
@@ -60,8 +60,8 @@ func capAxes(g *rand.Rand) r3.Vec {
 	return vec(capSpread(g, size, ratio), capSpread(g, size, ratio), capSpread(g, size, ratio))
 }
 
-// capDirection draws a unit vector: any, in a coordinate plane, on an axis, or close to one of them,
-// in the frame where a needle or a plate is round, or as it is.
+// capDirection draws a unit vector: uniform, in a coordinate plane, on an axis, or close to one of
+// these, either in the frame in which a needle or a plate is round or in the frame of the shape.
 func capDirection(g *rand.Rand, s geom.Shape) r3.Vec {
 	n := randomUnit(g)
 	if g.IntN(2) == 0 {
@@ -94,18 +94,18 @@ func across(n r3.Vec) (e, f r3.Vec) {
 	return e, r3.Cross(n, e)
 }
 
-// capDeficit is by how much the bound is above f(n+y) of the closed form, and the rounding of that.
+// capDeficit returns by how much the bound exceeds f(n+y) in closed form, and the rounding error of that.
 func capDeficit(s geom.Shape, b *geom.CapBound, n, y r3.Vec) (deficit, round float64) {
 	d, x := r3.Add(n, y), s.CoreSupport(n)
 	f := closedForm(s, d)
 	right := r3.Dot(x, d) + 0.5*r3.Dot(y, b.K.MulVec(y)) - b.Slack*r3.Norm(y)
-	// K is of vectors across n, and y, added to n and taken as a difference again, is rounded.
+	// K applies to vectors orthogonal to n; y, added to n and recovered as a difference, is rounded.
 	trace := math.Abs(b.K[0]) + math.Abs(b.K[4]) + math.Abs(b.K[8])
 	extent := s.BoundingRadius() + r3.Norm(s.Center())
 	return right - f, 32*eps*extent + 16*eps*trace*r3.Norm(y)
 }
 
-// f is nowhere in the cap below what the bound says.
+// The support function is nowhere in the cap below its bound.
 func TestCapBoundHolds(t *testing.T) {
 	for name, draw := range capShapes {
 		t.Run(name, func(t *testing.T) {
@@ -115,14 +115,14 @@ func TestCapBoundHolds(t *testing.T) {
 				rounds = 1000
 			}
 			var s geom.Shape
-			var caps geom.Caps
+			var caps geom.HessianBounds
 			for i := range rounds {
 				if i%20 == 0 {
 					s = draw(g)
 				}
 				n := capDirection(g, s)
 				e, f := across(n)
-				caps.Around(s, n)
+				caps.Reset(s, n)
 				for size := math.Pow(10, -3+2.85*g.Float64()); size < 2; size *= 1 + 2*g.Float64() {
 					b := caps.Widen(size)
 					for k := range 6 {
@@ -141,7 +141,7 @@ func TestCapBoundHolds(t *testing.T) {
 	}
 }
 
-// A bound of a small cap is the Hessian, and one of a wider cap a good part of it on shapes that are soft.
+// The bound of a small cap is the Hessian; that of a wider cap is a large part of it on soft shapes.
 func TestCapBoundIsWorthSomething(t *testing.T) {
 	zero := r3.Vec{}
 	g := rand.New(rand.NewPCG(203, 204))
@@ -171,8 +171,8 @@ func TestCapBoundIsWorthSomething(t *testing.T) {
 			e, f := across(d)
 			trace := h[0] + h[4] + h[8]
 			share := func(size, floor float64) float64 {
-				var caps geom.Caps
-				caps.Around(c.s, d)
+				var caps geom.HessianBounds
+				caps.Reset(c.s, d)
 				for k := 4; k > 0; k-- {
 					caps.Widen(size * math.Pow(1.7, -float64(k)))
 				}
@@ -204,19 +204,19 @@ func TestCapBoundIsWorthSomething(t *testing.T) {
 	}
 }
 
-// A margin is no part of the core, what is not smooth has no curvature, and neither has a cap
-// that is no wider than the one before, or one too many.
+// A margin is not part of the core. Shapes that are not smooth have no bound, and neither has a cap
+// that is no wider than the one before, or one beyond MaxCaps.
 func TestCapsOfOthers(t *testing.T) {
 	n := r3.Unit(vec(1, 2, 3))
-	var plain, rounded, caps geom.Caps
+	var plain, rounded, caps geom.HessianBounds
 	for _, s := range []geom.Shape{
 		geom.Ellipsoid{SemiAxes: vec(1, 2, 3)},
 		geom.Superquadric{SemiAxes: vec(1, 2, 3), Alpha1: 0.8, Alpha2: 1.2},
 		mustSmoothHull(cube(r3.Vec{}, 1, 1, 1), 5, r3.Vec{}),
 		mustSmoothRevolution([]r2.Vec{{X: 1, Y: 1}, {X: 1, Y: -1}}, 5, 0.1),
 	} {
-		plain.Around(s, n)
-		rounded.Around(geom.WithMargin(s, 0.3), n)
+		plain.Reset(s, n)
+		rounded.Reset(geom.WithMargin(s, 0.3), n)
 		for i := range geom.MaxCaps {
 			size := 0.01 * float64(i+1)
 			b := plain.Widen(size)
@@ -232,12 +232,12 @@ func TestCapsOfOthers(t *testing.T) {
 		}
 	}
 	for _, s := range []geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: vec(1, 2, 3)}, geom.Capsule{R: 1, HalfLength: 1}} {
-		caps.Around(s, n)
+		caps.Reset(s, n)
 		if b := caps.Widen(0.1); b != (geom.CapBound{}) {
 			t.Errorf("%s: %v", label(s), b)
 		}
 		for _, size := range []float64{0, -1, math.NaN()} {
-			caps.Around(geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, n)
+			caps.Reset(geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, n)
 			if b := caps.Widen(size); b != (geom.CapBound{}) {
 				t.Errorf("cap of %g: %v", size, b)
 			}

@@ -34,7 +34,7 @@ func TestCapsAreHigh(t *testing.T) {
 					continue
 				}
 				tried++
-				c, ok := at.widest(&ws)
+				c, ok := at.widestCap(&ws)
 				if !ok {
 					continue
 				}
@@ -78,7 +78,7 @@ func TestSurroundAgreesWithEPA(t *testing.T) {
 			}
 			tried++
 			first := at.h
-			if !at.surround(&p, &r, &ws) {
+			if !at.certifyDepth(&p, &r, &ws) {
 				continue
 			}
 			done++
@@ -123,7 +123,7 @@ func TestSurroundAgreesWithEPA(t *testing.T) {
 func TestApex(t *testing.T) {
 	g := rand.New(rand.NewPCG(305, 306))
 	for range 1000 {
-		c := dirCap{n: randomUnit(g), t: math.Pow(10, 2.4*g.Float64()-2), low: math.Pow(10, 4*g.Float64()-4)}
+		c := capCertificate{n: randomUnit(g), t: math.Pow(10, 2.4*g.Float64()-2), low: math.Pow(10, 4*g.Float64()-4)}
 		low := c.low * (1 - 0.5*g.Float64())
 		e, f := tangents(c.n)
 		sin, cos := math.Sincos(2 * math.Pi * g.Float64())
