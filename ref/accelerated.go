@@ -2,8 +2,8 @@ package ref
 
 import "gonum.org/v1/gonum/spatial/r3"
 
-// Nesterov finds the distance of the cores with Nesterov-accelerated GJK (paper
-// 000, Alg. 7). normalize applies Alg. 8 (eq. 30), which non-strictly convex
+// Nesterov finds the distance of the cores with Nesterov-accelerated GJK
+// [Montaut2022, Alg. 7]. normalize applies Alg. 8 (eq. 30), which non-strictly convex
 // shapes need: both terms of the momentum become unit vectors.
 func Nesterov(p *Pair, o Options, normalize bool, ws *Workspace) Result {
 	return accelerated(p, &o, true, normalize, ws)

@@ -6,36 +6,36 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// off is how far the witnesses are from being Distance·Normal apart.
-func (e *expansion) off() float64 { return norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))) }
+// witnessError returns the length by which the difference of the witnesses is off Distance·Normal.
+func (e *expansion) witnessError() float64 { return norm(r3.Add(e.near.W, r3.Scale(e.lower, e.axis))) }
 
 const (
 	contactSteps  = 64
-	contactPasses = 3     // each takes away the rounding of the one before
-	leastTilt     = 1e-15 // of a support direction
+	contactPasses = 3     // each removes the rounding of the one before
+	minTilt       = 1e-15 // of a support direction
 )
 
-// contact moves the near point within the plane of the bound to where that looks at the origin.
-// Where many faces of the polytope lie in the plane (a small shape on the face of one that
-// is 1e8 times larger), the nearest of them by rounding need not be the one whose foot it is,
-// and its nearest point is beside the foot. The bounds stay as they are, and so does the near point where
-// this brings nothing.
+// contact moves the near point within the support plane that bounds the depth towards the projection of
+// the origin on that plane. Where many faces of the polytope lie in the plane (a small shape on a face
+// of one 1e8 times larger), the face found closest by rounding need not contain the projection, and
+// its closest point lies beside it. The bounds do not change; the near point changes only if it gets
+// closer to the projection.
 func (e *expansion) contact() {
 	for range contactPasses {
-		was, off := e.near, e.off()
+		was, off := e.near, e.witnessError()
 		if !(off > e.stop) || math.IsInf(off, 1) {
 			return
 		}
-		if e.near = e.foot(); !(e.off() < off) {
+		if e.near = e.projection(); !(e.witnessError() < off) {
 			e.near = was
 			return
 		}
 	}
 }
 
-// foot is the point of D in the plane of the bound, or hardly below it, that is nearest to the foot of
-// the origin, by steps of GJK within the plane.
-func (e *expansion) foot() Vertex {
+// projection returns the point of D in the support plane, or within the tolerance below it, that is
+// closest to the projection of the origin on the plane, by GJK steps within the plane.
+func (e *expansion) projection() Vertex {
 	n := e.axis
 	flat := func(w r3.Vec) r3.Vec { return r3.Sub(w, r3.Scale(r3.Dot(n, w), n)) }
 	s := Simplex{N: 1, Lambda: [4]float64{1}}
@@ -60,11 +60,12 @@ func (e *expansion) foot() Vertex {
 	return s.vertex()
 }
 
-// supportNear finds a vertex of D that leads the near point from where it is, `length` away from the foot,
-// along the unit vector u of the plane and hardly below it: one in the plane, or in one turned by so
-// little that as far as the foot the two are the same. The least tilt towards u finds no other.
+// supportNear finds a vertex of D ahead of the near point along the unit vector u of the plane, where
+// length is the distance to the projection: a support point of the axis tilted towards u, in the plane
+// or so little below it that the difference up to the projection is within the tolerance. Smaller
+// tilts are tried until the vertex qualifies.
 func (e *expansion) supportNear(u r3.Vec, length float64, v *Vertex) bool {
-	for tilt := 0.25; tilt > leastTilt && e.iter < e.cap; tilt /= 16 {
+	for tilt := 0.25; tilt > minTilt && e.iter < e.cap; tilt /= 16 {
 		e.support(unit(r3.Add(e.axis, r3.Scale(tilt, u))), v)
 		below, ahead := -e.lower-r3.Dot(e.axis, v.W), r3.Dot(u, v.W)+length
 		if !(ahead > e.round/4) {

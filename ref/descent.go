@@ -24,7 +24,7 @@ type descent struct {
 	x     r3.Vec
 	norm  float64 // |x|
 	iter  int
-	level int // steps that did not lower the norm
+	level int // steps that did not decrease the norm
 
 	best  float64 // best lower bound of the distance of the cores, along any direction
 	plane r3.Vec  // unit direction that proved best
@@ -35,7 +35,7 @@ type descent struct {
 const defaultGJKIterations = 1000
 
 // maxLevelSteps bounds the steps at constant norm; two or three complete a
-// triangle around the foot point, the rest is reserve.
+// triangle around the projection of the origin; the rest is reserve.
 const maxLevelSteps = 12
 
 // distanceTolerance is the default gap, relative to the size of the pair.
@@ -204,8 +204,7 @@ func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
 	return i, j, e, ee
 }
 
-// straighten moves x along the longest edge of its simplex to the foot of the
-// perpendicular. The weights of a triangle of length L and height h are off by
+// straighten moves x along the longest edge of its simplex to the projection of the origin on it. The weights of a triangle of length L and height h are off by
 // rounding over h, which moves x by L²/h roundings along it: too little to change the
 // norm, but the witnesses would no longer be Distance·Normal apart.
 func (d *descent) straighten() {
@@ -250,7 +249,7 @@ func (s *Simplex) slide(i, j int, e r3.Vec) {
 	s.Lambda[j] += t
 }
 
-// finish turns the state into a result. inside says that the cores intersect or
+// finish makes a result of the state. inside says that the cores intersect or
 // cannot be told from touching: then the distance of the cores is known to be at
 // most |x|, and EPA must find the depth.
 func (d *descent) finish(inside bool) Result {
@@ -278,8 +277,8 @@ func (d *descent) finish(inside bool) Result {
 	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
 	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))
 	if off := norm(r3.Sub(x.W, r3.Scale(upper, d.axis))); !inside && !d.o.Boolean && off > res.Upper-res.Lower {
-		// The last step turned x away from the axis that proves the bound. The two bounds differ
-		// by the square of that turn, the witnesses and the normal by the turn itself.
+		// The last step moved x away from the axis that proves the bound, by some angle. The two bounds
+		// differ by the square of that angle, the witnesses and the normal by the angle itself.
 		res.Lower = math.Min(res.Lower, res.Distance-off)
 	}
 	res.classify(p, &d.o, d.tol)

@@ -59,15 +59,15 @@ type expansion struct {
 	stop    float64 // gap of the computed bounds at which tol is met, rounding included
 	apart   float64 // the same for distTol, wanted until the shapes are proved to overlap
 
-	known  bounds  // of a direction that is known beforehand, see epaKnowing
-	met    Vertex  // the point of D nearest to the origin that is known beforehand,
-	within float64 // and how near that is
+	known  bounds  // of a direction known beforehand, see epaFrom
+	met    Vertex  // the point of D closest to the origin known beforehand,
+	within float64 // and its distance from the origin
 	bounds         // the answer so far
 	now    bounds  // along the face at hand
 
 	meridian meridian // see revolved
 
-	firstApex, apices int // those of the vertices that are no points of D, see around
+	firstApex, apices int // range of the vertices that are not points of D, see cover
 }
 
 // bounds is an answer for the cores: the signed distance lies in [lower, upper], as
@@ -96,9 +96,9 @@ func (e *expansion) reset(p *Pair, o *Options) {
 	e.poly.reset(e.round, 4*p.scale)
 }
 
-// meet takes the point that the start simplex ended with, if it is within rounding of the origin. A
-// polytope of a curved D that is touched there comes as near in a million faces. Farther off, point and
-// plane would not belong together.
+// meet keeps the closest point of the start simplex if it is within rounding of the origin: a polytope
+// of a curved D would need a million faces to come as close. Farther away, the point and the support
+// plane found later would not match.
 func (e *expansion) meet(start *Simplex) {
 	if start == nil {
 		return
@@ -129,8 +129,8 @@ func (e *expansion) support(n r3.Vec, v *Vertex) (h float64) {
 // nearest face bounds the distance from above, and the plane from below: the
 // same two numbers with the other sign.
 //
-// A face that rounding does not let expand is set aside, and the next one tried;
-// its distance still limits the bound from below. The best bounds met are the answer.
+// A face that rounding keeps from being expanded is set aside, and the next one is tried; its
+// distance still limits the lower bound. The best bounds found are the answer.
 func (e *expansion) run() {
 	aside := math.Inf(1)
 	for stuck := 0; stuck <= maxStuck; {
@@ -158,7 +158,7 @@ func (e *expansion) run() {
 // maxStuck bounds the faces set aside in one run.
 const maxStuck = 32
 
-// outcome is what a step along a face came to.
+// outcome is the result of a step along a face.
 type outcome uint8
 
 const (
@@ -170,7 +170,7 @@ const (
 // step bounds the distance along face f and expands it.
 func (e *expansion) step(f int32, aside float64) outcome {
 	face := e.poly.faces[f]
-	near, look, interior := e.poly.nearestPoint(f)
+	near, towards, interior := e.poly.nearestPoint(f)
 	e.now = bounds{lower: math.Inf(-1), near: near}
 	switch {
 	case face.out:
@@ -183,25 +183,25 @@ func (e *expansion) step(f int32, aside float64) outcome {
 	if e.within < e.now.upper {
 		e.now.upper, e.now.near = e.within, e.met
 	}
-	// The nearest point of an edge or a vertex looks along itself. Close to the
-	// origin that direction drowns in rounding; then the normal of the face stands in.
-	if n := unit(look); !interior && norm(look) > e.round {
+	// From the origin to the closest point, if that lies on an edge or a vertex. Close to the
+	// origin rounding dominates that direction, and the normal of the face is used instead.
+	if n := unit(towards); !interior && norm(towards) > e.round {
 		if face.out {
 			n = r3.Scale(-1, n)
 		}
-		if o := e.try(f, n); o != setAside {
+		if o := e.expandAlong(f, n); o != setAside {
 			return o
 		}
 	}
 	if face.n == (r3.Vec{}) {
 		return setAside
 	}
-	return e.try(f, face.n)
+	return e.expandAlong(f, face.n)
 }
 
-// try takes the bound of the support plane along n and expands face f with its
-// vertex, unless the bounds now answer the question.
-func (e *expansion) try(f int32, n r3.Vec) outcome {
+// expandAlong updates the bound with the support plane along n and expands face f with its
+// support point, unless the bounds now answer the query.
+func (e *expansion) expandAlong(f int32, n r3.Vec) outcome {
 	var v Vertex
 	h := e.support(n, &v)
 	if -h > e.now.lower {
@@ -223,7 +223,7 @@ func (e *expansion) try(f int32, n r3.Vec) outcome {
 	return setAside
 }
 
-// settled reports whether the Boolean or cut-off question is answered.
+// settled reports whether a Boolean or cut-off query is answered.
 func (e *expansion) settled() bool {
 	lower, upper := e.now.lower-e.p.Radius-e.round, e.now.upper-e.p.Radius+e.round
 	if e.o.Boolean && (lower > 0 || upper < 0) {
@@ -243,7 +243,7 @@ func (e *expansion) result() Result {
 	if !e.o.Boolean || e.lower-p.Radius-e.round <= 0 && e.upper-p.Radius+e.round >= 0 {
 		e.contact()
 	}
-	if off := e.off(); !e.o.Boolean || off <= e.stop || e.lower > 0 {
+	if off := e.witnessError(); !e.o.Boolean || off <= e.stop || e.lower > 0 {
 		e.upper = math.Max(e.upper, e.lower+off)
 	}
 	r := Result{

@@ -34,7 +34,7 @@ type face struct {
 	unsure bool // that side is within rounding, and the foot point outside the triangle
 }
 
-// edge is a border edge of the visible region: new faces replace what lies inside.
+// edge is an edge of the horizon, the boundary of the visible region: new faces replace what lies inside.
 type edge struct {
 	a, b  int32
 	outer int32 // face beyond the edge
@@ -93,10 +93,10 @@ func (p *polytope) setKey(f *face) {
 }
 
 // nearestPoint returns the point of face f nearest to the origin with the points of
-// the cores that make it, and the direction in which it looks from the origin: along
-// itself, but orthogonal to its edge to the last digits if it lies on one.
+// the cores that produce it, and the direction from the origin towards it: itself, made orthogonal
+// to the edge to full precision if it lies on one.
 // interior says that it lies inside the triangle.
-func (p *polytope) nearestPoint(f int32) (v Vertex, look r3.Vec, interior bool) {
+func (p *polytope) nearestPoint(f int32) (v Vertex, towards r3.Vec, interior bool) {
 	s := Simplex{N: 3}
 	for i, k := range p.faces[f].v {
 		s.V[i] = p.verts[k]
@@ -109,11 +109,11 @@ func (p *polytope) nearestPoint(f int32) (v Vertex, look r3.Vec, interior bool) 
 		s.reduce()
 	}
 	v = s.vertex()
-	look = v.W
+	towards = v.W
 	if s.N == 2 {
-		look = orthogonal(look, r3.Sub(s.V[1].W, s.V[0].W))
+		towards = orthogonal(towards, r3.Sub(s.V[1].W, s.V[0].W))
 	}
-	return v, look, interior
+	return v, towards, interior
 }
 
 // tetrahedron starts the surface with four vertices in general position.
@@ -137,8 +137,8 @@ func (p *polytope) tetrahedron(t *[4]Vertex) {
 }
 
 // expand replaces the faces that v sees, among them f, by a fan around v. It
-// reports false, and changes nothing, if rounding makes the border of the visible
-// region anything but one simple loop, or if v is no new point.
+// reports false, and changes nothing, if rounding makes the horizon anything
+// but one simple loop, or if v is not a new point.
 func (p *polytope) expand(f int32, v *Vertex) bool {
 	for _, i := range p.faces[f].v {
 		if p.verts[i].W == v.W {
@@ -176,8 +176,8 @@ func (p *polytope) expand(f int32, v *Vertex) bool {
 // vertex found along the nearest point of an edge is seen from one of the faces
 // around that edge, which need not be f.
 func (p *polytope) visible(f int32, w r3.Vec) int32 {
-	best, height := int32(-1), p.round
-	if p.height(&p.faces[f], w) > height {
+	best, most := int32(-1), p.round
+	if p.above(&p.faces[f], w) > most {
 		return f
 	}
 	for i := range p.faces {
@@ -185,20 +185,20 @@ func (p *polytope) visible(f int32, w r3.Vec) int32 {
 		if g.dead {
 			continue
 		}
-		if h := p.height(g, w); h > height {
-			best, height = int32(i), h
+		if h := p.above(g, w); h > most {
+			best, most = int32(i), h
 		}
 	}
 	return best
 }
 
-// height is the distance of w above the plane of g.
-func (p *polytope) height(g *face, w r3.Vec) float64 {
+// above returns the signed distance of w above the plane of g.
+func (p *polytope) above(g *face, w r3.Vec) float64 {
 	return r3.Dot(g.n, r3.Sub(w, p.verts[g.v[0]].W))
 }
 
 // findHorizon collects the faces that point w sees, connected to f, in p.stack and
-// the border of that region in p.horizon.
+// the boundary of that region in p.horizon.
 func (p *polytope) findHorizon(f int32, w r3.Vec) {
 	p.stamp++
 	p.horizon, p.stack = p.horizon[:0], append(p.stack[:0], f)
@@ -210,7 +210,7 @@ func (p *polytope) findHorizon(f int32, w r3.Vec) {
 			if h.seen == p.stamp {
 				continue
 			}
-			if p.height(h, w) > p.round {
+			if p.above(h, w) > p.round {
 				h.seen = p.stamp
 				p.stack = append(p.stack, o)
 			}
@@ -226,7 +226,7 @@ func (p *polytope) findHorizon(f int32, w r3.Vec) {
 	}
 }
 
-// horizonIsLoop reports whether the border is one simple closed loop.
+// horizonIsLoop reports whether the horizon is one simple closed loop.
 func (p *polytope) horizonIsLoop() bool {
 	if len(p.horizon) < 3 {
 		return false

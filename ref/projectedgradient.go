@@ -13,8 +13,8 @@ import (
 // Nesterov's acceleration: minimise ½‖a − b‖² over A × B, with the step 1/2 that
 // the Lipschitz constant 2 of the gradient allows, which takes a and b to the
 // middle between them before they are projected back. It is the kind of method
-// that papers 000 and 003 compare GJK with under the name NESMINO, and stands here
-// for that comparison only.
+// that [Montaut2022] and [AGIMUS2023] compare GJK with under the name NESMINO; it is here for that
+// comparison only.
 //
 // As there, it ends when b − a is within radius of the known solution, in the frame
 // of the pair, or after limit steps, and returns their number. It starts at the

@@ -51,11 +51,11 @@ type Options struct {
 	Boolean bool
 
 	// WarmStart, if not zero, is the initial direction from A to B in the frame of
-	// the pair (see Pair.FromWorld); else the line between the centres is used.
+	// the pair (see Pair.FromWorld); otherwise the line between the centres is used.
 	WarmStart r3.Vec
 
-	// Starts is the number of runs of [RTR] on shapes that overlap too deep for its first minimum
-	// to be the global one for sure; 0 is 1. The further ones start at axes of the shapes.
+	// Starts is the number of runs of [RTR] on shapes that overlap too deeply for its first minimum
+	// to be known to be global; 0 means 1. Further runs start at axes of the shapes.
 	Starts int
 
 	// StopRule selects the stopping rule; the default is the certified gap.
@@ -90,7 +90,7 @@ const (
 	MethodPolyakNormalized                 // the same with normalised directions
 	MethodFrankWolfe                       // Frank-Wolfe with line search
 	MethodRTR                              // Riemannian trust region, for smooth pairs; GJK for others
-	MethodAuto                             // RTR for the smooth pairs on which it is measured to be faster, else GJK
+	MethodAuto                             // RTR for the smooth pairs on which it was measured to be faster, else GJK
 	MethodCount
 )
 
@@ -118,12 +118,12 @@ type Result struct {
 	Normal             r3.Vec
 	WitnessA, WitnessB r3.Vec
 	Iterations         int    // support evaluations
-	Method             Method // that [Solve] took, never MethodAuto
-	Ended              Ending // what the answer is of, where that is not the method
+	Method             Method // that [Solve] used, never MethodAuto
+	Ended              Ending // the solver that ended the row, if not the method itself
 	Simplex            Simplex
 }
 
-// Ending says what ended a query that [Solve] began with its method.
+// Ending names the solver that ended a query which [Solve] began with its method.
 type Ending uint8
 
 // Endings.

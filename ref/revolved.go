@@ -8,21 +8,21 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// mostCorners is more than a polygon needs, each of whose steps cuts an error by four.
+// mostCorners bounds the polygon; every step divides its error by four, so far fewer are needed.
 const mostCorners = 200
 
-// revolved is [EPA] in a half-plane, for two bodies of revolution about one axis. D is one as
-// well, and its boundary is as near on a whole circle as at one point: a polytope has to have
-// facets all round to prove that, a polygon turned about the axis has not.
+// revolved is [EPA] in a half-plane, for two coaxial solids of revolution. D is a solid of revolution
+// too, and a whole circle of its boundary is closest to the origin: a polytope needs facets all
+// around the axis to prove that, a polygon revolved about the axis does not.
 //
-// The polygon has vertices of D, turned into the half-plane of points t·axis + r·across, r ≥ 0. Turned
-// about the axis it is part of D's hull, so its nearest edge bounds the depth from below as
-// the nearest face of a polytope does: that its edges see the origin on one side, with the
-// mirrored half, makes it wind around the origin. The support plane along the normal of that
-// edge bounds the depth from above.
+// The polygon has vertices of D, rotated into the half-plane of points t·axis + r·across, r ≥ 0.
+// Revolved about the axis it lies in D, so its closest edge bounds the depth from below, as the
+// closest face of a polytope does: all edges, with the mirrored half, have the origin on their inner
+// side, so the polygon encloses it. The support plane along the normal of that edge bounds the
+// depth from above.
 //
-// It returns false where the bodies are no such pair, or where it proves nothing; else the
-// answer is in e.bounds.
+// It returns false where the shapes are not coaxial solids of revolution, or where it proves nothing;
+// otherwise the answer is in e.bounds.
 func (e *expansion) revolved() bool {
 	axis, through, slack, ok := e.p.commonAxis()
 	if !ok || slack > e.round || e.p.polytopes() {
@@ -34,7 +34,7 @@ func (e *expansion) revolved() bool {
 	for _, n := range [...]r3.Vec{axis, across, r3.Scale(-1, axis)} {
 		m.corners = append(m.corners, e.corner(m, n))
 	}
-	// Two ends are flat: the corner there and its mirror image are as high as D.
+	// Both ends are flat: the corner there and its mirror image attain D's support value along the axis.
 	ends := [2]rim{m.end(0, 1), m.end(2, -1)}
 	for _, c := range []int{0, 1} {
 		m.edges = append(m.edges, m.rim(c, c+1))
@@ -50,7 +50,7 @@ func (e *expansion) revolved() bool {
 			}
 		}
 		if !(near.key > e.round) {
-			return false // the origin is outside, or too near to the boundary to tell
+			return false // the origin is outside, or within rounding of the boundary
 		}
 		h := near.key // of an end
 		var v corner
@@ -58,19 +58,19 @@ func (e *expansion) revolved() bool {
 			v = e.corner(m, near.normal)
 			h = r3.Dot(near.normal, v.W)
 		}
-		// Turning a vertex of D moves it off D by the slack, and D is off its own image by as much.
+		// Rotating a vertex of D moves it off D by at most the slack, and so does rotating D itself.
 		done := h-near.key <= e.stop
 		if b := (bounds{lower: -h, upper: -near.key + 2*slack + m.loose, axis: near.normal}); done || e.iter >= e.cap {
 			x := r3.Scale(near.key, near.normal)
-			b.near = m.foot(x, ends[:])
+			b.near = m.closest(x, ends[:])
 			if done && norm(r3.Sub(b.near.W, x)) > e.stop {
-				return false // a polygon that rounding bent
+				return false // rounding made the polygon concave
 			}
 			e.bounds = b
 			return true
 		}
 		if !(h > near.key+4*eps*e.p.scale) {
-			return false // rounding keeps the edge
+			return false // within rounding of the edge: it cannot be expanded
 		}
 		m.corners = append(m.corners, v)
 		last := len(m.corners) - 1
@@ -80,9 +80,9 @@ func (e *expansion) revolved() bool {
 	return false
 }
 
-// commonAxis returns an axis through the origin of the pair's frame about which D is a body
-// of revolution, to within slack, because both cores are about one line: that along the axis
-// through a point.
+// commonAxis returns an axis through the origin of the pair's frame about which D is a solid of
+// revolution, up to slack, because both cores have one common axis: the line along axis through a
+// point.
 func (p *Pair) commonAxis() (axis, through r3.Vec, slack float64, ok bool) {
 	a, okA := geom.RevolutionOf(p.A)
 	b, okB := geom.RevolutionOf(p.B)
@@ -108,14 +108,14 @@ func (p *Pair) commonAxis() (axis, through r3.Vec, slack float64, ok bool) {
 	return axis, a.At, slack, true
 }
 
-// meridian is the half of a polygon on one side of the axis, from the highest corner to the
-// lowest, in no order.
+// meridian is the half of a polygon on one side of the axis, from the corner farthest along the axis to
+// that farthest against it; the edges are in no order.
 type meridian struct {
 	axis, across r3.Vec
-	through      r3.Vec // a point of the axis of both cores, which that of D is parallel to
+	through      r3.Vec // a point of the common axis of both cores, parallel to D's
 	corners      []corner
 	edges        []rim
-	short, loose float64 // edges of at most the length short count for nothing, but that each bound is loose by it
+	short, loose float64 // edges no longer than short are ignored, which loosens the upper bound by loose
 }
 
 // corner is a vertex in the half-plane: t along the axis, r across.
@@ -132,7 +132,7 @@ type rim struct {
 	normal   r3.Vec
 }
 
-// corner is the vertex of D that is highest along n, turned into the half-plane.
+// corner is the support point of D along n, rotated into the half-plane.
 func (e *expansion) corner(m *meridian, n r3.Vec) corner {
 	var v corner
 	e.support(n, &v.Vertex)
@@ -140,15 +140,15 @@ func (e *expansion) corner(m *meridian, n r3.Vec) corner {
 	side := r3.Sub(v.W, r3.Scale(v.t, m.axis))
 	if v.r = norm(side); v.r > e.round {
 		cos, sin := r3.Dot(side, m.across)/v.r, r3.Dot(side, cross(m.axis, m.across))/v.r
-		v.W = m.turn(v.W, cos, -sin)
-		v.A = r3.Add(m.through, m.turn(r3.Sub(v.A, m.through), cos, -sin))
-		v.B = r3.Add(m.through, m.turn(r3.Sub(v.B, m.through), cos, -sin))
+		v.W = m.rotate(v.W, cos, -sin)
+		v.A = r3.Add(m.through, m.rotate(r3.Sub(v.A, m.through), cos, -sin))
+		v.B = r3.Add(m.through, m.rotate(r3.Sub(v.B, m.through), cos, -sin))
 	}
 	return v
 }
 
-// turn turns x about the axis through the origin.
-func (m *meridian) turn(x r3.Vec, cos, sin float64) r3.Vec {
+// rotate rotates x about the axis through the origin.
+func (m *meridian) rotate(x r3.Vec, cos, sin float64) r3.Vec {
 	up := r3.Scale(r3.Dot(x, m.axis), m.axis)
 	side := r3.Sub(x, up)
 	return r3.Add(up, r3.Add(r3.Scale(cos, side), r3.Scale(sin, cross(m.axis, side))))
@@ -167,14 +167,14 @@ func (m *meridian) rim(from, to int) rim {
 	return rim{from, to, math.Min(nt*a.t+nr*a.r, nt*b.t+nr*b.r), unit(r3.Add(r3.Scale(nt, m.axis), r3.Scale(nr, m.across)))}
 }
 
-// end is the edge between the highest corner, or the lowest, and its mirror image.
+// end is the edge between the first or the last corner and its mirror image.
 func (m *meridian) end(at int, sign float64) rim {
 	return rim{at, at, sign * m.corners[at].t, r3.Scale(sign, m.axis)}
 }
 
-// foot is the point of the polygon, or of its ends, that is nearest to x. Where edges lie in one
-// line, that on which x lies need not be the one that was found nearest to the origin.
-func (m *meridian) foot(x r3.Vec, ends []rim) (at Vertex) {
+// closest returns the point of the polygon, or of its ends, closest to x. Where several edges lie on one
+// line, the edge that contains x need not be the one that was found closest to the origin.
+func (m *meridian) closest(x r3.Vec, ends []rim) (at Vertex) {
 	best := math.Inf(1)
 	for _, edges := range [][]rim{ends, m.edges} {
 		for i := range edges {

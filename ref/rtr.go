@@ -12,18 +12,17 @@ import (
 // support function h of D over the unit sphere [RTR, eq. 8], by the Riemannian trust
 // region method (Alg. 2): separated and penetrating alike.
 //
-// Any direction n proves -h(n) from below, and so do the bounds of the result. If the
-// smaller cores of [Pair.eroded] are apart along n, the two support points are as far apart as
-// that but for the gradient, so the answer is the global one: for penetrations this
-// is Theorem 1, that a depth below the sum of the smallest radii of curvature
-// is no local minimum. For deeper ones a minimum may be local; the result is then Undecided, its
-// Lower holds, and its Upper is as high as the shapes allow. Options.Starts asks for more than one
-// start, of which the lowest minimum counts. [Solve] goes on with a proof: in closed form for
-// ellipsoids and spheres, by curvature around the minimum and a coarse polytope, else by EPA.
+// Every direction n proves the lower bound -h(n). If the eroded cores of [Pair.eroded] are separated
+// along n, the distance of the two support points exceeds that bound only by the length of the
+// gradient, so the minimum is global: for penetrations this is Theorem 1, by which a minimum whose
+// depth is below the sum of the smallest radii of curvature is not merely local. A deeper minimum may
+// be local; the result is then Undecided, with a valid Lower and the trivial Upper. Options.Starts
+// asks for several starts, of which the lowest minimum counts. [Solve] goes on with a proof: in closed
+// form for ellipsoids and spheres, by a depth certificate (depth_certificate.go), or by EPA.
 //
 // The ball of small radius that the authors add to a superquadric, whose Hessian degenerates
 // (sec. IV-A), is not needed here: on the sphere, where ∂²h - h·I counts (eq. 12), a ball
-// adds r to both terms, and cancels.
+// adds r to both terms and cancels.
 //
 // RTR of a pair that is not [SmoothPair] is Undecided.
 func RTR(p *Pair, o Options, ws *Workspace) Result {
@@ -39,9 +38,8 @@ func RTR(p *Pair, o Options, ws *Workspace) Result {
 	return t.result()
 }
 
-// SmoothPair reports whether both cores have a support function that is twice
-// differentiable, in almost all directions at least, and not a polytope's: those that RTR
-// is made for. A sphere counts.
+// SmoothPair reports whether RTR applies: both cores have a support function that is twice
+// differentiable in almost all directions, and neither is a polytope. A sphere counts.
 func SmoothPair(a, b geom.Shape) bool { return smoothKind[a.Kind()] && smoothKind[b.Kind()] }
 
 var smoothKind = [geom.KindCount]bool{
@@ -65,7 +63,7 @@ const (
 	defaultRTRIterations = 100
 
 	// Radii of the trust region are lengths of the tangent step x → (x+v)/|x+v|: a step of 1
-	// turns by 45°.
+	// rotates the direction by 45°.
 	startRegion = 0.5
 	maxRegion   = 1.0
 	// acceptRatio is ρ′ of Alg. 2, in (0, 1/4).
@@ -87,12 +85,12 @@ type trustRegion struct {
 	trace []float64 // gradient norms, if not nil; for tests
 }
 
-// point is where a run is, or ended.
+// point is the current point of a run.
 type point struct {
 	x    r3.Vec  // unit direction
 	v    Vertex  // of D along x
 	h    float64 // <x, v.W>
-	norm float64 // of the gradient: the part of v.W across x
+	norm float64 // of the gradient: the part of v.W orthogonal to x
 }
 
 func (t *trustRegion) reset(p *Pair, o *Options) {
@@ -136,7 +134,7 @@ func (t *trustRegion) minimize(x r3.Vec) {
 		var v Vertex
 		h := t.evaluate(next, &v)
 		ratio := (t.h - h) / decrease
-		// Where the decrease drowns in the rounding of h the gradient tells.
+		// Where the decrease is below the rounding of h, the gradient decides.
 		if decrease <= 2*t.round {
 			ratio = 0
 			if norm(r3.Sub(v.W, r3.Scale(h, next))) < t.norm {
@@ -158,8 +156,8 @@ func (t *trustRegion) minimize(x r3.Vec) {
 	t.norm = norm(r3.Sub(t.v.W, r3.Scale(t.h, t.x)))
 }
 
-// settled reports whether the answer is good enough: the second order conditions (eq. 13),
-// or a cut-off or Boolean question answered.
+// settled reports whether the run may end: the second-order conditions hold (eq. 13), or a cut-off or
+// Boolean query is answered.
 func (t *trustRegion) settled(m *model) bool {
 	lower := -t.h - t.p.Radius - t.round
 	if t.o.Boolean && lower > 0 || t.o.HasCutOff && lower > t.o.CutOff {
@@ -184,7 +182,7 @@ func (t *trustRegion) result() Result {
 	// No signed distance exceeds that of the two centres, which the scale bounds.
 	r.Upper = p.scale
 	if t.h < 0 {
-		// The support points are |v.W| apart, and as much as the gradient off the normal.
+		// The support points are |v.W| apart, and off the normal by the length of the gradient.
 		r.Upper = max(norm(t.v.W), -t.h+t.norm) - p.Radius + t.round
 	}
 	r.Simplex = Simplex{N: 1, Lambda: [4]float64{1}, V: [4]Vertex{t.v}}

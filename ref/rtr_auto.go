@@ -6,21 +6,20 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// chosen is the method that MethodAuto stands for on a pair: RTR where both shapes are
-// smooth and it was measured to be faster with its certificate (section 7 of the papers report,
-// docs/results/papers.md), GJK and EPA for all others. One support value along the first
-// direction, which is not counted as an iteration, tells pairs that are apart along it from those
-// that may overlap.
+// chosen returns the method that MethodAuto selects for a pair: RTR where both shapes are smooth and it
+// was measured to be faster, certificate included (section 7 of docs/results/papers.md), GJK and EPA
+// otherwise. One support value along the initial direction, not counted as an iteration, distinguishes
+// pairs that are separated along it from those that may overlap.
 //
-//   - Ellipsoids and spheres that may overlap deeper than the balls that roll in them:
-//     RTR and the closed-form proof, in about a fifth of the time of GJK and EPA. Others: GJK,
-//     whose steps are cheap there.
-//   - Other smooth shapes that are apart and soft: RTR, which needs a third of the steps.
-//   - Two soft smooth revolutions that may overlap: RTR, and its proof by a cap of directions and a
-//     coarse polytope. Other smooth pairs that may: GJK and EPA. RTR and its proof take a third fewer
-//     steps, but dearer ones, with Hessians (BenchmarkSmoothOverlap).
+//   - Ellipsoids and spheres that may overlap deeper than their inscribed rolling balls: RTR and the
+//     closed-form proof, in about a fifth of the time of GJK and EPA. Other ellipsoids: GJK, whose
+//     steps are cheap there.
+//   - Other smooth, soft shapes that are separated: RTR, which needs a third of the steps.
+//   - Two soft smooth revolutions that may overlap: RTR and the depth certificate. Other smooth pairs
+//     that may overlap: GJK and EPA. RTR and its certificate take a third fewer steps, but more
+//     expensive ones, with Hessians (BenchmarkSmoothOverlap).
 //
-// The Boolean question is GJK's: it is answered long before either has converged.
+// Boolean queries use GJK: they are answered long before either method has converged.
 func chosen(p *Pair, o *Options) Method {
 	if !SmoothPair(p.A, p.B) || o.Boolean {
 		return MethodGJK
@@ -38,15 +37,15 @@ func chosen(p *Pair, o *Options) Method {
 			return MethodRTR
 		}
 	}
-	turned := p.A.Kind() == geom.KindSmoothRevolution && p.B.Kind() == geom.KindSmoothRevolution
-	if soft(p.A) && soft(p.B) && (apart || turned) {
+	revolutions := p.A.Kind() == geom.KindSmoothRevolution && p.B.Kind() == geom.KindSmoothRevolution
+	if soft(p.A) && soft(p.B) && (apart || revolutions) {
 		return MethodRTR
 	}
 	return MethodGJK
 }
 
-// softest is the sharpness up to which RTR's steps are few enough: at 20 it has lost its lead
-// on smooth hulls at the tolerance of single precision, at 50 it needs half as long again as GJK.
+// softest is the largest sharpness for which RTR is preferred: at 20 it is no faster than GJK on smooth
+// hulls at the tolerance of single precision, at 50 it takes 1.5 times as long.
 const softest = 10
 
 // soft reports whether RTR converges fast enough on a shape that is apart from another: not

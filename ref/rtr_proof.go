@@ -14,8 +14,8 @@ import (
 // With F₁ = diag(a) and F₂ = diag(b)·Rᵀ the support function of D is |F₁n| + |F₂n| + <c, n>,
 // which is at least |Mn| + <c, n> with M = F₁ + S·F₂ for any orthogonal S: D holds the
 // ellipsoid of Q = MᵀM about c (Kurzhanski and Vályi, Ellipsoidal Calculus, 1997). An S that
-// turns F₂x onto F₁x lets it touch D along the x that RTR found; the rotation about
-// F₁x that is left brings the curvatures there near each other.
+// maps the direction of F₂x to that of F₁x lets it touch D along the x that RTR found; the remaining rotation about
+// F₁x is chosen to bring the curvatures there close to each other.
 //
 // The depth of the origin in that ellipsoid has a dual: with 0 > t > -λ, λ the lowest
 // eigenvalue of Q, its square is at least q(t) = t·(cᵀ(Q+tI)⁻¹c - 1), and the best t is
@@ -24,7 +24,7 @@ import (
 //
 // Computed with a Cholesky decomposition, which must succeed, q is the exact one of a Q' that
 // is off by less than 128 eps·scale²: entries are at most scale, S is orthogonal to 10 eps,
-// M adds four products an entry, Q and the factor three each, and the norm of an error is
+// M adds four products per entry, Q and the factor three each, and the norm of an error is
 // at most three times its largest entry. Since √a - √b ≤ |a-b|/√b, that shifts support
 // values by less than 128 eps·scale²/√λ', and λ' > -t.
 //
@@ -81,7 +81,7 @@ func semiAxes(s geom.Shape) (r3.Vec, bool) {
 func stretch(a, v r3.Vec) r3.Vec { return r3.Vec{X: a.X * v.X, Y: a.Y * v.Y, Z: a.Z * v.Z} }
 
 // aligned returns the orthogonal S of [Pair.innerEllipsoid]. With G₁ and G₂ the maps of
-// the tangent plane of x to the planes across F₁x and F₂x, the rotation or reflection between
+// the tangent plane of x to the planes orthogonal to F₁x and F₂x, the rotation or reflection between
 // these planes maximises the trace of G₁ᵀSG₂.
 func aligned(p *Pair, a, b, x, f1, f2 r3.Vec) geom.Mat3 {
 	u1, u2 := unit(f1), unit(f2)

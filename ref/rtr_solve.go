@@ -1,9 +1,9 @@
 package ref
 
-// solveRTR is [Solve] by RTR. A minimum that is not proved to be the global one goes to
-// innerEllipsoid, else to surround, which proves it or finds a lower one by caps of directions, and
-// else to EPA, whose polytope either proves it or finds a deeper direction;
-// and what RTR does not settle, on shapes that are not C² where it matters, goes to GJK.
+// solveRTR is [Solve] by RTR. A minimum that RTR does not prove to be global goes to innerEllipsoid, then
+// to certifyDepth, which proves it or finds a lower one, and then to EPA, whose polytope either proves
+// it or finds a deeper direction. Where RTR does not converge, on shapes that are not C² at the
+// solution, GJK answers.
 func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 	r := RTR(p, o, ws)
 	if r.Status != Undecided {
@@ -25,9 +25,9 @@ func solveRTR(p *Pair, o Options, ws *Workspace) Result {
 		return r
 	}
 	spent = t.iter
-	again := epaKnowing(&q, o, &t, ws)
-	if again.Status == Undecided && o.spend(again.Iterations) {
-		again = secondTry(&q, o, again, ws)
+	again := epaFrom(&q, o, &t, ws)
+	if again.Status == Undecided && o.deduct(again.Iterations) {
+		again = retryFromNormal(&q, o, again, ws)
 	}
 	again.Iterations += spent
 	if again.Ended == EndedByMethod {
@@ -45,7 +45,7 @@ func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
 	if !ok {
 		return false
 	}
-	// The support points are as far off the normal as the gradient is long.
+	// The support points lie off the normal by the length of the gradient.
 	upper := max(-depth, -h+t.norm) - p.Radius + t.round
 	proved := *r
 	proved.Upper = min(r.Upper, upper)
@@ -56,11 +56,10 @@ func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
 	return true
 }
 
-// epaKnowing is [EPA] for a pair of which a direction is known along which the cores overlap
-// least, as far as is known. The polytope begins with support points around
-// that direction, and has to show only that no face is nearer than the plane
-// across it, less the tolerance. A face that is leads to a deeper direction.
-func epaKnowing(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
+// epaFrom is [EPA] started from the direction of the smallest overlap known so far. The polytope begins
+// with support points near that direction and only has to show that no face is closer than its
+// support plane, less the tolerance. A closer face leads to a deeper direction.
+func epaFrom(p *Pair, o Options, t *trustRegion, ws *Workspace) Result {
 	e := ws.expansion()
 	e.reset(p, &o)
 	if e.revolved() {

@@ -2,13 +2,12 @@ package ref
 
 import "gonum.org/v1/gonum/spatial/r3"
 
-// sameBasin is the cosine of the angle to a minimum below which another start is not worth
-// a run: 18°.
+// sameBasin is the cosine of the angle (18°) to a known minimum within which no further run is started.
 const sameBasin = 0.95
 
-// restart looks for a lower minimum of h from further starts, and keeps the lowest. The candidates
-// are the axes of both shapes, both ways, the flat sides of many of them; h is
-// evaluated along each, and the runs start from the lowest.
+// restart searches for a lower minimum of h from further starting directions and keeps the lowest. The
+// candidates are the axes of both shapes, in both senses: they are normal to the flat sides of many
+// shapes. h is evaluated along each, and the runs start from the lowest.
 func (t *trustRegion) restart(runs int) {
 	type candidate struct {
 		d r3.Vec

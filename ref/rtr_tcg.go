@@ -11,13 +11,13 @@ import (
 // model is the quadratic model of h around a direction, in a basis of the tangent plane
 // [RTR, eq. 10-12].
 type model struct {
-	basis      [2]r3.Vec // orthonormal, across the direction
+	basis      [2]r3.Vec // orthonormal, orthogonal to the direction
 	g          [2]float64
 	xx, xy, yy float64 // Hessian
 }
 
-// model forms the gradient and the Hessian P·∂²h·P - h·I of the support function. Of a shape that
-// is not C² in this direction ∂²h counts as 0: the trust region keeps the steps safe.
+// model forms the gradient and the Hessian P·∂²h·P - h·I of the support function. Where a shape is not
+// C² in this direction, ∂²h counts as 0: the trust region keeps the steps safe.
 func (t *trustRegion) model() (m model) {
 	m.basis[0], m.basis[1] = tangents(t.x)
 	m.g = [2]float64{r3.Dot(m.basis[0], t.v.W), r3.Dot(m.basis[1], t.v.W)}
@@ -79,7 +79,7 @@ func (m *model) apply(v [2]float64) [2]float64 {
 // truncatedCG minimises the model in the disc of the given radius by conjugate gradients
 // that stop at its rim and at negative curvature (Steihaug 1983; [RTR, eq. 9]). Two
 // steps are exact in the plane. At a stationary point that is no minimum the step goes along the
-// lowest curvature. decrease is what the model promises.
+// lowest curvature. decrease is the decrease of the model.
 func (m *model) truncatedCG(radius float64) (v [2]float64, decrease float64) {
 	r := [2]float64{-m.g[0], -m.g[1]}
 	rr := dot2(r, r)

@@ -33,7 +33,7 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	return r
 }
 
-// solveByCores is [Solve] by a distance solver, and EPA.
+// solveByCores is [Solve] by a distance solver and EPA.
 func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	q := p.eroded()
 	r := solveCores(&q, &o, ws)
@@ -41,12 +41,12 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 		return r
 	}
 	spent := r.Iterations
-	if !o.spend(spent) {
+	if !o.deduct(spent) {
 		return r
 	}
 	r = EPA(&q, o, &r.Simplex, ws)
-	if r.Status == Undecided && o.spend(r.Iterations) {
-		r = secondTry(&q, o, r, ws)
+	if r.Status == Undecided && o.deduct(r.Iterations) {
+		r = retryFromNormal(&q, o, r, ws)
 	}
 	r.Iterations += spent
 	if r.Ended == EndedByMethod {
@@ -55,8 +55,8 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	return r
 }
 
-// spend takes n support evaluations from the cap and reports whether that leaves any.
-func (o *Options) spend(n int) bool {
+// deduct subtracts n support evaluations from the cap and reports whether any are left.
+func (o *Options) deduct(n int) bool {
 	if o.MaxIterations == 0 {
 		return true
 	}
@@ -64,10 +64,10 @@ func (o *Options) spend(n int) bool {
 	return o.MaxIterations > 0
 }
 
-// secondTry descends once more, along the best normal known, for a pair that ended
-// undecided: a distance that another sub-algorithm spoiled, or a simplex that began
-// badly, comes out well from there. The tighter bounds are the answer.
-func secondTry(p *Pair, o Options, r Result, ws *Workspace) Result {
+// retryFromNormal runs GJK once more from the best normal known, for a pair that ended undecided: a
+// distance lost to rounding in another sub-algorithm, or a poor start simplex, is recovered from
+// there. The tighter bounds are the answer.
+func retryFromNormal(p *Pair, o Options, r Result, ws *Workspace) Result {
 	o.WarmStart = r.Normal
 	again := gjk(p, &o, false, ws)
 	spent := r.Iterations + again.Iterations

@@ -4,7 +4,7 @@ import "clearance/geom"
 
 // Workspace is the memory of the solvers. The zero value is ready; it grows to what
 // the hardest pair needs and is reused. It belongs to one goroutine. A nil
-// Workspace is allowed and costs an allocation a call.
+// Workspace is allowed and costs one allocation per call.
 type Workspace struct {
 	d descent
 	e expansion
