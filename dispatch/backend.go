@@ -8,79 +8,80 @@ import (
 	"clearance/batch"
 )
 
-// Backend computes answers on one device.
+// A Backend computes answers on one device.
 type Backend interface {
-	// Name is what a caller asks for: "cpu", "vulkan", "ref". Of several devices of a
-	// kind the name goes on with a colon and what tells them apart: "vulkan:1".
+	// Name returns the name by which callers select the back end: "cpu", "vulkan",
+	// "ref". If there are several devices of a kind, a colon and the device follow, as in
+	// "vulkan:1".
 	Name() string
 
-	// Device describes the device, and why it cannot be used if so.
+	// Device describes the device and, if it cannot be used, gives the reason.
 	Device() batch.Device
 
-	// Check reports options that this back end cannot serve.
+	// Check returns an error if the back end does not support the options.
 	Check(o *batch.Options) error
 
 	// Run answers rows [lo, hi) of the job's input into rows [0, hi-lo) of out. It
-	// ignores job.Results. out has at least the columns that were asked for, and its
-	// status column; the bits column is not the back end's to write.
+	// ignores job.Results. out has at least the requested columns and the status column.
+	// Run does not write the bits column.
 	//
-	// The job has been checked as a whole; rows have not: the back end reads them
-	// with [batch.Job.Read] and stores Invalid for those refused. Every row is
-	// written exactly once, whole, whatever goroutine does it, and its answer
-	// depends on that row alone.
+	// The job has been checked as a whole; rows have not. The back end reads them with
+	// [batch.Job.Read] and stores Invalid for those that it refuses. Every row is written
+	// exactly once and completely, and its answer depends on that row alone.
 	//
-	// When ctx is done Run stops soon and returns ctx.Err(); rows written until
-	// then are good. Any other error means that the device failed: what was
-	// written is thrown away. No goroutine outlives Run.
+	// When ctx is done, Run stops soon and returns ctx.Err(); the rows written until then
+	// are valid. Any other error means that the device failed; its rows are discarded.
+	// No goroutine outlives Run.
 	//
 	// Run may be called by several goroutines at once.
 	Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error
 
-	// Close frees the device. Nothing may be called after it.
+	// Close frees the device. No other method may be called after it.
 	Close() error
 }
 
-// Partial is a back end that cannot end every row: Run may leave the status of a row
-// as it found it (a value from [batch.StatusCount] up), which declines the row. The
-// dispatcher has it answered by another back end, whatever was asked for by name. A
-// back end without this method that leaves out a row has failed.
+// Partial is implemented by back ends that may decline rows: Run leaves the status of a
+// declined row as it was, a value of [batch.StatusCount] or more. The dispatcher passes
+// declined rows to another back end, even if this one was selected by name. A back end
+// without this method that does not write a row has failed.
 type Partial interface {
 	Partial() bool
 }
 
-// Measured is a back end that knows how long its device computed.
+// Measured is implemented by back ends that measure the time on their device.
 type Measured interface {
-	// RunMeasured is Run; kernel is the time in which the device ran the solvers,
+	// RunMeasured is Run. kernel is the time that the device spent in the solvers,
 	// without transfers, 0 if it was not measured.
 	RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error)
 }
 
-// Chunked is a back end that works best on chunks of its own size.
+// Chunked is implemented by back ends that prefer a chunk size of their own.
 type Chunked interface {
 	ChunkRows() int // the default in place of [DefaultChunkRows]
 }
 
-// Queued is a back end whose device would idle between one chunk and the next: it is
-// given so many at a time.
+// Queued is implemented by back ends whose device would be idle between chunks if it
+// were given one at a time.
 type Queued interface {
-	CallsAtOnce() int
+	CallsAtOnce() int // number of chunks in progress at a time
 }
 
-// Estimator is a back end that says itself what it is worth, in place of what is
-// assumed of its kind of device.
+// Estimator is implemented by back ends that estimate the time of a call themselves. For
+// all others it is estimated from the kind of their device.
 type Estimator interface {
-	// Estimate returns how long a call of so many rows takes. It depends on its
-	// arguments and the device alone, not on a clock, so that the same call goes to the
-	// same back end every time.
+	// Estimate returns the estimated time of a call with the given number of rows. It
+	// depends on its arguments and the device alone, not on measurements, so that the
+	// same call always runs on the same back end.
 	Estimate(rows int, o *batch.Options) time.Duration
 }
 
-// Holder is a back end on which a batch can stay between calls, see [Dispatcher.Hold].
+// Holder is implemented by back ends that can keep a batch in device memory between
+// calls, see [Dispatcher.Hold].
 type Holder interface {
 	Hold(ctx context.Context, lib *batch.Library, in batch.Input) (batch.Held, error)
 }
 
-// Label returns a back end under another name. It can do what the original can.
+// Label returns a back end under another name. Its optional methods are those of b.
 func Label(b Backend, name string) Backend { return labelled{b, name} }
 
 type labelled struct {
@@ -91,7 +92,8 @@ type labelled struct {
 func (l labelled) Name() string   { return l.name }
 func (l labelled) inner() Backend { return l.Backend }
 
-// As returns a back end as one with optional methods, if it has them; [Label] hides none.
+// As returns a back end as a T, for example an [Estimator], if it implements T, also
+// through [Label].
 func As[T any](b Backend) (T, bool) {
 	for {
 		if t, ok := b.(T); ok {
@@ -106,8 +108,8 @@ func As[T any](b Backend) (T, bool) {
 	}
 }
 
-// Absent returns a back end that is not there. It is listed, so that who asks for it by
-// name is told why.
+// Absent returns a back end that is not available. In the list of a dispatcher it gives the
+// reason to callers that select it by name.
 func Absent(name string, kind batch.DeviceKind, why string) Backend {
 	return absent{name, kind, why}
 }

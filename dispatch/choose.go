@@ -10,25 +10,25 @@ import (
 	"clearance/batch"
 )
 
-// UnknownRows stands for the length of a batch that nobody knows, as that of some streams.
+// UnknownRows is the length of a batch whose length is unknown, as of some streams.
 const UnknownRows = -1
 
-// manyRows is what is assumed where the length is not known: only rates count.
+// manyRows is the assumed length of a batch of unknown length: only the cost per row counts.
 const manyRows = 1 << 30
 
-// Choice says who answers a call.
+// A Choice is the selection of back ends for a call.
 type Choice struct {
-	// Share has the back ends that share the rows, one in most calls.
+	// Share lists the back ends that share the rows, usually one.
 	Share []Backend
 
-	// Spare has those that take over when all of Share have failed, best first. It is
-	// empty where back ends were asked for by name.
+	// Spare lists the back ends that take over if all of Share fail, best first. It is
+	// empty if back ends were selected by name.
 	Spare []Backend
 
-	Why string // in a line, for people
+	Why string // the reason, in one line
 }
 
-// Name is the names of the back ends that share the rows, joined by "+".
+// Name returns the names of the back ends that share the rows, joined by "+".
 func (c *Choice) Name() string {
 	var names []string
 	for _, b := range c.Share {
@@ -37,16 +37,17 @@ func (c *Choice) Name() string {
 	return strings.Join(names, "+")
 }
 
-// Choose says who answers a call of so many rows, or [UnknownRows], with options o.
+// Choose selects the back ends for a call with options o and the given number of rows,
+// which may be [UnknownRows].
 //
-// A name takes the back ends of that name, or those of "name:…" if none is called just
-// that; several names joined by "+" take all of theirs. For "" and [Auto] the back end
-// with the shortest estimate is taken, together with its like: back ends of the same name
-// on devices that describe themselves in the same words. A Vulkan driver that runs on the
-// CPU comes after everything else. Estimates are declared, not measured ([Estimator]), so
-// that the same call is answered by the same back end every time.
+// A name selects the back ends of that name or, if there is none, those named "name:…";
+// names joined by "+" select all of theirs. "" and [Auto] select the back end with the
+// shortest estimated time and all back ends like it: those with the same name, without the
+// device, on devices with the same description. Vulkan drivers that run on the CPU come
+// last. Estimates are declared, not measured ([Estimator]), so the same call always runs
+// on the same back end.
 //
-// The error wraps [ErrNoBackend] and gives the reason of each back end turned down.
+// The error wraps [ErrNoBackend] and gives the reason for each rejected back end.
 func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice, error) {
 	if rows < 0 {
 		rows = manyRows
@@ -59,7 +60,7 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice
 
 // named returns the back ends of a list of names.
 func (d *Dispatcher) named(list string, o *batch.Options) (*Choice, error) {
-	c := &Choice{Why: "asked for by name"}
+	c := &Choice{Why: "selected by name"}
 	for _, name := range strings.Split(list, "+") {
 		all := d.called(name)
 		if len(all) == 0 {
@@ -96,7 +97,7 @@ func (d *Dispatcher) called(name string) (all []Backend) {
 	return all
 }
 
-// family is the name without what tells devices apart.
+// family is the name of a back end without its device.
 func family(b Backend) string {
 	name, _, _ := strings.Cut(b.Name(), ":")
 	return name
@@ -109,7 +110,7 @@ func (d *Dispatcher) names() (names []string) {
 	return names
 }
 
-// sift separates the back ends that can serve a call from the reasons of the others.
+// sift returns the back ends that can run a call, and the reasons why the others cannot.
 func sift(all []Backend, o *batch.Options) (usable []Backend, reasons []string) {
 	for _, b := range all {
 		device := b.Device()
@@ -128,7 +129,7 @@ func noneUsable(reasons []string) error {
 	return fmt.Errorf("dispatch: %w (%s)", ErrNoBackend, strings.Join(reasons, "; "))
 }
 
-// best ranks the usable back ends by what they are estimated to take.
+// best ranks the usable back ends by their estimated time.
 func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 	usable, reasons := sift(d.backends, o)
 	if len(usable) == 0 {
@@ -147,13 +148,13 @@ func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 	}
 	for i := range groups {
 		g := &groups[i]
-		g.takes = estimate(g.members[0], (rows+len(g.members)-1)/len(g.members), o)
+		g.time = estimate(g.members[0], (rows+len(g.members)-1)/len(g.members), o)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int {
 		switch {
-		case a.takes < b.takes:
+		case a.time < b.time:
 			return -1
-		case a.takes > b.takes:
+		case a.time > b.time:
 			return 1
 		}
 		return 0
@@ -165,20 +166,20 @@ func (d *Dispatcher) best(o *batch.Options, rows int) (*Choice, error) {
 	return c, nil
 }
 
-// group is back ends that are alike.
+// group is a set of back ends that are alike.
 type group struct {
 	members []Backend
-	takes   time.Duration
+	time    time.Duration // estimated
 }
 
-// alike reports whether two back ends give the same bits, as far as devices tell: then
-// it does not matter which of them answers a row.
+// alike reports whether two back ends should give the same bits, by the descriptions of
+// their devices: then it does not matter which of them answers a row.
 func alike(a, b Backend) bool {
 	x, y := a.Device(), b.Device()
 	return family(a) == family(b) && x.Kind == y.Kind && x.Name == y.Name && x.Driver == y.Driver
 }
 
-// why tells people how the groups rank.
+// why describes the ranking of the groups in one line.
 func why(groups []group, rows int) string {
 	var s strings.Builder
 	for i, g := range groups {
@@ -186,7 +187,7 @@ func why(groups []group, rows int) string {
 			s.WriteString(", ")
 		}
 		c := Choice{Share: g.members}
-		fmt.Fprintf(&s, "%s %s", c.Name(), estimateText(g.takes))
+		fmt.Fprintf(&s, "%s %s", c.Name(), estimateText(g.time))
 	}
 	if rows == manyRows {
 		return "estimated for very many rows: " + s.String()

@@ -15,7 +15,7 @@ func device(name string, kind batch.DeviceKind, model string) *fake {
 	return &fake{name: name, device: batch.Device{Kind: kind, Name: model}}
 }
 
-// rated is a back end that states what it is worth.
+// rated is a back end with an estimate of its own.
 type rated struct {
 	*fake
 	call, row time.Duration
@@ -25,8 +25,8 @@ func (r rated) Estimate(rows int, o *batch.Options) time.Duration {
 	return r.call + time.Duration(rows)*r.row
 }
 
-// The batch decides: small ones go to the CPU, large ones to the GPU, at a size that
-// depends on the estimates alone; the same question has the same answer every time.
+// Small batches run on the CPU and large ones on the GPU. The size at which that changes
+// depends on the estimates alone, and the same call always gives the same choice.
 func TestChooseBySize(t *testing.T) {
 	gpu := device("vulkan", batch.DiscreteGPU, "")
 	cpu := device("cpu", batch.CPU, "")
@@ -52,19 +52,19 @@ func TestChooseBySize(t *testing.T) {
 			}
 		}
 	}
-	// What is decided stands in the report, with the reason.
+	// The report names the choice and the reason.
 	lib, pairs := testPairs(t, 50)
 	rep, err := New(gpu, cpu).Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{})
 	if err != nil || rep.Backend != "cpu" || !strings.Contains(rep.Why, "50 rows: cpu ") || !strings.Contains(rep.Why, "vulkan") {
 		t.Errorf("report %+v, %v", rep, err)
 	}
-	// A stream that tells its length is the same batch.
+	// A stream with a known length is the same batch.
 	if rep, err = New(gpu, cpu).RunStream(t.Context(), lib, &sizedSource{slowSource{pairs: pairs, step: 50}}, allColumns, new(sink), Options{}); err != nil || rep.Backend != "cpu" {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 }
 
-// Devices share the rows where they are asked to, or where it makes no difference.
+// Devices share the rows if they are named together, or if they are alike.
 func TestChooseSeveral(t *testing.T) {
 	a0, a1 := device("vulkan:0", batch.DiscreteGPU, "A"), device("vulkan:1", batch.DiscreteGPU, "A")
 	b2 := device("vulkan:2", batch.DiscreteGPU, "B")
@@ -94,14 +94,14 @@ func TestChooseSeveral(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", name, err, want)
 		}
 	}
-	// Two of one name share as well, as two engines on one device.
+	// Two back ends of one name share as well, as two engines on one device.
 	twin := New(a0, device("vulkan:0", batch.DiscreteGPU, "A"))
 	if got, err := twin.Choose("vulkan:0", new(batch.Options), 1); err != nil || len(got.Share) != 2 || got.Name() != "vulkan:0+vulkan:0" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// Another name does not hide what a back end can do.
+// A label does not hide optional methods.
 func TestLabel(t *testing.T) {
 	p := &picky{fake: device("gpu", batch.DiscreteGPU, ""), declines: third, chunk: 64}
 	l := Label(Label(p, "x"), "gpu:7")
@@ -112,7 +112,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// What is not there says why, and is never asked.
+// An absent back end gives the reason and is never run.
 func TestAbsent(t *testing.T) {
 	d := New(Absent("vulkan", batch.DiscreteGPU, "no loader"), device("cpu", batch.CPU, ""))
 	if got, err := d.Choose(Auto, new(batch.Options), UnknownRows); err != nil || got.Name() != "cpu" || len(got.Spare) != 0 {

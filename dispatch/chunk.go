@@ -9,43 +9,42 @@ import (
 	"clearance/batch"
 )
 
-// pending is the status of rows that a back end has not yet written.
-const pending = 0xff
+// unwritten marks the rows that no back end has answered. It remains on declined rows.
+const unwritten = 0xff
 
-// chunk is rows [lo, hi) of a job on their way through a call, and what the report will
-// say of them.
+// chunk is rows [lo, hi) of a job in the pipeline of a call, with their part of the report.
 type chunk struct {
 	index  int // of the call, from 0
 	job    *batch.Job
 	lo, hi int
 	base   int            // row of the call at which the job begins
 	out    *batch.Results // its answers, with all columns that the report needs
-	part   *part          // of a stream
+	part   *part          // if the call is a stream
 
-	scratch    *batch.Results // columns that the caller did not ask for
-	by         *member        // who answered it
+	scratch    *batch.Results // columns that the caller did not request
+	by         *member        // that answered it
 	wall       time.Duration
 	kernel     time.Duration
 	kernelRows int
 	failovers  []Failover
 	handovers  []Handover
-	err        error // why rows stayed unanswered
+	err        error // why rows have no answer
 }
 
 // runner is one call.
 type runner struct {
 	o      Options
-	crew   *crew
+	pool   *pool
 	report *Report
 	total  int // rows of the call, -1 if unknown
 
-	row batch.Row // of account
+	row batch.Row // used by account
 
 	mu   sync.Mutex
-	free []*batch.Results // scratch columns that are not in use
+	free []*batch.Results // scratch columns not in use
 }
 
-// newChunk returns rows [lo, hi) of a job, none of them answered.
+// newChunk returns rows [lo, hi) of a job, all unwritten.
 func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 	c := &chunk{job: job, lo: lo, hi: hi, base: base}
 	r.view(c)
@@ -53,17 +52,17 @@ func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 	return c
 }
 
-// reset marks every row as not yet written.
+// reset marks every row as unwritten.
 func (c *chunk) reset() {
 	for i := range c.out.Status {
-		c.out.Status[i] = pending
+		c.out.Status[i] = unwritten
 	}
 }
 
-// needed are the columns that the report is made from.
+// needed returns the columns that the report is computed from.
 func needed(o *batch.Options) batch.Columns {
 	need := batch.ColStatus
-	if o.Query != batch.Collide { // of which statuses alone are decided faster and moved as bits
+	if o.Query != batch.Collide { // statuses alone are decided faster and transferred as bits
 		need |= batch.ColIterations | batch.ColGap | batch.ColMethod
 	}
 	if _, ok := o.EffectiveCutOff(); ok {
@@ -73,7 +72,7 @@ func needed(o *batch.Options) batch.Columns {
 }
 
 // view sets the answers of a chunk to its rows of the results, with scratch columns for
-// those that the report needs and the caller did not ask for.
+// those that the report needs and the caller did not request.
 func (r *runner) view(c *chunk) {
 	out, n := c.job.Results.Slice(c.lo, c.hi), c.hi-c.lo
 	c.out = out
@@ -113,8 +112,8 @@ func (r *runner) takeScratch(n int, o *batch.Options) *batch.Results {
 	return batch.NewResults(n, o)
 }
 
-// giveScratch takes back the scratch columns of a chunk.
-func (r *runner) giveScratch(c *chunk) {
+// releaseScratch takes back the scratch columns of a chunk.
+func (r *runner) releaseScratch(c *chunk) {
 	if c.scratch == nil {
 		return
 	}
@@ -124,7 +123,7 @@ func (r *runner) giveScratch(c *chunk) {
 	c.scratch = nil
 }
 
-// compute has a member answer a chunk.
+// compute answers a chunk on a member.
 func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,8 +133,8 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	if err != nil {
 		return err
 	}
-	if i := firstPending(c.out.Status); i >= 0 && !m.partial() {
-		return fmt.Errorf("row %d was left unanswered", c.base+c.lo+i)
+	if i := firstUnwritten(c.out.Status); i >= 0 && !m.partial() {
+		return fmt.Errorf("row %d was not answered", c.base+c.lo+i)
 	}
 	c.by, c.wall = m, time.Since(start)
 	if kernel > 0 {
@@ -144,13 +143,12 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	return nil
 }
 
-// answer has a chunk answered by a member, or, as far as they fail, by one member after
-// the other. It returns the last one, nil if none is left; c.err says whether the chunk
-// is answered.
+// answer answers a chunk on a member and, if that fails, on the next ones. It returns the
+// last member used, nil if all have failed. c.err is nil if the chunk is answered.
 func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 	for {
-		if err := r.crew.dropped(m); err != nil { // in the hands of another goroutine
-			if m = r.crew.replace(m, err); m == nil {
+		if err := r.pool.dropped(m); err != nil { // it failed in another goroutine
+			if m = r.pool.replace(m, err); m == nil {
 				c.err = err
 				return nil
 			}
@@ -160,21 +158,22 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 			return m
 		}
 		if ended(ctx, err) {
-			c.err = err // and keep what was written
+			c.err = err // the rows written so far are valid
 			return m
 		}
 		c.reset()
 		lo, hi := c.base+c.lo, c.base+c.hi
 		c.err = fmt.Errorf("dispatch: back end %s failed on rows [%d, %d): %w", m.Name(), lo, hi, err)
 		c.failovers = append(c.failovers, Failover{m.Name(), lo, hi, c.err})
-		if m = r.crew.replace(m, c.err); m == nil {
+		if m = r.pool.replace(m, c.err); m == nil {
 			return nil
 		}
 		c.err = nil
 	}
 }
 
-// settle closes a chunk: it marks rows without an answer, packs the bits and counts.
+// settle completes a chunk: it marks rows without an answer as undecided, packs the bits and
+// updates the report.
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
 	for i, s := range c.out.Status {
@@ -197,18 +196,18 @@ func (r *runner) settle(c *chunk) {
 	}
 	r.account(c)
 	c.out.PackBits(c.out.Status)
-	r.giveScratch(c)
+	r.releaseScratch(c)
 }
 
-// progress tells the caller how far the call has come.
+// progress reports progress to the caller.
 func (r *runner) progress() {
 	if r.o.Progress != nil {
 		r.o.Progress(r.report.Done, r.total)
 	}
 }
 
-// firstPending returns the first row whose status is no status, or -1.
-func firstPending(status []uint8) int {
+// firstUnwritten returns the first unwritten row, or -1.
+func firstUnwritten(status []uint8) int {
 	for i, s := range status {
 		if s >= uint8(batch.StatusCount) {
 			return i
@@ -217,7 +216,7 @@ func firstPending(status []uint8) int {
 	return -1
 }
 
-// guard runs a back end and turns a panic into an error. kernel is 0 if the back end
+// guard runs a back end and converts a panic to an error. kernel is 0 if the back end
 // does not measure it.
 func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
 	defer func() {

@@ -8,39 +8,39 @@ import (
 	"clearance/batch"
 )
 
-// ErrNoBackend is wrapped by the error of a call that no back end can serve.
+// ErrNoBackend is wrapped by the error of a call that no back end supports.
 var ErrNoBackend = errors.New("no usable back end")
 
 // ErrClosed is the error of a call on a closed [Dispatcher].
 var ErrClosed = errors.New("dispatch: the dispatcher is closed")
 
-// Auto is the name that asks for the back end that is worth most on a call.
+// Auto is the name that selects the back end with the shortest estimated time.
 const Auto = "auto"
 
-// DefaultChunkRows is the number of rows that a back end is given at a time: some
-// hundred milliseconds on one CPU core, a few megabytes of columns.
+// DefaultChunkRows is the default number of rows per chunk: some hundred milliseconds on
+// one CPU core, a few megabytes of columns.
 const DefaultChunkRows = 1 << 16
 
-// Options configure the running of a job. The zero value is the default.
+// Options configure a call. The zero value is the default.
 type Options struct {
-	// Backend names a back end; "" and [Auto] take the one that should be done first,
-	// and the next when it fails. Several names joined by "+", or a name that several
-	// devices share ("vulkan" for "vulkan:0" and "vulkan:1"), share the rows among
-	// them; see [Dispatcher.Choose]. Back ends asked for by name are not replaced by
-	// others.
+	// Backend selects back ends by name. "" and [Auto] select the one with the shortest
+	// estimated time, and the next one if it fails. Several names joined by "+", or a
+	// name common to several devices ("vulkan" for "vulkan:0" and "vulkan:1"), share the
+	// rows among them; see [Dispatcher.Choose]. Back ends selected by name are not
+	// replaced if they fail.
 	Backend string
 
-	// ChunkRows is the number of rows given to a back end at a time, rounded up to
-	// a multiple of 64; 0 is what the back end likes best ([Chunked]), else
-	// [DefaultChunkRows]; streams bound it. No answer depends on it.
+	// ChunkRows is the number of rows per chunk, rounded up to a multiple of 64. 0 is
+	// the size that the back end prefers ([Chunked]), or [DefaultChunkRows]; in streams
+	// it is bounded. No answer depends on it.
 	ChunkRows int
 
 	// Progress, if not nil, is called after every chunk with the number of rows
-	// answered and of rows in all, -1 where that is not known. It is never
-	// called by two goroutines at once, and done never falls.
+	// answered so far and the total, -1 if that is unknown. Calls do not overlap, and
+	// done never decreases.
 	Progress func(done, total int)
 
-	// MaxRowErrors caps the row errors that the report lists; 0 is 16.
+	// MaxRowErrors is the largest number of row errors in the report; 0 is 16.
 	MaxRowErrors int
 }
 
@@ -55,15 +55,15 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) validate() error {
 	if o.ChunkRows < 0 || o.ChunkRows > 1<<30 {
-		return fmt.Errorf("dispatch: chunks of %d rows, want 1 to 2^30, or 0 for the default", o.ChunkRows)
+		return fmt.Errorf("dispatch: ChunkRows %d, want 1 to 2^30, or 0 for the default", o.ChunkRows)
 	}
 	if o.MaxRowErrors < 0 {
-		return fmt.Errorf("dispatch: at most %d row errors, want a number above 0, or 0 for the default", o.MaxRowErrors)
+		return fmt.Errorf("dispatch: MaxRowErrors %d, want a number above 0, or 0 for the default", o.MaxRowErrors)
 	}
 	return nil
 }
 
-// setChunkRows replaces a zero by the given number and rounds up to whole words of bits.
+// setChunkRows replaces 0 by the given number and rounds up to complete words of bits.
 func (o *Options) setChunkRows(rows int) {
 	if o.ChunkRows == 0 {
 		o.ChunkRows = rows
@@ -71,7 +71,7 @@ func (o *Options) setChunkRows(rows int) {
 	o.ChunkRows = (o.ChunkRows + batch.BitsPerWord - 1) / batch.BitsPerWord * batch.BitsPerWord
 }
 
-// Dispatcher gives jobs to back ends.
+// A Dispatcher runs jobs on back ends. It may be used by several goroutines at once.
 type Dispatcher struct {
 	backends []Backend
 
@@ -80,13 +80,13 @@ type Dispatcher struct {
 	calls  sync.WaitGroup // in progress
 }
 
-// New returns a dispatcher over back ends; of two that are worth the same the first is
-// taken. It owns them from now on.
+// New returns a dispatcher for the given back ends, which it owns. Of back ends with equal
+// estimates the first is selected.
 func New(backends ...Backend) *Dispatcher {
 	return &Dispatcher{backends: backends}
 }
 
-// Backends returns the back ends, usable or not, as they were given to New.
+// Backends returns the back ends passed to New, whether usable or not.
 func (d *Dispatcher) Backends() []Backend { return d.backends }
 
 // begin registers a call, which must end with d.calls.Done().

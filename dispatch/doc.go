@@ -1,46 +1,46 @@
-// Package dispatch runs batches on back ends: it chooses who answers, cuts the batch into
-// chunks so that memory stays bounded at any length, shares them among several devices,
-// reports progress, obeys cancellation, moves on to the next back end when one fails, and
-// counts the answers.
+// Package dispatch runs batches on back ends. It selects the back end, cuts the batch into
+// chunks, so that memory is bounded for batches of any length, shares the chunks among
+// several devices, reports progress, handles cancellation, replaces a back end that fails,
+// and counts the answers.
 //
 // # Layers
 //
-// dispatch imports batch only. Back ends (packages cpu and engine) satisfy
-// [Backend] without importing dispatch.
+// dispatch imports batch only. Back ends (packages cpu and engine) implement [Backend]
+// without importing dispatch.
 //
-// # Choice
+// # Selection of the back end
 //
-// Unless a back end is asked for by name, each call goes to the one with the shortest
-// estimate: a fixed cost of the call and a cost of the row, for the kind of device, the
-// query, the number of rows and the number of processors; so small batches go to the
-// CPU. Estimates are declared, never measured while running: the same call on the same
-// machine goes to the same back end, and its bits can be relied on. A batch of another
-// size may go to another one, whose answers agree within the gaps but not in every bit;
-// who needs more names a back end. A Vulkan driver that emulates a GPU on the CPU is
-// asked last. The report says who was chosen and why.
+// Unless a back end is selected by name, each call runs on the one with the shortest
+// estimated time. An estimate is a fixed cost per call and a cost per row, which depend on
+// the kind of device, the query and the number of processors; so small batches run on the
+// CPU. Estimates are declared and never measured at run time: the same call on the same
+// machine runs on the same back end and gives the same bits. A batch of another size may
+// run on another back end, whose answers agree within the gaps but not in every bit.
+// Callers that need the same bits for all sizes select a back end by name. Vulkan drivers
+// that emulate a GPU on the CPU come last. The report names the back end and the reason.
 //
-// # The way of a chunk
+// # Pipeline
 //
-// A batch of more than one chunk runs through stages at the same time: chunks are read
-// or cut, computed by the devices, finished (rows that a device declines are answered by
-// another back end while the device has the next chunk), and settled in order: counted,
-// reported, written. Queues between stages are bounded. Devices that share a call take
-// the next chunk whenever they are free; auto shares among devices only that describe
-// themselves alike, so that the bits do not depend on who was free. Unlike devices share
-// where they are named so, as "vulkan:0+cpu", and then the last digits of a row do
-// depend on it.
+// A batch of more than one chunk runs through a pipeline whose stages overlap. Chunks are
+// read or cut; computed by the devices; completed, that is, rows that a device declined are
+// answered by another back end while the device computes the next chunk; and settled in
+// their order: counted, reported and written. The queues between stages are bounded.
+// Devices that share a call take the next chunk whenever they are free. By default only
+// devices with the same description share a call, so that the bits do not depend on
+// timing. Unlike devices share a call only if both are named, as in "vulkan:0+cpu"; then
+// the last digits of a row depend on which of them answered it.
 //
 // # Answers
 //
-// Answers of one back end do not depend on chunks, on workers or on the order of other
-// rows. Rows that were not reached, through cancellation or failure, read as Undecided
-// with distance NaN and gap +Inf; they never look separated. A chunk whose device fails
-// is answered anew by another one as a whole: what the failed one wrote is thrown away.
+// The answers of one back end do not depend on chunks, workers or other rows. Rows that
+// were not reached because of cancellation or a failure read as Undecided with distance NaN
+// and gap +Inf, never as separated. A chunk whose device fails is answered again as a whole
+// by another back end.
 //
-// # Threads and errors
+// # Concurrency and errors
 //
-// A [Dispatcher] may be used by several goroutines at once. No goroutine outlives
-// the call that started it. Progress is called from one goroutine at a time, with
-// numbers that never fall. An error of a whole call is returned; an error of one
-// row is in the [Report] and costs no other row.
+// A [Dispatcher] may be used by several goroutines at once. No goroutine outlives the call
+// that started it. Calls of Progress do not overlap, and its numbers never decrease. A call
+// returns an error if it failed as a whole; an error in one row is in the [Report] and
+// affects no other row.
 package dispatch

@@ -13,14 +13,14 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// fake is a back end whose answers are a plain function of the row: the distance is
-// the x coordinate of B minus 2, the status follows from it.
+// fake is a back end whose answers are a simple function of the row: the distance is the
+// x coordinate of B minus 2, and the status follows from it.
 type fake struct {
 	name   string
 	device batch.Device
 	refuse error             // what Check returns
 	at     func(i int) error // called before row i of the input is answered; an error ends Run
-	skip   int               // row that is left out, if not 0
+	skip   int               // row that is not answered, if not 0
 	closed bool
 
 	rows atomic.Int64 // answers given

@@ -8,23 +8,22 @@ import (
 	"clearance/batch"
 )
 
-// Handover counts rows that one back end declined and another answered.
+// A Handover counts rows that one back end declined and another answered.
 type Handover struct {
 	From, To string
 	Rows     int
 	Wall     time.Duration
 }
 
-// finishChunk has the rows that a chunk's back end declined answered by others, best
-// first, each row once. Rows that nobody takes stay pending. The error is that of the
-// context.
+// finishChunk answers the declined rows of a chunk on other back ends, best first. Rows that
+// all of them decline remain unwritten. The error is that of the context.
 func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
-	for _, m := range r.crew.rest {
-		rows := pendingRows(c.out.Status)
+	for _, m := range r.pool.declined {
+		rows := declinedRows(c.out.Status)
 		if len(rows) == 0 {
 			return nil
 		}
-		if m == c.by || r.crew.dropped(m) != nil {
+		if m == c.by || r.pool.dropped(m) != nil {
 			continue
 		}
 		start := time.Now()
@@ -34,7 +33,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 			lo, hi := c.base+c.lo, c.base+c.hi
 			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi, err)
 			c.failovers = append(c.failovers, Failover{m.Name(), lo, hi, err})
-			r.crew.drop(m, err)
+			r.pool.drop(m, err)
 			continue
 		}
 		if answered := scatter(c.out, rows, sub.Results); answered > 0 {
@@ -47,8 +46,8 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// pendingRows lists the rows that have no status.
-func pendingRows(status []uint8) (rows []int) {
+// declinedRows lists the rows that are unwritten.
+func declinedRows(status []uint8) (rows []int) {
 	for i, s := range status {
 		if s >= uint8(batch.StatusCount) {
 			rows = append(rows, i)
@@ -57,7 +56,7 @@ func pendingRows(status []uint8) (rows []int) {
 	return rows
 }
 
-// subset is the job of some rows of the chunk.
+// subset returns a job with the given rows of the chunk.
 func (c *chunk) subset(rows []int) *batch.Job {
 	o := c.job.Options
 	if w := o.WarmStart; w != nil {
@@ -68,7 +67,7 @@ func (c *chunk) subset(rows []int) *batch.Job {
 	}
 	columns := o
 	columns.Columns = c.out.Columns &^ batch.ColBits
-	// A pair list, whatever the input was: back ends read its columns in bulk.
+	// A pair list for any form of input: back ends read its columns in bulk.
 	pairs := batch.NewPairs(len(rows))
 	var r batch.Row
 	for k, i := range rows {
@@ -80,12 +79,12 @@ func (c *chunk) subset(rows []int) *batch.Job {
 		Results: batch.NewResults(len(rows), &columns),
 	}
 	for i := range sub.Results.Status {
-		sub.Results.Status[i] = pending
+		sub.Results.Status[i] = unwritten
 	}
 	return sub
 }
 
-// scatter stores the answers of a subset in their rows and returns how many there are.
+// scatter stores the answers of a subset in their rows and returns their number.
 func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int) {
 	for k, i := range rows {
 		s := from.Status[k]
@@ -111,7 +110,7 @@ func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int)
 	return answered
 }
 
-// copyFloats copies row k of a column of n numbers a row to row i of another.
+// copyFloats copies row k of a column with n numbers per row to row i of another.
 func copyFloats(to, from *batch.Floats, i, k, n int) {
 	if to.F64 != nil {
 		copy(to.F64[n*i:n*i+n], from.F64[n*k:])

@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// picky is a back end that declines rows, measures its kernels and has a favourite
-// size of chunk.
+// picky is a back end that declines rows, measures its kernels and prefers a chunk size.
 type picky struct {
 	*fake
 	declines func(i int) bool
@@ -50,8 +49,8 @@ func (p *picky) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out
 
 func third(i int) bool { return i%3 == 1 }
 
-// Rows that a back end declines are answered by the next one, each once, in any form
-// of chunk, by name or not; nothing else of the answers changes.
+// Rows that a back end declines are answered by the next one, each once, for any chunk size
+// and whether the first is selected by name or not. All other answers are unchanged.
 func TestDeclinedRows(t *testing.T) {
 	lib, pairs := testPairs(t, 500)
 	pairs.ShapeA[7] = -1
@@ -83,7 +82,7 @@ func TestDeclinedRows(t *testing.T) {
 	}
 }
 
-// In streams as well.
+// The same in streams.
 func TestDeclinedInStream(t *testing.T) {
 	lib, pairs := testPairs(t, 400)
 	p := &picky{fake: &fake{name: "gpu"}, declines: third, chunk: 64}
@@ -99,7 +98,7 @@ func TestDeclinedInStream(t *testing.T) {
 	}
 }
 
-// A warm start follows its row to the other back end.
+// A declined row keeps its warm start.
 func TestDeclinedWarmStart(t *testing.T) {
 	lib, pairs := testPairs(t, 100)
 	o := allColumns
@@ -121,7 +120,7 @@ func TestDeclinedWarmStart(t *testing.T) {
 	}
 }
 
-// warm takes down the warm starts it reads.
+// warm records the warm starts that it reads.
 type warm struct {
 	*fake
 	seen *[]r3.Vec
@@ -139,8 +138,8 @@ func (w *warm) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.R
 	return w.fake.Run(ctx, job, lo, hi, out)
 }
 
-// Where the next back end fails, the one after it takes the rows; where there is none,
-// they are undecided, and say so.
+// If the next back end fails, the one after it answers the rows; if there is none, they are
+// undecided.
 func TestDeclinedAndFailed(t *testing.T) {
 	lib, pairs := testPairs(t, 200)
 	gone := &fake{name: "gone", device: batch.Device{Reason: "no driver"}}
@@ -175,7 +174,7 @@ func TestDeclinedAndFailed(t *testing.T) {
 	}
 }
 
-// A context that ends while rows are handed over keeps what is answered.
+// If the context ends while declined rows are answered, the answers so far are kept.
 func TestDeclinedAndCancelled(t *testing.T) {
 	lib, pairs := testPairs(t, 200)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -194,7 +193,7 @@ func TestDeclinedAndCancelled(t *testing.T) {
 	checkUnanswered(t, job.Results, 31, 32)
 }
 
-// A device that emulates a GPU on the CPU is the last that auto takes.
+// A device that emulates a GPU on the CPU is selected last.
 func TestSoftwareLast(t *testing.T) {
 	soft := &fake{name: "vulkan", device: batch.Device{Kind: batch.SoftwareGPU}}
 	c := &fake{name: "cpu", device: batch.Device{Kind: batch.CPU}}
@@ -210,7 +209,7 @@ func TestSoftwareLast(t *testing.T) {
 	}
 }
 
-// The columns that the caller did not ask for are not missing where rows change hands.
+// Declined rows are complete although the caller did not request all columns.
 func TestDeclinedColumns(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
 	if err != nil {
@@ -243,11 +242,11 @@ func TestDeclinedColumns(t *testing.T) {
 	}
 }
 
-// A back end that is not partial has failed if it leaves out a row, as before.
+// A back end that is not partial has failed if it does not answer a row.
 func TestLeftOut(t *testing.T) {
 	lib, pairs := testPairs(t, 100)
 	_, err := New(&fake{name: "a", skip: 3}).Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{})
-	if err == nil || !strings.Contains(err.Error(), "row 3 was left unanswered") {
+	if err == nil || !strings.Contains(err.Error(), "row 3 was not answered") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"clearance/batch"
 )
 
-// Batch is a batch that is asked the same question again and again while its bodies move,
-// as in a rollout. Where its back end can hold it, library and pairs stay on the device
-// and only poses and answers move; elsewhere it is answered as [Dispatcher.Run] would.
-// The answers are the same.
+// A Batch is a batch prepared for repeated runs of one query with changing poses, as in a
+// rollout. If the back end supports it, the library and the pairs stay in device memory and
+// only poses and answers are transferred; otherwise Run works as [Dispatcher.Run]. The
+// answers are the same.
 //
-// Its methods may be called by several goroutines; one works at a time.
+// The methods may be called by several goroutines; calls are serialized.
 type Batch struct {
 	d      *Dispatcher
 	o      Options
@@ -23,14 +23,15 @@ type Batch struct {
 
 	mu       sync.Mutex
 	job      batch.Job
-	held     batch.Held // nil if nothing stays on a device
-	resident string     // why not
+	held     batch.Held // nil if nothing is in device memory
+	resident string     // the reason
 	closed   bool
 }
 
-// Hold prepares a batch for many calls with options o. Who answers is chosen as in
-// [Dispatcher.Run], once. The input belongs to the batch: its poses may be changed
-// between one Run and the Update before the next, and its shapes and pairs not at all.
+// Hold prepares a batch for repeated runs. The back end is selected once, as in
+// [Dispatcher.Run]. The batch keeps a reference to the input: the caller may change its
+// poses after a Run and before the Update that precedes the next one, and must not change
+// its shapes and pairs.
 func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Input, options batch.Options, o Options) (*Batch, error) {
 	if err := d.begin(); err != nil {
 		return nil, err
@@ -66,13 +67,13 @@ func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Inpu
 	return b, nil
 }
 
-// hold turns a panic of an input or a back end into an error.
+// hold converts a panic of an input or a back end to an error.
 func hold(ctx context.Context, h Holder, lib *batch.Library, in batch.Input) (held batch.Held, err error) {
 	defer recovered("input or back end", &err)
 	return h.Hold(ctx, lib, in)
 }
 
-// prepare makes the results and checks the job.
+// prepare allocates the results and checks the job.
 func (b *Batch) prepare() error {
 	if b.job.Input != nil && b.job.Results == nil {
 		if err := b.job.Options.Check(); err != nil {
@@ -88,16 +89,16 @@ var errBatchClosed = errors.New("dispatch: the batch is closed")
 // Len returns the number of rows.
 func (b *Batch) Len() int { return b.job.Results.N }
 
-// Resident reports whether the batch stays on a device, and if not, why.
+// Resident reports whether the batch is kept in device memory, and if not, the reason.
 func (b *Batch) Resident() (yes bool, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held != nil, b.resident
 }
 
-// Update has the next Run answer the poses of in: the input of the batch after they were
-// changed, or another one of the same form, with the same shapes, pairs and number of
-// rows. in must then stay as it is until Run has returned.
+// Update sets the poses for the next Run to those of in: the input of the batch after the
+// caller changed its poses, or another input of the same form with the same shapes, pairs
+// and number of rows. in must not change until Run has returned.
 func (b *Batch) Update(ctx context.Context, in batch.Input) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,9 +133,9 @@ func update(ctx context.Context, held batch.Held, in batch.Input) (err error) {
 	return held.Update(ctx, in)
 }
 
-// release gives up what is held, so that rows go to the device call by call.
+// release frees the held batch; later calls transfer all rows.
 func (b *Batch) release(why error) {
-	b.resident = fmt.Sprintf("given up, since the back end %s could not go on: %v", b.choice.Share[0].Name(), why)
+	b.resident = fmt.Sprintf("released after a failure of the back end %s: %v", b.choice.Share[0].Name(), why)
 	if err := b.held.Close(); err != nil {
 		b.resident += "; " + err.Error()
 	}
@@ -142,7 +143,8 @@ func (b *Batch) release(why error) {
 }
 
 // Run answers all rows. The results belong to the batch and are overwritten by the next
-// Run; errors and the report are those of [Dispatcher.Run].
+// Run. The report and the error are as in [Dispatcher.Run]: rows without an answer are not
+// an error.
 func (b *Batch) Run(ctx context.Context) (*batch.Results, Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,12 +162,12 @@ func (b *Batch) Run(ctx context.Context) (*batch.Results, Report, error) {
 	defer b.d.calls.Done()
 	start := time.Now()
 	rep := Report{WorstGapRow: -1, Backend: b.choice.Name(), Why: b.choice.Why}
-	crew := b.d.newCrew(b.choice, &job.Options, b.Len())
-	m := crew.all[0]
+	pool := b.d.newPool(b.choice, &job.Options, b.Len())
+	m := pool.all[0]
 	m.Backend = resident{m.Backend, b.held}
 	o := b.o
-	o.setChunkRows(max(b.Len(), 1)) // the back end cuts it
-	err := crew.run(ctx, &job, o, &rep)
+	o.setChunkRows(max(b.Len(), 1)) // one chunk, which the back end divides itself
+	err := pool.run(ctx, &job, o, &rep)
 	rep.Wall = time.Since(start)
 	if m.failed && len(rep.Failovers) > 0 {
 		b.release(rep.Failovers[0].Err)
@@ -173,7 +175,7 @@ func (b *Batch) Run(ctx context.Context) (*batch.Results, Report, error) {
 	return job.Results, rep, err
 }
 
-// Close frees what is held. It may be called twice.
+// Close frees the device memory of the batch. Closing again does nothing.
 func (b *Batch) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +188,7 @@ func (b *Batch) Close() error {
 	return held.Close()
 }
 
-// resident is a back end that answers a batch which it holds.
+// resident is a back end that answers a batch in its device memory.
 type resident struct {
 	Backend
 	held batch.Held
@@ -194,8 +196,8 @@ type resident struct {
 
 func (r resident) inner() Backend { return r.Backend }
 
-// RunMeasured answers the whole batch. Rows of it, which the dispatcher never asks for,
-// would go the way of any other.
+// RunMeasured answers the held batch. Any other range of rows, which the dispatcher does not
+// request, is transferred as in any call.
 func (r resident) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (time.Duration, error) {
 	if lo != 0 || hi != r.held.Len() {
 		return 0, r.Backend.Run(ctx, job, lo, hi, out)

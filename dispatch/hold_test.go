@@ -10,13 +10,13 @@ import (
 	"clearance/batch"
 )
 
-// keeper is a fake that holds batches: it answers from a copy of the poses that it took at
-// Hold or Update, so that a call which bypasses it shows.
+// keeper is a fake that holds batches. It answers from a copy of the poses made in Hold or
+// Update, so that a call which bypasses the held batch is noticed.
 type keeper struct {
 	*picky
 	refuse error   // of Hold
-	fault  error   // of the next Run or Update of what is held
-	held   []*kept // everything ever held
+	fault  error   // of the next Run or Update of a held batch
+	held   []*kept // all batches that were held
 }
 
 type kept struct {
@@ -86,8 +86,8 @@ func move(p *batch.Pairs, step int) {
 	}
 }
 
-// A batch that is held is asked step by step, and what it declines goes to another back
-// end; the answers are those of the poses of the step.
+// A held batch runs step by step, and rows that it declines are answered by another back
+// end; the answers are those for the poses of the step.
 func TestHold(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	for _, c := range []struct {
@@ -153,9 +153,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// What a device holds is given up when it fails: the step is answered by another back
-// end, or ends in the error of the device where it was asked for by name, and the next one
-// goes on without.
+// A held batch is released when its device fails: the step is answered by another back end,
+// or fails if the device was selected by name, and later steps run without it.
 func TestHoldFails(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	for _, at := range []string{"run", "update"} {
@@ -222,7 +221,7 @@ func TestHoldRefuses(t *testing.T) {
 		{lib, nil, batch.Options{}, Options{}, "no input"},
 		{lib, pairs, batch.Options{Query: batch.Growth}, Options{}, "not available yet"},
 		{lib, pairs, batch.Options{}, Options{Backend: "tpu"}, `named "tpu"`},
-		{lib, pairs, batch.Options{}, Options{ChunkRows: -1}, "chunks of -1"},
+		{lib, pairs, batch.Options{}, Options{ChunkRows: -1}, "ChunkRows -1"},
 	} {
 		if _, err := d.Hold(t.Context(), c.lib, c.in, c.o, c.do); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)

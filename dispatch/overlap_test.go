@@ -10,11 +10,11 @@ import (
 	"clearance/batch"
 )
 
-// patience is how long a test waits for what has to come at once.
+// patience is how long a test waits for an event that must occur promptly.
 const patience = 20 * time.Second
 
-// While the declined rows of a chunk are answered, the device has the next chunk: the
-// other back end does not go on before it sees the device begin it.
+// While the declined rows of a chunk are answered, the device computes the next chunk: the
+// other back end waits until the device has started it.
 func TestFinishingOverlaps(t *testing.T) {
 	lib, pairs := testPairs(t, 64*8)
 	begun := make(chan struct{}, 8)
@@ -67,8 +67,7 @@ func TestFinishingOverlaps(t *testing.T) {
 	}
 }
 
-// A device that is fast does not run away from the back end that finishes its rows: the
-// chunks between them are bounded.
+// The queue between a fast device and the back end that answers its declined rows is bounded.
 func TestFinishingIsBounded(t *testing.T) {
 	lib, pairs := testPairs(t, 64*50)
 	var begun, ahead atomic.Int64
@@ -96,8 +95,8 @@ func TestFinishingIsBounded(t *testing.T) {
 	}
 }
 
-// Cancelled while rows of one chunk are finished and another is computed: all that was
-// answered counts, and only that.
+// Cancelled while the declined rows of one chunk are answered and another is computed: the
+// report counts exactly the rows answered.
 func TestFinishingCancelled(t *testing.T) {
 	lib, pairs := testPairs(t, 64*8)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -139,8 +138,8 @@ func TestFinishingCancelled(t *testing.T) {
 	}
 }
 
-// The back end that finishes rows fails in the middle of the call: the next one takes
-// over, and it is not asked again.
+// The back end that answers declined rows fails during the call: the next one takes over, and
+// the failed one is not used again.
 func TestFinisherFails(t *testing.T) {
 	lib, pairs := testPairs(t, 64*8)
 	bad := &fake{name: "bad", at: failAt(15)}

@@ -6,28 +6,26 @@ import (
 	"sync"
 )
 
-// queuedChunks is the number of chunks that wait for the back end that takes declined
-// rows: enough that a device goes on while the rows of an earlier chunk are finished, few
-// enough that memory stays bounded.
+// queuedChunks is the capacity of the queue of computed chunks: enough that a device computes
+// while the declined rows of an earlier chunk are answered, few enough to bound memory.
 const queuedChunks = 2
 
-// window is the number of chunks of a call that exist at a time: those that back ends
-// work on, those that wait for the rest of their rows, the one that is finished, and one
-// to have ready.
-func (w *crew) window() int { return w.calls() + queuedChunks + 2 }
+// window is the number of chunks of a call that exist at a time: those that are computed,
+// those in the queue, the one whose declined rows are answered, and the next one.
+func (p *pool) window() int { return p.calls() + queuedChunks + 2 }
 
-// pipeline takes chunks from next until it returns nil, and has them
+// pipeline takes chunks from next until it returns nil. They are
 //
-//	computed   by one goroutine for every chunk that the crew takes at a time,
-//	finished   by one: rows that were declined go to another back end,
-//	settled    in the order of the chunks, by the calling goroutine, and given to emit.
+//	computed   by one goroutine for each chunk that the pool computes at a time,
+//	finished   by one goroutine: declined rows are answered by another back end,
+//	settled    in their order by the calling goroutine, and passed to emit.
 //
-// After an error or the end of the context no chunk is begun; all that were begun are
-// settled, and emit is given none from the first on that is not whole. The first error is
-// returned. No goroutine outlives the call.
+// After an error or the end of the context no chunk is started; all chunks that were started
+// are settled, and emit receives only those before the first incomplete one. pipeline
+// returns the first error. No goroutine outlives the call.
 func (r *runner) pipeline(ctx context.Context, next func(context.Context) (*chunk, error), emit func(*chunk)) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &stages{runner: r, cancel: cancel, slots: make(chan struct{}, r.crew.window())}
+	s := &stages{runner: r, cancel: cancel, slots: make(chan struct{}, r.pool.window())}
 	todo := make(chan *chunk)
 	computed := make(chan *chunk, queuedChunks)
 	done := make(chan *chunk)
@@ -52,18 +50,18 @@ func (r *runner) pipeline(ctx context.Context, next func(context.Context) (*chun
 	return s.err()
 }
 
-// stages is a pipeline at work. A stage reads its input to the end, whatever happens, so
-// that the one before it never blocks for good.
+// stages is a running pipeline. Every stage reads its input to the end, also after an error,
+// so that the stage before it cannot block forever.
 type stages struct {
 	*runner
 	cancel context.CancelFunc
-	slots  chan struct{} // one for every chunk that exists
+	slots  chan struct{} // one element per chunk in existence
 
 	mu    sync.Mutex
 	first error
 }
 
-// stop ends the pipeline. The first reason counts.
+// stop ends the pipeline. The first error is kept.
 func (s *stages) stop(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +77,7 @@ func (s *stages) err() error {
 	return s.first
 }
 
-// feed hands out chunks in order.
+// feed sends chunks in order.
 func (s *stages) feed(ctx context.Context, next func(context.Context) (*chunk, error), todo chan<- *chunk) {
 	for k := 0; ; k++ {
 		select {
@@ -103,20 +101,20 @@ func (s *stages) feed(ctx context.Context, next func(context.Context) (*chunk, e
 	}
 }
 
-// compute has the crew answer chunks.
+// compute answers chunks on the pool.
 func (s *stages) compute(ctx context.Context, todo <-chan *chunk, computed chan<- *chunk) {
 	var wg sync.WaitGroup
-	for _, m := range s.crew.enlist() {
+	for _, m := range s.pool.workers() {
 		wg.Go(func() { s.work(ctx, m, todo, computed) })
 	}
 	wg.Wait()
 }
 
-// work answers chunks on a member, and on others when it fails. It ends early only where
-// others go on.
+// work answers chunks on a member, and on another one after a failure. It returns before the
+// end of todo only if the member has other workers.
 func (s *stages) work(ctx context.Context, m *member, todo <-chan *chunk, computed chan<- *chunk) {
 	for c := range todo {
-		// After the last member has failed the context has ended, and m is not used.
+		// If all members have failed, stop has ended the context, and m is not used again.
 		now := s.answer(ctx, m, c)
 		if c.err != nil {
 			s.stop(c.err)
@@ -125,13 +123,13 @@ func (s *stages) work(ctx context.Context, m *member, todo <-chan *chunk, comput
 		if now == nil || now == m {
 			continue
 		}
-		if m = now; s.crew.surplus(m) {
+		if m = now; s.pool.excess(m) {
 			return
 		}
 	}
 }
 
-// finish has declined rows answered.
+// finish answers declined rows.
 func (s *stages) finish(ctx context.Context, computed <-chan *chunk, done chan<- *chunk) {
 	for c := range computed {
 		if c.err == nil {
@@ -143,10 +141,10 @@ func (s *stages) finish(ctx context.Context, computed <-chan *chunk, done chan<-
 	}
 }
 
-// settle closes chunks in order.
+// settle settles chunks in order.
 func (s *stages) settle(done <-chan *chunk, emit func(*chunk)) {
 	early := map[int]*chunk{}
-	next, whole := 0, true
+	next, complete := 0, true
 	for c := range done {
 		early[c.index] = c
 		for c = early[next]; c != nil; c = early[next] {
@@ -156,7 +154,7 @@ func (s *stages) settle(done <-chan *chunk, emit func(*chunk)) {
 			if c.err == nil {
 				s.progress()
 			}
-			if whole = whole && c.err == nil; whole && emit != nil {
+			if complete = complete && c.err == nil; complete && emit != nil {
 				emit(c)
 			}
 			<-s.slots
@@ -164,7 +162,7 @@ func (s *stages) settle(done <-chan *chunk, emit func(*chunk)) {
 	}
 }
 
-// ended reports whether an error says that the context has ended.
+// ended reports whether an error is that of the context.
 func ended(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, ctx.Err())
 }

@@ -8,50 +8,50 @@ import (
 	"clearance/batch"
 )
 
-// Report says what became of a call.
+// A Report describes the outcome of a call.
 type Report struct {
-	Backend string // who was chosen, joined by "+" where several shared the rows
-	Why     string // in a line
+	Backend string // name of the back end; several names are joined by "+"
+	Why     string // why it was selected, in one line
 
-	Rows int // rows asked
-	Done int // rows that a back end answered, Invalid ones included
+	Rows int // rows of the call
+	Done int // rows that a back end answered, including Invalid ones
 
-	// Counts has the number of rows of each status; they add up to Rows. Rows that
-	// were not reached are among the Undecided, Rows - Done of them.
+	// Counts is the number of rows of each status; the sum is Rows. Rows that were not
+	// reached, Rows - Done of them, count as Undecided.
 	Counts [batch.StatusCount]int
 
-	// Solvers has the number of rows that each solver ended; they add up to Rows. All are
-	// 0 where a Boolean query does not ask for the method column.
+	// Solvers is the number of rows that each solver ended; the sum is Rows. All are 0
+	// for a Boolean query without the method column.
 	Solvers [batch.SolverCount]int
 
-	// RowErrors are the first errors of single rows, in the order of the rows.
+	// RowErrors lists the first Invalid rows, in order, at most Options.MaxRowErrors.
 	RowErrors []*batch.RowError
 
-	Iterations int64 // sum over all rows; 0 where a Boolean query does not ask for them
+	Iterations int64 // sum over all rows; 0 for a Boolean query without the iterations column
 
-	// WorstGap is the largest gap relative to the size of its pair over the rows
-	// that were promised one: those decided, and not beyond the cut-off. It is 0 for
-	// the collide query, and pairs of two points, which have no size, are left out.
-	// WorstGapRow is its row, -1 if there is none.
+	// WorstGap is the largest gap relative to the size of its pair, over the rows to
+	// which the tolerance applies: those decided and not beyond the cut-off. It is 0 for
+	// the collide query. Pairs of two points, whose size is 0, are excluded. WorstGapRow
+	// is its row, -1 if there is none.
 	WorstGap    float64
 	WorstGapRow int
 
-	// Spans says which back end answered which rows, in order, for the first
-	// maxSpans of them; Shares adds them up. Rows declined are in Handovers.
+	// Spans lists which back end answered which rows, in order, at most maxSpans
+	// entries. Shares has the sums. Declined rows are in Handovers.
 	Spans     []Span
 	Shares    []Share
 	Failovers []Failover // back ends that failed
 	Handovers []Handover // rows that a back end declined and another answered
 
-	// Kernel is the time in which devices computed, as far as back ends measure it,
-	// summed over devices; KernelRows is the number of rows given to those that do.
+	// Kernel is the time that devices spent computing, summed over the devices of back
+	// ends that measure it; KernelRows is the number of rows of those back ends.
 	Kernel     time.Duration
 	KernelRows int
 
 	Wall time.Duration // from the call to the last answer
 }
 
-// Span is a run of neighbouring chunks answered by one back end.
+// A Span is a sequence of adjacent chunks answered by one back end.
 type Span struct {
 	Backend string
 	Lo, Hi  int // rows
@@ -59,7 +59,7 @@ type Span struct {
 	Wall    time.Duration // sum over the chunks
 }
 
-// Share is what one back end answered of a call.
+// A Share is the part of a call that one back end answered.
 type Share struct {
 	Backend string
 	Rows    int
@@ -67,18 +67,18 @@ type Share struct {
 	Wall    time.Duration // sum over the chunks
 }
 
-// maxSpans bounds the list of spans: where devices share the rows of a long stream, every
-// chunk may be a span of its own.
+// maxSpans bounds the list of spans: if devices share the rows of a long stream, every chunk
+// may be a span of its own.
 const maxSpans = 1000
 
-// Failover says that a back end failed on a chunk and was not used again in the call.
+// A Failover records that a back end failed on a chunk and was not used again in the call.
 type Failover struct {
 	Backend string
-	Lo, Hi  int // rows of the chunk, answered by the next back end if there was one
+	Lo, Hi  int // rows of the chunk, which the next back end answered, if there was one
 	Err     error
 }
 
-// Declined is the number of rows that a back end left to another.
+// Declined returns the number of rows that a back end declined and another answered.
 func (r *Report) Declined() (rows int) {
 	for _, h := range r.Handovers {
 		rows += h.Rows
@@ -86,7 +86,7 @@ func (r *Report) Declined() (rows int) {
 	return rows
 }
 
-// Rate returns answers a second.
+// Rate returns the number of rows answered per second.
 func (r *Report) Rate() float64 {
 	if r.Wall <= 0 {
 		return 0
@@ -94,7 +94,8 @@ func (r *Report) Rate() float64 {
 	return float64(r.Done) / r.Wall.Seconds()
 }
 
-// Err returns nil if every row was decided, else a *[RowsError].
+// Err returns a *[RowsError] if any row has no answer, that is, if its status is Undecided
+// or Invalid, and nil otherwise. It is for callers that need an answer for every row.
 func (r *Report) Err() error {
 	e := &RowsError{Undecided: r.Counts[batch.Undecided], Invalid: r.Counts[batch.Invalid]}
 	if e.Undecided == 0 && e.Invalid == 0 {
@@ -106,10 +107,10 @@ func (r *Report) Err() error {
 	return e
 }
 
-// RowsError counts the rows of a call that have no answer. The other rows are good.
+// A RowsError counts the rows of a call without an answer. All other rows are valid.
 type RowsError struct {
 	Undecided, Invalid int
-	First              *batch.RowError // first invalid row; nil if there is none
+	First              *batch.RowError // first invalid row, nil if there is none
 }
 
 func (e *RowsError) Error() string {
@@ -128,7 +129,7 @@ func (e *RowsError) Unwrap() error {
 	return e.First
 }
 
-// handover adds to the counts of the report.
+// handover adds h to the counts of the report.
 func (rep *Report) handover(h Handover) {
 	for i := range rep.Handovers {
 		if o := &rep.Handovers[i]; o.From == h.From && o.To == h.To {
@@ -139,7 +140,7 @@ func (rep *Report) handover(h Handover) {
 	rep.Handovers = append(rep.Handovers, h)
 }
 
-// span notes that a back end has answered the chunk of rows [lo, hi).
+// span records that a back end has answered the chunk of rows [lo, hi).
 func (rep *Report) span(backend string, lo, hi int, wall time.Duration) {
 	i := slices.IndexFunc(rep.Shares, func(s Share) bool { return s.Backend == backend })
 	if i < 0 {
@@ -176,7 +177,7 @@ func (r *runner) account(c *chunk) {
 		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
 			continue
 		}
-		// Most rows cannot be the worst whatever their size is.
+		// Most rows cannot have the worst gap, whatever the size of their pair.
 		if gap := float64(out.Gap[i]); gap > rep.WorstGap*minSize {
 			if hasCutOff && out.Distance.At(i) > cutOff {
 				continue
@@ -190,12 +191,12 @@ func (r *runner) account(c *chunk) {
 	}
 }
 
-// noteInvalid lists the error of row i of the chunk's job, as far as there is room.
+// noteInvalid records the error of row i of the chunk's job, up to the limit.
 func (r *runner) noteInvalid(c *chunk, i int) {
 	if len(r.report.RowErrors) >= r.o.MaxRowErrors {
 		return
 	}
-	e := &batch.RowError{Row: i, Column: "status", Reason: "the solver found the question ill-posed"}
+	e := &batch.RowError{Row: i, Column: "status", Reason: "the solver found the query ill-posed"}
 	if _, err := c.job.Read(i, &r.row); err != nil {
 		if re, ok := err.(*batch.RowError); ok {
 			e = re

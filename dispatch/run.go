@@ -41,16 +41,16 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err != nil {
 		return rep, err
 	}
-	crew := d.newCrew(choice, &job.Options, n)
-	o.setChunkRows(crew.chunkRows(n))
-	err = crew.run(ctx, job, o, &rep)
+	pool := d.newPool(choice, &job.Options, n)
+	o.setChunkRows(pool.chunkRows(n))
+	err = pool.run(ctx, job, o, &rep)
 	rep.Backend, rep.Why, rep.Wall = choice.Name(), choice.Why, time.Since(start)
 	return rep, err
 }
 
 // run answers a job.
-func (w *crew) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
-	r := &runner{o: o, crew: w, report: rep, total: job.Input.Len()}
+func (p *pool) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
+	r := &runner{o: o, pool: p, report: rep, total: job.Input.Len()}
 	err := r.run(ctx, job)
 	if err != nil && ended(ctx, err) {
 		err = fmt.Errorf("dispatch: stopped after %d answers: %w", rep.Done, err)
@@ -58,18 +58,18 @@ func (w *crew) run(ctx context.Context, job *batch.Job, o Options, rep *Report) 
 	return err
 }
 
-// minSharedRows is the least number of rows of a chunk where rows are shared among several
-// calls: below it a device spends its time on beginning and ending.
+// minSharedRows is the least number of rows per chunk if several chunks are computed at a
+// time: below it the fixed cost per chunk dominates.
 const minSharedRows = 1 << 15
 
-// chunkRows is the default size of the chunks of n rows.
-func (w *crew) chunkRows(n int) int {
+// chunkRows is the default number of rows per chunk in a call of n rows.
+func (p *pool) chunkRows(n int) int {
 	rows := DefaultChunkRows
-	if c, ok := As[Chunked](w.all[0].Backend); ok {
+	if c, ok := As[Chunked](p.all[0].Backend); ok {
 		rows = max(c.ChunkRows(), 1)
 	}
-	if calls := w.calls(); calls > 1 {
-		// Two chunks for each at least, so that none waits long for the last.
+	if calls := p.calls(); calls > 1 {
+		// At least two chunks for each, so that none is idle for long at the end.
 		rows = min(rows, max((n+2*calls-1)/(2*calls), minSharedRows))
 	}
 	return rows
@@ -90,7 +90,7 @@ func (r *runner) run(ctx context.Context, job *batch.Job) error {
 		lo = c.hi
 		return c, nil
 	}, nil)
-	if lo < n { // not begun
+	if lo < n { // rows of chunks that were not started
 		job.Results.Slice(lo, n).Reset()
 		r.report.Rows += n - lo
 		r.report.Counts[batch.Undecided] += n - lo
@@ -98,14 +98,14 @@ func (r *runner) run(ctx context.Context, job *batch.Job) error {
 	return err
 }
 
-// runOne answers a job that is a single chunk, without goroutines.
+// runOne answers a job of one chunk, without goroutines.
 func (r *runner) runOne(ctx context.Context, job *batch.Job) error {
 	n := job.Input.Len()
 	if n == 0 {
 		return nil
 	}
 	c := r.newChunk(job, 0, n, 0)
-	r.answer(ctx, r.crew.all[0], c)
+	r.answer(ctx, r.pool.all[0], c)
 	if c.err == nil {
 		c.err = r.finishChunk(ctx, c)
 	}

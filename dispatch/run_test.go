@@ -43,8 +43,7 @@ func TestRunChunks(t *testing.T) {
 	}
 }
 
-// The report is the same whatever columns the caller wants, and no column is
-// written that was not wanted.
+// The report does not depend on the requested columns, and no other column is written.
 func TestReportWithoutColumns(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	pairs.ShapeB[17] = 9
@@ -73,7 +72,7 @@ func TestReportWithoutColumns(t *testing.T) {
 	}
 }
 
-// A Boolean query for bits alone moves no iterations; all else is counted.
+// A Boolean query for bits alone has no iterations; everything else is counted.
 func TestBitsAlone(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
@@ -99,7 +98,7 @@ func TestWorstGap(t *testing.T) {
 	if rep := run(batch.Options{Precision: batch.Double}); rep.WorstGapRow < 0 || math.Abs(rep.WorstGap-0.5e-9) > 1e-15 {
 		t.Errorf("worst gap %g in row %d", rep.WorstGap, rep.WorstGapRow)
 	}
-	// Rows beyond the cut-off are promised nothing.
+	// The tolerance does not apply to rows beyond the cut-off.
 	if rep := run(batch.Options{HasCutOff: true, CutOff: -3}); rep.WorstGapRow != -1 || rep.WorstGap != 0 {
 		t.Errorf("worst gap %g in row %d, though all rows are beyond the cut-off", rep.WorstGap, rep.WorstGapRow)
 	}
@@ -172,7 +171,7 @@ func TestCancel(t *testing.T) {
 		t.Error("a cancelled call counts as decided")
 	}
 
-	// A context that is done from the start.
+	// A context that has ended before the call.
 	job.Results = used(300, &allColumns)
 	if rep, err = New(f).Run(ctx, job, Options{}); !errors.Is(err, context.Canceled) || rep.Done != 0 {
 		t.Errorf("report %+v, error %v", rep, err)
@@ -194,7 +193,7 @@ func TestFailover(t *testing.T) {
 			}
 			return nil
 		}}, "panic: out of range"},
-		{"row left out", &fake{name: "bad", skip: 130}, "row 130 was left unanswered"},
+		{"row left out", &fake{name: "bad", skip: 130}, "row 130 was not answered"},
 	} {
 		good := &fake{name: "good"}
 		job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
@@ -218,8 +217,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// When no back end is left, the error names the rows, and what was not answered
-// looks so; the chunk that failed is not trusted.
+// If no back end is left, the error names the rows, and rows without an answer are undecided,
+// including all rows of the chunk that failed.
 func TestNoBackendLeft(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	for _, o := range []Options{{ChunkRows: 64, Backend: "bad"}, {ChunkRows: 64}} {
@@ -235,7 +234,7 @@ func TestNoBackendLeft(t *testing.T) {
 			t.Errorf("report %+v", rep)
 		}
 		if o.Backend != "" && spare.runs.Load() != 0 {
-			t.Error("a back end asked for by name was replaced")
+			t.Error("a back end selected by name was replaced")
 		}
 	}
 }
@@ -291,8 +290,8 @@ func TestRunRefuses(t *testing.T) {
 		{batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Growth}}, Options{}, "not available yet"},
 		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 8)}}, Options{}, "multiple of 7"},
 		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 7), TemplateA: []int32{0}, TemplateB: []int32{1}}}, Options{}, "template_b[0] = 1"},
-		{batch.Job{Library: lib, Input: pairs}, Options{ChunkRows: -1}, "chunks of -1 rows"},
-		{batch.Job{Library: lib, Input: pairs}, Options{MaxRowErrors: -1}, "-1 row errors"},
+		{batch.Job{Library: lib, Input: pairs}, Options{ChunkRows: -1}, "ChunkRows -1"},
+		{batch.Job{Library: lib, Input: pairs}, Options{MaxRowErrors: -1}, "MaxRowErrors -1"},
 	} {
 		f := &fake{name: "a"}
 		if _, err := New(f).Run(t.Context(), &c.job, c.o); err == nil || !strings.Contains(err.Error(), c.want) || f.runs.Load() != 0 {

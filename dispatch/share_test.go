@@ -13,8 +13,8 @@ import (
 	"clearance/batch"
 )
 
-// meeting holds the first so many callers until all of them are there, so that a test
-// does not depend on how fast a back end is.
+// meeting blocks its first callers until the given number of them has arrived, so that a test
+// does not depend on timing.
 type meeting struct {
 	wg   sync.WaitGroup
 	once sync.Map
@@ -33,7 +33,7 @@ func (m *meeting) come(who string) {
 	m.wg.Wait()
 }
 
-// sharing returns n fakes of one kind of device that all have a chunk before any goes on.
+// sharing returns n fakes of one kind of device, each of which starts a chunk before any ends one.
 func sharing(n int) []*fake {
 	m := newMeeting(n)
 	var list []*fake
@@ -52,8 +52,8 @@ func backends(list ...*fake) (out []Backend) {
 	return out
 }
 
-// Each row is answered once, by one of the devices, all of which have some; the results
-// are those of one device.
+// Each row is answered once, each device answers some, and the results are those of one
+// device.
 func TestShareRows(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	for _, n := range []int{2, 3} {
@@ -96,7 +96,7 @@ func TestShareRows(t *testing.T) {
 	}
 }
 
-// In streams rows stay in order whoever answers them.
+// In streams rows stay in order, whichever device answers them.
 func TestShareStream(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	out := new(sink)
@@ -111,8 +111,8 @@ func TestShareStream(t *testing.T) {
 	}
 }
 
-// A device that fails is left, its chunk is answered by another one, and nothing is lost
-// or reported twice. Where all fail, auto goes on with what is left, a name does not.
+// The chunk of a device that fails is answered by another one, and nothing is lost or reported
+// twice. If all devices fail, the spare ones take over, unless back ends were selected by name.
 func TestShareFailover(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	for _, c := range []struct {
@@ -134,7 +134,7 @@ func TestShareFailover(t *testing.T) {
 			if c.fail[i] {
 				f.at = func(row int) error {
 					meet(row)
-					if rows.Add(1) == 10 { // in its first chunk, which every device is sure to get
+					if rows.Add(1) == 10 { // in its first chunk, which every device gets
 						return errDevice
 					}
 					return nil
@@ -172,12 +172,12 @@ func TestShareFailover(t *testing.T) {
 	}
 }
 
-// The context ends all devices; what they have answered by then is good.
+// Cancellation stops all devices; the rows answered until then are valid.
 func TestShareCancel(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	list := sharing(2)
-	for _, f := range list { // whoever comes to row 300
+	for _, f := range list { // the device that reaches row 300
 		meet := f.at
 		f.at = func(i int) error {
 			err := meet(i)
@@ -202,7 +202,7 @@ func TestShareCancel(t *testing.T) {
 	}
 }
 
-// several is a back end that takes some calls at once.
+// several is a back end that computes several chunks at a time.
 type several struct {
 	*fake
 	n int
@@ -210,7 +210,7 @@ type several struct {
 
 func (s several) CallsAtOnce() int { return s.n }
 
-// A back end that asks for them has several chunks at a time.
+// A back end can compute several chunks at a time.
 func TestCallsAtOnce(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	m := newMeeting(3)
@@ -226,7 +226,7 @@ func TestCallsAtOnce(t *testing.T) {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 	checkRows(t, job.Results, pairs, 0, 1000)
-	// By default they are cut so that every call has its share.
+	// The default chunk size gives each of them a chunk.
 	f.at = nil
 	f.runs.Store(0)
 	_, big := testPairs(t, 200_000)
@@ -235,7 +235,7 @@ func TestCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A panic of the caller's own function ends the call and leaves no goroutine.
+// A panic in the caller's function ends the call and leaves no goroutine.
 func TestProgressPanics(t *testing.T) {
 	before := runtime.NumGoroutine()
 	lib, pairs := testPairs(t, 1000)

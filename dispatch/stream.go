@@ -12,21 +12,21 @@ import (
 	"clearance/batch"
 )
 
-// Source yields the pairs of a stream.
+// A Source yields the pairs of a stream.
 type Source interface {
-	// Next fills up to dst.Len() rows from row 0 and returns how many. At the end
-	// it returns io.EOF, with the last rows or after them.
+	// Next fills at most dst.Len() rows of dst, beginning with row 0, and returns their
+	// number. At the end it returns io.EOF, with the last rows or after them.
 	Next(dst *batch.Pairs) (int, error)
 }
 
-// Sink takes the answers of a stream, in the order of the rows. It keeps no
-// reference to r, whose memory serves again.
+// A Sink receives the answers of a stream in the order of the rows.
 type Sink interface {
+	// Write must not keep a reference to r, which is reused.
 	Write(r *batch.Results) error
 }
 
-// maxStreamRows bounds the default size of chunks of a stream, some of which are in memory
-// at a time: 50 MB each.
+// maxStreamRows bounds the default number of rows per chunk of a stream: about 50 MB per
+// chunk, and several are in memory at a time.
 const maxStreamRows = 1 << 18
 
 // RunStream answers the pairs of a source chunk by chunk and writes the answers to a sink,
@@ -52,10 +52,10 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 		return rep, err
 	}
 	if lib == nil {
-		return rep, errors.New("dispatch: stream has no library")
+		return rep, errors.New("dispatch: the stream has no library")
 	}
 	if options.WarmStart != nil {
-		return rep, errors.New("dispatch: a stream has no warm start")
+		return rep, errors.New("dispatch: a stream takes no warm start")
 	}
 	if err := options.Check(); err != nil {
 		return rep, err
@@ -66,12 +66,12 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 		return rep, err
 	}
 	rep.Backend, rep.Why = choice.Name(), choice.Why
-	crew, rows := d.newCrew(choice, &options, total), manyRows
+	pool, rows := d.newPool(choice, &options, total), manyRows
 	if total >= 0 {
-		rows = max(total, 1) // no room for rows that never come
+		rows = max(total, 1) // chunks no larger than the stream
 	}
-	o.setChunkRows(min(rows, crew.chunkRows(rows), maxStreamRows))
-	r := &runner{o: o, crew: crew, report: &rep, total: total}
+	o.setChunkRows(min(rows, pool.chunkRows(rows), maxStreamRows))
+	r := &runner{o: o, pool: pool, report: &rep, total: total}
 	err = r.stream(ctx, lib, source, options, sink)
 	rep.Wall = time.Since(start)
 	return rep, err
@@ -90,14 +90,14 @@ func sourceRows(source Source) int {
 	return UnknownRows
 }
 
-// stream takes parts from the source through the pipeline to the sink.
+// stream moves parts from the source through the pipeline to the sink.
 func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	parts := r.crew.window() + 1 // one is written
+	parts := r.pool.window() + 1 // one is being written
 	free := make(chan *part, parts)
 	for range parts {
-		free <- nil // made when it is wanted
+		free <- nil // allocated on first use
 	}
 	base, end := 0, false
 	next := func(ctx context.Context) (*chunk, error) {
@@ -136,7 +136,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 					cancel()
 				}
 			}
-			free <- p // has room for every part
+			free <- p // its capacity is the number of parts
 		}
 		written <- first
 	}()
@@ -144,7 +144,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 		close(settled)
 		return <-written
 	})
-	defer endWriting() // also when Progress panics
+	defer endWriting() // also if Progress panics
 	err := r.pipeline(ctx, next, func(c *chunk) { settled <- c.part })
 	if e := endWriting(); e != nil {
 		return e
@@ -152,7 +152,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 	return err
 }
 
-// part is one chunk of a stream on its way.
+// part is the memory of one chunk of a stream.
 type part struct {
 	pairs   *batch.Pairs
 	results *batch.Results
@@ -163,8 +163,8 @@ func newPart(rows int, o *batch.Options) *part {
 	return &part{pairs: batch.NewPairs(rows), results: batch.NewResults(rows, o)}
 }
 
-// fill reads rows until the part is full or the source has ended, so that chunks do
-// not depend on how many rows the source likes to give at a time.
+// fill reads rows until the part is full or the source has ended, so that chunks do not
+// depend on the number of rows that the source yields at a time.
 func (p *part) fill(source Source) (end bool, err error) {
 	defer recovered("source", &err)
 	p.n = 0
@@ -172,7 +172,7 @@ func (p *part) fill(source Source) (end bool, err error) {
 	for size := p.pairs.Len(); p.n < size; {
 		n, err := source.Next(p.pairs.Slice(p.n, size))
 		if n < 0 || n > size-p.n {
-			return false, fmt.Errorf("dispatch: source gave %d rows, want 0 to %d", n, size-p.n)
+			return false, fmt.Errorf("dispatch: source yielded %d rows, want 0 to %d", n, size-p.n)
 		}
 		p.n += n
 		if err == io.EOF {

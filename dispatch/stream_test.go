@@ -14,7 +14,7 @@ import (
 	"clearance/batch"
 )
 
-// slowSource gives the rows of pairs a few at a time.
+// slowSource yields a few rows at a time.
 type slowSource struct {
 	pairs *batch.Pairs
 	next  int
@@ -48,7 +48,7 @@ type sizedSource struct{ slowSource }
 
 func (s *sizedSource) Len() int { return s.pairs.Len() }
 
-// longSource declares its length as files do.
+// longSource declares its length as an int64, as files do.
 type longSource struct {
 	slowSource
 	n int64
@@ -57,7 +57,7 @@ type longSource struct {
 func (s longSource) Len() int64                         { return s.n }
 func (s longSource) Next(dst *batch.Pairs) (int, error) { return s.slowSource.Next(dst) }
 
-// sink keeps what it is given.
+// sink records its input.
 type sink struct {
 	distance []float64
 	status   []uint8
@@ -131,7 +131,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A length that does not fit an int is as good as none.
+// The length of a source is known if it has a method Len.
 func TestSourceRows(t *testing.T) {
 	_, pairs := testPairs(t, 7)
 	for _, c := range []struct {
@@ -168,8 +168,8 @@ func TestStreamFailover(t *testing.T) {
 	}
 }
 
-// Whatever ends a stream, the sink has had whole chunks from the first on, the error
-// is the one that ended it, and no goroutine is left.
+// However a stream ends, the sink has received complete chunks from the first row on, the
+// error is the one that ended the stream, and no goroutine is left.
 func TestStreamEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	lib, pairs := testPairs(t, 1000)
@@ -210,7 +210,7 @@ func TestStreamEnds(t *testing.T) {
 	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
 	}
-	// The goroutines have been waited for; their last instructions may still run.
+	// The goroutines have ended but for their last instructions.
 	for range 100 {
 		if runtime.NumGoroutine() <= before {
 			return
@@ -222,7 +222,7 @@ func TestStreamEnds(t *testing.T) {
 
 var errEmpty = errors.New("empty")
 
-// emptySource gives no rows and no error where its source fails.
+// emptySource yields no rows and no error where its source fails.
 type emptySource struct{ *slowSource }
 
 func (s emptySource) Next(dst *batch.Pairs) (int, error) {
@@ -242,10 +242,10 @@ func TestStreamRefuses(t *testing.T) {
 		want string
 	}{
 		{nil, batch.Options{}, Options{}, "no library"},
-		{lib, batch.Options{WarmStart: make([]float64, 30)}, Options{}, "has no warm start"},
+		{lib, batch.Options{WarmStart: make([]float64, 30)}, Options{}, "takes no warm start"},
 		{lib, batch.Options{Query: batch.Growth}, Options{}, "not available yet"},
 		{lib, batch.Options{}, Options{Backend: "gpu"}, `"gpu"`},
-		{lib, batch.Options{}, Options{ChunkRows: -5}, "chunks of -5"},
+		{lib, batch.Options{}, Options{ChunkRows: -5}, "ChunkRows -5"},
 	} {
 		src := &slowSource{pairs: pairs, step: 5}
 		if _, err := New(&fake{name: "a"}).RunStream(t.Context(), c.lib, src, c.o, new(sink), c.do); err == nil || !strings.Contains(err.Error(), c.want) || src.next != 0 {
