@@ -1,7 +1,5 @@
-// Package batch holds the columns: the shape library, poses, pairs and results, the
-// only validation of input, and the binary layout that shaders and SIMD kernels
-// share (layout.go is its source of truth; cmd/genlayout writes the GLSL and C
-// headers from it).
+// Package batch holds the columns: the shape library, poses, pairs and results, and the
+// only validation of input.
 //
 // # Conventions
 //

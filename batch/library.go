@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"clearance/geom"
 
@@ -20,8 +19,6 @@ type Library struct {
 	sizes   []float64 // what each shape adds to the size of a pair
 	minSize float64   // smallest of sizes
 	hasHalf []bool    // whether the shape is a half-space
-
-	pack func() (*Packed, error) // packs once, on first use
 }
 
 // NewLibrary validates the shapes and builds the table. names may be nil, or hold
@@ -45,7 +42,6 @@ func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
 		l.minSize = min(l.minSize, l.sizes[i])
 		l.hasHalf[i] = s.Kind() == geom.KindHalfspace
 	}
-	l.pack = sync.OnceValues(func() (*Packed, error) { return packLibrary(l) })
 	return l, nil
 }
 
@@ -129,7 +125,3 @@ func (l *Library) MinPairSize() float64 {
 	}
 	return 2 * l.minSize
 }
-
-// Packed returns the shapes as the records that shaders and SIMD kernels read. It
-// packs on first use; later calls return the same value.
-func (l *Library) Packed() (*Packed, error) { return l.pack() }

@@ -1,6 +1,6 @@
 package batch
 
-// Limits of a batch. They are part of the generated headers.
+// Limits of a batch.
 const (
 	// MaxShapes is the largest number of shapes of a library: its records fill a
 	// storage buffer of 64 MiB, half of what the smallest device offers.
@@ -8,10 +8,6 @@ const (
 
 	// MaxVertices is the largest number of vertices of one shape.
 	MaxVertices = 65535
-
-	// MaxTotalVertices is the largest number of vertices of a packed library: they
-	// fill a storage buffer of 128 MiB, the least that devices in use offer.
-	MaxTotalVertices = 1 << 23
 
 	// MaxLength bounds, in metres, every coordinate of a position and every
 	// bounding radius: sub-algorithms form products of four lengths, and 1e9 is the

@@ -14,6 +14,7 @@ import (
 	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
 	"clearance/geom"
+	"clearance/internal/layout"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -325,17 +326,17 @@ func TestLayout(t *testing.T) {
 		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColStatus, batch.ColGap | batch.ColNormal | batch.ColStatus, batch.ColDistance | batch.ColBits} {
 			for _, n := range []int{1, 63, 64, 1001} {
 				out := batch.NewResults(n, &batch.Options{Precision: p, Columns: cols})
-				l := layoutOf(out, n)
-				var q batch.QueryRecord
+				l := placementOf(out, n)
+				var q layout.QueryRecord
 				l.putIn(&q)
 				what := fmt.Sprintf("%v, %v, %d rows", p, cols, n)
-				if (q.Distance == batch.NoColumn) != (cols&batch.ColDistance == 0) || (q.Normal == batch.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == batch.NoColumn || int(q.Rows) != n {
+				if (q.Distance == layout.NoColumn) != (cols&batch.ColDistance == 0) || (q.Normal == layout.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == layout.NoColumn || int(q.Rows) != n {
 					t.Errorf("%s: %+v", what, q)
 				}
-				if l.bytes > uint64(n)*columnBytes+8*layoutColumns || l.bytes < uint64(n)*batch.PackedBits/8 {
+				if l.bytes > uint64(n)*columnBytes+8*placedColumns || l.bytes < uint64(n)*layout.PackedBits/8 {
 					t.Errorf("%s: %d bytes", what, l.bytes)
 				}
-				if p == batch.Double && q.Normal != batch.NoColumn && q.Normal%2 != 0 {
+				if p == batch.Double && q.Normal != layout.NoColumn && q.Normal%2 != 0 {
 					t.Errorf("%s: doubles at word %d", what, q.Normal)
 				}
 			}

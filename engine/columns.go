@@ -2,15 +2,16 @@ package engine
 
 import (
 	"clearance/batch"
+	"clearance/internal/layout"
 )
 
-// layout says where the columns of a chunk of n rows stand in the output.
-type layout struct {
+// placement says where the columns of a chunk of n rows stand in the output.
+type placement struct {
 	n       int
 	double  bool
 	columns batch.Columns
 	packed  bool                  // eight statuses a word
-	offset  [layoutColumns]uint32 // in words; batch.NoColumn: not there
+	offset  [placedColumns]uint32 // in words; layout.NoColumn: not there
 	bytes   uint64
 }
 
@@ -22,16 +23,16 @@ const (
 	atWitnessB
 	atGap
 	atStatus
-	layoutColumns
+	placedColumns
 )
 
-// layoutOf places the columns that results have. Numbers come first, so that doubles
+// placementOf places the columns that results have. Numbers come first, so that doubles
 // stand at multiples of 8 bytes.
-func layoutOf(out *batch.Results, n int) layout {
-	l := layout{n: n, double: out.Precision == batch.Double, columns: out.Columns}
+func placementOf(out *batch.Results, n int) placement {
+	l := placement{n: n, double: out.Precision == batch.Double, columns: out.Columns}
 	words := uint32(0)
 	place := func(at int, want bool, perRow uint32) {
-		l.offset[at] = batch.NoColumn
+		l.offset[at] = layout.NoColumn
 		if want {
 			l.offset[at] = words
 			words += perRow * uint32(n)
@@ -58,7 +59,7 @@ func layoutOf(out *batch.Results, n int) layout {
 }
 
 // statusBytes is the length of the status column.
-func (l *layout) statusBytes() uint64 {
+func (l *placement) statusBytes() uint64 {
 	if l.packed {
 		return 4 * uint64((l.n+perWord-1)/perWord)
 	}
@@ -66,28 +67,28 @@ func (l *layout) statusBytes() uint64 {
 }
 
 // perWord is the number of packed statuses of a word.
-const perWord = 32 / batch.PackedBits
+const perWord = 32 / layout.PackedBits
 
 // putIn writes the places into the query record.
-func (l *layout) putIn(q *batch.QueryRecord) {
+func (l *placement) putIn(q *layout.QueryRecord) {
 	q.Rows = uint32(l.n)
 	q.Distance, q.Normal = l.offset[atDistance], l.offset[atNormal]
 	q.WitnessA, q.WitnessB = l.offset[atWitnessA], l.offset[atWitnessB]
 	q.Gap, q.Status = l.offset[atGap], l.offset[atStatus]
-	q.Flags &^= batch.FlagPacked
+	q.Flags &^= layout.FlagPacked
 	if l.packed {
-		q.Flags |= batch.FlagPacked
+		q.Flags |= layout.FlagPacked
 	}
 }
 
 // takeDown copies rows [lo, hi) of the output in memory to rows of out that begin at
 // base, and counts them. Rows without an answer keep the status they have.
-func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (t tally) {
+func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (t tally) {
 	l.floats(memory, atDistance, 1, &out.Distance, base, lo, hi)
 	l.floats(memory, atNormal, 3, &out.Normal, base, lo, hi)
 	l.floats(memory, atWitnessA, 3, &out.WitnessA, base, lo, hi)
 	l.floats(memory, atWitnessB, 3, &out.WitnessB, base, lo, hi)
-	if at := l.offset[atGap]; at != batch.NoColumn {
+	if at := l.offset[atGap]; at != layout.NoColumn {
 		copy(out.Gap[base+lo:base+hi], recordsIn[float32](memory[4*at:])[lo:hi])
 	}
 	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])
@@ -95,7 +96,7 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 		row := base + k
 		var w uint32
 		if l.packed {
-			w = batch.UnpackStatus(words[k/perWord] >> (k % perWord * batch.PackedBits) & (1<<batch.PackedBits - 1))
+			w = layout.UnpackStatus(words[k/perWord] >> (k % perWord * layout.PackedBits) & (1<<layout.PackedBits - 1))
 		} else {
 			w = words[k]
 		}
@@ -103,16 +104,16 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 		switch {
 		case status < batch.Undecided:
 			out.Status[row] = uint8(status)
-			if w>>8&batch.Refined != 0 {
+			if w>>8&layout.Refined != 0 {
 				t.refined++
 			}
 			if out.Method != nil {
-				out.Method[row] = uint8(w >> batch.SolverShift & 0xf)
+				out.Method[row] = uint8(layout.SolverOf(w))
 			}
-			if w>>8&batch.Deepened != 0 {
+			if w>>8&layout.Deepened != 0 {
 				t.deepened++
 			}
-			if w>>8&batch.Sketched != 0 {
+			if w>>8&layout.Sketched != 0 {
 				t.sketched++
 			}
 			if out.Iterations != nil {
@@ -122,7 +123,7 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 			out.PutFailure(row, batch.Invalid)
 		default: // declined, or no status at all
 			why := w >> 8 & 0xff
-			if w&0xff != batch.Declined || why >= batch.DeclinedCount {
+			if w&0xff != layout.Declined || why >= layout.DeclinedCount {
 				why = 0
 			}
 			t.declined[why]++
@@ -132,8 +133,8 @@ func (l *layout) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (
 	return t
 }
 
-func (l *layout) floats(memory []byte, at, perRow int, to *batch.Floats, base, lo, hi int) {
-	if l.offset[at] == batch.NoColumn {
+func (l *placement) floats(memory []byte, at, perRow int, to *batch.Floats, base, lo, hi int) {
+	if l.offset[at] == layout.NoColumn {
 		return
 	}
 	memory = memory[4*l.offset[at]:]

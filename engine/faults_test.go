@@ -117,7 +117,7 @@ func testGarbage(t *testing.T, o Options) {
 	for clean.Results.Status[row] != uint8(batch.Separated) {
 		row++
 	}
-	l := layoutOf(clean.Results, 512)
+	l := placementOf(clean.Results, 512)
 	for what, at := range map[string]struct {
 		column, byte uint32
 		caught       bool

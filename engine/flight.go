@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 )
 
 // Timestamps of a chunk.
@@ -31,7 +32,7 @@ type flight struct {
 
 	busy    bool // submitted, not yet taken down
 	lo, n   int  // rows
-	layout  layout
+	layout  placement
 	columns *mirror
 	taker   taker
 	times   []time.Duration
@@ -39,7 +40,7 @@ type flight struct {
 
 // recording is all that the commands of a chunk depend on.
 type recording struct {
-	query   batch.QueryRecord
+	query   layout.QueryRecord
 	library *library
 	chain   chain
 	buffers [5]vk.Buffer // one of each block
@@ -49,7 +50,7 @@ type recording struct {
 }
 
 // start hands a chunk to the device.
-func (f *flight) start(b *Backend, lib *library, c chain, q batch.QueryRecord, l layout, in *inputs, w *work, lo int) error {
+func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, l placement, in *inputs, w *work, lo int) error {
 	if err := f.open(b); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	s.Fill(w.counts, 0)
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	f.stamp(stampUploaded)
-	constants := bytesOf([]batch.QueryRecord{q})
+	constants := bytesOf([]layout.QueryRecord{q})
 	run := func(p *vk.Pipeline, stamp int, buffers ...vk.Buffer) {
 		s.Bind(p, buffers...)
 		s.Push(constants)
@@ -138,7 +139,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	deepen := func(lanes, stamp int) {
 		for at := uint64(0); at < n; at += uint64(lanes) {
 			q.FirstSeed = uint32(at)
-			s.Push(bytesOf([]batch.QueryRecord{q}))
+			s.Push(bytesOf([]layout.QueryRecord{q}))
 			s.Dispatch(uint32((min(n-at, uint64(lanes))+groupSize-1)/groupSize), 1, 1)
 			s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
 		}
@@ -206,14 +207,14 @@ func (f *flight) drain(b *Backend) error {
 
 // taker takes down the columns of a chunk on all processors.
 type taker struct {
-	layout *layout
+	layout *placement
 	memory []byte
 	out    *batch.Results
 	base   int
 	counts []tally // of each block
 }
 
-func (t *taker) take(l *layout, memory []byte, out *batch.Results, base int) (sum tally, err error) {
+func (t *taker) take(l *placement, memory []byte, out *batch.Results, base int) (sum tally, err error) {
 	t.layout, t.memory, t.out, t.base = l, memory, out, base
 	defer func() { t.memory, t.out = nil, nil }()
 	blocks := (l.n + blockRows - 1) / blockRows

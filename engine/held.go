@@ -8,6 +8,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 )
 
 // maxFlights is the number of chunks of a held batch whose commands are kept; beyond it
@@ -280,7 +281,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 }
 
 // start hands a chunk to the device.
-func (h *Held) start(ctx context.Context, k int, chain chain, q *batch.QueryRecord, o *batch.Options, out *batch.Results) error {
+func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRecord, o *batch.Options, out *batch.Results) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -293,7 +294,7 @@ func (h *Held) start(ctx context.Context, k int, chain chain, q *batch.QueryReco
 		}
 	}
 	f := &h.flights[k%len(h.flights)]
-	return f.start(h.b, h.library, chain, *q, layoutOf(out, c.n), &c.inputs, &h.work[k%2], c.lo)
+	return f.start(h.b, h.library, chain, *q, placementOf(out, c.n), &c.inputs, &h.work[k%2], c.lo)
 }
 
 // check reports a question that makes no sense, as [batch.Job.Check] does.

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/layout"
 )
 
 // kinds is a set of kinds of shapes: HAVE in shape.glsl. Shaders are compiled for the
@@ -24,7 +24,7 @@ const plain = kinds(1)<<geom.KindSphere | 1<<geom.KindCapsule | 1<<geom.KindCyli
 
 // kindsOf returns the kinds of a library, in the form of which there are the fewest
 // different ones.
-func kindsOf(packed *batch.Packed) (have kinds) {
+func kindsOf(packed *layout.Packed) (have kinds) {
 	for i := range packed.Shapes {
 		have |= 1 << packed.Shapes[i].Kind
 		if i < len(packed.Cells) && packed.Cells[i] != 0 {

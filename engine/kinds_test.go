@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/layout"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -54,7 +55,7 @@ func TestVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			packed, err := own.Packed()
+			packed, err := layout.Pack(own)
 			if err != nil {
 				t.Fatal(err)
 			}

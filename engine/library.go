@@ -9,6 +9,7 @@ import (
 	"clearance/batch"
 	"clearance/engine/internal/vk"
 	"clearance/geom"
+	"clearance/internal/layout"
 )
 
 // maxLibraries is the number of libraries kept on the device; the one that was used
@@ -87,14 +88,11 @@ func (l *libraries) trim() {
 
 // upload moves a library to the device.
 func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, error) {
-	single, err := lib.Packed()
+	single, err := layout.Pack(lib)
 	if err != nil {
 		return nil, err
 	}
-	double, err := lib.Packed64()
-	if err != nil {
-		return nil, err
-	}
+	double := layout.Pack64(lib, single)
 	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices), bytesOf(single.Cells)}
 	total := uint64(0)
 	for i, p := range parts {
@@ -108,7 +106,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 	}
 	k := new(library)
 	k.have = kindsOf(single)
-	k.ellipsoids = slices.ContainsFunc(single.Shapes, func(r batch.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
+	k.ellipsoids = slices.ContainsFunc(single.Shapes, func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
 	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {

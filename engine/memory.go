@@ -3,21 +3,21 @@ package engine
 import (
 	"unsafe"
 
-	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 )
 
 // Bytes of records, and of all that a slot holds of a row: the inputs with two poses a
 // row, and the work. maxRowBytes is the largest share of one buffer.
 const (
-	poseBytes     = uint64(unsafe.Sizeof(batch.PoseRecord{}))
-	templateBytes = uint64(unsafe.Sizeof(batch.TemplateRecord{}))
+	poseBytes     = uint64(unsafe.Sizeof(layout.PoseRecord{}))
+	templateBytes = uint64(unsafe.Sizeof(layout.TemplateRecord{}))
 	orderBytes    = 4
 	warmBytes     = 3 * 4
-	indexBytes    = uint64(unsafe.Sizeof(batch.IndexRecord{}))
-	pairBytes     = uint64(unsafe.Sizeof(batch.PairRecord{}))
-	guessBytes    = uint64(unsafe.Sizeof(batch.GuessRecord{}))
-	seedBytes     = uint64(unsafe.Sizeof(batch.SeedRecord{}))
+	indexBytes    = uint64(unsafe.Sizeof(layout.IndexRecord{}))
+	pairBytes     = uint64(unsafe.Sizeof(layout.PairRecord{}))
+	guessBytes    = uint64(unsafe.Sizeof(layout.GuessRecord{}))
+	seedBytes     = uint64(unsafe.Sizeof(layout.SeedRecord{}))
 	columnBytes   = 8 + 4 + 3*3*8 + 4 // distance, gap, three vectors, status
 
 	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
@@ -139,17 +139,17 @@ func free(blocks []*vk.Block) {
 type inputs struct {
 	poses, templates, order, warm mirror
 
-	first, period, bodies int // see First, Templates and Bodies of batch.QueryRecord
+	first, period, bodies int // see First, Templates and Bodies of layout.QueryRecord
 	rows                  int
 	ordered               bool
 }
 
 // putIn writes how rows are made into the query record.
-func (in *inputs) putIn(q *batch.QueryRecord) {
+func (in *inputs) putIn(q *layout.QueryRecord) {
 	q.First, q.Templates, q.Bodies = uint32(in.first), uint32(in.period), uint32(in.bodies)
-	q.Flags &^= batch.FlagOrder
+	q.Flags &^= layout.FlagOrder
 	if in.ordered {
-		q.Flags |= batch.FlagOrder
+		q.Flags |= layout.FlagOrder
 	}
 }
 
@@ -168,5 +168,5 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.guesses, n*guessBytes)
 	p.device(&w.seeds, n*seedBytes)
 	p.device(&w.counts, 4)
-	p.output(&w.columns, n*columnBytes+8*layoutColumns) // columns begin at multiples of 8 bytes
+	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }

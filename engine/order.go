@@ -3,16 +3,16 @@ package engine
 import (
 	"math/bits"
 
-	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/layout"
 )
 
 // classesOf gives every shape of a library a class: its kind and, where it has vertices,
 // their number to a power of two. Rows of one pair of classes take much the same way
 // through the shaders. Classes that no shape has are left out.
-func classesOf(packed *batch.Packed) (class []uint8, count int) {
+func classesOf(packed *layout.Packed) (class []uint8, count int) {
 	var number [int(geom.KindCount) * 33]uint8 // 0: not used
-	raw := func(r *batch.ShapeRecord) int { return int(r.Kind)*33 + bits.Len32(r.VertexCount) }
+	raw := func(r *layout.ShapeRecord) int { return int(r.Kind)*33 + bits.Len32(r.VertexCount) }
 	for i := range packed.Shapes {
 		number[raw(&packed.Shapes[i])] = 1
 	}

@@ -5,6 +5,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/layout"
 )
 
 // packer writes the rows of a chunk into memory that the device reads. A row that is
@@ -144,7 +145,7 @@ func (p *packer) begin(n int) {
 
 // key is that of a pair of shapes; invalid pairs come last.
 func (p *packer) key(a, b uint32) uint16 {
-	if a == batch.NoShape {
+	if a == layout.NoShape {
 		return uint16(p.library.classes * p.library.classes)
 	}
 	return uint16(int(p.library.class[a])*p.library.classes + int(p.library.class[b]))
@@ -199,8 +200,8 @@ type (
 
 func (l *listRows) block(lo, hi int) error {
 	p := (*packer)(l)
-	poses := recordsIn[batch.PoseRecord](p.in.poses.host.Bytes())
-	records := recordsIn[batch.TemplateRecord](p.in.templates.host.Bytes())
+	poses := recordsIn[layout.PoseRecord](p.in.poses.host.Bytes())
+	records := recordsIn[layout.TemplateRecord](p.in.templates.host.Bytes())
 	var r batch.Row
 	for i := lo; i < hi; i++ {
 		p.input.Row(p.lo+i, &r)
@@ -221,10 +222,10 @@ func (l *listRows) block(lo, hi int) error {
 	return nil
 }
 
-func (p *packer) record(bodyA, bodyB uint32, shapeA, shapeB int32) batch.TemplateRecord {
-	t := batch.TemplateRecord{BodyA: bodyA, BodyB: bodyB, ShapeA: uint32(shapeA), ShapeB: uint32(shapeB)}
+func (p *packer) record(bodyA, bodyB uint32, shapeA, shapeB int32) layout.TemplateRecord {
+	t := layout.TemplateRecord{BodyA: bodyA, BodyB: bodyB, ShapeA: uint32(shapeA), ShapeB: uint32(shapeB)}
 	if !p.shapes.CheckPair(shapeA, shapeB) {
-		t.ShapeA = batch.NoShape
+		t.ShapeA = layout.NoShape
 	}
 	return t
 }
@@ -232,7 +233,7 @@ func (p *packer) record(bodyA, bodyB uint32, shapeA, shapeB int32) batch.Templat
 func (l *templates) block(lo, hi int) error {
 	p := (*packer)(l)
 	w := p.worlds
-	records := recordsIn[batch.TemplateRecord](p.in.templates.host.Bytes())
+	records := recordsIn[layout.TemplateRecord](p.in.templates.host.Bytes())
 	for i := lo; i < hi; i++ {
 		a, b := w.TemplateA[i], w.TemplateB[i]
 		t := p.record(uint32(a), uint32(b), w.Shapes[a], w.Shapes[b])
@@ -257,7 +258,7 @@ func (l *templateKeys) block(lo, hi int) error {
 
 func (l *bodies) block(lo, hi int) error {
 	p := (*packer)(l)
-	records := recordsIn[batch.PoseRecord](p.in.poses.host.Bytes())
+	records := recordsIn[layout.PoseRecord](p.in.poses.host.Bytes())
 	from := p.lo / len(p.worlds.TemplateA) * len(p.worlds.Shapes)
 	for i := lo; i < hi; i++ {
 		putPose(&records[i], p.worlds.Pose(from+i))
@@ -266,9 +267,9 @@ func (l *bodies) block(lo, hi int) error {
 }
 
 // putPose writes a pose, or the mark of one that is refused.
-func putPose(to *batch.PoseRecord, p geom.Pose) {
+func putPose(to *layout.PoseRecord, p geom.Pose) {
 	if !batch.CheckPose(&p) {
-		*to = batch.PoseRecord{}
+		*to = layout.PoseRecord{}
 		return
 	}
 	to.Position = [3]float64{p.Position.X, p.Position.Y, p.Position.Z}

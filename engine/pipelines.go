@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 	"clearance/shaders"
 )
 
@@ -128,7 +129,7 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 	all := map[uint32]uint32{0: groupSize}
 	maps.Copy(all, spec)
 	pipeline, err := p.device.NewPipeline(code, vk.PipelineOptions{
-		Name: name, Bindings: bindings, PushConstantSize: int(unsafe.Sizeof(batch.QueryRecord{})), Spec: all,
+		Name: name, Bindings: bindings, PushConstantSize: int(unsafe.Sizeof(layout.QueryRecord{})), Spec: all,
 	})
 	if err == nil {
 		p.fresh = true
@@ -145,7 +146,7 @@ func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 	}
 	defer b.leave()
 	for _, l := range libraries {
-		packed, err := l.Packed()
+		packed, err := layout.Pack(l)
 		if err != nil {
 			return fmt.Errorf("engine: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 )
 
 // scanBudget is the number of loop passes that one invocation may spend on vertices. A
@@ -83,7 +84,7 @@ type call struct {
 	job     *batch.Job
 	lo      int
 	out     *batch.Results
-	query   batch.QueryRecord
+	query   layout.QueryRecord
 	chain   chain
 	library *library
 	worlds  *batch.Worlds // the input, if it goes in that form
@@ -132,7 +133,7 @@ func (c *call) start(s *slot, at, n, room int) error {
 		return err
 	}
 	s.call = c.number
-	return s.flight.start(c.b, c.library, c.chain, c.query, layoutOf(c.out, n), &s.inputs, &s.work, at)
+	return s.flight.start(c.b, c.library, c.chain, c.query, placementOf(c.out, n), &s.inputs, &s.work, at)
 }
 
 // finish waits for a chunk, if there is one in the slot, and takes down its answers.
@@ -156,18 +157,18 @@ func (c *call) drain() error {
 }
 
 // queryOf translates what is the same for every row.
-func queryOf(o *batch.Options) batch.QueryRecord {
-	q := batch.QueryRecord{Query: uint32(o.Query), ScanBudget: scanBudget}
+func queryOf(o *batch.Options) layout.QueryRecord {
+	q := layout.QueryRecord{Query: uint32(o.Query), ScanBudget: scanBudget}
 	q.MaxIterations = uint32(min(o.MaxIterations, math.MaxInt32))
 	cutOff, has := o.EffectiveCutOff()
 	if has {
-		q.Flags |= batch.FlagCutOff
+		q.Flags |= layout.FlagCutOff
 	}
 	if o.Precision == batch.Double {
-		q.Flags |= batch.FlagDouble
+		q.Flags |= layout.FlagDouble
 	}
 	if o.WarmStart != nil {
-		q.Flags |= batch.FlagWarm
+		q.Flags |= layout.FlagWarm
 	}
 	tolerance := o.SolverTolerance(1)
 	curved := tolerance

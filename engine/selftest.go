@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"unsafe"
 
-	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
 	"clearance/shaders"
 )
 
@@ -24,10 +24,10 @@ const quotientUnits = 4
 
 // testData is what the self-test gives the device.
 type testData struct {
-	shapes    [2]batch.ShapeRecord64
-	poses     [2]batch.PoseRecord
-	templates [2]batch.TemplateRecord
-	query     batch.QueryRecord
+	shapes    [2]layout.ShapeRecord64
+	poses     [2]layout.PoseRecord
+	templates [2]layout.TemplateRecord
+	query     layout.QueryRecord
 	numbers   [testRows][3]float64
 }
 
@@ -47,9 +47,9 @@ func newTestData() *testData {
 		p := &d.poses[i]
 		p.Position = [3]float64{number(), number(), -number()}
 		p.Rotation = [4]float64{number(), number(), number(), number()}
-		d.templates[i] = batch.TemplateRecord{BodyA: random.Uint32(), BodyB: random.Uint32(), ShapeA: random.Uint32(), ShapeB: random.Uint32()}
+		d.templates[i] = layout.TemplateRecord{BodyA: random.Uint32(), BodyB: random.Uint32(), ShapeA: random.Uint32(), ShapeB: random.Uint32()}
 	}
-	d.query = batch.QueryRecord{
+	d.query = layout.QueryRecord{
 		Rows: testRows, Flags: random.Uint32(), Tolerance: float32(number()),
 		Exact: [6]uint32{random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32()},
 		First: random.Uint32(), Templates: random.Uint32(), Bodies: random.Uint32(), FirstSeed: random.Uint32(),
@@ -175,7 +175,7 @@ func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err err
 	}
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	s.Bind(pipeline, buffers...)
-	s.Push(bytesOf([]batch.QueryRecord{d.query}))
+	s.Push(bytesOf([]layout.QueryRecord{d.query}))
 	s.Dispatch(testRows/groupSize, 1, 1)
 	if !b.direct {
 		s.Barrier(vk.StageCompute, vk.StageTransfer)

@@ -32,7 +32,7 @@ func testPackedStatus(t *testing.T, chunk int) {
 				for i := range out[k].Status {
 					out[k].Status[i] = 99
 				}
-				if l := layoutOf(out[k], rows); l.bytes != []uint64{4 * 1004, 4 * 126}[k] {
+				if l := placementOf(out[k], rows); l.bytes != []uint64{4 * 1004, 4 * 126}[k] {
 					t.Errorf("%d bytes for %d rows", l.bytes, rows)
 				}
 				before := b.Stats()

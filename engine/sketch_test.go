@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/layout"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -138,10 +139,11 @@ func TestSketchDoubt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed, err := lib.Packed64()
+	single, err := layout.Pack(lib)
 	if err != nil {
 		t.Fatal(err)
 	}
+	packed := layout.Pack64(lib, single)
 	const rows = 2000
 	pairs := scattered(g, lib, rows)
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double, Query: batch.Penetration}}
@@ -157,7 +159,7 @@ func TestSketchDoubt(t *testing.T) {
 		}
 		b.lanes <- l
 	}
-	seeds, indices := recordsIn[batch.SeedRecord](slot.work.seeds.Bytes()), recordsIn[batch.IndexRecord](slot.work.indices.Bytes())
+	seeds, indices := recordsIn[layout.SeedRecord](slot.work.seeds.Bytes()), recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
 	n := recordsIn[uint32](slot.work.counts.Bytes())[0]
 	worst, found, thin := 0.0, 0, 0
 	var r batch.Row
@@ -190,7 +192,7 @@ func TestSketchDoubt(t *testing.T) {
 
 // lowest is the least of the heights of three vertices of A - B along the normal of their triangle, and
 // its area as a share of the square of a longest edge.
-func lowest(lib *batch.Packed64, r *batch.Row, s *batch.SeedRecord, corners []uint32) (height, area float64) {
+func lowest(lib *layout.Packed64, r *batch.Row, s *layout.SeedRecord, corners []uint32) (height, area float64) {
 	corner := func(shape int32, k uint32) r3.Vec {
 		record := &lib.Shapes[shape]
 		if record.Kind == uint32(geom.KindConvex) {
@@ -213,7 +215,7 @@ func lowest(lib *batch.Packed64, r *batch.Row, s *batch.SeedRecord, corners []ui
 	}
 	var w [3]r3.Vec
 	for i, c := range corners {
-		if v := 3 * (c & 3); c >= batch.SeedCorners {
+		if v := 3 * (c & 3); c >= layout.SeedCorners {
 			w[i] = r3.Vec{X: s.Vertices[v], Y: s.Vertices[v+1], Z: s.Vertices[v+2]}
 			continue
 		}

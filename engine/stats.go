@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"clearance/batch"
+	"clearance/internal/layout"
 )
 
 // Stats counts what a back end has done since Open.
@@ -59,7 +59,7 @@ type tally struct {
 	refined  int64
 	deepened int64
 	sketched int64
-	declined [batch.DeclinedCount]int64
+	declined [layout.DeclinedCount]int64
 }
 
 func (t *tally) add(o tally) {
@@ -113,10 +113,10 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Depths += t.deepened
 	s.Sketched += t.sketched
 	s.Declined.Unknown += t.declined[0]
-	s.Declined.Kind += t.declined[batch.DeclinedKind]
-	s.Declined.Overlap += t.declined[batch.DeclinedOverlap]
-	s.Declined.Gap += t.declined[batch.DeclinedGap]
-	s.Declined.Budget += t.declined[batch.DeclinedBudget]
+	s.Declined.Kind += t.declined[layout.DeclinedKind]
+	s.Declined.Overlap += t.declined[layout.DeclinedOverlap]
+	s.Declined.Gap += t.declined[layout.DeclinedGap]
+	s.Declined.Budget += t.declined[layout.DeclinedBudget]
 	if times == nil {
 		return 0
 	}

@@ -16,9 +16,9 @@
 //
 // # Buffers
 //
-// Every shader reads and writes storage buffers of set 0 and a [batch.QueryRecord] of
+// Every shader reads and writes storage buffers of set 0 and a [layout.QueryRecord] of
 // push constants. The records are those of layout.glsl, which is generated from package
-// batch; tests hold the compiled code to it. Specialisation constant 0 is the size of a
+// internal/layout; tests hold the compiled code to it. Specialisation constant 0 is the size of a
 // work group, and constant 2 the kinds of shapes that there are, see HAVE in shape.glsl.
 // sketch.comp and depth.comp keep their polytopes in scratch memory, a share for each of the invocations
 // that run at a time, see polytope.glsl; a longer list takes several dispatches.

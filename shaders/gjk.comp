@@ -185,6 +185,5 @@ void main() {
     guesses[row].count = s.n;
     guesses[row].iterations = step;
     guesses[row].state = state;
-    // SOLVER_NESTEROV and so on have the codes of the methods.
-    guesses[row].solver = METHOD == METHOD_AUTO || METHOD == METHOD_RTR ? SOLVER_GJK : METHOD;
+    guesses[row].solver = METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV : METHOD == METHOD_POLYAK ? SOLVER_POLYAK : SOLVER_GJK;
 }

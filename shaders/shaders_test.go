@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode"
 
-	"clearance/batch"
+	"clearance/internal/layout"
 	"clearance/shaders"
 	"clearance/tests/need"
 )
@@ -39,8 +39,8 @@ var code = []struct {
 // The records in the compiled code stand where Go puts them: every member's name, type
 // and offset, the stride of every array, the record behind every binding.
 func TestLayout(t *testing.T) {
-	records := map[string]batch.Record{}
-	for _, r := range batch.Records() {
+	records := map[string]layout.Record{}
+	for _, r := range layout.Records() {
 		records[r.Name] = r
 	}
 	strides := map[string]uint32{"double": 8, "float": 4, "uint": 4, "vec4 of float": 16, "vec4 of uint": 16, "vec4 of double": 32}
@@ -94,7 +94,7 @@ func TestLayout(t *testing.T) {
 }
 
 // compare returns what differs between a struct of the module and a record of Go.
-func (m *module) compare(id uint32, r batch.Record) (bad []string) {
+func (m *module) compare(id uint32, r layout.Record) (bad []string) {
 	members := m.types[id].members
 	if m.types[id].op != opTypeStruct || len(members) != r.Type.NumField() {
 		return []string{fmt.Sprintf("%s has %d members in the code, %d in Go", r.Name, len(members), r.Type.NumField())}
@@ -110,7 +110,7 @@ func (m *module) compare(id uint32, r batch.Record) (bad []string) {
 		if got, want := m.describe(member), describe(f.Type); got != want {
 			bad = append(bad, fmt.Sprintf("%s.%s is %s in the code, %s in Go", r.Name, f.Name, got, want))
 		}
-		if f.Type.Kind() == reflect.Array && f.Type != reflect.TypeFor[batch.Vec4]() {
+		if f.Type.Kind() == reflect.Array && f.Type != reflect.TypeFor[layout.Vec4]() {
 			if got := m.strides[member]; uintptr(got) != f.Type.Elem().Size() {
 				bad = append(bad, fmt.Sprintf("%s.%s has stride %d in the code", r.Name, f.Name, got))
 			}
@@ -121,7 +121,7 @@ func (m *module) compare(id uint32, r batch.Record) (bad []string) {
 
 func describe(t reflect.Type) string {
 	switch {
-	case t == reflect.TypeFor[batch.Vec4]():
+	case t == reflect.TypeFor[layout.Vec4]():
 		return "vec4 of float"
 	case t.Kind() == reflect.Array:
 		return fmt.Sprintf("%s[%d]", describe(t.Elem()), t.Len())
@@ -152,7 +152,7 @@ func TestLayoutCanFail(t *testing.T) {
 			guess = m.types[m.types[m.types[v.pointer].elem].members[0]].elem
 		}
 	}
-	r := batch.Record{Name: "GuessRecord", Type: reflect.TypeFor[batch.GuessRecord]()}
+	r := layout.Record{Name: "GuessRecord", Type: reflect.TypeFor[layout.GuessRecord]()}
 	if bad := m.compare(guess, r); bad != nil {
 		t.Fatal(bad)
 	}
@@ -162,7 +162,7 @@ func TestLayoutCanFail(t *testing.T) {
 		"a stride":  func(by uint32) { m.strides[directions] += by },
 		"a length":  func(by uint32) { m.constants[m.types[directions].count] += by },
 		"another record": func(by uint32) {
-			r.Type = map[uint32]reflect.Type{4: reflect.TypeFor[batch.IndexRecord](), -4 & 0xffffffff: reflect.TypeFor[batch.GuessRecord]()}[by]
+			r.Type = map[uint32]reflect.Type{4: reflect.TypeFor[layout.IndexRecord](), -4 & 0xffffffff: reflect.TypeFor[layout.GuessRecord]()}[by]
 		},
 	} {
 		change(4)

@@ -28,9 +28,10 @@ var layers = map[string][]string{
 	"geom/mesh":            {"geom/hull"},
 	"ref":                  {"geom"},
 	"geom/cells":           {},
-	"batch":                {"geom", "geom/cells"},
+	"batch":                {"geom"},
+	"internal/layout":      {"batch", "geom", "geom/cells"},
 	"shaders":              {},
-	"engine":               {"batch", "geom", "shaders", "engine/internal/vk"},
+	"engine":               {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":   {},
 	"engine/internal/soak": {}, // for tests alone
 	"cpu":                  {"batch", "geom", "ref", "cpu/simd"},
@@ -48,7 +49,7 @@ var layers = map[string][]string{
 	"bench/peers":          {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/plots", "bench/stats"},
 	"bench/matrix":         {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder", "bench/plots", "bench/stats"},
 	"cmd/batchbench":       {anything},
-	"cmd/genlayout":        {"batch"},
+	"cmd/genlayout":        {"internal/layout"},
 	"tests":                {anything}, // and the packages below it
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/layout"
 	"clearance/ref"
 )
 
@@ -14,7 +15,7 @@ import (
 func constants(t *testing.T) map[string]uint32 {
 	t.Helper()
 	all := map[string]uint32{}
-	for _, g := range batch.Constants() {
+	for _, g := range layout.GLSLConstants() {
 		for _, c := range g.Constants {
 			if _, twice := all[c.Name]; twice {
 				t.Errorf("%s is declared twice", c.Name)
@@ -59,10 +60,10 @@ func TestParameterNames(t *testing.T) {
 	got := constants(t)
 	checked := 0
 	for k := range geom.KindCount {
-		for i, p := range batch.Params(k) {
+		for i, p := range layout.Params(k) {
 			name := strings.ToUpper(fmt.Sprintf("%s_%s", k, p))
-			if v, ok := got[name]; !ok || v != uint32(i) || v >= batch.ParamCount {
-				t.Errorf("%s is %d (declared: %t), want %d, below %d", name, v, ok, i, batch.ParamCount)
+			if v, ok := got[name]; !ok || v != uint32(i) || v >= layout.ParamCount {
+				t.Errorf("%s is %d (declared: %t), want %d, below %d", name, v, ok, i, layout.ParamCount)
 			}
 			checked++
 		}

@@ -6,15 +6,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"clearance/internal/layout"
 	"clearance/tests/need"
 )
 
 const (
 	glslFile = "../../shaders/layout.glsl"
 	cFile    = "../../cpu/layout.h"
+
+	shaderFolder = "../../shaders"
 )
 
 // The committed files are what the generator writes, byte for byte.
@@ -22,7 +27,7 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 	dir := t.TempDir()
 	glsl, c := filepath.Join(dir, "sub", "layout.glsl"), filepath.Join(dir, "layout.h")
 	var stderr bytes.Buffer
-	if code := run([]string{"-glsl", glsl, "-c", c}, &stderr); code != 0 {
+	if code := run([]string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c}, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}} {
@@ -35,7 +40,7 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale, run 'go generate ./batch'", f[1])
+			t.Errorf("%s is stale, run 'go generate ./internal/layout'", f[1])
 		}
 	}
 }
@@ -50,7 +55,7 @@ func TestHeaderCompiles(t *testing.T) {
 		}
 		return exec.Command(cc, "-std=c11", "-Wall", "-Werror", "-fsyntax-only", file).CombinedOutput()
 	}
-	header, err := generateC()
+	header, err := generateC(header{layout.CConstants(), layout.Records()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +73,13 @@ func TestHeaderCompiles(t *testing.T) {
 }
 
 func TestGLSL(t *testing.T) {
-	text, err := generateGLSL()
+	text, err := generateGLSL(header{layout.GLSLConstants(), layout.Records()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"const uint KIND_SPHERE = 0u;", "const uint KIND_HALFSPACE = 11u;", "const uint STATUS_INVALID = 4u;",
-		"const uint FRUSTUM_HALF_LENGTH = 2u;", "const uint MAX_VERTICES = 65535u;",
+		"const uint FRUSTUM_HALF_LENGTH = 2u;", "const uint MAX_VERTICES = 65535u;", "const uint SOLVER_EPA = 7u;",
 		"struct ShapeRecord {\n    float params[8]; // offset 0\n    vec4 ball; // offset 32\n",
 		"    float translation_low[3]; // offset 32\n    uint shape_b; // offset 44\n};",
 	} {
@@ -91,6 +96,56 @@ func TestTypesWithoutPlace(t *testing.T) {
 		}
 	}
 }
+
+// A file for given sources declares what they name and nothing else: what they say in comments, or
+// in a generated file, does not count.
+func TestOnlyWhatIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.comp":             "uint x = KIND_BOX; // KIND_CONE\nPoseRecord p;",
+		"testdata/b.glsl":    "/* KIND_SPHERE\n*/ if (status == STATUS_INVALID) QueryRecord2();",
+		"notes.txt":          "KIND_CAPSULE",
+		"layout.glsl":        notice + "KIND_ELLIPSOID",
+		"kernels/k.h":        "int a = CLR_SOLVER_EPA + KIND_BOX; clr_pose_record *p;",
+		"kernels/readme.txt": "CLR_SOLVER_RTR",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	glsl, c := filepath.Join(dir, "layout.glsl"), filepath.Join(dir, "layout.h")
+	var stderr bytes.Buffer
+	if code := run([]string{"-glsl", glsl, "-shaders", dir, "-c", c, "-kernels", filepath.Join(dir, "kernels")}, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	for path, want := range map[string][]string{
+		glsl: {"const uint KIND_BOX", "const uint STATUS_INVALID", "struct PoseRecord"},
+		c:    {"#define CLR_SOLVER_EPA", "typedef struct clr_pose_record"},
+	} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var declared []string
+		for line := range strings.Lines(string(text)) {
+			if m := declaration.FindString(line); m != "" && !strings.Contains(m, "CLEARANCE_LAYOUT") {
+				declared = append(declared, m)
+			}
+		}
+		if !slices.Equal(declared, want) {
+			t.Errorf("%s declares %q, want %q", filepath.Base(path), declared, want)
+		}
+	}
+	if code := run([]string{"-glsl", glsl, "-shaders", filepath.Join(dir, "nowhere")}, &stderr); code != 1 {
+		t.Errorf("a folder that is not there: exit code %d", code)
+	}
+}
+
+var declaration = regexp.MustCompile(`^(const uint|struct|#define|typedef struct) \w+`)
 
 func TestUsage(t *testing.T) {
 	blocked := filepath.Join(t.TempDir(), "file")

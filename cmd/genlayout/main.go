@@ -1,14 +1,20 @@
-// Command genlayout writes the record layouts, codes and limits of package batch as
+// Command genlayout writes the record layouts, codes and limits of package layout as
 // a GLSL include and as a C header, so that shaders, SIMD kernels and Go share one
-// source of truth. `go generate ./batch` runs it.
+// source of truth. `go generate ./internal/layout` runs it.
+//
+// With a folder of sources it writes only what these name, so that the file declares nothing that
+// is not read.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"clearance/internal/layout"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
@@ -19,7 +25,9 @@ func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("genlayout", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	glslPath := flags.String("glsl", "", "write the GLSL include to this `file`")
+	shaders := flags.String("shaders", "", "write only what the shaders in this `folder` name")
 	cPath := flags.String("c", "", "write the C header to this `file`")
+	kernels := flags.String("kernels", "", "write only what the C sources in this `folder` name")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -27,24 +35,49 @@ func run(args []string, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "genlayout: name a file with -glsl or -c")
 		return 2
 	}
-	for _, f := range []struct {
-		path     string
-		generate func() ([]byte, error)
-	}{{*glslPath, generateGLSL}, {*cPath, generateC}} {
-		if f.path == "" {
-			continue
-		}
-		text, err := f.generate()
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(f.path), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(f.path, text, 0o644)
-		}
-		if err != nil {
-			fmt.Fprintln(stderr, "genlayout:", err)
-			return 1
-		}
+	if err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels)); err != nil {
+		fmt.Fprintln(stderr, "genlayout:", err)
+		return 1
 	}
 	return 0
+}
+
+func writeGLSL(path, sources string) error {
+	h := header{layout.GLSLConstants(), layout.Records()}
+	if sources != "" {
+		used, err := identifiers(sources, ".glsl", ".comp")
+		if err != nil {
+			return err
+		}
+		same := func(name string) string { return name }
+		h = h.only(used, same, same)
+	}
+	return write(path, h, generateGLSL)
+}
+
+func writeC(path, sources string) error {
+	h := header{layout.CConstants(), layout.Records()}
+	if sources != "" {
+		used, err := identifiers(sources, ".h", ".c")
+		if err != nil {
+			return err
+		}
+		h = h.only(used, cConstant, cRecord)
+	}
+	return write(path, h, generateC)
+}
+
+// write writes a generated file; without a path it does nothing.
+func write(path string, h header, generate func(header) ([]byte, error)) error {
+	if path == "" {
+		return nil
+	}
+	text, err := generate(h)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
 }

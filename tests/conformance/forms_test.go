@@ -3,9 +3,9 @@ package conformance
 import (
 	"testing"
 
-	"clearance/batch"
 	"clearance/dataset/generate"
 	"clearance/geom"
+	"clearance/internal/layout"
 )
 
 // TestEveryKindHasAForm: a kind that has a record in the layout, or that a generated
@@ -22,7 +22,7 @@ func TestEveryKindHasAForm(t *testing.T) {
 		}
 	}
 	for k := range geom.KindCount {
-		if len(batch.Params(k)) > 0 && !tested[k] {
+		if len(layout.Params(k)) > 0 && !tested[k] {
 			t.Errorf("no form of %v, which has a record in the layout", k)
 		}
 	}

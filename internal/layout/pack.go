@@ -1,14 +1,19 @@
-package batch
+package layout
 
 import (
 	"fmt"
 
+	"clearance/batch"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Packed is a library as shaders and SIMD kernels read it.
+// MaxTotalVertices is the largest number of vertices of a packed library: they
+// fill a storage buffer of 128 MiB, the least that devices in use offer.
+const MaxTotalVertices = 1 << 23
+
+// Packed is a library as shaders read it.
 type Packed struct {
 	Shapes   []ShapeRecord
 	Vertices []Vec4 // of all shapes that have some, relative to the shape's own frame; w = 0
@@ -19,16 +24,18 @@ type Packed struct {
 	Cells []uint32
 }
 
-// packLibrary writes the records of a library. It reports a shape that has no
-// packed form, or more vertices than fit.
-func packLibrary(l *Library) (*Packed, error) {
-	p := &Packed{Shapes: make([]ShapeRecord, len(l.shapes))}
-	for i, s := range l.shapes {
-		if err := p.put(&p.Shapes[i], s); err != nil {
-			return nil, &ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
+// Pack writes the records of a library. It reports a shape that has no packed form, or more
+// vertices than fit. It packs at every call: callers keep what they have uploaded, not this.
+func Pack(l *batch.Library) (*Packed, error) {
+	p := &Packed{Shapes: make([]ShapeRecord, l.Len())}
+	shapes := make([]geom.Shape, l.Len())
+	for i := range shapes {
+		shapes[i] = l.Shape(int32(i))
+		if err := p.put(&p.Shapes[i], shapes[i]); err != nil {
+			return nil, &batch.ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
 		}
 	}
-	p.packCells(l.shapes)
+	p.packCells(shapes)
 	return p, nil
 }
 

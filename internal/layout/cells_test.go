@@ -1,10 +1,11 @@
-package batch
+package layout
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/cells"
 
@@ -99,11 +100,11 @@ func TestCells(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := c.Hull()
-		l, err := NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.WithMargin(c, 0.5)}, nil)
+		l, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.WithMargin(c, 0.5)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := l.Packed()
+		p, err := Pack(l)
 		if err != nil {
 			t.Fatal(err)
 		}

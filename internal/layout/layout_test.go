@@ -1,4 +1,4 @@
-package batch
+package layout
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -52,8 +53,22 @@ func TestRecordsAreStd430(t *testing.T) {
 }
 
 func TestConstants(t *testing.T) {
+	for reader, groups := range map[string][]ConstantGroup{"GLSL": GLSLConstants(), "C": CConstants()} {
+		t.Run(reader, func(t *testing.T) { checkConstants(t, groups) })
+	}
+	for k := range geom.KindCount {
+		if n := len(Params(k)); n > ParamCount {
+			t.Errorf("%v has %d parameters, a record holds %d", k, n, ParamCount)
+		}
+	}
+	if Params(geom.KindCount) != nil {
+		t.Error("no kind has parameters")
+	}
+}
+
+func checkConstants(t *testing.T, groups []ConstantGroup) {
 	values := map[string]uint32{}
-	for _, g := range Constants() {
+	for _, g := range groups {
 		for _, c := range g.Constants {
 			if _, twice := values[c.Name]; twice {
 				t.Errorf("%s is there twice", c.Name)
@@ -66,19 +81,11 @@ func TestConstants(t *testing.T) {
 	}
 	for name, want := range map[string]uint32{
 		"KIND_SPHERE": 0, "KIND_CONVEX": 10, "KIND_COUNT": 12, "STATUS_UNDECIDED": 3, "QUERY_COLLIDE": 1,
-		"SUPERQUADRIC_EXPONENTS_1": 4, "MAX_TOTAL_VERTICES": 1 << 23, "MAX_LENGTH": 1000000000,
+		"SUPERQUADRIC_EXPONENTS_1": 4, "SOLVER_EPA": 7, "MAX_TOTAL_VERTICES": 1 << 23, "MAX_LENGTH": 1000000000,
 	} {
 		if got, ok := values[name]; !ok || got != want {
 			t.Errorf("%s = %d, %t; want %d", name, got, ok, want)
 		}
-	}
-	for k := range geom.KindCount {
-		if n := len(Params(k)); n > ParamCount {
-			t.Errorf("%v has %d parameters, a record holds %d", k, n, ParamCount)
-		}
-	}
-	if Params(geom.KindCount) != nil {
-		t.Error("no kind has parameters")
 	}
 }
 
@@ -117,11 +124,11 @@ func TestPacked(t *testing.T) {
 	for _, c := range cases {
 		shapes = append(shapes, c.shape)
 	}
-	l, err := NewLibrary(shapes, nil)
+	l, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := l.Packed()
+	p, err := Pack(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,20 +160,17 @@ func TestPacked(t *testing.T) {
 	if ball := p.Shapes[11].Ball[3]; !math.IsInf(float64(ball), 1) {
 		t.Errorf("a half-space has the bounding radius %g", ball)
 	}
-	if again, err := l.Packed(); again != p || err != nil {
-		t.Error("the library was packed twice")
-	}
 }
 
 // stranger is a shape of a type that nobody has taught the packer.
 type stranger struct{ geom.Sphere }
 
 func TestPackedRefuses(t *testing.T) {
-	l, err := NewLibrary([]geom.Shape{geom.Sphere{R: 1}, stranger{geom.Sphere{R: 1}}}, []string{"", "guest"})
+	l, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, stranger{geom.Sphere{R: 1}}}, []string{"", "guest"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := l.Packed(); p != nil || err == nil || !strings.Contains(err.Error(), `shape 1 ("guest")`) || !strings.Contains(err.Error(), "no packed form") {
+	if p, err := Pack(l); p != nil || err == nil || !strings.Contains(err.Error(), `shape 1 ("guest")`) || !strings.Contains(err.Error(), "no packed form") {
 		t.Errorf("packed %v, error %v", p, err)
 	}
 }
@@ -175,10 +179,10 @@ func TestPackedRefuses(t *testing.T) {
 // that mean nothing.
 func TestUnpackStatus(t *testing.T) {
 	for code, want := range map[uint32]uint32{
-		0: uint32(Separated), 1: uint32(Touching), 2: uint32(Penetrating),
-		PackedInvalid: uint32(Invalid), PackedInvalid | PackedRefined: uint32(Invalid),
-		PackedRefined: uint32(Separated) | Refined<<8, PackedRefined + 1: uint32(Touching) | Refined<<8, PackedRefined + 2: uint32(Penetrating) | Refined<<8,
-		PackedDeepened + 1: uint32(Touching) | (Refined|Deepened)<<8, PackedDeepened + 2: uint32(Penetrating) | (Refined|Deepened)<<8,
+		0: uint32(batch.Separated), 1: uint32(batch.Touching), 2: uint32(batch.Penetrating),
+		PackedInvalid: uint32(batch.Invalid), PackedInvalid | PackedRefined: uint32(batch.Invalid),
+		PackedRefined: uint32(batch.Separated) | Refined<<8, PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) | Refined<<8,
+		PackedDeepened + 1: uint32(batch.Touching) | (Refined|Deepened)<<8, PackedDeepened + 2: uint32(batch.Penetrating) | (Refined|Deepened)<<8,
 		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedBudget: Declined | DeclinedBudget<<8,
 	} {
 		if got := UnpackStatus(code); got != want {
@@ -190,5 +194,25 @@ func TestUnpackStatus(t *testing.T) {
 	}
 	if w := UnpackStatus(1<<PackedBits - 1); w&0xff != Declined || w>>8 < DeclinedCount {
 		t.Errorf("a row without an answer unpacks to %#x", w)
+	}
+}
+
+// A status word names the solver by its place in the list, whatever else it says; a place that
+// the list lacks is no solver.
+func TestSolverOf(t *testing.T) {
+	for i, s := range Solvers {
+		if slices.Index(Solvers[:], s) != i {
+			t.Errorf("%v is in the list twice", s)
+		}
+		for _, rest := range []uint32{0, uint32(batch.Penetrating) | (Refined|Deepened|Sketched)<<8 | 0xffff<<16} {
+			if got := SolverOf(uint32(i)<<SolverShift | rest); got != s {
+				t.Errorf("code %d with %#x is %v, want %v", i, rest, got, s)
+			}
+		}
+	}
+	for i := len(Solvers); i <= SolverMask; i++ {
+		if got := SolverOf(uint32(i) << SolverShift); got != batch.SolverNone {
+			t.Errorf("code %d, which no shader writes, is %v", i, got)
+		}
 	}
 }

@@ -1,14 +1,6 @@
-package batch
+package layout
 
-import (
-	"fmt"
-	"reflect"
-	"strings"
-
-	"clearance/geom"
-)
-
-//go:generate go run ../cmd/genlayout -glsl ../shaders/layout.glsl -c ../cpu/layout.h
+import "clearance/batch"
 
 // Vec4 is four float32 aligned to 16 bytes in a storage buffer: vec4 in GLSL,
 // float[4] in C.
@@ -38,17 +30,6 @@ type PairRecord struct {
 	ShapeA         uint32     // index of a shape record
 	TranslationLow [3]float32 // what rounding the translation left over
 	ShapeB         uint32
-}
-
-// AnswerRecord is the answer of one pair in the frame of A.
-type AnswerRecord struct {
-	Normal     [3]float32 // unit, from A to B
-	Distance   float32    // signed
-	WitnessA   [3]float32
-	Gap        float32 // what moving the answer to the world and to columns adds is not in it
-	WitnessB   [3]float32
-	Status     uint32
-	Iterations uint32
 }
 
 // ShapeRecord64 is a [ShapeRecord] in double precision, for back ends that certify
@@ -104,7 +85,7 @@ type GuessRecord struct {
 	Count      uint32
 	Iterations uint32 // support evaluations so far
 	State      uint32 // GuessConverged and so on, for statistics only
-	Solver     uint32 // code of Solver: what ended with this guess
+	Solver     uint32 // code of a device solver, see Solvers: what ended with this guess
 }
 
 // SeedRecord is a row whose cores certify.comp could not tell apart, for depth.comp: the
@@ -141,7 +122,7 @@ const (
 // QueryRecord holds what is the same for all rows of a submission.
 type QueryRecord struct {
 	Rows          uint32
-	Query         uint32 // code of Query
+	Query         uint32 // code of batch.Query
 	Flags         uint32 // FlagCutOff and so on
 	MaxIterations uint32 // cap on support evaluations
 	ScanBudget    uint32 // cap on vertices looked at by one invocation
@@ -202,7 +183,8 @@ const (
 
 	SeedStationary = 0xffffffff // Faces of a SeedRecord that rtr.comp left: vertex 1 is a direction along which the support function is stationary
 
-	SolverShift = 12 // bits 12 to 15 of the status word of an answered row: the code of its Solver
+	SolverShift = 12  // bits 12 to 15 of the status word of an answered row: its solver, an index into Solvers
+	SolverMask  = 0xf // of these bits, once shifted
 )
 
 // A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
@@ -217,151 +199,36 @@ const (
 	PackedDeepened = 12
 )
 
+// Solvers are the solvers that shaders can name in a status word, which has four bits for
+// them: the code on the device is the index in this list, so that codes of [batch.Solver], which
+// have eight bits in files, may grow.
+var Solvers = [...]batch.Solver{
+	batch.SolverNone, batch.SolverGJK, batch.SolverNesterov, batch.SolverPolyak, batch.SolverRTR,
+	batch.SolverClosedForm, batch.SolverAxes, batch.SolverEPA,
+}
+
+// A list that the mask does not hold does not compile.
+var _ [SolverMask + 1 - len(Solvers)]struct{}
+
+// SolverOf is the solver of the status word of an answered row.
+func SolverOf(word uint32) batch.Solver {
+	if code := word >> SolverShift & SolverMask; int(code) < len(Solvers) {
+		return Solvers[code]
+	}
+	return batch.SolverNone
+}
+
 // UnpackStatus turns a packed status into the status word that it stands for.
 func UnpackStatus(code uint32) uint32 {
 	switch {
-	case code == PackedDeepened|uint32(Touching) || code == PackedDeepened|uint32(Penetrating):
+	case code == PackedDeepened|uint32(batch.Touching) || code == PackedDeepened|uint32(batch.Penetrating):
 		return code - PackedDeepened | (Refined|Deepened)<<8
 	case code >= PackedDeclined:
 		return Declined | (code-PackedDeclined)<<8
 	case code&^PackedRefined == PackedInvalid:
-		return uint32(Invalid)
+		return uint32(batch.Invalid)
 	case code >= PackedRefined:
 		return code - PackedRefined | Refined<<8
 	}
 	return code
-}
-
-// Record is a record of the layout with its name in generated code.
-type Record struct {
-	Name string
-	Type reflect.Type
-	Doc  string
-}
-
-// Records returns the records that Go, GLSL and C share. Their layout is that of
-// std430 and of C at once; tests hold both.
-func Records() []Record {
-	return []Record{
-		{"ShapeRecord", reflect.TypeFor[ShapeRecord](), "one shape of a packed library"},
-		{"PairRecord", reflect.TypeFor[PairRecord](), "one pair with its relative pose"},
-		{"AnswerRecord", reflect.TypeFor[AnswerRecord](), "the answer of one pair in the frame of A"},
-		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
-		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
-		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
-		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
-		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
-		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
-		{"SeedRecord", reflect.TypeFor[SeedRecord](), "a row whose depth is asked for"},
-		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
-	}
-}
-
-// Constant is a code or limit of the layout with its name in generated code.
-type Constant struct {
-	Name  string
-	Value uint32
-}
-
-// ConstantGroup is a list of constants that belong together.
-type ConstantGroup struct {
-	Doc       string
-	Constants []Constant
-}
-
-// Constants returns the codes and limits that Go, GLSL and C share.
-func Constants() []ConstantGroup {
-	return []ConstantGroup{
-		{"Shape kinds.", codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
-		{"Index of each parameter of a shape record.", paramConstants()},
-		{"Statuses of an answer.", codes("STATUS", uint8(StatusCount), func(c uint8) string { return Status(c).String() })},
-		{"Queries.", codes("QUERY", uint8(QueryCount), func(c uint8) string { return Query(c).String() })},
-		{"Limits.", []Constant{
-			{"PARAM_COUNT", ParamCount},
-			{"MAX_SHAPES", MaxShapes},
-			{"MAX_VERTICES", MaxVertices},
-			{"MAX_TOTAL_VERTICES", MaxTotalVertices},
-			{"MAX_ITERATIONS", MaxIterations},
-			{"MAX_LENGTH", MaxLength},
-			{"BITS_PER_WORD", BitsPerWord},
-		}},
-		{"Methods.", codes("METHOD", uint8(MethodCount), func(c uint8) string { return Method(c).String() })},
-		{"What ended a row.", codes("SOLVER", uint8(SolverCount), func(c uint8) string { return Solver(c).String() })},
-		{"States of a guess.", []Constant{
-			{"GUESS_CONVERGED", GuessConverged},
-			{"GUESS_INSIDE", GuessInside},
-			{"GUESS_STALLED", GuessStalled},
-			{"GUESS_CAPPED", GuessCapped},
-			{"GUESS_START", GuessStart},
-			{"GUESS_STATIONARY", GuessStationary},
-			{"GUESS_ENDED", GuessEnded},
-		}},
-		{"Flags of a query record, and marks.", []Constant{
-			{"FLAG_CUT_OFF", FlagCutOff},
-			{"FLAG_DOUBLE", FlagDouble},
-			{"FLAG_WARM", FlagWarm},
-			{"FLAG_ORDER", FlagOrder},
-			{"FLAG_PACKED", FlagPacked},
-			{"NO_SHAPE", NoShape},
-			{"NO_COLUMN", NoColumn},
-			{"DECLINED", Declined},
-			{"REFINED", Refined},
-			{"SOLVER_SHIFT", SolverShift},
-			{"DEEPENED", Deepened},
-			{"SKETCHED", Sketched},
-			{"SKETCH_FACES", SketchFaces},
-			{"SEED_CORNERS", SeedCorners},
-			{"SEED_STATIONARY", SeedStationary},
-			{"DECLINED_KIND", DeclinedKind},
-			{"DECLINED_OVERLAP", DeclinedOverlap},
-			{"DECLINED_GAP", DeclinedGap},
-			{"DECLINED_BUDGET", DeclinedBudget},
-			{"PACKED_BITS", PackedBits},
-			{"PACKED_INVALID", PackedInvalid},
-			{"PACKED_REFINED", PackedRefined},
-			{"PACKED_DECLINED", PackedDeclined},
-			{"PACKED_DEEPENED", PackedDeepened},
-		}},
-	}
-}
-
-func codes(prefix string, count uint8, name func(uint8) string) (out []Constant) {
-	for c := range count {
-		out = append(out, Constant{prefix + "_" + strings.ToUpper(name(c)), uint32(c)})
-	}
-	return append(out, Constant{prefix + "_COUNT", uint32(count)})
-}
-
-// paramNames gives the parameters of each kind in the order in which a shape
-// record holds them; kinds that are not there have none, or have vertices.
-var paramNames = [geom.KindCount][]string{
-	geom.KindSphere:       {"radius"},
-	geom.KindCapsule:      {"radius", "half_length"},
-	geom.KindCylinder:     {"radius", "half_length"},
-	geom.KindCone:         {"radius", "half_length"},
-	geom.KindFrustum:      {"radius_bottom", "radius_top", "half_length"},
-	geom.KindBox:          {"half_extents_x", "half_extents_y", "half_extents_z"},
-	geom.KindEllipsoid:    {"semi_axes_x", "semi_axes_y", "semi_axes_z"},
-	geom.KindSuperquadric: {"semi_axes_x", "semi_axes_y", "semi_axes_z", "exponents_0", "exponents_1"},
-
-	geom.KindSmoothHull:       {"sharpness"},             // around the centre of the record; vertices in its own frame
-	geom.KindSmoothRevolution: {"sharpness", "flatness"}, // vertices (r, z, 0)
-}
-
-// Params returns the names of a kind's parameters, in the order in which a
-// [ShapeRecord] holds them.
-func Params(k geom.Kind) []string {
-	if k >= geom.KindCount {
-		return nil
-	}
-	return paramNames[k]
-}
-
-func paramConstants() (out []Constant) {
-	for k := range geom.KindCount {
-		for i, p := range paramNames[k] {
-			out = append(out, Constant{strings.ToUpper(fmt.Sprintf("%s_%s", k, p)), uint32(i)})
-		}
-	}
-	return out
 }

@@ -1,6 +1,7 @@
-package batch
+package layout
 
 import (
+	"clearance/batch"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -13,15 +14,12 @@ type Packed64 struct {
 	Vertices []VertexRecord64
 }
 
-// Packed64 returns the shapes in double precision. It packs at every call: callers
-// keep what they have uploaded, not this.
-func (l *Library) Packed64() (*Packed64, error) {
-	packed, err := l.Packed() // its indices and its errors
-	if err != nil {
-		return nil, err
-	}
-	p := &Packed64{Shapes: make([]ShapeRecord64, len(l.shapes)), Vertices: make([]VertexRecord64, len(packed.Vertices))}
-	for i, s := range l.shapes {
+// Pack64 returns the shapes in double precision, with the indices of what [Pack] made of
+// the same library.
+func Pack64(l *batch.Library, packed *Packed) *Packed64 {
+	p := &Packed64{Shapes: make([]ShapeRecord64, l.Len()), Vertices: make([]VertexRecord64, len(packed.Vertices))}
+	for i := range p.Shapes {
+		s := l.Shape(int32(i))
 		r, from := &p.Shapes[i], &packed.Shapes[i]
 		r.Kind, r.VertexOffset, r.VertexCount = from.Kind, from.VertexOffset, from.VertexCount
 		inner := core(s)
@@ -41,7 +39,7 @@ func (l *Library) Packed64() (*Packed64, error) {
 			p.Vertices[int(r.VertexOffset)+k].Position = [3]float64{x.X, x.Y, x.Z}
 		}
 	}
-	return p, nil
+	return p
 }
 
 // core takes the margins off a shape.

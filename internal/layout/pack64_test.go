@@ -1,9 +1,10 @@
-package batch
+package layout
 
 import (
 	"math"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r2"
@@ -43,18 +44,15 @@ func TestPacked64(t *testing.T) {
 		geom.Halfspace{},
 		mustSmoothHull(t), mustSmoothRevolution(t),
 	}
-	l, err := NewLibrary(shapes, nil)
+	l, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	single, err := l.Packed()
+	single, err := Pack(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	double, err := l.Packed64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	double := Pack64(l, single)
 	if len(double.Shapes) != len(shapes) || len(double.Vertices) != 8+6+2 {
 		t.Fatalf("%d shapes, %d vertices", len(double.Shapes), len(double.Vertices))
 	}

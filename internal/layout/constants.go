@@ -1,0 +1,165 @@
+package layout
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"clearance/batch"
+	"clearance/geom"
+)
+
+//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/layout.h
+
+// Record is a record of the layout with its name in generated code.
+type Record struct {
+	Name string
+	Type reflect.Type
+	Doc  string
+}
+
+// Records returns the records that Go, GLSL and C share. Their layout is that of
+// std430 and of C at once; tests hold both.
+func Records() []Record {
+	return []Record{
+		{"ShapeRecord", reflect.TypeFor[ShapeRecord](), "one shape of a packed library"},
+		{"PairRecord", reflect.TypeFor[PairRecord](), "one pair with its relative pose"},
+		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
+		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
+		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
+		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
+		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
+		{"GuessRecord", reflect.TypeFor[GuessRecord](), "a simplex by its support directions"},
+		{"SeedRecord", reflect.TypeFor[SeedRecord](), "a row whose depth is asked for"},
+		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
+	}
+}
+
+// Constant is a code or limit of the layout with its name in generated code.
+type Constant struct {
+	Name  string
+	Value uint32
+}
+
+// ConstantGroup is a list of constants that belong together.
+type ConstantGroup struct {
+	Doc       string
+	Constants []Constant
+}
+
+// GLSLConstants returns the codes and limits that shaders may read.
+func GLSLConstants() []ConstantGroup {
+	solvers := make([]Constant, len(Solvers))
+	for i, s := range Solvers {
+		solvers[i] = Constant{solverName(s), uint32(i)}
+	}
+	return append(constants(), ConstantGroup{"What ended a row.", solvers})
+}
+
+// CConstants returns the codes and limits that kernels may read. Kernels store codes of
+// [batch.Solver] as files hold them.
+func CConstants() []ConstantGroup {
+	var solvers []Constant
+	for s := range batch.SolverCount {
+		solvers = append(solvers, Constant{solverName(s), uint32(s)})
+	}
+	return append(constants(), ConstantGroup{"What ended a row.", solvers})
+}
+
+func solverName(s batch.Solver) string { return "SOLVER_" + strings.ToUpper(s.String()) }
+
+// constants returns the codes and limits that GLSL and C share.
+func constants() []ConstantGroup {
+	return []ConstantGroup{
+		{"Shape kinds.", codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
+		{"Index of each parameter of a shape record.", paramConstants()},
+		{"Statuses of an answer.", codes("STATUS", uint8(batch.StatusCount), func(c uint8) string { return batch.Status(c).String() })},
+		{"Queries.", codes("QUERY", uint8(batch.QueryCount), func(c uint8) string { return batch.Query(c).String() })},
+		{"Limits.", []Constant{
+			{"PARAM_COUNT", ParamCount},
+			{"MAX_SHAPES", batch.MaxShapes},
+			{"MAX_VERTICES", batch.MaxVertices},
+			{"MAX_TOTAL_VERTICES", MaxTotalVertices},
+			{"MAX_ITERATIONS", batch.MaxIterations},
+			{"MAX_LENGTH", batch.MaxLength},
+			{"BITS_PER_WORD", batch.BitsPerWord},
+		}},
+		{"Methods.", codes("METHOD", uint8(batch.MethodCount), func(c uint8) string { return batch.Method(c).String() })},
+		{"States of a guess.", []Constant{
+			{"GUESS_CONVERGED", GuessConverged},
+			{"GUESS_INSIDE", GuessInside},
+			{"GUESS_STALLED", GuessStalled},
+			{"GUESS_CAPPED", GuessCapped},
+			{"GUESS_START", GuessStart},
+			{"GUESS_STATIONARY", GuessStationary},
+			{"GUESS_ENDED", GuessEnded},
+		}},
+		{"Flags of a query record, and marks.", []Constant{
+			{"FLAG_CUT_OFF", FlagCutOff},
+			{"FLAG_DOUBLE", FlagDouble},
+			{"FLAG_WARM", FlagWarm},
+			{"FLAG_ORDER", FlagOrder},
+			{"FLAG_PACKED", FlagPacked},
+			{"NO_SHAPE", NoShape},
+			{"NO_COLUMN", NoColumn},
+			{"DECLINED", Declined},
+			{"REFINED", Refined},
+			{"SOLVER_SHIFT", SolverShift},
+			{"DEEPENED", Deepened},
+			{"SKETCHED", Sketched},
+			{"SKETCH_FACES", SketchFaces},
+			{"SEED_CORNERS", SeedCorners},
+			{"SEED_STATIONARY", SeedStationary},
+			{"DECLINED_KIND", DeclinedKind},
+			{"DECLINED_OVERLAP", DeclinedOverlap},
+			{"DECLINED_GAP", DeclinedGap},
+			{"DECLINED_BUDGET", DeclinedBudget},
+			{"PACKED_BITS", PackedBits},
+			{"PACKED_INVALID", PackedInvalid},
+			{"PACKED_REFINED", PackedRefined},
+			{"PACKED_DECLINED", PackedDeclined},
+			{"PACKED_DEEPENED", PackedDeepened},
+		}},
+	}
+}
+
+func codes(prefix string, count uint8, name func(uint8) string) (out []Constant) {
+	for c := range count {
+		out = append(out, Constant{prefix + "_" + strings.ToUpper(name(c)), uint32(c)})
+	}
+	return append(out, Constant{prefix + "_COUNT", uint32(count)})
+}
+
+// paramNames gives the parameters of each kind in the order in which a shape
+// record holds them; kinds that are not there have none, or have vertices.
+var paramNames = [geom.KindCount][]string{
+	geom.KindSphere:       {"radius"},
+	geom.KindCapsule:      {"radius", "half_length"},
+	geom.KindCylinder:     {"radius", "half_length"},
+	geom.KindCone:         {"radius", "half_length"},
+	geom.KindFrustum:      {"radius_bottom", "radius_top", "half_length"},
+	geom.KindBox:          {"half_extents_x", "half_extents_y", "half_extents_z"},
+	geom.KindEllipsoid:    {"semi_axes_x", "semi_axes_y", "semi_axes_z"},
+	geom.KindSuperquadric: {"semi_axes_x", "semi_axes_y", "semi_axes_z", "exponents_0", "exponents_1"},
+
+	geom.KindSmoothHull:       {"sharpness"},             // around the centre of the record; vertices in its own frame
+	geom.KindSmoothRevolution: {"sharpness", "flatness"}, // vertices (r, z, 0)
+}
+
+// Params returns the names of a kind's parameters, in the order in which a
+// [ShapeRecord] holds them.
+func Params(k geom.Kind) []string {
+	if k >= geom.KindCount {
+		return nil
+	}
+	return paramNames[k]
+}
+
+func paramConstants() (out []Constant) {
+	for k := range geom.KindCount {
+		for i, p := range paramNames[k] {
+			out = append(out, Constant{strings.ToUpper(fmt.Sprintf("%s_%s", k, p)), uint32(i)})
+		}
+	}
+	return out
+}
