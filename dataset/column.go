@@ -132,14 +132,14 @@ func formatOf(path string) (format, error) {
 
 // openTable opens a file of the given columns. Columns beyond these are an
 // error; if all is set, so are missing ones.
-func openTable(path string, cols []column, all bool) (source, error) {
+func openTable(path string, cols []column, all bool, opts []Option) (source, error) {
 	f, err := formatOf(path)
 	if err != nil {
 		return nil, err
 	}
 	var s source
 	if f == formatParquet {
-		s, err = openParquet(path, cols)
+		s, err = openParquet(path, cols, newLimits(opts))
 	} else {
 		s, err = openNPZTable(path, cols)
 	}

@@ -26,8 +26,12 @@
 // reading with an error that names file and column. What is wrong with one row
 // (NaN, a zero quaternion, an index outside the library) is passed through as it
 // is: package batch marks that row invalid and the other rows keep their
-// answers. Damaged input gives an error, never a panic, and never an allocation
-// larger than a page of Parquet (256 MiB) or a small multiple of the file.
+// answers. Damaged input gives an error, never a panic. What a reader of Parquet
+// allocates on the word of the file counts in one memory budget ([DefaultMemory],
+// [WithMemory]): its metadata are walked for lengths and depth before they are
+// decoded, and pages are decompressed to the size that their header declares, at
+// most 256 MiB, whatever they unpack to. An NPZ file may hold some tens of arrays
+// only. Only regular files are read.
 //
 // # Writing
 //

@@ -17,6 +17,13 @@ import (
 // bits (length and distance) stands for at most 258 bytes (RFC 1951).
 const maxDeflate = 1032
 
+// An NPZ file of ours holds eight arrays at most. The directory of a zip file is read as a
+// whole by archive/zip, 250 bytes of memory and more for 46 of the file.
+const (
+	maxArrays    = 64
+	maxDirectory = 1 << 20 // bytes read to find and list the members, comments included
+)
+
 // npyArray is one array of an NPZ file, read front to back.
 type npyArray struct {
 	name   string
@@ -37,29 +44,30 @@ type npzFile struct {
 // openNPZ opens the file and the header of every array. Errors name the file,
 // and the array where there is one.
 func openNPZ(path string) (*npzFile, error) {
-	f, err := os.Open(path)
+	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	z := &npzFile{path: path, f: f, arrays: map[string]*npyArray{}}
-	if err := z.open(); err != nil {
+	if err := z.open(size); err != nil {
 		_ = z.Close()
 		return nil, err
 	}
 	return z, nil
 }
 
-func (z *npzFile) open() error {
-	info, err := z.f.Stat()
-	if err != nil {
-		return fmt.Errorf("dataset: %w", err)
+func (z *npzFile) open(size int64) error {
+	source := &directoryReader{r: z.f, left: maxDirectory}
+	r, err := zip.NewReader(source, size)
+	if errors.Is(err, errDirectory) {
+		return fmt.Errorf("dataset: %s: %w", z.path, err)
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("dataset: %s is not a regular file", z.path)
-	}
-	r, err := zip.NewReader(z.f, info.Size())
 	if err != nil {
 		return fmt.Errorf("dataset: %s: not a complete NPZ file (truncated, or not a zip archive): %w", z.path, err)
+	}
+	source.listed = true
+	if len(r.File) > maxArrays {
+		return fmt.Errorf("dataset: %s: %d members, want %d arrays at most", z.path, len(r.File), maxArrays)
 	}
 	for _, e := range r.File {
 		name, ok := strings.CutSuffix(e.Name, ".npy")
@@ -69,7 +77,7 @@ func (z *npzFile) open() error {
 		if z.arrays[name] != nil {
 			return fmt.Errorf("dataset: %s: array %s occurs twice", z.path, name)
 		}
-		a, err := openArray(e, info.Size())
+		a, err := openArray(e, size)
 		if err != nil {
 			return fmt.Errorf("dataset: %s: array %s: %w", z.path, name, err)
 		}
@@ -77,6 +85,26 @@ func (z *npzFile) open() error {
 		z.arrays[name] = a
 	}
 	return nil
+}
+
+var errDirectory = fmt.Errorf("lists its members in more than %d bytes, want %d arrays at most", maxDirectory, maxArrays)
+
+// directoryReader is a file of which a limited number of bytes can be read until its members
+// are listed.
+type directoryReader struct {
+	r      io.ReaderAt
+	left   int
+	listed bool
+}
+
+func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
+	if !d.listed {
+		if len(p) > d.left {
+			return 0, errDirectory
+		}
+		d.left -= len(p)
+	}
+	return d.r.ReadAt(p, at)
 }
 
 // openArray opens a member of a zip archive of the given size.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -343,4 +344,32 @@ func TestNPYHeaderForms(t *testing.T) {
 	wantError(t, err, "truncated")
 	_, err = readNPYHeader(io.LimitReader(strings.NewReader("not an array"), 12))
 	wantError(t, err, "wrong magic")
+}
+
+// TestNPZManyMembers: members are counted before they are listed.
+func TestNPZManyMembers(t *testing.T) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	const members = 400_000
+	for i := range members {
+		if _, err := w.CreateRaw(&zip.FileHeader{Name: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := tempFile(t, "many.npz", b.Bytes())
+	var err error
+	if n := allocated(func() { _, err = OpenPairs(path) }); n > 16<<20 {
+		t.Errorf("%d bytes allocated for %d members", n, members)
+	}
+	wantError(t, err, path, "64 arrays at most")
+
+	some := make([]npyFile, 65)
+	for i := range some {
+		some[i] = npyFile{strconv.Itoa(i), dict("<i4", "(1,)"), make([]byte, 4)}
+	}
+	_, err = OpenPairs(tempFile(t, "some.npz", zipped(t, some, zip.Store)))
+	wantError(t, err, "some.npz", "65 members, want 64 arrays at most")
 }

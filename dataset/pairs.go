@@ -11,8 +11,8 @@ type PairReader struct{ tableReader }
 
 // OpenPairs opens a Parquet or NPZ file of pairs and checks its columns. Values
 // are not judged here: batch does that, row by row.
-func OpenPairs(path string) (*PairReader, error) {
-	src, err := openTable(path, pairColumns, true)
+func OpenPairs(path string, opts ...Option) (*PairReader, error) {
+	src, err := openTable(path, pairColumns, true, opts)
 	if err != nil {
 		return nil, err
 	}

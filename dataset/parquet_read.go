@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
@@ -27,6 +28,8 @@ const (
 // where a panic of the library can be turned into an error.
 type parquetTable struct {
 	path string
+	f    *os.File
+	size int64
 	r    *file.Reader
 	cols []*leaf // nil where the file lacks the column
 	meta map[string]string
@@ -44,18 +47,15 @@ type leaf struct {
 	row   int64 // first row of the open one
 	chunk file.ColumnChunkReader
 
+	pages    pageBuffers
 	rep, def []int16
 	buf      any // values of the physical type, where it is not that of the destination
 }
 
-func openParquet(path string, cols []column) (t *parquetTable, err error) {
-	f, err := os.Open(path)
+func openParquet(path string, cols []column, l *limits) (t *parquetTable, err error) {
+	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		_ = f.Close()
-		return nil, fmt.Errorf("dataset: %s is not a regular file", path)
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -66,16 +66,15 @@ func openParquet(path string, cols []column) (t *parquetTable, err error) {
 			t, err = nil, fmt.Errorf("dataset: %s: %w", path, err)
 		}
 	}()
-	props := parquet.NewReaderProperties(nil)
-	props.BufferedStreamEnabled = true
-	props.BufferSize = 1 << 16
-	props.MaxCompressedPageSize, props.MaxUncompressedPageSize = maxPacked, maxUnpacked
-	r, err := file.NewParquetReader(f, file.WithReadProps(props))
+	if err := checkFooter(f, size, l); err != nil {
+		return nil, err
+	}
+	r, err := file.NewParquetReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
 	}
-	t = &parquetTable{path: path, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata())}
-	return t, t.bind(cols)
+	t = &parquetTable{path: path, f: f, size: size, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata())}
+	return t, t.bind(cols, l)
 }
 
 // textMetadata is the metadata but for Arrow's own schema.
@@ -90,7 +89,7 @@ func textMetadata(kv metadata.KeyValueMetadata) map[string]string {
 }
 
 // bind finds the leaves of the columns and checks types, shapes and row counts.
-func (t *parquetTable) bind(cols []column) error {
+func (t *parquetTable) bind(cols []column, limits *limits) error {
 	t.cols = make([]*leaf, len(cols))
 	s := t.r.MetaData().Schema
 	found := false
@@ -104,7 +103,7 @@ func (t *parquetTable) bind(cols []column) error {
 		if t.cols[k] != nil {
 			return fmt.Errorf("column %s is a group of several columns, want %s %s", name, cols[k].types(), cols[k].shape())
 		}
-		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0}
+		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0, pages: pageBuffers{limits: limits}}
 		if err := l.bind(d); err != nil {
 			return err
 		}
@@ -220,7 +219,7 @@ func (t *parquetTable) read(i int, dst any) (err error) {
 	const block = 3 << 12 // values; a multiple of every width, so that rows stay whole
 	for at, n := 0, lenOf(dst); at < n; {
 		for l.left == 0 {
-			if err := l.nextGroup(t.r); err != nil {
+			if err := l.nextGroup(t); err != nil {
 				return err
 			}
 		}
@@ -238,16 +237,23 @@ func (t *parquetTable) read(i int, dst any) (err error) {
 	return nil
 }
 
-func (l *leaf) nextGroup(r *file.Reader) error {
-	if l.group >= r.NumRowGroups() {
+func (l *leaf) nextGroup(t *parquetTable) error {
+	if l.group >= t.r.NumRowGroups() {
 		return errors.New("ends before its last row")
 	}
-	g := r.RowGroup(l.group)
-	c, err := g.Column(l.index)
+	g := t.r.RowGroup(l.group)
+	m, err := g.MetaData().ColumnChunk(l.index)
 	if err != nil {
 		return fmt.Errorf("row group %d: %w", l.group, err)
 	}
-	l.chunk, l.left = c, g.NumRows()*int64(l.width)
+	old := t.r.WriterVersion().LessThan(metadata.Parquet816FixedVersion)
+	pages, err := newPageReader(t.f, t.size, m, old, &l.pages)
+	if err != nil {
+		return fmt.Errorf("row group %d: %w", l.group, err)
+	}
+	//lint:ignore SA1019 there is no other way to give the library pages that were checked
+	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator, t.r.BufferPool())
+	l.left = g.NumRows() * int64(l.width)
 	l.group++
 	return nil
 }

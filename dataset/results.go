@@ -25,9 +25,9 @@ type ResultReader struct {
 
 // OpenResults opens a Parquet or NPZ file of results, which may hold any of the
 // result columns.
-func OpenResults(path string) (*ResultReader, error) {
+func OpenResults(path string, opts ...Option) (*ResultReader, error) {
 	cols := resultColumns(typeFloat32, typeFloat64)
-	src, err := openTable(path, cols, false)
+	src, err := openTable(path, cols, false, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -66,14 +66,15 @@ var testLayers = map[string][]string{
 // owners says which part of the tree may import a third-party module that would
 // otherwise spread: a file format, a command-line library.
 var owners = map[string]string{
-	"github.com/apache/arrow-go":  "dataset",
-	"github.com/spf13/cobra":      "cmd",
-	"github.com/schollz":          "cmd",
-	"golang.org/x/term":           "cmd",
-	"github.com/klauspost/cpuid":  "cpu",
-	"golang.org/x/perf":           "bench",
-	"gonum.org/v1/gonum/optimize": "dataset/fit",
-	"gonum.org/v1/plot":           "bench",
+	"github.com/apache/arrow-go":    "dataset",
+	"github.com/spf13/cobra":        "cmd",
+	"github.com/schollz":            "cmd",
+	"golang.org/x/term":             "cmd",
+	"github.com/klauspost/compress": "dataset",
+	"github.com/klauspost/cpuid":    "cpu",
+	"golang.org/x/perf":             "bench",
+	"gonum.org/v1/gonum/optimize":   "dataset/fit",
+	"gonum.org/v1/plot":             "bench",
 }
 
 // source is one Go file as the checker sees it.
