@@ -40,7 +40,7 @@ func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
 			l.sizes[i] = s.Radius()
 		}
 		l.minSize = min(l.minSize, l.sizes[i])
-		l.hasHalf[i] = s.Kind() == geom.KindHalfspace
+		l.hasHalf[i] = s.Kind().Traits().Unbounded
 	}
 	return l, nil
 }
@@ -67,7 +67,7 @@ func validateShape(s geom.Shape) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
-	if r := s.BoundingRadius(); s.Kind() != geom.KindHalfspace && !(r <= MaxLength) {
+	if r := s.BoundingRadius(); !s.Kind().Traits().Unbounded && !(r <= MaxLength) {
 		return fmt.Errorf("bounding radius %g m, want at most %g", r, float64(MaxLength))
 	}
 	if r := s.Radius(); !(r <= MaxLength) {

@@ -123,16 +123,10 @@ func baseOptions(o *batch.Options) ref.Options {
 	}
 }
 
-// strictlyConvex says of which kinds the core has a curved boundary throughout.
-var strictlyConvex = [geom.KindCount]bool{
-	geom.KindEllipsoid: true, geom.KindSuperquadric: true,
-	geom.KindSmoothHull: true, geom.KindSmoothRevolution: true,
-}
-
 // method picks the solver of a pair. Momentum along normalised directions is what
 // the authors use for shapes that are not strictly convex (paper 000, Alg. 8).
 func method(m batch.Method, a, b geom.Kind) ref.Method {
-	curved := a < geom.KindCount && b < geom.KindCount && strictlyConvex[a] && strictlyConvex[b]
+	curved := a.Traits().StrictlyConvex && b.Traits().StrictlyConvex
 	switch {
 	case m == batch.Nesterov && curved:
 		return ref.MethodNesterov

@@ -13,8 +13,6 @@ import (
 
 	"clearance/geom"
 	"clearance/geom/mesh"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // shapesVersion is the version of shapes.json that is read and written.
@@ -136,22 +134,6 @@ type entry struct {
 	values map[string]json.RawMessage // parameters, by name
 }
 
-// parameters of each kind; of convex, vertices or mesh.
-var parameters = map[geom.Kind][]string{
-	geom.KindSphere:           {"radius"},
-	geom.KindCapsule:          {"radius", "half_length"},
-	geom.KindCylinder:         {"radius", "half_length"},
-	geom.KindCone:             {"radius", "half_length"},
-	geom.KindFrustum:          {"radius_bottom", "radius_top", "half_length"},
-	geom.KindBox:              {"half_extents"},
-	geom.KindEllipsoid:        {"semi_axes"},
-	geom.KindSuperquadric:     {"semi_axes", "exponents"},
-	geom.KindSmoothHull:       {"vertices", "sharpness"}, // and center, which may be left out
-	geom.KindSmoothRevolution: {"profile", "sharpness", "flatness"},
-	geom.KindConvex:           {"vertices"},
-	geom.KindHalfspace:        {},
-}
-
 func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
 	kind := ""
 	err := object(d, func(key string) error {
@@ -180,14 +162,7 @@ func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
 	if e.kind, err = geom.ParseKind(kind); err != nil {
 		return nil, fmt.Errorf("unknown kind %q, want one of %s", kind, kindList())
 	}
-	want := parameters[e.kind]
-	if _, ok := e.values["mesh"]; ok && e.kind == geom.KindConvex {
-		want = []string{"mesh"}
-	}
-	if _, ok := e.values["center"]; ok && e.kind == geom.KindSmoothHull {
-		want = append(slices.Clone(want), "center")
-	}
-	if err := e.check(want); err != nil {
+	if err := e.check(e.wanted()); err != nil {
 		return nil, err
 	}
 	s, err := e.build(load)
@@ -227,79 +202,46 @@ func (e *entry) check(want []string) error {
 	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0], strings.Join(append(slices.Clone(want), "name", "margin"), ", "))
 }
 
-func (e *entry) build(load meshReader) (geom.Shape, error) {
-	var radius, half, bottom, top real
-	var size, exponents []real
-	get := func(name string, v any) error { return e.get(name, v) }
-	switch e.kind {
-	case geom.KindSphere:
-		err := get("radius", &radius)
-		return geom.Sphere{R: float64(radius)}, err
-	case geom.KindCapsule, geom.KindCylinder, geom.KindCone:
-		if err := errors.Join(get("radius", &radius), get("half_length", &half)); err != nil {
-			return nil, err
+// wanted returns the parameters that the shape must have: those of its kind, without those left out that may be,
+// and mesh in place of the vertices of a hull.
+func (e *entry) wanted() (names []string) {
+	for _, p := range e.kind.Params() {
+		if _, ok := e.values[p.Name]; ok || !p.Optional {
+			names = append(names, p.Name)
 		}
-		r, h := float64(radius), float64(half)
-		switch e.kind {
-		case geom.KindCapsule:
-			return geom.Capsule{R: r, HalfLength: h}, nil
-		case geom.KindCylinder:
-			return geom.Cylinder{R: r, HalfLength: h}, nil
-		}
-		return geom.Cone{R: r, HalfLength: h}, nil
-	case geom.KindFrustum:
-		err := errors.Join(get("radius_bottom", &bottom), get("radius_top", &top), get("half_length", &half))
-		return geom.Frustum{RBottom: float64(bottom), RTop: float64(top), HalfLength: float64(half)}, err
-	case geom.KindBox:
-		v, err := e.vector("half_extents", &size)
-		return geom.Box{HalfExtents: v}, err
-	case geom.KindEllipsoid:
-		v, err := e.vector("semi_axes", &size)
-		return geom.Ellipsoid{SemiAxes: v}, err
-	case geom.KindSuperquadric:
-		v, err := e.vector("semi_axes", &size)
-		if err = errors.Join(err, get("exponents", &exponents)); err != nil {
-			return nil, err
-		}
-		if len(exponents) != 2 {
-			return nil, fmt.Errorf("%s: exponents has %d numbers, want 2", e.kind, len(exponents))
-		}
-		return geom.Superquadric{SemiAxes: v, Alpha1: float64(exponents[0]), Alpha2: float64(exponents[1])}, nil
-	case geom.KindSmoothHull:
-		return e.smoothHull()
-	case geom.KindSmoothRevolution:
-		return e.smoothRevolution()
-	case geom.KindConvex:
-		return e.convex(load)
-	default:
-		return geom.Halfspace{}, nil
 	}
+	if e.fromMesh() {
+		return []string{"mesh"}
+	}
+	return names
 }
 
-// convex builds a hull of vertices, of a mesh or of one of its parts.
-func (e *entry) convex(load meshReader) (geom.Shape, error) {
-	var points []r3.Vec
-	if _, ok := e.values["mesh"]; ok {
+// fromMesh reports whether the vertices of a hull come from a mesh.
+func (e *entry) fromMesh() bool {
+	_, ok := e.values["mesh"]
+	return ok && e.kind == geom.KindConvex
+}
+
+// build makes the shape, without its margin.
+func (e *entry) build(load meshReader) (geom.Shape, error) {
+	params := e.kind.Params()
+	values := make([][]float64, len(params))
+	for i := range params {
 		var err error
-		if points, err = e.mesh(load); err != nil {
-			return nil, err
+		if e.fromMesh() {
+			values[i], err = e.mesh(load)
+		} else {
+			values[i], err = e.value(&params[i])
 		}
-	} else {
-		rows, err := e.rows("vertices", 3)
 		if err != nil {
 			return nil, err
 		}
-		points = vectors(rows)
 	}
-	c, err := geom.NewConvex(points)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return e.kind.New(values)
 }
 
-// mesh returns the vertices of the file, or of one part of it.
-func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
+// mesh returns the coordinates of the vertices of the file, or of one part of it.
+func (e *entry) mesh(load meshReader) ([]float64, error) {
 	var path, part string
 	if err := e.get("mesh", &path); err != nil {
 		return nil, err
@@ -314,7 +256,7 @@ func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
 			return nil, err
 		}
 	}
-	var points []r3.Vec
+	var points []float64
 	found := 0
 	for i := range parts {
 		p := &parts[i]
@@ -329,7 +271,9 @@ func (e *entry) mesh(load meshReader) ([]r3.Vec, error) {
 				return nil, fmt.Errorf("%s: part %q of %s: %w", e.kind, part, path, err)
 			}
 		}
-		points = append(points, p.Vertices...)
+		for _, v := range p.Vertices {
+			points = append(points, v.X, v.Y, v.Z)
+		}
 	}
 	if one && found == 0 {
 		return nil, fmt.Errorf("%s: part: %s has no group %q", e.kind, path, part)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/spatial/r3"
+	"clearance/geom"
 )
 
 // This file reads JSON more strictly than encoding/json does by itself: a key
@@ -139,15 +139,39 @@ func (e *entry) get(name string, v any) error {
 	return nil
 }
 
-// vector decodes a parameter of three numbers.
-func (e *entry) vector(name string, v *[]real) (r3.Vec, error) {
-	if err := e.get(name, v); err != nil {
-		return r3.Vec{}, err
+// value decodes a parameter; entries of a list stand one after the other. One that is left out is zero.
+func (e *entry) value(p *geom.Param) (numbers []float64, err error) {
+	if _, ok := e.values[p.Name]; !ok {
+		return make([]float64, p.Width), nil
 	}
-	if len(*v) != 3 {
-		return r3.Vec{}, fmt.Errorf("%s: %s has %d numbers, want 3", e.kind, name, len(*v))
+	var rows [][]real
+	switch {
+	case p.List:
+		err = e.get(p.Name, &rows)
+	case p.Width == 1:
+		var v real
+		err = e.get(p.Name, &v)
+		rows = [][]real{{v}}
+	default:
+		rows = make([][]real, 1)
+		err = e.get(p.Name, &rows[0])
 	}
-	return r3.Vec{X: float64((*v)[0]), Y: float64((*v)[1]), Z: float64((*v)[2])}, nil
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		name := p.Name
+		if p.List {
+			name = fmt.Sprintf("%s[%d]", p.Name, i)
+		}
+		if len(row) != p.Width {
+			return nil, fmt.Errorf("%s: %s has %d numbers, want %d", e.kind, name, len(row), p.Width)
+		}
+		for _, x := range row {
+			numbers = append(numbers, float64(x))
+		}
+	}
+	return numbers, nil
 }
 
 // real is a number that is neither null nor missing.

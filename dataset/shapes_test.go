@@ -114,15 +114,6 @@ func TestWriteShapesErrors(t *testing.T) {
 	emptyDir(t, dir)
 }
 
-// TestParameters holds the table of parameters to the kinds: every kind has an entry.
-func TestParameters(t *testing.T) {
-	for k := range geom.KindCount {
-		if _, ok := parameters[k]; !ok {
-			t.Errorf("kind %s is not in the table", k)
-		}
-	}
-}
-
 // A file of Windows, with line ends of two bytes and a byte order mark, is read as any other.
 func TestReadShapesOfWindows(t *testing.T) {
 	text := "{\n\"version\": 1,\n\"shapes\": [\n{\"kind\": \"sphere\", \"radius\": 2}\n]\n}\n"

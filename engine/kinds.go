@@ -16,11 +16,17 @@ const withCells = kinds(1) << geom.KindCount
 // allKinds is what a library can hold at most.
 const allKinds = withCells<<1 - 1
 
-// plain is the kinds with a short support function and no vertices. Leaving out some of
+// plain is the bounded kinds with a short support function, without powers and vertices. Leaving out some of
 // them saves a twentieth of the time of a software device at most, so they share one
 // set of shaders.
-const plain = kinds(1)<<geom.KindSphere | 1<<geom.KindCapsule | 1<<geom.KindCylinder | 1<<geom.KindCone | 1<<geom.KindFrustum |
-	1<<geom.KindBox | 1<<geom.KindEllipsoid
+var plain = func() (set kinds) {
+	for k := range geom.KindCount {
+		if t := k.Traits(); !k.HasVertices() && !t.Powers && !t.Unbounded {
+			set |= 1 << k
+		}
+	}
+	return set
+}()
 
 // kindsOf returns the kinds of a library, in the form of which there are the fewest
 // different ones.

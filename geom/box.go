@@ -15,8 +15,14 @@ type Box struct {
 // Kind returns KindBox.
 func (Box) Kind() Kind { return KindBox }
 
+func (b Box) values() values { return values{numbers(b.HalfExtents)} }
+
+func (Box) of(v values) (Shape, error) {
+	return Box{HalfExtents: v.vector(0)}, nil
+}
+
 // Validate reports the first size out of range.
-func (b Box) Validate() error { return checkSizes(KindBox, "half_extents", b.HalfExtents) }
+func (b Box) Validate() error { return KindBox.check(b.values()) }
 
 // CoreSupport returns a corner.
 func (b Box) CoreSupport(d r3.Vec) r3.Vec {

@@ -17,10 +17,14 @@ type Capsule struct {
 // Kind returns KindCapsule.
 func (Capsule) Kind() Kind { return KindCapsule }
 
-// Validate reports the first size out of range.
-func (c Capsule) Validate() error {
-	return firstError(checkSize(KindCapsule, "radius", c.R), checkSizeOrZero(KindCapsule, "half_length", c.HalfLength))
+func (c Capsule) values() values { return values{{c.R}, {c.HalfLength}} }
+
+func (Capsule) of(v values) (Shape, error) {
+	return Capsule{R: v.number(0), HalfLength: v.number(1)}, nil
 }
+
+// Validate reports the first size out of range.
+func (c Capsule) Validate() error { return KindCapsule.check(c.values()) }
 
 // CoreSupport returns an end of the segment.
 func (c Capsule) CoreSupport(d r3.Vec) r3.Vec { return r3.Vec{Z: math.Copysign(c.HalfLength, d.Z)} }

@@ -3,8 +3,6 @@ package geom
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Sizes that Validate accepts, in metres. Within them the squares, products and
@@ -36,25 +34,4 @@ func checkSizeOrZero(k Kind, name string, v float64) error {
 	default:
 		return checkSize(k, name, v)
 	}
-}
-
-// checkSizes checks the three components of a vector of sizes.
-func checkSizes(k Kind, name string, v r3.Vec) error {
-	if err := checkSize(k, name+".x", v.X); err != nil {
-		return err
-	}
-	if err := checkSize(k, name+".y", v.Y); err != nil {
-		return err
-	}
-	return checkSize(k, name+".z", v.Z)
-}
-
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -17,10 +17,14 @@ type Cone struct {
 // Kind returns KindCone.
 func (Cone) Kind() Kind { return KindCone }
 
-// Validate reports the first size out of range.
-func (c Cone) Validate() error {
-	return firstError(checkSize(KindCone, "radius", c.R), checkSize(KindCone, "half_length", c.HalfLength))
+func (c Cone) values() values { return values{{c.R}, {c.HalfLength}} }
+
+func (Cone) of(v values) (Shape, error) {
+	return Cone{R: v.number(0), HalfLength: v.number(1)}, nil
 }
+
+// Validate reports the first size out of range.
+func (c Cone) Validate() error { return KindCone.check(c.values()) }
 
 // CoreSupport returns the apex, a point of the rim, or the middle of the base if
 // d is along -z.

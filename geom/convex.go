@@ -69,6 +69,12 @@ func (c *Convex) Points() []r3.Vec { return c.points }
 // Kind returns KindConvex.
 func (*Convex) Kind() Kind { return KindConvex }
 
+func (c *Convex) values() values { return values{flattened(c.points)} }
+
+func (*Convex) of(v values) (Shape, error) {
+	return shape(NewConvex(v.points(0)))
+}
+
 // Validate reports a Convex that NewConvex did not make; NewConvex checks the rest.
 func (c *Convex) Validate() error {
 	if c == nil || c.hull == nil {

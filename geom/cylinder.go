@@ -17,10 +17,14 @@ type Cylinder struct {
 // Kind returns KindCylinder.
 func (Cylinder) Kind() Kind { return KindCylinder }
 
-// Validate reports the first size out of range.
-func (c Cylinder) Validate() error {
-	return firstError(checkSize(KindCylinder, "radius", c.R), checkSize(KindCylinder, "half_length", c.HalfLength))
+func (c Cylinder) values() values { return values{{c.R}, {c.HalfLength}} }
+
+func (Cylinder) of(v values) (Shape, error) {
+	return Cylinder{R: v.number(0), HalfLength: v.number(1)}, nil
 }
+
+// Validate reports the first size out of range.
+func (c Cylinder) Validate() error { return KindCylinder.check(c.values()) }
 
 // CoreSupport returns a point of a rim, or the middle of a cap if d is along z.
 func (c Cylinder) CoreSupport(d r3.Vec) r3.Vec {

@@ -16,8 +16,14 @@ type Ellipsoid struct {
 // Kind returns KindEllipsoid.
 func (Ellipsoid) Kind() Kind { return KindEllipsoid }
 
+func (e Ellipsoid) values() values { return values{numbers(e.SemiAxes)} }
+
+func (Ellipsoid) of(v values) (Shape, error) {
+	return Ellipsoid{SemiAxes: v.vector(0)}, nil
+}
+
 // Validate reports the first size out of range.
-func (e Ellipsoid) Validate() error { return checkSizes(KindEllipsoid, "semi_axes", e.SemiAxes) }
+func (e Ellipsoid) Validate() error { return KindEllipsoid.check(e.values()) }
 
 // CoreSupport returns the point of the surface whose outward normal is d.
 func (e Ellipsoid) CoreSupport(d r3.Vec) r3.Vec {

@@ -19,15 +19,18 @@ type Frustum struct {
 // Kind returns KindFrustum.
 func (Frustum) Kind() Kind { return KindFrustum }
 
+func (f Frustum) values() values { return values{{f.RBottom}, {f.RTop}, {f.HalfLength}} }
+
+func (Frustum) of(v values) (Shape, error) {
+	return Frustum{RBottom: v.number(0), RTop: v.number(1), HalfLength: v.number(2)}, nil
+}
+
 // Validate reports the first size out of range.
 func (f Frustum) Validate() error {
 	if f.RBottom == 0 && f.RTop == 0 {
 		return fmt.Errorf("%s: radius_bottom and radius_top are both 0, want one of them > 0", KindFrustum)
 	}
-	return firstError(
-		checkSizeOrZero(KindFrustum, "radius_bottom", f.RBottom),
-		checkSizeOrZero(KindFrustum, "radius_top", f.RTop),
-		checkSize(KindFrustum, "half_length", f.HalfLength))
+	return KindFrustum.check(f.values())
 }
 
 // CoreSupport returns a point of a rim, or the middle of a disc if d is along z.

@@ -14,6 +14,10 @@ type Halfspace struct{}
 // Kind returns KindHalfspace.
 func (Halfspace) Kind() Kind { return KindHalfspace }
 
+func (Halfspace) values() values { return nil }
+
+func (Halfspace) of(values) (Shape, error) { return Halfspace{}, nil }
+
 // Validate returns nil: there are no parameters.
 func (Halfspace) Validate() error { return nil }
 

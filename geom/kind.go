@@ -4,44 +4,68 @@ import "fmt"
 
 // Kind is the code of a shape kind. The codes are part of the binary layout
 // that package batch shares with shaders and SIMD kernels: append, never renumber.
+//
+// What a kind is, its name, parameters and family, stands in one row of the table in kinds.go.
 type Kind uint8
 
-// The shape kinds, with the parameters each takes.
+// The shape kinds.
 const (
-	KindSphere           Kind = iota // radius
-	KindCapsule                      // radius, half_length along local z
-	KindCylinder                     // radius, half_length along local z
-	KindCone                         // radius, half_length; apex at +z, base at -z
-	KindFrustum                      // radius_bottom, radius_top, half_length
-	KindBox                          // half_extents
-	KindEllipsoid                    // semi_axes
-	KindSuperquadric                 // semi_axes, exponents
-	KindSmoothHull                   // vertices, sharpness
-	KindSmoothRevolution             // profile, sharpness, flatness
-	KindConvex                       // vertices
-	KindHalfspace                    // below local z = 0
-	KindCount                        // number of kinds, not a kind
+	KindSphere Kind = iota
+	KindCapsule
+	KindCylinder
+	KindCone
+	KindFrustum
+	KindBox
+	KindEllipsoid
+	KindSuperquadric
+	KindSmoothHull
+	KindSmoothRevolution
+	KindConvex
+	KindHalfspace
+	KindCount // number of kinds, not a kind
 )
-
-var kindNames = [KindCount]string{
-	"sphere", "capsule", "cylinder", "cone", "frustum", "box", "ellipsoid",
-	"superquadric", "smooth_hull", "smooth_revolution", "convex", "halfspace",
-}
 
 // String returns the name that files and the command line use.
 func (k Kind) String() string {
 	if k < KindCount {
-		return kindNames[k]
+		return kinds[k].name
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
 // ParseKind is the inverse of [Kind.String].
 func ParseKind(name string) (Kind, error) {
-	for k, n := range kindNames {
-		if n == name {
-			return Kind(k), nil
+	for k := range KindCount {
+		if kinds[k].name == name {
+			return k, nil
 		}
 	}
 	return 0, fmt.Errorf("geom: unknown shape kind %q", name)
+}
+
+// Params returns the parameters of a kind, in the order of files, errors and device records.
+// The slice must not be changed. It is empty for a half-space and for what is no kind.
+func (k Kind) Params() []Param {
+	if k < KindCount {
+		return kinds[k].params
+	}
+	return nil
+}
+
+// HasVertices reports whether one of the parameters is a list of points.
+func (k Kind) HasVertices() bool {
+	for _, p := range k.Params() {
+		if p.List {
+			return true
+		}
+	}
+	return false
+}
+
+// Family returns the family of the cores of a kind, and [FamilyNone] for what is no kind.
+func (k Kind) Family() Family {
+	if k < KindCount {
+		return kinds[k].family
+	}
+	return FamilyNone
 }

@@ -15,14 +15,12 @@ type Revolution struct {
 // segments among them. Bodies that are nearly so, and half-spaces, have none.
 func RevolutionOf(s Shape) (Revolution, bool) {
 	z := Revolution{Axis: r3.Vec{Z: 1}}
+	if f := s.Kind().Family(); f.Traits().Revolution {
+		z.Ball = f == FamilyPoint
+		return z, true
+	}
+	s, _ = WithoutMargin(s)
 	switch c := s.(type) {
-	case Rounded:
-		return RevolutionOf(c.Shape)
-	case Sphere:
-		z.Ball = true
-		return z, true
-	case Capsule, Cylinder, Cone, Frustum, *SmoothRevolution:
-		return z, true
 	case Ellipsoid:
 		return spheroid(c.SemiAxes)
 	case Superquadric:

@@ -34,6 +34,10 @@ func WithMargin(s Shape, margin float64) Shape {
 // Kind returns the kind of the inner shape.
 func (r Rounded) Kind() Kind { return r.Shape.Kind() }
 
+func (r Rounded) values() values { return r.Shape.values() }
+
+func (r Rounded) of(v values) (Shape, error) { return r.Shape.of(v) }
+
 // Validate checks the inner shape, then the margin.
 func (r Rounded) Validate() error {
 	if r.Shape == nil {

@@ -44,7 +44,7 @@ type SmoothHull struct {
 // It reports a parameter out of range, and a centre that is not strictly inside
 // the hull of the vertices: by less than 1e-6 of the farthest vertex's distance.
 func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*SmoothHull, error) {
-	if err := checkSharpness(KindSmoothHull, sharpness); err != nil {
+	if err := KindSmoothHull.check(values{nil, {sharpness}, numbers(center)}); err != nil {
 		return nil, err
 	}
 	if !(math.Abs(center.X) <= hull.MaxCoordinate && math.Abs(center.Y) <= hull.MaxCoordinate && math.Abs(center.Z) <= hull.MaxCoordinate) {
@@ -87,13 +87,6 @@ func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*Smooth
 // ratios of support values stay below 1e6, and their powers far from the ends of float64.
 const minInside = 1e-6
 
-func checkSharpness(k Kind, v float64) error {
-	if v >= MinSharpness && v <= MaxSharpness {
-		return nil
-	}
-	return fmt.Errorf("%s: sharpness = %g, want %g to %g", k, v, MinSharpness, float64(MaxSharpness))
-}
-
 // negligible returns the t in (0, 1) below which t^(β-2) is less than 2⁻¹⁰⁰: such a
 // term of a sum, next to one of t = 1, is lost to rounding for any number of terms.
 func negligible(sharpness float64) float64 { return math.Exp2(-100 / (sharpness - 2)) }
@@ -106,6 +99,14 @@ func (s *SmoothHull) Sharpness() float64 { return s.sharpness }
 
 // Kind returns KindSmoothHull.
 func (*SmoothHull) Kind() Kind { return KindSmoothHull }
+
+func (s *SmoothHull) values() values {
+	return values{flattened(s.vertices), {s.sharpness}, numbers(s.center)}
+}
+
+func (*SmoothHull) of(v values) (Shape, error) {
+	return shape(NewSmoothHull(v.points(0), v.number(1), v.vector(2)))
+}
 
 // Validate reports a SmoothHull that NewSmoothHull did not make; it checks the rest.
 func (s *SmoothHull) Validate() error {

@@ -45,11 +45,8 @@ type SmoothRevolution struct {
 // sharpness and the flatness. It reports a parameter out of range, and a profile that
 // does not reach around the origin: some r > 0, some z > 0 and some z < 0.
 func NewSmoothRevolution(profile []r2.Vec, sharpness, flatness float64) (*SmoothRevolution, error) {
-	if err := checkSharpness(KindSmoothRevolution, sharpness); err != nil {
+	if err := KindSmoothRevolution.check(values{nil, {sharpness}, {flatness}}); err != nil {
 		return nil, err
-	}
-	if !(flatness >= MinFlatness && flatness <= MaxFlatness) {
-		return nil, fmt.Errorf("smooth_revolution: flatness = %g, want %g to %g", flatness, MinFlatness, float64(MaxFlatness))
 	}
 	if len(profile) == 0 || len(profile) > MaxProfile {
 		return nil, fmt.Errorf("smooth_revolution: profile of %d points, want 2 to %d", len(profile), MaxProfile)
@@ -136,6 +133,18 @@ func (s *SmoothRevolution) Flatness() float64 { return s.flatness }
 
 // Kind returns KindSmoothRevolution.
 func (*SmoothRevolution) Kind() Kind { return KindSmoothRevolution }
+
+func (s *SmoothRevolution) values() values {
+	profile := make([]float64, 0, 2*len(s.profile))
+	for _, p := range s.profile {
+		profile = append(profile, p.X, p.Y)
+	}
+	return values{profile, {s.sharpness}, {s.flatness}}
+}
+
+func (*SmoothRevolution) of(v values) (Shape, error) {
+	return shape(NewSmoothRevolution(v.profile(0), v.number(1), v.number(2)))
+}
 
 // Validate reports a shape that NewSmoothRevolution did not make; it checks the rest.
 func (s *SmoothRevolution) Validate() error {

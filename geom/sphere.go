@@ -15,8 +15,14 @@ type Sphere struct {
 // Kind returns KindSphere.
 func (Sphere) Kind() Kind { return KindSphere }
 
+func (s Sphere) values() values { return values{{s.R}} }
+
+func (Sphere) of(v values) (Shape, error) {
+	return Sphere{R: v.number(0)}, nil
+}
+
 // Validate reports a radius out of range.
-func (s Sphere) Validate() error { return checkSize(KindSphere, "radius", s.R) }
+func (s Sphere) Validate() error { return KindSphere.check(s.values()) }
 
 // CoreSupport returns the origin.
 func (Sphere) CoreSupport(r3.Vec) r3.Vec { return r3.Vec{} }

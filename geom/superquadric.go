@@ -1,7 +1,6 @@
 package geom
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -42,20 +41,14 @@ type Superquadric struct {
 // Kind returns KindSuperquadric.
 func (Superquadric) Kind() Kind { return KindSuperquadric }
 
-// Validate reports the first parameter out of range.
-func (s Superquadric) Validate() error {
-	return firstError(
-		checkSizes(KindSuperquadric, "semi_axes", s.SemiAxes),
-		checkExponent("exponents[0]", s.Alpha1),
-		checkExponent("exponents[1]", s.Alpha2))
+func (s Superquadric) values() values { return values{numbers(s.SemiAxes), {s.Alpha1, s.Alpha2}} }
+
+func (Superquadric) of(v values) (Shape, error) {
+	return Superquadric{SemiAxes: v.vector(0), Alpha1: v[1][0], Alpha2: v[1][1]}, nil
 }
 
-func checkExponent(name string, v float64) error {
-	if v >= MinExponent && v <= MaxExponent {
-		return nil
-	}
-	return fmt.Errorf("%s: %s = %g, want %g to %g", KindSuperquadric, name, v, MinExponent, MaxExponent)
-}
+// Validate reports the first parameter out of range.
+func (s Superquadric) Validate() error { return KindSuperquadric.check(s.values()) }
 
 // split describes a norm of two numbers u, v ≥ 0, not both 0, of exponent
 // e = 2/(2-α): the norm n, and the gradient (gu, gv), a point of the unit circle

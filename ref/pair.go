@@ -122,11 +122,8 @@ func (p *Pair) roundB() float64 { return p.B.Radius() + p.erodeB }
 func (p *Pair) polytopes() bool { return polytopeCore(p.A) && polytopeCore(p.B) }
 
 func polytopeCore(s geom.Shape) bool {
-	switch s.Kind() {
-	case geom.KindSphere, geom.KindCapsule, geom.KindBox, geom.KindConvex:
-		return true
-	}
-	return false
+	t := s.Kind().Traits()
+	return t.Polyhedral && !t.Unbounded
 }
 
 // centres returns centre(A) − centre(B), a point of D near its middle.

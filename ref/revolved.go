@@ -102,7 +102,7 @@ func (p *Pair) commonAxis() (axis, through r3.Vec, slack float64, ok bool) {
 	if !a.Ball && !b.Ball {
 		slack += 1.1 * norm(cross(axis, other)) * (p.B.BoundingRadius() + norm(r3.Sub(p.B.Center(), b.At)))
 	}
-	if p.A.Kind() == geom.KindConvex || p.B.Kind() == geom.KindConvex {
+	if p.A.Kind().Family() == geom.FamilyHull || p.B.Kind().Family() == geom.FamilyHull {
 		slack += 4 * eps * p.scale // the line through two vertices and their middle are rounded
 	}
 	return axis, a.At, slack, true

@@ -40,12 +40,7 @@ func RTR(p *Pair, o Options, ws *Workspace) Result {
 
 // SmoothPair reports whether RTR applies: both cores have a support function that is twice
 // differentiable in almost all directions, and neither is a polytope. A sphere counts.
-func SmoothPair(a, b geom.Shape) bool { return smoothKind[a.Kind()] && smoothKind[b.Kind()] }
-
-var smoothKind = [geom.KindCount]bool{
-	geom.KindSphere: true, geom.KindEllipsoid: true, geom.KindSuperquadric: true,
-	geom.KindSmoothHull: true, geom.KindSmoothRevolution: true,
-}
+func SmoothPair(a, b geom.Shape) bool { return a.Kind().Traits().Smooth && b.Kind().Traits().Smooth }
 
 // startDirection is the warm start, or the line of the centres [RTR, eq. 14], or any
 // direction if they coincide.

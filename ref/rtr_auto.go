@@ -37,7 +37,7 @@ func chosen(p *Pair, o *Options) Method {
 			return MethodRTR
 		}
 	}
-	revolutions := p.A.Kind() == geom.KindSmoothRevolution && p.B.Kind() == geom.KindSmoothRevolution
+	revolutions := p.A.Kind().Family() == geom.FamilySmoothRevolution && p.B.Kind().Family() == geom.FamilySmoothRevolution
 	if soft(p.A) && soft(p.B) && (apart || revolutions) {
 		return MethodRTR
 	}
@@ -53,9 +53,7 @@ const softest = 10
 // exponent below 1, where there is no Hessian either.
 func soft(s geom.Shape) bool {
 	switch s := s.(type) {
-	case *geom.SmoothHull:
-		return s.Sharpness() <= softest
-	case *geom.SmoothRevolution:
+	case interface{ Sharpness() float64 }:
 		return s.Sharpness() <= softest
 	case geom.Superquadric:
 		return s.Alpha1 >= 1 && s.Alpha2 >= 1

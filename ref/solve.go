@@ -17,7 +17,7 @@ import (
 //
 // MethodAuto is settled per pair by chosen; the result names the method taken.
 func Solve(p *Pair, o Options, ws *Workspace) Result {
-	if p.A.Kind() == geom.KindHalfspace || p.B.Kind() == geom.KindHalfspace {
+	if unbounded(p.A) || unbounded(p.B) {
 		return Halfspace(p, o)
 	}
 	if o.Method == MethodAuto {
@@ -32,6 +32,9 @@ func Solve(p *Pair, o Options, ws *Workspace) Result {
 	r.Method = o.Method
 	return r
 }
+
+// unbounded reports whether a shape is a half-space.
+func unbounded(s geom.Shape) bool { return s.Kind().Traits().Unbounded }
 
 // solveByCores is [Solve] by a distance solver and EPA.
 func solveByCores(p *Pair, o Options, ws *Workspace) Result {
@@ -121,12 +124,12 @@ func needsDepth(r *Result, o *Options, p *Pair) bool {
 // <n, x> over the other shape minus the offset of the plane.
 // Two half-spaces have no finite depth: their pair is Invalid.
 func Halfspace(p *Pair, o Options) Result {
-	if p.A.Kind() == p.B.Kind() {
+	if unbounded(p.A) && unbounded(p.B) {
 		return Result{Status: Invalid, Distance: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1), Normal: r3.Vec{X: math.NaN()}}
 	}
 	r := Result{Iterations: 1, Ended: EndedByFormula}
 	round := p.Roundoff()
-	if p.A.Kind() == geom.KindHalfspace {
+	if unbounded(p.A) {
 		// The plane z = 0 of A's frame; B moves along +z to get away.
 		n := r3.Vec{Z: 1}
 		v := p.Support(n) // of B, the lowest point: Support takes B against the direction

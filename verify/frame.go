@@ -47,7 +47,7 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 	var centre [2]r3.Vec
 	for i, s := range p.shape {
 		radius, c := s.BoundingRadius(), s.Center()
-		if s.Kind() == geom.KindHalfspace {
+		if s.Kind().Traits().Unbounded {
 			radius = s.Radius()
 			p.half = i
 			p.halfNormal = r3.Vec{X: p.rot[i][2], Y: p.rot[i][5], Z: p.rot[i][8]}

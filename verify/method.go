@@ -21,11 +21,11 @@ func (a *auditor) checkMethod(i int, c *claim) {
 
 // plausible reports whether s may have answered for these shapes when m was asked for.
 func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
-	half := x.Kind() == geom.KindHalfspace || y.Kind() == geom.KindHalfspace
+	half := x.Kind().Traits().Unbounded || y.Kind().Traits().Unbounded
 	named := m != batch.Auto
 	switch s {
 	case batch.SolverClosedForm:
-		return half || !named && hasFormula(x, y)
+		return half || !named && geom.HasFormula(x.Kind().Family(), y.Kind().Family())
 	case batch.SolverGJK, batch.SolverEPA:
 		return !half
 	case batch.SolverNesterov, batch.SolverPolyak:
@@ -41,21 +41,11 @@ func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
 }
 
 // boxCore reports whether the core is a box, which may be as flat as a point.
-func boxCore(s geom.Shape) bool { return s.Kind() == geom.KindBox || pointOrSegment(s) }
+func boxCore(s geom.Shape) bool { return s.Kind().Family() == geom.FamilyBox || pointOrSegment(s) }
 
 // revolvedPair reports whether a core is a cylinder, cone or frustum, and the other one too, or a
 // segment or a point.
 func revolvedPair(x, y geom.Shape) bool {
-	revolved := func(s geom.Shape) bool {
-		return s.Kind() == geom.KindCylinder || s.Kind() == geom.KindCone || s.Kind() == geom.KindFrustum
-	}
+	revolved := func(s geom.Shape) bool { return s.Kind().Family() == geom.FamilyFrustum }
 	return revolved(x) && (revolved(y) || pointOrSegment(y)) || revolved(y) && pointOrSegment(x)
-}
-
-// hasFormula reports whether the distance of two bounded shapes is a formula.
-func hasFormula(x, y geom.Shape) bool {
-	if y.Kind() == geom.KindSphere {
-		x, y = y, x
-	}
-	return pointOrSegment(x) && pointOrSegment(y) || x.Kind() == geom.KindSphere && y.Kind() == geom.KindBox
 }

@@ -226,13 +226,7 @@ func (a *auditor) orDefault(tolerance float64, c *claim) float64 {
 
 // polytope reports whether the core of s has finitely many vertices, so that a
 // facet of D can be met exactly. A half-space counts: it has one facet.
-func polytope(s geom.Shape) bool {
-	switch s.Kind() {
-	case geom.KindSphere, geom.KindCapsule, geom.KindBox, geom.KindConvex, geom.KindHalfspace:
-		return true
-	}
-	return false
-}
+func polytope(s geom.Shape) bool { return s.Kind().Traits().Polyhedral }
 
 // checkNormal checks that the normal is a unit vector, and proves what its support
 // plane can.
@@ -356,9 +350,7 @@ func (a *auditor) checkIterations(i int, c *claim) {
 	a.require(checkIterations, c.row, closedForm || n > 0, 1, float64(n))
 }
 
-func pointOrSegment(s geom.Shape) bool {
-	return s.Kind() == geom.KindSphere || s.Kind() == geom.KindCapsule
-}
+func pointOrSegment(s geom.Shape) bool { return s.Kind().Family().PointOrSegment() }
 
 // vec reads vector i of a column.
 func vec(f *batch.Floats, i int) r3.Vec {

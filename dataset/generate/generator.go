@@ -215,7 +215,7 @@ func (g *Generator) drawMixed(w *worker, i int) plan {
 	}
 }
 
-func (g *Generator) half(i int32) bool { return g.library.Shape(i).Kind() == geom.KindHalfspace }
+func (g *Generator) half(i int32) bool { return g.library.Shape(i).Kind().Traits().Unbounded }
 
 // extent is the radius of a shape around its centre; that of a half-space is its margin.
 func extent(s geom.Shape) float64 {

@@ -58,7 +58,7 @@ func (g *Generator) place(w *worker, p *plan, row *batch.Row) float64 {
 
 // thickness is the inradius, that of a half-space without limit.
 func thickness(s geom.Shape) float64 {
-	if s.Kind() == geom.KindHalfspace {
+	if s.Kind().Traits().Unbounded {
 		return math.Inf(1)
 	}
 	return s.Inradius()
@@ -115,9 +115,9 @@ func apart(r *random, a, b geom.Shape, row *batch.Row) {
 	gap := (1 + r.Float64()) * max(ra, rb)
 	mA, mB := row.PoseA.Matrix(), row.PoseB.Matrix()
 	switch {
-	case a.Kind() == geom.KindHalfspace:
+	case a.Kind().Traits().Unbounded:
 		d = outward(&mA, d)
-	case b.Kind() == geom.KindHalfspace:
+	case b.Kind().Traits().Unbounded:
 		d = r3.Scale(-1, outward(&mB, d))
 	}
 	centreA := row.PoseA.Apply(a.Center())

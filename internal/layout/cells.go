@@ -59,7 +59,8 @@ func (p *Packed) packCells(shapes []geom.Shape) {
 	maps := make([]*cellMap, len(shapes))
 	var wg sync.WaitGroup
 	for i, s := range shapes {
-		if v, ok := core(s).(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
+		inner, _ := geom.WithoutMargin(s)
+		if v, ok := inner.(*geom.Convex); ok && len(v.Hull().Vertices) > CellLimit {
 			wg.Go(func() { maps[i] = newCellMap(v.Hull().Vertices) })
 		}
 	}

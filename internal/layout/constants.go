@@ -130,34 +130,23 @@ func codes(prefix string, count uint8, name func(uint8) string) (out []Constant)
 	return append(out, Constant{prefix + "_COUNT", uint32(count)})
 }
 
-// paramNames gives the parameters of each kind in the order in which a shape
-// record holds them; kinds that are not there have none, or have vertices.
-var paramNames = [geom.KindCount][]string{
-	geom.KindSphere:       {"radius"},
-	geom.KindCapsule:      {"radius", "half_length"},
-	geom.KindCylinder:     {"radius", "half_length"},
-	geom.KindCone:         {"radius", "half_length"},
-	geom.KindFrustum:      {"radius_bottom", "radius_top", "half_length"},
-	geom.KindBox:          {"half_extents_x", "half_extents_y", "half_extents_z"},
-	geom.KindEllipsoid:    {"semi_axes_x", "semi_axes_y", "semi_axes_z"},
-	geom.KindSuperquadric: {"semi_axes_x", "semi_axes_y", "semi_axes_z", "exponents_0", "exponents_1"},
-
-	geom.KindSmoothHull:       {"sharpness"},             // around the centre of the record; vertices in its own frame
-	geom.KindSmoothRevolution: {"sharpness", "flatness"}, // vertices (r, z, 0)
-}
-
-// Params returns the names of a kind's parameters, in the order in which a
-// [ShapeRecord] holds them.
-func Params(k geom.Kind) []string {
-	if k >= geom.KindCount {
-		return nil
+// Params returns the names of the parameters that a [ShapeRecord] of a kind holds, in their order.
+// Vertices and the center of a shape are not among them: they have places of their own.
+func Params(k geom.Kind) (names []string) {
+	for _, p := range k.Params() {
+		if !inRecord(&p) {
+			continue
+		}
+		for i := range p.Width {
+			names = append(names, strings.TrimSuffix(p.Name+"_"+p.Component(i), "_"))
+		}
 	}
-	return paramNames[k]
+	return names
 }
 
 func paramConstants() (out []Constant) {
 	for k := range geom.KindCount {
-		for i, p := range paramNames[k] {
+		for i, p := range Params(k) {
 			out = append(out, Constant{strings.ToUpper(fmt.Sprintf("%s_%s", k, p)), uint32(i)})
 		}
 	}

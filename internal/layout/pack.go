@@ -45,7 +45,7 @@ func (p *Packed) put(r *ShapeRecord, s geom.Shape) error {
 	r.Radius = float32(s.Radius())
 	r.Ball = Vec4{float32(c.X), float32(c.Y), float32(c.Z), float32(s.BoundingRadius())}
 
-	inner := core(s)
+	inner, _ := geom.WithoutMargin(s)
 	params, ok := paramsOf(inner)
 	if !ok {
 		return fmt.Errorf("%s (%T) has no packed form", s.Kind(), inner)

@@ -1,6 +1,8 @@
 package layout
 
 import (
+	"slices"
+
 	"clearance/batch"
 	"clearance/geom"
 
@@ -22,7 +24,7 @@ func Pack64(l *batch.Library, packed *Packed) *Packed64 {
 		s := l.Shape(int32(i))
 		r, from := &p.Shapes[i], &packed.Shapes[i]
 		r.Kind, r.VertexOffset, r.VertexCount = from.Kind, from.VertexOffset, from.VertexCount
-		inner := core(s)
+		inner, _ := geom.WithoutMargin(s)
 		params, _ := paramsOf(inner)
 		copy(r.Params[:], params)
 		c := s.Center()
@@ -42,62 +44,41 @@ func Pack64(l *batch.Library, packed *Packed) *Packed64 {
 	return p
 }
 
-// core takes the margins off a shape.
-func core(s geom.Shape) geom.Shape {
-	for {
-		m, ok := s.(geom.Rounded)
-		if !ok {
-			return s
-		}
-		s = m.Shape
-	}
-}
-
 // paramsOf returns the parameters of a shape without margins, in the order of [Params].
 // ok is false for shapes that have no packed form.
 func paramsOf(s geom.Shape) (p []float64, ok bool) {
-	switch v := s.(type) {
-	case geom.Sphere:
-		return []float64{v.R}, true
-	case geom.Capsule:
-		return []float64{v.R, v.HalfLength}, true
-	case geom.Cylinder:
-		return []float64{v.R, v.HalfLength}, true
-	case geom.Cone:
-		return []float64{v.R, v.HalfLength}, true
-	case geom.Frustum:
-		return []float64{v.RBottom, v.RTop, v.HalfLength}, true
-	case geom.Box:
-		return []float64{v.HalfExtents.X, v.HalfExtents.Y, v.HalfExtents.Z}, true
-	case geom.Ellipsoid:
-		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z}, true
-	case geom.Superquadric:
-		return []float64{v.SemiAxes.X, v.SemiAxes.Y, v.SemiAxes.Z, v.Alpha1, v.Alpha2}, true
-	case *geom.SmoothHull:
-		return []float64{v.Sharpness()}, true
-	case *geom.SmoothRevolution:
-		return []float64{v.Sharpness(), v.Flatness()}, true
-	case geom.Halfspace, *geom.Convex:
-		return nil, true
+	values, ok := geom.Values(s)
+	for i, param := range s.Kind().Params() {
+		if ok && inRecord(&param) {
+			p = append(p, values[i]...)
+		}
 	}
-	return nil, false
+	return p, ok
 }
 
-// verticesOf returns the vertices that a shape without margins has in a packed library:
-// those of a hull, all points of a smooth hull, and the profile (r, z, 0) of a smooth
-// revolution.
-func verticesOf(s geom.Shape) []r3.Vec {
-	switch v := s.(type) {
-	case *geom.Convex:
-		return v.Hull().Vertices
-	case *geom.SmoothHull:
-		return v.Vertices()
-	case *geom.SmoothRevolution:
-		points := make([]r3.Vec, len(v.Profile()))
-		for i, p := range v.Profile() {
-			points[i] = r3.Vec{X: p.X, Y: p.Y}
-		}
-		return points
+// inRecord reports whether a shape record holds a parameter: vertices and the center of a shape have places
+// of their own.
+func inRecord(p *geom.Param) bool { return !p.List && !p.Center }
+
+// verticesOf returns the vertices that a shape without margins has in a packed library: those of a hull, else all
+// points of a parameter that is a list, of two coordinates as (r, z, 0).
+func verticesOf(s geom.Shape) (points []r3.Vec) {
+	if c, ok := s.(*geom.Convex); ok {
+		return c.Hull().Vertices
 	}
-	return nil
+	if !s.Kind().HasVertices() {
+		return nil
+	}
+	values, _ := geom.Values(s)
+	for i, p := range s.Kind().Params() {
+		if !p.List {
+			continue
+		}
+		for v := range slices.Chunk(values[i], p.Width) {
+			var x [3]float64
+			copy(x[:], v)
+			points = append(points, r3.Vec{X: x[0], Y: x[1], Z: x[2]})
+		}
+	}
+	return points
 }

@@ -1,0 +1,160 @@
+package geom
+
+import (
+	"fmt"
+	"reflect"
+
+	"gonum.org/v1/gonum/spatial/r2"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Param describes one parameter of a kind.
+type Param struct {
+	Name  string // in files and errors
+	Width int    // numbers of the value, or of each entry of a list
+
+	List     bool // a list of points
+	Optional bool // a file may leave it out; it is zero then
+	Length   bool // in metres: it grows with the shape
+	Center   bool // the center of the shape, which device records hold for every kind
+
+	check func(k Kind, name string, v float64) error // of each number; nil where the constructor checks
+}
+
+func length(name string) Param { return Param{Name: name, Width: 1, Length: true, check: checkSize} }
+
+func lengthOrZero(name string) Param {
+	return Param{Name: name, Width: 1, Length: true, check: checkSizeOrZero}
+}
+
+func lengths(name string) Param { return Param{Name: name, Width: 3, Length: true, check: checkSize} }
+
+func number(name string, lo, hi float64) Param {
+	return Param{Name: name, Width: 1, check: within(lo, hi)}
+}
+
+func points(name string, width int) Param {
+	return Param{Name: name, Width: width, List: true, Length: true}
+}
+
+func center(name string) Param {
+	return Param{Name: name, Width: 3, Length: true, Optional: true, Center: true}
+}
+
+// Component returns the name of number i of a value: x, y or z, 0 or 1, or nothing for the only one.
+func (p *Param) Component(i int) string {
+	switch p.Width {
+	case 1:
+		return ""
+	case 3:
+		return "xyz"[i : i+1]
+	}
+	return fmt.Sprint(i)
+}
+
+// values are those of all parameters of a kind, in their order; a list stands entry after entry.
+type values [][]float64
+
+func (v values) number(i int) float64 { return v[i][0] }
+
+func (v values) vector(i int) r3.Vec { return r3.Vec{X: v[i][0], Y: v[i][1], Z: v[i][2]} }
+
+func (v values) points(i int) []r3.Vec {
+	out := make([]r3.Vec, len(v[i])/3)
+	for k := range out {
+		out[k] = r3.Vec{X: v[i][3*k], Y: v[i][3*k+1], Z: v[i][3*k+2]}
+	}
+	return out
+}
+
+func (v values) profile(i int) []r2.Vec {
+	out := make([]r2.Vec, len(v[i])/2)
+	for k := range out {
+		out[k] = r2.Vec{X: v[i][2*k], Y: v[i][2*k+1]}
+	}
+	return out
+}
+
+func numbers(v r3.Vec) []float64 { return []float64{v.X, v.Y, v.Z} }
+
+func flattened(points []r3.Vec) []float64 {
+	out := make([]float64, 0, 3*len(points))
+	for _, p := range points {
+		out = append(out, p.X, p.Y, p.Z)
+	}
+	return out
+}
+
+// New makes a shape of the kind of the values of its parameters, in the order of [Kind.Params]; a list
+// stands entry after entry. It reports the first parameter that is out of range, by name.
+func (k Kind) New(values [][]float64) (Shape, error) {
+	params := k.Params()
+	if k >= KindCount || len(values) != len(params) {
+		return nil, fmt.Errorf("%s: %d parameters, want %d", k, len(values), len(params))
+	}
+	for i, p := range params {
+		if n := len(values[i]); !p.List && n != p.Width || p.List && n%p.Width != 0 {
+			return nil, fmt.Errorf("%s: %s has %d numbers, want %d", k, p.Name, n, p.Width)
+		}
+	}
+	s, err := kinds[k].zero.of(values)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Validate()
+}
+
+// Values returns the values of the parameters of a shape, as [Kind.New] takes them. It reports false for a
+// shape that is [Rounded], whose margin is no parameter of its kind, and for types of other packages that
+// embed a shape.
+func Values(s Shape) ([][]float64, bool) {
+	k := s.Kind()
+	if k >= KindCount || reflect.TypeOf(s) != reflect.TypeOf(kinds[k].zero) {
+		return nil, false
+	}
+	return s.values(), true
+}
+
+// WithoutMargin takes the margins off a shape and returns their sum.
+func WithoutMargin(s Shape) (inner Shape, margin float64) {
+	for {
+		r, ok := s.(Rounded)
+		if !ok {
+			return s, margin
+		}
+		margin += r.Margin
+		s = r.Shape
+	}
+}
+
+// check reports the first number among values that is out of its range.
+func (k Kind) check(v values) error {
+	for i, p := range kinds[k].params {
+		if p.check == nil {
+			continue
+		}
+		for j, x := range v[i] {
+			name := p.Name
+			switch p.Width {
+			case 2:
+				name += "[" + p.Component(j) + "]"
+			case 3:
+				name += "." + p.Component(j)
+			}
+			if err := p.check(k, name, x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// within returns a check of a number without a unit.
+func within(lo, hi float64) func(Kind, string, float64) error {
+	return func(k Kind, name string, v float64) error {
+		if v >= lo && v <= hi {
+			return nil
+		}
+		return fmt.Errorf("%s: %s = %g, want %g to %g", k, name, v, lo, hi)
+	}
+}
