@@ -9,26 +9,26 @@ import (
 // Answer is the answer of one row in float64, before it is rounded to columns.
 type Answer struct {
 	Status       Status
-	Distance     float64 // the value that the witnesses realise, metres
+	Distance     float64 // the value that the witnesses attain, metres
 	Lower, Upper float64 // bounds of the true value
 
 	Normal             r3.Vec // unit, world frame, from A to B
 	WitnessA, WitnessB r3.Vec // world frame
 	Iterations         int
-	Solver             Solver // that ended the row
+	Solver             Solver // the one that ended the row
 }
 
-// Put stores the answer of row i in the columns that there are. The bits column is
-// left to [Results.PackBits].
+// Put stores the answer of row i in the columns present. [Results.PackBits] writes the bits
+// column.
 //
 // Distance, normal and witnesses are rounded to nearest. The gap is the larger of
-// the differences between the stored distance and both bounds, rounded up: the
-// true value lies in stored distance ± stored gap, in either precision. It is
+// the differences between the stored distance and both bounds, rounded up, so the
+// true value lies in stored distance ± stored gap in either precision. It is
 // +Inf if a bound is NaN or infinite. The status is stored as it was proved in
 // float64: after rounding, the interval of a Separated or Penetrating row may
 // still touch zero.
 //
-// Several goroutines may call Put at once for different rows.
+// Put may be called by several goroutines at once for different rows.
 func (r *Results) Put(i int, a *Answer) {
 	stored := a.Distance
 	if r.Precision == Single {
@@ -75,8 +75,8 @@ func (r *Results) PutFailure(i int, s Status) {
 	}
 }
 
-// PackBits writes the bits column from statuses, which has N values: the status
-// column, or one kept elsewhere. Without a bits column it does nothing.
+// PackBits computes the bits column, if present, from N statuses: the status column or one
+// stored elsewhere.
 func (r *Results) PackBits(statuses []uint8) {
 	if r.Bits == nil {
 		return
@@ -89,17 +89,17 @@ func (r *Results) PackBits(statuses []uint8) {
 	}
 }
 
-// Bit reports bit i of the bits column: false only where the pair was proved to
-// be separated.
+// Bit reports bit i of the bits column. It is false only if the pair was proved to be
+// separated.
 func (r *Results) Bit(i int) bool { return r.Bits[i/BitsPerWord]>>(i%BitsPerWord)&1 != 0 }
 
-// gapUp returns a float32 that is no less than the distance of d from either bound.
+// gapUp returns a float32 that is at least the difference between d and either bound.
 func gapUp(d, lower, upper float64) float32 {
 	g := max(upper-d, d-lower) // NaN if either is
 	switch {
-	case g == 0: // a difference that rounds to zero is zero
+	case g == 0: // a difference of floats that rounds to zero is zero
 		return 0
-	case !(g > 0): // NaN, or bounds that do not hold d
+	case !(g > 0): // NaN, or bounds that do not contain d
 		return float32(math.Inf(1))
 	}
 	// The subtraction rounded to nearest: one step up covers it.

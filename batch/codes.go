@@ -8,13 +8,13 @@ import (
 // Status is the code of an answer's status, as stored in the status column.
 type Status uint8
 
-// Statuses of an answer. A failure is never "no contact": it is Undecided or Invalid.
+// Statuses of an answer. A failure is Undecided or Invalid, never "no contact".
 const (
-	Separated   Status = iota // apart, proved by a separating plane
+	Separated   Status = iota // proved by a separating plane
 	Touching                  // zero lies within distance ± gap
 	Penetrating               // the interiors intersect
 	Undecided                 // the gap stayed above the tolerance
-	Invalid                   // bad input in this row
+	Invalid                   // the input of the row is invalid
 	StatusCount
 )
 
@@ -23,14 +23,14 @@ var statusNames = [StatusCount]string{"separated", "touching", "penetrating", "u
 // String returns the name used in files and reports.
 func (s Status) String() string { return name(statusNames[:], uint8(s), "status") }
 
-// Query is what is asked of every pair of a batch.
+// Query is the quantity computed for every pair of a batch.
 type Query uint8
 
 // Queries.
 const (
-	Distance    Query = iota // signed distance: minus the depth for overlapping pairs
-	Collide                  // status only; one bit a pair
-	Penetration              // depth of overlapping pairs; separated ones are only proved so
+	Distance    Query = iota // signed distance: minus the depth of penetrating pairs
+	Collide                  // status only; one bit per pair
+	Penetration              // depth of penetrating pairs; all others are only proved to be separated
 	Growth                   // growth factor (not yet implemented)
 	QueryCount
 )
@@ -45,7 +45,7 @@ func ParseQuery(s string) (Query, error) {
 	return Query(i), err
 }
 
-// Method is the solver asked for.
+// Method is the solver that the caller requests.
 type Method uint8
 
 // Methods.
@@ -54,7 +54,7 @@ const (
 	GJK
 	Nesterov
 	Polyak
-	RTR // for pairs of smooth shapes; other pairs are answered as by GJK
+	RTR // for pairs of smooth shapes; others are solved by GJK
 	MethodCount
 )
 
@@ -68,10 +68,10 @@ func ParseMethod(s string) (Method, error) {
 	return Method(i), err
 }
 
-// Precision is the accuracy asked for.
+// Precision is the type of the result columns, with a default tolerance.
 type Precision uint8
 
-// Precisions: the tolerance on the gap, relative to the size of the pair.
+// Precisions, with their default tolerance relative to the size of the pair.
 const (
 	Single Precision = iota // 1e-6; float32 columns
 	Double                  // 1e-12 (1e-8 for depths of curved shapes); float64 columns
@@ -88,8 +88,8 @@ func ParsePrecision(s string) (Precision, error) {
 	return Precision(i), err
 }
 
-// Columns is the set of result columns that a caller wants. What is not in the
-// set is neither computed, where that saves work, nor moved.
+// Columns is a set of result columns. Columns not in the set are not transferred, and not
+// computed if that saves work.
 type Columns uint16
 
 // Result columns.
@@ -101,14 +101,14 @@ const (
 	ColWitnessB                       // [N,3]
 	ColStatus                         // uint8 [N]
 	ColIterations                     // uint16 [N]
-	ColBits                           // one bit a row [⌈N/64⌉], see Results.Bits
+	ColBits                           // one bit per row [⌈N/64⌉], see Results.Bits
 	ColMethod                         // uint8 [N], the Solver that ended the row
 
-	// AllColumns is every column of an answer: not the bits, which say nothing that the
-	// status does not say, and not the method, which says nothing of the pair.
+	// AllColumns is every column of an answer, without the bits, which follow from the
+	// status, and the method, which does not describe the pair.
 	AllColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColStatus | ColIterations
 
-	// FileColumns is every column that files hold.
+	// FileColumns is every column that a results file can contain.
 	FileColumns = AllColumns | ColMethod
 
 	anyColumns = FileColumns | ColBits
@@ -116,7 +116,7 @@ const (
 
 var columnNames = [...]string{"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method"}
 
-// String lists the names used in files.
+// String returns the names used in files, separated by commas.
 func (c Columns) String() string {
 	var b strings.Builder
 	for i := range 16 {

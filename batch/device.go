@@ -1,6 +1,6 @@
 package batch
 
-// DeviceKind says what a back end computes on, best first.
+// DeviceKind is the kind of a device, best first.
 type DeviceKind uint8
 
 // Kinds of device.
@@ -17,16 +17,16 @@ var deviceKindNames = [DeviceKindCount]string{"discrete", "integrated", "virtual
 
 func (k DeviceKind) String() string { return name(deviceKindNames[:], uint8(k), "device") }
 
-// Device describes what a back end computes on.
+// Device describes the device of a back end.
 type Device struct {
 	Kind   DeviceKind
-	Name   string // as the driver or the system calls it
+	Name   string // as reported by the driver or the system
 	Driver string // driver and version, or the instruction set
 
-	// Reason says in one line why the device cannot be used and what to do about
-	// it; "" means that it can.
+	// Reason states in one line why the device cannot be used and what to do about it;
+	// "" if it can be used.
 	Reason string
 }
 
-// Usable reports whether work can be given to the device.
+// Usable reports whether the device can be used.
 func (d *Device) Usable() bool { return d.Reason == "" }

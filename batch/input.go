@@ -9,26 +9,25 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Row is one pair as an input gives it: two library indices and two poses, not
-// yet validated.
+// Row is one pair of an input, not yet validated: two library indices and two poses.
 type Row struct {
 	ShapeA, ShapeB int32
 	PoseA, PoseB   geom.Pose
 }
 
-// Input is a batch of pairs in any form. Both forms, [Pairs] and [Worlds], are
-// read row by row without allocation and from several goroutines at once. An
-// Input that also has a method CheckShape() error is asked before any row is read.
+// Input is a batch of pairs in any form, such as [Pairs] or [Worlds]. Row must not allocate
+// and must be safe for several goroutines at once. If an Input also has a method
+// CheckShape() error, it is called before any row is read.
 type Input interface {
 	Len() int
 	Row(i int, r *Row)
 }
 
-// Pairs is the pair list: one row a pair.
+// Pairs is a list of pairs, one per row.
 type Pairs struct {
 	ShapeA, ShapeB       []int32   // [N] indices into the library
 	PositionA, PositionB []float64 // [N,3] metres, world frame
-	RotationA, RotationB []float64 // [N,4] quaternions (w, x, y, z), normalised on input
+	RotationA, RotationB []float64 // [N,4] quaternions (w, x, y, z), normalized on input
 }
 
 // NewPairs returns a list of n pairs, each of them shape 0 twice at the identity pose.
@@ -52,14 +51,14 @@ func identityRotations(n int) []float64 {
 // Len returns the number of pairs.
 func (p *Pairs) Len() int { return len(p.ShapeA) }
 
-// Row reads pair i.
+// Row copies pair i to r.
 func (p *Pairs) Row(i int, r *Row) {
 	r.ShapeA, r.ShapeB = p.ShapeA[i], p.ShapeB[i]
 	r.PoseA = poseAt(p.PositionA[3*i:3*i+3], p.RotationA[4*i:4*i+4])
 	r.PoseB = poseAt(p.PositionB[3*i:3*i+3], p.RotationB[4*i:4*i+4])
 }
 
-// SetRow writes pair i.
+// SetRow sets pair i.
 func (p *Pairs) SetRow(i int, r *Row) {
 	p.ShapeA[i], p.ShapeB[i] = r.ShapeA, r.ShapeB
 	putPose(p.PositionA[3*i:3*i+3], p.RotationA[4*i:4*i+4], &r.PoseA)
@@ -75,7 +74,7 @@ func (p *Pairs) Slice(lo, hi int) *Pairs {
 	}
 }
 
-// CheckShape reports a column whose length does not fit the others.
+// CheckShape returns an error if the length of a column does not match the others.
 func (p *Pairs) CheckShape() error {
 	n := len(p.ShapeA)
 	for _, c := range []struct {
@@ -87,15 +86,14 @@ func (p *Pairs) CheckShape() error {
 		{"rotation_a", len(p.RotationA), 4 * n}, {"rotation_b", len(p.RotationB), 4 * n},
 	} {
 		if c.got != c.want {
-			return fmt.Errorf("batch: column %s holds %d numbers, want %d for %d pairs", c.name, c.got, c.want, n)
+			return fmt.Errorf("batch: column %s has %d numbers, want %d for %d pairs", c.name, c.got, c.want, n)
 		}
 	}
 	return nil
 }
 
-// Worlds is the rollout form: W worlds of M bodies, one template of P body pairs
-// shared by all worlds. Row w·P + p is template pair p in world w; the pair list
-// is never written out.
+// Worlds is a rollout: W worlds of M bodies, with one template of P pairs of bodies that all
+// worlds share. Row w·P + p is template pair p in world w; the product is never stored.
 type Worlds struct {
 	Shapes               []int32   // [M] library index of each body
 	Poses                []float64 // [W,M,7]: x, y, z, then quaternion w, x, y, z
@@ -110,14 +108,14 @@ func (w *Worlds) Len() int {
 	return len(w.Poses) / (7 * len(w.Shapes)) * len(w.TemplateA)
 }
 
-// Row reads row i, that is template pair i mod P of world i / P.
+// Row copies row i, template pair i mod P of world i / P, to r.
 func (w *Worlds) Row(i int, r *Row) {
 	world, pair := i/len(w.TemplateA), i%len(w.TemplateA)
 	r.ShapeA, r.PoseA = w.body(world, w.TemplateA[pair])
 	r.ShapeB, r.PoseB = w.body(world, w.TemplateB[pair])
 }
 
-// Pose reads pose k of all W·M, that is body k mod M of world k / M.
+// Pose returns pose k of all W·M, that of body k mod M in world k / M.
 func (w *Worlds) Pose(k int) geom.Pose { return poseAt(w.Poses[7*k:7*k+3], w.Poses[7*k+3:7*k+7]) }
 
 func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
@@ -125,18 +123,18 @@ func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
 	return w.Shapes[body], poseAt(w.Poses[o:o+3], w.Poses[o+3:o+7])
 }
 
-// CheckShape reports a column whose length does not fit, or a template index
-// that names no body.
+// CheckShape returns an error if the length of a column does not match the others or a
+// template index is not that of a body.
 func (w *Worlds) CheckShape() error {
 	m := len(w.Shapes)
 	if m == 0 && len(w.Poses) != 0 {
-		return fmt.Errorf("batch: poses hold %d numbers for no bodies", len(w.Poses))
+		return fmt.Errorf("batch: poses have %d numbers for no bodies", len(w.Poses))
 	}
 	if m > 0 && len(w.Poses)%(7*m) != 0 {
-		return fmt.Errorf("batch: poses hold %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
+		return fmt.Errorf("batch: poses have %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
 	}
 	if len(w.TemplateA) != len(w.TemplateB) {
-		return fmt.Errorf("batch: template_b holds %d numbers, want %d", len(w.TemplateB), len(w.TemplateA))
+		return fmt.Errorf("batch: template_b has %d numbers, want %d", len(w.TemplateB), len(w.TemplateA))
 	}
 	for _, t := range []struct {
 		name string

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Job is one call: a library, an input, what is asked, and where answers go.
+// Job is one call: a library, an input, the options of the query, and the results.
 type Job struct {
 	Library *Library
 	Input   Input
@@ -13,15 +13,14 @@ type Job struct {
 	Results *Results // of Input.Len() rows, see NewResults
 }
 
-// Check reports what is wrong with the job as a whole: options, columns whose
-// lengths do not fit, results of another shape than asked for. Single rows are
-// checked by [Job.Read] when their turn comes.
+// Check returns an error if the job as a whole is invalid: its options, the lengths of its
+// columns, or the form of its results. Single rows are checked by [Job.Read].
 func (j *Job) Check() error {
 	if j.Library == nil {
-		return errors.New("batch: job has no library")
+		return errors.New("batch: the job has no library")
 	}
 	if j.Input == nil {
-		return errors.New("batch: job has no input")
+		return errors.New("batch: the job has no input")
 	}
 	if err := j.Options.Check(); err != nil {
 		return err
@@ -33,10 +32,10 @@ func (j *Job) Check() error {
 	}
 	n := j.Input.Len()
 	if w := j.Options.WarmStart; w != nil && len(w) != 3*n {
-		return fmt.Errorf("batch: column warm_start holds %d numbers, want %d for %d pairs", len(w), 3*n, n)
+		return fmt.Errorf("batch: column warm_start has %d numbers, want %d for %d pairs", len(w), 3*n, n)
 	}
 	if j.Results == nil {
-		return errors.New("batch: job has no results, make them with NewResults")
+		return errors.New("batch: the job has no results; allocate them with NewResults")
 	}
 	if j.Results.N != n {
 		return fmt.Errorf("batch: results of %d rows for an input of %d", j.Results.N, n)

@@ -10,22 +10,21 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Library is the table of shapes that pairs index. It is immutable: build it once
-// and use it for any number of calls, from any number of goroutines.
+// Library is the table of shapes to which pairs refer by index. It is immutable and may be
+// used for any number of calls by any number of goroutines.
 type Library struct {
 	shapes []geom.Shape
 	names  []string
 
-	sizes   []float64 // what each shape adds to the size of a pair
+	sizes   []float64 // contribution of each shape to the size of a pair
 	minSize float64   // smallest of sizes
 	hasHalf []bool    // whether the shape is a half-space
 }
 
-// NewLibrary validates the shapes and builds the table. names may be nil, or hold
-// one name a shape, "" for none. The slices are copied.
+// NewLibrary returns a library of the given shapes after validating them. names is nil or
+// has one name per shape, "" for none. The slices are copied.
 //
-// The error names the index and the name of the first offending shape and its
-// parameter; there is no library then.
+// The error is a *[ShapeError] for the first invalid shape.
 func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
 	l := &Library{shapes: slices.Clone(shapes), names: slices.Clone(names)}
 	if err := l.validate(); err != nil {
@@ -50,7 +49,7 @@ func (l *Library) validate() error {
 		return fmt.Errorf("batch: library of %d shapes, want at most %d", len(l.shapes), MaxShapes)
 	}
 	if l.names != nil && len(l.names) != len(l.shapes) {
-		return fmt.Errorf("batch: library of %d shapes has %d names, want one a shape or none", len(l.shapes), len(l.names))
+		return fmt.Errorf("batch: library of %d shapes has %d names, want one per shape or none", len(l.shapes), len(l.names))
 	}
 	for i, s := range l.shapes {
 		if err := validateShape(s); err != nil {
@@ -84,10 +83,10 @@ func within(v r3.Vec, limit float64) bool {
 	return math.Abs(v.X) <= limit && math.Abs(v.Y) <= limit && math.Abs(v.Z) <= limit
 }
 
-// ShapeError says which shape of a library was refused, and why.
+// ShapeError is the error of an invalid shape of a library.
 type ShapeError struct {
 	Index int
-	Name  string // "" if the shape has none
+	Name  string // "" if none
 	Err   error
 }
 
@@ -106,7 +105,7 @@ func (l *Library) Len() int { return len(l.shapes) }
 // Shape returns shape i.
 func (l *Library) Shape(i int32) geom.Shape { return l.shapes[i] }
 
-// Name returns the name of shape i, or "".
+// Name returns the name of shape i, "" if it has none.
 func (l *Library) Name(i int32) string {
 	if int(i) < len(l.names) {
 		return l.names[i]
@@ -114,11 +113,11 @@ func (l *Library) Name(i int32) string {
 	return ""
 }
 
-// PairSize is the sum of both bounding radii, the length in metres that tolerances
-// refer to. A half-space counts with its margin only.
+// PairSize returns the size of a pair of shapes, the length in metres that tolerances are
+// relative to: the sum of their bounding radii. A half-space contributes only its margin.
 func (l *Library) PairSize(a, b int32) float64 { return l.sizes[a] + l.sizes[b] }
 
-// MinPairSize is a lower bound of PairSize over all pairs.
+// MinPairSize returns a lower bound of PairSize over all pairs.
 func (l *Library) MinPairSize() float64 {
 	if len(l.sizes) == 0 {
 		return 0

@@ -101,7 +101,7 @@ func TestCheckRow(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		change func(r *Row)
-		column string // "" for a good row
+		column string // "" for a valid row
 		reason string
 	}{
 		{"good", func(r *Row) {}, "", ""},
@@ -109,8 +109,8 @@ func TestCheckRow(t *testing.T) {
 		{"tiny quaternion", func(r *Row) { r.PoseA.Rotation = quat.Number{Real: 5e-324} }, "", ""},
 		{"huge quaternion", func(r *Row) { r.PoseB.Rotation = quat.Number{Real: 1e308, Kmag: 1e308} }, "", ""},
 		{"position at the limit", func(r *Row) { r.PoseA.Position.Y = -MaxLength }, "", ""},
-		{"index of int64", func(r *Row) { r.ShapeB = math.MaxInt32 }, "shape_b", "index 2147483647 or beyond names no shape, want one in [0, 4)"},
-		{"negative index", func(r *Row) { r.ShapeA = -1 }, "shape_a", "index -1 names no shape, want one in [0, 4)"},
+		{"index of int64", func(r *Row) { r.ShapeB = math.MaxInt32 }, "shape_b", "index 2147483647 or beyond is not in the library, want one in [0, 4)"},
+		{"negative index", func(r *Row) { r.ShapeA = -1 }, "shape_a", "index -1 is not in the library, want one in [0, 4)"},
 		{"index too large", func(r *Row) { r.ShapeB = 4 }, "shape_b", "index 4"},
 		{"NaN position", func(r *Row) { r.PoseA.Position.X = nan }, "position_a", "NaN"},
 		{"infinite position", func(r *Row) { r.PoseB.Position.Z = -inf }, "position_b", "-Inf"},

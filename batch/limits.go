@@ -2,8 +2,8 @@ package batch
 
 // Limits of a batch.
 const (
-	// MaxShapes is the largest number of shapes of a library: its records fill a
-	// storage buffer of 64 MiB, half of what the smallest device offers.
+	// MaxShapes is the largest number of shapes of a library: their records fill a
+	// storage buffer of 64 MiB, half the smallest limit of devices in use.
 	MaxShapes = 1 << 20
 
 	// MaxVertices is the largest number of vertices of one shape.
@@ -15,8 +15,8 @@ const (
 	// (2·√3·1e9)⁴ ≈ 1.4e38, stays below the largest float32, 3.4e38.
 	MaxLength = 1e9
 
-	// MaxIterations is the largest count that the iterations column can hold;
-	// larger ones are stored as this.
+	// MaxIterations is the largest value of the iterations column; larger counts are
+	// stored as MaxIterations.
 	MaxIterations = 65535
 
 	// BitsPerWord is the number of rows in one word of the bits column. Chunks
@@ -26,14 +26,14 @@ const (
 
 // Default tolerances of the precisions on the gap, relative to the size of the pair.
 const (
-	// SingleTolerance is what float32 columns hold with room to spare: their
-	// rounding is 6e-8 of the distance.
+	// SingleTolerance is well above the rounding of float32 columns, 6e-8 of the
+	// distance.
 	SingleTolerance = 1e-6
 
 	// DoubleTolerance is for distances, and for depths of polytopes.
 	DoubleTolerance = 1e-12
 
-	// DoubleCurvedDepthTolerance is for depths of curved shapes, where every
-	// digit of the certified lower bound costs facets.
+	// DoubleCurvedDepthTolerance is for depths of curved shapes, where every digit of
+	// the lower bound takes more faces of EPA's polytope.
 	DoubleCurvedDepthTolerance = 1e-8
 )

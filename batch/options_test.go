@@ -30,8 +30,8 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Tolerance: inf}, "tolerance +Inf"},
 		{Options{HasCutOff: true, CutOff: nan}, "cut-off NaN"},
 		{Options{HasCutOff: true, CutOff: -inf}, "cut-off -Inf"},
-		{Options{Query: Penetration, HasCutOff: true}, "not with penetration"},
-		{Options{MaxIterations: -1}, "iteration cap -1"},
+		{Options{Query: Penetration, HasCutOff: true}, "not to penetration"},
+		{Options{MaxIterations: -1}, "iteration limit -1"},
 	} {
 		err := c.o.Check()
 		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
@@ -79,7 +79,7 @@ func TestCutOffs(t *testing.T) {
 	}
 }
 
-// Names and codes are in files and in generated headers: they stay.
+// Names and codes are stored in files and in generated headers and must not change.
 func TestNames(t *testing.T) {
 	for s, want := range map[Status]string{0: "separated", 1: "touching", 2: "penetrating", 3: "undecided", 4: "invalid", 9: "status(9)"} {
 		if s.String() != want {
@@ -138,15 +138,15 @@ func TestJobCheck(t *testing.T) {
 		{"no input", func(j *Job, p *Pairs) { j.Input = nil }, "no input"},
 		{"no results", func(j *Job, p *Pairs) { j.Results = nil }, "no results"},
 		{"bad option", func(j *Job, p *Pairs) { j.Options.Tolerance = -1 }, "tolerance"},
-		{"short shape_b", func(j *Job, p *Pairs) { p.ShapeB = p.ShapeB[:2] }, "column shape_b holds 2 numbers, want 3"},
-		{"long position_a", func(j *Job, p *Pairs) { p.PositionA = make([]float64, 10) }, "column position_a holds 10"},
-		{"short rotation_b", func(j *Job, p *Pairs) { p.RotationB = nil }, "column rotation_b holds 0 numbers, want 12"},
-		{"short warm start", func(j *Job, p *Pairs) { j.Options.WarmStart = make([]float64, 3) }, "column warm_start holds 3 numbers, want 9"},
+		{"short shape_b", func(j *Job, p *Pairs) { p.ShapeB = p.ShapeB[:2] }, "column shape_b has 2 numbers, want 3"},
+		{"long position_a", func(j *Job, p *Pairs) { p.PositionA = make([]float64, 10) }, "column position_a has 10"},
+		{"short rotation_b", func(j *Job, p *Pairs) { p.RotationB = nil }, "column rotation_b has 0 numbers, want 12"},
+		{"short warm start", func(j *Job, p *Pairs) { j.Options.WarmStart = make([]float64, 3) }, "column warm_start has 3 numbers, want 9"},
 		{"results of another length", func(j *Job, p *Pairs) { j.Results = NewResults(4, &Options{}) }, "results of 4 rows"},
 		{"results of another precision", func(j *Job, p *Pairs) { j.Options.Precision = Double }, "single precision"},
 		{"results without a column", func(j *Job, p *Pairs) { j.Results = NewResults(3, &Options{Columns: ColStatus}) }, "lack the columns distance, gap"},
-		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] }, "column gap holds 1"},
-		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) }, "column normal holds 9 float32 and 9 float64"},
+		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] }, "column gap has 1"},
+		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) }, "column normal has 9 float32 and 9 float64"},
 	} {
 		err := job(c.change)
 		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
@@ -169,7 +169,7 @@ func TestWorldsCheckShape(t *testing.T) {
 		{"no bodies but poses", func(w *Worlds) { w.Shapes = nil }, "42 numbers for no bodies"},
 		{"half a pose", func(w *Worlds) { w.Poses = w.Poses[:40] }, "multiple of 7 × 2"},
 		{"half a world", func(w *Worlds) { w.Poses = w.Poses[:35] }, "multiple of 7 × 2"},
-		{"templates of two lengths", func(w *Worlds) { w.TemplateB = nil }, "template_b holds 0 numbers, want 3"},
+		{"templates of two lengths", func(w *Worlds) { w.TemplateB = nil }, "template_b has 0 numbers, want 3"},
 		{"template of no body", func(w *Worlds) { w.TemplateA[2] = 2 }, "template_a[2] = 2, want a body index in [0, 2)"},
 		{"negative template", func(w *Worlds) { w.TemplateB[0] = -1 }, "template_b[0] = -1"},
 	} {

@@ -5,19 +5,18 @@ import (
 	"math"
 )
 
-// Floats is a column of float32 (single precision) or float64 (double); exactly
-// one of the two slices is in use, or none if the column was not asked for.
+// Floats is a column of float32 (single precision) or float64 (double precision). Exactly one
+// of the slices is not nil, or none if the column is absent.
 type Floats struct {
 	F32 []float32
 	F64 []float64
 }
 
-// Results holds the answer columns of N rows. Columns that were not asked for are
-// nil. The true value lies in Distance ± Gap, see [Results.Put].
+// Results has the result columns of N rows. Columns that were not requested are nil. The true
+// value lies in Distance ± Gap, see [Results.Put].
 //
-// Rows that no back end has answered read as [Undecided] with distance NaN and
-// gap +Inf, from the moment that [NewResults] returns; Invalid rows read the same
-// but for their status.
+// Rows without an answer, among them all rows of new results, are [Undecided] with distance
+// NaN and gap +Inf. [Invalid] rows are the same but for their status.
 type Results struct {
 	N          int
 	Columns    Columns
@@ -31,16 +30,16 @@ type Results struct {
 	Iterations []uint16  // [N]
 	Method     []uint8   // [N] codes of Solver
 
-	// Bits has one bit a row, row i in bit i mod 64 of word i/64; [⌈N/64⌉], the
-	// bits beyond N are 0. A clear bit says that the pair was proved to be
-	// Separated. A set bit is Touching or Penetrating, or a row without an answer
-	// (Undecided, Invalid): a failure is never "no contact". The status column tells
-	// them apart; without it, the counts of the report say whether there are any.
+	// Bits has one bit per row, [⌈N/64⌉]: row i is bit i mod 64 of word i/64, and the
+	// bits beyond row N are 0. A clear bit means that the pair was proved to be
+	// Separated. A set bit means Touching, Penetrating, or a row without an answer
+	// (Undecided, Invalid): a failure is never "no contact". The status column
+	// distinguishes them; the counts of the report tell whether there are any.
 	Bits []uint64
 }
 
-// NewResults makes results of n rows with the columns and the precision that o
-// asks for, all of them Undecided.
+// NewResults allocates results of n rows with the columns and the precision of o. All rows
+// are Undecided.
 func NewResults(n int, o *Options) *Results {
 	c := o.EffectiveColumns()
 	r := &Results{N: n, Columns: c, Precision: o.Precision}
@@ -78,7 +77,7 @@ func NewResults(n int, o *Options) *Results {
 
 func words(n int) int { return (n + BitsPerWord - 1) / BitsPerWord }
 
-// Reset marks every row as not answered, so that the memory can serve another call.
+// Reset makes every row Undecided, so that the results can be reused.
 func (r *Results) Reset() {
 	for i := range r.N {
 		r.PutFailure(i, Undecided)
@@ -125,8 +124,8 @@ func (r *Results) Slice(lo, hi int) *Results {
 	return s
 }
 
-// CheckShape reports a column whose length does not fit N, or whose type does not
-// fit the precision.
+// CheckShape returns an error if the length of a column does not match N or its type does
+// not match the precision.
 func (r *Results) CheckShape() error {
 	for _, c := range []struct {
 		col       Columns
@@ -139,7 +138,7 @@ func (r *Results) CheckShape() error {
 			c.want = 0
 		}
 		if c.got != c.want {
-			return fmt.Errorf("batch: results column %v holds %d values, want %d", c.col, c.got, c.want)
+			return fmt.Errorf("batch: results column %v has %d values, want %d", c.col, c.got, c.want)
 		}
 	}
 	for _, c := range []struct {
@@ -158,7 +157,7 @@ func (r *Results) CheckShape() error {
 			want32, want64 = 0, 0
 		}
 		if len(c.f.F32) != want32 || len(c.f.F64) != want64 {
-			return fmt.Errorf("batch: results column %v holds %d float32 and %d float64, want %d and %d",
+			return fmt.Errorf("batch: results column %v has %d float32 and %d float64, want %d and %d",
 				c.col, len(c.f.F32), len(c.f.F64), want32, want64)
 		}
 	}

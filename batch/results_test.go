@@ -38,7 +38,7 @@ func TestColumnSelection(t *testing.T) {
 			if err := r.CheckShape(); err != nil {
 				t.Fatal(err)
 			}
-			// Every way to write a row does without the columns that are not there.
+			// Every method that writes a row accepts absent columns.
 			r.Put(69, &Answer{})
 			r.PutFailure(0, Invalid)
 			r.PackBits(make([]uint8, 70))
@@ -51,8 +51,7 @@ func TestColumnSelection(t *testing.T) {
 	}
 }
 
-// A row that nobody has answered never looks separated, whether the memory is new
-// or has served before.
+// A row without an answer never looks separated, whether its memory is new or reused.
 func TestUnansweredRows(t *testing.T) {
 	for p := range PrecisionCount {
 		r := NewResults(70, &Options{Columns: anyColumns, Precision: p})
@@ -104,8 +103,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// The stored interval holds both bounds exactly, in either precision, and is no
-// wider than the bounds, the rounding of the distance and that of the gap need.
+// The stored interval contains both bounds exactly, in either precision, and is no wider
+// than the bounds and the rounding of the distance and the gap require.
 func TestGapHoldsTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	exact := func(x float64) *big.Float { return new(big.Float).SetPrec(2000).SetFloat64(x) }
@@ -146,7 +145,7 @@ func TestGapOfOddBounds(t *testing.T) {
 		{1, 1, 1, 0},
 		{1, nan, 1, inf}, {1, 0, nan, inf}, {nan, 0, 1, inf},
 		{1, -inf, 1, inf}, {1, 1, inf, inf},
-		{1, 2, 0, inf}, // bounds crossed
+		{1, 2, 0, inf}, // lower bound above the upper one
 		{1e300, 1e300, 1e300, inf},
 	} {
 		r := NewResults(1, &Options{})
@@ -171,7 +170,7 @@ func TestRoundUp32(t *testing.T) {
 	}
 }
 
-// A clear bit is a proof of separation; whatever else a row is, its bit is set.
+// A clear bit is a proof of separation; the bit of any other row is set.
 func TestBits(t *testing.T) {
 	r := NewResults(130, &Options{Columns: ColBits})
 	status := make([]uint8, 130)

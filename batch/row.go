@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// RowError says which row of an input was refused, and why. It is the error of
-// one row only: the row's answer is Invalid, and all other rows are answered.
+// RowError is the error of one invalid row of an input. The status of that row is Invalid,
+// and all other rows are answered.
 type RowError struct {
 	Row    int    // index in the input
 	Column string // name of the column, as in files
@@ -21,13 +21,13 @@ func (e *RowError) Error() string {
 	return fmt.Sprintf("row %d, column %s: %s", e.Row, e.Column, e.Reason)
 }
 
-// CheckRow validates row i, which the caller has read into r, and normalises the
+// CheckRow validates row i, which the caller has read into r, and normalizes the
 // quaternions of r in place. It is the only validation of rows in the module.
 //
-// Refused are: an index that names no shape; a position that is not finite or
-// beyond [MaxLength]; a quaternion that is zero or not finite; a half-space
-// against a half-space, which has no finite depth. The error is a *[RowError].
-// Nothing is allocated for a good row.
+// It refuses an index that is not in the library, a position that is not finite or beyond
+// [MaxLength], a quaternion that is zero or not finite, and a pair of half-spaces, which
+// has no finite depth. The error is a *[RowError]. CheckRow does not allocate for a valid
+// row.
 func (l *Library) CheckRow(i int, r *Row) error {
 	if uint(r.ShapeA) >= uint(len(l.shapes)) {
 		return l.badIndex(i, "shape_a", r.ShapeA)
@@ -47,23 +47,23 @@ func (l *Library) CheckRow(i int, r *Row) error {
 	return nil
 }
 
-// CheckPair reports whether a row of two shapes can be valid, as [Library.CheckRow] has it.
-// A caller that checks this and [CheckPose] for both poses accepts the same rows.
+// CheckPair reports whether [Library.CheckRow] accepts the shapes of a row. Together with
+// [CheckPose] for both poses it accepts the same rows as CheckRow.
 func (l *Library) CheckPair(a, b int32) bool {
 	n := uint(len(l.shapes))
 	return uint(a) < n && uint(b) < n && !(l.hasHalf[a] && l.hasHalf[b])
 }
 
-// CheckPose reports whether a pose is valid, and normalises its quaternion in place, as
-// [Library.CheckRow] does.
+// CheckPose reports whether [Library.CheckRow] accepts a pose, and normalizes its quaternion
+// in place.
 func CheckPose(p *geom.Pose) bool { return checkPose(0, p, "", "") == nil }
 
 func (l *Library) badIndex(i int, column string, index int32) error {
 	beyond := ""
-	if index == math.MaxInt32 || index == math.MinInt32 { // what readers make of indices of int64 that are farther out
+	if index == math.MaxInt32 || index == math.MinInt32 { // readers clamp larger int64 indices to these
 		beyond = " or beyond"
 	}
-	return &RowError{i, column, fmt.Sprintf("index %d%s names no shape, want one in [0, %d)", index, beyond, len(l.shapes))}
+	return &RowError{i, column, fmt.Sprintf("index %d%s is not in the library, want one in [0, %d)", index, beyond, len(l.shapes))}
 }
 
 func checkPose(i int, p *geom.Pose, position, rotation string) error {
@@ -79,10 +79,10 @@ func checkPose(i int, p *geom.Pose, position, rotation string) error {
 	return nil
 }
 
-// Read reads row i of the job into r, validated and with unit quaternions, and
-// returns its warm start: a direction from A to B in the world frame, or zero.
-// The error is a *[RowError]. It does not allocate for a good row, and may be
-// called from several goroutines, each with its own r.
+// Read copies row i of the job to r, validated and with unit quaternions, and returns its
+// warm start: a direction from A to B in the world frame, or zero. The error is a
+// *[RowError]. Read does not allocate for a valid row, and may be called by several
+// goroutines, each with its own r.
 func (j *Job) Read(i int, r *Row) (warm r3.Vec, err error) {
 	j.Input.Row(i, r)
 	if err := j.Library.CheckRow(i, r); err != nil {

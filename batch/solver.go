@@ -1,16 +1,16 @@
 package batch
 
-// Solver is what ended a row, as stored in the method column. The solvers that can be
-// asked for by name have the code of their [Method].
+// Solver is the solver that ended a row, as stored in the method column. A solver that can be
+// requested by name has the code of its [Method].
 type Solver uint8
 
 // Solvers.
 const (
-	SolverNone       Solver = 0                // nothing answered the row: Invalid, or Undecided without bounds
-	SolverGJK               = Solver(GJK)      // GJK, also where it ended what another had begun
+	SolverNone       Solver = 0                // none: the row is Invalid, or Undecided without bounds
+	SolverGJK               = Solver(GJK)      // GJK, also if another solver began the row
 	SolverNesterov          = Solver(Nesterov) // GJK accelerated by Nesterov momentum
 	SolverPolyak            = Solver(Polyak)   // GJK accelerated by the heavy ball
-	SolverRTR               = Solver(RTR)      // Riemannian trust region, proved without a polytope
+	SolverRTR               = Solver(RTR)      // Riemannian trust region, certified without a polytope
 	SolverClosedForm        = SolverRTR + 1    // a formula: half-spaces, spheres, capsules, sphere and box
 	SolverAxes              = SolverRTR + 2    // separating axes, of boxes, capsules and spheres: boxes all, some of them flat
 	SolverEPA               = SolverRTR + 3    // the expanding polytope algorithm
