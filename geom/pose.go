@@ -17,6 +17,24 @@ type Pose struct {
 // IdentityPose is the pose of the world frame itself.
 func IdentityPose() Pose { return Pose{Rotation: quat.Number{Real: 1}} }
 
+// Translate returns the pose at (x, y, z), in metres, without rotation.
+func Translate(x, y, z float64) Pose {
+	return Pose{Position: r3.Vec{X: x, Y: y, Z: z}, Rotation: quat.Number{Real: 1}}
+}
+
+// Rotate returns the pose at the origin that is rotated about an axis by an angle in radians,
+// counterclockwise as seen from the tip of the axis. The axis need not be a unit vector. An axis that
+// is zero or not finite, or an angle that is not finite, gives a rotation that Normalized refuses.
+//
+// Poses chain by [Pose.Compose]: Translate(1, 0, 0).Compose(Rotate(axis, angle)) rotates first.
+func Rotate(axis r3.Vec, angle float64) Pose {
+	m := math.Max(math.Max(math.Abs(axis.X), math.Abs(axis.Y)), math.Abs(axis.Z))
+	axis = r3.Vec{X: axis.X / m, Y: axis.Y / m, Z: axis.Z / m} // NaN for 0 and Inf
+	sin, cos := math.Sincos(angle / 2)
+	k := sin / math.Sqrt(r3.Norm2(axis))
+	return Pose{Rotation: quat.Number{Real: cos, Imag: k * axis.X, Jmag: k * axis.Y, Kmag: k * axis.Z}}
+}
+
 // Normalized returns the pose with a unit quaternion. It reports an error if the
 // position is not finite or the quaternion is zero or not finite.
 func (p Pose) Normalized() (Pose, error) {
@@ -64,6 +82,14 @@ func (p Pose) ApplyInverse(v r3.Vec) r3.Vec {
 // Compose returns the pose that applies q first and p second.
 func (p Pose) Compose(q Pose) Pose {
 	return Pose{Position: p.Apply(q.Position), Rotation: quat.Mul(p.Rotation, q.Rotation)}
+}
+
+// Inverse returns the pose that undoes p: p.Compose(p.Inverse()) is the identity up to rounding.
+// The quaternion of p must not be zero.
+func (p Pose) Inverse() Pose {
+	q := Pose{Rotation: quat.Inv(p.Rotation)}
+	q.Position = q.Apply(r3.Scale(-1, p.Position))
+	return q
 }
 
 // Finite reports whether every component of v is finite.

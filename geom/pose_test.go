@@ -146,3 +146,32 @@ func TestMat3(t *testing.T) {
 		t.Errorf("1·a = %v", got)
 	}
 }
+
+// Poses that are built move points as they say.
+func TestBuildPoses(t *testing.T) {
+	near := func(what string, got, want r3.Vec) {
+		t.Helper()
+		if !(r3.Norm(r3.Sub(got, want)) <= 8*eps*(1+r3.Norm(want))) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	p := vec(1, 2, 3)
+	near("Translate", geom.Translate(4, -5, 6).Apply(p), vec(5, -3, 9))
+	quarter := math.Pi / 2
+	near("about x", geom.Rotate(vec(1, 0, 0), quarter).Apply(p), vec(1, -3, 2))
+	near("about y", geom.Rotate(vec(0, 1e200, 0), quarter).Apply(p), vec(3, 2, -1))
+	near("about z", geom.Rotate(vec(0, 0, 1e-200), quarter).Apply(p), vec(-2, 1, 3))
+	near("about the diagonal", geom.Rotate(vec(-5, -5, -5), -2*math.Pi/3).Apply(p), vec(3, 1, 2))
+	near("about z, then moved", geom.Translate(0, 0, 1).Compose(geom.Rotate(vec(0, 0, 2), quarter)).Apply(p), vec(-2, 1, 4))
+	pose := geom.Translate(0.5, -1, 2).Compose(geom.Rotate(vec(1, 2, -3), 0.7))
+	near("there and back", pose.Inverse().Apply(pose.Apply(p)), p)
+	near("back and there", pose.Compose(pose.Inverse()).Apply(p), p)
+	for _, bad := range []geom.Pose{
+		geom.Rotate(r3.Vec{}, 1), geom.Rotate(vec(math.NaN(), 0, 1), 1), geom.Rotate(vec(0, math.Inf(1), 1), 1),
+		geom.Rotate(vec(0, 0, 1), math.Inf(1)), geom.Translate(0, math.NaN(), 0),
+	} {
+		if _, err := bad.Normalized(); err == nil {
+			t.Errorf("%v is accepted", bad)
+		}
+	}
+}

@@ -21,6 +21,9 @@ type Form struct {
 	shape geom.Shape
 }
 
+// Shape returns the shape of the form, without a margin.
+func (f Form) Shape() geom.Shape { return f.shape }
+
 // margin is what every second shape of a form is wrapped in, metres.
 const margin = 0.05
 
