@@ -172,11 +172,11 @@ if wanted run; then
 	step 'Every answer audited, Boolean' run-collide.txt "$here/batchbench" run --backend vulkan --query collide --pairs "$pairs" --rounds "$rounds" --json "run-collide.json"
 fi
 if wanted throughput; then
-	expect='pairs a call'
+	expect='pairs/call'
 	for query in distance collide; do
-		step "Throughput, $query, pairs that do not overlap" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-$query-apart.json"
+		step "Throughput, $query, separated pairs" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-$query-apart.json"
 	done
-	step 'Throughput, penetration, pairs that overlap' "throughput-penetration.txt" "$here/batchbench" throughput --backend vulkan --query penetration --overlapping --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-penetration.json"
+	step 'Throughput, penetration, penetrating pairs' "throughput-penetration.txt" "$here/batchbench" throughput --backend vulkan --query penetration --overlapping --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-penetration.json"
 	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-distance.json"
 fi
 

@@ -17,11 +17,11 @@ import (
 // vulkanName is the name of the Vulkan back end.
 const vulkanName = "vulkan"
 
-// backendNames are the values of --backend that stand alone; a Vulkan device may follow
-// with a colon, and several may be joined by "+".
+// backendNames are the simple values of --backend; a colon and a Vulkan device may follow,
+// and several may be joined by "+".
 var backendNames = []string{dispatch.Auto, vulkanName, "cpu", "ref"}
 
-// checkBackend reports a value of --backend that means nothing.
+// checkBackend returns an error for an invalid value of --backend.
 func checkBackend(value string) error {
 	for name := range strings.SplitSeq(value, "+") {
 		family, device, colon := strings.Cut(name, ":")
@@ -33,8 +33,8 @@ func checkBackend(value string) error {
 	return nil
 }
 
-// choose opens the back ends and says who will answer calls of so many rows. The handle
-// owns them.
+// choose opens the back ends and selects those for calls with the given number of rows. The
+// handle owns them.
 func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, error) {
 	h, err := clearance.Open(clearance.WithBackend(f.backend), clearance.WithDevice(f.device),
 		clearance.WithWorkers(f.workers), clearance.WithSIMD(f.simd))
@@ -48,10 +48,10 @@ func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, erro
 	return h, chosen, nil
 }
 
-// besideNone is the value of --beside that asks for no back end beside the first.
+// besideNone is the value of --beside for no second back end.
 const besideNone = "none"
 
-// checkBeside reports a value of --beside that means nothing.
+// checkBeside returns an error for an invalid value of --beside.
 func checkBeside(value string) error {
 	if value != "cpu" && value != "ref" && value != besideNone {
 		return fmt.Errorf("--beside %q: want cpu, ref or none", value)
@@ -59,8 +59,7 @@ func checkBeside(value string) error {
 	return nil
 }
 
-// besideOf returns the back end that answers the same pairs as a Vulkan device, nil for
-// none.
+// besideOf returns the second back end, which runs the same pairs as a Vulkan device, or nil.
 func (f *solveFlags) besideOf(d *dispatch.Dispatcher, chosen *dispatch.Choice, name string) (*dispatch.Choice, error) {
 	if name == besideNone || !strings.HasPrefix(chosen.Name(), vulkanName) {
 		return nil, nil
@@ -68,7 +67,7 @@ func (f *solveFlags) besideOf(d *dispatch.Dispatcher, chosen *dispatch.Choice, n
 	return d.Choose(name, &f.options, dispatch.UnknownRows)
 }
 
-// devicesText describes the devices of back ends, each once.
+// devicesText describes the devices of back ends, each of them once.
 func devicesText(list []dispatch.Backend) string {
 	var texts []string
 	seen := map[string]int{}

@@ -10,11 +10,10 @@ import (
 	"clearance/verify"
 )
 
-// defaultSample is how many rows of a set or file are solved again by the reference.
+// defaultSample is the number of rows of a set or file that the reference solves again.
 const defaultSample = 1000
 
-// checker audits answers that come in chunks, every row, and has the reference solve
-// a sample of them again.
+// checker audits every row of a sequence of chunks and compares a sample with the reference.
 type checker struct {
 	total   int64  // rows of all chunks
 	sample  int64  // rows to solve again, at most total
@@ -26,7 +25,7 @@ type checker struct {
 	compare verify.Comparison
 }
 
-// chunk checks the answers of a job whose first row is row first of the whole.
+// chunk checks the answers of a job; first is the number of its first row.
 func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error {
 	audit, err := verify.Audit(ctx, job, verify.Options{
 		Workers: c.workers, FirstRow: int(first), Seed: c.seed, Progress: c.bar.add,
@@ -52,15 +51,15 @@ func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error 
 	return nil
 }
 
-// share is the part of the sample that falls on the rows before the given one,
-// ⌊row·sample/total⌋. The product may take more than 64 bits.
+// share is the part of the sample among the rows before the given one,
+// ⌊row·sample/total⌋. The product may need more than 64 bits.
 func (c *checker) share(row int64) int64 {
 	hi, lo := bits.Mul64(uint64(row), uint64(c.sample))
 	share, _ := bits.Div64(hi, lo, uint64(c.total))
 	return int64(share)
 }
 
-// faults lists the worst rows that failed a check, in words, at most limit of them.
+// faults describes the worst rows that failed a check, at most limit of them.
 func faults(audit *verify.Report, compare *verify.Comparison, limit int) []string {
 	var list []string
 	note := func(what string, rows []verify.WorstRow) {
@@ -78,7 +77,7 @@ func faults(audit *verify.Report, compare *verify.Comparison, limit int) []strin
 	return list
 }
 
-// verifyReport is what `verify --json` writes.
+// verifyReport is the report of `verify --json`.
 type verifyReport struct {
 	Program   string             `json:"program"`
 	Version   string             `json:"version"`
@@ -93,11 +92,11 @@ type verifyReport struct {
 	Compare   *verify.Comparison `json:"comparison"`
 }
 
-// wrong is the number of rows refuted by the audit or by the reference, whichever
-// refutes more: a row may be in both counts.
+// wrong is the larger of the numbers of rows refuted by the audit and by the reference,
+// since a row may be in both counts.
 func (r *verifyReport) wrong() int { return max(r.Audit.Wrong(), r.Compare.Wrong()) }
 
-// verdict returns the error that ends the program if the answers are not good.
+// verdict returns an error with the exit code if the answers are not good.
 func (r *verifyReport) verdict() error {
 	switch {
 	case r.wrong() > 0:
@@ -108,7 +107,7 @@ func (r *verifyReport) verdict() error {
 	return nil
 }
 
-// print writes the report for people.
+// print writes the report as text.
 func (r *verifyReport) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s\n", r.Results, r.Query, r.Precision, toleranceText(r.Tolerance)); err != nil {
 		return err

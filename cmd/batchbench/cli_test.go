@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// outcome is what one command line did.
+// outcome is the result of a command line.
 type outcome struct {
 	code           int
 	stdout, stderr string
@@ -32,8 +32,8 @@ func commandContext(ctx context.Context, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// want fails the test unless the command ended with the code. Whatever ends badly
-// says why in lines that begin with the name of the program.
+// want fails the test unless the command ended with the code. Every command that fails gives
+// the reason in lines that begin with the name of the program.
 func (o outcome) want(t *testing.T, code int) outcome {
 	t.Helper()
 	if o.code != code {
@@ -56,7 +56,7 @@ func (o outcome) want(t *testing.T, code int) outcome {
 	return o
 }
 
-// says fails the test unless standard error holds the text.
+// says fails the test unless standard error contains the text.
 func (o outcome) says(t *testing.T, text string) outcome {
 	t.Helper()
 	if !strings.Contains(o.stderr, text) {
@@ -86,7 +86,7 @@ func (f files) verify(args ...string) outcome {
 	return command(append([]string{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results}, args...)...)
 }
 
-// ballAndBox writes a library of a box and a ball, and n pairs of them 3 m apart
+// ballAndBox writes a library of a box and a ball, and n pairs of them at a distance of 3 m
 // that change may change.
 func (f files) ballAndBox(t *testing.T, n int, change func(p *batch.Pairs)) {
 	t.Helper()
@@ -140,8 +140,8 @@ func names(t *testing.T, dir string) []string {
 	return list
 }
 
-// TestUsage runs command lines that make no sense: each ends with code 2 and one
-// line that names the fault.
+// TestUsage runs invalid command lines: each ends with code 2 and one line that names the
+// error.
 func TestUsage(t *testing.T) {
 	f := newFiles(t, ".npz")
 	f.ballAndBox(t, 1, nil)
@@ -215,7 +215,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestDamagedFiles cuts each input short: a clear error that names the file, and no
+// TestDamagedFiles truncates each input: the error names the file, and there are no
 // results.
 func TestDamagedFiles(t *testing.T) {
 	for _, ext := range []string{".npz", ".parquet"} {
@@ -255,7 +255,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// TestBadRows: refused rows are listed and invalid, the others are answered.
+// TestBadRows: invalid rows are listed, and the others are answered.
 func TestBadRows(t *testing.T) {
 	for _, ext := range []string{".npz", ".parquet"} {
 		t.Run(ext, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// TestManyBadRows lists the first refused rows only.
+// TestManyBadRows lists only the first invalid rows.
 func TestManyBadRows(t *testing.T) {
 	f := newFiles(t, ".npz")
 	f.ballAndBox(t, 50, func(p *batch.Pairs) {
@@ -301,7 +301,7 @@ func TestManyBadRows(t *testing.T) {
 	}
 }
 
-// TestUndecided stops every row before it can be decided.
+// TestUndecided ends every row before it is decided.
 func TestUndecided(t *testing.T) {
 	f := newFiles(t, ".parquet")
 	command("generate", "--set", "ellipsoids", "--pairs", "64", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
@@ -346,7 +346,7 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestVerifyOtherPairs: results of other pairs do not pass, nor does another number.
+// TestVerifyOtherPairs: results of other pairs, or of another number of pairs, do not pass.
 func TestVerifyOtherPairs(t *testing.T) {
 	f := newFiles(t, ".npz")
 	f.ballAndBox(t, 10, nil)
@@ -357,7 +357,7 @@ func TestVerifyOtherPairs(t *testing.T) {
 	f.verify().want(t, exitBadInput).says(t, "holds 11 pairs").says(t, "holds 10 rows")
 }
 
-// TestNoPairs: an empty file has an empty answer.
+// TestNoPairs: the results of an empty file are empty.
 func TestNoPairs(t *testing.T) {
 	for _, ext := range []string{".npz", ".parquet"} {
 		f := newFiles(t, ext)
@@ -367,7 +367,7 @@ func TestNoPairs(t *testing.T) {
 	}
 }
 
-// TestFill reads in pieces, and knows an end that comes too soon.
+// TestFill reads in pieces and detects an early end.
 func TestFill(t *testing.T) {
 	var at []int
 	if err := fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil }); err != nil || len(at) != 3 || at[2] != 4 {

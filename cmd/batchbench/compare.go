@@ -37,11 +37,11 @@ func newCompare(e *env) *cobra.Command {
 		Use:   "compare OLD.json[,OLD2.json…] NEW.json[,NEW2.json…]",
 		Short: "compare two reports of 'run', 'peers' or 'matrix' for regressions",
 		Long: `Compares the timings of two reports that 'run --json', 'peers --json' or 'matrix' wrote,
-round by round, and ends with code 1 if a measurement became slower: its median by more than
-the threshold, and significantly so by the Mann-Whitney U test.
+round by round, and exits with code 1 if a measurement became slower: its median by more than
+the threshold, and significantly by the Mann-Whitney U test.
 
-Several reports of one side, joined by commas, count as one. Where a machine is faster
-in one minute than in the next, take old and new in turn, and compare all with all.
+Several reports of one version, joined by commas, count as one. If the speed of the machine
+varies, measure the old and the new version alternately and compare all reports.
 
 Peers in a report are controls: they did not change, so if they became slower too, the
 machine did. Only measurements of this program count.`,
@@ -55,7 +55,7 @@ machine did. Only measurements of this program count.`,
 			return compareReports(e, args[0], args[1], regress.Options{Threshold: float64(threshold), Alpha: alpha})
 		},
 	}
-	c.Flags().Var(&threshold, "threshold", "growth of a median that is tolerated")
+	c.Flags().Var(&threshold, "threshold", "tolerated increase of a median")
 	c.Flags().Float64Var(&alpha, "alpha", alpha, "significance level of the test")
 	return c
 }
@@ -89,7 +89,7 @@ func compareReports(e *env, before, after string, o regress.Options) error {
 	return nil
 }
 
-// printComparison writes a line a measurement.
+// printComparison writes one line per measurement.
 func printComparison(w io.Writer, c *regress.Comparison) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "measurement\told ns/pair\tnew ns/pair\tchange\tp\tverdict")

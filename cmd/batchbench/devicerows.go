@@ -8,8 +8,8 @@ import (
 	"clearance/engine"
 )
 
-// deviceRows counts rows of Vulkan devices: those that double precision went on from on
-// the device, and those left to another back end, by why.
+// deviceRows counts rows of Vulkan devices: those that the device refined in double precision,
+// and those that it declined, by reason.
 type deviceRows struct {
 	Refined int64 `json:"refined_in_double"`
 	Kind    int64 `json:"no_shader_for_the_kind"`
@@ -39,7 +39,7 @@ func (d *deviceRows) plus(o *deviceRows) *deviceRows { return d.combine(o, 1) }
 
 func (d *deviceRows) minus(o *deviceRows) *deviceRows { return d.combine(o, -1) }
 
-// combine adds the counts of o times a sign; nil counts nothing.
+// combine adds the counts of o times a sign; nil is all zero.
 func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 	if o == nil {
 		return d
@@ -53,7 +53,7 @@ func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 	}
 }
 
-// String lists why rows were left.
+// String lists the reasons why rows were declined.
 func (d *deviceRows) String() string {
 	var list []string
 	note := func(n int64, what string) {
@@ -67,7 +67,7 @@ func (d *deviceRows) String() string {
 	note(d.Budget, "too many vertices")
 	note(d.Unknown, "no status")
 	if len(list) == 0 {
-		return "no reason told"
+		return "reasons unknown"
 	}
 	return strings.Join(list, ", ") + ", all rounds"
 }

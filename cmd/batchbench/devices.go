@@ -7,21 +7,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// deviceReport is what `devices` tells of one back end.
+// deviceReport is the entry of a back end in the list of `devices`.
 type deviceReport struct {
 	Backend string `json:"backend"`
 	Index   string `json:"index,omitempty"` // of a Vulkan device, for --device
 	Kind    string `json:"kind"`            // discrete, integrated, virtual, software or cpu
 	Device  string `json:"device,omitempty"`
 	Usable  bool   `json:"usable"`
-	Why     string `json:"why,omitempty"` // why it is not usable
+	Why     string `json:"why,omitempty"` // the reason if it is not usable
 }
 
 func newDevices(e *env) *cobra.Command {
 	var jsonPath string
 	c := &cobra.Command{
 		Use:   "devices",
-		Short: "list the back ends and Vulkan devices and say why one is not usable",
+		Short: "list the back ends and Vulkan devices, with the reason if one is not usable",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list, err := listDevices()

@@ -21,7 +21,7 @@ type fitFlags struct {
 	json     string
 }
 
-// fitRow is what was found for one mesh.
+// fitRow is the result for one mesh.
 type fitRow struct {
 	Name      string     `json:"name"`
 	Kind      string     `json:"kind"`
@@ -42,11 +42,12 @@ func newFit(e *env) *cobra.Command {
 		Use:   "fit --mesh FILE|DIR --shapes shapes.json",
 		Short: "fit smooth shapes to the convex hulls of meshes",
 		Long: `Fits a smooth hull of a few vertices, or a superquadric, to the convex hull of every mesh
-(of every group, where the file is named *_parts.obj), writes the shapes to a file that
-'score' reads, and prints how far they are off: outside is how far the smooth shape
-sticks out of the hull, inside how far it falls short, both over all directions.
+(of every group, if the file is named *_parts.obj), writes the shapes to a file that
+'score' reads, and prints their errors: outside is the largest distance by which the
+smooth shape extends beyond the hull, inside the largest by which it falls short, over all
+directions.
 
-A smooth hull lies in the frame of its mesh. A superquadric lies about its own origin: the
+A smooth hull has the frame of its mesh. A superquadric is centered at its own origin; its
 pose in the frame of the mesh is in the report that --json writes.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return runFit(e, &f) },

@@ -56,7 +56,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFitErrors: what cannot be fitted ends with a reason.
+// TestFitErrors: a mesh that cannot be fitted gives an error with the reason.
 func TestFitErrors(t *testing.T) {
 	mesh, out := boxOBJ(t), filepath.Join(t.TempDir(), "shapes.json")
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// choice is a flag whose value is one of a few names.
+// choice is a flag whose value is one of several names.
 type choice[T fmt.Stringer] struct {
 	value *T
 	parse func(string) (T, error)
@@ -35,7 +35,7 @@ func (c choice[T]) Set(s string) error {
 	return nil
 }
 
-// solveFlags are the flags that say what is asked of every pair and of whom.
+// solveFlags are the flags of the query and of the back end.
 type solveFlags struct {
 	options batch.Options
 	backend string
@@ -46,9 +46,11 @@ type solveFlags struct {
 	columns []string
 }
 
-// methodText says what the names of methods stand for.
-const methodText = "auto takes for every pair what is fastest: a formula, axes, Newton or RTR on smooth shapes, else GJK; " +
-	"depths are for axes or EPA, but of smooth shapes with auto or rtr; rtr on other shapes is gjk. The column method says what ended each row"
+// methodText explains the names of the methods.
+const methodText = "auto selects the fastest solver for every pair: a closed form, separating axes, " +
+	"Newton's method or RTR for smooth shapes, GJK for others; depths are computed by separating axes or EPA, " +
+	"those of smooth shapes also by RTR with auto or rtr; rtr on other shapes is gjk. " +
+	"The column method has the solver that ended each row"
 
 // add registers all flags but --columns on fs.
 func (f *solveFlags) add(fs *pflag.FlagSet) {
@@ -57,36 +59,36 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 	f.addWorkers(fs)
 	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov, polyak or rtr; "+methodText)
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
-	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "support evaluations after which a pair is left undecided; 0 is the default of the method")
-	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the rows; 'batchbench devices' says which are usable")
+	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "limit of the evaluations of the support function per solver, beyond which a pair is undecided; 0 is the default of the method")
+	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the rows; 'batchbench devices' lists which are usable")
 	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of $CLEARANCE_DEVICE, else the best")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, portable or off; default: $CLEARANCE_SIMD, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: $CLEARANCE_SIMD, else the best")
 }
 
-// addQuestion registers the flags that say what a right answer is.
+// addQuestion registers the flags that define a correct answer.
 func (f *solveFlags) addQuestion(fs *pflag.FlagSet) {
 	o := &f.options
 	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", "distance, collide or penetration")
 	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the precision")
-	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres beyond which a pair is only proved to lie apart")
+	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres; pairs farther from each other are only proved to be so")
 }
 
 func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {
-	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one a core")
+	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one per core")
 }
 
 // add registers the flags on fs.
 func (f *inputFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
 	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
-	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies in each, .npz")
+	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies that they share, .npz")
 }
 
-// check finishes the options and reports a value out of range.
+// check completes the options and returns an error for a value out of range.
 func (f *solveFlags) check() error {
 	o := &f.options
 	if f.workers < 0 {
-		return fmt.Errorf("--workers %d: want 0 (one a core) or more", f.workers)
+		return fmt.Errorf("--workers %d: want 0 (one per core) or more", f.workers)
 	}
 	if f.backend != "" { // verify has no such flag
 		if err := checkBackend(f.backend); err != nil {
@@ -107,7 +109,7 @@ func (f *solveFlags) check() error {
 	return plainError(o.Check())
 }
 
-// plainError drops the package name that leads an error about a flag.
+// plainError removes the package name from an error about a flag.
 func plainError(err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +117,7 @@ func plainError(err error) error {
 	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "batch: "))
 }
 
-// fileColumns lists the names of the columns that a results file can hold.
+// fileColumns lists the names of the columns that a results file can contain.
 func fileColumns() []string { return columnList(batch.FileColumns) }
 
 // columnList lists the names of a set of columns.
@@ -130,7 +132,7 @@ func columnList(set batch.Columns) []string {
 }
 
 // parseColumns is the inverse of columnList; no names are the empty set, and
-// "all" is every column that a file can hold.
+// "all" is every column that a file can contain.
 func parseColumns(names []string) (batch.Columns, error) {
 	var set batch.Columns
 	for _, name := range names {

@@ -9,25 +9,25 @@ import (
 	"clearance/dataset"
 )
 
-// inputFlags name the files that hold the question.
+// inputFlags name the input files.
 type inputFlags struct {
 	shapes string
 	pairs  string // or worlds
 	worlds string
 }
 
-// check reports a file that is missing from the command line, or one too many.
+// check returns an error if a file is missing from the command line or redundant.
 func (f *inputFlags) check() error {
 	switch {
 	case f.pairs == "" && f.worlds == "":
 		return needFlags("shapes", f.shapes, "pairs", f.pairs)
 	case f.pairs != "" && f.worlds != "":
-		return errors.New("--pairs and --worlds are two forms of the same thing; give one of them")
+		return errors.New("--pairs and --worlds are two forms of the same input; give one of them")
 	}
 	return needFlags("shapes", f.shapes)
 }
 
-// path is the file of the rows.
+// path is the path of the file of the rows.
 func (f *inputFlags) path() string {
 	if f.worlds != "" {
 		return f.worlds
@@ -35,7 +35,7 @@ func (f *inputFlags) path() string {
 	return f.pairs
 }
 
-// pairStream yields pairs from first to last, whatever form they are stored in.
+// pairStream yields pairs in order, for any form of input.
 type pairStream interface {
 	Len() int // number of pairs
 	Next(dst *batch.Pairs) (int, error)
@@ -62,7 +62,7 @@ func (f *inputFlags) open() (pairStream, error) {
 	return fileStream{r}, nil
 }
 
-// maxRows is the largest number of rows that an int counts, on any system.
+// maxRows is the largest number of rows that fits an int.
 const maxRows = int64(^uint(0) >> 1)
 
 // fileStream is a file of pairs.
@@ -70,7 +70,7 @@ type fileStream struct{ *dataset.PairReader }
 
 func (s fileStream) Len() int { return int(s.PairReader.Len()) }
 
-// worldStream writes the rows of a rollout out, a chunk at a time.
+// worldStream expands the rows of a rollout, a chunk at a time.
 type worldStream struct {
 	worlds *batch.Worlds
 	next   int

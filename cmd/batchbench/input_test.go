@@ -38,7 +38,7 @@ func TestWorlds(t *testing.T) {
 		}
 	}
 
-	// A bad body spoils the rows it is in.
+	// The rows of an invalid body are invalid.
 	w.Poses[7*4+3] = 0
 	if err := dataset.WriteWorlds(worlds, w); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWorlds(t *testing.T) {
 	command("score", "--shapes", f.shapes, "--out", f.results).want(t, exitBadInput).says(t, "--pairs is missing")
 }
 
-// TestWorldStream: the rows come out the same in chunks of any size.
+// TestWorldStream: the rows are the same for any chunk size.
 func TestWorldStream(t *testing.T) {
 	w := &batch.Worlds{Shapes: []int32{3, 4}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 0, 0}}
 	for i := range 7 * 2 * 4 {

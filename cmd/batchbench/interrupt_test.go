@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestCancelled: a context that has ended stops every command that works long, with
-// code 130 and without a file.
+// TestCancelled: if the context has ended, every long-running command ends with code 130 and
+// without a file.
 func TestCancelled(t *testing.T) {
 	f := newFiles(t, ".parquet")
 	f.ballAndBox(t, 1000, nil)
@@ -70,7 +70,7 @@ func TestInterrupt(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The temporary file tells that the work has begun.
+	// The temporary file shows that the work has begun.
 	for deadline := time.Now().Add(20 * time.Second); len(names(t, f.dir)) == len(before); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = cmd.Process.Kill()
@@ -92,7 +92,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestProgress: a bar on a terminal, nothing anywhere else.
+// TestProgress: the bar is drawn on a terminal only.
 func TestProgress(t *testing.T) {
 	if newProgress(&bytes.Buffer{}, "work", 10) != nil {
 		t.Error("a bar in a buffer")

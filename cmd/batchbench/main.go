@@ -1,16 +1,16 @@
 // Command batchbench runs, scores and checks batches of convex pair queries.
 //
-// Alone it runs the main job: seeded sets of all kinds of pairs, every answer
+// Without a subcommand it runs the main job: seeded sets of all kinds of pairs, every answer
 // audited and a sample compared with the reference solvers, as a table.
 //
 // Results and reports go to standard output, everything else to standard error.
-// Progress is drawn on a terminal only. Exit codes:
+// Progress is shown on a terminal only. Exit codes:
 //
-//	0    everything asked for was done and every answer is good
+//	0    everything was done and every answer is good
 //	1    wrong or undecided answers were found
 //	2    bad input or usage, or a file that cannot be read or written
 //	3    no usable back end
-//	130  interrupted; nothing half-written is left
+//	130  interrupted; no incomplete file is left
 package main
 
 import (
@@ -35,8 +35,8 @@ const (
 	exitInterrupted = 130
 )
 
-// exitError is an error that ends the program with a code of its own; any other
-// error ends it with exitBadInput.
+// exitError is an error with an exit code. The exit code of any other error is
+// exitBadInput.
 type exitError struct {
 	code int
 	err  error
@@ -45,20 +45,20 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// exitf builds an exitError.
+// exitf returns an exitError.
 func exitf(code int, format string, args ...any) error {
 	return &exitError{code, fmt.Errorf(format, args...)}
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default takes over, so a second one ends at once.
+	// After the first signal the default handler is restored, so a second one ends the
+	// program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole program but for the process around it: it runs one command
-// line and returns the exit code.
+// run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(&env{stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// exitCode maps an error to the exit code of the program.
+// exitCode returns the exit code for an error.
 func exitCode(err error) int {
 	var e *exitError
 	switch {
@@ -91,7 +91,7 @@ func exitCode(err error) int {
 	}
 }
 
-// oneLine joins the lines of a message, so that an error stays one line in a log.
+// oneLine joins the lines of a message, so that an error is one line in a log.
 func oneLine(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := range lines {

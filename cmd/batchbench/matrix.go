@@ -35,12 +35,12 @@ func newMatrix(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix",
 		Short: "throughput by query, set, separation, precision, batch size, threads and back end",
-		Long: `Measures pairs a second for every combination that the flags list, checks the answers
-that were timed, and writes ` + matrix.ReportFile + `, ` + matrix.ResultsFile + ` (which 'compare' reads) and figures.
+		Long: `Measures pairs per second for every combination of the flags, checks the answers that
+were timed, and writes ` + matrix.ReportFile + `, ` + matrix.ResultsFile + ` (which 'compare' reads) and figures.
 
 Tables: questions (query × set × separation × precision on one thread), threads (of the
-CPU), sizes (pairs of a call). A report that is there is kept for what this run leaves
-out, so that long plans can be measured in parts.
+CPU), sizes (pairs per call). Cases of an earlier report in the folder that this run does
+not measure are kept, so that long plans can be measured in parts.
 
 ` + setsText(),
 		Args: noArgs,
@@ -52,27 +52,27 @@ out, so that long plans can be measured in parts.
 	fs := c.Flags()
 	p := &f.plan
 	fs.StringVar(&f.out, "out", "throughput-report", "folder of the report")
-	fs.BoolVar(&f.quick, "quick", false, "small batches and short rounds, unless other flags say otherwise: to try it, or for emulated devices")
-	fs.BoolVar(&f.printOnly, "print-only", false, "write page and figures anew from the "+matrix.ResultsFile+" in --out, and measure nothing")
+	fs.BoolVar(&f.quick, "quick", false, "small batches and short rounds, unless set by other flags: for a trial, or for emulated devices")
+	fs.BoolVar(&f.printOnly, "print-only", false, "write the page and the figures from the "+matrix.ResultsFile+" in --out, without measuring")
 	fs.StringSliceVar(&p.Tables, "tables", matrix.Tables(), "tables to measure")
-	fs.StringSliceVar(&p.Sets, "sets", benchmarkSets(), "sets to take the pairs from")
+	fs.StringSliceVar(&p.Sets, "sets", benchmarkSets(), "sets of the pairs")
 	fs.StringSliceVar(&p.Regimes, "separations", matrix.Regimes(), "separations")
 	fs.StringSliceVar(&p.Queries, "queries", []string{"distance", "collide", "penetration"}, "queries, in the table of questions")
 	fs.StringSliceVar(&p.Precisions, "precisions", []string{"single", "double"}, "precisions, in the table of questions")
 	fs.StringSliceVar(&p.Backends, "backends", []string{"cpu"}, "back ends: cpu, ref, vulkan or a Vulkan device as vulkan:1")
-	fs.IntVar(&p.Pairs, "pairs", 1<<14, "pairs of a call in the table of questions")
-	fs.IntVar(&p.ThreadPairs, "thread-pairs", 1<<16, "pairs of a call in the table of threads")
-	fs.StringSliceVar(&f.sizes, "sizes", []string{"1", "10", "100", "1e3", "1e4", "1e5", "1e6"}, "pairs of a call in the table of sizes")
+	fs.IntVar(&p.Pairs, "pairs", 1<<14, "pairs per call in the table of questions")
+	fs.IntVar(&p.ThreadPairs, "thread-pairs", 1<<16, "pairs per call in the table of threads")
+	fs.StringSliceVar(&f.sizes, "sizes", []string{"1", "10", "100", "1e3", "1e4", "1e5", "1e6"}, "pairs per call in the table of sizes")
 	fs.IntSliceVar(&p.Threads, "threads", nil, "numbers of threads; default: 1, 2, 4, … and all; the largest is used in the table of sizes")
-	fs.IntVar(&f.lab.Rounds, "rounds", 7, "rounds; 'compare' wants 5 or more")
-	fs.DurationVar(&f.lab.Time, "time", 10*time.Millisecond, "least time of a round; short calls are repeated")
-	fs.IntVar(&f.lab.Sample, "sample", 200, "answers of a case that the reference solves again; 0 is none")
+	fs.IntVar(&f.lab.Rounds, "rounds", 7, "rounds; 'compare' needs 5 or more")
+	fs.DurationVar(&f.lab.Time, "time", 10*time.Millisecond, "minimum time of a round; short calls are repeated")
+	fs.IntVar(&f.lab.Sample, "sample", 200, "answers per case that the reference solves again; 0 is none")
 	fs.Uint64Var(&f.lab.Seed, "seed", 1, "seed of the sets")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, portable or off; default: $CLEARANCE_SIMD, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: $CLEARANCE_SIMD, else the best")
 	return c
 }
 
-// quickly replaces what --quick makes small and no flag has set.
+// quickly applies --quick to the values that no other flag has set.
 func (f *matrixFlags) quickly(changed func(string) bool) {
 	if !f.quick {
 		return
@@ -107,7 +107,7 @@ func parseSizes(texts []string) (sizes []int, err error) {
 	for _, s := range texts {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v >= 1 && v <= 1e8) || v != math.Trunc(v) {
-			return nil, fmt.Errorf("--sizes: %q is no number of pairs, want whole numbers from 1 to 1e8, as 1000 or 1e6", s)
+			return nil, fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 1 to 1e8, such as 1000 or 1e6", s)
 		}
 		sizes = append(sizes, int(v))
 	}
@@ -121,7 +121,7 @@ func (f *matrixFlags) cases() ([]matrix.Case, error) {
 		return nil, err
 	}
 	if slices.Contains(p.Sets, "mesh") || slices.Contains(p.Sets, "adversarial") {
-		return nil, errors.New("--sets: the sets mesh and adversarial have no separations to choose from")
+		return nil, errors.New("--sets: the sets mesh and adversarial have no separations")
 	}
 	for _, b := range p.Backends {
 		if err := checkBackend(b); err != nil {
@@ -129,7 +129,7 @@ func (f *matrixFlags) cases() ([]matrix.Case, error) {
 		}
 	}
 	if slices.Contains(p.Backends, "auto") {
-		return nil, errors.New("--backends: name the back ends; auto may choose another one for each case")
+		return nil, errors.New("--backends: name the back ends; auto may select a different one for each case")
 	}
 	var err error
 	if p.Sizes, err = parseSizes(f.sizes); err != nil {
@@ -176,7 +176,7 @@ func runMatrix(ctx context.Context, e *env, f *matrixFlags) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if earlier != nil { // before the work, an error that would come after it
+	if earlier != nil { // an error of the Add below, before measuring
 		if err := matrix.NewReport(r.Header).Add(earlier); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -206,7 +206,7 @@ func runMatrix(ctx context.Context, e *env, f *matrixFlags) error {
 	return finishMatrix(e, f, r)
 }
 
-// finishMatrix writes the report; wrong and undecided answers end the program.
+// finishMatrix writes the report and returns an error for wrong and undecided answers.
 func finishMatrix(e *env, f *matrixFlags, r *matrix.Report) error {
 	if err := r.Write(f.out); err != nil {
 		return err

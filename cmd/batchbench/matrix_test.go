@@ -9,7 +9,7 @@ import (
 	"clearance/bench/matrix"
 )
 
-// TestMatrix measures in two parts, prints anew, and compares the report with itself.
+// TestMatrix measures in two parts, prints again, and compares the report with itself.
 func TestMatrix(t *testing.T) {
 	dir := t.TempDir()
 	part := func(args ...string) outcome {
@@ -43,11 +43,11 @@ func TestMatrix(t *testing.T) {
 func TestMatrixRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--sets stars":      `--sets: unknown set "stars"`,
-		"--sets mesh":       "no separations to choose from",
+		"--sets mesh":       "have no separations",
 		"--backends abacus": `--backends "abacus": want`,
 		"--backends auto":   "name the back ends",
-		"--sizes 0":         `--sizes: "0" is no number of pairs`,
-		"--sizes NaN":       `--sizes: "NaN" is no number of pairs`,
+		"--sizes 0":         `--sizes: "0" is not a number of pairs`,
+		"--sizes NaN":       `--sizes: "NaN" is not a number of pairs`,
 		"--rounds 0":        "--rounds 0: want 1 or more",
 		"--time 0s":         "--time 0s: want a time above 0",
 		"--sample -1":       "--sample -1: want 0",
@@ -69,7 +69,7 @@ func TestThreadCounts(t *testing.T) {
 	}
 }
 
-// TestPeersPictures draws the committed report, and refuses what is none.
+// TestPeersPictures draws the committed report, and rejects a file that is not a report.
 func TestPeersPictures(t *testing.T) {
 	dir := t.TempDir()
 	command("peers", "--from", "../../docs/results/peers.json", "--pictures", dir).want(t, exitGood)

@@ -10,38 +10,38 @@ import (
 	"clearance/verify"
 )
 
-// listedFaults is how many faults of a set the table tells one by one.
+// listedFaults is the number of faults of a set that the table lists.
 const listedFaults = 5
 
-// warmupRows are run before the clock starts, so that workspaces have grown and
-// the processor has left its sleep.
+// warmupRows is the number of rows run before the clock starts, so that workspaces are
+// allocated and the processor has left its idle state.
 const warmupRows = 4096
 
-// measurement runs and checks one set on one back end, or on two in turn.
+// measurement runs and checks one set on one back end, or on two alternately.
 type measurement struct {
 	flags *runFlags
 	lanes []*lane
 }
 
-// lane is a back end and what it did with a set.
+// lane is a back end with its results for a set.
 type lane struct {
 	flags      *runFlags
 	dispatcher *dispatch.Dispatcher
 	backend    string
 	bar        *progress
 
-	seconds    []float64 // one entry a round
+	seconds    []float64 // one entry per round
 	iterations int64
 	kernel     time.Duration // device time of all rounds
-	kernelRows int64         // rows that it was spent on
-	before     *deviceRows   // counts of the back end when the clock began
+	kernelRows int64         // rows computed in that time
+	before     *deviceRows   // counts of the back end when the clock started
 	check      *checker
 	report     setReport
 
 	answers, again *batch.Results
 }
 
-// run measures a set of n pairs, chunk by chunk, so that memory stays bounded.
+// run measures a set of n pairs chunk by chunk, so that memory is bounded.
 func (m *measurement) run(ctx context.Context, name string, n int64) error {
 	f := m.flags
 	gen, err := openSet(name, f.seed, f.meshes)
@@ -93,8 +93,8 @@ func (l *lane) warmUp(ctx context.Context, job *batch.Job) error {
 	return err
 }
 
-// rounds answers the job once a round, the first time into its own results and then
-// into again, which must come out the same.
+// rounds answers the job once per round: first into its own results, then into again, which
+// must be bit-identical.
 func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
 	for round := range l.seconds {
 		j := *job
@@ -131,7 +131,7 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 	return nil
 }
 
-// finish turns sums into the line of the table.
+// finish computes the line of the table from the sums.
 func (l *lane) finish(rows *deviceRows) {
 	r, c := &l.report, l.check
 	r.setRates(l.seconds)
@@ -146,11 +146,11 @@ func (l *lane) finish(rows *deviceRows) {
 	r.Compared, r.Mismatches = int64(c.compare.Compared), int64(c.compare.Wrong())
 	r.Faults = append(r.Faults, faults(&c.audit, &c.compare, listedFaults)...)
 	if r.Unrepeatable > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("%s came out with other bits when run again", plural(r.Unrepeatable, "answer")))
+		r.Faults = append(r.Faults, fmt.Sprintf("%s had other bits when run again", plural(r.Unrepeatable, "answer")))
 	}
 }
 
-// setRates fills in the times of the rounds and what follows from them.
+// setRates sets the times of the rounds and the rates that follow from them.
 func (r *setReport) setRates(seconds []float64) {
 	rates := make([]float64, len(seconds))
 	for i, s := range seconds {
@@ -162,7 +162,7 @@ func (r *setReport) setRates(seconds []float64) {
 	r.NsPerPair = 1e9 / r.PairsPerSecond
 }
 
-// finish adds up the sets.
+// finish computes the totals of the sets.
 func (r *runReport) finish() {
 	r.side.finish(r.Rounds)
 	r.Good = r.Total.good()

@@ -9,7 +9,7 @@ import (
 )
 
 // writeJSON writes v as indented JSON to path, or to stdout where path is "-".
-// A file appears under its name only when it is complete.
+// A file appears under its name only once it is complete.
 func writeJSON(stdout io.Writer, path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -23,14 +23,14 @@ func writeJSON(stdout io.Writer, path string, v any) error {
 	return writeFile(path, data)
 }
 
-// special reports whether path exists and is no regular file, such as a device or
-// a pipe: those are written in place, for a rename would replace them.
+// special reports whether path exists and is not a regular file, such as a device or a pipe:
+// those are written in place, since a rename would replace them.
 func special(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular()
 }
 
-// writeFile writes data beside path and renames it into place.
+// writeFile writes data to a temporary file beside path and renames it to path.
 func writeFile(path string, data []byte) (err error) {
 	if special(path) {
 		return os.WriteFile(path, data, 0o644)
@@ -58,7 +58,8 @@ func writeFile(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// checkWritable reports, before hours of work, that a file cannot be created at path.
+// checkWritable returns an error if a file cannot be created at path. It is called before
+// work that may take hours.
 func checkWritable(path string) error {
 	if path == "" || path == "-" || special(path) {
 		return nil
@@ -71,7 +72,7 @@ func checkWritable(path string) error {
 	return os.Remove(f.Name())
 }
 
-// needFlags reports the first of the named flags that was left empty.
+// needFlags returns an error for the first of the named flags that is empty.
 func needFlags(pairs ...string) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {

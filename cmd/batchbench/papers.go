@@ -26,7 +26,7 @@ func newPapers(e *env) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "papers",
-		Short: "repeat the experiments of the papers and report them beside their figures",
+		Short: "repeat the experiments of the papers and report them beside the published figures",
 		Long: `papers repeats the experiments of the papers behind the solvers, with the reference
 solvers, and writes papers.md (tables "paper | ours | ratio", figures, reasons), papers.json
 and the figures as SVG and PNG. Counts follow from the seed; times are this machine's.
@@ -37,11 +37,11 @@ Experiments:
 		RunE: func(c *cobra.Command, _ []string) error { return runPapers(c, e, &f) },
 	}
 	fl := c.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "fewer pairs and lower caps: a few minutes in place of most of an hour")
-	fl.StringVar(&f.out, "out", "papers-report", "write the report into this folder; results that are there are kept for experiments that --only leaves out")
+	fl.BoolVar(&f.quick, "quick", false, "fewer pairs and lower limits: a few minutes instead of most of an hour")
+	fl.StringVar(&f.out, "out", "papers-report", "folder of the report; earlier results in it are kept for experiments that --only excludes")
 	fl.StringVar(&f.meshes, "meshes", "", "folder of scanned objects (OBJ, STL, PLY, metres) for the experiments on meshes; without it, random hulls")
 	fl.StringSliceVar(&f.only, "only", nil, "run only these experiments, by name")
-	fl.BoolVar(&f.printOnly, "print-only", false, "print the report anew from the papers.json in --out, and run nothing")
+	fl.BoolVar(&f.printOnly, "print-only", false, "print the report from the papers.json in --out, without running anything")
 	return c
 }
 
@@ -62,7 +62,7 @@ func runPapers(c *cobra.Command, e *env, f *papersFlags) error {
 	if !f.printOnly {
 		lab := &papers.Lab{Quick: f.quick}
 		if isTerminal(e.stderr) {
-			lab.Log = e.stderr // a line an experiment
+			lab.Log = e.stderr // one line per experiment
 		}
 		if f.meshes != "" {
 			var err error

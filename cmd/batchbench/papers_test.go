@@ -30,7 +30,7 @@ func TestPapers(t *testing.T) {
 	}
 }
 
-// TestPapersErrors: what cannot be run ends with a reason.
+// TestPapersErrors: an experiment that cannot be run gives an error with the reason.
 func TestPapersErrors(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "papers.json"), []byte("{}"), 0o600); err != nil {

@@ -41,12 +41,12 @@ func newPeers(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "peers",
 		Short: "measure other collision libraries beside this one",
-		Long: `Runs other collision libraries and this one on the same pairs, in turn within each
-round, on one pinned core, checks everyone's answers against the certified reference,
-and prints the tables as Markdown.
+		Long: `Runs other collision libraries and this one on the same pairs, one after the other
+within each round, on one pinned core, checks the answers of all of them against the
+certified reference, and prints the tables as Markdown.
 
-'make peers' installs the libraries by package name and builds their drivers. Those
-that are missing are named with the reason; with none at all the exit code is 3.
+'make peers' installs the libraries by package name and builds their drivers. Missing
+ones are listed with the reason; if all are missing, the exit code is 3.
 
 Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, ", ") + ".",
 		Args: noArgs,
@@ -54,19 +54,19 @@ Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, 
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&f.sets, "sets", peerSets(), "sets to run")
-	fs.StringSliceVar(&f.questions, "questions", all, "questions to ask")
+	fs.StringSliceVar(&f.questions, "questions", all, "questions to measure")
 	fs.IntVar(&f.rows, "rows", 6144, "pairs of each set")
 	fs.IntVar(&f.rounds, "rounds", 7, "rounds; the tables show medians and quartiles")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.StringVar(&f.build, "build", "bench/peers/build", "folder of the drivers, made by 'make peers'")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the tables")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
-	fs.StringVar(&f.pictures, "pictures", "", "draw the figures into this folder as well, as SVG and PNG")
-	fs.StringVar(&f.from, "from", "", "take this report, of an earlier --json, and measure nothing")
+	fs.StringVar(&f.pictures, "pictures", "", "write the figures to this folder as well, as SVG and PNG")
+	fs.StringVar(&f.from, "from", "", "read this report of an earlier --json instead of measuring")
 	return c
 }
 
-// check reports a flag out of range and returns the questions.
+// check returns the questions, or an error for a flag out of range.
 func (f *peersFlags) check() ([]peers.Question, error) {
 	switch {
 	case f.rows < 3:
@@ -74,7 +74,7 @@ func (f *peersFlags) check() ([]peers.Question, error) {
 	case f.rounds < 1:
 		return nil, fmt.Errorf("--rounds %d: want 1 or more", f.rounds)
 	case len(f.sets) == 0 || len(f.questions) == 0:
-		return nil, errors.New("--sets and --questions want one name each at least")
+		return nil, errors.New("--sets and --questions need at least one name each")
 	}
 	for _, name := range f.sets {
 		if !slices.Contains(peerSets(), name) {
@@ -118,7 +118,7 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 	err = peers.WithPinned(func(core int) error {
 		contestants, missing, err := openContestants(f.build, work)
 		for _, m := range missing {
-			e.warn("%s takes no part: %s", m.Name, m.Why)
+			e.warn("%s is not measured: %s", m.Name, m.Why)
 		}
 		if err != nil {
 			return err
@@ -150,7 +150,7 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 	return f.write(e, report)
 }
 
-// openContestants returns this module's contestants and the peers that are there.
+// openContestants returns the contestants of this module and the available peers.
 func openContestants(build, work string) ([]peers.Contestant, []peers.Missing, error) {
 	others, missing, err := peers.Open(build, work)
 	if err != nil {
@@ -160,7 +160,7 @@ func openContestants(build, work string) ([]peers.Contestant, []peers.Missing, e
 	return append(list, others...), missing, err
 }
 
-// write prints the report and writes the files that were asked for.
+// write prints the report and writes the requested files.
 func (f *peersFlags) write(e *env, r *peers.Report) error {
 	var page bytes.Buffer
 	if err := r.WriteMarkdown(&page); err != nil {

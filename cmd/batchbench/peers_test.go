@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestPeersNone runs the command where no peer is installed: it names each of them,
-// says what to run, and ends with the code for no usable back end.
+// TestPeersNone runs the command without any peer installed: it names each of them and the
+// command that installs them, and ends with the code for no usable back end.
 func TestPeersNone(t *testing.T) {
 	out := command("peers", "--build", t.TempDir()).want(t, exitNoBackend).says(t, "make peers")
 	for _, name := range []string{"coal", "MuJoCo", "FCL-libccd", "FCL-own", "parry3d", "Jolt", "openGJK"} {
-		out.says(t, name+" takes no part: not installed")
+		out.says(t, name+" is not measured: not installed")
 	}
 	if out.stdout != "" {
 		t.Errorf("a report without peers: %q", out.stdout)
@@ -26,7 +26,7 @@ func TestPeersUsage(t *testing.T) {
 		"--rounds 0":               "--rounds 0: want 1 or more",
 		"--sets mixed":             `unknown set "mixed"`,
 		"--questions why":          `unknown question "why"`,
-		"--sets= ":                 "want one name each",
+		"--sets= ":                 "need at least one name each",
 		"--json /no/such/folder/x": "cannot write",
 		"surplus":                  `unexpected argument "surplus"`,
 	} {
@@ -83,8 +83,8 @@ func TestCompare(t *testing.T) {
 	other.says(t, "differ in their seed: 1 and 2")
 }
 
-// TestCompareRuns compares reports of the main job itself: the same job without the
-// SIMD kernels is flagged against that with them, and not the other way round.
+// TestCompareRuns compares reports of the main job: the job without SIMD kernels is a
+// regression of that with them, and not the other way round.
 func TestCompareRuns(t *testing.T) {
 	dir := t.TempDir()
 	job := func(name, simd string) string {

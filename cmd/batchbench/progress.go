@@ -9,14 +9,14 @@ import (
 	"golang.org/x/term"
 )
 
-// progress draws how far long work has come. A nil progress draws nothing, which
-// is what a pipe or a file gets.
+// progress is a progress bar. A nil progress, used if the output is not a terminal, draws
+// nothing.
 type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-// newProgress starts a bar of total steps on w if w is a terminal. A total of -1
-// stands for an unknown number of steps.
+// newProgress starts a bar of total steps on w if w is a terminal. A total of -1 means that
+// the number of steps is unknown.
 func newProgress(w io.Writer, what string, total int64) *progress {
 	if !isTerminal(w) {
 		return nil
@@ -36,7 +36,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// add moves the bar by n steps. A bar that cannot be drawn is no reason to fail.
+// add advances the bar by n steps. Errors of drawing are ignored.
 func (p *progress) add(n int) {
 	if p != nil {
 		_ = p.bar.Add(n)

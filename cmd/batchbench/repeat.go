@@ -6,8 +6,8 @@ import (
 	"clearance/batch"
 )
 
-// differingRows counts the rows that two results of the same job do not answer
-// with the same bits.
+// differingRows returns the number of rows that are not bit-identical in two results of the
+// same job.
 func differingRows(a, b *batch.Results) int64 {
 	var rows int64
 	for i := range a.N {
@@ -29,8 +29,8 @@ func sameRow(a, b *batch.Results, i int) bool {
 		(a.Method == nil || a.Method[i] == b.Method[i])
 }
 
-// sameFloats compares row i of a column of the given width; an absent column is
-// the same as another.
+// sameFloats compares row i of a column of the given width bit by bit. Absent columns are
+// equal.
 func sameFloats(a, b *batch.Floats, i, width int) bool {
 	for k := width * i; k < width*(i+1); k++ {
 		switch {

@@ -6,7 +6,7 @@ import (
 	"clearance/verify"
 )
 
-// runReport is what the main job found; --json writes it, the table prints it.
+// runReport is the report of the main job, for --json and for the table.
 type runReport struct {
 	Program   string        `json:"program"`
 	Version   string        `json:"version"`
@@ -28,13 +28,13 @@ type runReport struct {
 	Good   bool          `json:"good"`             // of both
 }
 
-// side is what one back end did.
+// side is the part of one back end.
 type side struct {
 	Sets  []setReport `json:"sets"`
 	Total setReport   `json:"total"`
 }
 
-// besideReport is what the back end did that was run beside the first.
+// besideReport is the part of the second back end.
 type besideReport struct {
 	Backend string `json:"backend"`
 	Device  string `json:"device"`
@@ -45,31 +45,31 @@ type besideReport struct {
 type setReport struct {
 	Set            string          `json:"set"`
 	Pairs          int64           `json:"pairs"`
-	Seconds        []verify.Number `json:"seconds"`                 // end to end, one entry a round
+	Seconds        []verify.Number `json:"seconds"`                 // end to end, one entry per round
 	PairsPerSecond verify.Number   `json:"pairs_per_second"`        // end to end, median of the rounds
 	Spread         verify.Number   `json:"spread"`                  // half the range over the median
 	KernelPerSec   *verify.Number  `json:"kernel_pairs_per_second"` // null where the back end has no device clock
 	NsPerPair      verify.Number   `json:"ns_per_pair"`             // end to end
-	MeanIterations verify.Number   `json:"mean_iterations"`         // support evaluations a pair
+	MeanIterations verify.Number   `json:"mean_iterations"`         // evaluations of the support function per pair
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
 	Solvers        solverRows      `json:"solvers,omitempty"`       // rows by the solver that ended them; absent for statuses alone
-	Declined       int64           `json:"declined"`                // rows that the back end left to another, in the first round
-	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // where the back end counts them; of all rounds
+	Declined       int64           `json:"declined"`                // rows that the back end declined, in the first round
+	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // of all rounds; absent if the back end does not count them
 	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone
 	Refuted        int64           `json:"refuted"`                 // rows that the audit refuted
 	Compared       int64           `json:"compared"`                // rows solved again by the reference
 	Mismatches     int64           `json:"mismatches"`              // rows that the reference contradicts
-	Repeated       int64           `json:"repeated"`                // rows answered again, once a round after the first
+	Repeated       int64           `json:"repeated"`                // rows answered again, once per round after the first
 	Unrepeatable   int64           `json:"unrepeatable"`            // of these, rows with other bits than the first time
-	Faults         []string        `json:"faults,omitempty"`        // the worst faults, in words
+	Faults         []string        `json:"faults,omitempty"`        // the worst faults, as text
 
-	// The whole of the checks; null for the total.
+	// All results of the checks; null for the total.
 	Audit   *verify.Report     `json:"audit"`
 	Compare *verify.Comparison `json:"comparison"`
 }
 
-// counts holds the rows of each status.
+// counts is the number of rows of each status.
 type counts struct {
 	Separated   int64 `json:"separated"`
 	Touching    int64 `json:"touching"`
@@ -86,7 +86,7 @@ func (c *counts) add(o counts) {
 	c.Invalid += o.Invalid
 }
 
-// wrong is the number of faults found; a row that fails twice counts twice.
+// wrong is the number of faults. A row that fails two checks counts twice.
 func (s *setReport) wrong() int64 { return s.Refuted + s.Mismatches + s.Unrepeatable }
 
 // good reports whether every answer of the set is decided and none is wrong.
@@ -101,7 +101,7 @@ func toleranceText(t verify.Number) string {
 	return fmt.Sprintf(" (gap at most %.3g of the size)", float64(t))
 }
 
-// perSecond writes a rate with three digits that matter.
+// perSecond formats a rate with three significant digits.
 func perSecond(v float64) string {
 	switch {
 	case v >= 1e9:
@@ -115,7 +115,7 @@ func perSecond(v float64) string {
 	}
 }
 
-// thousands writes n with a comma between groups of three digits.
+// thousands formats n with commas between groups of three digits.
 func thousands[T int | int64](n T) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -124,7 +124,7 @@ func thousands[T int | int64](n T) string {
 	return s
 }
 
-// plural writes a count and its noun.
+// plural formats a count and its noun.
 func plural[T int | int64](n T, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -74,7 +74,7 @@ func TestWriteJSONLeavesNothingBehind(t *testing.T) {
 	if err := writeJSON(nil, filepath.Join(dir, "none", "report.json"), 1); err == nil {
 		t.Error("wrote into a folder that does not exist")
 	}
-	// A folder in the way: the rename must fail and the temporary file must go.
+	// The path is a folder: the rename must fail and the temporary file must be removed.
 	if err := os.MkdirAll(filepath.Join(dir, "dir", "sub"), 0o755); err != nil {
 		t.Fatal(err)
 	}

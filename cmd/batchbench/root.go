@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// env is what a command sees of the world around it.
+// env is the environment of a command.
 type env struct {
 	stdout, stderr io.Writer
 }
@@ -19,15 +19,15 @@ func (e *env) warn(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "batchbench: "+format+"\n", args...)
 }
 
-// newRoot builds the command tree. Without a sub-command it runs the main job.
+// newRoot returns the command tree. Without a subcommand it runs the main job.
 func newRoot(e *env) *cobra.Command {
 	root := newRun(e)
 	root.Use = "batchbench"
 	root.Short = "batches of convex pair queries: run, score, check"
 	root.Long = `batchbench answers millions of convex pair queries in one call and checks every answer.
 
-Without a sub-command it runs the main job ('batchbench run'): seeded sets of all
-kinds of pairs on the best device there is, every answer audited from the shapes
+Without a subcommand it runs the main job ('batchbench run'): seeded sets of all
+kinds of pairs on the best device available, every answer audited from the shapes
 alone, a sample solved again by the reference, the measurements in one table.
 
 Exit codes: 0 good, 1 wrong or undecided answers found, 2 bad input or usage,
@@ -43,7 +43,7 @@ Exit codes: 0 good, 1 wrong or undecided answers found, 2 bad input or usage,
 	return root
 }
 
-// noArgs rejects positional arguments with an error that says what to do.
+// noArgs rejects positional arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func noArgs(c *cobra.Command, args []string) error {
 // version is set by the Makefile, with -ldflags.
 var version string
 
-// versionString returns the version that was built.
+// versionString returns the version of the program.
 func versionString() string {
 	if version != "" {
 		return version
@@ -68,7 +68,7 @@ func versionString() string {
 	return "devel"
 }
 
-// platform names the system and the Go release the program was built with.
+// platform names the system and the Go release that built the program.
 func platform() string {
 	return runtime.GOOS + "/" + runtime.GOARCH + ", " + runtime.Version()
 }

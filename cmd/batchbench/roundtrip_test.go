@@ -31,7 +31,7 @@ func readReport[T any](t *testing.T, path string) T {
 	return decode[T](t, data)
 }
 
-// TestRoundTrip generates, scores and verifies, for both formats and all questions.
+// TestRoundTrip generates, scores and verifies, for both formats and all queries.
 func TestRoundTrip(t *testing.T) {
 	for _, ext := range []string{".parquet", ".npz"} {
 		for _, ask := range [][]string{
@@ -96,7 +96,7 @@ func TestFormatsAgree(t *testing.T) {
 	if n := differingRows(a, b); n != 0 {
 		t.Errorf("%d of %d rows differ between Parquet and NPZ", n, a.N)
 	}
-	// Kernels have digits of their own; without them cpu is ref on several cores.
+	// The last digits of the kernels differ; without kernels cpu is ref on several cores.
 	t.Setenv(cpu.EnvSIMD, "off")
 	first[0].score().want(t, exitGood)
 	first[1].score("--backend", "ref").want(t, exitGood)
@@ -171,7 +171,7 @@ func TestRunJSONOnly(t *testing.T) {
 	}
 }
 
-// TestRunSeeds: the seed decides what is run, and nothing else does.
+// TestRunSeeds: the pairs depend on the seed and on nothing else.
 func TestRunSeeds(t *testing.T) {
 	iterations := func(args ...string) float64 {
 		o := command(append([]string{"run", "--sets", "hull32", "--pairs", "300", "--rounds", "1", "--json", "-"}, args...)...).want(t, exitGood)

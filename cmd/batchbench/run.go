@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// clockText says what the times of `run` hold.
+// clockText describes what the times of `run` include.
 const clockText = "end to end, from pairs in host memory to answers in host memory; generating and checking are outside"
 
 // runFlags are the flags of `run`.
@@ -43,19 +43,19 @@ bits, and prints speed and accuracy in one table.
 		RunE: func(c *cobra.Command, _ []string) error { return runSets(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
-	fs.Int64Var(&f.pairs, "pairs", 1_000_000, "pairs in total, shared evenly by the sets")
+	fs.Int64Var(&f.pairs, "pairs", 1_000_000, "total number of pairs, divided evenly among the sets")
 	fs.StringSliceVar(&f.sets, "sets", benchmarkSets(), "sets to run; all: "+strings.Join(generate.Names(), ", "))
 	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
-	fs.IntVar(&f.rounds, "rounds", 5, "times that every pair is run; the table shows the median")
+	fs.IntVar(&f.rounds, "rounds", 5, "number of times that every pair is run; the table shows the median")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
-	fs.StringVar(&f.beside, "beside", "cpu", "back end to run beside a Vulkan device on the same pairs, in the same table; none for none")
+	fs.StringVar(&f.beside, "beside", "cpu", "second back end, run on the same pairs as a Vulkan device and shown in the same table; cpu, ref or none")
 	f.solveFlags.add(fs)
 	return c
 }
 
-// check reports a flag out of range.
+// check returns an error for a flag out of range.
 func (f *runFlags) check() error {
 	if err := checkSets("--sets", f.sets); err != nil {
 		return err
@@ -81,7 +81,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	if err := checkWritable(f.json); err != nil {
 		return err
 	}
-	rows := min(f.pairs/int64(len(f.sets)), chunkRows) // of a call
+	rows := min(f.pairs/int64(len(f.sets)), chunkRows) // per call
 	h, chosen, err := f.choose(int(rows))
 	if err != nil {
 		return err

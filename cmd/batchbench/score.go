@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listedRowErrors is how many refused rows are told one by one.
+// listedRowErrors is the number of invalid rows that are listed.
 const listedRowErrors = 20
 
 // scoreFlags are the flags of `score`.
@@ -34,11 +34,11 @@ func newScore(e *env) *cobra.Command {
 		Short: "answer the pairs of a file",
 		Long: `Answers every pair of a file and writes the answers in input order. The file is
 streamed, so it may be larger than memory. The results file appears under its name
-only when it is complete.
+only once it is complete.
 
-A row that is bad input gets status invalid, is listed, and costs no other row its
-answer; the exit code is then 2. Without bad rows it is 1 if a row stayed undecided
-or, with --audit, if an answer was refuted.`,
+An invalid row gets status invalid and is listed; all other rows are answered. The exit
+code is then 2. Without invalid rows it is 1 if a row is undecided or, with --audit, if
+an answer was refuted.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return score(c.Context(), e, &f) },
 	}
@@ -52,7 +52,7 @@ or, with --audit, if an answer was refuted.`,
 	return c
 }
 
-// scoreReport is what `score --json` writes.
+// scoreReport is the report of `score --json`.
 type scoreReport struct {
 	Program        string        `json:"program"`
 	Version        string        `json:"version"`
@@ -60,7 +60,7 @@ type scoreReport struct {
 	Platform       string        `json:"platform"`
 	Backend        string        `json:"backend"`
 	Device         string        `json:"device"`
-	Why            string        `json:"why"` // that back end
+	Why            string        `json:"why"` // reason for that back end
 	Query          string        `json:"query"`
 	Method         string        `json:"method"`
 	Precision      string        `json:"precision"`
@@ -75,7 +75,7 @@ type scoreReport struct {
 	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
 	Counts         counts        `json:"counts"`
 	Solvers        solverRows    `json:"solvers,omitempty"`    // rows by the solver that ended them; absent for statuses alone
-	Declined       int           `json:"declined"`             // rows that the back end left to another
+	Declined       int           `json:"declined"`             // rows that the back end declined
 	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
 	Failovers      []string      `json:"failovers,omitempty"`
 	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
@@ -105,7 +105,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	}
 
 	for _, failover := range rep.Failovers {
-		e.warn("%s back end gave up on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
+		e.warn("%s back end failed on rows %d to %d: %v", failover.Backend, failover.Lo, failover.Hi-1, failover.Err)
 	}
 	for _, row := range rep.RowErrors {
 		e.warn("%s: %v", f.path(), row)
@@ -129,13 +129,13 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	case c.Invalid > 0:
 		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered", plural(c.Invalid, "row"), thousands(report.Pairs), f.path())
 	case c.Undecided > 0:
-		return exitf(exitWrong, "%s of %s stayed undecided; try --precision double or a larger --tolerance", plural(c.Undecided, "row"), thousands(report.Pairs))
+		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance", plural(c.Undecided, "row"), thousands(report.Pairs))
 	}
 	return verdict
 }
 
-// scoreFile answers the pairs of the file into the results file, and tells the devices
-// that were chosen. On an error no results file is left.
+// scoreFile answers the pairs of the file into the results file and returns a description of
+// the devices. After an error there is no results file.
 func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string, err error) {
 	lib, err := readLibrary(f.shapes)
 	if err != nil {
@@ -171,7 +171,7 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 	return rep, devices, out.Close()
 }
 
-// Keys of the metadata that says what a results file answers.
+// Keys of the metadata that describes the query of a results file.
 const (
 	metaQuery     = "query"
 	metaMethod    = "method"
@@ -179,7 +179,7 @@ const (
 	metaCutOff    = "cutoff"
 )
 
-// describe notes in the file what was asked.
+// describe stores the query in the metadata of the file.
 func describe(w *dataset.ResultWriter, o *batch.Options) {
 	w.Describe(metaQuery, o.Query.String())
 	w.Describe(metaMethod, o.Method.String())
@@ -235,10 +235,10 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 		fmt.Fprintf(&b, "by the solver that ended them: %v\n", r.Solvers)
 	}
 	if r.Declined > 0 {
-		fmt.Fprintf(&b, "%s could not be ended by %s and were answered by another back end\n", plural(r.Declined, "row"), r.Backend)
+		fmt.Fprintf(&b, "%s declined by %s and answered by another back end\n", plural(r.Declined, "row"), r.Backend)
 	}
 	if r.WorstGapRow >= 0 {
-		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations a pair\n", float64(r.WorstGap), r.WorstGapRow, float64(r.MeanIterations))
+		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations per pair\n", float64(r.WorstGap), r.WorstGapRow, float64(r.MeanIterations))
 	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -250,7 +250,7 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 	return nil
 }
 
-// countsOf returns the rows of each status.
+// countsOf returns the number of rows of each status.
 func countsOf(rep *dispatch.Report) counts {
 	c := &rep.Counts
 	return counts{
@@ -259,5 +259,5 @@ func countsOf(rep *dispatch.Report) counts {
 	}
 }
 
-// now is the time that reports carry.
+// now returns the time for the header of a report.
 func now() string { return time.Now().UTC().Format(time.RFC3339) }

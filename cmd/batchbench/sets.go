@@ -13,23 +13,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// chunkRows is how many pairs are held in memory at a time: about 16 MB of pairs
-// and 8 MB of results in single precision.
+// chunkRows is the number of pairs in memory at a time: about 16 MB of pairs and 8 MB of
+// results in single precision.
 const chunkRows = 1 << 17
 
-// benchmarkSets are the sets that `run` runs unless told otherwise: all but the
-// adversarial rows, which ask no everyday question, and the hulls of mesh files,
-// which need files.
+// benchmarkSets are the default sets of `run`: all but the adversarial rows, which are not
+// typical, and the hulls of meshes, which need files.
 func benchmarkSets() []string {
 	return slices.DeleteFunc(generate.Names(), func(name string) bool { return name == "adversarial" || name == "mesh" })
 }
 
-// setsText ends the help of the commands that take sets.
+// setsText lists the sets, for the help of commands.
 func setsText() string {
 	return "Sets: " + strings.Join(generate.Names(), ", ") + "."
 }
 
-// checkSets reports a flag that lists no sets, or unknown ones.
+// checkSets returns an error if a flag lists no sets, or unknown ones.
 func checkSets(flag string, sets []string) error {
 	if len(sets) == 0 {
 		return fmt.Errorf("%s is empty; want some of %s", flag, strings.Join(generate.Names(), ", "))
@@ -42,7 +41,7 @@ func checkSets(flag string, sets []string) error {
 	return nil
 }
 
-// openSet prepares a set; mesh files go to the set that takes them.
+// openSet returns the generator of a set. The set mesh uses the mesh files.
 func openSet(name string, seed uint64, meshes []string) (*generate.Generator, error) {
 	var o generate.Options
 	if name == "mesh" {
@@ -55,7 +54,7 @@ func openSet(name string, seed uint64, meshes []string) (*generate.Generator, er
 }
 
 // fillRows sets the rows of dst to rows first, first+1, … of the set, on all
-// processors: placing a pair takes a solver.
+// processors, since placing a pair takes a solver.
 func fillRows(ctx context.Context, gen *generate.Generator, dst *batch.Pairs, first int64) error {
 	const block = 1024
 	var g errgroup.Group

@@ -8,8 +8,8 @@ import (
 	"clearance/dispatch"
 )
 
-// solverRows counts the rows that each solver ended, by its name; solvers that ended
-// none are left out, and there are none at all where the report was not told.
+// solverRows is the number of rows that each solver ended, by its name. Solvers that ended no
+// row are omitted. It is empty if the report has no counts.
 type solverRows map[string]int64
 
 // solversOf returns the counts of a call.
@@ -23,7 +23,7 @@ func solversOf(rep *dispatch.Report) solverRows {
 	return s
 }
 
-// plus adds up two counts.
+// plus returns the sum of two counts.
 func (s solverRows) plus(o solverRows) solverRows {
 	sum := solverRows{}
 	for _, c := range []solverRows{s, o} {
@@ -45,7 +45,7 @@ func (s solverRows) String() string {
 	return strings.Join(list, ", ")
 }
 
-// printSolvers says for each set of a back end which solvers ended its rows.
+// printSolvers lists the solvers that ended the rows of each set of a back end.
 func (r *side) printSolvers(b *strings.Builder, backend string) {
 	if len(r.Total.Solvers) == 0 {
 		return

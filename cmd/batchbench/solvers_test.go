@@ -8,8 +8,8 @@ import (
 	"clearance/batch"
 )
 
-// The reports of run and score count every row under the solver that ended it, whether
-// or not the file has the column.
+// The reports of run and score count every row by the solver that ended it, with or without
+// that column in the file.
 func TestSolversInReports(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "run.json")
@@ -33,7 +33,7 @@ func TestSolversInReports(t *testing.T) {
 	check("ellipsoids", run.Sets[1].Solvers, run.Sets[1].Pairs, "rtr")
 	check("all", run.Total.Solvers, run.Total.Pairs, "rtr")
 
-	// A Boolean query is not asked for more than its statuses.
+	// A Boolean query has no columns but the statuses.
 	text = command("run", "--sets", "boxes", "--pairs", "100", "--rounds", "1", "--sample", "10", "--query", "collide", "--json", out).want(t, exitGood).stdout
 	run = readReport[runReport](t, out)
 	if len(run.Total.Solvers) != 0 || strings.Contains(text, "by the solver") {

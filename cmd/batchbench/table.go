@@ -9,7 +9,7 @@ import (
 	"clearance/batch"
 )
 
-// printTable writes the report for people.
+// printTable writes the report as text.
 func (r *runReport) printTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "batchbench %s, %s, %s\n", r.Version, r.Date, r.Platform)
@@ -41,7 +41,7 @@ func (r *runReport) printTable(w io.Writer) error {
 	return err
 }
 
-// printRows writes the table itself: a line a set, and below it one of the back end beside.
+// printRows writes the table: one line per set, followed by that of the second back end.
 func (r *runReport) printRows(b *strings.Builder) error {
 	var table strings.Builder
 	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -80,12 +80,12 @@ func (r *runReport) printRows(b *strings.Builder) error {
 		return err
 	}
 	for line := range strings.Lines(table.String()) {
-		b.WriteString(strings.TrimPrefix(line, "  ")) // what tabwriter puts before the first column
+		b.WriteString(strings.TrimPrefix(line, "  ")) // the padding before the first column
 	}
 	return nil
 }
 
-// printRow writes the line of a set; "-" stands for what there is none of.
+// printRow writes the line of a set; "-" stands for a missing value.
 func (r *runReport) printRow(w io.Writer, s *setReport, name string) {
 	kernel, gap, iterations := "-", "-", "-"
 	if s.KernelPerSec != nil {
@@ -110,14 +110,14 @@ func (r *runReport) printRow(w io.Writer, s *setReport, name string) {
 	fmt.Fprintln(w)
 }
 
-// printChecks says of all sets of a back end what was checked and how that ended.
+// printChecks writes what was checked in all sets of a back end, and the outcome.
 func (s *setReport) printChecks(b *strings.Builder, backend string) {
 	if s.Declined > 0 {
 		why := ""
 		if s.DeviceRows != nil {
 			why = " (" + s.DeviceRows.String() + ")"
 		}
-		fmt.Fprintf(b, "%s of %s could not be ended by %s%s and were answered by another back end, inside the clock\n", plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
+		fmt.Fprintf(b, "%s of %s declined by %s%s and answered by another back end, included in the times\n", plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
 	}
 	fmt.Fprintf(b, "%s: %s audited from the shapes alone, %s solved again by the reference, %s run again: ",
 		backend, plural(s.Audited, "answer"), thousands(s.Compared), thousands(s.Repeated))

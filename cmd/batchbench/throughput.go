@@ -18,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// distinctRows is how many different pairs a batch holds; longer ones repeat them, since
+// distinctRows is the number of different pairs in a batch. Longer batches repeat them, since
 // placing a pair takes longer than answering it.
 const distinctRows = 1 << 17
 
-// minCalls is the least number of calls that a median is taken of.
+// minCalls is the minimum number of calls for a median.
 const minCalls = 3
 
 // throughputFlags are the flags of `throughput`.
@@ -47,8 +47,8 @@ func newThroughput(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "throughput",
 		Short: "time a call for batches of several sizes",
-		Long: `Times calls of several sizes, from an empty batch to millions of pairs, in the
-kernels and end to end, on one back end and on another beside it. Nothing is checked:
+		Long: `Measures the time of calls of several sizes, from an empty batch to millions of pairs, in
+the kernels and end to end, on one back end and on a second one. Answers are not checked;
 'run' does that on the same sets.
 
 ` + setsText(),
@@ -56,32 +56,32 @@ kernels and end to end, on one back end and on another beside it. Nothing is che
 		RunE: func(c *cobra.Command, _ []string) error { return throughput(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
-	fs.StringSliceVar(&f.sizes, "sizes", []string{"0", "1", "1e3", "1e4", "1e5", "1e6"}, "pairs of a call")
-	fs.StringSliceVar(&f.sets, "set", []string{"mixed"}, "sets to take the pairs from; all: "+strings.Join(generate.Names(), ", "))
+	fs.StringSliceVar(&f.sizes, "sizes", []string{"0", "1", "1e3", "1e4", "1e5", "1e6"}, "pairs per call")
+	fs.StringSliceVar(&f.sets, "set", []string{"mixed"}, "sets of the pairs; all: "+strings.Join(generate.Names(), ", "))
 	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
-	fs.BoolVar(&f.apart, "apart", false, "only pairs that do not overlap")
-	fs.BoolVar(&f.deep, "overlapping", false, "only pairs that overlap")
+	fs.BoolVar(&f.apart, "apart", false, "only separated pairs")
+	fs.BoolVar(&f.deep, "overlapping", false, "only penetrating pairs")
 	c.MarkFlagsMutuallyExclusive("apart", "overlapping")
 	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are made", minCalls))
-	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, as 25000,24000 MB/s; the report then says which share of a call the bytes need at least")
-	fs.StringVar(&f.beside, "beside", "cpu", "back end to time beside a Vulkan device; none for none")
+	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, in MB/s, such as 25000,24000; the report then has the least share of a call that the transfers take")
+	fs.StringVar(&f.beside, "beside", "cpu", "second back end, measured beside a Vulkan device; cpu, ref or none")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
 	f.solveFlags.add(fs)
 	return c
 }
 
-// check reports a flag out of range, and reads the sizes.
+// check parses the sizes and returns an error for a flag out of range.
 func (f *throughputFlags) check() error {
 	for _, s := range f.sizes {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v >= 0 && v <= 1e9) || v != math.Trunc(v) {
-			return fmt.Errorf("--sizes: %q is no number of pairs, want whole numbers from 0 to 1e9, as 1000 or 1e6", s)
+			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to 1e9, such as 1000 or 1e6", s)
 		}
 		f.rows = append(f.rows, int(v))
 	}
 	if len(f.rows) == 0 {
-		return fmt.Errorf("--sizes is empty; want numbers of pairs, as 1e3,1e6")
+		return fmt.Errorf("--sizes is empty; want numbers of pairs, such as 1e3,1e6")
 	}
 	if f.time <= 0 {
 		return fmt.Errorf("--time %v: want a time above 0", f.time)
@@ -154,7 +154,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 	return writeJSON(e.stdout, f.json, report)
 }
 
-// pairs returns as many pairs of a set as the largest size wants.
+// pairs returns the pairs of a set for the largest size.
 func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set string) (*batch.Library, *batch.Pairs, error) {
 	gen, err := openSet(set, f.seed, f.meshes)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 			}
 		}
 		if first > 100*distinctRows {
-			return nil, nil, fmt.Errorf("set %s has next to none of the pairs that are wanted: %s", set, pairsText(f.apart, f.deep))
+			return nil, nil, fmt.Errorf("set %s has hardly any %s", set, pairsText(f.apart, f.deep))
 		}
 	}
 	var r batch.Row
@@ -196,7 +196,7 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 	return gen.Library(), all, nil
 }
 
-// keep tells which pairs are wanted.
+// keep returns a function that selects the pairs to measure.
 func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs *batch.Pairs) (func(i int) bool, error) {
 	if !f.apart && !f.deep {
 		return func(int) bool { return true }, nil
@@ -212,7 +212,7 @@ func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib 
 func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, backend string, lib *batch.Library, pairs *batch.Pairs) (*throughputPoint, error) {
 	job := &batch.Job{Library: lib, Input: pairs, Options: f.options}
 	o := dispatch.Options{Backend: backend}
-	if _, err := d.Run(ctx, job, o); err != nil { // makes the results, and warms up
+	if _, err := d.Run(ctx, job, o); err != nil { // allocates the results, and warms up
 		return nil, err
 	}
 	p := &throughputPoint{Backend: backend, Rows: pairs.Len()}
@@ -245,8 +245,8 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 	return p, nil
 }
 
-// stats adds up what the Vulkan devices of a back end have counted; ok is false if it has
-// none.
+// stats returns the sum of the counters of the Vulkan devices of a back end; ok is false if
+// it has none.
 func (f *throughputFlags) stats(d *dispatch.Dispatcher, backend string) (sum engine.Stats, ok bool) {
 	chosen, err := d.Choose(backend, &f.options, dispatch.UnknownRows)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"clearance/verify"
 )
 
-// throughputClock says what the times of `throughput` hold.
+// throughputClock describes what the times of `throughput` include.
 const throughputClock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call to call; kernel: the solvers alone, by the clock of the device"
 
-// throughputReport is what `throughput --json` writes.
+// throughputReport is the report of `throughput --json`.
 type throughputReport struct {
 	Program     string            `json:"program"`
 	Version     string            `json:"version"`
@@ -26,8 +26,8 @@ type throughputReport struct {
 	Tolerance   verify.Number     `json:"tolerance"`
 	Columns     []string          `json:"columns"`
 	Seed        uint64            `json:"seed"`
-	Apart       bool              `json:"apart"`       // only pairs that do not overlap
-	Overlapping bool              `json:"overlapping"` // only pairs that overlap
+	Apart       bool              `json:"apart"`       // only separated pairs
+	Overlapping bool              `json:"overlapping"` // only penetrating pairs
 	Clock       string            `json:"clock"`
 	Points      []throughputPoint `json:"points"`
 }
@@ -44,19 +44,19 @@ type throughputPoint struct {
 	Backend        string         `json:"backend"`
 	Rows           int            `json:"pairs"`
 	Calls          int            `json:"calls"`
-	Seconds        verify.Number  `json:"seconds"` // of a call, end to end
-	Spread         verify.Number  `json:"spread"`  // half the distance of the quartiles, over the median
+	Seconds        verify.Number  `json:"seconds"` // per call, end to end
+	Spread         verify.Number  `json:"spread"`  // half the interquartile range over the median
 	PairsPerSecond verify.Number  `json:"pairs_per_second"`
 	KernelSeconds  *verify.Number `json:"kernel_seconds"` // null where the back end has no device clock
 	KernelPerSec   *verify.Number `json:"kernel_pairs_per_second"`
-	Declined       int            `json:"declined"`   // rows of a call that were left to another back end
-	BytesUp        *int64         `json:"bytes_up"`   // of a call, to the device; null where there is none
+	Declined       int            `json:"declined"`   // rows per call that the back end declined
+	BytesUp        *int64         `json:"bytes_up"`   // per call, to the device; null if there is none
 	BytesDown      *int64         `json:"bytes_down"` // and back
 	LinkShare      *verify.Number `json:"link_share"` // see moved; null without --link
 }
 
-// moved notes the bytes of a call. LinkShare is the time that they take at the bandwidths of
-// the link (MB/s up and down), one direction after the other, over that of the call.
+// moved records the bytes per call. LinkShare is the time that they take at the bandwidths of
+// the link (MB/s up and down), one direction after the other, relative to that of the call.
 func (p *throughputPoint) moved(up, down int64, call float64, link []float64) {
 	p.BytesUp, p.BytesDown = &up, &down
 	if len(link) == 2 && p.Rows > 0 {
@@ -65,18 +65,18 @@ func (p *throughputPoint) moved(up, down int64, call float64, link []float64) {
 	}
 }
 
-// pairsText says which pairs of the sets are timed.
+// pairsText describes the pairs that are measured.
 func pairsText(apart, overlapping bool) string {
 	switch {
 	case apart:
-		return "pairs that do not overlap"
+		return "separated pairs"
 	case overlapping:
-		return "pairs that overlap"
+		return "penetrating pairs"
 	}
 	return "all pairs"
 }
 
-// print writes the report for people.
+// print writes the report as text.
 func (r *throughputReport) print(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "batchbench %s, %s, %s\n", r.Version, r.Date, r.Platform)
@@ -90,7 +90,7 @@ func (r *throughputReport) print(w io.Writer) error {
 	for i := range r.Points {
 		width = max(width, len(r.Points[i].Set))
 	}
-	fmt.Fprintf(tw, "%-*s\tpairs a call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\tB/pair up\tdown\tlink\t\n", width, "set")
+	fmt.Fprintf(tw, "%-*s\tpairs/call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\tB/pair up\tdown\tlink\t\n", width, "set")
 	for i := range r.Points {
 		p := &r.Points[i]
 		rate, kernel, kernelRate, up, down, link := "-", "-", "-", "-", "-", "-"
@@ -116,7 +116,7 @@ func (r *throughputReport) print(w io.Writer) error {
 	return err
 }
 
-// seconds writes a time with three digits that matter.
+// seconds formats a time with three significant digits.
 func seconds(s verify.Number) string {
 	v := float64(s)
 	for _, unit := range []struct {

@@ -8,8 +8,8 @@ import (
 	"clearance/verify"
 )
 
-// Every size of every set is timed, from an empty batch on, on the CPU alone or on a
-// Vulkan device with the CPU beside it.
+// Every size of every set is measured, including the empty batch, on the CPU alone or on a
+// Vulkan device and the CPU.
 func TestThroughput(t *testing.T) {
 	f := newFiles(t, ".npz")
 	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query", "collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
@@ -55,8 +55,7 @@ func TestThroughputVulkan(t *testing.T) {
 	}
 }
 
-// TestThroughputOverlapping: depths are timed, and on a device it is the device that answers
-// them.
+// TestThroughputOverlapping: depths are measured, and those on a device are answered by it.
 func TestThroughputOverlapping(t *testing.T) {
 	for _, backend := range []string{"cpu", "vulkan"} {
 		t.Run(backend, func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestThroughputOverlapping(t *testing.T) {
 			if len(r.Points) != 1 || !r.Overlapping || r.Apart || r.Points[0].Declined != 0 || r.Points[0].Rows != 300 {
 				t.Errorf("report %+v", r)
 			}
-			if !strings.Contains(o.stdout, "pairs that overlap") {
+			if !strings.Contains(o.stdout, "penetrating pairs") {
 				t.Errorf("the report does not say which pairs:\n%s", o.stdout)
 			}
 		})
@@ -82,10 +81,10 @@ func TestThroughputRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--sizes", "1e3,many"}, `--sizes: "many" is no number of pairs`},
-		{[]string{"--sizes", "1.5"}, `"1.5" is no number of pairs`},
-		{[]string{"--sizes", "-1"}, `"-1" is no number`},
-		{[]string{"--sizes", "NaN"}, `"NaN" is no number`},
+		{[]string{"--sizes", "1e3,many"}, `--sizes: "many" is not a number of pairs`},
+		{[]string{"--sizes", "1.5"}, `"1.5" is not a number of pairs`},
+		{[]string{"--sizes", "-1"}, `"-1" is not a number`},
+		{[]string{"--sizes", "NaN"}, `"NaN" is not a number`},
 		{[]string{"--apart", "--overlapping"}, "apart"},
 		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
 		{[]string{"--link", "5"}, "want two bandwidths above 0"},

@@ -33,8 +33,8 @@ func newVerify(e *env) *cobra.Command {
 		Long: `Checks every answer of a results file from the shapes and poses alone, trusting no
 solver, and has the reference solve a sample of the rows again.
 
-Parquet files say what was asked. For NPZ files, which cannot, give the --query,
---tolerance and --cutoff that the answers were computed with if they were not the
+Parquet files contain the query, the tolerance and the cut-off. NPZ files do not: give
+--query, --tolerance and --cutoff if the answers were computed with other values than the
 defaults.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -60,16 +60,16 @@ defaults.`,
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the text")
-	fs.BoolVar(&f.all, "all", false, "have the reference solve every row again")
+	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
-	fs.Uint64Var(&f.seed, "seed", 1, "draws the sample")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
 	f.addQuestion(fs)
 	f.addWorkers(fs)
 	return c
 }
 
-// verifyFile audits a results file. asked tells which flags were given: what was
-// not comes from the file, where it says so.
+// verifyFile audits a results file. asked reports whether a flag was given; values that were
+// not given are read from the metadata of the file, if it has any.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) bool) (*verifyReport, error) {
 	if err := f.inputFlags.check(); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	return report, nil
 }
 
-// fill calls next until it has given that many rows.
+// fill calls next until it has yielded the given number of rows.
 func fill(rows int, next func(at int) (int, error)) error {
 	for at := 0; at < rows; {
 		n, err := next(at)
@@ -154,8 +154,7 @@ func fill(rows int, next func(at int) (int, error)) error {
 	return nil
 }
 
-// fromMetadata takes over what the results file says was asked, for each flag that
-// was not given.
+// fromMetadata sets each flag that was not given from the metadata of the results file.
 func (f *solveFlags) fromMetadata(meta map[string]string, asked func(string) bool) error {
 	for key, set := range map[string]func(string) error{
 		metaQuery:     func(s string) (err error) { f.options.Query, err = batch.ParseQuery(s); return err },
@@ -171,7 +170,7 @@ func (f *solveFlags) fromMetadata(meta map[string]string, asked func(string) boo
 		}
 	}
 	if f.options.Query != batch.Distance && !asked(metaCutOff) {
-		f.cutoff = math.Inf(1) // another question than the file was made for
+		f.cutoff = math.Inf(1) // that of the file belongs to another query
 	}
 	return nil
 }

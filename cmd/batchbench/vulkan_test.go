@@ -8,7 +8,7 @@ import (
 	"clearance/tests/need"
 )
 
-// TestNoBackend asks by name for a device that is not there, with or without Vulkan.
+// TestNoBackend selects a device that does not exist, with or without Vulkan.
 func TestNoBackend(t *testing.T) {
 	f := newFiles(t, ".npz")
 	f.ballAndBox(t, 1, nil)
@@ -48,8 +48,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestVulkan runs and scores on a Vulkan device, if there is one: kernel times, rows that
-// another back end ended, every answer good.
+// TestVulkan runs and scores on a Vulkan device, if there is one: kernel times, declined rows,
+// every answer good.
 func TestVulkan(t *testing.T) {
 	command("--backend", "vulkan", "--pairs", "8", "--sample", "0", "--rounds", "1").orNoVulkan(t)
 	f := newFiles(t, ".npz")
@@ -58,13 +58,13 @@ func TestVulkan(t *testing.T) {
 	if !r.Good || r.Backend != "vulkan" || r.Total.Unrepeatable != 0 || r.Total.Repeated != 1600 {
 		t.Errorf("total %+v", r.Total)
 	}
-	if d := r.Total.Declined; d > 16 || strings.Contains(o.stdout, "rows of 1,600 could not be ended by vulkan") != (d > 1) {
+	if d := r.Total.Declined; d > 16 || strings.Contains(o.stdout, "rows of 1,600 declined by vulkan") != (d > 1) {
 		t.Errorf("%d rows declined:\n%s", d, o.stdout)
 	}
 	if r.Total.Solvers["epa"] == 0 || r.Total.Solvers["rtr"] == 0 || r.Total.Solvers["axes"] == 0 {
 		t.Errorf("no depths by these of the device: %v", r.Total.Solvers)
 	}
-	// The CPU beside it answers the same pairs.
+	// The CPU answers the same pairs.
 	if r.Beside == nil || r.Beside.Backend != "cpu" || r.Beside.Total.Pairs != 1600 || r.Beside.Total.Counts != r.Total.Counts || r.Beside.Total.Audited != 1600 {
 		t.Errorf("beside: %+v", r.Beside)
 	}
