@@ -11,7 +11,7 @@ import (
 // does not implement [Smooth].
 type Cone struct {
 	R          float64 // radius of the base, metres
-	HalfLength float64 // half the height, metres
+	HalfLength float64 // half the length along z, metres
 }
 
 // Kind returns KindCone.

@@ -33,7 +33,7 @@ func (c *Convex) Residual(p r3.Vec) float64 {
 	if deepest < -slack {
 		return deepest
 	}
-	nearest2 := c.faceDistance2(top, q) // a good first guess, so that most faces are skipped
+	nearest2 := c.faceDistance2(top, q) // a good first estimate, so that most faces are skipped
 	for i := range c.planes {
 		s := r3.Dot(c.planes[i].n, q) - c.planes[i].offset
 		if s < -slack || s > 0 && s*s >= nearest2 {
@@ -42,7 +42,7 @@ func (c *Convex) Residual(p r3.Vec) float64 {
 		nearest2 = min(nearest2, c.faceDistance2(i, q))
 	}
 	nearest := math.Sqrt(nearest2)
-	// Beyond the tip of a needle every plane distance may drown in rounding though
+	// Beyond the tip of a needle every plane distance may be lost to rounding though
 	// the surface is far; but an inside point this close to a plane is that close to
 	// the surface, so a far surface means outside.
 	if deepest <= 0 && nearest <= 2*slack {

@@ -136,7 +136,7 @@ func TestConvexFlat(t *testing.T) {
 
 // TestConvexResidualCertified checks the signed distance by its own gradient g, a
 // unit vector: <g, p> − h(g) bounds the distance from below whatever g is, and the
-// foot p − distance·g has to be on the hull.
+// projection p − distance·g has to be on the hull.
 func TestConvexResidualCertified(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{4, 8, 32, 128, 1000} {
@@ -169,7 +169,7 @@ func TestConvexResidualCertified(t *testing.T) {
 				t.Fatalf("%d points: residual %g, its gradient proves %g", n, r, lower)
 			}
 			if foot := c.Residual(r3.Sub(p, r3.Scale(r, g))); math.Abs(foot) > 1e-4 {
-				t.Fatalf("%d points: the foot of a residual %g is %g off the surface", n, r, foot)
+				t.Fatalf("%d points: the projection of a residual %g is %g off the surface", n, r, foot)
 			}
 		}
 		if n > 4 && (inside < 10 || inside > 290) {

@@ -11,7 +11,7 @@ import (
 // its support function has kinks at the caps and in the plane of the circle.
 type Cylinder struct {
 	R          float64 // radius, metres
-	HalfLength float64 // half the height, metres
+	HalfLength float64 // half the length along z, metres
 }
 
 // Kind returns KindCylinder.

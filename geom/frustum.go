@@ -13,7 +13,7 @@ import (
 // [Smooth].
 type Frustum struct {
 	RBottom, RTop float64 // radii at -HalfLength and +HalfLength, metres
-	HalfLength    float64 // half the height, metres
+	HalfLength    float64 // half the length along z, metres
 }
 
 // Kind returns KindFrustum.

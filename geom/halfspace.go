@@ -27,7 +27,7 @@ func (Halfspace) CoreSupport(r3.Vec) r3.Vec { return r3.Vec{} }
 // Radius returns 0.
 func (Halfspace) Radius() float64 { return 0 }
 
-// Residual is the exact signed distance, the height above the plane.
+// Residual is the exact signed distance from the plane.
 func (Halfspace) Residual(p r3.Vec) float64 { return p.Z }
 
 // Center returns the origin, a point of the boundary.

@@ -68,7 +68,7 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// Quarter turns fix the handedness and the order of the components.
+// Rotations by 90° fix the handedness and the order of the components.
 func TestPoseQuarterTurns(t *testing.T) {
 	h := math.Sqrt(0.5)
 	for _, c := range []struct {

@@ -113,7 +113,7 @@ func TestSmoothRevolutionIsRound(t *testing.T) {
 		sin, cos := math.Sincos(a)
 		turned := vec(cos*d.X-sin*d.Y, sin*d.X+cos*d.Y, d.Z)
 		if got, want := supportValue(s, turned), supportValue(s, d); math.Abs(got-want) > 8*eps {
-			t.Fatalf("h(%v) = %g, turned by %g it is %g", d, want, a, got)
+			t.Fatalf("h(%v) = %g, rotated by %g it is %g", d, want, a, got)
 		}
 	}
 	// On the equator the revolution is (Σ r^β)^(1/β), whatever γ.

@@ -244,7 +244,7 @@ func TestEllipsoidDepth(t *testing.T) {
 			check(place(0, 0, 0), -c)
 			for _, f := range []float64{1e-12, 0.1, 0.5, 0.9, 1 - 1e-6, 1, 1 + 1e-9, 1.5} {
 				check(place(f*c, 0, 0), (f-1)*c)
-				// On the long axis the foot leaves the axis before the centre of curvature,
+				// On the long axis the closest point leaves the axis before the centre of curvature,
 				// at x = a - c²/a.
 				x := f * a
 				if k := (a - c) * (a + c); a*x < k {

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// What RevolutionOf says is so: turned about the line, a core has the same heights.
+// The answer of RevolutionOf holds: rotated about the line, a core has the same support values.
 func TestRevolutionOf(t *testing.T) {
 	convex := func(points ...r3.Vec) Shape {
 		c, err := NewConvex(points)

@@ -53,7 +53,7 @@ func TestScaled(t *testing.T) {
 				u := r3.Unit(vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()))
 				got, want := r3.Dot(u, geom.Support(big, u)), k*r3.Dot(u, geom.Support(s, u))
 				if !(math.Abs(got-want) <= 1e-13*k*size) {
-					t.Fatalf("%v times %g: height %g along %v, want %g", s.Kind(), k, got, u, want)
+					t.Fatalf("%v times %g: support value %g along %v, want %g", s.Kind(), k, got, u, want)
 				}
 			}
 		}

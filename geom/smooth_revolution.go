@@ -54,7 +54,7 @@ func NewSmoothRevolution(profile []r2.Vec, sharpness, flatness float64) (*Smooth
 	var wide, up, down, far float64
 	for i, p := range profile {
 		if !(p.X >= 0 && p.X <= MaxSize) || !(math.Abs(p.Y) <= MaxSize) {
-			return nil, fmt.Errorf("smooth_revolution: profile[%d] = (%g, %g), want a radius of 0 to %g and a height of at most that in magnitude", i, p.X, p.Y, float64(MaxSize))
+			return nil, fmt.Errorf("smooth_revolution: profile[%d] = (%g, %g), want a radius of 0 to %g and a z of at most that in magnitude", i, p.X, p.Y, float64(MaxSize))
 		}
 		wide, up, down = max(wide, p.X), max(up, p.Y), max(down, -p.Y)
 		far = max(far, math.Hypot(p.X, p.Y))
@@ -94,7 +94,7 @@ func polarEdges(profile []r2.Vec) []r2.Vec {
 	for _, v := range p {
 		for len(chain) >= 2 {
 			a, b := chain[len(chain)-2], chain[len(chain)-1]
-			if r2.Cross(r2.Sub(b, a), r2.Sub(v, b)) > 0 { // turns left: b is a corner
+			if r2.Cross(r2.Sub(b, a), r2.Sub(v, b)) > 0 { // counter-clockwise: b is a corner
 				break
 			}
 			chain = chain[:len(chain)-1]

@@ -134,7 +134,7 @@ func TestAdversarial(t *testing.T) {
 				p := q.pair()
 				var o Options
 				if (ofRevolution(a) || ofRevolution(b)) && k > 0 {
-					o.Tolerance = 1e-6 * p.Size() // else seconds are spent on facets
+					o.Tolerance = 1e-6 * p.Size() // tighter tolerances take seconds of facets
 				}
 				r := Solve(&p, o, &ws)
 				hit[r.Status]++

@@ -25,8 +25,8 @@ func (q *placed) frame() frame {
 	return frame{q, r3.Sub(q.pb.Position, q.pa.Position), p.Roundoff()}
 }
 
-// turn returns R(q)·v for a unit q.
-func turn(q quat.Number, v r3.Vec) r3.Vec {
+// rotate returns R(q)·v for a unit q.
+func rotate(q quat.Number, v r3.Vec) r3.Vec {
 	p := quat.Mul(quat.Mul(q, quat.Number{Imag: v.X, Jmag: v.Y, Kmag: v.Z}), quat.Conj(q))
 	s := 1 / (q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag)
 	return r3.Scale(s, r3.Vec{X: p.Imag, Y: p.Jmag, Z: p.Kmag})
@@ -35,15 +35,15 @@ func turn(q quat.Number, v r3.Vec) r3.Vec {
 // dirB maps a direction from the frame of A to that of B, pointB a point, and
 // fromB a point back.
 func (f *frame) dirB(d r3.Vec) r3.Vec {
-	return turn(quat.Conj(f.q.pb.Rotation), turn(f.q.pa.Rotation, d))
+	return rotate(quat.Conj(f.q.pb.Rotation), rotate(f.q.pa.Rotation, d))
 }
 
 func (f *frame) pointB(x r3.Vec) r3.Vec {
-	return turn(quat.Conj(f.q.pb.Rotation), r3.Sub(turn(f.q.pa.Rotation, x), f.shift))
+	return rotate(quat.Conj(f.q.pb.Rotation), r3.Sub(rotate(f.q.pa.Rotation, x), f.shift))
 }
 
 func (f *frame) fromB(x r3.Vec) r3.Vec {
-	return turn(quat.Conj(f.q.pa.Rotation), r3.Add(turn(f.q.pb.Rotation, x), f.shift))
+	return rotate(quat.Conj(f.q.pa.Rotation), r3.Add(rotate(f.q.pb.Rotation, x), f.shift))
 }
 
 // value is the support function of the whole D = A − B along the unit vector n: the
@@ -228,7 +228,7 @@ func (f *frame) refute(r *Result) error {
 	}
 	g := rand.New(rand.NewPCG(math.Float64bits(r.Distance), uint64(r.Iterations)))
 	for _, axis := range [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}} {
-		inB := turn(quat.Conj(f.q.pa.Rotation), turn(f.q.pb.Rotation, axis))
+		inB := rotate(quat.Conj(f.q.pa.Rotation), rotate(f.q.pb.Rotation, axis))
 		for _, n := range [5]r3.Vec{axis, r3.Scale(-1, axis), inB, r3.Scale(-1, inB), randomUnit(g)} {
 			if err := try(n); err != nil {
 				return err

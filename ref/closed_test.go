@@ -63,10 +63,10 @@ func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*math.Pow(10, 3*g.Float64()), randomUnit(g)))
 	case 4: // along an axis of A, where faces and edges are parallel
 		axis := [3]r3.Vec{vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1)}[g.IntN(3)]
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*2*g.Float64(), turn(q.pa.Rotation, axis)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*2*g.Float64(), rotate(q.pa.Rotation, axis)))
 	case 5: // the same, in the plane of two axes and by simple fractions
 		off := vec(float64(g.IntN(5))/4, float64(g.IntN(5))/4, 0)
-		q.pb.Position = r3.Add(q.pa.Position, turn(q.pa.Rotation, r3.Scale(size, off)))
+		q.pb.Position = r3.Add(q.pa.Position, rotate(q.pa.Rotation, r3.Scale(size, off)))
 	default: // the centre of B near the surface of A
 		n := randomUnit(g)
 		s := geom.Support(a, n)
@@ -74,7 +74,7 @@ func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 			s, n = r3.Vec{}, vec(0, 0, 1)
 		}
 		s = r3.Add(s, r3.Scale((2*g.Float64()-1)*1.5*finiteSize(b), n))
-		q.pb.Position = r3.Add(q.pa.Position, turn(q.pa.Rotation, s))
+		q.pb.Position = r3.Add(q.pa.Position, rotate(q.pa.Rotation, s))
 	}
 	return q
 }
@@ -117,7 +117,7 @@ func closedForm(t *testing.T, seed uint64, n int, draw func(*rand.Rand) (a, b ge
 		}
 	}
 	if signs[0] < n/20 || signs[1] < n/20 {
-		t.Errorf("%d rows apart, %d overlapping: the sample misses an outcome", signs[0], signs[1])
+		t.Errorf("%d separated rows, %d overlapping: the sample misses an outcome", signs[0], signs[1])
 	}
 }
 

@@ -51,7 +51,7 @@ func TestQuadraticProgram(t *testing.T) {
 		}
 	}
 	if apart < 50 || overlapping < 50 {
-		t.Errorf("%d pairs apart, %d overlapping: the sample is one-sided", apart, overlapping)
+		t.Errorf("%d separated pairs, %d overlapping: the sample is one-sided", apart, overlapping)
 	}
 	p := NewPair(geom.Sphere{R: 1}, geom.Sphere{R: 1}, geom.IdentityPose(), geom.IdentityPose())
 	if _, _, err := QuadraticProgram(&p); err == nil {

@@ -64,7 +64,7 @@ func (t *trustRegion) certifyDepth(p *Pair, r *Result, ws *Workspace) bool {
 	return false
 }
 
-// conclude stores the answer of the lowest minimum in r. The cores overlap by at least low.
+// conclude stores the answer of the lowest minimum in r. The cores intersect by at least low.
 func (t *trustRegion) conclude(p *Pair, r *Result, low, tol float64) bool {
 	least := t.result()
 	// The support points lie off the normal by the length of the gradient.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// leastSupport looks for the depth of an overlapping pair as the least value of the
+// leastSupport searches for the depth of an penetrating pair as the least value of the
 // support function of A − B over the unit sphere, with the Nelder-Mead method of gonum
 // from the best of many directions, from the answer, and from the axes. Every value
 // that it meets is an upper bound of the depth, however badly it converges.
@@ -117,7 +117,7 @@ func TestDepthByOptimization(t *testing.T) {
 	}
 	// A few searches end in a local minimum; most must not, else nothing is tested.
 	if pairs < n*50 || reached*100 < pairs*97 {
-		t.Errorf("of %d overlapping pairs the search reached the depth of %d, want 97 in 100", pairs, reached)
+		t.Errorf("of %d penetrating pairs the search reached the depth of %d, want 97 in 100", pairs, reached)
 	}
 	t.Logf("%d pairs, %d reached", pairs, reached)
 }

@@ -54,7 +54,7 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 		d.cap = defaultCap
 	}
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
-	// Paper 000: x₀ = c¹ − c², the difference of the centres. The direction alone
+	// x₀ = c¹ − c², the difference of the centres [Montaut2022]. The direction alone
 	// matters, since the first support point replaces it.
 	d.x = r3.Scale(-1, safeUnit(o.WarmStart))
 	if d.x == (r3.Vec{}) {
@@ -174,7 +174,7 @@ func orthogonal(x, e r3.Vec) r3.Vec {
 }
 
 // triangleDirection is direction for a triangle. Its normal is off by rounding over
-// its height, x by rounding over |x|: the longer of the two lengths decides. Where
+// its altitude, x by rounding over |x|: the longer of the two lengths decides. Where
 // x is the better one it is still made orthogonal to the longest edge.
 func (d *descent) triangleDirection() r3.Vec {
 	i, j, e, ee := d.s.longestEdge()
@@ -204,7 +204,7 @@ func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
 	return i, j, e, ee
 }
 
-// straighten moves x along the longest edge of its simplex to the projection of the origin on it. The weights of a triangle of length L and height h are off by
+// straighten moves x along the longest edge of its simplex to the projection of the origin on it. The weights of a triangle of length L and altitude h are off by
 // rounding over h, which moves x by L²/h roundings along it: too little to change the
 // norm, but the witnesses would no longer be Distance·Normal apart.
 func (d *descent) straighten() {

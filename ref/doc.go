@@ -1,4 +1,4 @@
-// Package ref holds the reference solvers: float64, clarity first, one method a
+// Package ref holds the reference solvers: float64, clarity first, one method per
 // file, each citing its paper. Everything else in the project is measured
 // against them, so ref imports geom only and shares no packing code.
 //
@@ -8,7 +8,7 @@
 // lower ≤ true value ≤ upper, rounding included. Lengths are in metres.
 //
 // [Solve] is the composition that callers want: closed form where one is exact,
-// a GJK-family solver for the distance of the cores, EPA when the cores overlap.
+// a GJK-family solver for the distance of the cores, EPA when the cores intersect.
 //
 // No solver allocates once its [Workspace] has grown. A Pair and its
 // Workspace belong to one goroutine; everything else is safe to share.

@@ -40,7 +40,7 @@ func (e *expansion) seed(start *Simplex) (flat bool) {
 	return false
 }
 
-// healthy reports whether the tetrahedron has a height well above rounding.
+// healthy reports whether the altitude of the tetrahedron is well above rounding.
 func (e *expansion) healthy(s *Simplex) bool {
 	a, b, c := r3.Sub(s.V[1].W, s.V[0].W), r3.Sub(s.V[2].W, s.V[0].W), r3.Sub(s.V[3].W, s.V[0].W)
 	n := cross(a, b)

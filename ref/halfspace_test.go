@@ -73,7 +73,7 @@ var everyKind = map[string]func(*rand.Rand) geom.Shape{
 }
 
 // TestHalfspaceClosedForm compares every kind against a half-space, in both orders and
-// with margins, with height − reach.
+// with margins, with z − extent.
 func TestHalfspaceClosedForm(t *testing.T) {
 	for name, draw := range everyKind {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestHalfspaceClosedForm(t *testing.T) {
 				if f.q.a.Kind() == geom.KindHalfspace {
 					return f.fromB(r3.Vec{}).Z - reach(f.q.b, f.dirB(down)) - f.q.a.Radius(), f.slack
 				}
-				up := turn(quat.Conj(f.q.pa.Rotation), turn(f.q.pb.Rotation, vec(0, 0, 1)))
+				up := rotate(quat.Conj(f.q.pa.Rotation), rotate(f.q.pb.Rotation, vec(0, 0, 1)))
 				return f.pointB(r3.Vec{}).Z - reach(f.q.a, r3.Scale(-1, up)) - f.q.b.Radius(), f.slack
 			})
 		})

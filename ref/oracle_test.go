@@ -23,7 +23,7 @@ func pointSegment(x, a, b r3.Vec) float64 {
 }
 
 // segmentSegment returns the distance of the segments ab and cd: that of an end from
-// the other segment, or of the feet of the common perpendicular if both lie inside.
+// the other segment, or of the end points of the common perpendicular if both lie inside.
 // Any pair of points that is compared bounds the distance from above.
 func segmentSegment(a, b, c, d r3.Vec) float64 {
 	best := min(pointSegment(a, c, d), pointSegment(b, c, d), pointSegment(c, a, b), pointSegment(d, a, b))

@@ -140,7 +140,7 @@ func TestSetsReachEveryRank(t *testing.T) {
 			t.Errorf("%d pairs end with a simplex of rank %d, ranks %v", rank[n], n, rank)
 		}
 	}
-	// The depth of overlapping cores is open after GJK alone.
+	// The depth of intersecting cores is open after GJK alone.
 	for _, s := range []Status{Separated, Penetrating, Undecided} {
 		if status[s] < 20 {
 			t.Errorf("%d answers are %v, statuses %v", status[s], s, status)

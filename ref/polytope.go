@@ -31,7 +31,7 @@ type face struct {
 	dead bool
 
 	out    bool // the origin lies on the outer side of the plane
-	unsure bool // that side is within rounding, and the foot point outside the triangle
+	unsure bool // that side is within rounding, and the projection of the origin outside the triangle
 }
 
 // edge is an edge of the horizon, the boundary of the visible region: new faces replace what lies inside.
@@ -71,8 +71,8 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 // origin lies outside the polytope.
 //
 // Thin triangles are no exception. The normal is accurate in every component, so a
-// tilt across a triangle of height h comes to rounding/h, and over the height it moves
-// the plane by rounding; on which side of an edge the foot point lies is told to
+// tilt across a triangle of altitude h is rounding/h, and over the altitude it moves
+// the plane by rounding; on which side of an edge the projection of the origin lies is known up to
 // rounding as well.
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W

@@ -14,7 +14,7 @@ import (
 
 // satDepth is the smallest overlap of two boxes over the 15 axes of the separating axis
 // theorem: the face normals of both, and the cross products of their edges. These are
-// the facet normals of A − B, so for overlapping boxes it is the depth.
+// the facet normals of A − B, so for intersecting boxes it is the depth.
 func satDepth(f *frame) float64 {
 	ha, hb := f.q.a.(geom.Box).HalfExtents, f.q.b.(geom.Box).HalfExtents
 	origin := f.fromB(r3.Vec{})
@@ -75,7 +75,7 @@ func TestBoxBoxBySeparatingAxes(t *testing.T) {
 		}
 	}
 	if deep < n/4 || apart < n/4 {
-		t.Errorf("%d overlap, %d are apart: the sample misses an outcome", deep, apart)
+		t.Errorf("%d penetrate, %d are separated: the sample misses an outcome", deep, apart)
 	}
 }
 
@@ -103,7 +103,7 @@ var polytopeKinds = map[string]func(*rand.Rand) geom.Shape{
 func randomPoint(g *rand.Rand) r3.Vec { return r3.Scale(logSize(g), randomUnit(g)) }
 
 // TestPolytopesByFeatures compares every pair of polytopes with the brute-force search
-// over features, and with the explicit hull of the difference where they overlap.
+// over features, and with the explicit hull of the difference where they intersect.
 func TestPolytopesByFeatures(t *testing.T) {
 	n := 60
 	if testing.Short() {
@@ -129,7 +129,7 @@ func TestPolytopesByFeatures(t *testing.T) {
 		}
 	}
 	if deep < 100 || apart < 100 {
-		t.Errorf("%d overlap, %d are apart: the sample misses an outcome", deep, apart)
+		t.Errorf("%d penetrate, %d are separated: the sample misses an outcome", deep, apart)
 	}
 }
 
@@ -141,7 +141,7 @@ func hash(s string) (h uint64) {
 	return h
 }
 
-// TestHullDepth compares depths of overlapping hulls with the nearest facet of the
+// TestHullDepth compares depths of intersecting hulls with the nearest facet of the
 // explicit difference of up to 32 × 32 vertices.
 func TestHullDepth(t *testing.T) {
 	n := 150
@@ -157,7 +157,7 @@ func TestHullDepth(t *testing.T) {
 		a, b := q.bodies()
 		depth, inside := differenceDepth(&a, &b)
 		if !inside {
-			t.Fatalf("row %d: the origin is not inside the difference of overlapping hulls: %s", i, q.describe())
+			t.Fatalf("row %d: the origin is not inside the difference of intersecting hulls: %s", i, q.describe())
 		}
 		if err := closeTo(&q, -depth, 0, &ws); err != nil {
 			t.Fatalf("row %d, hulls of %d points: %v", i, size, err)

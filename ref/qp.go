@@ -12,7 +12,7 @@ import (
 
 // QuadraticProgram finds the distance of two polytopes by a general solver of quadratic
 // programs [AGIMUS2023, GJK++, eq. 2 and sec. IV-C]: minimise ½‖a − b‖² over the six
-// coordinates of a ∈ A and b ∈ B, one linear constraint a face. It is there to be
+// coordinates of a ∈ A and b ∈ B, one linear constraint per face. It is there to be
 // compared with GJK: the work of every step grows with the number of faces, and
 // nothing of the geometry is used.
 //

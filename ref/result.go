@@ -43,7 +43,7 @@ type Options struct {
 
 	// CutOff is the signed distance, in metres, beyond which the caller does not
 	// care: a solver may stop as soon as it has proved distance > CutOff.
-	// HasCutOff enables it. CutOff = 0 asks "how deep" only of overlapping pairs.
+	// HasCutOff enables it. CutOff = 0 asks "how deep" only of penetrating pairs.
 	CutOff    float64
 	HasCutOff bool
 
@@ -54,7 +54,7 @@ type Options struct {
 	// the pair (see Pair.FromWorld); otherwise the line between the centres is used.
 	WarmStart r3.Vec
 
-	// Starts is the number of runs of [RTR] on shapes that overlap too deeply for its first minimum
+	// Starts is the number of runs of [RTR] on shapes that intersect too deeply for its first minimum
 	// to be known to be global; 0 means 1. Further runs start at axes of the shapes.
 	Starts int
 

@@ -78,7 +78,7 @@ func overlappingSmooth(name string, seed uint64, n int) []Pair {
 	return out
 }
 
-// BenchmarkSmoothOverlap times the signed distance of smooth pairs that overlap, at certified gaps of
+// BenchmarkSmoothOverlap times the signed distance of smooth penetrating pairs, at certified gaps of
 // 1e-6 and 1e-8 × size, by both families of methods.
 func BenchmarkSmoothOverlap(b *testing.B) {
 	for _, name := range smoothSetNames {

@@ -82,7 +82,7 @@ func TestEllipsoidProofConcentric(t *testing.T) {
 	}
 }
 
-// More starts leave fewer local minima, never a higher one, and no bound that does not hold.
+// More starts leave fewer local minima, never a larger one, and no bound that does not hold.
 func TestStarts(t *testing.T) {
 	g := rand.New(rand.NewPCG(53, 54))
 	var ws Workspace

@@ -15,7 +15,7 @@ import (
 // It departs from the paper in two ways. The newest vertex may stand anywhere,
 // so every face whose sign differs is searched, not only those that hold the
 // newest vertex. And determinants are formed from edges at the newest vertex and
-// from corners relative to the foot point, which loses fewer digits than the
+// from corners relative to the projection of the origin, which loses fewer digits than the
 // expanded polynomials of Alg. 3-5.
 func signedVolumes(s *Simplex, forbidInside bool) (x r3.Vec, inside bool) {
 	switch s.N {
@@ -96,7 +96,7 @@ func s2d(p, q, r r3.Vec) (l0, l1, l2 float64) {
 }
 
 // project is s2d that also tells whether the point lies inside a needle, a triangle
-// whose height is below 1e-7 of its length.
+// whose altitude is below 1e-7 of its length.
 func project(p, q, r r3.Vec) (l0, l1, l2 float64, needle bool) {
 	e, f := r3.Sub(q, p), r3.Sub(r, p)
 	n := cross(e, f)
@@ -153,7 +153,7 @@ func nearestEdge(p, q, r r3.Vec, in0, in1, in2 bool) (l0, l1, l2 float64) {
 }
 
 // nearestOfTriangle is s2d for a descent, which needs a point that is near as
-// computed: the weights of a needle lose as many digits as its height is short, and
+// computed: the weights of a needle lose as many digits as its altitude is short, and
 // one of its edges may then be nearer than the point that they give.
 func nearestOfTriangle(p, q, r r3.Vec) (l0, l1, l2 float64) {
 	l0, l1, l2, needle := project(p, q, r)

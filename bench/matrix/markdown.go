@@ -113,7 +113,7 @@ func filter(list []*Point, want func(*Point) bool) []*Point {
 func (r *Report) writeQuestions(b *strings.Builder, d *Device, all []*Point) {
 	for _, query := range values(all, func(p *Point) string { return p.Query }) {
 		list := filter(all, func(p *Point) bool { return p.Query == query })
-		fmt.Fprintf(b, "## %s, %s\n\n%s pairs a call, %s.\n\n", strings.ToUpper(query[:1])+query[1:], d.Backend,
+		fmt.Fprintf(b, "## %s, %s\n\n%s pairs per call, %s.\n\n", strings.ToUpper(query[:1])+query[1:], d.Backend,
 			join(values(list, func(p *Point) int { return p.Pairs })), workersText(list))
 		var present []string
 		for _, name := range Regimes() {
@@ -151,7 +151,7 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 	var declined []string
 	for _, p := range list {
 		a := &p.Accuracy
-		if p.Query != "penetration" || p.Regime == "overlapping" { // other pairs are only proved to be apart
+		if p.Query != "penetration" || p.Regime == "overlapping" { // other pairs are only proved to be separated
 			total.WorstGap, total.WorstError = max(total.WorstGap, a.WorstGap), max(total.WorstError, a.WorstError)
 		}
 		total.Undecided += a.Undecided + a.Invalid
@@ -189,7 +189,7 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 
 // writeThreads writes a table of sets and separations by threads.
 func writeThreads(b *strings.Builder, list []*Point) {
-	fmt.Fprintf(b, "## Threads\n\n%s, %s precision, %s pairs a call, back end %s.\n\n", list[0].Query, list[0].Precision,
+	fmt.Fprintf(b, "## Threads\n\n%s, %s precision, %s pairs per call, back end %s.\n\n", list[0].Query, list[0].Precision,
 		join(values(list, func(p *Point) int { return p.Pairs })), CPU)
 	workers := values(list, func(p *Point) int { return p.Workers })
 	slices.Sort(workers)

@@ -192,7 +192,7 @@ func (r *Report) addSet(name string, lib *batch.Library) {
 	r.putSet(s)
 }
 
-// addDevice describes who answers for a back end.
+// addDevice describes the device of a back end.
 func (r *Report) addDevice(c *Case, share []dispatch.Backend) {
 	d := Device{Backend: c.Backend, Workers: c.Workers}
 	var names []string

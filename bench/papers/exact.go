@@ -42,21 +42,20 @@ func (p whole) dot(q whole) *big.Int {
 	return sum
 }
 
-// foot is the point num/den, nearest to the origin.
-type foot struct {
+// closest is the point num/den, the closest to the origin.
+type closest struct {
 	num whole
 	den *big.Int
 }
 
-// optimal reports whether p is not on the near side of the plane through the foot
-// point: <x, p> ≥ <x, x>.
-func (f foot) optimal(p whole) bool {
+// optimal reports whether p is not on the near side of the plane through it: <x, p> ≥ <x, x>.
+func (f closest) optimal(p whole) bool {
 	xp := f.num.dot(p)
 	return xp.Mul(xp, f.den).Cmp(f.num.dot(f.num)) >= 0
 }
 
-// distance returns the length of the foot point in metres.
-func (f foot) distance() *big.Float {
+// distance returns the length of the projection of the origin in metres.
+func (f closest) distance() *big.Float {
 	const prec = 600
 	d := new(big.Float).SetPrec(prec).SetInt(f.num.dot(f.num))
 	d.Sqrt(d)
@@ -66,9 +65,9 @@ func (f foot) distance() *big.Float {
 
 // exactNearest returns the point of the hull of up to four points nearest to the
 // origin, and the points that support it, with every operation exact: it is
-// Johnson's recursion (paper 001, eq. 16-19) in integers. The answer is checked
+// Johnson's recursion [Montanari2017, eq. 16-19] in integers. The answer is checked
 // by the condition of optimality.
-func exactNearest(v []whole) (f foot, support []whole, err error) {
+func exactNearest(v []whole) (f closest, support []whole, err error) {
 	var dot [4][4]*big.Int
 	for i := range v {
 		for j := range v {
@@ -103,7 +102,7 @@ subsets:
 				continue subsets
 			}
 		}
-		f = foot{num: whole{new(big.Int), new(big.Int), new(big.Int)}, den: new(big.Int)}
+		f = closest{num: whole{new(big.Int), new(big.Int), new(big.Int)}, den: new(big.Int)}
 		for j := range v {
 			if w>>j&1 == 1 {
 				support = append(support, v[j])
@@ -125,7 +124,7 @@ subsets:
 
 // off returns | |x| − exact |.
 func off(x r3.Vec, exact *big.Float) float64 {
-	d := foot{toWhole(x), big.NewInt(1)}.distance()
+	d := closest{toWhole(x), big.NewInt(1)}.distance()
 	e, _ := d.Sub(d, exact).Float64()
 	return math.Abs(e)
 }

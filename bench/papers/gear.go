@@ -18,8 +18,8 @@ import (
 
 // flank is a slab with a crowned face, in the manner of a gear tooth: 36 points of
 // an irregular grid of pitch 1/4, lowered by crown·r² but for the innermost four,
-// which make a flat patch, and the corners of a back plate. face 1 looks to +z,
-// face −1 to −z.
+// which make a flat patch, and the corners of a back plate. face 1 faces +z,
+// face −1 faces −z.
 func flank(g *rand.Rand, crown, face float64, place func(r3.Vec) r3.Vec) []r3.Vec {
 	var out []r3.Vec
 	for i := -5; i <= 5; i += 2 {
@@ -43,7 +43,7 @@ func flank(g *rand.Rand, crown, face float64, place func(r3.Vec) r3.Vec) []r3.Ve
 // exactDistance is GJK with every operation exact, from the direction d.
 func exactDistance(a, b []whole, gap, d whole) (*big.Float, error) {
 	var simplex []whole
-	f := foot{d, big.NewInt(1)}
+	f := closest{d, big.NewInt(1)}
 	for range 200 {
 		w := least(a, f.num, 1).minus(least(b, f.num, -1)).minus(gap)
 		if len(simplex) > 0 && f.optimal(w) {
@@ -71,7 +71,7 @@ func least(points []whole, d whole, sign int) (best whole) {
 	return best
 }
 
-// algorithm1 is GJK as printed (paper 001, Alg. 1, eq. 9-10) over a point cloud of
+// algorithm1 is GJK as printed [Montanari2017, Alg. 1, eq. 9-10] over a point cloud of
 // differences, with any sub-algorithm. ε_rel is √ε, which makes the distance good
 // to ε; ε_tol is ε², so that eq. 9 does not end the search at √ε by itself. A
 // sub-algorithm without an answer, or 100 rounds, ends it where it is.
@@ -144,7 +144,7 @@ type GearRow struct {
 }
 
 // gear lets two crowned flanks approach face to face, halving the distance at each
-// step until it drowns in rounding (paper 001, Fig. 8, 14 and 15, with teeth of our
+// step until it is lost to rounding ([Montanari2017, Fig. 8], 14 and 15, with teeth of our
 // own), and compares with GJK in exact arithmetic. GJK as printed runs with the
 // three sub-algorithms, and so do GJK and GJKJohnson of package ref, which guard
 // against what a bad sub-algorithm does.

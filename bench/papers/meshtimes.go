@@ -38,7 +38,7 @@ func meshChoice(all []Mesh, n int) []Mesh {
 	return out
 }
 
-// meshTimes measures time a pair by mesh and method.
+// meshTimes measures time per pair by mesh and method.
 func meshTimes(ctx context.Context, lab *Lab, r *Results) error {
 	n, times := lab.pick(20, 300), lab.pick(3, 10)
 	near := span("close or shallow", -0.01, 0.1)

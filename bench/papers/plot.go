@@ -54,7 +54,7 @@ func (r *Results) figures() []figure {
 			x: "signed distance, m", y: "iterations, mean and standard deviation", ticks: distanceTicks{},
 		}
 		spent := count
-		spent.name, spent.y = shape+"-"+s.Question+"-time", "time a pair, µs, median of rounds"
+		spent.name, spent.y = shape+"-"+s.Question+"-time", "time per pair, µs, median of rounds"
 		for i, m := range s.Methods {
 			a := line{name: m, colorFrom: methodColors[m]}
 			b := a

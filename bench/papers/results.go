@@ -99,7 +99,7 @@ var Experiments = []Experiment{
 	{"warm-start", "first directions along trajectories (GJK++, Fig. 12)", warmStart},
 	{"sub-algorithm", "Signed Volumes, Johnson, Johnson with Backup on thin simplices (TOG 2017, Fig. 14)", subAlgorithms},
 	{"gear", "two gear teeth that approach (TOG 2017, Fig. 14 and 15)", gear},
-	{"rtr", "the Riemannian trust region beside GJK and EPA (paper 002, Tables I and II, Fig. 6 and 8)", rtr},
+	{"rtr", "the Riemannian trust region beside GJK and EPA [RTR, Tables I and II, Fig. 6 and 8]", rtr},
 }
 
 // Names returns the names of the experiments.

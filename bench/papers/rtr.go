@@ -13,10 +13,10 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// rtrTolerance is ϵ_g = ϵ_EPA of paper 002, sec. V-A, metres.
+// rtrTolerance is ϵ_g = ϵ_EPA of [RTR, sec. V-]A, metres.
 const rtrTolerance = 1e-4
 
-// RTRResults are those of the Riemannian trust region method beside GJK and EPA (paper 002).
+// RTRResults are those of the Riemannian trust region method beside GJK and EPA ([RTR]).
 type RTRResults struct {
 	Cells  []RTRCell   `json:"cells"`  // Table II
 	Starts []int       `json:"starts"` // of RTR, as in Depths
@@ -56,14 +56,14 @@ type RTRDepth struct {
 	Time  []float64 `json:"us"`    // a pair, likewise
 }
 
-// namedShape is one of the eight shapes of paper 002, Table I.
+// namedShape is one of the eight shapes of [RTR, Table I].
 type namedShape struct {
 	name  string
 	shape geom.Shape
 }
 
 // rtrShapes builds them. Table I does not give the sizes of cubes and cylinder; these are our
-// choice: an edge of 1 m, and a cylinder of radius 0.5 m and height 1.2 m.
+// choice: an edge of 1 m, and a cylinder of radius 0.5 m and length 1.2 m.
 func rtrShapes() ([]namedShape, error) {
 	quadric := func(a, b, c, a1, a2 float64) geom.Shape {
 		return geom.Superquadric{SemiAxes: r3.Vec{X: a, Y: b, Z: c}, Alpha1: a1, Alpha2: a2}
@@ -93,7 +93,7 @@ func rtrShapes() ([]namedShape, error) {
 	return append(list, namedShape{"cylinder", s}), nil
 }
 
-// paperRTR holds the microseconds of Table II of paper 002 by row and column of rtrShapes:
+// paperRTR holds the microseconds of [RTR, Table II] by row and column of rtrShapes:
 // GJK-EPA, and the authors' RTR, from the diagonal on.
 var paperRTR = [8][8][2]float64{
 	{{58, 14}, {68, 30}, {73, 37}, {67, 31}, {66, 25}, {65, 22}, {59, 24}, {68, 56}},
@@ -150,7 +150,7 @@ func rtr(ctx context.Context, lab *Lab, r *Results) error {
 	return nil
 }
 
-// overlapping draws poses at which two shapes overlap: uniform rotations, and B in a uniform
+// overlapping draws poses at which two shapes intersect: uniform rotations, and B in a uniform
 // direction at a uniform distance up to the sum of the bounding radii.
 func overlapping(a, b geom.Shape, stream uint64, pairs int, ws *ref.Workspace) []ref.Pair {
 	g := generator(stream)
@@ -179,7 +179,7 @@ func byCertifiedRTR(p *ref.Pair, ws *ref.Workspace) ref.Result {
 	return ref.Solve(p, ref.Options{Tolerance: rtrTolerance, Method: ref.MethodRTR}, ws)
 }
 
-// take returns the time a pair of every way, µs: the median over rounds in which they take turns.
+// take returns the time per pair of every way, µs: the median over rounds in which they alternate.
 func take(poses []ref.Pair, rounds int, ws *ref.Workspace, ways ...asker) []float64 {
 	all := make([][]float64, len(ways))
 	for range rounds {
@@ -247,7 +247,7 @@ func (c *RTRCell) measure(poses []ref.Pair, rounds int, all *RTRResults, ws *ref
 	return nil
 }
 
-// depthEdges are the borders of the rows of Depths.
+// depthEdges are the limits of the rows of Depths.
 var depthEdges = []float64{0, 0.05, 0.1, 0.2, 0.3, 0.4, 1}
 
 // count runs RTR with every number of starts and enters the outcome by depth.

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// RTRTime is the time at one depth (paper 002, Fig. 6), cube 1 with itself.
+// RTRTime is the time at one depth [RTR, Fig. 6], cube 1 with itself.
 type RTRTime struct {
 	Depth     float64 `json:"depth_m"` // median of the group
 	Pairs     int     `json:"pairs"`
@@ -22,7 +22,7 @@ type RTRTime struct {
 	Certified float64 `json:"certified_us"`
 }
 
-// rtrTimes sorts overlapping pairs of a shape with itself by depth, and times them in groups.
+// rtrTimes sorts penetrating pairs of a shape with itself by depth, and times them in groups.
 func rtrTimes(s namedShape, lab *Lab, ws *ref.Workspace) []RTRTime {
 	groups, each := lab.pick(3, 12), lab.pick(10, 200)
 	poses := overlapping(s.shape, s.shape, 7100, groups*each, ws)
@@ -98,7 +98,7 @@ func rtrChoice(ctx context.Context, shapes []namedShape, lab *Lab, ws *ref.Works
 }
 
 // RTRMesh compares an object's hull of some vertices with the smooth hull of 20 that is fitted to
-// the whole hull (paper 002, Fig. 8): the object with itself, overlapping.
+// the whole hull [RTR, Fig. 8]: the object with itself, overlapping.
 type RTRMesh struct {
 	Mesh      string     `json:"mesh"`
 	Errors    fit.Errors `json:"errors"`

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// printRTR prints Table II of paper 002.
+// printRTR prints [RTR, Table II].
 func (r *Results) printRTR() string {
 	var rows [][]string
 	at := 0
@@ -98,13 +98,13 @@ func (r *Results) printRTRMeshes() string {
 	}, rows)
 }
 
-// rtrFigures draws Fig. 6 and Fig. 8 of paper 002.
+// rtrFigures draws Fig. 6 and [RTR, Fig. 8].
 func (r *Results) rtrFigures() []figure {
 	if r.RTR == nil {
 		return nil
 	}
 	depth := figure{
-		name: "rtr-depth", title: "cube 1 with itself, overlapping", x: "depth, m", y: "time a pair, µs, median of rounds",
+		name: "rtr-depth", title: "cube 1 with itself, overlapping", x: "depth, m", y: "time per pair, µs, median of rounds",
 		lines: []line{{name: "GJK and EPA", colorFrom: 0}, {name: "RTR", colorFrom: 1}, {name: "RTR, certified", colorFrom: 2}},
 	}
 	for _, t := range r.RTR.Times {
@@ -114,7 +114,7 @@ func (r *Results) rtrFigures() []figure {
 	}
 	meshes := figure{
 		name: "rtr-meshes", title: "an object with itself: EPA on hulls, RTR on a smooth hull (dashed)",
-		x: "vertices of both hulls", y: "time a pair, µs", ticks: countTicks(),
+		x: "vertices of both hulls", y: "time per pair, µs", ticks: countTicks(),
 	}
 	for i, m := range r.RTR.Meshes {
 		hull := line{name: m.Mesh, colorFrom: i}

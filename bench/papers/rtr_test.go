@@ -39,7 +39,7 @@ func checkRTR(t *testing.T, r *RTRResults) {
 	}
 	for _, c := range r.Choice {
 		if strings.HasPrefix(c.Shape, "ellipsoid") && !c.Apart && c.Taken < 0.2 {
-			t.Errorf("%s: auto takes RTR on %g of the overlapping pairs", c.Shape, c.Taken)
+			t.Errorf("%s: auto takes RTR on %g of the penetrating pairs", c.Shape, c.Taken)
 		}
 		if c.Shape == "cube 3" && c.Taken > 0 {
 			t.Errorf("auto takes RTR on a sharp cube")

@@ -19,7 +19,7 @@ type subAlgorithm struct {
 	run  func(s *ref.Simplex) (x r3.Vec, ok bool)
 }
 
-// subAlgorithmList are those of paper 001, sec. 5: SV, JB and JH. An origin inside is an
+// subAlgorithmList are those of [Montanari2017, sec. 5]: SV, JB and JH. An origin inside is an
 // answer of its own, whatever rounding makes of the sum of the weights.
 var subAlgorithmList = []subAlgorithm{
 	{"Signed Volumes", func(s *ref.Simplex) (r3.Vec, bool) {
@@ -36,9 +36,9 @@ var subAlgorithmList = []subAlgorithm{
 	}},
 }
 
-// thinKinds are nearly degenerate simplices of unit size and height h, turned at
+// thinKinds are nearly degenerate simplices of unit size and altitude h, rotated at
 // random, with the origin near: within the extent along the simplex and within
-// twice the height across it.
+// twice the altitude across it.
 var thinKinds = []struct {
 	name   string
 	needle bool
@@ -62,7 +62,7 @@ var thinKinds = []struct {
 	}},
 }
 
-// around moves the origin to a random place and turns everything.
+// around moves the origin to a random place and rotates everything.
 func around(g *rand.Rand, acrossY, acrossZ float64, v ...r3.Vec) []r3.Vec {
 	o := r3.Vec{X: g.Float64() - 0.5, Y: acrossY * (4*g.Float64() - 2), Z: acrossZ * (4*g.Float64() - 2)}
 	if acrossY == 1 {
@@ -76,7 +76,7 @@ func around(g *rand.Rand, acrossY, acrossZ float64, v ...r3.Vec) []r3.Vec {
 	return out
 }
 
-// determinants returns |det A| of Johnson's system (paper 001, eq. 14) and |det M| of
+// determinants returns |det A| of Johnson's system [Montanari2017, eq. 14] and |det M| of
 // Signed Volumes (eq. 20), both as float64 arithmetic gives them.
 func determinants(s *ref.Simplex) (detA, detM float64) {
 	p := s.V[0].W
@@ -91,7 +91,7 @@ func determinants(s *ref.Simplex) (detA, detM float64) {
 // median sorts v.
 func median(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
 
-// ThinRow is what the sub-algorithms made of thin simplices of one kind and height.
+// ThinRow is what the sub-algorithms made of thin simplices of one kind and altitude.
 type ThinRow struct {
 	Kind   string  `json:"kind"`
 	Height float64 `json:"height"`
@@ -108,7 +108,7 @@ type ThinRow struct {
 var thinExponents = []int{1, 2, 4, 6, 7, 8, 9, 10, 12, 14, 16}
 
 // subAlgorithms measures the three sub-algorithms on thin simplices against exact
-// arithmetic (paper 001, sec. 5.1, Fig. 14-15).
+// arithmetic [Montanari2017, sec. 5.1, Fig. 14-15].
 func subAlgorithms(ctx context.Context, lab *Lab, r *Results) error {
 	n := lab.pick(100, 1000)
 	var got []ThinRow
@@ -176,7 +176,7 @@ func (r *Results) printSubAlgorithm() string {
 		rows = append(rows, append(row, fmt.Sprintf("%.1f %%", 100*float64(t.Failed[2])/float64(t.N))))
 	}
 	return printTable([]string{
-		"simplex", "height", "median abs. det A", "median abs. det M", "Signed Volumes: median", "worst",
+		"simplex", "altitude", "median abs. det A", "median abs. det M", "Signed Volumes: median", "worst",
 		"Johnson + Backup: median", "worst", "Johnson: median", "worst", "no answer",
 	}, rows)
 }

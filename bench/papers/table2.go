@@ -54,7 +54,7 @@ func run(p *ref.Pair, m ref.Method, limit int, ws *ref.Workspace) ref.Result {
 	return solve(p, m, o, ws)
 }
 
-// iterations counts the support evaluations of every method on n pairs a regime, and
+// iterations counts the support evaluations of every method on n pairs per regime, and
 // the projections of NESMINO. check is called with every answer, if it is not nil.
 func (g group) iterations(ctx context.Context, n, limit int, check func(*placed, ref.Method, *ref.Result)) (Table, error) {
 	out := Table{}
@@ -106,7 +106,7 @@ func nesmino(p *ref.Pair, limit int, ws *ref.Workspace) (steps int, err error) {
 
 // tableII repeats Table II: the mean number of iterations of Frank-Wolfe, projected
 // gradient, GJK and accelerated GJK, with the paper's stopping rule (duality gap ≤ 1e-8) and
-// initial guess (x₀ = c¹ − c²).
+// initial point (x₀ = c¹ − c²).
 func tableII(ctx context.Context, lab *Lab, r *Results) error {
 	got := Table{}
 	for _, g := range []group{ellipsoids, published, cubes} {

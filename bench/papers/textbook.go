@@ -101,7 +101,7 @@ func (r *rules) stops(x, s r3.Vec) bool {
 }
 
 // nearest projects the origin on the convex hull of up to four points by trying
-// every subset: the answer is the nearest of the foot points that lie inside their
+// every subset: the answer is the nearest of the projection of the origin that lie inside their
 // subset. A subset without extent has a smaller one with the same hull.
 func nearest(points []r3.Vec) (x r3.Vec, active []r3.Vec) {
 	best := math.Inf(1)
@@ -131,7 +131,7 @@ func nearest(points []r3.Vec) (x r3.Vec, active []r3.Vec) {
 	return x, append(active, bestSet[:bestN]...)
 }
 
-// footInside returns the foot point of the origin on the affine hull of s and
+// footInside returns the projection of the origin of the origin on the affine hull of s and
 // whether it lies strictly inside the hull of s.
 func footInside(s []r3.Vec) (r3.Vec, bool) {
 	switch len(s) {

@@ -45,7 +45,7 @@ func solve(p *ref.Pair, m ref.Method, o ref.Options, ws *ref.Workspace) ref.Resu
 }
 
 // timed returns the time of a pair, in nanoseconds, of every solver on all pairs: the
-// median over rounds, in which the solvers take turns, so that a machine that
+// median over rounds, in which the solvers alternate, so that a machine that
 // slows down slows all of them.
 func timed(pairs []placed, solvers []solver, boolean bool, rounds int, ws *ref.Workspace) []float64 {
 	o := options(boolean)

@@ -19,7 +19,7 @@ var strategies = []string{"none", "centres", "previous", "transported"}
 
 const stepsPerPass = 120 // one second at 120 Hz, as in the paper
 
-// pass is a fly-by: B crosses the neighbourhood of A in one second while it turns.
+// pass is a fly-by: B crosses the neighbourhood of A in one second while it rotates.
 // It stands for the paper's pairs that fall through a funnel.
 type pass struct {
 	a, b     geom.Shape
@@ -58,7 +58,7 @@ func hullOf(n int) func(*rand.Rand) geom.Shape {
 
 // newPass draws shapes and a line that misses the centre of A by up to half the sum
 // of the bounding radii, walked at 1 m/s at most from touch of the bounding
-// balls to touch, with up to half a turn.
+// balls to touch, with a rotation of up to 180°.
 func newPass(g *rand.Rand, shape func(*rand.Rand) geom.Shape) *pass {
 	p := &pass{a: shape(g), b: shape(g)}
 	p.pa = geom.Pose{Rotation: randomRotation(g)}

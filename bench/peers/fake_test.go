@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 // beside the file of pairs.
 //
 //	honest   gives the right answers
-//	liar     moves every third distance by 1 cm and turns the first verdict around
+//	liar     moves every third distance by 1 cm and inverts the first verdict
 //	mute     has no answer to the second pair, and says so
 //	picky    refuses the shapes
 //	simple   has no Boolean query

@@ -50,7 +50,7 @@ func parse(data []byte) (*Report, error) {
 // WriteFigures draws the report into dir: for each question peers-QUESTION, bars of
 // throughput by set for Clearance in single precision and the peers that are sound
 // there, and peers-accuracy, the largest error of each contestant against its
-// throughput on pairs that are apart. It returns the names without extension.
+// throughput on separated pairs. It returns the names without extension.
 func (r *Report) WriteFigures(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Peers on one core\n\n")
-	fmt.Fprintf(&b, "`%s`, %s, %s: %s, core %d. %d pairs a set, a third of them overlapping by up to 0.1 m, a third up to 0.1 m apart, a third 0.1 to 2 m apart; seed %d. Medians of %d rounds, quartiles in brackets; the last row of ratios compares the fastest round of each, which other work on the machine disturbs least.\n\n",
+	fmt.Fprintf(&b, "`%s`, %s, %s: %s, core %d. %d pairs per set, a third of them overlapping by up to 0.1 m, a third up to 0.1 m apart, a third 0.1 to 2 m apart; seed %d. Medians of %d rounds, quartiles in brackets; the last row of ratios compares the fastest round of each, which other work on the machine disturbs least.\n\n",
 		r.Program, r.Date, r.Platform, r.Processor, r.Core, r.Rows, r.Seed, r.Rounds)
 	fmt.Fprintf(&b, "Clock: %s. Before the rounds every configuration of a peer is tried, and its fastest takes part.\n\n", r.Clock)
 	fmt.Fprintf(&b, "Ratios are to Clearance in single precision. A peer counts as sound in a table if it answers every pair, with errors of at most %.0e m and no wrong verdict on a pair farther than that from touching.\n\n", SoundTolerance)

@@ -102,7 +102,7 @@ func (o *ours) Run(q *Question, _ string) (float64, error) {
 	return end - start, err
 }
 
-// gather copies the pairs that are apart.
+// gather copies the separated pairs.
 func (o *ours) gather() {
 	o.rows = o.rows[:0]
 	var row batch.Row

@@ -7,7 +7,7 @@ import (
 )
 
 // Rows says which pairs of a set a question is asked of. In the sets of package
-// generate row i overlaps where i mod 3 is 0 and is apart otherwise.
+// generate row i overlaps where i mod 3 is 0 and is separated otherwise.
 type Rows uint8
 
 // Parts of a set.
@@ -32,7 +32,7 @@ func (r Rows) has(i int) bool {
 type Question struct {
 	Name  string
 	Title string // heading of its table
-	Text  string // what is asked, and what is in the clock
+	Text  string // the query, and what the clock includes
 	Rows  Rows
 
 	driver string // its name in the protocol of the drivers
@@ -43,9 +43,9 @@ type Question struct {
 type wants uint8
 
 const (
-	wantVerdict  wants = iota // only whether the pair overlaps
-	wantApart                 // distance and witnesses where it is apart
-	wantDistance              // and depth and witnesses where it overlaps
+	wantVerdict  wants = iota // only whether the shapes intersect
+	wantApart                 // distance and witnesses of separated pairs
+	wantDistance              // and depth and witnesses of penetrating pairs
 )
 
 // Questions are all questions, in the order of the report.
@@ -53,11 +53,11 @@ func Questions() []Question {
 	return []Question{
 		{
 			Name: "distance", Title: "Distance and witnesses", Rows: ApartRows, driver: "gjk", wants: wantApart,
-			Text: "Pairs that are apart. Everyone computes distance and witness points; nobody has a depth to compute.",
+			Text: "Separated pairs. Everyone computes distance and witness points; nobody has a depth to compute.",
 		},
 		{
 			Name: "boolean", Title: "Boolean", Rows: AllRows, driver: "boolean", wants: wantVerdict,
-			Text: "All pairs, a third of them overlapping. Everyone says only whether the shapes overlap.",
+			Text: "All pairs, a third of them overlapping. Everyone says only whether the shapes intersect.",
 		},
 		{
 			Name: "depth", Title: "Penetration", Rows: OverlappingRows, driver: "signed", wants: wantDistance,
@@ -65,7 +65,7 @@ func Questions() []Question {
 		},
 		{
 			Name: "gjk", Title: "Distance and witnesses, no depth", Rows: AllRows, driver: "gjk", wants: wantApart,
-			Text: "All pairs. Where they are apart, distance and witness points; where they overlap, only that they do: " +
+			Text: "All pairs. Distance and witness points of separated pairs; of penetrating pairs only that they penetrate: " +
 				"a peer's GJK stops there and no EPA follows. Clearance has no such query; its time is that of two calls, " +
 				"Boolean for all pairs and distance for those found apart.",
 		},

@@ -76,7 +76,7 @@ const SoundTolerance = 1e-4
 // Our contestants come first; [Ours] makes them.
 const ourContestants = 2
 
-// best is the time of the fastest round. Rounds take turns, and what else runs on the
+// best is the time of the fastest round. Rounds alternate, and what else runs on the
 // machine slows them down only, vector code more than scalar code.
 func (e *Entry) best() verify.Number { return slices.Min(e.Rounds) }
 

@@ -55,7 +55,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestBarsRise holds the height of bars to the logarithm of their values: three bars a
+// TestBarsRise compares the length of bars with the logarithm of their values: three bars a
 // decade apart rise by the same step.
 func TestBarsRise(t *testing.T) {
 	f := &Bars{Groups: []string{"a", "b", "c"}, Series: []Series{{Name: "s", Values: []float64{1, 10, 100}}}}
@@ -72,9 +72,9 @@ func TestBarsRise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The longest run of the bar's colour in each column is the height of the bar there.
+	// The longest run of the bar's colour in each column is the length of the bar there.
 	want := paint(0)
-	var heights []int
+	var lengths []int
 	for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
 		n, best := 0, 0
 		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
@@ -85,15 +85,15 @@ func TestBarsRise(t *testing.T) {
 				n = 0
 			}
 		}
-		if best > 20 && (len(heights) == 0 || heights[len(heights)-1] != best) {
-			heights = append(heights, best)
+		if best > 20 && (len(lengths) == 0 || lengths[len(lengths)-1] != best) {
+			lengths = append(lengths, best)
 		}
 	}
-	if len(heights) != 3 {
-		t.Fatalf("heights of bars %v, want three", heights)
+	if len(lengths) != 3 {
+		t.Fatalf("lengths of bars %v, want three", lengths)
 	}
-	if first, second := heights[1]-heights[0], heights[2]-heights[1]; first < 20 || max(first-second, second-first) > 2 {
-		t.Errorf("bars of 1, 10 and 100 have the heights %v, want equal steps", heights)
+	if first, second := lengths[1]-lengths[0], lengths[2]-lengths[1]; first < 20 || max(first-second, second-first) > 2 {
+		t.Errorf("bars of 1, 10 and 100 have the lengths %v, want equal steps", lengths)
 	}
 }
 

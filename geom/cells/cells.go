@@ -1,5 +1,5 @@
 // Package cells cuts the directions of a set of points into cells, each with a list of
-// the points that may be the highest along one of its directions. A support query then
+// the points that may be support points in one of its directions. A support query then
 // finds its cell and scans one short list, whatever the size of the set: no climb from
 // vertex to vertex, and no local maximum that might not be the global one.
 //
@@ -23,16 +23,16 @@ type Options struct {
 	// Margin widens the cells, whose coordinates range over [-1, 1], for queries that
 	// find their cell by rounded arithmetic.
 	Margin float64
-	// Slack is by how much a height must exceed another to be higher for certain, in the
-	// unit of the points.
+	// Slack is the margin by which a support value must exceed another to be greater for certain,
+	// in the unit of the points.
 	Slack float64
 	// Room is the most entries that all lists together may have; 0 is no limit.
 	Room int
 }
 
 // rivals is the number of candidates of a cell up to which all are compared with each
-// other; more, and those of several cells, are compared with the highest at the corners and
-// in the middle.
+// other; more, and those of several cells, are compared with the greatest support values at the corners
+// and in the middle.
 const rivals = 1024
 
 // Cut returns the lists of 6·n·n cells, each ascending, or nil if they have no room. Cell (row, col)
@@ -92,8 +92,7 @@ type cutter struct {
 	kept   []int
 }
 
-// split goes down to the single cells of a square from the points that may be highest in
-// what encloses it.
+// split descends to the single cells of a square, given the candidates of the enclosing square.
 func (c *cutter) split(s square, candidates []int32) {
 	if c.o.Room > 0 && c.room < 0 {
 		return
@@ -112,8 +111,8 @@ func (c *cutter) split(s square, candidates []int32) {
 	}
 }
 
-// filter returns the candidates that may be highest along a direction of a square, or some more
-// unless it is to be thorough.
+// filter returns the candidates that may be support points in a direction of a square, or a superset
+// unless thorough is set.
 func (c *cutter) filter(s square, candidates []int32, thorough bool) []int32 {
 	at := func(k int) float64 { return 2*float64(k)/float64(c.n) - 1 }
 	u0, u1 := at(s.row)-c.o.Margin, at(s.rowEnd)+c.o.Margin

@@ -18,7 +18,7 @@ func sphere(n int) []r3.Vec {
 	return points
 }
 
-// The highest point along a direction is in the list of its cell, and a point that is highest
+// The support point along a direction is in the list of its cell, and a support point
 // along a corner of a cell in those of all cells there, whatever the grid.
 func TestCut(t *testing.T) {
 	points := sphere(300)
@@ -49,7 +49,7 @@ func TestCut(t *testing.T) {
 				}
 				d := Direction(face, 2*(float64(row)+x)/float64(n)-1, 2*(float64(col)+y)/float64(n)-1)
 				if !slices.Contains(list, highest(d)) {
-					t.Fatalf("grid %d, cell %d: the highest point along %v is missing", n, cell, d)
+					t.Fatalf("grid %d, cell %d: the support point along %v is missing", n, cell, d)
 				}
 			}
 		}

@@ -123,7 +123,7 @@ func bruteExtreme(pts []r3.Vec) map[r3.Vec]bool {
 }
 
 // extremeInPlane reports whether p is outside every segment and triangle of other
-// coplanar points, by comparing signed turns in every projection.
+// coplanar points, by comparing orientations in every projection.
 func extremeInPlane(p r3.Vec, plane []r3.Vec) bool {
 	within := func(a, b r3.Vec) bool { // p in segment ab
 		return Collinear(a, b, p) && min(a.X, b.X) <= p.X && p.X <= max(a.X, b.X) &&

@@ -92,7 +92,7 @@ func project(p r3.Vec, axis int) point2 {
 	}
 }
 
-// orient2D returns the sign of (b−a)×(c−a), exactly: 1 for a left turn.
+// orient2D returns the sign of (b−a)×(c−a), exactly: 1 if a, b, c are counter-clockwise.
 func orient2D(a, b, c point2) int {
 	l := (b.x - a.x) * (c.y - a.y)
 	r := (b.y - a.y) * (c.x - a.x)

@@ -10,7 +10,7 @@ import (
 // starts next to its goal. A direction finds its cell without a branch: scaled to
 // |d|₁ = 1 it lies on the octahedron, and (sign of z, x, y) tell where. The table
 // is a square grid over x, y ∈ [-1, 1] for either sign of z; the half of it
-// outside |x| + |y| ≤ 1 is met only by cells that straddle the border.
+// outside |x| + |y| ≤ 1 is met only by cells that straddle the boundary.
 
 // buildSeeds fills the table with about one useful cell a vertex.
 func (h *Hull) buildSeeds() {

@@ -106,8 +106,8 @@ func (h *Hull) SupportClimb(d r3.Vec, start int) int {
 	}
 }
 
-// exactRise returns the first neighbour of a vertex that is strictly higher along d, or
-// the vertex itself if none is.
+// exactRise returns the first neighbour of a vertex that is with a strictly greater support value
+// along d, or the vertex itself if there is none.
 func (h *Hull) exactRise(d r3.Vec, at int32, doubt float64) int32 {
 	v := h.Vertices[at]
 	for _, j := range h.Adj[h.Start[at]:h.Start[at+1]] {
