@@ -1,6 +1,7 @@
 // Package verify audits answers. [Audit] checks every row of a batch from the
-// shapes and poses alone: it trusts no solver and shares no code with one.
-// [Compare] solves a sample, or every row, anew with package ref.
+// shapes and poses alone: it runs no solver. Of package ref it uses only
+// [ref.SmoothPair], to check that a solver named in the method column applies to
+// the pair. [Compare] solves a sample, or every row, again with package ref.
 //
 // # What an audit proves
 //
@@ -22,7 +23,7 @@
 // # What it cannot see
 //
 // A gap that was enlarged within the tolerance is still a true bound. Witnesses
-// that slide together along faces, or a normal that turns within the cone of
+// that slide together along faces, or a normal that rotates within the cone of
 // directions that prove the same bound (two vertices that touch), are other
 // right answers. Iterations are only checked for sense. What the columns do not
 // hold cannot be checked: every check says on how many rows it ran and on how
@@ -34,7 +35,7 @@
 // roundoff of the columns (2⁻²⁴ single, 2⁻⁵³ double), eps = 2⁻⁵³:
 //
 //   - rounding a point of the world to the columns moves it by at most u·|point|;
-//   - rounding a unit vector turns it by at most u, which lowers the bound that it
+//   - rounding a unit vector rotates it by at most u, which lowers the bound that it
 //     proves by at most u times the reach of D sideways of it;
 //   - the audit's own arithmetic costs 24·eps·scale a support value, see frame.go.
 //
