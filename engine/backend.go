@@ -68,8 +68,8 @@ func (b *Backend) open() error {
 	b.info = devices[i]
 	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
-	b.scratch.lanes = scratchLanes(&b.info, b.chunkRows)
-	b.pipelines.init(b.device, b.scratch.lanes)
+	b.scratch.invocations = scratchInvocations(&b.info, b.chunkRows)
+	b.pipelines.init(b.device, b.scratch.invocations)
 	b.libraries.init(b)
 	b.lanes = make(chan *lane, lanesPerDevice)
 	for range lanesPerDevice {

@@ -10,9 +10,8 @@ import (
 	"clearance/shaders"
 )
 
-// cacheFile is where the compiled shaders of a device are kept: one file for each device,
-// driver and version of the shaders, "" for nowhere. What is in it is checked when it
-// is read, see package vk.
+// cacheFile returns the file in which the compiled shaders of a device are kept, one for each device, driver and
+// version of the shaders; "" means none. Package vk checks its contents when it reads it.
 func cacheFile(o *Options, d *vk.DeviceInfo) string {
 	if o.NoCache {
 		return ""
@@ -26,14 +25,14 @@ func cacheFile(o *Options, d *vk.DeviceInfo) string {
 		dir = filepath.Join(user, "clearance")
 	}
 	h := sha256.New()
-	for _, code := range [][]byte{shaders.Place, shaders.GJK, shaders.RTR, shaders.Certify, shaders.Depth, shaders.Surround, shaders.SelfTest} {
+	for _, code := range shaders.All() {
 		fmt.Fprintf(h, "%d\n", len(code))
 		h.Write(code)
 	}
 	return filepath.Join(dir, fmt.Sprintf("pipelines-%x-%x-%.8x", d.UUID, d.DriverVersion, h.Sum(nil)))
 }
 
-// save writes the compiled shaders to the cache, if there are new ones.
+// save writes the cache file if there are new compiled shaders.
 func (b *Backend) save() error {
 	b.pipelines.mu.Lock()
 	defer b.pipelines.mu.Unlock()

@@ -111,10 +111,10 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 				out.Method[row] = uint8(layout.SolverOf(w))
 			}
 			if w>>8&layout.Deepened != 0 {
-				t.deepened++
+				t.depths++
 			}
 			if w>>8&layout.Sketched != 0 {
-				t.sketched++
+				t.foundInFloat32++
 			}
 			if out.Iterations != nil {
 				out.Iterations[row] = uint16(w >> 16)

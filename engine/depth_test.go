@@ -47,7 +47,7 @@ func TestDepths(t *testing.T) {
 			}
 		}
 	}
-	if s := b.Stats(); s.Deepen <= 0 {
+	if s := b.Stats(); s.Depth <= 0 {
 		t.Errorf("no time for depths: %+v", s)
 	}
 }

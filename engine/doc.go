@@ -26,7 +26,7 @@
 // # Answers
 //
 // An answer was certified on the device in double precision: it holds whatever single
-// precision did before, see rtr.comp and certify.comp. Depths, of boxes by their axes and of all
+// precision did before, see trust_region.comp and certify.comp. Depths, of boxes by their axes and of all
 // others by polytopes in memory of a fixed size, come from depth.comp, which takes the rows
 // whose cores overlap from a list. A row that the device cannot end, because its polytope
 // fills up or because the bounds stay too wide, is declined: its status stays as it was, and
@@ -38,7 +38,7 @@
 // auto answers pairs of ellipsoids, and those with a sphere, by the Riemannian trust region
 // method, which finds distances and depths alike, and others by GJK. rtr asks for it on all
 // pairs of smooth kinds. Where they overlap, depth.comp proves that the minimum is the lowest, or
-// finds a lower one, see surround.glsl. What that leaves goes on as if GJK had been asked for.
+// finds a lower one, see depth_certificate.glsl. What that leaves goes on as if GJK had been asked for.
 //
 // # Devices
 //

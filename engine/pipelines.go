@@ -13,55 +13,54 @@ import (
 	"clearance/shaders"
 )
 
-// groupSize is the number of invocations of a work group: two subgroups of most GPUs, one
-// of the largest.
+// groupSize is the number of invocations of a work group: two subgroups of most GPUs, one of those with the largest.
 const groupSize = 64
 
 // maxBindings is the largest number of buffers of one shader.
 const maxBindings = 11
 
-// methods are those that have a pipeline.
+// methods lists the methods that have a pipeline.
 var methods = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
 
-// pipelines holds the compiled shaders. They are compiled when they are needed first,
-// for the kinds of shapes of the library that needs them.
+// pipelines holds the compiled shaders. Each is compiled when it is first needed, for the kinds of shapes in a library.
 type pipelines struct {
 	device *vk.Device
 
 	mu      sync.Mutex
 	fresh   bool // compiled since the cache was saved
-	place   *vk.Pipeline
+	input   *vk.Pipeline
 	certify map[kinds]*vk.Pipeline
-	sketch  map[kinds]*vk.Pipeline
-	depth   map[search]*vk.Pipeline
-	lanes   int // see scratch
-	rtr     map[search]*vk.Pipeline
-	gjk     map[search]*vk.Pipeline
+
+	epaFloat32  map[kinds]*vk.Pipeline
+	depth       map[search]*vk.Pipeline
+	invocations int // see scratch
+	trustRegion map[search]*vk.Pipeline
+	gjk         map[search]*vk.Pipeline
 }
 
-// search is what pipelines of gjk.comp, rtr.comp and depth.comp are made for.
+// search is what pipelines of gjk.comp, trust_region.comp and depth_certificate.comp are compiled for.
 type search struct {
 	method batch.Method
 	have   kinds
 }
 
-func (p *pipelines) init(d *vk.Device, lanes int) {
-	p.device, p.lanes = d, lanes
-	p.certify, p.sketch, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
-	p.gjk, p.rtr = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+func (p *pipelines) init(d *vk.Device, invocations int) {
+	p.device, p.invocations = d, invocations
+	p.certify, p.epaFloat32, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 }
 
-// chain is the pipelines of one query in the order in which they run.
+// chain holds the pipelines of one query, see the stages in package shaders.
 type chain struct {
-	place, gjk     *vk.Pipeline
-	rtr            *vk.Pipeline // nil where no pair is for the trust region method
+	input, gjk     *vk.Pipeline
+	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	certify, depth *vk.Pipeline
-	sketch         *vk.Pipeline // nil where no pair is for it
+	epaFloat32     *vk.Pipeline // nil where it applies to no pair
 }
 
-// methodFor is the method of the shaders for a question. The trust region method does not
-// help to decide whether shapes meet, and auto takes it for pairs with an ellipsoid alone, see
-// trust.glsl: without an ellipsoid in the library auto is gjk, so that nothing pays for it.
+// methodFor returns the method of the shaders for a query. Boolean queries do not use the trust region method. auto uses
+// it for pairs with an ellipsoid only, see trust_region.glsl: without an ellipsoid in the library auto is gjk, so that
+// other libraries pay nothing for it.
 func methodFor(o *batch.Options, lib *library) batch.Method {
 	switch {
 	case o.Query == batch.Collide && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto && !lib.ellipsoids:
@@ -70,20 +69,20 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 	return o.Method
 }
 
-// of returns the pipelines for a method and the kinds of a library.
+// of returns the pipelines for a method and the kinds of shapes in a library. It compiles those that are missing.
 func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key, deep := search{m, have}, search{batch.GJK, have}
 	if m == batch.RTR || m == batch.Auto {
-		deep.method = m // the others find depths alike
+		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{place: p.place, gjk: p.gjk[key], rtr: p.rtr[key], certify: p.certify[have], sketch: p.sketch[have], depth: p.depth[deep]}
-	if c.place == nil {
-		if c.place, err = p.compile("place", shaders.Place, 8, nil); err != nil {
+	c = chain{input: p.input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+	if c.input == nil {
+		if c.input, err = p.compile("input", shaders.Input, 8, nil); err != nil {
 			return chain{}, err
 		}
-		p.place = c.place
+		p.input = c.input
 	}
 	if c.gjk == nil {
 		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
@@ -91,11 +90,11 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		}
 		p.gjk[key] = c.gjk
 	}
-	if c.rtr == nil && (m == batch.RTR || m == batch.Auto) {
-		if c.rtr, err = p.compile("rtr", shaders.RTR, 9, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
+	if c.trustRegion == nil && (m == batch.RTR || m == batch.Auto) {
+		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 9, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
-		p.rtr[key] = c.rtr
+		p.trustRegion[key] = c.trustRegion
 	}
 	if c.certify == nil {
 		if c.certify, err = p.compile("certify", shaders.Certify, 9, map[uint32]uint32{2: uint32(have)}); err != nil {
@@ -103,18 +102,18 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		}
 		p.certify[have] = c.certify
 	}
-	if c.sketch == nil && have.sketched() {
-		spec := map[uint32]uint32{2: uint32(have), 3: uint32(sketchLanes(p.lanes)), 4: sketchVertices}
-		if c.sketch, err = p.compile("sketch", shaders.Sketch, 9, spec); err != nil {
+	if c.epaFloat32 == nil && have.polytopes() {
+		spec := map[uint32]uint32{2: uint32(have), 3: uint32(float32Invocations(p.invocations)), 4: float32Vertices}
+		if c.epaFloat32, err = p.compile("epa_float32", shaders.EPAFloat32, 9, spec); err != nil {
 			return chain{}, err
 		}
-		p.sketch[have] = c.sketch
+		p.epaFloat32[have] = c.epaFloat32
 	}
 	if c.depth == nil {
-		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.lanes), 4: polytopeVertices}
+		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.invocations), 4: float64Vertices}
 		name, code := "depth", shaders.Depth
 		if deep.method != batch.GJK {
-			name, code, spec[1] = "surround", shaders.Surround, uint32(m)
+			name, code, spec[1] = "depth_certificate", shaders.DepthCertificate, uint32(m)
 		}
 		if c.depth, err = p.compile(name, code, 11, spec); err != nil {
 			return chain{}, err
@@ -137,9 +136,8 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 	return pipeline, err
 }
 
-// Warm compiles the shaders of all methods for libraries like these, so that no later
-// call on one waits for that, and saves them, see [Options.CacheDir]. Libraries with
-// shapes of the same kinds share their shaders.
+// Warm compiles the shaders of all methods for libraries with the same kinds of shapes as these, so that no later call
+// waits for the compiler, and saves them, see [Options.CacheDir].
 func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 	if err := b.enter(); err != nil {
 		return err

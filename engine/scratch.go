@@ -6,60 +6,61 @@ import (
 	"clearance/engine/internal/vk"
 )
 
-// Vertices that a polytope of depth.comp and of sketch.comp may have.
+// The largest number of vertices of a polytope in double precision (depth.glsl) and in single precision
+// (epa_float32.comp).
 const (
-	polytopeVertices = 128
-	sketchVertices   = 32
+	float64Vertices = 128
+	float32Vertices = 32
 )
 
-// Scratch memory of one invocation of depth.comp and of sketch.comp, see polytope.glsl.
+// Scratch memory of one invocation in both precisions, see polytope.glsl.
 const (
-	quadBytes = 4 * polytopeVertices * 32
-	faceBytes = 2 * polytopeVertices * 16
-	linkBytes = 4 * polytopeVertices * 4
+	quadBytes = 4 * float64Vertices * 32
+	faceBytes = 2 * float64Vertices * 16
+	linkBytes = 4 * float64Vertices * 4
 
-	sketchQuadBytes = 3 * sketchVertices * 16
-	sketchFaceBytes = 2 * sketchVertices * 16
-	sketchLinkBytes = 5 * sketchVertices * 4
+	float32QuadBytes = 3 * float32Vertices * 16
+	float32FaceBytes = 2 * float32Vertices * 16
+	float32LinkBytes = 5 * float32Vertices * 4
 )
 
-// Invocations of depth.comp that run at a time: what fills a large GPU, and what stays in
-// the caches of a processor.
+// Invocations of depth.glsl that run at a time: as many as occupy a large GPU, or keep their memory in the caches of a
+// processor.
 const (
-	defaultLanes  = 1 << 16
-	softwareLanes = 1 << 10
+	defaultInvocations  = 1 << 16
+	softwareInvocations = 1 << 10
 )
 
-// scratch is the memory in which sketch.comp and depth.comp keep polytopes, one after the
-// other. All streams share it: they submit to one queue, whose barriers order its use.
+// scratch is the memory in which epa_float32.comp and depth.glsl keep polytopes, one after the other. All streams share
+// it: they submit to one queue, whose barriers order its use.
 type scratch struct {
-	lanes int
+	invocations int
 
 	mu                  sync.Mutex
 	block               *vk.Block
 	quads, faces, links vk.Buffer
 }
 
-// scratchLanes is the number of invocations that the memory of a device allows.
-func scratchLanes(d *vk.DeviceInfo, chunkRows int) int {
-	lanes := uint64(defaultLanes)
+// scratchInvocations returns the number of invocations for which a device has memory.
+func scratchInvocations(d *vk.DeviceInfo, chunkRows int) int {
+	n := uint64(defaultInvocations)
 	if d.Type == vk.CPU {
-		lanes = softwareLanes
+		n = softwareInvocations
 	}
-	lanes = min(lanes, uint64(chunkRows), d.Limits.MaxStorageBufferRange/quadBytes, d.Limits.MaxAllocationSize/(2*quadBytes))
+	n = min(n, uint64(chunkRows), d.Limits.MaxStorageBufferRange/quadBytes, d.Limits.MaxAllocationSize/(2*quadBytes))
 	for _, t := range d.Memory {
-		lanes = min(lanes, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(quadBytes+faceBytes+linkBytes))
+		n = min(n, max(d.Heaps[t.Heap].Size, d.Limits.MaxAllocationSize)/16/(quadBytes+faceBytes+linkBytes))
 	}
-	return int(max(lanes/groupSize, 1)) * groupSize
+	return int(max(n/groupSize, 1)) * groupSize
 }
 
-// sketchLanes is the number of invocations of sketch.comp for which the memory of so many of
-// depth.comp is enough.
-func sketchLanes(lanes int) int {
-	return lanes * min(quadBytes/sketchQuadBytes, faceBytes/sketchFaceBytes, linkBytes/sketchLinkBytes)
+// float32Invocations returns the number of invocations of epa_float32.comp for which the memory of n invocations of
+// depth.glsl is sufficient.
+func float32Invocations(n int) int {
+	return n * min(quadBytes/float32QuadBytes, faceBytes/float32FaceBytes, linkBytes/float32LinkBytes)
 }
 
-// of returns the scratch memory, allocated when it is needed first.
+// of returns the scratch memory. The first call allocates it.
 func (s *scratch) of(b *Backend) (*scratch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,9 +68,9 @@ func (s *scratch) of(b *Backend) (*scratch, error) {
 		return s, nil
 	}
 	p := plan{b: b}
-	p.device(&s.quads, uint64(s.lanes)*quadBytes)
-	p.device(&s.faces, uint64(s.lanes)*faceBytes)
-	p.device(&s.links, uint64(s.lanes)*linkBytes)
+	p.device(&s.quads, uint64(s.invocations)*quadBytes)
+	p.device(&s.faces, uint64(s.invocations)*faceBytes)
+	p.device(&s.links, uint64(s.invocations)*linkBytes)
 	blocks, err := p.allocate()
 	if err != nil {
 		return nil, err

@@ -70,13 +70,13 @@ func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	}
 	after := e.Stats()
 	n := float64(rows) * float64(b.N)
-	b.ReportMetric(float64((after.Solve-before.Solve).Nanoseconds())/n, "solve-ns/row")
-	b.ReportMetric(float64((after.Polish-before.Polish).Nanoseconds())/n, "polish-ns/row")
+	b.ReportMetric(float64((after.Search-before.Search).Nanoseconds())/n, "search-ns/row")
+	b.ReportMetric(float64((after.Refine-before.Refine).Nanoseconds())/n, "refine-ns/row")
 	b.ReportMetric(float64((after.Certify-before.Certify).Nanoseconds())/n, "certify-ns/row")
-	b.ReportMetric(float64((after.Sketch-before.Sketch).Nanoseconds())/n, "sketch-ns/row")
-	b.ReportMetric(float64((after.Deepen-before.Deepen).Nanoseconds())/n, "depth-ns/row")
+	b.ReportMetric(float64((after.DepthFloat32-before.DepthFloat32).Nanoseconds())/n, "depth-float32-ns/row")
+	b.ReportMetric(float64((after.Depth-before.Depth).Nanoseconds())/n, "depth-ns/row")
 	b.ReportMetric(100*float64(after.Depths-before.Depths)/n, "depths-%")
-	b.ReportMetric(100*float64(after.Sketched-before.Sketched)/n, "sketched-%")
+	b.ReportMetric(100*float64(after.FoundInFloat32-before.FoundInFloat32)/n, "found-in-float32-%")
 	b.ReportMetric(100*float64(after.Declined.Sum()-before.Declined.Sum())/n, "declined-%")
 	steps, answered := 0, 0
 	for i, s := range out.Status {

@@ -52,7 +52,7 @@ func TestHessians(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.libraries.release(k)
-	got := evaluate(t, b, compile(t, "../shaders/testdata/curved.comp"), numbers, len(rows), 6, k.shapes64, k.vertices64, k.cells)
+	got := evaluate(t, b, compile(t, "../shaders/testdata/hessian.comp"), numbers, len(rows), 6, k.shapes64, k.vertices64, k.cells)
 	for i, r := range rows {
 		out := got[6*i:]
 		p := r.shape.CoreSupport(r.d)

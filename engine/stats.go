@@ -13,60 +13,57 @@ type Stats struct {
 	Rows   int64
 	Chunks int64
 
-	// Refined counts rows that double precision went on from on the device, since
-	// single precision had not come near enough. The others it only proved.
+	// Refined counts the answered rows for which double precision continued the search on the device, because
+	// single precision had not come near enough. For the others it only proved the result.
 	Refined int64
 
-	// Depths counts rows that were answered by separating axes or an expanding polytope:
-	// those whose cores overlap and whose depth was asked for, and those that could not be
-	// told from touching. They count as Refined, too. Those that turned out separated are
-	// not among them.
+	// Depths counts the rows answered by separating axes or an expanding polytope, except those that turned out to
+	// be separated: rows whose cores intersect and whose depth is wanted, and rows that could not be distinguished
+	// from touching. They count as Refined, too.
 	Depths int64
 
-	// Sketched counts those of them whose polytope was expanded in single precision, so that double
-	// precision only proved the depth, of calls that ask for more than statuses.
-	Sketched int64
+	// FoundInFloat32 counts those of Depths whose polytope was expanded in single precision, so that double precision
+	// only proved the depth. Calls that want the status alone do not report it.
+	FoundInFloat32 int64
 
-	// Declined counts rows left to another back end, by why.
+	// Declined counts the rows left to another back end, by reason.
 	Declined DeclinedRows
 
-	// Bytes that the host wrote for the device and read back from it, for rows; libraries
-	// are not counted. Where the two share their memory they cross no link.
+	// Bytes that the host wrote for the device and read back from it, for rows; libraries are not counted. Where the
+	// two share their memory, these bytes cross no link.
 	BytesUp, BytesDown int64
 
-	// Device times, as far as the device tells them: moving input in, placing pairs,
-	// searching in single precision, polishing the directions that the trust region method
-	// found, certifying in double precision, expanding polytopes in single and in double
-	// precision, moving answers out.
-	Upload, Place, Solve, Polish, Certify, Sketch, Deepen, Download time.Duration
+	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp,
+	// trust_region.comp, certify.comp, epa_float32.comp, depth.comp or depth_certificate.comp, transfer of the answers.
+	Upload, Input, Search, Refine, Certify, DepthFloat32, Depth, Download time.Duration
 }
 
-// DeclinedRows counts rows that were declined.
+// DeclinedRows counts rows that were declined, by reason.
 type DeclinedRows struct {
-	Kind    int64 // no shader for a kind of shape
-	Overlap int64 // the cores overlap, and the polytope filled its memory or rounding kept it from growing
+	Kind    int64 // the device has no shader for a kind of shape
+	Overlap int64 // the cores intersect, and the polytope filled its memory or rounding stopped its expansion
 	Gap     int64 // the bounds stayed too wide
-	Budget  int64 // more vertices than one invocation may look at
-	Unknown int64 // the device gave no status, or none that means anything
+	Budget  int64 // the support functions exceed the limit on loop passes of an invocation
+	Unknown int64 // the device returned no valid status
 }
 
-// Sum is the number of all of them.
+// Sum returns the number of all declined rows.
 func (d DeclinedRows) Sum() int64 { return d.Kind + d.Overlap + d.Gap + d.Budget + d.Unknown }
 
 // tally counts rows of a chunk.
 type tally struct {
-	rows     int64
-	refined  int64
-	deepened int64
-	sketched int64
-	declined [layout.DeclinedCount]int64
+	rows           int64
+	refined        int64
+	depths         int64
+	foundInFloat32 int64
+	declined       [layout.DeclinedCount]int64
 }
 
 func (t *tally) add(o tally) {
 	t.rows += o.rows
 	t.refined += o.refined
-	t.deepened += o.deepened
-	t.sketched += o.sketched
+	t.depths += o.depths
+	t.foundInFloat32 += o.foundInFloat32
 	for i, n := range o.declined {
 		t.declined[i] += n
 	}
@@ -85,7 +82,7 @@ func (b *Backend) Stats() Stats {
 	return b.stats.stats
 }
 
-// call counts a call and returns its number, from 1.
+// call counts a call and returns its number, starting with 1.
 func (c *counters) call() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +97,8 @@ func (c *counters) sent(bytes uint64) {
 	c.stats.BytesUp += int64(bytes)
 }
 
-// chunk adds a chunk of which so many bytes were read. times are the timestamps, nil if
-// there are none.
+// chunk adds a chunk of which so many bytes were read. times are the timestamps, nil if there are none. It returns the
+// time in which the device ran the shaders.
 func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +107,8 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Rows += t.rows
 	s.BytesDown += int64(bytes)
 	s.Refined += t.refined
-	s.Depths += t.deepened
-	s.Sketched += t.sketched
+	s.Depths += t.depths
+	s.FoundInFloat32 += t.foundInFloat32
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[layout.DeclinedKind]
 	s.Declined.Overlap += t.declined[layout.DeclinedOverlap]
@@ -122,12 +119,12 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	}
 	span := func(from, to int) time.Duration { return max(times[to]-times[from], 0) }
 	s.Upload += span(stampStart, stampUploaded)
-	s.Place += span(stampUploaded, stampPlaced)
-	s.Solve += span(stampPlaced, stampSolved)
-	s.Polish += span(stampSolved, stampPolished)
-	s.Certify += span(stampPolished, stampCertified)
-	s.Sketch += span(stampCertified, stampSketched)
-	s.Deepen += span(stampSketched, stampDeepened)
-	s.Download += span(stampDeepened, stampEnd)
-	return span(stampUploaded, stampDeepened)
+	s.Input += span(stampUploaded, stampInput)
+	s.Search += span(stampInput, stampSearched)
+	s.Refine += span(stampSearched, stampRefined)
+	s.Certify += span(stampRefined, stampCertified)
+	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)
+	s.Depth += span(stampDepthFloat32, stampDepth)
+	s.Download += span(stampDepth, stampEnd)
+	return span(stampUploaded, stampDepth)
 }

@@ -1,7 +1,17 @@
-// Ends every row in double precision: forms the vertices of the guess anew from their
-// directions, goes on with GJK as far as it takes, and writes the answer with bounds
-// that include the rounding errors. A row whose bounds stay too wide goes to depth.comp; one
-// that cannot be worked on is declined: its status says so, and another back end answers it.
+// Proves the answer of every row in double precision: forms the vertices of the initial simplex anew from their
+// directions, continues with GJK as far as the gap requires (gjk_float64.glsl), and stores the answer with bounds that
+// include all rounding errors. Half-spaces are answered in closed form.
+//
+// Bounds. Separated: the norm of the point of the simplex from above, the support plane along the normal from below.
+// For intersecting cores: the depth of the origin in the simplex from below, the diameter of the pair from above.
+//
+// Input: the guesses of gjk.comp, or the directions of rows that trust_region.comp did not prove. Rows with
+// GUESS_ENDED are answered or listed by trust_region.comp.
+//
+// Output: columns. A row whose bounds stay too wide, most often because its cores intersect, goes to the list of
+// seeds, which depth.glsl answers. A row is declined, and left to another back end, if its kind has no shader
+// (DECLINED_KIND), if its support functions exceed the limit on loop passes (DECLINED_BUDGET), or if a half-space's
+// bounds stay too wide (DECLINED_GAP).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -22,80 +32,80 @@ layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
 layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair.glsl"
-#include "columns.glsl"
+#include "pair_float64.glsl"
+#include "store.glsl"
 
 uint slot;
-dvec3 guess(uint k) {
-    return dvec3(guesses[slot].directions[3u * k], guesses[slot].directions[3u * k + 1u], guesses[slot].directions[3u * k + 2u]);
+dvec3 initialDirection(uint k) {
+    return dvec3(guesses[slot].directions[3u * k], guesses[slot].directions[3u * k + 1u],
+                 guesses[slot].directions[3u * k + 2u]);
 }
 
-#include "descent.glsl"
+#include "gjk_float64.glsl"
 
-// Steps in double precision beyond which a row is declined.
+// The limit on steps in double precision.
 const uint MAX_STEPS = 128u;
 
-// begin sets the state before the first vertex.
-void begin() {
+// initializeSearch sets the state before the first vertex.
+void initializeSearch() {
     simplex = emptySimplex();
-    level = 0u;
-    best = -2.0lf * scale;
+    stepsWithoutDecrease = 0u;
+    best = -2.0lf * largestLength;
     lower = best;
     axis = dvec3(1, 0, 0);
     x = axis;
     len = 1.0lf;
 }
 
-// plane answers for a half-space in closed form: the lowest point of the other shape.
-Answer plane(bool first) {
+// halfSpaceAnswer answers for a half-space in closed form, by the support point of the other shape along -n.
+Answer halfSpaceAnswer(bool first) {
     Answer r;
-    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1); // of the half-space
+    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1); // the normal of the half-space
     Shape other = shapeA;
-    dvec3 down = -n;
+    dvec3 toward = -n;
     if (first) {
         other = shapeB;
-        precise dvec3 turned = n * rotation;
-        down = -turned;
+        precise dvec3 rotated = n * rotation;
+        toward = -rotated;
     }
-    dvec3 p = coreSupport(other, down);
+    dvec3 p = coreSupport(other, toward);
     precise dvec3 q = first ? rotation * p + translation : p - translation;
-    double core = product(n, q);
+    double core = dotProduct(n, q);
     precise double d = core - radius;
     r.distance = d;
-    r.lower = d - roundoff;
-    r.upper = d + roundoff;
-    precise dvec3 low = (first ? q : p) - other.radius * n;
-    precise dvec3 foot = low - d * n; // d is against n seen from A
+    r.lower = d - supportRounding;
+    r.upper = d + supportRounding;
+    precise dvec3 lowest = (first ? q : p) - other.radius * n;
+    precise dvec3 projection = lowest - d * n; // on the plane
     r.normal = first ? n : -n;
-    r.witnessA = first ? foot : low;
-    r.witnessB = first ? low : foot;
-    tolerance = max(tolerance, 4.0lf * grain);
+    r.witnessA = first ? projection : lowest;
+    r.witnessB = first ? lowest : projection;
+    tolerance = max(tolerance, 4.0lf * lengthRounding);
     return r;
 }
 
-// finish turns the state into an answer.
-Answer finish(bool inside) {
+// certify returns the answer that the state of the search proves.
+Answer certify(bool inside) {
     Answer r;
-    straighten();
-    double up = len, down = boolean ? best : lower;
-    // The witnesses are -x apart, and distance times normal is -len·axis: that these are
-    // the same is promised up to the gap as well.
-    precise dvec3 apart = x - len * axis;
-    if (!boolean) down = min(down, up - norm(apart));
+    projectOnLongestEdge();
+    double upper = len, bound = booleanQuery ? best : lower;
+    // The witnesses differ by -x, and distance times normal is -len·axis. The gap includes the difference of the two.
+    precise dvec3 offset = x - len * axis;
+    if (!booleanQuery) bound = min(bound, upper - norm(offset));
     if (inside) {
         // No depth exceeds the width of A - B along the line of the centres.
-        down = -scale;
-        if (simplex.n == 4u) up = -depthInside();
+        bound = -largestLength;
+        if (simplex.n == 4u) upper = -depthInTetrahedron();
     }
-    precise double d = up - radius;
-    precise double above = d + roundoff;
-    precise double below = down - radius - roundoff;
+    precise double d = upper - radius;
+    precise double above = d + supportRounding;
+    precise double below = bound - radius - supportRounding;
     r.distance = d;
     r.upper = above;
     r.lower = below;
     r.normal = -axis;
     // The witnesses of the cores move to the surfaces along the normal.
-    dvec3 a = payload(simplex);
+    dvec3 a = payloadOf(simplex);
     precise dvec3 wa = a - (shapeA.radius + shapeA.erode) * axis;
     precise dvec3 wb = (a - x) + (shapeB.radius + shapeB.erode) * axis;
     r.witnessA = wa;
@@ -103,8 +113,8 @@ Answer finish(bool inside) {
     return r;
 }
 
-// handOn leaves the row to depth.comp, which writes its status, too.
-void handOn(uint why) {
+// leaveToDepth adds the row to the list that depth.glsl answers, with the reason if that declines it.
+void leaveToDepth(uint why) {
     uint at = atomicAdd(counts[0], 1u);
     seeds[at].slot = slot;
     seeds[at].count = simplex.n;
@@ -135,59 +145,58 @@ void main() {
         writeStatus(row, STATUS_INVALID, SOLVER_NONE, 0u);
         return;
     }
-    shapeA = load(index.shape_a);
-    shapeB = load(index.shape_b);
-    bool halfA = have(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
-    bool halfB = have(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
+    shapeA = loadShape(index.shape_a);
+    shapeB = loadShape(index.shape_b);
+    bool halfA = uses(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
+    bool halfB = uses(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
     if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
         decline(row, DECLINED_KIND);
         return;
     }
     if (halfA || halfB) { shapeA.erode = 0.0lf; shapeB.erode = 0.0lf; }
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
-    pose(index);
-    ask();
+    loadPose(index);
+    loadQuery();
 
     evaluations = guesses[slot].iterations;
     bool inside = false;
     Answer r;
     if (halfA || halfB) {
         evaluations = 1u;
-        r = plane(halfA);
+        r = halfSpaceAnswer(halfA);
     } else {
-        uint cost = 1u + passes(shapeA) + passes(shapeB);
-        uint budget = query.scan_budget / cost;
-        if (budget < 6u) { // four vertices of the guess and two steps
+        uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB);
+        uint passLimit = query.scan_budget / cost;
+        if (passLimit < 6u) { // four vertices of the initial simplex and two steps
             decline(row, DECLINED_BUDGET);
             return;
         }
-        uint cap = min(MAX_STEPS, budget - 4u);
+        uint stepLimit = min(MAX_STEPS, passLimit - 4u);
         if (query.max_iterations != 0u) {
-            uint spent = evaluations + min(guesses[slot].count, 4u);
-            cap = min(cap, max(query.max_iterations, spent) - spent);
+            uint made = evaluations + min(guesses[slot].count, 4u);
+            stepLimit = min(stepLimit, max(query.max_iterations, made) - made);
         }
-        begin();
-        inside = descend(clamp(guesses[slot].count, 1u, 4u), cap);
-        r = finish(inside);
+        initializeSearch();
+        inside = runGJK(clamp(guesses[slot].count, 1u, 4u), stepLimit);
+        r = certify(inside);
     }
     uint status = classify(r);
-    if (!whole()) {
+    if (!loopsCompleted()) {
         decline(row, DECLINED_BUDGET);
         return;
     }
     if (status == DECLINED) {
         if (halfA || halfB) decline(row, DECLINED_GAP);
-        else handOn(inside ? DECLINED_OVERLAP : DECLINED_GAP);
+        else leaveToDepth(inside ? DECLINED_OVERLAP : DECLINED_GAP);
         return;
     }
-    if (boolean && !halfA && !halfB) {
-        // The question is answered, and witnesses and normal come from different steps.
-        // The bound that the answer does not rest on says how far apart they are, and what
-        // the normal proves may be less than what another direction did.
-        precise dvec3 apart = x - len * axis;
-        double off = norm(apart);
-        if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + off);
-        else r.lower = min(min(r.lower, r.distance - off), lower - radius - roundoff);
+    if (booleanQuery && !halfA && !halfB) {
+        // The status is proved, and witnesses and normal come from different steps. The bound that the status does not
+        // rest on includes their difference, and the bound along the normal, which may be weaker than the best one.
+        precise dvec3 offset = x - len * axis;
+        double offsetLength = norm(offset);
+        if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
+        else r.lower = min(min(r.lower, r.distance - offsetLength), lower - radius - supportRounding);
     }
     uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : guesses[slot].solver;
     writeStatus(row, status, solver, evaluations);

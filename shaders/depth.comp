@@ -1,4 +1,4 @@
-// Depths by the separating axes of boxes and by expanding polytopes, see depth.glsl.
+// Penetration depths by the separating axes of boxes and by EPA, see depth.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 

@@ -1,22 +1,22 @@
-// Depths, in double precision: takes the rows whose cores certify.comp could not tell
-// apart, with the simplex that it ended with, and answers them by the separating axes of
-// boxes or by the expanding polytope algorithm. One invocation works on one row at a
-// time, in scratch memory of its own; a dispatch takes as many rows of the list as there is
-// memory for. Which place of the list a row has depends on the device's mood, so
-// nothing that is computed does.
+// Penetration depths in double precision, for the rows of the list of seeds: pairs of boxes by their separating axes
+// (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the nearest
+// faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is defined, it also takes the rows for which
+// trust_region.comp left a local minimum of the support function (depth_certificate.glsl).
 //
-// A polytope that fills its memory or is flat leaves its row declined: another back end
-// answers it.
+// One invocation answers one row at a time, in its own scratch memory; a dispatch takes as many rows of the list as
+// there is memory for. The order of the list depends on the timing of the device, so no computation depends on it.
 //
-// Where SURROUND is defined it takes as well the rows of which rtr.comp left a local minimum of the
-// support function, see surround.glsl. That is for the methods that have such rows.
+// Bounds: those of the three algorithms, for the cores; the radii of both shapes and all roundings are added.
+//
+// Output: columns. A row is declined with the reason in its seed if a polytope fills its memory or rounding stops its
+// expansion, with DECLINED_BUDGET if a driver ended a loop early.
 
 #define DOUBLE
 #include "layout.glsl"
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
-#ifdef SURROUND
+#ifdef DEPTH_CERTIFICATE
 layout(constant_id = 1) const uint METHOD = METHOD_RTR;
 #endif
 
@@ -33,87 +33,77 @@ layout(std430, binding = 9) buffer Faces { uvec4 faces[]; };
 layout(std430, binding = 10) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair.glsl"
+#include "pair_float64.glsl"
 
-dvec3 intoB(dvec3 v) {
-    precise dvec3 u = v * rotation;
-    return u;
+uint item; // index of the seed
+dvec3 simplexVertex(uint k) {
+    return dvec3(seeds[item].vertices[3u * k], seeds[item].vertices[3u * k + 1u],
+                 seeds[item].vertices[3u * k + 2u]);
 }
-
-dvec3 difference(dvec3 a, dvec3 b) {
-    precise dvec3 w = a - (rotation * b + translation);
-    return w;
-}
-
-double lengthUnit() { return 1.0lf; }
-
-uint item; // of the list
-dvec3 seedVertex(uint k) {
-    return dvec3(seeds[item].vertices[3u * k], seeds[item].vertices[3u * k + 1u], seeds[item].vertices[3u * k + 2u]);
-}
-dvec3 seedPoint(uint k) {
+dvec3 simplexPointA(uint k) {
     return dvec3(seeds[item].points[3u * k], seeds[item].points[3u * k + 1u], seeds[item].points[3u * k + 2u]);
 }
 
-bool stationary() { return seeds[item].faces == SEED_STATIONARY; }
-dvec3 stationaryDirection() { return seedVertex(1u); }
-double seedWeight(uint k) { return seeds[item].weights[k]; }
-uint sketchFaces() { return stationary() ? 0u : min(seeds[item].faces, SKETCH_FACES); }
-uint sketchCorner(uint k) { return seeds[item].corners[k]; }
-bool sketchFits(double height) { return abs(height - double(seeds[item].height)) <= double(seeds[item].doubt); }
-double sketchBeyond() { return double(seeds[item].beyond); }
+bool minimumGiven() { return seeds[item].faces == SEED_STATIONARY; }
+dvec3 minimumDirection() { return simplexVertex(1u); }
+double simplexWeight(uint k) { return seeds[item].weights[k]; }
+uint float32Faces() { return minimumGiven() ? 0u : min(seeds[item].faces, SKETCH_FACES); }
+uint float32Corner(uint k) { return seeds[item].corners[k]; }
+bool float32Fits(double value) { return abs(value - double(seeds[item].height)) <= double(seeds[item].doubt); }
+double float32Others() { return double(seeds[item].beyond); }
 
-#include "boxes.glsl"
+#include "box_axes.glsl"
 
-// answer moves the answer for the cores to the shapes. As ref has it, the distance is
-// minus the depth that is surely enough.
-Answer answer(Core r) {
+// answer turns the result for the cores into one for the shapes. As in ref, the distance is minus the upper bound of
+// the depth.
+Answer answer(CoreDepth r) {
     double ra = shapeA.radius + shapeA.erode, rb = shapeB.radius + shapeB.erode;
-    Answer out_;
-    precise double d = -r.high - radius;
-    precise double below = d - roundoff;
-    precise double above = max(-r.low, r.off - r.high) - radius + roundoff;
-    out_.distance = d;
-    out_.lower = below;
-    out_.upper = above;
-    out_.normal = r.axis;
-    precise dvec3 wa = r.made + ra * r.axis;
-    precise dvec3 wb = (r.made - r.near) - rb * r.axis;
-    out_.witnessA = wa;
-    out_.witnessB = wb;
-    return out_;
+    Answer result;
+    precise double d = -r.upper - radius;
+    precise double lower_ = d - supportRounding;
+    precise double upper_ = max(-r.lower, r.witnessGap - r.upper) - radius + supportRounding;
+    result.distance = d;
+    result.lower = lower_;
+    result.upper = upper_;
+    result.normal = r.axis;
+    precise dvec3 wa = r.pointA + ra * r.axis;
+    precise dvec3 wb = (r.pointA - r.point) - rb * r.axis;
+    result.witnessA = wa;
+    result.witnessB = wb;
+    return result;
 }
 
 void main() {
-    lane = gl_GlobalInvocationID.x;
-    item = query.first_seed + lane;
-    if (lane >= LANES || item >= counts[0]) return;
+    invocation = gl_GlobalInvocationID.x;
+    item = query.first_seed + invocation;
+    if (invocation >= INVOCATIONS || item >= counts[0]) return;
     refined = true;
     IndexRecord index = indices[seeds[item].slot];
-    shapeA = load(index.shape_a);
-    shapeB = load(index.shape_b);
+    shapeA = loadShape(index.shape_a);
+    shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
-    pose(index);
-    ask();
-    double wanted = polytope(shapeA) && polytope(shapeB) ? tolerance : exactly(query.exact[4], query.exact[5]) * size;
-    deepEnough = gapWithin(wanted);
+    loadPose(index);
+    loadQuery();
+    double depthLimit =
+        isPolytope(shapeA) && isPolytope(shapeB) ? tolerance : joined(query.exact[4], query.exact[5]) * size;
+    depthGap = computedGapFor(depthLimit);
 
     evaluations = seeds[item].iterations;
-    Core r;
+    CoreDepth r;
     bool found = false;
     uint solver = SOLVER_AXES;
     if (query.max_iterations != 0u && evaluations > query.max_iterations) {
         decline(index.row, seeds[item].declined);
         return;
     }
-    if (have(KIND_BOX) && shapeA.family == FAMILY_BOX && shapeB.family == FAMILY_BOX) found = boxDepth(r);
+    if (uses(KIND_BOX) && shapeA.family == FAMILY_BOX && shapeB.family == FAMILY_BOX) found = boxDepth(r);
     if (!found) {
-        uint cap = steps(query.scan_budget);
-        if (query.max_iterations != 0u) cap = min(cap, max(query.max_iterations, evaluations) - evaluations);
-        found = expandFrom(seeds[item].count, cap, r);
-        solver = around ? SOLVER_RTR : SOLVER_EPA;
+        uint steps = stepLimit(query.scan_budget);
+        if (query.max_iterations != 0u) steps = min(steps, max(query.max_iterations, evaluations) - evaluations);
+        found = searchDepth(seeds[item].count, steps, r);
+        solver = fromMinimum ? SOLVER_RTR : SOLVER_EPA;
     }
-    if (!whole()) {
+    if (!loopsCompleted()) {
         decline(index.row, DECLINED_BUDGET);
         return;
     }
@@ -121,14 +111,14 @@ void main() {
     Answer a;
     if (found) {
         a = answer(r);
-        if (a.distance < 0.0lf) tolerance = wanted;
+        if (a.distance < 0.0lf) tolerance = depthLimit;
         status = classify(a);
     }
     if (status == DECLINED) {
         decline(index.row, seeds[item].declined);
         return;
     }
-    deepened = status != STATUS_SEPARATED;
+    answeredByDepth = status != STATUS_SEPARATED;
     writeStatus(index.row, status, solver, evaluations);
     writeColumns(index.row, index.pose_a, a);
 }

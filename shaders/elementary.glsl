@@ -1,9 +1,8 @@
-// Logarithm and exponential. GLSL has them for floats only, so those of doubles are
-// series: the argument is brought next to 1 (to 0) with powers of two, which is exact,
-// and what the series leave out is below 2^-56 of the result.
+// Logarithm and exponential. GLSL has them for floats only. For doubles they are series: powers of two reduce the
+// argument to a neighbourhood of 1 (of 0) exactly, and the remainder of the series is below 2^-56 of the result.
 //
-// Errors, for the arguments that the comments state, in units of 2^-53 of the result:
-// logOf and log1pOf 3, expOf 2 (and at most 2^-1021 where it flushes to 0).
+// Errors for arguments in the stated domains, in units of 2^-53 of the result: logOf and log1pOf 3; expOf 2, and at
+// most 2^-1021 where the result is flushed to 0.
 
 #ifndef CLEARANCE_ELEMENTARY_GLSL
 #define CLEARANCE_ELEMENTARY_GLSL
@@ -12,11 +11,11 @@
 
 #ifdef DOUBLE
 
-// ln 2 in two parts; the first has 33 bits, so that small multiples of it are exact.
+// ln 2 as a sum of two numbers. The first has 33 bits, so that small integer multiples of it are exact.
 const double LN2_HIGH = 0.6931471806019545lf;
 const double LN2_LOW = -4.2009150726810846e-11lf;
 
-// twiceAtanh is 2·atanh(s) for |s| ≤ 0.1716 = (√2-1)/(√2+1): the series of atanh.
+// twiceAtanh returns 2·atanh(s) for |s| ≤ 0.1716 = (√2-1)/(√2+1), by its Taylor series.
 double twiceAtanh(double s) {
     double z = s * s;
     precise double p = 1.0lf / 21.0lf;
@@ -34,7 +33,7 @@ double twiceAtanh(double s) {
     return r;
 }
 
-// logOf is ln x for normal x > 0.
+// logOf returns ln x for normal x > 0.
 double logOf(double x) {
     uvec2 bits = unpackDouble2x32(x);
     int k = int(bits.y >> 20) - 1023;
@@ -48,7 +47,7 @@ double logOf(double x) {
     return r;
 }
 
-// log1pOf is ln(1 + q) for q in [0, 1].
+// log1pOf returns ln(1 + q) for q in [0, 1].
 double log1pOf(double q) {
     if (q <= 0.41421356237309503lf) return twiceAtanh(q / (2.0lf + q));
     // 1 + q = 2·(1 + (q-1)/2)
@@ -56,7 +55,7 @@ double log1pOf(double q) {
     return r;
 }
 
-// expOf is e^x for x ≤ 0; 0 below -708.
+// expOf returns e^x for x ≤ 0, and 0 below -708.
 double expOf(double x) {
     if (!(x >= -708.0lf)) return 0.0lf;
     double k = floor(x * 1.4426950408889634lf + 0.5lf);

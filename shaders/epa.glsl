@@ -1,106 +1,106 @@
-// The expanding polytope algorithm (van den Bergen, Proximity Queries and Penetration Depth
-// Computation on 3D Game Objects, 2001) in double precision, for one row and from the
-// simplex of any rank that GJK ended with.
+// The expanding polytope algorithm [VanDenBergen2001] in double precision, for one row, from the simplex of any rank
+// with which GJK ended.
 //
-// The bounds are those of ref.EPA. From above, the support plane along the normal of the
-// nearest face. From below, the faces: the surface is closed by construction, see
-// polytope.glsl, and if every face has its three vertices beyond its own plane at a height
-// above rounding, every face is seen from the origin with the same sign, so that the solid
-// angles cannot add up to zero: the surface winds around the origin. A ball around the
-// origin that touches no face is then wound around as a whole, hence part of the convex
-// hull of the vertices, and of D. Neither bound asks that the polytope be convex.
+// Bounds, those of ref.EPA. From above, the support plane along the normal of the nearest face. From below, the faces.
+// The surface is closed by construction, see polytope.glsl. If every face has its three vertices on the outer side of
+// the plane through the origin, by more than rounding, the origin sees every face with the same sign, so the solid
+// angles cannot cancel: the surface winds around the origin. A ball around the origin that meets no face is then inside
+// the surface, hence part of the convex hull of the vertices, and of D. Neither bound requires a convex polytope.
 //
-// While a face is not above rounding the origin may lie outside. Then the nearest point of
-// that face bounds the distance from above, and the support plane from below.
+// While the offset of some face is not above rounding, the origin may be outside. Then the nearest point of that face
+// bounds the distance from above, and the support plane bounds it from below.
 //
-// The including file defines
-//     dvec3 seedVertex(uint k), dvec3 seedPoint(uint k), double seedWeight(uint k)
-// before the include: vertex k of the simplex, the point of A that makes it, and its weight in
-// the point of the simplex nearest to the origin;
-//     uint sketchFaces(), uint sketchCorner(uint k), double sketchBeyond()
-// what sketch.comp has found: how many faces may be nearest, the corners of the cores that make
-// their vertices, three each, and how far away the other faces are at least;
-//     bool sketchFits(double height)
-// whether the lowest of them is where sketch.comp saw it;
-//     bool stationary(), dvec3 stationaryDirection()
-// whether rtr.comp left a direction along which the support function is stationary, and that.
-// The vertex along it is then the simplex. It may only where SURROUND is defined, which asks for what
-// trust.glsl does.
+// The including file defines, before the include,
+//     dvec3 simplexVertex(uint k)    // vertex k of the simplex
+//     dvec3 simplexPointA(uint k)    // its point of A
+//     double simplexWeight(uint k)   // its weight in the point of the simplex nearest to the origin
+//     uint float32Faces()            // the number of faces that epa_float32.comp found to be possibly nearest
+//     uint float32Corner(uint k)     // the corners of the cores of their vertices, three per face
+//     double float32Others()         // a lower bound of the offsets of all other faces
+//     bool float32Fits(double value) // whether the least offset agrees with that in single precision
+//     bool minimumGiven()            // whether trust_region.comp left a stationary direction
+//     dvec3 minimumDirection()       // that direction; the simplex is its support point
+// minimumGiven may hold only where DEPTH_CERTIFICATE is defined, which requires the definitions of trust_region.glsl.
+//
+// The search gives up, and the row is declined, where the polytope fills its memory, more than MAX_SET_ASIDE faces
+// cannot be expanded because of rounding, or D is flat and the flat bounds are too wide.
 
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
 
-#include "columns.glsl"
-#include "pair.glsl"
+#include "store.glsl"
+#include "pair_float64.glsl"
 #include "polytope.glsl"
 
-// Faces that rounding may set aside in one row; more are a sign of a flat D.
-const uint MAX_STUCK = 16u;
+// The limit on faces that cannot be expanded because of rounding; more indicate a flat D.
+const uint MAX_SET_ASIDE = 16u;
 
-// Passes of loops that the polytope itself may take; supports have the rest of the budget.
-// Sweeps take VERTICES²/4 in sum, walks along the horizon about 16 a step; proofs of sketches
-// a few for each of their vertices.
+// The loop passes of the polytope itself; support functions have the rest of the limit. Sweeps take VERTICES²/4 in
+// total, walks along the horizon about 16 per step, proofs of single precision a few for each of their vertices.
 const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * SKETCH_FACES;
 
 uint evaluations;
-bool around = false; // a local minimum is known, and the answer rests on it, see surround.glsl
-double deepEnough; // wanted gap of a depth, as stop is that of a distance
+bool fromMinimum = false; // the answer is to rest on a local minimum, see depth_certificate.glsl
+double depthGap;          // gap of computed bounds that a depth may have, as distanceGap for distances
+
+// CoreDepth is the result for the cores: their signed distance lies in [-upper, -lower].
 
 // Core is an answer for the cores: their signed distance lies in [-high, -low].
-struct Core {
-    double high, low; // of the depth; negative where they are apart
-    double off;       // by what the witnesses are not high·axis apart
-    dvec3 axis;       // unit, outward from D
-    dvec3 near, made; // a point of D, and the point of A that makes it
+struct CoreDepth {
+    double upper, lower; // of the depth; negative where the cores are separated
+    double witnessGap;   // the norm of the difference between the witnesses less upper·axis
+    dvec3 axis;          // unit, outward from D
+    dvec3 point, pointA; // a point of D, and its point of A
 };
 
-// difference is the vertex of D that points of the cores make which are highest along d, and its
+// differenceVertex returns the vertex of D of two points of the cores that are support points along d and -d, and its
 // point of A.
-dvec3 difference(dvec3 coreA, dvec3 coreB, dvec3 d, out dvec3 made) {
+dvec3 differenceVertex(dvec3 coreA, dvec3 coreB, dvec3 d, out dvec3 pointA) {
     precise dvec3 a = coreA - shapeA.erode * d;
     precise dvec3 b = rotation * coreB + translation + shapeB.erode * d;
     precise dvec3 w = a - b;
-    made = a;
+    pointA = a;
     return w;
 }
 
-// highest is the vertex of D highest along the unit vector d.
-dvec3 highest(dvec3 d, out dvec3 made) {
-    precise dvec3 turned = d * rotation;
+// supportOfDifference returns the support point of D along the unit vector d, and its point of A.
+dvec3 supportOfDifference(dvec3 d, out dvec3 pointA) {
+    precise dvec3 rotated = d * rotation;
     dvec3 coreA, coreB = dvec3(0);
-    for (int k = 0; k < 2; k++) { // B after A, in one text of the supports: half the code
+    for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
         Shape s = shapeA;
         dvec3 v = d;
         if (k == 1) {
             s = shapeB;
-            v = -turned;
+            v = -rotated;
         }
         coreA = coreB;
         coreB = coreSupport(s, v);
     }
     evaluations++;
-    return difference(coreA, coreB, d, made);
+    return differenceVertex(coreA, coreB, d, pointA);
 }
 
-// stepCost is how many passes of loops a step may take.
-uint stepCost() { return 3u + passes(shapeA) + passes(shapeB); }
+// passesPerStep bounds the loop passes of a step.
+uint passesPerStep() { return 3u + supportPasses(shapeA) + supportPasses(shapeB); }
 
-#ifdef SURROUND
-#include "surround.glsl"
+#ifdef DEPTH_CERTIFICATE
+#include "depth_certificate.glsl"
 #endif
 
-dvec3 blend(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
+dvec3 combine(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
     precise dvec3 x = l.x * a + l.y * b + l.z * c;
     return x;
 }
 
-// closest sets the weights of the point of face f closest to q, and returns its distance
-// (Ericson, Real-Time Collision Detection, sec. 5.1.5).
-double closest(uint f, dvec3 q, out dvec3 l) {
+// closestOnFace sets the barycentric weights of the point of face f closest to q, and returns its distance
+// [Ericson2004, sec. 5.1.5].
+double closestOnFace(uint f, dvec3 q, out dvec3 l) {
     uint corners = cornersOf(f);
     dvec3 a = vertexOf(cornerOf(corners, 0u)), b = vertexOf(cornerOf(corners, 1u)), c = vertexOf(cornerOf(corners, 2u));
     precise dvec3 ab = b - a, ac = c - a, aq = q - a, bq = q - b, cq = q - c;
-    double d1 = product(ab, aq), d2 = product(ac, aq), d3 = product(ab, bq), d4 = product(ac, bq), d5 = product(ab, cq), d6 = product(ac, cq);
+    double d1 = dotProduct(ab, aq), d2 = dotProduct(ac, aq), d3 = dotProduct(ab, bq), d4 = dotProduct(ac, bq);
+    double d5 = dotProduct(ab, cq), d6 = dotProduct(ac, cq);
     precise double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
     precise double x, y, z; // of a, b, c
     if (d1 <= 0.0lf && d2 <= 0.0lf) { x = 1.0lf; y = 0.0lf; z = 0.0lf; }
@@ -116,125 +116,123 @@ double closest(uint f, dvec3 q, out dvec3 l) {
         x = 1.0lf - y - z;
     }
     l = dvec3(x, y, z);
-    return norm(q - blend(l, a, b, c));
+    return norm(q - combine(l, a, b, c));
 }
 
-// lowestCorner is how far face f lies from the origin at least: the height of its lowest corner
-// along its point with weights l. What rounding does to the weights of a thin face makes it
-// less, never more.
-double lowestCorner(uint f, dvec3 l) {
+// lowerOffset returns a lower bound of the distance of face f from the origin: the least support value of its corners
+// along its point with weights l. Rounding errors of the weights of a thin face make it smaller, never larger.
+double lowerOffset(uint f, dvec3 l) {
     uint corners = cornersOf(f);
     dvec3 a = vertexOf(cornerOf(corners, 0u)), b = vertexOf(cornerOf(corners, 1u)), c = vertexOf(cornerOf(corners, 2u));
-    dvec3 q = blend(l, a, b, c);
-    double far = norm(q);
-    precise double low = min(product(q, a), min(product(q, b), product(q, c))) / far;
-    return far > 0.0lf ? low : 0.0lf;
+    dvec3 q = combine(l, a, b, c);
+    double length_ = norm(q);
+    precise double lower = min(dotProduct(q, a), min(dotProduct(q, b), dotProduct(q, c))) / length_;
+    return length_ > 0.0lf ? lower : 0.0lf;
 }
 
-// meet sets the witnesses to the point of face f with the weights l.
-void meet(uint f, dvec3 l, inout Core r) {
+// setWitnesses sets the witnesses to the point of face f with the weights l.
+void setWitnesses(uint f, dvec3 l, inout CoreDepth r) {
     uint corners = cornersOf(f), i = cornerOf(corners, 0u), j = cornerOf(corners, 1u), k = cornerOf(corners, 2u);
-    r.near = blend(l, vertexOf(i), vertexOf(j), vertexOf(k));
-    r.made = blend(l, madeOf(i), madeOf(j), madeOf(k));
-    precise dvec3 side = r.near - r.high * r.axis;
-    r.off = norm(side);
+    r.point = combine(l, vertexOf(i), vertexOf(j), vertexOf(k));
+    r.pointA = combine(l, sourceOf(i), sourceOf(j), sourceOf(k));
+    precise dvec3 residual = r.point - r.upper * r.axis;
+    r.witnessGap = norm(residual);
 }
 
-// witnesses finds the point of the surface that is closest to the foot of the support plane
-// found along face f. Of coplanar faces the foot lies in one.
-void witnesses(uint f, double gap, inout Core r) {
-    precise dvec3 foot = keyOf(f) * r.axis;
-    dvec3 l, most;
-    uint found = f;
-    double off = closest(f, foot, most), limit = keyOf(f) + gap;
-    for (uint g = 0u; g < faceCount && off > 0.5lf * gap; g++) {
-        if (g == f || !(keyOf(g) <= limit)) continue;
-        double d = closest(g, foot, l);
-        if (d < off) {
-            off = d;
-            found = g;
-            most = l;
+// findWitnesses finds the point of the surface that is closest to the projection of the origin on the support plane
+// found along face f. Of several coplanar faces one contains it.
+void findWitnesses(uint f, double gap, inout CoreDepth r) {
+    precise dvec3 projection = offsetOf(f) * r.axis;
+    dvec3 l, weights;
+    uint closestFace = f;
+    double witnessGap = closestOnFace(f, projection, weights), limit = offsetOf(f) + gap;
+    for (uint g = 0u; g < faceCount && witnessGap > 0.5lf * gap; g++) {
+        if (g == f || !(offsetOf(g) <= limit)) continue;
+        double d = closestOnFace(g, projection, l);
+        if (d < witnessGap) {
+            witnessGap = d;
+            closestFace = g;
+            weights = l;
         }
     }
-    meet(found, most, r);
+    setWitnesses(closestFace, weights, r);
 }
 
-// settled reports whether bounds of the cores answer a question that asks for no gap.
-bool settled(double high, double low) {
-    double apart = -high - radius - roundoff;
-    if (boolean) return apart > 0.0lf || -low - radius + roundoff < 0.0lf;
-    return cut && apart > cutOff;
+// boundsSuffice reports whether bounds of the cores answer a query that requires no gap.
+bool boundsSuffice(double upper, double lower) {
+    double separation = -upper - radius - supportRounding;
+    if (booleanQuery) return separation > 0.0lf || -lower - radius + supportRounding < 0.0lf;
+    return hasCutOff && separation > cutOff;
 }
 
 // Outcomes of a step.
 const uint OPEN = 0u, FOUND = 1u, LOST = 2u;
 
-// advance takes vertex w, made by the point a, which is highest along the nearest face. Of a
-// polytope that is recalled there are not all faces: it cannot grow.
-uint advance(dvec3 w, dvec3 a, bool recalled, inout uint stuck, out Core r) {
-    uint f = nearest;
+// takeSupport takes the support point w along the nearest face, with its point a of A. A polytope that was loaded from
+// single precision lacks faces, so it cannot be expanded.
+uint takeSupport(dvec3 w, dvec3 a, bool recalled, inout uint setAside, out CoreDepth r) {
+    uint f = nearestFace;
     r.axis = normalOf(f);
-    r.high = product(r.axis, w);
-    r.low = least;
-    bool outside = !(least > roundoff), sliver = !(square(r.axis) > 0.5lf);
-    double gap = outside ? stop : deepEnough, top = topOf(f);
+    r.upper = dotProduct(r.axis, w);
+    r.lower = leastOffset;
+    bool outside = !(leastOffset > supportRounding), degenerate = !(squaredNorm(r.axis) > 0.5lf);
+    double gap = outside ? distanceGap : depthGap, maxOffset = maxOffsetOf(f);
     dvec3 l = dvec3(0);
     if (outside) {
-        bool last = r.high <= gap || (!sliver && settled(r.high, -scale));
-        r.low = last ? -closest(f, dvec3(0), l) : -scale;
+        bool last = r.upper <= gap || (!degenerate && boundsSuffice(r.upper, -largestLength));
+        r.lower = last ? -closestOnFace(f, dvec3(0), l) : -largestLength;
     }
-    if (!sliver && (r.high - r.low <= gap || settled(r.high, r.low))) {
-        if (outside) meet(f, l, r);
-        else witnesses(f, gap, r);
-        if (r.off <= gap || settled(r.high, r.low)) return FOUND;
+    if (!degenerate && (r.upper - r.lower <= gap || boundsSuffice(r.upper, r.lower))) {
+        if (outside) setWitnesses(f, l, r);
+        else findWitnesses(f, gap, r);
+        if (r.witnessGap <= gap || boundsSuffice(r.upper, r.lower)) return FOUND;
     }
     if (recalled) return LOST;
-    if (!sliver && r.high > top) {
+    if (!degenerate && r.upper > maxOffset) {
         if (vertexCount == VERTICES) return LOST;
-        putVertex(vertexCount++, w, a);
+        setVertex(vertexCount++, w, a);
         return expand(w) ? OPEN : LOST;
     }
-    // The face cannot be expanded. If it is thin, its plane says less than the triangle
-    // itself.
-    closest(f, dvec3(0), l);
-    double key = lowestCorner(f, l);
-    if (++stuck > MAX_STUCK || outside || !(key > least + gap)) return LOST;
-    renew(f, key);
+    // The face cannot be expanded. If it is thin, the triangle itself gives a better bound than its plane.
+    closestOnFace(f, dvec3(0), l);
+    double offset = lowerOffset(f, l);
+    if (++setAside > MAX_SET_ASIDE || outside || !(offset > leastOffset + gap)) return LOST;
+    raiseOffset(f, offset);
     return OPEN;
 }
 
-// The search for a tetrahedron: each vertex is the farthest from the affine hull of those
-// before, of the seeds and of support points along and against the axes.
-dvec3 axis0, axis1, axis2; // orthonormal; those before `vertices` - 1 span the affine hull
+// The search for an initial tetrahedron: each vertex is the one farthest from the affine hull of those before, among
+// the vertices of the simplex and the support points along and against the axes.
+dvec3 axis0, axis1, axis2; // orthonormal; the first vertexCount - 1 span the affine hull
 double farthest;
-dvec3 farW, farA;
-double thinnest; // least support value along the axes that are not in the affine hull
-dvec3 thin;      // its direction
+dvec3 farthestVertex, farthestPointA;
+double leastWidth;    // least support value along the axes that do not span the affine hull
+dvec3 leastWidthAxis; // its direction
 
 dvec3 axisOf(uint k) { return k == 0u ? axis0 : k == 1u ? axis1 : axis2; }
 
-// across is the part of v orthogonal to the affine hull.
-dvec3 across(dvec3 v) {
+// orthogonalPart returns the part of v orthogonal to the affine hull.
+dvec3 orthogonalPart(dvec3 v) {
     precise dvec3 r = v;
-    if (vertexCount > 1u) r -= product(r, axis0) * axis0;
-    if (vertexCount > 2u) r -= product(r, axis1) * axis1;
+    if (vertexCount > 1u) r -= dotProduct(r, axis0) * axis0;
+    if (vertexCount > 2u) r -= dotProduct(r, axis1) * axis1;
     return r;
 }
 
-void consider(dvec3 w, dvec3 a) {
-    double d = norm(across(w - vertexOf(0u)));
+void considerVertex(dvec3 w, dvec3 a) {
+    double d = norm(orthogonalPart(w - vertexOf(0u)));
     if (d > farthest) {
         farthest = d;
-        farW = w;
-        farA = a;
+        farthestVertex = w;
+        farthestPointA = a;
     }
 }
 
-// extend takes the farthest vertex and turns the axes to it.
-void extend() {
-    precise dvec3 v = across(farW - vertexOf(0u));
+// takeFarthest adds the farthest vertex and rotates the axes so that they span the new affine hull.
+void takeFarthest() {
+    precise dvec3 v = orthogonalPart(farthestVertex - vertexOf(0u));
     v = v / norm(v);
-    v = across(v); // twice is enough: the second pass removes the rounding of the first
+    v = orthogonalPart(v); // the second pass removes the rounding of the first, as two are sufficient
     v = v / norm(v);
     if (vertexCount == 1u) {
         axis0 = v;
@@ -248,146 +246,146 @@ void extend() {
         precise dvec3 e = cross(axis0, axis1);
         axis2 = e / norm(e);
     }
-    putVertex(vertexCount++, farW, farA);
+    setVertex(vertexCount++, farthestVertex, farthestPointA);
     farthest = 0.0lf;
-    thinnest = FAR;
+    leastWidth = FAR;
 }
 
-// flatAnswer answers for a D without extent along some axis: the depth is at most the support value
-// along it, and the origin at most as far away as the nearest point of the simplex.
-bool flatAnswer(uint n, out Core r) {
-    precise dvec3 near = dvec3(0), made = dvec3(0);
+// flatDepth answers for a D without extent along some axis: the depth is at most the support value along it, and the
+// distance at most that of the nearest point of the simplex.
+bool flatDepth(uint n, out CoreDepth r) {
+    precise dvec3 point = dvec3(0), pointA = dvec3(0);
     for (uint k = 0u; k < n; k++) {
-        near += seedWeight(k) * seedVertex(k);
-        made += seedWeight(k) * seedPoint(k);
+        point += simplexWeight(k) * simplexVertex(k);
+        pointA += simplexWeight(k) * simplexPointA(k);
     }
-    precise dvec3 side = near - thinnest * thin;
-    r = Core(thinnest, -norm(near), norm(side), thin, near, made);
-    return r.high - r.low <= stop && r.off <= stop;
+    precise dvec3 residual = point - leastWidth * leastWidthAxis;
+    r = CoreDepth(leastWidth, -norm(point), norm(residual), leastWidthAxis, point, pointA);
+    return r.upper - r.lower <= distanceGap && r.witnessGap <= distanceGap;
 }
 
-// begun begins with a simplex of n vertices. It reports whether that is a tetrahedron; if not, one
-// is searched for from its first vertex.
-bool begun(uint n) {
-    for (uint k = 0u; k < n; k++) putVertex(k, seedVertex(k), seedPoint(k));
-    if (n == 4u && tetrahedron(false)) return true;
-    putVertex(0u, seedVertex(0u), seedPoint(0u));
+// startFromSimplex begins with a simplex of n vertices. It returns whether that is a tetrahedron; if not, one is
+// searched for, starting with the first vertex.
+bool startFromSimplex(uint n) {
+    for (uint k = 0u; k < n; k++) setVertex(k, simplexVertex(k), simplexPointA(k));
+    if (n == 4u && startTetrahedron(false)) return true;
+    setVertex(0u, simplexVertex(0u), simplexPointA(0u));
     vertexCount = 1u;
     axis0 = dvec3(1, 0, 0);
     axis1 = dvec3(0, 1, 0);
     axis2 = dvec3(0, 0, 1);
     farthest = 0.0lf;
-    thinnest = FAR;
+    leastWidth = FAR;
     return false;
 }
 
-// recall forms the faces that single precision found to be nearest, by themselves: the others
-// are known to be farther away than `least` says. Their heights prove the depth as those of any
-// polytope do; why the surface winds around the origin is said in sketch.comp. It returns false if the
-// faces are not where they were seen.
-bool recall(uint count) {
+// loadFloat32Faces forms the faces that single precision found to be nearest. They are not connected; the others are
+// known to have an offset of leastOffset at least. Their offsets prove the depth as those of a complete polytope do;
+// epa_float32.comp proves that the surface winds around the origin. It returns false if the faces are not where single
+// precision saw them.
+bool loadFloat32Faces(uint count) {
     vertexCount = 3u * count;
     faceCount = count;
-    least = FAR;
-    nearest = 0u;
+    leastOffset = FAR;
+    nearestFace = 0u;
     for (uint v = 0u; v < vertexCount; v++) {
-        uint corner = sketchCorner(v);
-        dvec3 made, w;
+        uint corner = float32Corner(v);
+        dvec3 pointA, w;
         if ((corner & SEED_CORNERS) == SEED_CORNERS) {
-            w = seedVertex(corner & 3u);
-            made = seedPoint(corner & 3u);
+            w = simplexVertex(corner & 3u);
+            pointA = simplexPointA(corner & 3u);
         } else {
-            w = difference(cornerAt(shapeA, corner & 0xffffu), cornerAt(shapeB, corner >> 16), dvec3(0), made);
+            dvec3 p = cornerPosition(shapeA, corner & 0xffffu), q = cornerPosition(shapeB, corner >> 16);
+            w = differenceVertex(p, q, dvec3(0), pointA);
         }
-        putVertex(v, w, made);
+        setVertex(v, w, pointA);
     }
     for (uint f = 0u; f < faceCount; f++) {
-        begin(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0));
+        addFace(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0));
     }
-    bool fits = sketchFits(least);
-    least = min(least, sketchBeyond());
-    return fits;
+    bool consistent = float32Fits(leastOffset);
+    leastOffset = min(leastOffset, float32Others());
+    return consistent;
 }
 
-// expandFrom answers for the cores, in cap steps at most: from what single precision or rtr.comp found,
-// and if that proves nothing, from a simplex of n vertices. It returns false where the memory is full
-// or rounding keeps a face from being expanded. All its parts go through one text of the
-// supports.
-bool expandFrom(uint n, uint cap, out Core r) {
-    sketched = sketchFaces() > 0u && recall(sketchFaces());
-    around = stationary();
-#ifdef SURROUND
-    if (around) surround();
+// searchDepth answers for the cores in evaluationLimit evaluations at most: from the result of single precision or of
+// trust_region.comp, and if that proves nothing, from a simplex of n vertices. It returns false where it gives up. All
+// parts use one text of the support functions, hence one loop.
+bool searchDepth(uint n, uint evaluationLimit, out CoreDepth r) {
+    provedFromFloat32 = float32Faces() > 0u && loadFloat32Faces(float32Faces());
+    fromMinimum = minimumGiven();
+#ifdef DEPTH_CERTIFICATE
+    if (fromMinimum) beginCertificate();
 #endif
-    bool fresh = !sketched && !around, seeding = false;
-    uint stuck = 0u, side = 0u, outcome = OPEN;
-    for (uint k = 0u; k < cap && outcome == OPEN; k++) {
-#ifdef SURROUND
-        if (around && turning) {
+    bool restart = !provedFromFloat32 && !fromMinimum, extending = false;
+    uint setAside = 0u, sideCount = 0u, outcome = OPEN;
+    for (uint k = 0u; k < evaluationLimit && outcome == OPEN; k++) {
+#ifdef DEPTH_CERTIFICATE
+        if (fromMinimum && minimumDue) {
             uint spent;
-            around = turn(cap - k, spent);
+            fromMinimum = findMinimum(evaluationLimit - k, spent);
             k += spent;
-            fresh = !around;
-            if (k >= cap) break;
+            restart = !fromMinimum;
+            if (k >= evaluationLimit) break;
         }
-        if (around && started == 4u) {
-            around = mend();
-            fresh = !around;
-            if (around && surrounded(r)) return true;
+        if (fromMinimum && startVertices == 4u) {
+            fromMinimum = addPendingVertices();
+            restart = !fromMinimum;
+            if (fromMinimum && certified(r)) return true;
         }
 #endif
-        if (fresh) seeding = !begun(n);
-        fresh = false;
-        dvec3 a, d = seeding ? axisOf(vertexCount - 1u + side / 2u) : normalOf(nearest);
-        if (seeding && (side & 1u) != 0u) d = -d;
-#ifdef SURROUND
-        if (around) d = sought();
+        if (restart) extending = !startFromSimplex(n);
+        restart = false;
+        dvec3 a, d = extending ? axisOf(vertexCount - 1u + sideCount / 2u) : normalOf(nearestFace);
+        if (extending && (sideCount & 1u) != 0u) d = -d;
+#ifdef DEPTH_CERTIFICATE
+        if (fromMinimum) d = nextDirection();
 #endif
-        dvec3 w = highest(d, a);
-#ifdef SURROUND
-        if (around) {
-            around = advanceAround(w, a);
-            fresh = !around;
+        dvec3 w = supportOfDifference(d, a);
+#ifdef DEPTH_CERTIFICATE
+        if (fromMinimum) {
+            fromMinimum = takeVertex(w, a);
+            restart = !fromMinimum;
             continue;
         }
 #endif
-        if (!seeding) {
-            outcome = advance(w, a, sketched, stuck, r);
-            if (sketched && outcome != FOUND) {
-                sketched = false;
-                fresh = true;
+        if (!extending) {
+            outcome = takeSupport(w, a, provedFromFloat32, setAside, r);
+            if (provedFromFloat32 && outcome != FOUND) {
+                provedFromFloat32 = false;
+                restart = true;
                 outcome = OPEN;
             }
             continue;
         }
-        consider(w, a);
-        if (product(d, w) < thinnest) {
-            thinnest = product(d, w);
-            thin = d;
+        considerVertex(w, a);
+        if (dotProduct(d, w) < leastWidth) {
+            leastWidth = dotProduct(d, w);
+            leastWidthAxis = d;
         }
-        side++;
-        if (side < 2u * (4u - vertexCount)) continue;
-        for (uint i = 0u; i < n; i++) consider(seedVertex(i), seedPoint(i));
-        if (!(farthest > 0.5lf * stop)) return flatAnswer(n, r);
-        extend();
-        side = 0u;
+        sideCount++;
+        if (sideCount < 2u * (4u - vertexCount)) continue;
+        for (uint i = 0u; i < n; i++) considerVertex(simplexVertex(i), simplexPointA(i));
+        if (!(farthest > 0.5lf * distanceGap)) return flatDepth(n, r);
+        takeFarthest();
+        sideCount = 0u;
         if (vertexCount == 4u) {
-            tetrahedron(true);
-            seeding = false;
+            startTetrahedron(true);
+            extending = false;
         }
     }
     return outcome == FOUND;
 }
 
-// steps is the largest number of support evaluations of a row that its budget of loop passes
-// allows, 0 if it is too small.
-uint steps(uint budget) {
-    uint sweeps = SWEEP_PASSES, most = VERTICES + MAX_STUCK + 16u;
-#ifdef SURROUND
-    sweeps += SURROUND_PASSES;
-    most += SURROUND_STEPS;
+// stepLimit returns the largest number of evaluations of the support function for a row that its limit on loop passes
+// permits, 0 if that is too small.
+uint stepLimit(uint budget) {
+    uint sweeps = SWEEP_PASSES, limit = VERTICES + MAX_SET_ASIDE + 16u;
+#ifdef DEPTH_CERTIFICATE
+    sweeps += CERTIFICATE_PASSES;
+    limit += CERTIFICATE_STEPS;
 #endif
-    return budget > sweeps ? min(most, (budget - sweeps) / stepCost()) : 0u;
+    return budget > sweeps ? min(limit, (budget - sweeps) / passesPerStep()) : 0u;
 }
 
 #endif

@@ -1,11 +1,11 @@
-// Products without rounding errors that matter, in double precision. Vulkan does not
-// promise that fma() rounds once, so the error of a product is found by splitting
-// (Dekker 1971). Lengths are below 1e9 m, so nothing overflows.
+// Products and cross products in double precision, accurate to their own last digits. Vulkan does not promise that
+// fma() rounds once, so the rounding error of a product is computed by splitting both factors [Dekker1971]. Lengths
+// are below 1e9 m, so nothing overflows.
 
 #ifndef CLEARANCE_EXACT_GLSL
 #define CLEARANCE_EXACT_GLSL
 
-// productError is a·b - p for p = a·b rounded.
+// productError returns a·b - p, where p is a·b rounded.
 double productError(double a, double b, double p) {
     const double SPLIT = 134217729.0lf; // 2^27 + 1
     precise double ta = SPLIT * a;
@@ -18,8 +18,7 @@ double productError(double a, double b, double p) {
     return e;
 }
 
-// differenceOfProducts is a·b - c·d, right to its own last digits where the naive form
-// may lose every digit.
+// differenceOfProducts returns a·b - c·d to its own last digits, also where the plain formula cancels.
 double differenceOfProducts(double a, double b, double c, double d) {
     precise double p = a * b;
     precise double q = c * d;
@@ -27,8 +26,8 @@ double differenceOfProducts(double a, double b, double c, double d) {
     return r;
 }
 
-// exactCross is u × v with every component right to its own last digits. It is what
-// makes the normals of sliver triangles trustworthy.
+// exactCross returns u × v with every component accurate to its own last digits, as the normals of thin triangles
+// require.
 dvec3 exactCross(dvec3 u, dvec3 v) {
     return dvec3(differenceOfProducts(u.y, v.z, u.z, v.y),
                  differenceOfProducts(u.z, v.x, u.x, v.z),

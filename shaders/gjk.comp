@@ -1,12 +1,18 @@
-// GJK in single precision: finds, for every pair, the simplex of A - B nearest to the
-// origin and hands its support directions on. What it finds is a guess: certify.comp
-// forms the vertices anew in double precision and proves the answer.
+// GJK in single precision: finds, for every pair, the simplex of D = A - B nearest to the origin, and hands its support
+// directions on. Nothing rests on the result: certify.comp forms the vertices anew in double precision and proves the
+// answer.
 //
-// Methods: plain GJK (paper 001, Alg. 1), and its acceleration by Nesterov momentum
-// (paper 000, Alg. 7 and 8) and by the heavy ball (paper 003, Alg. 6 and 7), which end
-// as plain GJK once the momentum no longer helps. By the methods rtr and auto, some pairs
-// of curved cores get a direction where the support function is stationary instead, see
-// trust.glsl.
+// Algorithms: plain GJK [Montanari2017, Alg. 1] with the distance sub-algorithm of simplex.glsl, and its acceleration
+// by Nesterov momentum [Montaut2022, Alg. 7 and 8] and by the heavy ball of Polyak [AGIMUS2023, GJK++, Alg. 6 and 7].
+// Both end as plain GJK once the momentum no longer helps. With the methods rtr and auto, pairs of curved cores get a
+// direction along which the support function is stationary instead, see trust_region.glsl.
+//
+// Invariant: the simplex holds points of D of the eroded cores, each the support point along its direction, and x is
+// its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the simplex
+// contains the origin), stalled (rounding prevents progress) or capped.
+//
+// Output: the directions of the simplex, the evaluations, the state and the solver of every slot with two shapes.
+// Half-spaces are left to certify.comp.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -23,54 +29,53 @@ layout(std430, binding = 3) buffer Guesses { GuessRecord guesses[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair32.glsl"
+#include "pair_float32.glsl"
 #include "simplex.glsl"
 
-// NOISE times the largest length in play is what rounding makes of a difference of
-// two support values: four units of roundoff. A gap below it means nothing.
-const float NOISE = 4.0 * UNIT_ROUNDOFF;
+// SUPPORT_ROUNDING times the largest length in the computation bounds the rounding of a difference of two support
+// values: four units of roundoff. A gap below it has no significance.
+const float SUPPORT_ROUNDING = 4.0 * UNIT_ROUNDOFF;
 
-// A stalled sliver is abandoned for a new simplex this often.
+// The number of times that a stalled thin simplex is replaced by a new one.
 const uint MAX_RESTARTS = 2u;
 
-// Steps beyond this are left to double precision, which needs fewer from there.
+// The limit on steps. Double precision needs fewer from there.
 const uint MAX_STEPS = 64u;
 
-// Everything from here to the directions is precise, see pair32.glsl.
+float largestTerm; // largest length that entered a support value so far, scaled
 
-float reach; // largest length seen, scaled
+// countLengths updates largestTerm for a point a of A and a point of B, of which b is the position after rotation.
+void countLengths(vec3 a, vec3 b) {
+    precise vec3 moved = b + translationHigh;
+    precise float l = scaleToUnit * (norm(a) + norm(moved));
+    largestTerm = max(largestTerm, l);
+}
 
-// difference is scaled.
+// difference returns a point of A minus a point of B, each given in the frame of its shape, scaled.
 vec3 difference(vec3 a, vec3 b) {
-    precise vec3 turned = b.x * rotation[0] + b.y * rotation[1] + b.z * rotation[2];
-    precise float l = unitLength * (norm(a) + norm(turned + high));
-    reach = max(reach, l);
-    precise vec3 w = unitLength * (((a - turned) - high) - low);
+    vec3 rotated = toFrameA(b);
+    countLengths(a, rotated);
+    precise vec3 w = scaleToUnit * differenceOf(a, rotated);
     return w;
 }
 
-float lengthUnit() { return unitLength; }
+#include "trust_region.glsl"
 
-#include "trust.glsl"
-
-// support returns the point of the eroded A - B that minimises <u, w>, scaled.
-vec3 support(vec3 u) {
-    vec3 coreA = coreSupport(shapeA, -u), coreB = coreSupport(shapeB, intoB(u));
-    precise vec3 b = coreB.x * rotation[0] + coreB.y * rotation[1] + coreB.z * rotation[2];
-    precise vec3 far = b + high;
-    precise float l = unitLength * (norm(coreA) + norm(far));
-    reach = max(reach, l);
-    precise vec3 w = unitLength * (((coreA - b) - high) - low + (shapeA.erode + shapeB.erode) * u);
+// evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled.
+vec3 evaluateSupport(vec3 u) {
+    vec3 coreA = coreSupport(shapeA, -u), coreB = toFrameA(coreSupport(shapeB, toFrameB(u)));
+    countLengths(coreA, coreB);
+    precise vec3 w = scaleToUnit * (differenceOf(coreA, coreB) + (shapeA.erode + shapeB.erode) * u);
     return w;
 }
 
-// between is p for k = 0 and q for k = 1.
-vec3 between(vec3 p, vec3 q, float k) {
+// interpolate returns p for k = 0 and q for k = 1.
+vec3 interpolate(vec3 p, vec3 q, float k) {
     precise vec3 x = p * (1.0 - k) + q * k;
     return x;
 }
 
-vec3 unit(vec3 v) {
+vec3 normalizedSafely(vec3 v) {
     precise vec3 u = v * (1.0 / max(norm(v), 1e-30));
     return u;
 }
@@ -80,89 +85,92 @@ void main() {
     if (row >= query.rows) return;
     PairRecord pair = pairs[row];
     if (pair.shape_a == NO_SHAPE) return;
-    shapeA = load(pair.shape_a);
-    shapeB = load(pair.shape_b);
+    shapeA = loadShape(pair.shape_a);
+    shapeB = loadShape(pair.shape_b);
     if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
 
-    pose(pair);
-    reach = 0.0;
+    loadPose(pair);
+    largestTerm = 0.0;
 
-    precise float radius = unitLength * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
-    precise float tolerance = 0.5 * unitLength * query.tolerance * size;
-    bool boolean = query.query == QUERY_COLLIDE;
-    bool cut = (query.flags & FLAG_CUT_OFF) != 0u;
-    float cutOff = unitLength * query.cut_off;
+    precise float radius = scaleToUnit * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
+    precise float tolerance = 0.5 * scaleToUnit * query.tolerance * size;
+    bool booleanQuery = query.query == QUERY_COLLIDE;
+    bool hasCutOff = (query.flags & FLAG_CUT_OFF) != 0u;
+    float cutOff = scaleToUnit * query.cut_off;
 
-    uint cap = query.max_iterations == 0u ? MAX_STEPS : min(MAX_STEPS, query.max_iterations);
-    cap = min(cap, query.scan_budget / (1u + passes(shapeA) + passes(shapeB)));
+    uint evaluationLimit = query.max_iterations == 0u ? MAX_STEPS : min(MAX_STEPS, query.max_iterations);
+    evaluationLimit = min(evaluationLimit, query.scan_budget / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
 
-    if (trusted(shapeA, shapeB)) {
+    if (trustRegionApplies(shapeA, shapeB)) {
         vec3 start = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
-        precise float spread = unitLength * lengths;
-        precise float enough = cut ? -(cutOff + radius + 2.0 * NOISE * spread) : -4.0 * spread;
-        uint looks = 0u;
-        if (query.max_iterations != 0u) cap--; // double precision needs a look
-        cap = min(cap, MAX_LOOKS);
-        Stationary p = trust(-unitOf(start), max(tolerance, 2.0 * NOISE * spread), NOISE * spread, enough, cap, looks);
+        precise float lengthBound = scaleToUnit * largestLength;
+        precise float valueLimit =
+            hasCutOff ? -(cutOff + radius + 2.0 * SUPPORT_ROUNDING * lengthBound) : -4.0 * lengthBound;
+        uint evaluationCount = 0u;
+        if (query.max_iterations != 0u) evaluationLimit--; // one evaluation is left for double precision
+        evaluationLimit = min(evaluationLimit, MAX_EVALUATIONS);
+        Iterate p = trustRegion(-normalized(start), max(tolerance, 2.0 * SUPPORT_ROUNDING * lengthBound),
+                                SUPPORT_ROUNDING * lengthBound, valueLimit, evaluationLimit, evaluationCount);
         for (int k = 0; k < 3; k++) guesses[row].directions[k] = -p.x[k];
         guesses[row].count = 1u;
-        guesses[row].iterations = looks;
+        guesses[row].iterations = evaluationCount;
         guesses[row].state = GUESS_STATIONARY;
-        guesses[row].solver = SOLVER_GJK; // which ends what rtr.comp leaves
+        guesses[row].solver = SOLVER_GJK; // which finishes the rows that trust_region.comp does not
         return;
     }
 
     bool momentum = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
-    // Paper 000, Alg. 8: shapes that are not strictly convex need unit vectors.
-    bool normalize_ = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
+    // [Montaut2022, Alg. 8]: shapes that are not strictly convex need unit vectors.
+    bool normalizeTerms = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
 
     Simplex s = emptySimplex();
     vec3 x = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
     float len = 1.0;
-    vec3 dir = x, last = x, u = x;
-    bool apart = false; // a separating plane is certain: never inside from here on
+    vec3 dir = x, previous = x, u = x;
+    bool separated = false; // a separating plane is known: the origin cannot be inside from here on
     uint state = GUESS_CAPPED, restarts = 0u, step = 0u;
-    for (uint k = 0u; step < cap; k++) {
+    for (uint k = 0u; step < evaluationLimit; k++) {
         if (momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
-            vec3 y = METHOD == METHOD_NESTEROV ? between(last, x, delta) : x;
-            dir = normalize_ ? between(unit(y), unit(dir), delta) : between(y, dir, delta);
-            u = unit(dir);
+            vec3 y = METHOD == METHOD_NESTEROV ? interpolate(previous, x, delta) : x;
+            dir = normalizeTerms
+                ? interpolate(normalizedSafely(y), normalizedSafely(dir), delta) : interpolate(y, dir, delta);
+            u = normalizedSafely(dir);
         } else {
-            u = unit(x);
+            u = normalizedSafely(x);
         }
-        vec3 w = support(u);
+        vec3 w = evaluateSupport(u);
         step++;
-        float noise = NOISE * reach;
-        float plane = product(u, w);
-        apart = apart || plane > noise;
-        if (boolean && plane > radius + 2.0 * noise) { // one direction says it all
+        float rounding = SUPPORT_ROUNDING * largestTerm;
+        float plane = dotProduct(u, w);
+        separated = separated || plane > rounding;
+        if (booleanQuery && plane > radius + 2.0 * rounding) { // one direction proves the status
             s.n = 1u; s.p0 = u;
             state = GUESS_CONVERGED;
             break;
         }
-        precise float gap = len - product(x, w) / len;
+        precise float gap = len - dotProduct(x, w) / len;
         if (s.n > 0u) {
-            bool done = gap <= max(tolerance, noise) || (cut && plane - radius > cutOff + 2.0 * noise)
-                || (boolean && len < radius - 2.0 * noise);
-            if (done && momentum) { momentum = false; continue; } // to be proved along x
+            bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding)
+                || (booleanQuery && len < radius - 2.0 * rounding);
+            if (done && momentum) { momentum = false; continue; } // the gap is to hold along x as well
             if (done) { state = GUESS_CONVERGED; break; }
         }
         Simplex t = s;
-        put(t, t.n, w, u);
+        setSlot(t, t.n, w, u);
         t.n++;
         bool inside;
-        nearest(t, apart, inside);
-        vec3 foot = point(t);
-        float l = norm(foot);
-        if (inside || (!apart && l <= 0.5 * noise)) {
+        signedVolumes(t, separated, inside);
+        vec3 projection = pointOf(t);
+        float l = norm(projection);
+        if (inside || (!separated && l <= 0.5 * rounding)) {
             s = t;
             state = GUESS_INSIDE;
             break;
         }
         if (s.n > 0u && !(l < len)) {
             if (momentum) { momentum = false; continue; }
-            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * noise)) { state = GUESS_STALLED; break; }
+            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) { state = GUESS_STALLED; break; }
             restarts++;
             s.n = 1u; s.w0 = w; s.p0 = u; s.weight = vec4(1, 0, 0, 0);
             x = w;
@@ -171,9 +179,9 @@ void main() {
         }
         s = t;
         reduce(s);
-        x = foot;
+        x = projection;
         len = max(l, 1e-30);
-        last = w;
+        previous = w;
     }
     if (s.n == 0u) { s.n = 1u; s.p0 = u; }
     for (int k = 0; k < 3; k++) {
@@ -185,5 +193,6 @@ void main() {
     guesses[row].count = s.n;
     guesses[row].iterations = step;
     guesses[row].state = state;
-    guesses[row].solver = METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV : METHOD == METHOD_POLYAK ? SOLVER_POLYAK : SOLVER_GJK;
+    guesses[row].solver =
+        METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV : METHOD == METHOD_POLYAK ? SOLVER_POLYAK : SOLVER_GJK;
 }

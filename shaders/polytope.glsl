@@ -1,106 +1,111 @@
-// The polytope that EPA expands: a closed surface of triangles with vertices on D = A - B,
-// in scratch memory of a fixed size. Half-edge 4·f + k is edge k of face f. One text for
-// both precisions: single searches (sketch.comp), double proves and goes on (depth.comp).
+// The polytope that EPA expands: a closed surface of triangles with vertices on D = A - B, in scratch memory of a fixed
+// size. One text for both precisions: single precision searches (epa_float32.comp), double precision proves and
+// continues (epa.glsl).
 //
-// The including file defines
-//     real roundoff  // of a height
-// before the include, and declares the scratch memory, one share for each of LANES
-// invocations. The shares of BLOCK neighbours are interleaved, so that these read neighbouring
-// words; what belongs together is read at once.
-//     real4 quads[LANES · QUADS]       planes of faces, vertices
-//     uvec4 faces[LANES · FACES]       corners of faces, and what is beyond their edges
-//     uint links[LANES · LINKS]        of vertices, free places, the horizon
+// Invariant: half-edge 4·f + k is edge k of face f, and every half-edge has a twin, so the surface is closed by
+// construction. Each face stores its unit normal and its offset, the least support value of its corners along the
+// normal; nearestFace has the least offset of all. A step adds a vertex w, removes the faces that w sees, and fills
+// their horizon with a fan of new faces around w.
 //
-// A sweep looks at every face, so a loop has as many passes as the largest polytope of
-// the invocations that a device runs together, and no more in sum: polytopes grow by
-// a vertex a step.
+// The polytope is given up, and expand returns false, if the horizon is no simple closed curve (a matter of rounding)
+// or the memory is full.
+//
+// The including file defines, before the include,
+//     real supportRounding  // bound of the rounding of a support value
+// and declares the scratch memory, one share for each of INVOCATIONS invocations. The shares of BLOCK neighbouring
+// invocations are interleaved, so that these read neighbouring words.
+//     real4 quads[INVOCATIONS · QUADS]   planes of faces, vertices
+//     uvec4 faces[INVOCATIONS · FACES]   corners of faces, and the twins of their edges
+//     uint links[INVOCATIONS · LINKS]    of vertices; free slots; the horizon
+//
+// A sweep visits every face, so a loop has as many passes as the largest polytope of the invocations that a device
+// runs together, and no more in total, as polytopes grow by one vertex per step.
 
 #ifndef CLEARANCE_POLYTOPE_GLSL
 #define CLEARANCE_POLYTOPE_GLSL
 
 #include "real.glsl"
 
-layout(constant_id = 3) const uint LANES = 64u;     // invocations that have scratch memory
-layout(constant_id = 4) const uint VERTICES = 128u; // of a polytope, 1024 at most
+layout(constant_id = 3) const uint INVOCATIONS = 64u; // that have scratch memory
+layout(constant_id = 4) const uint VERTICES = 128u;   // of a polytope, 1024 at most
 const uint FACES = 2u * VERTICES;                   // a closed surface has 2·vertices - 4
 
-// What is known of where a vertex comes from: in double precision the point of A that makes it,
-// in single precision the corners of both cores, see sketch.comp.
+// Source is the origin of a vertex: in double precision its point of A, in single precision the corners of both cores,
+// see epa_float32.comp.
 #ifdef DOUBLE
 #include "exact.glsl"
-#define Made dvec3
-const double FAR = 1e300lf; // key of a place without a face; no length comes near it
-const double THIN = 1e-300lf; // normals of faces with less area are no unit vectors
+#define Source dvec3
+const double FAR = 1e300lf;              // offset of a slot without a face, larger than any length
+const double MIN_DOUBLE_AREA = 1e-300lf; // a face with a smaller cross product has no unit normal
 const uint VERTEX_QUADS = 2u, VERTEX_LINKS = 2u;
 #else
-#define Made uint
+#define Source uint
 const float FAR = 1e30;
-const float THIN = 1e-15; // far from where floats become denormal
+const float MIN_DOUBLE_AREA = 1e-15; // far above denormal numbers
 const uint VERTEX_QUADS = 1u, VERTEX_LINKS = 3u;
 #endif
 const uint QUADS = FACES + VERTEX_QUADS * VERTICES;
 const uint LINKS = FACES + VERTEX_LINKS * VERTICES;
 const uint BLOCK = 32u;
 
-uint lane;
-uint faceCount, vertexCount; // places in use, free ones included
-uint spares;          // free places
-uint nearest;         // face with the least key
-real least;           // its key
+uint invocation;
+uint faceCount, vertexCount; // slots in use, free ones included
+uint freeSlots;              // free slots of faces
+uint nearestFace;            // face with the least offset
+real leastOffset;            // its offset
 
-// Numbers of face f: its outward unit normal, and the least and the greatest of the heights
-// of its vertices along it, the greatest with the rounding of a height added. The least
-// bounds the distance of the triangle from the origin, whatever rounding did to the normal
-// of a thin one. In single precision the least has to do for both.
-uint placeOf(uint count, uint k) { return (lane / BLOCK * count + k) * BLOCK + lane % BLOCK; }
-uint planeOf(uint f) { return placeOf(QUADS, f); }
-uint vertexQuad(uint v, uint k) { return placeOf(QUADS, FACES + VERTEX_QUADS * v + k); }
+// The plane of face f: its outward unit normal, and the least and the greatest support value of its corners along it,
+// the greatest increased by supportRounding. The least bounds the distance of the triangle from the origin, whatever
+// rounding error the normal of a thin triangle has. Single precision stores only the least.
+uint wordOf(uint count, uint k) { return (invocation / BLOCK * count + k) * BLOCK + invocation % BLOCK; }
+uint planeAt(uint f) { return wordOf(QUADS, f); }
+uint vectorOfVertex(uint v, uint k) { return wordOf(QUADS, FACES + VERTEX_QUADS * v + k); }
 
-real3 normalOf(uint f) { return quads[planeOf(f)].xyz; }
-real keyOf(uint f) { return quads[planeOf(f)].w; }
-void putKey(uint f, real key) { quads[planeOf(f)].w = key; }
+real3 normalOf(uint f) { return quads[planeAt(f)].xyz; }
+real offsetOf(uint f) { return quads[planeAt(f)].w; }
+void setOffset(uint f, real offset) { quads[planeAt(f)].w = offset; }
 
-// vertexOf is vertex v of D.
-real3 vertexOf(uint v) { return quads[vertexQuad(v, 0u)].xyz; }
+// vertexOf returns vertex v of D.
+real3 vertexOf(uint v) { return quads[vectorOfVertex(v, 0u)].xyz; }
 
-// Links of face f: its three corners, 10 bits each, and the half-edges beyond its edges.
-uint faceOf(uint f) { return placeOf(FACES, f); }
-uint cornersOf(uint f) { return faces[faceOf(f)].x; }
+// The links of face f: its three corners, 10 bits each, and the half-edges that are the twins of its edges.
+uint faceAt(uint f) { return wordOf(FACES, f); }
+uint cornersOf(uint f) { return faces[faceAt(f)].x; }
 uint cornerOf(uint corners, uint k) { return corners >> (10u * k) & 1023u; }
-uint packed(uint a, uint b, uint c) { return a | b << 10 | c << 20; }
-void join(uint f, uint k, uint twin) { faces[faceOf(f)][1u + k] = twin; }
+uint packCorners(uint a, uint b, uint c) { return a | b << 10 | c << 20; }
+void setTwin(uint f, uint k, uint twin) { faces[faceAt(f)][1u + k] = twin; }
 
-uint fanOf(uint v) { return placeOf(LINKS, v); }                  // apex << 16 | new face that starts here
-uint spareOf(uint i) { return placeOf(LINKS, VERTICES + i); }     // places of faces
-uint edgeOf(uint i) { return placeOf(LINKS, VERTICES + FACES + i); } // the horizon, see edge below
+uint fanAt(uint v) { return wordOf(LINKS, v); }                            // apex << 16 | new face that starts at v
+uint freeSlotAt(uint i) { return wordOf(LINKS, VERTICES + i); }            // free slots of faces
+uint horizonEdgeAt(uint i) { return wordOf(LINKS, VERTICES + FACES + i); } // see addHorizonEdge
 
 #ifdef DOUBLE
-uint topAt(uint f) { return vertexQuad(f >> 1, f & 1u); } // the fourth number there
-double topOf(uint f) { return quads[topAt(f)].w; }
-void putTop(uint f, double top) { quads[topAt(f)].w = top; }
-dvec3 madeOf(uint v) { return quads[vertexQuad(v, 1u)].xyz; }
-void putVertex(uint v, dvec3 w, dvec3 a) {
-    quads[vertexQuad(v, 0u)].xyz = w;
-    quads[vertexQuad(v, 1u)].xyz = a;
-    links[fanOf(v)] = 0xffffffffu;
+uint maxOffsetAt(uint f) { return vectorOfVertex(f >> 1, f & 1u); } // in the fourth component
+double maxOffsetOf(uint f) { return quads[maxOffsetAt(f)].w; }
+void setMaxOffset(uint f, double maxOffset) { quads[maxOffsetAt(f)].w = maxOffset; }
+dvec3 sourceOf(uint v) { return quads[vectorOfVertex(v, 1u)].xyz; }
+void setVertex(uint v, dvec3 w, dvec3 a) {
+    quads[vectorOfVertex(v, 0u)].xyz = w;
+    quads[vectorOfVertex(v, 1u)].xyz = a;
+    links[fanAt(v)] = 0xffffffffu;
 }
 #else
-float topOf(uint f) {
-    precise float top = keyOf(f) + roundoff;
-    return top;
+float maxOffsetOf(uint f) {
+    precise float maxOffset = offsetOf(f) + supportRounding;
+    return maxOffset;
 }
-void putTop(uint f, float top) {}
-uint madeLink(uint v) { return placeOf(LINKS, FACES + 2u * VERTICES + v); }
-uint madeOf(uint v) { return links[madeLink(v)]; }
-void putVertex(uint v, vec3 w, uint a) {
-    quads[vertexQuad(v, 0u)] = vec4(w, 0);
-    links[madeLink(v)] = a;
-    links[fanOf(v)] = 0xffffffffu;
+void setMaxOffset(uint f, float maxOffset) {}
+uint sourceAt(uint v) { return wordOf(LINKS, FACES + 2u * VERTICES + v); }
+uint sourceOf(uint v) { return links[sourceAt(v)]; }
+void setVertex(uint v, vec3 w, uint a) {
+    quads[vectorOfVertex(v, 0u)] = vec4(w, 0);
+    links[sourceAt(v)] = a;
+    links[fanAt(v)] = 0xffffffffu;
 }
 #endif
 
-// normalTo is u × v: in double precision right to its own last digits, as bounds rest on it.
-real3 normalTo(real3 u, real3 v) {
+// faceNormal returns u × v, in double precision accurate to its own last digits, since bounds rest on it.
+real3 faceNormal(real3 u, real3 v) {
 #ifdef DOUBLE
     return exactCross(u, v);
 #else
@@ -109,150 +114,151 @@ real3 normalTo(real3 u, real3 v) {
 #endif
 }
 
-// measure forms the plane of face f with the corners a, b, c, counter-clockwise seen from
-// outside.
-void measure(uint f, real3 a, real3 b, real3 c) {
+// formPlane sets the plane of face f with the corners a, b, c, counter-clockwise seen from outside.
+void formPlane(uint f, real3 a, real3 b, real3 c) {
     precise real3 u = a - c;
     precise real3 v = b - c;
-    real3 n = normalTo(u, v);
+    real3 n = faceNormal(u, v);
     real l = norm(n);
-    precise real3 e = n / max(l, THIN); // no unit vector if there is no area
-    real ha = product(e, a), hb = product(e, b), hc = product(e, c);
-    real key = min(min(ha, hb), hc);
-    precise real top = max(max(ha, hb), hc) + roundoff;
-    quads[planeOf(f)] = real4(e, key);
-    putTop(f, top);
-    if (key < least) {
-        least = key;
-        nearest = f;
+    precise real3 unit_ = n / max(l, MIN_DOUBLE_AREA); // shorter than 1 if the area is 0
+    real ha = dotProduct(unit_, a), hb = dotProduct(unit_, b), hc = dotProduct(unit_, c);
+    real offset = min(min(ha, hb), hc);
+    precise real maxOffset = max(max(ha, hb), hc) + supportRounding;
+    quads[planeAt(f)] = real4(unit_, offset);
+    setMaxOffset(f, maxOffset);
+    if (offset < leastOffset) {
+        leastOffset = offset;
+        nearestFace = f;
     }
 }
 
-void begin(uint f, uvec3 corner, uvec3 twin) {
-    faces[faceOf(f)] = uvec4(packed(corner.x, corner.y, corner.z), twin);
-    measure(f, vertexOf(corner.x), vertexOf(corner.y), vertexOf(corner.z));
+void addFace(uint f, uvec3 corner, uvec3 twin) {
+    faces[faceAt(f)] = uvec4(packCorners(corner.x, corner.y, corner.z), twin);
+    formPlane(f, vertexOf(corner.x), vertexOf(corner.y), vertexOf(corner.z));
 }
 
-// tetrahedron starts the surface from vertices 0 to 3. It returns false if they are flat
-// to rounding, unless that is allowed.
-bool tetrahedron(bool thin) {
+// startTetrahedron starts the surface from vertices 0 to 3. It returns false if they are coplanar to rounding, unless
+// that is allowed.
+bool startTetrahedron(bool allowFlat) {
     precise real3 e = vertexOf(1u) - vertexOf(0u);
     precise real3 f = vertexOf(2u) - vertexOf(0u);
     precise real3 g = vertexOf(3u) - vertexOf(0u);
-    real3 n = normalTo(e, f);
-    real volume = product(n, g);
-    if (!thin && !(abs(volume) > real(4) * roundoff * norm(n))) return false;
-    if (volume < real(0)) { // the fourth is to lie above the triangle 0, 1, 2
+    real3 n = faceNormal(e, f);
+    real volume = dotProduct(n, g);
+    if (!allowFlat && !(abs(volume) > real(4) * supportRounding * norm(n))) return false;
+    if (volume < real(0)) { // vertex 3 is to be above the triangle 0, 1, 2
         real3 w = vertexOf(1u);
-        Made a = madeOf(1u);
-        putVertex(1u, vertexOf(2u), madeOf(2u));
-        putVertex(2u, w, a);
+        Source a = sourceOf(1u);
+        setVertex(1u, vertexOf(2u), sourceOf(2u));
+        setVertex(2u, w, a);
     }
     vertexCount = 4u;
     faceCount = 4u;
-    spares = 0u;
-    nearest = 0u;
-    least = FAR;
-    begin(0u, uvec3(0, 2, 1), uvec3(6, 10, 14));
-    begin(1u, uvec3(0, 3, 2), uvec3(13, 8, 0));
-    begin(2u, uvec3(2, 3, 1), uvec3(5, 12, 1));
-    begin(3u, uvec3(1, 3, 0), uvec3(9, 4, 2));
+    freeSlots = 0u;
+    nearestFace = 0u;
+    leastOffset = FAR;
+    addFace(0u, uvec3(0, 2, 1), uvec3(6, 10, 14));
+    addFace(1u, uvec3(0, 3, 2), uvec3(13, 8, 0));
+    addFace(2u, uvec3(2, 3, 1), uvec3(5, 12, 1));
+    addFace(3u, uvec3(1, 3, 0), uvec3(9, 4, 2));
     return true;
 }
 
-// look at face f: if w sees it, its place is to be free, else it may be the nearest.
-void look(uint f, real3 w, inout uint free) {
+// classifyFace frees the slot of face f if w sees it; otherwise f may be the nearest face.
+void classifyFace(uint f, real3 w, inout uint freeCount) {
     if (f >= faceCount) return;
-    real4 plane = quads[planeOf(f)];
-    real key = plane.w;
+    real4 plane = quads[planeAt(f)];
+    real offset = plane.w;
 #ifdef DOUBLE
-    real top = topOf(f);
+    real maxOffset = maxOffsetOf(f);
 #else
-    precise real top = key + roundoff;
+    precise real maxOffset = offset + supportRounding;
 #endif
-    if (product(plane.xyz, w) > top) {
-        links[spareOf(free++)] = f;
-        putKey(f, FAR);
-    } else if (key < least) {
-        least = key;
-        nearest = f;
+    if (dotProduct(plane.xyz, w) > maxOffset) {
+        links[freeSlotAt(freeCount++)] = f;
+        setOffset(f, FAR);
+    } else if (offset < leastOffset) {
+        leastOffset = offset;
+        nearestFace = f;
     }
 }
 
-// spot finds the faces that w sees and the nearest of the others. It returns the number of
-// places that are free then, or 0 if a device ended the loop early.
-uint spot(real3 w) {
-    uint free = spares, f = 0u;
-    least = FAR;
-    nearest = 0u;
+// findVisibleFaces removes the faces that w sees and finds the nearest of the others. It returns the number of free
+// slots, or 0 if the device ended the loop early.
+uint findVisibleFaces(real3 w) {
+    uint freeCount = freeSlots, f = 0u;
+    leastOffset = FAR;
+    nearestFace = 0u;
     for (; f < faceCount; f += 4u) {
-        look(f, w, free);
-        look(f + 1u, w, free);
-        look(f + 2u, w, free);
-        look(f + 3u, w, free);
+        classifyFace(f, w, freeCount);
+        classifyFace(f + 1u, w, freeCount);
+        classifyFace(f + 2u, w, freeCount);
+        classifyFace(f + 3u, w, freeCount);
     }
-    return f < faceCount ? 0u : free;
+    return f < faceCount ? 0u : freeCount;
 }
 
-// place is where face i of those that take the horizon goes: to places that became free,
-// and then to new ones.
-uint place(uint i, uint free) { return i < free ? links[spareOf(free - 1u - i)] : faceCount + (i - free); }
+// slotFor returns the slot of new face i: first those that became free, then new ones.
+uint slotFor(uint i, uint freeCount) {
+    return i < freeCount ? links[freeSlotAt(freeCount - 1u - i)] : faceCount + (i - freeCount);
+}
 
-// border adds edge k of a face to the horizon if the face beyond it stays. It returns false
-// if another edge starts at the same vertex, or there are too many.
-bool border(uvec4 face, uint k, uint apex, uint free, inout uint edges) {
+// addHorizonEdge adds edge k of a removed face to the horizon if the face beyond it remains. It returns false if
+// another edge starts at the same vertex, or if there are too many.
+bool addHorizonEdge(uvec4 face, uint k, uint apex, uint freeCount, inout uint edges) {
     uint twin = face[1u + k], corners = face.x;
-    if (!(keyOf(twin >> 2) < FAR)) return true;
+    if (!(offsetOf(twin >> 2) < FAR)) return true;
     uint a = cornerOf(corners, k), b = cornerOf(corners, k == 2u ? 0u : k + 1u);
-    if (edges == VERTICES || links[fanOf(a)] >> 16 == apex) return false;
-    links[fanOf(a)] = apex << 16 | place(edges, free);
-    links[edgeOf(edges)] = twin | a << 12 | b << 22;
+    if (edges == VERTICES || links[fanAt(a)] >> 16 == apex) return false;
+    links[fanAt(a)] = apex << 16 | slotFor(edges, freeCount);
+    links[horizonEdgeAt(edges)] = twin | a << 12 | b << 22;
     edges++;
     return true;
 }
 
-// expand replaces the faces that vertex w, the newest, sees by a fan around it. What rounding
-// makes of their border does not matter as long as the surface stays closed: every vertex
-// of the border must begin one of its edges only. It returns false, with the polytope
-// spoilt, where that fails or the memory is full.
+// expand replaces the faces that vertex w, the newest, sees by a fan around it. Rounding may change which faces these
+// are; it is sufficient that the surface remains closed, that is, that every vertex of the horizon begins exactly one
+// of its edges. It returns false, with the polytope no longer valid, where that fails or the memory is full.
 bool expand(real3 w) {
-    uint apex = vertexCount - 1u, free = spot(w), edges = 0u, i = spares;
-    bool whole = true;
-    for (; i < free && whole; i++) {
-        uvec4 face = faces[faceOf(links[spareOf(i)])];
-        whole = border(face, 0u, apex, free, edges) && border(face, 1u, apex, free, edges) && border(face, 2u, apex, free, edges);
+    uint apex = vertexCount - 1u, freeCount = findVisibleFaces(w), edges = 0u, i = freeSlots;
+    bool closed = true;
+    for (; i < freeCount && closed; i++) {
+        uvec4 face = faces[faceAt(links[freeSlotAt(i)])];
+        closed = addHorizonEdge(face, 0u, apex, freeCount, edges) && addHorizonEdge(face, 1u, apex, freeCount, edges)
+            && addHorizonEdge(face, 2u, apex, freeCount, edges);
     }
-    if (!whole || i < free || edges < 3u || (edges > free && faceCount + (edges - free) > FACES)) return false;
+    if (!closed || i < freeCount || edges < 3u
+        || (edges > freeCount && faceCount + (edges - freeCount) > FACES)) return false;
     for (i = 0u; i < edges; i++) {
-        uint edge = links[edgeOf(i)], twin = edge & 4095u, a = edge >> 12 & 1023u, b = edge >> 22;
-        uint f = place(i, free), fan = links[fanOf(b)], next = fan & 0xffffu;
+        uint edge = links[horizonEdgeAt(i)], twin = edge & 4095u, a = edge >> 12 & 1023u, b = edge >> 22;
+        uint f = slotFor(i, freeCount), fan = links[fanAt(b)], next = fan & 0xffffu;
         if (fan >> 16 != apex) return false;
-        faces[faceOf(f)].xyz = uvec3(packed(a, b, apex), twin, 4u * next + 2u);
-        join(twin >> 2, twin & 3u, 4u * f);
-        join(next, 2u, 4u * f + 1u);
-        measure(f, vertexOf(a), vertexOf(b), w);
+        faces[faceAt(f)].xyz = uvec3(packCorners(a, b, apex), twin, 4u * next + 2u);
+        setTwin(twin >> 2, twin & 3u, 4u * f);
+        setTwin(next, 2u, 4u * f + 1u);
+        formPlane(f, vertexOf(a), vertexOf(b), w);
     }
     if (i < edges) return false;
-    for (uint k = spares; k + edges < free; k++) putTop(links[spareOf(k)], FAR);
-    faceCount += edges > free ? edges - free : 0u;
-    spares = free > edges ? free - edges : 0u;
+    for (uint k = freeSlots; k + edges < freeCount; k++) setMaxOffset(links[freeSlotAt(k)], FAR);
+    faceCount += edges > freeCount ? edges - freeCount : 0u;
+    freeSlots = freeCount > edges ? freeCount - edges : 0u;
     return true;
 }
 
-// renew gives face f another key and looks for the nearest anew.
-void renew(uint f, real key) {
-    putKey(f, key);
-    least = FAR;
-    nearest = f;
+// raiseOffset replaces the offset of face f by a greater bound and finds the nearest face anew.
+void raiseOffset(uint f, real offset) {
+    setOffset(f, offset);
+    leastOffset = FAR;
+    nearestFace = f;
     uint g = 0u;
     for (; g < faceCount; g++) {
-        real k = keyOf(g);
-        if (k < least) {
-            least = k;
-            nearest = g;
+        real k = offsetOf(g);
+        if (k < leastOffset) {
+            leastOffset = k;
+            nearestFace = g;
         }
     }
-    if (g < faceCount) least = -FAR; // a device ended the loop early: nothing is known
+    if (g < faceCount) leastOffset = -FAR; // the device ended the loop early: no bound is known
 }
 
 #endif

@@ -1,5 +1,6 @@
-// Numbers: `real` is float, or double where DOUBLE is defined before the include, so
-// that one text of the geometry serves both precisions.
+// Numbers. `real` is float, or double where DOUBLE is defined before the include, so that one text of the geometry
+// serves both precisions. All sums and products are `precise`: a compiler may not contract or reassociate them, so a
+// row has the same bits in every pipeline.
 
 #ifndef CLEARANCE_REAL_GLSL
 #define CLEARANCE_REAL_GLSL
@@ -9,22 +10,24 @@
 #define real2 dvec2
 #define real3 dvec3
 #define real4 dvec4
+#define real3x3 dmat3
 const double UNIT_ROUNDOFF = 1.1102230246251565e-16lf; // 2^-53
 #else
 #define real float
 #define real2 vec2
 #define real3 vec3
 #define real4 vec4
+#define real3x3 mat3
 const float UNIT_ROUNDOFF = 5.9604645e-8; // 2^-24
 #endif
 
-real square(real3 v) { precise real s = v.x * v.x + v.y * v.y + v.z * v.z; return s; }
+real squaredNorm(real3 v) { precise real s = v.x * v.x + v.y * v.y + v.z * v.z; return s; }
 
-real product(real3 u, real3 v) { precise real s = u.x * v.x + u.y * v.y + u.z * v.z; return s; }
+real dotProduct(real3 u, real3 v) { precise real s = u.x * v.x + u.y * v.y + u.z * v.z; return s; }
 
-// root is the square root. Vulkan asks of that of doubles no more than of floats,
-// so it is polished: each step doubles the digits that are right.
-real root(real x) {
+// squareRoot returns √x. Vulkan promises no more accuracy for the square root of doubles than for that of floats, so
+// two Newton steps follow: each doubles the number of correct digits.
+real squareRoot(real x) {
     precise real s = sqrt(x);
 #ifdef DOUBLE
     if (s > 0.0) {
@@ -35,9 +38,9 @@ real root(real x) {
     return s;
 }
 
-real norm(real3 v) { return root(square(v)); }
+real norm(real3 v) { return squareRoot(squaredNorm(v)); }
 
-// sameSign is CompareSigns of paper 001, eq. 22: false for zero.
+// sameSign is CompareSigns of [Montanari2017, eq. 22]: false if either is zero.
 bool sameSign(real a, real b) { return (a > real(0) && b > real(0)) || (a < real(0) && b < real(0)); }
 
 #endif

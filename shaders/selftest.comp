@@ -67,6 +67,6 @@ void main() {
     results[6u * row + 2u] = product_;
     results[6u * row + 3u] = rest;
     results[6u * row + 4u] = quotient;
-    results[6u * row + 5u] = root(abs(x));
+    results[6u * row + 5u] = squareRoot(abs(x));
     if (row == 0u) echoAll();
 }

@@ -18,22 +18,51 @@ import (
 	"clearance/tests/need"
 )
 
-// code is every shader with the record of each of its bindings and its
-// specialisation constants.
+// The bindings that several shaders share.
+var (
+	searchBindings = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}
+	depthBindings  = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint",
+		"vec4 of double", "vec4 of uint", "uint"}
+)
+
+// code lists every shader with the record of each of its bindings and its specialisation constants.
 var code = []struct {
 	name     string
 	code     []byte
 	bindings []string
 	specs    []uint32
 }{
-	{"place", shaders.Place, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
+	{"input", shaders.Input, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
 	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1, 2}},
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
-	{"rtr", shaders.RTR, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 1, 2}},
-	{"certify", shaders.Certify, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}, []uint32{0, 2}},
-	{"sketch", shaders.Sketch, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint", "vec4 of float", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
-	{"depth", shaders.Depth, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "vec4 of double", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
-	{"surround", shaders.Surround, []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint", "vec4 of double", "vec4 of uint", "uint"}, []uint32{0, 1, 2, 3, 4}},
+	{"trust_region", shaders.TrustRegion, searchBindings, []uint32{0, 1, 2}},
+	{"certify", shaders.Certify, searchBindings, []uint32{0, 2}},
+	{"epa_float32", shaders.EPAFloat32, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint",
+		"vec4 of float", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
+	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
+	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},
+}
+
+// TestAll: the table above, All and the sources hold the same shaders.
+func TestAll(t *testing.T) {
+	sources, err := filepath.Glob("*.comp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, inTable []string
+	for _, s := range sources {
+		names = append(names, strings.TrimSuffix(s, ".comp"))
+	}
+	for _, s := range code {
+		inTable = append(inTable, s.name)
+		if !slices.ContainsFunc(shaders.All(), func(c []byte) bool { return bytes.Equal(c, s.code) }) {
+			t.Errorf("All lacks %s", s.name)
+		}
+	}
+	slices.Sort(inTable)
+	if !slices.Equal(names, inTable) || len(shaders.All()) != len(code) {
+		t.Errorf("sources %v, tested %v, %d in All", names, inTable, len(shaders.All()))
+	}
 }
 
 // The records in the compiled code stand where Go puts them: every member's name, type

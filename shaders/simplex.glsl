@@ -1,19 +1,17 @@
-// The simplex and its point nearest to the origin: the Signed Volumes sub-algorithm
-// of Montanari, Petrinic and Barbieri, "Improving the GJK algorithm for faster and
-// more reliable distance queries between convex objects" (2017), Alg. 2-5.
+// The distance sub-algorithm of GJK: the point of a simplex nearest to the origin, by Signed Volumes
+// [Montanari2017, Alg. 2-5]. One text for both precisions.
 //
-// Two departures, as in the reference solver. The newest vertex may stand anywhere,
-// so every face whose sign differs is searched. And determinants are formed from edges
-// and from corners relative to the foot point, which loses fewer digits.
+// Two departures from the paper, as in package ref. The newest vertex may be in any slot, so every face whose sign
+// differs is searched. Determinants are formed from edges, and from corners relative to the projection of the origin,
+// which loses fewer digits.
 
 #ifndef CLEARANCE_SIMPLEX_GLSL
 #define CLEARANCE_SIMPLEX_GLSL
 
 #include "real.glsl"
 
-// Simplex holds up to four vertices of A - B, one payload each (the direction that
-// found it, or its point of A), and the weights of the point they mark. Named members
-// instead of arrays keep it in registers.
+// Simplex holds up to four vertices of D = A - B, a payload for each (its direction, or its point of A), and the
+// barycentric weights of a point. Named members instead of arrays keep it in registers.
 struct Simplex {
     real3 w0, w1, w2, w3;
     real3 p0, p1, p2, p3;
@@ -25,26 +23,26 @@ Simplex emptySimplex() {
     return Simplex(real3(0), real3(0), real3(0), real3(0), real3(0), real3(0), real3(0), real3(0), real4(0), 0u);
 }
 
-// put stores a vertex in slot k without counting it.
-void put(inout Simplex s, uint k, real3 w, real3 p) {
+// setSlot stores a vertex in slot k without counting it.
+void setSlot(inout Simplex s, uint k, real3 w, real3 p) {
     if (k == 0u) { s.w0 = w; s.p0 = p; }
     else if (k == 1u) { s.w1 = w; s.p1 = p; }
     else if (k == 2u) { s.w2 = w; s.p2 = p; }
     else { s.w3 = w; s.p3 = p; }
 }
 
-real3 mixed2(real a, real3 p, real b, real3 q) {
+real3 combine2(real a, real3 p, real b, real3 q) {
     precise real3 x = a * p + b * q;
     return x;
 }
 
-real3 mixed3(real a, real3 p, real b, real3 q, real c, real3 r) {
+real3 combine3(real a, real3 p, real b, real3 q, real c, real3 r) {
     precise real3 x = a * p + b * q + c * r;
     return x;
 }
 
-// point is the point that the weights mark.
-real3 point(Simplex s) {
+// pointOf returns the point with the weights of the simplex.
+real3 pointOf(Simplex s) {
     precise real3 x = s.weight.x * s.w0;
     if (s.n > 1u) x += s.weight.y * s.w1;
     if (s.n > 2u) x += s.weight.z * s.w2;
@@ -52,8 +50,8 @@ real3 point(Simplex s) {
     return x;
 }
 
-// payload is the weighted sum of the payloads.
-real3 payload(Simplex s) {
+// payloadOf returns the weighted sum of the payloads.
+real3 payloadOf(Simplex s) {
     precise real3 x = s.weight.x * s.p0;
     if (s.n > 1u) x += s.weight.y * s.p1;
     if (s.n > 2u) x += s.weight.z * s.p2;
@@ -87,10 +85,10 @@ void reduce(inout Simplex s) {
     }
 }
 
-// nearest1 returns the weights of the point of segment pq nearest to the origin.
-real2 nearest1(real3 p, real3 q) {
+// nearestOnSegment returns the weights of the point of segment pq nearest to the origin.
+real2 nearestOnSegment(real3 p, real3 q) {
     precise real3 t = q - p;
-    real tt = square(t), u = -product(p, t);
+    real tt = squaredNorm(t), u = -dotProduct(p, t);
     if (!(u > real(0))) return real2(1, 0);
     if (!(u < tt)) return real2(0, 1);
     precise real l = u / tt;
@@ -98,17 +96,16 @@ real2 nearest1(real3 p, real3 q) {
     return real2(k, l);
 }
 
-// nearest2 returns the weights of the point of triangle pqr nearest to the origin:
-// the origin is projected on the plane of the triangle, and corners are compared
-// in the coordinate plane with the largest shadow.
-real3 nearest2(real3 p, real3 q, real3 r) {
+// nearestOnTriangle returns the weights of the point of triangle pqr nearest to the origin. The origin is projected on
+// the plane of the triangle, and signed areas are compared in the coordinate plane in which the triangle's is largest.
+real3 nearestOnTriangle(real3 p, real3 q, real3 r) {
     precise real3 e = q - p;
     precise real3 f = r - p;
     precise real3 n = cross(e, f);
-    real nn = square(n);
+    real nn = squaredNorm(n);
     real mu = real(0), c0 = real(0), c1 = real(0), c2 = real(0);
     if (nn > real(0)) { // else all signs differ and the edges are searched
-        precise real k = product(p, n) / nn;
+        precise real k = dotProduct(p, n) / nn;
         precise real3 o = k * n;
         real3 m = abs(n);
         precise real3 po = p - o;
@@ -132,27 +129,26 @@ real3 nearest2(real3 p, real3 q, real3 r) {
     real best = real(-1);
     real3 weight = real3(1, 0, 0);
     if (!in0) {
-        real2 l = nearest1(q, r);
-        best = square(mixed2(l.x, q, l.y, r));
+        real2 l = nearestOnSegment(q, r);
+        best = squaredNorm(combine2(l.x, q, l.y, r));
         weight = real3(0, l);
     }
     if (!in1) {
-        real2 l = nearest1(p, r);
-        real d = square(mixed2(l.x, p, l.y, r));
+        real2 l = nearestOnSegment(p, r);
+        real d = squaredNorm(combine2(l.x, p, l.y, r));
         if (best < real(0) || d < best) { best = d; weight = real3(l.x, 0, l.y); }
     }
     if (!in2) {
-        real2 l = nearest1(p, q);
-        real d = square(mixed2(l.x, p, l.y, q));
+        real2 l = nearestOnSegment(p, q);
+        real d = squaredNorm(combine2(l.x, p, l.y, q));
         if (best < real(0) || d < best) weight = real3(l, 0);
     }
     return weight;
 }
 
-// nearest3 returns the weights of the point of tetrahedron pqrs nearest to the origin
-// and reports whether the origin lies inside; where a separating plane is already
-// known the caller forbids that answer.
-real4 nearest3(real3 p, real3 q, real3 r, real3 s, bool forbidInside, out bool inside) {
+// nearestOnTetrahedron returns the weights of the point of tetrahedron pqrs nearest to the origin, and whether it
+// contains the origin. The caller forbids that answer where a separating plane is known.
+real4 nearestOnTetrahedron(real3 p, real3 q, real3 r, real3 s, bool forbidInside, out bool inside) {
     precise real3 e0 = p - s;
     precise real3 e1 = q - s;
     precise real3 e2 = r - s;
@@ -160,11 +156,11 @@ real4 nearest3(real3 p, real3 q, real3 r, real3 s, bool forbidInside, out bool i
     precise real3 n20 = cross(e2, e0);
     precise real3 n01 = cross(e0, e1);
     precise real3 n = cross(q - p, r - p);
-    real mu = product(e0, n12);
-    real c0 = -product(s, n12), c1 = -product(s, n20), c2 = -product(s, n01);
+    real mu = dotProduct(e0, n12);
+    real c0 = -dotProduct(s, n12), c1 = -dotProduct(s, n20), c2 = -dotProduct(s, n01);
     // The face opposite to s has its own determinant: taking it as a difference of
     // the others would lose all digits of a thin tetrahedron.
-    real c3 = product(p, n);
+    real c3 = dotProduct(p, n);
     bool in0 = sameSign(mu, c0), in1 = sameSign(mu, c1), in2 = sameSign(mu, c2), in3 = sameSign(mu, c3);
     inside = false;
     if (in0 && in1 && in2 && in3) {
@@ -179,35 +175,35 @@ real4 nearest3(real3 p, real3 q, real3 r, real3 s, bool forbidInside, out bool i
     real best = real(-1);
     real4 weight = real4(0, 0, 0, 1);
     if (!in0) {
-        real3 l = nearest2(q, r, s);
-        best = square(mixed3(l.x, q, l.y, r, l.z, s));
+        real3 l = nearestOnTriangle(q, r, s);
+        best = squaredNorm(combine3(l.x, q, l.y, r, l.z, s));
         weight = real4(0, l);
     }
     if (!in1) {
-        real3 l = nearest2(p, r, s);
-        real d = square(mixed3(l.x, p, l.y, r, l.z, s));
+        real3 l = nearestOnTriangle(p, r, s);
+        real d = squaredNorm(combine3(l.x, p, l.y, r, l.z, s));
         if (best < real(0) || d < best) { best = d; weight = real4(l.x, 0, l.yz); }
     }
     if (!in2) {
-        real3 l = nearest2(p, q, s);
-        real d = square(mixed3(l.x, p, l.y, q, l.z, s));
+        real3 l = nearestOnTriangle(p, q, s);
+        real d = squaredNorm(combine3(l.x, p, l.y, q, l.z, s));
         if (best < real(0) || d < best) { best = d; weight = real4(l.xy, 0, l.z); }
     }
     if (!in3) {
-        real3 l = nearest2(p, q, r);
-        real d = square(mixed3(l.x, p, l.y, q, l.z, r));
+        real3 l = nearestOnTriangle(p, q, r);
+        real d = squaredNorm(combine3(l.x, p, l.y, q, l.z, r));
         if (best < real(0) || d < best) weight = real4(l, 0);
     }
     return weight;
 }
 
-// nearest sets the weights of the point nearest to the origin.
-void nearest(inout Simplex s, bool forbidInside, out bool inside) {
+// signedVolumes sets the weights of the point nearest to the origin.
+void signedVolumes(inout Simplex s, bool forbidInside, out bool inside) {
     inside = false;
     if (s.n == 1u) s.weight = real4(1, 0, 0, 0);
-    else if (s.n == 2u) s.weight = real4(nearest1(s.w0, s.w1), 0, 0);
-    else if (s.n == 3u) s.weight = real4(nearest2(s.w0, s.w1, s.w2), 0);
-    else s.weight = nearest3(s.w0, s.w1, s.w2, s.w3, forbidInside, inside);
+    else if (s.n == 2u) s.weight = real4(nearestOnSegment(s.w0, s.w1), 0, 0);
+    else if (s.n == 3u) s.weight = real4(nearestOnTriangle(s.w0, s.w1, s.w2), 0);
+    else s.weight = nearestOnTetrahedron(s.w0, s.w1, s.w2, s.w3, forbidInside, inside);
 }
 
 #endif

@@ -21,7 +21,7 @@ double paramOf(uint record, uint k) { return shapes[record].params[k]; }
 dvec3 centreOf(uint record) { return dvec3(shapes[record].center[0], shapes[record].center[1], shapes[record].center[2]); }
 uint cellWord(uint i) { return cells[i]; }
 
-#include "curved.glsl"
+#include "hessian.glsl"
 
 dvec3 vectorAt(uint i) { return dvec3(numbers[i], numbers[i + 1u], numbers[i + 2u]); }
 
@@ -36,7 +36,7 @@ void main() {
     s.first = shapes[i].vertex_offset;
     s.count = shapes[i].vertex_count;
     s.cells = 0u;
-    dvec3 form, p = curvedSupport(s, vectorAt(10u * row + 1u), vectorAt(10u * row + 4u), vectorAt(10u * row + 7u), form);
+    dvec3 form, p = supportAndHessian(s, vectorAt(10u * row + 1u), vectorAt(10u * row + 4u), vectorAt(10u * row + 7u), form);
     for (int k = 0; k < 3; k++) {
         results[6u * row + k] = p[k];
         results[6u * row + 3u + k] = form[k];

@@ -74,10 +74,10 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 	return pairs
 }
 
-// TestSurround: depths of smooth pairs by the method rtr, from those whose centres coincide to shallow ones,
+// TestDepthCertificate: depths of smooth pairs by the method rtr, from those whose centres coincide to shallow ones,
 // are those of the CPU by GJK and EPA, whose proof rests on no curvature, and the audit refutes none. RTR ends
 // most of them, and of those that are not sharp in fewer steps than GJK and EPA take on the device.
-func TestSurround(t *testing.T) {
+func TestDepthCertificate(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 3000
 	if testing.Short() {
@@ -125,8 +125,8 @@ func TestSurround(t *testing.T) {
 	}
 }
 
-// TestSurroundCap: a cap on steps holds for depths as well.
-func TestSurroundCap(t *testing.T) {
+// TestDepthCertificateLimit: a cap on steps holds for depths as well.
+func TestDepthCertificateLimit(t *testing.T) {
 	b := open(t, Options{})
 	g := rand.New(rand.NewPCG(7, 33))
 	lib := smoothLibrary(t, g, "superquadrics")

@@ -1,65 +1,68 @@
-// The output: an answer moved to the world and rounded to the columns that the caller
-// wants, each where the query record says.
+// The output of a row: the status that its bounds prove, and its answer moved to the world and rounded to the columns
+// that the caller wants, at the offsets that the query record gives. Every rounding is included in the gap.
 
-#ifndef CLEARANCE_COLUMNS_GLSL
-#define CLEARANCE_COLUMNS_GLSL
+#ifndef CLEARANCE_STORE_GLSL
+#define CLEARANCE_STORE_GLSL
 
-#include "pair.glsl"
+#include "pair_float64.glsl"
 
 // Answer is the answer of a row in the frame of A, before it is rounded.
 struct Answer {
-    double distance;     // what the witnesses realise
+    double distance;     // realised by the witnesses
     double lower, upper; // bounds of the true value
     dvec3 normal;        // unit, from A to B
     dvec3 witnessA, witnessB;
 };
 
-bool deepened = false; // answered by depth.comp, and not separated
-bool sketched = false; // and so that single precision found it
-bool refined; // double precision went on from the guess, rather than prove it
+bool answeredByDepth = false;    // the row was answered by depth.glsl, and is not separated
+bool provedFromFloat32 = false;  // and its depth was found by epa_float32.comp
+bool refined;                    // double precision continued the search, rather than only prove its result
 
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
 bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
 
-// classify is the status that the bounds prove.
+// classify returns the status that the bounds prove, DECLINED if they prove none.
 uint classify(Answer r) {
-    // A compiler may turn comparisons around as if there were no NaN: look at the bits.
-    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB)) return DECLINED;
+    // A compiler may assume that there is no NaN and reorder comparisons, so finiteness is tested on the bits.
+    if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB))
+        return DECLINED;
     if (r.lower > r.upper) return DECLINED;
-    if (r.lower > 0.0lf && (boolean || (cut && r.lower > cutOff))) return STATUS_SEPARATED;
-    if (r.upper < 0.0lf && boolean) return STATUS_PENETRATING;
+    if (r.lower > 0.0lf && (booleanQuery || (hasCutOff && r.lower > cutOff))) return STATUS_SEPARATED;
+    if (r.upper < 0.0lf && booleanQuery) return STATUS_PENETRATING;
     double gap = max(r.upper - r.distance, r.distance - r.lower);
-    if (!(gap <= max(tolerance, 4.0lf * grain)) && !(cut && r.lower > cutOff)) return DECLINED;
+    if (!(gap <= max(tolerance, 4.0lf * lengthRounding)) && !(hasCutOff && r.lower > cutOff)) return DECLINED;
     if (r.lower > 0.0lf) return STATUS_SEPARATED;
     if (r.upper < 0.0lf) return STATUS_PENETRATING;
     return STATUS_TOUCHING;
 }
 
-// writePacked stores a packed status. The bits of a row that has none are set.
+// writePacked stores a packed status. All bits of a row without a status are set.
 void writePacked(uint row, uint code) {
     uint at = query.status + row / (32u / PACKED_BITS), shift = row % (32u / PACKED_BITS) * PACKED_BITS;
     uint mask = (1u << PACKED_BITS) - 1u;
     atomicAnd(words[at], (code << shift) | ~(mask << shift));
 }
 
-// writeStatus stores the status, who proved it and in how many steps.
+// writeStatus stores the status, the solver that proved it and the number of evaluations.
 void writeStatus(uint row, uint status, uint solver, uint iterations) {
     if ((query.flags & FLAG_PACKED) != 0u) {
-        uint mark = deepened ? PACKED_DEEPENED : refined ? PACKED_REFINED : 0u;
+        uint mark = answeredByDepth ? PACKED_DEEPENED : refined ? PACKED_REFINED : 0u;
         writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | mark);
         return;
     }
-    uint marks = (refined ? REFINED << 8 : 0u) | (deepened ? DEEPENED << 8 : 0u) | (sketched ? SKETCHED << 8 : 0u);
-    words[query.status + row] = status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
+    uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? DEEPENED << 8 : 0u)
+        | (provedFromFloat32 ? SKETCHED << 8 : 0u);
+    words[query.status + row] =
+        status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
-// decline leaves the row to another back end and says why.
+// decline leaves the row to another back end, with the reason.
 void decline(uint row, uint why) {
     if ((query.flags & FLAG_PACKED) != 0u) writePacked(row, PACKED_DECLINED | why);
     else words[query.status + row] = DECLINED | (why << 8);
 }
 
-// writeReal stores number k of a column and returns what it became.
+// writeReal stores number k of a column and returns its stored value.
 double writeReal(uint column, uint k, double v) {
     if ((query.flags & FLAG_DOUBLE) != 0u) {
         uvec2 w = unpackDouble2x32(v);
@@ -77,29 +80,29 @@ void writeVector(uint column, uint row, dvec3 v) {
     for (uint k = 0u; k < 3u; k++) writeReal(column, 3u * row + k, v[k]);
 }
 
-// roundUp is a float that is not below x ≥ 0, whichever way the device rounds.
+// roundUp returns a float that is not below x ≥ 0, in any rounding mode of the device.
 float roundUp(double x) {
     float f = float(x);
     if (double(f) < x) f = uintBitsToFloat(floatBitsToUint(f) + 1u);
     return f;
 }
 
-// writeColumns stores distance, gap, normal and witnesses. The true value lies in stored
-// distance ± stored gap.
+// writeColumns stores distance, gap, normal and witnesses. The true value lies within the stored gap of the stored
+// distance.
 void writeColumns(uint row, uint poseA, Answer r) {
     double stored = r.distance;
     if (query.distance != NO_COLUMN) stored = writeReal(query.distance, row, r.distance);
     else if ((query.flags & FLAG_DOUBLE) == 0u) stored = double(float(r.distance));
     if (query.gap != NO_COLUMN) {
         precise double g = max(r.upper - stored, stored - r.lower);
-        // The subtraction was rounded to nearest: one step up covers it.
+        // The subtraction was rounded to nearest: adding one unit in the last place covers it.
         precise double up = g * (1.0lf + 2.0lf * UNIT_ROUNDOFF);
         float gap = g == 0.0lf ? 0.0 : roundUp(up);
-        if (!(g >= 0.0lf)) gap = uintBitsToFloat(0x7f800000u); // NaN, or bounds that do not hold it
+        if (!(g >= 0.0lf)) gap = uintBitsToFloat(0x7f800000u); // NaN, or bounds that do not contain the distance
         words[query.gap + row] = floatBitsToUint(gap);
     }
     if (query.normal == NO_COLUMN && query.witness_a == NO_COLUMN && query.witness_b == NO_COLUMN) return;
-    dmat3 ra = matrix(rotationOf(poses[poseA]));
+    dmat3 ra = rotationMatrix(rotationOf(poses[poseA]));
     dvec3 p = positionOf(poses[poseA]);
     writeVector(query.normal, row, ra * r.normal);
     writeVector(query.witness_a, row, ra * r.witnessA + p);

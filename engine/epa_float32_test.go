@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// sketchedOf runs a job, has it audited and compared with the CPU, and returns how many depths the
+// depthsOf runs a job, has it audited and compared with the CPU, and returns how many depths the
 // device answered and how many of these double precision only proved.
-func sketchedOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (depths, sketched, declined int64) {
+func depthsOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (depths, inFloat32, declined int64) {
 	t.Helper()
 	before := b.Stats()
 	rep := run(t, job, dispatch.Options{}, b, c)
@@ -27,12 +27,12 @@ func sketchedOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (d
 	want := &batch.Job{Library: job.Library, Input: job.Input, Options: job.Options}
 	run(t, want, dispatch.Options{}, c)
 	compare(t, job, job.Results, want.Results)
-	return after.Depths - before.Depths, after.Sketched - before.Sketched, int64(rep.Declined())
+	return after.Depths - before.Depths, after.FoundInFloat32 - before.FoundInFloat32, int64(rep.Declined())
 }
 
-// TestSketches: of the depths of hulls single precision finds all but a few of a hundred, so that double
+// TestDepthsInFloat32: of the depths of hulls single precision finds all but a few of a hundred, so that double
 // precision only proves them; of round shapes and boxes, and where steps are capped, none.
-func TestSketches(t *testing.T) {
+func TestDepthsInFloat32(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 3000
 	if testing.Short() {
@@ -42,17 +42,17 @@ func TestSketches(t *testing.T) {
 		for _, o := range []batch.Options{{Query: batch.Penetration}, {Precision: batch.Double}, {MaxIterations: 60}, {Query: batch.Collide, Columns: batch.AllColumns}} {
 			t.Run(fmt.Sprintf("%s/%v/%v/%d", name, o.Query, o.Precision, o.MaxIterations), func(t *testing.T) {
 				lib, pairs := set(t, name, 0, rows)
-				depths, sketched, declined := sketchedOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: o})
-				t.Logf("%d depths, %d found in single precision, %d rows declined", depths, sketched, declined)
+				depths, inFloat32, declined := depthsOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: o})
+				t.Logf("%d depths, %d found in single precision, %d rows declined", depths, inFloat32, declined)
 				least, most := int64(0), int64(0)
 				if strings.HasPrefix(name, "hull") && o.MaxIterations == 0 && o.Query != batch.Collide {
 					least, most = depths*97/100, depths
 				}
-				if sketched < least || sketched > most || o.Query != batch.Collide && depths < int64(rows)/20 {
-					t.Errorf("%d depths, %d of them found in single precision", depths, sketched)
+				if inFloat32 < least || inFloat32 > most || o.Query != batch.Collide && depths < int64(rows)/20 {
+					t.Errorf("%d depths, %d of them found in single precision", depths, inFloat32)
 				}
-				if s := b.Stats(); o.Query != batch.Collide && (s.Sketch <= 0) != (s.Sketched == 0) {
-					t.Errorf("%d depths found in single precision in %v", s.Sketched, s.Sketch)
+				if s := b.Stats(); o.Query != batch.Collide && (s.DepthFloat32 <= 0) != (s.FoundInFloat32 == 0) {
+					t.Errorf("%d depths found in single precision in %v", s.FoundInFloat32, s.DepthFloat32)
 				}
 			})
 		}
@@ -71,10 +71,10 @@ func polytopes(t *testing.T, g *rand.Rand) []geom.Shape {
 	return append(out, geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1, Z: 1}}, geom.Capsule{R: 0.1, HalfLength: 2}, geom.Sphere{R: 0.3})
 }
 
-// TestOddSketches: hulls that are flat, long, huge, tiny or have many coplanar corners, boxes, segments and
+// TestOddDepthsInFloat32: hulls that are flat, long, huge, tiny or have many coplanar corners, boxes, segments and
 // points, deep in each other and touching, at the origin and 1 km away: the answers are those of
 // the CPU, and single precision finds some of each.
-func TestOddSketches(t *testing.T) {
+func TestOddDepthsInFloat32(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	g := rand.New(rand.NewPCG(31, 7))
 	lib, err := batch.NewLibrary(polytopes(t, g), nil)
@@ -113,23 +113,23 @@ func TestOddSketches(t *testing.T) {
 	for what, pairs := range map[string]*batch.Pairs{"deep": deep, "touching": touching, "far": far} {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			t.Run(fmt.Sprintf("%s/%v", what, precision), func(t *testing.T) {
-				depths, sketched, declined := sketchedOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision}})
-				t.Logf("of %d rows %d depths, %d found in single precision, %d rows declined", rows, depths, sketched, declined)
+				depths, inFloat32, declined := depthsOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision}})
+				t.Logf("of %d rows %d depths, %d found in single precision, %d rows declined", rows, depths, inFloat32, declined)
 				least := depths / 2
 				if what == "touching" {
 					least = depths / 20
 				}
-				if sketched < least || sketched > depths || declined > int64(rows)/20 {
-					t.Errorf("%d depths, %d found in single precision, %d rows declined", depths, sketched, declined)
+				if inFloat32 < least || inFloat32 > depths || declined > int64(rows)/20 {
+					t.Errorf("%d depths, %d found in single precision, %d rows declined", depths, inFloat32, declined)
 				}
 			})
 		}
 	}
 }
 
-// TestSketchDoubt: the heights of faces in single precision are off by less than sketch.comp allows
+// TestFloat32Rounding: the heights of faces in single precision are off by less than epa_float32.comp allows
 // for, on hulls of all sizes and distances.
-func TestSketchDoubt(t *testing.T) {
+func TestFloat32Rounding(t *testing.T) {
 	b := open(t, Options{})
 	if !b.direct {
 		t.Skip("the device's memory is not mapped: what single precision found cannot be read")

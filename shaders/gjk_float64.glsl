@@ -1,0 +1,224 @@
+// GJK in double precision [Montanari2017, Alg. 1] from the directions that single precision found, with the bounds
+// that it proves, as in package ref.
+//
+// Bounds. For any unit direction u the minimum of <u, w> over D, the difference of the eroded cores, is a lower bound
+// of their distance (the dual bound); the norm of any point x of the simplex is an upper bound.
+//
+// Invariant: the simplex holds points of D, x is its point nearest to the origin and len its norm, best is the
+// greatest lower bound so far, and axis and lower are the latest direction along x with its bound.
+//
+// The including file defines, before the include,
+//     dvec3 initialDirection(uint k)  // direction k of the initial simplex
+
+#ifndef CLEARANCE_GJK_FLOAT64_GLSL
+#define CLEARANCE_GJK_FLOAT64_GLSL
+
+#include "exact.glsl"
+#include "pair_float64.glsl"
+#include "simplex.glsl"
+
+// The state of the search.
+Simplex simplex; // payload: the point of A
+dvec3 x;         // point of the simplex nearest to the origin
+double len;      // |x|
+double best;     // best lower bound of the distance of the cores along any direction
+double lower;    // lower bound along axis
+dvec3 axis;      // unit direction of the latest support along x: from B to A
+dvec3 latestVertex, latestPointA;
+uint evaluations;
+uint stepsWithoutDecrease; // steps that did not decrease the norm
+
+// Two or three steps at constant norm complete a triangle around the projection of the origin. The others are reserve.
+const uint MAX_STEPS_WITHOUT_DECREASE = 12u;
+
+// evaluateSupport finds the vertex that minimises <dir, w>, and updates the lower bounds. along says that dir is the
+// direction of x, so that witnesses and normal belong together.
+void evaluateSupport(dvec3 dir, bool along) {
+    double l = norm(dir);
+    precise dvec3 u = l > 0.0lf ? dir / l : dvec3(1, 0, 0); // any direction proves a bound
+    precise dvec3 rotated = u * rotation;
+    dvec3 coreA, coreB = dvec3(0);
+    for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
+        Shape s = shapeA;
+        dvec3 v = -u;
+        if (k == 1) {
+            s = shapeB;
+            v = rotated;
+        }
+        coreA = coreB;
+        coreB = coreSupport(s, v);
+    }
+    precise dvec3 a = coreA + shapeA.erode * u;
+    precise dvec3 b = rotation * coreB + translation - shapeB.erode * u;
+    precise dvec3 w = a - b;
+    latestPointA = a;
+    latestVertex = w;
+    evaluations++;
+    double h = dotProduct(u, w);
+    if (along || (booleanQuery && h > best)) {
+        lower = h;
+        axis = u;
+    }
+    if (h > best) best = h;
+}
+
+// boundsSuffice reports whether the bounds answer the query.
+bool boundsSuffice() {
+    if (booleanQuery) return best - supportRounding > radius || (simplex.n > 0u && len + supportRounding < radius);
+    if (simplex.n == 0u) return false;
+    if (hasCutOff && lower - supportRounding - radius > cutOff) return true;
+    return len - lower <= distanceGap;
+}
+
+bool separated() { return best > supportRounding; }
+
+bool inSimplex(dvec3 w) {
+    return (simplex.n > 0u && simplex.w0 == w) || (simplex.n > 1u && simplex.w1 == w)
+        || (simplex.n > 2u && simplex.w2 == w) || (simplex.n > 3u && simplex.w3 == w);
+}
+
+// addVertex adds the latest vertex, unless the simplex contains it.
+bool addVertex() {
+    if (inSimplex(latestVertex)) return false;
+    setSlot(simplex, simplex.n, latestVertex, latestPointA);
+    simplex.n++;
+    return true;
+}
+
+// project moves x to the nearest point of the simplex, to which a vertex was added when it had n vertices; n is 0 for
+// a new simplex. It returns whether that was progress; if not, simplex and x are restored. A decrease of the norm is
+// progress. But a rotation of x by an angle d changes the norm by d² only, and the bound of a flat face by d, so a few
+// steps without decrease of the norm are accepted as well.
+bool project(uint n, out bool inside) {
+    real4 previous = simplex.weight;
+    signedVolumes(simplex, separated(), inside);
+    dvec3 projection = pointOf(simplex);
+    double l = norm(projection);
+    if (!inside && n > 0u && !(l < len)) {
+        stepsWithoutDecrease++;
+        if (stepsWithoutDecrease > MAX_STEPS_WITHOUT_DECREASE || !(l <= len * (1.0lf + 8.0lf * UNIT_ROUNDOFF))) {
+            simplex.n = n;
+            simplex.weight = previous;
+            return false;
+        }
+    }
+    reduce(simplex);
+    x = projection;
+    len = l;
+    return true;
+}
+
+// orderLongestEdgeFirst permutes a triangle so that its longest edge is w0w1.
+void orderLongestEdgeFirst(inout Simplex s) {
+    if (s.n != 3u) return;
+    double e01 = squaredNorm(s.w1 - s.w0), e02 = squaredNorm(s.w2 - s.w0), e12 = squaredNorm(s.w2 - s.w1);
+    if (e02 > e01 && e02 >= e12) { // swap 1 and 2
+        dvec3 w = s.w1, p = s.p1;
+        s.w1 = s.w2; s.p1 = s.p2; s.w2 = w; s.p2 = p;
+        s.weight = s.weight.xzyw;
+    } else if (e12 > e01) { // swap 0 and 2
+        dvec3 w = s.w0, p = s.p0;
+        s.w0 = s.w2; s.p0 = s.p2; s.w2 = w; s.p2 = p;
+        s.weight = s.weight.zyxw;
+    }
+}
+
+// searchDirection returns a vector in the direction of x that is orthogonal to the edges of the simplex to the last
+// digits. x itself is a sum that cancels: its direction is off by rounding divided by |x|, and for polytopes the gap
+// grows by as much.
+dvec3 searchDirection() {
+    if (distanceGap > 1e-9lf * largestLength || simplex.n < 2u || simplex.n > 3u) return x;
+    orderLongestEdgeFirst(simplex);
+    precise dvec3 e = simplex.w1 - simplex.w0;
+    double ee = squaredNorm(e);
+    if (!(ee > 0.0lf)) return x;
+    if (simplex.n == 3u) {
+        // The normal of the face is off by rounding divided by the height of the triangle. It is used where that height
+        // exceeds |x|, and where it agrees with x.
+        dvec3 n = exactCross(e, simplex.w2 - simplex.w0);
+        double nn = squaredNorm(n), k = dotProduct(n, x);
+        if (nn > len * len * ee && k * k >= 0.25lf * nn * len * len) {
+            return n * ((k < 0.0lf ? -1.0lf : 1.0lf) / norm(n));
+        }
+    }
+    precise dvec3 y = x - (dotProduct(e, x) / ee) * e;
+    if (simplex.n == 2u) {
+        precise dvec3 z = y - (dotProduct(e, y) / ee) * e;
+        return z;
+    }
+    return y;
+}
+
+// runGJK forms the initial simplex from its directions and runs GJK until the query is answered, a step makes no
+// progress, or stepLimit steps are made. It returns whether the cores intersect or cannot be distinguished from
+// touching. Both kinds of vertices use one text of the support functions.
+bool runGJK(uint directionCount, uint stepLimit) {
+    bool inside = false;
+    for (uint k = 0u; k < directionCount + stepLimit; k++) {
+        bool initial = k < directionCount;
+        uint n = initial ? 0u : simplex.n;
+        evaluateSupport(initial ? initialDirection(k) : searchDirection(), directionCount == 1u || !initial);
+        if (!initial && boundsSuffice()) return false;
+        if (!initial) refined = true;
+        bool added = addVertex();
+        if (k + 1u < directionCount) continue; // the initial simplex is not complete
+        if (!initial && !added) return false;
+        bool progress = project(n, inside);
+        if (inside) return true;
+        if (len <= supportRounding && !separated()) return true;
+        if (!progress) return false;
+        if (initial && booleanQuery && boundsSuffice()) return false;
+    }
+    return false;
+}
+
+// projectOnLongestEdge moves x along the longest edge of its simplex to where it is orthogonal to that edge. The
+// weights of a triangle of length L and height h are off by rounding divided by h, which moves x by L²/h roundings
+// along the edge. That hardly changes the norm, but the witnesses would no longer differ by distance·normal.
+void projectOnLongestEdge() {
+    if (simplex.n != 2u && simplex.n != 3u) return;
+    orderLongestEdgeFirst(simplex);
+    precise dvec3 e = simplex.w1 - simplex.w0;
+    double ee = squaredNorm(e);
+    if (!(ee > 0.0lf)) return;
+    for (int k = 0; k < 2; k++) {
+        double t = -dotProduct(e, pointOf(simplex)) / ee;
+        t = min(max(t, -simplex.weight.y), simplex.weight.x);
+        simplex.weight.xy += dvec2(-t, t);
+    }
+    x = pointOf(simplex);
+    len = norm(x);
+}
+
+// depthOfFace returns a lower bound of the distance of the origin from the face pqr of a tetrahedron, on the side of
+// its fourth vertex o, and 0 where the side is not certain.
+//
+// An edge is off by UNIT_ROUNDOFF times its length. So the normal n of the face is off by 2·UNIT_ROUNDOFF·|e|·|f| and
+// its own last digits, and offsets along it by that times the length from which they are formed, divided by |n|. The
+// error is twice the sum of these. It is not negligible: a face of length 1e4 m and height 1e-4 m determines its plane
+// to 1e-4 m only.
+double depthOfFace(dvec3 p, dvec3 q, dvec3 r, dvec3 o) {
+    precise dvec3 e = q - p;
+    precise dvec3 f = r - p;
+    precise dvec3 g = o - p;
+    dvec3 n = exactCross(e, f);
+    double l = norm(n);
+    if (!(l > 0.0lf)) return 0.0lf;
+    double origin = -dotProduct(p, n) / l, other = dotProduct(g, n) / l;
+    double error = 16.0lf * UNIT_ROUNDOFF * norm(e) * norm(f) * max(norm(p), norm(g)) / l;
+    if (other < 0.0lf) {
+        other = -other;
+        origin = -origin;
+    }
+    return other > error && origin > error ? origin - error : 0.0lf;
+}
+
+// depthInTetrahedron returns a lower bound of the depth of the origin in a tetrahedron that contains it: its distance
+// to the nearest face. Rounding errors of the vertices change it by no more than these errors.
+double depthInTetrahedron() {
+    dvec3 p = simplex.w0, q = simplex.w1, r = simplex.w2, s = simplex.w3;
+    return min(min(depthOfFace(p, q, r, s), depthOfFace(p, q, s, r)),
+               min(depthOfFace(p, r, s, q), depthOfFace(q, r, s, p)));
+}
+
+#endif

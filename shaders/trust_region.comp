@@ -1,0 +1,125 @@
+// Finishes the rows for which gjk.comp found a stationary direction of the support function: refines it in double
+// precision by the trust region method [RTR, Alg. 2], and proves the answer.
+//
+// Bounds. The support plane along any direction bounds the signed distance from below. From above: for separated
+// cores the witnesses; for penetrating ones the direction is a global minimum if the eroded cores are separated along
+// it [RTR, Theorem 1], or the depth is bounded by an inscribed ellipsoid (inscribed_ellipsoid.glsl).
+//
+// Output: columns of the rows that are proved, with the state GUESS_ENDED. A stationary direction of a penetrating
+// pair without such a proof goes to the list of seeds, with SEED_STATIONARY, for depth_certificate.comp. All other
+// rows continue in certify.comp from the refined direction.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+
+#define DOUBLE
+#include "layout.glsl"
+#include "real.glsl"
+
+layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint METHOD = METHOD_RTR;
+
+layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
+layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
+layout(std430, binding = 4) buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 5) buffer Columns { uint words[]; };
+layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
+layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
+layout(push_constant) uniform Query { QueryRecord query; };
+
+#include "pair_float64.glsl"
+#include "store.glsl"
+
+#include "trust_region.glsl"
+#include "inscribed_ellipsoid.glsl"
+
+// Evaluations reserved for rows for which single precision reached its limit.
+const uint EXTRA_EVALUATIONS = 8u;
+
+// answer returns the answer that a direction proves.
+Answer answer(Iterate p) {
+    Answer r;
+    double ra = shapeA.radius, rb = shapeB.radius, erode = shapeA.erode + shapeB.erode;
+    precise double d = -p.h - (ra + rb);
+    precise double lower = d - supportRounding;
+    precise double upper = largestLength; // no signed distance exceeds the distance of the centres
+    precise double gradientBound = -p.h + p.gradientNorm;
+    if (p.h < erode) {
+        precise dvec3 w = p.w - erode * p.x;
+        upper = max(norm(w), gradientBound + erode) - radius + supportRounding;
+    } else if (isEllipsoid(shapeA) && isEllipsoid(shapeB)) {
+        tolerance = joined(query.exact[4], query.exact[5]) * size; // that of depths of curved shapes
+        double depth;
+        if (inscribedEllipsoidDepth(p, computedGapFor(tolerance), depth))
+            upper = max(-depth, gradientBound) - (ra + rb) + supportRounding;
+    }
+    r.distance = d;
+    r.lower = lower;
+    r.upper = upper;
+    r.normal = p.x;
+    precise dvec3 wa = p.a + ra * p.x;
+    precise dvec3 wb = (p.a - p.w) - rb * p.x;
+    r.witnessA = wa;
+    r.witnessB = wb;
+    return r;
+}
+
+// leaveToDepth adds the row to the list of depth_certificate.comp: the support point of the eroded cores along p, and
+// its direction.
+void leaveToDepth(uint slot, Iterate p, uint evaluationCount) {
+    uint at = atomicAdd(counts[0], 1u);
+    seeds[at].slot = slot;
+    seeds[at].count = 1u;
+    seeds[at].iterations = evaluationCount;
+    seeds[at].declined = DECLINED_OVERLAP;
+    seeds[at].faces = SEED_STATIONARY;
+    seeds[at].weights[0] = 1.0lf;
+    precise dvec3 a = p.a - shapeA.erode * p.x, w = p.w - (shapeA.erode + shapeB.erode) * p.x;
+    for (uint k = 0u; k < 3u; k++) {
+        seeds[at].vertices[k] = w[k];
+        seeds[at].vertices[3u + k] = p.x[k];
+        seeds[at].points[k] = a[k];
+    }
+}
+
+void main() {
+    uint slot = gl_GlobalInvocationID.x;
+    if (slot >= query.rows || guesses[slot].state != GUESS_STATIONARY) return;
+    IndexRecord index = indices[slot];
+    shapeA = loadShape(index.shape_a);
+    shapeB = loadShape(index.shape_b);
+    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
+    loadPose(index);
+    loadQuery();
+    uint evaluationCount = guesses[slot].iterations;
+    uint evaluationLimit = min(MAX_EVALUATIONS + EXTRA_EVALUATIONS - min(evaluationCount, MAX_EVALUATIONS),
+                               query.scan_budget / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
+    if (query.max_iterations != 0u)
+        evaluationLimit = min(evaluationLimit, max(query.max_iterations, evaluationCount) - evaluationCount);
+    if (evaluationLimit == 0u) return;
+    precise double valueLimit =
+        hasCutOff ? -(cutOff + shapeA.radius + shapeB.radius + supportRounding) : -4.0lf * largestLength;
+    dvec3 u = dvec3(guesses[slot].directions[0], guesses[slot].directions[1], guesses[slot].directions[2]);
+    uint previous = evaluationCount;
+    Iterate p = trustRegion(-normalized(u), distanceGap, supportRounding, valueLimit, evaluationLimit, evaluationCount);
+    refined = evaluationCount - previous > 1u;
+    Answer r = answer(p);
+    uint status = classify(r);
+    double depthGap = computedGapFor(joined(query.exact[4], query.exact[5]) * size);
+    if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + supportRounding
+        && p.gradientNorm <= 0.5lf * depthGap && loopsCompleted()) {
+        leaveToDepth(slot, p, evaluationCount);
+        guesses[slot].state = GUESS_ENDED;
+        return;
+    }
+    if (status == DECLINED || !loopsCompleted()) {
+        guesses[slot].iterations = evaluationCount;
+        for (int k = 0; k < 3; k++) guesses[slot].directions[k] = float(-p.x[k]);
+        return;
+    }
+    guesses[slot].state = GUESS_ENDED;
+    writeStatus(index.row, status, SOLVER_RTR, evaluationCount);
+    writeColumns(index.row, index.pose_a, r);
+}
