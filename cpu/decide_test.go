@@ -24,7 +24,7 @@ func remote(r *batch.Row, i int) {
 	r.PoseA.Rotation, r.PoseB.Rotation = longer(r.PoseA.Rotation, i/3), longer(r.PoseB.Rotation, i/18)
 }
 
-// Rows at the margin of the float32 proof of a status (simd/decide.h): gaps and depths
+// Rows at the margin of the float32 proof of a status (simd/boolean.h): gaps and depths
 // around 128 units of 6e-8 of the frame, and far below, where float32 cannot tell and
 // must not claim to. The status of each is that of the reference solvers in double
 // precision. Shapes with powers are placed around their own bounds.

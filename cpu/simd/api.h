@@ -38,7 +38,7 @@ typedef struct {
     double extent[3];     // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see cells.go
 } clr_shape;
 
-// clr_shape32 is what Boolean rows read of a shape, rounded to float32: see frame.h.
+// clr_shape32 is what Boolean rows read of a shape, rounded to float32: see pose_float32.h.
 typedef struct {
     float p[3], radius;
     float size, erode, center[3];
@@ -149,7 +149,7 @@ enum {
 
 #define CLR_DEPTH_BYTES (280 << 10)
 
-// clr_found are the faces that may be the nearest of polytopes, found in float32 (epa_sketch.h), in
+// clr_found are the faces that may be the nearest of polytopes, found in float32 (epa_float32.h), in
 // the frames of their pairs: columns over the rows of a group, three corners a face.
 #define CLR_FOUND 12 // most faces
 typedef struct {
@@ -160,8 +160,8 @@ typedef struct {
     float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
 } clr_found;
 
-// clr_minima are depths of rows, found in float64 as local minima (epa_surround.h), and what
-// float32 is to prove of them (epa_around.h): columns over the rows of a group.
+// clr_minima are depths of rows, found in float64 as local minima (depth_certificate.h), and what
+// float32 is to prove of them (depth_certificate.h): columns over the rows of a group.
 enum {
     CLR_MINIMUM_NONE,     // left
     CLR_MINIMUM_AGAIN,    // to be searched from a direction
@@ -181,7 +181,7 @@ typedef struct {
 enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
-// clr_scratch is what a worker has two of: the second is for rows that wait, see gather.h.
+// clr_scratch is what a worker has two of: the second is for rows that wait, see compaction.h.
 typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
@@ -198,7 +198,7 @@ typedef struct {
     int32_t left[CLR_BLOCK];          // rows that the caller must answer
     clr_found found;
     clr_minima minima;
-    uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_polytope.h
+    uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_surface.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;
 

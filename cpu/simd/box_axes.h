@@ -1,8 +1,18 @@
-// The axes that may separate two boxes. A template, see vec3.h.
+// The fifteen axes of the separating axis test of two boxes, and the Boolean question by them in float32.
+// A template, see vec3.h.
+
+#if (REAL_BITS == 32 && !defined(CLR_BOX_AXES_32)) || (REAL_BITS == 64 && !defined(CLR_BOX_AXES_64))
+#if REAL_BITS == 32
+#define CLR_BOX_AXES_32
+#else
+#define CLR_BOX_AXES_64
+#endif
+
+#include "vec3.h"
 
 ALWAYS VF T(size)(VF x) { return MAX(x, -x); }
 
-// box_axes is the most that one of the fifteen axes sets the cores apart (see closed_boxes.h),
+// box_axes is the most that one of the fifteen axes sets the cores apart (see closed_forms.h),
 // in units of its length, which is at most 1: the normals of faces and products of edges.
 ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
     const VF a[3] = {half_a.x, half_a.y, half_a.z}, b[3] = {half_b.x, half_b.y, half_b.z}, t[3] = {shift.x, shift.y, shift.z};
@@ -20,3 +30,63 @@ ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
         }
     return most;
 }
+
+#if REAL_BITS == 32
+#include "pose_float32.h"
+
+// Do two boxes intersect? In float32, wherever its rounding leaves no doubt: nearly all rows;
+// box_statuses answers the others. A template, float32.
+//
+// The proof. Let L = |t| + |a| + |b| be the length of the translation and of both vectors of half
+// extents. A coordinate of t is off by 40 u·L at most, and what a rotation does to a vector of a box
+// by 50 u (pose_float32.h); so the six normals of faces set the boxes apart by up to 90 u·L more or
+// less, as <t, column> counts both, and products of edges as well, whose axis is meant to
+// be the true one, of whatever length. To float32 are rounded half extents, by u, and sums of
+// four terms, by 5 u. Together below 98 u·L; L itself is computed as a sum of magnitudes, which is
+// more, to 8 u. So 128 u are enough, and what float64 rounded before drowns in it. Beyond
+// that a claim is that of box_statuses: no axis counts as longer than 1.
+
+#define BOX_UNITS 128
+
+// box_statuses32 answers those of rows order[0..n), at most W, that it can, and returns the lanes
+// of the others.
+static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    frame_shapes shapes;
+    const pair_frame f = frame_of(c, lo, order, n, &shapes);
+    VF p[4], q[4];
+    frame_columns(c, shapes.a, 0, p); // half extents and radius
+    frame_columns(c, shapes.b, 0, q);
+    const V3 a = {p[0], p[1], p[2]}, b = {q[0], q[1], q[2]};
+    const VF length = T(size)(f.t.x) + T(size)(f.t.y) + T(size)(f.t.z) + (a.x + a.y + a.z) + (b.x + b.y + b.z);
+    const VF noise = SET1(BOX_UNITS * 0x1p-24f) * length, most = T(box_axes)(a, b, f.t, f.m);
+    const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
+    const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-50f), length), LT(length, SET1(0x1p60f)))));
+    const unsigned apart = good & MBITS(LT(p[3] + q[3] + noise, most)), over = good & MBITS(LT(most, -noise)), done = apart | over;
+    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+#ifdef IS_RUN
+    if (n >= W && IS_RUN(order)) {
+        PUT_BYTES(status + order[0], done, over, CLR_PENETRATING, CLR_SEPARATED);
+        if (method) PUT_BYTES(method + order[0], done, done, CLR_BY_AXES, CLR_BY_AXES);
+        return lanes & ~done;
+    }
+#endif
+    for (unsigned m = done; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        status[order[l]] = over >> l & 1 ? CLR_PENETRATING : CLR_SEPARATED;
+        if (method) method[order[l]] = CLR_BY_AXES;
+    }
+    return lanes & ~done;
+}
+
+// boxes_decided answers what it can of rows order[0..n), relative to lo, moves the others to the
+// front of order, and returns their number.
+static int boxes_decided(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+    int32_t *rest = order;
+    for (int k = 0; k < rows; k += W)
+        for (unsigned left = box_statuses32(c, lo, order + k, rows - k < W ? rows - k : W); left; left &= left - 1)
+            *rest++ = order[k + __builtin_ctz(left)];
+    return (int)(rest - order);
+}
+#endif
+
+#endif

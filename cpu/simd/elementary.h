@@ -9,6 +9,15 @@
 //
 // Where float32 divides by a reciprocal from an estimate, two units more of the logarithms.
 
+#if (REAL_BITS == 32 && !defined(CLR_ELEMENTARY_32)) || (REAL_BITS == 64 && !defined(CLR_ELEMENTARY_64))
+#if REAL_BITS == 32
+#define CLR_ELEMENTARY_32
+#else
+#define CLR_ELEMENTARY_64
+#endif
+
+#include "vec3.h"
+
 #if REAL_BITS == 32
 #define LEAST_POWER -125
 #define TO_INTEGER 0x1.8p23f    // what is added to it is rounded to an integer
@@ -101,3 +110,5 @@ ALWAYS VF T(exp2)(VF x) {
 #undef EXPONENT_BIAS
 #undef LN2
 #undef QUOTIENT
+
+#endif

@@ -2,10 +2,10 @@
 // Proximity Queries and Penetration Depth Computation on 3D Game Objects, 2001). Float64.
 // W pairs take their steps together: support points are found a pair a lane, new faces
 // measured a face a lane; each pair's own surface is mended in between. What a pair
-// computes depends on none of its neighbours. Included by finish.h.
+// computes depends on none of its neighbours..
 //
 // The bounds are those of ref.EPA. From above, the support plane along the normal of the
-// nearest face. From below, the faces: the surface is closed by construction (epa_polytope.h),
+// nearest face. From below, the faces: the surface is closed by construction (epa_surface.h),
 // and if every face has its three vertices beyond its own plane at a height above
 // rounding, every face is seen from the origin with the same sign, so that the solid angles
 // cannot add up to zero: the surface winds around the origin. A ball around the origin that
@@ -16,26 +16,133 @@
 // where rounding keeps a face from being expanded, and where the tetrahedron that GJK
 // found is flat.
 
-#include "epa_polytope.h"
-#include "epa_support.h"
+#ifndef CLR_EPA_H
+#define CLR_EPA_H
 
-// lane_depths are answers for rows, one a lane, in the frames of the pairs.
-typedef struct {
-    VF high, low, off; // of the depth, and how far off the witnesses are
-    V3 n, a, near;     // see depth_of
-    VM ok;
-} lane_depths;
+#include "real64.h"
+#include "epa_surface.h"
+#include "support.h"
+#include "store.h"
+#include "simplex.h"
+#include <string.h>
 
-ALWAYS void store_depths(double out[12][W], lane_depths d) {
-    STOREU(out[0], d.high);
-    STOREU(out[1], d.low);
-    STOREU(out[2], d.off);
-    T(st3)(out[3], W, d.n);
-    T(st3)(out[6], W, d.a);
-    T(st3)(out[9], W, d.near);
+// root is the square root without errno, which needs no library.
+ALWAYS double root(double x) {
+#if defined(__SSE2__)
+    return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_set_sd(x), _mm_set_sd(x)));
+#elif defined(__aarch64__)
+    return vget_lane_f64(vsqrt_f64(vdup_n_f64(x)), 0);
+#else
+    return sqrt(x);
+#endif
 }
 
-#include "epa_boxes.h"
+ALWAYS double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// small_hull is the number of the highest vertex of a hull of at most CLR_SMALL_VERTICES.
+ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double dy, double dz) {
+    const double *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
+    double height;
+    if (count > W) return T(scan)(x, y, z, count, dx, dy, dz, &height);
+    VF h = FMA(SET1(dz), LOADU(z), FMA(SET1(dy), LOADU(y), SET1(dx) * LOADU(x)));
+    unsigned equal = MBITS(LE(SET1(HMAX(h)), h)); // none only if there is a NaN
+    int found = equal ? __builtin_ctz(equal) : 0;
+    return found < count ? found : count - 1;
+}
+
+// hull_lists finds the list of the vertices that may be highest along d, for each lane.
+ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, const float *list[W], int32_t blocks[W]) {
+    const clr_call *c = at->call;
+    int32_t cell[W];
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * (4 * W32);
+        blocks[l] = s[1] - s[0];
+        __builtin_prefetch(list[l]);
+        __builtin_prefetch(list[l] + 2 * W32);
+    }
+}
+
+// hull_vertices are the vertices of the hulls of `lanes` highest along the unit vectors d, in
+// their own frames; of large hulls those that float32 finds: most often the highest.
+static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned lanes, VF *number) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    double u[3][W] __attribute__((aligned(64))), found[W] __attribute__((aligned(64))) = {0};
+    int32_t index[W] = {0}, blocks[W];
+    T(st3)(u[0], W, d);
+    if (kind == CLR_SMALL) {
+        for (unsigned m = lanes; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            index[l] = small_hull(c, h->first[l], h->count[l], u[0][l], u[1][l], u[2][l]);
+        }
+        return T(pick)(at, side, index);
+    }
+    const float *list[W];
+    hull_lists(at, side, d, lanes, list, blocks);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        found[l] = scan_list32(list[l], blocks[l], (float)u[0][l], (float)u[1][l], (float)u[2][l])[3 * W32];
+        index[l] = (int)found[l];
+    }
+    *number = LOADU(found);
+    return T(pick)(at, side, index);
+}
+
+// pair_vertices are the vertices of D highest along the unit vectors d, in `lanes`; of large
+// hulls others may be slightly higher.
+static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsigned lanes) {
+    const VF one = SET1(1);
+    const double *m = at->in + CLR_ROT * at->stride;
+    V3 e = T(neg)(T(rotate_back)(m, at->stride, d)), b;
+    vertices_of v = {.number = {one, one}};
+    v.a = ka >= CLR_SMALL ? hull_vertices(at, ka, 0, d, lanes, &v.number[0]) : T(side_support)(at, ka, 0, d, one, 0);
+    b = kb >= CLR_SMALL ? hull_vertices(at, kb, 1, e, lanes, &v.number[1]) : T(side_support)(at, kb, 1, e, one, 0);
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    v.w = T(sub)(v.a, b);
+    return v;
+}
+
+// surest replaces the vertices of large hulls in v by those that float64 proves the highest
+// along d: the best of the corners of the nearest face, which support d nearly, unless
+// another is higher.
+static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d, unsigned lanes, vertices_of v) {
+    const clr_call *c = at->call;
+    const double *m = at->in + CLR_ROT * at->stride;
+    V3 b = T(rotate_back)(m, at->stride, T(sub)(T(sub)(v.a, v.w), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
+    for (int side = 0; side < 2; side++) {
+        if ((side ? kb : ka) != CLR_HULL) continue;
+        const T(hulls) *h = at->hull[side];
+        int32_t cell[W], index[W] = {0};
+        double u[3][W] __attribute__((aligned(64))), number[W] __attribute__((aligned(64))) = {0};
+        V3 e = side ? T(neg)(T(rotate_back)(m, at->stride, d)) : d;
+        T(st3)(u[0], W, e);
+        T(cell)(T(ld3)(h->extent[0], W), e, cell);
+        for (unsigned k = lanes; k; k &= k - 1) {
+            int l = __builtin_ctz(k);
+            const uint16_t *corner = p[l].corner[p[l].nearest];
+            int32_t known[3];
+            double high = -INFINITY;
+            const double x[3] = {u[0][l], u[1][l], u[2][l]};
+            for (int j = 0; j < 3; j++) {
+                known[j] = (int32_t)(side ? p[l].a : p[l].w)[corner[j]][3];
+                int i = h->first[l] + known[j];
+                double t = x[0] * c->vx[i] + x[1] * c->vy[i] + x[2] * c->vz[i];
+                index[l] = t > high ? known[j] : index[l];
+                high = t > high ? t : high;
+            }
+            T(hull_best)(at, side, l, cell[l], x, x, high, known, &index[l]);
+            number[l] = index[l];
+        }
+        *(side ? &b : &v.a) = T(pick)(at, side, index);
+        v.number[side] = LOADU(number);
+    }
+    b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    v.w = T(sub)(v.a, b);
+    return v;
+}
 
 // Faces that rounding may set aside in one row; more are a sign of a flat D.
 #define EPA_STUCK 16
@@ -199,24 +306,6 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     return found;
 }
 
-// curved says of a class whether its cores are no polytopes.
-ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
-
-// depth_stop is how close the bounds of a depth are to be, of a pair with gap tol.
-ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
-    return MAX(SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
-}
-
-#include "epa_prove.h"
-#include "flat.h"
-#include "epa_minima.h"
-#include "epa_rims.h"
-#include "epa_caps.h"
-#include "epa_rim_search.h"
-#include "bend_caps.h"
-#include "epa_bend_search.h"
-#include "epa_surround.h"
-
 // expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
 // polytopes, from the simplices that GJK ended with.
 static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in, T(places) *at, int ka, int kb, VF round, VF stop, double answer[12][W]) {
@@ -252,44 +341,4 @@ static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_s
     return found;
 }
 
-// deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
-// GJK ended with. It returns those answered.
-static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
-    double answer[12][W] __attribute__((aligned(64)));
-    const int bent = curved(ka) || curved(kb);
-    const double *more = &s->more[0][k];
-    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
-    const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
-    unsigned by_axes = 0, by_rtr = 0, ok = 0;
-    at->lanes = in;
-    if (ka == CLR_BOX && kb == CLR_BOX) {
-        box_pair p;
-        for (int j = 0; j < 9; j++) p.m[j] = LOADU(&s->in64[CLR_ROT + j][k]);
-        p.t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
-        p.a = T(ld3)(&s->in64[CLR_PA][k], CLR_STRIDE64);
-        p.b = T(ld3)(&s->in64[CLR_PB][k], CLR_STRIDE64);
-        lane_depths d = box_depths(&p, round, stop);
-        ok = by_axes = in & MBITS(d.ok);
-        store_depths(answer, d);
-    } else if (SURROUNDED(ka, kb)) {
-        for (unsigned m = in; m; m &= m - 1) {
-            const int state = s->minima.state[k + __builtin_ctz(m)];
-            ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
-            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_BEND(ka) && HAS_BEND(kb));
-        }
-        for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->minima.answer[j][k]));
-    } else {
-        ok = prove(at, s, k, ka, kb, in, round, stop, answer);
-    }
-    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
-    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
-    VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
-    V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
-    // As ref has it, the distance is minus the depth that is surely enough.
-    VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
-    V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
-    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    return ok;
-}
+#endif

@@ -4,8 +4,8 @@ package simd
 
 import "testing"
 
-// Frames of pairs in float32 are off by less than frame.h claims, and the axes of boxes by less than
-// boxes_decide.h. Rows out of range are told. See testdata/frame.c.
+// Frames of pairs in float32 are off by less than pose_float32.h claims, and the axes of boxes by less than
+// box_axes.h. Rows out of range are told. See testdata/frame.c.
 func TestFrame(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {

@@ -1,6 +1,6 @@
 // The GJK loop: one pair a lane, lanes refilled as they finish. A template, see
 // vec3.h. In float32 it runs in the frame of A scaled to the pair and finds a simplex;
-// in float64 it goes on from one. What it ends with claims nothing: finish.h
+// in float64 it goes on from one. What it ends with claims nothing: certify.h
 // recomputes and certifies it.
 //
 // A lane's arithmetic depends on its own pair alone, whatever its neighbours do and
@@ -9,65 +9,30 @@
 // A step is one long chain of dependent operations. So BLOCKS vectors take their steps
 // in turn, with their state in memory, and the processor overlaps them.
 
-#define BLOCKS 2
+#if (REAL_BITS == 32 && !defined(CLR_GJK_32)) || (REAL_BITS == 64 && !defined(CLR_GJK_64))
+#if REAL_BITS == 32
+#define CLR_GJK_32
+#else
+#define CLR_GJK_64
+#endif
 
+#include "lanes.h"
+#include "simplex.h"
+#include "support.h"
 #include <stddef.h>
+#include <string.h>
+
+#define BLOCKS 2
 
 // Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
 // for some.
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
 
 #if REAL_BITS == 32
-#define FIELDS CLR_IN
 #define MAX_STEPS 64 // a float32 loop that needs more is stuck: float64 goes on
-#define INPUT(s) (s)->in32
 #else
-#define FIELDS CLR_IN64
 #define MAX_STEPS 200
 #define MAX_LEVEL_STEPS 12
-#define INPUT(s) (s)->in64
-#endif
-
-typedef struct {
-    REAL in[FIELDS][W];
-    REAL vert[9][W];     // slots b, c, d of the simplex
-    REAL dir[12][W];     // directions that they support; the fourth of the last vertex, in the end
-    REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
-    REAL x[3][W], xx[W];
-    REAL step[W];
-    REAL limit[W];       // steps that the row may take, of a call that caps them
-#if REAL_BITS == 64
-    REAL level[W];       // steps that did not lower the norm
-#endif
-    int32_t at[W];                    // row of the group
-    T(hulls) hull[2];
-    unsigned active, idle;            // lanes at work, and without a pair
-    unsigned inside, away;            // lanes that ended so
-    unsigned sure;                    // lanes where a likely vertex was no progress
-    unsigned newest[3];               // slots that hold the newest vertex
-#if REAL_BITS == 32
-    REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
-#endif
-} __attribute__((aligned(64))) T(lanes);
-
-// What the lanes work on.
-typedef struct {
-    const clr_call *call;
-    clr_scratch *s;
-    const int32_t *list; // rows of the group, or null for all
-    int next, n;
-    int ka, kb;
-    int most[2]; // vertices of the largest small hull
-    int decide;  // only the proof of a status is wanted, see decide.h
-} T(work);
-
-// KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
-// up the vertices of large hulls once more would wait for memory.
-#define KEEPS_SIMPLEX(ka, kb) ((ka) >= CLR_SMALL && (kb) >= CLR_SMALL && (ka) + (kb) > 2 * CLR_SMALL)
-
-#include "refill.h"
-#if REAL_BITS == 32
-#include "holds.h"
 #endif
 
 // sum_of is the nearest point as a sum of vertices.
@@ -275,7 +240,7 @@ static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *
 }
 
 #if REAL_BITS == 32
-// gjk_decide is the same for rows of which only the status is asked, see decide.h.
+// gjk_decide is the same for rows of which only the status is asked, see boolean.h.
 static __attribute__((noinline)) void gjk_decide(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     const int32_t *list = 0;
     GJK_PAIRS(1)
@@ -283,13 +248,9 @@ static __attribute__((noinline)) void gjk_decide(const clr_call *call, clr_scrat
 #endif
 #undef GJK_PAIRS
 
-#undef FIELDS
 #undef MAX_STEPS
-#undef INPUT
+#undef MAX_LEVEL_STEPS
 #undef REFILL
 #undef BLOCKS
-#undef TINY
-#undef FLAT_FACE
-#undef FLAT_TETRAHEDRON
-#undef TINY_LENGTH2
-#undef TINY_AREA2
+
+#endif

@@ -1,36 +1,15 @@
-// AVX2 and FMA: 8 float32 or 4 float64 lanes. Included with REAL_BITS set.
+// AVX2 and FMA: 8 float32 or 4 float64 lanes..
+
+#ifndef CLR_ISA_AVX2_H
+#define CLR_ISA_AVX2_H
 
 #include <immintrin.h>
 #include "isa_x86.h"
 
-#if REAL_BITS == 32
-#define REAL float
-#define W 8
-#define VF __m256
-#define VM __m256
-#define SET1(x) _mm256_set1_ps(x)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define FNMA(a, b, c) _mm256_fnmadd_ps(a, b, c)
-#define LT(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
-#define LE(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
-#define SEL(m, a, b) _mm256_blendv_ps(b, a, m)
-#define MIN(a, b) _mm256_min_ps(a, b)
-#define MAX(a, b) _mm256_max_ps(a, b)
-#define SQRT(x) _mm256_sqrt_ps(x)
-#define COPYSIGN(a, s) _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a), _mm256_and_ps(_mm256_set1_ps(-0.0f), s))
-#define LOADU(p) _mm256_loadu_ps(p)
-#define STOREU(p, x) _mm256_storeu_ps(p, x)
-// By selection, as AMD's processors take dozens of operations for a masked store.
-#define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
-#define MAND(a, b) _mm256_and_ps(a, b)
-#define MOR(a, b) _mm256_or_ps(a, b)
-#define MANDN(a, b) _mm256_andnot_ps(b, a)
-#define MBITS(m) ((unsigned)_mm256_movemask_ps(m))
 static inline __attribute__((always_inline)) __m256 mfrom32(unsigned b) {
     __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)b), bit), bit));
 }
-#define MFROM(b) mfrom32(b)
 static inline __attribute__((always_inline)) __m256 rcp32(__m256 x) {
     __m256 r = _mm256_rcp_ps(x);
     return _mm256_mul_ps(r, _mm256_fnmadd_ps(x, r, _mm256_set1_ps(2)));
@@ -44,16 +23,11 @@ static inline __attribute__((always_inline)) float hmax32(__m256 x) {
     h = _mm_max_ps(h, _mm_movehl_ps(h, h));
     return _mm_cvtss_f32(_mm_max_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
-#define HMAX(x) hmax32(x)
-// EACH_MAX is the largest value of each of W vectors.
-#define EACH_MAX(v) each_max8(v)
 static inline __attribute__((always_inline)) float hsum32(__m256 x) {
     __m128 h = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     h = _mm_add_ps(h, _mm_movehl_ps(h, h));
     return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
-#define HSUM(x) hsum32(x)
-// PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
 static inline __attribute__((always_inline)) __m128 pack32(unsigned bits, __m128 x) {
     static const int32_t lanes[16][4] = {{0}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
     return _mm_permutevar_ps(x, _mm_loadu_si128((const __m128i *)lanes[bits]));
@@ -62,26 +36,6 @@ static inline __attribute__((always_inline)) void pack_both32(float *p, unsigned
     _mm_storeu_ps(p, pack32(bits & 15, _mm256_castps256_ps128(x)));
     _mm_storeu_ps(p + __builtin_popcount(bits & 15), pack32(bits >> 4, _mm256_extractf128_ps(x, 1)));
 }
-#define PACK(p, bits, x) pack_both32(p, bits, x)
-#define RCP(x) rcp32(x)
-#define RSQRT(x) rsqrt32(x)
-#define BITS_OR(a, b) _mm256_or_ps(a, b)
-#define BITS_UP(x) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23))
-#define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
-// ROWS loads four values of each of W rows, and gives them by columns.
-#define HALVES(r) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)
-#define ROWS(out, rows, mask)                                                                                                   \
-    {                                                                                                                           \
-        __m256 r0_ = HALVES(rows), r1_ = HALVES((rows) + 1), r2_ = HALVES((rows) + 2), r3_ = HALVES((rows) + 3);                \
-        __m256d a_ = _mm256_castps_pd(_mm256_unpacklo_ps(r0_, r1_)), b_ = _mm256_castps_pd(_mm256_unpacklo_ps(r2_, r3_));       \
-        __m256d c_ = _mm256_castps_pd(_mm256_unpackhi_ps(r0_, r1_)), d_ = _mm256_castps_pd(_mm256_unpackhi_ps(r2_, r3_));       \
-        (out)[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a_, b_));                                                                \
-        (out)[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a_, b_));                                                                \
-        (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                                \
-        (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                                \
-    }
-// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
-// `to` less those `from`, and whether one of them all is above `most` in magnitude.
 static inline __attribute__((always_inline)) void columns32(const __m256 r[4], __m256 out[4]) {
     const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])), b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
     const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])), d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
@@ -112,6 +66,74 @@ static inline __attribute__((always_inline)) int differences32(__m256 out[4], co
     columns32(r, out);
     return _mm256_movemask_pd(_mm256_cmp_pd(far, _mm256_set1_pd(most), _CMP_NLE_UQ)) != 0;
 }
+static inline __attribute__((always_inline)) __m256d mfrom64(unsigned b) {
+    __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
+    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x((int)b), bit), bit));
+}
+static inline __attribute__((always_inline)) double hmax64(__m256d x) {
+    __m128d h = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
+}
+static inline __attribute__((always_inline)) __m256d each_max64(const __m256d *v) {
+    const __m256d a = _mm256_max_pd(_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1]));
+    const __m256d b = _mm256_max_pd(_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));
+    return _mm256_max_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+static inline __attribute__((always_inline)) double hsum64(__m256d x) {
+    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
+}
+#endif
+
+#if REAL_BITS == 32
+#define REAL float
+#define W 8
+#define VF __m256
+#define VM __m256
+#define SET1(x) _mm256_set1_ps(x)
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define FNMA(a, b, c) _mm256_fnmadd_ps(a, b, c)
+#define LT(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
+#define LE(a, b) _mm256_cmp_ps(a, b, _CMP_LE_OQ)
+#define SEL(m, a, b) _mm256_blendv_ps(b, a, m)
+#define MIN(a, b) _mm256_min_ps(a, b)
+#define MAX(a, b) _mm256_max_ps(a, b)
+#define SQRT(x) _mm256_sqrt_ps(x)
+#define COPYSIGN(a, s) _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a), _mm256_and_ps(_mm256_set1_ps(-0.0f), s))
+#define LOADU(p) _mm256_loadu_ps(p)
+#define STOREU(p, x) _mm256_storeu_ps(p, x)
+// By selection, as AMD's processors take dozens of operations for a masked store.
+#define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
+#define MAND(a, b) _mm256_and_ps(a, b)
+#define MOR(a, b) _mm256_or_ps(a, b)
+#define MANDN(a, b) _mm256_andnot_ps(b, a)
+#define MBITS(m) ((unsigned)_mm256_movemask_ps(m))
+#define MFROM(b) mfrom32(b)
+#define HMAX(x) hmax32(x)
+// EACH_MAX is the largest value of each of W vectors.
+#define EACH_MAX(v) each_max8(v)
+#define HSUM(x) hsum32(x)
+// PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
+#define PACK(p, bits, x) pack_both32(p, bits, x)
+#define RCP(x) rcp32(x)
+#define RSQRT(x) rsqrt32(x)
+#define BITS_OR(a, b) _mm256_or_ps(a, b)
+#define BITS_UP(x) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23))
+#define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
+// ROWS loads four values of each of W rows, and gives them by columns.
+#define HALVES(r) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)
+#define ROWS(out, rows, mask)                                                                                                   \
+    {                                                                                                                           \
+        __m256 r0_ = HALVES(rows), r1_ = HALVES((rows) + 1), r2_ = HALVES((rows) + 2), r3_ = HALVES((rows) + 3);                \
+        __m256d a_ = _mm256_castps_pd(_mm256_unpacklo_ps(r0_, r1_)), b_ = _mm256_castps_pd(_mm256_unpacklo_ps(r2_, r3_));       \
+        __m256d c_ = _mm256_castps_pd(_mm256_unpackhi_ps(r0_, r1_)), d_ = _mm256_castps_pd(_mm256_unpackhi_ps(r2_, r3_));       \
+        (out)[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a_, b_));                                                                \
+        (out)[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a_, b_));                                                                \
+        (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                                \
+        (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                                \
+    }
+// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
+// `to` less those `from`, and whether one of them all is above `most` in magnitude.
 #define NARROWED(out, rows) narrowed32(out, rows)
 #define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
 #else
@@ -136,26 +158,9 @@ static inline __attribute__((always_inline)) int differences32(__m256 out[4], co
 #define MOR(a, b) _mm256_or_pd(a, b)
 #define MANDN(a, b) _mm256_andnot_pd(b, a)
 #define MBITS(m) ((unsigned)_mm256_movemask_pd(m))
-static inline __attribute__((always_inline)) __m256d mfrom64(unsigned b) {
-    __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
-    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x((int)b), bit), bit));
-}
 #define MFROM(b) mfrom64(b)
-static inline __attribute__((always_inline)) double hmax64(__m256d x) {
-    __m128d h = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
-    return _mm_cvtsd_f64(_mm_max_sd(h, _mm_unpackhi_pd(h, h)));
-}
 #define HMAX(x) hmax64(x)
-static inline __attribute__((always_inline)) __m256d each_max64(const __m256d *v) {
-    const __m256d a = _mm256_max_pd(_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1]));
-    const __m256d b = _mm256_max_pd(_mm256_unpacklo_pd(v[2], v[3]), _mm256_unpackhi_pd(v[2], v[3]));
-    return _mm256_max_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
-}
 #define EACH_MAX(v) each_max64(v)
-static inline __attribute__((always_inline)) double hsum64(__m256d x) {
-    __m128d h = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(h, _mm_unpackhi_pd(h, h)));
-}
 #define HSUM(x) hsum64(x)
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
@@ -181,7 +186,5 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
     }
 #endif
 
-#ifndef FLUSH_BEGIN
 #define FLUSH_BEGIN unsigned csr = _mm_getcsr(); _mm_setcsr(csr | 0x8040u)
 #define FLUSH_END _mm_setcsr(csr)
-#endif

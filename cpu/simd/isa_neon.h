@@ -1,8 +1,19 @@
-// NEON of 64-bit ARM: 4 float32 or 2 float64 lanes. Included with REAL_BITS set.
+// NEON of 64-bit ARM: 4 float32 or 2 float64 lanes..
 //
 // Denormals are not flushed: the processors that have NEON handle them at speed.
 
+#ifndef CLR_ISA_NEON_H
+#define CLR_ISA_NEON_H
+
 #include <arm_neon.h>
+
+static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { return (uint32x4_t){1, 2, 4, 8}; }
+static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { return (uint64x2_t){1, 2}; }
+static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits, float64x2_t x) {
+    float32x2_t y = vcvt_f32_f64(x);
+    vst1_f32(p, bits == 2 ? vdup_lane_f32(y, 1) : y);
+}
+#endif
 
 #if REAL_BITS == 32
 #define REAL float
@@ -22,7 +33,6 @@
 #define MAND(a, b) vandq_u32(a, b)
 #define MOR(a, b) vorrq_u32(a, b)
 #define MANDN(a, b) vbicq_u32(a, b) // a and not b
-static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { return (uint32x4_t){1, 2, 4, 8}; }
 #define MBITS(m) ((unsigned)vaddvq_u32(vandq_u32(m, lane_bits32())))
 #define MFROM(b) vtstq_u32(vdupq_n_u32(b), lane_bits32())
 #define HMAX(x) vmaxvq_f32(x)
@@ -53,7 +63,6 @@ static inline __attribute__((always_inline)) uint32x4_t lane_bits32(void) { retu
 #define MAND(a, b) vandq_u64(a, b)
 #define MOR(a, b) vorrq_u64(a, b)
 #define MANDN(a, b) vbicq_u64(a, b)
-static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { return (uint64x2_t){1, 2}; }
 #define MBITS(m) ((unsigned)vaddvq_u64(vandq_u64(m, lane_bits64())))
 #define MFROM(b) vtstq_u64(vdupq_n_u64(b), lane_bits64())
 #define HMAX(x) vmaxvq_f64(x)
@@ -65,10 +74,6 @@ static inline __attribute__((always_inline)) uint64x2_t lane_bits64(void) { retu
 #define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
 #define WIDEN(p) vcvt_f64_f32(vld1_f32(p))
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
-static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits, float64x2_t x) {
-    float32x2_t y = vcvt_f32_f64(x);
-    vst1_f32(p, bits == 2 ? vdup_lane_f32(y, 1) : y);
-}
 #define PACK(p, bits, x) pack64(p, bits, x)
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \
@@ -81,7 +86,5 @@ static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
 
-#ifndef FLUSH_BEGIN
 #define FLUSH_BEGIN
 #define FLUSH_END
-#endif

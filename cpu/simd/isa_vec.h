@@ -1,10 +1,10 @@
 // Vector extensions of GCC and Clang, 16 bytes: 4 float32 or 2 float64 lanes on any
-// processor (NEON, SSE2, or none). Included with REAL_BITS set.
+// processor (NEON, SSE2, or none)..
+
+#ifndef CLR_ISA_VEC_H
+#define CLR_ISA_VEC_H
 
 #define INLINE static inline __attribute__((always_inline))
-
-#ifndef CLR_VEC_TYPES
-#define CLR_VEC_TYPES
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #define VEC_SQRT32(x) _mm_sqrt_ps(x)
@@ -22,6 +22,24 @@ typedef float vf32 __attribute__((vector_size(16)));
 typedef int32_t vm32 __attribute__((vector_size(16)));
 typedef double vf64 __attribute__((vector_size(16)));
 typedef int64_t vm64 __attribute__((vector_size(16)));
+INLINE vf32 set1_32(float x) { return (vf32){x, x, x, x}; }
+INLINE vm32 mfrom_32(unsigned b) { return ((vm32){(int)b, (int)b, (int)b, (int)b} & (vm32){1, 2, 4, 8}) != 0; }
+INLINE unsigned mbits_32(vm32 m) { return (m[0] & 1u) | (m[1] & 2u) | (m[2] & 4u) | (m[3] & 8u); }
+INLINE vf32 sqrt_32(vf32 x) { return (vf32)VEC_SQRT32(x); }
+INLINE vf32 loadu_32(const float *p) { vf32 x; __builtin_memcpy(&x, p, sizeof x); return x; }
+INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
+INLINE vf64 set1_64(double x) { return (vf64){x, x}; }
+INLINE vm64 mfrom_64(unsigned b) { return ((vm64){(int)b, (int)b} & (vm64){1, 2}) != 0; }
+INLINE unsigned mbits_64(vm64 m) { return (unsigned)((m[0] & 1) | (m[1] & 2)); }
+INLINE vf64 sqrt_64(vf64 x) { return (vf64)VEC_SQRT64(x); }
+INLINE vf64 loadu_64(const double *p) { vf64 x; __builtin_memcpy(&x, p, sizeof x); return x; }
+INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
+// Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
+INLINE vf64 widen_64(const volatile float *p) { return (vf64){p[0], p[1]}; }
+INLINE void pack_64(float *p, unsigned bits, vf64 x) {
+    p[0] = (float)x[bits == 2];
+    p[1] = (float)x[1];
+}
 #endif
 
 #if REAL_BITS == 32
@@ -29,12 +47,6 @@ typedef int64_t vm64 __attribute__((vector_size(16)));
 #define W 4
 #define VF vf32
 #define VM vm32
-INLINE vf32 set1_32(float x) { return (vf32){x, x, x, x}; }
-INLINE vm32 mfrom_32(unsigned b) { return ((vm32){(int)b, (int)b, (int)b, (int)b} & (vm32){1, 2, 4, 8}) != 0; }
-INLINE unsigned mbits_32(vm32 m) { return (m[0] & 1u) | (m[1] & 2u) | (m[2] & 4u) | (m[3] & 8u); }
-INLINE vf32 sqrt_32(vf32 x) { return (vf32)VEC_SQRT32(x); }
-INLINE vf32 loadu_32(const float *p) { vf32 x; __builtin_memcpy(&x, p, sizeof x); return x; }
-INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define SET1(x) set1_32(x)
 #define SIGN_BIT INT32_MIN
 #define MANTISSA_BITS 23
@@ -56,12 +68,6 @@ INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define W 2
 #define VF vf64
 #define VM vm64
-INLINE vf64 set1_64(double x) { return (vf64){x, x}; }
-INLINE vm64 mfrom_64(unsigned b) { return ((vm64){(int)b, (int)b} & (vm64){1, 2}) != 0; }
-INLINE unsigned mbits_64(vm64 m) { return (unsigned)((m[0] & 1) | (m[1] & 2)); }
-INLINE vf64 sqrt_64(vf64 x) { return (vf64)VEC_SQRT64(x); }
-INLINE vf64 loadu_64(const double *p) { vf64 x; __builtin_memcpy(&x, p, sizeof x); return x; }
-INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define SET1(x) set1_64(x)
 #define SIGN_BIT INT64_MIN
 #define MANTISSA_BITS 52
@@ -73,14 +79,8 @@ INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 #define EACH_MAX(v) ((vf64){LARGER((v)[0][0], (v)[0][1]), LARGER((v)[1][0], (v)[1][1])})
 #define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
-// Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
-INLINE vf64 widen_64(const volatile float *p) { return (vf64){p[0], p[1]}; }
 #define WIDEN(p) widen_64(p)
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
-INLINE void pack_64(float *p, unsigned bits, vf64 x) {
-    p[0] = (float)x[bits == 2];
-    p[1] = (float)x[1];
-}
 #define PACK(p, bits, x) pack_64(p, bits, x)
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
 #define ROWS(out, rows, mask) \
@@ -108,7 +108,5 @@ INLINE void pack_64(float *p, unsigned bits, vf64 x) {
 #define RCP(x) (SET1(1) / (x))
 #define RSQRT(x) (SET1(1) / SQRT(x))
 
-#ifndef FLUSH_BEGIN
 #define FLUSH_BEGIN
 #define FLUSH_END
-#endif

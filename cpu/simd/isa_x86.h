@@ -1,7 +1,9 @@
-// What AVX2 and AVX-512 have in common. Once, whatever the width of the template.
+// What AVX2 and AVX-512 have in common.
 
-#ifndef CLR_ISA_X86
-#define CLR_ISA_X86
+#ifndef CLR_ISA_X86_H
+#define CLR_ISA_X86_H
+
+#include <immintrin.h>
 
 // each_max8 is the largest value of each of eight vectors.
 static inline __attribute__((always_inline)) __m256 each_max8(const __m256 *v) {

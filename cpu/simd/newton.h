@@ -1,5 +1,4 @@
-// Distances of smooth pairs by Newton's method on the sphere. A template, float64; included
-// after finish.h.
+// Distances of smooth pairs by Newton's method on the sphere. A template, float64.
 //
 // The distance of the cores is the most, over unit vectors n, of f(n) = min <n, D>, whose
 // gradient is the vertex v of D and whose Hessian is minus that of the support functions, H, both
@@ -13,6 +12,15 @@
 // Ellipsoids begin with the line of the centres, others where float32 GJK ends: on superquadrics whose
 // support points follow a small power of the direction (exponents below 2/3) the step is
 // far too long unless it is short.
+
+#ifndef CLR_NEWTON_H
+#define CLR_NEWTON_H
+
+#include "real64.h"
+#include "hessian.h"
+#include "simplex.h"
+#include "input.h"
+#include "store.h"
 
 #define NEWTON_STEPS 12      // most ellipsoids need 4 to 7; what needs more is left
 #define NEWTON_LAST_STEPS 5  // from where GJK ends; most need 3
@@ -113,3 +121,5 @@ static __attribute__((noinline)) void newton(const clr_call *c, clr_scratch *s, 
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) newton_pairs(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
     else newton_pairs(c, s, at0, n, ka, kb);
 }
+
+#endif

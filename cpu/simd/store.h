@@ -1,5 +1,13 @@
 // The only writer of the answer columns. A template, float64.
 
+#ifndef CLR_STORE_H
+#define CLR_STORE_H
+
+#include "real64.h"
+#include "api.h"
+#include "cores.h"
+#include <string.h>
+
 // spread has bit l of m in byte l, of eight.
 ALWAYS uint64_t spread(unsigned m) {
     const uint64_t each = 0x0101010101010101;
@@ -103,3 +111,51 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
     store_three64(c->witness_b64, at0, row, from, ok, v + 9);
 }
 #undef ALL_OR_NONE
+
+// emit_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
+// Lanes in both `apart` and `deep` are undecided.
+ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
+                 VF distance, VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
+    const double *m = &s->more[CLR_ROTA][k];
+    double v[12][W] __attribute__((aligned(64)));
+    if (!ok) return;
+    STOREU(v[0], distance);
+    STOREU(v[1], lower);
+    STOREU(v[2], upper);
+    if (c->normal32 || c->normal64) T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
+    if (c->witness_a32 || c->witness_b32 || c->witness_a64 || c->witness_b64) {
+        V3 pos = T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64);
+        T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
+        T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
+    }
+    store_answers(c, at0, s->row + k, ok, (const double(*)[W])v, apart, deep, s->steps + k, solver);
+    for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
+}
+
+ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
+                 VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+    emit_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
+}
+
+// lane_depths are answers for rows, one a lane, in the frames of the pairs.
+typedef struct {
+    VF high, low, off; // of the depth, and how far off the witnesses are
+    V3 n, a, near;     // see depth_of
+    VM ok;
+} lane_depths;
+
+ALWAYS void store_depths(double out[12][W], lane_depths d) {
+    STOREU(out[0], d.high);
+    STOREU(out[1], d.low);
+    STOREU(out[2], d.off);
+    T(st3)(out[3], W, d.n);
+    T(st3)(out[6], W, d.a);
+    T(st3)(out[9], W, d.near);
+}
+
+// depth_stop is how close the bounds of a depth are to be, of a pair with gap tol.
+ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
+    return MAX(SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
+}
+
+#endif

@@ -1,15 +1,15 @@
 // Support points of the classes of cores. A template, see vec3.h.
 
-// tiny keeps a division by the length of a vector finite. Where it acts, what is
-// divided is shorter than its root, and the point stays inside the core.
+#if (REAL_BITS == 32 && !defined(CLR_SUPPORT_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_64))
 #if REAL_BITS == 32
-#define TINY 1e-30f
+#define CLR_SUPPORT_32
 #else
-#define TINY 1e-200
+#define CLR_SUPPORT_64
 #endif
 
-#include "elementary.h"
-#include "superquadric.h"
+#include "cores.h"
+#include "support_smooth.h"
+#include "support_hull.h"
 
 // core_support is the point of a core of class k that maximises <d, x>. p are the
 // parameters, `stride` apart, r is 1/|d|.
@@ -31,90 +31,6 @@ ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
     VF k2 = SEL(top, e.y, e.x) * inv;
     return (V3){k2 * d.x, k2 * d.y, SEL(top, e.z, -e.z)};
 }
-
-// rotate and rotate_back apply the rotation of B in the frame of A and its transpose.
-ALWAYS V3 T(rotate)(const REAL *m, int stride, V3 v) {
-    return (V3){
-        FMA(LOADU(m + 2 * stride), v.z, FMA(LOADU(m + stride), v.y, LOADU(m) * v.x)),
-        FMA(LOADU(m + 5 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + 3 * stride) * v.x)),
-        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 7 * stride), v.y, LOADU(m + 6 * stride) * v.x))};
-}
-ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
-    return (V3){
-        FMA(LOADU(m + 6 * stride), v.z, FMA(LOADU(m + 3 * stride), v.y, LOADU(m) * v.x)),
-        FMA(LOADU(m + 7 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + stride) * v.x)),
-        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
-}
-
-// Classes from CLR_SUPERQUADRIC on have more than four parameters: their lanes keep some.
-#define IN_LANES(k) ((k) >= CLR_SUPERQUADRIC)
-// Those that have vertices, those that take powers, and those whose center may be off their origin.
-#define HAS_VERTICES(k) ((k) >= CLR_SMOOTH_REVOLUTION)
-#define HAS_POWERS(k) ((k) >= CLR_SUPERQUADRIC && (k) < CLR_SMALL)
-#define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
-// Those whose support functions have derivatives that are computed, see bend.h.
-#define HAS_BEND(k) ((k) == CLR_ELLIPSOID || HAS_POWERS(k))
-// SURROUNDED tells of a pair of classes whether epa_surround.h searches its depths.
-#define SURROUNDED(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_BEND(ka) && HAS_BEND(kb)))
-#if REAL_BITS == 32
-// takes_rtr tells whether the trust region method begins with pairs of these classes: ellipsoids, all that
-// have a bend where it is named, and otherwise those whose distance is asked for.
-ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
-    if (!c->rtr || !HAS_BEND(ka) || !HAS_BEND(kb)) return 0;
-    return !c->closed || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->deep && !c->max_steps);
-}
-#endif
-
-// hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
-typedef struct {
-    REAL power[T(POWERS)][W]; // see superquadric.h
-    REAL extent[3][W]; // see clr_shape
-    REAL size[W];
-    int32_t cells[W], first[W], count[W];
-#if REAL_BITS == 32
-    REAL finer[3][W];  // extents by the grid of the likely cells
-    int32_t likely[W]; // the first of these
-#endif
-} T(hulls);
-
-// set_hull keeps shape s, of class k, in lane l. put_hull keeps less of a small hull: enough to
-// scan all of it.
-ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
-    if (k == CLR_SUPERQUADRIC) {
-        h->power[T(ACROSS)][l] = (REAL)s->extent[0];
-        h->power[T(ALONG)][l] = (REAL)s->extent[1];
-        h->power[T(DUAL_ACROSS)][l] = (REAL)(1 / (1 - s->extent[0]));
-        h->power[T(DUAL_ALONG)][l] = (REAL)(1 / (1 - s->extent[1]));
-        return;
-    }
-    if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL)
-        for (int j = 0; j < 3; j++) h->power[j][l] = (REAL)s->extent[j];
-    h->first[l] = s->first;
-    h->count[l] = s->count;
-    if (k < CLR_SMALL) return;
-    for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
-    h->size[l] = (REAL)s->size;
-    h->cells[l] = s->cells;
-}
-ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
-    if (k == CLR_SMALL) h->first[l] = s->first, h->count[l] = s->count;
-    else if (IN_LANES(k)) T(set_hull)(h, l, s, k);
-}
-
-#include "smooth.h"
-
-// places is where the lanes find their pairs.
-typedef struct {
-    const clr_call *call;
-    const REAL *in; // input columns, `stride` apart
-    int stride;
-    const T(hulls) *hull[2];    // of A and B
-    const REAL (*copy[2])[3][W];        // of small hulls in float32: their vertices
-    int copied[2];                      // and how many of them are looked at
-    unsigned lanes;                     // those whose answer matters
-} T(places);
-
-#include "hull.h"
 
 // side_support is the support point of core `side` of class k along d in its own frame,
 // and the vertex that it is of a hull.
@@ -174,4 +90,32 @@ ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *k
     }
     return -sum;
 }
+
+// vertex_of is the vertex of D of a direction as GJK has it, d and e in the frames of A and B; of
+// hulls, the one with these numbers.
+ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb, V3 *a, V3 *own_b) {
+    const VF one = SET1(1); // only ellipsoids need the length
+    *a = ka >= CLR_SMALL ? T(pick)(at, 0, number_a) : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
+    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, number_b) : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
+    *own_b = b;
+    b = T(add)(T(rotate)(at->in + CLR_ROT * at->stride, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    return T(sub)(*a, b);
+}
+
+// seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
+// direction, and of hulls from its index.
+ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a, V3 *own_b) {
+    *dir = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
+    return vertex_of(at, *dir, T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, *dir), &s->seed_a[j][k], &s->seed_b[j][k], ka, kb, a, own_b);
+}
+
+// put_hulls keeps the shapes of W rows, from row k on of the group.
+ALWAYS void put_hulls(const clr_call *c, const clr_scratch *s, int k, int ka, int kb, T(hulls) hull[2]) {
+    for (int l = 0; l < W && (IN_LANES(ka) || IN_LANES(kb)); l++) {
+        T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);
+        T(put_hull)(&hull[1], l, c->shapes + s->shape_b[k + l], kb);
+    }
+}
+#endif
+
 #endif

@@ -1,5 +1,11 @@
-// Vectors of three, a lane a pair. A template: REAL_BITS and the macros of an
-// instruction set are set.
+// Vectors of three, a lane a pair, and rotations. A template over REAL_BITS: include real32.h or real64.h first.
+
+#if (REAL_BITS == 32 && !defined(CLR_VEC3_32)) || (REAL_BITS == 64 && !defined(CLR_VEC3_64))
+#if REAL_BITS == 32
+#define CLR_VEC3_32
+#else
+#define CLR_VEC3_64
+#endif
 
 #ifndef CLR_PASTE
 #define CLR_PASTE2(a, b) a##b
@@ -7,7 +13,6 @@
 #define T(name) CLR_PASTE(name, REAL_BITS)
 #define ALWAYS static inline __attribute__((always_inline))
 #define V3 T(v3_)
-#define LANES ((1u << W) - 1)
 #endif
 
 typedef struct { VF x, y, z; } V3;
@@ -47,3 +52,46 @@ ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {
     *p = (V3){FMA(sign * a, n.x * n.x, one), sign * b, -sign * n.x};
     *q = (V3){b, FMA(a, n.y * n.y, sign), -n.y};
 }
+
+// quaternion_matrix writes the rotation of a quaternion of any length, as geom.Pose.Matrix
+// does; s is 2 over the square of its length.
+ALWAYS void T(quaternion_matrix)(VF s, VF w, V3 v, VF m[9]) {
+    VF xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z, yz = v.y * v.z;
+    VF wx = w * v.x, wy = w * v.y, wz = w * v.z;
+    const VF one = SET1(1);
+    m[0] = FNMA(s, yy + zz, one); m[1] = s * (xy - wz);         m[2] = s * (xz + wy);
+    m[3] = s * (xy + wz);         m[4] = FNMA(s, xx + zz, one); m[5] = s * (yz - wx);
+    m[6] = s * (xz - wy);         m[7] = s * (yz + wx);         m[8] = FNMA(s, xx + yy, one);
+}
+
+// apply and apply_transposed apply a matrix and its transpose.
+ALWAYS V3 T(apply)(const VF m[9], V3 v) {
+    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)), FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
+}
+ALWAYS V3 T(apply_transposed)(const VF m[9], V3 v) {
+    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
+}
+
+#if REAL_BITS == 64
+ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
+
+// is_unit is false for what was zero, or nearly, or not a number before it was
+// divided by its length: such a direction proves nothing.
+ALWAYS VM is_unit(V3 v) {
+    VF e = T(dot)(v, v) - SET1(1);
+    return LE(MAX(e, -e), SET1(16 * 0x1p-53));
+}
+
+ALWAYS V3 unit(V3 v) { return T(scale)(inverse_length(v), v); }
+
+// axis is the image of the z axis under a quaternion of any length.
+ALWAYS V3 axis(VF w, V3 v) {
+    VF s = SET1(2) / FMA(w, w, T(dot)(v, v));
+    return (V3){s * FMA(w, v.y, v.x * v.z), s * FNMA(w, v.x, v.y * v.z), FNMA(s, FMA(v.y, v.y, v.x * v.x), SET1(1))};
+}
+
+ALWAYS VF magnitude(VF x) { return MAX(x, -x); }
+ALWAYS VF clamped(VF x, VF most) { return MIN(MAX(x, -most), most); }
+#endif
+
+#endif

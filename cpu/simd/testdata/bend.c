@@ -8,18 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../api.h"
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#undef TINY
-#include "../isa_undef.h"
-#define REAL_BITS 64
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#include "../bend.h"
+#include "../hessian.h"
 
 int main(void) {
     double x[9];

@@ -1,4 +1,4 @@
-// Tests, for TestBendCaps, that support functions bend over caps as bend_caps.h promises: of random smooth
+// Tests, for TestBendCaps, that support functions bend over caps as hessian_bounds.h promises: of random smooth
 // cores along random directions, at points all over the cap; and that pairs which are placed so that
 // a direction is a minimum, or flat, are as high over the widest cap. Built with ISA set.
 
@@ -7,20 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../api.h"
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#undef TINY
-#include "../isa_undef.h"
-#define REAL_BITS 64
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#include "../bend.h"
-#include "../flat.h"
-#include "../bend_caps.h"
+#include "../hessian_bounds.h"
 #include "uniform.h"
 
 #define POINTS 32

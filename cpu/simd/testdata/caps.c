@@ -6,22 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../api.h"
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#undef TINY
-#include "../isa_undef.h"
-#define REAL_BITS 64
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#include "../bend.h"
-#include "../epa_polytope.h"
-#include "../flat.h"
-#include "../epa_rims.h"
-#include "../epa_caps.h"
+#include "../depth_rims.h"
 #include "uniform.h"
 
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include ISA
-#include "../vec3.h"
+#include "../isa.h"
 #include "../elementary.h"
 
 int main(void) {

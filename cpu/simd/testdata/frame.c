@@ -1,21 +1,15 @@
-// Measures how far frames of pairs in float32 (frame.h) are from the truth, and the axes of boxes
+// Measures how far frames of pairs in float32 (pose_float32.h) are from the truth, and the axes of boxes
 // in them (box_axes.h). Built by TestFrame with ISA set; prints the number of rows, how many of
 // those out of range were taken and how many of the others were not, then the largest errors, in
 // units of 2^-24: of rotations, of translations relative to their length, and of axes
-// relative to the length that boxes_decide.h names.
+// relative to the length that box_axes.h names.
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "../api.h"
-#include "../rows.h"
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../turns.h"
-#include "../frame.h"
+#include "../pose_float32.h"
 #include "../box_axes.h"
 
 static uint64_t state = 88172645463325252u;

@@ -5,11 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../api.h"
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../holds.h"
+#include "../real32.h"
+#include "../simplex.h"
 #include "uniform.h"
 
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../api.h"
-#define SPECIAL(ka, kb, k) 0
-#define REAL_BITS 32
-#include ISA
-#include "../vec3.h"
-#include "../support.h"
-#include "../project.h"
-#include "../decide_units.h"
-#include "../gjk.h"
-#include "../epa_sketch.h"
+#include "../epa_float32.h"
 #include "uniform.h"
 
 static float uniform32(void) { return (float)uniform(); }
@@ -139,7 +130,7 @@ int main(void) {
                 if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
             }
 #ifndef EXPAND
-            // A surface without one of its faces is no surface, whichever it is. (epa_mend_wide.h makes none.)
+            // A surface without one of its faces is no surface, whichever it is. (epa_retriangulate.h makes none.)
             const sketch broken = q[l];
             for (uint64_t f = broken.live; f; f &= f - 1) {
                 sketch hole = broken;

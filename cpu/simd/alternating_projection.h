@@ -1,0 +1,196 @@
+// Distances of cylinders, cones, frustums, segments and points, by Newton's method on
+// alternating projections. A template, float64.
+//
+// The foot P(p) of a point p on such a core is a formula. The nearest points a and b of cores
+// A and B are feet of one another, and going to and fro leads to them (Cheney, Goldstein:
+// Proximity Maps for Convex Sets, 1959, theorem 4), a fixed share of the way a time. Newton's
+// method does it in two or three times. The derivative of P is C·G·Cᵀ, of two unit
+// tangents C of the core and gains G: 1 along straight lines, ρ'/ρ around the axis, where
+// a point ρ away from it has a foot ρ' away, and 0 where edges and corners hold the foot.
+// With y = P_B(P_A(b)), Newton's step from b to a fixed point is
+//
+//	b + δ = y + C_B·G_B·C_Bᵀ·C_A·u,   (I − G_A·M) u = G_A·C_Aᵀ (y − b),   M = C_Aᵀ·C_B·G_B·C_Bᵀ·C_A.
+//
+// P has kinks where one feature ends, so this is a semismooth Newton's method (Qi, Sun: A
+// Nonsmooth Version of Newton's Method, 1993): it finds the features, and then converges as
+// Newton's method does. The pair of feet and the support plane across it bound the
+// distance; what they do not prove goes on by GJK.
+
+#ifndef CLR_ALTERNATING_PROJECTION_H
+#define CLR_ALTERNATING_PROJECTION_H
+
+#include "real64.h"
+#include "projection.h"
+#include "input.h"
+#include "store.h"
+#include "support.h"
+#include <string.h>
+
+// So many steps vectors take with rows in order. What needs more is gathered, and again after every
+// FEET_GATHERED steps.
+#define FEET_TOGETHER(ka, kb) ((ka) == CLR_BOX || (kb) == CLR_BOX ? 1 : 3)
+#define FEET_GATHERED 2
+#define FEET_STEPS 12
+
+// foot_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
+// plane across x through the foot of a has all of the other core on its far side.
+ALWAYS VF foot_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
+    VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * RSQRT(MAX(across, SET1(TINY))), lift = f->half * x.z;
+    return (T(dot)(a, x) + MAX(FMA(f->below, lateral, lift), FMA(f->above, lateral, -lift))) * inv;
+}
+
+typedef struct {
+    T(profile) a, b;
+    const double *in;    // columns of the rows
+    V3 b_at, at_a, at_b; // where to go on from; the last feet
+    unsigned active, done; // lanes at work, and those whose feet are near enough
+    VF taken;
+} feet_lanes;
+
+// feet_step takes one step. Lanes that end keep their feet.
+ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
+    const VF one = SET1(1);
+    const double *in = L->in, *m = in + CLR_ROT * stride;
+    const V3 t = T(ld3)(in + CLR_TRANS * stride, stride), b0 = L->b_at;
+    VM active = MFROM(L->active);
+    T(foot) a = T(foot_of)(&L->a, b0), b = T(foot_of)(&L->b, T(rotate_back)(m, stride, T(sub)(a.at, t)));
+    V3 y = T(add)(T(rotate)(m, stride, b.at), t), x = T(sub)(a.at, y);
+    VF square = T(dot)(x, x), inv = RSQRT(MAX(square, SET1(TINY)));
+    VF beyond = foot_beyond(&L->a, a.at, x, inv);
+    L->taken = SEL(active, L->taken + one, L->taken);
+    L->at_a = T(sel)(active, a.at, L->at_a);
+    L->at_b = T(sel)(active, y, L->at_b);
+    VM meet = LT(SET1(0), first ? MAX(a.deep, b.deep) : b.deep); // a point of both
+    VM done = MOR(LE(beyond, LOADU(in + CLR_STOP * stride)), LT(LOADU(in + CLR_FAR * stride), FMA(square, inv, -beyond)));
+    done = MANDN(MAND(active, done), meet);
+    L->done |= MBITS(done);
+    active = MANDN(active, MOR(done, meet));
+    L->active = MBITS(active);
+    if (!L->active) return;
+
+    V3 e1 = T(rotate)(m, stride, b.around), e2 = T(rotate)(m, stride, b.along), r = T(sub)(y, b0);
+    VF k11 = T(dot)(a.around, e1), k12 = T(dot)(a.around, e2), k21 = T(dot)(a.along, e1), k22 = T(dot)(a.along, e2);
+    VF l11 = k11 * b.gain_around, l12 = k12 * b.gain_along, l21 = k21 * b.gain_around, l22 = k22 * b.gain_along;
+    VF m11 = FMA(l11, k11, l12 * k12), m12 = FMA(l11, k21, l12 * k22), m22 = FMA(l21, k21, l22 * k22);
+    VF r1 = a.gain_around * T(dot)(a.around, r), r2 = a.gain_along * T(dot)(a.along, r);
+    VF d1 = FNMA(a.gain_around, m11, one), d2 = FNMA(a.gain_along, m22, one), o1 = a.gain_around * m12, o2 = a.gain_along * m12;
+    // Where lines or faces are parallel, nearest points are many, and any will do.
+    VF det = RCP(MAX(FNMA(o1, o2, d1 * d2), SET1(1e-6)));
+    VF u1 = FMA(d2, r1, o1 * r2) * det, u2 = FMA(d1, r2, o2 * r1) * det;
+    L->b_at = T(axpy)(FMA(l12, u1, l22 * u2), e2, T(axpy)(FMA(l11, u1, l21 * u2), e1, y));
+}
+
+// feet_start begins at a point of the axis of B.
+ALWAYS void feet_start(feet_lanes *L, const double *in, int stride, int ka, int kb, unsigned open) {
+    L->in = in;
+    L->a = T(profile_of)(T(ld3)(in + CLR_PA * stride, stride));
+    L->b = T(profile_of)(T(ld3)(in + CLR_PB * stride, stride));
+    const V3 t = T(ld3)(in + CLR_TRANS * stride, stride);
+    L->b_at = T(axis_point)(L->a.half, L->b.half, (V3){LOADU(in + 2 * stride), LOADU(in + 5 * stride), LOADU(in + 8 * stride)}, t);
+    L->at_a = L->at_b = t;
+    L->taken = SET1(0);
+    L->active = open;
+    L->done = 0;
+    if (ka == CLR_BOX) L->active &= MBITS(T(is_segment)(&L->a));
+    if (kb == CLR_BOX) L->active &= MBITS(T(is_segment)(&L->b));
+}
+
+// feet_emit answers those lanes of rows k, k+1, … that their feet a and b prove.
+ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a, V3 b) {
+    const double *in = &s->in64[0][k], *more = &s->more[0][k];
+    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb, zero = SET1(0);
+    T(places) at = {.call = c, .in = in, .stride = CLR_STRIDE64};
+    V3 x = T(sub)(a, b);
+    VF inv = inverse_length(x), length = T(dot)(x, x) * inv;
+    x = T(scale)(inv, x);
+    VF low = T(height)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round, upper = distance + round;
+    VM ok = LE(MAX(round, distance - lower), most_gap(c, ka, kb, tol, round));
+    if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
+    ok = MAND(MAND(ok, is_unit(x)), MAND(LT(round, low), LE(lower, upper)));
+    V3 normal = T(neg)(x);
+    emit(c, s, at0, k, lanes & MBITS(ok), CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
+         T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
+}
+
+// feet_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
+// that it leaves open in s->list. It returns their number.
+ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    const int together = FEET_TOGETHER(ka, kb);
+    int pending = 0, listed = 0;
+    uint8_t ended[CLR_CAP]; // lanes of vectors of rows whose feet are near enough
+    double taken[W] __attribute__((aligned(64)));
+    for (int k0 = 0; k0 < n; k0 += 2 * W) {
+        feet_lanes lanes[2];
+        for (int j = 0; j < 2; j++) {
+            const int k = k0 + j * W;
+            unsigned open = 0;
+            for (int l = 0; l < W && k + l < n; l++) open |= (unsigned)(s->state[k + l] == CLR_OPEN) << l;
+            feet_start(lanes + j, &s->in64[0][k0 + (open ? j * W : 0)], CLR_STRIDE64, ka, kb, open);
+        }
+        for (int i = 0; i < together && (lanes[0].active | lanes[1].active); i++)
+            for (int j = 0; j < 2; j++)
+                if (lanes[j].active) feet_step(lanes + j, CLR_STRIDE64, i == 0);
+        for (int j = 0; j < 2 && k0 + j * W < n; j++) {
+            const feet_lanes *L = lanes + j;
+            const int k = k0 + j * W;
+            STOREU(taken, L->taken);
+            for (int l = 0; l < W && k + l < n; l++) s->steps[k + l] = (uint16_t)taken[l];
+            ended[k / W] = (uint8_t)L->done;
+            T(st3)(&s->in64[CLR_VERT][k], CLR_STRIDE64, L->at_a);
+            T(st3)(&s->in64[CLR_VERT + 3][k], CLR_STRIDE64, L->at_b);
+            if (L->active) T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, L->b_at);
+            for (unsigned m = L->active; m; m &= m - 1) s->list[pending++] = k + __builtin_ctz(m);
+        }
+    }
+    for (int steps = together; pending && steps < FEET_STEPS; steps += FEET_GATHERED) {
+        int still = 0;
+        for (int q = 0; q < pending; q += W) {
+            const int m = pending - q < W ? pending - q : W;
+            int32_t row[W];
+            double in[CLR_IN][W] __attribute__((aligned(64))), feet[9][W] __attribute__((aligned(64)));
+            for (int l = 0; l < W; l++) row[l] = s->list[q + (l < m ? l : m - 1)];
+            for (int j = 0; j < CLR_IN; j++)
+                for (int l = 0; l < W; l++) in[j][l] = s->in64[j][row[l]];
+            feet_lanes L;
+            feet_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
+            L.b_at = T(ld3)(in[CLR_X], W);
+            for (int i = 0; i < FEET_GATHERED && L.active; i++) feet_step(&L, W, 0);
+            T(st3)(feet[0], W, L.at_a);
+            T(st3)(feet[3], W, L.at_b);
+            T(st3)(feet[6], W, L.b_at);
+            STOREU(taken, L.taken);
+            for (int l = 0; l < m; l++) {
+                const int i = row[l];
+                s->steps[i] += (uint16_t)taken[l];
+                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = feet[j][l];
+                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = feet[6 + j][l];
+                ended[i / W] |= (uint8_t)((L.done >> l & 1) << (i % W));
+                s->list[still] = i;
+                still += L.active >> l & 1;
+            }
+        }
+        pending = still;
+    }
+    for (int k = 0; k < n; k += W) {
+        const double *feet = &s->in64[CLR_VERT][k];
+        if (ended[k / W]) feet_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(feet, CLR_STRIDE64), T(ld3)(feet + 3 * CLR_STRIDE64, CLR_STRIDE64));
+        for (int l = 0; l < W && k + l < n; l++)
+            if (s->state[k + l] == CLR_OPEN) s->list[listed++] = k + l;
+    }
+    return listed;
+}
+
+// takes_feet reports whether rows of a pair of classes are answered by feet.
+ALWAYS int takes_feet(const clr_call *c, int ka, int kb) {
+    return c->closed && !c->collide && !c->max_steps && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND);
+}
+
+// feet is feet_loop for a pair of classes of which one is CLR_ROUND, the other too or CLR_BOX.
+static __attribute__((noinline)) int feet(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    if (kb == CLR_BOX) return feet_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);
+    if (ka == CLR_BOX) return feet_loop(c, s, at0, n, CLR_BOX, CLR_ROUND);
+    return feet_loop(c, s, at0, n, CLR_ROUND, CLR_ROUND);
+}
+
+#endif

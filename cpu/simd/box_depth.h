@@ -1,0 +1,131 @@
+// Depths of boxes by separating axes, a pair a lane. Float64.
+//
+// D = A − B of two boxes is the sum of six segments, and the normals of its facets are
+// among the fifteen axes of the separating axis test (Gottschalk, Lin, Manocha: OBBTree,
+// 1996, sec. 5). So the depth is the least overlap along one of them, whatever the
+// overlaps along those that are no facets, and also if a box is flat.
+//
+// Bounds. From above, the support plane along the best axis, evaluated anew along its unit
+// vector. From below, the least overlap, less its rounding: an overlap along a cross
+// product of edges, of length l, is off by 4·round/l (closed_forms.h derives the 4).
+//
+// Edges that are parallel but for rounding have no axis. As in closed_forms.h, if all cross
+// products are either shorter than ALIGNED or longer than CROSSED, turning B by at most
+// φ = 2·ALIGNED makes the short ones zero, which changes the depth and each overlap by at
+// most φ·size·(1 + 2/CROSSED) < 5e-13·size.
+//
+// Rows that these bounds leave open, or whose contact is not that of a corner with a face
+// or of two edges, are for the polytope.
+
+#ifndef CLR_BOX_DEPTH_H
+#define CLR_BOX_DEPTH_H
+
+#include "real64.h"
+#include "vec3.h"
+#include "store.h"
+
+#define ALIGNED 1e-14
+#define CROSSED 0.1
+#define ALIGNED_ERROR 5e-13
+
+// box_pair is two boxes in the frame of A.
+typedef struct {
+    VF m[9];    // rotation of B
+    V3 t, a, b; // origin of B, half extents
+} box_pair;
+
+ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
+    const VF zero = SET1(0), one = SET1(1), error = SET1(4) * round;
+    const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z};
+    VF m[3][3], q[3][3], u[3];
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) m[i][j] = p->m[3 * i + j], q[i][j] = magnitude(m[i][j]);
+    for (int j = 0; j < 3; j++) u[j] = FMA(m[2][j], t[2], FMA(m[1][j], t[1], m[0][j] * t[0]));
+
+    // The best axis n, and which kind it is: a face of A, of B, or edges e of A and f of B.
+    VF best = SET1(1e300), low = best;
+    V3 n = {one, zero, zero}, e = n, f = n;
+    VM by_a = LT(zero, one), by_edge = LT(one, zero), parallel = by_edge, slanted = by_edge;
+    for (int i = 0; i < 3; i++) {
+        VF o = a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])) - magnitude(t[i]);
+        VM less = LT(o, best);
+        VF sign = COPYSIGN(one, t[i]);
+        n = T(sel)(less, (V3){i == 0 ? sign : zero, i == 1 ? sign : zero, i == 2 ? sign : zero}, n);
+        best = MIN(o, best);
+    }
+    for (int j = 0; j < 3; j++) {
+        VF o = b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])) - magnitude(u[j]);
+        VM less = LT(o + error, best);
+        VF sign = COPYSIGN(one, u[j]);
+        n = T(sel)(less, (V3){sign * m[0][j], sign * m[1][j], sign * m[2][j]}, n);
+        by_a = MANDN(by_a, less);
+        low = MIN(o, low);
+        best = SEL(less, o, best);
+    }
+    low = MIN(low, best) - error;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+            VF x1 = m[i1][j], x2 = m[i2][j], dot = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
+            VF o = FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]) - magnitude(dot);
+            VF l2 = FMA(x1, x1, x2 * x2), r = RSQRT(MAX(l2, SET1(ALIGNED * ALIGNED)));
+            VM is_short = LT(l2, SET1(ALIGNED * ALIGNED)), is_long = LT(SET1(CROSSED * CROSSED), l2);
+            parallel = MOR(parallel, is_short);
+            slanted = MOR(slanted, MANDN(MANDN(LE(l2, l2), is_long), is_short));
+            low = SEL(is_short, low, MIN((o - error) * r, low));
+            VF unit = o * r;
+            VM less = MANDN(LT(FMA(error, r, unit), best), is_short);
+            VF sign = COPYSIGN(r, dot);
+            VF along[3]; // the unit vector, outward
+            along[i] = zero;
+            along[i1] = -(sign * x2);
+            along[i2] = sign * x1;
+            V3 axis = {along[0], along[1], along[2]};
+            n = T(sel)(less, axis, n);
+            e = T(sel)(less, (V3){i == 0 ? one : zero, i == 1 ? one : zero, i == 2 ? one : zero}, e);
+            f = T(sel)(less, (V3){j == 0 ? one : zero, j == 1 ? one : zero, j == 2 ? one : zero}, f);
+            by_edge = MOR(by_edge, less);
+            best = SEL(less, unit, best);
+        }
+    VF size = SQRT(FMA(a[2], a[2], FMA(a[1], a[1], a[0] * a[0]))) + SQRT(FMA(b[2], b[2], FMA(b[1], b[1], b[0] * b[0])));
+    low = SEL(parallel, FNMA(SET1(ALIGNED_ERROR), size, low), low);
+
+    // Corners that n supports. Along its edge, each may slide.
+    n = T(scale)(inverse_length(n), n);
+    V3 d = T(apply_transposed)(p->m, n), shift = p->t;
+    V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
+    V3 pb = {-COPYSIGN(b[0], d.x), -COPYSIGN(b[1], d.y), -COPYSIGN(b[2], d.z)};
+    lane_depths out;
+    out.high = FMA(a[2], magnitude(n.z), FMA(a[1], magnitude(n.y), a[0] * magnitude(n.x))) +
+               FMA(b[2], magnitude(d.z), FMA(b[1], magnitude(d.y), b[0] * magnitude(d.x))) - T(dot)(n, shift);
+    V3 foot = T(scale)(out.high, n);
+    // Of a face, the point that the other's corner meets; of edges, those that meet:
+    // with r = foot − (pa − pb) from their middles, r = x·e − y·f along both.
+    V3 world_b = T(add)(T(apply)(p->m, pb), shift);
+    V3 on_a = T(add)(foot, world_b), on_b = T(apply_transposed)(p->m, T(sub)(T(sub)(pa, foot), shift));
+    V3 ma = {FNMA(e.x, pa.x, pa.x), FNMA(e.y, pa.y, pa.y), FNMA(e.z, pa.z, pa.z)};
+    V3 mb = {FNMA(f.x, pb.x, pb.x), FNMA(f.y, pb.y, pb.y), FNMA(f.z, pb.z, pb.z)};
+    V3 fa = T(apply)(p->m, f);
+    V3 r = T(add)(T(sub)(foot, ma), T(add)(T(apply)(p->m, mb), shift));
+    VF c = T(dot)(e, fa), re = T(dot)(r, e), rf = T(dot)(r, fa), inv = one / MAX(FNMA(c, c, one), SET1(1e-30));
+    VF x = FNMA(c, rf, re) * inv, y = FNMA(rf, one, c * re) * inv;
+    pa = T(sel)(by_edge, T(axpy)(x, e, ma), T(sel)(by_a, on_a, pa));
+    pb = T(sel)(by_edge, T(axpy)(y, f, mb), T(sel)(by_a, pb, on_b));
+    pa = (V3){clamped(pa.x, a[0]), clamped(pa.y, a[1]), clamped(pa.z, a[2])};
+    pb = (V3){clamped(pb.x, b[0]), clamped(pb.y, b[1]), clamped(pb.z, b[2])};
+    out.near = T(sub)(pa, T(add)(T(apply)(p->m, pb), shift));
+    V3 side = T(sub)(out.near, foot);
+    out.off = SQRT(T(dot)(side, side));
+    out.low = low;
+    out.n = n;
+    out.a = pa;
+    out.ok = MAND(MAND(LE(out.high - low, stop), LE(out.off, stop)), MAND(LT(round, low), is_unit(n)));
+    out.ok = MANDN(out.ok, MAND(parallel, slanted));
+    return out;
+}
+
+#undef ALIGNED
+#undef CROSSED
+#undef ALIGNED_ERROR
+
+#endif

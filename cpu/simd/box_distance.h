@@ -1,0 +1,347 @@
+// Distances of boxes by Newton's method, from pose to answer without columns in between. A
+// template, float64.
+//
+// Half the squared distance from a point t + Rv of B to A is e²/2, where e leads to it from
+// its foot on A: a convex function of v, whose gradient is g = Rᵀe and whose Hessian is
+// H = RᵀDR, D being 1 for the coordinates in which the point lies outside A. Least it is
+// where v is the projection of v − g on B. A step solves that equation for the D and the
+// bounds of B that hold at v (a semismooth Newton method, or primal-dual active sets:
+// Hintermüller, Ito, Kunisch, SIAM J. Optim. 13, 2003, Algorithm 2.1), and projects once. As
+// the function is piecewise quadratic, the step that finds the right pieces ends the row.
+//
+// Nearest points are a corner and a face, where a projection ends the row too, or on two edges.
+// Then one coordinate of v is free, and a Newton step of that one alone will do. So rows begin
+// with projections and such steps of each coordinate by itself, two of each in turn, which end 93 of
+// 100. The others are gathered for full steps, so that vectors do not wait for their slowest.
+//
+// Pieces may recur without end, for 1 row of 100. So a row is answered where the plane
+// across e proves the distance |e|, and left to the iterated solver where it does not after
+// BOX_STEPS.
+
+#ifndef CLR_BOX_DISTANCE_H
+#define CLR_BOX_DISTANCE_H
+
+#include "real64.h"
+#include "box_depth.h"
+#include "real32.h"
+#include "box_axes.h"
+#include "real64.h"
+#include "box_axes.h"
+#include "closed_forms.h"
+#include "input.h"
+#include "store.h"
+
+#define BOX_STEPS 4
+// Added to the diagonal of H, whose entries are at most 1, where it may be singular.
+#define BOX_PROXIMAL 1e-10
+
+ALWAYS V3 clamped3(V3 x, V3 most) { return (V3){clamped(x.x, most.x), clamped(x.y, most.y), clamped(x.z, most.z)}; }
+ALWAYS V3 magnitude3(V3 x) { return (V3){magnitude(x.x), magnitude(x.y), magnitude(x.z)}; }
+
+// box_gap is e at the point u of B, seen from A, and writes its gradient.
+ALWAYS V3 box_gap(const box_pair *p, V3 u, V3 *g) {
+    V3 e = T(sub)(u, clamped3(u, p->a));
+    *g = T(apply_transposed)(p->m, e);
+    return e;
+}
+
+// box_height is <e, B − A> at its least.
+ALWAYS VF box_height(const box_pair *p, V3 e, V3 g) {
+    return T(dot)(e, p->t) - (T(dot)(p->a, magnitude3(e)) + T(dot)(p->b, magnitude3(g)));
+}
+
+// box_newton is the step from v, projected on B.
+ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
+    const VF zero = SET1(0), one = SET1(1), proximal = SET1(BOX_PROXIMAL), *m = p->m;
+    const VM out[3] = {LT(zero, magnitude(e.x)), LT(zero, magnitude(e.y)), LT(zero, magnitude(e.z))};
+    VF h[3][3], r[9];
+    for (int i = 0; i < 9; i++) r[i] = SEL(out[i / 3], m[i], zero);
+    for (int j = 0; j < 3; j++)
+        for (int k = 0; k <= j; k++) h[j][k] = FMA(r[6 + j], m[6 + k], FMA(r[3 + j], m[3 + k], r[j] * m[k]));
+    // Coordinates of v at a bound: d takes them there.
+    V3 w = T(sub)(v, g), size = magnitude3(w);
+    const VM fx = LT(size.x, p->b.x), fy = LT(size.y, p->b.y), fz = LT(size.z, p->b.z);
+    V3 d = {SEL(fx, zero, COPYSIGN(p->b.x, w.x) - v.x), SEL(fy, zero, COPYSIGN(p->b.y, w.y) - v.y), SEL(fz, zero, COPYSIGN(p->b.z, w.z) - v.z)};
+    VF x = SEL(fx, -FMA(h[2][0], d.z, FMA(h[1][0], d.y, g.x)), d.x);
+    VF y = SEL(fy, -FMA(h[2][1], d.z, FMA(h[1][0], d.x, g.y)), d.y);
+    VF z = SEL(fz, -FMA(h[2][1], d.y, FMA(h[2][0], d.x, g.z)), d.z);
+    // The rows and columns of the others, as L·diag·Lᵀ.
+    VF h10 = SEL(MAND(fx, fy), h[1][0], zero), h20 = SEL(MAND(fx, fz), h[2][0], zero), h21 = SEL(MAND(fy, fz), h[2][1], zero);
+    VF i0 = RCP(SEL(fx, h[0][0] + proximal, one)), l10 = h10 * i0, l20 = h20 * i0;
+    VF i1 = RCP(FNMA(l10, h10, SEL(fy, h[1][1] + proximal, one))), c21 = FNMA(l20, h10, h21), l21 = c21 * i1;
+    VF i2 = RCP(FNMA(l21, c21, FNMA(l20, h20, SEL(fz, h[2][2] + proximal, one))));
+    y = FNMA(l10, x, y);
+    z = FNMA(l21, y, FNMA(l20, x, z)) * i2;
+    y = FNMA(l21, z, y * i1);
+    x = FNMA(l20, z, FNMA(l10, y, x * i0));
+    return clamped3(T(add)(v, (V3){x, y, z}), p->b);
+}
+
+// box_place is what else there is of a pair.
+typedef struct {
+    V3 pos;        // origin of A in the world
+    VF rot[9];     // rotation of A
+    VF ra, rb, size, round, tol; // as prepare has them
+    VM good;       // see good_pose
+} box_place;
+
+// box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
+// last row.
+ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, int n, box_place *at) {
+    clr_rows r;
+    read_rows(c, lo, order, n, &r);
+    box_pair out;
+    VF p[4], q[4], u[4], v[4];
+    V3 pos = {r.pa[0], r.pa[1], r.pa[2]}, far = {r.pb[0], r.pb[1], r.pb[2]}, ua = {r.qa[1], r.qa[2], r.qa[3]}, ub = {r.qb[1], r.qb[2], r.qb[3]};
+    at->good = MAND(good_pose(pos, r.qa[0], ua), good_pose(far, r.qb[0], ub));
+    at->pos = pos;
+    rotations(r.qa[0], ua, r.qb[0], ub, at->rot, out.m);
+    out.t = T(apply_transposed)(at->rot, T(sub)(far, pos));
+    if (c->warm) { // a first direction is not needed, but refused where any solver refuses it
+        const double *warm[W];
+        for (int l = 0; l < W; l++) warm[l] = c->warm + 3 * r.at[l];
+        ROWS(p, warm, 7)
+        at->good = MAND(at->good, LE(FMA(p[2], p[2], FMA(p[1], p[1], p[0] * p[0])), SET1(1e200)));
+    }
+    ROWS(p, r.sa, 7)
+    ROWS(q, r.sb, 7)
+    out.a = (V3){p[0], p[1], p[2]};
+    out.b = (V3){q[0], q[1], q[2]};
+    for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
+    ROWS(u, r.sa, 7)
+    ROWS(v, r.sb, 7)
+    at->ra = u[0];
+    at->rb = v[0];
+    at->size = u[1] + v[1];
+    at->round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(out.t, out.t)) + at->size);
+    at->tol = SET1(c->tolerance) * at->size;
+    return out;
+}
+
+// box_search is a point u of B near A.
+typedef struct {
+    V3 v, u, e, g;
+    VF taken; // steps
+} box_search;
+
+ALWAYS void box_look(const box_pair *p, box_search *x) {
+    x->u = T(add)(p->t, T(apply)(p->m, x->v));
+    x->e = box_gap(p, x->u, &x->g);
+}
+
+ALWAYS void box_project(const box_pair *p, box_search *x) {
+    x->v = clamped3(T(sub)(x->v, x->g), p->b);
+    box_look(p, x);
+}
+
+// box_start is after two projections to and fro, from the center of B.
+ALWAYS box_search box_start(const box_pair *p) {
+    box_search x;
+    box_gap(p, p->t, &x.g);
+    x.v = clamped3(T(neg)(x.g), p->b);
+    box_look(p, &x);
+    box_project(p, &x);
+    x.taken = SET1(1);
+    return x;
+}
+
+// box_slide moves each coordinate of v to where the function is least along it, for the D that
+// holds at v.
+ALWAYS void box_slide(const box_pair *p, box_search *x) {
+    const VF zero = SET1(0), *m = p->m;
+    const VM out[3] = {LT(zero, magnitude(x->e.x)), LT(zero, magnitude(x->e.y)), LT(zero, magnitude(x->e.z))};
+    VF h[3] = {SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL)};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) h[j] = SEL(out[i], FMA(m[3 * i + j], m[3 * i + j], h[j]), h[j]);
+    x->v = clamped3((V3){FNMA(x->g.x, RCP(h[0]), x->v.x), FNMA(x->g.y, RCP(h[1]), x->v.y), FNMA(x->g.z, RCP(h[2]), x->v.z)}, p->b);
+    box_look(p, x);
+}
+
+// box_step takes a step and a projection in the lanes that are active. The others stay bit
+// for bit.
+ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
+    V3 g, next = box_newton(p, x->v, x->e, x->g);
+    box_gap(p, T(add)(p->t, T(apply)(p->m, next)), &g);
+    x->v = T(sel)(active, clamped3(T(sub)(next, g), p->b), x->v);
+    x->taken = SEL(active, x->taken + SET1(1), x->taken);
+    box_look(p, x);
+}
+
+// box_none is the square of what counts as no distance.
+ALWAYS VF box_none(const box_place *at) { return SET1(16) * at->round * at->round; }
+
+// box_put stores the answers that are ok, in the frame of A, of rows order[0..n), and
+// returns the lanes that it answers. From n on, order repeats a row.
+ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at, const closed_out *o, VF taken, int solver) {
+    double v[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
+    uint16_t count[W];
+    unsigned yes = MBITS(MAND(o->ok, at->good)) & (n < W ? (1u << n) - 1 : LANES);
+    STOREU(v[0], o->distance);
+    STOREU(v[1], o->lower);
+    STOREU(v[2], o->upper);
+    T(st3)(v[3], W, T(apply)(at->rot, o->n));
+    T(st3)(v[6], W, T(add)(T(apply)(at->rot, T(axpy)(at->ra, o->n, o->a)), at->pos));
+    T(st3)(v[9], W, T(add)(T(apply)(at->rot, T(axpy)(-at->rb, o->n, o->b)), at->pos));
+    STOREU(steps, taken);
+    for (int l = 0; l < W; l++) count[l] = (uint16_t)steps[l];
+    store_answers(c, at0, order, yes, (const double(*)[W])v, MBITS(LT(SET1(0), o->lower)), MBITS(LT(o->upper, SET1(0))), count, solver);
+    return yes;
+}
+
+// box_answer answers those of rows order[0..n), at most W, that x proves. It returns the lanes
+// that it does not answer, and writes to `deep` those of them that intersect, it seems: `inside`
+// and where points are as near as rounding.
+ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p, const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
+    const VF radius = at->ra + at->rb, ee = T(dot)(x->e, x->e), inv = RSQRT(MAX(ee, SET1(TINY)));
+    closed_out o;
+    o.n = T(scale)(inv, x->e);
+    o.a = T(sub)(x->u, x->e);
+    o.b = x->u;
+    o.distance = FMA(ee, inv, -radius);
+    o.lower = box_height(p, o.n, T(scale)(inv, x->g)) - radius - at->round;
+    o.upper = o.distance + at->round;
+    VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
+    o.ok = LE(gap, MAX(at->tol, SET1(4) * at->round));
+    if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
+    o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
+    inside |= MBITS(LE(ee, box_none(at)));
+    unsigned left = (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_BY_NEWTON);
+    *deep = left & inside & MBITS(at->good);
+    return left;
+}
+
+// box_starts answers rows order[0..n), at most 2·W, that are apart and need no step after their
+// start. It returns the lanes that it does not answer, and writes to `deep` those of them that
+// intersect, it seems. Two vectors go side by side, as one would mostly wait for its last operation.
+static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+    const int vectors = n > W ? 2 : 1;
+    box_place at[2];
+    box_pair p[2];
+    box_search x[2];
+    for (int j = 0; j < vectors; j++) p[j] = box_load(c, lo, order + j * W, n - j * W, at + j);
+    for (int j = 0; j < vectors; j++) x[j] = box_start(p + j);
+    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_project(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    unsigned left = 0;
+    *deep = 0;
+    for (int j = 0; j < vectors; j++) {
+        unsigned inside;
+        left |= box_answer(c, lo, order + j * W, n - j * W, p + j, at + j, x + j, 0, &inside) << j * W;
+        *deep |= inside << j * W;
+    }
+    return left;
+}
+
+// box_steps answers rows order[0..n), at most W, as box_starts does, by steps.
+static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+    const VF zero = SET1(0), one = SET1(1);
+    box_place at;
+    const box_pair p = box_load(c, lo, order, n, &at);
+    const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
+    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
+    const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
+    box_search x = box_start(&p);
+    VM active = at.good, inside = LT(one, zero);
+    for (int step = 0;; step++) {
+        VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g), off = ee - low;
+        VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
+        inside = MOR(inside, MAND(active, LE(ee, box_none(&at))));
+        active = MANDN(active, MOR(MOR(close, beyond), inside));
+        if (MBITS(active) == 0 || step == steps) break;
+        box_step(&p, &x, active);
+        box_search y = x;
+        box_slide(&p, &y);
+        x.v = T(sel)(active, clamped3(T(sub)(y.v, y.g), p.b), x.v);
+        box_look(&p, &x);
+    }
+    return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), deep);
+}
+
+// box_overlaps answers rows order[0..n), at most W, that overlap, by their axes. It returns
+// the lanes that it does not answer.
+static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    box_place at;
+    const box_pair p = box_load(c, lo, order, n, &at);
+    const VF round = at.round, radius = at.ra + at.rb;
+    const lane_depths d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
+    closed_out o = {.n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the rest as deepen has it
+    o.distance = -d.high - radius;
+    o.lower = o.distance - round;
+    o.upper = MAX(-d.low, d.off - d.high) - radius + round;
+    return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_BY_AXES);
+}
+
+// box_statuses answers rows order[0..n), at most W, of which only the status is asked, and
+// returns the lanes that it does not answer. An axis is off by at most 4·round, whatever its
+// length (closed_forms.h), so parallel edges, whose product is zero or noise, prove nothing:
+// such rows, and rounded boxes that are near, are searched. There A is shrunk, so that points
+// that end on it are inside A by more than rounding.
+static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    const VF zero = SET1(0);
+    box_place at;
+    const box_pair p = box_load(c, lo, order, n, &at);
+    const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
+    const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
+    unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)), over = open & MBITS(LT(most, -inner));
+    open &= ~(apart | over);
+    if (open) {
+        const VF half = SET1(-2) * at.round, reach = radius + at.round, least = MAX(radius + half, zero);
+        const VF reach2 = reach * reach, least2 = least * least;
+        box_pair shrunk = p;
+        shrunk.a = (V3){MAX(p.a.x - inner, zero), MAX(p.a.y - inner, zero), MAX(p.a.z - inner, zero)};
+        box_search x = box_start(&shrunk);
+        for (int step = 0;; step++) {
+            VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g);
+            V3 out = T(sub)(magnitude3(x.u), p.a);
+            apart |= open & MBITS(MAND(LT(zero, low), LT(reach2 * ee, low * low)));
+            over |= open & MBITS(MOR(LT(ee, least2), MAND(MAND(LT(out.x, half), LT(out.y, half)), LT(out.z, half))));
+            open &= ~(apart | over);
+            if (open == 0 || step == BOX_STEPS) break;
+            box_step(&shrunk, &x, MFROM(open));
+        }
+    }
+    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+    for (unsigned m = apart | over; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        status[order[l]] = apart >> l & 1 ? CLR_SEPARATED : CLR_PENETRATING;
+        if (method) method[order[l]] = CLR_BY_AXES;
+    }
+    return lanes & ~(apart | over);
+}
+
+// two_boxes answers what it can of rows order[0..n), relative to lo, moves the others to
+// the front of order, and returns their number.
+static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+    if (!c->closed || (c->collide && !c->decide)) return rows; // who names a method gets it
+    if (c->decide) rows = boxes_decided(c, lo, order, rows);
+    for (int round = 0; round < (c->decide ? 1 : 2); round++) {
+        int32_t *rest = order, deep[3 * W];
+        int count = 0; // of deep
+        const int together = c->decide || round ? W : 2 * W;
+        for (int k = 0; k < rows; k += together) {
+            int32_t row[2 * W];
+            unsigned left, inside = 0;
+            const int n = rows - k < together ? rows - k : together;
+            for (int l = 0; l < together; l++) row[l] = order[k + (l < n ? l : n - 1)];
+            if (c->decide) left = box_statuses(c, lo, row, n);
+            else if (round == 0) left = box_starts(c, lo, row, n, &inside);
+            else left = box_steps(c, lo, row, n, &inside);
+            for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+            for (; inside; inside &= inside - 1) deep[count++] = row[__builtin_ctz(inside)];
+            const int last = k + together >= rows;
+            int done = 0;
+            for (; done + W <= count || (last && done < count); done += W) {
+                const int some = count - done < W ? count - done : W;
+                for (int l = 0; l < W; l++) row[l] = deep[done + (l < some ? l : some - 1)];
+                for (unsigned m = box_overlaps(c, lo, row, some); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+            }
+            for (int d = done; d < count; d++) deep[d - done] = deep[d];
+            count = count > done ? count - done : 0;
+        }
+        rows = (int)(rest - order);
+    }
+    return rows;
+}
+
+#endif

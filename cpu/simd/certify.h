@@ -1,0 +1,230 @@
+// From simplices to certified answers. A template, float64.
+//
+// The vertices are recomputed from their directions, so that nothing float32 did is
+// trusted. With x the nearest point of the simplex and n a unit vector along it, |x|
+// bounds the distance of the cores from above and min <n, D> from below; the rounding
+// of both is that of ref.Pair.Roundoff.
+
+#ifndef CLR_CERTIFY_H
+#define CLR_CERTIFY_H
+
+#include "real64.h"
+#include "box_depth.h"
+#include "depth_certificate.h"
+#include "epa_float32_proof.h"
+#include "epa.h"
+#include "input.h"
+#include "refine.h"
+#include "simplex.h"
+#include "store.h"
+#include "support.h"
+
+// deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
+// GJK ended with. It returns those answered.
+static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
+    double answer[12][W] __attribute__((aligned(64)));
+    const int bent = curved(ka) || curved(kb);
+    const double *more = &s->more[0][k];
+    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
+    const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
+    unsigned by_axes = 0, by_rtr = 0, ok = 0;
+    at->lanes = in;
+    if (ka == CLR_BOX && kb == CLR_BOX) {
+        box_pair p;
+        for (int j = 0; j < 9; j++) p.m[j] = LOADU(&s->in64[CLR_ROT + j][k]);
+        p.t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
+        p.a = T(ld3)(&s->in64[CLR_PA][k], CLR_STRIDE64);
+        p.b = T(ld3)(&s->in64[CLR_PB][k], CLR_STRIDE64);
+        lane_depths d = box_depths(&p, round, stop);
+        ok = by_axes = in & MBITS(d.ok);
+        store_depths(answer, d);
+    } else if (SURROUNDED(ka, kb)) {
+        for (unsigned m = in; m; m &= m - 1) {
+            const int state = s->minima.state[k + __builtin_ctz(m)];
+            ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
+            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_BEND(ka) && HAS_BEND(kb));
+        }
+        for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->minima.answer[j][k]));
+    } else {
+        ok = prove(at, s, k, ka, kb, in, round, stop, answer);
+    }
+    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
+    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+    VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
+    V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
+    // As ref has it, the distance is minus the depth that is surely enough.
+    VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
+    V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
+    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    return ok;
+}
+
+// tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds
+// the origin: within all four faces by more than the vertices may be off.
+ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
+    V3 v[3], dir, a, b;
+    for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
+    V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
+    V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
+    VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
+    VM sure = LE(round, round);
+    for (int j = 0; j < 4; j++) {
+        // Inwards is towards the fourth vertex for the faces at v[0], and away from w
+        // for the last.
+        VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
+        sure = MAND(sure, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
+    }
+    return sure;
+}
+
+// cut_short returns which of `open` may take no more steps and end as they are; `wide` are those that
+// stay undecided. The witnesses are `side` off the normal: where that was all that was
+// wrong, the gap with them may be close enough. depth is the gap asked for of a depth.
+static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uint16_t *steps, unsigned open, VF lower, VF *upper, VF distance, VF side, VF depth, VF most, unsigned *wide) {
+    for (unsigned m = open; m; m &= m - 1)
+        if (steps[__builtin_ctz(m)] + 1 < c->max_steps) open &= ~(m & -m);
+    VF high = SEL(MFROM(open), MAX(*upper, distance + side), *upper), gap = MAX(high - distance, distance - lower);
+    *upper = high;
+    *wide = open & MBITS(LT(most, gap)) & (MBITS(LE(SET1(0), distance)) | MBITS(LT(depth, gap)));
+    return open;
+}
+
+// finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
+// answer go to s->list for the float64 loop, with their state, if `again` is set; else,
+// and where only a depth would help, to s->left. It returns the new length of s->list.
+ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+    int listed = 0;
+    const VF zero = SET1(0);
+    for (int k = 0; k < n; k += W) {
+        unsigned open = 0, away = 0, in = 0, bad = 0;
+        for (int l = 0; l < W && k + l < n; l++) {
+            uint8_t st = s->state[k + l];
+            open |= (unsigned)(st == CLR_OPEN || (st == CLR_AWAY && !c->collide)) << l;
+            away |= (unsigned)(st == CLR_AWAY && c->collide) << l;
+            in |= (unsigned)(st == CLR_INSIDE) << l;
+            bad |= (unsigned)(st == CLR_BAD) << l;
+        }
+        unsigned answered = 0;
+        const double *cols = &s->in64[0][k], *more = &s->more[0][k];
+        const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+        const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
+        T(hulls) hull[2];
+        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
+        // Most rows of large hulls need no more of them than of small ones.
+        const int rough = ka == CLR_HULL && kb == CLR_HULL && !c->collide && c->tolerance > 1.25 * ROUGH_UNITS * 0x1p-24, whole = !rough || in;
+        put_hulls(c, s, k, whole ? ka : CLR_SMALL, whole ? kb : CLR_SMALL, hull);
+        if (away || (in && c->collide)) {
+            // One vertex proves these: it lies beyond the separating plane, or closes
+            // the tetrahedron. No distance was asked for, so that of the plane will do;
+            // what the vertex leans sideways of the normal goes into the gap.
+            V3 a, b, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a, &b);
+            x = T(scale)(inverse_length(x), x);
+            // The vertex of a hull was picked in float32: another may be lower.
+            VF along = T(dot)(x, w), low = along;
+            if (ka >= CLR_SMALL || kb >= CLR_SMALL)
+                low = T(height)(&at, ka, kb, x, &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k}, {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}}, {a, a, a}, {b, b, b}});
+            VF distance = low - radius;
+            V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a), wb = T(axpy)(-rb, normal, T(sub)(a, w));
+            VF slack = round + SQRT(T(dot)(side, side));
+            VM sure = MAND(LT(round, distance), is_unit(x));
+            unsigned ok = away & MBITS(sure);
+            emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
+            answered |= ok;
+            if (in) {
+                sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
+                ok = in & MBITS(sure);
+                emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
+                answered |= ok;
+            }
+        }
+        if (open) {
+            V3 v[3], seed[3];
+            T(known) known;
+            V3 *av = known.a;
+            for (int j = 0; j < 3; j++) known.number[0][j] = s->seed_a[j] + k, known.number[1][j] = s->seed_b[j] + k;
+            for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j], &known.b[j]);
+            V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
+            clr_foot f = triangle_foot(v[0], e1, e2);
+            V3 straight = f.x;
+            if (c->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
+                V3 moved = f.x, edge = straighten(v[0], e1, e2, &f.l1, &f.l2, &moved, f.face);
+                f.x = moved;
+                straight = without(moved, edge);
+            }
+            VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
+            // x is a sum that cancels, and its direction is off by rounding over |x|; the
+            // normal of a face is off by rounding over its height. The longer decides.
+            VF ee = MAX(T(dot)(e1, e1), T(dot)(e2, e2));
+            VM use = MAND(f.face, MAND(LT(xx * ee, nn), LE(SET1(0.25) * nn * xx, nx * nx)));
+            V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), straight);
+            VF r = inverse_length(x);
+            x = T(scale)(r, x);
+            V3 start = T(scale)(T(dot)(f.x, x), x);
+            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
+                polish(cols, ka, kb, av, known.b, &f, &x);
+            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero, lower = zero;
+            V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
+            VM ok = LT(zero, zero), unit = is_unit(x), apart = ok, deep = LT(upper, zero);
+            for (int exact = !rough;; exact = 1) {
+                at.lanes = open & ~MBITS(ok);
+                low = SEL(MFROM(at.lanes), exact ? T(height)(&at, ka, kb, x, &known) : rough_height(&at, s, k, x, SET1(1 / c->tolerance) * tol), low);
+                lower = low - radius - round;
+                VF gap = MAX(upper - distance, distance - lower);
+                apart = MAND(unit, LT(zero, lower));
+                if (c->collide) {
+                    ok = MAND(MOR(apart, deep), unit);
+                    upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
+                    lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
+                } else {
+                    ok = LE(gap, most_gap(c, ka, kb, tol, round));
+                    if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
+                    ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
+                }
+                if (exact || !(open & ~MBITS(ok))) break;
+                put_hulls(c, s, k, ka, kb, hull);
+            }
+            unsigned cut = 0, wide = 0;
+            if (c->max_steps) {
+                const double depth = (curved(ka) || curved(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
+                cut = open & ~MBITS(ok) & MBITS(MAND(unit, LE(lower, upper)));
+                cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)), SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);
+            }
+            V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
+            V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
+            unsigned yes = open & (MBITS(ok) | cut);
+            emit_as(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, MBITS(apart) | wide, MBITS(LT(upper, zero)) | wide, normal,
+                 T(axpy)(ra, normal, nearest_a), T(axpy)(-rb, normal, nearest_b));
+            answered |= yes;
+            if (again && (open & ~yes)) {
+                for (int j = 0; j < 3; j++) {
+                    T(st3)(&s->in64[CLR_VERT + 3 * j][k], CLR_STRIDE64, v[j]);
+                    T(st3)(&s->in64[CLR_DIR + 3 * j][k], CLR_STRIDE64, seed[j]);
+                }
+                T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, start);
+                for (unsigned m = open & ~yes; m; m &= m - 1) s->list[listed++] = k + __builtin_ctz(m);
+                answered |= open;
+            }
+        }
+        if (in && !c->collide) answered |= deepen(c, s, at0, k, in, &at, ka, kb);
+        for (unsigned m = (open | away | in | bad) & ~answered; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            s->left[(*left)++] = s->row[k + l];
+            s->state[k + l] = CLR_DONE;
+        }
+    }
+    return listed;
+}
+
+// finish is finish_pair with the support functions of the commonest pairs of classes
+// inlined.
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+    if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    if (SPECIAL(ka, kb, CLR_HULL)) return finish_pair(c, s, at0, n, CLR_HULL, CLR_HULL, again, left);
+    return finish_pair(c, s, at0, n, ka, kb, again, left);
+}
+
+#endif

@@ -1,0 +1,460 @@
+// Closed forms: pairs whose answer is a formula, W of them at a time. A template,
+// float64. Each form has a file of its own, closed_*.h.
+//
+// The frame is that of the world, seen from the origin of A: positions are subtracted
+// once, exactly but for one rounding, and only the axes that a form needs are turned.
+// Bounds are those of ref.Pair.Roundoff. What a formula does not prove to the
+// tolerance goes to the iterated solver, so no form has to be right everywhere.
+
+#ifndef CLR_CLOSED_FORMS_H
+#define CLR_CLOSED_FORMS_H
+
+#include "real64.h"
+#include "groups.h"
+#include "input.h"
+#include "store.h"
+#include "support.h"
+#include <string.h>
+
+// closed_in is W pairs.
+typedef struct {
+    VM good;                    // poses that are in range
+    V3 pos, t;                  // origin of A in the world; origin of B seen from it
+    VF w[2];                    // quaternions, of any length
+    V3 v[2];
+    V3 p[2];                    // parameters
+    VF radius[2], size, tol, round; // round: see ref.Pair.Roundoff
+    const clr_shape *shape[2][W];
+} closed_in;
+
+// closed_out is W answers: in the axes of the world, points seen from the origin of A.
+typedef struct {
+    VF distance, lower, upper;
+    V3 n, a, b; // normal and witnesses
+    VM ok;      // whether all of that is proved
+} closed_out;
+
+// closed_load reads rows order[0..n) of the input, relative to lo; lanes beyond n
+// repeat the last row.
+ALWAYS closed_in closed_load(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+    closed_in in;
+    double tmp[27][W] __attribute__((aligned(64)));
+    for (int l = 0; l < W; l++) {
+        int64_t at = lo + order[l < n ? l : n - 1];
+        clr_row r = row_at(c, at);
+        const clr_shape *a = c->shapes + r.shape_a, *b = c->shapes + r.shape_b;
+        in.shape[0][l] = a;
+        in.shape[1][l] = b;
+        for (int j = 0; j < 3; j++) {
+            tmp[j][l] = r.pa[j];
+            tmp[3 + j][l] = r.pb[j];
+            tmp[6 + j][l] = a->p[j];
+            tmp[9 + j][l] = b->p[j];
+            tmp[12 + j][l] = c->warm ? c->warm[3 * at + j] : 0;
+        }
+        for (int j = 0; j < 4; j++) {
+            tmp[15 + j][l] = r.qa[j];
+            tmp[19 + j][l] = r.qb[j];
+        }
+        tmp[23][l] = a->radius;
+        tmp[24][l] = b->radius;
+        tmp[25][l] = a->size + b->size;
+        tmp[26][l] = a->off + b->off;
+    }
+    V3 pb = T(ld3)(tmp[3], W), warm = T(ld3)(tmp[12], W);
+    in.pos = T(ld3)(tmp[0], W);
+    in.t = T(sub)(pb, in.pos);
+    for (int side = 0; side < 2; side++) {
+        in.p[side] = T(ld3)(tmp[6 + 3 * side], W);
+        in.w[side] = LOADU(tmp[15 + 4 * side]);
+        in.v[side] = T(ld3)(tmp[16 + 4 * side], W);
+        in.radius[side] = LOADU(tmp[23 + side]);
+    }
+    in.good = MAND(good_pose(in.pos, in.w[0], in.v[0]), good_pose(pb, in.w[1], in.v[1]));
+    in.good = MAND(in.good, LE(T(dot)(warm, warm), SET1(1e200))); // NaN and infinity as well
+    VF size = in.size = LOADU(tmp[25]);
+    in.tol = SET1(c->tolerance) * size;
+    in.round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(in.t, in.t)) + size + LOADU(tmp[26]));
+    return in;
+}
+
+// meets_tolerance reports whether the bounds are as close as the caller asked, or
+// answer all that was asked.
+ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_out *o) {
+    VF gap = MAX(o->upper - o->distance, o->distance - o->lower);
+    VM ok = LE(gap, MAX(in->tol, SET1(4) * in->round));
+    if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), o->lower));
+    if (c->collide) ok = MOR(ok, MOR(LT(SET1(0), o->lower), LT(o->upper, SET1(0))));
+    return ok;
+}
+
+// closed_put stores the answers that are ok, by one solver, of rows order[0..n); the
+// other rows with a good pose are kept at *rest, the others go to s->left. It returns
+// the new end of *rest, which may be order itself.
+ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n, const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
+    double v[12][W] __attribute__((aligned(64)));
+    int32_t row[W];
+    for (int l = 0; l < W; l++) row[l] = order[l < n ? l : n - 1];
+    STOREU(v[0], o->distance);
+    STOREU(v[1], o->lower);
+    STOREU(v[2], o->upper);
+    T(st3)(v[3], W, o->n);
+    T(st3)(v[6], W, T(add)(o->a, in->pos));
+    T(st3)(v[9], W, T(add)(o->b, in->pos));
+    unsigned good = MBITS(in->good), ok = good & MBITS(o->ok);
+    unsigned apart = MBITS(LT(SET1(0), o->lower)), deep = MBITS(LT(o->upper, SET1(0)));
+    ok &= n < W ? (1u << n) - 1 : LANES;
+    store_answers(c, at0, row, ok, (const double(*)[W])v, apart, deep, 0, solver);
+    for (int l = 0; l < n; l++) {
+        if (ok >> l & 1) continue;
+        if (good >> l & 1) *rest++ = row[l];
+        else s->left[(*left)++] = row[l];
+    }
+    return rest;
+}
+
+// Closed forms of points and segments: spheres, capsules, and spheres against boxes.
+// A template, float64.
+//
+// The distance of the cores minus both radii is the signed distance, in contact as
+// well, wherever the difference of the cores is flat or the point is inside the box:
+// then every facet of the difference is looked at.
+
+// points is for two spheres.
+ALWAYS closed_out points(const closed_in *in) {
+    closed_out o;
+    VF tt = T(dot)(in->t, in->t), d = SQRT(tt);
+    VM same = LE(tt, SET1(1e-200)); // any normal serves
+    VF r = SET1(1) / SEL(same, SET1(1), d);
+    o.n = T(sel)(same, (V3){SET1(1), SET1(0), SET1(0)}, T(scale)(r, in->t));
+    o.distance = d - (in->radius[0] + in->radius[1]);
+    o.lower = o.distance - in->round;
+    o.upper = o.distance + in->round;
+    o.a = T(scale)(in->radius[0], o.n);
+    o.b = T(axpy)(-in->radius[1], o.n, in->t);
+    o.ok = LE(o.lower, o.upper);
+    return o;
+}
+
+// unit divides by the length; what is nearly zero comes out as no unit vector.
+
+// segments is for two capsules, or a capsule and a sphere.
+//
+// The nearest points are those of Ericson, Real-Time Collision Detection, sec. 5.1.9:
+// the foot on the line of B, clamped, then that on A, clamped; but for the first
+// guess of s, which is formed so that it does not cancel where the axes are nearly
+// parallel. Its rounding is of second order in the distance.
+//
+// The normal is one of two, whichever proves more: that of the nearest points, made
+// orthogonal to the segment that holds its point inside; and the one orthogonal to
+// both axes, which alone proves anything where the segments cross.
+ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
+    closed_out o;
+    const VF zero = SET1(0), one = SET1(1);
+    const V3 t = in->t;
+    VF ha = in->p[0].z, hb = in->p[1].z, radius = in->radius[0] + in->radius[1];
+    V3 ua = axis(in->w[0], in->v[0]), ub = axis(in->w[1], in->v[1]);
+    ua = T(sel)(LT(zero, ha), ua, ub); // a point has any axis
+    ub = T(sel)(LT(zero, hb), ub, ua);
+    VF cos = T(dot)(ua, ub), ta = T(dot)(t, ua), tb = T(dot)(t, ub);
+    V3 across = T(axpy)(-cos, ub, ua); // of A's axis, across B's
+    VF s = T(dot)(t, across) / MAX(T(dot)(across, across), SET1(1e-30));
+    s = MAX(MIN(s, ha), -ha);
+    VF r = MAX(MIN(FMA(s, cos, -tb), hb), -hb);
+    s = MAX(MIN(FMA(r, cos, ta), ha), -ha);
+    V3 pa = T(scale)(s, ua), pb = T(axpy)(r, ub, t), x = T(sub)(pb, pa);
+    VM in_a = LT(MAX(s, -s), ha), in_b = LT(MAX(r, -r), hb);
+
+    VF drop_a = SEL(MANDN(in_a, in_b), T(dot)(x, ua), zero), drop_b = SEL(MANDN(in_b, in_a), T(dot)(x, ub), zero);
+    V3 n1 = unit(T(axpy)(-drop_b, ub, T(axpy)(-drop_a, ua, x)));
+
+    // Orthogonal to ua and to ub − ua, or ub + ua: to both to the last digit, however
+    // nearly parallel they are. If they are parallel, x decides, or else anything.
+    V3 w = T(axpy)(-COPYSIGN(one, cos), ua, ub), wx = T(cross)(ua, unit(x));
+    V3 other = T(sel)(LT(ua.x * ua.x, SET1(0.5)), (V3){one, zero, zero}, (V3){zero, one, zero});
+    wx = T(sel)(LT(T(dot)(wx, wx), SET1(1e-20)), other, wx);
+    w = T(sel)(LT(T(dot)(w, w), SET1(1e-28)), wx, w);
+    V3 n2 = unit(T(cross)(ua, unit(w)));
+    n2 = T(scale)(COPYSIGN(one, T(dot)(n2, x)), n2);
+
+    VF a1 = T(dot)(n1, ua), b1 = T(dot)(n1, ub), a2 = T(dot)(n2, ua), b2 = T(dot)(n2, ub);
+    VF h1 = T(dot)(n1, t) - ha * MAX(a1, -a1) - hb * MAX(b1, -b1), h2 = T(dot)(n2, t) - ha * MAX(a2, -a2) - hb * MAX(b2, -b2);
+    VM first = MAND(is_unit(n1), MOR(LE(h2, h1), MANDN(LE(h1, h1), is_unit(n2))));
+    o.n = T(sel)(first, n1, n2);
+    VF low = SEL(first, h1, h2), length = SQRT(T(dot)(x, x));
+    V3 side = T(axpy)(-length, o.n, x); // by what the witnesses are not distance·normal apart
+    o.distance = length - radius;
+    o.upper = o.distance + in->round;
+    o.lower = low - radius - in->round;
+    o.a = T(axpy)(in->radius[0], o.n, pa);
+    o.b = T(axpy)(-in->radius[1], o.n, pb);
+    VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
+    o.ok = MAND(MAND(meets_tolerance(c, in, &o), LE(T(dot)(side, side), gap * gap)), MAND(is_unit(o.n), LE(o.lower, o.upper)));
+    return o;
+}
+
+// box_point is for a box and a sphere; `flip` says that B is the box. Outside the
+// normal is a combination of those of the faces that the point lies beyond, inside it
+// is that of the nearest face: the depth of a point in a box is the least of six.
+ALWAYS closed_out box_point(const closed_in *in, int flip) {
+    closed_out o;
+    const VF zero = SET1(0), one = SET1(1);
+    VF m[9];
+    matrix(in->w[flip], in->v[flip], m);
+    V3 e = in->p[flip], t = flip ? T(neg)(in->t) : in->t; // from the box to the point
+    V3 p = T(apply_transposed)(m, t);
+    V3 q = {MAX(MIN(p.x, e.x), -e.x), MAX(MIN(p.y, e.y), -e.y), MAX(MIN(p.z, e.z), -e.z)};
+    V3 d = T(sub)(p, q);
+    VF dd = T(dot)(d, d), length = SQRT(dd);
+    VM out = LT(SET1(1e-200), dd);
+    VF r = one / SEL(out, length, one);
+    // Inside, or nearly outside.
+    VF fx = e.x - MAX(p.x, -p.x), fy = e.y - MAX(p.y, -p.y), fz = e.z - MAX(p.z, -p.z);
+    VM y = LT(fy, fx), z = LT(fz, MIN(fx, fy));
+    VF depth = MIN(MIN(fx, fy), fz);
+    V3 face = {SEL(MOR(y, z), zero, COPYSIGN(one, p.x)), SEL(MANDN(y, z), COPYSIGN(one, p.y), zero), SEL(z, COPYSIGN(one, p.z), zero)};
+    V3 n = T(sel)(out, T(scale)(r, d), face);
+    q = T(sel)(out, q, T(axpy)(depth, face, p));
+    VF core = SEL(out, length, -depth);
+    n = T(apply)(m, n);
+    V3 on_box = T(axpy)(in->radius[flip], n, T(apply)(m, q)), on_ball = T(axpy)(-in->radius[1 - flip], n, t);
+    o.distance = core - (in->radius[0] + in->radius[1]);
+    o.lower = o.distance - in->round;
+    o.upper = o.distance + in->round;
+    // Seen from A, which may be the point.
+    o.n = flip ? T(neg)(n) : n;
+    o.a = flip ? T(sub)(on_ball, t) : on_box;
+    o.b = flip ? T(sub)(on_box, t) : on_ball;
+    o.ok = LE(o.lower, o.upper);
+    return o;
+}
+
+// Half-space against any shape with a class. A template, float64.
+
+// half_support is the support point of the core of body `side`, of class k, along d.
+ALWAYS V3 half_support(const clr_call *c, const closed_in *in, int side, int k, V3 d) {
+    double columns[CLR_PA + 4][W] __attribute__((aligned(64)));
+    T(hulls) hulls;
+    T(places) at = {.call = c, .in = columns[0], .stride = W, .hull = {&hulls, &hulls}, .lanes = MBITS(in->good)};
+    VF found;
+    T(st3)(columns[CLR_PA], W, in->p[side]);
+    for (int l = 0; l < W; l++) {
+        columns[CLR_PA + 3][l] = in->shape[side][l]->erode;
+        if (IN_LANES(k)) T(set_hull)(&hulls, l, in->shape[side][l], k);
+    }
+    return T(side_support)(&at, k, 0, d, inverse_length(d), &found);
+}
+
+// half is for a half-space, which is body `side`, and a shape of class k: along the
+// outward normal of the plane, the signed distance is the height of the lowest point.
+ALWAYS closed_out half(const clr_call *c, const closed_in *in, int side, int k) {
+    closed_out o;
+    const int other = 1 - side;
+    V3 n = axis(in->w[side], in->v[side]);
+    VF m[9];
+    matrix(in->w[other], in->v[other], m);
+    V3 p = half_support(c, in, other, k, T(neg)(T(apply_transposed)(m, n)));
+    p = T(apply)(m, p);
+    V3 t = side ? T(neg)(in->t) : in->t; // from the plane to the shape
+    o.distance = T(dot)(n, T(add)(p, t)) - (in->radius[0] + in->radius[1]);
+    VF round = FMA(SET1(power_units(k) * 0x1p-53), in->size, in->round);
+    o.lower = o.distance - round;
+    o.upper = o.distance + round;
+    V3 lowest = T(axpy)(-in->radius[other], n, side ? p : T(add)(p, t)), on_plane = T(axpy)(-o.distance, n, lowest);
+    o.n = side ? T(neg)(n) : n;
+    o.a = side ? lowest : on_plane;
+    o.b = side ? on_plane : lowest;
+    o.ok = LE(o.lower, o.upper);
+    return o;
+}
+
+// Do two boxes intersect? By separating axes: two boxes are apart if and only if the
+// normal of a face of either, or the cross product of an edge of each, separates
+// them (Gottschalk, Lin, Manocha: OBBTree, 1996, sec. 5). A template, float64.
+//
+// Rounding. An axis is believed to separate only if its plane, evaluated anew at the
+// corners that it supports, proves it, as every answer of the iterated solver. That
+// none separates is believed only if on all fifteen axes the intervals overlap by
+// more than rounding. What is in between goes to the iterated solver.
+//
+// A cross product of edges that are parallel is zero, or noise, and overlaps by no
+// margin. If all cross products are either shorter than NEARLY_PARALLEL or longer than
+// CLEARLY_CROSSED, turning B by at most φ = 2·NEARLY_PARALLEL makes the short ones zero,
+// and these axes needless. That moves points of B by φ·size, turns the long cross
+// products by φ/CLEARLY_CROSSED at most, and so changes the overlap along a unit axis
+// by no more than φ·size + 2·size·φ/CLEARLY_CROSSED < 5e-6·size. An overlap of more than
+// PARALLEL_MARGIN·size on every unit axis outlasts that.
+#define NEARLY_PARALLEL 1e-10
+#define CLEARLY_CROSSED 1e-4
+#define PARALLEL_MARGIN 1e-5
+
+// The entries of a rotation are off by 8 eps (ref.Pair.Roundoff), so the dot product of
+// two axes by 31 eps, and the sums below by less than 75 eps times the lengths in
+// them: 96 eps·scale is four times `round`.
+#define AXIS_ERROR 4
+
+// boxes answers where one of both is proved. The distance is that of the plane of the
+// best axis: where the boxes intersect, that of the best face.
+ALWAYS closed_out boxes(const closed_in *in) {
+    closed_out o;
+    const VF zero = SET1(0), one = SET1(1);
+    VF ra[9], rb[9], rotation[9], m[3][3], q[3][3];
+    matrix(in->w[0], in->v[0], ra);
+    matrix(in->w[1], in->v[1], rb);
+    relative(ra, rb, rotation);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            m[i][j] = rotation[3 * i + j];
+            q[i][j] = magnitude(m[i][j]);
+        }
+    const V3 ta = T(apply_transposed)(ra, in->t), tb = T(apply_transposed)(rb, in->t);
+    const VF t[3] = {ta.x, ta.y, ta.z}, u[3] = {tb.x, tb.y, tb.z};
+    const VF a[3] = {in->p[0].x, in->p[0].y, in->p[0].z}, b[3] = {in->p[1].x, in->p[1].y, in->p[1].z};
+    const VF error = SET1(AXIS_ERROR) * in->round, radius = in->radius[0] + in->radius[1];
+
+    // Faces. n is the axis, in the frame of A.
+    VF best = SET1(-1e300);
+    V3 n = {one, zero, zero};
+    for (int i = 0; i < 3; i++) {
+        VF apart = magnitude(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
+        VM more = LT(best, apart);
+        VF sign = COPYSIGN(one, t[i]);
+        VF axis[3] = {zero, zero, zero};
+        axis[i] = sign;
+        n = T(sel)(more, (V3){axis[0], axis[1], axis[2]}, n);
+        best = SEL(more, apart, best);
+    }
+    for (int j = 0; j < 3; j++) {
+        VF apart = magnitude(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
+        VM more = LT(best, apart);
+        VF sign = COPYSIGN(one, u[j]);
+        n = T(sel)(more, (V3){sign * m[0][j], sign * m[1][j], sign * m[2][j]}, n);
+        best = SEL(more, apart, best);
+    }
+    VM by_face = LT(error + radius, best), overlap = MANDN(LT(one, zero), by_face);
+    if (MBITS(by_face) != LANES) {
+        // Edges. Of the cross products that separate, the one that does so most per
+        // length wins; lengths are compared squared.
+        VF most = zero, length2 = one, least = -best; // least overlap along a unit axis
+        VM clear = LT(best, -error), parallel = LT(one, zero), doubtful = parallel;
+        V3 edge = n;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) {
+                const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+                VF x1 = m[i1][j], x2 = m[i2][j], s = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
+                VF apart = magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
+                VF l2 = FMA(x1, x1, x2 * x2);
+                VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)), is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
+                parallel = MOR(parallel, is_short);
+                doubtful = MANDN(MOR(doubtful, MANDN(LE(l2, l2), is_long)), is_short);
+                clear = MAND(clear, MOR(LT(apart, -error), is_short));
+                // apart/|axis| ≥ apart for negative ones: a bound that needs no root.
+                least = SEL(is_long, MIN(least, -apart), least);
+                VM more = MAND(LT(error, apart), LT(most * l2, apart * apart * length2));
+                most = SEL(more, apart * apart, most);
+                length2 = SEL(more, l2, length2);
+                VF sign = COPYSIGN(one, s);
+                VF axis[3];
+                axis[i] = zero;
+                axis[i1] = -sign * x2;
+                axis[i2] = sign * x1;
+                edge = T(sel)(more, (V3){axis[0], axis[1], axis[2]}, edge);
+            }
+        VM by_edge = MANDN(LT(zero, most), by_face);
+        n = T(sel)(by_edge, T(scale)(RSQRT(length2), edge), n);
+        VF size = SQRT(T(dot)(in->p[0], in->p[0])) + SQRT(T(dot)(in->p[1], in->p[1]));
+        VM sure = MAND(clear, MOR(MANDN(clear, parallel), MANDN(LT(SET1(PARALLEL_MARGIN) * size, least), doubtful)));
+        overlap = MANDN(sure, MOR(by_face, by_edge));
+    } else {
+        overlap = LT(one, zero);
+    }
+
+    // The corners that n supports, and their plane.
+    n = unit(n);
+    V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
+    VF d[3];
+    for (int j = 0; j < 3; j++) d[j] = FMA(m[2][j], n.z, FMA(m[1][j], n.y, m[0][j] * n.x));
+    V3 cb = {-COPYSIGN(b[0], d[0]), -COPYSIGN(b[1], d[1]), -COPYSIGN(b[2], d[2])};
+    V3 pb = T(add)(ta, (V3){FMA(m[0][2], cb.z, FMA(m[0][1], cb.y, m[0][0] * cb.x)), FMA(m[1][2], cb.z, FMA(m[1][1], cb.y, m[1][0] * cb.x)), FMA(m[2][2], cb.z, FMA(m[2][1], cb.y, m[2][0] * cb.x))});
+    V3 x = T(sub)(pb, pa);
+    VF low = T(dot)(n, x);
+    V3 side = T(axpy)(-low, n, x);
+    VF slack = in->round + SQRT(T(dot)(side, side));
+    o.distance = low - radius;
+    o.lower = o.distance - SEL(overlap, slack, in->round);
+    o.upper = SEL(overlap, zero - SET1(1e-300), o.distance + slack);
+    o.n = T(apply)(ra, n);
+    o.a = T(apply)(ra, T(axpy)(in->radius[0], n, pa));
+    o.b = T(apply)(ra, T(axpy)(-in->radius[1], n, pb));
+    o.ok = MAND(is_unit(n), MOR(LT(zero, o.lower), overlap));
+    return o;
+}
+
+#undef NEARLY_PARALLEL
+#undef CLEARLY_CROSSED
+#undef PARALLEL_MARGIN
+#undef AXIS_ERROR
+
+// CLOSED_LOOP defines a function that answers rows order[0..n), relative to lo, with the
+// formula FORM, which counts as SOLVER. Rows that it does not settle are moved to the
+// front of order, and their number is returned.
+#define CLOSED_LOOP(name, FORM, SOLVER)                                                                                            \
+    static __attribute__((noinline)) int name(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int *left) {   \
+        int32_t *rest = order;                                                                                                     \
+        for (int k = 0; k < n; k += W) {                                                                                           \
+            int m = n - k < W ? n - k : W;                                                                                         \
+            closed_in in = closed_load(c, lo, order + k, m);                                                                       \
+            closed_out o = FORM;                                                                                                   \
+            rest = closed_put(c, s, lo - c->first, order + k, m, &in, &o, SOLVER, rest, left);                                     \
+        }                                                                                                                          \
+        return (int)(rest - order);                                                                                                \
+    }
+CLOSED_LOOP(closed_points, points(&in), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_segments, segments(c, &in), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_box_point, box_point(&in, 0), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_point_box, box_point(&in, 1), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_boxes, boxes(&in), CLR_BY_AXES)
+CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_smooth_revolution, half(c, &in, 0, CLR_SMOOTH_REVOLUTION), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_smooth_hull, half(c, &in, 0, CLR_SMOOTH_HULL), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_smooth_revolution, half(c, &in, 1, CLR_SMOOTH_REVOLUTION), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_smooth_hull, half(c, &in, 1, CLR_SMOOTH_HULL), CLR_BY_FORMULA)
+CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL), CLR_BY_FORMULA)
+#undef CLOSED_LOOP
+
+// closed answers rows order[0..n) of group g; see CLOSED_LOOP. What it returns is for
+// the iterated solver of boxes.
+static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int g, int *left) {
+    switch (g) {
+    case CLR_POINTS: return closed_points(c, s, lo, order, n, left);
+    case CLR_SEGMENTS: return closed_segments(c, s, lo, order, n, left);
+    case CLR_BOX_POINT: return closed_box_point(c, s, lo, order, n, left);
+    case CLR_POINT_BOX: return closed_point_box(c, s, lo, order, n, left);
+    case CLR_BOXES: return closed_boxes(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_BOX: return closed_half_a_box(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_ELLIPSOID: return closed_half_a_ellipsoid(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_ROUND: return closed_half_a_round(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SMOOTH_REVOLUTION: return closed_half_a_smooth_revolution(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SMOOTH_HULL: return closed_half_a_smooth_hull(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SUPERQUADRIC: return closed_half_a_superquadric(c, s, lo, order, n, left);
+    case CLR_HALF_A + CLR_SMALL:
+    case CLR_HALF_A + CLR_HULL: return closed_half_a_hull(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_BOX: return closed_half_b_box(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_ELLIPSOID: return closed_half_b_ellipsoid(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_ROUND: return closed_half_b_round(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SMOOTH_REVOLUTION: return closed_half_b_smooth_revolution(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SMOOTH_HULL: return closed_half_b_smooth_hull(c, s, lo, order, n, left);
+    case CLR_HALF_B + CLR_SUPERQUADRIC: return closed_half_b_superquadric(c, s, lo, order, n, left);
+    default: return closed_half_b_hull(c, s, lo, order, n, left);
+    }
+}
+
+#endif

@@ -1,0 +1,74 @@
+// Rows whose cores intersect wait for one another: where only some of a group do, the vectors that
+// search and prove their depths would have few lanes at work, and the others would wait for
+// them. So they are copied to a scratch of their own, and answered once that is full or the
+// group ends. Float64.
+
+#ifndef CLR_COMPACTION_H
+#define CLR_COMPACTION_H
+
+#include "real64.h"
+#include "certify.h"
+#include "depth_certificate.h"
+#include "lanes.h"
+#include <string.h>
+
+// waiting are the rows that wait, in *s.
+typedef struct { clr_scratch *s; int n; } waiting;
+
+// FEW says of rows of n whether so few of them overlap that they are worth copying.
+#define FEW(rows, n) ((rows) > 0 && 4 * (rows) < 3 * (n))
+
+// PICK copies the listed rows of a column to the end of another.
+#define PICK(to, from) for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
+
+// answer_waiting answers the rows that wait. Those that it cannot go to s->left.
+static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int ka, int kb, int *left) {
+    clr_scratch *deep = w->s;
+    int more = 0;
+    for (int i = w->n; i % W != 0; i++) { // lanes without a row
+        deep->shape_a[i] = deep->shape_a[0], deep->shape_b[i] = deep->shape_b[0];
+        for (int j = 0; j < 4; j++) deep->seed_a[j][i] = deep->seed_b[j][i] = 0;
+    }
+    sketches(c, deep, w->n, ka, kb);
+    surround(c, deep, w->n, ka, kb);
+    finish(c, deep, lo - c->first, w->n, ka, kb, 0, &more);
+    memcpy(s->left + *left, deep->left, (size_t)more * sizeof *deep->left);
+    *left += more;
+    w->n = 0;
+}
+
+// gather has those of rows 0 to count−1 of the group wait whose cores intersect, unless most do.
+static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int count, int ka, int kb, int *left) {
+    int32_t list[CLR_CAP];
+    clr_scratch *deep = w->s;
+    int n = 0;
+    for (int i = 0; i < count; i++)
+        if (s->state[i] == CLR_INSIDE) list[n++] = i;
+    if (!FEW(n, count)) return;
+    if (w->n + n > CLR_CAP) answer_waiting(c, s, w, lo, ka, kb, left);
+    const int at = w->n;
+    for (int j = 0; j < CLR_STOP; j++) PICK(deep->in64[j] + at, s->in64[j]);
+    for (int j = 0; j < CLR_SEED; j++) PICK(deep->more[j] + at, s->more[j]);
+    PICK(deep->more[CLR_SPAN] + at, s->more[CLR_SPAN]);
+    if (ka < CLR_SMALL || kb < CLR_SMALL)
+        for (int j = CLR_SEED; j < CLR_SPAN; j++) PICK(deep->more[j] + at, s->more[j]);
+    if ((!curved(ka) && !curved(kb)) || SURROUNDED(ka, kb))
+        for (int j = 0; j < CLR_IN; j++) PICK(deep->in32[j] + at, s->in32[j]);
+    if (KEEPS_SIMPLEX(ka, kb))
+        for (int i = 0; i < n; i++) memcpy(deep->simplex[at + i], s->simplex[list[i]], sizeof *s->simplex);
+    for (int j = 0; j < 4; j++) {
+        if (ka >= CLR_SMALL) PICK(deep->seed_a[j] + at, s->seed_a[j]);
+        if (kb >= CLR_SMALL) PICK(deep->seed_b[j] + at, s->seed_b[j]);
+    }
+    PICK(deep->shape_a + at, s->shape_a);
+    PICK(deep->shape_b + at, s->shape_b);
+    PICK(deep->row + at, s->row);
+    PICK(deep->steps + at, s->steps);
+    memset(deep->state + at, CLR_INSIDE, (size_t)n);
+    for (int i = 0; i < n; i++) s->state[list[i]] = CLR_DONE;
+    w->n += n;
+}
+#undef PICK
+#undef FEW
+
+#endif

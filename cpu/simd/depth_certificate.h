@@ -1,0 +1,242 @@
+// Polytopes of float32 around an apex: whether D is as high everywhere as a local minimum of its
+// heights that has been found, but for a cap of directions which is proved otherwise. What that is for
+// is in depth_certificate.h, why float32 may be trusted in epa_float32.h: no face of a surface that winds
+// around the origin is lower than the least of their heights, less SKETCH_ERROR. The apex is less
+// than 2.7 from the origin, where the rounding of a height is 22 u and that of the apex none, as it
+// is what it was rounded to..
+
+#ifndef CLR_DEPTH_CERTIFICATE_H
+#define CLR_DEPTH_CERTIFICATE_H
+
+#include "real32.h"
+#include "epa_float32.h"
+
+// known_minima are what s->minima says of the rows in the lanes.
+typedef struct { float apex[3][W], low[W], least[W], error[W]; } known_minima;
+
+#define ROOT3 1.7320508f
+
+// start_around begins with the points of D that are highest along four directions around the minimum:
+// where GJK ended with the origin on the border of its simplex, as it does with shapes on one axis.
+static __attribute__((noinline)) unsigned start_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned lanes, int ka, int kb) {
+    static const float turn[3][2] = {{0.8f, 0.6f}, {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f}, {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
+    sketch_vertices v[4];
+    V3 n = T(ld3)(to->apex[0], W), e, f, a;
+    const V3 none = {SET1(0), SET1(0), SET1(0)};
+    const VF one = SET1(1);
+    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(SKETCH_TINY))), n);
+    T(across)(n, &e, &f);
+    at->lanes = lanes;
+    for (int j = 0; j < 4; j++) {
+        V3 d = n;
+        if (j < 3) d = T(axpy)(SET1(turn[j][0]), e, T(axpy)(SET1(turn[j][1]), f, T(scale)(SET1(-0.35f), n)));
+        d = T(scale)(RSQRT(T(dot)(d, d)), d);
+        v[j] = (sketch_vertices){T(support)(at, ka, kb, T(neg)(d), one, &a, 0), {none, none}, {one, one}};
+    }
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(lanes), SET1(4), SET1(0)));
+    return start_tetrahedra(q, at, v, lanes, ka, kb);
+}
+
+// take_apices gives the polytopes of `lanes` an apex each, unless that lies within, and returns those in
+// which the origin is as far within the tetrahedron as the proof asks.
+static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes, const known_minima *to) {
+    unsigned taken = 0;
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
+        sketch *p = q + l;
+        float most = to->error[l] / 16;
+        p->nearest = -1; // the face that sees it best
+        for (int f = 0; f < 4; f++) {
+            if (!(p->key[f] > to->error[l])) lanes &= ~(m & -m);
+            const float above = p->nx[f] * x + p->ny[f] * y + p->nz[f] * z - p->key[f];
+            p->nearest = above > most ? f : p->nearest;
+            most = above > most ? above : most;
+        }
+        if (!(lanes & m & -m) || p->nearest < 0) continue;
+        put_point(p, x, y, z);
+        taken |= m & -m;
+    }
+    return taken ? (lanes & ~taken) | grow_sketches(q, taken) : lanes;
+}
+
+// step_around takes a step in all lanes at work. Those that end inside have all faces high enough, and for
+// those in *lower D is lower along n.
+ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W], int ka, int kb) {
+    float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
+    const VF one = SET1(1), error = LOADU(to->error);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        find_least(q + l);
+        const int f = q[l].nearest;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], least[l] = q[l].least;
+    }
+    const VF key = LOADU(least);
+    const VM sound = LT(error, key);
+    const unsigned all = MBITS(MAND(sound, LE(LOADU(to->low) + error, key)));
+    L->inside |= L->active & all;
+    L->active &= ~all & MBITS(sound);
+    if (!L->active) return;
+    V3 d = T(ld3)(n[0], W), a;
+    at->lanes = L->active;
+    V3 w = T(support)(at, ka, kb, T(neg)(d), one, &a, 0);
+    VF h = T(dot)(d, w);
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
+    const unsigned refuted = L->active & MBITS(LT(h + error, LOADU(to->least)));
+    *lower |= refuted;
+    L->active &= ~refuted & MBITS(LT(FMA(SET1(1.0f / 16), error, key), h));
+    T(st3)(vertex[0], W, w);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
+        else put_point(q + l, vertex[0][l], vertex[1][l], vertex[2][l]);
+    }
+    if (L->active) L->active = grow_sketches(q, L->active);
+}
+
+ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    clr_minima *minima = &s->minima;
+    sketch *q = sketches_in(s);
+    T(lanes) L;
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
+    T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
+    known_minima to;
+    float along[3][W] __attribute__((aligned(64))) = {{0}};
+    unsigned lower = 0;
+    memset(&L, 0, sizeof L);
+    memset(&to, 0, sizeof to);
+    L.idle = LANES;
+    FLUSH_BEGIN;
+    for (;;) {
+        if (__builtin_popcount(L.active) <= (w.next < n ? W / 4 : 0)) {
+            for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
+                const int l = __builtin_ctz(m), i = L.at[l];
+                s->steps[i] += (uint16_t)L.step[l];
+                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_LEAST : lower >> l & 1 ? CLR_MINIMUM_AGAIN : CLR_MINIMUM_NONE;
+                if (!(lower >> l & 1)) continue;
+                minima->even[i] = 0;
+                for (int j = 0; j < 3; j++) minima->answer[3 + j][i] = (double)along[j][l];
+            }
+            L.idle = LANES & ~L.active;
+            L.inside = lower = 0;
+            const unsigned before = L.active;
+            T(refill)(&L, &w);
+            if (!L.active) break;
+            at.lanes = L.active & ~before;
+            for (unsigned m = at.lanes; m; m &= m - 1) {
+                const int l = __builtin_ctz(m), i = L.at[l];
+                for (int j = 0; j < 3; j++) to.apex[j][l] = minima->apex[j][i];
+                to.low[l] = minima->low[i], to.least[l] = minima->least[i];
+            }
+            STOREU(to.error, sketch_errors(at.hull, ka, kb));
+            if (at.lanes) {
+                const unsigned fresh = at.lanes;
+                unsigned sure = start_sketches(&L, q, &at, &w, fresh);
+                if (fresh & ~sure) sure |= start_around(&L, q, &at, &to, fresh & ~sure, ka, kb);
+                L.active = before | take_apices(q, sure, &to);
+            }
+        }
+        if (L.active) step_around(&L, q, &at, &to, &lower, along, ka, kb);
+    }
+    FLUSH_END;
+}
+
+// around looks whether the minima of n listed rows are least.
+static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    if (ka == CLR_ROUND && kb == CLR_ROUND) around_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
+    else around_pairs(call, s, list, n, ka, kb);
+}
+
+#include "real64.h"
+#include "depth_minimum.h"
+#include "epa.h"
+
+// Depths by local minima of the heights of D: of cores with rims (depth_minimum.h), and of smooth ones
+// (depth_minimum.h). Around a minimum there is a cap of directions where nothing is lower, and a
+// polytope in float32 proves it of the others (depth_certificate.h). Float64.
+//
+// The polytope has one vertex that is no point of D, the apex a = n·L√(1 + t²), for a cap of size
+// t. Once the ball of radius L is inside, every direction has a vertex as high as L. If it is the
+// apex, the direction is no more than acos(L/|a|) from n, and in the cap; else it is a point of D. So
+// D is as high as L along all directions. Of the 21 steps of EPA for a pair of cylinders or cones
+// this leaves about four: those that come close to the nearest point of D, two for every digit,
+// are under the apex.
+//
+// Where a face finds D lower than L, there is another minimum, which is looked for from there.
+// Rows are searched in turns, those of a turn side by side.
+
+#define SURROUND_TURNS 4
+
+// expand_rows answers n listed rows by expanding polytopes from the simplices that GJK ended with, as
+// expand_depths does, but side by side.
+static __attribute__((noinline)) void expand_rows(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    polytope *p = polytopes_in(s);
+    for (int k = 0; k < n; k += W) {
+        deep_rows rows;
+        double gap[W] __attribute__((aligned(64)));
+        vertices_of v[4];
+        depth_of d[W];
+        int most[W];
+        const int32_t none[W] = {0}; // no vertices of hulls
+        pick_rows(c, s, list + k, n - k, ka, kb, &rows);
+        const T(places) at = places_of(c, &rows);
+        const VF round = LOADU(rows.round), one = SET1(1);
+        STOREU(gap, depth_stop(c, 1, LOADU(rows.tol), round));
+        for (int l = 0; l < W; l++) d[l].steps = 0, most[l] = INT32_MAX;
+        for (int j = 0; j < 4; j++) {
+            double from[3][W] __attribute__((aligned(64)));
+            V3 b;
+            for (int i = 0; i < 3; i++)
+                for (int l = 0; l < W; l++) from[i][l] = s->more[CLR_SEED + 3 * j + i][rows.row[l]];
+            const V3 dir = T(ld3)(from[0], W);
+            v[j] = (vertices_of){.number = {one, one}};
+            v[j].w = vertex_of(&at, dir, T(rotate_back)(at.in + CLR_ROT * W, W, dir), none, none, ka, kb, &v[j].a, &b);
+        }
+        const unsigned found = depths(p, &at, ka, kb, rows.lanes & tetrahedra(p, v, round), gap, most, d);
+        for (unsigned m = rows.lanes; m; m &= m - 1) {
+            const int l = __builtin_ctz(m), i = rows.row[l];
+            s->steps[i] += (uint16_t)d[l].steps;
+            if (!(found >> l & 1)) continue;
+            s->minima.state[i] = CLR_MINIMUM_EXPANDED;
+            put_depth(&s->minima.answer[0][i], CLR_STRIDE64, d + l);
+        }
+    }
+}
+
+// searched tells of a row whether a local minimum is looked for: not where RTR takes too many steps.
+ALWAYS int searched(const clr_call *c, const clr_scratch *s, int k) {
+    return !c->closed || (soft(c->shapes + s->shape_a[k], 1) && soft(c->shapes + s->shape_b[k], 1));
+}
+
+// surround answers those of n rows of the group that overlap, if heights of both cores have minima that
+// are searched for, in s->minima; rows that it does not are the caller's. Where a cap counts the steps,
+// expand_depths takes all of them.
+static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+    int32_t list[CLR_CAP];
+    int listed = 0;
+    const int rims = ka == CLR_ROUND && kb == CLR_ROUND;
+    uint8_t *state = s->minima.state;
+    if (!SURROUNDED(ka, kb) || c->collide) return;
+    for (int k = 0; k < n; k++) {
+        state[k] = CLR_MINIMUM_NONE;
+        if (s->state[k] == CLR_INSIDE && !c->max_steps && (rims || (c->rtr && searched(c, s, k)))) list[listed++] = k;
+    }
+    memset(state + n, CLR_MINIMUM_NONE, CLR_STRIDE32 - (size_t)n);
+    for (int turn = 0; turn < SURROUND_TURNS && listed > 0; turn++) {
+        int local = 0, again = 0;
+        if (rims) search_rims(c, s, list, listed, turn == 0);
+        else search_bends(c, s, list, listed, turn == 0, ka, kb);
+        for (int i = 0; i < listed; i++)
+            if (state[list[i]] == CLR_MINIMUM_LOCAL) s->list[local++] = list[i];
+        if (local > 0) around(c, s, s->list, local, ka, kb);
+        for (int i = 0; i < listed; i++)
+            if (state[list[i]] == CLR_MINIMUM_AGAIN) list[again++] = list[i];
+        listed = again;
+    }
+    listed = 0;
+    for (int k = 0; k < n; k++)
+        if (s->state[k] == CLR_INSIDE && !c->max_steps && state[k] != CLR_MINIMUM_LEAST) list[listed++] = k;
+    if (listed > 0) expand_rows(c, s, list, listed, ka, kb);
+}
+
+#endif

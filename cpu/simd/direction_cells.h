@@ -1,0 +1,104 @@
+// Direction cells of hulls, and the lists of vertices that they need (cells.go). A template, see vec3.h.
+
+#if (REAL_BITS == 32 && !defined(CLR_DIRECTION_CELLS_32)) || (REAL_BITS == 64 && !defined(CLR_DIRECTION_CELLS_64))
+#if REAL_BITS == 32
+#define CLR_DIRECTION_CELLS_32
+#else
+#define CLR_DIRECTION_CELLS_64
+#endif
+
+#include "cores.h"
+#include <string.h>
+
+// cell finds the cell of direction d of each lane, as an offset from the first of its
+// hull, whose extents are e. It is off by rounding at most, which cells overlap by, where the largest
+// component of d is far above TINY; where it is not, any will do.
+ALWAYS void T(cell)(V3 e, V3 d, int32_t out[W]) {
+    const REAL big = REAL_BITS == 32 ? (REAL)0x1.8p23 : (REAL)0x1.8p52; // adding it rounds to an integer
+    const VF half = SET1((REAL)0.5), one = SET1(1), zero = SET1(0), magic = SET1(big);
+    VF grid = MAX(MAX(e.x, e.y), e.z), last = grid - one; // the largest extent is 1 times it
+    VF x = e.x * d.x, y = e.y * d.y, z = e.z * d.z;
+    VF ax = MAX(x, -x), ay = MAX(y, -y), az = MAX(z, -z);
+    VM mx = MAND(LE(ay, ax), LE(az, ax)), mz = MANDN(LT(ay, az), mx);
+    VF major = SEL(mx, x, SEL(mz, z, y)), r = half * RCP(MAX(MAX(ax, MAX(ay, az)), SET1(TINY)));
+    VF a = SEL(mx, y, x), b = SEL(mz, y, z);
+    // floor as round of half less: the ends of a cell belong to both.
+    a = (FMA(FMA(a, r, half), grid, -half) + magic) - magic;
+    b = (FMA(FMA(b, r, half), grid, -half) + magic) - magic;
+    a = MAX(MIN(a, last), zero); // also if a is NaN
+    b = MAX(MIN(b, last), zero);
+    VF face = SEL(mx, zero, SEL(mz, SET1(4), SET1(2))) + SEL(LT(major, zero), one, zero);
+    REAL c[W] __attribute__((aligned(64)));
+    STOREU(c, FMA(FMA(face, grid, a), grid, b));
+    for (int l = 0; l < W; l++) out[l] = (int32_t)c[l];
+}
+
+#if REAL_BITS == 32
+// Operations on float32 for the float64 template.
+typedef VF vec32;
+enum { W32 = W };
+ALWAYS vec32 spread32(float x) { return SET1(x); }
+ALWAYS vec32 heights32(const float *v, vec32 nx, vec32 ny, vec32 nz) {
+    return FMA(nz, LOADU(v + 2 * W), FMA(ny, LOADU(v + W), nx * LOADU(v)));
+}
+ALWAYS vec32 larger32(vec32 a, vec32 b) { return MAX(a, b); }
+ALWAYS float largest32(vec32 a) { return HMAX(a); }
+// others32 are those of height h that are not below least and not among three numbers.
+ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec32 b, vec32 c) {
+    vec32 n = LOADU(number);
+    VM known = MOR(MAND(LE(n, a), LE(a, n)), MOR(MAND(LE(n, b), LE(b, n)), MAND(LE(n, c), LE(c, n))));
+    return MBITS(MANDN(LE(least, h), known));
+}
+
+// A list is blocks of W vertices: their x, then y, z, and their numbers within the hull.
+#define LIST_BLOCK (4 * W)
+
+// scan_list returns the place of a vertex of a list that is highest along d.
+ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REAL dz) {
+    const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
+    VF most = heights32(v, ux, uy, uz);
+    if (blocks == 1) {
+        unsigned equal = MBITS(LE(SET1(HMAX(most)), most)); // none only if there is a NaN
+        return equal ? v + __builtin_ctz(equal) : v;
+    }
+    VF block = SET1(0), k = block;
+    for (int j = 1; j < blocks; j++) {
+        k = k + SET1(1);
+        VF h = heights32(v + j * LIST_BLOCK, ux, uy, uz);
+        VM m = LT(most, h);
+        most = MAX(h, most); // a shorter chain than a selection by m
+        block = SEL(m, k, block);
+    }
+    REAL i[W] __attribute__((aligned(64)));
+    STOREU(i, block);
+    unsigned equal = MBITS(LE(SET1(HMAX(most)), most));
+    if (!equal) return v;
+    int l = __builtin_ctz(equal);
+    return v + (int)i[l] * LIST_BLOCK + l;
+}
+
+// list_heights are the heights of W hulls over their centers along d, as float32 finds them. cube is
+// what Table.cubes has of each.
+ALWAYS void list_heights(const clr_call *c, const float *const cube[W], const float d[3][W], float out[W]) {
+    VF e[4], most[W];
+    int32_t first[W], cell[W], blocks[W];
+    const float *list[W];
+    ROWS(e, cube, 15)
+    T(cell)((V3){e[0], e[1], e[2]}, T(ld3)(d[0], W), cell);
+    for (int l = 0; l < W; l++) {
+        memcpy(&first[l], cube[l] + 3, sizeof first[l]);
+        const int32_t *s = c->starts + first[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
+        blocks[l] = s[1] - s[0];
+    }
+    for (int l = 0; l < W; l++) {
+        const VF x = SET1(d[0][l]), y = SET1(d[1][l]), z = SET1(d[2][l]);
+        VF h = heights32(list[l], x, y, z);
+        for (int j = 1; j < blocks[l]; j++) h = MAX(heights32(list[l] + j * LIST_BLOCK, x, y, z), h);
+        most[l] = h;
+    }
+    STOREU(out, EACH_MAX(most));
+}
+#endif
+
+#endif

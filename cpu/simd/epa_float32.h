@@ -1,0 +1,269 @@
+// Polytopes around the origin in float32, where nearly all steps of EPA are taken. Float64
+// measures only the faces that may be nearest (epa_float32_proof.h); of the others float32 knows
+// enough. The frame, lanes and supports are those of the float32 loop of GJK.
+// Rows that this leaves are for epa.h.
+//
+// The proof. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. A vertex w
+// computed here differs from a true point v of D by at most 44 u: points of both cores to
+// 10 u, whatever the rounding of the direction that they support; the rotation of B to 3 u,
+// applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare. Heights <n, w> are computed to
+// 8 u, n of length 1 to 8 u. So <n, v> along the unit vector n differs from what is computed
+// by less than SKETCH_ERROR = 64 u. Where float64 replaces v by another point of D, that is
+// within as much of w as well (checked), and the points v below are those.
+//
+// The surface S starts as the four faces of a tetrahedron that holds the origin: for each
+// face a, b, c, <a, b × c> is positive, by more than vertices that are off by e make of it,
+// e(|a × b| + |b × c| + |c × a|) + 4 e², and rounding, 8 u|a||b||c|. A step takes a set of faces f out that the new
+// point v' sees, and puts a fan from v' to the border of the set in: the edges that belong to an odd
+// number of them. As chains modulo 2, both surfaces differ by the border of the tetrahedra (f, v').
+// If the heights of all three corners of f and of v' along some n are positive, the origin is in
+// none of them, and S winds around it an odd number of times if it did before. So it does to the
+// end, if no face ever was lower than SKETCH_ERROR along its own n; and the ball around the origin
+// whose radius is the least of the heights touches no face, hence is wound around as a whole an odd
+// number of times, and part of the convex hull of the points, and of D. Neither flat nor wrongly
+// turned faces matter. How borders are found is in epa_retriangulate.h and epa_retriangulate.h.
+
+#ifndef CLR_EPA_FLOAT32_H
+#define CLR_EPA_FLOAT32_H
+
+#include "real32.h"
+#include "epa_float32_surface.h"
+#include "epa_retriangulate.h"
+#include "lanes.h"
+#include "gjk.h"
+#include "elementary.h"
+#include "support.h"
+#include <string.h>
+
+// sketch_errors is SKETCH_ERROR for the cores of the lanes. Of that 20 u are no error of a vertex, and 34 u
+// what comes to the points of both cores, of 10 u. Powers leave their surface by more (boolean.h):
+// superquadrics by 39 u; smooth shapes of n points and sharpness β, with κ = n^(1/β), by
+// (κ + 1)(n/4 + 8) + 20·ln n/β + 40 units. The sizes of both cores are 1 at most together.
+ALWAYS VF sketch_errors(const T(hulls) *const hull[2], int ka, int kb) {
+    VF more = SET1(HAS_POWERS(ka) || HAS_POWERS(kb) ? 32 : 0);
+    for (int side = 0; side < 2; side++) {
+        const int k = side ? kb : ka;
+        if (!HAS_POWERS(k) || !HAS_VERTICES(k)) continue;
+        float n[W] __attribute__((aligned(64)));
+        for (int l = 0; l < W; l++) n[l] = (float)hull[side]->count[l];
+        const VF points = MAX(LOADU(n), SET1(1)), log = LOADU(hull[side]->power[T(ROOT)]) * T(log2)(points), one = SET1(1);
+        more = MAX(more, FMA(T(exp2)(log - SET1(16)) * SET1(65536) + one, FMA(SET1(0.25f), points, SET1(8)), FMA(SET1(14), log, SET1(40)))); // ln is 0.7 log2
+    }
+    return FMA(more, SET1(0x1p-24f), SET1((REAL)SKETCH_ERROR));
+}
+
+// numbered are the vertices of the hulls of side `side`, of kind k, that have these numbers, in `lanes`.
+ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side, int k, const float number[W]) {
+    V3 out;
+    if (k == CLR_SMALL) { // the lanes have copies
+        const VF found = LOADU(number);
+        out = T(ld3)(L->copy[side][0][0], W);
+        for (int i = 1; i < w->most[side]; i++) out = T(sel)(LE(SET1((REAL)i), found), T(ld3)(L->copy[side][i][0], W), out);
+        return out;
+    }
+    const clr_call *c = w->call;
+    const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
+    float p[3][W] __attribute__((aligned(64))) = {{0}};
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), v = c->shapes[shape[L->at[l]]].first + (int)number[l];
+        p[0][l] = c->fx[v], p[1][l] = c->fy[v], p[2][l] = c->fz[v];
+    }
+    return T(scale)(LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]), T(ld3)(p[0], W));
+}
+
+// sketch_seed is vertex j of the simplices that GJK ended with.
+ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j, const float number[2][W]) {
+    const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL};
+    const REAL *m = at->in + CLR_ROT * W;
+    V3 x = {SET1(0), SET1(0), SET1(0)}, y = x;
+    if (!hull[0] || !hull[1]) {
+        float d[3][W] __attribute__((aligned(64))) = {{0}};
+        for (unsigned k = lanes; k; k &= k - 1)
+            for (int i = 0; i < 3; i++) d[i][__builtin_ctz(k)] = (float)w->s->more[CLR_SEED + 3 * j + i][L->at[__builtin_ctz(k)]];
+        x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
+    }
+    sketch_vertices out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
+    VF r = RSQRT(MAX(T(dot)(x, x), SET1(SKETCH_TINY)));
+    V3 a = hull[0] ? numbered(L, w, lanes, 0, w->ka, number[0]) : T(side_support)(at, w->ka, 0, T(neg)(x), r, 0);
+    V3 b = hull[1] ? numbered(L, w, lanes, 1, w->kb, number[1]) : T(side_support)(at, w->kb, 1, y, r, 0);
+    out.w = T(sub)(a, T(add)(T(rotate)(m, W, b), T(ld3)(at->in + CLR_TRANS * W, W)));
+    return out;
+}
+
+// known_seeds are those of two hulls, as GJK left them.
+ALWAYS void known_seeds(const T(lanes) *L, const T(work) *w, sketch_vertices out[4]) {
+    const float *row[W];
+    VF column[CLR_SIMPLEX];
+    const V3 none = {SET1(0), SET1(0), SET1(0)};
+    for (int l = 0; l < W; l++) row[l] = w->s->simplex[L->at[l]];
+    for (int k = 0; k < CLR_SIMPLEX; k += 4) {
+        ROWS(column + k, row, 15)
+        for (int l = 0; l < W; l++) row[l] += 4;
+    }
+    for (int j = 0; j < 4; j++) out[j] = (sketch_vertices){{column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
+}
+
+// start_tetrahedra begins the polytopes of `lanes` with tetrahedra, and returns those that surely hold the
+// origin.
+static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(places) *at, sketch_vertices v[4], unsigned lanes, int ka, int kb) {
+    sketch_planes p[4];
+    V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
+    VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
+    const sketch_vertices v1 = v[1];
+    v[1] = select_sketch(turned, v[2], v1);
+    v[2] = select_sketch(turned, v1, v[2]);
+    VM sure = LE(e1.x, e1.x);
+    const VF off = sketch_errors(at->hull, ka, kb);
+    for (int f = 0; f < 4; f++) {
+        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
+        VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
+        VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), off * areas);
+        sure = MAND(sure, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
+        p[f] = sketch_planes_of(a, b, c);
+    }
+    put_tetrahedra(q, lanes, v, p, ka, kb);
+    return lanes & MBITS(sure);
+}
+
+// start_sketches begins with the simplices that GJK ended with.
+static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
+    sketch_vertices v[4];
+    float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
+    for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), i = L->at[l];
+        for (int j = 0; j < 4; j++) {
+            if (w->ka >= CLR_SMALL) number[j][0][l] = (float)w->s->seed_a[j][i];
+            if (w->kb >= CLR_SMALL) number[j][1][l] = (float)w->s->seed_b[j][i];
+        }
+    }
+    if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
+    else for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
+    return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
+}
+
+// find_least notes the nearest face.
+ALWAYS void find_least(sketch *q) {
+    const int end = 64 - __builtin_clzll(q->live);
+    VF least = LOADU(q->key);
+    for (int f = W; f < end; f += W) least = MIN(LOADU(q->key + f), least);
+    q->least = -HMAX(-least);
+    const VF low = SET1(q->least);
+    uint64_t equal = 0;
+    for (int f = 0; f < end; f += W) equal |= (uint64_t)MBITS(LE(LOADU(q->key + f), low)) << f;
+    q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
+}
+
+// keep_sketch keeps the faces that may be nearest for float64, as row i, and how low the others
+// may be.
+ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) {
+    const VF limit = SET1(q->least + (float)(SKETCH_ERROR + SKETCH_NOISE)), none = SET1(INFINITY);
+    const int end = 64 - __builtin_clzll(q->live);
+    uint64_t near = 0;
+    VF least = none;
+    for (int f = 0; f < end; f += W) {
+        VF key = LOADU(q->key + f);
+        VM m = LE(key, limit);
+        least = MIN(SEL(m, none, key), least);
+        near |= (uint64_t)MBITS(m) << f;
+    }
+    const int faces = __builtin_popcountll(near);
+    if (faces > CLR_FOUND || !is_closed(q)) return;
+    out->faces[i] = (uint8_t)faces;
+    out->beyond[i] = -HMAX(-least);
+    for (int k = 0; near; near &= near - 1) {
+        const uint8_t *corner = q->corner[__builtin_ctzll(near)];
+        for (int j = 0; j < 3; j++, k++) {
+            const int v = corner[j];
+            for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((sketch *)q, v, x);
+            for (int side = 0; side < 2; side++)
+                if ((side ? kb : ka) >= CLR_SMALL) out->number[k][side][i] = q->number[v][side];
+                else for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];
+        }
+    }
+}
+
+// step_sketches takes a step in all lanes at work.
+ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb) {
+    float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[SKETCH_COLUMNS][W] __attribute__((aligned(64)));
+    for (unsigned m = L->active; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        find_least(q + l);
+        const int f = q[l].nearest;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], n[3][l] = q[l].least;
+    }
+    V3 d = T(ld3)(n[0], W), x = T(neg)(d), a;
+    VF key = LOADU(n[3]), one = SET1(1);
+    at->lanes = L->active;
+    sketch_vertices v = {.d = {x, T(rotate_back)(at->in + CLR_ROT * W, W, x)}, .number = {one, one}};
+    v.w = T(support)(at, ka, kb, x, one, &a, v.number);
+    VF h = T(dot)(d, v.w);
+    VM sound = LT(SET1((REAL)SKETCH_ERROR), key), ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)SKETCH_END)));
+    STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
+    L->inside |= L->active & MBITS(MAND(sound, ends));
+    L->active &= MBITS(MANDN(sound, ends));
+    store_sketch_vertices(vertex, v);
+    for (unsigned m = L->active; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
+        else put_sketch_vertex(q + l, (const float(*)[W])vertex, l, ka, kb);
+    }
+    if (L->active) L->active = grow_sketches(q, L->active);
+}
+
+// sketch_loop searches the depths of rows list[0..n) of the group.
+ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    sketch *q = sketches_in(s);
+    T(lanes) L;
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
+    memset(&L, 0, sizeof L);
+    L.idle = LANES;
+    T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
+    for (int k = 0; k < n; k++) {
+        int32_t a = call->shapes[s->shape_a[list[k]]].count, b = call->shapes[s->shape_b[list[k]]].count;
+        if (ka == CLR_SMALL && a > w.most[0]) w.most[0] = a;
+        if (kb == CLR_SMALL && b > w.most[1]) w.most[1] = b;
+    }
+    for (int side = 0; side < 2; side++) {
+        at.copy[side] = (const REAL(*)[3][W])L.copy[side];
+        at.copied[side] = w.most[side];
+    }
+    FLUSH_BEGIN;
+    for (;;) {
+        if (__builtin_popcount(L.active) <= (w.next < n ? W / 4 : 0)) {
+            for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
+                int l = __builtin_ctz(m), i = L.at[l];
+                s->steps[i] += (uint16_t)L.step[l];
+                if (L.inside >> l & 1) keep_sketch(q + l, &s->found, i, ka, kb);
+            }
+            L.idle = LANES & ~L.active;
+            L.inside = 0;
+            unsigned before = L.active;
+            T(refill)(&L, &w);
+            if (!L.active) break;
+            if (L.active & ~before) {
+                at.lanes = L.active & ~before;
+                L.active = before | start_sketches(&L, q, &at, &w, at.lanes);
+            }
+        }
+        if (L.active) step_sketches(&L, q, &at, ka, kb);
+    }
+    FLUSH_END;
+}
+
+// sketches searches the depths of those of n rows of the group that overlap, if both shapes are
+// polytopes: with curved ones it gains nothing (docs/performance.md). Boxes have their axes, and
+// where a cap counts the steps, float64 takes all of them.
+static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
+    int listed = 0;
+    for (int k = 0; k < n; k++) {
+        s->found.faces[k] = 0;
+        if (s->state[k] == CLR_INSIDE) s->list[listed++] = k;
+    }
+    memset(s->found.faces + n, 0, CLR_STRIDE32 - (size_t)n);
+    if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
+    if ((ka != CLR_BOX && ka < CLR_SMALL) || (kb != CLR_BOX && kb < CLR_SMALL)) return;
+    if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
+    else sketch_loop(call, s, s->list, listed, ka, kb);
+}
+
+#endif

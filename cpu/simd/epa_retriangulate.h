@@ -1,0 +1,338 @@
+// New faces of polytopes of float32: the horizon of a new vertex, and the fan from it.
+
+#ifndef CLR_EPA_RETRIANGULATE_H
+#define CLR_EPA_RETRIANGULATE_H
+
+#include "real32.h"
+#include "epa_float32_surface.h"
+#include <string.h>
+
+#ifdef EXPAND
+
+// Surfaces of epa_float32.h mended in vectors of AVX-512: 16 faces of a pair, or all edges of its
+// border, a vector. There is no table of edges. The corners of a face are three bits of a word,
+// which is added modulo 2 to the words of these three vertices: what is left of all faces seen are
+// the edges of an odd number of them, the border..
+
+// A border of more edges than a vector has lanes is left.
+#define MOST_EDGES W
+
+// quads are rows of four numbers, one for every lane.
+typedef struct { float of[4][W]; } quads;
+
+// by_lanes turns four columns into them.
+ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
+    quads out;
+    VF row[4];
+    columns32((const VF[4]){a, b, c, d}, row);
+    for (int i = 0; i < 4; i++) STOREU(out.of[i], row[i]);
+    return out;
+}
+ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
+
+// put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
+ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
+    float d[4][6][W];
+#define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
+#define PLANES(x) by_lanes(p[0].x, p[1].x, p[2].x, p[3].x)
+#define NUMBERS(i) by_lanes(NUMBER(i, 0), NUMBER(i, 1), NUMBER(i + 1, 0), NUMBER(i + 1, 1))
+#define NUMBER(i, side) _mm512_castsi512_ps(_mm512_cvtps_epi32(v[i].number[side]))
+    const quads x = QUADS(w.x), y = QUADS(w.y), z = QUADS(w.z), number0 = NUMBERS(0), number1 = NUMBERS(2);
+    const quads nx = PLANES(n.x), ny = PLANES(n.y), nz = PLANES(n.z), low = PLANES(low);
+#undef QUADS
+#undef PLANES
+#undef NUMBERS
+#undef NUMBER
+    const int boxes = ka < CLR_SMALL || kb < CLR_SMALL;
+    for (int i = 0; i < 4 && boxes; i++) T(st3)(d[i][0], W, v[i].d[0]), T(st3)(d[i][3], W, v[i].d[1]);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        sketch *s = q + l;
+        STOREU(s->key, SET1(INFINITY));
+        _mm_storeu_ps(s->key, quad_of(&low, l));
+        _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)), _mm_storeu_ps(s->nz, quad_of(&nz, l));
+        _mm_storeu_ps(s->w[0], quad_of(&x, l)), _mm_storeu_ps(s->w[1], quad_of(&y, l)), _mm_storeu_ps(s->w[2], quad_of(&z, l));
+        _mm_storeu_ps((float *)s->number[0], quad_of(&number0, l)), _mm_storeu_ps((float *)s->number[2], quad_of(&number1, l));
+        memcpy(s->corner, tetrahedron, sizeof tetrahedron);
+        s->live = 15;
+        s->vertices = 4;
+        for (int i = 0; i < 4 && boxes; i++)
+            for (int j = 0; j < 6; j++) s->d[i][j / 3][j % 3] = d[i][j][l];
+    }
+}
+
+// fan_planes are the planes of eight faces with corners a, b and c.
+typedef struct { __m256 x, y, z, low; } fan_planes;
+#define LOW8(x) _mm512_castps512_ps256(x)
+#define DOT8(a, b) _mm256_fmadd_ps(a##z, b##z, _mm256_fmadd_ps(a##y, b##y, a##x * b##x))
+ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m256 by, __m256 bz, __m256 cx, __m256 cy, __m256 cz) {
+    const __m256 ux = ax - cx, uy = ay - cy, uz = az - cz, vx = bx - cx, vy = by - cy, vz = bz - cz;
+    __m256 nx = _mm256_fnmadd_ps(uz, vy, uy * vz), ny = _mm256_fnmadd_ps(ux, vz, uz * vx), nz = _mm256_fnmadd_ps(uy, vx, ux * vy);
+    const __m256 nn = _mm256_max_ps(DOT8(n, n), _mm256_set1_ps(SKETCH_TINY)), r = _mm256_rsqrt14_ps(nn);
+    const __m256 s = r * _mm256_fnmadd_ps(_mm256_set1_ps(0.5f) * nn, r * r, _mm256_set1_ps(1.5f));
+    nx = nx * s, ny = ny * s, nz = nz * s;
+    return (fan_planes){nx, ny, nz, _mm256_min_ps(_mm256_min_ps(DOT8(n, a), DOT8(n, b)), DOT8(n, c))};
+}
+
+// edge_parity are the edges that belong to an odd number of some faces: bit j of word i is edge ij.
+typedef struct { __m512i low, high; } edge_parity; // words 0 to 15 and 16 to 31
+
+// add_faces adds to it n faces, the first words of c. Four at a time, as the ends of short loops are
+// not foreseen; what fills up changes an edge from a vertex to itself, which is none.
+ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
+    const __m128i one = _mm_set1_epi32(1);
+    const __m512i low = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), high = _mm512_slli_epi32(low, W);
+    for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
+        const __m128i four = _mm512_castsi512_si128(c);
+        const __m128i bits = _mm_ternarylogic_epi32(_mm_rolv_epi32(one, four), _mm_rolv_epi32(one, _mm_srli_epi32(four, 8)), _mm_rolv_epi32(one, _mm_srli_epi32(four, 16)), 0xFE);
+        const __m512i face[4] = {_mm512_broadcastd_epi32(bits), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 1)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 2)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 3))};
+        for (int i = 0; i < 4; i++) p.low = _mm512_mask_xor_epi32(p.low, _mm512_test_epi32_mask(face[i], low), p.low, face[i]);
+        if (vertices <= W) continue;
+        for (int i = 0; i < 4; i++) p.high = _mm512_mask_xor_epi32(p.high, _mm512_test_epi32_mask(face[i], high), p.high, face[i]);
+    }
+    return p;
+}
+
+// put_border writes the edges of n faces that belong to an odd number of those seen, from a to b as
+// a | b << 8, and returns their number.
+ALWAYS int put_border(__m512i c, int n, edge_parity odd, uint32_t *out) {
+    const __m512i ends = _mm512_set_epi8(
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10, -1, -1, 4, 6, -1, -1, 0, 2,
+        -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1, 13, 12, -1, -1, 9, 8, -1, -1, 5, 4, -1, -1, 1, 0);
+    int edges = 0;
+    for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
+        const unsigned four = n < 4 ? (1u << n) - 1 : 15;
+        const __m512i edge = _mm512_shuffle_epi8(_mm512_shuffle_i32x4(c, c, 0), ends);
+        const __m512i row = _mm512_permutex2var_epi32(odd.low, edge, odd.high), bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(edge, 8));
+        const VM m = _mm512_mask_test_epi32_mask(MFROM(four * 0x111), row, bit);
+        _mm512_storeu_si512(out + edges, _mm512_maskz_compress_epi32(m, edge));
+        edges += __builtin_popcount(MBITS(m));
+    }
+    return edges;
+}
+
+// border_of writes the border of a set of faces. Their corners stay in registers, as a load of
+// what several stores have just written waits for all of them.
+ALWAYS int border_of(const sketch *q, uint64_t set, uint32_t *out) {
+    const int end = 64 - __builtin_clzll(q->live);
+    __m512i c[SKETCH_FACES / W];
+    int n[SKETCH_FACES / W], edges = 0;
+    edge_parity odd = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (int f = 0; f < end; f += W) {
+        const unsigned some = (unsigned)(set >> f) & LANES;
+        c[f / W] = _mm512_maskz_compress_epi32(MFROM(some), _mm512_loadu_si512(q->corner + f));
+        n[f / W] = __builtin_popcount(some);
+        odd = add_faces(odd, c[f / W], n[f / W], q->vertices);
+    }
+    for (int f = 0; f < end; f += W) edges += put_border(c[f / W], n[f / W], odd, out + edges);
+    return edges;
+}
+
+// put_fan puts the faces from the newest vertex of q to the edges of a border in the places of
+// those seen and in others. It reports whether there was room.
+ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) {
+    const int v = q->vertices - 1;
+    if (edges < 3 || edges > MOST_EDGES) return 0;
+    __m512i code = _mm512_loadu_si512(border);
+    const __m512i next = _mm512_srli_epi32(code, 8);
+    const __m256 cx = _mm256_set1_ps(q->w[0][v]), cy = _mm256_set1_ps(q->w[1][v]), cz = _mm256_set1_ps(q->w[2][v]);
+#define LOOK_UP(j, i) _mm512_permutex2var_ps(LOADU(q->w[j]), i, LOADU(q->w[j] + W))
+    const VF ax = LOOK_UP(0, code), ay = LOOK_UP(1, code), az = LOOK_UP(2, code), bx = LOOK_UP(0, next), by = LOOK_UP(1, next), bz = LOOK_UP(2, next);
+#undef LOOK_UP
+    fan_planes p = fan_planes_of(LOW8(ax), LOW8(ay), LOW8(az), LOW8(bx), LOW8(by), LOW8(bz), cx, cy, cz);
+    VF nx = _mm512_castps256_ps512(p.x), ny = _mm512_castps256_ps512(p.y), nz = _mm512_castps256_ps512(p.z), low = _mm512_castps256_ps512(p.low);
+    if (__builtin_expect(edges > 8, 0)) {
+#define HIGH8(x) _mm512_extractf32x8_ps(x, 1)
+        p = fan_planes_of(HIGH8(ax), HIGH8(ay), HIGH8(az), HIGH8(bx), HIGH8(by), HIGH8(bz), cx, cy, cz);
+        nx = _mm512_insertf32x8(nx, p.x, 1), ny = _mm512_insertf32x8(ny, p.y, 1), nz = _mm512_insertf32x8(nz, p.z, 1), low = _mm512_insertf32x8(low, p.low, 1);
+#undef HIGH8
+    }
+    code = _mm512_or_si512(code, _mm512_set1_epi32(v << 16));
+    const uint64_t stay = q->live & ~seen;
+    const int end = 64 - __builtin_clzll(q->live);
+    __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the faces to be put next
+    const __m512i behind = _mm512_set1_epi32(edges);
+    uint64_t live = stay;
+    int rest = edges;
+    for (int f = 0;;) {
+        const unsigned free = ~(unsigned)(stay >> f) & LANES;
+        const __m512i i = _mm512_maskz_expand_epi32(MFROM(free), number);
+        const VM put = _mm512_mask_cmplt_epi32_mask(MFROM(free), i, behind);
+        STOREU(q->key + f, _mm512_mask_permutexvar_ps(SEL(MFROM(free), SET1(INFINITY), LOADU(q->key + f)), put, i, low));
+        STOREU(q->nx + f, _mm512_mask_permutexvar_ps(LOADU(q->nx + f), put, i, nx));
+        STOREU(q->ny + f, _mm512_mask_permutexvar_ps(LOADU(q->ny + f), put, i, ny));
+        STOREU(q->nz + f, _mm512_mask_permutexvar_ps(LOADU(q->nz + f), put, i, nz));
+        _mm512_storeu_si512(q->corner + f, _mm512_mask_permutexvar_epi32(_mm512_loadu_si512(q->corner + f), put, i, code));
+        live |= (uint64_t)MBITS(put) << f;
+        const int taken = __builtin_popcount(free);
+        rest -= taken;
+        f += W;
+        if (f >= end && rest <= 0) break;
+        if (f == SKETCH_FACES) return 0;
+        number = _mm512_add_epi32(number, _mm512_set1_epi32(taken));
+    }
+    q->live = live;
+    return 1;
+}
+#undef LOW8
+#undef DOT8
+
+// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// are replaced by fans. It returns the lanes where there was room; the others are spoilt.
+static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
+    uint64_t seen[W];
+    uint32_t border[W][3 * SKETCH_FACES + W] __attribute__((aligned(64)));
+    int edges[W];
+    // Each of these is a chain of its own for every pair: short ones, for several to be under way.
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), apex = q[l].vertices - 1;
+        seen[l] = seen_faces(q + l, q[l].w[0][apex], q[l].w[1][apex], q[l].w[2][apex]);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        edges[l] = border_of(q + l, seen[l], border[l]);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m);
+        lanes &= ~((unsigned)!put_fan(q + l, seen[l], border[l], edges[l]) << l);
+    }
+    return lanes;
+}
+
+// is_closed is what the proof asks of a surface: every edge belongs to an even number of faces. A step
+// takes faces out and puts the fan of all edges in that belong to an odd number of them, or gives
+// the lane up; so there is nothing to look for.
+ALWAYS int is_closed(const sketch *q) { return q->live != 0; }
+
+#else
+
+// Surfaces of epa_float32.h mended a number at a time: a table of the face to the left of every
+// directed edge, and loops over the faces and edges of all pairs together. The border are the edges
+// of faces seen beyond which is a face that is not: those of one of them, as each edge has one face
+// on either side as long as every vertex of a border begins one of its edges only, which is checked.
+
+// sketch_faces computes the planes of W faces with corners a, b, c, and puts them in their
+// places; the same face may be there several times.
+ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W], const uint8_t place[W]) {
+    VF va[4], vb[4], vc[4];
+    ROWS(va, a, 15)
+    ROWS(vb, b, 15)
+    ROWS(vc, c, 15)
+    sketch_planes p = sketch_planes_of((V3){va[0], va[1], va[2]}, (V3){vb[0], vb[1], vb[2]}, (V3){vc[0], vc[1], vc[2]});
+    float n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64)));
+    T(st3)(n[0], W, p.n);
+    STOREU(low, p.low);
+    for (int l = 0; l < W; l++) {
+        sketch *q = of[l];
+        int f = place[l];
+        q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l], q->key[f] = low[l];
+    }
+}
+
+ALWAYS void put_sketch_face(sketch *q, int f, unsigned i, unsigned j, unsigned k) {
+    const uint8_t corner[4] = {(uint8_t)i, (uint8_t)j, (uint8_t)k, 0};
+    memcpy(q->corner[f], corner, sizeof corner);
+    q->left[i][j] = q->left[j][k] = q->left[k][i] = (uint8_t)f;
+}
+
+// put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
+ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
+    float vertex[4][SKETCH_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
+    for (int f = 0; f < 4; f++) {
+        store_sketch_vertices(vertex[f], v[f]);
+        T(st3)(plane[f][0], W, p[f].n);
+        STOREU(plane[f][3], p[f].low);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        sketch *s = q + l;
+        for (int f = 0; f < SKETCH_FACES; f += W) STOREU(s->key + f, SET1(INFINITY));
+        s->live = 15;
+        s->vertices = 0;
+        for (int f = 0; f < 4; f++) {
+            put_sketch_vertex(s, (const float(*)[W])vertex[f], l, ka, kb);
+            put_sketch_face(s, f, tetrahedron[f][0], tetrahedron[f][1], tetrahedron[f][2]);
+            s->nx[f] = plane[f][0][l], s->ny[f] = plane[f][1][l], s->nz[f] = plane[f][2][l];
+            s->key[f] = plane[f][3][l];
+        }
+    }
+}
+
+// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
+// The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
+static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
+    enum { ROOM = 3 * SKETCH_FACES };
+    uint64_t seen[W + 1], free_places[W];
+    uint32_t starts[W] = {0}, border[ROOM * W + W];
+    uint8_t lane[W + 1] = {0};
+    int count = 0, faces = 0, edges = 0;
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        lane[count] = (uint8_t)l;
+        const float *apex = q[l].w[q[l].vertices - 1];
+        seen[count] = seen_faces(q + l, apex[0], apex[1], apex[2]);
+        free_places[l] = ~q[l].live | seen[count];
+        faces += __builtin_popcountll(seen[count++]);
+    }
+    // The border: edges of faces seen with a face beyond that is not.
+    int at = 0;
+    uint64_t rest = seen[0];
+    seen[count] = 1;
+    for (int i = 0; i < faces; i++) {
+        const unsigned l = lane[at], f = (unsigned)__builtin_ctzll(rest);
+        const sketch *p = q + l;
+        const unsigned a = p->corner[f][0], b = p->corner[f][1], c = p->corner[f][2];
+        const uint64_t all = seen[at];
+        border[edges] = l << 16 | a << 8 | b, edges += !(all >> p->left[b][a] & 1);
+        border[edges] = l << 16 | b << 8 | c, edges += !(all >> p->left[c][b] & 1);
+        border[edges] = l << 16 | c << 8 | a, edges += !(all >> p->left[a][c] & 1);
+        rest &= rest - 1;
+        at += rest == 0;
+        rest = rest == 0 ? seen[at] : rest;
+    }
+    for (int e = 0; e < edges; e += W) {
+        const float *a[W], *b[W], *c[W];
+        sketch *of[W];
+        uint8_t place[W];
+        int n = edges - e < W ? edges - e : W;
+        for (int k = 0; k < n; k++) {
+            const uint32_t edge = border[e + k], l = edge >> 16, i = edge >> 8 & 0xff, j = edge & 0xff;
+            sketch *p = q + l;
+            const int apex = p->vertices - 1, f = __builtin_ctzll(free_places[l] | (uint64_t)1 << 63);
+            free_places[l] &= free_places[l] - 1;
+            starts[l] |= (uint32_t)1 << i;
+            put_sketch_face(p, f, i, j, (unsigned)apex);
+            a[k] = p->w[i], b[k] = p->w[j], c[k] = p->w[apex];
+            of[k] = p;
+            place[k] = (uint8_t)f;
+        }
+        for (int k = n; k < W; k++) a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
+        sketch_faces(a, b, c, of, place);
+    }
+    for (int i = 0; i < count; i++) {
+        const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]), after = __builtin_popcountll(free_places[l]);
+        q[l].live = ~free_places[l];
+        for (uint64_t m = seen[i] & free_places[l]; m; m &= m - 1) q[l].key[__builtin_ctzll(m)] = INFINITY;
+        if (after == 0 || after == before || before - after != __builtin_popcount(starts[l])) lanes &= ~(1u << l);
+    }
+    return lanes;
+}
+
+// is_closed reports whether every edge belongs to an even number of faces, which is all that the
+// proof asks of a surface if it counts windings by twos. Bit j of edge[i] is the parity of the
+// faces at edge ij.
+ALWAYS int is_closed(const sketch *q) {
+    uint32_t edge[SKETCH_VERTICES] = {0}, odd = 0;
+    for (uint64_t m = q->live; m; m &= m - 1) {
+        const uint8_t *v = q->corner[__builtin_ctzll(m)];
+        const uint32_t all = (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
+        edge[v[0]] ^= all, edge[v[1]] ^= all, edge[v[2]] ^= all;
+    }
+    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= edge[i] & ~((uint32_t)1 << i);
+    return odd == 0;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,154 @@
+// First directions of pairs. A template, see vec3.h.
+//
+// The line of the centers says little of cores that are long or flat. Ellipsoids of their
+// extents say more, with the squares of the semi-axes as matrices E and F in one frame. That of
+// M = E + F lies in their sum and reaches at least 1/√2 as far. With d from center to center, the
+// plane across n = M⁻¹d is the last to meet it as it shrinks, so that n tells best whether
+// the cores are apart. If they are, the ellipsoid of N = (1 + 1/β) E + (1 + β) F,
+// β² = <n, En>/<n, Fn>, holds their sum and touches it along n. The point of it nearest to d lies along
+// (N + t)⁻¹d from d, for the t ≥ 0 that puts N(N + t)⁻¹d on its surface: |d|²(ρ − 1)/ρ² with
+// ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated. If d is within (ρ < 1), the
+// cores most likely overlap, and EPA takes fewest steps from where GJK ends if that begins along
+// N⁻³d, close to where the sum is thinnest (docs/performance.md).
+//
+// A direction claims nothing: what follows proves its answers from the cores alone.
+
+#if (REAL_BITS == 32 && !defined(CLR_INITIAL_DIRECTION_32)) || (REAL_BITS == 64 && !defined(CLR_INITIAL_DIRECTION_64))
+#if REAL_BITS == 32
+#define CLR_INITIAL_DIRECTION_32
+#else
+#define CLR_INITIAL_DIRECTION_64
+#endif
+
+#include "cores.h"
+#include <string.h>
+
+// No extent counts as less than this share of the largest, which keeps M regular.
+#define FIRST_LEAST (REAL)0.01
+
+// extents are those of a core of class k with parameters p, or 0 where p are none: all directions
+// are then the same.
+ALWAYS V3 T(extents)(int k, V3 p) {
+    const VF zero = SET1(0);
+    if (k == CLR_SMOOTH_HULL || k == CLR_SMOOTH_REVOLUTION) return (V3){zero, zero, zero};
+    if (k == CLR_ROUND) p.x = p.y = MAX(p.x, p.y);
+    return p;
+}
+
+// symmetric is a symmetric matrix.
+typedef struct { VF xx, yy, zz, xy, yz, zx; } T(symmetric);
+
+ALWAYS V3 T(times)(const T(symmetric) *m, V3 v) {
+    return (V3){FMA(m->zx, v.z, FMA(m->xy, v.y, m->xx * v.x)), FMA(m->yz, v.z, FMA(m->yy, v.y, m->xy * v.x)), FMA(m->zz, v.z, FMA(m->yz, v.y, m->zx * v.x))};
+}
+
+// adjugate is det(M)·M⁻¹.
+ALWAYS T(symmetric) T(adjugate)(const T(symmetric) *m) {
+    return (T(symmetric)){
+        FNMA(m->yz, m->yz, m->yy * m->zz), FNMA(m->zx, m->zx, m->zz * m->xx), FNMA(m->xy, m->xy, m->xx * m->yy),
+        FNMA(m->xy, m->zz, m->yz * m->zx), FNMA(m->yz, m->xx, m->zx * m->xy), FNMA(m->zx, m->yy, m->xy * m->yz)};
+}
+
+// weighted is k·E + l·F, e the diagonal of E.
+ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
+    return (T(symmetric)){FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
+}
+
+// What a first direction is for: the status alone, the distance, or depths by EPA as well.
+#ifndef CLR_FIRST
+#define CLR_FIRST
+enum { FIRST_STATUS, FIRST_DISTANCE, FIRST_DEPTH };
+#endif
+
+// first_direction is the direction for d, of any length. e and f are extents, m the rotation of B.
+ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int purpose) {
+    const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
+    const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z));
+#if REAL_BITS == 32 // whose range products of six lengths would leave
+    const VF least = SET1(FIRST_LEAST), unit = RCP(MAX(largest, tiny));
+    e = T(scale)(unit, e), f = T(scale)(unit, f), d = T(scale)(unit, d);
+#else
+    const VF least = SET1(FIRST_LEAST) * largest;
+#endif
+    e = (V3){e.x + least, e.y + least, e.z + least};
+    f = (V3){f.x + least, f.y + least, f.z + least};
+    e = (V3){e.x * e.x, e.y * e.y, e.z * e.z};
+    const VF square[3] = {f.x * f.x, f.y * f.y, f.z * f.z};
+    T(symmetric) b = {zero, zero, zero, zero, zero, zero};
+    for (int j = 0; j < 3; j++) {
+        V3 r = {m[j], m[3 + j], m[6 + j]}, s = T(scale)(square[j], r);
+        b.xx = FMA(s.x, r.x, b.xx), b.yy = FMA(s.y, r.y, b.yy), b.zz = FMA(s.z, r.z, b.zz);
+        b.xy = FMA(s.x, r.y, b.xy), b.yz = FMA(s.y, r.z, b.yz), b.zx = FMA(s.z, r.x, b.zx);
+    }
+    T(symmetric) sum = {e.x + b.xx, e.y + b.yy, e.z + b.zz, b.xy, b.yz, b.zx};
+    T(symmetric) inverse = T(adjugate)(&sum);
+    V3 n = T(times)(&inverse, d);
+    if (purpose == FIRST_STATUS) return n;
+    VF ha = FMA(e.z * n.z, n.z, FMA(e.y * n.y, n.y, e.x * n.x * n.x)), hb = T(dot)(n, T(times)(&b, n));
+    VF beta = ha * RSQRT(MAX(ha * hb, tiny));
+    sum = T(weighted)(one + RCP(MAX(beta, tiny)), e, one + beta, &b);
+    inverse = T(adjugate)(&sum);
+    n = T(times)(&inverse, d);
+    VF det = FMA(sum.zx, inverse.zx, FMA(sum.xy, inverse.xy, sum.xx * inverse.xx));
+    VF rho2 = T(dot)(d, n) * RCP(MAX(det, tiny)), inv = RSQRT(MAX(rho2, one));
+    VF t = T(dot)(d, d) * FNMA(inv, inv, inv); // (ρ − 1)/ρ² = 1/ρ − 1/ρ², or 0
+    V3 thin = T(times)(&inverse, T(times)(&inverse, n));
+    sum.xx = sum.xx + t, sum.yy = sum.yy + t, sum.zz = sum.zz + t;
+    inverse = T(adjugate)(&sum);
+    n = T(times)(&inverse, d);
+    return purpose == FIRST_DEPTH ? T(sel)(LT(one, rho2), n, thin) : n;
+}
+
+// sounder is n, or d where n is too short or too long to tell its direction.
+ALWAYS V3 T(sounder)(V3 n, V3 d) {
+    VF nn = T(dot)(n, n);
+    return T(sel)(MAND(LT(SET1(TINY), nn), LT(nn, SET1(1 / TINY))), n, d); // d as well if n is NaN
+}
+
+#if REAL_BITS == 32
+// first_directions writes those of rows 0 to n−1 of the group. Warm starts are kept: where
+// there are some, prepare has written them, and zero where there is none.
+static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+    const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS : smooth ? FIRST_DISTANCE : FIRST_DEPTH;
+    for (int k = 0; k < n; k += W) {
+        float *in = &s->in32[0][k], out[3][W] __attribute__((aligned(64)));
+        VF m[9];
+        for (int j = 0; j < 9; j++) m[j] = LOADU(in + (CLR_ROT + j) * CLR_STRIDE32);
+        V3 d = T(ld3)(in + CLR_TRANS * CLR_STRIDE32, CLR_STRIDE32), x;
+        V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)), f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
+        VF dd = T(dot)(d, d), zero = SET1(0);
+        x = T(sounder)(T(first_direction)(e, f, m, d, purpose), d);
+        x = T(scale)(-RSQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
+        x = T(sel)(LE(dd, SET1(1e-18f)), (V3){SET1(1), zero, zero}, x);
+        if (c->warm) {
+            V3 warm = T(ld3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32);
+            x = T(sel)(LT(zero, T(dot)(warm, warm)), warm, x);
+        }
+        T(st3)(in + CLR_X * CLR_STRIDE32, CLR_STRIDE32, x);
+        if (!smooth && !takes_rtr(c, ka, kb)) continue;
+        T(st3)(out[0], W, x); // for newton.h and trust_region.h
+        for (int j = 0; j < 3; j++)
+            for (int l = 0; l < W; l++) s->in64[CLR_X + j][k + l] = (double)out[j][l];
+    }
+}
+#endif
+#undef FIRST_LEAST
+
+// first_height is the height of a core of class k above its center along the unit vector d of its
+// own frame, or more: p are its parameters and erode. Small hulls have functions of their own.
+ALWAYS VF T(first_height)(int k, const VF p[4], V3 d) {
+    V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
+    if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
+    if (k == CLR_ELLIPSOID || k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
+        V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
+        VF h = SQRT(T(dot)(e, e));
+        return k == CLR_HULL ? p[3] * h : h - p[3];
+    }
+    if (k == CLR_ROUND) {
+        VF lateral = SQRT(FMA(u.y, u.y, u.x * u.x)), rise = p[2] * d.z;
+        return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
+    }
+    return SET1(INFINITY);
+}
+
+#endif

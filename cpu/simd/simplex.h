@@ -1,0 +1,226 @@
+// The distance sub-algorithm of GJK, without branches. A template, see vec3.h.
+//
+// As Signed Volumes does (Montanari, Petrinic, Barbieri: Improving the GJK algorithm
+// for faster and more reliable distance queries, sec. 3.3), it finds the point of a
+// simplex nearest to the origin by projections on its features; since the newest
+// vertex w lies beyond the plane through the last nearest point, only the features
+// that hold w can be nearest: w itself, three edges, three faces. All are measured
+// and the one with the largest gain |w|² − |x|² wins. A simplex with fewer vertices
+// has w in the free slots: edges of length zero gain nothing.
+
+#if (REAL_BITS == 32 && !defined(CLR_SIMPLEX_32)) || (REAL_BITS == 64 && !defined(CLR_SIMPLEX_64))
+#if REAL_BITS == 32
+#define CLR_SIMPLEX_32
+#else
+#define CLR_SIMPLEX_64
+#endif
+
+#include "cores.h"
+
+typedef struct {
+    V3 x;                      // nearest point
+    VM keep_b, keep_c, keep_d; // old vertices of its feature
+    VM inside;                 // the origin lies in the tetrahedron
+    VF least, longest;         // the least of the tetrahedron's four volumes with the origin, and its longest edge squared
+    VF weight[3];              // of the old vertices in x, if asked for
+} T(nearest);
+
+// The least squared sine of the angle between two edges whose face is looked at, and
+// the least volume of a tetrahedron that may hold the origin, squared and relative
+// to its edges: where they act, rounding decides.
+#if REAL_BITS == 32
+#define FLAT_FACE 1e-10f
+#define FLAT_TETRAHEDRON 1e-12f
+#define TINY_LENGTH2 1e-20f
+#define TINY_AREA2 1e-30f
+#else
+#define FLAT_FACE 1e-26
+#define FLAT_TETRAHEDRON 1e-28
+#define TINY_LENGTH2 1e-100
+#define TINY_AREA2 1e-200
+#endif
+
+ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
+    const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY_LENGTH2);
+    T(nearest) out;
+    V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
+    VF h1 = -T(dot)(w, e1), h2 = -T(dot)(w, e2), h3 = -T(dot)(w, e3);
+    VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g33 = T(dot)(e3, e3);
+    VF ww = T(dot)(w, w), g12 = T(dot)(e1, e2), g23 = T(dot)(e2, e3), g31 = T(dot)(e3, e1);
+
+    // Edges: the foot on edge i is w + t·eᵢ, t = hᵢ/gᵢᵢ, and gains hᵢ·t.
+    VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one), t3 = MIN(h3 * RCP(MAX(g33, tiny)), one);
+    VM kb = LT(zero, h1);
+    VF gain = SEL(kb, h1 * t1, zero), t = SEL(kb, t1, zero);
+    V3 e = e1;
+    VF q2 = h2 * t2, q3 = h3 * t3;
+    VM kc = MAND(LT(zero, h2), LT(gain, q2));
+    gain = SEL(kc, q2, gain);
+    t = SEL(kc, t2, t);
+    e = T(sel)(kc, e2, e);
+    kb = MANDN(kb, kc);
+    VM kd = MAND(LT(zero, h3), LT(gain, q3));
+    gain = SEL(kd, q3, gain);
+    t = SEL(kd, t3, t);
+    e = T(sel)(kd, e3, e);
+    kb = MANDN(kb, kd);
+    kc = MANDN(kc, kd);
+    if (weights) {
+        out.weight[0] = SEL(kb, t, zero);
+        out.weight[1] = SEL(kc, t, zero);
+        out.weight[2] = SEL(kd, t, zero);
+    }
+
+    // Faces: with n = eᵢ × eⱼ the foot is n·<n, w>/|n|², and its weights times |n|² are
+    // gⱼⱼ·hᵢ − gᵢⱼ·hⱼ and the like. On a needle of length L and height h these are off
+    // by rounding times (L/h)², the height of the foot only by rounding times L/h:
+    // the gain is taken from it.
+    V3 n3 = T(cross)(e1, e2), n1 = T(cross)(e2, e3), n2 = T(cross)(e3, e1);
+    VF l1 = -T(dot)(w, n1), l2 = -T(dot)(w, n2), l3 = -T(dot)(w, n3);
+    V3 n = n3;
+    VF height = l3, area = one;
+    VM face = LT(one, zero);
+#define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)                 \
+    {                                                                                       \
+        VF det = T(dot)(normal, normal), inv = RCP(MAX(det, SET1(TINY_AREA2)));             \
+        VF ui = FNMA(gij, hj, gj * hi), uj = FNMA(gij, hi, gi * hj);                        \
+        VF q = FNMA(l * l, inv, ww);                                                        \
+        VM m = MAND(MAND(MAND(LT(zero, ui), LT(zero, uj)), LE(ui + uj, det)),               \
+                    MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));                 \
+        gain = SEL(m, q, gain);                                                             \
+        n = T(sel)(m, normal, n);                                                           \
+        height = SEL(m, l, height);                                                         \
+        area = SEL(m, det, area);                                                           \
+        face = MOR(face, m);                                                                \
+        keep_i = MOR(keep_i, m);                                                            \
+        keep_j = MOR(keep_j, m);                                                            \
+        drop = MANDN(drop, m);                                                              \
+        if (weights) {                                                                      \
+            out.weight[i] = SEL(m, ui * inv, out.weight[i]);                                \
+            out.weight[j] = SEL(m, uj * inv, out.weight[j]);                                \
+            out.weight[k] = SEL(m, zero, out.weight[k]);                                    \
+        }                                                                                   \
+    }
+    FACE(g11, g22, g12, h1, h2, n3, l3, kb, kc, kd, 0, 1, 2)
+    FACE(g22, g33, g23, h2, h3, n1, l1, kc, kd, kb, 1, 2, 0)
+    FACE(g33, g11, g31, h3, h1, n2, l2, kd, kb, kc, 2, 0, 1)
+#undef FACE
+
+    VF volume = T(dot)(e1, n1), sign = COPYSIGN(one, volume);
+    out.least = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
+    out.longest = MAX(g11, MAX(g22, g33));
+    out.inside = MAND(LE(zero, out.least), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
+    VF k = -height * RCP(MAX(area, SET1(TINY_AREA2)));
+    out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
+    out.keep_b = kb;
+    out.keep_c = kc;
+    out.keep_d = kd;
+    return out;
+}
+
+#undef FLAT_FACE
+#undef FLAT_TETRAHEDRON
+#undef TINY_LENGTH2
+#undef TINY_AREA2
+
+#if REAL_BITS == 32
+// Whether a tetrahedron holds the origin, whatever rounding did to its vertices. A template, float32.
+//
+// It does, however its vertices are moved by up to δ each, if it holds the ball of radius δ: else a
+// plane through the origin had all moved vertices on one side, and all vertices less than δ on the
+// other. So all four faces must be farther from the origin than δ: six times the volume that a
+// face spans with it must be above δ·|n|, n the product of two edges of the face.
+//
+// Let G be the square of the longest of the three edges that meet in w, u = 2⁻²⁴. The product of two
+// of them is off by 6 u·G: edges are rounded by u each, products and differences by u. No
+// vertex is farther from the origin than 1, so that the volume of w's faces is off by 9 u·G, that of all
+// by 18 u·G as |e| is 2 at most, and what is left for the fourth face by less than 80 u·G.
+#define VOLUME_UNITS 80
+
+// LOOSE_VOLUME is what the least volume must be above, as a part of G, where nothing is known of n: it is
+// at most G for the three faces and 3√3/2·G for the other, a triangle in a ball of radius √G.
+#define LOOSE_VOLUME(noise) FMA(SET1(2.6f), noise, SET1(VOLUME_UNITS * 0x1p-24f))
+
+// holds is the same face by face.
+ALWAYS VM holds(V3 w, V3 b, V3 c, V3 d, VF noise) {
+    const V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
+    const V3 n[3] = {T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(e1, e2)}, last = T(add)(T(add)(n[0], n[1]), n[2]);
+    const VF longest = MAX(T(dot)(e1, e1), MAX(T(dot)(e2, e2), T(dot)(e3, e3))), rounding = SET1(VOLUME_UNITS * 0x1p-24f) * longest;
+    VF rest = T(dot)(e1, n[0]);
+    const VF sign = COPYSIGN(SET1(1), rest);
+    VM all = MFROM(LANES);
+    for (int i = 0; i < 4; i++) {
+        const VF volume = i < 3 ? -T(dot)(w, n[i]) : rest, area2 = i < 3 ? T(dot)(n[i], n[i]) : T(dot)(last, last);
+        all = MAND(all, LT(FMA(noise, SQRT(area2), rounding), volume * sign));
+        rest = rest - volume;
+    }
+    return all;
+}
+#endif
+
+#if REAL_BITS == 64
+// Directions orthogonal to the edges of a simplex, to the last digits. A template,
+// float64, for tolerances near its roundoff; see ref/descent.go.
+//
+// The nearest point x of a simplex is a sum that cancels. Its direction is off by
+// rounding over |x|, and on a triangle of length L and height h it is off along L by
+// rounding times L²/h, as the weights are off by rounding over h. Simplices on the
+// rims of cylinders and cones are such triangles, 1e-4 to 1e-6 high: the tilt leaves
+// the norm as it is, and costs the plane along x a multiple of the tolerance.
+
+#define FINE_TOLERANCE 1e-9 // beyond it the loss does not matter
+
+// has_flats reports whether D has edges or faces, or some that are so to rounding, as those of sharp
+// superquadrics are.
+ALWAYS int has_flats(int ka, int kb) { return ka != CLR_ELLIPSOID || kb != CLR_ELLIPSOID; }
+
+// without is the part of x orthogonal to e, in two passes: the second takes away the
+// rounding of the first.
+ALWAYS V3 without(V3 x, V3 e) {
+    VF inv = SET1(1) / MAX(T(dot)(e, e), SET1(1e-200));
+    x = T(axpy)(-T(dot)(e, x) * inv, e, x);
+    return T(axpy)(-T(dot)(e, x) * inv, e, x);
+}
+
+// longest_of is the longest of three edges, and whether it is the second or the third.
+ALWAYS V3 longest_of(V3 e1, V3 e2, V3 e3, VM *second, VM *third) {
+    VF g1 = T(dot)(e1, e1), g2 = T(dot)(e2, e2), g3 = T(dot)(e3, e3);
+    *third = MAND(LT(g1, g3), LT(g2, g3));
+    *second = MANDN(LT(g1, g2), *third);
+    return T(sel)(*third, e3, T(sel)(*second, e2, e1));
+}
+
+// straight_direction is the direction of the point `sum` of w, p and q, of which any may
+// be the same; `face` is the foot on their face as its normal has it. The normal is
+// off by rounding over the height, the sum by rounding over its length: the longer
+// decides.
+ALWAYS V3 straight_direction(V3 w, V3 p, V3 q, V3 sum, V3 face) {
+    VM second, third;
+    V3 e1 = T(sub)(p, w), e2 = T(sub)(q, w), e = longest_of(e1, e2, T(sub)(q, p), &second, &third), n = T(cross)(e1, e2);
+    VM high = LT(T(dot)(sum, sum) * T(dot)(e, e), T(dot)(n, n));
+    return T(sel)(high, face, without(sum, e));
+}
+
+// straighten moves the point v + l1·e1 + l2·e2 of a triangle, where it lies on the face,
+// along its longest edge to the foot of the perpendicular, as far as the weights stay
+// above 0. It returns the edge that the point's direction should be orthogonal to.
+ALWAYS V3 straighten(V3 v, V3 e1, V3 e2, VF *l1, VF *l2, V3 *x, VM face) {
+    const VF zero = SET1(0), one = SET1(1);
+    VM second, third;
+    V3 e = longest_of(e1, e2, T(sub)(e2, e1), &second, &third);
+    VM last = MOR(second, third);
+    VF inv = SEL(face, one / MAX(T(dot)(e, e), SET1(1e-200)), zero);
+    for (int pass = 0; pass < 2; pass++) {
+        // From the first vertex to the second or the third, or from the second to the third.
+        VF from = SEL(third, *l1, MAX(one - *l1 - *l2, zero)), to = SEL(last, *l2, *l1);
+        VF t = MIN(MAX(-T(dot)(e, *x) * inv, -to), from);
+        *l1 = *l1 + SEL(third, -t, SEL(second, zero, t));
+        *l2 = *l2 + SEL(last, t, zero);
+        *x = T(axpy)(*l2, e2, T(axpy)(*l1, e1, v));
+    }
+    V3 edge = T(sel)(LT(zero, *l1), e1, T(scale)(SEL(LT(zero, *l2), one, zero), e2));
+    return T(sel)(face, e, edge);
+}
+#endif
+
+#endif

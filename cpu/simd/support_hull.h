@@ -1,0 +1,240 @@
+// Support points of hulls. A template, see vec3.h.
+//
+// Small hulls are copied to the lanes. For the others each lane finds the list of
+// vertices that its direction may need (all of them, or those of a direction cell, see
+// cells.go), and the lists are scanned one after the other, a vertex a machine lane.
+
+#if (REAL_BITS == 32 && !defined(CLR_SUPPORT_HULL_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_HULL_64))
+#if REAL_BITS == 32
+#define CLR_SUPPORT_HULL_32
+#else
+#define CLR_SUPPORT_HULL_64
+#endif
+
+#if REAL_BITS == 64 // which looks into lists of float32
+#include "real32.h"
+#include "direction_cells.h"
+#include "real64.h"
+#endif
+#include "direction_cells.h"
+#include <string.h>
+
+#if REAL_BITS == 32
+typedef struct { VF height, number; V3 at; } T(peak); // a vertex, the highest of some
+
+// higher is b where it is higher than a, and else a.
+ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
+    const VM m = LT(a.height, b.height);
+    return (T(peak)){MAX(b.height, a.height), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
+}
+
+// copied is vertex j of the copies.
+ALWAYS T(peak) T(copied)(const REAL (*v)[3][W], int j, V3 d, VF number) {
+    T(peak) p = {.at = T(ld3)(v[j][0], W), .number = number};
+    p.height = T(dot)(d, p.at);
+    return p;
+}
+
+// copied_support scans small hulls, each lane its own copy, already scaled. Lanes with
+// fewer vertices than others have their last one several times, of which a strict
+// comparison takes the first. Without numbers, pairs are compared first, which is a shorter
+// chain; with them that would need more registers than AVX2 has.
+ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
+    const REAL (*v)[3][W] = at->copy[side];
+    VF number = SET1(0);
+    T(peak) best = T(copied)(v, 0, d, number);
+    if (found) {
+        for (int j = 1; j < at->copied[side]; j++) {
+            number = number + SET1(1);
+            best = T(higher)(best, T(copied)(v, j, d, number));
+        }
+        *found = best.number;
+        return best.at;
+    }
+    for (int j = 0; j < at->copied[side]; j += 4) {
+        T(peak) p[4];
+        for (int i = 0; i < 4; i++) p[i] = T(copied)(v, j + i, d, number);
+        p[0] = T(higher)(T(higher)(p[0], p[1]), T(higher)(p[2], p[3]));
+        best = j == 0 ? p[0] : T(higher)(best, p[0]);
+    }
+    return best.at;
+}
+
+// hull_support finds the vertices of the hulls of the lanes; if most are at work, of all of them, so
+// that loops over lanes are of one length, which the processor predicts.
+ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
+    REAL u[3][W] __attribute__((aligned(64))), v[4][W] __attribute__((aligned(64))) = {{0}};
+    int32_t cell[W], blocks[W];
+    const REAL *list[W];
+    const clr_call *c = at->call;
+    const unsigned lanes = __builtin_popcount(at->lanes) > W / 2 ? LANES : at->lanes;
+    T(st3)(&u[0][0], W, d);
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const int32_t *s = c->starts + at->hull[side]->cells[l] + cell[l];
+        list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
+        blocks[l] = s[1] - s[0];
+        __builtin_prefetch(list[l]);
+        __builtin_prefetch(list[l] + 2 * W);
+    }
+    for (unsigned m = lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const REAL *p = T(scan_list)(list[l], blocks[l], u[0][l], u[1][l], u[2][l]);
+        for (int j = 0; j < 3; j++) v[j][l] = p[j * W];
+        if (found) v[3][l] = p[3 * W];
+    }
+    if (found) *found = LOADU(v[3]);
+    return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
+}
+
+// likely_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
+ALWAYS V3 likely_support(const T(places) *at, int side, V3 d, VF *found) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    int32_t cell[W];
+    const float *row[W];
+    VF v[4];
+    T(cell)(T(ld3)(h->finer[0], W), d, cell);
+    for (int l = 0; l < W; l++) row[l] = c->points + 4 * (size_t)c->likely[h->likely[l] + cell[l]];
+    ROWS(v, row, 15)
+    if (found) *found = v[3];
+    return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
+}
+#endif
+
+#if REAL_BITS == 64
+// scan returns a vertex of a hull that is highest along d, one of the machine's lanes a
+// vertex, and its height.
+ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL dx, REAL dy, REAL dz, REAL *height) {
+    static const REAL ramp[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
+    VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x))), index = LOADU(ramp), at = index;
+    for (int j = W; j < count; j += W) {
+        at = at + SET1((REAL)W);
+        VF h = FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j)));
+        VM m = LT(most, h);
+        most = MAX(h, most);
+        index = SEL(m, at, index);
+    }
+    REAL i[W] __attribute__((aligned(64)));
+    STOREU(i, index);
+    *height = HMAX(most);
+    unsigned equal = MBITS(LE(SET1(*height), most)); // none only if there is a NaN
+    int found = equal ? (int)i[__builtin_ctz(equal)] : 0;
+    return found < count ? found : count - 1; // the vertices that fill up are copies of the last
+}
+
+// pick loads vertex index[l] of the hull of each lane.
+ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
+    const double *row[W];
+    VF v[4];
+    for (int l = 0; l < W; l++) row[l] = at->call->corners + 4 * (size_t)(at->hull[side]->first[l] + index[l]);
+    ROWS(v, row, 15)
+    return (V3){v[0], v[1], v[2]};
+}
+
+// hull_best finds the highest vertex of the hull of lane l along d: `high` and *found are
+// the height and the number of the best of the vertices in known, any but those below
+// are looked at. Float32 finds which may be higher: a coordinate relative to the
+// center, a component of the unit direction n, three products and two sums are each
+// rounded by 6e-8 of at most the size, so that heights are off by less than 16 such
+// units, and two of them by less than 32.
+ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const REAL d[3], const REAL n[3], REAL high, const int32_t known[3], int32_t *found) {
+    const clr_call *c = at->call;
+    const T(hulls) *h = at->hull[side];
+    const int32_t *s = c->starts + h->cells[l] + cell;
+    const float *v = c->lists + (size_t)s[0] * (4 * W32);
+    const int blocks = s[1] - s[0], first = h->first[l];
+    const vec32 nx = spread32((float)n[0]), ny = spread32((float)n[1]), nz = spread32((float)n[2]);
+    vec32 most = heights32(v, nx, ny, nz);
+    for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
+    const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size[l]));
+    const vec32 k0 = spread32((float)known[0]), k1 = spread32((float)known[1]), k2 = spread32((float)known[2]);
+    for (int j = 0; j < blocks; j++, v += 4 * W32)
+        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near; near &= near - 1) {
+            int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
+            REAL g = d[0] * c->vx[p] + d[1] * c->vy[p] + d[2] * c->vz[p];
+            if (g > high) {
+                high = g;
+                *found = i;
+            }
+        }
+    return high;
+}
+
+// small_heights are the heights of hulls of at most CLR_SMALL_VERTICES vertices in all lanes.
+ALWAYS VF T(small_heights)(const T(places) *at, int side, V3 d) {
+    const clr_call *c = at->call;
+    REAL u[3][W] __attribute__((aligned(64)));
+    VF most[W];
+    T(st3)(&u[0][0], W, d);
+    for (int l = 0; l < W; l++) {
+        const int first = at->hull[side]->first[l], count = at->hull[side]->count[l];
+        const REAL *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
+        const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
+        most[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
+        for (int j = W; j < count; j += W) most[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most[l]);
+    }
+    return EACH_MAX(most);
+}
+
+// hull_support finds the vertices of the hulls of the lanes, exactly as far as float64
+// goes; r is 1/|d|.
+ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
+    REAL u[3][W] __attribute__((aligned(64))), n[3][W] __attribute__((aligned(64))), index[W] __attribute__((aligned(64))) = {0};
+    int32_t cell[W], best[W] = {0};
+    static const int32_t none[3] = {-1, -1, -1};
+    T(st3)(&u[0][0], W, d);
+    T(st3)(&n[0][0], W, T(scale)(r, d));
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        T(hull_best)(at, side, l, cell[l], (REAL[3]){u[0][l], u[1][l], u[2][l]}, (REAL[3]){n[0][l], n[1][l], n[2][l]}, -INFINITY, none, &best[l]);
+        index[l] = best[l];
+    }
+    *found = LOADU(index);
+    return T(pick)(at, side, best);
+}
+
+// rough_height is no more than the least of <x, D> of two hulls with cells for a unit vector x, and by
+// ROUGH_UNITS units of 2⁻²⁴ of their sizes less than float32 finds. Let v be a vertex relative to its
+// center, no longer than the size of its hull. Its coordinates are rounded to float32, and those of the
+// direction: |v| u each. The product and the two sums are, each of which is no larger than |v|
+// by Cauchy and Schwarz: 3 |v| u. Together 5 u of the size, and less than a hundredth more in second order.
+#define ROUGH_UNITS 5.01
+ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
+    const V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
+    float u[3][W32] __attribute__((aligned(64))), high[W32] __attribute__((aligned(64)));
+    const float *cube[W32];
+    for (int side = 0; side < 2; side++) {
+        const int32_t *shape = (side ? s->shape_b : s->shape_a) + k;
+        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + CLR_CUBE * (size_t)shape[l];
+        NARROW(u[0] + side * W, d[side].x);
+        NARROW(u[1] + side * W, d[side].y);
+        NARROW(u[2] + side * W, d[side].z);
+    }
+    list_heights(at->call, cube, (const float(*)[W32])u, high);
+    VF sum = T(dot)(x, T(ld3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64)) - (WIDEN(high) + WIDEN(high + W));
+    return FNMA(SET1(ROUGH_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
+}
+
+// hull_height is the height of the hulls of the lanes along the unit vector d. known are the
+// numbers of some vertices of each and `high` the largest of their heights.
+ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
+    REAL u[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
+    int32_t cell[W], found;
+    if (k == CLR_SMALL) return T(small_heights)(at, side, d);
+    T(st3)(&u[0][0], W, d);
+    STOREU(out, high);
+    T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
+    for (unsigned m = at->lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        const REAL n[3] = {u[0][l], u[1][l], u[2][l]};
+        out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]}, &found);
+    }
+    return LOADU(out);
+}
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+// Support points of superquadrics, smooth hulls and smooth revolutions. A template, see vec3.h.
+
+#if (REAL_BITS == 32 && !defined(CLR_SUPPORT_SMOOTH_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_SMOOTH_64))
+#if REAL_BITS == 32
+#define CLR_SUPPORT_SMOOTH_32
+#else
+#define CLR_SUPPORT_SMOOTH_64
+#endif
+
+#include "cores.h"
+#include "elementary.h"
+#include <string.h>
+
+// Support points of superquadrics (Deng, Hu et al., paper 002, eq. 16), with the formulas of
+// geom.Superquadric. A template, see vec3.h.
+//
+// What is rounded. The ratio of the arguments and its power are off as if the direction
+// were: by a few units of each component, however large the exponent, since |x|·2^x is below
+// 1 for the x ≤ 0 that are taken powers of. Such a point lies on the surface, and is higher
+// than any other by all but those units times the size. Both coordinates come from one q, so
+// that the point leaves the surface by the rounding of the factors alone: each is a
+// power of an argument in [-1, 0], off by less than 6 u, two of them and their
+// products by less than 14 u of the size (u = 2⁻⁵³).
+
+// split is the norm of two numbers u, v ≥ 0, of exponent e = 2/(2 − α), and its gradient. The
+// powers that it is made of are kept, for derivatives.
+typedef struct {
+    VF norm, gu, gv;
+    VF log2q, q; // q = (low/high)^e
+    VM swapped;  // whether v is the higher
+} T(split);
+
+// A lower number below LEAST_RATIO of the higher counts for nothing: its logarithm would not be
+// that of a normal number.
+#if REAL_BITS == 32
+#define LEAST_RATIO 1e-30f
+#else
+#define LEAST_RATIO 1e-280
+#endif
+
+// norm_of splits; `half` is α/2. All powers are of base 2 and at most 1.
+ALWAYS T(split) T(norm_of)(VF u, VF v, VF e, VF half) {
+    T(split) s;
+    const VF one = SET1(1);
+    s.swapped = LT(u, v);
+    VF high = MAX(u, v), ratio = MIN(u, v) / MAX(high, SET1(LEAST_RATIO));
+    VM none = LT(ratio, SET1(LEAST_RATIO));
+    s.log2q = MIN(e * T(log2)(MIN(MAX(ratio, SET1(LEAST_RATIO)), one)), SET1(0));
+    s.q = SEL(none, SET1(0), T(exp2)(s.log2q));
+    VF first = T(exp2)(-(half * T(log2_1p)(s.q)));
+    VF second = SEL(none, SET1(0), first * T(exp2)(half * s.log2q));
+    s.norm = FMA(high, s.q, high) * first;
+    s.gu = SEL(s.swapped, second, first);
+    s.gv = SEL(s.swapped, first, second);
+    return s;
+}
+#undef LEAST_RATIO
+
+// superquadric_support is the point whose outward normal is d, for the semi-axes e.
+ALWAYS V3 T(superquadric_support)(V3 e, const REAL (*power)[W], V3 d) {
+    V3 s = {e.x * MAX(d.x, -d.x), e.y * MAX(d.y, -d.y), e.z * MAX(d.z, -d.z)};
+    T(split) across = T(norm_of)(s.x, s.y, LOADU(power[T(DUAL_ACROSS)]), LOADU(power[T(ACROSS)]));
+    T(split) along = T(norm_of)(across.norm, s.z, LOADU(power[T(DUAL_ALONG)]), LOADU(power[T(ALONG)]));
+    return (V3){COPYSIGN(e.x * along.gu * across.gu, d.x), COPYSIGN(e.y * along.gu * across.gv, d.y), COPYSIGN(e.z * along.gv, d.z)};
+}
+
+// Support points of smooth hulls and smooth revolutions (paper 002, eqs. 17 and 19), with the
+// formulas of geom.SmoothHull. A template, see vec3.h.
+//
+// Lanes are served one after the other, a vertex a machine lane. Filled up are vertices with
+// the center, which has no height and adds nothing.
+//
+// What is rounded. The weights w = t^(β−1) of the heights t, relative to the largest, may
+// be those of other heights: then the point moves along the surface, and is lower by the
+// rounding of a height times the sum of the weights at most, some ten units u = 2⁻⁵³
+// of the size. That S = Σ w·t is not quite the sum of their powers, the root of S, and
+// the products move it off the surface, by less than 32 u of the size in all, and the
+// sums by one unit for each vertex that a machine lane has.
+
+// Heights below LEAST_HEIGHT of the largest, and negative ones, count as that: powers of it of
+// β − 1 > 1 vanish beside 1.
+#if REAL_BITS == 32
+#define LEAST_HEIGHT 1e-30f
+#else
+#define LEAST_HEIGHT 1e-280
+#endif
+
+// powered_bend is the gradient of h = (Σ max(<q, d>, 0)^β)^(1/β) over the points q of each lane, and
+// the Hessian, where it is asked for, as <e, He>, <e, Hf>, <f, Hf>. With y = <q, d>/h it is
+// (β − 1)/h · (Σ y^(β−2) q·qᵀ − s·sᵀ) for the gradient s.
+ALWAYS V3 T(powered_bend)(const clr_call *c, const T(hulls) *h, unsigned lanes, V3 d, V3 e, V3 f, VF *bend) {
+#if REAL_BITS == 32
+    const REAL *x = c->fx, *y = c->fy, *z = c->fz;
+#else
+    const REAL *x = c->vx, *y = c->vy, *z = c->vz;
+#endif
+    REAL u[9][W] __attribute__((aligned(64))), sum[8][W] __attribute__((aligned(64)));
+    T(st3)(u[0], W, d);
+    if (bend) T(st3)(u[3], W, e), T(st3)(u[6], W, f);
+    for (int l = 0; l < W; l++) sum[0][l] = sum[1][l] = sum[2][l] = sum[3][l] = 1;
+    if (bend) memset(sum[4], 0, 4 * sizeof *sum);
+    for (unsigned m = lanes; m; m &= m - 1) {
+        const int l = __builtin_ctz(m), first = h->first[l], end = first + h->count[l];
+        const V3 e = {SET1(u[0][l]), SET1(u[1][l]), SET1(u[2][l])};
+        V3 p1, p2, pp = {SET1(0), SET1(0), SET1(0)}; // sums along e and f
+        if (bend) p1 = (V3){SET1(u[3][l]), SET1(u[4][l]), SET1(u[5][l])}, p2 = (V3){SET1(u[6][l]), SET1(u[7][l]), SET1(u[8][l])};
+        VF high = SET1(0), s = high, sharp = SET1(h->power[T(SHARP)][l]);
+        for (int j = first; j < end; j += W) high = MAX(T(dot)(e, ((V3){LOADU(x + j), LOADU(y + j), LOADU(z + j)})), high);
+        const VF scale = SET1(1 / (HMAX(high) > (REAL)TINY ? HMAX(high) : (REAL)TINY));
+        V3 p = {s, s, s};
+        for (int j = first; j < end; j += W) {
+            V3 q = {LOADU(x + j), LOADU(y + j), LOADU(z + j)};
+            VF t = MAX(T(dot)(e, q) * scale, SET1(LEAST_HEIGHT)), w = T(exp2)(sharp * T(log2)(t));
+            s = FMA(w, t, s);
+            p = T(axpy)(w, q, p);
+            if (bend) {
+                VF a = T(dot)(p1, q), b = T(dot)(p2, q), second = w / t;
+                pp = (V3){FMA(second * a, a, pp.x), FMA(second * a, b, pp.y), FMA(second * b, b, pp.z)};
+            }
+        }
+        if (bend) sum[4][l] = HSUM(pp.x), sum[5][l] = HSUM(pp.y), sum[6][l] = HSUM(pp.z), sum[7][l] = HMAX(high);
+        sum[0][l] = HSUM(p.x);
+        sum[1][l] = HSUM(p.y);
+        sum[2][l] = HSUM(p.z);
+        sum[3][l] = HSUM(s);
+    }
+    VF s = MAX(LOADU(sum[3]), SET1(LEAST_HEIGHT));
+    VF log = T(log2)(s), root = T(exp2)(LOADU(h->power[T(ROOT)]) * log);
+    V3 at = T(scale)(root / s, T(ld3)(sum[0], W));
+    if (bend) {
+        VF k = LOADU(h->power[T(SHARP)]) / MAX(LOADU(sum[7]) * root, SET1(TINY)), second = root * root / s, a = T(dot)(at, e), b = T(dot)(at, f);
+        bend[0] = k * FNMA(a, a, second * LOADU(sum[4]));
+        bend[1] = k * FNMA(a, b, second * LOADU(sum[5]));
+        bend[2] = k * FNMA(b, b, second * LOADU(sum[6]));
+    }
+    return at;
+}
+ALWAYS V3 T(powered_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, V3 d) { return T(powered_bend)(c, h, lanes, d, d, d, 0); }
+#undef LEAST_HEIGHT
+
+// smooth_support is the support point of the shapes of `side`. In float32 the frame is that of
+// their centers, scaled by the fourth parameter.
+ALWAYS V3 T(smooth_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, int k, const REAL *p, int stride, V3 d) {
+    V3 s;
+    if (k == CLR_SMOOTH_HULL) {
+        s = T(powered_support)(c, h, lanes, d);
+    } else {
+        // The points are (r, z), their direction (ρ, z), and ρ has the gradient g.
+        VF gamma = LOADU(h->power[T(FLATNESS)]), gz = gamma * d.z;
+        VF rr = MAX(FMA(d.x, d.x, FMA(d.y, d.y, gz * d.z)), SET1(TINY)), inv = RSQRT(rr);
+        s = T(powered_support)(c, h, lanes, (V3){rr * inv, d.z, SET1(0)});
+        VF r = s.x * inv;
+        s = (V3){r * d.x, r * d.y, FMA(r, gz, s.y)};
+    }
+#if REAL_BITS == 32
+    return T(scale)(LOADU(p + 3 * stride), s);
+#else
+    return k == CLR_SMOOTH_HULL ? T(add)(T(ld3)(p, stride), s) : s; // p: the center
+#endif
+}
+
+#endif
