@@ -13,7 +13,7 @@ RACE := . ./batch/... ./cpu/... ./dispatch/... ./engine/... ./verify/... ./cmd/.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers pictures gpu-check test fmt lint generate generated shaders vulkan cross nocgo unit race fuzz cover clean
+.PHONY: help build bench peers pictures gpu-check test fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz cover clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,13 +36,17 @@ gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with smal
 
 test: vulkan lint generated nocgo fuzz race unit ## every check there is (what .ci/run runs)
 
-lint: ## formatting, go vet, staticcheck
+lint: format-check ## formatting, go vet, staticcheck
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, run 'make fmt':"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-fmt: ## format all Go files
+format-check: ## whether the C files are formatted (installs clang-format in build/tools)
+	./scripts/clang-format.sh
+
+fmt: ## format all Go and C files
 	gofmt -w .
+	./scripts/clang-format.sh --fix
 
 generate: ## write the generated files anew
 	$(GO) generate ./...
