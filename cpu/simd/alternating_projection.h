@@ -41,8 +41,8 @@ ALWAYS VF foot_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
 
 typedef struct {
     T(profile) a, b;
-    const double *in;    // columns of the rows
-    V3 b_at, at_a, at_b; // where to go on from; the last feet
+    const double *in;      // columns of the rows
+    V3 b_at, at_a, at_b;   // where to go on from; the last feet
     unsigned active, done; // lanes at work, and those whose feet are near enough
     VF taken;
 } feet_lanes;
@@ -61,7 +61,8 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     L->at_a = T(sel)(active, a.at, L->at_a);
     L->at_b = T(sel)(active, y, L->at_b);
     VM meet = LT(SET1(0), first ? MAX(a.deep, b.deep) : b.deep); // a point of both
-    VM done = MOR(LE(beyond, LOADU(in + CLR_STOP * stride)), LT(LOADU(in + CLR_FAR * stride), FMA(square, inv, -beyond)));
+    VM done =
+        MOR(LE(beyond, LOADU(in + CLR_STOP * stride)), LT(LOADU(in + CLR_FAR * stride), FMA(square, inv, -beyond)));
     done = MANDN(MAND(active, done), meet);
     L->done |= MBITS(done);
     active = MANDN(active, MOR(done, meet));
@@ -73,7 +74,8 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     VF l11 = k11 * b.gain_around, l12 = k12 * b.gain_along, l21 = k21 * b.gain_around, l22 = k22 * b.gain_along;
     VF m11 = FMA(l11, k11, l12 * k12), m12 = FMA(l11, k21, l12 * k22), m22 = FMA(l21, k21, l22 * k22);
     VF r1 = a.gain_around * T(dot)(a.around, r), r2 = a.gain_along * T(dot)(a.along, r);
-    VF d1 = FNMA(a.gain_around, m11, one), d2 = FNMA(a.gain_along, m22, one), o1 = a.gain_around * m12, o2 = a.gain_along * m12;
+    VF d1 = FNMA(a.gain_around, m11, one), d2 = FNMA(a.gain_along, m22, one), o1 = a.gain_around * m12,
+       o2 = a.gain_along * m12;
     // Where lines or faces are parallel, nearest points are many, and any will do.
     VF det = RCP(MAX(FNMA(o1, o2, d1 * d2), SET1(1e-6)));
     VF u1 = FMA(d2, r1, o1 * r2) * det, u2 = FMA(d1, r2, o2 * r1) * det;
@@ -86,7 +88,8 @@ ALWAYS void feet_start(feet_lanes *L, const double *in, int stride, int ka, int 
     L->a = T(profile_of)(T(ld3)(in + CLR_PA * stride, stride));
     L->b = T(profile_of)(T(ld3)(in + CLR_PB * stride, stride));
     const V3 t = T(ld3)(in + CLR_TRANS * stride, stride);
-    L->b_at = T(axis_point)(L->a.half, L->b.half, (V3){LOADU(in + 2 * stride), LOADU(in + 5 * stride), LOADU(in + 8 * stride)}, t);
+    L->b_at = T(axis_point)(L->a.half, L->b.half,
+                            (V3){LOADU(in + 2 * stride), LOADU(in + 5 * stride), LOADU(in + 8 * stride)}, t);
     L->at_a = L->at_b = t;
     L->taken = SET1(0);
     L->active = open;
@@ -96,21 +99,24 @@ ALWAYS void feet_start(feet_lanes *L, const double *in, int stride, int ka, int 
 }
 
 // feet_emit answers those lanes of rows k, k+1, … that their feet a and b prove.
-ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a, V3 b) {
+ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a,
+                      V3 b) {
     const double *in = &s->in64[0][k], *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
-    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb, zero = SET1(0);
+    const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb,
+             zero = SET1(0);
     T(places) at = {.call = c, .in = in, .stride = CLR_STRIDE64};
     V3 x = T(sub)(a, b);
     VF inv = inverse_length(x), length = T(dot)(x, x) * inv;
     x = T(scale)(inv, x);
-    VF low = T(height)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round, upper = distance + round;
+    VF low = T(height)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round,
+       upper = distance + round;
     VM ok = LE(MAX(round, distance - lower), most_gap(c, ka, kb, tol, round));
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
     ok = MAND(MAND(ok, is_unit(x)), MAND(LT(round, low), LE(lower, upper)));
     V3 normal = T(neg)(x);
-    emit(c, s, at0, k, lanes & MBITS(ok), CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
-         T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
+    emit(c, s, at0, k, lanes & MBITS(ok), CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero),
+         normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
 }
 
 // feet_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
@@ -174,7 +180,9 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
     }
     for (int k = 0; k < n; k += W) {
         const double *feet = &s->in64[CLR_VERT][k];
-        if (ended[k / W]) feet_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(feet, CLR_STRIDE64), T(ld3)(feet + 3 * CLR_STRIDE64, CLR_STRIDE64));
+        if (ended[k / W])
+            feet_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(feet, CLR_STRIDE64),
+                      T(ld3)(feet + 3 * CLR_STRIDE64, CLR_STRIDE64));
         for (int l = 0; l < W && k + l < n; l++)
             if (s->state[k + l] == CLR_OPEN) s->list[listed++] = k + l;
     }
@@ -183,7 +191,8 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
 
 // takes_feet reports whether rows of a pair of classes are answered by feet.
 ALWAYS int takes_feet(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && !c->max_steps && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND);
+    return c->closed && !c->collide && !c->max_steps && has_feet(ka) && has_feet(kb) &&
+           (ka == CLR_ROUND || kb == CLR_ROUND);
 }
 
 // feet is feet_loop for a pair of classes of which one is CLR_ROUND, the other too or CLR_BOX.

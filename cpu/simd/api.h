@@ -8,14 +8,14 @@
 
 // Classes of cores: all cores of a class share one support function.
 enum {
-    CLR_BOX,       // p = half extents; a point and a segment are flat boxes
-    CLR_ELLIPSOID, // p = semi-axes
-    CLR_ROUND,     // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
-    CLR_SUPERQUADRIC, // p = semi-axes, extent = the halves of α2 and α1
+    CLR_BOX,               // p = half extents; a point and a segment are flat boxes
+    CLR_ELLIPSOID,         // p = semi-axes
+    CLR_ROUND,             // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
+    CLR_SUPERQUADRIC,      // p = semi-axes, extent = the halves of α2 and α1
     CLR_SMOOTH_REVOLUTION, // vertices (r, z, 0), extent = β − 1, 1/β, γ
     CLR_SMOOTH_HULL,       // vertices relative to the center, p = center, extent = β − 1, 1/β
-    CLR_SMALL,     // a hull of at most CLR_SMALL_VERTICES vertices; p = half extents about the center
-    CLR_HULL,      // any other hull, as well
+    CLR_SMALL,             // a hull of at most CLR_SMALL_VERTICES vertices; p = half extents about the center
+    CLR_HULL,              // any other hull, as well
     CLR_CLASSES,
     CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
 };
@@ -35,7 +35,8 @@ typedef struct {
     int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
     int32_t cells, spare; // of a hull: its first cell in starts
-    double extent[3];     // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see cells.go
+    double extent[3]; // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see
+                      // cells.go
 } clr_shape;
 
 // clr_shape32 is what Boolean rows read of a shape, rounded to float32: see pose_float32.h.
@@ -72,10 +73,10 @@ typedef struct {
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
     const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
     const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
-    const float *points;        // the vertices of fx, fy and fz once more, x, y, z and its number within its hull of each
-    const int32_t *likely;      // vertices of likely cells, see Table
-    const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
-    const int32_t *starts;      // first block of each cell
+    const float *points;   // the vertices of fx, fy and fz once more, x, y, z and its number within its hull of each
+    const int32_t *likely; // vertices of likely cells, see Table
+    const float *lists;    // vertices of direction cells, see Table, in blocks of as many as there are lanes
+    const int32_t *starts; // first block of each cell
 
     // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
     const int32_t *shape_a, *shape_b;
@@ -86,16 +87,16 @@ typedef struct {
     int64_t bodies, templates;
     const double *warm; // [N,3] or null
 
-    int32_t collide;    // only whether they intersect is asked for
-    int32_t deep;       // depths are asked for: pairs that are apart are only proved so
-    int32_t decide;     // and of that only the status column, without a first direction
-    int32_t closed;     // closed forms may answer, not only those of half-spaces
-    int32_t rtr;        // the Riemannian trust region method may answer pairs of smooth cores
-    int32_t single;     // columns are float32
+    int32_t collide; // only whether they intersect is asked for
+    int32_t deep;    // depths are asked for: pairs that are apart are only proved so
+    int32_t decide;  // and of that only the status column, without a first direction
+    int32_t closed;  // closed forms may answer, not only those of half-spaces
+    int32_t rtr;     // the Riemannian trust region method may answer pairs of smooth cores
+    int32_t single;  // columns are float32
     int32_t has_cut_off;
-    int32_t max_steps;  // cap on the support evaluations of a row, or 0
+    int32_t max_steps; // cap on the support evaluations of a row, or 0
     double cut_off;
-    double tolerance;   // gap asked for, relative to the size of the pair
+    double tolerance;    // gap asked for, relative to the size of the pair
     double curved_depth; // the same for depths of curved shapes
 
     // Answer columns of rows first to first + …, null where not asked for.
@@ -107,25 +108,25 @@ typedef struct {
     uint8_t *method;
 } clr_call;
 
-#define CLR_BLOCK 2048    // most rows of one call of a kernel
-#define CLR_CAP 256 // rows solved together
-#define CLR_STRIDE64 264  // column strides: 33 and 17 cache lines, so that columns
-#define CLR_STRIDE32 272  // do not fall on the same sets of the cache
+#define CLR_BLOCK 2048   // most rows of one call of a kernel
+#define CLR_CAP 256      // rows solved together
+#define CLR_STRIDE64 264 // column strides: 33 and 17 cache lines, so that columns
+#define CLR_STRIDE32 272 // do not fall on the same sets of the cache
 
 // Columns of the inputs of a group of rows, the same for float32 and float64.
 enum {
-    CLR_ROT = 0,         // rotation of B in the frame of A, row-major
-    CLR_TRANS = 9,       // origin of B in the frame of A
-    CLR_PA = 12,         // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
-    CLR_PB = 16,         // parameters of B, then its erode
-    CLR_STOP = 20,       // gap at which to stop
-    CLR_FAR = 21,        // distance of the cores beyond which to stop
-    CLR_NEAR = 22,       // distance of the cores below which to stop
-    CLR_NOISE = 23,      // rounding error of a support value
-    CLR_X = 24,          // first direction; in float64 the nearest point so far
+    CLR_ROT = 0,    // rotation of B in the frame of A, row-major
+    CLR_TRANS = 9,  // origin of B in the frame of A
+    CLR_PA = 12,    // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
+    CLR_PB = 16,    // parameters of B, then its erode
+    CLR_STOP = 20,  // gap at which to stop
+    CLR_FAR = 21,   // distance of the cores beyond which to stop
+    CLR_NEAR = 22,  // distance of the cores below which to stop
+    CLR_NOISE = 23, // rounding error of a support value
+    CLR_X = 24,     // first direction; in float64 the nearest point so far
     CLR_IN = 27,
-    CLR_VERT = 27,       // float64 only: the simplex, three vertices
-    CLR_DIR = 36,        // and the directions that they support
+    CLR_VERT = 27, // float64 only: the simplex, three vertices
+    CLR_DIR = 36,  // and the directions that they support
     CLR_IN64 = 45,
 };
 
@@ -140,7 +141,7 @@ enum {
     CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
     CLR_LAST = 25,      // the fourth is the support found last
     CLR_SPAN = 28,      // length that is 1 in the frame of float32
-    CLR_BETWEEN = 29, // from the center of B to that of A, of large hulls
+    CLR_BETWEEN = 29,   // from the center of B to that of A, of large hulls
     CLR_MORE = 32,
 };
 
@@ -153,18 +154,18 @@ enum {
 // the frames of their pairs: columns over the rows of a group, three corners a face.
 #define CLR_FOUND 12 // most faces
 typedef struct {
-    uint8_t faces[CLR_STRIDE32];                     // none where nothing was found
-    float beyond[CLR_STRIDE32];                      // height of the lowest of the other faces
-    float w[3 * CLR_FOUND][3][CLR_STRIDE32];         // corners,
-    int32_t number[3 * CLR_FOUND][2][CLR_STRIDE32];  // the vertices of hulls that make them,
-    float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];      // and of boxes the directions that they support, of A and B
+    uint8_t faces[CLR_STRIDE32];                    // none where nothing was found
+    float beyond[CLR_STRIDE32];                     // height of the lowest of the other faces
+    float w[3 * CLR_FOUND][3][CLR_STRIDE32];        // corners,
+    int32_t number[3 * CLR_FOUND][2][CLR_STRIDE32]; // the vertices of hulls that make them,
+    float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];     // and of boxes the directions that they support, of A and B
 } clr_found;
 
 // clr_minima are depths of rows, found in float64 as local minima (depth_certificate.h), and what
 // float32 is to prove of them (depth_certificate.h): columns over the rows of a group.
 enum {
-    CLR_MINIMUM_NONE,     // left
-    CLR_MINIMUM_AGAIN,    // to be searched from a direction
+    CLR_MINIMUM_NONE,  // left
+    CLR_MINIMUM_AGAIN, // to be searched from a direction
     CLR_MINIMUM_LOCAL,
     CLR_MINIMUM_LEAST,    // proved to be the depth
     CLR_MINIMUM_EXPANDED, // the depth by an expanded polytope alone
@@ -179,26 +180,26 @@ typedef struct {
 } clr_minima;
 
 enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
-enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
+enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE };           // state of a row
 
 // clr_scratch is what a worker has two of: the second is for rows that wait, see compaction.h.
 typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
     float in32[CLR_IN][CLR_STRIDE32];
-    float simplex[CLR_STRIDE32][CLR_SIMPLEX]; // of two hulls that overlap: what float32 ended with
+    float simplex[CLR_STRIDE32][CLR_SIMPLEX];                 // of two hulls that overlap: what float32 ended with
     int32_t seed_a[4][CLR_STRIDE32], seed_b[4][CLR_STRIDE32]; // vertices of hulls
     int32_t shape_a[CLR_STRIDE32], shape_b[CLR_STRIDE32];
-    int32_t row[CLR_STRIDE32];        // of the input
+    int32_t row[CLR_STRIDE32]; // of the input
     uint16_t steps[CLR_STRIDE32];
     uint8_t state[CLR_STRIDE32];
-    int32_t list[CLR_STRIDE32];       // rows for the float64 loop
+    int32_t list[CLR_STRIDE32]; // rows for the float64 loop
     int32_t order[CLR_BLOCK];
     uint8_t key[CLR_BLOCK];
-    int32_t left[CLR_BLOCK];          // rows that the caller must answer
+    int32_t left[CLR_BLOCK]; // rows that the caller must answer
     clr_found found;
     clr_minima minima;
-    uint8_t depths[CLR_DEPTH_BYTES];  // polytopes, see epa_surface.h
+    uint8_t depths[CLR_DEPTH_BYTES]; // polytopes, see epa_surface.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;
 

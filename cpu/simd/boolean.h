@@ -90,7 +90,8 @@ ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
 #ifdef HALF // of a vector, for hulls of no more vertices
     if (most <= W / 2) {
         HALF half[W];
-        for (int l = 0; l < W; l++) half[l] = HALF_HEIGHTS(c->fx + first[l], c->fy + first[l], c->fz + first[l], u[0][l], u[1][l], u[2][l]);
+        for (int l = 0; l < W; l++)
+            half[l] = HALF_HEIGHTS(c->fx + first[l], c->fy + first[l], c->fz + first[l], u[0][l], u[1][l], u[2][l]);
         return HALF_MAX(half);
     }
 #endif
@@ -98,7 +99,8 @@ ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
         const REAL *x = c->fx + first[l], *y = c->fy + first[l], *z = c->fz + first[l];
         const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
         high[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
-        for (int j = W; j < count[l]; j += W) high[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), high[l]);
+        for (int j = W; j < count[l]; j += W)
+            high[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), high[l]);
     }
     return EACH_MAX(high);
 }
@@ -112,7 +114,8 @@ ALWAYS VF height32(const clr_call *c, int k, const int32_t shape[W], const VF p[
 // decide_frame32 answers those of W rows, from order[k] on of n, that the first direction separates
 // or a pair of feet decides, and writes the columns of the others from row `to` on. It returns
 // the row behind them. Rows out of its range it lists at *beyond.
-ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb, int32_t **beyond) {
+ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
+                          int ka, int kb, int32_t **beyond) {
     int32_t row[W];
     frame_shapes shapes;
     for (int l = 0; l < W; l++) row[l] = order[k + l < n ? k + l : n - 1];
@@ -124,7 +127,7 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
     frame_columns(c, shapes.b, 4, b);
     const VF zero = SET1(0), *m = f.m, noise = SET1((REAL)(decide_units(ka, kb) * 0x1p-24));
     VF radius = p[3] + q[3], offsets = zero;
-    V3 d = f.t; // from center to center
+    V3 d = f.t;                             // from center to center
     if (OFF_CENTER(ka) || OFF_CENTER(kb)) { // other shapes have theirs at their origin
         VF ca[4], cb[4];
         frame_columns(c, shapes.a, 6, ca);
@@ -133,7 +136,8 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
         for (int j = 0; j < 3; j++) offsets = offsets + MAX(ca[j], -ca[j]) + MAX(cb[j], -cb[j]);
     }
     const VF span = SQRT(T(dot)(d, d)) + (a[0] + b[0]), inv = RCP(span);
-    const VM good = MAND(MAND(f.good, LE(offsets * inv, SET1(FRAME_OFFSETS))), MAND(LT(SET1(0x1p-30f), span), LT(span, SET1(0x1p40f))));
+    const VM good = MAND(MAND(f.good, LE(offsets * inv, SET1(FRAME_OFFSETS))),
+                         MAND(LT(SET1(0x1p-30f), span), LT(span, SET1(0x1p40f))));
     d = T(scale)(inv, d);
     radius = radius * inv;
     for (int j = 0; j < 3; j++) p[j] = p[j] * inv, q[j] = q[j] * inv;
@@ -157,9 +161,11 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
         line = T(sel)(by_feet, line, T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d));
     }
     line = T(scale)(RSQRT(MAX(T(dot)(line, line), SET1(TINY))), line);
-    const VF heights = height32(c, ka, shapes.a, p, inv, line) + height32(c, kb, shapes.b, q, inv, T(apply_transposed)(m, T(neg)(line)));
+    const VF heights = height32(c, ka, shapes.a, p, inv, line) +
+                       height32(c, kb, shapes.b, q, inv, T(apply_transposed)(m, T(neg)(line)));
     const VM apart = MAND(good, LT(radius + noise, T(dot)(d, line) - heights));
-    const unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, over = MBITS(meet), done = valid & (MBITS(apart) | over), feet = MBITS(by_feet);
+    const unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, over = MBITS(meet),
+                   done = valid & (MBITS(apart) | over), feet = MBITS(by_feet);
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
     for (unsigned bits = valid & ~MBITS(good); bits; bits &= bits - 1) *(*beyond)++ = row[__builtin_ctz(bits)];
     const unsigned open = valid & MBITS(good) & ~done;
@@ -210,7 +216,8 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
 
 // decide_frame does in float64 what decide_frame32 does, but for feet: for rows out of the range
 // of that.
-ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to, int ka, int kb) {
+ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
+                        int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
     int32_t shape_a[W], shape_b[W];
     for (int l = 0; l < W; l++) {
@@ -250,13 +257,12 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         for (int l = 0; l < W; l++) sa[l] += 2, sb[l] += 2;
         ROWS(ca, sa, 7)
         ROWS(cb, sb, 7)
-        V3 o = {m[0] * cb[0] + m[1] * cb[1] + m[2] * cb[2], m[3] * cb[0] + m[4] * cb[1] + m[5] * cb[2], m[6] * cb[0] + m[7] * cb[1] + m[8] * cb[2]};
+        V3 o = {m[0] * cb[0] + m[1] * cb[1] + m[2] * cb[2], m[3] * cb[0] + m[4] * cb[1] + m[5] * cb[2],
+                m[6] * cb[0] + m[7] * cb[1] + m[8] * cb[2]};
         center_a = (V3){ca[0], ca[1], ca[2]};
         center_b = (V3){cb[0], cb[1], cb[2]};
         d = T(sub)(T(add)(t, o), center_a);
-        for (int j = 0; j < 3; j++) {
-            offsets = offsets + MAX(ca[j], -ca[j]) + MAX(cb[j], -cb[j]);
-        }
+        for (int j = 0; j < 3; j++) { offsets = offsets + MAX(ca[j], -ca[j]) + MAX(cb[j], -cb[j]); }
     }
     VF radius = a[0] + b[0], far = T(dot)(d, d);
     VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
@@ -267,7 +273,8 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
     V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
     line = T(scale)(inverse_length(line), line);
-    const V3 first = T(scale)(-length, line), back = T(apply_transposed)(m, T(neg)(line)); // direction of the loop, and of B
+    const V3 first = T(scale)(-length, line),
+             back = T(apply_transposed)(m, T(neg)(line)); // direction of the loop, and of B
     T(hulls) hull[2];
     T(places) hulls = {.call = c, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
     for (int l = 0; l < W; l++) {
@@ -331,7 +338,8 @@ static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, in
 
 // decide answers what it can of rows order[0..n), relative to lo, moves the others to the
 // front of order, and returns their number. What is moved lies before the rows still to be read.
-static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
+static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
+                                            int ka, int kb) {
     int32_t *rest = order, beyond[CLR_BLOCK], *end = beyond;
     for (int k = 0; k < rows;) {
         int n = 0;
@@ -340,7 +348,8 @@ static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, i
     }
     for (int k = 0; k < end - beyond;) {
         int n = 0;
-        for (; k < end - beyond && n <= CLR_CAP - W; k += W) n = decide_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
+        for (; k < end - beyond && n <= CLR_CAP - W; k += W)
+            n = decide_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
         rest = decided(c, s, lo, n, ka, kb, rest);
     }
     return (int)(rest - order);

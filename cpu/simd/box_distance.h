@@ -61,12 +61,14 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     // Coordinates of v at a bound: d takes them there.
     V3 w = T(sub)(v, g), size = magnitude3(w);
     const VM fx = LT(size.x, p->b.x), fy = LT(size.y, p->b.y), fz = LT(size.z, p->b.z);
-    V3 d = {SEL(fx, zero, COPYSIGN(p->b.x, w.x) - v.x), SEL(fy, zero, COPYSIGN(p->b.y, w.y) - v.y), SEL(fz, zero, COPYSIGN(p->b.z, w.z) - v.z)};
+    V3 d = {SEL(fx, zero, COPYSIGN(p->b.x, w.x) - v.x), SEL(fy, zero, COPYSIGN(p->b.y, w.y) - v.y),
+            SEL(fz, zero, COPYSIGN(p->b.z, w.z) - v.z)};
     VF x = SEL(fx, -FMA(h[2][0], d.z, FMA(h[1][0], d.y, g.x)), d.x);
     VF y = SEL(fy, -FMA(h[2][1], d.z, FMA(h[1][0], d.x, g.y)), d.y);
     VF z = SEL(fz, -FMA(h[2][1], d.y, FMA(h[2][0], d.x, g.z)), d.z);
     // The rows and columns of the others, as L·diag·Lᵀ.
-    VF h10 = SEL(MAND(fx, fy), h[1][0], zero), h20 = SEL(MAND(fx, fz), h[2][0], zero), h21 = SEL(MAND(fy, fz), h[2][1], zero);
+    VF h10 = SEL(MAND(fx, fy), h[1][0], zero), h20 = SEL(MAND(fx, fz), h[2][0], zero),
+       h21 = SEL(MAND(fy, fz), h[2][1], zero);
     VF i0 = RCP(SEL(fx, h[0][0] + proximal, one)), l10 = h10 * i0, l20 = h20 * i0;
     VF i1 = RCP(FNMA(l10, h10, SEL(fy, h[1][1] + proximal, one))), c21 = FNMA(l20, h10, h21), l21 = c21 * i1;
     VF i2 = RCP(FNMA(l21, c21, FNMA(l20, h20, SEL(fz, h[2][2] + proximal, one))));
@@ -79,10 +81,10 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
 
 // box_place is what else there is of a pair.
 typedef struct {
-    V3 pos;        // origin of A in the world
-    VF rot[9];     // rotation of A
+    V3 pos;                      // origin of A in the world
+    VF rot[9];                   // rotation of A
     VF ra, rb, size, round, tol; // as prepare has them
-    VM good;       // see good_pose
+    VM good;                     // see good_pose
 } box_place;
 
 // box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
@@ -92,7 +94,8 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     read_rows(c, lo, order, n, &r);
     box_pair out;
     VF p[4], q[4], u[4], v[4];
-    V3 pos = {r.pa[0], r.pa[1], r.pa[2]}, far = {r.pb[0], r.pb[1], r.pb[2]}, ua = {r.qa[1], r.qa[2], r.qa[3]}, ub = {r.qb[1], r.qb[2], r.qb[3]};
+    V3 pos = {r.pa[0], r.pa[1], r.pa[2]}, far = {r.pb[0], r.pb[1], r.pb[2]}, ua = {r.qa[1], r.qa[2], r.qa[3]},
+       ub = {r.qb[1], r.qb[2], r.qb[3]};
     at->good = MAND(good_pose(pos, r.qa[0], ua), good_pose(far, r.qb[0], ub));
     at->pos = pos;
     rotations(r.qa[0], ua, r.qb[0], ub, at->rot, out.m);
@@ -153,7 +156,8 @@ ALWAYS void box_slide(const box_pair *p, box_search *x) {
     VF h[3] = {SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL)};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) h[j] = SEL(out[i], FMA(m[3 * i + j], m[3 * i + j], h[j]), h[j]);
-    x->v = clamped3((V3){FNMA(x->g.x, RCP(h[0]), x->v.x), FNMA(x->g.y, RCP(h[1]), x->v.y), FNMA(x->g.z, RCP(h[2]), x->v.z)}, p->b);
+    x->v = clamped3(
+        (V3){FNMA(x->g.x, RCP(h[0]), x->v.x), FNMA(x->g.y, RCP(h[1]), x->v.y), FNMA(x->g.z, RCP(h[2]), x->v.z)}, p->b);
     box_look(p, x);
 }
 
@@ -172,7 +176,8 @@ ALWAYS VF box_none(const box_place *at) { return SET1(16) * at->round * at->roun
 
 // box_put stores the answers that are ok, in the frame of A, of rows order[0..n), and
 // returns the lanes that it answers. From n on, order repeats a row.
-ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at, const closed_out *o, VF taken, int solver) {
+ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at,
+                        const closed_out *o, VF taken, int solver) {
     double v[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
     uint16_t count[W];
     unsigned yes = MBITS(MAND(o->ok, at->good)) & (n < W ? (1u << n) - 1 : LANES);
@@ -184,14 +189,16 @@ ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, in
     T(st3)(v[9], W, T(add)(T(apply)(at->rot, T(axpy)(-at->rb, o->n, o->b)), at->pos));
     STOREU(steps, taken);
     for (int l = 0; l < W; l++) count[l] = (uint16_t)steps[l];
-    store_answers(c, at0, order, yes, (const double(*)[W])v, MBITS(LT(SET1(0), o->lower)), MBITS(LT(o->upper, SET1(0))), count, solver);
+    store_answers(c, at0, order, yes, (const double (*)[W])v, MBITS(LT(SET1(0), o->lower)),
+                  MBITS(LT(o->upper, SET1(0))), count, solver);
     return yes;
 }
 
 // box_answer answers those of rows order[0..n), at most W, that x proves. It returns the lanes
 // that it does not answer, and writes to `deep` those of them that intersect, it seems: `inside`
 // and where points are as near as rounding.
-ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p, const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
+ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p,
+                           const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
     const VF radius = at->ra + at->rb, ee = T(dot)(x->e, x->e), inv = RSQRT(MAX(ee, SET1(TINY)));
     closed_out o;
     o.n = T(scale)(inv, x->e);
@@ -205,7 +212,8 @@ ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, 
     if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
     o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
     inside |= MBITS(LE(ee, box_none(at)));
-    unsigned left = (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_BY_NEWTON);
+    unsigned left =
+        (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_BY_NEWTON);
     *deep = left & inside & MBITS(at->good);
     return left;
 }
@@ -213,7 +221,8 @@ ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, 
 // box_starts answers rows order[0..n), at most 2·W, that are apart and need no step after their
 // start. It returns the lanes that it does not answer, and writes to `deep` those of them that
 // intersect, it seems. Two vectors go side by side, as one would mostly wait for its last operation.
-static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n,
+                                                     unsigned *deep) {
     const int vectors = n > W ? 2 : 1;
     box_place at[2];
     box_pair p[2];
@@ -234,13 +243,15 @@ static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t 
 }
 
 // box_steps answers rows order[0..n), at most W, as box_starts does, by steps.
-static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n, unsigned *deep) {
+static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n,
+                                                    unsigned *deep) {
     const VF zero = SET1(0), one = SET1(1);
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
     const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
-    const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
+    const int steps =
+        c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
     box_search x = box_start(&p);
     VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
@@ -283,7 +294,8 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
     const box_pair p = box_load(c, lo, order, n, &at);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
     const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
-    unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)), over = open & MBITS(LT(most, -inner));
+    unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)),
+             over = open & MBITS(LT(most, -inner));
     open &= ~(apart | over);
     if (open) {
         const VF half = SET1(-2) * at.round, reach = radius + at.round, least = MAX(radius + half, zero);

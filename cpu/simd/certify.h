@@ -21,7 +21,8 @@
 
 // deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
 // GJK ended with. It returns those answered.
-static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in, T(places) *at, int ka, int kb) {
+static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in,
+                                                 T(places) *at, int ka, int kb) {
     double answer[12][W] __attribute__((aligned(64)));
     const int bent = curved(ka) || curved(kb);
     const double *more = &s->more[0][k];
@@ -48,16 +49,20 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
-    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
+    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb)))
+        ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
     // As ref has it, the distance is minus the depth that is surely enough.
     VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
     V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
-    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
-    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa, wb);
+    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa,
+         wb);
+    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa,
+         wb);
+    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none),
+         LT(upper, none), n, wa, wb);
     return ok;
 }
 
@@ -66,7 +71,8 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
 ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
     V3 v[3], dir, a, b;
     for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
-    V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w), d2 = T(sub)(v[2], w);
+    V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w),
+       d2 = T(sub)(v[2], w);
     V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
     VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
     VM sure = LE(round, round);
@@ -82,7 +88,9 @@ ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, in
 // cut_short returns which of `open` may take no more steps and end as they are; `wide` are those that
 // stay undecided. The witnesses are `side` off the normal: where that was all that was
 // wrong, the gap with them may be close enough. depth is the gap asked for of a depth.
-static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uint16_t *steps, unsigned open, VF lower, VF *upper, VF distance, VF side, VF depth, VF most, unsigned *wide) {
+static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uint16_t *steps, unsigned open, VF lower,
+                                                    VF *upper, VF distance, VF side, VF depth, VF most,
+                                                    unsigned *wide) {
     for (unsigned m = open; m; m &= m - 1)
         if (steps[__builtin_ctz(m)] + 1 < c->max_steps) open &= ~(m & -m);
     VF high = SEL(MFROM(open), MAX(*upper, distance + side), *upper), gap = MAX(high - distance, distance - lower);
@@ -111,9 +119,15 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
         const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
-        T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open | away | (c->collide ? in : 0)};
+        T(places) at = {.call = c,
+                        .in = cols,
+                        .stride = CLR_STRIDE64,
+                        .hull = {&hull[0], &hull[1]},
+                        .lanes = open | away | (c->collide ? in : 0)};
         // Most rows of large hulls need no more of them than of small ones.
-        const int rough = ka == CLR_HULL && kb == CLR_HULL && !c->collide && c->tolerance > 1.25 * ROUGH_UNITS * 0x1p-24, whole = !rough || in;
+        const int rough =
+                      ka == CLR_HULL && kb == CLR_HULL && !c->collide && c->tolerance > 1.25 * ROUGH_UNITS * 0x1p-24,
+                  whole = !rough || in;
         put_hulls(c, s, k, whole ? ka : CLR_SMALL, whole ? kb : CLR_SMALL, hull);
         if (away || (in && c->collide)) {
             // One vertex proves these: it lies beyond the separating plane, or closes
@@ -124,18 +138,25 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             // The vertex of a hull was picked in float32: another may be lower.
             VF along = T(dot)(x, w), low = along;
             if (ka >= CLR_SMALL || kb >= CLR_SMALL)
-                low = T(height)(&at, ka, kb, x, &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k}, {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}}, {a, a, a}, {b, b, b}});
+                low = T(height)(&at, ka, kb, x,
+                                &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k},
+                                             {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}},
+                                            {a, a, a},
+                                            {b, b, b}});
             VF distance = low - radius;
-            V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a), wb = T(axpy)(-rb, normal, T(sub)(a, w));
+            V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a),
+               wb = T(axpy)(-rb, normal, T(sub)(a, w));
             VF slack = round + SQRT(T(dot)(side, side));
             VM sure = MAND(LT(round, distance), is_unit(x));
             unsigned ok = away & MBITS(sure);
-            emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - round, distance + slack, sure, MANDN(sure, sure), normal, wa, wb);
+            emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - round, distance + slack, sure, MANDN(sure, sure),
+                 normal, wa, wb);
             answered |= ok;
             if (in) {
                 sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
                 ok = in & MBITS(sure);
-                emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure, normal, wa, wb);
+                emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure, normal,
+                     wa, wb);
                 answered |= ok;
             }
         }
@@ -162,14 +183,19 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             V3 start = T(scale)(T(dot)(f.x, x), x);
-            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) && !HAS_POWERS(ka) && !HAS_POWERS(kb))
+            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) &&
+                !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 polish(cols, ka, kb, av, known.b, &f, &x);
-            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero, lower = zero;
+            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero,
+               lower = zero;
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
             VM ok = LT(zero, zero), unit = is_unit(x), apart = ok, deep = LT(upper, zero);
             for (int exact = !rough;; exact = 1) {
                 at.lanes = open & ~MBITS(ok);
-                low = SEL(MFROM(at.lanes), exact ? T(height)(&at, ka, kb, x, &known) : rough_height(&at, s, k, x, SET1(1 / c->tolerance) * tol), low);
+                low = SEL(MFROM(at.lanes),
+                          exact ? T(height)(&at, ka, kb, x, &known)
+                                : rough_height(&at, s, k, x, SET1(1 / c->tolerance) * tol),
+                          low);
                 lower = low - radius - round;
                 VF gap = MAX(upper - distance, distance - lower);
                 apart = MAND(unit, LT(zero, lower));
@@ -189,13 +215,15 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             if (c->max_steps) {
                 const double depth = (curved(ka) || curved(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
                 cut = open & ~MBITS(ok) & MBITS(MAND(unit, LE(lower, upper)));
-                cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)), SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);
+                cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)),
+                                SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);
             }
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
             unsigned yes = open & (MBITS(ok) | cut);
-            emit_as(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, MBITS(apart) | wide, MBITS(LT(upper, zero)) | wide, normal,
-                 T(axpy)(ra, normal, nearest_a), T(axpy)(-rb, normal, nearest_b));
+            emit_as(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, MBITS(apart) | wide,
+                    MBITS(LT(upper, zero)) | wide, normal, T(axpy)(ra, normal, nearest_a),
+                    T(axpy)(-rb, normal, nearest_b));
             answered |= yes;
             if (again && (open & ~yes)) {
                 for (int j = 0; j < 3; j++) {
@@ -219,7 +247,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
 
 // finish is finish_pair with the support functions of the commonest pairs of classes
 // inlined.
-static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb,
+                                            int again, int *left) {
     if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
     if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
     if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);

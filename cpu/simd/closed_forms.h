@@ -18,11 +18,11 @@
 
 // closed_in is W pairs.
 typedef struct {
-    VM good;                    // poses that are in range
-    V3 pos, t;                  // origin of A in the world; origin of B seen from it
-    VF w[2];                    // quaternions, of any length
+    VM good;   // poses that are in range
+    V3 pos, t; // origin of A in the world; origin of B seen from it
+    VF w[2];   // quaternions, of any length
     V3 v[2];
-    V3 p[2];                    // parameters
+    V3 p[2];                        // parameters
     VF radius[2], size, tol, round; // round: see ref.Pair.Roundoff
     const clr_shape *shape[2][W];
 } closed_in;
@@ -91,7 +91,8 @@ ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_o
 // closed_put stores the answers that are ok, by one solver, of rows order[0..n); the
 // other rows with a good pose are kept at *rest, the others go to s->left. It returns
 // the new end of *rest, which may be order itself.
-ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n, const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
+ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n,
+                           const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
     double v[12][W] __attribute__((aligned(64)));
     int32_t row[W];
     for (int l = 0; l < W; l++) row[l] = order[l < n ? l : n - 1];
@@ -104,7 +105,7 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
     unsigned good = MBITS(in->good), ok = good & MBITS(o->ok);
     unsigned apart = MBITS(LT(SET1(0), o->lower)), deep = MBITS(LT(o->upper, SET1(0)));
     ok &= n < W ? (1u << n) - 1 : LANES;
-    store_answers(c, at0, row, ok, (const double(*)[W])v, apart, deep, 0, solver);
+    store_answers(c, at0, row, ok, (const double (*)[W])v, apart, deep, 0, solver);
     for (int l = 0; l < n; l++) {
         if (ok >> l & 1) continue;
         if (good >> l & 1) *rest++ = row[l];
@@ -178,7 +179,8 @@ ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
     n2 = T(scale)(COPYSIGN(one, T(dot)(n2, x)), n2);
 
     VF a1 = T(dot)(n1, ua), b1 = T(dot)(n1, ub), a2 = T(dot)(n2, ua), b2 = T(dot)(n2, ub);
-    VF h1 = T(dot)(n1, t) - ha * MAX(a1, -a1) - hb * MAX(b1, -b1), h2 = T(dot)(n2, t) - ha * MAX(a2, -a2) - hb * MAX(b2, -b2);
+    VF h1 = T(dot)(n1, t) - ha * MAX(a1, -a1) - hb * MAX(b1, -b1),
+       h2 = T(dot)(n2, t) - ha * MAX(a2, -a2) - hb * MAX(b2, -b2);
     VM first = MAND(is_unit(n1), MOR(LE(h2, h1), MANDN(LE(h1, h1), is_unit(n2))));
     o.n = T(sel)(first, n1, n2);
     VF low = SEL(first, h1, h2), length = SQRT(T(dot)(x, x));
@@ -189,7 +191,8 @@ ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
     o.a = T(axpy)(in->radius[0], o.n, pa);
     o.b = T(axpy)(-in->radius[1], o.n, pb);
     VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
-    o.ok = MAND(MAND(meets_tolerance(c, in, &o), LE(T(dot)(side, side), gap * gap)), MAND(is_unit(o.n), LE(o.lower, o.upper)));
+    o.ok = MAND(MAND(meets_tolerance(c, in, &o), LE(T(dot)(side, side), gap * gap)),
+                MAND(is_unit(o.n), LE(o.lower, o.upper)));
     return o;
 }
 
@@ -212,7 +215,8 @@ ALWAYS closed_out box_point(const closed_in *in, int flip) {
     VF fx = e.x - MAX(p.x, -p.x), fy = e.y - MAX(p.y, -p.y), fz = e.z - MAX(p.z, -p.z);
     VM y = LT(fy, fx), z = LT(fz, MIN(fx, fy));
     VF depth = MIN(MIN(fx, fy), fz);
-    V3 face = {SEL(MOR(y, z), zero, COPYSIGN(one, p.x)), SEL(MANDN(y, z), COPYSIGN(one, p.y), zero), SEL(z, COPYSIGN(one, p.z), zero)};
+    V3 face = {SEL(MOR(y, z), zero, COPYSIGN(one, p.x)), SEL(MANDN(y, z), COPYSIGN(one, p.y), zero),
+               SEL(z, COPYSIGN(one, p.z), zero)};
     V3 n = T(sel)(out, T(scale)(r, d), face);
     q = T(sel)(out, q, T(axpy)(depth, face, p));
     VF core = SEL(out, length, -depth);
@@ -342,9 +346,11 @@ ALWAYS closed_out boxes(const closed_in *in) {
             for (int j = 0; j < 3; j++) {
                 const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
                 VF x1 = m[i1][j], x2 = m[i2][j], s = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
-                VF apart = magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
+                VF apart =
+                    magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
                 VF l2 = FMA(x1, x1, x2 * x2);
-                VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)), is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
+                VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)),
+                   is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
                 parallel = MOR(parallel, is_short);
                 doubtful = MANDN(MOR(doubtful, MANDN(LE(l2, l2), is_long)), is_short);
                 clear = MAND(clear, MOR(LT(apart, -error), is_short));
@@ -375,7 +381,9 @@ ALWAYS closed_out boxes(const closed_in *in) {
     VF d[3];
     for (int j = 0; j < 3; j++) d[j] = FMA(m[2][j], n.z, FMA(m[1][j], n.y, m[0][j] * n.x));
     V3 cb = {-COPYSIGN(b[0], d[0]), -COPYSIGN(b[1], d[1]), -COPYSIGN(b[2], d[2])};
-    V3 pb = T(add)(ta, (V3){FMA(m[0][2], cb.z, FMA(m[0][1], cb.y, m[0][0] * cb.x)), FMA(m[1][2], cb.z, FMA(m[1][1], cb.y, m[1][0] * cb.x)), FMA(m[2][2], cb.z, FMA(m[2][1], cb.y, m[2][0] * cb.x))});
+    V3 pb = T(add)(ta, (V3){FMA(m[0][2], cb.z, FMA(m[0][1], cb.y, m[0][0] * cb.x)),
+                            FMA(m[1][2], cb.z, FMA(m[1][1], cb.y, m[1][0] * cb.x)),
+                            FMA(m[2][2], cb.z, FMA(m[2][1], cb.y, m[2][0] * cb.x))});
     V3 x = T(sub)(pb, pa);
     VF low = T(dot)(n, x);
     V3 side = T(axpy)(-low, n, x);
@@ -398,16 +406,17 @@ ALWAYS closed_out boxes(const closed_in *in) {
 // CLOSED_LOOP defines a function that answers rows order[0..n), relative to lo, with the
 // formula FORM, which counts as SOLVER. Rows that it does not settle are moved to the
 // front of order, and their number is returned.
-#define CLOSED_LOOP(name, FORM, SOLVER)                                                                                            \
-    static __attribute__((noinline)) int name(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int *left) {   \
-        int32_t *rest = order;                                                                                                     \
-        for (int k = 0; k < n; k += W) {                                                                                           \
-            int m = n - k < W ? n - k : W;                                                                                         \
-            closed_in in = closed_load(c, lo, order + k, m);                                                                       \
-            closed_out o = FORM;                                                                                                   \
-            rest = closed_put(c, s, lo - c->first, order + k, m, &in, &o, SOLVER, rest, left);                                     \
-        }                                                                                                                          \
-        return (int)(rest - order);                                                                                                \
+#define CLOSED_LOOP(name, FORM, SOLVER)                                                                             \
+    static __attribute__((noinline)) int name(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, \
+                                              int *left) {                                                          \
+        int32_t *rest = order;                                                                                      \
+        for (int k = 0; k < n; k += W) {                                                                            \
+            int m = n - k < W ? n - k : W;                                                                          \
+            closed_in in = closed_load(c, lo, order + k, m);                                                        \
+            closed_out o = FORM;                                                                                    \
+            rest = closed_put(c, s, lo - c->first, order + k, m, &in, &o, SOLVER, rest, left);                      \
+        }                                                                                                           \
+        return (int)(rest - order);                                                                                 \
     }
 CLOSED_LOOP(closed_points, points(&in), CLR_BY_FORMULA)
 CLOSED_LOOP(closed_segments, segments(c, &in), CLR_BY_FORMULA)

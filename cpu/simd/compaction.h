@@ -13,13 +13,17 @@
 #include <string.h>
 
 // waiting are the rows that wait, in *s.
-typedef struct { clr_scratch *s; int n; } waiting;
+typedef struct {
+    clr_scratch *s;
+    int n;
+} waiting;
 
 // FEW says of rows of n whether so few of them overlap that they are worth copying.
 #define FEW(rows, n) ((rows) > 0 && 4 * (rows) < 3 * (n))
 
 // PICK copies the listed rows of a column to the end of another.
-#define PICK(to, from) for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
+#define PICK(to, from) \
+    for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
 
 // answer_waiting answers the rows that wait. Those that it cannot go to s->left.
 static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int ka, int kb, int *left) {
@@ -38,7 +42,8 @@ static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_
 }
 
 // gather has those of rows 0 to count−1 of the group wait whose cores intersect, unless most do.
-static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int count, int ka, int kb, int *left) {
+static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int count,
+                                             int ka, int kb, int *left) {
     int32_t list[CLR_CAP];
     clr_scratch *deep = w->s;
     int n = 0;

@@ -58,16 +58,14 @@ ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
 
 // rotate and rotate_back apply the rotation of B in the frame of A and its transpose.
 ALWAYS V3 T(rotate)(const REAL *m, int stride, V3 v) {
-    return (V3){
-        FMA(LOADU(m + 2 * stride), v.z, FMA(LOADU(m + stride), v.y, LOADU(m) * v.x)),
-        FMA(LOADU(m + 5 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + 3 * stride) * v.x)),
-        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 7 * stride), v.y, LOADU(m + 6 * stride) * v.x))};
+    return (V3){FMA(LOADU(m + 2 * stride), v.z, FMA(LOADU(m + stride), v.y, LOADU(m) * v.x)),
+                FMA(LOADU(m + 5 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + 3 * stride) * v.x)),
+                FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 7 * stride), v.y, LOADU(m + 6 * stride) * v.x))};
 }
 ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
-    return (V3){
-        FMA(LOADU(m + 6 * stride), v.z, FMA(LOADU(m + 3 * stride), v.y, LOADU(m) * v.x)),
-        FMA(LOADU(m + 7 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + stride) * v.x)),
-        FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
+    return (V3){FMA(LOADU(m + 6 * stride), v.z, FMA(LOADU(m + 3 * stride), v.y, LOADU(m) * v.x)),
+                FMA(LOADU(m + 7 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + stride) * v.x)),
+                FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
 }
 
 // Columns of a lane: the halves of α2 and α1, then the exponents of the dual norms.
@@ -79,7 +77,7 @@ enum { T(SHARP), T(ROOT), T(FLATNESS) };
 // hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
 typedef struct {
     REAL power[T(POWERS)][W]; // see support_smooth.h
-    REAL extent[3][W]; // see clr_shape
+    REAL extent[3][W];        // see clr_shape
     REAL size[W];
     int32_t cells[W], first[W], count[W];
 #if REAL_BITS == 32
@@ -117,10 +115,10 @@ typedef struct {
     const clr_call *call;
     const REAL *in; // input columns, `stride` apart
     int stride;
-    const T(hulls) *hull[2];    // of A and B
-    const REAL (*copy[2])[3][W];        // of small hulls in float32: their vertices
-    int copied[2];                      // and how many of them are looked at
-    unsigned lanes;                     // those whose answer matters
+    const T(hulls) *hull[2];     // of A and B
+    const REAL (*copy[2])[3][W]; // of small hulls in float32: their vertices
+    int copied[2];               // and how many of them are looked at
+    unsigned lanes;              // those whose answer matters
 } T(places);
 
 #endif

@@ -12,14 +12,19 @@
 #include "epa_float32.h"
 
 // known_minima are what s->minima says of the rows in the lanes.
-typedef struct { float apex[3][W], low[W], least[W], error[W]; } known_minima;
+typedef struct {
+    float apex[3][W], low[W], least[W], error[W];
+} known_minima;
 
 #define ROOT3 1.7320508f
 
 // start_around begins with the points of D that are highest along four directions around the minimum:
 // where GJK ended with the origin on the border of its simplex, as it does with shapes on one axis.
-static __attribute__((noinline)) unsigned start_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned lanes, int ka, int kb) {
-    static const float turn[3][2] = {{0.8f, 0.6f}, {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f}, {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
+static __attribute__((noinline)) unsigned start_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to,
+                                                       unsigned lanes, int ka, int kb) {
+    static const float turn[3][2] = {{0.8f, 0.6f},
+                                     {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f},
+                                     {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
     sketch_vertices v[4];
     V3 n = T(ld3)(to->apex[0], W), e, f, a;
     const V3 none = {SET1(0), SET1(0), SET1(0)};
@@ -62,7 +67,8 @@ static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes,
 
 // step_around takes a step in all lanes at work. Those that end inside have all faces high enough, and for
 // those in *lower D is lower along n.
-ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W], int ka, int kb) {
+ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W],
+                        int ka, int kb) {
     float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
     const VF one = SET1(1), error = LOADU(to->error);
     for (unsigned m = L->active; m; m &= m - 1) {
@@ -112,7 +118,9 @@ ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *li
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_LEAST : lower >> l & 1 ? CLR_MINIMUM_AGAIN : CLR_MINIMUM_NONE;
+                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_LEAST
+                                   : lower >> l & 1                      ? CLR_MINIMUM_AGAIN
+                                                                         : CLR_MINIMUM_NONE;
                 if (!(lower >> l & 1)) continue;
                 minima->even[i] = 0;
                 for (int j = 0; j < 3; j++) minima->answer[3 + j][i] = (double)along[j][l];
@@ -142,7 +150,8 @@ ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *li
 }
 
 // around looks whether the minima of n listed rows are least.
-static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
+                                             int kb) {
     if (ka == CLR_ROUND && kb == CLR_ROUND) around_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
     else around_pairs(call, s, list, n, ka, kb);
 }
@@ -169,7 +178,8 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
 
 // expand_rows answers n listed rows by expanding polytopes from the simplices that GJK ended with, as
 // expand_depths does, but side by side.
-static __attribute__((noinline)) void expand_rows(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+static __attribute__((noinline)) void expand_rows(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka,
+                                                  int kb) {
     polytope *p = polytopes_in(s);
     for (int k = 0; k < n; k += W) {
         deep_rows rows;

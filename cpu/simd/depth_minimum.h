@@ -20,13 +20,15 @@
 // deep_rows are W rows of a list, a lane each.
 typedef struct {
     double in[CLR_STOP][W] __attribute__((aligned(64)));
-    double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))), span[W] __attribute__((aligned(64)));
+    double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))),
+        span[W] __attribute__((aligned(64)));
     T(hulls) hull[2];
     int32_t row[W]; // lanes beyond the end of the list have its last row
     unsigned lanes;
 } deep_rows;
 
-ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *list, int n, int ka, int kb, deep_rows *r) {
+ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *list, int n, int ka, int kb,
+                      deep_rows *r) {
     int32_t *row = r->row;
     r->lanes = n < W ? (1u << n) - 1 : LANES;
     for (int l = 0; l < W; l++) row[l] = list[l < n ? l : n - 1];
@@ -49,11 +51,13 @@ ALWAYS T(places) places_of(const clr_call *c, const deep_rows *r) {
 
 // keep_minima keeps what is known of a vector of rows: those in `minimal` are at a local minimum, and
 // D is d.low high over a cap of size t. even is what to begin another search with.
-ALWAYS void keep_minima(clr_scratch *s, const deep_rows *r, unsigned minimal, lane_depths d, VF t, VF stop, const unsigned even[2], const int steps[W]) {
+ALWAYS void keep_minima(clr_scratch *s, const deep_rows *r, unsigned minimal, lane_depths d, VF t, VF stop,
+                        const unsigned even[2], const int steps[W]) {
     clr_minima *out = &s->minima;
     const VF one = SET1(1), unit = one / LOADU(r->span), height = unit * d.low;
     double v[12][W] __attribute__((aligned(64))), w[5][W] __attribute__((aligned(64)));
-    const VM good = MAND(MAND(LE(d.high - d.low, stop), LE(d.off, stop)), MAND(MAND(LT(SET1(0), t), d.ok), MAND(LT(LOADU(r->round), d.low), is_unit(d.n))));
+    const VM good = MAND(MAND(LE(d.high - d.low, stop), LE(d.off, stop)),
+                         MAND(MAND(LT(SET1(0), t), d.ok), MAND(LT(LOADU(r->round), d.low), is_unit(d.n))));
     const unsigned local = minimal & MBITS(good);
     store_depths(v, d);
     T(st3)(w[0], W, T(scale)(height * SQRT(FMA(SET1(APEX_SHARE) * t, t, one)), d.n));
@@ -75,7 +79,8 @@ ALWAYS void keep_minima(clr_scratch *s, const deep_rows *r, unsigned minimal, la
 
 // search_rims looks for local minima of n listed rows, first from directions of its own, then from those in
 // s->minima, and for what is to be proved of them.
-static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int first) {
+static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
+                                                  int first) {
     const clr_minima *from = &s->minima;
     const VF one = SET1(1), zero = SET1(0);
     for (int k = 0; k < n; k += W) {
@@ -106,7 +111,8 @@ static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch
         // The points that touch: on circles between the rims, on an end across from the other core's.
         V3 part[2], across = T(axpy)(q.left.x, q.e, T(scale)(q.left.y, q.f));
         for (int i = 0; i < 2; i++) {
-            const V3 axis = r.core[i].axis, lateral = T(axpy)(-T(dot)(q.lateral[i], axis), axis, q.lateral[i]); // off by rounding over q
+            const V3 axis = r.core[i].axis,
+                     lateral = T(axpy)(-T(dot)(q.lateral[i], axis), axis, q.lateral[i]); // off by rounding over q
             V3 point = T(axpy)(q.sigma[i] * r.core[i].half, axis, T(scale)(q.r[i], lateral));
             part[i] = T(sel)(q.face[i], T(sub)(point, across), point);
         }
@@ -122,12 +128,15 @@ static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch
 
 // search_bends looks for local minima of n listed rows, first from the direction that GJK began with, then from
 // those in s->minima, and for what is to be proved of them.
-static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int first, int ka, int kb) {
+static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
+                                                   int first, int ka, int kb) {
     const VF zero = SET1(0), one = SET1(1);
     for (int k = 0; k < n; k++) {
         const int i = list[k];
-        const double round = s->more[CLR_ROUND_OFF][i], gap = c->curved_depth / c->tolerance * s->more[CLR_TOL][i] - 2 * round;
-        for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = first ? (double)s->in32[CLR_X + j][i] : -s->minima.answer[3 + j][i];
+        const double round = s->more[CLR_ROUND_OFF][i],
+                     gap = c->curved_depth / c->tolerance * s->more[CLR_TOL][i] - 2 * round;
+        for (int j = 0; j < 3; j++)
+            s->in64[CLR_X + j][i] = first ? (double)s->in32[CLR_X + j][i] : -s->minima.answer[3 + j][i];
         s->in64[CLR_STOP][i] = 0.25 * (gap > round ? gap : round);
         s->in64[CLR_NOISE][i] = round;
         s->in64[CLR_FAR][i] = INFINITY;
@@ -149,7 +158,8 @@ static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratc
         VF h = T(dot)(x, w);
         const V3 side = T(axpy)(-h, x, w);
         const double *m = at.in + CLR_ROT * W;
-        const bent b[2] = {bend_seen(&at, ka, 0, x, e, f), bend_seen(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)), T(rotate_back)(m, W, e), T(rotate_back)(m, W, f))};
+        const bent b[2] = {bend_seen(&at, ka, 0, x, e, f), bend_seen(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)),
+                                                                     T(rotate_back)(m, W, e), T(rotate_back)(m, W, f))};
         const VF off = SQRT(T(dot)(side, side)), t = widest_cap(&at, ka, kb, b, MAX(h, round));
         const VF doubt = SET1(16 * 0x1p-53) * (b[0].sharp + b[1].sharp) * LOADU(rows.span);
         const lane_depths d = {h, FNMA(off + doubt, t, h) - SET1(4) * round, off, x, a, w, LT(zero, h)};

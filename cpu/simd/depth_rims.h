@@ -42,10 +42,12 @@ ALWAYS rim_pair rims_at(const T(places) *at) {
     for (int i = 0; i < 2; i++) {
         const double *p = in + (i ? CLR_PB : CLR_PA) * n;
         VF below = LOADU(p), above = LOADU(p + n);
-        VF length = LOADU(p + 2 * n), slant = half * (above - below), inv = one / SQRT(FMA(length, length, slant * slant));
+        VF length = LOADU(p + 2 * n), slant = half * (above - below),
+           inv = one / SQRT(FMA(length, length, slant * slant));
         r.core[i] = (rim_core){{none, none, one}, length, half * (above + below), slant, -slant * inv, length * inv};
     }
-    r.core[1].axis = (V3){-LOADU(in + (CLR_ROT + 2) * n), -LOADU(in + (CLR_ROT + 5) * n), -LOADU(in + (CLR_ROT + 8) * n)};
+    r.core[1].axis =
+        (V3){-LOADU(in + (CLR_ROT + 2) * n), -LOADU(in + (CLR_ROT + 5) * n), -LOADU(in + (CLR_ROT + 8) * n)};
     return r;
 }
 
@@ -57,8 +59,8 @@ typedef struct {
     VF d[2], q[2], r[2]; // see above; radius at σ
     V3 lateral[2];       // unit, from the axis along n; zero where n is the axis
     flat w[2], s[2], g;
-    flat left;       // gradient with the kinks: what is missing at a minimum
-    VM face[2];          // n is the axis of this core: all points of an end are as high
+    flat left;  // gradient with the kinks: what is missing at a minimum
+    VM face[2]; // n is the axis of this core: all points of an end are as high
 } rim_place;
 
 // measure_rims computes what does not depend on σ, for n, e, f and face.
@@ -122,8 +124,10 @@ ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
         T(across)(k->axis, &e, &f);
         for (int j = 0; j < 6; j++) {
             const double sign = j < 3 ? 1 : -1;
-            V3 n = T(axpy)(k->across * SET1(sign * around[j % 3][0]), e, T(axpy)(k->across * SET1(sign * around[j % 3][1]), f, middle));
-            VF c = T(dot)(other->axis, n), h = FMA(k->mean, k->across, rim_height(other, c, sine(c))) - T(dot)(r->origin, n);
+            V3 n = T(axpy)(k->across * SET1(sign * around[j % 3][0]), e,
+                           T(axpy)(k->across * SET1(sign * around[j % 3][1]), f, middle));
+            VF c = T(dot)(other->axis, n),
+               h = FMA(k->mean, k->across, rim_height(other, c, sine(c))) - T(dot)(r->origin, n);
             VM lower = LT(h, low);
             best = T(sel)(lower, n, best);
             low = SEL(lower, h, low);
@@ -204,7 +208,8 @@ ALWAYS flat rim_step(const rim_pair *r, rim_place *p) {
     VF inv = one / FNMA(m.xy, m.xy, m.xx * m.yy);
     flat_matrix back = {m.yy * inv, -m.xy * inv, m.xx * inv};
     flat t[2];
-    for (int i = 0; i < 2; i++) t[i] = (flat){FMA(back.xx, p->s[i].x, back.xy * p->s[i].y), FMA(back.xy, p->s[i].x, back.yy * p->s[i].y)};
+    for (int i = 0; i < 2; i++)
+        t[i] = (flat){FMA(back.xx, p->s[i].x, back.xy * p->s[i].y), FMA(back.xy, p->s[i].x, back.yy * p->s[i].y)};
     flat_matrix k = {flat_dot(p->s[0], t[0]), flat_dot(p->s[0], t[1]), flat_dot(p->s[1], t[1])};
     best_kinks(k, flat_dot(p->g, t[0]) - p->d[0], flat_dot(p->g, t[1]) - p->d[1], p->sigma);
     settle(r, p);
@@ -253,7 +258,8 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
         flat next = rim_step(r, &to);
         select_place(p, better, &to);
         y = flat_sel(better, next, y);
-        unsigned now = active & MBITS(MAND(better, MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close))));
+        unsigned now =
+            active & MBITS(MAND(better, MAND(LE(flat_dot(p->left, p->left), close * close), LE(p->low, close))));
         found |= now;
         active &= ~now;
         if (!active || step == RIM_STEPS) break;
@@ -295,7 +301,7 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
 
 #define CAP_RATIO 0.7
 #define KINK 8
-#define CAP_SIZES 16 // each CAP_RATIO of the one before
+#define CAP_SIZES 16                                                       // each CAP_RATIO of the one before
 static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
 
 // cap_bend is the lowest eigenvalue of M for caps of size t around p, with `inside` for b.
@@ -303,7 +309,8 @@ ALWAYS VF cap_bend(const rim_pair *r, const rim_place *p, const VF inside[2], VF
     const VF one = SET1(1), inv = one / t;
     flat_matrix m = {SET1(0), SET1(0), SET1(0)};
     for (int i = 0; i < 2; i++) {
-        const VF sigma = p->sigma[i], slant = r->core[i].slant, across = flat_dot(p->s[i], p->s[i]), r_s = RSQRT(MAX(across, SET1(TINY)));
+        const VF sigma = p->sigma[i], slant = r->core[i].slant, across = flat_dot(p->s[i], p->s[i]),
+                 r_s = RSQRT(MAX(across, SET1(TINY)));
         const VF moved = MIN(one - MAX(sigma, -sigma), SET1(KINK) * p->h * t * r_s);
         const VF radius = FNMA(moved, MAX(slant, -slant), p->r[i]);
         add_square(&m, SEL(p->face[i], SET1(0), radius / (p->q[i] + t)), p->w[i]);

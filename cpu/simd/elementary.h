@@ -20,8 +20,8 @@
 
 #if REAL_BITS == 32
 #define LEAST_POWER -125
-#define TO_INTEGER 0x1.8p23f    // what is added to it is rounded to an integer
-#define LOWEST_BITS 0x1p23f     // a number whose lowest bits are an integer
+#define TO_INTEGER 0x1.8p23f // what is added to it is rounded to an integer
+#define LOWEST_BITS 0x1p23f  // a number whose lowest bits are an integer
 #define EXPONENT_BIAS 127
 #else
 #define LEAST_POWER -1020
@@ -34,7 +34,7 @@
 #ifndef EXPONENT // of a normal x > 0; BITS_UP and BITS_DOWN shift by the length of the mantissa
 #define EXPONENT(x) (BITS_OR(BITS_DOWN(x), SET1(LOWEST_BITS)) - SET1(LOWEST_BITS + EXPONENT_BIAS))
 #define TIMES_POWER(x, k) ((x) * BITS_UP((k) + SET1(TO_INTEGER + EXPONENT_BIAS))) // an integer k
-#define MANTISSA(x) TIMES_POWER(x, -EXPONENT(x)) // in [1, 2)
+#define MANTISSA(x) TIMES_POWER(x, -EXPONENT(x))                                  // in [1, 2)
 #endif
 
 #if REAL_BITS == 32

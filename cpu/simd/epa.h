@@ -108,7 +108,8 @@ static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsi
 // surest replaces the vertices of large hulls in v by those that float64 proves the highest
 // along d: the best of the corners of the nearest face, which support d nearly, unless
 // another is higher.
-static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d, unsigned lanes, vertices_of v) {
+static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d,
+                                                    unsigned lanes, vertices_of v) {
     const clr_call *c = at->call;
     const double *m = at->in + CLR_ROT * at->stride;
     V3 b = T(rotate_back)(m, at->stride, T(sub)(T(sub)(v.a, v.w), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
@@ -158,7 +159,8 @@ typedef struct {
 // put_depth stores d as store_depths does, columns stride apart.
 ALWAYS void put_depth(double *out, int stride, const depth_of *d) {
     out[0] = d->upper, out[stride] = d->lower, out[2 * stride] = d->off;
-    for (int j = 0; j < 3; j++) out[(3 + j) * stride] = d->n[j], out[(6 + j) * stride] = d->a[j], out[(9 + j) * stride] = d->near[j];
+    for (int j = 0; j < 3; j++)
+        out[(3 + j) * stride] = d->n[j], out[(6 + j) * stride] = d->a[j], out[(9 + j) * stride] = d->near[j];
 }
 
 // polytopes_in are the polytopes of a scratch, a lane each.
@@ -172,8 +174,10 @@ ALWAYS polytope *polytopes_in(clr_scratch *s) {
 static double closest(const polytope *p, int f, const double *q, double l[3]) {
     const double *a = p->w[p->corner[f][0]], *b = p->w[p->corner[f][1]], *c = p->w[p->corner[f][2]];
     double ab[3], ac[3], aq[3], bq[3], cq[3], d[3];
-    for (int j = 0; j < 3; j++) ab[j] = b[j] - a[j], ac[j] = c[j] - a[j], aq[j] = q[j] - a[j], bq[j] = q[j] - b[j], cq[j] = q[j] - c[j];
-    double d1 = dot3(ab, aq), d2 = dot3(ac, aq), d3 = dot3(ab, bq), d4 = dot3(ac, bq), d5 = dot3(ab, cq), d6 = dot3(ac, cq);
+    for (int j = 0; j < 3; j++)
+        ab[j] = b[j] - a[j], ac[j] = c[j] - a[j], aq[j] = q[j] - a[j], bq[j] = q[j] - b[j], cq[j] = q[j] - c[j];
+    double d1 = dot3(ab, aq), d2 = dot3(ac, aq), d3 = dot3(ab, bq), d4 = dot3(ac, bq), d5 = dot3(ab, cq),
+           d6 = dot3(ac, cq);
     double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
     l[0] = l[1] = l[2] = 0;
     if (d1 <= 0 && d2 <= 0) l[0] = 1;
@@ -235,7 +239,8 @@ enum { DEPTH_OPEN, DEPTH_FOUND, DEPTH_NONE };
 
 // depth_step takes one step with the vertex of lane l of v, of height h along the normal of
 // the nearest face: the answer, where both bounds are closer than stop; or more faces.
-ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double v[8][W], int lane, int unit, double stop, depth_of *out) {
+ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double v[8][W], int lane, int unit,
+                      double stop, depth_of *out) {
     static const double origin[3] = {0, 0, 0};
     int f = p->nearest;
     double key = p->key[f], l[3];
@@ -263,7 +268,8 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
 // highest finds the vertices of D highest along the normals d of the nearest faces, and their heights.
 // Those of large hulls are the highest of float32, and where none is higher than the face,
 // those of float64.
-ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, V3 *d, VF *h) {
+ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop,
+                           V3 *d, VF *h) {
     double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m), f = p[l].nearest;
@@ -282,7 +288,8 @@ ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int k
 
 // depths expands the polytopes of `lanes` until their answers are found, and returns the lanes
 // where they are. No lane takes more than `most` steps.
-static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop, const int *most, depth_of *out) {
+static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes,
+                                                 const double *stop, const int *most, depth_of *out) {
     unmeasured list;
     int stuck[W] = {0};
     unsigned found = 0;
@@ -308,7 +315,9 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
 
 // expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
 // polytopes, from the simplices that GJK ended with.
-static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in, T(places) *at, int ka, int kb, VF round, VF stop, double answer[12][W]) {
+static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in,
+                                                        T(places) *at, int ka, int kb, VF round, VF stop,
+                                                        double answer[12][W]) {
     polytope *p = polytopes_in(s);
     double gap[W] __attribute__((aligned(64)));
     vertices_of v[4];

@@ -46,8 +46,10 @@ ALWAYS VF sketch_errors(const T(hulls) *const hull[2], int ka, int kb) {
         if (!HAS_POWERS(k) || !HAS_VERTICES(k)) continue;
         float n[W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++) n[l] = (float)hull[side]->count[l];
-        const VF points = MAX(LOADU(n), SET1(1)), log = LOADU(hull[side]->power[T(ROOT)]) * T(log2)(points), one = SET1(1);
-        more = MAX(more, FMA(T(exp2)(log - SET1(16)) * SET1(65536) + one, FMA(SET1(0.25f), points, SET1(8)), FMA(SET1(14), log, SET1(40)))); // ln is 0.7 log2
+        const VF points = MAX(LOADU(n), SET1(1)), log = LOADU(hull[side]->power[T(ROOT)]) * T(log2)(points),
+                 one = SET1(1);
+        more = MAX(more, FMA(T(exp2)(log - SET1(16)) * SET1(65536) + one, FMA(SET1(0.25f), points, SET1(8)),
+                             FMA(SET1(14), log, SET1(40)))); // ln is 0.7 log2
     }
     return FMA(more, SET1(0x1p-24f), SET1((REAL)SKETCH_ERROR));
 }
@@ -58,7 +60,8 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
     if (k == CLR_SMALL) { // the lanes have copies
         const VF found = LOADU(number);
         out = T(ld3)(L->copy[side][0][0], W);
-        for (int i = 1; i < w->most[side]; i++) out = T(sel)(LE(SET1((REAL)i), found), T(ld3)(L->copy[side][i][0], W), out);
+        for (int i = 1; i < w->most[side]; i++)
+            out = T(sel)(LE(SET1((REAL)i), found), T(ld3)(L->copy[side][i][0], W), out);
         return out;
     }
     const clr_call *c = w->call;
@@ -72,14 +75,16 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
 }
 
 // sketch_seed is vertex j of the simplices that GJK ended with.
-ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j, const float number[2][W]) {
+ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j,
+                                   const float number[2][W]) {
     const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL};
     const REAL *m = at->in + CLR_ROT * W;
     V3 x = {SET1(0), SET1(0), SET1(0)}, y = x;
     if (!hull[0] || !hull[1]) {
         float d[3][W] __attribute__((aligned(64))) = {{0}};
         for (unsigned k = lanes; k; k &= k - 1)
-            for (int i = 0; i < 3; i++) d[i][__builtin_ctz(k)] = (float)w->s->more[CLR_SEED + 3 * j + i][L->at[__builtin_ctz(k)]];
+            for (int i = 0; i < 3; i++)
+                d[i][__builtin_ctz(k)] = (float)w->s->more[CLR_SEED + 3 * j + i][L->at[__builtin_ctz(k)]];
         x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
     }
     sketch_vertices out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
@@ -100,22 +105,27 @@ ALWAYS void known_seeds(const T(lanes) *L, const T(work) *w, sketch_vertices out
         ROWS(column + k, row, 15)
         for (int l = 0; l < W; l++) row[l] += 4;
     }
-    for (int j = 0; j < 4; j++) out[j] = (sketch_vertices){{column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
+    for (int j = 0; j < 4; j++)
+        out[j] = (sketch_vertices){
+            {column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
 }
 
 // start_tetrahedra begins the polytopes of `lanes` with tetrahedra, and returns those that surely hold the
 // origin.
-static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(places) *at, sketch_vertices v[4], unsigned lanes, int ka, int kb) {
+static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(places) *at, sketch_vertices v[4],
+                                                           unsigned lanes, int ka, int kb) {
     sketch_planes p[4];
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
-    VM turned = LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
+    VM turned =
+        LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
     const sketch_vertices v1 = v[1];
     v[1] = select_sketch(turned, v[2], v1);
     v[2] = select_sketch(turned, v1, v[2]);
     VM sure = LE(e1.x, e1.x);
     const VF off = sketch_errors(at->hull, ka, kb);
     for (int f = 0; f < 4; f++) {
-        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b), bc = T(cross)(b, c), ca = T(cross)(c, a);
+        V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b),
+           bc = T(cross)(b, c), ca = T(cross)(c, a);
         VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
         VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), off * areas);
         sure = MAND(sure, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
@@ -126,7 +136,8 @@ static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(pl
 }
 
 // start_sketches begins with the simplices that GJK ended with.
-static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at, const T(work) *w, unsigned lanes) {
+static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at,
+                                                         const T(work) *w, unsigned lanes) {
     sketch_vertices v[4];
     float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
     for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
@@ -137,7 +148,8 @@ static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sket
         }
     }
     if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
-    else for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float(*)[W])number[j]);
+    else
+        for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float (*)[W])number[j]);
     return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
 }
 
@@ -177,7 +189,8 @@ ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) 
             for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((sketch *)q, v, x);
             for (int side = 0; side < 2; side++)
                 if ((side ? kb : ka) >= CLR_SMALL) out->number[k][side][i] = q->number[v][side];
-                else for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];
+                else
+                    for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];
         }
     }
 }
@@ -197,7 +210,8 @@ ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb)
     sketch_vertices v = {.d = {x, T(rotate_back)(at->in + CLR_ROT * W, W, x)}, .number = {one, one}};
     v.w = T(support)(at, ka, kb, x, one, &a, v.number);
     VF h = T(dot)(d, v.w);
-    VM sound = LT(SET1((REAL)SKETCH_ERROR), key), ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)SKETCH_END)));
+    VM sound = LT(SET1((REAL)SKETCH_ERROR), key),
+       ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)SKETCH_END)));
     STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
     L->inside |= L->active & MBITS(MAND(sound, ends));
     L->active &= MBITS(MANDN(sound, ends));
@@ -205,7 +219,7 @@ ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb)
     for (unsigned m = L->active; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
-        else put_sketch_vertex(q + l, (const float(*)[W])vertex, l, ka, kb);
+        else put_sketch_vertex(q + l, (const float (*)[W])vertex, l, ka, kb);
     }
     if (L->active) L->active = grow_sketches(q, L->active);
 }

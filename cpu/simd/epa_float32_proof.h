@@ -13,14 +13,17 @@
 #include "store.h"
 
 // found_face is a face with its corners, as vertices of D, points of A and points of B in its own frame.
-typedef struct { V3 w[3], a[3], b[3]; } found_face;
+typedef struct {
+    V3 w[3], a[3], b[3];
+} found_face;
 
 // numbers are the vertices of the hulls of both sides that make the corners of a face.
 typedef int32_t numbers[2][3][W];
 
 // recall computes face f of the lanes in `has`, and of the others the first once more, and
 // removes lanes from *good whose corners are not where float32 took them to be.
-ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span, VM *good, numbers number, found_face *out) {
+ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span,
+                   VM *good, numbers number, found_face *out) {
     const VF error = SET1(SKETCH_ERROR - SKETCH_SPREAD) * span;
     const VM mine = MFROM(has);
     for (int l = 0; l < W; l++) {
@@ -50,7 +53,8 @@ ALWAYS void foot_weights(const V3 w[3], V3 q, VF out[3]) {
     const VF zero = SET1(0), one = SET1(1);
     V3 e1 = T(sub)(w[1], w[0]), e2 = T(sub)(w[2], w[0]), r = T(sub)(q, w[0]), n = T(cross)(e1, e2);
     VF inv = one / MAX(T(dot)(n, n), SET1(TINY));
-    VF l1 = MIN(MAX(T(dot)(T(cross)(r, e2), n) * inv, zero), one), l2 = MIN(MAX(T(dot)(T(cross)(e1, r), n) * inv, zero), one);
+    VF l1 = MIN(MAX(T(dot)(T(cross)(r, e2), n) * inv, zero), one),
+       l2 = MIN(MAX(T(dot)(T(cross)(e1, r), n) * inv, zero), one);
     VF sum = MAX(l1 + l2, one);
     out[1] = l1 / sum;
     out[2] = l2 / sum;
@@ -70,7 +74,8 @@ ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, 
 
 // prove answers those of rows k, k+1, … of the group in `lanes` that float32 has searched and
 // float64 can confirm, and returns them.
-static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb, unsigned lanes, VF round, VF stop, double answer[12][W]) {
+static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb,
+                                                unsigned lanes, VF round, VF stop, double answer[12][W]) {
     const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
     const VM all = LE(round, round);
     int most = 0;
@@ -85,12 +90,19 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
         return 0;
     }
     for (unsigned m = LANES & ~lanes; m; m &= m - 1) // whose corners may be any
-        for (int j = 0; j < 3; j++) s->found.number[j][0][k + __builtin_ctz(m)] = s->found.number[j][1][k + __builtin_ctz(m)] = 0;
+        for (int j = 0; j < 3; j++)
+            s->found.number[j][0][k + __builtin_ctz(m)] = s->found.number[j][1][k + __builtin_ctz(m)] = 0;
 
     // The lowest of the faces.
     found_face face[CLR_FOUND], low;
     numbers number, lowest;
-    lane_depths d = {infinite, infinite, infinite, {infinite, infinite, infinite}, {infinite, infinite, infinite}, {infinite, infinite, infinite}, all};
+    lane_depths d = {infinite,
+                     infinite,
+                     infinite,
+                     {infinite, infinite, infinite},
+                     {infinite, infinite, infinite},
+                     {infinite, infinite, infinite},
+                     all};
     VM good = all;
     recall(at, &s->found, k, 0, 0, ka, kb, span, &good, lowest, face);
     face_planes p = planes_of(face[0].w[0], face[0].w[1], face[0].w[2]);
@@ -123,7 +135,9 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
     for (unsigned m = lanes; m; m &= m - 1) s->steps[k + __builtin_ctz(m)]++;
 
     // Its support plane, and the point of a face where it touches.
-    T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}}, {best->a[0], best->a[1], best->a[2]}, {best->b[0], best->b[1], best->b[2]}};
+    T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}},
+                      {best->a[0], best->a[1], best->a[2]},
+                      {best->b[0], best->b[1], best->b[2]}};
     d.high = -T(height)(at, ka, kb, T(neg)(d.n), &known);
     const V3 foot = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
     d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(SKETCH_ERROR)) * span);

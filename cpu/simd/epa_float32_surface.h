@@ -11,25 +11,25 @@
 #define SKETCH_FACES 64 // at least 2·vertices − 4, and the bits of a word
 #define SKETCH_ERROR (64 * 0x1p-24)
 #define SKETCH_SPREAD (20 * 0x1p-24) // of it, what is no error of a vertex
-#define SKETCH_NOISE (4 * 0x1p-24) // of a height, most often: what is higher by less is no progress
-#define SKETCH_END (16 * 0x1p-24)  // and in the end: hulls have few vertices so close to a face, and float64 sees them
+#define SKETCH_NOISE (4 * 0x1p-24)   // of a height, most often: what is higher by less is no progress
+#define SKETCH_END (16 * 0x1p-24) // and in the end: hulls have few vertices so close to a face, and float64 sees them
 #define SKETCH_TINY 1e-30f
 
 typedef struct {
     float nx[SKETCH_FACES], ny[SKETCH_FACES], nz[SKETCH_FACES]; // outward normals, unit
-    float key[SKETCH_FACES];                                 // least height of the corners, infinite where there is no face
+    float key[SKETCH_FACES]; // least height of the corners, infinite where there is no face
 #ifdef EXPAND
-    float w[3][SKETCH_VERTICES];                             // vertices
+    float w[3][SKETCH_VERTICES]; // vertices
 #else
     float w[SKETCH_VERTICES][4];
-    uint8_t left[SKETCH_VERTICES][SKETCH_VERTICES];          // face to the left of a directed edge
+    uint8_t left[SKETCH_VERTICES][SKETCH_VERTICES]; // face to the left of a directed edge
 #endif
-    float d[SKETCH_VERTICES][2][4];                          // of boxes: directions they support in the frames of A and B, as GJK has them
-    int32_t number[SKETCH_VERTICES][2];                      // vertices of hulls that make them
-    uint8_t corner[SKETCH_FACES][4];                         // three of them
-    uint64_t live;                                           // places of faces in use
+    float d[SKETCH_VERTICES][2][4];     // of boxes: directions they support in the frames of A and B, as GJK has them
+    int32_t number[SKETCH_VERTICES][2]; // vertices of hulls that make them
+    uint8_t corner[SKETCH_FACES][4];    // three of them
+    uint64_t live;                      // places of faces in use
     int vertices, nearest;
-    float least; // its key
+    float least;                       // its key
 } __attribute__((aligned(64))) sketch; // whole cache lines, so that no vector lies across two
 
 // coordinate is where coordinate j of vertex i is kept.
@@ -66,7 +66,10 @@ ALWAYS sketch_planes sketch_planes_of(V3 a, V3 b, V3 c) {
 }
 
 // sketch_vertices are vertices of D, a pair a lane.
-typedef struct { V3 w, d[2]; VF number[2]; } sketch_vertices;
+typedef struct {
+    V3 w, d[2];
+    VF number[2];
+} sketch_vertices;
 
 enum { SKETCH_COLUMNS = 11 };
 
@@ -75,7 +78,8 @@ ALWAYS void put_sketch_vertex(sketch *q, const float v[SKETCH_COLUMNS][W], int l
     for (int j = 0; j < 3; j++) *coordinate(q, i, j) = v[j][l];
     for (int side = 0; side < 2; side++)
         if ((side ? kb : ka) >= CLR_SMALL) q->number[i][side] = (int32_t)v[9 + side][l];
-        else for (int j = 0; j < 3; j++) q->d[i][side][j] = v[3 + 3 * side + j][l];
+        else
+            for (int j = 0; j < 3; j++) q->d[i][side][j] = v[3 + 3 * side + j][l];
 }
 
 ALWAYS void store_sketch_vertices(float out[SKETCH_COLUMNS][W], sketch_vertices v) {
@@ -87,7 +91,9 @@ ALWAYS void store_sketch_vertices(float out[SKETCH_COLUMNS][W], sketch_vertices 
 }
 
 ALWAYS sketch_vertices select_sketch(VM m, sketch_vertices a, sketch_vertices b) {
-    return (sketch_vertices){T(sel)(m, a.w, b.w), {T(sel)(m, a.d[0], b.d[0]), T(sel)(m, a.d[1], b.d[1])}, {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
+    return (sketch_vertices){T(sel)(m, a.w, b.w),
+                             {T(sel)(m, a.d[0], b.d[0]), T(sel)(m, a.d[1], b.d[1])},
+                             {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
 }
 
 // seen_faces are those that the vertex x, y, z sees, and the nearest.

@@ -18,7 +18,9 @@
 #define MOST_EDGES W
 
 // quads are rows of four numbers, one for every lane.
-typedef struct { float of[4][W]; } quads;
+typedef struct {
+    float of[4][W];
+} quads;
 
 // by_lanes turns four columns into them.
 ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
@@ -31,7 +33,8 @@ ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
 ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
 
 // put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
-ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
+ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka,
+                           int kb) {
     float d[4][6][W];
 #define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
 #define PLANES(x) by_lanes(p[0].x, p[1].x, p[2].x, p[3].x)
@@ -50,9 +53,12 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
         sketch *s = q + l;
         STOREU(s->key, SET1(INFINITY));
         _mm_storeu_ps(s->key, quad_of(&low, l));
-        _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)), _mm_storeu_ps(s->nz, quad_of(&nz, l));
-        _mm_storeu_ps(s->w[0], quad_of(&x, l)), _mm_storeu_ps(s->w[1], quad_of(&y, l)), _mm_storeu_ps(s->w[2], quad_of(&z, l));
-        _mm_storeu_ps((float *)s->number[0], quad_of(&number0, l)), _mm_storeu_ps((float *)s->number[2], quad_of(&number1, l));
+        _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)),
+            _mm_storeu_ps(s->nz, quad_of(&nz, l));
+        _mm_storeu_ps(s->w[0], quad_of(&x, l)), _mm_storeu_ps(s->w[1], quad_of(&y, l)),
+            _mm_storeu_ps(s->w[2], quad_of(&z, l));
+        _mm_storeu_ps((float *)s->number[0], quad_of(&number0, l)),
+            _mm_storeu_ps((float *)s->number[2], quad_of(&number1, l));
         memcpy(s->corner, tetrahedron, sizeof tetrahedron);
         s->live = 15;
         s->vertices = 4;
@@ -62,12 +68,16 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
 }
 
 // fan_planes are the planes of eight faces with corners a, b and c.
-typedef struct { __m256 x, y, z, low; } fan_planes;
+typedef struct {
+    __m256 x, y, z, low;
+} fan_planes;
 #define LOW8(x) _mm512_castps512_ps256(x)
-#define DOT8(a, b) _mm256_fmadd_ps(a##z, b##z, _mm256_fmadd_ps(a##y, b##y, a##x * b##x))
-ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m256 by, __m256 bz, __m256 cx, __m256 cy, __m256 cz) {
+#define DOT8(a, b) _mm256_fmadd_ps(a##z, b##z, _mm256_fmadd_ps(a##y, b##y, a##x *b##x))
+ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m256 by, __m256 bz, __m256 cx, __m256 cy,
+                                __m256 cz) {
     const __m256 ux = ax - cx, uy = ay - cy, uz = az - cz, vx = bx - cx, vy = by - cy, vz = bz - cz;
-    __m256 nx = _mm256_fnmadd_ps(uz, vy, uy * vz), ny = _mm256_fnmadd_ps(ux, vz, uz * vx), nz = _mm256_fnmadd_ps(uy, vx, ux * vy);
+    __m256 nx = _mm256_fnmadd_ps(uz, vy, uy * vz), ny = _mm256_fnmadd_ps(ux, vz, uz * vx),
+           nz = _mm256_fnmadd_ps(uy, vx, ux * vy);
     const __m256 nn = _mm256_max_ps(DOT8(n, n), _mm256_set1_ps(SKETCH_TINY)), r = _mm256_rsqrt14_ps(nn);
     const __m256 s = r * _mm256_fnmadd_ps(_mm256_set1_ps(0.5f) * nn, r * r, _mm256_set1_ps(1.5f));
     nx = nx * s, ny = ny * s, nz = nz * s;
@@ -75,20 +85,30 @@ ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m2
 }
 
 // edge_parity are the edges that belong to an odd number of some faces: bit j of word i is edge ij.
-typedef struct { __m512i low, high; } edge_parity; // words 0 to 15 and 16 to 31
+typedef struct {
+    __m512i low, high;
+} edge_parity; // words 0 to 15 and 16 to 31
 
 // add_faces adds to it n faces, the first words of c. Four at a time, as the ends of short loops are
 // not foreseen; what fills up changes an edge from a vertex to itself, which is none.
 ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
     const __m128i one = _mm_set1_epi32(1);
-    const __m512i low = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), high = _mm512_slli_epi32(low, W);
+    const __m512i low = _mm512_sllv_epi32(_mm512_set1_epi32(1),
+                                          _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)),
+                  high = _mm512_slli_epi32(low, W);
     for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
         const __m128i four = _mm512_castsi512_si128(c);
-        const __m128i bits = _mm_ternarylogic_epi32(_mm_rolv_epi32(one, four), _mm_rolv_epi32(one, _mm_srli_epi32(four, 8)), _mm_rolv_epi32(one, _mm_srli_epi32(four, 16)), 0xFE);
-        const __m512i face[4] = {_mm512_broadcastd_epi32(bits), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 1)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 2)), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 3))};
-        for (int i = 0; i < 4; i++) p.low = _mm512_mask_xor_epi32(p.low, _mm512_test_epi32_mask(face[i], low), p.low, face[i]);
+        const __m128i bits =
+            _mm_ternarylogic_epi32(_mm_rolv_epi32(one, four), _mm_rolv_epi32(one, _mm_srli_epi32(four, 8)),
+                                   _mm_rolv_epi32(one, _mm_srli_epi32(four, 16)), 0xFE);
+        const __m512i face[4] = {_mm512_broadcastd_epi32(bits), _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 1)),
+                                 _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 2)),
+                                 _mm512_broadcastd_epi32(_mm_shuffle_epi32(bits, 3))};
+        for (int i = 0; i < 4; i++)
+            p.low = _mm512_mask_xor_epi32(p.low, _mm512_test_epi32_mask(face[i], low), p.low, face[i]);
         if (vertices <= W) continue;
-        for (int i = 0; i < 4; i++) p.high = _mm512_mask_xor_epi32(p.high, _mm512_test_epi32_mask(face[i], high), p.high, face[i]);
+        for (int i = 0; i < 4; i++)
+            p.high = _mm512_mask_xor_epi32(p.high, _mm512_test_epi32_mask(face[i], high), p.high, face[i]);
     }
     return p;
 }
@@ -96,14 +116,16 @@ ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
 // put_border writes the edges of n faces that belong to an odd number of those seen, from a to b as
 // a | b << 8, and returns their number.
 ALWAYS int put_border(__m512i c, int n, edge_parity odd, uint32_t *out) {
-    const __m512i ends = _mm512_set_epi8(
-        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10, -1, -1, 4, 6, -1, -1, 0, 2,
-        -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1, 13, 12, -1, -1, 9, 8, -1, -1, 5, 4, -1, -1, 1, 0);
+    const __m512i ends =
+        _mm512_set_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10,
+                        -1, -1, 4, 6, -1, -1, 0, 2, -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1,
+                        13, 12, -1, -1, 9, 8, -1, -1, 5, 4, -1, -1, 1, 0);
     int edges = 0;
     for (; n > 0; n -= 4, c = _mm512_shuffle_i32x4(c, c, 0x39)) {
         const unsigned four = n < 4 ? (1u << n) - 1 : 15;
         const __m512i edge = _mm512_shuffle_epi8(_mm512_shuffle_i32x4(c, c, 0), ends);
-        const __m512i row = _mm512_permutex2var_epi32(odd.low, edge, odd.high), bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(edge, 8));
+        const __m512i row = _mm512_permutex2var_epi32(odd.low, edge, odd.high),
+                      bit = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32(edge, 8));
         const VM m = _mm512_mask_test_epi32_mask(MFROM(four * 0x111), row, bit);
         _mm512_storeu_si512(out + edges, _mm512_maskz_compress_epi32(m, edge));
         edges += __builtin_popcount(MBITS(m));
@@ -137,20 +159,24 @@ ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) 
     const __m512i next = _mm512_srli_epi32(code, 8);
     const __m256 cx = _mm256_set1_ps(q->w[0][v]), cy = _mm256_set1_ps(q->w[1][v]), cz = _mm256_set1_ps(q->w[2][v]);
 #define LOOK_UP(j, i) _mm512_permutex2var_ps(LOADU(q->w[j]), i, LOADU(q->w[j] + W))
-    const VF ax = LOOK_UP(0, code), ay = LOOK_UP(1, code), az = LOOK_UP(2, code), bx = LOOK_UP(0, next), by = LOOK_UP(1, next), bz = LOOK_UP(2, next);
+    const VF ax = LOOK_UP(0, code), ay = LOOK_UP(1, code), az = LOOK_UP(2, code), bx = LOOK_UP(0, next),
+             by = LOOK_UP(1, next), bz = LOOK_UP(2, next);
 #undef LOOK_UP
     fan_planes p = fan_planes_of(LOW8(ax), LOW8(ay), LOW8(az), LOW8(bx), LOW8(by), LOW8(bz), cx, cy, cz);
-    VF nx = _mm512_castps256_ps512(p.x), ny = _mm512_castps256_ps512(p.y), nz = _mm512_castps256_ps512(p.z), low = _mm512_castps256_ps512(p.low);
+    VF nx = _mm512_castps256_ps512(p.x), ny = _mm512_castps256_ps512(p.y), nz = _mm512_castps256_ps512(p.z),
+       low = _mm512_castps256_ps512(p.low);
     if (__builtin_expect(edges > 8, 0)) {
 #define HIGH8(x) _mm512_extractf32x8_ps(x, 1)
         p = fan_planes_of(HIGH8(ax), HIGH8(ay), HIGH8(az), HIGH8(bx), HIGH8(by), HIGH8(bz), cx, cy, cz);
-        nx = _mm512_insertf32x8(nx, p.x, 1), ny = _mm512_insertf32x8(ny, p.y, 1), nz = _mm512_insertf32x8(nz, p.z, 1), low = _mm512_insertf32x8(low, p.low, 1);
+        nx = _mm512_insertf32x8(nx, p.x, 1), ny = _mm512_insertf32x8(ny, p.y, 1), nz = _mm512_insertf32x8(nz, p.z, 1),
+        low = _mm512_insertf32x8(low, p.low, 1);
 #undef HIGH8
     }
     code = _mm512_or_si512(code, _mm512_set1_epi32(v << 16));
     const uint64_t stay = q->live & ~seen;
     const int end = 64 - __builtin_clzll(q->live);
-    __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the faces to be put next
+    __m512i number =
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the faces to be put next
     const __m512i behind = _mm512_set1_epi32(edges);
     uint64_t live = stay;
     int rest = edges;
@@ -158,11 +184,13 @@ ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) 
         const unsigned free = ~(unsigned)(stay >> f) & LANES;
         const __m512i i = _mm512_maskz_expand_epi32(MFROM(free), number);
         const VM put = _mm512_mask_cmplt_epi32_mask(MFROM(free), i, behind);
-        STOREU(q->key + f, _mm512_mask_permutexvar_ps(SEL(MFROM(free), SET1(INFINITY), LOADU(q->key + f)), put, i, low));
+        STOREU(q->key + f,
+               _mm512_mask_permutexvar_ps(SEL(MFROM(free), SET1(INFINITY), LOADU(q->key + f)), put, i, low));
         STOREU(q->nx + f, _mm512_mask_permutexvar_ps(LOADU(q->nx + f), put, i, nx));
         STOREU(q->ny + f, _mm512_mask_permutexvar_ps(LOADU(q->ny + f), put, i, ny));
         STOREU(q->nz + f, _mm512_mask_permutexvar_ps(LOADU(q->nz + f), put, i, nz));
-        _mm512_storeu_si512(q->corner + f, _mm512_mask_permutexvar_epi32(_mm512_loadu_si512(q->corner + f), put, i, code));
+        _mm512_storeu_si512(q->corner + f,
+                            _mm512_mask_permutexvar_epi32(_mm512_loadu_si512(q->corner + f), put, i, code));
         live |= (uint64_t)MBITS(put) << f;
         const int taken = __builtin_popcount(free);
         rest -= taken;
@@ -213,7 +241,8 @@ ALWAYS int is_closed(const sketch *q) { return q->live != 0; }
 
 // sketch_faces computes the planes of W faces with corners a, b, c, and puts them in their
 // places; the same face may be there several times.
-ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W], const uint8_t place[W]) {
+ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W],
+                         const uint8_t place[W]) {
     VF va[4], vb[4], vc[4];
     ROWS(va, a, 15)
     ROWS(vb, b, 15)
@@ -236,7 +265,8 @@ ALWAYS void put_sketch_face(sketch *q, int f, unsigned i, unsigned j, unsigned k
 }
 
 // put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
-ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka, int kb) {
+ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka,
+                           int kb) {
     float vertex[4][SKETCH_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
     for (int f = 0; f < 4; f++) {
         store_sketch_vertices(vertex[f], v[f]);
@@ -250,7 +280,7 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
         s->live = 15;
         s->vertices = 0;
         for (int f = 0; f < 4; f++) {
-            put_sketch_vertex(s, (const float(*)[W])vertex[f], l, ka, kb);
+            put_sketch_vertex(s, (const float (*)[W])vertex[f], l, ka, kb);
             put_sketch_face(s, f, tetrahedron[f][0], tetrahedron[f][1], tetrahedron[f][2]);
             s->nx[f] = plane[f][0][l], s->ny[f] = plane[f][1][l], s->nz[f] = plane[f][2][l];
             s->key[f] = plane[f][3][l];
@@ -307,11 +337,13 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
             of[k] = p;
             place[k] = (uint8_t)f;
         }
-        for (int k = n; k < W; k++) a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
+        for (int k = n; k < W; k++)
+            a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
         sketch_faces(a, b, c, of, place);
     }
     for (int i = 0; i < count; i++) {
-        const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]), after = __builtin_popcountll(free_places[l]);
+        const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]),
+                  after = __builtin_popcountll(free_places[l]);
         q[l].live = ~free_places[l];
         for (uint64_t m = seen[i] & free_places[l]; m; m &= m - 1) q[l].key[__builtin_ctzll(m)] = INFINITY;
         if (after == 0 || after == before || before - after != __builtin_popcount(starts[l])) lanes &= ~(1u << l);

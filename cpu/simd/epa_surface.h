@@ -23,8 +23,8 @@ typedef struct {
     // bounds the distance of the triangle from the origin, whatever rounding did to the
     // normal of a thin one.
     double key[EPA_FACES], top[EPA_FACES];
-    double w[EPA_VERTICES][4]; // vertices a − b of D, and the number of a, if it is a vertex of a hull
-    double a[EPA_VERTICES][4]; // the points of A that make them, and the number of b
+    double w[EPA_VERTICES][4];     // vertices a − b of D, and the number of a, if it is a vertex of a hull
+    double a[EPA_VERTICES][4];     // the points of A that make them, and the number of b
     uint16_t corner[EPA_FACES][4]; // three, and the first again
     uint16_t twin[EPA_FACES][4];   // half-edge on the other side of each edge
     uint16_t fan[EPA_VERTICES];    // new face that starts at a vertex of the horizon
@@ -79,7 +79,8 @@ static void measure_faces(unmeasured *list) {
         ROWS(b, list->b + i, 7)
         ROWS(c, list->c + i, 7)
         face_planes p = planes_of((V3){a[0], a[1], a[2]}, (V3){b[0], b[1], b[2]}, (V3){c[0], c[1], c[2]});
-        double n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))), high[W] __attribute__((aligned(64)));
+        double n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))),
+            high[W] __attribute__((aligned(64)));
         T(st3)(n[0], W, p.n);
         STOREU(low, p.low);
         STOREU(high, p.high);
@@ -111,7 +112,8 @@ ALWAYS void store_vertices(double out[8][W], vertices_of v) {
 }
 
 ALWAYS vertices_of select_vertices(VM m, vertices_of a, vertices_of b) {
-    return (vertices_of){T(sel)(m, a.w, b.w), T(sel)(m, a.a, b.a), {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
+    return (vertices_of){
+        T(sel)(m, a.w, b.w), T(sel)(m, a.a, b.a), {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
 }
 
 // put_vertex adds lane l of what store_vertices stored.
@@ -135,7 +137,8 @@ static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices
     unsigned solid = MBITS(LT(SET1(4) * round * SQRT(T(dot)(n, n)), size));
     VM turned = LT(volume, SET1(0)); // then the first two change places, for the fourth to lie above 0, 1, 2
     vertices_of v[4] = {s[0], select_vertices(turned, s[2], s[1]), select_vertices(turned, s[1], s[2]), s[3]};
-    double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))), off[W] __attribute__((aligned(64)));
+    double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))),
+        off[W] __attribute__((aligned(64)));
     STOREU(off, round);
     for (int f = 0; f < 4; f++) {
         face_planes q = planes_of(v[corner[f][0]].w, v[corner[f][1]].w, v[corner[f][2]].w);

@@ -37,7 +37,8 @@
 
 // sum_of is the nearest point as a sum of vertices.
 ALWAYS V3 T(sum_of)(const T(nearest) *p, V3 w, V3 b, V3 c, V3 d) {
-    return T(axpy)(p->weight[2], T(sub)(d, w), T(axpy)(p->weight[1], T(sub)(c, w), T(axpy)(p->weight[0], T(sub)(b, w), w)));
+    return T(axpy)(p->weight[2], T(sub)(d, w),
+                   T(axpy)(p->weight[1], T(sub)(c, w), T(axpy)(p->weight[0], T(sub)(b, w), w)));
 }
 
 // combined is the same where no weights are known.
@@ -69,7 +70,9 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 #endif
     VF bound = T(dot)(x, w) * r;
     if (guess) {
-        const VM last = MAND(active, MOR(MFROM(decide ? 0 : L->sure), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh), LT(LOADU(in + CLR_FAR * W), bound))));
+        const VM last = MAND(
+            active, MOR(MFROM(decide ? 0 : L->sure), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh),
+                                                         LT(LOADU(in + CLR_FAR * W), bound))));
         if (MBITS(last)) {
             at->lanes = MBITS(last);
             VF other[2] = {one, one};
@@ -141,7 +144,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VM better = MANDN(MAND(active, lower), inside), again = MANDN(active, MOR(better, inside));
     again = MANDN(again, MFROM(guess && !decide ? L->sure : LANES));
     L->sure = MBITS(again);
-    VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)), MANDN(better, MANDN(p.keep_d, fresh))};
+    VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)),
+                 MANDN(better, MANDN(p.keep_d, fresh))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
     for (int k = 0; k < 3; k++) {
@@ -150,7 +154,9 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         if (!hulls) T(st3)(L->dir[3 * k], W, T(sel)(put[k], x, T(ld3)(L->dir[3 * k], W)));
         L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
     }
-    if (!decide) T(mst3)(L->dir[9], W, last, KEEPS_SIMPLEX(ka, kb) && REAL_BITS == 32 && !w0->call->collide ? w : x); // see flush
+    if (!decide)
+        T(mst3)(L->dir[9], W, last,
+                KEEPS_SIMPLEX(ka, kb) && REAL_BITS == 32 && !w0->call->collide ? w : x); // see flush
     for (int side = 0; side < 2; side++) {
         if (decide || (side ? kb : ka) < CLR_SMALL) continue;
         for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);
@@ -166,7 +172,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null; where `any` is set, any vertices of large
 // hulls will do until they end a row.
-ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide, int any) {
+ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide,
+                        int any) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
     T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
@@ -212,9 +219,13 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     }
     FLUSH_END;
 #if REAL_BITS == 32
-    s->rows32 += n; s->steps32 += steps; s->lanes32 += busy;
+    s->rows32 += n;
+    s->steps32 += steps;
+    s->lanes32 += busy;
 #else
-    s->rows64 += n; s->steps64 += steps; s->lanes64 += busy;
+    s->rows64 += n;
+    s->steps64 += steps;
+    s->lanes64 += busy;
 #endif
 }
 
@@ -224,12 +235,14 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide, 0);                        \
     else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide, 0); \
     else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide, 0);             \
-    else if (SPECIAL(ka, kb, CLR_HULL) && (decide || call->deep)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide, 1); \
+    else if (SPECIAL(ka, kb, CLR_HULL) && (decide || call->deep))                                                    \
+        T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide, 1);                                                \
     else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, 0, 0);                     \
     else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide, 0);             \
     else T(gjk_loop)(call, s, list, n, ka, kb, decide, decide || call->deep);
 
-static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
+                                             int kb) {
 #if REAL_BITS == 32
     GJK_PAIRS(0)
 #else

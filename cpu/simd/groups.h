@@ -13,8 +13,8 @@ enum {
     CLR_SEGMENTS,                           // two segments, or a segment and a point
     CLR_BOX_POINT,
     CLR_POINT_BOX,
-    CLR_BOXES,                  // do two boxes intersect?
-    CLR_HALF_A,                 // a half-space and a shape of class g − CLR_HALF_A
+    CLR_BOXES,  // do two boxes intersect?
+    CLR_HALF_A, // a half-space and a shape of class g − CLR_HALF_A
     CLR_HALF_B = CLR_HALF_A + CLR_CLASSES,
     CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
 };
@@ -28,7 +28,8 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (b->form == CLR_HALF && a->class < CLR_CLASSES) return CLR_HALF_B + a->class;
     if (a->class >= CLR_CLASSES || b->class >= CLR_CLASSES) return CLR_GROUPS;
     if (c->closed && a->form && b->form) {
-        int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID), points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
+        int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID),
+            points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
         if (boxes == 0) return points == 2 ? CLR_POINTS : CLR_SEGMENTS;
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
         if (boxes == 2 && c->collide && !c->decide) return CLR_BOXES;
@@ -86,7 +87,8 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     for (int i = 0; i < n; i++) {
         clr_row r = row_at(c, lo + i);
         int g = CLR_GROUPS;
-        if ((uint64_t)(int64_t)r.shape_a < (uint64_t)c->shape_count && (uint64_t)(int64_t)r.shape_b < (uint64_t)c->shape_count) {
+        if ((uint64_t)(int64_t)r.shape_a < (uint64_t)c->shape_count &&
+            (uint64_t)(int64_t)r.shape_b < (uint64_t)c->shape_count) {
             const clr_shape *a = c->shapes + r.shape_a, *b = c->shapes + r.shape_b;
             uint8_t *of = &known[kind_of(a)][kind_of(b)];
             if (*of == 255) *of = (uint8_t)group_of(c, a, b);

@@ -10,7 +10,9 @@
 
 // bend is of the support function h at n: with the support point s, h = <n, s>, its gradient
 // in the basis p, q is <p, s>, <q, s>, and what of its Hessian is not zero lies there.
-typedef struct { VF h, p, q, pp, pq, qq; } T(bend);
+typedef struct {
+    VF h, p, q, pp, pq, qq;
+} T(bend);
 
 // bend_ellipsoid is of the core of an ellipsoid, in its own frame, with its support point. e are
 // the semi-axes and what erodes it, `stride` apart. With E = diag(e), h = |En|, s = E²n/h,
@@ -22,10 +24,14 @@ ALWAYS T(bend) T(bend_ellipsoid)(const REAL *e, int stride, V3 d, V3 p, V3 q, V3
     p = (V3){axes.x * p.x, axes.y * p.y, axes.z * p.z};
     q = (V3){axes.x * q.x, axes.y * q.y, axes.z * q.z};
     VF hh = MAX(T(dot)(n, n), SET1(TINY)), r = RSQRT(hh), sp = T(dot)(n, p) * r, sq = T(dot)(n, q) * r;
-    *s = (V3){FNMA(ball, d.x, axes.x * (n.x * r)), FNMA(ball, d.y, axes.y * (n.y * r)), FNMA(ball, d.z, axes.z * (n.z * r))};
-    return (T(bend)){
-        FMA(hh, r, -ball), sp, sq,
-        FMA(FNMA(sp, sp, T(dot)(p, p)), r, -ball), FNMA(sp, sq, T(dot)(p, q)) * r, FMA(FNMA(sq, sq, T(dot)(q, q)), r, -ball)};
+    *s = (V3){FNMA(ball, d.x, axes.x * (n.x * r)), FNMA(ball, d.y, axes.y * (n.y * r)),
+              FNMA(ball, d.z, axes.z * (n.z * r))};
+    return (T(bend)){FMA(hh, r, -ball),
+                     sp,
+                     sq,
+                     FMA(FNMA(sp, sp, T(dot)(p, p)), r, -ball),
+                     FNMA(sp, sq, T(dot)(p, q)) * r,
+                     FMA(FNMA(sq, sq, T(dot)(q, q)), r, -ball)};
 }
 
 // bend_superquadric goes by the chain rule through the two norms of h (geom.Superquadric). The
@@ -39,7 +45,8 @@ ALWAYS T(bend) T(bend_superquadric)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3
     const VF least = SET1(TINY), most = SET1(1e100);
     e = (V3){COPYSIGN(e.x, n.x), COPYSIGN(e.y, n.y), COPYSIGN(e.z, n.z)};
     V3 u = {e.x * n.x, e.y * n.y, e.z * n.z};
-    const VF half[2] = {LOADU(power[T(ACROSS)]), LOADU(power[T(ALONG)])}, dual[2] = {LOADU(power[T(DUAL_ACROSS)]), LOADU(power[T(DUAL_ALONG)])};
+    const VF half[2] = {LOADU(power[T(ACROSS)]), LOADU(power[T(ALONG)])},
+             dual[2] = {LOADU(power[T(DUAL_ACROSS)]), LOADU(power[T(DUAL_ALONG)])};
     T(split) across = T(norm_of)(u.x, u.y, dual[0], half[0]);
     T(split) along = T(norm_of)(across.norm, u.z, dual[1], half[1]);
     *s = (V3){e.x * along.gu * across.gu, e.y * along.gu * across.gv, e.z * along.gv};
@@ -47,10 +54,14 @@ ALWAYS T(bend) T(bend_superquadric)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3
     VF outer = MIN(half[1] * dual[1] * along.gu * along.gv / MAX(along.norm * across.norm * u.z, least), most);
     VF ex = e.x * across.gu, ey = e.y * across.gv;
     VF ip = FNMA(u.x * e.y, p.y, u.y * e.x * p.x), iq = FNMA(u.x * e.y, q.y, u.y * e.x * q.x);
-    VF op = FNMA(across.norm * e.z, p.z, u.z * FMA(ey, p.y, ex * p.x)), oq = FNMA(across.norm * e.z, q.z, u.z * FMA(ey, q.y, ex * q.x));
-    return (T(bend)){
-        along.norm, T(dot)(*s, p), T(dot)(*s, q),
-        FMA(outer * op, op, inner * ip * ip), FMA(outer * op, oq, inner * ip * iq), FMA(outer * oq, oq, inner * iq * iq)};
+    VF op = FNMA(across.norm * e.z, p.z, u.z * FMA(ey, p.y, ex * p.x)),
+       oq = FNMA(across.norm * e.z, q.z, u.z * FMA(ey, q.y, ex * q.x));
+    return (T(bend)){along.norm,
+                     T(dot)(*s, p),
+                     T(dot)(*s, q),
+                     FMA(outer * op, op, inner * ip * ip),
+                     FMA(outer * op, oq, inner * ip * iq),
+                     FMA(outer * oq, oq, inner * iq * iq)};
 }
 
 // bend_smooth is of smooth hulls and revolutions. The support function of a revolution is that of its
@@ -60,7 +71,8 @@ ALWAYS T(bend) T(bend_smooth)(const T(places) *at, int k, int side, V3 n, V3 p, 
     const T(hulls) *h = at->hull[side];
     VF form[3];
     if (k == CLR_SMOOTH_HULL) {
-        *s = T(add)(T(ld3)(at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride), T(powered_bend)(at->call, h, at->lanes, n, p, q, form));
+        *s = T(add)(T(ld3)(at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride),
+                    T(powered_bend)(at->call, h, at->lanes, n, p, q, form));
         return (T(bend)){T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s), form[0], form[1], form[2]};
     }
     VF gamma = LOADU(h->power[T(FLATNESS)]);
@@ -68,13 +80,15 @@ ALWAYS T(bend) T(bend_smooth)(const T(places) *at, int k, int side, V3 n, V3 p, 
     V3 g = {n.x * inv, n.y * inv, gamma * n.z * inv}, across = {-n.z, rho, SET1(0)};
     across = T(scale)(RSQRT(FMA(rho, rho, n.z * n.z)), across);
     V3 f = T(powered_bend)(at->call, h, at->lanes, (V3){rho, n.z, SET1(0)}, across, across, form);
-    VF gp = T(dot)(g, p), gq = T(dot)(g, q), jp = FMA(across.y, p.z, across.x * gp), jq = FMA(across.y, q.z, across.x * gq), turn = f.x * inv;
+    VF gp = T(dot)(g, p), gq = T(dot)(g, q), jp = FMA(across.y, p.z, across.x * gp),
+       jq = FMA(across.y, q.z, across.x * gq), turn = f.x * inv;
     *s = (V3){f.x * g.x, f.x * g.y, FMA(f.x, g.z, f.y)};
-    return (T(bend)){
-        T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s),
-        FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
-        FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
-        FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
+    return (T(bend)){T(dot)(n, *s),
+                     T(dot)(p, *s),
+                     T(dot)(q, *s),
+                     FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
+                     FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
+                     FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
 }
 
 // bend_side is of core `side` of class k, in its own frame, with its support point.
@@ -92,9 +106,15 @@ ALWAYS T(bend) T(bend_pair)(const T(places) *at, int ka, int kb, V3 n, V3 p, V3 
     const REAL *m = at->in + CLR_ROT * at->stride;
     V3 t = T(ld3)(at->in + CLR_TRANS * at->stride, at->stride), b;
     T(bend) x = T(bend_side)(at, ka, 0, T(neg)(n), p, q, a);
-    T(bend) y = T(bend_side)(at, kb, 1, T(rotate_back)(m, at->stride, n), T(rotate_back)(m, at->stride, p), T(rotate_back)(m, at->stride, q), &b);
+    T(bend) y = T(bend_side)(at, kb, 1, T(rotate_back)(m, at->stride, n), T(rotate_back)(m, at->stride, p),
+                             T(rotate_back)(m, at->stride, q), &b);
     *v = T(sub)(*a, T(add)(T(rotate)(m, at->stride, b), t));
-    return (T(bend)){-(x.h + y.h + T(dot)(t, n)), x.p - y.p - T(dot)(t, p), x.q - y.q - T(dot)(t, q), x.pp + y.pp, x.pq + y.pq, x.qq + y.qq};
+    return (T(bend)){-(x.h + y.h + T(dot)(t, n)),
+                     x.p - y.p - T(dot)(t, p),
+                     x.q - y.q - T(dot)(t, q),
+                     x.pp + y.pp,
+                     x.pq + y.pq,
+                     x.qq + y.qq};
 }
 
 #endif

@@ -38,18 +38,18 @@
 
 // bent is a core, seen along n, of which bends over caps are asked for.
 typedef struct {
-    VF h;           // height, from the center
-    flat g;         // its gradient
-    flat_matrix m;  // Hessian of an ellipsoid, or of the height ρ above the axis of a revolution
-    flat gm;        // gradient of that
-    VF hm;          // and its value
-    VF ball;        // taken out of an ellipsoid, which K leaves in
-    VF sharp;       // the support point may be off by so many units of 16·2⁻⁵³ of the size
-    V3 u;           // superquadric: its three heights,
+    VF h;          // height, from the center
+    flat g;        // its gradient
+    flat_matrix m; // Hessian of an ellipsoid, or of the height ρ above the axis of a revolution
+    flat gm;       // gradient of that
+    VF hm;         // and its value
+    VF ball;       // taken out of an ellipsoid, which K leaves in
+    VF sharp;      // the support point may be off by so many units of 16·2⁻⁵³ of the size
+    V3 u;          // superquadric: its three heights,
     T(split) across, along;
     flat inner, outer; // and for y the constant factors of both norms
-    V3 x, e[2], s;  // powers: direction, basis and gradient in the space of the points
-    flat j;         // revolution: for y what moves across x
+    V3 x, e[2], s;     // powers: direction, basis and gradient in the space of the points
+    flat j;            // revolution: for y what moves across x
 } bent;
 
 ALWAYS VF flat_length(flat v) { return SQRT(flat_dot(v, v)); }
@@ -131,7 +131,12 @@ ALWAYS VF norm_bends(VF u, VF v, const T(split) *s, VF e, VF half, VF factor, VF
 }
 
 // power_sums are R, W₀, W₁, W₂ and Σ (z − c|V|)^(β − 1)·x of the lanes.
-typedef struct { VF r, w0; flat w1; flat_matrix w2; VF slope; } power_sums;
+typedef struct {
+    VF r, w0;
+    flat w1;
+    flat_matrix w2;
+    VF slope;
+} power_sums;
 
 // sums_of goes through the points of each lane, as powered_bend does. c is of the tangent plane in the
 // space of the points; of a profile one direction counts.
@@ -149,12 +154,16 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
     memset(out, 0, sizeof out);
     for (unsigned m = at->lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), first = h->first[l], end = first + h->count[l];
-        const V3 n = {SET1(in[0][l]), SET1(in[1][l]), SET1(in[2][l])}, p = {SET1(in[3][l]), SET1(in[4][l]), SET1(in[5][l])}, q = {SET1(in[6][l]), SET1(in[7][l]), SET1(in[8][l])};
-        const VF sp = SET1(in[9][l]), sq = SET1(in[10][l]), cap = SET1(in[11][l]), power = SET1(h->power[T(SHARP)][l] - 1), zero = SET1(0), least = SET1(1e-280);
+        const V3 n = {SET1(in[0][l]), SET1(in[1][l]), SET1(in[2][l])},
+                 p = {SET1(in[3][l]), SET1(in[4][l]), SET1(in[5][l])},
+                 q = {SET1(in[6][l]), SET1(in[7][l]), SET1(in[8][l])};
+        const VF sp = SET1(in[9][l]), sq = SET1(in[10][l]), cap = SET1(in[11][l]),
+                 power = SET1(h->power[T(SHARP)][l] - 1), zero = SET1(0), least = SET1(1e-280);
         VF sum[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
         for (int j = first; j < end; j += W) {
             const V3 point = {LOADU(x + j), LOADU(y + j), LOADU(z + j)};
-            VF height = T(dot)(n, point), v1 = FNMA(height, sp, T(dot)(p, point)), v2 = flat_space ? FNMA(height, sq, T(dot)(q, point)) : zero;
+            VF height = T(dot)(n, point), v1 = FNMA(height, sp, T(dot)(p, point)),
+               v2 = flat_space ? FNMA(height, sq, T(dot)(q, point)) : zero;
             VF vv = FMA(v1, v1, v2 * v2), v = cap * SQRT(vv), high = height + v, low = height - v;
             VF over = SEL(LT(least, high), T(exp2)(power * T(log2)(MAX(high, least))), zero);
             VF w = SEL(LT(least, low), T(exp2)(power * T(log2)(MAX(low, least))), zero), zw = height * w;
@@ -173,9 +182,11 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
         for (int j = 0; j < 8; j++) out[j][l] = HSUM(sum[j]);
     }
     const VF sharp = LOADU(h->power[T(SHARP)]);
-    return (power_sums){
-        FMA(SET1(0.5) * sharp * (sharp + SET1(1)) * c * c, LOADU(out[0]), SET1(1)), LOADU(out[1]),
-        {LOADU(out[2]), LOADU(out[3])}, {LOADU(out[4]), LOADU(out[5]), LOADU(out[6])}, LOADU(out[7])};
+    return (power_sums){FMA(SET1(0.5) * sharp * (sharp + SET1(1)) * c * c, LOADU(out[0]), SET1(1)),
+                        LOADU(out[1]),
+                        {LOADU(out[2]), LOADU(out[3])},
+                        {LOADU(out[4]), LOADU(out[5]), LOADU(out[6])},
+                        LOADU(out[7])};
 }
 
 // bend_over is K of a core over a cap of size t. No part of it counts for more than `most` in any direction.
@@ -189,16 +200,22 @@ ALWAYS flat_matrix bend_over(const T(places) *at, int k, int side, const bent *b
     }
     const VF grown = t * flat_length(b->g) / MAX(b->h, SET1(TINY));
     if (k == CLR_SUPERQUADRIC) {
-        VF slope, none, inner = flat_length(b->inner), outer = flat_length(b->outer), turned = t * flat_length(b->gm) / MAX(b->hm, SET1(TINY));
-        VF k1 = norm_bends(b->hm, b->u.z, &b->along, LOADU(h->power[T(DUAL_ALONG)]), LOADU(h->power[T(ALONG)]), t * outer, grown, &slope) / (one + grown);
-        VF k2 = norm_bends(b->u.x, b->u.y, &b->across, LOADU(h->power[T(DUAL_ACROSS)]), LOADU(h->power[T(ACROSS)]), t * inner, turned, &none) / (one + turned);
+        VF slope, none, inner = flat_length(b->inner), outer = flat_length(b->outer),
+                        turned = t * flat_length(b->gm) / MAX(b->hm, SET1(TINY));
+        VF k1 = norm_bends(b->hm, b->u.z, &b->along, LOADU(h->power[T(DUAL_ALONG)]), LOADU(h->power[T(ALONG)]),
+                           t * outer, grown, &slope) /
+                (one + grown);
+        VF k2 = norm_bends(b->u.x, b->u.y, &b->across, LOADU(h->power[T(DUAL_ACROSS)]), LOADU(h->power[T(ACROSS)]),
+                           t * inner, turned, &none) /
+                (one + turned);
         k2 = SEL(LE(grown, half), slope * k2, zero);
         add_square(&m, MIN(k1, most / MAX(outer * outer, SET1(TINY))), b->outer);
         add_square(&m, MIN(k2, most / MAX(inner * inner, SET1(TINY))), b->inner);
         return m;
     }
     const int hull = k == CLR_SMOOTH_HULL;
-    const VF sharp = LOADU(h->power[T(SHARP)]), share = one / (one - MIN(grown, half)), jj = hull ? one : flat_dot(b->j, b->j);
+    const VF sharp = LOADU(h->power[T(SHARP)]), share = one / (one - MIN(grown, half)),
+             jj = hull ? one : flat_dot(b->j, b->j);
     const power_sums s = sums_of(at, b, side, t * share * SQRT(jj), hull);
     const VF root = LOADU(h->power[T(ROOT)]), log = T(log2)(s.r);
     const VF left = sharp * b->h * T(exp2)((root - SET1(2)) * log) / (one + grown);
@@ -236,7 +253,8 @@ ALWAYS VF least_bend(const T(places) *at, int ka, int kb, const bent b[2], VF mo
 // e|n + y|. What those grow by is ½κy² at least up to |y| = t; if κ ≥ h + e that is more than
 // (h + e)(√(1 + y²) − 1), and see reach.
 ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const bent b[2], VF h) {
-    static const double shrink[3] = {BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO};
+    static const double shrink[3] = {BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO,
+                                     BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO};
     const VF zero = SET1(0), whole = h + b[0].ball + b[1].ball;
     VF size = SET1(WIDEST_BEND_CAP / BEND_CAP_RATIO), found = zero;
     for (int j = 0; j < 3; j++) { // of seven, by halves

@@ -36,22 +36,26 @@ ALWAYS V3 T(extents)(int k, V3 p) {
 }
 
 // symmetric is a symmetric matrix.
-typedef struct { VF xx, yy, zz, xy, yz, zx; } T(symmetric);
+typedef struct {
+    VF xx, yy, zz, xy, yz, zx;
+} T(symmetric);
 
 ALWAYS V3 T(times)(const T(symmetric) *m, V3 v) {
-    return (V3){FMA(m->zx, v.z, FMA(m->xy, v.y, m->xx * v.x)), FMA(m->yz, v.z, FMA(m->yy, v.y, m->xy * v.x)), FMA(m->zz, v.z, FMA(m->yz, v.y, m->zx * v.x))};
+    return (V3){FMA(m->zx, v.z, FMA(m->xy, v.y, m->xx * v.x)), FMA(m->yz, v.z, FMA(m->yy, v.y, m->xy * v.x)),
+                FMA(m->zz, v.z, FMA(m->yz, v.y, m->zx * v.x))};
 }
 
 // adjugate is det(M)·M⁻¹.
 ALWAYS T(symmetric) T(adjugate)(const T(symmetric) *m) {
-    return (T(symmetric)){
-        FNMA(m->yz, m->yz, m->yy * m->zz), FNMA(m->zx, m->zx, m->zz * m->xx), FNMA(m->xy, m->xy, m->xx * m->yy),
-        FNMA(m->xy, m->zz, m->yz * m->zx), FNMA(m->yz, m->xx, m->zx * m->xy), FNMA(m->zx, m->yy, m->xy * m->yz)};
+    return (T(symmetric)){FNMA(m->yz, m->yz, m->yy * m->zz), FNMA(m->zx, m->zx, m->zz * m->xx),
+                          FNMA(m->xy, m->xy, m->xx * m->yy), FNMA(m->xy, m->zz, m->yz * m->zx),
+                          FNMA(m->yz, m->xx, m->zx * m->xy), FNMA(m->zx, m->yy, m->xy * m->yz)};
 }
 
 // weighted is k·E + l·F, e the diagonal of E.
 ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
-    return (T(symmetric)){FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
+    return (T(symmetric)){
+        FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
 }
 
 // What a first direction is for: the status alone, the distance, or depths by EPA as well.
@@ -109,13 +113,16 @@ ALWAYS V3 T(sounder)(V3 n, V3 d) {
 // first_directions writes those of rows 0 to n−1 of the group. Warm starts are kept: where
 // there are some, prepare has written them, and zero where there is none.
 static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
-    const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS : smooth ? FIRST_DISTANCE : FIRST_DEPTH;
+    const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS
+                                                                             : smooth   ? FIRST_DISTANCE
+                                                                                        : FIRST_DEPTH;
     for (int k = 0; k < n; k += W) {
         float *in = &s->in32[0][k], out[3][W] __attribute__((aligned(64)));
         VF m[9];
         for (int j = 0; j < 9; j++) m[j] = LOADU(in + (CLR_ROT + j) * CLR_STRIDE32);
         V3 d = T(ld3)(in + CLR_TRANS * CLR_STRIDE32, CLR_STRIDE32), x;
-        V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)), f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
+        V3 e = T(extents)(ka, T(ld3)(in + CLR_PA * CLR_STRIDE32, CLR_STRIDE32)),
+           f = T(extents)(kb, T(ld3)(in + CLR_PB * CLR_STRIDE32, CLR_STRIDE32));
         VF dd = T(dot)(d, d), zero = SET1(0);
         x = T(sounder)(T(first_direction)(e, f, m, d, purpose), d);
         x = T(scale)(-RSQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
@@ -139,7 +146,8 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
 ALWAYS VF T(first_height)(int k, const VF p[4], V3 d) {
     V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
     if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
-    if (k == CLR_ELLIPSOID || k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
+    if (k == CLR_ELLIPSOID ||
+        k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
         V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
         VF h = SQRT(T(dot)(e, e));
         return k == CLR_HULL ? p[3] * h : h - p[3];

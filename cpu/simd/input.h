@@ -9,12 +9,16 @@
 #include <string.h>
 
 // clr_row is shapes and poses of a row.
-typedef struct { int32_t shape_a, shape_b; const double *pa, *qa, *pb, *qb; } clr_row;
+typedef struct {
+    int32_t shape_a, shape_b;
+    const double *pa, *qa, *pb, *qb;
+} clr_row;
 
 static inline __attribute__((always_inline)) clr_row row_at(const clr_call *c, int64_t i) {
     clr_row r;
     if (!c->poses) {
-        r = (clr_row){c->shape_a[i], c->shape_b[i], c->position_a + 3 * i, c->rotation_a + 4 * i, c->position_b + 3 * i, c->rotation_b + 4 * i};
+        r = (clr_row){c->shape_a[i],         c->shape_b[i],         c->position_a + 3 * i,
+                      c->rotation_a + 4 * i, c->position_b + 3 * i, c->rotation_b + 4 * i};
     } else {
         int64_t world = i / c->templates, pair = i % c->templates;
         int32_t a = c->template_a[pair], b = c->template_b[pair];
@@ -88,8 +92,7 @@ ALWAYS void rotations(VF wa, V3 a, VF wb, V3 b, VF ra[9], VF m[9]) {
 // relative is the rotation of b in the frame of a.
 ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            m[3 * i + j] = FMA(a[6 + i], b[6 + j], FMA(a[3 + i], b[3 + j], a[i] * b[j]));
+        for (int j = 0; j < 3; j++) m[3 * i + j] = FMA(a[6 + i], b[6 + j], FMA(a[3 + i], b[3 + j], a[i] * b[j]));
 }
 
 #define STOP32 1.2e-7
@@ -153,7 +156,8 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input; with `late`, those of
 // float32 are left to prepare_late.
-static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int ka, int kb, int late) {
+static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
+                                              int n, int ka, int kb, int late) {
     const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their centre at their origin
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
@@ -166,7 +170,8 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             s->steps[k + l] = 0;
         }
         VF p[4], q[4], u[4], v[4];
-        V3 pa = {r.pa[0], r.pa[1], r.pa[2]}, pb = {r.pb[0], r.pb[1], r.pb[2]}, va = {r.qa[1], r.qa[2], r.qa[3]}, vb = {r.qb[1], r.qb[2], r.qb[3]};
+        V3 pa = {r.pa[0], r.pa[1], r.pa[2]}, pb = {r.pb[0], r.pb[1], r.pb[2]}, va = {r.qa[1], r.qa[2], r.qa[3]},
+           vb = {r.qb[1], r.qb[2], r.qb[3]};
         VM good = MAND(good_pose(pa, r.qa[0], va), good_pose(pb, r.qb[0], vb));
         VF ra[9], m[9];
         rotations(r.qa[0], va, r.qb[0], vb, ra, m);
@@ -198,7 +203,8 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             ROWS(ca, r.sa, 7)
             ROWS(cb, r.sb, 7)
             off = ca[1] + cb[1];
-            x = T(sub)((V3){u[2], u[3], ca[0]}, T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
+            x = T(sub)((V3){u[2], u[3], ca[0]},
+                       T(add)(T(rotate)(&s->in64[CLR_ROT][k], CLR_STRIDE64, (V3){v[2], v[3], cb[0]}), t));
         }
         if (ka == CLR_HULL && kb == CLR_HULL) T(st3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64, x);
         for (int j = 0; j < 4; j++) {
@@ -230,11 +236,14 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
 
 // prepare_late fills the float32 columns of vectors with open rows, of 0 to n−1 of a group. Centers are
 // the origins of their shapes.
-static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb) {
+static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka,
+                                                   int kb) {
     for (int k = 0; k < n; k += W) {
         int open = 0;
         for (int l = 0; l < W; l++) open |= s->state[k + l] == CLR_OPEN;
-        if (open) prepare32(c, s, lo, k, ka, kb, T(neg)(T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64)), LOADU(&s->more[CLR_SPAN][k]));
+        if (open)
+            prepare32(c, s, lo, k, ka, kb, T(neg)(T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64)),
+                      LOADU(&s->more[CLR_SPAN][k]));
     }
 }
 

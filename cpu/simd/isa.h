@@ -103,7 +103,8 @@ static inline __attribute__((always_inline)) void narrowed32(VF out[4], const do
         out[j] = LOADU(v);
     }
 }
-static inline __attribute__((always_inline)) int differences32(VF out[4], const double *const *to, const double *const *from, double most) {
+static inline __attribute__((always_inline)) int differences32(VF out[4], const double *const *to,
+                                                               const double *const *from, double most) {
     int far = 0;
     for (int j = 0; j < 3; j++) {
         float v[W];
@@ -146,10 +147,10 @@ static inline __attribute__((always_inline)) void pack_ints32(int32_t *p, unsign
 #define PACK_INTS(p, bits, from) pack_ints32(p, bits, from)
 #endif
 #ifndef PUT_BYTES
-#define PUT_BYTES(p, lanes, are, yes, no)                               \
-    for (unsigned m_ = lanes; m_; m_ &= m_ - 1) {                       \
-        const int l_ = __builtin_ctz(m_);                               \
-        (p)[l_] = (uint8_t)((are) >> l_ & 1 ? (yes) : (no));            \
+#define PUT_BYTES(p, lanes, are, yes, no)                    \
+    for (unsigned m_ = lanes; m_; m_ &= m_ - 1) {            \
+        const int l_ = __builtin_ctz(m_);                    \
+        (p)[l_] = (uint8_t)((are) >> l_ & 1 ? (yes) : (no)); \
     }
 #endif
 #endif

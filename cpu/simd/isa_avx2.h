@@ -16,7 +16,8 @@ static inline __attribute__((always_inline)) __m256 rcp32(__m256 x) {
 }
 static inline __attribute__((always_inline)) __m256 rsqrt32(__m256 x) {
     __m256 r = _mm256_rsqrt_ps(x);
-    return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_set1_ps(0.5f), x), _mm256_mul_ps(r, r), _mm256_set1_ps(1.5f)));
+    return _mm256_mul_ps(
+        r, _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_set1_ps(0.5f), x), _mm256_mul_ps(r, r), _mm256_set1_ps(1.5f)));
 }
 static inline __attribute__((always_inline)) float hmax32(__m256 x) {
     __m128 h = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
@@ -29,7 +30,8 @@ static inline __attribute__((always_inline)) float hsum32(__m256 x) {
     return _mm_cvtss_f32(_mm_add_ss(h, _mm_shuffle_ps(h, h, 1)));
 }
 static inline __attribute__((always_inline)) __m128 pack32(unsigned bits, __m128 x) {
-    static const int32_t lanes[16][4] = {{0}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2}, {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    static const int32_t lanes[16][4] = {{0}, {0},    {1},    {0, 1},    {2},    {0, 2},    {1, 2},    {0, 1, 2},
+                                         {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
     return _mm_permutevar_ps(x, _mm_loadu_si128((const __m128i *)lanes[bits]));
 }
 static inline __attribute__((always_inline)) void pack_both32(float *p, unsigned bits, __m256 x) {
@@ -37,8 +39,10 @@ static inline __attribute__((always_inline)) void pack_both32(float *p, unsigned
     _mm_storeu_ps(p + __builtin_popcount(bits & 15), pack32(bits >> 4, _mm256_extractf128_ps(x, 1)));
 }
 static inline __attribute__((always_inline)) void columns32(const __m256 r[4], __m256 out[4]) {
-    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])), b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
-    const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])), d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+    const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1])),
+                  b = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
+    const __m256d c = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1])),
+                  d = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
     out[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
     out[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
     out[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c, d));
@@ -52,7 +56,8 @@ static inline __attribute__((always_inline)) void narrowed32(__m256 out[4], cons
     for (int i = 0; i < 4; i++) r[i] = joined32(_mm256_loadu_pd(rows[i]), _mm256_loadu_pd(rows[i + 4]));
     columns32(r, out);
 }
-static inline __attribute__((always_inline)) int differences32(__m256 out[4], const double *const *to, const double *const *from, double most) {
+static inline __attribute__((always_inline)) int differences32(__m256 out[4], const double *const *to,
+                                                               const double *const *from, double most) {
     const __m256i three = _mm256_set_epi64x(0, -1, -1, -1);
     const __m256d sign = _mm256_set1_pd(-0.0);
     __m256d far = _mm256_setzero_pd(), d[8];
@@ -122,15 +127,17 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
 // ROWS loads four values of each of W rows, and gives them by columns.
 #define HALVES(r) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)
-#define ROWS(out, rows, mask)                                                                                                   \
-    {                                                                                                                           \
-        __m256 r0_ = HALVES(rows), r1_ = HALVES((rows) + 1), r2_ = HALVES((rows) + 2), r3_ = HALVES((rows) + 3);                \
-        __m256d a_ = _mm256_castps_pd(_mm256_unpacklo_ps(r0_, r1_)), b_ = _mm256_castps_pd(_mm256_unpacklo_ps(r2_, r3_));       \
-        __m256d c_ = _mm256_castps_pd(_mm256_unpackhi_ps(r0_, r1_)), d_ = _mm256_castps_pd(_mm256_unpackhi_ps(r2_, r3_));       \
-        (out)[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a_, b_));                                                                \
-        (out)[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a_, b_));                                                                \
-        (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                                \
-        (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                                \
+#define ROWS(out, rows, mask)                                                                                    \
+    {                                                                                                            \
+        __m256 r0_ = HALVES(rows), r1_ = HALVES((rows) + 1), r2_ = HALVES((rows) + 2), r3_ = HALVES((rows) + 3); \
+        __m256d a_ = _mm256_castps_pd(_mm256_unpacklo_ps(r0_, r1_)),                                             \
+                b_ = _mm256_castps_pd(_mm256_unpacklo_ps(r2_, r3_));                                             \
+        __m256d c_ = _mm256_castps_pd(_mm256_unpackhi_ps(r0_, r1_)),                                             \
+                d_ = _mm256_castps_pd(_mm256_unpackhi_ps(r2_, r3_));                                             \
+        (out)[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(a_, b_));                                                 \
+        (out)[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a_, b_));                                                 \
+        (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                 \
+        (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                 \
     }
 // NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
 // `to` less those `from`, and whether one of them all is above `most` in magnitude.
@@ -172,19 +179,22 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 // PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm_storeu_ps(p, pack32(bits, _mm256_cvtpd_ps(x)))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
-#define ROWS(out, rows, mask)                                                                                              \
-    {                                                                                                                      \
-        __m256d rows_[4];                                                                                                  \
-        for (int i_ = 0; i_ < 4; i_++)                                                                                     \
-            rows_[i_] = (mask) > 7 ? _mm256_loadu_pd((rows)[i_]) : _mm256_maskload_pd((rows)[i_], _mm256_set_epi64x(0, -1, -1, -1)); \
-        __m256d a_ = _mm256_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm256_unpacklo_pd(rows_[2], rows_[3]);                  \
-        __m256d c_ = _mm256_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm256_unpackhi_pd(rows_[2], rows_[3]);                  \
-        (out)[0] = _mm256_permute2f128_pd(a_, b_, 0x20);                                                                   \
-        (out)[1] = _mm256_permute2f128_pd(c_, d_, 0x20);                                                                   \
-        (out)[2] = _mm256_permute2f128_pd(a_, b_, 0x31);                                                                   \
-        if ((mask) > 7) (out)[3] = _mm256_permute2f128_pd(c_, d_, 0x31);                                                   \
+#define ROWS(out, rows, mask)                                                                             \
+    {                                                                                                     \
+        __m256d rows_[4];                                                                                 \
+        for (int i_ = 0; i_ < 4; i_++)                                                                    \
+            rows_[i_] = (mask) > 7 ? _mm256_loadu_pd((rows)[i_])                                          \
+                                   : _mm256_maskload_pd((rows)[i_], _mm256_set_epi64x(0, -1, -1, -1));    \
+        __m256d a_ = _mm256_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm256_unpacklo_pd(rows_[2], rows_[3]); \
+        __m256d c_ = _mm256_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm256_unpackhi_pd(rows_[2], rows_[3]); \
+        (out)[0] = _mm256_permute2f128_pd(a_, b_, 0x20);                                                  \
+        (out)[1] = _mm256_permute2f128_pd(c_, d_, 0x20);                                                  \
+        (out)[2] = _mm256_permute2f128_pd(a_, b_, 0x31);                                                  \
+        if ((mask) > 7) (out)[3] = _mm256_permute2f128_pd(c_, d_, 0x31);                                  \
     }
 #endif
 
-#define FLUSH_BEGIN unsigned csr = _mm_getcsr(); _mm_setcsr(csr | 0x8040u)
+#define FLUSH_BEGIN              \
+    unsigned csr = _mm_getcsr(); \
+    _mm_setcsr(csr | 0x8040u)
 #define FLUSH_END _mm_setcsr(csr)

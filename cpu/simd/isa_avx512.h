@@ -11,8 +11,10 @@ static inline __attribute__((always_inline)) __m512 each_max32(const __m512 *v) 
     for (int i = 0; i < 16; i++) h[i] = _mm256_max_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
     return _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(h)), each_max8(h + 8), 1);
 }
-static inline __attribute__((always_inline)) __m256 half_heights(const float *x, const float *y, const float *z, float dx, float dy, float dz) {
-    const __m256 h = _mm256_fmadd_ps(_mm256_set1_ps(dy), _mm256_loadu_ps(y), _mm256_mul_ps(_mm256_set1_ps(dx), _mm256_loadu_ps(x)));
+static inline __attribute__((always_inline)) __m256 half_heights(const float *x, const float *y, const float *z,
+                                                                 float dx, float dy, float dz) {
+    const __m256 h =
+        _mm256_fmadd_ps(_mm256_set1_ps(dy), _mm256_loadu_ps(y), _mm256_mul_ps(_mm256_set1_ps(dx), _mm256_loadu_ps(x)));
     return _mm256_fmadd_ps(_mm256_set1_ps(dz), _mm256_loadu_ps(z), h);
 }
 static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {
@@ -21,14 +23,19 @@ static inline __attribute__((always_inline)) __m512 rcp32(__m512 x) {
 }
 static inline __attribute__((always_inline)) __m512 rsqrt32(__m512 x) {
     __m512 r = _mm512_rsqrt14_ps(x);
-    return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_set1_ps(0.5f), x), _mm512_mul_ps(r, r), _mm512_set1_ps(1.5f)));
+    return _mm512_mul_ps(
+        r, _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_set1_ps(0.5f), x), _mm512_mul_ps(r, r), _mm512_set1_ps(1.5f)));
 }
-#define PAIR_OF_ROWS(r, mask) _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (r)[0])), _mm256_maskz_loadu_pd(mask, (r)[4]), 1)
+#define PAIR_OF_ROWS(r, mask)                                                       \
+    _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (r)[0])), \
+                       _mm256_maskz_loadu_pd(mask, (r)[4]), 1)
 #define JOINED(a, b) _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), _mm512_cvtpd_ps(b), 1)
 #define LARGEST(a, b) _mm512_range_pd(a, b, 0xB) // magnitude
 static inline __attribute__((always_inline)) void columns32(const __m512 r[4], __m512 out[4]) {
-    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])), b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
-    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])), d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1])),
+                  b = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
+    const __m512d c = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1])),
+                  d = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
     out[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
     out[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
     out[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c, d));
@@ -39,11 +46,13 @@ static inline __attribute__((always_inline)) void narrowed32(__m512 out[4], cons
     for (int i = 0; i < 4; i++) r[i] = JOINED(PAIR_OF_ROWS(rows + i, 15), PAIR_OF_ROWS(rows + i + 8, 15));
     columns32(r, out);
 }
-static inline __attribute__((always_inline)) int differences32(__m512 out[4], const double *const *to, const double *const *from, double most) {
+static inline __attribute__((always_inline)) int differences32(__m512 out[4], const double *const *to,
+                                                               const double *const *from, double most) {
     __m512 r[4];
     __m512d far = _mm512_setzero_pd();
     for (int i = 0; i < 4; i++) {
-        const __m512d a = PAIR_OF_ROWS(to + i, 7), b = PAIR_OF_ROWS(to + i + 8, 7), c = PAIR_OF_ROWS(from + i, 7), d = PAIR_OF_ROWS(from + i + 8, 7);
+        const __m512d a = PAIR_OF_ROWS(to + i, 7), b = PAIR_OF_ROWS(to + i + 8, 7), c = PAIR_OF_ROWS(from + i, 7),
+                      d = PAIR_OF_ROWS(from + i + 8, 7);
         far = LARGEST(LARGEST(LARGEST(LARGEST(far, a), b), c), d);
         r[i] = JOINED(_mm512_sub_pd(a, c), _mm512_sub_pd(b, d));
     }
@@ -53,21 +62,27 @@ static inline __attribute__((always_inline)) int differences32(__m512 out[4], co
 static inline __attribute__((always_inline)) void run_narrowed32(__m512 out[4], const double *p) {
     const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     __m512 r[4];
-    for (int i = 0; i < 4; i++) r[i] = JOINED(_mm512_loadu_pd(p + 16 * i), _mm512_loadu_pd(p + 16 * i + 8)); // rows 4i to 4i+3
+    for (int i = 0; i < 4; i++)
+        r[i] = JOINED(_mm512_loadu_pd(p + 16 * i), _mm512_loadu_pd(p + 16 * i + 8)); // rows 4i to 4i+3
     columns32(r, out);
     for (int i = 0; i < 4; i++) out[i] = _mm512_permutexvar_ps(order, out[i]);
 }
-static inline __attribute__((always_inline)) int run_differences32(__m512 out[4], const double *to, const double *from, double most) {
+static inline __attribute__((always_inline)) int run_differences32(__m512 out[4], const double *to, const double *from,
+                                                                   double most) {
     __m512 r[3];
     __m512d far = _mm512_setzero_pd();
     for (int i = 0; i < 3; i++) {
-        const __m512d a = _mm512_loadu_pd(to + 16 * i), b = _mm512_loadu_pd(to + 16 * i + 8), c = _mm512_loadu_pd(from + 16 * i), d = _mm512_loadu_pd(from + 16 * i + 8);
+        const __m512d a = _mm512_loadu_pd(to + 16 * i), b = _mm512_loadu_pd(to + 16 * i + 8),
+                      c = _mm512_loadu_pd(from + 16 * i), d = _mm512_loadu_pd(from + 16 * i + 8);
         far = LARGEST(LARGEST(LARGEST(LARGEST(far, a), b), c), d);
         r[i] = JOINED(_mm512_sub_pd(a, c), _mm512_sub_pd(b, d));
     }
-    const __m512i x = _mm512_set_epi32(0, 0, 0, 0, 0, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0), x2 = _mm512_set_epi32(29, 26, 23, 20, 17, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i y = _mm512_set_epi32(0, 0, 0, 0, 0, 31, 28, 25, 22, 19, 16, 13, 10, 7, 4, 1), y2 = _mm512_set_epi32(30, 27, 24, 21, 18, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i z = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 29, 26, 23, 20, 17, 14, 11, 8, 5, 2), z2 = _mm512_set_epi32(31, 28, 25, 22, 19, 16, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i x = _mm512_set_epi32(0, 0, 0, 0, 0, 30, 27, 24, 21, 18, 15, 12, 9, 6, 3, 0),
+                  x2 = _mm512_set_epi32(29, 26, 23, 20, 17, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i y = _mm512_set_epi32(0, 0, 0, 0, 0, 31, 28, 25, 22, 19, 16, 13, 10, 7, 4, 1),
+                  y2 = _mm512_set_epi32(30, 27, 24, 21, 18, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i z = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 29, 26, 23, 20, 17, 14, 11, 8, 5, 2),
+                  z2 = _mm512_set_epi32(31, 28, 25, 22, 19, 16, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     out[0] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], x, r[1]), x2, r[2]);
     out[1] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], y, r[1]), y2, r[2]);
     out[2] = _mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0], z, r[1]), z2, r[2]);
@@ -79,8 +94,11 @@ static inline __attribute__((always_inline)) int is_run32(const int32_t *row) {
 }
 static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v) {
     __m512d t[4], u[2];
-    for (int i = 0; i < 4; i++) t[i] = _mm512_max_pd(_mm512_unpacklo_pd(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_pd(v[2 * i], v[2 * i + 1]));
-    for (int i = 0; i < 2; i++) u[i] = _mm512_max_pd(_mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0x88), _mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0xDD));
+    for (int i = 0; i < 4; i++)
+        t[i] = _mm512_max_pd(_mm512_unpacklo_pd(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_pd(v[2 * i], v[2 * i + 1]));
+    for (int i = 0; i < 2; i++)
+        u[i] = _mm512_max_pd(_mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0x88),
+                             _mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0xDD));
     return _mm512_max_pd(_mm512_shuffle_f64x2(u[0], u[1], 0x88), _mm512_shuffle_f64x2(u[0], u[1], 0xDD));
 }
 // To two units of roundoff or so: each step doubles the digits. Divisions and roots would have to
@@ -99,14 +117,20 @@ static inline __attribute__((always_inline)) __m512d rsqrt64(__m512d x) {
 }
 static inline __attribute__((always_inline)) void run_of_three64(__m512d out[4], const double *p) {
     const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16);
-    out[0] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 3, 6, 9, 12, 15, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 10, 13), c);
-    out[1] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 4, 7, 10, 13, 0, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 8, 11, 14), c);
-    out[2] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 5, 8, 11, 14, 0, 0, 0), b), _mm512_setr_epi64(0, 1, 2, 3, 4, 9, 12, 15), c);
+    out[0] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 3, 6, 9, 12, 15, 0, 0), b),
+                                    _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 10, 13), c);
+    out[1] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 4, 7, 10, 13, 0, 0, 0), b),
+                                    _mm512_setr_epi64(0, 1, 2, 3, 4, 8, 11, 14), c);
+    out[2] = _mm512_permutex2var_pd(_mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 5, 8, 11, 14, 0, 0, 0), b),
+                                    _mm512_setr_epi64(0, 1, 2, 3, 4, 9, 12, 15), c);
 }
 static inline __attribute__((always_inline)) void run_of_four64(__m512d out[4], const double *p) {
-    const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16), d = _mm512_loadu_pd(p + 24);
-    const __m512i even = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13), odd = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512d s = _mm512_permutex2var_pd(a, even, b), t = _mm512_permutex2var_pd(c, even, d), u = _mm512_permutex2var_pd(a, odd, b), v = _mm512_permutex2var_pd(c, odd, d);
+    const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16),
+                  d = _mm512_loadu_pd(p + 24);
+    const __m512i even = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13),
+                  odd = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512d s = _mm512_permutex2var_pd(a, even, b), t = _mm512_permutex2var_pd(c, even, d),
+                  u = _mm512_permutex2var_pd(a, odd, b), v = _mm512_permutex2var_pd(c, odd, d);
     out[0] = _mm512_shuffle_f64x2(s, t, 0x44);
     out[1] = _mm512_shuffle_f64x2(s, t, 0xEE);
     out[2] = _mm512_shuffle_f64x2(u, v, 0x44);
@@ -114,12 +138,16 @@ static inline __attribute__((always_inline)) void run_of_four64(__m512d out[4], 
 }
 static inline __attribute__((always_inline)) int is_run64(const int32_t *row) {
     const __m256i ramp = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_cmpneq_epi32_mask(_mm256_loadu_si256((const __m256i *)row), _mm256_add_epi32(_mm256_set1_epi32(row[0]), ramp)) == 0;
+    return _mm256_cmpneq_epi32_mask(_mm256_loadu_si256((const __m256i *)row),
+                                    _mm256_add_epi32(_mm256_set1_epi32(row[0]), ramp)) == 0;
 }
 static inline __attribute__((always_inline)) void store_triples32(float *p, unsigned ok, const double (*v)[8]) {
-    const __m512i head = _mm512_setr_epi32(0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 20, 5), tail = _mm512_setr_epi32(13, 21, 6, 14, 22, 7, 15, 23, 0, 0, 0, 0, 0, 0, 0, 0);
-    const __m512i of_head = _mm512_setr_epi32(1, 1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32), of_tail = _mm512_setr_epi32(32, 32, 64, 64, 64, 128, 128, 128, 0, 0, 0, 0, 0, 0, 0, 0);
-    const __m256 x = _mm512_cvtpd_ps(_mm512_loadu_pd(v[0])), y = _mm512_cvtpd_ps(_mm512_loadu_pd(v[1])), z = _mm512_cvtpd_ps(_mm512_loadu_pd(v[2]));
+    const __m512i head = _mm512_setr_epi32(0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 20, 5),
+                  tail = _mm512_setr_epi32(13, 21, 6, 14, 22, 7, 15, 23, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i of_head = _mm512_setr_epi32(1, 1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32),
+                  of_tail = _mm512_setr_epi32(32, 32, 64, 64, 64, 128, 128, 128, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m256 x = _mm512_cvtpd_ps(_mm512_loadu_pd(v[0])), y = _mm512_cvtpd_ps(_mm512_loadu_pd(v[1])),
+                 z = _mm512_cvtpd_ps(_mm512_loadu_pd(v[2]));
     const __m512 xy = _mm512_insertf32x8(_mm512_castps256_ps512(x), y, 1), zz = _mm512_castps256_ps512(z);
     const __m512i lanes = _mm512_set1_epi32((int)ok);
     _mm512_mask_storeu_ps(p, _mm512_test_epi32_mask(lanes, of_head), _mm512_permutex2var_ps(xy, head, zz));
@@ -127,13 +155,17 @@ static inline __attribute__((always_inline)) void store_triples32(float *p, unsi
 }
 static inline __attribute__((always_inline)) void store_triples64(double *p, unsigned ok, const double (*v)[8]) {
     // Where x and y go, then where z goes, eight values at a time; and the lanes that they are of.
-    const __m512i xy[3] = {_mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10), _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5), _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0)};
-    const __m512i z[3] = {_mm512_setr_epi64(0, 1, 8, 3, 4, 9, 6, 7), _mm512_setr_epi64(10, 1, 2, 11, 4, 5, 12, 7), _mm512_setr_epi64(0, 13, 2, 3, 14, 5, 6, 15)};
-    const __m512i of[3] = {_mm512_setr_epi64(1, 1, 1, 2, 2, 2, 4, 4), _mm512_setr_epi64(4, 8, 8, 8, 16, 16, 16, 32), _mm512_setr_epi64(32, 32, 64, 64, 64, 128, 128, 128)};
+    const __m512i xy[3] = {_mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10), _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5),
+                           _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0)};
+    const __m512i z[3] = {_mm512_setr_epi64(0, 1, 8, 3, 4, 9, 6, 7), _mm512_setr_epi64(10, 1, 2, 11, 4, 5, 12, 7),
+                          _mm512_setr_epi64(0, 13, 2, 3, 14, 5, 6, 15)};
+    const __m512i of[3] = {_mm512_setr_epi64(1, 1, 1, 2, 2, 2, 4, 4), _mm512_setr_epi64(4, 8, 8, 8, 16, 16, 16, 32),
+                           _mm512_setr_epi64(32, 32, 64, 64, 64, 128, 128, 128)};
     const __m512i lanes = _mm512_set1_epi64((int)ok);
     for (int k = 0; k < 3; k++) {
         const __m512d pair = _mm512_permutex2var_pd(_mm512_loadu_pd(v[0]), xy[k], _mm512_loadu_pd(v[1]));
-        _mm512_mask_storeu_pd(p + 8 * k, _mm512_test_epi64_mask(lanes, of[k]), _mm512_permutex2var_pd(pair, z[k], _mm512_loadu_pd(v[2])));
+        _mm512_mask_storeu_pd(p + 8 * k, _mm512_test_epi64_mask(lanes, of[k]),
+                              _mm512_permutex2var_pd(pair, z[k], _mm512_loadu_pd(v[2])));
     }
 }
 #endif
@@ -152,8 +184,9 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define MIN(a, b) _mm512_min_ps(a, b)
 #define MAX(a, b) _mm512_max_ps(a, b)
 #define SQRT(x) _mm512_sqrt_ps(x)
-#define COPYSIGN(a, s) \
-    _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_castps_si512(a), _mm512_castps_si512(s), _mm512_set1_epi32(INT32_MIN), 0xD8))
+#define COPYSIGN(a, s)   \
+    _mm512_castsi512_ps( \
+        _mm512_ternarylogic_epi32(_mm512_castps_si512(a), _mm512_castps_si512(s), _mm512_set1_epi32(INT32_MIN), 0xD8))
 #define LOADU(p) _mm512_loadu_ps(p)
 #define STOREU(p, x) _mm512_storeu_ps(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_ps(p, m, x)
@@ -168,37 +201,46 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
 // PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
 #define PACK(p, bits, x) _mm512_storeu_ps(p, _mm512_maskz_compress_ps((__mmask16)(bits), x))
-#define PACK_INTS(p, bits, from) _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(bits), _mm512_loadu_si512(from)))
+#define PACK_INTS(p, bits, from) \
+    _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(bits), _mm512_loadu_si512(from)))
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
 #define EXPONENT(x) _mm512_getexp_ps(x)
 #define MANTISSA(x) _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 #define TIMES_POWER(x, k) _mm512_scalef_ps(x, k)
 // ROWS loads four values of each of W rows, and gives them by columns.
-#define QUARTERS(r) \
-    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)), \
-                       _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[8])), _mm_loadu_ps((r)[12]), 1), 1)
-#define ROWS(out, rows, mask)                                                                                                   \
-    {                                                                                                                           \
-        __m512 r0_ = QUARTERS(rows), r1_ = QUARTERS((rows) + 1), r2_ = QUARTERS((rows) + 2), r3_ = QUARTERS((rows) + 3);        \
-        __m512d a_ = _mm512_castps_pd(_mm512_unpacklo_ps(r0_, r1_)), b_ = _mm512_castps_pd(_mm512_unpacklo_ps(r2_, r3_));       \
-        __m512d c_ = _mm512_castps_pd(_mm512_unpackhi_ps(r0_, r1_)), d_ = _mm512_castps_pd(_mm512_unpackhi_ps(r2_, r3_));       \
-        (out)[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a_, b_));                                                                \
-        (out)[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a_, b_));                                                                \
-        (out)[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c_, d_));                                                                \
-        (out)[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c_, d_));                                                                \
+#define QUARTERS(r)                                                                                                  \
+    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])),     \
+                                                                   _mm_loadu_ps((r)[4]), 1)),                        \
+                       _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[8])), _mm_loadu_ps((r)[12]), 1), \
+                       1)
+#define ROWS(out, rows, mask)                                                                \
+    {                                                                                        \
+        __m512 r0_ = QUARTERS(rows), r1_ = QUARTERS((rows) + 1), r2_ = QUARTERS((rows) + 2), \
+               r3_ = QUARTERS((rows) + 3);                                                   \
+        __m512d a_ = _mm512_castps_pd(_mm512_unpacklo_ps(r0_, r1_)),                         \
+                b_ = _mm512_castps_pd(_mm512_unpacklo_ps(r2_, r3_));                         \
+        __m512d c_ = _mm512_castps_pd(_mm512_unpackhi_ps(r0_, r1_)),                         \
+                d_ = _mm512_castps_pd(_mm512_unpackhi_ps(r2_, r3_));                         \
+        (out)[0] = _mm512_castpd_ps(_mm512_unpacklo_pd(a_, b_));                             \
+        (out)[1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a_, b_));                             \
+        (out)[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c_, d_));                             \
+        (out)[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c_, d_));                             \
     }
 // SPREAD loads four values of each of eight rows, and gives them by columns, row i to the i-th
 // of the lanes that `index` was made for.
-#define SPREAD_INDEX(m) _mm512_slli_epi32(_mm512_maskz_expand_epi32(m, _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), 2)
-#define FOUR_ROWS(r) \
-    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[1]), 1)), \
+#define SPREAD_INDEX(m) \
+    _mm512_slli_epi32(  \
+        _mm512_maskz_expand_epi32(m, _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), 2)
+#define FOUR_ROWS(r)                                                                                             \
+    _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), \
+                                                                   _mm_loadu_ps((r)[1]), 1)),                    \
                        _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[2])), _mm_loadu_ps((r)[3]), 1), 1)
-#define SPREAD(out, rows, index)                                                                                   \
-    {                                                                                                              \
-        const __m512 a_ = FOUR_ROWS(rows), b_ = FOUR_ROWS((rows) + 4);                                             \
-        for (int j_ = 0; j_ < 4; j_++)                                                                             \
-            (out)[j_] = _mm512_permutex2var_ps(a_, _mm512_add_epi32(index, _mm512_set1_epi32(j_)), b_);            \
+#define SPREAD(out, rows, index)                                                                        \
+    {                                                                                                   \
+        const __m512 a_ = FOUR_ROWS(rows), b_ = FOUR_ROWS((rows) + 4);                                  \
+        for (int j_ = 0; j_ < 4; j_++)                                                                  \
+            (out)[j_] = _mm512_permutex2var_ps(a_, _mm512_add_epi32(index, _mm512_set1_epi32(j_)), b_); \
     }
 // NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
 // `to` less those `from`, and whether one of them all is above `most` in magnitude.
@@ -210,8 +252,9 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 // IS_RUN: are W row numbers consecutive?
 #define IS_RUN(row) is_run32(row)
 // PUT_BYTES stores one of two numbers in those of W bytes that are in `lanes`: yes for those in `are`.
-#define PUT_BYTES(p, lanes, are, yes, no) \
-    _mm_mask_storeu_epi8(p, (__mmask16)(lanes), _mm_mask_blend_epi8((__mmask16)(are), _mm_set1_epi8(no), _mm_set1_epi8(yes)))
+#define PUT_BYTES(p, lanes, are, yes, no)       \
+    _mm_mask_storeu_epi8(p, (__mmask16)(lanes), \
+                         _mm_mask_blend_epi8((__mmask16)(are), _mm_set1_epi8(no), _mm_set1_epi8(yes)))
 #else
 #define REAL double
 #define W 8
@@ -226,8 +269,9 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define MIN(a, b) _mm512_min_pd(a, b)
 #define MAX(a, b) _mm512_max_pd(a, b)
 #define SQRT(x) _mm512_sqrt_pd(x)
-#define COPYSIGN(a, s) \
-    _mm512_castsi512_pd(_mm512_ternarylogic_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(s), _mm512_set1_epi64(INT64_MIN), 0xD8))
+#define COPYSIGN(a, s)   \
+    _mm512_castsi512_pd( \
+        _mm512_ternarylogic_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(s), _mm512_set1_epi64(INT64_MIN), 0xD8))
 #define LOADU(p) _mm512_loadu_pd(p)
 #define STOREU(p, x) _mm512_storeu_pd(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_pd(p, m, x)
@@ -256,23 +300,27 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 // masked stores of them are slow.
 #define STORE_SOME64(p, ok, v) _mm512_mask_storeu_pd(p, (__mmask8)(ok), _mm512_loadu_pd(v))
 #define STORE_SOME32(p, ok, v) _mm256_mask_storeu_epi32(p, (__mmask8)(ok), _mm256_loadu_si256((const __m256i *)(v)))
-#define STORE_SOME16(p, ok, v) \
-    _mm_storeu_si128((__m128i *)(p), _mm_mask_blend_epi16((__mmask8)(ok), _mm_loadu_si128((const __m128i *)(p)), _mm_loadu_si128((const __m128i *)(v))))
-#define STORE_SOME8(p, ok, v) \
-    _mm_storel_epi64((__m128i *)(p), _mm_mask_blend_epi8((__mmask16)(ok), _mm_loadl_epi64((const __m128i *)(p)), _mm_loadl_epi64((const __m128i *)(v))))
+#define STORE_SOME16(p, ok, v)                                                                                   \
+    _mm_storeu_si128((__m128i *)(p), _mm_mask_blend_epi16((__mmask8)(ok), _mm_loadu_si128((const __m128i *)(p)), \
+                                                          _mm_loadu_si128((const __m128i *)(v))))
+#define STORE_SOME8(p, ok, v)                                                                                    \
+    _mm_storel_epi64((__m128i *)(p), _mm_mask_blend_epi8((__mmask16)(ok), _mm_loadl_epi64((const __m128i *)(p)), \
+                                                         _mm_loadl_epi64((const __m128i *)(v))))
 // ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
-#define ROWS(out, rows, mask)                                                                                                    \
-    {                                                                                                                            \
-        __m512d rows_[4];                                                                                                        \
-        for (int i_ = 0; i_ < 4; i_++)                                                                                           \
-            rows_[i_] = _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (rows)[i_])), _mm256_maskz_loadu_pd(mask, (rows)[i_ + 4]), 1); \
-        __m512d a_ = _mm512_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm512_unpacklo_pd(rows_[2], rows_[3]);                        \
-        __m512d c_ = _mm512_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm512_unpackhi_pd(rows_[2], rows_[3]);                        \
-        const __m512i low_ = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), high_ = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);   \
-        (out)[0] = _mm512_permutex2var_pd(a_, low_, b_);                                                                         \
-        (out)[1] = _mm512_permutex2var_pd(c_, low_, d_);                                                                         \
-        (out)[2] = _mm512_permutex2var_pd(a_, high_, b_);                                                                        \
-        if ((mask) > 7) (out)[3] = _mm512_permutex2var_pd(c_, high_, d_);                                                        \
+#define ROWS(out, rows, mask)                                                                               \
+    {                                                                                                       \
+        __m512d rows_[4];                                                                                   \
+        for (int i_ = 0; i_ < 4; i_++)                                                                      \
+            rows_[i_] = _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(mask, (rows)[i_])), \
+                                           _mm256_maskz_loadu_pd(mask, (rows)[i_ + 4]), 1);                 \
+        __m512d a_ = _mm512_unpacklo_pd(rows_[0], rows_[1]), b_ = _mm512_unpacklo_pd(rows_[2], rows_[3]);   \
+        __m512d c_ = _mm512_unpackhi_pd(rows_[0], rows_[1]), d_ = _mm512_unpackhi_pd(rows_[2], rows_[3]);   \
+        const __m512i low_ = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0),                                    \
+                      high_ = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);                                 \
+        (out)[0] = _mm512_permutex2var_pd(a_, low_, b_);                                                    \
+        (out)[1] = _mm512_permutex2var_pd(c_, low_, d_);                                                    \
+        (out)[2] = _mm512_permutex2var_pd(a_, high_, b_);                                                   \
+        if ((mask) > 7) (out)[3] = _mm512_permutex2var_pd(c_, high_, d_);                                   \
     }
 #endif
 
@@ -282,5 +330,7 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define MBITS(m) ((unsigned)(m))
 #define MFROM(b) ((VM)(b))
 
-#define FLUSH_BEGIN unsigned csr = _mm_getcsr(); _mm_setcsr(csr | 0x8040u)
+#define FLUSH_BEGIN              \
+    unsigned csr = _mm_getcsr(); \
+    _mm_setcsr(csr | 0x8040u)
 #define FLUSH_END _mm_setcsr(csr)

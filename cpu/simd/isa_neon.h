@@ -43,8 +43,9 @@ static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits
 #define BITS_UP(x) vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23))
 #define BITS_DOWN(x) vreinterpretq_f32_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 23))
 // ROWS loads four values of each of W rows, and gives them by columns.
-#define ROWS(out, rows, mask) \
-    for (int j_ = 0; j_ < 4; j_++) (out)[j_] = (float32x4_t){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
+#define ROWS(out, rows, mask)      \
+    for (int j_ = 0; j_ < 4; j_++) \
+        (out)[j_] = (float32x4_t){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
 #else
 #define REAL double
 #define W 2

@@ -26,13 +26,21 @@ INLINE vf32 set1_32(float x) { return (vf32){x, x, x, x}; }
 INLINE vm32 mfrom_32(unsigned b) { return ((vm32){(int)b, (int)b, (int)b, (int)b} & (vm32){1, 2, 4, 8}) != 0; }
 INLINE unsigned mbits_32(vm32 m) { return (m[0] & 1u) | (m[1] & 2u) | (m[2] & 4u) | (m[3] & 8u); }
 INLINE vf32 sqrt_32(vf32 x) { return (vf32)VEC_SQRT32(x); }
-INLINE vf32 loadu_32(const float *p) { vf32 x; __builtin_memcpy(&x, p, sizeof x); return x; }
+INLINE vf32 loadu_32(const float *p) {
+    vf32 x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
 INLINE void storeu_32(float *p, vf32 x) { __builtin_memcpy(p, &x, sizeof x); }
 INLINE vf64 set1_64(double x) { return (vf64){x, x}; }
 INLINE vm64 mfrom_64(unsigned b) { return ((vm64){(int)b, (int)b} & (vm64){1, 2}) != 0; }
 INLINE unsigned mbits_64(vm64 m) { return (unsigned)((m[0] & 1) | (m[1] & 2)); }
 INLINE vf64 sqrt_64(vf64 x) { return (vf64)VEC_SQRT64(x); }
-INLINE vf64 loadu_64(const double *p) { vf64 x; __builtin_memcpy(&x, p, sizeof x); return x; }
+INLINE vf64 loadu_64(const double *p) {
+    vf64 x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
 INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
 // Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
 INLINE vf64 widen_64(const volatile float *p) { return (vf64){p[0], p[1]}; }

@@ -26,7 +26,8 @@
 #include "certify.h"
 
 // iterate answers rows order[0..n) of a pair of classes by GJK.
-static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb, int *left) {
+static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
+                    int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
     if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
     rows = smooth(c, s, lo, order, rows, ka, kb);

@@ -1,5 +1,4 @@
-//go:build cgo
-
+// go:build cgo
 
 #include "api.h"
 #define ISA "isa_vec.h"

@@ -25,16 +25,16 @@ typedef struct {
     REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
     REAL x[3][W], xx[W];
     REAL step[W];
-    REAL limit[W];       // steps that the row may take, of a call that caps them
+    REAL limit[W]; // steps that the row may take, of a call that caps them
 #if REAL_BITS == 64
-    REAL level[W];       // steps that did not lower the norm
+    REAL level[W]; // steps that did not lower the norm
 #endif
-    int32_t at[W];                    // row of the group
+    int32_t at[W]; // row of the group
     T(hulls) hull[2];
-    unsigned active, idle;            // lanes at work, and without a pair
-    unsigned inside, away;            // lanes that ended so
-    unsigned sure;                    // lanes where a likely vertex was no progress
-    unsigned newest[3];               // slots that hold the newest vertex
+    unsigned active, idle; // lanes at work, and without a pair
+    unsigned inside, away; // lanes that ended so
+    unsigned sure;         // lanes where a likely vertex was no progress
+    unsigned newest[3];    // slots that hold the newest vertex
 #if REAL_BITS == 32
     REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
 #endif
@@ -226,7 +226,8 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 #if REAL_BITS == 32
 // flush_simplex stores, of two hulls, the tetrahedra of the lanes in `inside` as they are, for depths to
 // begin with. slot tells which slots hold the newest, the second and the third vertex.
-ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, const VM slot[3], const REAL found[2][3][W]) {
+ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, const VM slot[3],
+                          const REAL found[2][3][W]) {
     REAL vert[9][W] __attribute__((aligned(64)));
     if (!inside) return;
     for (int j = 0; j < 3; j++) {
@@ -260,7 +261,8 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     REAL dir[9][W] __attribute__((aligned(64))), found[2][3][W] __attribute__((aligned(64)));
     if (!finished) return;
     if (!w->decide) {
-        const VM first = MFROM(L->newest[0]), second = MFROM(L->newest[1]), third = MANDN(MFROM(LANES), MOR(first, second));
+        const VM first = MFROM(L->newest[0]), second = MFROM(L->newest[1]),
+                 third = MANDN(MFROM(LANES), MOR(first, second));
         for (int j = 0; j < 3 && directions; j++) {
             VF a = LOADU(L->dir[j]), b = LOADU(L->dir[3 + j]), c = LOADU(L->dir[6 + j]);
             STOREU(dir[j], SEL(first, a, SEL(second, b, c)));
@@ -275,7 +277,8 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             STOREU(found[side][2], SEL(third, a, c));
         }
 #if REAL_BITS == 32
-        if (KEEPS_SIMPLEX(w->ka, w->kb) && !w->call->collide) flush_simplex(L, w, L->inside & finished, (const VM[3]){first, second, third}, (const REAL(*)[3][W])found);
+        if (KEEPS_SIMPLEX(w->ka, w->kb) && !w->call->collide)
+            flush_simplex(L, w, L->inside & finished, (const VM[3]){first, second, third}, (const REAL(*)[3][W])found);
 #endif
     }
     for (unsigned m = finished; m; m &= m - 1) {

@@ -22,8 +22,8 @@
 #include "input.h"
 #include "store.h"
 
-#define NEWTON_STEPS 12      // most ellipsoids need 4 to 7; what needs more is left
-#define NEWTON_LAST_STEPS 5  // from where GJK ends; most need 3
+#define NEWTON_STEPS 12     // most ellipsoids need 4 to 7; what needs more is left
+#define NEWTON_LAST_STEPS 5 // from where GJK ends; most need 3
 
 typedef struct {
     V3 n, base, step; // where f is looked at next, the best so far, and the step from it
@@ -37,7 +37,8 @@ typedef struct {
 // newton_step takes one step of the lanes of rows k, k+1, … that are at work.
 ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
     const double *in = &s->in64[0][k];
-    const T(places) at = {.call = c, .in = in, .stride = CLR_STRIDE64, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
+    const T(places) at = {
+        .call = c, .in = in, .stride = CLR_STRIDE64, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
     const VF stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
     VM active = MFROM(L->active);
     V3 n = L->n, p, q, a, v;
@@ -46,7 +47,8 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
     L->at = T(sel)(active, n, L->at);
     L->a = T(sel)(active, a, L->a);
     L->v = T(sel)(active, v, L->v);
-    VM lower = MAND(active, LT(b.h + LOADU(in + CLR_NOISE * CLR_STRIDE64), L->f)), far = LT(LOADU(in + CLR_FAR * CLR_STRIDE64), b.h);
+    VM lower = MAND(active, LT(b.h + LOADU(in + CLR_NOISE * CLR_STRIDE64), L->f)),
+       far = LT(LOADU(in + CLR_FAR * CLR_STRIDE64), b.h);
     VM close = LE(FMA(b.p, b.p, b.q * b.q), SET1(0.25) * stop * stop);
     active = MANDN(active, MANDN(MOR(close, far), lower));
     for (unsigned w = L->active; w; w &= w - 1) L->taken[__builtin_ctz(w)]++;
@@ -65,7 +67,9 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
 // newton_pairs answers rows 0 to n−1 of the group, of two smooth cores each.
 ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int centres = !HAS_POWERS(ka) && !HAS_POWERS(kb);
-    const int most = !centres ? NEWTON_LAST_STEPS : c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1 : NEWTON_STEPS; // emit counts one more
+    const int most = !centres                                       ? NEWTON_LAST_STEPS
+                     : c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1
+                                                                    : NEWTON_STEPS; // emit counts one more
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         newton_lanes lanes[2];
         unsigned open[2] = {0};
@@ -93,7 +97,8 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             if (!open[j]) continue;
             const double *more = &s->more[0][k];
             const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
-            const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb, zero = SET1(0);
+            const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64),
+                     radius = ra + rb, zero = SET1(0);
             V3 x = lanes[j].at, a = lanes[j].a, v = lanes[j].v;
             VF low = T(dot)(x, v), distance = low - radius;
             V3 side = T(axpy)(-low, x, v);
@@ -103,7 +108,8 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             VM sure = MAND(LT(round, low), is_unit(x));
             unsigned yes = open[j] & MBITS(MAND(ok, sure));
             V3 normal = T(neg)(x);
-            for (unsigned w = open[j]; w; w &= w - 1) s->steps[k + __builtin_ctz(w)] += (uint16_t)lanes[j].taken[__builtin_ctz(w)];
+            for (unsigned w = open[j]; w; w &= w - 1)
+                s->steps[k + __builtin_ctz(w)] += (uint16_t)lanes[j].taken[__builtin_ctz(w)];
             emit(c, s, at0, k, yes, CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
                  T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
         }

@@ -39,7 +39,9 @@ typedef struct {
 } pair_frame;
 
 // frame_shapes are the shapes of W rows.
-typedef struct { int32_t a[W], b[W]; } frame_shapes;
+typedef struct {
+    int32_t a[W], b[W];
+} frame_shapes;
 
 // far_rows are those of W rows whose positions are out of range.
 static __attribute__((noinline, cold)) unsigned far_rows(const clr_call *c, int64_t lo, const int32_t *order, int n) {

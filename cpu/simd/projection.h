@@ -17,7 +17,9 @@ ALWAYS int has_feet(int k) { return k == CLR_BOX || k == CLR_ROUND; }
 
 // profile is a core cut along its axis, in the half plane of z and the distance from the axis:
 // below, above: the radii; half: half its length; and the side: its direction and length.
-typedef struct { VF below, above, half, out, up, length; } T(profile);
+typedef struct {
+    VF below, above, half, out, up, length;
+} T(profile);
 
 ALWAYS T(profile) T(profile_of)(V3 e) {
     T(profile) f = {.below = e.x, .above = e.y, .half = e.z}; // those of a segment are 0, 0, half
@@ -31,7 +33,10 @@ ALWAYS VM T(is_segment)(const T(profile) *f) { return LE(MAX(f->below, f->above)
 
 // foot is P(p), the tangents around the axis and along the profile, and their gains.
 // A point inside is its own foot, and `deep` below the surface; outside that is negative or 0.
-typedef struct { V3 at, around, along; VF gain_around, gain_along, deep; } T(foot);
+typedef struct {
+    V3 at, around, along;
+    VF gain_around, gain_along, deep;
+} T(foot);
 
 ALWAYS T(foot) T(foot_of)(const T(profile) *f, V3 p) {
     const VF zero = SET1(0), one = SET1(1);

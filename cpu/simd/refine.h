@@ -22,7 +22,11 @@
 #include "hessian.h"
 #include "support.h"
 
-typedef struct { V3 x, n; VF l1, l2; VM face; } clr_foot;
+typedef struct {
+    V3 x, n;
+    VF l1, l2;
+    VM face;
+} clr_foot;
 
 // foot is the point nearest to the origin of the features of triangle p, q, r that
 // hold p, as a convex combination: p + l1·(q − p) + l2·(r − p). n is the normal of
@@ -51,7 +55,9 @@ ALWAYS clr_foot triangle_foot(V3 p, V3 e1, V3 e2) {
 
 // pieces are the heights of three points of a side along d, p and q, and the Hessian
 // of their support functions, weighted.
-typedef struct { VF d[3], p[3], q[3], pp, pq, qq; } pieces;
+typedef struct {
+    VF d[3], p[3], q[3], pp, pq, qq;
+} pieces;
 
 // rim_point is the point of the rim above, or below, that is highest along d; inv is the
 // reciprocal of the length of d across the axis.
@@ -97,7 +103,8 @@ ALWAYS void move_points(int k, const double *params, V3 d, VM which, V3 point[3]
     V3 e = T(ld3)(params, CLR_STRIDE64);
     VF inv = k == CLR_ROUND ? inverse_lateral(d) : SET1(0);
     for (int j = 0; j < 3; j++) {
-        V3 s = k == CLR_ROUND ? rim_point(e, LT(SET1(0), point[j].z), d, inv) : T(core_support)(k, params, CLR_STRIDE64, d, SET1(1));
+        V3 s = k == CLR_ROUND ? rim_point(e, LT(SET1(0), point[j].z), d, inv)
+                              : T(core_support)(k, params, CLR_STRIDE64, d, SET1(1));
         point[j] = T(sel)(which, s, point[j]);
     }
 }
@@ -119,7 +126,8 @@ ALWAYS VM cap_of(int k, V3 s, V3 t) {
 // polish improves the unit direction x, the points a and b of three vertices and their
 // weights in the nearest point, in the lanes where it comes to an end.
 static __attribute__((noinline)) void polish(const double *in, int ka, int kb, V3 a[3], V3 b[3], clr_foot *f0, V3 *x) {
-    const VF zero = SET1(0), one = SET1(1), stop = LOADU(in + CLR_STOP * CLR_STRIDE64), small = SET1(0.0625) * stop * stop;
+    const VF zero = SET1(0), one = SET1(1), stop = LOADU(in + CLR_STOP * CLR_STRIDE64),
+             small = SET1(0.0625) * stop * stop;
     const double *pa = in + CLR_PA * CLR_STRIDE64, *pb = in + CLR_PB * CLR_STRIDE64, *m = in + CLR_ROT * CLR_STRIDE64;
     const V3 t = T(ld3)(in + CLR_TRANS * CLR_STRIDE64, CLR_STRIDE64);
     V3 n = *x;
@@ -144,9 +152,12 @@ static __attribute__((noinline)) void polish(const double *in, int ka, int kb, V
         T(across)(n, &p, &q);
         const VF weight[3] = {one - w1 - w2, w1, w2};
         pieces A = pieces_of(ka, pa, T(neg)(n), p, q, a, weight);
-        pieces B = pieces_of(kb, pb, T(rotate_back)(m, CLR_STRIDE64, n), T(rotate_back)(m, CLR_STRIDE64, p), T(rotate_back)(m, CLR_STRIDE64, q), b, weight);
-        VF f = -(A.d[0] + B.d[0] + T(dot)(t, n)), gp = A.p[0] - B.p[0] - T(dot)(t, p), gq = A.q[0] - B.q[0] - T(dot)(t, q);
-        VF d1 = SEL(use1, A.d[0] + B.d[0] - A.d[1] - B.d[1], zero), d2 = SEL(use2, A.d[0] + B.d[0] - A.d[2] - B.d[2], zero);
+        pieces B = pieces_of(kb, pb, T(rotate_back)(m, CLR_STRIDE64, n), T(rotate_back)(m, CLR_STRIDE64, p),
+                             T(rotate_back)(m, CLR_STRIDE64, q), b, weight);
+        VF f = -(A.d[0] + B.d[0] + T(dot)(t, n)), gp = A.p[0] - B.p[0] - T(dot)(t, p),
+           gq = A.q[0] - B.q[0] - T(dot)(t, q);
+        VF d1 = SEL(use1, A.d[0] + B.d[0] - A.d[1] - B.d[1], zero),
+           d2 = SEL(use2, A.d[0] + B.d[0] - A.d[2] - B.d[2], zero);
         VF p1 = A.p[1] - A.p[0] - B.p[1] + B.p[0], q1 = A.q[1] - A.q[0] - B.q[1] + B.q[0];
         VF p2 = A.p[2] - A.p[0] - B.p[2] + B.p[0], q2 = A.q[2] - A.q[0] - B.q[2] + B.q[0];
         VF sp = FMA(w2, p2, FMA(w1, p1, gp)), sq = FMA(w2, q2, FMA(w1, q1, gq));

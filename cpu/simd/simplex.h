@@ -21,8 +21,8 @@ typedef struct {
     V3 x;                      // nearest point
     VM keep_b, keep_c, keep_d; // old vertices of its feature
     VM inside;                 // the origin lies in the tetrahedron
-    VF least, longest;         // the least of the tetrahedron's four volumes with the origin, and its longest edge squared
-    VF weight[3];              // of the old vertices in x, if asked for
+    VF least, longest; // the least of the tetrahedron's four volumes with the origin, and its longest edge squared
+    VF weight[3];      // of the old vertices in x, if asked for
 } T(nearest);
 
 // The least squared sine of the angle between two edges whose face is looked at, and
@@ -49,7 +49,8 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     VF ww = T(dot)(w, w), g12 = T(dot)(e1, e2), g23 = T(dot)(e2, e3), g31 = T(dot)(e3, e1);
 
     // Edges: the foot on edge i is w + t·eᵢ, t = hᵢ/gᵢᵢ, and gains hᵢ·t.
-    VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one), t3 = MIN(h3 * RCP(MAX(g33, tiny)), one);
+    VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one),
+       t3 = MIN(h3 * RCP(MAX(g33, tiny)), one);
     VM kb = LT(zero, h1);
     VF gain = SEL(kb, h1 * t1, zero), t = SEL(kb, t1, zero);
     V3 e = e1;
@@ -80,26 +81,26 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     V3 n = n3;
     VF height = l3, area = one;
     VM face = LT(one, zero);
-#define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)                 \
-    {                                                                                       \
-        VF det = T(dot)(normal, normal), inv = RCP(MAX(det, SET1(TINY_AREA2)));             \
-        VF ui = FNMA(gij, hj, gj * hi), uj = FNMA(gij, hi, gi * hj);                        \
-        VF q = FNMA(l * l, inv, ww);                                                        \
-        VM m = MAND(MAND(MAND(LT(zero, ui), LT(zero, uj)), LE(ui + uj, det)),               \
-                    MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));                 \
-        gain = SEL(m, q, gain);                                                             \
-        n = T(sel)(m, normal, n);                                                           \
-        height = SEL(m, l, height);                                                         \
-        area = SEL(m, det, area);                                                           \
-        face = MOR(face, m);                                                                \
-        keep_i = MOR(keep_i, m);                                                            \
-        keep_j = MOR(keep_j, m);                                                            \
-        drop = MANDN(drop, m);                                                              \
-        if (weights) {                                                                      \
-            out.weight[i] = SEL(m, ui * inv, out.weight[i]);                                \
-            out.weight[j] = SEL(m, uj * inv, out.weight[j]);                                \
-            out.weight[k] = SEL(m, zero, out.weight[k]);                                    \
-        }                                                                                   \
+#define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)     \
+    {                                                                           \
+        VF det = T(dot)(normal, normal), inv = RCP(MAX(det, SET1(TINY_AREA2))); \
+        VF ui = FNMA(gij, hj, gj * hi), uj = FNMA(gij, hi, gi * hj);            \
+        VF q = FNMA(l * l, inv, ww);                                            \
+        VM m = MAND(MAND(MAND(LT(zero, ui), LT(zero, uj)), LE(ui + uj, det)),   \
+                    MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));     \
+        gain = SEL(m, q, gain);                                                 \
+        n = T(sel)(m, normal, n);                                               \
+        height = SEL(m, l, height);                                             \
+        area = SEL(m, det, area);                                               \
+        face = MOR(face, m);                                                    \
+        keep_i = MOR(keep_i, m);                                                \
+        keep_j = MOR(keep_j, m);                                                \
+        drop = MANDN(drop, m);                                                  \
+        if (weights) {                                                          \
+            out.weight[i] = SEL(m, ui * inv, out.weight[i]);                    \
+            out.weight[j] = SEL(m, uj * inv, out.weight[j]);                    \
+            out.weight[k] = SEL(m, zero, out.weight[k]);                        \
+        }                                                                       \
     }
     FACE(g11, g22, g12, h1, h2, n3, l3, kb, kc, kd, 0, 1, 2)
     FACE(g22, g33, g23, h2, h3, n1, l1, kc, kd, kb, 1, 2, 0)
@@ -145,7 +146,8 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
 ALWAYS VM holds(V3 w, V3 b, V3 c, V3 d, VF noise) {
     const V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
     const V3 n[3] = {T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(e1, e2)}, last = T(add)(T(add)(n[0], n[1]), n[2]);
-    const VF longest = MAX(T(dot)(e1, e1), MAX(T(dot)(e2, e2), T(dot)(e3, e3))), rounding = SET1(VOLUME_UNITS * 0x1p-24f) * longest;
+    const VF longest = MAX(T(dot)(e1, e1), MAX(T(dot)(e2, e2), T(dot)(e3, e3))),
+             rounding = SET1(VOLUME_UNITS * 0x1p-24f) * longest;
     VF rest = T(dot)(e1, n[0]);
     const VF sign = COPYSIGN(SET1(1), rest);
     VM all = MFROM(LANES);
@@ -196,7 +198,8 @@ ALWAYS V3 longest_of(V3 e1, V3 e2, V3 e3, VM *second, VM *third) {
 // decides.
 ALWAYS V3 straight_direction(V3 w, V3 p, V3 q, V3 sum, V3 face) {
     VM second, third;
-    V3 e1 = T(sub)(p, w), e2 = T(sub)(q, w), e = longest_of(e1, e2, T(sub)(q, p), &second, &third), n = T(cross)(e1, e2);
+    V3 e1 = T(sub)(p, w), e2 = T(sub)(q, w), e = longest_of(e1, e2, T(sub)(q, p), &second, &third),
+       n = T(cross)(e1, e2);
     VM high = LT(T(dot)(sum, sum) * T(dot)(e, e), T(dot)(n, n));
     return T(sel)(high, face, without(sum, e));
 }

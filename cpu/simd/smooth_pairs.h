@@ -35,7 +35,8 @@ ALWAYS void rtr_stretched(V3 p, V3 s, V3 e, V3 f, V3 *unit, V3 *a, V3 *b, VF g[2
 static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, VF x2, VF h, VF stop, VF scale) {
     const VF one = SET1(1), zero = SET1(0), tiny = SET1(1e-200);
     const double *r = cols + CLR_ROT * CLR_STRIDE64;
-    const V3 x = {x0, x1, x2}, p = T(ld3)(cols + CLR_PA * CLR_STRIDE64, CLR_STRIDE64), q = T(ld3)(cols + CLR_PB * CLR_STRIDE64, CLR_STRIDE64);
+    const V3 x = {x0, x1, x2}, p = T(ld3)(cols + CLR_PA * CLR_STRIDE64, CLR_STRIDE64),
+             q = T(ld3)(cols + CLR_PB * CLR_STRIDE64, CLR_STRIDE64);
     V3 e, f, u1, u2, a0, a1, b0, b1;
     VF g1[2][2], g2[2][2];
     T(across)(x, &e, &f);
@@ -62,7 +63,8 @@ static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, 
     V3 m[3] = {{p.x, zero, zero}, {zero, p.y, zero}, {zero, zero, p.z}};
     for (int k = 0; k < 3; k++) {
         // F₂ of the axis k of A, then S.
-        V3 v = {LOADU(r + 3 * k * CLR_STRIDE64) * q.x, LOADU(r + (3 * k + 1) * CLR_STRIDE64) * q.y, LOADU(r + (3 * k + 2) * CLR_STRIDE64) * q.z};
+        V3 v = {LOADU(r + 3 * k * CLR_STRIDE64) * q.x, LOADU(r + (3 * k + 1) * CLR_STRIDE64) * q.y,
+                LOADU(r + (3 * k + 2) * CLR_STRIDE64) * q.z};
         m[k] = T(axpy)(T(dot)(u2, v), u1, T(axpy)(T(dot)(b0, v), w0, T(axpy)(T(dot)(b1, v), w1, m[k])));
     }
     VF t = -h * (SQRT(T(dot)(f1, f1)) + SQRT(T(dot)(f2, f2))) * (one - MIN(SET1(0.5), stop / (SET1(4) * h)));
@@ -96,17 +98,20 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
-        const T(places) at = {.call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open};
+        const T(places) at = {
+            .call = c, .in = cols, .stride = CLR_STRIDE64, .hull = {&hull[0], &hull[1]}, .lanes = open};
         put_hulls(c, s, k, ka, kb, hull);
         V3 a, w = T(support)(&at, ka, kb, T(neg)(x), one, &a, 0);
         VF h = T(dot)(x, w), length = SQRT(T(dot)(w, w));
         V3 side = T(axpy)(-h, x, w);
-        VF off = SQRT(T(dot)(side, side)), distance = -h - radius, lower = distance - round, upper = MAX(length, off - h) - radius + round;
+        VF off = SQRT(T(dot)(side, side)), distance = -h - radius, lower = distance - round,
+           upper = MAX(length, off - h) - radius + round;
         VM unit = is_unit(x), away = LT(h, zero), close = LE(off, tol), ok;
         VF wanted = most_gap(c, ka, kb, tol, round);
         unsigned deep = ellipsoids ? open & MBITS(MANDN(MAND(unit, close), away)) : 0;
         if (deep) {
-            VF balls = LOADU(cols + (CLR_PA + 3) * CLR_STRIDE64) + LOADU(cols + (CLR_PB + 3) * CLR_STRIDE64), whole = h + balls;
+            VF balls = LOADU(cols + (CLR_PA + 3) * CLR_STRIDE64) + LOADU(cols + (CLR_PB + 3) * CLR_STRIDE64),
+               whole = h + balls;
             VF tolerance = curved * tol, stop = MAX(tolerance - SET1(2) * round, round);
             VF depth = rtr_depth(cols, x.x, x.y, x.z, whole, stop, round * SET1(0x1p53 / 24));
             VM some = MANDN(LT(zero, depth), away);
@@ -122,7 +127,8 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         if (c->collide) ok = MOR(ok, MOR(apart, inside));
         ok = MAND(MAND(ok, unit), LE(lower, upper));
         unsigned yes = open & MBITS(ok);
-        emit(c, s, at0, k, yes, CLR_BY_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a), T(axpy)(-rb, x, T(sub)(a, w)));
+        emit(c, s, at0, k, yes, CLR_BY_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a),
+             T(axpy)(-rb, x, T(sub)(a, w)));
     }
 }
 
@@ -143,7 +149,8 @@ static int soft_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
 // them: of ellipsoids by Newton's method where they are apart, unless RTR was named; the
 // others by RTR, unless it was not named and they overlap or are not soft. It moves the rest to the
 // front of order, and returns their number.
-static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb) {
+static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
+                                            int ka, int kb) {
     if (!takes_rtr(c, ka, kb)) return rows;
     const int powers = HAS_POWERS(ka) || HAS_POWERS(kb), all = rows;
     if (powers && c->closed) rows = soft_first(c, lo, order, rows);

@@ -11,7 +11,8 @@
 // spread has bit l of m in byte l, of eight.
 ALWAYS uint64_t spread(unsigned m) {
     const uint64_t each = 0x0101010101010101;
-    return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) & each; // bit l of byte l, carried to its highest
+    return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) &
+           each; // bit l of byte l, carried to its highest
 }
 
 // Where lanes cannot be stored together but all, ok is all of them when rows follow one another.
@@ -30,24 +31,25 @@ ALWAYS uint64_t spread(unsigned m) {
 #ifdef STORE_TRIPLES32
 #define STORE_FOLLOWING(bits) STORE_TRIPLES##bits(column + 3 * from, ok, v)
 #else
-#define STORE_FOLLOWING(bits)                                                              \
-    for (int l = 0; l < W; l++)                                                            \
+#define STORE_FOLLOWING(bits)   \
+    for (int l = 0; l < W; l++) \
         for (int j = 0; j < 3; j++) (column + 3 * from)[3 * l + j] = v[j][l];
 #endif
-#define STORE_THREE(bits, type)                                                                                                    \
-    ALWAYS void store_three##bits(type *column, int64_t at0, const int32_t *row, int64_t from, unsigned ok, const double (*v)[W]) { \
-        if (!column) return;                                                                                                       \
-        if (from >= 0) {                                                                                                           \
-            STORE_FOLLOWING(bits);                                                                                                 \
-            return;                                                                                                                \
-        }                                                                                                                          \
-        type some[3][W];                                                                                                           \
-        for (int j = 0; j < 3; j++)                                                                                                \
-            for (int l = 0; l < W; l++) some[j][l] = (type)v[j][l];                                                                \
-        for (; ok; ok &= ok - 1) {                                                                                                 \
-            int l = __builtin_ctz(ok);                                                                                             \
-            for (int j = 0; j < 3; j++) column[3 * (at0 + row[l]) + j] = some[j][l];                                               \
-        }                                                                                                                          \
+#define STORE_THREE(bits, type)                                                                             \
+    ALWAYS void store_three##bits(type *column, int64_t at0, const int32_t *row, int64_t from, unsigned ok, \
+                                  const double (*v)[W]) {                                                   \
+        if (!column) return;                                                                                \
+        if (from >= 0) {                                                                                    \
+            STORE_FOLLOWING(bits);                                                                          \
+            return;                                                                                         \
+        }                                                                                                   \
+        type some[3][W];                                                                                    \
+        for (int j = 0; j < 3; j++)                                                                         \
+            for (int l = 0; l < W; l++) some[j][l] = (type)v[j][l];                                         \
+        for (; ok; ok &= ok - 1) {                                                                          \
+            int l = __builtin_ctz(ok);                                                                      \
+            for (int j = 0; j < 3; j++) column[3 * (at0 + row[l]) + j] = some[j][l];                        \
+        }                                                                                                   \
     }
 STORE_THREE(32, float)
 STORE_THREE(64, double)
@@ -60,7 +62,8 @@ STORE_THREE(64, double)
 // holds both bounds around the distance as it is stored, and the rounding of itself: it is the
 // least float32 above. steps are those of a row, or null for one step each. Rows that are both apart and
 // deep are undecided.
-ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W], unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
+ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W],
+                          unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
     float near[W] __attribute__((aligned(64))), wide[W] __attribute__((aligned(64)));
     double far[W] __attribute__((aligned(64)));
     uint32_t gap[W];
@@ -82,7 +85,8 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
         gap[l] += up >> l & 1;
         taken[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
     }
-    const uint64_t by = (uint64_t)solver * spread(LANES), status_of = spread(~(apart ^ deep)) * CLR_TOUCHING | spread(deep) * CLR_PENETRATING; // both: undecided
+    const uint64_t by = (uint64_t)solver * spread(LANES), status_of = spread(~(apart ^ deep)) * CLR_TOUCHING |
+                                                                      spread(deep) * CLR_PENETRATING; // both: undecided
     memcpy(status, &status_of, sizeof status);
     if (follow) {
         if (c->distance32) STORE_SOME32(c->distance32 + from, ok, near);
@@ -114,8 +118,8 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
 
 // emit_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
 // Lanes in both `apart` and `deep` are undecided.
-ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
-                 VF distance, VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
+ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance,
+                    VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
     if (!ok) return;
@@ -128,12 +132,12 @@ ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsig
         T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
         T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
     }
-    store_answers(c, at0, s->row + k, ok, (const double(*)[W])v, apart, deep, s->steps + k, solver);
+    store_answers(c, at0, s->row + k, ok, (const double (*)[W])v, apart, deep, s->steps + k, solver);
     for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
 }
 
-ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver,
-                 VF distance, VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance, VF lower,
+                 VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
     emit_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
 }
 

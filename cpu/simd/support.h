@@ -15,8 +15,7 @@
 // parameters, `stride` apart, r is 1/|d|.
 ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
     V3 e = T(ld3)(p, stride);
-    if (k == CLR_BOX)
-        return (V3){COPYSIGN(e.x, d.x), COPYSIGN(e.y, d.y), COPYSIGN(e.z, d.z)};
+    if (k == CLR_BOX) return (V3){COPYSIGN(e.x, d.x), COPYSIGN(e.y, d.y), COPYSIGN(e.z, d.z)};
     if (k == CLR_ELLIPSOID) {
         V3 u = {e.x * d.x, e.y * d.y, e.z * d.z};
         VF s = RSQRT(MAX(T(dot)(u, u), SET1(TINY)));
@@ -57,21 +56,28 @@ ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, 
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0); else
+    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0);
+    else
 #endif
-    *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
+        *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0); else
+    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0);
+    else
 #endif
-    b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
+        b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
-ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) { return T(support_or)(at, ka, kb, x, r, a, found, 0); }
+ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
+    return T(support_or)(at, ka, kb, x, r, a, found, 0);
+}
 
 #if REAL_BITS == 64
 // known are vertices of the hulls of both sides whose heights may be taken as they are.
-typedef struct { const int32_t *number[2][3]; V3 a[3], b[3]; } T(known);
+typedef struct {
+    const int32_t *number[2][3];
+    V3 a[3], b[3];
+} T(known);
 
 // height is the least of <x, D> for a unit vector x: <x, a − b> for the vertex that
 // [support] finds.
@@ -93,20 +99,26 @@ ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *k
 
 // vertex_of is the vertex of D of a direction as GJK has it, d and e in the frames of A and B; of
 // hulls, the one with these numbers.
-ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb, V3 *a, V3 *own_b) {
+ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb,
+                    V3 *a, V3 *own_b) {
     const VF one = SET1(1); // only ellipsoids need the length
-    *a = ka >= CLR_SMALL ? T(pick)(at, 0, number_a) : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
-    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, number_b) : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
+    *a = ka >= CLR_SMALL ? T(pick)(at, 0, number_a)
+                         : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
+    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, number_b)
+                           : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
     *own_b = b;
-    b = T(add)(T(rotate)(at->in + CLR_ROT * at->stride, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
+    b = T(add)(T(rotate)(at->in + CLR_ROT * at->stride, at->stride, b),
+               T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     return T(sub)(*a, b);
 }
 
 // seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
 // direction, and of hulls from its index.
-ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a, V3 *own_b) {
+ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a,
+                      V3 *own_b) {
     *dir = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
-    return vertex_of(at, *dir, T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, *dir), &s->seed_a[j][k], &s->seed_b[j][k], ka, kb, a, own_b);
+    return vertex_of(at, *dir, T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, *dir), &s->seed_a[j][k],
+                     &s->seed_b[j][k], ka, kb, a, own_b);
 }
 
 // put_hulls keeps the shapes of W rows, from row k on of the group.

@@ -20,7 +20,10 @@
 #include <string.h>
 
 #if REAL_BITS == 32
-typedef struct { VF height, number; V3 at; } T(peak); // a vertex, the highest of some
+typedef struct {
+    VF height, number;
+    V3 at;
+} T(peak); // a vertex, the highest of some
 
 // higher is b where it is higher than a, and else a.
 ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
@@ -40,7 +43,7 @@ ALWAYS T(peak) T(copied)(const REAL (*v)[3][W], int j, V3 d, VF number) {
 // comparison takes the first. Without numbers, pairs are compared first, which is a shorter
 // chain; with them that would need more registers than AVX2 has.
 ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
-    const REAL (*v)[3][W] = at->copy[side];
+    const REAL(*v)[3][W] = at->copy[side];
     VF number = SET1(0);
     T(peak) best = T(copied)(v, 0, d, number);
     if (found) {
@@ -140,7 +143,8 @@ ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
 // center, a component of the unit direction n, three products and two sums are each
 // rounded by 6e-8 of at most the size, so that heights are off by less than 16 such
 // units, and two of them by less than 32.
-ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const REAL d[3], const REAL n[3], REAL high, const int32_t known[3], int32_t *found) {
+ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const REAL d[3], const REAL n[3], REAL high,
+                         const int32_t known[3], int32_t *found) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
     const int32_t *s = c->starts + h->cells[l] + cell;
@@ -152,7 +156,8 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
     const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size[l]));
     const vec32 k0 = spread32((float)known[0]), k1 = spread32((float)known[1]), k2 = spread32((float)known[2]);
     for (int j = 0; j < blocks; j++, v += 4 * W32)
-        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near; near &= near - 1) {
+        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near;
+             near &= near - 1) {
             int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
             REAL g = d[0] * c->vx[p] + d[1] * c->vy[p] + d[2] * c->vz[p];
             if (g > high) {
@@ -174,7 +179,8 @@ ALWAYS VF T(small_heights)(const T(places) *at, int side, V3 d) {
         const REAL *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
         const VF ux = SET1(u[0][l]), uy = SET1(u[1][l]), uz = SET1(u[2][l]);
         most[l] = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x)));
-        for (int j = W; j < count; j += W) most[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most[l]);
+        for (int j = W; j < count; j += W)
+            most[l] = MAX(FMA(uz, LOADU(z + j), FMA(uy, LOADU(y + j), ux * LOADU(x + j))), most[l]);
     }
     return EACH_MAX(most);
 }
@@ -182,7 +188,8 @@ ALWAYS VF T(small_heights)(const T(places) *at, int side, V3 d) {
 // hull_support finds the vertices of the hulls of the lanes, exactly as far as float64
 // goes; r is 1/|d|.
 ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
-    REAL u[3][W] __attribute__((aligned(64))), n[3][W] __attribute__((aligned(64))), index[W] __attribute__((aligned(64))) = {0};
+    REAL u[3][W] __attribute__((aligned(64))), n[3][W] __attribute__((aligned(64))),
+        index[W] __attribute__((aligned(64))) = {0};
     int32_t cell[W], best[W] = {0};
     static const int32_t none[3] = {-1, -1, -1};
     T(st3)(&u[0][0], W, d);
@@ -190,7 +197,8 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
     T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        T(hull_best)(at, side, l, cell[l], (REAL[3]){u[0][l], u[1][l], u[2][l]}, (REAL[3]){n[0][l], n[1][l], n[2][l]}, -INFINITY, none, &best[l]);
+        T(hull_best)(at, side, l, cell[l], (REAL[3]){u[0][l], u[1][l], u[2][l]}, (REAL[3]){n[0][l], n[1][l], n[2][l]},
+                     -INFINITY, none, &best[l]);
         index[l] = best[l];
     }
     *found = LOADU(index);
@@ -214,7 +222,7 @@ ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, V
         NARROW(u[1] + side * W, d[side].y);
         NARROW(u[2] + side * W, d[side].z);
     }
-    list_heights(at->call, cube, (const float(*)[W32])u, high);
+    list_heights(at->call, cube, (const float (*)[W32])u, high);
     VF sum = T(dot)(x, T(ld3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64)) - (WIDEN(high) + WIDEN(high + W));
     return FNMA(SET1(ROUGH_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
 }
@@ -231,7 +239,8 @@ ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, co
     for (unsigned m = at->lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         const REAL n[3] = {u[0][l], u[1][l], u[2][l]};
-        out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]}, &found);
+        out[l] = T(hull_best)(at, side, l, cell[l], n, n, out[l], (int32_t[3]){known[0][l], known[1][l], known[2][l]},
+                              &found);
     }
     return LOADU(out);
 }

@@ -61,7 +61,8 @@ ALWAYS V3 T(superquadric_support)(V3 e, const REAL (*power)[W], V3 d) {
     V3 s = {e.x * MAX(d.x, -d.x), e.y * MAX(d.y, -d.y), e.z * MAX(d.z, -d.z)};
     T(split) across = T(norm_of)(s.x, s.y, LOADU(power[T(DUAL_ACROSS)]), LOADU(power[T(ACROSS)]));
     T(split) along = T(norm_of)(across.norm, s.z, LOADU(power[T(DUAL_ALONG)]), LOADU(power[T(ALONG)]));
-    return (V3){COPYSIGN(e.x * along.gu * across.gu, d.x), COPYSIGN(e.y * along.gu * across.gv, d.y), COPYSIGN(e.z * along.gv, d.z)};
+    return (V3){COPYSIGN(e.x * along.gu * across.gu, d.x), COPYSIGN(e.y * along.gu * across.gv, d.y),
+                COPYSIGN(e.z * along.gv, d.z)};
 }
 
 // Support points of smooth hulls and smooth revolutions (paper 002, eqs. 17 and 19), with the
@@ -103,9 +104,12 @@ ALWAYS V3 T(powered_bend)(const clr_call *c, const T(hulls) *h, unsigned lanes, 
         const int l = __builtin_ctz(m), first = h->first[l], end = first + h->count[l];
         const V3 e = {SET1(u[0][l]), SET1(u[1][l]), SET1(u[2][l])};
         V3 p1, p2, pp = {SET1(0), SET1(0), SET1(0)}; // sums along e and f
-        if (bend) p1 = (V3){SET1(u[3][l]), SET1(u[4][l]), SET1(u[5][l])}, p2 = (V3){SET1(u[6][l]), SET1(u[7][l]), SET1(u[8][l])};
+        if (bend)
+            p1 = (V3){SET1(u[3][l]), SET1(u[4][l]), SET1(u[5][l])},
+            p2 = (V3){SET1(u[6][l]), SET1(u[7][l]), SET1(u[8][l])};
         VF high = SET1(0), s = high, sharp = SET1(h->power[T(SHARP)][l]);
-        for (int j = first; j < end; j += W) high = MAX(T(dot)(e, ((V3){LOADU(x + j), LOADU(y + j), LOADU(z + j)})), high);
+        for (int j = first; j < end; j += W)
+            high = MAX(T(dot)(e, ((V3){LOADU(x + j), LOADU(y + j), LOADU(z + j)})), high);
         const VF scale = SET1(1 / (HMAX(high) > (REAL)TINY ? HMAX(high) : (REAL)TINY));
         V3 p = {s, s, s};
         for (int j = first; j < end; j += W) {
@@ -128,19 +132,23 @@ ALWAYS V3 T(powered_bend)(const clr_call *c, const T(hulls) *h, unsigned lanes, 
     VF log = T(log2)(s), root = T(exp2)(LOADU(h->power[T(ROOT)]) * log);
     V3 at = T(scale)(root / s, T(ld3)(sum[0], W));
     if (bend) {
-        VF k = LOADU(h->power[T(SHARP)]) / MAX(LOADU(sum[7]) * root, SET1(TINY)), second = root * root / s, a = T(dot)(at, e), b = T(dot)(at, f);
+        VF k = LOADU(h->power[T(SHARP)]) / MAX(LOADU(sum[7]) * root, SET1(TINY)), second = root * root / s,
+           a = T(dot)(at, e), b = T(dot)(at, f);
         bend[0] = k * FNMA(a, a, second * LOADU(sum[4]));
         bend[1] = k * FNMA(a, b, second * LOADU(sum[5]));
         bend[2] = k * FNMA(b, b, second * LOADU(sum[6]));
     }
     return at;
 }
-ALWAYS V3 T(powered_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, V3 d) { return T(powered_bend)(c, h, lanes, d, d, d, 0); }
+ALWAYS V3 T(powered_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, V3 d) {
+    return T(powered_bend)(c, h, lanes, d, d, d, 0);
+}
 #undef LEAST_HEIGHT
 
 // smooth_support is the support point of the shapes of `side`. In float32 the frame is that of
 // their centers, scaled by the fourth parameter.
-ALWAYS V3 T(smooth_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, int k, const REAL *p, int stride, V3 d) {
+ALWAYS V3 T(smooth_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, int k, const REAL *p, int stride,
+                            V3 d) {
     V3 s;
     if (k == CLR_SMOOTH_HULL) {
         s = T(powered_support)(c, h, lanes, d);

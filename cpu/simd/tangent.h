@@ -8,12 +8,16 @@
 
 #define WIDEST_CAP 2.5 // a cap of size t are the directions n + y with y across the unit vector n and |y| ≤ t
 
-typedef struct { VF x, y; } flat;
+typedef struct {
+    VF x, y;
+} flat;
 ALWAYS VF flat_dot(flat a, flat b) { return FMA(a.y, b.y, a.x * b.x); }
 ALWAYS flat flat_axpy(VF k, flat a, flat b) { return (flat){FMA(k, a.x, b.x), FMA(k, a.y, b.y)}; }
 
 // A symmetric matrix of two rows.
-typedef struct { VF xx, xy, yy; } flat_matrix;
+typedef struct {
+    VF xx, xy, yy;
+} flat_matrix;
 ALWAYS void add_square(flat_matrix *m, VF k, flat w) {
     VF x = k * w.x;
     m->xx = FMA(x, w.x, m->xx);

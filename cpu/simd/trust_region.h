@@ -38,7 +38,9 @@ ALWAYS rtr_model rtr_evaluate(const T(places) *at, int ka, int kb, V3 x) {
 }
 
 // rtr_step is a step in the tangent plane and what the model promises of it.
-typedef struct { VF v0, v1, length, decrease, low; } rtr_step;
+typedef struct {
+    VF v0, v1, length, decrease, low;
+} rtr_step;
 
 ALWAYS rtr_step rtr_newton(const rtr_model *m, VF radius) {
     const VF half = SET1(0.5), zero = SET1(0), one = SET1(1);
@@ -89,13 +91,16 @@ typedef struct {
     double in[CLR_IN][W];
     double x[3][W], model[6][W]; // of the last point accepted
     double radius[W], step[W];
-    int32_t at[W];             // row of the group
-    T(hulls) hull[2];          // of cores that take powers
+    int32_t at[W];    // row of the group
+    T(hulls) hull[2]; // of cores that take powers
     unsigned active, idle, fresh;
 } __attribute__((aligned(64))) rtr_lanes;
 
 // rtr_rows are the rows that take the next lanes: n of a list, or 0 to n−1.
-typedef struct { const int32_t *list; int next, n; } rtr_rows;
+typedef struct {
+    const int32_t *list;
+    int next, n;
+} rtr_rows;
 
 // rtr_fill gives idle lanes the next rows.
 ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, rtr_rows *rows, int ka, int kb) {
@@ -155,7 +160,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     VM active = MFROM(L->active), fresh = MFROM(L->fresh);
     VF radius = LOADU(L->radius), step = LOADU(L->step);
     V3 x = T(ld3)(L->x[0], W);
-    rtr_model m = {LOADU(L->model[0]), LOADU(L->model[1]), LOADU(L->model[2]), LOADU(L->model[3]), LOADU(L->model[4]), LOADU(L->model[5])};
+    rtr_model m = {LOADU(L->model[0]), LOADU(L->model[1]), LOADU(L->model[2]),
+                   LOADU(L->model[3]), LOADU(L->model[4]), LOADU(L->model[5])};
     T(across)(x, &m.e, &m.f);
     rtr_step s = rtr_newton(&m, radius);
     V3 y = rtr_move(&m, x, SEL(fresh, zero, s.v0), SEL(fresh, zero, s.v1));
@@ -166,7 +172,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     VF gain = m.h - to.h;
     VM small = LE(s.decrease, noise); // then rounding drowns it, and the gradient tells
     VM good = MOR(fresh, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
-    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, fresh)), fine = MANDN(LT(SET1(0.75) * s.decrease, gain), fresh);
+    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, fresh)),
+       fine = MANDN(LT(SET1(0.75) * s.decrease, gain), fresh);
     radius = SEL(poor, quarter * MIN(radius, s.length), SEL(fine, MIN(radius + radius, SET1(RTR_MOST)), radius));
     good = MAND(good, active);
     step = SEL(active, step + one, step);
@@ -188,7 +195,8 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
 
 // rtr_pairs runs rows, each for as many steps as a cap leaves to it; those of a list are known to overlap.
 ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
-    const VF most = SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
+    const VF most =
+        SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
     rtr_lanes lanes[2];
     rtr_rows rows = {list, 0, n};
     memset(lanes, 0, sizeof lanes);
@@ -211,7 +219,8 @@ ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, const int32_t *list, in
 }
 
 // rtr_loop is rtr_pairs with the bend of ellipsoids inlined.
-static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka,
+                                               int kb) {
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rtr_pairs(c, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
     else rtr_pairs(c, s, list, n, ka, kb);
 }
@@ -221,7 +230,8 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
 // varies a lot (docs/performance.md, "Powers on the CPU").
 ALWAYS int soft(const clr_shape *s, int deep) {
     const double least = deep ? 0.1 : 0.2, most = 0.95; // halves of exponents
-    return s->class != CLR_SUPERQUADRIC || (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
+    return s->class != CLR_SUPERQUADRIC ||
+           (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
 }
 
 #undef RTR_START

@@ -15,7 +15,9 @@
 #define V3 T(v3_)
 #endif
 
-typedef struct { VF x, y, z; } V3;
+typedef struct {
+    VF x, y, z;
+} V3;
 
 ALWAYS V3 T(sub)(V3 a, V3 b) { return (V3){a.x - b.x, a.y - b.y, a.z - b.z}; }
 ALWAYS V3 T(add)(V3 a, V3 b) { return (V3){a.x + b.x, a.y + b.y, a.z + b.z}; }
@@ -28,7 +30,8 @@ ALWAYS V3 T(cross)(V3 a, V3 b) {
 }
 ALWAYS V3 T(sel)(VM m, V3 a, V3 b) { return (V3){SEL(m, a.x, b.x), SEL(m, a.y, b.y), SEL(m, a.z, b.z)}; }
 ALWAYS VM T(same)(V3 a, V3 b) {
-    return MAND(MAND(MAND(LE(a.x, b.x), LE(b.x, a.x)), MAND(LE(a.y, b.y), LE(b.y, a.y))), MAND(LE(a.z, b.z), LE(b.z, a.z)));
+    return MAND(MAND(MAND(LE(a.x, b.x), LE(b.x, a.x)), MAND(LE(a.y, b.y), LE(b.y, a.y))),
+                MAND(LE(a.z, b.z), LE(b.z, a.z)));
 }
 
 // ld3 and st3 read and write three columns, `stride` elements apart.
@@ -59,17 +62,25 @@ ALWAYS void T(quaternion_matrix)(VF s, VF w, V3 v, VF m[9]) {
     VF xx = v.x * v.x, yy = v.y * v.y, zz = v.z * v.z, xy = v.x * v.y, xz = v.x * v.z, yz = v.y * v.z;
     VF wx = w * v.x, wy = w * v.y, wz = w * v.z;
     const VF one = SET1(1);
-    m[0] = FNMA(s, yy + zz, one); m[1] = s * (xy - wz);         m[2] = s * (xz + wy);
-    m[3] = s * (xy + wz);         m[4] = FNMA(s, xx + zz, one); m[5] = s * (yz - wx);
-    m[6] = s * (xz - wy);         m[7] = s * (yz + wx);         m[8] = FNMA(s, xx + yy, one);
+    m[0] = FNMA(s, yy + zz, one);
+    m[1] = s * (xy - wz);
+    m[2] = s * (xz + wy);
+    m[3] = s * (xy + wz);
+    m[4] = FNMA(s, xx + zz, one);
+    m[5] = s * (yz - wx);
+    m[6] = s * (xz - wy);
+    m[7] = s * (yz + wx);
+    m[8] = FNMA(s, xx + yy, one);
 }
 
 // apply and apply_transposed apply a matrix and its transpose.
 ALWAYS V3 T(apply)(const VF m[9], V3 v) {
-    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)), FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
+    return (V3){FMA(m[2], v.z, FMA(m[1], v.y, m[0] * v.x)), FMA(m[5], v.z, FMA(m[4], v.y, m[3] * v.x)),
+                FMA(m[8], v.z, FMA(m[7], v.y, m[6] * v.x))};
 }
 ALWAYS V3 T(apply_transposed)(const VF m[9], V3 v) {
-    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)), FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
+    return (V3){FMA(m[6], v.z, FMA(m[3], v.y, m[0] * v.x)), FMA(m[7], v.z, FMA(m[4], v.y, m[1] * v.x)),
+                FMA(m[8], v.z, FMA(m[5], v.y, m[2] * v.x))};
 }
 
 #if REAL_BITS == 64

@@ -1,7 +1,7 @@
 // Prints how support functions bend, as the vectors of one instruction set compute it. Built by
-// TestBend with ISA set; reads rows of a class, semi-axes, α2, α1 (or sharpness and flatness) and a unit direction as nine
-// float64 from the standard input, and writes of each the basis p, q, the support point, and
-// h, <p, s>, <q, s>, <p, Hp>, <p, Hq>, <q, Hq>.
+// TestBend with ISA set; reads rows of a class, semi-axes, α2, α1 (or sharpness and flatness) and a unit direction as
+// nine float64 from the standard input, and writes of each the basis p, q, the support point, and h, <p, s>, <q, s>,
+// <p, Hp>, <p, Hq>, <q, Hq>.
 
 #include <math.h>
 #include <stdint.h>
@@ -21,9 +21,11 @@ int main(void) {
         for (int j = 0; j < 16; j++) v[0][j] = v[1][j] = v[2][j] = 0;
         for (int j = 0; j < 8 && x[0] == CLR_SMOOTH_HULL; j++)
             for (int i = 0; i < 3; i++) v[i][j] = (j >> i & 1 ? 1 : -1) * x[1 + i];
-        if (x[0] == CLR_SMOOTH_REVOLUTION) v[0][0] = v[0][1] = x[1], v[1][0] = x[2], v[1][1] = -x[2], v[0][2] = 0.5 * x[1], v[1][2] = x[3];
+        if (x[0] == CLR_SMOOTH_REVOLUTION)
+            v[0][0] = v[0][1] = x[1], v[1][0] = x[2], v[1][1] = -x[2], v[0][2] = 0.5 * x[1], v[1][2] = x[3];
         clr_shape shape = {.count = 8, .class = (int32_t)x[0], .p = {x[1], x[2], x[3]}, .extent = {x[4] / 2, x[5] / 2}};
-        if (shape.class != CLR_SUPERQUADRIC) shape.extent[0] = x[4] - 1, shape.extent[1] = 1 / x[4], shape.extent[2] = x[5];
+        if (shape.class != CLR_SUPERQUADRIC)
+            shape.extent[0] = x[4] - 1, shape.extent[1] = 1 / x[4], shape.extent[2] = x[5];
         clr_call call = {.vx = v[0], .vy = v[1], .vz = v[2]};
         for (int l = 0; l < W; l++) {
             T(put_hull)(&hull, l, &shape, shape.class);

@@ -21,7 +21,8 @@ static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform(
 static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l, double n[3][W], int round) {
     clr_shape s = {.class = k, .first = (side * W + l) * POINTS, .count = POINTS};
     for (int j = 0; j < 3; j++) in[CLR_PA + j][l] = exp(2 * uniform());
-    in[CLR_PA + 3][l] = k == CLR_ELLIPSOID ? between(0, 0.9) * fmin(in[CLR_PA][l], fmin(in[CLR_PA + 1][l], in[CLR_PA + 2][l])) : 0;
+    in[CLR_PA + 3][l] =
+        k == CLR_ELLIPSOID ? between(0, 0.9) * fmin(in[CLR_PA][l], fmin(in[CLR_PA + 1][l], in[CLR_PA + 2][l])) : 0;
     const double beta = 2 + exp(between(log(0.07), log(200)));
     if (k == CLR_SUPERQUADRIC) {
         for (int j = 0; j < 2; j++) s.extent[j] = round % 4 ? between(0.1, 0.9) : between(0.005, 0.995);
@@ -38,7 +39,8 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
     T(put_hull)(hull, l, &s, k);
     double length = 0;
     inside[l] = (round >> 2) % 8 > 2;
-    for (int j = 0; j < 3; j++) n[j][l] = (round >> 2) % 8 > j ? uniform() : round % 3 == j ? 1 : 0, length += n[j][l] * n[j][l];
+    for (int j = 0; j < 3; j++)
+        n[j][l] = (round >> 2) % 8 > j ? uniform() : round % 3 == j ? 1 : 0, length += n[j][l] * n[j][l];
     for (int j = 0; j < 3; j++) n[j][l] /= sqrt(length);
 }
 
@@ -56,10 +58,12 @@ static void bends(void) {
         const int k = classes[c];
         int drawn = 0, bent_enough = 0, tight = 0, tried = 0;
         for (int round = 0; round < 6000 / W; round++) {
-            double in[CLR_IN64][W] __attribute__((aligned(64))), dir[3][W] __attribute__((aligned(64))), size[W] __attribute__((aligned(64)));
+            double in[CLR_IN64][W] __attribute__((aligned(64))), dir[3][W] __attribute__((aligned(64))),
+                size[W] __attribute__((aligned(64)));
             T(hulls) hull;
             memset(in, 0, sizeof in);
-            for (int l = 0; l < W; l++) draw(k, in, &hull, 0, l, dir, round), size[l] = exp(between(log(1e-3), log(0.7)));
+            for (int l = 0; l < W; l++)
+                draw(k, in, &hull, 0, l, dir, round), size[l] = exp(between(log(1e-3), log(0.7)));
             const T(places) at = {.call = &call, .in = in[0], .stride = W, .hull = {&hull, &hull}, .lanes = LANES};
             const V3 n = T(ld3)(dir[0], W);
             V3 e, f, s;
@@ -69,14 +73,17 @@ static void bends(void) {
             const bent b = bend_seen(&at, k, 0, n, e, f);
             const flat_matrix m = bend_over(&at, k, 0, &b, t, most), none = bend_over(&at, k, 0, &b, SET1(1e-7), most);
             double out[8][W] __attribute__((aligned(64)));
-            const VF values[8] = {m.xx + m.yy, none.xx + none.yy, known.pp + known.qq + b.ball + b.ball, h, m.xx, m.xy, m.yy, known.h};
+            const VF values[8] = {
+                m.xx + m.yy, none.xx + none.yy, known.pp + known.qq + b.ball + b.ball, h, m.xx, m.xy, m.yy, known.h};
             for (int j = 0; j < 8; j++) STOREU(out[j], values[j]);
             for (int l = 0; l < W; l++) {
                 drawn++;
                 bent_enough += size[l] < 0.05 && out[0][l] > 0.3 * out[2][l];
                 tried += size[l] < 0.05;
                 tight += out[1][l] > 0.999 * fmin(out[2][l], 1e3 * fabs(out[3][l])); // at t = 0 it is the Hessian
-                if (!(out[1][l] < out[2][l] + 1e-3 * fabs(out[2][l]) + 1e-6 * fabs(out[3][l])) && inside[l] && out[2][l] < 1e6) printf("class %d: bend %g of the Hessian %g\n", k, out[1][l], out[2][l]), exit(1);
+                if (!(out[1][l] < out[2][l] + 1e-3 * fabs(out[2][l]) + 1e-6 * fabs(out[3][l])) && inside[l] &&
+                    out[2][l] < 1e6)
+                    printf("class %d: bend %g of the Hessian %g\n", k, out[1][l], out[2][l]), exit(1);
             }
             for (int i = 0; i < 60; i++) {
                 double y[2][W] __attribute__((aligned(64))), lack[W] __attribute__((aligned(64)));
@@ -85,11 +92,16 @@ static void bends(void) {
                     y[0][l] = r * cos(a), y[1][l] = r * sin(a);
                 }
                 const VF y0 = LOADU(y[0]), y1 = LOADU(y[1]);
-                const VF bound = h + FMA(y0, T(dot)(e, s), y1 * T(dot)(f, s)) + SET1(0.5) * FNMA(FMA(y0, y0, y1 * y1), b.ball, FMA(y0, FMA(m.xx, y0, m.xy * y1), y1 * FMA(m.xy, y0, m.yy * y1)));
+                const VF bound = h + FMA(y0, T(dot)(e, s), y1 * T(dot)(f, s)) +
+                                 SET1(0.5) * FNMA(FMA(y0, y0, y1 * y1), b.ball,
+                                                  FMA(y0, FMA(m.xx, y0, m.xy * y1), y1 * FMA(m.xy, y0, m.yy * y1)));
                 const VF high = heights(&at, k, T(axpy)(y0, e, T(axpy)(y1, f, n))), left = SQRT(T(dot)(s, s));
                 STOREU(lack, (bound - high) / (left + MAX(h, -h)));
                 for (int l = 0; l < W; l++)
-                    if (!(lack[l] < 2e-14)) printf("class %d: lower than promised by %g at %g, %g of %g\n", k, lack[l], y[0][l], y[1][l], size[l]), exit(1);
+                    if (!(lack[l] < 2e-14))
+                        printf("class %d: lower than promised by %g at %g, %g of %g\n", k, lack[l], y[0][l], y[1][l],
+                               size[l]),
+                            exit(1);
             }
         }
         printf("%d %d %d %d\n", drawn, tried, bent_enough, tight);
@@ -102,7 +114,8 @@ static void caps(void) {
     int drawn = 0, some = 0, wide = 0;
     for (int round = 0; round < 16000 / W; round++) {
         const int k[2] = {classes[round % 4], classes[(round / 4) % 4]};
-        double dir[3][W] __attribute__((aligned(64))), share[W] __attribute__((aligned(64))), t[W] __attribute__((aligned(64)));
+        double dir[3][W] __attribute__((aligned(64))), share[W] __attribute__((aligned(64))),
+            t[W] __attribute__((aligned(64)));
         T(hulls) hull[2];
         memset(inputs, 0, sizeof inputs);
         for (int l = 0; l < W; l++) {
@@ -110,8 +123,9 @@ static void caps(void) {
             share[l] = exp(between(log(1e-3), 0));
         }
         const V3 n = T(ld3)(dir[0], W);
-        const T(places) core[2] = {{.call = &call, .in = inputs[0][0], .stride = W, .hull = {&hull[0], &hull[0]}, .lanes = LANES},
-                                   {.call = &call, .in = inputs[1][0], .stride = W, .hull = {&hull[1], &hull[1]}, .lanes = LANES}};
+        const T(places) core[2] = {
+            {.call = &call, .in = inputs[0][0], .stride = W, .hull = {&hull[0], &hull[0]}, .lanes = LANES},
+            {.call = &call, .in = inputs[1][0], .stride = W, .hull = {&hull[1], &hull[1]}, .lanes = LANES}};
         V3 e, f;
         T(across)(n, &e, &f);
         const bent b[2] = {bend_seen(core, k[0], 0, n, e, f), bend_seen(core + 1, k[1], 0, n, e, f)};
@@ -120,8 +134,10 @@ static void caps(void) {
         memcpy(in, inputs[0], sizeof in);
         memcpy(in[CLR_PB], inputs[1][CLR_PA], 4 * sizeof in[0]);
         const T(places) at = {.call = &call, .in = in[0], .stride = W, .hull = {&hull[0], &hull[1]}, .lanes = LANES};
-        const V3 s = T(add)(T(side_support)(core, k[0], 0, n, SET1(1), 0), T(side_support)(core + 1, k[1], 0, n, SET1(1), 0));
-        const VF whole = T(dot)(n, s), h = LOADU(share) * MAX(whole, SET1(1e-3)), size = widest_cap(&at, k[0], k[1], b, h);
+        const V3 s =
+            T(add)(T(side_support)(core, k[0], 0, n, SET1(1), 0), T(side_support)(core + 1, k[1], 0, n, SET1(1), 0));
+        const VF whole = T(dot)(n, s), h = LOADU(share) * MAX(whole, SET1(1e-3)),
+                 size = widest_cap(&at, k[0], k[1], b, h);
         const V3 moved = T(sub)(T(scale)(h, n), s);
         STOREU(t, size);
         for (int l = 0; l < W; l++) drawn++, some += t[l] > 0, wide += t[l] > 0.7;
@@ -135,7 +151,10 @@ static void caps(void) {
             const VF high = heights(core, k[0], x) + heights(core + 1, k[1], x) + T(dot)(moved, x);
             STOREU(lack, FMA(SQRT(T(dot)(x, x)), h, -high) / (SQRT(T(dot)(s, s)) + h));
             for (int l = 0; l < W; l++)
-                if (!(lack[l] < 1e-12)) printf("classes %d, %d: lower by %g at %g, %g of %g\n", k[0], k[1], lack[l], y[0][l], y[1][l], t[l]), exit(1);
+                if (!(lack[l] < 1e-12))
+                    printf("classes %d, %d: lower by %g at %g, %g of %g\n", k[0], k[1], lack[l], y[0][l], y[1][l],
+                           t[l]),
+                        exit(1);
         }
     }
     printf("%d pairs %d caps %d wide\n", drawn, some, wide);

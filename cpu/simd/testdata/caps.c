@@ -22,8 +22,13 @@ static double core_height(const double *axis, const double *p, const double *n) 
 static void draw(double in[CLR_IN64][W], int l, int kind) {
     double u[3], v[3], w[3];
     for (int side = 0; side < 2; side++) {
-        double *p[3] = {in[side ? CLR_PB : CLR_PA] + l, in[side ? CLR_PB + 1 : CLR_PA + 1] + l, in[side ? CLR_PB + 2 : CLR_PA + 2] + l};
-        *p[0] = exp(uniform()), *p[1] = (kind >> side & 1) ? *p[0] : kind & 4 ? 0 : exp(uniform()), *p[2] = exp(uniform());
+        double *p[3] = {in[side ? CLR_PB : CLR_PA] + l, in[side ? CLR_PB + 1 : CLR_PA + 1] + l,
+                        in[side ? CLR_PB + 2 : CLR_PA + 2] + l};
+        *p[0] = exp(uniform()),
+        *p[1] = (kind >> side & 1) ? *p[0]
+                : kind & 4         ? 0
+                                   : exp(uniform()),
+        *p[2] = exp(uniform());
     }
     double norm = 0;
     for (int j = 0; j < 3; j++) u[j] = uniform(), v[j] = uniform(), norm += u[j] * u[j];
@@ -33,16 +38,21 @@ static void draw(double in[CLR_IN64][W], int l, int kind) {
     norm = sqrt(inner(v, v));
     for (int j = 0; j < 3; j++) v[j] /= norm;
     for (int j = 0; j < 3; j++) w[j] = u[(j + 1) % 3] * v[(j + 2) % 3] - u[(j + 2) % 3] * v[(j + 1) % 3];
-    if (kind == 8) for (int j = 0; j < 3; j++) u[j] = j == 0, v[j] = j == 1, w[j] = j == 2; // parallel axes
-    for (int j = 0; j < 3; j++) in[CLR_ROT + 3 * j][l] = u[j], in[CLR_ROT + 3 * j + 1][l] = v[j], in[CLR_ROT + 3 * j + 2][l] = w[j], in[CLR_TRANS + j][l] = 0.7 * uniform();
+    if (kind == 8)
+        for (int j = 0; j < 3; j++) u[j] = j == 0, v[j] = j == 1, w[j] = j == 2; // parallel axes
+    for (int j = 0; j < 3; j++)
+        in[CLR_ROT + 3 * j][l] = u[j], in[CLR_ROT + 3 * j + 1][l] = v[j], in[CLR_ROT + 3 * j + 2][l] = w[j],
+                         in[CLR_TRANS + j][l] = 0.7 * uniform();
 }
 
 static int drawn, minima, caps, wide;
 
 // test looks at the lanes `found` of q.
 static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64][W], unsigned found) {
-    double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))), size[W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
-    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, times, t = cap_size(r, q, inside, &times);
+    double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))),
+        size[W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
+    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, times,
+       t = cap_size(r, q, inside, &times);
     STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, FNMA(times, q->low, q->h)));
     STOREU(size, t);
     STOREU(h, q->h);
@@ -54,14 +64,18 @@ static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64
         minima++;
         caps += size[l] > 0;
         wide += size[l] > 1;
-        const double a[3] = {0, 0, 1}, b[3] = {-in[CLR_ROT + 2][l], -in[CLR_ROT + 5][l], -in[CLR_ROT + 8][l]}, o[3] = {in[CLR_TRANS][l], in[CLR_TRANS + 1][l], in[CLR_TRANS + 2][l]};
-        const double pa[3] = {in[CLR_PA][l], in[CLR_PA + 1][l], in[CLR_PA + 2][l]}, pb[3] = {in[CLR_PB][l], in[CLR_PB + 1][l], in[CLR_PB + 2][l]};
+        const double a[3] = {0, 0, 1}, b[3] = {-in[CLR_ROT + 2][l], -in[CLR_ROT + 5][l], -in[CLR_ROT + 8][l]},
+                     o[3] = {in[CLR_TRANS][l], in[CLR_TRANS + 1][l], in[CLR_TRANS + 2][l]};
+        const double pa[3] = {in[CLR_PA][l], in[CLR_PA + 1][l], in[CLR_PA + 2][l]},
+                     pb[3] = {in[CLR_PB][l], in[CLR_PB + 1][l], in[CLR_PB + 2][l]};
         for (int i = 0; i < 200; i++) {
-            double x = uniform(), y = uniform(), m[3], s = size[l] * pow(10, -4 * fabs(uniform())) / fmax(sqrt(x * x + y * y), 1e-9);
+            double x = uniform(), y = uniform(), m[3],
+                   s = size[l] * pow(10, -4 * fabs(uniform())) / fmax(sqrt(x * x + y * y), 1e-9);
             if (i == 0) s = 0;
             for (int j = 0; j < 3; j++) m[j] = n[j][l] + s * (x * n[3 + j][l] + y * n[6 + j][l]);
             double high = core_height(a, pa, m) + core_height(b, pb, m) - inner(o, m), far = sqrt(inner(m, m));
-            if (high < far * low[l] * (1 - 1e-13)) printf("%g below %g at %g of %g\n", high / far, low[l], s, size[l]), exit(1);
+            if (high < far * low[l] * (1 - 1e-13))
+                printf("%g below %g at %g of %g\n", high / far, low[l], s, size[l]), exit(1);
             if (i == 0 && fabs(high - h[l]) > 1e-13) printf("height %g, not %g\n", h[l], high), exit(1);
         }
         if (low[l] < h[l] - 1e-6) printf("bound %g of %g\n", low[l], h[l]), exit(1);

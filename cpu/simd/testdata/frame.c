@@ -52,7 +52,8 @@ static double axes(const double a[3], const double b[3], const double t[3], doub
         }
         for (int c = 0; c < 3; c++) apart += n[c] * t[c];
         apart = fabs(apart);
-        for (int c = 0; c < 3; c++) apart -= a[c] * fabs(n[c]) + b[c] * fabs(n[0] * m[0][c] + n[1] * m[1][c] + n[2] * m[2][c]);
+        for (int c = 0; c < 3; c++)
+            apart -= a[c] * fabs(n[c]) + b[c] * fabs(n[0] * m[0][c] + n[1] * m[1][c] + n[2] * m[2][c]);
         most = fmax(most, apart);
     }
     return most;
@@ -80,13 +81,20 @@ int main(void) {
             if (wrong == 1) position[0][l][2] = 1.5e9, position[1][l][2] = 1.5e9;
             if (wrong == 2) position[1][l][0] = NAN;
             if (wrong == 3) position[0][l][1] = -INFINITY;
-            for (int j = 0; j < 4 && wrong > 3; j++) rotation[wrong & 1][l][j] *= wrong == 4 ? 1e-50 : wrong == 5 ? 1e30 : NAN;
+            for (int j = 0; j < 4 && wrong > 3; j++)
+                rotation[wrong & 1][l][j] *= wrong == 4 ? 1e-50 : wrong == 5 ? 1e30 : NAN;
         }
-        const clr_call c = {.shape_a = shape, .shape_b = shape, .position_a = position[0][0], .position_b = position[1][0], .rotation_a = rotation[0][0], .rotation_b = rotation[1][0]};
+        const clr_call c = {.shape_a = shape,
+                            .shape_b = shape,
+                            .position_a = position[0][0],
+                            .position_b = position[1][0],
+                            .rotation_a = rotation[0][0],
+                            .rotation_b = rotation[1][0]};
         frame_shapes shapes;
         const pair_frame f = frame_of(&c, 0, order, W, &shapes);
         double half[2][3][W];
-        float single[2][3][W] __attribute__((aligned(64))), m[9][W] __attribute__((aligned(64))), t[3][W] __attribute__((aligned(64))), most[W] __attribute__((aligned(64)));
+        float single[2][3][W] __attribute__((aligned(64))), m[9][W] __attribute__((aligned(64))),
+            t[3][W] __attribute__((aligned(64))), most[W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++)
             for (int s = 0; s < 2; s++)
                 for (int j = 0; j < 3; j++) single[s][j][l] = (float)(half[s][j][l] = power(4));
@@ -112,12 +120,14 @@ int main(void) {
                 off[1] += (t[j][l] - turned[j]) * (t[j][l] - turned[j]);
                 a[j] = half[0][j][l], b[j] = half[1][j][l];
             }
-            length = sqrt(long2) + sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) + sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]);
+            length = sqrt(long2) + sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) +
+                     sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]);
             worst[0] = fmax(worst[0], sqrt(off[0]));
             worst[1] = fmax(worst[1], sqrt(off[1] / long2));
             worst[2] = fmax(worst[2], fabs(axes(a, b, turned, r) - most[l]) / length);
         }
     }
-    printf("%ld rows %ld taken %ld refused %g rotation %g translation %g axes\n", rows, taken, refused, worst[0] * 0x1p24, worst[1] * 0x1p24, worst[2] * 0x1p24);
+    printf("%ld rows %ld taken %ld refused %g rotation %g translation %g axes\n", rows, taken, refused,
+           worst[0] * 0x1p24, worst[1] * 0x1p24, worst[2] * 0x1p24);
     return 0;
 }

@@ -22,7 +22,15 @@ int main(void) {
     clr_shape *shapes = fresh(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
     int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0, 3, 8, 20, 0, 0};
-    int class[SHAPES] = {CLR_BOX, CLR_BOX, CLR_BOX, CLR_ELLIPSOID, CLR_ROUND, CLR_ROUND, CLR_ELLIPSOID, CLR_SMALL, CLR_SMALL, CLR_HULL, CLR_HULL, CLR_SUPERQUADRIC, CLR_SUPERQUADRIC, CLR_SMOOTH_REVOLUTION, CLR_SMOOTH_HULL, CLR_SMOOTH_HULL, CLR_NO_CLASS, CLR_NO_CLASS};
+    int class[SHAPES] = {CLR_BOX,          CLR_BOX,
+                         CLR_BOX,          CLR_ELLIPSOID,
+                         CLR_ROUND,        CLR_ROUND,
+                         CLR_ELLIPSOID,    CLR_SMALL,
+                         CLR_SMALL,        CLR_HULL,
+                         CLR_HULL,         CLR_SUPERQUADRIC,
+                         CLR_SUPERQUADRIC, CLR_SMOOTH_REVOLUTION,
+                         CLR_SMOOTH_HULL,  CLR_SMOOTH_HULL,
+                         CLR_NO_CLASS,     CLR_NO_CLASS};
     int form[SHAPES] = {[0] = CLR_POINT, [1] = CLR_SEGMENT, [2] = CLR_CUBOID, [SHAPES - 2] = CLR_HALF};
     int vertices = 0;
     for (int i = 0; i < SHAPES; i++) {
@@ -43,7 +51,11 @@ int main(void) {
     clr_shape32 *shapes32 = fresh(SHAPES, sizeof *shapes32);
     for (int i = 0; i < SHAPES; i++) {
         const clr_shape *s = shapes + i;
-        shapes32[i] = (clr_shape32){.radius = (float)s->radius, .size = (float)s->size, .erode = (float)s->erode, .first = s->first, .count = s->count};
+        shapes32[i] = (clr_shape32){.radius = (float)s->radius,
+                                    .size = (float)s->size,
+                                    .erode = (float)s->erode,
+                                    .first = s->first,
+                                    .count = s->count};
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
     double *v[3], *corners = fresh((size_t)vertices * 4, sizeof(double));
@@ -98,8 +110,30 @@ int main(void) {
             int n = t < 67 ? (int)t + 1 : longer[t - 67];
             if (worlds) n = (n + TEMPLATES - 1) / TEMPLATES * TEMPLATES;
             if (n > CLR_BLOCK) continue;
-            clr_call c = {.shapes = shapes, .shapes32 = shapes32, .shape_count = SHAPES, .vx = v[0], .vy = v[1], .vz = v[2], .fx = f[0], .fy = f[1], .fz = f[2], .corners = corners, .cubes = cubes, .points = points, .likely = likely, .lists = lists, .starts = starts,
-                          .collide = collide, .closed = t % 4 != 1, .rtr = t % 5 > 1, .single = !dbl, .tolerance = dbl ? 1e-12 : 5e-7, .curved_depth = dbl ? 1e-8 : 5e-7, .has_cut_off = t % 3 == 0, .cut_off = 0.2, .first = 1000};
+            clr_call c = {.shapes = shapes,
+                          .shapes32 = shapes32,
+                          .shape_count = SHAPES,
+                          .vx = v[0],
+                          .vy = v[1],
+                          .vz = v[2],
+                          .fx = f[0],
+                          .fy = f[1],
+                          .fz = f[2],
+                          .corners = corners,
+                          .cubes = cubes,
+                          .points = points,
+                          .likely = likely,
+                          .lists = lists,
+                          .starts = starts,
+                          .collide = collide,
+                          .closed = t % 4 != 1,
+                          .rtr = t % 5 > 1,
+                          .single = !dbl,
+                          .tolerance = dbl ? 1e-12 : 5e-7,
+                          .curved_depth = dbl ? 1e-8 : 5e-7,
+                          .has_cut_off = t % 3 == 0,
+                          .cut_off = 0.2,
+                          .first = 1000};
             int first = 1000; // rows below it belong to another call
             int rows = first + n;
             if (worlds) {
@@ -111,24 +145,31 @@ int main(void) {
                 for (int i = 0; i < count * bodies * 7; i++) poses[i] = uniform();
                 for (int i = 0; i < bodies; i++) body[i] = (int)((t * 5 + 3 * i) % SHAPES);
                 for (int i = 0; i < TEMPLATES; i++) ta[i] = i, tb[i] = i + 1;
-                c.poses = poses, c.body_shape = body, c.template_a = ta, c.template_b = tb, c.bodies = bodies, c.templates = TEMPLATES;
+                c.poses = poses, c.body_shape = body, c.template_a = ta, c.template_b = tb, c.bodies = bodies,
+                c.templates = TEMPLATES;
             } else {
                 int32_t *a = fresh(rows, 4), *b = fresh(rows, 4);
-                double *pa = fresh(3 * rows, 8), *pb = fresh(3 * rows, 8), *qa = fresh(4 * rows, 8), *qb = fresh(4 * rows, 8), *warm = fresh(3 * rows, 8);
+                double *pa = fresh(3 * rows, 8), *pb = fresh(3 * rows, 8), *qa = fresh(4 * rows, 8),
+                       *qb = fresh(4 * rows, 8), *warm = fresh(3 * rows, 8);
                 for (int i = 0; i < rows; i++) {
                     a[i] = i % 41 == 7 ? -5 : i % (SHAPES);
                     b[i] = i % 43 == 9 ? SHAPES : (i / SHAPES) % SHAPES;
                 }
-                for (int i = 0; i < 3 * rows; i++) pa[i] = uniform(), pb[i] = 1.5 * uniform(), warm[i] = i % 2 ? 0 : uniform();
+                for (int i = 0; i < 3 * rows; i++)
+                    pa[i] = uniform(), pb[i] = 1.5 * uniform(), warm[i] = i % 2 ? 0 : uniform();
                 for (int i = 0; i < 4 * rows; i++) qa[i] = uniform(), qb[i] = uniform();
                 for (int i = 0; i < rows; i += 29) pa[3 * i] = 0.0 / 0.0, qb[4 * i] = 1e300;
-                c.shape_a = a, c.shape_b = b, c.position_a = pa, c.position_b = pb, c.rotation_a = qa, c.rotation_b = qb;
-                if (t % 2) c.warm = warm; else free(warm);
+                c.shape_a = a, c.shape_b = b, c.position_a = pa, c.position_b = pb, c.rotation_a = qa,
+                c.rotation_b = qb;
+                if (t % 2) c.warm = warm;
+                else free(warm);
             }
             if (!collide && dbl) {
-                c.distance64 = fresh(n, 8), c.normal64 = fresh(3 * n, 8), c.witness_a64 = fresh(3 * n, 8), c.witness_b64 = fresh(3 * n, 8);
+                c.distance64 = fresh(n, 8), c.normal64 = fresh(3 * n, 8), c.witness_a64 = fresh(3 * n, 8),
+                c.witness_b64 = fresh(3 * n, 8);
             } else if (!collide) {
-                c.distance32 = fresh(n, 4), c.normal32 = fresh(3 * n, 4), c.witness_a32 = fresh(3 * n, 4), c.witness_b32 = fresh(3 * n, 4);
+                c.distance32 = fresh(n, 4), c.normal32 = fresh(3 * n, 4), c.witness_a32 = fresh(3 * n, 4),
+                c.witness_b32 = fresh(3 * n, 4);
             }
             c.gap = collide ? 0 : fresh(n, 4);
             c.status = fresh(n, 1);
@@ -137,7 +178,8 @@ int main(void) {
             int left = KERNEL_NAME(&c, scratch, first, first + n);
             for (int i = 0; i < left; i++) {
                 int r = scratch->left[i];
-                if (r < 0 || r >= n || c.status[r] != 77) return printf("row %d of %d left, but answered or twice\n", r, n), 1;
+                if (r < 0 || r >= n || c.status[r] != 77)
+                    return printf("row %d of %d left, but answered or twice\n", r, n), 1;
                 c.status[r] = 78;
             }
             for (int i = 0; i < n; i++) {

@@ -35,13 +35,16 @@ static int start(sketch *q, int l, float p[POINTS][4]) {
         const float *v[4];
         for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform32()) * POINTS) % POINTS];
         int inside = 1;
-        for (int f = 0; f < 4; f++) inside &= triple(v[tetrahedron[f][0]], v[tetrahedron[f][1]], v[tetrahedron[f][2]]) > 1e-7;
+        for (int f = 0; f < 4; f++)
+            inside &= triple(v[tetrahedron[f][0]], v[tetrahedron[f][1]], v[tetrahedron[f][2]]) > 1e-7;
         if (!inside) continue;
         sketch_vertices vertex[4];
         sketch_planes plane[4];
         memset(vertex, 0, sizeof vertex);
         for (int j = 0; j < 4; j++) vertex[j].w = everywhere(v[j]);
-        for (int f = 0; f < 4; f++) plane[f] = sketch_planes_of(vertex[tetrahedron[f][0]].w, vertex[tetrahedron[f][1]].w, vertex[tetrahedron[f][2]].w);
+        for (int f = 0; f < 4; f++)
+            plane[f] =
+                sketch_planes_of(vertex[tetrahedron[f][0]].w, vertex[tetrahedron[f][1]].w, vertex[tetrahedron[f][2]].w);
         put_tetrahedra(q, 1u << l, vertex, plane, CLR_SMALL, CLR_SMALL);
         return 1;
     }
@@ -49,7 +52,9 @@ static int start(sketch *q, int l, float p[POINTS][4]) {
 }
 
 static double length(const float *a) { return sqrt((double)a[0] * a[0] + (double)a[1] * a[1] + (double)a[2] * a[2]); }
-static double inner(const float *a, const float *b) { return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2]; }
+static double inner(const float *a, const float *b) {
+    return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2];
+}
 
 static void vertex_at(const sketch *q, int i, float out[3]) {
     for (int j = 0; j < 3; j++) out[j] = *coordinate((sketch *)q, i, j);
@@ -124,7 +129,8 @@ int main(void) {
                 float d[3] = {uniform32(), uniform32(), uniform32()};
                 double high = -1, far = length(d);
                 for (int k = 0; k < POINTS; k++) {
-                    const double h = inner(d, cloud[l][k]) / far; // with fmax, GCC 12 for arm64 ends with an internal error
+                    const double h =
+                        inner(d, cloud[l][k]) / far; // with fmax, GCC 12 for arm64 ends with an internal error
                     high = h > high ? h : high;
                 }
                 if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
