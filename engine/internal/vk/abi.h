@@ -48,8 +48,8 @@ VKC_HANDLE(VkDebugUtilsMessengerEXT)
 
 typedef uint32_t VkBool32;
 typedef uint64_t VkDeviceSize, VkDeviceAddress;
-typedef int32_t VkResult, VkStructureType,
-    VkPipelineBindPoint, VkPipelineStageFlagBits, VkExternalMemoryHandleTypeFlagBits;
+typedef int32_t VkResult, VkStructureType, VkPipelineBindPoint, VkPipelineStageFlagBits,
+    VkExternalMemoryHandleTypeFlagBits;
 typedef uint32_t VkCommandPoolResetFlags, VkDependencyFlags, VkDescriptorPoolResetFlags, VkMemoryMapFlags,
     VkPipelineStageFlags, VkQueryResultFlags, VkShaderStageFlags;
 
@@ -59,9 +59,10 @@ typedef struct VkImageMemoryBarrier VkImageMemoryBarrier;
 typedef struct VkCopyDescriptorSet VkCopyDescriptorSet;
 typedef struct VkDebugUtilsMessengerCallbackDataEXT VkDebugUtilsMessengerCallbackDataEXT;
 
-typedef void (VKAPI_PTR *PFN_vkVoidFunction)(void);
-typedef VkBool32 (VKAPI_PTR *PFN_vkDebugUtilsMessengerCallbackEXT)(int32_t severity, uint32_t types,
-    const VkDebugUtilsMessengerCallbackDataEXT *data, void *user);
+typedef void(VKAPI_PTR *PFN_vkVoidFunction)(void);
+typedef VkBool32(VKAPI_PTR *PFN_vkDebugUtilsMessengerCallbackEXT)(int32_t severity, uint32_t types,
+                                                                  const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                                  void *user);
 
 #include "abi_enums.h"
 #include "abi_physical.h"

@@ -5,12 +5,14 @@
 // Devices.
 
 typedef struct VkDeviceQueueCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, queueFamilyIndex, queueCount;
     const float *pQueuePriorities;
 } VkDeviceQueueCreateInfo;
 typedef struct VkDeviceCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, queueCreateInfoCount;
     const VkDeviceQueueCreateInfo *pQueueCreateInfos;
     uint32_t enabledLayerCount;
@@ -23,7 +25,8 @@ typedef struct VkDeviceCreateInfo {
 // Memory.
 
 typedef struct VkBufferCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     VkDeviceSize size;
     uint32_t usage;
@@ -32,7 +35,8 @@ typedef struct VkBufferCreateInfo {
     const uint32_t *pQueueFamilyIndices;
 } VkBufferCreateInfo;
 typedef struct VkExternalMemoryBufferCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t handleTypes;
 } VkExternalMemoryBufferCreateInfo;
 typedef struct VkMemoryRequirements {
@@ -40,37 +44,44 @@ typedef struct VkMemoryRequirements {
     uint32_t memoryTypeBits;
 } VkMemoryRequirements;
 typedef struct VkMemoryAllocateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkDeviceSize allocationSize;
     uint32_t memoryTypeIndex;
 } VkMemoryAllocateInfo;
 typedef struct VkMemoryAllocateFlagsInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, deviceMask;
 } VkMemoryAllocateFlagsInfo;
 typedef struct VkImportMemoryHostPointerInfoEXT {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     int32_t handleType;
     void *pHostPointer;
 } VkImportMemoryHostPointerInfoEXT;
 typedef struct VkMemoryHostPointerPropertiesEXT {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint32_t memoryTypeBits;
 } VkMemoryHostPointerPropertiesEXT;
 typedef struct VkMappedMemoryRange {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkDeviceMemory memory;
     VkDeviceSize offset, size;
 } VkMappedMemoryRange;
 typedef struct VkBufferDeviceAddressInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkBuffer buffer;
 } VkBufferDeviceAddressInfo;
 
 // Pipelines.
 
 typedef struct VkShaderModuleCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     size_t codeSize;
     const uint32_t *pCode;
@@ -82,7 +93,8 @@ typedef struct VkDescriptorSetLayoutBinding {
     const VkSampler *pImmutableSamplers;
 } VkDescriptorSetLayoutBinding;
 typedef struct VkDescriptorSetLayoutCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, bindingCount;
     const VkDescriptorSetLayoutBinding *pBindings;
 } VkDescriptorSetLayoutCreateInfo;
@@ -90,7 +102,8 @@ typedef struct VkPushConstantRange {
     uint32_t stageFlags, offset, size;
 } VkPushConstantRange;
 typedef struct VkPipelineLayoutCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, setLayoutCount;
     const VkDescriptorSetLayout *pSetLayouts;
     uint32_t pushConstantRangeCount;
@@ -107,7 +120,8 @@ typedef struct VkSpecializationInfo {
     const void *pData;
 } VkSpecializationInfo;
 typedef struct VkPipelineShaderStageCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     int32_t stage;
     VkShaderModule module;
@@ -115,11 +129,13 @@ typedef struct VkPipelineShaderStageCreateInfo {
     const VkSpecializationInfo *pSpecializationInfo;
 } VkPipelineShaderStageCreateInfo;
 typedef struct VkPipelineShaderStageRequiredSubgroupSizeCreateInfo {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint32_t requiredSubgroupSize;
 } VkPipelineShaderStageRequiredSubgroupSizeCreateInfo;
 typedef struct VkComputePipelineCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     VkPipelineShaderStageCreateInfo stage;
     VkPipelineLayout layout;
@@ -127,7 +143,8 @@ typedef struct VkComputePipelineCreateInfo {
     int32_t basePipelineIndex;
 } VkComputePipelineCreateInfo;
 typedef struct VkPipelineCacheCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     size_t initialDataSize;
     const void *pInitialData;
@@ -140,12 +157,14 @@ typedef struct VkDescriptorPoolSize {
     uint32_t descriptorCount;
 } VkDescriptorPoolSize;
 typedef struct VkDescriptorPoolCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, maxSets, poolSizeCount;
     const VkDescriptorPoolSize *pPoolSizes;
 } VkDescriptorPoolCreateInfo;
 typedef struct VkDescriptorSetAllocateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkDescriptorPool descriptorPool;
     uint32_t descriptorSetCount;
     const VkDescriptorSetLayout *pSetLayouts;
@@ -155,7 +174,8 @@ typedef struct VkDescriptorBufferInfo {
     VkDeviceSize offset, range;
 } VkDescriptorBufferInfo;
 typedef struct VkWriteDescriptorSet {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkDescriptorSet dstSet;
     uint32_t dstBinding, dstArrayElement, descriptorCount;
     int32_t descriptorType;
@@ -167,17 +187,20 @@ typedef struct VkWriteDescriptorSet {
 // Commands.
 
 typedef struct VkCommandPoolCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, queueFamilyIndex;
 } VkCommandPoolCreateInfo;
 typedef struct VkCommandBufferAllocateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     VkCommandPool commandPool;
     int32_t level;
     uint32_t commandBufferCount;
 } VkCommandBufferAllocateInfo;
 typedef struct VkCommandBufferBeginInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     const void *pInheritanceInfo;
 } VkCommandBufferBeginInfo;
@@ -185,11 +208,13 @@ typedef struct VkBufferCopy {
     VkDeviceSize srcOffset, dstOffset, size;
 } VkBufferCopy;
 typedef struct VkMemoryBarrier {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t srcAccessMask, dstAccessMask;
 } VkMemoryBarrier;
 typedef struct VkQueryPoolCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     int32_t queryType;
     uint32_t queryCount, pipelineStatistics;
@@ -198,23 +223,27 @@ typedef struct VkQueryPoolCreateInfo {
 // Submission.
 
 typedef struct VkSemaphoreTypeCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     int32_t semaphoreType;
     uint64_t initialValue;
 } VkSemaphoreTypeCreateInfo;
 typedef struct VkSemaphoreCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
 } VkSemaphoreCreateInfo;
 typedef struct VkTimelineSemaphoreSubmitInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t waitSemaphoreValueCount;
     const uint64_t *pWaitSemaphoreValues;
     uint32_t signalSemaphoreValueCount;
     const uint64_t *pSignalSemaphoreValues;
 } VkTimelineSemaphoreSubmitInfo;
 typedef struct VkSubmitInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t waitSemaphoreCount;
     const VkSemaphore *pWaitSemaphores;
     const uint32_t *pWaitDstStageMask;
@@ -224,13 +253,15 @@ typedef struct VkSubmitInfo {
     const VkSemaphore *pSignalSemaphores;
 } VkSubmitInfo;
 typedef struct VkSemaphoreWaitInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, semaphoreCount;
     const VkSemaphore *pSemaphores;
     const uint64_t *pValues;
 } VkSemaphoreWaitInfo;
 typedef struct VkFenceCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
 } VkFenceCreateInfo;
 

@@ -9,14 +9,16 @@ typedef struct VkExtent3D {
     uint32_t width, height, depth;
 } VkExtent3D;
 typedef struct VkApplicationInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     const char *pApplicationName;
     uint32_t applicationVersion;
     const char *pEngineName;
     uint32_t engineVersion, apiVersion;
 } VkApplicationInfo;
 typedef struct VkInstanceCreateInfo {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     const VkApplicationInfo *pApplicationInfo;
     uint32_t enabledLayerCount;
@@ -34,7 +36,8 @@ typedef struct VkLayerProperties {
     char description[256];
 } VkLayerProperties;
 typedef struct VkDebugUtilsMessengerCallbackDataEXT {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags;
     const char *pMessageIdName;
     int32_t messageIdNumber;
@@ -47,13 +50,15 @@ typedef struct VkDebugUtilsMessengerCallbackDataEXT {
     const void *pObjects;
 } VkDebugUtilsMessengerCallbackDataEXT;
 typedef struct VkDebugUtilsMessengerCreateInfoEXT {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t flags, messageSeverity, messageType;
     PFN_vkDebugUtilsMessengerCallbackEXT pfnUserCallback;
     void *pUserData;
 } VkDebugUtilsMessengerCreateInfoEXT;
 typedef struct VkValidationFeaturesEXT {
-    VkStructureType sType; const void *pNext;
+    VkStructureType sType;
+    const void *pNext;
     uint32_t enabledValidationFeatureCount;
     const int32_t *pEnabledValidationFeatures;
     uint32_t disabledValidationFeatureCount;
@@ -123,22 +128,26 @@ typedef struct VkPhysicalDeviceProperties {
     VkPhysicalDeviceSparseProperties sparseProperties;
 } VkPhysicalDeviceProperties;
 typedef struct VkPhysicalDeviceProperties2 {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkPhysicalDeviceProperties properties;
 } VkPhysicalDeviceProperties2;
 typedef struct VkPhysicalDeviceSubgroupProperties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint32_t subgroupSize, supportedStages, supportedOperations;
     VkBool32 quadOperationsInAllStages;
 } VkPhysicalDeviceSubgroupProperties;
 typedef struct VkPhysicalDeviceIDProperties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint8_t deviceUUID[16], driverUUID[16], deviceLUID[8];
     uint32_t deviceNodeMask;
     VkBool32 deviceLUIDValid;
 } VkPhysicalDeviceIDProperties;
 typedef struct VkPhysicalDeviceMaintenance3Properties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint32_t maxPerSetDescriptors;
     VkDeviceSize maxMemoryAllocationSize;
 } VkPhysicalDeviceMaintenance3Properties;
@@ -146,13 +155,15 @@ typedef struct VkConformanceVersion {
     uint8_t major, minor, subminor, patch;
 } VkConformanceVersion;
 typedef struct VkPhysicalDeviceDriverProperties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     int32_t driverID;
     char driverName[256], driverInfo[256];
     VkConformanceVersion conformanceVersion;
 } VkPhysicalDeviceDriverProperties;
 typedef struct VkPhysicalDeviceFloatControlsProperties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     int32_t denormBehaviorIndependence, roundingModeIndependence;
     VkBool32 shaderSignedZeroInfNanPreserveFloat16, shaderSignedZeroInfNanPreserveFloat32;
     VkBool32 shaderSignedZeroInfNanPreserveFloat64, shaderDenormPreserveFloat16;
@@ -162,15 +173,18 @@ typedef struct VkPhysicalDeviceFloatControlsProperties {
     VkBool32 shaderRoundingModeRTZFloat32, shaderRoundingModeRTZFloat64;
 } VkPhysicalDeviceFloatControlsProperties;
 typedef struct VkPhysicalDeviceSubgroupSizeControlProperties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     uint32_t minSubgroupSize, maxSubgroupSize, maxComputeWorkgroupSubgroups, requiredSubgroupSizeStages;
 } VkPhysicalDeviceSubgroupSizeControlProperties;
 typedef struct VkPhysicalDeviceMaintenance4Properties {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkDeviceSize maxBufferSize;
 } VkPhysicalDeviceMaintenance4Properties;
 typedef struct VkPhysicalDeviceExternalMemoryHostPropertiesEXT {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkDeviceSize minImportedHostPointerAlignment;
 } VkPhysicalDeviceExternalMemoryHostPropertiesEXT;
 typedef struct VkPhysicalDeviceFeatures {
@@ -192,16 +206,19 @@ typedef struct VkPhysicalDeviceFeatures {
     VkBool32 sparseResidencyAliased, variableMultisampleRate, inheritedQueries;
 } VkPhysicalDeviceFeatures;
 typedef struct VkPhysicalDeviceFeatures2 {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkPhysicalDeviceFeatures features;
 } VkPhysicalDeviceFeatures2;
 typedef struct VkPhysicalDevice16BitStorageFeatures {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkBool32 storageBuffer16BitAccess, uniformAndStorageBuffer16BitAccess, storagePushConstant16;
     VkBool32 storageInputOutput16;
 } VkPhysicalDevice16BitStorageFeatures;
 typedef struct VkPhysicalDeviceVulkan12Features {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkBool32 samplerMirrorClampToEdge, drawIndirectCount, storageBuffer8BitAccess;
     VkBool32 uniformAndStorageBuffer8BitAccess, storagePushConstant8, shaderBufferInt64Atomics;
     VkBool32 shaderSharedInt64Atomics, shaderFloat16, shaderInt8, descriptorIndexing;
@@ -224,7 +241,8 @@ typedef struct VkPhysicalDeviceVulkan12Features {
     VkBool32 subgroupBroadcastDynamicId;
 } VkPhysicalDeviceVulkan12Features;
 typedef struct VkPhysicalDeviceVulkan13Features {
-    VkStructureType sType; void *pNext;
+    VkStructureType sType;
+    void *pNext;
     VkBool32 robustImageAccess, inlineUniformBlock, descriptorBindingInlineUniformBlockUpdateAfterBind;
     VkBool32 pipelineCreationCacheControl, privateData, shaderDemoteToHelperInvocation;
     VkBool32 shaderTerminateInvocation, subgroupSizeControl, computeFullSubgroups, synchronization2;

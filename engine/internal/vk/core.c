@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // Live counts, injected faults, the loader, and the log of validation messages.
 
@@ -16,9 +16,13 @@
 #endif
 
 // A lock for what is held for a few instructions and hardly ever contended.
-typedef struct { atomic_flag held; } spin;
-#define SPIN_INIT { ATOMIC_FLAG_INIT }
-static void spin_lock(spin *s) { while (atomic_flag_test_and_set_explicit(&s->held, memory_order_acquire)) {} }
+typedef struct {
+    atomic_flag held;
+} spin;
+#define SPIN_INIT {ATOMIC_FLAG_INIT}
+static void spin_lock(spin *s) {
+    while (atomic_flag_test_and_set_explicit(&s->held, memory_order_acquire)) {}
+}
 static void spin_unlock(spin *s) { atomic_flag_clear_explicit(&s->held, memory_order_release); }
 
 // ---- Live objects.
@@ -31,9 +35,10 @@ int64_t vkc_live(int kind) { return kind >= 0 && kind < VKC_LIVE_COUNT ? atomic_
 
 const char *vkc_live_name(int kind) {
     static const char *names[VKC_LIVE_COUNT] = {
-        "instance", "messenger", "device", "memory", "buffer", "pipeline cache", "shader module",
-        "descriptor set layout", "pipeline layout", "pipeline", "command pool", "descriptor pool",
-        "query pool", "semaphore", "fence", "C struct",
+        "instance",        "messenger",      "device",        "memory",
+        "buffer",          "pipeline cache", "shader module", "descriptor set layout",
+        "pipeline layout", "pipeline",       "command pool",  "descriptor pool",
+        "query pool",      "semaphore",      "fence",         "C struct",
     };
     return kind >= 0 && kind < VKC_LIVE_COUNT ? names[kind] : NULL;
 }
@@ -62,10 +67,22 @@ static struct {
 
 const char *vkc_fault_name(int point) {
     static const char *names[VKC_AT_COUNT] = {
-        "dlopen", "vkCreateInstance", "vkEnumeratePhysicalDevices", "vkCreateDevice", "vkAllocateMemory",
-        "vkCreateBuffer", "vkMapMemory", "vkCreateComputePipelines", "vkCreateCommandPool",
-        "vkAllocateDescriptorSets", "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkQueueSubmit", "wait",
-        "vkGetQueryPoolResults", "readback",
+        "dlopen",
+        "vkCreateInstance",
+        "vkEnumeratePhysicalDevices",
+        "vkCreateDevice",
+        "vkAllocateMemory",
+        "vkCreateBuffer",
+        "vkMapMemory",
+        "vkCreateComputePipelines",
+        "vkCreateCommandPool",
+        "vkAllocateDescriptorSets",
+        "vkBeginCommandBuffer",
+        "vkEndCommandBuffer",
+        "vkQueueSubmit",
+        "wait",
+        "vkGetQueryPoolResults",
+        "readback",
     };
     return point >= 0 && point < VKC_AT_COUNT ? names[point] : NULL;
 }
@@ -134,11 +151,11 @@ static void *library_symbol(void *library, const char *name) {
 
 int vkc_loader(char *why, size_t n) {
 #if defined(_WIN32)
-    static const char *names[] = { "vulkan-1.dll" };
+    static const char *names[] = {"vulkan-1.dll"};
 #elif defined(__APPLE__)
-    static const char *names[] = { "libvulkan.1.dylib", "libvulkan.dylib", "libMoltenVK.dylib" };
+    static const char *names[] = {"libvulkan.1.dylib", "libvulkan.dylib", "libMoltenVK.dylib"};
 #else
-    static const char *names[] = { "libvulkan.so.1", "libvulkan.so" };
+    static const char *names[] = {"libvulkan.so.1", "libvulkan.so"};
 #endif
     VkResult injected;
     if (vkc_fault_armed() && vkc_fault(VKC_AT_DLOPEN, &injected)) {
@@ -207,15 +224,15 @@ const char *vkc_log_text(vkc_log *log, int i) {
     return text;
 }
 
-VkBool32 VKAPI_PTR vkc_log_callback(int32_t severity, uint32_t types,
-    const VkDebugUtilsMessengerCallbackDataEXT *data, void *user) {
+VkBool32 VKAPI_PTR vkc_log_callback(int32_t severity, uint32_t types, const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                    void *user) {
     (void)types;
     vkc_log *log = user;
     char *text = vkc_new(LOG_LENGTH);
     if (text) {
         snprintf(text, LOG_LENGTH, "%s: %s: %s",
-            severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? "error" : "warning",
-            data->pMessageIdName ? data->pMessageIdName : "no name", data->pMessage ? data->pMessage : "no text");
+                 severity >= VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT ? "error" : "warning",
+                 data->pMessageIdName ? data->pMessageIdName : "no name", data->pMessage ? data->pMessage : "no text");
     }
     spin_lock(&log->lock);
     if (text && log->count < LOG_ROOM) {

@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // Devices and their memory.
 
@@ -17,8 +17,8 @@ static VkResult load_functions(vkc_instance *in, vkc_device *d) {
 #undef LOAD
 #undef LOAD_OPTIONAL
     int complete = (!(d->features & VKC_F_TIMELINE) || d->vkWaitSemaphores) &&
-        (!(d->features & VKC_F_DEVICE_ADDRESS) || d->vkGetBufferDeviceAddress) &&
-        (!(d->features & VKC_F_HOST_IMPORT) || d->vkGetMemoryHostPointerPropertiesEXT);
+                   (!(d->features & VKC_F_DEVICE_ADDRESS) || d->vkGetBufferDeviceAddress) &&
+                   (!(d->features & VKC_F_HOST_IMPORT) || d->vkGetMemoryHostPointerPropertiesEXT);
     return complete ? VK_SUCCESS : VK_ERROR_INCOMPATIBLE_DRIVER;
 }
 
@@ -33,8 +33,8 @@ static VkResult create_cache(vkc_device *d, const void *data, size_t size) {
     return r;
 }
 
-VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info, uint32_t features,
-    const void *cache, size_t cache_size, vkc_device **out) {
+VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info, uint32_t features, const void *cache,
+                           size_t cache_size, vkc_device **out) {
     *out = NULL;
     VKC_FAULT(VKC_AT_CREATE_DEVICE);
     vkc_device *d = vkc_new(sizeof *d);
@@ -65,21 +65,23 @@ VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info,
     VkPhysicalDeviceFeatures2 all = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
         .pNext = &storage16,
-        .features = {
-            .robustBufferAccess = (features & VKC_F_ROBUST_ACCESS) != 0,
-            .shaderFloat64 = (features & VKC_F_FLOAT64) != 0,
-            .shaderInt64 = (features & VKC_F_INT64) != 0,
-            .shaderInt16 = (features & VKC_F_INT16) != 0,
-        },
+        .features =
+            {
+                .robustBufferAccess = (features & VKC_F_ROBUST_ACCESS) != 0,
+                .shaderFloat64 = (features & VKC_F_FLOAT64) != 0,
+                .shaderInt64 = (features & VKC_F_INT64) != 0,
+                .shaderInt16 = (features & VKC_F_INT16) != 0,
+            },
     };
     if (info->api_version >= VKC_VERSION(1, 2)) storage16.pNext = &v12;
     if (info->api_version >= VKC_VERSION(1, 3)) v12.pNext = &v13;
 
     const float priority = 1;
-    VkDeviceQueueCreateInfo queues[VKC_QUEUE_COUNT] = { { 0 } };
+    VkDeviceQueueCreateInfo queues[VKC_QUEUE_COUNT] = {{0}};
     uint32_t queue_count = 0;
     d->families[VKC_QUEUE_COMPUTE] = (uint32_t)info->compute_family;
-    d->families[VKC_QUEUE_TRANSFER] = (uint32_t)(info->transfer_family >= 0 ? info->transfer_family : info->compute_family);
+    d->families[VKC_QUEUE_TRANSFER] =
+        (uint32_t)(info->transfer_family >= 0 ? info->transfer_family : info->compute_family);
     for (int i = 0; i < VKC_QUEUE_COUNT; i++) {
         if (i > 0 && d->families[i] == d->families[0]) continue;
         queues[queue_count++] = (VkDeviceQueueCreateInfo){
@@ -150,7 +152,7 @@ static VkResult create_buffer(vkc_device *d, uint64_t size, int import, VkBuffer
         .pNext = import ? &external : NULL,
         .size = size,
         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
-            VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
         .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
         .queueFamilyIndexCount = shared ? VKC_QUEUE_COUNT : 0,
         .pQueueFamilyIndices = d->families,
@@ -193,7 +195,7 @@ static VkResult map(vkc_device *d, vkc_block *b) {
 }
 
 VkResult vkc_block_create(vkc_device *d, uint64_t size, const uint32_t *types, uint32_t type_count,
-    const uint8_t *mappable, void *host, vkc_block **out, uint32_t *used) {
+                          const uint8_t *mappable, void *host, vkc_block **out, uint32_t *used) {
     *out = NULL;
     vkc_block *b = vkc_new(sizeof *b);
     if (!b) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -203,9 +205,9 @@ VkResult vkc_block_create(vkc_device *d, uint64_t size, const uint32_t *types, u
     d->vkGetBufferMemoryRequirements(d->handle, b->buffer, &need);
     uint32_t allowed = need.memoryTypeBits;
     if (host) {
-        VkMemoryHostPointerPropertiesEXT properties = { .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT };
+        VkMemoryHostPointerPropertiesEXT properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
         r = d->vkGetMemoryHostPointerPropertiesEXT(d->handle, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT,
-            host, &properties);
+                                                   host, &properties);
         if (r != VK_SUCCESS) goto fail;
         allowed &= properties.memoryTypeBits;
         need.size = size; // an import is as large as what it imports
@@ -227,7 +229,7 @@ VkResult vkc_block_create(vkc_device *d, uint64_t size, const uint32_t *types, u
         if (r != VK_SUCCESS) goto fail;
     }
     if (d->features & VKC_F_DEVICE_ADDRESS) {
-        VkBufferDeviceAddressInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = b->buffer };
+        VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = b->buffer};
         b->address = d->vkGetBufferDeviceAddress(d->handle, &info);
     }
     *out = b;
@@ -252,17 +254,23 @@ void vkc_block_destroy(vkc_device *d, vkc_block *b) {
 
 VkResult vkc_block_flush(vkc_device *d, vkc_block *b, uint64_t offset, uint64_t size) {
     VkMappedMemoryRange range = {
-        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = b->memory, .offset = offset, .size = size,
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+        .memory = b->memory,
+        .offset = offset,
+        .size = size,
     };
     return d->vkFlushMappedMemoryRanges(d->handle, 1, &range);
 }
 
-VkResult vkc_block_invalidate(vkc_device *d, vkc_block *b, uint64_t offset, uint64_t size, int coherent,
-    uint64_t data, uint64_t data_size) {
+VkResult vkc_block_invalidate(vkc_device *d, vkc_block *b, uint64_t offset, uint64_t size, int coherent, uint64_t data,
+                              uint64_t data_size) {
     VkResult r = VK_SUCCESS;
     if (!coherent) {
         VkMappedMemoryRange range = {
-            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = b->memory, .offset = offset, .size = size,
+            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+            .memory = b->memory,
+            .offset = offset,
+            .size = size,
         };
         r = d->vkInvalidateMappedMemoryRanges(d->handle, 1, &range);
     }

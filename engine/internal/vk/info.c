@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // What a physical device can do: properties, limits, features, queues, memory.
 
@@ -8,7 +8,10 @@
 #include <string.h>
 
 // prepend puts a structure that starts with sType and pNext at the head of a chain.
-typedef struct head { VkStructureType sType; void *pNext; } head;
+typedef struct head {
+    VkStructureType sType;
+    void *pNext;
+} head;
 
 static void prepend(void **chain, void *structure, VkStructureType type) {
     head *h = structure;
@@ -55,17 +58,20 @@ static void get_queues(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) {
 }
 
 static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) {
-    VkPhysicalDevice16BitStorageFeatures storage16 = { 0 };
-    VkPhysicalDeviceVulkan12Features v12 = { 0 };
-    VkPhysicalDeviceVulkan13Features v13 = { 0 };
-    VkPhysicalDeviceFeatures2 all = { 0 };
+    VkPhysicalDevice16BitStorageFeatures storage16 = {0};
+    VkPhysicalDeviceVulkan12Features v12 = {0};
+    VkPhysicalDeviceVulkan13Features v13 = {0};
+    VkPhysicalDeviceFeatures2 all = {0};
     void *chain = NULL;
     prepend(&chain, &storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
-    if (out->api_version >= VKC_VERSION(1, 2)) prepend(&chain, &v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
-    if (out->api_version >= VKC_VERSION(1, 3)) prepend(&chain, &v13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
+    if (out->api_version >= VKC_VERSION(1, 2))
+        prepend(&chain, &v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+    if (out->api_version >= VKC_VERSION(1, 3))
+        prepend(&chain, &v13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES);
     prepend(&chain, &all, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
     in->vkGetPhysicalDeviceFeatures2(gpu, &all);
-#define HAVE(condition, bit) if (condition) out->features |= bit
+#define HAVE(condition, bit) \
+    if (condition) out->features |= bit
     HAVE(all.features.shaderFloat64, VKC_F_FLOAT64);
     HAVE(all.features.shaderInt64, VKC_F_INT64);
     HAVE(all.features.shaderInt16, VKC_F_INT16);
@@ -84,15 +90,15 @@ static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) 
 }
 
 static void get_properties(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) {
-    VkPhysicalDeviceIDProperties id = { 0 };
-    VkPhysicalDeviceSubgroupProperties subgroup = { 0 };
-    VkPhysicalDeviceMaintenance3Properties maintenance3 = { 0 };
-    VkPhysicalDeviceDriverProperties driver = { 0 };
-    VkPhysicalDeviceFloatControlsProperties floats = { 0 };
-    VkPhysicalDeviceSubgroupSizeControlProperties sizes = { 0 };
-    VkPhysicalDeviceMaintenance4Properties maintenance4 = { 0 };
-    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = { 0 };
-    VkPhysicalDeviceProperties2 all = { 0 };
+    VkPhysicalDeviceIDProperties id = {0};
+    VkPhysicalDeviceSubgroupProperties subgroup = {0};
+    VkPhysicalDeviceMaintenance3Properties maintenance3 = {0};
+    VkPhysicalDeviceDriverProperties driver = {0};
+    VkPhysicalDeviceFloatControlsProperties floats = {0};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {0};
+    VkPhysicalDeviceMaintenance4Properties maintenance4 = {0};
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {0};
+    VkPhysicalDeviceProperties2 all = {0};
     void *chain = NULL;
     prepend(&chain, &id, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
     prepend(&chain, &subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
@@ -121,8 +127,10 @@ static void get_properties(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out
     out->subgroup_stages = subgroup.supportedStages;
     out->min_subgroup = sizes.minSubgroupSize;
     out->max_subgroup = sizes.maxSubgroupSize;
-    if (!(sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT)) out->features &= ~(uint32_t)VKC_F_SUBGROUP_SIZE;
-#define CONTROL(field, bit) if (floats.field) out->float_controls |= bit
+    if (!(sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT))
+        out->features &= ~(uint32_t)VKC_F_SUBGROUP_SIZE;
+#define CONTROL(field, bit) \
+    if (floats.field) out->float_controls |= bit
     CONTROL(shaderRoundingModeRTEFloat32, VKC_C_RTE32);
     CONTROL(shaderRoundingModeRTEFloat64, VKC_C_RTE64);
     CONTROL(shaderDenormPreserveFloat32, VKC_C_DENORM_PRESERVE32);

@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // Instances: layers, extensions, the messenger, the list of physical devices.
 
@@ -36,8 +36,8 @@ static int has_layer(const char *name) {
 }
 
 static VkResult load_functions(vkc_instance *in) {
-#define LOAD(name)                                                    \
-    in->name = (PFN_##name)vkc_loader_proc(in->handle, #name);        \
+#define LOAD(name)                                             \
+    in->name = (PFN_##name)vkc_loader_proc(in->handle, #name); \
     if (!in->name) return VK_ERROR_INCOMPATIBLE_DRIVER;
     VKC_INSTANCE_FUNCTIONS(LOAD)
 #undef LOAD
@@ -57,7 +57,7 @@ VkResult vkc_instance_create(const char *app, uint32_t max_version, vkc_log *log
     if (!in) return VK_ERROR_OUT_OF_HOST_MEMORY;
     in->max_version = max_version;
 
-    const char *layers[] = { VALIDATION_LAYER };
+    const char *layers[] = {VALIDATION_LAYER};
     const char *extensions[4];
     uint32_t extension_count = 0, flags = 0;
     if (has_extension(NULL, "VK_KHR_portability_enumeration")) { // lists drivers such as MoltenVK
@@ -66,12 +66,13 @@ VkResult vkc_instance_create(const char *app, uint32_t max_version, vkc_log *log
     }
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
         .pfnUserCallback = vkc_log_callback,
         .pUserData = log,
     };
-    const int32_t enable[] = { VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT };
+    const int32_t enable[] = {VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
     VkValidationFeaturesEXT features = {
         .sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
         .pNext = &messenger,
@@ -114,8 +115,8 @@ VkResult vkc_instance_create(const char *app, uint32_t max_version, vkc_log *log
         in->vkDestroyDebugUtilsMessengerEXT =
             (PFN_vkDestroyDebugUtilsMessengerEXT)vkc_loader_proc(in->handle, "vkDestroyDebugUtilsMessengerEXT");
         r = create_messenger && in->vkDestroyDebugUtilsMessengerEXT
-            ? create_messenger(in->handle, &messenger, NULL, &in->messenger)
-            : VK_ERROR_EXTENSION_NOT_PRESENT;
+                ? create_messenger(in->handle, &messenger, NULL, &in->messenger)
+                : VK_ERROR_EXTENSION_NOT_PRESENT;
         if (r != VK_SUCCESS) goto fail;
         vkc_live_add(VKC_LIVE_MESSENGER, 1);
     }

@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // Compute pipelines.
 
@@ -26,7 +26,7 @@ static VkResult create_layouts(vkc_device *d, vkc_pipeline *p, uint32_t bindings
     free(list);
     if (r != VK_SUCCESS) return r;
     vkc_live_add(VKC_LIVE_SET_LAYOUT, 1);
-    VkPushConstantRange push = { .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = push_size };
+    VkPushConstantRange push = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .offset = 0, .size = push_size};
     VkPipelineLayoutCreateInfo layout = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
         .setLayoutCount = 1,
@@ -40,7 +40,7 @@ static VkResult create_layouts(vkc_device *d, vkc_pipeline *p, uint32_t bindings
 }
 
 static VkResult compile(vkc_device *d, vkc_pipeline *p, VkShaderModule module, const char *entry,
-    const VkSpecializationInfo *spec, uint32_t subgroup, int full_subgroups) {
+                        const VkSpecializationInfo *spec, uint32_t subgroup, int full_subgroups) {
     VKC_FAULT(VKC_AT_CREATE_COMPUTE_PIPELINES);
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
@@ -48,15 +48,16 @@ static VkResult compile(vkc_device *d, vkc_pipeline *p, VkShaderModule module, c
     };
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {
-            .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-            .pNext = subgroup ? &size : NULL,
-            .flags = full_subgroups ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
-            .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-            .module = module,
-            .pName = entry,
-            .pSpecializationInfo = spec,
-        },
+        .stage =
+            {
+                .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .pNext = subgroup ? &size : NULL,
+                .flags = full_subgroups ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = module,
+                .pName = entry,
+                .pSpecializationInfo = spec,
+            },
         .layout = p->layout,
         .basePipelineIndex = -1,
     };
@@ -66,8 +67,8 @@ static VkResult compile(vkc_device *d, vkc_pipeline *p, VkShaderModule module, c
 }
 
 VkResult vkc_pipeline_create(vkc_device *d, const uint32_t *code, size_t code_size, const char *entry,
-    uint32_t bindings, uint32_t push_size, const uint32_t *spec, uint32_t spec_count,
-    uint32_t subgroup, int full_subgroups, vkc_pipeline **out) {
+                             uint32_t bindings, uint32_t push_size, const uint32_t *spec, uint32_t spec_count,
+                             uint32_t subgroup, int full_subgroups, vkc_pipeline **out) {
     *out = NULL;
     VkShaderModule module = NULL;
     vkc_pipeline *p = vkc_new(sizeof *p);
@@ -75,7 +76,7 @@ VkResult vkc_pipeline_create(vkc_device *d, const uint32_t *code, size_t code_si
     VkResult r = VK_ERROR_OUT_OF_HOST_MEMORY;
     if (!p || !entries) goto done;
     for (uint32_t i = 0; i < spec_count; i++)
-        entries[i] = (VkSpecializationMapEntry){ .constantID = spec[i], .offset = 4 * i, .size = 4 };
+        entries[i] = (VkSpecializationMapEntry){.constantID = spec[i], .offset = 4 * i, .size = 4};
     VkSpecializationInfo info = {
         .mapEntryCount = spec_count,
         .pMapEntries = entries,

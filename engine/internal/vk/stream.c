@@ -1,4 +1,4 @@
-//go:build cgo && !(386 || arm || mips || mipsle)
+// go:build cgo && !(386 || arm || mips || mipsle)
 
 // Streams: recording, submission, waiting.
 
@@ -47,12 +47,12 @@ VkResult vkc_stream_create(vkc_device *d, uint32_t queue, uint32_t query_count, 
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
         };
-        VkSemaphoreCreateInfo semaphore = { .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type };
+        VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
         r = d->vkCreateSemaphore(d->handle, &semaphore, NULL, &s->timeline);
         if (r != VK_SUCCESS) goto fail;
         vkc_live_add(VKC_LIVE_SEMAPHORE, 1);
     } else {
-        VkFenceCreateInfo fence = { .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO };
+        VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
         r = d->vkCreateFence(d->handle, &fence, NULL, &s->fence);
         if (r != VK_SUCCESS) goto fail;
         vkc_live_add(VKC_LIVE_FENCE, 1);
@@ -96,7 +96,7 @@ VkResult vkc_stream_begin(vkc_device *d, vkc_stream *s) {
     if (r != VK_SUCCESS) return r;
     for (uint32_t i = 0; i < s->set_pool_count; i++) d->vkResetDescriptorPool(d->handle, s->set_pools[i], 0);
     s->set_pool_current = 0;
-    VkCommandBufferBeginInfo info = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     r = d->vkBeginCommandBuffer(s->commands, &info);
     if (r == VK_SUCCESS && s->queries) d->vkCmdResetQueryPool(s->commands, s->queries, 0, s->query_count);
     return r;
@@ -108,7 +108,7 @@ VkResult vkc_stream_end(vkc_device *d, vkc_stream *s) {
 }
 
 VkResult vkc_stream_submit(vkc_device *d, vkc_stream *s, const uint64_t *semaphores, const uint64_t *values,
-    uint32_t count) {
+                           uint32_t count) {
     VKC_FAULT(VKC_AT_QUEUE_SUBMIT);
     if (count > MAX_WAITS) return VK_ERROR_TOO_MANY_OBJECTS;
     VkSemaphore waits[MAX_WAITS];
@@ -144,7 +144,7 @@ VkResult vkc_stream_submit(vkc_device *d, vkc_stream *s, const uint64_t *semapho
 }
 
 static void sleep_ns(uint64_t ns) {
-    struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
+    struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
     nanosleep(&t, NULL);
 }
 
@@ -168,8 +168,8 @@ VkResult vkc_stream_timestamps(vkc_device *d, vkc_stream *s, uint64_t *out) {
     VKC_FAULT(VKC_AT_GET_QUERY_POOL_RESULTS);
     // Availability comes with each value: slots that nobody wrote read as 0, 0.
     memset(out, 0, 16 * (size_t)s->query_count);
-    VkResult r = d->vkGetQueryPoolResults(d->handle, s->queries, 0, s->query_count, 16 * (size_t)s->query_count, out, 16,
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
+    VkResult r = d->vkGetQueryPoolResults(d->handle, s->queries, 0, s->query_count, 16 * (size_t)s->query_count, out,
+                                          16, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT);
     return r == VK_NOT_READY ? VK_SUCCESS : r;
 }
 
@@ -179,7 +179,7 @@ static VkResult add_set_pool(vkc_device *d, vkc_stream *s) {
     VkDescriptorPool *list = realloc(s->set_pools, (s->set_pool_count + 1) * sizeof *list);
     if (!list) return VK_ERROR_OUT_OF_HOST_MEMORY;
     s->set_pools = list;
-    VkDescriptorPoolSize size = { .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = DESCRIPTORS_PER_POOL };
+    VkDescriptorPoolSize size = {.type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = DESCRIPTORS_PER_POOL};
     VkDescriptorPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
         .maxSets = SETS_PER_POOL,
@@ -226,7 +226,9 @@ VkResult vkc_cmd_bind(vkc_device *d, vkc_stream *s, vkc_pipeline *p, const uint6
     if (r != VK_SUCCESS) return r;
     for (uint32_t i = 0; i < count; i++) {
         buffers[i] = (VkDescriptorBufferInfo){
-            .buffer = (VkBuffer)(uintptr_t)ranges[3 * i], .offset = ranges[3 * i + 1], .range = ranges[3 * i + 2],
+            .buffer = (VkBuffer)(uintptr_t)ranges[3 * i],
+            .offset = ranges[3 * i + 1],
+            .range = ranges[3 * i + 2],
         };
         writes[i] = (VkWriteDescriptorSet){
             .sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -255,8 +257,8 @@ void vkc_cmd_dispatch_indirect(vkc_device *d, vkc_stream *s, vkc_block *b, uint6
 }
 
 void vkc_cmd_copy(vkc_device *d, vkc_stream *s, vkc_block *dst, uint64_t dst_offset, vkc_block *src,
-    uint64_t src_offset, uint64_t size) {
-    VkBufferCopy region = { .srcOffset = src_offset, .dstOffset = dst_offset, .size = size };
+                  uint64_t src_offset, uint64_t size) {
+    VkBufferCopy region = {.srcOffset = src_offset, .dstOffset = dst_offset, .size = size};
     d->vkCmdCopyBuffer(s->commands, src->buffer, dst->buffer, 1, &region);
 }
 
