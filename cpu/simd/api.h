@@ -6,19 +6,7 @@
 
 #include <stdint.h>
 
-// Classes of cores: all cores of a class share one support function.
-enum {
-    CLR_BOX,               // p = half extents; a point and a segment are flat boxes
-    CLR_ELLIPSOID,         // p = semi-axes
-    CLR_ROUND,             // p = radius at -z, radius at +z, half length: cylinder, cone, frustum
-    CLR_SUPERQUADRIC,      // p = semi-axes, extent = the halves of α2 and α1
-    CLR_SMOOTH_REVOLUTION, // vertices (r, z, 0), extent = β − 1, 1/β, γ
-    CLR_SMOOTH_HULL,       // vertices relative to the center, p = center, extent = β − 1, 1/β
-    CLR_SMALL,             // a hull of at most CLR_SMALL_VERTICES vertices; p = half extents about the center
-    CLR_HULL,              // any other hull, as well
-    CLR_CLASSES,
-    CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
-};
+#include "classes.h"
 
 // Forms of cores that closed forms exist for, besides their class.
 enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
@@ -51,17 +39,10 @@ typedef struct {
 // copies of the last, so that any vector may be loaded whole.
 #define CLR_VERTEX_ALIGN 16
 
-// Hulls of up to so many vertices are copied to the lanes, which then scan them side by
-// side; a larger one is scanned by all lanes together, one pair after the other.
-#define CLR_SMALL_VERTICES 16
-
 #define CLR_CUBE 8 // values of a shape in cubes
 
 // What ended a row: as batch.Solver.
 enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, CLR_BY_NEWTON };
-
-// Smooth hulls and revolutions of more points are left to the caller.
-#define CLR_SMOOTH_VERTICES 256
 
 // clr_call is what is the same for all rows of a call.
 typedef struct {

@@ -24,7 +24,7 @@
 static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in,
                                                  T(places) *at, int ka, int kb) {
     double answer[12][W] __attribute__((aligned(64)));
-    const int bent = curved(ka) || curved(kb);
+    const int bent = IS_CURVED(ka) || IS_CURVED(kb);
     const double *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
     const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
@@ -43,7 +43,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         for (unsigned m = in; m; m &= m - 1) {
             const int state = s->minima.state[k + __builtin_ctz(m)];
             ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
-            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_BEND(ka) && HAS_BEND(kb));
+            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_HESSIAN(ka) && HAS_HESSIAN(kb));
         }
         for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->minima.answer[j][k]));
     } else {
@@ -137,7 +137,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             x = T(scale)(inverse_length(x), x);
             // The vertex of a hull was picked in float32: another may be lower.
             VF along = T(dot)(x, w), low = along;
-            if (ka >= CLR_SMALL || kb >= CLR_SMALL)
+            if (IS_HULL(ka) || IS_HULL(kb))
                 low = T(height)(&at, ka, kb, x,
                                 &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k},
                                              {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}},
@@ -183,7 +183,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF r = inverse_length(x);
             x = T(scale)(r, x);
             V3 start = T(scale)(T(dot)(f.x, x), x);
-            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (curved(ka) || curved(kb)) &&
+            if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (IS_CURVED(ka) || IS_CURVED(kb)) &&
                 !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 polish(cols, ka, kb, av, known.b, &f, &x);
             VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero,
@@ -213,7 +213,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             }
             unsigned cut = 0, wide = 0;
             if (c->max_steps) {
-                const double depth = (curved(ka) || curved(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
+                const double depth = (IS_CURVED(ka) || IS_CURVED(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
                 cut = open & ~MBITS(ok) & MBITS(MAND(unit, LE(lower, upper)));
                 cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)),
                                 SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);

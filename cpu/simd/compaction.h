@@ -55,15 +55,15 @@ static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, 
     for (int j = 0; j < CLR_STOP; j++) PICK(deep->in64[j] + at, s->in64[j]);
     for (int j = 0; j < CLR_SEED; j++) PICK(deep->more[j] + at, s->more[j]);
     PICK(deep->more[CLR_SPAN] + at, s->more[CLR_SPAN]);
-    if (ka < CLR_SMALL || kb < CLR_SMALL)
+    if (!IS_HULL(ka) || !IS_HULL(kb))
         for (int j = CLR_SEED; j < CLR_SPAN; j++) PICK(deep->more[j] + at, s->more[j]);
-    if ((!curved(ka) && !curved(kb)) || SURROUNDED(ka, kb))
+    if ((!IS_CURVED(ka) && !IS_CURVED(kb)) || SURROUNDED(ka, kb))
         for (int j = 0; j < CLR_IN; j++) PICK(deep->in32[j] + at, s->in32[j]);
     if (KEEPS_SIMPLEX(ka, kb))
         for (int i = 0; i < n; i++) memcpy(deep->simplex[at + i], s->simplex[list[i]], sizeof *s->simplex);
     for (int j = 0; j < 4; j++) {
-        if (ka >= CLR_SMALL) PICK(deep->seed_a[j] + at, s->seed_a[j]);
-        if (kb >= CLR_SMALL) PICK(deep->seed_b[j] + at, s->seed_b[j]);
+        if (IS_HULL(ka)) PICK(deep->seed_a[j] + at, s->seed_a[j]);
+        if (IS_HULL(kb)) PICK(deep->seed_b[j] + at, s->seed_b[j]);
     }
     PICK(deep->shape_a + at, s->shape_a);
     PICK(deep->shape_b + at, s->shape_b);

@@ -21,19 +21,8 @@
 #define SPECIAL(ka, kb, k) ((ka) == (k) && (kb) == (k))
 #endif
 
-// Classes from CLR_SUPERQUADRIC on have more than four parameters: their lanes keep some.
-#define IN_LANES(k) ((k) >= CLR_SUPERQUADRIC)
-// Those that have vertices, those that take powers, and those whose center may be off their origin.
-#define HAS_VERTICES(k) ((k) >= CLR_SMOOTH_REVOLUTION)
-#define HAS_POWERS(k) ((k) >= CLR_SUPERQUADRIC && (k) < CLR_SMALL)
-#define OFF_CENTER(k) ((k) >= CLR_SMOOTH_HULL)
-// Those whose support functions have derivatives that are computed, see hessian.h.
-#define HAS_BEND(k) ((k) == CLR_ELLIPSOID || HAS_POWERS(k))
 // SURROUNDED tells of a pair of classes whether depth_certificate.h searches its depths.
-#define SURROUNDED(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_BEND(ka) && HAS_BEND(kb)))
-
-// curved says of a class whether its cores are no polytopes.
-ALWAYS int curved(int class) { return class != CLR_BOX && class < CLR_SMALL; }
+#define SURROUNDED(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
 
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few
@@ -50,7 +39,7 @@ ALWAYS int decide_units(int ka, int kb) {
 // takes_rtr tells whether the trust region method begins with pairs of these classes: ellipsoids, all that
 // have a bend where it is named, and otherwise those whose distance is asked for.
 ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
-    if (!c->rtr || !HAS_BEND(ka) || !HAS_BEND(kb)) return 0;
+    if (!c->rtr || !HAS_HESSIAN(ka) || !HAS_HESSIAN(kb)) return 0;
     return !c->closed || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->deep && !c->max_steps);
 }
 
@@ -100,7 +89,7 @@ ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
         for (int j = 0; j < 3; j++) h->power[j][l] = (REAL)s->extent[j];
     h->first[l] = s->first;
     h->count[l] = s->count;
-    if (k < CLR_SMALL) return;
+    if (!IS_HULL(k)) return;
     for (int j = 0; j < 3; j++) h->extent[j][l] = (REAL)s->extent[j];
     h->size[l] = (REAL)s->size;
     h->cells[l] = s->cells;

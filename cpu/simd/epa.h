@@ -98,8 +98,8 @@ static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsi
     const double *m = at->in + CLR_ROT * at->stride;
     V3 e = T(neg)(T(rotate_back)(m, at->stride, d)), b;
     vertices_of v = {.number = {one, one}};
-    v.a = ka >= CLR_SMALL ? hull_vertices(at, ka, 0, d, lanes, &v.number[0]) : T(side_support)(at, ka, 0, d, one, 0);
-    b = kb >= CLR_SMALL ? hull_vertices(at, kb, 1, e, lanes, &v.number[1]) : T(side_support)(at, kb, 1, e, one, 0);
+    v.a = IS_HULL(ka) ? hull_vertices(at, ka, 0, d, lanes, &v.number[0]) : T(side_support)(at, ka, 0, d, one, 0);
+    b = IS_HULL(kb) ? hull_vertices(at, kb, 1, e, lanes, &v.number[1]) : T(side_support)(at, kb, 1, e, one, 0);
     b = T(add)(T(rotate)(m, at->stride, b), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     v.w = T(sub)(v.a, b);
     return v;

@@ -77,7 +77,7 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
 // sketch_seed is vertex j of the simplices that GJK ended with.
 ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j,
                                    const float number[2][W]) {
-    const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL};
+    const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)};
     const REAL *m = at->in + CLR_ROT * W;
     V3 x = {SET1(0), SET1(0), SET1(0)}, y = x;
     if (!hull[0] || !hull[1]) {
@@ -143,8 +143,8 @@ static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sket
     for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         for (int j = 0; j < 4; j++) {
-            if (w->ka >= CLR_SMALL) number[j][0][l] = (float)w->s->seed_a[j][i];
-            if (w->kb >= CLR_SMALL) number[j][1][l] = (float)w->s->seed_b[j][i];
+            if (IS_HULL(w->ka)) number[j][0][l] = (float)w->s->seed_a[j][i];
+            if (IS_HULL(w->kb)) number[j][1][l] = (float)w->s->seed_b[j][i];
         }
     }
     if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
@@ -188,7 +188,7 @@ ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) 
             const int v = corner[j];
             for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((sketch *)q, v, x);
             for (int side = 0; side < 2; side++)
-                if ((side ? kb : ka) >= CLR_SMALL) out->number[k][side][i] = q->number[v][side];
+                if (IS_HULL(side ? kb : ka)) out->number[k][side][i] = q->number[v][side];
                 else
                     for (int x = 0; x < 3; x++) out->d[k][side][x][i] = q->d[v][side][x];
         }
@@ -275,7 +275,7 @@ static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch
     }
     memset(s->found.faces + n, 0, CLR_STRIDE32 - (size_t)n);
     if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
-    if ((ka != CLR_BOX && ka < CLR_SMALL) || (kb != CLR_BOX && kb < CLR_SMALL)) return;
+    if (IS_CURVED(ka) || IS_CURVED(kb)) return;
     if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
     else sketch_loop(call, s, s->list, listed, ka, kb);
 }

@@ -29,15 +29,15 @@ ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, un
     for (int l = 0; l < W; l++) {
         const int32_t *q = found->number[has >> l & 1 ? 3 * f : 0][0] + k + l;
         for (int j = 0; j < 3; j++) {
-            if (ka >= CLR_SMALL) number[0][j][l] = q[2 * j * CLR_STRIDE32];
-            if (kb >= CLR_SMALL) number[1][j][l] = q[(2 * j + 1) * CLR_STRIDE32];
+            if (IS_HULL(ka)) number[0][j][l] = q[2 * j * CLR_STRIDE32];
+            if (IS_HULL(kb)) number[1][j][l] = q[(2 * j + 1) * CLR_STRIDE32];
         }
     }
 #define COLUMN(name, x) SEL(mine, WIDEN(found->name[3 * f + j] x), WIDEN(found->name[j] x))
     for (int j = 0; j < 3; j++) {
         V3 d[2] = {{span, span, span}, {span, span, span}}, w;
         for (int side = 0; side < 2; side++)
-            if ((side ? kb : ka) < CLR_SMALL)
+            if (!IS_HULL(side ? kb : ka))
                 d[side] = (V3){COLUMN(d, [side][0] + k), COLUMN(d, [side][1] + k), COLUMN(d, [side][2] + k)};
         w = (V3){COLUMN(w, [0] + k), COLUMN(w, [1] + k), COLUMN(w, [2] + k)};
         out->w[j] = vertex_of(at, d[0], d[1], number[0][j], number[1][j], ka, kb, &out->a[j], &out->b[j]);

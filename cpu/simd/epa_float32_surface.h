@@ -77,7 +77,7 @@ ALWAYS void put_sketch_vertex(sketch *q, const float v[SKETCH_COLUMNS][W], int l
     int i = q->vertices++;
     for (int j = 0; j < 3; j++) *coordinate(q, i, j) = v[j][l];
     for (int side = 0; side < 2; side++)
-        if ((side ? kb : ka) >= CLR_SMALL) q->number[i][side] = (int32_t)v[9 + side][l];
+        if (IS_HULL(side ? kb : ka)) q->number[i][side] = (int32_t)v[9 + side][l];
         else
             for (int j = 0; j < 3; j++) q->d[i][side][j] = v[3 + 3 * side + j][l];
 }

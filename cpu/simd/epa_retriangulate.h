@@ -46,7 +46,7 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
 #undef PLANES
 #undef NUMBERS
 #undef NUMBER
-    const int boxes = ka < CLR_SMALL || kb < CLR_SMALL;
+    const int boxes = !IS_HULL(ka) || !IS_HULL(kb);
     for (int i = 0; i < 4 && boxes; i++) T(st3)(d[i][0], W, v[i].d[0]), T(st3)(d[i][3], W, v[i].d[1]);
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);

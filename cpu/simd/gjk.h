@@ -50,7 +50,7 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 // step takes one step of GJK in all lanes.
 ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide, int any) {
     const VF one = SET1(1);
-    const int hulls = ka >= CLR_SMALL && kb >= CLR_SMALL; // mostly without radii, which weights are for
+    const int hulls = IS_HULL(ka) && IS_HULL(kb); // mostly without radii, which weights are for
     // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row,
     // and of depths after a likely one that was no progress. Distances need the highest too often.
     const int guess = REAL_BITS == 32 && any && (ka == CLR_HULL || kb == CLR_HULL);
@@ -158,7 +158,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         T(mst3)(L->dir[9], W, last,
                 KEEPS_SIMPLEX(ka, kb) && REAL_BITS == 32 && !w0->call->collide ? w : x); // see flush
     for (int side = 0; side < 2; side++) {
-        if (decide || (side ? kb : ka) < CLR_SMALL) continue;
+        if (decide || !IS_HULL(side ? kb : ka)) continue;
         for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);
         MSTORE(L->found[side][3], last, found[side]);
     }

@@ -53,7 +53,7 @@ typedef struct {
 
 // KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
 // up the vertices of large hulls once more would wait for memory.
-#define KEEPS_SIMPLEX(ka, kb) ((ka) >= CLR_SMALL && (kb) >= CLR_SMALL && (ka) + (kb) > 2 * CLR_SMALL)
+#define KEEPS_SIMPLEX(ka, kb) (IS_HULL(ka) && IS_HULL(kb) && ((ka) != CLR_SMALL || (kb) != CLR_SMALL))
 
 // Rows in and out of the lanes of the GJK loop: new pairs for lanes that are idle, and what finished
 // lanes ended with. A template, see vec3.h.
@@ -257,7 +257,7 @@ ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, 
 ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     clr_scratch *s = w->s;
     const unsigned finished = LANES & ~(L->active | L->idle);
-    const int hull[2] = {w->ka >= CLR_SMALL, w->kb >= CLR_SMALL}, directions = !hull[0] || !hull[1];
+    const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)}, directions = !hull[0] || !hull[1];
     REAL dir[9][W] __attribute__((aligned(64))), found[2][3][W] __attribute__((aligned(64)));
     if (!finished) return;
     if (!w->decide) {
@@ -294,7 +294,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
             if (hull[1]) s->seed_b[k][i] = (int32_t)found[1][k][l];
         }
         if (state == CLR_OPEN) {
-            if (HAS_BEND(w->ka) && HAS_BEND(w->kb)) // for newton.h
+            if (HAS_HESSIAN(w->ka) && HAS_HESSIAN(w->kb)) // for newton.h
                 for (int j = 0; j < 3; j++) s->more[CLR_LAST + j][i] = (double)L->x[j][l];
             continue;
         }

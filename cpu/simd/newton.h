@@ -119,7 +119,8 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
 // last_by_newton reports whether Newton's method goes on from where float32 GJK ends: where the
 // tolerance would cost many steps of GJK in float64, and no cap counts them.
 ALWAYS int last_by_newton(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_BEND(ka) && HAS_BEND(kb);
+    return c->closed && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_HESSIAN(ka) &&
+           HAS_HESSIAN(kb);
 }
 
 // newton is newton_pairs with the bend of ellipsoids inlined.

@@ -38,7 +38,7 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
     if (k == CLR_SUPERQUADRIC) return T(superquadric_support)(T(ld3)(p, at->stride), at->hull[side]->power, d);
     if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL)
         return T(smooth_support)(at->call, at->hull[side], at->lanes, k, p, at->stride, d);
-    if (k < CLR_SMALL) return T(core_support)(k, p, at->stride, d, r);
+    if (!IS_HULL(k)) return T(core_support)(k, p, at->stride, d, r);
 #if REAL_BITS == 32
     if (k == CLR_SMALL) return T(copied_support)(at, side, d, found);
 #endif
@@ -86,7 +86,7 @@ ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *k
     VF sum = T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     for (int side = 0; side < 2; side++) {
         int k = side ? kb : ka;
-        if (k < CLR_SMALL) {
+        if (!IS_HULL(k)) {
             sum = sum + T(dot)(d[side], T(side_support)(at, k, side, d[side], SET1(1), 0));
             continue;
         }
@@ -102,10 +102,10 @@ ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *k
 ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb,
                     V3 *a, V3 *own_b) {
     const VF one = SET1(1); // only ellipsoids need the length
-    *a = ka >= CLR_SMALL ? T(pick)(at, 0, number_a)
-                         : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
-    V3 b = kb >= CLR_SMALL ? T(pick)(at, 1, number_b)
-                           : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
+    *a = IS_HULL(ka) ? T(pick)(at, 0, number_a)
+                     : T(side_support)(at, ka, 0, T(neg)(d), ka == CLR_ELLIPSOID ? inverse_length(d) : one, 0);
+    V3 b = IS_HULL(kb) ? T(pick)(at, 1, number_b)
+                       : T(side_support)(at, kb, 1, e, kb == CLR_ELLIPSOID ? inverse_length(e) : one, 0);
     *own_b = b;
     b = T(add)(T(rotate)(at->in + CLR_ROT * at->stride, at->stride, b),
                T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));

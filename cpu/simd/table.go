@@ -149,7 +149,7 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 	}
 	erode := geom.MinCurvatureRadius(s)
 	c := s.Center()
-	if r.class < C.CLR_SMALL {
+	if C.CLR_ARE_HULLS>>r.class&1 == 0 { // of a hull, outer has written it
 		r.erode = C.double(erode)
 	}
 	r.radius = C.double(s.Radius() + erode)
