@@ -1,0 +1,163 @@
+//go:build cgo
+
+package simd
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"clearance/tests/need"
+)
+
+// Every header includes what it needs: it compiles alone, with the vectors of the portable variant, whichever
+// precision was selected before it.
+func TestHeadersCompileAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles every header")
+	}
+	cc := need.CC(t)
+	dir := t.TempDir()
+	folder, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-std=c11", "-Wall", "-Wno-unused", "-Werror", "-fsyntax-only", "-I", folder}
+	for _, header := range headers(t) {
+		if header != "isa_vec.h" && strings.HasPrefix(header, "isa_") {
+			continue // of one processor; isa.h includes it there
+		}
+		for _, bits := range []int{32, 64} {
+			file := filepath.Join(dir, fmt.Sprintf("%s_%d.c", strings.TrimSuffix(header, ".h"), bits))
+			text := fmt.Sprintf("#define KERNEL clr_run_portable\n#include \"real%d.h\"\n#include %q\n", bits, header)
+			if header != "kernel.h" {
+				text += fmt.Sprintf("#include %q\n", header) // the guards
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			args = append(args, file)
+		}
+	}
+	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
+		t.Errorf("%v: %.6000s", err, out)
+	}
+}
+
+var includes = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+(?:"([^"]+)"|(ISA))`)
+
+// No header includes itself, by whatever detour.
+func TestIncludesHaveNoCircle(t *testing.T) {
+	if c := circle(map[string][]string{"a.h": {"b.h"}, "b.h": {"c.h"}, "c.h": {"b.h"}}); !slices.Equal(c, []string{"b.h", "c.h", "b.h"}) {
+		t.Fatalf("the circle of b.h and c.h is taken for %v", c)
+	}
+	graph := map[string][]string{}
+	edges := 0
+	for _, header := range headers(t) {
+		graph[header] = []string{}
+		for _, m := range includes.FindAllSubmatch(read(t, header), -1) {
+			if len(m[2]) > 0 { // whichever instruction set it is
+				graph[header] = append(graph[header], "isa_avx512.h", "isa_avx2.h", "isa_neon.h", "isa_vec.h")
+			} else {
+				graph[header] = append(graph[header], string(m[1]))
+			}
+		}
+		edges += len(graph[header])
+	}
+	if edges < len(graph) {
+		t.Fatalf("%d headers with %d includes: the test does not find them", len(graph), edges)
+	}
+	for header, of := range graph {
+		for _, other := range of {
+			if _, ok := graph[other]; !ok && !strings.HasPrefix(other, "../") {
+				t.Errorf("%s includes %s, which does not exist", header, other)
+			}
+		}
+	}
+	if c := circle(graph); c != nil {
+		t.Errorf("a circle: %s", strings.Join(c, " includes "))
+	}
+}
+
+// circle returns nodes of a graph, each an edge to the next and the last equal to the first, or nil.
+func circle(graph map[string][]string) []string {
+	done := map[string]bool{}
+	var path []string
+	var visit func(node string) []string
+	visit = func(node string) []string {
+		if i := slices.Index(path, node); i >= 0 {
+			return append(slices.Clone(path[i:]), node)
+		}
+		if done[node] {
+			return nil
+		}
+		path = append(path, node)
+		for _, next := range graph[node] {
+			if c := visit(next); c != nil {
+				return c
+			}
+		}
+		path = path[:len(path)-1]
+		done[node] = true
+		return nil
+	}
+	nodes := make([]string, 0, len(graph))
+	for node := range graph {
+		nodes = append(nodes, node)
+	}
+	slices.Sort(nodes)
+	for _, node := range nodes {
+		if c := visit(node); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// Sources are at most 120 columns wide and 500 lines long.
+func TestLengths(t *testing.T) {
+	const columns, lines = 120, 500
+	files := append(headers(t), glob(t, "*.c")...)
+	files = append(files, glob(t, "testdata/*.[ch]")...)
+	for _, file := range files {
+		text := bytes.Split(bytes.TrimSuffix(read(t, file), []byte("\n")), []byte("\n"))
+		if len(text) > lines {
+			t.Errorf("%s has %d lines, more than %d", file, len(text), lines)
+		}
+		for i, line := range text {
+			if n := utf8.RuneCount(line); n > columns {
+				t.Errorf("%s:%d has %d columns, more than %d", file, i+1, n, columns)
+			}
+		}
+	}
+}
+
+func headers(t *testing.T) []string {
+	t.Helper()
+	return glob(t, "*.h")
+}
+
+func glob(t *testing.T, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return files
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
