@@ -49,8 +49,14 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
-    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb)))
-        ok |= expand_depths(c, s, k, in & ~ok, at, ka, kb, round, stop, answer);
+    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) {
+        depth_of d[W];
+        int32_t row[W];
+        for (int l = 0; l < W; l++) row[l] = k + l;
+        const unsigned found = expand_rows(c, s, row, in & ~ok, at, ka, kb, round, stop, d);
+        for (unsigned m = found; m; m &= m - 1) put_depth(&answer[0][__builtin_ctz(m)], W, d + __builtin_ctz(m));
+        ok |= found;
+    }
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);

@@ -176,37 +176,16 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
 
 #define SURROUND_TURNS 4
 
-// expand_rows answers n listed rows by expanding polytopes from the simplices that GJK ended with, as
-// expand_depths does, but side by side.
-static __attribute__((noinline)) void expand_rows(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka,
-                                                  int kb) {
-    polytope *p = polytopes_in(s);
+// expand_minima answers n listed rows by expanding polytopes.
+static void expand_minima(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     for (int k = 0; k < n; k += W) {
         deep_rows rows;
-        double gap[W] __attribute__((aligned(64)));
-        vertices_of v[4];
         depth_of d[W];
-        int most[W];
-        const int32_t none[W] = {0}; // no vertices of hulls
         pick_rows(c, s, list + k, n - k, ka, kb, &rows);
-        const T(places) at = places_of(c, &rows);
-        const VF round = LOADU(rows.round), one = SET1(1);
-        STOREU(gap, depth_stop(c, 1, LOADU(rows.tol), round));
-        for (int l = 0; l < W; l++) d[l].steps = 0, most[l] = INT32_MAX;
-        for (int j = 0; j < 4; j++) {
-            double from[3][W] __attribute__((aligned(64)));
-            V3 b;
-            for (int i = 0; i < 3; i++)
-                for (int l = 0; l < W; l++) from[i][l] = s->more[CLR_SEED + 3 * j + i][rows.row[l]];
-            const V3 dir = T(ld3)(from[0], W);
-            v[j] = (vertices_of){.number = {one, one}};
-            v[j].w = vertex_of(&at, dir, T(rotate_back)(at.in + CLR_ROT * W, W, dir), none, none, ka, kb, &v[j].a, &b);
-        }
-        const unsigned found = depths(p, &at, ka, kb, rows.lanes & tetrahedra(p, v, round), gap, most, d);
-        for (unsigned m = rows.lanes; m; m &= m - 1) {
+        T(places) at = places_of(c, &rows);
+        const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
+        for (unsigned m = expand_rows(c, s, rows.row, rows.lanes, &at, ka, kb, round, stop, d); m; m &= m - 1) {
             const int l = __builtin_ctz(m), i = rows.row[l];
-            s->steps[i] += (uint16_t)d[l].steps;
-            if (!(found >> l & 1)) continue;
             s->minima.state[i] = CLR_MINIMUM_EXPANDED;
             put_depth(&s->minima.answer[0][i], CLR_STRIDE64, d + l);
         }
@@ -220,7 +199,7 @@ ALWAYS int searched(const clr_call *c, const clr_scratch *s, int k) {
 
 // surround answers those of n rows of the group that overlap, if heights of both cores have minima that
 // are searched for, in s->minima; rows that it does not are the caller's. Where a cap counts the steps,
-// expand_depths takes all of them.
+// expand_rows takes all of them.
 static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     int32_t list[CLR_CAP];
     int listed = 0;
@@ -246,7 +225,7 @@ static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s
     listed = 0;
     for (int k = 0; k < n; k++)
         if (s->state[k] == CLR_INSIDE && !c->max_steps && state[k] != CLR_MINIMUM_LEAST) list[listed++] = k;
-    if (listed > 0) expand_rows(c, s, list, listed, ka, kb);
+    if (listed > 0) expand_minima(c, s, list, listed, ka, kb);
 }
 
 #endif

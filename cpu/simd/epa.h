@@ -313,40 +313,40 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     return found;
 }
 
-// expand_depths answers those of rows k, k+1, … of the group that are in `in` by expanding
-// polytopes, from the simplices that GJK ended with.
-static __attribute__((noinline)) unsigned expand_depths(const clr_call *c, clr_scratch *s, int k, unsigned in,
-                                                        T(places) *at, int ka, int kb, VF round, VF stop,
-                                                        double answer[12][W]) {
+// expand_rows answers those in `in` of W rows of the group, whose columns are those of `at`, by expanding
+// polytopes from the simplices that GJK ended with. It returns the lanes where out has an answer.
+static __attribute__((noinline)) unsigned expand_rows(const clr_call *c, clr_scratch *s, const int32_t row[W],
+                                                      unsigned in, T(places) *at, int ka, int kb, VF round, VF stop,
+                                                      depth_of out[W]) {
     polytope *p = polytopes_in(s);
     double gap[W] __attribute__((aligned(64)));
     vertices_of v[4];
-    depth_of d[W];
     int most[W]; // of a call that caps them: emit counts one more
     unsigned may = 0;
     STOREU(gap, stop);
     at->lanes = in;
     for (int l = 0; l < W; l++) {
-        d[l].steps = 0;
-        most[l] = c->max_steps ? c->max_steps - 1 - s->steps[k + l] : INT32_MAX;
+        out[l].steps = 0;
+        most[l] = c->max_steps ? c->max_steps - 1 - s->steps[row[l]] : INT32_MAX;
         may |= (unsigned)(most[l] > 0) << l;
     }
     if (!(in & may)) return 0;
     for (int j = 0; j < 4; j++) {
-        V3 dir, b;
-        double number[2][W] __attribute__((aligned(64)));
-        for (int l = 0; l < W; l++) number[0][l] = s->seed_a[j][k + l], number[1][l] = s->seed_b[j][k + l];
-        v[j].w = seed_vertex(at, s, k, j, ka, kb, &dir, &v[j].a, &b);
+        double from[3][W] __attribute__((aligned(64))), number[2][W] __attribute__((aligned(64)));
+        int32_t number_a[W], number_b[W];
+        V3 b;
+        for (int l = 0; l < W; l++) {
+            for (int i = 0; i < 3; i++) from[i][l] = s->more[CLR_SEED + 3 * j + i][row[l]];
+            number[0][l] = number_a[l] = s->seed_a[j][row[l]];
+            number[1][l] = number_b[l] = s->seed_b[j][row[l]];
+        }
+        const V3 d = T(ld3)(from[0], W), e = T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, d);
+        v[j].w = vertex_of(at, d, e, number_a, number_b, ka, kb, &v[j].a, &b);
         v[j].number[0] = LOADU(number[0]);
         v[j].number[1] = LOADU(number[1]);
     }
-    const unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, d);
-    for (unsigned m = in; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        s->steps[k + l] += (uint16_t)d[l].steps;
-        if (!(found >> l & 1)) continue;
-        put_depth(&answer[0][l], W, d + l);
-    }
+    const unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, out);
+    for (unsigned m = in; m; m &= m - 1) s->steps[row[__builtin_ctz(m)]] += (uint16_t)out[__builtin_ctz(m)].steps;
     return found;
 }
 
