@@ -50,14 +50,15 @@ typedef struct {
     const clr_shape32 *shapes32;
     int64_t shape_count;
     int32_t alike;              // all shapes are of one class and form
-    const double *vx, *vy, *vz; // vertices of all hulls
-    const float *fx, *fy, *fz;  // the same in float32, relative to the center of the shape
-    const double *corners;      // vertices of all hulls once more, x, y, z and 0 of each
+    int32_t scanned;            // vertices of shapes that are scanned as a whole; these come first
+    const double *vx, *vy, *vz; // these
+    const float *fx, *fy, *fz;  // the same in float32, relative to the center of their hull
+    const double *corners;      // all vertices: x, y, z and 0 of each
+    const float *points;        // those that are not scanned, as fx, fy, fz and the number within its hull of each
     const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
-    const float *points;   // the vertices of fx, fy and fz once more, x, y, z and its number within its hull of each
-    const int32_t *likely; // vertices of likely cells, see Table
-    const float *lists;    // vertices of direction cells, see Table, in blocks of as many as there are lanes
-    const int32_t *starts; // first block of each cell
+    const int32_t *likely;      // vertices of likely cells, in points
+    const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
+    const int32_t *starts;      // first block of each cell
 
     // Pairs: shape, position and rotation columns of A and B, see batch.Pairs.
     const int32_t *shape_a, *shape_b;

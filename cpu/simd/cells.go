@@ -4,7 +4,6 @@ package simd
 
 import (
 	"math"
-	"slices"
 
 	"clearance/geom/cells"
 
@@ -41,35 +40,46 @@ func cellGrid(n int) int {
 	return min(max(int(math.Round(math.Sqrt(float64(n)/cellVertices))), 1), 64)
 }
 
-// cut returns the half extents of the hull relative to the largest, the grid K, and
-// the list of each of the 6·K² cells; K = 0 and no lists say that scanning is better.
-func cut(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, k int, lists [][]int32) {
-	m, u := cube(vertices, lo, hi)
-	if u == nil {
-		return m, 0, nil
-	}
-	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
-	for k = cellGrid(len(vertices)); k > 0; k /= 2 {
-		if lists = cells.Cut(u, k, o); lists != nil {
-			turn(lists, k)
-			return m, k, lists
-		}
-	}
-	return m, 0, nil
+// hullCells are the direction cells of a hull.
+type hullCells struct {
+	extent [3]float64 // half extents of the hull relative to the largest
+	grid   int        // cells along an edge of the cube; 0: no cells, all vertices are scanned
+	lists  [][]int32  // of each of the 6·grid² cells, or of all directions together
+	scaled []r3.Vec   // the vertices scaled to a cube; none where the hull is too small for that
 }
 
-// guess returns, for the grid k of the likely cells, the vertex that is highest in the middle of each. Kernels
-// take it for the highest in all of the cell where any vertex will do. grid and lists are those of cut.
-func guess(vertices []r3.Vec, lo, hi r3.Vec, grid int, lists [][]int32) (m [3]float64, k int, likely []int32) {
-	m, u := cube(vertices, lo, hi)
-	if u == nil {
-		return m, 1, make([]int32, 6)
+// newHullCells cuts the directions of a hull with the bounding box lo, hi.
+func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
+	c := &hullCells{lists: [][]int32{upTo(len(vertices))}}
+	c.extent, c.scaled = cube(vertices, lo, hi)
+	if c.scaled == nil {
+		return c
 	}
-	if grid == 0 {
-		grid, lists = 1, slices.Repeat([][]int32{upTo(len(vertices))}, 6)
+	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
+	for k := cellGrid(len(vertices)); k > 0; k /= 2 {
+		if lists := cells.Cut(c.scaled, k, o); lists != nil {
+			turn(lists, k)
+			c.grid, c.lists = k, lists
+			break
+		}
 	}
-	k = likelyGrid(len(vertices))
-	around := func(i int) int { return (2*i + 1) * grid / (2 * k) } // the cell of lists that holds the middle
+	return c
+}
+
+// likely returns, for the grid k of the likely cells, the vertex that is highest in the middle of each. Kernels
+// take it for the highest in all of the cell where any vertex will do.
+func (c *hullCells) likely() (k int, vertices []int32) {
+	if c.scaled == nil {
+		return 1, make([]int32, 6)
+	}
+	k = likelyGrid(len(c.scaled))
+	list := func(face, row, col int) []int32 { // of the cell that holds the middle
+		if c.grid == 0 {
+			return c.lists[0]
+		}
+		around := func(i int) int { return (2*i + 1) * c.grid / (2 * k) }
+		return c.lists[(face*c.grid+around(row))*c.grid+around(col)]
+	}
 	middle := func(i int) float64 { return (2*float64(i)+1)/float64(k) - 1 }
 	for face := range 6 {
 		for row := range k {
@@ -78,18 +88,18 @@ func guess(vertices []r3.Vec, lo, hi r3.Vec, grid int, lists [][]int32) (m [3]fl
 				if face/2 == 1 { // see turn
 					d = cells.Direction(face, middle(col), middle(row))
 				}
-				list := lists[(face*grid+around(row))*grid+around(col)]
-				best := list[0]
-				for _, i := range list {
-					if r3.Dot(d, u[i]) > r3.Dot(d, u[best]) {
+				candidates := list(face, row, col)
+				best := candidates[0]
+				for _, i := range candidates {
+					if r3.Dot(d, c.scaled[i]) > r3.Dot(d, c.scaled[best]) {
 						best = i
 					}
 				}
-				likely = append(likely, best)
+				vertices = append(vertices, best)
 			}
 		}
 	}
-	return m, k, likely
+	return k, vertices
 }
 
 // likelyGrid is the grid for a hull of n vertices: about likelyCells cells for each.

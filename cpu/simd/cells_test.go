@@ -56,7 +56,8 @@ func TestCells(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
-		m, k, lists := cut(vertices, lo, hi)
+		cells := newHullCells(vertices, lo, hi)
+		m, k, lists := cells.extent, cells.grid, cells.lists
 		if k == 0 || len(lists) != 6*k*k {
 			t.Fatalf("%s: grid %d with %d lists", name, k, len(lists))
 		}
@@ -123,8 +124,9 @@ func TestLikelyVertices(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
-		_, grid, lists := cut(vertices, lo, hi)
-		m, k, likely := guess(vertices, lo, hi, grid, lists)
+		cells := newHullCells(vertices, lo, hi)
+		m := cells.extent
+		k, likely := cells.likely()
 		if len(likely) != 6*k*k {
 			t.Fatalf("%s: grid %d with %d vertices", name, k, len(likely))
 		}
@@ -163,6 +165,6 @@ func BenchmarkCells(b *testing.B) {
 	hull := hullsToCut(b)["sphere"]
 	lo, hi := hull.AABB()
 	for b.Loop() {
-		cut(hull.Hull().Vertices, lo, hi)
+		newHullCells(hull.Hull().Vertices, lo, hi)
 	}
 }

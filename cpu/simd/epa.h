@@ -129,8 +129,8 @@ static __attribute__((noinline)) vertices_of surest(const T(places) *at, const p
             const double x[3] = {u[0][l], u[1][l], u[2][l]};
             for (int j = 0; j < 3; j++) {
                 known[j] = (int32_t)(side ? p[l].a : p[l].w)[corner[j]][3];
-                int i = h->first[l] + known[j];
-                double t = x[0] * c->vx[i] + x[1] * c->vy[i] + x[2] * c->vz[i];
+                const double *v = c->corners + 4 * (size_t)(h->first[l] + known[j]);
+                double t = x[0] * v[0] + x[1] * v[1] + x[2] * v[2];
                 index[l] = t > high ? known[j] : index[l];
                 high = t > high ? t : high;
             }

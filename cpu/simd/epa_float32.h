@@ -68,8 +68,9 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
     const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
     float p[3][W] __attribute__((aligned(64))) = {{0}};
     for (unsigned m = lanes; m; m &= m - 1) {
-        const int l = __builtin_ctz(m), v = c->shapes[shape[L->at[l]]].first + (int)number[l];
-        p[0][l] = c->fx[v], p[1][l] = c->fy[v], p[2][l] = c->fz[v];
+        const int l = __builtin_ctz(m), first = c->shapes[shape[L->at[l]]].first;
+        const float *v = c->points + 4 * (size_t)(first - c->scanned + (int)number[l]);
+        for (int j = 0; j < 3; j++) p[j][l] = v[j];
     }
     return T(scale)(LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]), T(ld3)(p[0], W));
 }

@@ -84,6 +84,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.shapes, c.shape_count = pin[C.clr_shape](p, t.shapes), C.int64_t(len(t.shapes))
 	c.shapes32 = pin[C.clr_shape32](p, t.shapes32)
 	c.alike = flag(t.alike)
+	c.scanned = C.int32_t(len(t.vx))
 	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
 	c.corners, c.cubes = pin[C.double](p, t.corners), pin[C.float](p, t.cubes)

@@ -159,7 +159,8 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
         for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near;
              near &= near - 1) {
             int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
-            REAL g = d[0] * c->vx[p] + d[1] * c->vy[p] + d[2] * c->vz[p];
+            const double *x = c->corners + 4 * (size_t)p;
+            REAL g = d[0] * x[0] + d[1] * x[1] + d[2] * x[2];
             if (g > high) {
                 high = g;
                 *found = i;

@@ -17,20 +17,26 @@ import (
 
 // Table is a library as the kernels read it. It is immutable.
 type Table struct {
-	alike      bool // all shapes are of one class and form, and so all rows of one group
-	width      int  // of a vector of float32: lists are filled up to a multiple of it
-	shapes     []C.clr_shape
-	shapes32   []C.clr_shape32 // the same in float32, what Boolean rows read of them
-	vx, vy, vz []float64
+	alike    bool // all shapes are of one class and form, and so all rows of one group
+	width    int  // of a vector of float32: lists are filled up to a multiple of it
+	shapes   []C.clr_shape
+	shapes32 []C.clr_shape32 // the same in float32, what Boolean rows read of them
 
-	corners []float64 // the same vertices of hulls, x, y, z and 0 of each, for who reads single ones
+	// Vertices of smooth shapes and of hulls without likely cells, which are scanned as a whole, a coordinate a
+	// column: as they are, and in float32, relative to the center of their hull. These shapes come first.
+	vx, vy, vz []float64
+	fx, fy, fz []float32
+
+	// Vertices of all of these and of the larger hulls, for whoever reads single ones: x, y, z and 0 of each.
+	corners []float64
+
+	// Vertices of the larger hulls alone, in float32, relative to the center: x, y, z and the number within its
+	// hull of each.
+	points []float32
 
 	cubes []float32 // side by side of each shape: extent and cells once more, extents by the grid of the likely cells, and the first of these
 
-	fx, fy, fz []float32 // the same in float32, relative to the center of their shape
-
-	points []float32 // the same once more, x, y, z and the number within its shape of each
-	likely []int32   // the vertex, counted over all hulls, that is highest in the middle of each likely cell
+	likely []int32 // the place in points of the vertex that is highest in the middle of each likely cell
 
 	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
 	// and their numbers within the hull. Block starts[i] is the first of cell i,
@@ -57,11 +63,14 @@ var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 func NewTable(l *batch.Library, variant string) *Table {
 	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
 	t.shapes32 = make([]C.clr_shape32, l.Len())
-	for i := range t.shapes {
-		r := &t.shapes[i]
-		t.cubes = append(t.cubes, make([]float32, C.CLR_CUBE)...)
-		t.put(r, l.Shape(int32(i)))
-		t.shapes32[i] = rounded(r)
+	t.cubes = make([]float32, C.CLR_CUBE*l.Len())
+	for _, large := range [2]bool{false, true} {
+		for i := range t.shapes {
+			if s := l.Shape(int32(i)); isLarge(s) == large {
+				t.put(i, s)
+				t.shapes32[i] = rounded(&t.shapes[i])
+			}
+		}
 	}
 	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
 		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
@@ -78,15 +87,26 @@ func rounded(s *C.clr_shape) C.clr_shape32 {
 	return r
 }
 
-func (t *Table) put(r *C.clr_shape, s geom.Shape) {
-	inner := s
+// core is a shape without the balls around it.
+func core(s geom.Shape) geom.Shape {
 	for {
-		m, ok := inner.(geom.Rounded)
+		m, ok := s.(geom.Rounded)
 		if !ok {
-			break
+			return s
 		}
-		inner = m.Shape
+		s = m.Shape
 	}
+}
+
+// isLarge reports whether a shape is a hull with likely cells.
+func isLarge(s geom.Shape) bool {
+	v, ok := core(s).(*geom.Convex)
+	return ok && len(v.Hull().Vertices) > C.CLR_SMALL_VERTICES
+}
+
+// put writes shape number i.
+func (t *Table) put(i int, s geom.Shape) {
+	r, inner := &t.shapes[i], core(s)
 	r.class = C.CLR_BOX
 	set := func(x, y, z float64) { r.p = [3]C.double{C.double(x), C.double(y), C.double(z)} }
 	switch v := inner.(type) {
@@ -134,15 +154,15 @@ func (t *Table) put(r *C.clr_shape, s geom.Shape) {
 		r.class = C.CLR_ROUND
 		set(v.RBottom, v.RTop, v.HalfLength)
 	case *geom.Convex:
-		if len(t.vx)+len(t.lists)/4 > maxTableVertices {
+		if len(t.corners)/4+len(t.lists)/4 > maxTableVertices {
 			r.class = C.CLR_NO_CLASS
 			return
 		}
-		r.class = C.CLR_HULL
-		if len(v.Hull().Vertices) <= C.CLR_SMALL_VERTICES {
-			r.class = C.CLR_SMALL
+		r.class = C.CLR_SMALL
+		if isLarge(v) {
+			r.class = C.CLR_HULL
 		}
-		t.hull(r, v)
+		t.hull(i, v)
 	default:
 		r.class = C.CLR_NO_CLASS
 		return
@@ -174,34 +194,34 @@ func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpn
 		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
 		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
 		t.fx, t.fy, t.fz = append(t.fx, float32(p.X)), append(t.fy, float32(p.Y)), append(t.fz, float32(p.Z))
-		t.points = append(t.points, 0, 0, 0, 0)
 	}
 }
 
 // hull appends the vertices of a hull, filled up with copies of the last, and its cells.
-func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
-	vertices, c := v.Hull().Vertices, v.Center()
-	r.first, r.count = C.int32_t(len(t.vx)), C.int32_t(len(vertices))
+func (t *Table) hull(number int, v *geom.Convex) {
+	r, vertices, c := &t.shapes[number], v.Hull().Vertices, v.Center()
+	r.first, r.count = C.int32_t(len(t.corners)/4), C.int32_t(len(vertices))
 	for i := 0; i < len(vertices) || i%C.CLR_VERTEX_ALIGN != 0; i++ {
 		p := vertices[min(i, len(vertices)-1)]
-		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		x, y, z := float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z)
 		t.corners = append(t.corners, p.X, p.Y, p.Z, 0)
-		t.fx, t.fy, t.fz = append(t.fx, float32(p.X-c.X)), append(t.fy, float32(p.Y-c.Y)), append(t.fz, float32(p.Z-c.Z))
-		t.points = append(t.points, float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z), float32(min(i, len(vertices)-1)))
+		if r.class == C.CLR_HULL {
+			t.points = append(t.points, x, y, z, float32(min(i, len(vertices)-1)))
+			continue
+		}
+		t.vx, t.vy, t.vz = append(t.vx, p.X), append(t.vy, p.Y), append(t.vz, p.Z)
+		t.fx, t.fy, t.fz = append(t.fx, x), append(t.fy, y), append(t.fz, z)
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
-	extent, grid, lists := cut(vertices, lo, hi)
+	cells := newHullCells(vertices, lo, hi)
 	outer(r, vertices, c, lo, hi)
-	for j := range extent {
-		r.extent[j] = C.double(extent[j] * float64(grid))
+	for j := range cells.extent {
+		r.extent[j] = C.double(cells.extent[j] * float64(cells.grid))
 	}
-	t.cube(r, vertices, lo, hi, grid, lists)
-	if grid == 0 { // all directions share one list, that of all vertices
-		lists = [][]int32{upTo(len(vertices))}
-	}
+	t.cube(number, cells)
 	block := 4 * t.width
-	for _, list := range lists {
+	for _, list := range cells.lists {
 		t.starts = append(t.starts, int32(len(t.lists)/block))
 		for len(list) > 0 {
 			b := make([]float32, block)
@@ -222,9 +242,9 @@ func (t *Table) hull(r *C.clr_shape, v *geom.Convex) {
 	t.starts = append(t.starts, int32(len(t.lists)/block))
 }
 
-// cube writes the last of the cubes, that of a hull, and the vertices of its likely cells.
-func (t *Table) cube(r *C.clr_shape, vertices []r3.Vec, lo, hi r3.Vec, grid int, lists [][]int32) {
-	row := t.cubes[len(t.cubes)-C.CLR_CUBE:]
+// cube writes the cube of hull number i, and the vertices of its likely cells.
+func (t *Table) cube(i int, cells *hullCells) {
+	r, row := &t.shapes[i], t.cubes[C.CLR_CUBE*i:][:C.CLR_CUBE]
 	for j := range r.extent {
 		row[j] = float32(r.extent[j])
 	}
@@ -232,12 +252,12 @@ func (t *Table) cube(r *C.clr_shape, vertices []r3.Vec, lo, hi r3.Vec, grid int,
 	if r.class != C.CLR_HULL {
 		return
 	}
-	m, k, likely := guess(vertices, lo, hi, grid, lists)
-	for j := range m {
-		row[4+j] = float32(m[j] * float64(k))
+	k, likely := cells.likely()
+	for j := range cells.extent {
+		row[4+j] = float32(cells.extent[j] * float64(k))
 	}
 	for _, at := range likely {
-		t.likely = append(t.likely, int32(r.first)+at)
+		t.likely = append(t.likely, int32(r.first)-int32(len(t.vx))+at)
 	}
 }
 
