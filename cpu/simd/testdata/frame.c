@@ -29,7 +29,7 @@ static void drawn(int kind, const double *near, double *q) {
     for (int j = 0; j < 4; j++) q[j] *= n;
 }
 
-static void matrix(const double *q, double m[3][3]) {
+static void rotation_of(const double *q, double m[3][3]) {
     const double s = 2 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), w = q[0], v[3] = {q[1], q[2], q[3]};
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
@@ -108,8 +108,8 @@ int main(void) {
             refused += !out[i] && !good;
             if (out[i] || !good) continue;
             double ra[3][3], rb[3][3], r[3][3], d[3], turned[3], off[2] = {0, 0}, long2 = 0, a[3], b[3], length = 0;
-            matrix(rotation[0][i], ra);
-            matrix(rotation[1][i], rb);
+            rotation_of(rotation[0][i], ra);
+            rotation_of(rotation[1][i], rb);
             for (int j = 0; j < 3; j++) d[j] = position[1][i][j] - position[0][i][j], long2 += d[j] * d[j];
             for (int j = 0; j < 3; j++) {
                 for (int k = 0; k < 3; k++) {
