@@ -56,12 +56,9 @@ func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
 		return c
 	}
 	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
-	for k := cellGrid(len(vertices)); k > 0; k /= 2 {
-		if lists := cells.Cut(c.scaled, k, o); lists != nil {
-			turn(lists, k)
-			c.grid, c.lists = k, lists
-			break
-		}
+	if k, lists := cells.Fit(c.scaled, cellGrid(len(vertices)), o); k > 0 {
+		cells.Transpose(lists, k)
+		c.grid, c.lists = k, lists
 	}
 	return c
 }
@@ -85,7 +82,7 @@ func (c *hullCells) likely() (k int, vertices []int32) {
 		for row := range k {
 			for col := range k {
 				d := cells.Direction(face, middle(row), middle(col))
-				if face/2 == 1 { // see turn
+				if face/2 == 1 { // see cells.Transpose
 					d = cells.Direction(face, middle(col), middle(row))
 				}
 				candidates := list(face, row, col)
@@ -133,17 +130,4 @@ func cube(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, u []r3.Vec) {
 		u[i] = r3.Vec{X: scaled(v.X, 0), Y: scaled(v.Y, 1), Z: scaled(v.Z, 2)}
 	}
 	return m, u
-}
-
-// turn exchanges rows and columns on the faces ±y: the kernels have the lower of the other
-// axes first on every face.
-func turn(lists [][]int32, k int) {
-	for _, face := range [2]int{2, 3} {
-		square := lists[face*k*k : (face+1)*k*k]
-		for i := range k {
-			for j := range i {
-				square[i*k+j], square[j*k+i] = square[j*k+i], square[i*k+j]
-			}
-		}
-	}
 }

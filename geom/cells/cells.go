@@ -56,6 +56,30 @@ func Cut(points []r3.Vec, n int, o Options) [][]int32 {
 	return c.lists
 }
 
+// Fit returns the lists of the finest map of n, n/2, …, 1 cells along an edge that has room, and its number of
+// cells along an edge; 0 and nil if none has.
+func Fit(points []r3.Vec, n int, o Options) (edge int, lists [][]int32) {
+	for edge = n; edge > 0; edge /= 2 {
+		if lists = Cut(points, edge, o); lists != nil {
+			break
+		}
+	}
+	return edge, lists
+}
+
+// Transpose exchanges rows and columns on the faces ±y of a map of n cells along an edge: for queries that have the
+// lower of the two other axes first on every face.
+func Transpose(lists [][]int32, n int) {
+	for _, face := range [2]int{2, 3} {
+		square := lists[face*n*n : (face+1)*n*n]
+		for i := range n {
+			for j := range i {
+				square[i*n+j], square[j*n+i] = square[j*n+i], square[i*n+j]
+			}
+		}
+	}
+}
+
 // Direction is the direction at (u, v) of a face: +x, -x, +y, -y, +z, -z.
 func Direction(face int, u, v float64) r3.Vec {
 	s := 1 - 2*float64(face&1)

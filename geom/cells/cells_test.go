@@ -107,3 +107,43 @@ func TestLevelPoints(t *testing.T) {
 		}
 	}
 }
+
+// Fit halves the cells until the lists have room, and Transpose moves the list of a cell to where its transposed
+// coordinates stand.
+func TestFit(t *testing.T) {
+	g := rand.New(rand.NewPCG(9, 10))
+	points := make([]r3.Vec, 200)
+	for i := range points {
+		points[i] = r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+	}
+	count := func(n int) (entries int) {
+		for _, l := range Cut(points, n, Options{}) {
+			entries += len(l)
+		}
+		return entries
+	}
+	for _, want := range []int{8, 4, 2, 1} {
+		if n, lists := Fit(points, 8, Options{Room: count(want)}); n != want || len(lists) != 6*n*n {
+			t.Errorf("room for %d cells along an edge: %d, %d lists", want, n, len(lists))
+		}
+	}
+	if n, lists := Fit(points, 8, Options{Room: 1}); n != 0 || lists != nil {
+		t.Errorf("no room: %d, %d lists", n, len(lists))
+	}
+	const n = 4
+	before, after := Cut(points, n, Options{}), Cut(points, n, Options{})
+	Transpose(after, n)
+	for face := range 6 {
+		for i := range n {
+			for j := range n {
+				row, col := i, j
+				if face/2 == 1 {
+					row, col = j, i
+				}
+				if !slices.Equal(after[(face*n+row)*n+col], before[(face*n+i)*n+j]) {
+					t.Fatalf("face %d: cell (%d, %d) is not at (%d, %d)", face, i, j, row, col)
+				}
+			}
+		}
+	}
+}

@@ -109,18 +109,16 @@ func newCellMap(vertices []r3.Vec) *cellMap {
 	for _, v := range seen {
 		o.Slack = max(o.Slack, 1e-9*math.Sqrt(r3.Norm2(v)))
 	}
-	for ; ; edge /= 2 {
-		if edge == 1 {
-			o.Room = 0
-		}
-		if lists := cells.Cut(seen, edge, o); lists != nil {
-			m := &cellMap{frame: frame, edge: edge, lists: lists}
-			for _, l := range lists {
-				m.longest = max(m.longest, len(l))
-			}
-			return m
-		}
+	edge, lists := cells.Fit(seen, edge, o)
+	if edge == 0 { // one cell a face, whatever room it takes
+		o.Room = 0
+		edge, lists = cells.Fit(seen, 1, o)
 	}
+	m := &cellMap{frame: frame, edge: edge, lists: lists}
+	for _, l := range lists {
+		m.longest = max(m.longest, len(l))
+	}
+	return m
 }
 
 // whiten returns L, see above, and the vertices seen through L⁻¹ from their mean. It
