@@ -13,10 +13,10 @@ fi
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-tar --exclude=./.git --exclude=./bin -cf - . | tar -xf - -C "$copy"
+tar --exclude=./.git --exclude=./bin --exclude=./build -cf - . | tar -xf - -C "$copy"
 (cd "$copy" && ${GO:-go} generate ./...)
 
-if ! diff -r --exclude=.git --exclude=bin . "$copy"; then
+if ! diff -r --exclude=.git --exclude=bin --exclude=build . "$copy"; then
 	echo "generated.sh: the files above are stale; run 'make generate' and commit them" >&2
 	exit 1
 fi

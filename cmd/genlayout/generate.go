@@ -45,37 +45,22 @@ func generateGLSL(h header) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// generateC returns the C header. It asserts sizes and offsets when it is compiled.
+// generateC returns the C header. The kernels read no records.
 func generateC(h header) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(notice)
-	b.WriteString("\n#ifndef CLEARANCE_LAYOUT_H\n#define CLEARANCE_LAYOUT_H\n\n#include <stddef.h>\n#include <stdint.h>\n")
+	b.WriteString("\n#ifndef CLEARANCE_LAYOUT_H\n#define CLEARANCE_LAYOUT_H\n")
 	for _, g := range h.groups {
 		fmt.Fprintf(&b, "\n// %s\n", g.Doc)
 		for _, c := range g.Constants {
 			fmt.Fprintf(&b, "#define %s %du\n", cConstant(c.Name), c.Value)
 		}
 	}
-	for _, r := range h.records {
-		name := cRecord(r.Name)
-		fmt.Fprintf(&b, "\n// %s: %s.\ntypedef struct %s {\n", name, r.Doc, name)
-		var asserts strings.Builder
-		for f := range fields(r.Type) {
-			kind, count, err := cType(f.Type)
-			if err != nil {
-				return nil, fmt.Errorf("%s.%s: %w", r.Name, f.Name, err)
-			}
-			fmt.Fprintf(&b, "    %s %s%s;\n", kind, snake(f.Name), count)
-			fmt.Fprintf(&asserts, "_Static_assert(offsetof(%s, %s) == %d, \"%s.%s\");\n", name, snake(f.Name), f.Offset, name, snake(f.Name))
-		}
-		fmt.Fprintf(&b, "} %s;\n_Static_assert(sizeof(%s) == %d, \"%s\");\n%s", name, name, r.Type.Size(), name, asserts.String())
-	}
 	b.WriteString("\n#endif\n")
 	return b.Bytes(), nil
 }
 
 func cConstant(name string) string { return "CLR_" + name }
-func cRecord(name string) string   { return "clr_" + snake(name) }
 
 // fields yields the fields of a struct type in order.
 func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
@@ -107,18 +92,6 @@ func glslType(t reflect.Type) (kind, count string, err error) {
 		return "uint", "", nil
 	}
 	return "", "", fmt.Errorf("type %v has no place in the layout", t)
-}
-
-// cType is glslType for C.
-func cType(t reflect.Type) (kind, count string, err error) {
-	kind, count, err = glslType(t)
-	switch kind {
-	case "vec4":
-		return "float", count + "[4]", err
-	case "uint":
-		return "uint32_t", count, err
-	}
-	return kind, count, err
 }
 
 // snake turns VertexOffset into vertex_offset.

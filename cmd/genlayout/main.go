@@ -49,20 +49,19 @@ func writeGLSL(path, sources string) error {
 		if err != nil {
 			return err
 		}
-		same := func(name string) string { return name }
-		h = h.only(used, same, same)
+		h = h.only(used, func(name string) string { return name })
 	}
 	return write(path, h, generateGLSL)
 }
 
 func writeC(path, sources string) error {
-	h := header{layout.CConstants(), layout.Records()}
+	h := header{groups: layout.CConstants()}
 	if sources != "" {
 		used, err := identifiers(sources, ".h", ".c")
 		if err != nil {
 			return err
 		}
-		h = h.only(used, cConstant, cRecord)
+		h = h.only(used, cConstant)
 	}
 	return write(path, h, generateC)
 }

@@ -44,8 +44,8 @@ func identifiers(folder string, extensions ...string) (map[string]bool, error) {
 	return found, nil
 }
 
-// only leaves what the sources name, in their spelling of constants and records.
-func (h header) only(used map[string]bool, constant, record func(string) string) (out header) {
+// only leaves what the sources name, in their spelling of constants.
+func (h header) only(used map[string]bool, constant func(string) string) (out header) {
 	for _, g := range h.groups {
 		kept := layout.ConstantGroup{Doc: g.Doc}
 		for _, c := range g.Constants {
@@ -58,7 +58,7 @@ func (h header) only(used map[string]bool, constant, record func(string) string)
 		}
 	}
 	for _, r := range h.records {
-		if used[record(r.Name)] {
+		if used[r.Name] {
 			out.records = append(out.records, r)
 		}
 	}

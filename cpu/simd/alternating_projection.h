@@ -115,7 +115,7 @@ ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, uns
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
     ok = MAND(MAND(ok, is_unit(x)), MAND(LT(round, low), LE(lower, upper)));
     V3 normal = T(neg)(x);
-    emit(c, s, at0, k, lanes & MBITS(ok), CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero),
+    emit(c, s, at0, k, lanes & MBITS(ok), CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero),
          normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "classes.h"
+#include "layout.h"
 
 // Forms of cores that closed forms exist for, besides their class.
 enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
@@ -40,9 +41,6 @@ typedef struct {
 #define CLR_VERTEX_ALIGN 16
 
 #define CLR_CUBE 8 // values of a shape in cubes
-
-// What ended a row: as batch.Solver.
-enum { CLR_BY_GJK = 1, CLR_BY_RTR = 4, CLR_BY_FORMULA, CLR_BY_AXES, CLR_BY_EPA, CLR_BY_NEWTON };
 
 // clr_call is what is the same for all rows of a call.
 typedef struct {
@@ -161,8 +159,7 @@ typedef struct {
     float least[CLR_STRIDE32];       // height below which another minimum is lower
 } clr_minima;
 
-enum { CLR_SEPARATED, CLR_TOUCHING, CLR_PENETRATING, CLR_UNDECIDED }; // as batch.Status
-enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE };           // state of a row
+enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
 
 // clr_scratch is what a worker has two of: the second is for rows that wait, see compaction.h.
 typedef struct {

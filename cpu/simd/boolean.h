@@ -171,14 +171,14 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
     const unsigned open = valid & MBITS(good) & ~done;
 #ifdef IS_RUN
     if (IS_RUN(row)) {
-        PUT_BYTES(status + row[0], done, over, CLR_PENETRATING, CLR_SEPARATED);
-        if (method) PUT_BYTES(method + row[0], done, feet, CLR_BY_NEWTON, CLR_BY_GJK);
+        PUT_BYTES(status + row[0], done, over, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);
+        if (method) PUT_BYTES(method + row[0], done, feet, CLR_SOLVER_NEWTON, CLR_SOLVER_GJK);
     } else
 #endif
         for (unsigned bits = done; bits; bits &= bits - 1) {
             const int l = __builtin_ctz(bits);
-            status[row[l]] = over >> l & 1 ? CLR_PENETRATING : CLR_SEPARATED;
-            if (method) method[row[l]] = feet >> l & 1 ? CLR_BY_NEWTON : CLR_BY_GJK; // or the first step of GJK
+            status[row[l]] = over >> l & 1 ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
+            if (method) method[row[l]] = feet >> l & 1 ? CLR_SOLVER_NEWTON : CLR_SOLVER_GJK; // or the first step of GJK
         }
     if (!open) return to;
 
@@ -288,8 +288,8 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), open = valid & ~MBITS(apart);
     for (unsigned done = valid & ~open; done; done &= done - 1) {
         const int32_t row = order[k + __builtin_ctz(done)];
-        c->status[lo - c->first + row] = CLR_SEPARATED;
-        if (c->method) c->method[lo - c->first + row] = CLR_BY_GJK; // its first step
+        c->status[lo - c->first + row] = CLR_STATUS_SEPARATED;
+        if (c->method) c->method[lo - c->first + row] = CLR_SOLVER_GJK; // its first step
     }
     if (!open) return to;
 
@@ -330,8 +330,8 @@ static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, in
         const int row = s->row[j], known = s->key[j] && s->state[j] != CLR_OPEN;
         *rest = row;
         rest += !known;
-        if (known) status[row] = s->state[j] == CLR_INSIDE ? CLR_PENETRATING : CLR_SEPARATED;
-        if (known && c->method) c->method[lo - c->first + row] = CLR_BY_GJK;
+        if (known) status[row] = s->state[j] == CLR_INSIDE ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
+        if (known && c->method) c->method[lo - c->first + row] = CLR_SOLVER_GJK;
     }
     return rest;
 }

@@ -70,15 +70,15 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
 #ifdef IS_RUN
     if (n >= W && IS_RUN(order)) {
-        PUT_BYTES(status + order[0], done, over, CLR_PENETRATING, CLR_SEPARATED);
-        if (method) PUT_BYTES(method + order[0], done, done, CLR_BY_AXES, CLR_BY_AXES);
+        PUT_BYTES(status + order[0], done, over, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);
+        if (method) PUT_BYTES(method + order[0], done, done, CLR_SOLVER_AXES, CLR_SOLVER_AXES);
         return lanes & ~done;
     }
 #endif
     for (unsigned m = done; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        status[order[l]] = over >> l & 1 ? CLR_PENETRATING : CLR_SEPARATED;
-        if (method) method[order[l]] = CLR_BY_AXES;
+        status[order[l]] = over >> l & 1 ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
+        if (method) method[order[l]] = CLR_SOLVER_AXES;
     }
     return lanes & ~done;
 }

@@ -213,7 +213,7 @@ ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, 
     o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
     inside |= MBITS(LE(ee, box_none(at)));
     unsigned left =
-        (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_BY_NEWTON);
+        (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_SOLVER_NEWTON);
     *deep = left & inside & MBITS(at->good);
     return left;
 }
@@ -280,7 +280,7 @@ static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_
     o.distance = -d.high - radius;
     o.lower = o.distance - round;
     o.upper = MAX(-d.low, d.off - d.high) - radius + round;
-    return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_BY_AXES);
+    return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_SOLVER_AXES);
 }
 
 // box_statuses answers rows order[0..n), at most W, of which only the status is asked, and
@@ -316,8 +316,8 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
     for (unsigned m = apart | over; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        status[order[l]] = apart >> l & 1 ? CLR_SEPARATED : CLR_PENETRATING;
-        if (method) method[order[l]] = CLR_BY_AXES;
+        status[order[l]] = apart >> l & 1 ? CLR_STATUS_SEPARATED : CLR_STATUS_PENETRATING;
+        if (method) method[order[l]] = CLR_SOLVER_AXES;
     }
     return lanes & ~(apart | over);
 }

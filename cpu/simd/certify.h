@@ -63,11 +63,11 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     // As ref has it, the distance is minus the depth that is surely enough.
     VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
     V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
-    emit(c, s, at0, k, by_axes, CLR_BY_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa,
-         wb);
-    emit(c, s, at0, k, by_rtr, CLR_BY_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n, wa,
-         wb);
-    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_BY_EPA, distance, distance - round, upper, LT(none, none),
+    emit(c, s, at0, k, by_axes, CLR_SOLVER_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
+         wa, wb);
+    emit(c, s, at0, k, by_rtr, CLR_SOLVER_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
+         wa, wb);
+    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_SOLVER_EPA, distance, distance - round, upper, LT(none, none),
          LT(upper, none), n, wa, wb);
     return ok;
 }
@@ -155,14 +155,14 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF slack = round + SQRT(T(dot)(side, side));
             VM sure = MAND(LT(round, distance), is_unit(x));
             unsigned ok = away & MBITS(sure);
-            emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - round, distance + slack, sure, MANDN(sure, sure),
-                 normal, wa, wb);
+            emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, sure,
+                 MANDN(sure, sure), normal, wa, wb);
             answered |= ok;
             if (in) {
                 sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
                 ok = in & MBITS(sure);
-                emit(c, s, at0, k, ok, CLR_BY_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure, normal,
-                     wa, wb);
+                emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure,
+                     normal, wa, wb);
                 answered |= ok;
             }
         }
@@ -227,7 +227,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
             unsigned yes = open & (MBITS(ok) | cut);
-            emit_as(c, s, at0, k, yes, CLR_BY_GJK, distance, lower, upper, MBITS(apart) | wide,
+            emit_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(apart) | wide,
                     MBITS(LT(upper, zero)) | wide, normal, T(axpy)(ra, normal, nearest_a),
                     T(axpy)(-rb, normal, nearest_b));
             answered |= yes;

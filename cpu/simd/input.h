@@ -69,7 +69,7 @@ ALWAYS void read_rows(const clr_call *c, int64_t lo, const int32_t *order, int n
 // good reports whether positions are in range and quaternions far from where squares of
 // products leave the range of float64. Rows that are not are the caller's: some are valid.
 ALWAYS VM good_pose(V3 p, VF w, V3 v) {
-    const VF limit = SET1(1e9), lo = SET1(1e-100), hi = SET1(1e100); // 1e9: batch.MaxLength
+    const VF limit = SET1(CLR_MAX_LENGTH), lo = SET1(1e-100), hi = SET1(1e100);
     V3 q = {MAX(p.x, -p.x), MAX(p.y, -p.y), MAX(p.z, -p.z)};
     VF n = FMA(w, w, T(dot)(v, v));
     return MAND(MAND(MAND(LE(q.x, limit), LE(q.y, limit)), LE(q.z, limit)), MAND(LT(lo, n), LT(n, hi)));

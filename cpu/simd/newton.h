@@ -110,7 +110,7 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             V3 normal = T(neg)(x);
             for (unsigned w = open[j]; w; w &= w - 1)
                 s->steps[k + __builtin_ctz(w)] += (uint16_t)lanes[j].taken[__builtin_ctz(w)];
-            emit(c, s, at0, k, yes, CLR_BY_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
+            emit(c, s, at0, k, yes, CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
                  T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
         }
     }

@@ -30,8 +30,6 @@
 #include "vec3.h"
 #include <string.h>
 
-#define FRAME_FAR 1e9 // batch.MaxLength
-
 typedef struct {
     VF m[9]; // rotation of B in the frame of A
     V3 t;    // origin of B there
@@ -48,7 +46,8 @@ static __attribute__((noinline, cold)) unsigned far_rows(const clr_call *c, int6
     unsigned far = 0;
     for (int l = 0; l < W; l++) {
         const clr_row r = row_at(c, lo + order[l < n ? l : n - 1]);
-        for (int j = 0; j < 3; j++) far |= (unsigned)!(fabs(r.pa[j]) <= FRAME_FAR && fabs(r.pb[j]) <= FRAME_FAR) << l;
+        for (int j = 0; j < 3; j++)
+            far |= (unsigned)!(fabs(r.pa[j]) <= CLR_MAX_LENGTH && fabs(r.pb[j]) <= CLR_MAX_LENGTH) << l;
     }
     return far;
 }
@@ -64,7 +63,7 @@ ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, 
         const int64_t i = lo + order[0];
         memcpy(shapes->a, c->shape_a + i, sizeof shapes->a);
         memcpy(shapes->b, c->shape_b + i, sizeof shapes->b);
-        far = RUN_DIFFERENCES(p, c->position_b + 3 * i, c->position_a + 3 * i, FRAME_FAR);
+        far = RUN_DIFFERENCES(p, c->position_b + 3 * i, c->position_a + 3 * i, CLR_MAX_LENGTH);
         RUN_NARROWED(a, c->rotation_a + 4 * i);
         RUN_NARROWED(b, c->rotation_b + 4 * i);
     } else
@@ -77,7 +76,7 @@ ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, 
             shapes->a[l] = r.shape_a;
             shapes->b[l] = r.shape_b;
         }
-        far = DIFFERENCES(p, pb, pa, FRAME_FAR);
+        far = DIFFERENCES(p, pb, pa, CLR_MAX_LENGTH);
         NARROWED(a, qa);
         NARROWED(b, qb);
     }

@@ -127,7 +127,7 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         if (c->collide) ok = MOR(ok, MOR(apart, inside));
         ok = MAND(MAND(ok, unit), LE(lower, upper));
         unsigned yes = open & MBITS(ok);
-        emit(c, s, at0, k, yes, CLR_BY_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a),
+        emit(c, s, at0, k, yes, CLR_SOLVER_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a),
              T(axpy)(-rb, x, T(sub)(a, w)));
     }
 }

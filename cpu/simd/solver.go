@@ -31,16 +31,6 @@ func (s *Solver) Stats() Stats {
 	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
-// The codes of api.h are those of batch: another index than 0 does not compile.
-var _ = [...][1]bool{
-	{C.CLR_BY_GJK - batch.SolverGJK: true},
-	{C.CLR_BY_RTR - batch.SolverRTR: true},
-	{C.CLR_BY_FORMULA - batch.SolverClosedForm: true},
-	{C.CLR_BY_AXES - batch.SolverAxes: true},
-	{C.CLR_BY_EPA - batch.SolverEPA: true},
-	{C.CLR_BY_NEWTON - batch.SolverNewton: true},
-}
-
 // Call is one call of a back end: the columns of a job and of its results, pinned.
 type Call struct {
 	c   *C.clr_call // an object of its own: cgo checks all that it is part of

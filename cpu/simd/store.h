@@ -56,6 +56,9 @@ STORE_THREE(64, double)
 #undef STORE_THREE
 #undef STORE_FOLLOWING
 
+_Static_assert(CLR_STATUS_SEPARATED == 0 && (CLR_STATUS_TOUCHING | CLR_STATUS_PENETRATING) == CLR_STATUS_UNDECIDED,
+               "store_answers combines the bits of statuses");
+
 // store_answers stores the lanes in ok of the answers v, by one solver, in rows at0 + row[lane] of the columns:
 // distance, its lower and upper bound, then normal and witnesses in the world. Lanes that are no rows
 // repeat one. The gap
@@ -85,8 +88,9 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
         gap[l] += up >> l & 1;
         taken[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
     }
-    const uint64_t by = (uint64_t)solver * spread(LANES), status_of = spread(~(apart ^ deep)) * CLR_TOUCHING |
-                                                                      spread(deep) * CLR_PENETRATING; // both: undecided
+    const uint64_t by = (uint64_t)solver * spread(LANES),
+                   status_of = spread(~(apart ^ deep)) * CLR_STATUS_TOUCHING |
+                               spread(deep) * CLR_STATUS_PENETRATING; // both: undecided
     memcpy(status, &status_of, sizeof status);
     if (follow) {
         if (c->distance32) STORE_SOME32(c->distance32 + from, ok, near);

@@ -9,7 +9,7 @@ import (
 	"clearance/geom"
 )
 
-//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/layout.h
+//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/simd/layout.h -kernels ../../cpu/simd
 
 // Record is a record of the layout with its name in generated code.
 type Record struct {
