@@ -423,20 +423,11 @@ CLOSED_LOOP(closed_segments, segments(c, &in), CLR_SOLVER_CLOSED_FORM)
 CLOSED_LOOP(closed_box_point, box_point(&in, 0), CLR_SOLVER_CLOSED_FORM)
 CLOSED_LOOP(closed_point_box, box_point(&in, 1), CLR_SOLVER_CLOSED_FORM)
 CLOSED_LOOP(closed_boxes, boxes(&in), CLR_SOLVER_AXES)
-CLOSED_LOOP(closed_half_a_box, half(c, &in, 0, CLR_BOX), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_ellipsoid, half(c, &in, 0, CLR_ELLIPSOID), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_round, half(c, &in, 0, CLR_ROUND), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_superquadric, half(c, &in, 0, CLR_SUPERQUADRIC), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_smooth_revolution, half(c, &in, 0, CLR_SMOOTH_REVOLUTION), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_smooth_hull, half(c, &in, 0, CLR_SMOOTH_HULL), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_a_hull, half(c, &in, 0, CLR_HULL), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_box, half(c, &in, 1, CLR_BOX), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_ellipsoid, half(c, &in, 1, CLR_ELLIPSOID), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_round, half(c, &in, 1, CLR_ROUND), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_superquadric, half(c, &in, 1, CLR_SUPERQUADRIC), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_smooth_revolution, half(c, &in, 1, CLR_SMOOTH_REVOLUTION), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_smooth_hull, half(c, &in, 1, CLR_SMOOTH_HULL), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_half_b_hull, half(c, &in, 1, CLR_HULL), CLR_SOLVER_CLOSED_FORM)
+#define X(name, ...)                                                                       \
+    CLOSED_LOOP(closed_half_a_##name, half(c, &in, 0, CLR_##name), CLR_SOLVER_CLOSED_FORM) \
+    CLOSED_LOOP(closed_half_b_##name, half(c, &in, 1, CLR_##name), CLR_SOLVER_CLOSED_FORM)
+CLR_CLASS_TABLE(X)
+#undef X
 #undef CLOSED_LOOP
 
 // closed answers rows order[0..n) of group g; see CLOSED_LOOP. What it returns is for
@@ -448,21 +439,12 @@ static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
     case CLR_BOX_POINT: return closed_box_point(c, s, lo, order, n, left);
     case CLR_POINT_BOX: return closed_point_box(c, s, lo, order, n, left);
     case CLR_BOXES: return closed_boxes(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_BOX: return closed_half_a_box(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_ELLIPSOID: return closed_half_a_ellipsoid(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_ROUND: return closed_half_a_round(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_SMOOTH_REVOLUTION: return closed_half_a_smooth_revolution(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_SMOOTH_HULL: return closed_half_a_smooth_hull(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_SUPERQUADRIC: return closed_half_a_superquadric(c, s, lo, order, n, left);
-    case CLR_HALF_A + CLR_SMALL:
-    case CLR_HALF_A + CLR_HULL: return closed_half_a_hull(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_BOX: return closed_half_b_box(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_ELLIPSOID: return closed_half_b_ellipsoid(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_ROUND: return closed_half_b_round(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_SMOOTH_REVOLUTION: return closed_half_b_smooth_revolution(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_SMOOTH_HULL: return closed_half_b_smooth_hull(c, s, lo, order, n, left);
-    case CLR_HALF_B + CLR_SUPERQUADRIC: return closed_half_b_superquadric(c, s, lo, order, n, left);
-    default: return closed_half_b_hull(c, s, lo, order, n, left);
+#define X(name, ...)                                                                     \
+    case CLR_HALF_A + CLR_##name: return closed_half_a_##name(c, s, lo, order, n, left); \
+    case CLR_HALF_B + CLR_##name: return closed_half_b_##name(c, s, lo, order, n, left);
+        CLR_CLASS_TABLE(X)
+#undef X
+    default: return n; // there is no other group
     }
 }
 

@@ -1,4 +1,4 @@
-// AVX2 and FMA: 8 float32 or 4 float64 lanes..
+// AVX2 and FMA: 8 float32 or 4 float64 lanes.
 
 #ifndef CLR_ISA_AVX2_H
 #define CLR_ISA_AVX2_H

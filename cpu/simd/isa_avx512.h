@@ -1,4 +1,4 @@
-// AVX-512 (F, DQ, VL, BW) and FMA: 16 float32 or 8 float64 lanes..
+// AVX-512 (F, DQ, VL, BW) and FMA: 16 float32 or 8 float64 lanes.
 
 #ifndef CLR_ISA_AVX512_H
 #define CLR_ISA_AVX512_H

@@ -1,4 +1,4 @@
-// NEON of 64-bit ARM: 4 float32 or 2 float64 lanes..
+// NEON of 64-bit ARM: 4 float32 or 2 float64 lanes.
 //
 // Denormals are not flushed: the processors that have NEON handle them at speed.
 
