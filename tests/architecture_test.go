@@ -1,0 +1,50 @@
+package tests
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestImportTable: the table of packages in ARCHITECTURE.md is the one that the layering test
+// enforces.
+func TestImportTable(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "../ARCHITECTURE.md"), "\n## Packages\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	name := regexp.MustCompile("`([a-z0-9./]+)`")
+	documented := map[string][]string{}
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		var imports []string
+		switch what := strings.TrimSpace(cells[3]); what {
+		case "–":
+		case "any package":
+			imports = []string{anything}
+		default:
+			imports = strings.Split(what, ", ")
+		}
+		for _, m := range name.FindAllStringSubmatch(cells[1], -1) {
+			documented[m[1]] = imports
+		}
+	}
+	for pkg, want := range layers {
+		got, ok := documented[pkg]
+		if !ok {
+			t.Errorf("ARCHITECTURE.md lacks package %s", pkg)
+			continue
+		}
+		got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+		if !slices.Equal(got, want) {
+			t.Errorf("ARCHITECTURE.md says that %s may import %v; tests/layering_test.go says %v", pkg, got, want)
+		}
+	}
+	for pkg := range documented {
+		if _, ok := layers[pkg]; !ok {
+			t.Errorf("ARCHITECTURE.md has package %s, which tests/layering_test.go lacks", pkg)
+		}
+	}
+}
