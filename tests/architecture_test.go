@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,5 +47,26 @@ func TestImportTable(t *testing.T) {
 		if _, ok := layers[pkg]; !ok {
 			t.Errorf("ARCHITECTURE.md has package %s, which tests/layering_test.go lacks", pkg)
 		}
+	}
+}
+
+// TestMapOfKernels: ARCHITECTURE.md names every header of the kernels and every pass of the
+// shaders.
+func TestMapOfKernels(t *testing.T) {
+	page := read(t, "../ARCHITECTURE.md")
+	files := 0
+	for _, path := range walk(t) {
+		if ok, _ := filepath.Match("cpu/simd/*.h", path); !ok {
+			if ok, _ = filepath.Match("shaders/*.comp", path); !ok {
+				continue
+			}
+		}
+		files++
+		if name := filepath.Base(path); !strings.Contains(page, "["+name+"]") && !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md does not name %s", path)
+		}
+	}
+	if files < 30 {
+		t.Fatalf("found %d headers and passes; the walk did not see them", files)
 	}
 }

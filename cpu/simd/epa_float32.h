@@ -266,7 +266,7 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
 }
 
 // sketches searches the depths of those of n rows of the group that overlap, if both shapes are
-// polytopes: with curved ones it gains nothing (docs/performance.md). Boxes have their axes, and
+// polytopes: with curved ones it gains nothing (docs/notebook/depth-tried.md). Boxes have their axes, and
 // where a cap counts the steps, float64 takes all of them.
 static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;

@@ -9,7 +9,7 @@
 // (N + t)⁻¹d from d, for the t ≥ 0 that puts N(N + t)⁻¹d on its surface: |d|²(ρ − 1)/ρ² with
 // ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated. If d is within (ρ < 1), the
 // cores most likely overlap, and EPA takes fewest steps from where GJK ends if that begins along
-// N⁻³d, close to where the sum is thinnest (docs/performance.md).
+// N⁻³d, close to where the sum is thinnest (docs/notebook/kernels-hulls.md).
 //
 // A direction claims nothing: what follows proves its answers from the cores alone.
 

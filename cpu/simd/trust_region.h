@@ -227,7 +227,7 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
 
 // soft tells whether the trust region method ends sooner on a core than GJK, or with `deep` than EPA: not near
 // the flat sides and the edges of a superquadric with exponents close to 0 or 2, where the curvature
-// varies a lot (docs/performance.md, "Powers on the CPU").
+// varies a lot (docs/notebook/kernels-curved.md).
 ALWAYS int soft(const clr_shape *s, int deep) {
     const double least = deep ? 0.1 : 0.2, most = 0.95; // halves of exponents
     return s->class != CLR_SUPERQUADRIC ||
