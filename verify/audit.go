@@ -14,8 +14,8 @@ type Options struct {
 	// Workers is the number of goroutines; 0 is GOMAXPROCS.
 	Workers int
 
-	// FirstRow is added to the row numbers of the report: the index of the first
-	// row of this job in the whole, where the whole comes in chunks.
+	// FirstRow is added to the row numbers of the report: the index of the first row
+	// of this job, if a batch is audited in chunks.
 	FirstRow int
 
 	// Worst is the number of worst rows kept for each check; 0 is 8.
@@ -26,9 +26,9 @@ type Options struct {
 	// their cross products; 0 is 16, a negative number none.
 	Directions int
 
-	// DescentEvery picks one row of so many, among those that claim contact, for
-	// a descent of the support function from the best direction found; 0 is 8,
-	// 1 every row, a negative number none.
+	// DescentEvery selects one of DescentEvery rows that claim contact for a descent of
+	// the support function from the best direction found; 0 is 8, 1 is every row, a
+	// negative number none.
 	DescentEvery int
 
 	// Seed chooses the random directions and the rows of the descent.
@@ -59,14 +59,14 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// blockRows is the number of rows that a worker takes at once: some milliseconds
-// of work, so that cancelling is prompt and counters do not meet often.
+// blockRows is the number of rows that a worker takes at a time: some milliseconds of work,
+// so that cancellation is prompt and the shared counter is rarely contended.
 const blockRows = 1024
 
-// Audit checks every answer of job.Results against job.Input. Nothing is written.
+// Audit checks every answer of job.Results against job.Input. It modifies nothing.
 //
-// The error says that the audit could not run (columns that do not fit, a
-// cancelled context); wrong answers are no error, they are in the report.
+// The error is not nil if the audit could not run: columns of wrong lengths, or a cancelled
+// context. Wrong answers are not an error; they are in the report.
 func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -90,7 +90,7 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 	return report, nil
 }
 
-// checkColumns looks for columns that nobody asked for; lengths have been checked.
+// checkColumns checks for columns that were not requested. Lengths have been checked.
 func (r *Report) checkColumns(job *batch.Job) {
 	extra := job.Results.Columns &^ job.Options.EffectiveColumns()
 	for c := extra; c != 0; c &= c - 1 {

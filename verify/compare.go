@@ -13,8 +13,8 @@ import (
 
 // CompareOptions configure a comparison. The zero value compares every row.
 type CompareOptions struct {
-	// Sample is the number of rows to solve anew; 0 is all of them. The rows are
-	// one from each of Sample equal stretches of the input, drawn by Seed.
+	// Sample is the number of rows to solve again; 0 is all of them. Seed draws one row
+	// from each of Sample equal ranges of the input.
 	Sample int
 	Seed   uint64
 
@@ -23,11 +23,11 @@ type CompareOptions struct {
 	Progress                 func(rows int)
 }
 
-// Comparison is the outcome of solving rows anew with package ref in double
-// precision. Its JSON form is stable.
+// A Comparison is the result of solving rows again with package ref in double precision. Its
+// JSON form is stable.
 type Comparison struct {
 	Rows         int `json:"rows"`          // rows of the job
-	Compared     int `json:"compared"`      // rows that were solved anew
+	Compared     int `json:"compared"`      // rows that were solved again
 	Distances    int `json:"distances"`     // of these, rows whose distance ± gap was compared
 	Unanswered   int `json:"unanswered"`    // rows undecided or invalid in the results
 	RefUndecided int `json:"ref_undecided"` // rows whose reference bounds missed their tolerance
@@ -40,8 +40,8 @@ type Comparison struct {
 	Gaps    Histogram `json:"gap_over_size"`     // gaps of the results
 	RefGaps Histogram `json:"ref_gap_over_size"` // gaps of ref
 
-	// WorstError is the largest |distance − ref| in sizes of the pair, over rows on
-	// which neither side was excused from the tolerance (see WriteText).
+	// WorstError is the largest |distance − ref| relative to the size of the pair, over
+	// the rows to which the tolerance applies on both sides (see WriteText).
 	WorstError Number `json:"worst_error_over_size"`
 
 	// Worst are the rows with the largest error against the sum of both gaps.
@@ -50,9 +50,9 @@ type Comparison struct {
 	worst int
 }
 
-// Compare solves a sample of the rows, or all of them, anew and compares. The
-// truth lies in the bounds of ref and, if the answer is right, in distance ± gap:
-// the two must meet. A status is wrong if the bounds of ref exclude what it says.
+// Compare solves a sample of the rows, or all of them, again and compares the answers. The
+// true value lies within the bounds of ref and, if the answer is correct, in distance ± gap,
+// so the two intervals must intersect. A status is wrong if the bounds of ref exclude it.
 func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison, error) {
 	if o.Sample < 0 {
 		return nil, fmt.Errorf("verify: sample of %d rows, want a number above 0, or 0 for all", o.Sample)
@@ -80,7 +80,7 @@ func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison
 	err = inBlocks(ctx, sample, block, workers, o.Progress, func() (check func(int), handIn func()) {
 		c := comparer{job: job, firstRow: o.FirstRow, out: &Comparison{worst: base.Worst}}
 		row := func(k int) {
-			// Integer stretches do not overlap, so no row is drawn twice.
+			// The ranges are disjoint, so no row is drawn twice.
 			first, last := stretch(k, n, sample), stretch(k+1, n, sample)
 			c.row(first + int(mix(o.Seed, uint64(k))%uint64(last-first)))
 		}
@@ -116,7 +116,7 @@ func (c *comparer) row(i int) {
 		status = batch.Separated
 	}
 	if _, err := job.Read(i, &c.in); err != nil {
-		// Whether a row is refused is for the audit to judge.
+		// The audit checks whether the row should be invalid.
 		out.Unanswered++
 		return
 	}
@@ -155,7 +155,7 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 	}
 	err := math.Abs(d - truth.Distance)
 	out.Errors.add(err / pair.Size())
-	// How far the intervals are from meeting; the sums round by eps a piece.
+	// The distance of the two intervals. Each sum rounds by eps.
 	miss := math.Max(truth.Lower-(d+gap), (d-gap)-truth.Upper)
 	allowed := 4 * eps * (math.Abs(d) + gap)
 	wrong = !(miss <= allowed)
@@ -175,8 +175,8 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 	return wrong
 }
 
-// accuracy is the relative gap up to which a row counts for WorstError; rows
-// beyond a cut-off have wider ones and are not meant to be accurate.
+// accuracy is the relative gap up to which a row counts for WorstError. Rows beyond a cut-off
+// have wider gaps and are not meant to be accurate.
 func (c *comparer) accuracy() float64 {
 	if t := c.job.Options.EffectiveTolerance(1); t > 0 {
 		return 2 * t
@@ -184,8 +184,8 @@ func (c *comparer) accuracy() float64 {
 	return 2 * batch.DoubleCurvedDepthTolerance
 }
 
-// contradicts reports whether the bounds of ref exclude the status. Touching says
-// that 0 lies in distance ± gap, or, without these columns, within the tolerance.
+// contradicts reports whether the bounds of ref exclude the status. Touching means that 0
+// lies in distance ± gap or, without these columns, within the tolerance.
 func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth *ref.Result) bool {
 	res := c.job.Results
 	switch status {
@@ -201,7 +201,7 @@ func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth
 		if res.Bits == nil {
 			return false
 		}
-		// A set bit is a contact or a row without an answer, never a clear gap.
+		// A set bit means contact or a row without an answer.
 		return truth.Lower > c.touching(pair)
 	default:
 		return true
@@ -210,8 +210,8 @@ func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth
 	return !(truth.Lower <= t && truth.Upper >= -t)
 }
 
-// touching is the distance up to which a pair may be called touching, for results
-// without distance and gap.
+// touching is the distance up to which a pair may have status Touching, in results without
+// distance and gap.
 func (c *comparer) touching(pair *ref.Pair) float64 {
 	t := c.job.Options.EffectiveTolerance(pair.Size())
 	if t == 0 {
@@ -226,7 +226,7 @@ func (c *Comparison) keep(w WorstRow) {
 	c.Worst = list.Worst
 }
 
-// Merge adds what other found, of other rows of the same whole.
+// Merge adds the counts of other, a comparison of other rows of the same batch.
 func (c *Comparison) Merge(other *Comparison) {
 	c.worst = max(c.worst, other.worst)
 	c.Rows += other.Rows

@@ -36,7 +36,7 @@ func mix(seed, i uint64) uint64 {
 	return x ^ x>>31
 }
 
-// search looks for the direction that proves the largest lower bound −h(d).
+// search searches for the direction that proves the greatest lower bound −h(d).
 type search struct {
 	p     *placed
 	lower float64
@@ -89,13 +89,13 @@ func (s *search) sample(c *compass, start uint64, random int) {
 	}
 }
 
-// descendSteps is enough to halve the first step of a quarter radian down to 1e-9
-// and still walk.
+// descendSteps is enough to halve the first step, a quarter radian, down to 1e-9 and to
+// progress as well.
 const descendSteps = 48
 
-// descend walks down h over the sphere from the best direction so far. The
-// gradient of h on the sphere is the part of the support point across d; steps
-// grow where h falls and shrink where it does not.
+// descend minimizes h over the sphere from the best direction so far. The gradient of h on
+// the sphere is the component of the support point orthogonal to d. The step length grows
+// after a decrease of h and shrinks otherwise.
 func (s *search) descend() {
 	if s.p.half >= 0 {
 		return
@@ -120,13 +120,13 @@ func (s *search) descend() {
 	s.try(d)
 }
 
-// separateSteps caps the search for a separating plane.
+// separateSteps is the iteration limit of the search for a separating plane.
 const separateSteps = 64
 
-// separate looks for a separating plane by the conditional gradient method on
-// ½|x|² over D (Frank and Wolfe; paper 000, Alg. 1): x/|x| turns towards the
-// nearest point of D, and every step tries the plane across it. It stops at the
-// first plane that proves a distance above want.
+// separate searches for a separating plane by the Frank-Wolfe method on ½|x|² over D
+// [Montaut2022, Alg. 1]: x converges to the point of D that is closest to the origin, and
+// every step tries the support plane with normal x/|x|. It stops at the first plane that
+// proves a distance above want.
 func (s *search) separate(want float64) {
 	if s.p.half >= 0 {
 		s.try(s.p.halfNormal)
@@ -146,7 +146,7 @@ func (s *search) separate(want float64) {
 		if s.lower > want {
 			return
 		}
-		// The point of the segment from x to the support point nearest to 0.
+		// The point closest to the origin on the segment from x to the support point.
 		e := r3.Sub(point, x)
 		t := -r3.Dot(x, e) / r3.Dot(e, e)
 		if !(t > 0) {

@@ -11,15 +11,15 @@ import (
 // eps is the unit roundoff of float64, 2⁻⁵³.
 const eps = 0x1p-53
 
-// placed is a pair in the world, seen from the position of A: the axes are those
-// of the world, so that columns need no rotation, and the origin moves with the
-// pair, so that supports do not depend on how far away it is.
+// placed is a pair in the frame with the axes of the world and its origin at the position of
+// A: columns need no rotation, and support points do not depend on the distance of the pair
+// from the origin of the world.
 type placed struct {
 	shape  [2]geom.Shape
 	pos    [2]r3.Vec    // positions, world
 	rot    [2]geom.Mat3 // local to world
 	offset r3.Vec       // pos[1] − pos[0]
-	reach  [2]float64   // radius around the body's origin that holds it (half-space: its margin)
+	reach  [2]float64   // radius of a ball around the body's origin that contains it (half-space: its margin)
 
 	centre r3.Vec  // centre(A) − centre(B)
 	size   float64 // sum of the bounding radii; a half-space counts with its margin
@@ -27,17 +27,17 @@ type placed struct {
 	round  float64 // bound of the rounding error of a support value, see place
 
 	half       int    // index of the half-space, or -1
-	halfNormal r3.Vec // its normal, turned to point from A to B
+	halfNormal r3.Vec // its normal, oriented from A to B
 }
 
 // place sets p. The quaternions must be unit. It does not allocate.
 //
-// Rounding: the entries of a rotation matrix are off by up to 8 eps (a normalised
-// quaternion by 2 eps, and two products and two sums of its components), turning
-// a direction in and evaluating the support there adds about 8 eps·reach, and the
-// product with the offset 4 eps·|offset|; 24 eps·scale covers their sum for both
-// shapes. For curved shapes an error of the support point itself is of second
-// order in the support value.
+// Rounding: the entries of a rotation matrix have errors of up to 8 eps (a normalized
+// quaternion has 2 eps, and there are two products and two sums of its components). Rotating
+// a direction to the local frame and evaluating the support function there adds about
+// 8 eps·reach, and the product with the offset 4 eps·|offset|. 24 eps·scale covers the sum
+// for both shapes. For curved shapes an error of the support point itself is of second order
+// in the support value.
 func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 	p.shape = [2]geom.Shape{a, b}
 	p.pos = [2]r3.Vec{poseA.Position, poseB.Position}
@@ -86,26 +86,25 @@ func (p *placed) supportPoint(d r3.Vec) (h float64, s r3.Vec) {
 	return r3.Dot(s, d), s
 }
 
-// lever bounds how far D reaches from the line along the unit vector n through
+// lever bounds the distance of the points of D from the line along the unit vector n through
 // the origin: D lies in the ball of radius size around centre.
 func (p *placed) lever(n r3.Vec) float64 {
 	return norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
 }
 
-// member returns the signed distance of a world point from shape i, and the
-// rounding error of saying so: the point was rounded to the columns (u·|point|),
-// moved to the local frame (a rotation that is off by 8 eps, and 4 operations a
-// component) and measured there (a residual is a chain of about 12 operations on
-// magnitudes ≤ reach + |local point|).
+// member returns the signed distance of a world point from shape i and its rounding bound:
+// the point was rounded to the columns (u·|point|), moved to the local frame (a rotation with
+// an error of 8 eps, and 4 operations per component) and measured there (a residual is a
+// chain of about 12 operations on magnitudes ≤ reach + |local point|).
 func (p *placed) member(i int, point r3.Vec, u float64) (residual, bound float64) {
 	local := r3.Sub(point, p.pos[i])
 	bound = u*norm(point) + 24*eps*(norm(local)+p.reach[i])
 	return p.shape[i].Residual(p.rot[i].MulVecT(local)), bound
 }
 
-// overlapProved reports whether the ball inscribed to one shape reaches into the
-// other, which proves that they intersect. The residual of a centre is at least
-// its distance from the other shape.
+// overlapProved reports whether the inscribed ball of one shape intersects the other shape,
+// which proves that the shapes intersect. The residual of a center is at least its distance
+// from the other shape.
 func (p *placed) overlapProved() bool {
 	for i := range 2 {
 		if p.half == i {
@@ -120,8 +119,8 @@ func (p *placed) overlapProved() bool {
 	return false
 }
 
-// norm returns |v|. Lengths of this package are far from where squares leave the
-// range of float64; where a column holds such a number, Inf or 0 fails its check.
+// norm returns |v|. Squares of the lengths in this package do not overflow or underflow;
+// if a column contains such a number, Inf or 0 fails its check.
 func norm(v r3.Vec) float64 { return math.Sqrt(r3.Norm2(v)) }
 
 // unit returns v/|v|, or v itself where that is not finite.

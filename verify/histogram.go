@@ -7,13 +7,13 @@ import (
 )
 
 // Decades of a histogram: bin k counts values in [10^(firstDecade+k), 10^(firstDecade+k+1)).
-// The first bin takes what is smaller, the last what is larger.
+// The first bin includes all smaller values, the last all larger ones.
 const (
 	firstDecade = -18
 	decades     = 19
 )
 
-// Histogram counts magnitudes by decade.
+// A Histogram counts magnitudes by decade.
 type Histogram struct {
 	Zero      int          `json:"zero"`
 	First     decade       `json:"first_decade"` // always -18: bin k starts at 10^(-18+k)

@@ -83,8 +83,8 @@ func TestDescent(t *testing.T) {
 	}
 }
 
-// TestSeparate wants a plane between bodies that are apart, and none between bodies
-// that overlap, which an inscribed ball then proves for balls.
+// TestSeparate: there is a separating plane for separated bodies and none for penetrating ones,
+// and for spheres an inscribed ball proves that.
 func TestSeparate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for range 200 {
@@ -95,7 +95,7 @@ func TestSeparate(t *testing.T) {
 		s := search{p: &p, lower: math.Inf(-1)}
 		s.separate(0)
 		if (s.lower > 0) != (gap > 0) || p.overlapProved() != (gap < 0) {
-			t.Errorf("spheres %g apart: plane proves %g, overlap proved %v", gap, s.lower, p.overlapProved())
+			t.Errorf("spheres at %g: plane proves %g, overlap proved %v", gap, s.lower, p.overlapProved())
 		}
 	}
 }

@@ -219,7 +219,7 @@ func mutations() []mutation {
 		}})
 	}
 	for _, angle := range []float64{0.01, 0.3} {
-		all = append(all, mutation{fmt.Sprintf("normal turned by %g", angle), func(job *batch.Job, i int) bool {
+		all = append(all, mutation{fmt.Sprintf("normal rotated by %g", angle), func(job *batch.Job, i int) bool {
 			r := job.Results
 			n := vecAt(&r.Normal, i)
 			m := r3.Add(r3.Scale(math.Cos(angle), n), r3.Scale(math.Sin(angle), across(n)))
@@ -232,7 +232,7 @@ func mutations() []mutation {
 	return all
 }
 
-// smoothContact reports whether turning the normal of a contact must show: the
+// smoothContact reports whether a rotation of the normal must be noticed at a contact: the
 // bodies of the closed forms touch in spheres and faces, whose planes prove less.
 func smoothContact(job *batch.Job, i int) bool {
 	return job.Library.Len() == 2*len(closedForms()) && job.Results.Distance.At(i) == 0

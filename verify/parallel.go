@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// inBlocks calls check(i) for every i in [0, n), block by block on several
-// goroutines. Each goroutine gets a check of its own from begin, and hands in what
-// it found with the function that begin returns beside it; these calls, and those
-// of progress with the rows of a block, do not overlap. A cancelled context ends
-// it between blocks.
+// inBlocks calls check(i) for every i in [0, n), block by block on several goroutines. For
+// each goroutine begin returns a check function and a function that reports its results.
+// Calls of the latter, and those of progress with the rows of a block, do not overlap. A
+// cancelled context ends inBlocks between blocks.
 func inBlocks(ctx context.Context, n, block, workers int, progress func(rows int), begin func() (check func(i int), handIn func())) error {
 	var next atomic.Int64
 	var mu sync.Mutex

@@ -33,15 +33,15 @@ const (
 	checkCount
 )
 
-// checkTexts are the stable names of the checks and what each asks.
+// checkTexts are the stable names and the descriptions of the checks.
 var checkTexts = [checkCount][2]string{
-	checkColumns:     {"columns", "no column is there that was not asked for (counted once a job, not once a row)"},
-	checkInvalid:     {"invalid", "invalid exactly where the input is refused, with no answer stored"},
+	checkColumns:     {"columns", "there are no columns that were not requested (counted once per job, not once per row)"},
+	checkInvalid:     {"invalid", "invalid exactly if the input is, with no answer stored"},
 	checkStatus:      {"status", "the status is one of the codes and agrees with distance, gap and query"},
-	checkBits:        {"bits", "a clear bit exactly where the status is separated"},
+	checkBits:        {"bits", "a clear bit exactly if the status is separated"},
 	checkGap:         {"gap", "the gap is finite, not negative and within the tolerance"},
-	checkIterations:  {"iterations", "at least one where a solver had to iterate"},
-	checkMethod:      {"method", "the solver is one that can answer the question about these shapes"},
+	checkIterations:  {"iterations", "at least one if a solver had to iterate"},
+	checkMethod:      {"method", "the solver is one that can answer the query for these shapes"},
 	checkNormal:      {"normal", "the normal is a unit vector"},
 	checkPlane:       {"plane", "the support plane along the normal proves distance - gap"},
 	checkMemberA:     {"member_a", "witness_a lies in A"},
@@ -49,11 +49,11 @@ var checkTexts = [checkCount][2]string{
 	checkTranslation: {"translation", "witness_b = witness_a + distance * normal"},
 	checkWitnesses:   {"witnesses", "the witnesses prove distance + gap"},
 	checkDirections:  {"directions", "no direction tried proves more than distance + gap"},
-	checkDescent:     {"descent", "nor does a descent from the best of them (on a sample)"},
-	checkSeparation:  {"separation", "without a normal: a separating plane is found anew"},
+	checkDescent:     {"descent", "neither does a descent from the best of them (on a sample)"},
+	checkSeparation:  {"separation", "without a normal: a separating plane is found"},
 }
 
-// Report is the outcome of an audit. Its JSON form is stable.
+// A Report is the result of an audit. Its JSON form is stable.
 type Report struct {
 	Rows      int          `json:"rows"`
 	WrongRows int          `json:"wrong_rows"` // rows, or the job itself, that failed a check
@@ -72,7 +72,7 @@ type StatusCounts struct {
 	Penetrating int `json:"penetrating"`
 	Undecided   int `json:"undecided"`
 	Invalid     int `json:"invalid"`
-	Unknown     int `json:"unknown"` // codes that name no status, or no status column
+	Unknown     int `json:"unknown"` // unknown codes, or no status column
 }
 
 func (s *StatusCounts) of(status batch.Status) *int {
@@ -91,7 +91,7 @@ func (s *StatusCounts) of(status batch.Status) *int {
 	return &s.Unknown
 }
 
-// Check is what one check found.
+// A Check is the result of one check.
 type Check struct {
 	Name    string `json:"name"`
 	Text    string `json:"text"`
@@ -99,26 +99,26 @@ type Check struct {
 	Skipped int    `json:"skipped"` // rows on which a missing column kept it from running
 	Failed  int    `json:"failed"`
 
-	// Residual is the worst excess over the expected value in units of what the
-	// check allows: at most 1 where nothing failed.
+	// Residual is the largest excess over the expected value, relative to the excess that
+	// the check allows: at most 1 if nothing failed.
 	Residual Number `json:"worst_residual"`
 
 	// Worst are the rows with the largest residuals, failed or not, worst first.
 	Worst []WorstRow `json:"worst"`
 }
 
-// WorstRow is one row as a check saw it.
+// A WorstRow is a row with a large residual in a check.
 type WorstRow struct {
 	Row      int    `json:"row"` // -1 is the job itself
 	Expected Number `json:"expected"`
 	Found    Number `json:"found"`
-	Residual Number `json:"residual"` // excess over what was expected, metres where it is a length
+	Residual Number `json:"residual"` // excess over the expected value, metres if it is a length
 	Allowed  Number `json:"allowed"`  // largest residual that passes
 	Failed   bool   `json:"failed"`
 }
 
-// Number is a float64 whose JSON form has room for what JSON numbers lack: NaN and
-// the infinities are the strings "NaN", "+Inf" and "-Inf".
+// A Number is a float64 whose JSON form supports NaN and the infinities, as the strings
+// "NaN", "+Inf" and "-Inf".
 type Number float64
 
 // MarshalJSON implements [json.Marshaler].
@@ -216,7 +216,7 @@ func (c *Check) keep(w WorstRow, limit int) {
 	c.Worst = slices.Insert(c.Worst, at, w)
 }
 
-// Merge adds what other found, of other rows of the same whole. The order of
+// Merge adds the counts of other, a report on other rows of the same batch. The order of
 // merges does not matter.
 func (r *Report) Merge(other *Report) {
 	if r.worst == 0 {
@@ -248,7 +248,7 @@ func (s *StatusCounts) merge(o *StatusCounts) {
 	s.Unknown += o.Unknown
 }
 
-// OK reports whether every answer passed and none is undecided.
+// OK reports whether every answer passed all checks and none is undecided.
 func (r *Report) OK() bool { return r.Wrong() == 0 && r.Undecided() == 0 }
 
 // Wrong is the number of rows that failed at least one check.

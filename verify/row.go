@@ -18,9 +18,9 @@ type auditor struct {
 	report *Report
 	u      float64 // unit roundoff of the columns
 
-	in     batch.Row // kept here so that a row costs no allocation
+	in     batch.Row // a field, so that rows do not allocate
 	p      placed
-	failed bool // of the row at hand
+	failed bool // the current row
 }
 
 func newAuditor(job *batch.Job, o *Options, dirs *compass) *auditor {
@@ -31,30 +31,30 @@ func newAuditor(job *batch.Job, o *Options, dirs *compass) *auditor {
 	return a
 }
 
-// claim is the answer of a row, read from the columns, with what follows from it.
+// claim is the answer of a row, read from the columns, and values derived from it.
 type claim struct {
-	row                  int // in the whole, as reported
+	row                  int // as reported
 	status               batch.Status
 	hasStatus, inContact bool // inContact: touching or penetrating
 	distance, gap        float64
 	hasDistance, hasGap  bool
-	lower, upper         float64 // interval of the signed distance that is claimed
-	tolerance            float64 // gap asked for, metres
-	slack                float64 // what gap and tolerance allow a witness to be off, metres
+	lower, upper         float64 // claimed interval of the signed distance
+	tolerance            float64 // requested gap, metres
+	slack                float64 // error of a witness that gap and tolerance allow, metres
 	normal               r3.Vec
 	hasNormal            bool
 	plane                float64 // lower bound proved along normal, if hasNormal
 	planeRound           float64 // rounding error of plane
 }
 
-// check records an outcome of the row at hand.
+// check records the result of a check of the current row.
 func (a *auditor) check(id checkID, o outcome) {
 	if !a.report.add(id, o) {
 		a.failed = true
 	}
 }
 
-// require records a check that has no size: it holds or not.
+// require records a check without a residual: it passes or fails.
 func (a *auditor) require(id checkID, row int, ok bool, expected, found float64) {
 	o := outcome{row: row, expected: expected, found: found}
 	if !ok {
@@ -91,8 +91,8 @@ func (a *auditor) countRow() {
 	}
 }
 
-// readStatus takes the status from its column or, of the two that one bit can
-// tell, from the bits column.
+// readStatus reads the status from its column or, as far as one bit can tell, from the bits
+// column.
 func (a *auditor) readStatus(i int, c *claim) {
 	switch {
 	case a.res.Status != nil:
@@ -122,8 +122,8 @@ func bit(b bool) float64 {
 	return 0
 }
 
-// rowInvalid checks that the row is marked invalid exactly if its input is refused,
-// and reports whether there is nothing more to audit.
+// rowInvalid checks that the row is Invalid exactly if its input is, and reports whether there
+// is nothing more to audit.
 func (a *auditor) rowInvalid(i int, c *claim) bool {
 	_, err := a.job.Read(i, &a.in)
 	switch {
@@ -143,13 +143,13 @@ func (a *auditor) rowInvalid(i int, c *claim) bool {
 	return true
 }
 
-// noAnswer reports whether the row is undecided and holds no answer at all, as
-// batch.Results.PutFailure leaves it: a row that is counted, with nothing to audit.
+// noAnswer reports whether the row is undecided and has no answer at all, as stored by
+// batch.Results.PutFailure: the row is counted, and there is nothing to audit.
 func (a *auditor) noAnswer(i int, c *claim) bool {
 	return c.status == batch.Undecided && a.blank(i)
 }
 
-// blank reports whether all columns of the row hold what stands for no answer.
+// blank reports whether all columns of the row have the values of a row without an answer.
 func (a *auditor) blank(i int) bool {
 	r := a.res
 	if r.Gap != nil && !math.IsInf(float64(r.Gap[i]), 1) {
@@ -168,8 +168,8 @@ func (a *auditor) blank(i int) bool {
 	return true
 }
 
-// readInterval takes distance and gap, and the interval of the signed distance
-// that they and the status claim.
+// readInterval reads distance and gap, and sets the interval of the signed distance that they
+// and the status claim.
 func (a *auditor) readInterval(i int, c *claim) {
 	c.hasDistance, c.hasGap = a.res.Distance.Len() != 0, a.res.Gap != nil
 	if c.hasDistance {
@@ -182,15 +182,15 @@ func (a *auditor) readInterval(i int, c *claim) {
 	c.slack = c.tolerance
 	c.lower, c.upper = math.Inf(-1), math.Inf(1)
 	if c.hasGap {
-		// A row beyond the cut-off may have a wide gap; its witnesses still lie
-		// in the shapes as closely as was asked for.
+		// A row beyond the cut-off may have a wide gap; its witnesses must lie in the
+		// shapes within the tolerance all the same.
 		c.slack = math.Min(c.gap, c.tolerance)
 		if c.hasDistance {
 			c.lower, c.upper = c.distance-c.gap, c.distance+c.gap
 		}
 	}
-	// A status may be proved by bounds that do not stand symmetrically around the
-	// distance, so it can say more than the interval does.
+	// A status may be proved by bounds that are not symmetric about the distance, so it
+	// may imply more than the interval.
 	switch c.status {
 	case batch.Separated:
 		c.lower = math.Max(c.lower, 0)
@@ -203,11 +203,10 @@ func (a *auditor) readInterval(i int, c *claim) {
 	}
 }
 
-// tolerance is the gap in metres that the caller was promised. It never asks for
-// more than float64 holds at this distance (96 eps·scale, four times the rounding
-// error of a support value: two values and as many again to compare them), nor
-// than rounding the distance to its column leaves (u·|distance|); rounding
-// the gap up to float32 may add 2⁻²³ of it.
+// tolerance is the largest gap, in metres, that the options allow. It is at least the
+// accuracy of float64 at this distance (96 eps·scale, four times the rounding error of a
+// support value: two values, and twice that to compare them) and the rounding of the distance
+// to its column (u·|distance|). Rounding the gap up to float32 may add 2⁻²³ of it.
 func (a *auditor) tolerance(c *claim) float64 {
 	t := a.orDefault(a.job.Options.EffectiveTolerance(a.p.size), c)
 	return math.Max(t, 4*a.p.round)*(1+0x1p-23) + a.u*math.Abs(c.distance)
@@ -228,13 +227,13 @@ func (a *auditor) orDefault(tolerance float64, c *claim) float64 {
 // facet of D can be met exactly. A half-space counts: it has one facet.
 func polytope(s geom.Shape) bool { return s.Kind().Traits().Polyhedral }
 
-// checkNormal checks that the normal is a unit vector, and proves what its support
-// plane can.
+// checkNormal checks that the normal is a unit vector, and computes the bound that its
+// support plane proves.
 //
-// Normalising in single precision is three products, two sums, a root or its
-// reciprocal (2 units in Vulkan) and a product: 8u covers them and the rounding.
-// Turning it into the world in float64 takes one or two rotation matrices that
-// are off by 8 eps each, and their products: 24 eps.
+// Normalization in single precision is three products, two sums, a root or its reciprocal
+// (2 units in Vulkan) and a product: 8u covers them and the rounding. Rotating the normal to
+// the world frame in float64 takes one or two rotation matrices with errors of 8 eps each,
+// and their products: 24 eps.
 func (a *auditor) checkNormal(i int, c *claim) {
 	if a.res.Normal.Len() == 0 {
 		a.report.skip(checkNormal)
@@ -249,17 +248,17 @@ func (a *auditor) checkNormal(i int, c *claim) {
 	n := r3.Scale(1/length, c.normal)
 	p := &a.p
 	if p.half >= 0 {
-		// Only the normal of the plane proves anything. Turning it into the
-		// world in single precision costs up to 8u a component, 14u in all;
-		// in double precision the rotations as above come on top.
+		// Only the normal of the half-space gives a bound. Rotating it to the world frame
+		// in single precision costs up to 8u per component, 14u in all, and in double
+		// precision the rotations as above.
 		c.plane, c.planeRound = math.Inf(-1), p.round
 		if norm(r3.Sub(n, p.halfNormal)) <= 16*a.u+24*eps {
 			c.plane = -p.support(p.halfNormal)
 		}
 	} else {
 		c.plane = -p.support(n)
-		// Rounding the normal to the column turned it by at most u, and turning
-		// it between the frames of pair and world in float64 by 12 eps.
+		// Rounding the normal to the column rotated it by at most u, and rotating it
+		// between the frames of the pair and the world in float64 by 12 eps.
 		c.planeRound = p.round + (a.u+12*eps)*p.lever(n)
 	}
 	if math.IsInf(c.lower, -1) {
@@ -280,11 +279,11 @@ func (a *auditor) checkInterval(c *claim) {
 	limit := c.tolerance
 	switch {
 	case c.status == batch.Undecided || a.job.Options.Query == batch.Collide:
-		// No more is promised than that the interval holds; it may be infinite.
+		// The tolerance does not apply; the gap may be infinite.
 		a.require(checkGap, c.row, c.gap >= 0, 0, c.gap)
 		return
 	case a.beyondCutOff(c):
-		limit = math.MaxFloat32 // finite is all that is promised
+		limit = math.MaxFloat32 // only a finite gap is required
 	}
 	residual := c.gap
 	if !(c.gap >= 0) {
@@ -293,8 +292,8 @@ func (a *auditor) checkInterval(c *claim) {
 	a.check(checkGap, outcome{row: c.row, expected: limit, found: c.gap, residual: residual, allowed: limit})
 }
 
-// beyondCutOff reports whether the row lies where the caller does not care, which
-// the interval or the support plane must prove.
+// beyondCutOff reports whether the row lies beyond the cut-off, which the interval or the
+// support plane must prove.
 func (a *auditor) beyondCutOff(c *claim) bool {
 	cut, ok := a.job.Options.EffectiveCutOff()
 	if !ok || !c.hasDistance {
@@ -303,7 +302,7 @@ func (a *auditor) beyondCutOff(c *claim) bool {
 	return c.lower > cut || (cut == 0 && c.status == batch.Separated) || (c.hasNormal && c.plane+c.planeRound > cut)
 }
 
-// checkStatus checks that the status is a code that the stored numbers allow.
+// checkStatus checks that the status is consistent with the stored numbers.
 func (a *auditor) checkStatus(c *claim) {
 	if a.res.Status == nil {
 		a.report.skip(checkStatus)

@@ -121,12 +121,12 @@ func closedForms() []closed {
 	cube := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}
 	slab := geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 2, Z: 1}}
 	return []closed{
-		{"spheres apart", ball, small, r3.Vec{X: 2}, 0.5, x, x},
+		{"spheres separated", ball, small, r3.Vec{X: 2}, 0.5, x, x},
 		{"spheres touching", ball, small, r3.Vec{X: 1.5}, 0, x, x},
-		{"spheres overlapping", ball, small, r3.Vec{X: 1.25}, -0.25, x, x},
-		{"boxes apart", cube, slab, r3.Vec{X: 2, Y: 0.25}, 0.5, x, r3.Vec{X: 1, Y: 0.5}},
+		{"spheres penetrating", ball, small, r3.Vec{X: 1.25}, -0.25, x, x},
+		{"boxes separated", cube, slab, r3.Vec{X: 2, Y: 0.25}, 0.5, x, r3.Vec{X: 1, Y: 0.5}},
 		{"boxes touching", cube, slab, r3.Vec{X: 1.5, Y: 0.25}, 0, x, r3.Vec{X: 1, Y: 0.5}},
-		{"boxes overlapping", cube, slab, r3.Vec{X: 1.25, Y: 0.25}, -0.25, x, r3.Vec{X: 1, Y: 0.5}},
+		{"boxes penetrating", cube, slab, r3.Vec{X: 1.25, Y: 0.25}, -0.25, x, r3.Vec{X: 1, Y: 0.5}},
 		{"box above plane", geom.Halfspace{}, slab, r3.Vec{X: 3, Z: 1.25}, 0.25, z, r3.Vec{X: 3}},
 		{"sphere above plane", geom.Halfspace{}, small, r3.Vec{X: 3, Z: 0.75}, 0.25, z, r3.Vec{X: 3}},
 		{"sphere on plane", geom.Halfspace{}, small, r3.Vec{X: 3, Z: 0.5}, 0, z, r3.Vec{X: 3}},

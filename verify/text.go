@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes the report as a short table: counts, the checks, and the worst
-// failures of each check that has any.
+// WriteText writes the report as a short table: counts, checks, and the worst failures of
+// each check.
 func (r *Report) WriteText(w io.Writer) error {
 	t := &printer{w: w}
 	s := &r.Status
@@ -55,7 +55,7 @@ func writeWorst(t *printer, worst []WorstRow) {
 	}
 }
 
-// printer writes until the first error and keeps it.
+// printer writes until the first error, which it records.
 type printer struct {
 	w   io.Writer
 	err error

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// checkWitnesses checks that the witnesses lie in their shapes, that they are
-// distance·normal apart, and that they prove the upper end of the interval.
+// checkWitnesses checks that the witnesses lie in their shapes, that their difference is
+// distance·normal, and that they prove the upper end of the interval.
 func (a *auditor) checkWitnesses(i int, c *claim) {
 	hasA, hasB := a.res.WitnessA.Len() != 0, a.res.WitnessB.Len() != 0
 	var wa, wb r3.Vec
@@ -50,7 +50,7 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 	} else {
 		a.report.skip(checkTranslation)
 	}
-	// In penetration two points prove nothing about the depth.
+	// In penetration two points are no bound of the depth.
 	if c.hasDistance && c.distance < 0 || c.status == batch.Penetrating {
 		return
 	}
@@ -58,13 +58,13 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 		a.report.skip(checkWitnesses)
 		return
 	}
-	// What a witness lies outside its shape beyond rounding, it lacks as a proof.
+	// The distance of a witness from its shape, beyond rounding, weakens its bound.
 	found := norm(between) + math.Max(0, outA-roundA) + math.Max(0, outB-roundB)
 	a.check(checkWitnesses, outcome{row: c.row, expected: c.upper, found: found, residual: found - c.upper, allowed: round})
 }
 
-// checkMember checks that a witness lies in shape i. Solvers that work in single
-// precision may leave it outside by as much as they put into the gap.
+// checkMember checks that a witness lies in shape i. Solvers in single precision may leave it
+// outside by an amount that is part of the gap.
 func (a *auditor) checkMember(id checkID, i int, w r3.Vec, c *claim) (out, round float64) {
 	out, round = a.p.member(i, w, a.u)
 	a.check(id, outcome{row: c.row, found: out, residual: out, allowed: round + c.slack})
@@ -79,7 +79,7 @@ func (a *auditor) checkContact(c *claim) {
 	}
 	upper := c.upper
 	if c.status == batch.StatusCount && !c.hasDistance {
-		upper = c.tolerance // a set bit: no more apart than touching
+		upper = c.tolerance // a set bit: at most touching
 	}
 	if math.IsInf(upper, 1) {
 		a.report.skip(checkDirections)
@@ -101,8 +101,8 @@ func (a *auditor) checkContact(c *claim) {
 	}
 }
 
-// checkSeparation looks for a separating plane of its own where the row says that
-// there is one and does not show it.
+// checkSeparation searches for a separating plane if the row claims one without a normal that
+// proves it.
 func (a *auditor) checkSeparation(c *claim) {
 	if c.status != batch.Separated || c.hasNormal {
 		return
