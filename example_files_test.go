@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// spheresOverFloor returns n spheres of radius 0.1 above a floor, sphere i at
-// z = 0.001·i.
+// spheresOverFloor returns n spheres of radius 0.1 over a floor, sphere i centered 0.001·i
+// above it.
 func spheresOverFloor(n int) (*batch.Library, *batch.Pairs) {
 	floor := geom.Box{HalfExtents: r3.Vec{X: 5, Y: 5, Z: 1}}
 	lib, err := batch.NewLibrary([]geom.Shape{floor, geom.Sphere{R: 0.1}}, nil)

@@ -27,9 +27,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	pairs := batch.NewPairs(2)
-	for i, at := range []r3.Vec{{X: 4.5}, {Z: 1.25}} {
-		ball := geom.Pose{Position: at, Rotation: geom.IdentityPose().Rotation}
-		pairs.SetRow(i, &batch.Row{ShapeA: 0, ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: ball})
+	for i, pose := range []geom.Pose{geom.Translate(4.5, 0, 0), geom.Translate(0, 0, 1.25)} {
+		pairs.SetRow(i, &batch.Row{ShapeA: 0, ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: pose})
 	}
 	res, report, err := c.Distance(context.Background(), lib, pairs)
 	if err != nil {

@@ -46,7 +46,7 @@ func (o outcome) want(t *testing.T, code int) outcome {
 		return o
 	}
 	if o.stderr == "" {
-		t.Errorf("exit code %d without a word on standard error", code)
+		t.Errorf("exit code %d without a message on standard error", code)
 	}
 	for line := range strings.Lines(o.stderr) {
 		if !strings.HasPrefix(line, "batchbench: ") {
