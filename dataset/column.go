@@ -31,11 +31,11 @@ var dtypeSizes = [typeCount]int{4, 8, 4, 8, 1, 2}
 func (t dtype) String() string { return dtypeNames[t] }
 func (t dtype) size() int      { return dtypeSizes[t] }
 
-// column is what a table says of one of its columns.
+// column describes a column of a table.
 type column struct {
 	name  string
-	width int     // values a row: 1 is [N], more is [N,width]
-	read  []dtype // types that a file may hold; the first is the one written
+	width int     // values per row: 1 is [N], more is [N,width]
+	read  []dtype // types that are read; the first is the one written
 }
 
 // shape names the shape of the column as error messages give it.
@@ -229,8 +229,8 @@ func (w *tableWriter) append(vals []any, rows int) error {
 	return w.err
 }
 
-// Close completes the file and gives it its final name. It fails, and leaves
-// nothing behind, if a Write failed or rows are missing.
+// Close completes the file and renames it to its final name. If a Write failed or rows are
+// missing, it fails and removes the file.
 func (w *tableWriter) Close() error {
 	if w.err == nil && w.next != w.n {
 		w.err = fmt.Errorf("dataset: %s: %d rows written, %d announced", w.path, w.next, w.n)
@@ -246,7 +246,7 @@ func (w *tableWriter) Close() error {
 	return nil
 }
 
-// Abort drops the file. After Close or Abort it does nothing.
+// Abort discards the file. After Close or Abort it does nothing.
 func (w *tableWriter) Abort() {
 	w.out.abort()
 	if w.err == nil {

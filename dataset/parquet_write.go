@@ -38,8 +38,8 @@ func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, e
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	// Poses and distances are noise to a dictionary and to a compressor; indices,
-	// statuses and iterations are not.
+	// Dictionaries and compression are of no use for poses and distances, but they are for
+	// indices, statuses and iterations.
 	props := []parquet.WriterProperty{parquet.WithDictionaryDefault(false), parquet.WithCreatedBy("clearance")}
 	for _, c := range cols {
 		if t := c.read[0]; t != typeFloat32 && t != typeFloat64 {
@@ -51,7 +51,7 @@ func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, e
 	if s.file, err = createAtomic(fs, path); err != nil {
 		return nil, err
 	}
-	// The writer closes what it writes to if it can; the file decides that itself.
+	// The writer would close the file, which is closed elsewhere.
 	out := struct{ io.Writer }{s.file}
 	s.w, err = file.NewParquetWriterWithError(out, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
 	if err != nil {
@@ -237,8 +237,8 @@ func (s *parquetSink) finish() (err error) {
 
 func (s *parquetSink) abort() { s.file.abort() }
 
-// caught turns a panic of the Parquet library, which it raises on some failed
-// writes, into an error.
+// caught converts a panic of the Parquet library, which it raises on some failed writes, to an
+// error.
 func caught(err *error) {
 	if v := recover(); v != nil {
 		if e, ok := v.(error); ok {

@@ -16,7 +16,7 @@ var columnBits = []batch.Columns{
 // realBits are the columns whose type is that of the precision.
 const realBits = batch.ColDistance | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
 
-// ResultReader streams a file of results.
+// A ResultReader reads a file of results in chunks.
 type ResultReader struct {
 	tableReader
 	columns   batch.Columns
@@ -39,7 +39,7 @@ func OpenResults(path string, opts ...Option) (*ResultReader, error) {
 	return r, nil
 }
 
-// describe finds out which columns there are and of which precision.
+// describe determines the columns and the precision of the file.
 func (r *ResultReader) describe(cols []column) error {
 	first := -1
 	for i, bit := range columnBits {
@@ -76,14 +76,14 @@ func (r *ResultReader) describe(cols []column) error {
 // Len returns the number of rows that the file declares.
 func (r *ResultReader) Len() int64 { return r.src.rows() }
 
-// Columns returns the columns that the file holds.
+// Columns returns the columns of the file.
 func (r *ResultReader) Columns() batch.Columns { return r.columns }
 
-// Precision returns the precision of the columns; where none tells, the one in
-// the metadata, else single.
+// Precision returns the precision of the columns or, if no column has one, that of the
+// metadata, or else single.
 func (r *ResultReader) Precision() batch.Precision { return r.precision }
 
-// Metadata returns the text that the file carries (Parquet only), such as "query".
+// Metadata returns the metadata of the file (Parquet only), such as "query".
 func (r *ResultReader) Metadata() map[string]string { return r.src.metadata() }
 
 // Next fills the first rows of dst, whose columns and precision must be those of
@@ -137,15 +137,15 @@ func reals(f *batch.Floats, n int) any {
 	return f.F32[:n]
 }
 
-// ResultWriter writes a file of results. Close completes it; Abort drops it.
+// A ResultWriter writes a file of results. Close completes the file; Abort discards it.
 type ResultWriter struct {
 	tableWriter
 	columns   batch.Columns
 	precision batch.Precision
 }
 
-// CreateResults begins a Parquet or NPZ file of exactly n rows of the given
-// columns; 0 means [batch.AllColumns].
+// CreateResults creates a Parquet or NPZ file of exactly n rows of the given columns, where 0
+// stands for [batch.AllColumns].
 func CreateResults(path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
 	return createResults(osFS{}, path, columns, precision, n)
 }
@@ -191,8 +191,8 @@ func codesText[T interface {
 	return strings.Join(s, ",")
 }
 
-// Describe puts a line of text into the metadata of a Parquet file, such as the
-// query or the tolerance. NPZ has no place for it. Call it before Close.
+// Describe sets an entry of the metadata of a Parquet file, such as the query or the tolerance.
+// It must be called before Close. For NPZ files, which have no metadata, it does nothing.
 func (w *ResultWriter) Describe(key, value string) { w.out.describe(key, value) }
 
 // Write appends all rows of r, whose columns and precision must be those that

@@ -30,13 +30,13 @@ type meshReader func(path string) ([]mesh.Part, error)
 //	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle"}
 //	]}
 //
-// name and margin are optional everywhere; each kind takes the parameters that
-// geom.Kind lists, all of them and no others. A mesh path is relative to the JSON
-// file; a mesh stands for the hull of all its groups, or of the one named by part,
-// which must then be convex. names[i] is "" where a shape has no name.
+// name and margin are optional. Each kind requires the parameters that geom.Kind lists and
+// permits no others. The path of a mesh is relative to the JSON file. A mesh stands for the
+// hull of all its groups or of the one named by part, which must be convex. names[i] is "" if
+// a shape has no name.
 //
-// An error names the file, the index and the name of the shape, and the parameter; where the
-// document is no JSON, its line and column.
+// An error names the file, the index and the name of the shape, and the parameter, or the line
+// and column if the document is not valid JSON.
 func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"clearance/geom"
 )
 
-// WriteShapes writes a shape library that ReadShapes reads back bit for bit.
-// names may be nil. Hulls are written with all their points, whatever file they
-// came from.
+// WriteShapes writes a shape library that ReadShapes reads back bit for bit. names may be nil.
+// Hulls are written with all their points, also those read from meshes.
 func WriteShapes(path string, shapes []geom.Shape, names []string) error {
 	return writeShapes(osFS{}, path, shapes, names)
 }

@@ -19,7 +19,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
-// run is main with its surroundings as parameters. It returns the exit code: 0, 1
+// run is main with its arguments and outputs as parameters. It returns the exit code: 0, 1
 // if a file cannot be written, 2 on wrong usage.
 func run(args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("genlayout", flag.ContinueOnError)

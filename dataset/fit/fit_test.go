@@ -100,7 +100,7 @@ func TestSmoothHullOfHulls(t *testing.T) {
 	}
 }
 
-// A superquadric is found again from its hull, turned and moved.
+// A superquadric is recovered from its hull, rotated and translated.
 func TestSuperquadricOfItself(t *testing.T) {
 	want := geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.2, Z: 0.1}, Alpha1: 0.6, Alpha2: 0.9}
 	q := quat.Number{Real: 0.5, Imag: 0.3, Jmag: -0.4, Kmag: 0.2}

@@ -172,19 +172,19 @@ func (g *Generator) parallelEdges(r *random) plan {
 	_, hiA := g.library.Shape(a).AABB()
 	_, hiB := g.library.Shape(b).AABB()
 	gap := choose(r, -0.05, 0, 1e-9, 0.1)
-	tilt := turn(math.Pi/4, r3.Vec{X: 1})
+	tilt := axisAngle(math.Pi/4, r3.Vec{X: 1})
 	rotB := tilt
 	offset := r3.Vec{Z: math.Sqrt2*(hiA.Z+hiB.Z) + gap}
 	if r.IntN(2) == 0 {
-		rotB = quat.Mul(turn(math.Pi/2, r3.Vec{Z: 1}), tilt)
+		rotB = quat.Mul(axisAngle(math.Pi/2, r3.Vec{Z: 1}), tilt)
 	} else if r.IntN(2) == 0 {
 		offset.X = r.uniform(-0.1, 0.1)
 	}
 	return stacked(r, a, b, offset, gap, tilt, rotB)
 }
 
-// stacked places B at an offset from A in a common frame, which is turned at
-// random in half of the rows.
+// stacked places B at an offset from A in a common frame, which has a random rotation in half of
+// the rows.
 func stacked(r *random, a, b int32, offset r3.Vec, gap float64, rotA, rotB quat.Number) plan {
 	frame := geom.Pose{Position: r.position(spread), Rotation: quat.Number{Real: 1}}
 	if r.IntN(2) == 0 {
@@ -197,8 +197,8 @@ func stacked(r *random, a, b int32, offset r3.Vec, gap float64, rotA, rotB quat.
 	}}
 }
 
-// turn is the rotation by an angle around a unit axis.
-func turn(angle float64, axis r3.Vec) quat.Number {
+// axisAngle returns the rotation by an angle about a unit axis.
+func axisAngle(angle float64, axis r3.Vec) quat.Number {
 	sin, cos := math.Sincos(angle / 2)
 	return quat.Number{Real: cos, Imag: sin * axis.X, Jmag: sin * axis.Y, Kmag: sin * axis.Z}
 }
