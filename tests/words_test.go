@@ -19,7 +19,6 @@ var notYetClean = []string{
 	"engine",
 	"geom",
 	"internal",
-	"ref",
 	"scripts",
 	"shaders",
 	"tests",
