@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ type meshReader func(path string) ([]mesh.Part, error)
 // An error names the file, the index and the name of the shape, and the parameter, or the line
 // and column if the document is not valid JSON.
 func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
-	f, err := os.Open(path)
+	f, _, err := openRegular(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("dataset: %w", err)
 	}

@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.File, e.Msg)
 }
 
-// Read reads the meshes of a file with the extension .obj, .stl or .ply, in any case.
+// Read reads the meshes of a regular file with the extension .obj, .stl or .ply, in any case.
 func Read(path string) ([]Part, error) {
 	var read func(io.Reader, string) ([]Part, error)
 	switch ext := strings.ToLower(filepath.Ext(path)); ext {
@@ -53,6 +53,14 @@ func Read(path string) ([]Part, error) {
 		read = ReadPLY
 	default:
 		return nil, wholeFile(path, "unknown mesh format %q, want .obj, .stl or .ply", ext)
+	}
+	// Before it is opened: opening a FIFO waits for its writer.
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, wholeFile(path, "not a regular file")
+	}
+	if err == nil && info.Size() > MaxFileSize {
+		return nil, tooLarge(path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -69,9 +77,13 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if len(data) > MaxFileSize {
-		return nil, wholeFile(name, "more than %d bytes; split the mesh", MaxFileSize)
+		return nil, tooLarge(name)
 	}
 	return data, nil
+}
+
+func tooLarge(name string) *Error {
+	return wholeFile(name, "more than %d bytes; split the mesh", MaxFileSize)
 }
 
 func wholeFile(name, format string, args ...any) *Error {

@@ -47,6 +47,7 @@ type plyElement struct {
 	count      int64
 	line       int // of the element statement
 	properties []plyProperty
+	declared   map[string]bool // names of the properties
 }
 
 // minimum returns the fewest bytes that a record takes: the values and empty lists of
@@ -89,6 +90,7 @@ const (
 type plyHeader struct {
 	format   plyFormat
 	elements []plyElement
+	declared map[string]bool // names of the elements
 }
 
 // readPLYHeader reads up to end_header and leaves t at the first byte after it.
@@ -133,7 +135,7 @@ func (h *plyHeader) setFormat(t *text) error {
 	case "binary_big_endian 1.0":
 		h.format = plyBig
 	default:
-		return t.errorf("format %q, want ascii, binary_little_endian or binary_big_endian 1.0", t.joined(1))
+		return t.errorf("format %q, want ascii, binary_little_endian or binary_big_endian 1.0", short([]byte(t.joined(1))))
 	}
 	return nil
 }
@@ -147,12 +149,14 @@ func (h *plyHeader) addElement(t *text) error {
 		return t.errorf("%q is not a count of 0 to %d", short(t.fields[2]), math.MaxInt32)
 	}
 	name := string(t.fields[1])
-	for _, e := range h.elements {
-		if e.name == name {
-			return t.errorf("element %s is declared twice", short(t.fields[1]))
-		}
+	if h.declared[name] {
+		return t.errorf("element %s is declared twice", short(t.fields[1]))
 	}
-	h.elements = append(h.elements, plyElement{name: name, count: count, line: t.line})
+	if h.declared == nil {
+		h.declared = map[string]bool{}
+	}
+	h.declared[name] = true
+	h.elements = append(h.elements, plyElement{name: name, count: count, line: t.line, declared: map[string]bool{}})
 	return nil
 }
 
@@ -174,11 +178,12 @@ func (h *plyHeader) addProperty(t *text) error {
 		return t.errorf("want: property type name, or: property list count-type type name")
 	}
 	if p.typ == 0 {
-		return t.errorf("unknown property type in %q", t.joined(0))
+		return t.errorf("unknown property type in %q", short([]byte(t.joined(0))))
 	}
-	if e.find(p.name) >= 0 {
-		return t.errorf("property %s of %s is declared twice", p.name, e.name)
+	if e.declared[p.name] {
+		return t.errorf("property %s of %s is declared twice", short([]byte(p.name)), short([]byte(e.name)))
 	}
+	e.declared[p.name] = true
 	e.properties = append(e.properties, p)
 	return nil
 }

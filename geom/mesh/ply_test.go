@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 const plyHead = `ply
@@ -161,4 +162,26 @@ func FuzzReadPLY(f *testing.F) {
 			checkParts(t, parts)
 		}
 	})
+}
+
+// TestPLYHeaderTime: a header is read in time that grows with its length.
+func TestPLYHeaderTime(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("ply\nformat ascii 1.0\nelement vertex 1\n")
+	const lines = 200_000
+	for i := range lines {
+		fmt.Fprintf(&b, "property float p%d\n", i)
+	}
+	for i := range lines {
+		fmt.Fprintf(&b, "element e%d 0\n", i)
+	}
+	b.WriteString("end_header\n")
+	begin := time.Now()
+	_, err := ReadPLY(strings.NewReader(b.String()), "long.ply")
+	if err == nil {
+		t.Error("a vertex without values passes")
+	}
+	if d := time.Since(begin); d > 5*time.Second {
+		t.Errorf("%d lines took %v", 2*lines, d)
+	}
 }
