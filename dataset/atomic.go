@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // outFile is what a writer needs of an open file.
@@ -28,11 +29,21 @@ type fileSystem interface {
 type osFS struct{}
 
 func (osFS) create(path string) (outFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		_ = lock(f) // so that no other writer takes it for one left by a crash
+	}
+	return f, err
 }
 func (osFS) remove(path string) error { return os.Remove(path) }
 
 func (osFS) rename(from, to string) error {
+	// A file that is replaced keeps its mode; a new one has that of the umask.
+	if info, err := os.Stat(to); err == nil {
+		if err := os.Chmod(from, info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
@@ -56,8 +67,12 @@ type atomicFile struct {
 var errDone = errors.New("already closed or aborted")
 
 func createAtomic(fs fileSystem, path string) (*atomicFile, error) {
+	if err := checkPlace(path); err != nil {
+		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
+	}
+	sweep(path)
 	dir, base := filepath.Split(path)
-	temp := filepath.Join(dir, "."+base+"."+rand.Text()[:12]+".tmp")
+	temp := filepath.Join(dir, tempPrefix(base)+rand.Text()[:tempRandom]+tempSuffix)
 	f, err := fs.create(temp)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
@@ -94,6 +109,106 @@ func (f *atomicFile) abort() {
 	f.done = true
 	_ = f.Close()
 	_ = f.fs.remove(f.temp)
+}
+
+// A temporary file is named after the final one, so that what a crash leaves is found.
+const (
+	tempRandom = 12 // random characters between prefix and suffix
+	tempSuffix = ".tmp"
+)
+
+func tempPrefix(base string) string { return "." + base + "." }
+
+// sweep removes the temporary files of path that no process writes any more. One that cannot
+// be removed is no reason to fail.
+func sweep(path string) {
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	prefix := tempPrefix(base)
+	for _, e := range entries {
+		name := e.Name()
+		if len(name) != len(prefix)+tempRandom+len(tempSuffix) || !strings.HasPrefix(name, prefix) ||
+			!strings.HasSuffix(name, tempSuffix) || !e.Type().IsRegular() {
+			continue
+		}
+		temp := filepath.Join(dir, name)
+		f, err := os.OpenFile(temp, os.O_WRONLY, 0)
+		if err != nil {
+			continue
+		}
+		free := lock(f) == nil
+		_ = f.Close()
+		if free {
+			_ = os.Remove(temp)
+		}
+	}
+}
+
+// checkPlace reports a path that no file can be renamed to, or whose file is none of ours to
+// replace.
+func checkPlace(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // no file, or creating it says why not
+	case info.IsDir():
+		return errors.New("it is a directory")
+	case !info.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	}
+	return nil
+}
+
+// CheckOutput reports, before long work, that no file can be written at path. It creates and
+// removes a file beside it.
+func CheckOutput(path string) error {
+	f, err := createAtomic(osFS{}, path)
+	if err != nil {
+		return err
+	}
+	f.abort()
+	return nil
+}
+
+// WriteFile writes a small file such as a report: it appears under its name only when it is
+// complete.
+func WriteFile(path string, data []byte) error { return writeAtomic(osFS{}, path, data) }
+
+// staging is a file system whose renames wait for publish.
+type staging struct {
+	fileSystem
+	renames [][2]string
+}
+
+func (s *staging) rename(from, to string) error {
+	s.renames = append(s.renames, [2]string{from, to})
+	return nil
+}
+
+// drop removes what waits.
+func (s *staging) drop() {
+	for _, r := range s.renames {
+		_ = s.remove(r[0])
+	}
+	s.renames = nil
+}
+
+// publish gives the files their names.
+func (s *staging) publish() error {
+	for _, r := range s.renames {
+		if err := s.fileSystem.rename(r[0], r[1]); err != nil {
+			s.drop()
+			return fmt.Errorf("dataset: cannot write %s: %w", r[1], err)
+		}
+	}
+	s.renames = nil
+	return nil
 }
 
 // writeAtomic writes a whole small file.

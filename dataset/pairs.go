@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"clearance/batch"
+	"clearance/geom"
 )
 
 // PairReader streams a file of pairs.
@@ -56,7 +57,10 @@ func pairValues(p *batch.Pairs, i, n int) any {
 }
 
 // PairWriter writes a file of pairs. Close completes it; Abort drops it.
-type PairWriter struct{ tableWriter }
+type PairWriter struct {
+	tableWriter
+	fs fileSystem
+}
 
 // CreatePairs begins a Parquet or NPZ file of exactly n pairs.
 func CreatePairs(path string, n int64) (*PairWriter, error) {
@@ -68,7 +72,27 @@ func createPairs(fs fileSystem, path string, n int64) (*PairWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &PairWriter{tableWriter{path: path, out: out, n: n}}, nil
+	return &PairWriter{tableWriter{path: path, out: out, n: n}, fs}, nil
+}
+
+// CloseWithShapes completes the file together with a library as [WriteShapes] writes it: the
+// library is on disk before the pairs get their name, and where it cannot get its own, the
+// pairs are removed.
+func (w *PairWriter) CloseWithShapes(path string, shapes []geom.Shape, names []string) error {
+	library := &staging{fileSystem: w.fs}
+	if err := writeShapes(library, path, shapes, names); err != nil {
+		w.Abort()
+		return err
+	}
+	if err := w.Close(); err != nil {
+		library.drop()
+		return err
+	}
+	if err := library.publish(); err != nil {
+		_ = w.fs.remove(w.path)
+		return err
+	}
+	return nil
 }
 
 // Write appends all rows of p.
