@@ -34,11 +34,13 @@ package clearance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
+	"clearance/engine"
 )
 
 // An Option configures [Open].
@@ -92,12 +94,15 @@ type Handle struct {
 	notes      []string
 }
 
-// Open opens the back ends of this machine. It fails if a back end selected by name is not
-// available; [Handle.Notes] reports what else is not.
+// Open opens the back ends of this machine. It fails if a back end or a device selected by
+// name does not exist, or the back end is not available; [Handle.Notes] reports what else is not.
 func Open(options ...Option) (*Handle, error) {
 	var c config
 	for _, o := range options {
 		o(&c)
+	}
+	if err := engine.CheckDevice(c.device); err != nil {
+		return nil, fmt.Errorf("%w: %s: %s", dispatch.ErrNoBackend, vulkanName, reason(err))
 	}
 	processor, err := cpu.New(c.cpu)
 	if err != nil {

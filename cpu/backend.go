@@ -122,7 +122,8 @@ func blockRows(n, workers int) int {
 }
 
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out. The context is
-// asked before every block.
+// checked before every block of the kernels and every row of the reference solvers, which
+// may take long.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	if lo >= hi {
 		return ctx.Err()
@@ -204,17 +205,21 @@ type call struct {
 
 func (c *call) fail(err error) { c.err.CompareAndSwap(nil, &err) }
 
+// stopped reports whether the call is over: its context has ended, or a worker failed.
+func (c *call) stopped() bool {
+	if err := c.ctx.Err(); err != nil {
+		c.fail(err)
+	}
+	return c.err.Load() != nil
+}
+
 // block hands out the next block of rows, or says that there is none.
 func (c *call) block() (lo, hi int, ok bool) {
-	if c.err.Load() != nil {
+	if c.stopped() {
 		return 0, 0, false
 	}
 	k := c.next.Add(1) - 1
 	if k >= c.blocks {
-		return 0, 0, false
-	}
-	if err := c.ctx.Err(); err != nil {
-		c.fail(err)
 		return 0, 0, false
 	}
 	lo = c.lo + int(k)*c.rows

@@ -39,7 +39,7 @@ func (w *worker) run(c *call) {
 			return
 		}
 		if c.kernel == nil {
-			for i := lo; i < hi; i++ {
+			for i := lo; i < hi && !c.stopped(); i++ {
 				w.at = i
 				w.solve(c, i, &base)
 			}
@@ -52,6 +52,9 @@ func (w *worker) run(c *call) {
 		w.at = lo
 		left := w.solver.Run(c.kernel, lo, hi)
 		for _, i := range left {
+			if c.stopped() {
+				break
+			}
 			w.at = lo + int(i)
 			w.solve(c, w.at, &base)
 		}

@@ -29,15 +29,26 @@ type fileSystem interface {
 type osFS struct{}
 
 func (osFS) create(path string) (outFile, error) {
+	outputs.Lock()
+	defer outputs.Unlock()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
 		_ = lock(f) // so that no other writer takes it for one left by a crash
+		outputs.temporary[path] = true
 	}
 	return f, err
 }
-func (osFS) remove(path string) error { return os.Remove(path) }
+
+func (osFS) remove(path string) error {
+	outputs.Lock()
+	defer outputs.Unlock()
+	delete(outputs.temporary, path)
+	return os.Remove(path)
+}
 
 func (osFS) rename(from, to string) error {
+	outputs.Lock()
+	defer outputs.Unlock()
 	// A file that is replaced keeps its mode; a new one has that of the umask.
 	if info, err := os.Stat(to); err == nil {
 		if err := os.Chmod(from, info.Mode().Perm()); err != nil {
@@ -47,6 +58,8 @@ func (osFS) rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
+	delete(outputs.temporary, from)
+	outputs.complete = append(outputs.complete, to)
 	// The rename itself survives a crash only once the directory is on disk. Some
 	// file systems cannot sync a directory, which is no fault of the file.
 	if d, err := os.Open(filepath.Dir(to)); err == nil {

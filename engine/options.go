@@ -74,6 +74,28 @@ func (o *Options) validate() error {
 	return nil
 }
 
+// CheckDevice reports that the device selected by name, or where that is "" by the environment
+// variable CLEARANCE_DEVICE, does not exist. Whether it can be used is another matter, which
+// [Open] reports. The name "all" needs one device at least.
+func CheckDevice(device string) error {
+	o := Options{Device: device}
+	o.ensureDefaults()
+	if o.Device == "" {
+		return nil
+	}
+	instance, err := vk.Open(vk.Options{})
+	if err != nil {
+		return fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s): %w", o.Device, DeviceVariable, err)
+	}
+	defer instance.Close()
+	devices := instance.Devices()
+	if o.Device == "all" && len(devices) > 0 {
+		return nil
+	}
+	_, err = find(devices, o.Device)
+	return err
+}
+
 // choose returns the index of the device that is asked for: the first whose index or
 // name is meant, or the best usable one for "".
 func choose(devices []vk.DeviceInfo, device string) (int, error) {
@@ -89,6 +111,18 @@ func choose(devices []vk.DeviceInfo, device string) (int, error) {
 		}
 		return best, nil
 	}
+	i, err := find(devices, device)
+	if err != nil {
+		return 0, err
+	}
+	if why := reason(&devices[i]); why != "" {
+		return 0, fmt.Errorf("engine: Vulkan device %d, %s: %s", i, devices[i].Name, why)
+	}
+	return i, nil
+}
+
+// find returns the index of the device with this index or a name that holds it.
+func find(devices []vk.DeviceInfo, device string) (int, error) {
 	i, err := strconv.Atoi(device)
 	if err != nil {
 		i = slices.IndexFunc(devices, func(d vk.DeviceInfo) bool {
@@ -97,9 +131,6 @@ func choose(devices []vk.DeviceInfo, device string) (int, error) {
 	}
 	if i < 0 || i >= len(devices) {
 		return 0, fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s); there are: %s", device, DeviceVariable, list(devices))
-	}
-	if why := reason(&devices[i]); why != "" {
-		return 0, fmt.Errorf("engine: Vulkan device %d, %s: %s", i, devices[i].Name, why)
 	}
 	return i, nil
 }

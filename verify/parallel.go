@@ -24,7 +24,7 @@ func inBlocks(ctx context.Context, n, block, workers int, progress func(rows int
 					break
 				}
 				hi = min(hi, n)
-				for i := lo; i < hi; i++ {
+				for i := lo; i < hi && ctx.Err() == nil; i++ {
 					check(i)
 				}
 				if progress != nil {

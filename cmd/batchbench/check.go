@@ -86,10 +86,19 @@ type verifyReport struct {
 	Query     string             `json:"query"`
 	Precision string             `json:"precision"`
 	Tolerance verify.Number      `json:"tolerance"`
+	CutOff    *verify.Number     `json:"cutoff,omitempty"`
+	Claims    claims             `json:"claims"` // of the file, which nothing rests on
 	Columns   []string           `json:"columns"`
 	Good      bool               `json:"good"`
 	Audit     *verify.Report     `json:"audit"`
 	Compare   *verify.Comparison `json:"comparison"`
+}
+
+func cutOffText(c *verify.Number) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf(", cut-off %g m", float64(*c))
 }
 
 // wrong is the larger of the numbers of rows refuted by the audit and by the reference,
@@ -109,8 +118,13 @@ func (r *verifyReport) verdict() error {
 
 // print writes the report as text.
 func (r *verifyReport) print(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s\n", r.Results, r.Query, r.Precision, toleranceText(r.Tolerance)); err != nil {
+	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s%s\n", r.Results, r.Query, r.Precision, toleranceText(r.Tolerance), cutOffText(r.CutOff)); err != nil {
 		return err
+	}
+	if text := r.Claims.String(); text != "" {
+		if _, err := fmt.Fprintf(w, "the file claims: %s\n", text); err != nil {
+			return err
+		}
 	}
 	if err := r.Audit.WriteText(w); err != nil {
 		return err

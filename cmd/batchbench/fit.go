@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -50,7 +51,7 @@ directions.
 A smooth hull has the frame of its mesh. A superquadric is centered at its own origin; its
 pose in the frame of the mesh is in the report that --json writes.`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runFit(e, &f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runFit(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
 	fs.StringVar(&f.kind, "kind", geom.KindSmoothHull.String(), "smooth_hull or superquadric")
@@ -61,17 +62,15 @@ pose in the frame of the mesh is in the report that --json writes.`,
 	return c
 }
 
-func runFit(e *env, f *fitFlags) error {
+func runFit(ctx context.Context, e *env, f *fitFlags) error {
 	if err := needFlags("mesh", strings.Join(f.meshes, ""), "shapes", f.shapes); err != nil {
 		return err
 	}
 	if f.kind != geom.KindSmoothHull.String() && f.kind != geom.KindSuperquadric.String() {
 		return fmt.Errorf("--kind %s: want smooth_hull or superquadric", f.kind)
 	}
-	for _, path := range []string{f.shapes, f.json} {
-		if err := checkWritable(path); err != nil {
-			return err
-		}
+	if err := checkOutputs(meshInputs(f.meshes), []namedFile{{"shapes", f.shapes}, {"json", f.json}}); err != nil {
+		return err
 	}
 	gen, err := openSet("mesh", 1, f.meshes)
 	if err != nil {
@@ -84,6 +83,9 @@ func runFit(e *env, f *fitFlags) error {
 	bar := newProgress(e.stderr, "fit", int64(lib.Len()))
 	defer bar.done()
 	for i := range int32(lib.Len()) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		body, ok := lib.Shape(i).(*geom.Convex)
 		if !ok {
 			return fmt.Errorf("%s is a %s, not a hull", lib.Name(i), lib.Shape(i).Kind())
@@ -97,6 +99,9 @@ func runFit(e *env, f *fitFlags) error {
 		bar.add(1)
 	}
 	bar.done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := dataset.WriteShapes(f.shapes, shapes, names); err != nil {
 		return err
 	}
@@ -142,7 +147,7 @@ func printFit(e *env, rows []fitRow) error {
 		if r.Sharpness > 0 {
 			sharp = fmt.Sprintf("%.3g", r.Sharpness)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.2f\t%.2f\t%.1f %%\t%s\t\n", r.Name, r.Vertices, 1e3*r.Size,
+		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.2f\t%.2f\t%.2f\t%.1f %%\t%s\t\n", printable(r.Name, 60), r.Vertices, 1e3*r.Size,
 			1e3*r.Errors.Outside, 1e3*r.Errors.Inside, 1e3*r.Errors.RMS, 100*r.Relative, sharp)
 	}
 	return w.Flush()

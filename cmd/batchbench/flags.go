@@ -11,6 +11,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// Largest values of flags: more is a slip of the keyboard, and would fail for want of memory or
+// in an overflow.
+const (
+	maxRounds     = 10_000
+	maxWorkers    = 1 << 12
+	maxIterations = 1<<31 - 1
+	maxPairs      = 1 << 40
+	maxCallRows   = 1 << 28 // rows that one call holds in memory
+)
+
 // choice is a flag whose value is one of several names.
 type choice[T fmt.Stringer] struct {
 	value *T
@@ -87,8 +97,11 @@ func (f *inputFlags) add(fs *pflag.FlagSet) {
 // check completes the options and returns an error for a value out of range.
 func (f *solveFlags) check() error {
 	o := &f.options
-	if f.workers < 0 {
-		return fmt.Errorf("--workers %d: want 0 (one per core) or more", f.workers)
+	if f.workers < 0 || f.workers > maxWorkers {
+		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", f.workers, maxWorkers)
+	}
+	if o.MaxIterations > maxIterations {
+		return fmt.Errorf("--max-iterations %d: want at most %d", o.MaxIterations, maxIterations)
 	}
 	if f.backend != "" { // verify has no such flag
 		if err := checkBackend(f.backend); err != nil {

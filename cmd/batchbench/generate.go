@@ -48,8 +48,11 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 	if err := needFlags("set", f.set, "shapes", f.shapes, "out", f.out); err != nil {
 		return err
 	}
-	if f.pairs < 1 {
-		return fmt.Errorf("--pairs %d: want 1 or more", f.pairs)
+	if f.pairs < 1 || f.pairs > maxPairs {
+		return fmt.Errorf("--pairs %d: want 1 to %d", f.pairs, int64(maxPairs))
+	}
+	if err := checkOutputs(meshInputs(f.meshes), []namedFile{{"shapes", f.shapes}, {"out", f.out}}); err != nil {
+		return err
 	}
 	gen, err := openSet(f.set, f.seed, f.meshes)
 	if err != nil {
@@ -73,10 +76,8 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		}
 		bar.add(rows.Len())
 	}
-	if err := writeLibrary(f.shapes, gen.Library()); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
+	shapes, names := libraryParts(gen.Library())
+	if err := w.CloseWithShapes(f.shapes, shapes, names); err != nil {
 		return err
 	}
 	bar.done()

@@ -27,6 +27,11 @@ func (f *inputFlags) check() error {
 	return needFlags("shapes", f.shapes)
 }
 
+// files lists the files of the question.
+func (f *inputFlags) files() []namedFile {
+	return []namedFile{{"shapes", f.shapes}, {"pairs", f.pairs}, {"worlds", f.worlds}}
+}
+
 // path is the path of the file of the rows.
 func (f *inputFlags) path() string {
 	if f.worlds != "" {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"clearance/dataset"
 )
 
 // actAsMain makes the test binary behave as the program, for tests that need a
@@ -122,5 +124,45 @@ func TestProgress(t *testing.T) {
 	p.done()
 	if !p.bar.IsFinished() {
 		t.Error("the bar is still there")
+	}
+}
+
+// TestAbandon: a run that does not end is abandoned without a temporary file. It is run in a
+// process of its own, since no file can be written afterwards.
+func TestAbandon(t *testing.T) {
+	const folder = "BATCHBENCH_TEST_ABANDON"
+	if dir := os.Getenv(folder); dir != "" {
+		if err := dataset.WriteFile(filepath.Join(dir, "done.json"), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dataset.CreatePairs(filepath.Join(dir, "half.npz"), 10); err != nil {
+			t.Fatal(err)
+		}
+		abandon(os.Stderr, os.Exit)
+	}
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestAbandon$")
+	cmd.Env = append(os.Environ(), folder+"="+dir)
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d: %s", code, exitInterrupted, out)
+	}
+	if !strings.Contains(string(out), "interrupted; complete: ") || !strings.Contains(string(out), "done.json") {
+		t.Errorf("output %q", out)
+	}
+	if list := names(t, dir); !slices.Equal(list, []string{"done.json"}) {
+		t.Errorf("left %v", list)
+	}
+}
+
+// TestAuditInterrupted: the results file of an interrupted audit is there, and told.
+func TestAuditInterrupted(t *testing.T) {
+	err := interruption(&writtenError{context.Canceled, "out.npz"})
+	if exitCode(&writtenError{context.Canceled, "out.npz"}) != exitInterrupted || !strings.Contains(err.Error(), "out.npz is complete, its audit is not") {
+		t.Errorf("%v", err)
 	}
 }

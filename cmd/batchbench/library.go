@@ -23,9 +23,15 @@ func readLibrary(path string) (*batch.Library, error) {
 
 // writeLibrary writes a file of shapes.
 func writeLibrary(path string, lib *batch.Library) error {
-	shapes, names := make([]geom.Shape, lib.Len()), make([]string, lib.Len())
+	shapes, names := libraryParts(lib)
+	return dataset.WriteShapes(path, shapes, names)
+}
+
+// libraryParts lists the shapes of a library and their names.
+func libraryParts(lib *batch.Library) (shapes []geom.Shape, names []string) {
+	shapes, names = make([]geom.Shape, lib.Len()), make([]string, lib.Len())
 	for i := range shapes {
 		shapes[i], names[i] = lib.Shape(int32(i)), lib.Name(int32(i))
 	}
-	return dataset.WriteShapes(path, shapes, names)
+	return shapes, names
 }

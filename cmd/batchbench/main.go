@@ -22,7 +22,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
+	"clearance/dataset"
 	"clearance/dispatch"
 )
 
@@ -51,11 +53,36 @@ func exitf(code int, format string, args ...any) error {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default handler is restored, so a second one ends the
-	// program at once.
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	// After the first signal the default takes over, so a second one ends at once.
 	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { abandon(os.Stderr, os.Exit) })
+	})
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// grace is how long a run may take to end after a signal. Work that looks at no context, such
+// as a hull of a million points, is abandoned then.
+const grace = 800 * time.Millisecond
+
+// abandon ends the process without waiting for the run, and says what it leaves.
+func abandon(stderr io.Writer, exit func(code int)) {
+	text := "no output file was written"
+	if complete := dataset.AbandonOutputs(); len(complete) > 0 {
+		text = "complete: " + strings.Join(complete, ", ")
+	}
+	fmt.Fprintln(stderr, "batchbench: interrupted; "+printable(text, maxText))
+	exit(exitInterrupted)
+}
+
+// endSignals are the signals that end a run in order. Under nohup SIGHUP stays ignored.
+func endSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // run runs one command line and returns the exit code.
@@ -70,10 +97,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if code == exitInterrupted {
-		err = errors.New("interrupted; no output file was written")
+		err = interruption(err)
 	}
-	fmt.Fprintln(stderr, "batchbench: "+oneLine(err.Error()))
+	fmt.Fprintln(stderr, "batchbench: "+printable(oneLine(err.Error()), maxText))
 	return code
+}
+
+// writtenError is an interruption after an output file was completed.
+type writtenError struct {
+	err  error
+	path string
+}
+
+func (e *writtenError) Error() string { return e.err.Error() }
+func (e *writtenError) Unwrap() error { return e.err }
+
+// interruption says what an interrupted run has left.
+func interruption(err error) error {
+	var w *writtenError
+	if errors.As(err, &w) {
+		return fmt.Errorf("interrupted; %s is complete, its audit is not", w.path)
+	}
+	return errors.New("interrupted; no output file was written")
 }
 
 // exitCode returns the exit code for an error.

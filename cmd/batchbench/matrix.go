@@ -139,8 +139,12 @@ func (f *matrixFlags) cases() ([]matrix.Case, error) {
 		p.Threads = threadCounts(runtime.GOMAXPROCS(0))
 	}
 	switch {
-	case f.lab.Rounds < 1:
-		return nil, fmt.Errorf("--rounds %d: want 1 or more", f.lab.Rounds)
+	case f.lab.Rounds < 1 || f.lab.Rounds > maxRounds:
+		return nil, fmt.Errorf("--rounds %d: want 1 to %d", f.lab.Rounds, maxRounds)
+	case max(p.Pairs, p.ThreadPairs) > maxCallRows:
+		return nil, fmt.Errorf("--pairs %d, --thread-pairs %d: want at most %d", p.Pairs, p.ThreadPairs, maxCallRows)
+	case len(p.Threads) > 0 && slices.Max(p.Threads) > maxWorkers:
+		return nil, fmt.Errorf("--threads %d: want at most %d", slices.Max(p.Threads), maxWorkers)
 	case f.lab.Time <= 0:
 		return nil, fmt.Errorf("--time %v: want a time above 0", f.lab.Time)
 	case f.lab.Sample < 0:

@@ -48,7 +48,7 @@ func TestMatrixRefuses(t *testing.T) {
 		"--backends auto":   "name the back ends",
 		"--sizes 0":         `--sizes: "0" is not a number of pairs`,
 		"--sizes NaN":       `--sizes: "NaN" is not a number of pairs`,
-		"--rounds 0":        "--rounds 0: want 1 or more",
+		"--rounds 0":        "--rounds 0: want 1 to",
 		"--time 0s":         "--time 0s: want a time above 0",
 		"--sample -1":       "--sample -1: want 0",
 		"--tables x":        `unknown table "x"`,

@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"clearance/dataset"
 )
 
 // writeJSON writes v as indented JSON to path, or to stdout where path is "-".
@@ -23,53 +27,86 @@ func writeJSON(stdout io.Writer, path string, v any) error {
 	return writeFile(path, data)
 }
 
-// special reports whether path exists and is not a regular file, such as a device or a pipe:
-// those are written in place, since a rename would replace them.
-func special(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.Mode().IsRegular()
-}
-
-// writeFile writes data to a temporary file beside path and renames it to path.
-func writeFile(path string, data []byte) (err error) {
-	if special(path) {
-		return os.WriteFile(path, data, 0o644)
+// writeFile writes data beside path and renames it into place.
+func writeFile(path string, data []byte) error {
+	if err := dataset.WriteFile(path, data); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = fmt.Errorf("cannot write %s: %w", path, err)
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // checkWritable returns an error if a file cannot be created at path. It is called before
 // work that may take hours.
 func checkWritable(path string) error {
-	if path == "" || path == "-" || special(path) {
+	if path == "" || path == "-" {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
+	if err := dataset.CheckOutput(path); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "dataset: "))
 	}
-	f.Close()
-	return os.Remove(f.Name())
+	return nil
+}
+
+// namedFile is a file of the command line and the flag that names it.
+type namedFile struct{ flag, path string }
+
+// checkOutputs reports an output that cannot be written, or that is one file with an input or
+// with another output: the same path, or a link to the same file.
+func checkOutputs(inputs, outputs []namedFile) error {
+	for i, out := range outputs {
+		if out.path == "" || out.path == "-" {
+			continue
+		}
+		for _, other := range append(inputs[:len(inputs):len(inputs)], outputs[:i]...) {
+			if other.path != "" && other.path != "-" && sameFile(out.path, other.path) {
+				return fmt.Errorf("--%s and --%s are one file, %s", other.flag, out.flag, out.path)
+			}
+		}
+	}
+	for _, out := range outputs {
+		if err := checkWritable(out.path); err != nil {
+			return fmt.Errorf("--%s: %w", out.flag, err)
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether two paths are one file, or would be once they are written.
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(infoA, infoB)
+	}
+	return errA != nil && errB != nil && place(a) == place(b)
+}
+
+// place is the path of a file that may not exist yet, its folder without links.
+func place(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// meshInputs lists mesh files and the files of mesh folders as inputs.
+func meshInputs(paths []string) []namedFile {
+	var list []namedFile
+	for _, p := range paths {
+		list = append(list, namedFile{"mesh", p})
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			continue // no folder
+		}
+		for _, e := range entries {
+			list = append(list, namedFile{"mesh", filepath.Join(p, e.Name())})
+		}
+	}
+	return list
 }
 
 // needFlags returns an error for the first of the named flags that is empty.

@@ -71,8 +71,8 @@ func (f *peersFlags) check() ([]peers.Question, error) {
 	switch {
 	case f.rows < 3:
 		return nil, fmt.Errorf("--rows %d: want 3 or more, so that each third of a set has a pair", f.rows)
-	case f.rounds < 1:
-		return nil, fmt.Errorf("--rounds %d: want 1 or more", f.rounds)
+	case f.rounds < 1 || f.rounds > maxRounds:
+		return nil, fmt.Errorf("--rounds %d: want 1 to %d", f.rounds, maxRounds)
 	case len(f.sets) == 0 || len(f.questions) == 0:
 		return nil, errors.New("--sets and --questions need at least one name each")
 	}

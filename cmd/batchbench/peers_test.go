@@ -23,7 +23,7 @@ func TestPeersNone(t *testing.T) {
 func TestPeersUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rows 2":                 "--rows 2: want 3 or more",
-		"--rounds 0":               "--rounds 0: want 1 or more",
+		"--rounds 0":               "--rounds 0: want 1 to",
 		"--sets mixed":             `unknown set "mixed"`,
 		"--questions why":          `unknown question "why"`,
 		"--sets= ":                 "need at least one name each",

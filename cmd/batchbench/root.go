@@ -16,7 +16,7 @@ type env struct {
 
 // warn writes one line to standard error.
 func (e *env) warn(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "batchbench: "+format+"\n", args...)
+	fmt.Fprintln(e.stderr, "batchbench: "+printable(oneLine(fmt.Sprintf(format, args...)), maxText))
 }
 
 // newRoot returns the command tree. Without a subcommand it runs the main job.

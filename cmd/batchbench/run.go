@@ -63,8 +63,10 @@ func (f *runFlags) check() error {
 	switch {
 	case f.pairs < int64(len(f.sets)):
 		return fmt.Errorf("--pairs %d: want at least one for each of %s", f.pairs, plural(len(f.sets), "set"))
-	case f.rounds < 1:
-		return fmt.Errorf("--rounds %d: want 1 or more", f.rounds)
+	case f.rounds < 1 || f.rounds > maxRounds:
+		return fmt.Errorf("--rounds %d: want 1 to %d", f.rounds, maxRounds)
+	case f.pairs > maxPairs:
+		return fmt.Errorf("--pairs %d: want at most %d", f.pairs, int64(maxPairs))
 	case f.sample < 0:
 		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
 	}

@@ -91,7 +91,10 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
-	if err := checkWritable(f.json); err != nil {
+	if f.audit && f.options.Columns&auditColumns == 0 {
+		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them", strings.Join(columnList(f.options.Columns), ", "))
+	}
+	if err := checkOutputs(f.files(), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
 		return err
 	}
 	h, _, err := f.choose(dispatch.UnknownRows)
@@ -115,8 +118,8 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	if f.audit {
 		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample, seed: 1}
 		v.columns = nil
-		if report.Verify, err = verifyFile(ctx, e, &v, func(string) bool { return true }); err != nil {
-			return err
+		if report.Verify, err = verifyFile(ctx, e, &v); err != nil {
+			return &writtenError{err, f.out}
 		}
 		verdict = report.Verify.verdict()
 	}

@@ -56,7 +56,7 @@ func openSet(name string, seed uint64, meshes []string) (*generate.Generator, er
 // fillRows sets the rows of dst to rows first, first+1, … of the set, on all
 // processors, since placing a pair takes a solver.
 func fillRows(ctx context.Context, gen *generate.Generator, dst *batch.Pairs, first int64) error {
-	const block = 1024
+	const block = 128 // some milliseconds of work
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < dst.Len() && ctx.Err() == nil; lo += block {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
+	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
@@ -23,6 +23,7 @@ type verifyFlags struct {
 	all           bool
 	sample        int64
 	seed          uint64
+	anyPrecision  bool // of the file is good
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -33,13 +34,14 @@ func newVerify(e *env) *cobra.Command {
 		Long: `Checks every answer of a results file from the shapes and poses alone, trusting no
 solver, and has the reference solve a sample of the rows again.
 
-Parquet files contain the query, the tolerance and the cut-off. NPZ files do not: give
---query, --tolerance and --cutoff if the answers were computed with other values than the
-defaults.`,
+What a right answer is, the command line says: give the --query, --tolerance and
+--cutoff that the answers have to meet if they are not the defaults. What a Parquet
+file claims was asked is printed beside them and believed in nothing; a file that
+claims to answer another query, or has another --precision, is refused.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			asked := func(name string) bool { return c.Flags().Changed(name) }
-			report, err := verifyFile(c.Context(), e, &f, asked)
+			f.anyPrecision = !c.Flags().Changed("precision")
+			report, err := verifyFile(c.Context(), e, &f)
 			if err != nil {
 				return err
 			}
@@ -64,13 +66,17 @@ defaults.`,
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
 	f.addQuestion(fs)
+	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision", "precision that the file must have, single or double; default: that of its columns")
 	f.addWorkers(fs)
 	return c
 }
 
-// verifyFile audits a results file. asked reports whether a flag was given; values that were
-// not given are read from the metadata of the file, if it has any.
-func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) bool) (*verifyReport, error) {
+// auditColumns are columns that claim something of a pair; what the others hold is judged
+// together with one of these.
+const auditColumns = batch.ColStatus | batch.ColDistance
+
+// verifyFile audits a results file against the question of the flags.
+func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
 	if err := f.inputFlags.check(); err != nil {
 		return nil, err
 	}
@@ -80,7 +86,10 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	if f.sample < 0 {
 		return nil, fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
 	}
-	if err := checkWritable(f.json); err != nil {
+	if err := f.solveFlags.check(); err != nil {
+		return nil, err
+	}
+	if err := checkOutputs(append(f.files(), namedFile{"results", f.results}), []namedFile{{"json", f.json}}); err != nil {
 		return nil, err
 	}
 	lib, err := readLibrary(f.shapes)
@@ -101,11 +110,15 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	if results.Len() != n {
 		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"), f.results, plural(results.Len(), "row"))
 	}
-	if err := f.fromMetadata(results.Metadata(), asked); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.results, err)
-	}
-	if err := f.solveFlags.check(); err != nil {
-		return nil, err
+	claims := claimsOf(results.Metadata())
+	switch {
+	case results.Columns()&auditColumns == 0:
+		return nil, fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them",
+			f.results, strings.Join(columnList(results.Columns()), ", "))
+	case claims.Query != "" && claims.Query != f.options.Query.String():
+		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for %v; see --query", f.results, strconv.Quote(claims.Query), f.options.Query)
+	case !f.anyPrecision && f.options.Precision != results.Precision():
+		return nil, fmt.Errorf("%s is of precision %v, the audit asks for %v", f.results, results.Precision(), f.options.Precision)
 	}
 	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()
 
@@ -132,6 +145,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags, asked func(string) 
 	}
 	report := &verifyReport{
 		Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
+		Claims: claims, CutOff: cutOffOf(&f.options),
 		Query: f.options.Query.String(), Precision: f.options.Precision.String(), Tolerance: verify.Number(f.options.Tolerance),
 		Columns: columnList(f.options.Columns), Audit: &c.audit, Compare: &c.compare,
 	}
@@ -154,23 +168,35 @@ func fill(rows int, next func(at int) (int, error)) error {
 	return nil
 }
 
-// fromMetadata sets each flag that was not given from the metadata of the results file.
-func (f *solveFlags) fromMetadata(meta map[string]string, asked func(string) bool) error {
-	for key, set := range map[string]func(string) error{
-		metaQuery:     func(s string) (err error) { f.options.Query, err = batch.ParseQuery(s); return err },
-		metaTolerance: func(s string) (err error) { f.options.Tolerance, err = strconv.ParseFloat(s, 64); return err },
-		metaCutOff:    func(s string) (err error) { f.cutoff, err = strconv.ParseFloat(s, 64); return err },
-	} {
-		text, ok := meta[key]
-		if !ok || asked(key) {
-			continue
-		}
-		if err := set(text); err != nil {
-			return fmt.Errorf("metadata %s: %w", key, err)
+// claims is what a results file says of itself, as text: nothing of it is believed.
+type claims struct {
+	Query     string `json:"query,omitempty"`
+	Method    string `json:"method,omitempty"`
+	Tolerance string `json:"tolerance,omitempty"`
+	CutOff    string `json:"cutoff,omitempty"`
+}
+
+func claimsOf(meta map[string]string) claims {
+	text := func(key string) string { return printable(meta[key], 60) }
+	return claims{text(metaQuery), text(metaMethod), text(metaTolerance), text(metaCutOff)}
+}
+
+// String lists the claims, "" if there are none.
+func (c claims) String() string {
+	var list []string
+	for _, claim := range [][2]string{{metaQuery, c.Query}, {metaMethod, c.Method}, {metaTolerance, c.Tolerance}, {metaCutOff, c.CutOff}} {
+		if claim[1] != "" {
+			list = append(list, claim[0]+" "+claim[1])
 		}
 	}
-	if f.options.Query != batch.Distance && !asked(metaCutOff) {
-		f.cutoff = math.Inf(1) // that of the file belongs to another query
+	return strings.Join(list, ", ")
+}
+
+// cutOffOf is the cut-off that answers have to meet, nil if there is none.
+func cutOffOf(o *batch.Options) *verify.Number {
+	if !o.HasCutOff {
+		return nil
 	}
-	return nil
+	v := verify.Number(o.CutOff)
+	return &v
 }

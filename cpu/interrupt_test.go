@@ -1,0 +1,64 @@
+package cpu
+
+import (
+	"context"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// slowRows are rows of which each takes the reference solvers some milliseconds: sharp
+// superquadrics, deep in one another.
+func slowRows(t *testing.T, n int) *batch.Job {
+	t.Helper()
+	s := geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 1.2, Z: 0.9}, Alpha1: 0.1, Alpha2: 1.9}
+	lib, err := batch.NewLibrary([]geom.Shape{s}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := batch.NewPairs(n)
+	for i := range n {
+		at := geom.IdentityPose()
+		at.Position.X = 0.1 + 1e-6*float64(i)
+		p.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: at})
+	}
+	return &batch.Job{Library: lib, Input: p, Options: batch.Options{Precision: batch.Double}}
+}
+
+// countdown is a context that ends after it has been looked at so many times.
+type countdown struct {
+	context.Context
+	looks int
+}
+
+func (c *countdown) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestInterruptedBetweenRows: the reference solvers look at the context before every row.
+func TestInterruptedBetweenRows(t *testing.T) {
+	const n = 512
+	job := slowRows(t, n)
+	out := batch.NewResults(n, &job.Options)
+	b := NewReference()
+	defer b.Close()
+	err := b.Run(&countdown{Context: context.Background(), looks: 5}, job, 0, n, out)
+	if err != context.Canceled {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	answered := 0
+	for _, s := range out.Status {
+		if batch.Status(s) != batch.Undecided {
+			answered++
+		}
+	}
+	if answered > 5 {
+		t.Errorf("%d rows answered after the context had ended,", answered)
+	}
+}
