@@ -85,7 +85,7 @@ func TestVariants(t *testing.T) {
 var noShader = map[geom.Kind]string{}
 
 // TestEveryKindHasAShader: rows of every kind beside a ball, in either order, are not declined for their kind. A kind
-// that is forgotten in shape.glsl is declined and answered by another back end, so nothing else notices.
+// that is forgotten in support.glsl is declined and answered by another back end, so nothing else notices.
 func TestEveryKindHasAShader(t *testing.T) {
 	b := open(t, Options{})
 	shapes := []geom.Shape{geom.Sphere{R: 0.5}}
@@ -110,7 +110,7 @@ func TestEveryKindHasAShader(t *testing.T) {
 		declined, why := b.Stats().Declined.Kind-before, noShader[s.Kind()]
 		switch {
 		case declined > 0 && why == "":
-			t.Errorf("%d of 2 rows of %v were declined; add the kind to shaders/shape.glsl, or to noShader with a reason", declined, s.Kind())
+			t.Errorf("%d of 2 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a reason", declined, s.Kind())
 		case declined == 0 && why != "":
 			t.Errorf("rows of %v were answered; noShader says %q", s.Kind(), why)
 		}

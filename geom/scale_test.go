@@ -28,7 +28,7 @@ func TestScaled(t *testing.T) {
 	}
 	seen := map[geom.Kind]bool{}
 	rng := rand.New(rand.NewPCG(17, 18))
-	for _, s := range append(analyticShapes(), hull, smooth, revolution, geom.WithMargin(hull, 0.1), geom.WithMargin(geom.Box{HalfExtents: vec(1, 2, 3)}, 0.25), geom.Halfspace{}) {
+	for _, s := range append(append(analyticShapes(), samples(t)...), hull, smooth, revolution, geom.WithMargin(hull, 0.1), geom.WithMargin(geom.Box{HalfExtents: vec(1, 2, 3)}, 0.25), geom.Halfspace{}) {
 		seen[s.Kind()] = true
 		for _, k := range []float64{1e-4, 1.0 / 3, 1, 1e4} {
 			big, err := geom.Scaled(s, k)

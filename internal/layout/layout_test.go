@@ -80,7 +80,7 @@ func checkConstants(t *testing.T, groups []ConstantGroup) {
 		}
 	}
 	for name, want := range map[string]uint32{
-		"KIND_SPHERE": 0, "KIND_CONVEX": 10, "KIND_COUNT": 12, "STATUS_UNDECIDED": 3, "QUERY_COLLIDE": 1,
+		"KIND_SPHERE": 0, "KIND_CONVEX": 10, "KIND_COUNT": uint32(geom.KindCount), "STATUS_UNDECIDED": 3, "QUERY_COLLIDE": 1,
 		"SUPERQUADRIC_EXPONENTS_1": 4, "SOLVER_EPA": 7, "MAX_TOTAL_VERTICES": 1 << 23, "MAX_LENGTH": 1000000000,
 	} {
 		if got, ok := values[name]; !ok || got != want {
