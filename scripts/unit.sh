@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # unit.sh [ARGUMENT...]: runs the tests of the module (or `go test -v` with the arguments) and
-# says at the end which were skipped, and why: what has not run does not look passed. Of tests
-# that pass it prints a line a package, of packages that fail all they said.
+# lists at the end the tests that did not run, with the reason: those left to `make test-all`, and
+# those that lack something. It prints one line per package that passes, and the whole output of
+# packages that fail.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 (($#)) || set -- -timeout 20m ./...
@@ -17,15 +18,20 @@ awk -v rc="$rc" '
 	{ lines = lines $0 "\n" }
 	/^=== (RUN|CONT|NAME) / { test = $3 }
 	/^ +[^ ]+\.go:[0-9]+: / { why[test] = $0; sub(/^ +[^ ]+\.go:[0-9]+: /, ": ", why[test]) }
-	/^ *--- SKIP: / { skipped = skipped "  " $3 why[$3] "\n"; n++ }
+	/^ *--- SKIP: / {
+		if (why[$3] ~ /^: LEFT TO make test-all/) { deferred = deferred "  " $3 why[$3] "\n"; m++ }
+		else { skipped = skipped "  " $3 why[$3] "\n"; n++ }
+	}
 	/^FAIL[ \t]/ { printf "%s", lines }
 	/^(ok|FAIL|\?)[ \t]/ {
 		if (skipped != "") all = all $2 "\n" skipped
-		skipped = lines = ""
+		if (deferred != "") later = later $2 "\n" deferred
+		skipped = deferred = lines = ""
 		delete why
 	}
 	END {
 		if (rc != 0) printf "%s", lines # what no package answers for
+		printf "tests left to make test-all: %d\n%s", m, later
 		printf "skipped tests: %d\n%s", n, all
 	}
 ' "$log"

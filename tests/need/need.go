@@ -1,6 +1,7 @@
 // Package need is for tests that cannot run without something that not every machine has.
 // Where it is missing they are skipped and say why, or fail if the environment says that it
-// has to be there, as .ci/run does.
+// has to be there, as .ci/run does. It also holds the level of testing: what only
+// `make test-all` runs is skipped elsewhere, with a line that says so.
 package need
 
 import (
@@ -14,6 +15,26 @@ const (
 	RequireVulkan   = "REQUIRE_VULKAN"
 	RequireCompiler = "REQUIRE_COMPILER"
 )
+
+// Tests is the variable of the environment that, set to "all" as by `make test-all`, has every
+// test run in full.
+const Tests = "CLEARANCE_TESTS"
+
+// Deferred begins the reason of every test that is left to `make test-all`. scripts/unit.sh
+// lists these tests apart from those that lack something.
+const Deferred = "LEFT TO make test-all"
+
+// All reports whether every test runs in full.
+func All() bool { return os.Getenv(Tests) == "all" }
+
+// Full ends a test that only `make test-all` runs. The reason says what covers the same code
+// in `make test`.
+func Full(t testing.TB, why string) {
+	t.Helper()
+	if !All() {
+		t.Skipf("%s: %s", Deferred, why)
+	}
+}
 
 // Vulkan ends a test that lacks a Vulkan device or what comes with it: the validation
 // layer, the shader compiler, the official headers.

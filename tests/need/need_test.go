@@ -30,13 +30,32 @@ func TestMissing(t *testing.T) {
 		{RequireVulkan, RequireCompiler, Vulkan},
 		{RequireCompiler, RequireVulkan, Compiler},
 	} {
-		for value, want := range map[string]string{"": "skipped: ", "0": "skipped: ", "1": "failed: " + c.variable + "=1, but "} {
+		for value, want := range map[string]string{
+			"": "skipped: ", "0": "skipped: ", "1": "failed: " + c.variable + "=1, but ",
+		} {
 			t.Setenv(c.variable, value)
 			t.Setenv(c.other, "1")
 			e := new(ended)
-			if c.need(e, "there is no such thing"); !strings.HasPrefix(e.how, want) || !strings.HasSuffix(e.how, "there is no such thing") {
+			c.need(e, "there is no such thing")
+			if !strings.HasPrefix(e.how, want) || !strings.HasSuffix(e.how, "there is no such thing") {
 				t.Errorf("%s=%q: %q, want %q", c.variable, value, e.how, want)
 			}
+		}
+	}
+}
+
+// A test that is left to `make test-all` says so, and runs there.
+func TestFull(t *testing.T) {
+	for value, want := range map[string]string{
+		"":    Deferred + ": it repeats another",
+		"1":   Deferred + ": it repeats another",
+		"all": "",
+	} {
+		t.Setenv(Tests, value)
+		e := new(ended)
+		Full(e, "it repeats another")
+		if got := strings.TrimPrefix(e.how, "skipped: "); got != want || All() != (want == "") {
+			t.Errorf("%s=%q: %q, want %q", Tests, value, got, want)
 		}
 	}
 }
