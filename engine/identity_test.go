@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/engine/internal/vk"
+	"clearance/tests/need"
 )
 
 // sameRow reports whether row i of a has the bits of row j of b, in every column.
@@ -30,21 +31,22 @@ func sameRow(a, b *batch.Results, i, j int) bool {
 }
 
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
-// the rows, the form of the input, and what other goroutines ask at the same time.
+// the rows and the number of calls that the device is given at a time.
 func TestBitIdentical(t *testing.T) {
-	rows := 500
-	if testing.Short() {
-		rows = 200
+	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}}
+	nesterov := batch.Options{Precision: batch.Double, Method: batch.Nesterov}
+	options := map[string][]batch.Options{
+		"mixed": {{}}, "adversarial": {nesterov}, "smooth": {{Precision: batch.Double, Method: batch.RTR}},
+	}
+	if need.All() {
+		rows, paths = 500, append(paths, Options{ChunkRows: 4096})
+		options["mixed"], options["adversarial"] = []batch.Options{{}, nesterov}, []batch.Options{{}, nesterov}
 	}
 	c := processor(t)
-	for _, name := range []string{"mixed", "adversarial", "smooth"} {
+	for name, questions := range options {
 		lib, pairs := set(t, name, 0, rows)
 		pairs.ShapeA[77] = -1
-		options := []batch.Options{{}, {Precision: batch.Double, Method: batch.Nesterov}}
-		if name == "smooth" {
-			options = []batch.Options{{Precision: batch.Double, Method: batch.RTR}}
-		}
-		for _, o := range options {
+		for _, o := range questions {
 			var want *batch.Results
 			check := func(t *testing.T, b dispatch.Backend, in batch.Input, order []int, chunk int) {
 				t.Helper()
@@ -64,26 +66,45 @@ func TestBitIdentical(t *testing.T) {
 			for i := range plain {
 				plain[i] = i
 			}
-			for _, opened := range []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {ChunkRows: 4096}, {unsorted: true}} {
+			for _, opened := range paths {
 				b := open(t, opened)
-				for _, outer := range []int{64, 640, 1 << 16} {
+				for _, outer := range []int{64, 1 << 16} {
 					check(t, b, pairs, plain, outer)
 				}
 				order := slices.Clone(plain)
 				rand.New(rand.NewPCG(3, 4)).Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
 				check(t, b, permuted{pairs, order}, order, 0)
 				check(t, atOnce{b}, pairs, plain, 128)
-				var wg sync.WaitGroup
-				for range 4 {
-					wg.Go(func() { check(t, b, pairs, plain, 320) })
-				}
-				wg.Wait()
 				if err := b.Close(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
+}
+
+// TestConcurrentCalls: calls of several goroutines on one device, on its own memory and on that of
+// the host, give the bits of one call.
+func TestConcurrentCalls(t *testing.T) {
+	lib, pairs := set(t, "boxes", 0, 500)
+	eachPath(t, func(t *testing.T, o Options) {
+		o.ChunkRows = 64
+		b, c := open(t, o), processor(t)
+		whole := &batch.Job{Library: lib, Input: pairs}
+		run(t, whole, dispatch.Options{}, b, c)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				job := &batch.Job{Library: lib, Input: pairs}
+				if _, err := dispatch.New(atOnce{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 192}); err != nil {
+					t.Error(err)
+					return
+				}
+				sameAll(t, "at the same time", job.Results, whole.Results)
+			})
+		}
+		wg.Wait()
+	})
 }
 
 // atOnce is a device that is given several calls at a time, as GPUs are.

@@ -160,6 +160,7 @@ func (s *soaker) held(t *testing.T, c *soakCase, out *batch.Results, steps int) 
 // time goes without the layer, which keeps some memory of every stream, and only there
 // the memory of the process is watched.
 func TestSoak(t *testing.T) {
+	need.Full(t, "TestOpenClose, TestLibraries and TestHeldShared look for the same leaks in a shorter time")
 	limit := soak.Time(t, 3*time.Second, time.Second) / 4
 	eachPath(t, func(t *testing.T, o Options) {
 		o.ChunkRows, o.CacheDir = 4096, testCache
