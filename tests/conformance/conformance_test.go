@@ -2,15 +2,15 @@ package conformance
 
 import (
 	"flag"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/cpu"
 	"clearance/cpu/simd"
 	"clearance/dispatch"
+	"clearance/tests/need"
 )
 
 var update = flag.Bool("update", false, "write docs/support.md anew")
@@ -21,7 +21,7 @@ var page = &Page{
 	Title:    "What is supported",
 	Command:  "go test ./tests/conformance -run TestSupportMatrix -update",
 	Backends: []string{"cpu", "ref"},
-	Runs:     "; the back end cpu ran with one worker and with three",
+	Runs:     "; the back end cpu ran with three workers",
 	Note:     "The back end vulkan, which needs a driver, has [a page of its own](support-vulkan.md).",
 	Solvers:  "The back end cpu ran with its portable kernels, which every build with a C compiler has.",
 }
@@ -29,55 +29,53 @@ var page = &Page{
 // portable is the variant of the kernels that every build with a C compiler has.
 const portable = "portable"
 
-// backends returns what the suite runs on, by the name of the sub-test. The CPU back
-// end is there with one worker and with several.
-func backends(t *testing.T) map[string]dispatch.Backend {
+// kernelMethods are the methods that kernels serve. All others the back end cpu hands to the reference
+// solvers, whatever the variant of the kernels.
+var kernelMethods = []batch.Method{batch.Auto, batch.GJK, batch.RTR}
+
+// open returns the back end cpu with one variant of the kernels.
+func open(t *testing.T, kernels string) dispatch.Backend {
 	t.Helper()
-	list := map[string]dispatch.Backend{"ref": cpu.NewReference()}
-	for name, workers := range map[string]int{"cpu, one worker": 1, "cpu, three workers": 3} {
-		b, err := cpu.New(cpu.Options{Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list[name] = b
+	b, err := cpu.New(cpu.Options{Workers: 3, SIMD: kernels})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, kernels := range append(simd.Supported(), simd.Off) {
-		b, err := cpu.New(cpu.Options{Workers: 2, SIMD: kernels})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list["cpu, kernels "+kernels] = b
-	}
-	t.Cleanup(func() {
-		for _, b := range list {
-			b.Close()
-		}
-	})
-	return list
+	t.Cleanup(func() { b.Close() })
+	return b
 }
 
-// TestSupportMatrix runs the suite on every back end there is and compares the
-// matrix with the committed page, or writes the page with -update.
+// TestSupportMatrix runs the suite on every back end there is and compares the matrix with the
+// committed page, or writes the page with -update. The reference and the portable kernels have all
+// rows and all methods, the other variants of the kernels one row in four and the methods they serve.
 func TestSupportMatrix(t *testing.T) {
 	var m Matrix
-	list := backends(t)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		o := Options{Matrix: &m}
-		if strings.Contains(name, "kernels") {
-			o = Options{Stride: 4} // the page is the same for all of them
-		}
-		switch name { // what runs wherever there is a C compiler, and what runs everywhere
-		case "ref":
-			o.Solvers, o.SolversOf = &m, "ref"
-		case "cpu, kernels " + portable:
-			o = Options{Solvers: &m, SolversOf: "cpu"}
-		}
-		t.Run(name, func(t *testing.T) { Run(t, list[name], o) })
+	t.Run("ref", func(t *testing.T) {
+		Run(t, cpu.NewReference(), Options{Matrix: &m, Solvers: &m, SolversOf: "ref"})
+	})
+	variants := append(simd.Supported(), simd.Off)
+	whole := portable
+	if len(variants) == 1 {
+		whole = simd.Off
+	}
+	for _, kernels := range variants {
+		t.Run("cpu, kernels "+kernels, func(t *testing.T) {
+			switch {
+			case kernels == whole:
+				Run(t, open(t, kernels), Options{Matrix: &m, Solvers: &m, SolversOf: "cpu"})
+			case need.All():
+				Run(t, open(t, kernels), Options{})
+			default:
+				Run(t, open(t, kernels), Options{Stride: 4, Methods: kernelMethods})
+			}
+		})
 	}
 	kernels := slices.Contains(simd.Supported(), portable)
 	switch {
 	case *update && (testing.Short() || !kernels):
-		t.Fatal("not written: the page is written from all rows, without -short, and names solvers of the kernels, which need a C compiler")
+		t.Fatal(
+			"not written: the page is written from all rows, without -short, and names solvers of the kernels, which " +
+				"need a C compiler",
+		)
 	case *update:
 		m.Update(t, page)
 	case testing.Short():

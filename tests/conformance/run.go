@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -17,6 +18,9 @@ type Options struct {
 	// Stride keeps one row in so many, for slow machines; 0 keeps all, or one in
 	// eight with -short.
 	Stride int
+
+	// Methods are those to ask for; nil is all.
+	Methods []batch.Method
 
 	// Matrix, if not nil, takes down what ran and how it ended.
 	Matrix *Matrix
@@ -76,6 +80,9 @@ func Run(t *testing.T, backend dispatch.Backend, o Options) {
 	for q := range batch.QueryCount {
 		for p := range batch.PrecisionCount {
 			for m := range batch.MethodCount {
+				if o.Methods != nil && !slices.Contains(o.Methods, m) {
+					continue
+				}
 				options := batch.Options{Query: q, Precision: p, Method: m}
 				t.Run(fmt.Sprintf("%v/%v/%v", q, p, m), func(t *testing.T) {
 					v := rows.Check(t.Context(), backend, options)
@@ -109,6 +116,12 @@ func report(t *testing.T, v *Verdict) {
 			t.Errorf("%d of %d rows are %v; the suite does not put that to the test", v.Status[s], v.Rows, s)
 		}
 	}
-	t.Logf("%d rows: %d separated, %d touching, %d penetrating, %d invalid",
-		v.Rows, v.Status[batch.Separated], v.Status[batch.Touching], v.Status[batch.Penetrating], v.Status[batch.Invalid])
+	t.Logf(
+		"%d rows: %d separated, %d touching, %d penetrating, %d invalid",
+		v.Rows,
+		v.Status[batch.Separated],
+		v.Status[batch.Touching],
+		v.Status[batch.Penetrating],
+		v.Status[batch.Invalid],
+	)
 }
