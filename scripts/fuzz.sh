@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # fuzz.sh SECONDS: runs every fuzz target of the module, sharing SECONDS among
 # them (at least 2 s each), and fails if any of them fails or if there is none.
-# Targets are found by `go test -list`, so a new one needs no entry here.
+# Targets are found by `go test -list`, so a new one needs no entry here. A package whose targets
+# build without cgo is fuzzed without it: instrumented, the C kernels would be compiled once more.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 go=${GO:-go}
@@ -9,9 +10,15 @@ seconds=${1:-60}
 
 targets=()
 for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do
-	listed=$($go test -list '^Fuzz' "$dir")
-	for name in $(grep '^Fuzz' <<<"$listed"); do
-		targets+=("$dir $name")
+	declared=$(cat "$dir"/*_test.go | grep -c '^func Fuzz')
+	cgo=0
+	listed=$(CGO_ENABLED=0 $go test -list '^Fuzz' "$dir" | grep '^Fuzz' || true)
+	if [ "$(grep -c . <<<"$listed")" != "$declared" ]; then
+		cgo=1
+		listed=$($go test -list '^Fuzz' "$dir" | grep '^Fuzz')
+	fi
+	for name in $listed; do
+		targets+=("$dir $name $cgo")
 	done
 done
 if ((${#targets[@]} == 0)); then
@@ -23,7 +30,7 @@ each=$((seconds / ${#targets[@]}))
 ((each >= 2)) || each=2
 failed=()
 for target in "${targets[@]}"; do
-	read -r dir name <<<"$target"
+	read -r dir name cgo <<<"$target"
 	echo "fuzz $dir $name ${each}s"
 	# Inputs of interest are made smaller by a few tries only: by default that takes up to a
 	# minute each, and so the whole time of targets whose inputs are files.
@@ -32,7 +39,7 @@ for target in "${targets[@]}"; do
 	# all of the time. Then the target has another two tries, each of twice the time.
 	for try in 1 2 3; do
 		rc=0 time=$((each << (try - 1)))
-		out=$($go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" -fuzzminimizetime 20x "$dir" 2>&1) || rc=$?
+		out=$(CGO_ENABLED=$cgo $go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" -fuzzminimizetime 20x "$dir" 2>&1) || rc=$?
 		if ((!rc)); then
 			[[ $out != *'execs: '* ]] || break
 			echo "no new input in ${time}s, try $try"
