@@ -81,7 +81,8 @@ func TestGolden(t *testing.T) {
 	if !*update {
 		readJSON(t, goldenAnswers, &file)
 		if len(file.Answers) != len(goldenQuestions) {
-			t.Fatalf("%s answers %d questions, want %d; run with -update", goldenAnswers, len(file.Answers), len(goldenQuestions))
+			t.Fatalf("%s answers %d questions, want %d; run with -update", goldenAnswers, len(file.Answers),
+				len(goldenQuestions))
 		}
 	}
 	answers := map[string][]goldenAnswer{}
@@ -93,7 +94,10 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) { s.compare(t, file.Arch, file.Answers[name], answers[name]) })
 		for _, kernels := range simd.Supported() {
 			// Other arithmetic, other last digits: as on another processor.
-			t.Run(name+"/"+kernels, func(t *testing.T) { s.compare(t, kernels, file.Answers[name], s.answers(t, kernels, o)) })
+			t.Run(name+"/"+kernels, func(t *testing.T) {
+				s.compare(t, kernels, file.Answers[name],
+					s.answers(t, kernels, o))
+			})
 		}
 	}
 	if *update {
@@ -124,7 +128,8 @@ func readGolden(t *testing.T) *goldenSet {
 	kinds := map[geom.Kind]bool{}
 	for i, g := range list {
 		s.names = append(s.names, g.Name)
-		s.pairs.SetRow(i, &batch.Row{ShapeA: g.ShapeA, ShapeB: g.ShapeB, PoseA: pose(g.PositionA, g.RotationA), PoseB: pose(g.PositionB, g.RotationB)})
+		s.pairs.SetRow(i, &batch.Row{ShapeA: g.ShapeA, ShapeB: g.ShapeB, PoseA: pose(g.PositionA, g.RotationA),
+			PoseB: pose(g.PositionB, g.RotationB)})
 		kinds[s.lib.Shape(g.ShapeA).Kind()], kinds[s.lib.Shape(g.ShapeB).Kind()] = true, true
 	}
 	for _, f := range conformance.Forms() {
@@ -139,7 +144,8 @@ func readGolden(t *testing.T) *goldenSet {
 }
 
 func pose(p [3]float64, q [4]float64) geom.Pose {
-	return geom.Pose{Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]}, Rotation: quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]}}
+	return geom.Pose{Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]}, Rotation: quat.Number{Real: q[0], Imag: q[1],
+		Jmag: q[2], Kmag: q[3]}}
 }
 
 // answers asks the CPU with one of its SIMD kernels, or with none ("off"), whose
@@ -180,7 +186,8 @@ func (s *goldenSet) compare(t *testing.T, arch string, want, got []goldenAnswer)
 		}
 	}
 	if changed > 0 {
-		t.Errorf("%d of %d answers changed; if that is meant, run go test ./tests -run TestGolden -update", changed, len(want))
+		t.Errorf("%d of %d answers changed; if that is meant, run go test ./tests -run TestGolden -update", changed,
+			len(want))
 	}
 }
 
@@ -231,7 +238,8 @@ func TestGoldenCatchesChange(t *testing.T) {
 	}{
 		{"no change", number("separated", 0.5, 1e-13), number("separated", 0.5, 1e-13), true, true},
 		{"rounding", number("separated", 0.5, 1e-13), number("separated", 0.5+1e-15, 1e-13), true, true},
-		{"another depth within the gaps", number("penetrating", -0.5, 1e-8), number("penetrating", -0.5-5e-9, 1e-8), false, true},
+		{"another depth within the gaps", number("penetrating", -0.5, 1e-8), number("penetrating", -0.5-5e-9, 1e-8),
+			false, true},
 		{"a wider gap", number("separated", 0.5, 1e-13), number("separated", 0.5, 1e-11), false, true},
 		{"another distance", number("separated", 0.5, 1e-13), number("separated", 0.5+1e-11, 1e-13), false, false},
 		{"another status", number("touching", 1e-16, 1e-15), number("separated", 1e-16, 1e-17), false, true},
@@ -291,7 +299,8 @@ func createGolden(t *testing.T) {
 		return strings.TrimSuffix(what, ")")
 	})
 	add(adversarial.Library(), extra, func(i int) string {
-		return fmt.Sprintf("%s × %s, %s", adversarial.Library().Name(extra.ShapeA[i]), adversarial.Library().Name(extra.ShapeB[i]),
+		return fmt.Sprintf("%s × %s, %s", adversarial.Library().Name(extra.ShapeA[i]),
+			adversarial.Library().Name(extra.ShapeB[i]),
 			generate.Cases()[i%len(generate.Cases())])
 	})
 	if err := dataset.WriteShapes(goldenShapes, shapes, names); err != nil {

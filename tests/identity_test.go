@@ -45,10 +45,12 @@ func TestBitIdentity(t *testing.T) {
 
 			requireSame(t, "asked again", s, want, answer(t, s.lib, s.pairs, o, 1, 0), itself)
 			for _, chunk := range []int{64, 128} {
-				requireSame(t, fmt.Sprintf("chunks of %d", chunk), s, want, answer(t, s.lib, s.pairs, o, 1, chunk), itself)
+				requireSame(t, fmt.Sprintf("chunks of %d", chunk), s, want, answer(t, s.lib, s.pairs, o, 1, chunk),
+					itself)
 			}
 			for _, workers := range []int{2, 7} {
-				requireSame(t, fmt.Sprintf("%d workers", workers), s, want, answer(t, s.lib, s.pairs, o, workers, 0), itself)
+				requireSame(t, fmt.Sprintf("%d workers", workers), s, want, answer(t, s.lib, s.pairs, o, workers, 0),
+					itself)
 			}
 
 			place := s.rng.Perm(n) // row i moves to place[i]
@@ -58,7 +60,8 @@ func TestBitIdentity(t *testing.T) {
 				s.pairs.Row(i, &r)
 				shuffled.SetRow(to, &r)
 			}
-			requireSame(t, "rows in another order", s, want, answer(t, s.lib, shuffled, o, 2, 64), func(i int) int { return place[i] })
+			requireSame(t, "rows in another order", s, want, answer(t, s.lib, shuffled, o, 2, 64),
+				func(i int) int { return place[i] })
 
 			lo, hi := 64+s.rng.IntN(64), n-s.rng.IntN(64)
 			part := answer(t, s.lib, s.pairs.Slice(lo, hi), o, 2, 0)

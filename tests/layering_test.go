@@ -46,11 +46,13 @@ var layers = map[string][]string{
 	"bench/plots":          {},
 	"bench/stats":          {},
 	"bench/regress":        {"bench/stats"},
-	"bench/peers":          {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/plots", "bench/stats"},
-	"bench/matrix":         {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder", "bench/plots", "bench/stats"},
-	"cmd/batchbench":       {anything},
-	"cmd/genlayout":        {"internal/layout"},
-	"tests":                {anything}, // and the packages below it
+	"bench/peers": {"geom", "batch", "cpu", "dataset", "dataset/generate", "verify", "bench/plots",
+		"bench/stats"},
+	"bench/matrix": {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder",
+		"bench/plots", "bench/stats"},
+	"cmd/batchbench": {anything},
+	"cmd/genlayout":  {"internal/layout"},
+	"tests":          {anything}, // and the packages below it
 }
 
 // testLayers holds the test files of some packages to a table as well: the truth
@@ -106,7 +108,8 @@ func violations(files []source) []string {
 		}
 		if !ok {
 			if !unlisted[f.dir()] {
-				bad = append(bad, fmt.Sprintf("%s: the package has no line in the table of layers; give it one here and in ARCHITECTURE.md", f.dir()))
+				bad = append(bad, fmt.Sprintf("%s: the package has no line in the table of layers; give it one here "+
+					"and in ARCHITECTURE.md", f.dir()))
 			}
 			unlisted[f.dir()] = true
 			continue
@@ -125,7 +128,8 @@ func violations(files []source) []string {
 			case slices.Contains(allowed, anything), slices.Contains(allowed, target):
 			case free && !inTree(target, "cmd"):
 			default:
-				bad = append(bad, fmt.Sprintf("%s imports %s, which the layer %s may not; it may import %v", f.path, imp, f.dir(), allowed))
+				bad = append(bad, fmt.Sprintf("%s imports %s, which the layer %s may not; it may import %v", f.path,
+					imp, f.dir(), allowed))
 			}
 		}
 	}
@@ -205,21 +209,27 @@ func TestLayersCatchViolations(t *testing.T) {
 		want string // part of the one violation; "" for none
 	}{
 		{"ref must not see batch", source{"ref/x.go", []string{"clearance/batch"}}, "ref/x.go imports clearance/batch"},
-		{"nor in its tests", source{"ref/x_test.go", []string{"clearance/batch"}}, "ref/x_test.go imports clearance/batch"},
-		{"a back end must not see dispatch", source{"cpu/x.go", []string{"clearance/dispatch"}}, "cpu/x.go imports clearance/dispatch"},
-		{"a sub-package imports nothing", source{"geom/hull/x.go", []string{"clearance/geom"}}, "geom/hull/x.go imports clearance/geom"},
+		{"nor in its tests", source{"ref/x_test.go", []string{"clearance/batch"}},
+			"ref/x_test.go imports clearance/batch"},
+		{"a back end must not see dispatch", source{"cpu/x.go", []string{"clearance/dispatch"}},
+			"cpu/x.go imports clearance/dispatch"},
+		{"a sub-package imports nothing", source{"geom/hull/x.go", []string{"clearance/geom"}},
+			"geom/hull/x.go imports clearance/geom"},
 		{"the root is a layer", source{"geom/x.go", []string{"clearance"}}, "geom/x.go imports clearance,"},
 		{"an unlisted package", source{"helpers/x.go", nil}, "helpers: the package has no line"},
 		{"a command is no library", source{"verify/x_test.go", []string{"clearance/cmd/batchbench"}}, "may not"},
-		{"arrow outside dataset", source{"batch/x.go", []string{"github.com/apache/arrow-go/v18/arrow"}}, "which only dataset may"},
+		{"arrow outside dataset", source{"batch/x.go", []string{"github.com/apache/arrow-go/v18/arrow"}},
+			"which only dataset may"},
 		{"hulls judge ref in its tests", source{"ref/x_test.go", []string{"clearance/geom/hull"}}, ""},
-		{"but take no part in it", source{"ref/x.go", []string{"clearance/geom/hull"}}, "ref/x.go imports clearance/geom/hull"},
+		{"but take no part in it", source{"ref/x.go", []string{"clearance/geom/hull"}},
+			"ref/x.go imports clearance/geom/hull"},
 		{"allowed by the table", source{"verify/x.go", []string{"clearance/ref", "fmt"}}, ""},
 		{"allowed by a sub-package line", source{"dataset/generate/x.go", []string{"clearance/geom/mesh"}}, ""},
 		{"a test may look around", source{"dispatch/x_test.go", []string{"clearance/cpu"}}, ""},
 		{"an external test of the same package", source{"ref/x_test.go", []string{"clearance/ref"}}, ""},
 		{"a package below tests", source{"tests/conformance/x.go", []string{"clearance/ref"}}, ""},
-		{"a command may import anything", source{"cmd/batchbench/x.go", []string{"clearance/verify", "github.com/spf13/cobra"}}, ""},
+		{"a command may import anything", source{"cmd/batchbench/x.go",
+			[]string{"clearance/verify", "github.com/spf13/cobra"}}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,7 +18,8 @@ var meshData = filepath.Join("..", "..", "shared", "data", "ycb")
 // convex decompositions: every certificate holds and nothing is undecided.
 func TestMeshPairs(t *testing.T) {
 	if _, err := os.Stat(meshData); err != nil {
-		t.Skip("no meshes here: put OBJ files of objects, and NAME_parts.obj of their convex parts, into ../shared/data/ycb, seen from the project's root")
+		t.Skip("no meshes here: put OBJ files of objects, and NAME_parts.obj of their convex parts, into " +
+			"../shared/data/ycb, seen from the project's root")
 	}
 	g, err := generate.New("mesh", 1, generate.Options{Meshes: []string{meshData}})
 	if err != nil {
@@ -58,20 +59,24 @@ func (s *set) requireGood(t *testing.T, job *batch.Job) {
 	}
 	if !audit.OK() || audit.Unproved > 0 || audit.Status.Invalid > 0 {
 		audit.WriteText(t.Output())
-		t.Errorf("audit: %d wrong, %d undecided, %d invalid, %d unproved", audit.Wrong(), audit.Undecided(), audit.Status.Invalid, audit.Unproved)
+		t.Errorf("audit: %d wrong, %d undecided, %d invalid, %d unproved", audit.Wrong(), audit.Undecided(),
+			audit.Status.Invalid, audit.Unproved)
 		for i := range audit.Checks {
 			for _, w := range audit.Checks[i].Worst {
 				if w.Failed && w.Row >= 0 {
-					t.Logf("%s: row %d (%s), %s", audit.Checks[i].Name, w.Row, s.describe(w.Row), tell(job.Results, w.Row))
+					t.Logf("%s: row %d (%s), %s", audit.Checks[i].Name, w.Row, s.describe(w.Row),
+						tell(job.Results, w.Row))
 				}
 			}
 		}
 	}
 	if !compared.OK() || compared.RefUndecided > 0 {
 		compared.WriteText(t.Output())
-		t.Errorf("compared with a reference solve: %d wrong, %d undecided by the reference", compared.Wrong(), compared.RefUndecided)
+		t.Errorf("compared with a reference solve: %d wrong, %d undecided by the reference", compared.Wrong(),
+			compared.RefUndecided)
 	}
 	if n := job.Input.Len(); audit.Status.Separated < n/4 || audit.Status.Penetrating < n/10 {
-		t.Errorf("%d separated and %d penetrating of %d: the set is one-sided", audit.Status.Separated, audit.Status.Penetrating, n)
+		t.Errorf("%d separated and %d penetrating of %d: the set is one-sided", audit.Status.Separated,
+			audit.Status.Penetrating, n)
 	}
 }

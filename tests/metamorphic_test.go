@@ -26,7 +26,8 @@ type variant struct {
 func TestMetamorphic(t *testing.T) {
 	const n = 294 // 21 of each adversarial case
 	eachSet(t, n, func(t *testing.T, s *set) {
-		variants := map[string]variant{"swap": s.swapped(), "rigid motion": s.moved(), "scale": s.scaled(t, 1/3.), "scale up": s.scaled(t, 7.3)}
+		variants := map[string]variant{"swap": s.swapped(), "rigid motion": s.moved(), "scale": s.scaled(t, 1/3.),
+			"scale up": s.scaled(t, 7.3)}
 		eachQuestion(t, func(t *testing.T, o batch.Options) {
 			want := answer(t, s.lib, s.pairs, o, 2, 0)
 			for name, v := range variants {
@@ -112,10 +113,11 @@ func (s *set) reach(i int) float64 {
 // swapped exchanges A and B. The input is not rounded; only the frame of the pair is
 // another, and the gaps account for that.
 func (s *set) swapped() variant {
-	return variant{lib: s.lib, scale: 1, slack: func(int) float64 { return 0 }, pairs: mapRows(s.pairs, func(_ int, r *batch.Row) {
-		r.ShapeA, r.ShapeB = r.ShapeB, r.ShapeA
-		r.PoseA, r.PoseB = r.PoseB, r.PoseA
-	})}
+	return variant{lib: s.lib, scale: 1, slack: func(int) float64 { return 0 },
+		pairs: mapRows(s.pairs, func(_ int, r *batch.Row) {
+			r.ShapeA, r.ShapeB = r.ShapeB, r.ShapeA
+			r.PoseA, r.PoseB = r.PoseB, r.PoseA
+		})}
 }
 
 // moved turns and shifts the world of each row. A signed distance changes by no more

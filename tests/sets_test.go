@@ -58,7 +58,8 @@ func newSet(t *testing.T, name string, seed uint64, rows int) *set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &set{name: name, seed: seed, lib: g.Library(), pairs: batch.NewPairs(rows), rng: rand.New(rand.NewPCG(seed, 99))}
+	s := &set{name: name, seed: seed, lib: g.Library(), pairs: batch.NewPairs(rows),
+		rng: rand.New(rand.NewPCG(seed, 99))}
 	g.Fill(s.pairs, 0)
 	return s
 }
@@ -70,7 +71,8 @@ func answer(t *testing.T, lib *batch.Library, in batch.Input, o batch.Options, w
 }
 
 // answerWith is answer with any options of the CPU.
-func answerWith(t *testing.T, c cpu.Options, lib *batch.Library, in batch.Input, o batch.Options, chunk int) *batch.Results {
+func answerWith(t *testing.T, c cpu.Options, lib *batch.Library, in batch.Input, o batch.Options,
+	chunk int) *batch.Results {
 	t.Helper()
 	b, err := cpu.New(c)
 	if err != nil {
@@ -124,7 +126,8 @@ func requireSame(t *testing.T, what string, s *set, want, got *batch.Results, at
 	t.Helper()
 	for i := range want.N {
 		if column, ok := same(want, i, got, at(i)); !ok {
-			t.Fatalf("%s: row %d (%s) differs in column %s:\n%s\n%s", what, i, s.describe(i), column, tell(want, i), tell(got, at(i)))
+			t.Fatalf("%s: row %d (%s) differs in column %s:\n%s\n%s", what, i, s.describe(i), column, tell(want, i),
+				tell(got, at(i)))
 		}
 	}
 }

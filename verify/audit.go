@@ -41,7 +41,8 @@ type Options struct {
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Workers < 0 || o.FirstRow < 0 || o.Worst < 0 {
-		return o, fmt.Errorf("verify: workers %d, first row %d and worst rows %d must not be negative", o.Workers, o.FirstRow, o.Worst)
+		return o, fmt.Errorf("verify: workers %d, first row %d and worst rows %d must not be negative", o.Workers,
+			o.FirstRow, o.Worst)
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

@@ -122,7 +122,8 @@ func TestMissingColumns(t *testing.T) {
 		}
 		for _, name := range c.checks {
 			if got := r.Check(name); got.Ran != 0 || got.Skipped == 0 {
-				t.Errorf("without column %v check %s ran on %d rows and was skipped on %d", c.col, name, got.Ran, got.Skipped)
+				t.Errorf("without column %v check %s ran on %d rows and was skipped on %d", c.col, name, got.Ran,
+					got.Skipped)
 			}
 		}
 	}
@@ -212,7 +213,8 @@ func TestUndecided(t *testing.T) {
 	}
 	// With a wide gap it may, and its interval is audited nevertheless.
 	job.Results.Gap[0] = 1e-3
-	if r := audit(t, job, verify.Options{}); r.Wrong() != 0 || r.Undecided() != 1 || r.Check("plane").Ran != len(cases) {
+	if r := audit(t, job, verify.Options{}); r.Wrong() != 0 || r.Undecided() != 1 ||
+		r.Check("plane").Ran != len(cases) {
 		t.Errorf("%d wrong, %d undecided", r.Wrong(), r.Undecided())
 	}
 	job.Results.Distance.Set(0, 1)
@@ -264,7 +266,8 @@ func TestDeterministic(t *testing.T) {
 	var chunks []*verify.Report
 	for lo := 0; lo < in.Len(); lo += 1664 {
 		hi := min(lo+1664, in.Len())
-		part := &batch.Job{Library: lib, Input: in.Slice(lo, hi), Options: job.Options, Results: job.Results.Slice(lo, hi)}
+		part := &batch.Job{Library: lib, Input: in.Slice(lo, hi), Options: job.Options,
+			Results: job.Results.Slice(lo, hi)}
 		chunks = append(chunks, audit(t, part, verify.Options{FirstRow: lo}))
 	}
 	slices.Reverse(chunks) // the order of merges does not matter
@@ -300,7 +303,8 @@ func TestErrors(t *testing.T) {
 		t.Error("negative sample passed")
 	}
 	job.Results.Gap = job.Results.Gap[1:]
-	if _, err := verify.Audit(context.Background(), job, verify.Options{}); err == nil || !strings.Contains(err.Error(), "gap") {
+	if _, err := verify.Audit(context.Background(), job, verify.Options{}); err == nil || !strings.Contains(err.Error(),
+		"gap") {
 		t.Errorf("short column: %v", err)
 	}
 }

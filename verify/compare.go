@@ -255,7 +255,8 @@ func (c *Comparison) Wrong() int { return c.WrongRows }
 // WriteText writes the comparison as a few lines.
 func (c *Comparison) WriteText(w io.Writer) error {
 	t := &printer{w: w}
-	t.printf("%d of %d rows solved anew: %d wrong (%d distances, %d statuses), %d without an answer, %d undecided by the reference\n",
+	t.printf("%d of %d rows solved anew: %d wrong (%d distances, %d statuses), %d without an answer, %d undecided by "+
+		"the reference\n",
 		c.Compared, c.Rows, c.WrongRows, c.WrongDistances, c.WrongStatuses, c.Unanswered, c.RefUndecided)
 	if c.Distances > 0 {
 		t.printf("worst error/size of rows within the tolerance  %.2g\n", float64(c.WorstError))

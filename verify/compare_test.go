@@ -46,7 +46,8 @@ func TestCompareAgrees(t *testing.T) {
 			if c.Distances != in.Len() {
 				t.Errorf("%+v: %d distances compared", o, c.Distances)
 			}
-			if tol := max(o.EffectiveTolerance(1), batch.DoubleCurvedDepthTolerance); o.Query == batch.Distance && !o.HasCutOff && float64(c.WorstError) > tol {
+			if tol := max(o.EffectiveTolerance(1), batch.DoubleCurvedDepthTolerance); o.Query == batch.Distance &&
+				!o.HasCutOff && float64(c.WorstError) > tol {
 				t.Errorf("%+v: worst error %g of the size, want at most %g", o, c.WorstError, tol)
 			}
 		}

@@ -16,7 +16,8 @@ import (
 func randomPose(rng *rand.Rand, reach float64) geom.Pose {
 	p := geom.Pose{
 		Position: r3.Vec{X: reach * rng.NormFloat64(), Y: reach * rng.NormFloat64(), Z: reach * rng.NormFloat64()},
-		Rotation: quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()},
+		Rotation: quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(),
+			Kmag: rng.NormFloat64()},
 	}
 	p, err := p.Normalized()
 	if err != nil {
@@ -212,7 +213,8 @@ func TestStretch(t *testing.T) {
 
 // TestNoAllocations audits rows of each status one by one.
 func TestNoAllocations(t *testing.T) {
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 1}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 1},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +224,10 @@ func TestNoAllocations(t *testing.T) {
 	res := batch.NewResults(n, &o)
 	rng := rand.New(rand.NewPCG(2, 2))
 	for i := range n {
-		in.SetRow(i, &batch.Row{ShapeA: int32(i % 3), ShapeB: int32(i / 3 % 3), PoseA: randomPose(rng, 1), PoseB: randomPose(rng, 1)})
-		res.Put(i, &batch.Answer{Status: batch.Status(i % 4), Distance: rng.NormFloat64(), Normal: r3.Vec{X: 1}, Lower: -9, Upper: 9})
+		in.SetRow(i, &batch.Row{ShapeA: int32(i % 3), ShapeB: int32(i / 3 % 3), PoseA: randomPose(rng, 1),
+			PoseB: randomPose(rng, 1)})
+		res.Put(i, &batch.Answer{Status: batch.Status(i % 4), Distance: rng.NormFloat64(), Normal: r3.Vec{X: 1},
+			Lower: -9, Upper: 9})
 	}
 	job := &batch.Job{Library: lib, Input: in, Options: o, Results: res}
 	opt, err := Options{DescentEvery: 1}.withDefaults()

@@ -89,7 +89,8 @@ var solvable = map[batch.Solver]func(a, b geom.Kind) bool{
 	batch.SolverAxes: bothBoxes,
 	batch.SolverRTR:  bothSmooth,
 	batch.SolverNewton: func(a, b geom.Kind) bool {
-		revolved := max(a, b) <= geom.KindFrustum && max(a, b) >= geom.KindCylinder // the kinds before are points and segments
+		// the kinds before are points and segments
+		revolved := max(a, b) <= geom.KindFrustum && max(a, b) >= geom.KindCylinder
 		return bothSmooth(a, b) || bothBoxes(a, b) || revolved
 	},
 	batch.SolverClosedForm: func(a, b geom.Kind) bool {
@@ -101,7 +102,8 @@ var solvable = map[batch.Solver]func(a, b geom.Kind) bool{
 
 func bothSmooth(a, b geom.Kind) bool {
 	smooth := func(k geom.Kind) bool {
-		return k == geom.KindSphere || k == geom.KindEllipsoid || k >= geom.KindSuperquadric && k <= geom.KindSmoothRevolution
+		return k == geom.KindSphere || k == geom.KindEllipsoid || k >= geom.KindSuperquadric &&
+			k <= geom.KindSmoothRevolution
 	}
 	return smooth(a) && smooth(b)
 }
@@ -177,7 +179,11 @@ func mutations() []mutation {
 		{"both witnesses along the normal", shift(1, 0, colA, colB)},
 		{"both witnesses against the normal", shift(-1, 0, colA, colB)},
 		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA.Set(3*i, math.NaN()); return true }},
-		{"witness_b NaN", func(job *batch.Job, i int) bool { job.Results.WitnessB.Set(3*i+2, math.NaN()); return true }},
+		{"witness_b NaN", func(job *batch.Job, i int) bool {
+			job.Results.WitnessB.Set(3*i+2,
+				math.NaN())
+			return true
+		}},
 		{"witnesses swapped", func(job *batch.Job, i int) bool {
 			r := job.Results
 			a, b := vecAt(&r.WitnessA, i), vecAt(&r.WitnessB, i)
@@ -200,7 +206,8 @@ func mutations() []mutation {
 	for _, s := range []uint8{0, 1, 2, 3, 4, 5, 200} {
 		all = append(all, mutation{fmt.Sprintf("status %d", s), setStatus(s)})
 	}
-	for _, s := range []batch.Solver{batch.SolverNone, batch.SolverNesterov, batch.SolverPolyak, batch.SolverCount, 200} {
+	for _, s := range []batch.Solver{batch.SolverNone, batch.SolverNesterov, batch.SolverPolyak, batch.SolverCount,
+		200} {
 		all = append(all, mutation{fmt.Sprintf("method %v", s), func(job *batch.Job, i int) bool {
 			job.Results.Method[i] = uint8(s) // auto takes none of these
 			return true
@@ -252,7 +259,8 @@ func TestMutations(t *testing.T) {
 						continue
 					}
 					applied++
-					checkCaught(t, job, i, fmt.Sprintf("%v, offset %g, %s, %s", precision, r3.Norm(offset), c.name, m.name))
+					checkCaught(t, job, i, fmt.Sprintf("%v, offset %g, %s, %s", precision, r3.Norm(offset), c.name,
+						m.name))
 				}
 				if applied == 0 {
 					t.Errorf("%s was applied to no row", m.name)
@@ -316,7 +324,8 @@ func copyRow(to, from *batch.Results, i int) {
 	setVec(&to.Normal, i, vecAt(&from.Normal, i))
 	setVec(&to.WitnessA, i, vecAt(&from.WitnessA, i))
 	setVec(&to.WitnessB, i, vecAt(&from.WitnessB, i))
-	to.Gap[i], to.Status[i], to.Iterations[i], to.Method[i] = from.Gap[i], from.Status[i], from.Iterations[i], from.Method[i]
+	to.Gap[i], to.Status[i], to.Iterations[i], to.Method[i] = from.Gap[i], from.Status[i], from.Iterations[i],
+		from.Method[i]
 }
 
 func checkCaught(t *testing.T, job *batch.Job, i int, what string) {
@@ -373,7 +382,8 @@ func TestLocalMinimumOfDepth(t *testing.T) {
 	in.SetRow(0, &batch.Row{PoseA: pose, PoseB: other})
 	o := batch.Options{Precision: batch.Double}
 	job := &batch.Job{Library: lib, Input: in, Options: o, Results: batch.NewResults(1, &o)}
-	a := batch.Answer{Status: batch.Penetrating, Distance: -0.5, Lower: -0.5, Upper: -0.5, Normal: r3.Vec{Y: 1}, Iterations: 1}
+	a := batch.Answer{Status: batch.Penetrating, Distance: -0.5, Lower: -0.5, Upper: -0.5, Normal: r3.Vec{Y: 1},
+		Iterations: 1}
 	a.WitnessA, a.WitnessB = r3.Vec{X: 1, Y: 1}, r3.Vec{X: 1, Y: 0.5}
 	job.Results.Put(0, &a)
 	r := audit(t, job, verify.Options{DescentEvery: 1})
@@ -408,7 +418,8 @@ func TestStatusOnly(t *testing.T) {
 	}
 	got := r.Check("separation")
 	if got.Failed+r.Unproved != good.Status.Penetrating || got.Failed < good.Status.Penetrating/2 {
-		t.Errorf("of %d penetrating pairs called separated %d were refuted and %d unproved", good.Status.Penetrating, got.Failed, r.Unproved)
+		t.Errorf("of %d penetrating pairs called separated %d were refuted and %d unproved", good.Status.Penetrating,
+			got.Failed, r.Unproved)
 	}
 
 	job = solved(t, lib, in, batch.Options{Query: batch.Collide})

@@ -10,7 +10,8 @@ import (
 // each goroutine begin returns a check function and a function that reports its results.
 // Calls of the latter, and those of progress with the rows of a block, do not overlap. A
 // cancelled context ends inBlocks between blocks.
-func inBlocks(ctx context.Context, n, block, workers int, progress func(rows int), begin func() (check func(i int), handIn func())) error {
+func inBlocks(ctx context.Context, n, block, workers int, progress func(rows int),
+	begin func() (check func(i int), handIn func())) error {
 	var next atomic.Int64
 	var mu sync.Mutex
 	var group sync.WaitGroup

@@ -35,7 +35,8 @@ const (
 
 // checkTexts are the stable names and the descriptions of the checks.
 var checkTexts = [checkCount][2]string{
-	checkColumns:     {"columns", "there are no columns that were not requested (counted once per job, not once per row)"},
+	checkColumns: {"columns", "there are no columns that were not requested (counted once per job, not once per " +
+		"row)"},
 	checkInvalid:     {"invalid", "invalid exactly if the input is, with no answer stored"},
 	checkStatus:      {"status", "the status is one of the codes and agrees with distance, gap and query"},
 	checkBits:        {"bits", "a clear bit exactly if the status is separated"},

@@ -99,7 +99,8 @@ func (a *auditor) readStatus(i int, c *claim) {
 		c.hasStatus, c.status = true, batch.Status(a.res.Status[i])
 		*a.report.Status.of(c.status)++
 		if a.res.Bits != nil {
-			a.require(checkBits, c.row, a.res.Bit(i) == (c.status != batch.Separated), bit(c.status != batch.Separated), bit(a.res.Bit(i)))
+			a.require(checkBits, c.row, a.res.Bit(i) == (c.status != batch.Separated), bit(c.status != batch.Separated),
+				bit(a.res.Bit(i)))
 		}
 	case a.res.Bits != nil && !a.res.Bit(i):
 		c.hasStatus, c.status = true, batch.Separated
@@ -243,7 +244,8 @@ func (a *auditor) checkNormal(i int, c *claim) {
 	c.hasNormal = true
 	c.normal = vec(&a.res.Normal, i)
 	length := norm(c.normal)
-	a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1), allowed: 8*a.u + 24*eps})
+	a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1),
+		allowed: 8*a.u + 24*eps})
 
 	n := r3.Scale(1/length, c.normal)
 	p := &a.p
@@ -265,7 +267,8 @@ func (a *auditor) checkNormal(i int, c *claim) {
 		a.report.skip(checkPlane)
 		return
 	}
-	a.check(checkPlane, outcome{row: c.row, expected: c.lower, found: c.plane, residual: c.lower - c.plane, allowed: c.planeRound})
+	a.check(checkPlane, outcome{row: c.row, expected: c.lower, found: c.plane, residual: c.lower - c.plane,
+		allowed: c.planeRound})
 }
 
 // checkInterval checks status and gap against the distance and the query.

@@ -63,7 +63,8 @@ func randomPairs(lib *batch.Library, n int, seed uint64, offset r3.Vec) *batch.P
 		}
 		r.PoseA = geom.Pose{Position: r3.Add(offset, r3.Scale(3, randomUnit(rng))), Rotation: randomRotation(rng)}
 		away := lib.PairSize(r.ShapeA, r.ShapeB) * 1.3 * rng.Float64()
-		r.PoseB = geom.Pose{Position: r3.Add(r.PoseA.Position, r3.Scale(away, randomUnit(rng))), Rotation: randomRotation(rng)}
+		r.PoseB = geom.Pose{Position: r3.Add(r.PoseA.Position, r3.Scale(away, randomUnit(rng))),
+			Rotation: randomRotation(rng)}
 		in.SetRow(i, &r)
 	}
 	return in
@@ -74,7 +75,8 @@ func randomUnit(rng *rand.Rand) r3.Vec {
 }
 
 func randomRotation(rng *rand.Rand) quat.Number {
-	return quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
+	return quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(),
+		Kmag: rng.NormFloat64()}
 }
 
 func newLibrary(t testing.TB, shapes ...geom.Shape) *batch.Library {

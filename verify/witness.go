@@ -60,7 +60,8 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 	}
 	// The distance of a witness from its shape, beyond rounding, weakens its bound.
 	found := norm(between) + math.Max(0, outA-roundA) + math.Max(0, outB-roundB)
-	a.check(checkWitnesses, outcome{row: c.row, expected: c.upper, found: found, residual: found - c.upper, allowed: round})
+	a.check(checkWitnesses, outcome{row: c.row, expected: c.upper, found: found, residual: found - c.upper,
+		allowed: round})
 }
 
 // checkMember checks that a witness lies in shape i. Solvers in single precision may leave it
@@ -94,10 +95,12 @@ func (a *auditor) checkContact(c *claim) {
 	if !c.hasDistance {
 		s.separate(upper + a.p.round)
 	}
-	a.check(checkDirections, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper, allowed: a.p.round})
+	a.check(checkDirections, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper,
+		allowed: a.p.round})
 	if a.opt.DescentEvery > 0 && (h>>32)%uint64(a.opt.DescentEvery) == 0 && a.p.half < 0 {
 		s.descend()
-		a.check(checkDescent, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper, allowed: a.p.round})
+		a.check(checkDescent, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper,
+			allowed: a.p.round})
 	}
 }
 

@@ -39,11 +39,15 @@ func mega(p *Point) float64 { return float64(p.Rate) / 1e6 }
 
 // regimeBars shows signed distances by set and separation on one core.
 func (r *Report) regimeBars() *plots.Bars {
-	list := filter(r.find(Questions, CPU), func(p *Point) bool { return p.Query == "distance" && p.Precision == "single" })
+	list := filter(r.find(Questions, CPU), func(p *Point) bool {
+		return p.Query == "distance" &&
+			p.Precision == "single"
+	})
 	if len(list) == 0 {
 		return nil
 	}
-	f := &plots.Bars{Title: "Signed distance on one core, by separation", Y: rateAxis, Groups: values(list, func(p *Point) string { return p.Set })}
+	f := &plots.Bars{Title: "Signed distance on one core, by separation", Y: rateAxis,
+		Groups: values(list, func(p *Point) string { return p.Set })}
 	for k, regime := range Regimes() {
 		s := plots.Series{Name: regime, Color: k}
 		for _, set := range f.Groups {
@@ -62,13 +66,15 @@ func (r *Report) regimeBars() *plots.Bars {
 
 // vertexLines shows hulls by their number of vertices on one core.
 func (r *Report) vertexLines() *plots.Lines {
-	f := &plots.Lines{Title: "Hulls on one core, by vertices", X: "vertices of a hull", Y: rateAxis, LogX: true, LogY: true, Beside: true}
+	f := &plots.Lines{Title: "Hulls on one core, by vertices", X: "vertices of a hull", Y: rateAxis, LogX: true,
+		LogY: true, Beside: true}
 	for _, query := range []string{"distance", "collide"} {
 		for k, regime := range Regimes() {
 			l := plots.Line{Name: query + ", " + regime, Color: k, Dashed: query == "collide"}
 			for _, s := range r.Sets {
 				for _, p := range r.find(Questions, CPU) {
-					if s.Vertices > 0 && p.Set == s.Name && p.Query == query && p.Regime == regime && p.Precision == "single" {
+					if s.Vertices > 0 && p.Set == s.Name && p.Query == query && p.Regime == regime &&
+						p.Precision == "single" {
 						l.X, l.Y = append(l.X, s.Vertices), append(l.Y, mega(p))
 					}
 				}
@@ -86,7 +92,8 @@ func (r *Report) vertexLines() *plots.Lines {
 
 // threadLines shows the gain of more threads, where there are enough of them for a curve.
 func (r *Report) threadLines() *plots.Lines {
-	f := &plots.Lines{Title: "Signed distance, by threads", X: "threads", Y: rateAxis, LogX: true, LogY: true, Beside: true}
+	f := &plots.Lines{Title: "Signed distance, by threads", X: "threads", Y: rateAxis, LogX: true, LogY: true,
+		Beside: true}
 	list := filter(r.find(Threads, CPU), func(p *Point) bool { return p.Regime == "close" })
 	for k, set := range values(list, func(p *Point) string { return p.Set }) {
 		l := plots.Line{Name: set, Color: k}
@@ -107,7 +114,8 @@ func (r *Report) threadLines() *plots.Lines {
 
 // sizeLines shows what a call of so many pairs gives, on every back end.
 func (r *Report) sizeLines() *plots.Lines {
-	f := &plots.Lines{Title: "Signed distance, close pairs, by pairs of a call", X: "pairs of a call", Y: rateAxis, LogX: true, LogY: true, Beside: true}
+	f := &plots.Lines{Title: "Signed distance, close pairs, by pairs of a call", X: "pairs of a call", Y: rateAxis,
+		LogX: true, LogY: true, Beside: true}
 	for i, d := range r.Devices {
 		list := r.find(Sizes, d.Backend)
 		name := d.Backend

@@ -19,8 +19,10 @@ const results = "../../docs/results"
 
 func smallPlan() *Plan {
 	return &Plan{
-		Tables: Tables(), Sets: []string{"boxes", "hull8"}, Queries: []string{"distance", "collide", "penetration"}, Regimes: Regimes(),
-		Precisions: []string{"single", "double"}, Backends: []string{CPU}, Pairs: 192, ThreadPairs: 256, Sizes: []int{1, 64}, Threads: []int{1, 2},
+		Tables: Tables(), Sets: []string{"boxes", "hull8"}, Queries: []string{"distance", "collide", "penetration"},
+		Regimes:    Regimes(),
+		Precisions: []string{"single", "double"}, Backends: []string{CPU}, Pairs: 192, ThreadPairs: 256,
+		Sizes: []int{1, 64}, Threads: []int{1, 2},
 	}
 }
 
@@ -111,7 +113,8 @@ func TestRegimes(t *testing.T) {
 			}
 			for i := range res.N {
 				if d := res.Distance.At(i); !(d >= regime.lo-1e-5 && d <= regime.hi+1e-5) {
-					t.Errorf("%s, %s: pair %d has distance %g, want %g to %g", set, regime.name, i, d, regime.lo, regime.hi)
+					t.Errorf("%s, %s: pair %d has distance %g, want %g to %g", set, regime.name, i, d, regime.lo,
+						regime.hi)
 				}
 			}
 		}
@@ -141,11 +144,13 @@ func TestRun(t *testing.T) {
 	for i := range r.Points {
 		p := &r.Points[i]
 		checked := min(p.Pairs, 10)
-		if a := &p.Accuracy; len(p.Rounds) != 5 || !(p.Rate > 0) || p.Calls < 1 || a.Audited != p.Pairs || a.Compared != checked || a.Wrong()+a.Undecided != 0 {
+		if a := &p.Accuracy; len(p.Rounds) != 5 || !(p.Rate > 0) || p.Calls < 1 || a.Audited != p.Pairs ||
+			a.Compared != checked || a.Wrong()+a.Undecided != 0 {
 			t.Errorf("point %+v", p)
 		}
 		gap := float64(p.Accuracy.WorstGap)
-		if allowed := map[string]float64{"single": 1e-6, "double": 1e-12}[p.Precision]; p.Query == "distance" && !(gap > 0 && gap <= allowed) {
+		if allowed := map[string]float64{"single": 1e-6, "double": 1e-12}[p.Precision]; p.Query == "distance" &&
+			!(gap > 0 && gap <= allowed) {
 			t.Errorf("%s has the worst gap %g, want one of up to %g", p.Name(), gap, allowed)
 		}
 	}
@@ -164,7 +169,8 @@ func TestRun(t *testing.T) {
 	if !slices.EqualFunc(whole, r.Points, func(a, b Point) bool { return a.Case == b.Case }) {
 		t.Error("in parts the report has other cases, or another order")
 	}
-	if len(r.Sets) != 2 || r.Sets[1].Vertices != 8 || r.Sets[0].Vertices != 0 || len(r.Devices) != 1 || r.Devices[0].Workers != 2 {
+	if len(r.Sets) != 2 || r.Sets[1].Vertices != 8 || r.Sets[0].Vertices != 0 || len(r.Devices) != 1 ||
+		r.Devices[0].Workers != 2 {
 		t.Errorf("sets %+v, devices %+v", r.Sets, r.Devices)
 	}
 	other := NewReport(r.Header)
@@ -196,7 +202,8 @@ func TestPage(t *testing.T) {
 	if err := back.WriteMarkdown(&again, FigureDir); err != nil || again.String() != string(page) {
 		t.Errorf("printed from the file the page differs (%v)", err)
 	}
-	for _, want := range []string{"**3 wrong, 2 undecided**", "## Penetration, cpu", "## Threads", "| hull8 | convex | 8 |", "kernel, overlapping", " 5.00 |"} {
+	for _, want := range []string{"**3 wrong, 2 undecided**", "## Penetration, cpu", "## Threads",
+		"| hull8 | convex | 8 |", "kernel, overlapping", " 5.00 |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -232,7 +239,8 @@ func TestReportIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want.Bytes()) {
-		t.Errorf("%s was edited by hand, or its words changed: run batchbench matrix --print-only --out docs/results", ReportFile)
+		t.Errorf("%s was edited by hand, or its words changed: run batchbench matrix --print-only --out docs/results",
+			ReportFile)
 	}
 	if wrong, undecided := r.Faults(); wrong+undecided != 0 {
 		t.Errorf("the committed results have %d wrong and %d undecided answers", wrong, undecided)

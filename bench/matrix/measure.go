@@ -30,7 +30,8 @@ const maxCalls = 1 << 20
 // Run measures the cases and adds them to the report.
 func (l *Lab) Run(ctx context.Context, cases []Case, r *Report) error {
 	if l.Rounds < 1 || l.Time <= 0 || l.Sample < 0 {
-		return fmt.Errorf("matrix: %d rounds of %v and a sample of %d, want 1 or more, a time above 0, and 0 or more", l.Rounds, l.Time, l.Sample)
+		return fmt.Errorf("matrix: %d rounds of %v and a sample of %d, want 1 or more, a time above 0, and 0 or more",
+			l.Rounds, l.Time, l.Sample)
 	}
 	s := session{lab: l, report: r, handles: map[string]*clearance.Handle{}}
 	defer s.close()
@@ -118,7 +119,8 @@ func (s *session) group(ctx context.Context, cases []Case) error {
 		if err != nil {
 			return err
 		}
-		runners[i] = &runner{c: c, dispatcher: h.Dispatcher(), job: &batch.Job{Library: lib, Input: pairs.Slice(0, c.Pairs), Options: o}}
+		runners[i] = &runner{c: c, dispatcher: h.Dispatcher(),
+			job: &batch.Job{Library: lib, Input: pairs.Slice(0, c.Pairs), Options: o}}
 		if err := runners[i].warm(ctx, s.lab.Time); err != nil {
 			return err
 		}
@@ -189,10 +191,12 @@ func (r *runner) point(ctx context.Context, l *Lab) (*Point, error) {
 		p.Iterations = verify.Number(float64(r.last.Iterations) / float64(n))
 	}
 	a := &p.Accuracy
-	a.WorstGap, a.Undecided, a.Invalid = verify.Number(r.last.WorstGap), r.last.Counts[batch.Undecided], r.last.Counts[batch.Invalid]
+	a.WorstGap, a.Undecided, a.Invalid = verify.Number(r.last.WorstGap), r.last.Counts[batch.Undecided],
+		r.last.Counts[batch.Invalid]
 	// Rows beyond these repeat the same pairs.
 	n := min(r.c.Pairs, distinct)
-	job := &batch.Job{Library: r.job.Library, Input: r.job.Input.(*batch.Pairs).Slice(0, n), Options: r.job.Options, Results: r.job.Results.Slice(0, n)}
+	job := &batch.Job{Library: r.job.Library, Input: r.job.Input.(*batch.Pairs).Slice(0, n), Options: r.job.Options,
+		Results: r.job.Results.Slice(0, n)}
 	audit, err := verify.Audit(ctx, job, verify.Options{Seed: l.Seed})
 	if err != nil {
 		return nil, err

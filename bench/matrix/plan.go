@@ -52,7 +52,8 @@ type Case struct {
 
 // Name identifies the case in every report.
 func (c *Case) Name() string {
-	return strings.Join([]string{c.Table, c.Set, c.Regime, c.Query, c.Precision, strconv.Itoa(c.Pairs), c.Backend + "×" + strconv.Itoa(c.Workers)}, "/")
+	return strings.Join([]string{c.Table, c.Set, c.Regime, c.Query, c.Precision, strconv.Itoa(c.Pairs),
+		c.Backend + "×" + strconv.Itoa(c.Workers)}, "/")
 }
 
 // options of the call.
@@ -86,7 +87,8 @@ func (p *Plan) Cases() ([]Case, error) {
 		what        string
 		have, known []string
 	}{
-		{"table", p.Tables, Tables()}, {"regime", p.Regimes, Regimes()}, {"set", p.Sets, nil}, {"query", p.Queries, nil},
+		{"table", p.Tables, Tables()}, {"regime", p.Regimes, Regimes()}, {"set", p.Sets, nil},
+		{"query", p.Queries, nil},
 		{"precision", p.Precisions, nil}, {"back end", p.Backends, nil},
 	} {
 		if len(l.have) == 0 {
@@ -118,7 +120,8 @@ func (p *Plan) Cases() ([]Case, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("nothing to measure: the table of threads takes the back end %s, the table of sizes the regime close", CPU)
+		return nil, fmt.Errorf("nothing to measure: the table of threads takes the back end %s, the table of sizes "+
+			"the regime close", CPU)
 	}
 	return all, nil
 }

@@ -20,7 +20,8 @@ import (
 const Program = "batchbench matrix"
 
 // Clock says what the times of a report hold.
-const Clock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call to call; kernel: the solvers alone, by the clock of the device"
+const Clock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call " +
+	"to call; kernel: the solvers alone, by the clock of the device"
 
 // Report is what was measured. Its JSON form is stable.
 type Report struct {
@@ -70,15 +71,17 @@ type Set struct {
 // Point is one case and what was measured of it. Times are ns a pair.
 type Point struct {
 	Case
-	Calls      int             `json:"calls"`                               // of a round
-	Rounds     []verify.Number `json:"ns_per_pair_rounds"`                  // end to end
-	Kernels    []verify.Number `json:"kernel_ns_per_pair_rounds,omitempty"` // where the back end has a clock
-	Rate       verify.Number   `json:"pairs_per_second"`                    // end to end, of the median
-	Spread     verify.Number   `json:"spread"`                              // half the distance of the quartiles over the median
-	KernelRate verify.Number   `json:"kernel_pairs_per_second,omitempty"`   // of the median
-	Iterations verify.Number   `json:"mean_iterations"`                     // support evaluations a pair
-	Declined   int             `json:"declined"`                            // pairs of a call that the back end left to another
-	Accuracy   Accuracy        `json:"accuracy"`                            // of the answers that were timed
+	Calls   int             `json:"calls"`                               // of a round
+	Rounds  []verify.Number `json:"ns_per_pair_rounds"`                  // end to end
+	Kernels []verify.Number `json:"kernel_ns_per_pair_rounds,omitempty"` // where the back end has a clock
+	Rate    verify.Number   `json:"pairs_per_second"`                    // end to end, of the median
+	// half the distance of the quartiles over the median
+	Spread     verify.Number `json:"spread"`
+	KernelRate verify.Number `json:"kernel_pairs_per_second,omitempty"` // of the median
+	Iterations verify.Number `json:"mean_iterations"`                   // support evaluations a pair
+	// pairs of a call that the back end left to another
+	Declined int      `json:"declined"`
+	Accuracy Accuracy `json:"accuracy"` // of the answers that were timed
 }
 
 // Accuracy is what the answers are worth. Gap and error are relative to the size of the pair.
@@ -126,7 +129,8 @@ func (r *Report) Faults() (wrong, undecided int) {
 // if the two are not of the same program, machine and settings.
 func (r *Report) Add(earlier *Report) error {
 	if r.Header != earlier.Header {
-		return fmt.Errorf("the report there is of other settings, version or machine (%+v, now %+v); choose another folder, or delete it", earlier.Header, r.Header)
+		return fmt.Errorf("the report there is of other settings, version or machine (%+v, now %+v); choose another "+
+			"folder, or delete it", earlier.Header, r.Header)
 	}
 	for _, p := range earlier.Points {
 		if !slices.ContainsFunc(r.Points, func(q Point) bool { return q.Case == p.Case }) {
@@ -248,7 +252,8 @@ func parse(data []byte) (*Report, error) {
 		case p.Query == "":
 			return nil, fmt.Errorf("point %d has no query", i)
 		case p.Pairs < 1 || p.Workers < 1:
-			return nil, fmt.Errorf("point %d (%s) has %d pairs and %d workers, want 1 or more of both", i, p.Name(), p.Pairs, p.Workers)
+			return nil, fmt.Errorf("point %d (%s) has %d pairs and %d workers, want 1 or more of both", i, p.Name(),
+				p.Pairs, p.Workers)
 		}
 	}
 	return r, nil

@@ -22,7 +22,8 @@ var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
 // broken are parts of papersJSON, what takes their place, and what the error says.
 var broken = []struct{ from, to, want string }{
 	{`"ns": [1]}]`, `"ns": []}]`, "sweep 0, point 0, ns has 0 values, want 1"},
-	{`"points": [{"distance": 1, "iterations": [{"n": 1}], "ns": [1]}]`, `"points": []`, "sweep 0 has no methods or no points"},
+	{`"points": [{"distance": 1, "iterations": [{"n": 1}], "ns": [1]}]`, `"points": []`,
+		"sweep 0 has no methods or no points"},
 	{`"question": "distance"`, `"question": "/../../x"`, "make no file name"},
 	{`"shapes": "cubes"`, `"shapes": "/x"`, "make no file name"},
 	{`[[1, 1, 1]]`, `null`, "mesh row 0"},
@@ -66,7 +67,8 @@ func TestLoadRefuses(t *testing.T) {
 			t.Errorf("%s is not in the results of the test", b.from)
 		}
 		path := reread.File(t, ResultsFile, []byte(text))
-		if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), b.want) {
+		if _, err := Load(path); err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
+			!strings.Contains(err.Error(), b.want) {
 			t.Errorf("%s in place of %s: error %v, want %q", b.to, b.from, err, b.want)
 		}
 	}

@@ -129,7 +129,8 @@ const (
 
 var (
 	gearCrowns  = []float64{1e-1, 1e-3, 1e-5, 1e-7, 1e-9, 0}
-	gearMethods = []string{"Alg. 1, Signed Volumes", "Alg. 1, Johnson + Backup", "Alg. 1, Johnson", "ref.GJK", "ref.GJKJohnson"}
+	gearMethods = []string{"Alg. 1, Signed Volumes", "Alg. 1, Johnson + Backup", "Alg. 1, Johnson", "ref.GJK",
+		"ref.GJKJohnson"}
 )
 
 // GearRow is what the methods, in the order of gearMethods, made of teeth of one crown.
@@ -153,7 +154,8 @@ func gear(ctx context.Context, lab *Lab, r *Results) error {
 	r.Gear = nil
 	for _, crown := range gearCrowns {
 		g := rand.New(rand.NewPCG(2017, math.Float64bits(crown)))
-		row := GearRow{Crown: crown, Teeth: teeth, Wrong: make([]int, len(gearMethods)), Worst: make([]float64, len(gearMethods))}
+		row := GearRow{Crown: crown, Teeth: teeth, Wrong: make([]int, len(gearMethods)),
+			Worst: make([]float64, len(gearMethods))}
 		last := make([][]float64, len(gearMethods))
 		for range teeth {
 			if err := ctx.Err(); err != nil {
@@ -258,7 +260,8 @@ func (m *teeth) approach(gap float64) (truth float64, got []float64, err error) 
 		return 0, nil, fmt.Errorf("distance %g: GJK bounds it by [%g, %g]", truth, r.Lower, r.Upper)
 	}
 	if !(math.Abs(r.Distance-truth) <= p.Roundoff()) {
-		return 0, nil, fmt.Errorf("distance %g: GJK finds %g, further off than rounding, %g", truth, r.Distance, p.Roundoff())
+		return 0, nil, fmt.Errorf("distance %g: GJK finds %g, further off than rounding, %g", truth, r.Distance,
+			p.Roundoff())
 	}
 	return truth, append(got, max(r.Distance, 0), max(j.Distance, 0)), nil
 }

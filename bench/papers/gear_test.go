@@ -24,7 +24,8 @@ func TestGear(t *testing.T) {
 	}
 	for i := 1; i <= 2; i++ {
 		if got := median(last[i]); !(got >= math.Sqrt(roundoff)) {
-			t.Errorf("%s tells distances down to %g, want no less than √ε = %g", gearMethods[i], got, math.Sqrt(roundoff))
+			t.Errorf("%s tells distances down to %g, want no less than √ε = %g", gearMethods[i], got,
+				math.Sqrt(roundoff))
 		}
 	}
 }

@@ -39,7 +39,8 @@ var paperGeneric = map[int]map[string][2]float64{
 // generic measures the QP solver, GJK and the accelerated methods.
 func generic(ctx context.Context, lab *Lab, r *Results) error {
 	n, times := lab.pick(10, 100), lab.pick(2, 5)
-	solvers := []solver{{"gjk", ref.MethodGJK}, {"polyak", ref.MethodPolyak}, {"nesterov-normalized", ref.MethodNesterovNormalized}}
+	solvers := []solver{{"gjk", ref.MethodGJK}, {"polyak", ref.MethodPolyak},
+		{"nesterov-normalized", ref.MethodNesterovNormalized}}
 	r.Generic = nil
 	var ws ref.Workspace
 	for k, vertices := range []int{8, 250, 940} {
@@ -52,7 +53,8 @@ func generic(ctx context.Context, lab *Lab, r *Results) error {
 			}
 			shape, faces = c, len(c.Hull().FaceStart)-1
 		}
-		pairs, err := sample{func(*rand.Rand) geom.Shape { return shape }, span("close", 0, 0.1), 850 + uint64(k)}.pairs(n)
+		pairs, err := sample{func(*rand.Rand) geom.Shape { return shape }, span("close", 0, 0.1),
+			850 + uint64(k)}.pairs(n)
 		if err != nil {
 			return err
 		}

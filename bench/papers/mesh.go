@@ -55,7 +55,8 @@ func LoadMeshes(dir string) ([]Mesh, error) {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if 2*c.BoundingRadius() > maxObject {
-			return fmt.Errorf("%s is %.3g m across; the experiments want objects of a few centimetres to a metre", path, 2*c.BoundingRadius())
+			return fmt.Errorf("%s is %.3g m across; the experiments want objects of a few centimetres to a metre", path,
+				2*c.BoundingRadius())
 		}
 		out = append(out, Mesh{name, c})
 		return nil

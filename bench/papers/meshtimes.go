@@ -27,7 +27,10 @@ type MeshRow struct {
 
 // meshChoice returns up to n meshes spread over the vertex counts.
 func meshChoice(all []Mesh, n int) []Mesh {
-	sorted := slices.SortedFunc(slices.Values(all), func(a, b Mesh) int { return len(a.Hull.Hull().Vertices) - len(b.Hull.Hull().Vertices) })
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b Mesh) int {
+		return len(a.Hull.Hull().Vertices) -
+			len(b.Hull.Hull().Vertices)
+	})
 	if len(sorted) <= n {
 		return sorted
 	}
@@ -89,5 +92,6 @@ func (r *Results) printMeshes() string {
 			})
 		}
 	}
-	return printTable([]string{"mesh", "vertices", "question", "method", "µs a pair", "iterations", "GJK's time / its time: median (quartiles)"}, rows)
+	return printTable([]string{"mesh", "vertices", "question", "method", "µs a pair", "iterations",
+		"GJK's time / its time: median (quartiles)"}, rows)
 }

@@ -36,7 +36,8 @@ var methodColors = map[string]int{
 func (f *figure) draw(dir string) error {
 	p := plots.Lines{Title: f.title, X: f.x, Y: f.y, LogY: f.logY, Ticks: f.ticks}
 	for _, l := range f.lines {
-		p.Lines = append(p.Lines, plots.Line{Name: l.name, X: l.x, Y: l.y, Lo: l.lo, Hi: l.hi, Dashed: l.dashed, Color: l.colorFrom})
+		p.Lines = append(p.Lines, plots.Line{Name: l.name, X: l.x, Y: l.y, Lo: l.lo, Hi: l.hi, Dashed: l.dashed,
+			Color: l.colorFrom})
 	}
 	return p.Draw(filepath.Join(dir, f.name))
 }

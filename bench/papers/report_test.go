@@ -54,7 +54,8 @@ func TestReportIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, []byte(want)) {
-		t.Errorf("%s was edited by hand, or its template changed: run batchbench papers --print-only --out docs/results", ReportFile)
+		t.Errorf("%s was edited by hand, or its template changed: run batchbench papers --print-only --out "+
+			"docs/results", ReportFile)
 	}
 	if committed(t).Quick {
 		t.Error("the committed results are of a quick run")

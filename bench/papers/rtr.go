@@ -115,7 +115,8 @@ func rtr(ctx context.Context, lab *Lab, r *Results) error {
 	out := &RTRResults{Starts: []int{1, 2, 3, 5}}
 	for lo := 0; lo < len(depthEdges)-1; lo++ {
 		out.Depths = append(out.Depths, RTRDepth{
-			Lo: depthEdges[lo], Hi: depthEdges[lo+1], Local: make([]int, len(out.Starts)), Time: make([]float64, len(out.Starts)),
+			Lo: depthEdges[lo], Hi: depthEdges[lo+1], Local: make([]int, len(out.Starts)),
+			Time: make([]float64, len(out.Starts)),
 		})
 	}
 	pairs, rounds := lab.pick(12, 1000), lab.pick(1, 3)
@@ -157,7 +158,8 @@ func overlapping(a, b geom.Shape, stream uint64, pairs int, ws *ref.Workspace) [
 	poses := make([]ref.Pair, 0, pairs)
 	for len(poses) < pairs {
 		at := r3.Scale(g.Float64()*(a.BoundingRadius()+b.BoundingRadius()), randomUnit(g))
-		p := ref.NewPair(a, b, geom.Pose{Rotation: randomRotation(g)}, geom.Pose{Position: at, Rotation: randomRotation(g)})
+		p := ref.NewPair(a, b, geom.Pose{Rotation: randomRotation(g)},
+			geom.Pose{Position: at, Rotation: randomRotation(g)})
 		if r := ref.Solve(&p, ref.Options{Boolean: true}, ws); r.Status == ref.Penetrating {
 			poses = append(poses, p)
 		}
@@ -224,7 +226,8 @@ func (c *RTRCell) measure(poses []ref.Pair, rounds int, all *RTRResults, ws *ref
 			c.Undecided++
 		}
 		if -got.Distance < -sure.Upper-4*p.Roundoff() {
-			return fmt.Errorf("%s and %s: RTR's depth %g is below the %g that is proved", c.A, c.B, -got.Distance, -sure.Upper)
+			return fmt.Errorf("%s and %s: RTR's depth %g is below the %g that is proved", c.A, c.B, -got.Distance,
+				-sure.Upper)
 		}
 		switch over := epa.Distance - got.Distance; {
 		case over < -rtrTolerance:

@@ -65,7 +65,8 @@ func rtrChoice(ctx context.Context, shapes []namedShape, lab *Lab, ws *ref.Works
 		g := generator(uint64(7300 + i))
 		for len(away) < pairs {
 			at := r3.Scale((0.4+g.Float64())*2*s.shape.BoundingRadius(), randomUnit(g))
-			p := ref.NewPair(s.shape, s.shape, geom.Pose{Rotation: randomRotation(g)}, geom.Pose{Position: at, Rotation: randomRotation(g)})
+			p := ref.NewPair(s.shape, s.shape, geom.Pose{Rotation: randomRotation(g)},
+				geom.Pose{Position: at, Rotation: randomRotation(g)})
 			if r := ref.Solve(&p, ref.Options{Boolean: true}, ws); r.Status == ref.Separated {
 				away = append(away, p)
 			}
@@ -90,7 +91,8 @@ func rtrChoice(ctx context.Context, shapes []namedShape, lab *Lab, ws *ref.Works
 					}
 				}
 				t := take(poses, rounds, ws, by(ref.MethodGJK), by(ref.MethodRTR), by(ref.MethodAuto))
-				out = append(out, RTRChoice{s.name, apart, tolerance, t[0], t[1], t[2], float64(taken) / float64(rounds*pairs)})
+				out = append(out, RTRChoice{s.name, apart, tolerance, t[0], t[1], t[2],
+					float64(taken) / float64(rounds*pairs)})
 			}
 		}
 	}
@@ -142,7 +144,8 @@ func rtrMeshes(ctx context.Context, lab *Lab, ws *ref.Workspace) ([]RTRMesh, err
 		alone := func(p *ref.Pair, ws *ref.Workspace) ref.Result {
 			return ref.RTR(p, ref.Options{Tolerance: rtrTolerance * size}, ws)
 		}
-		row := RTRMesh{Mesh: m.Name, Errors: fit.Measure(m.Hull, s, geom.IdentityPose()), Size: size, Sharpness: s.Sharpness(), Pairs: pairs}
+		row := RTRMesh{Mesh: m.Name, Errors: fit.Measure(m.Hull, s, geom.IdentityPose()), Size: size,
+			Sharpness: s.Sharpness(), Pairs: pairs}
 		poses := overlapping(s, s, uint64(7400+i), pairs, ws)
 		t := take(poses, rounds, ws, by(ref.MethodGJK), alone, by(ref.MethodRTR))
 		row.FitEPA, row.FitRTR, row.Certified = t[0], t[1], t[2]
@@ -183,7 +186,8 @@ func coarser(c *geom.Convex, n int) (*geom.Convex, error) {
 // totals sums the cells.
 func (r *RTRResults) totals() (sum RTRCell) {
 	for _, c := range r.Cells {
-		sum.Pairs, sum.Smaller, sum.Equal, sum.NotAbove = sum.Pairs+c.Pairs, sum.Smaller+c.Smaller, sum.Equal+c.Equal, sum.NotAbove+c.NotAbove
+		sum.Pairs, sum.Smaller, sum.Equal, sum.NotAbove = sum.Pairs+c.Pairs, sum.Smaller+c.Smaller, sum.Equal+c.Equal,
+			sum.NotAbove+c.NotAbove
 		sum.Local, sum.Undecided, sum.Worst = sum.Local+c.Local, sum.Undecided+c.Undecided, math.Max(sum.Worst, c.Worst)
 	}
 	return sum

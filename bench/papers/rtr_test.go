@@ -78,7 +78,8 @@ func TestRTRCommitted(t *testing.T) {
 	}
 	for _, m := range r.Meshes {
 		if whole := m.Hull[len(m.Hull)-1]; !(whole < m.FitRTR) {
-			t.Errorf("%s: EPA on the hull takes %g µs, RTR on the fit %g; the report says it is less", m.Mesh, whole, m.FitRTR)
+			t.Errorf("%s: EPA on the hull takes %g µs, RTR on the fit %g; the report says it is less", m.Mesh, whole,
+				m.FitRTR)
 		}
 	}
 	for _, c := range r.Choice {

@@ -24,7 +24,8 @@ type SweepPoint struct {
 }
 
 // sweepDistances are the fixed values from −0.1 to 1 m (GJK++, sec. IV).
-var sweepDistances = []float64{-0.1, -0.05, -0.02, -0.01, -0.005, -0.001, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1}
+var sweepDistances = []float64{-0.1, -0.05, -0.02, -0.01, -0.005, -0.001, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1,
+	0.2, 0.5, 1}
 
 // sweeps counts and times the methods against the distance.
 func sweeps(ctx context.Context, lab *Lab, r *Results) error {
@@ -101,7 +102,8 @@ func (r *Results) printSweeps() string {
 			}
 			rows = append(rows, row)
 		}
-		out += fmt.Sprintf("**%s, %s**, %d pairs a distance\n\n%s\n", s.Shapes, s.Question, s.Points[0].Iterations[0].N, printTable(header, rows))
+		out += fmt.Sprintf("**%s, %s**, %d pairs a distance\n\n%s\n", s.Shapes, s.Question, s.Points[0].Iterations[0].N,
+			printTable(header, rows))
 	}
 	return out
 }

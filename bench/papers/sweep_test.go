@@ -51,7 +51,8 @@ func TestConvergence(t *testing.T) {
 		for k := 1; k < len(c.Error); k++ {
 			// The median of an error that falls falls, up to rounding of the distance.
 			if c.Method == "gjk" && !(c.Error[k][1] <= c.Error[k-1][1]+1e-12) {
-				t.Errorf("%s, gjk: error %g after %d support points, %g after one more", c.Shapes, c.Error[k-1][1], k, c.Error[k][1])
+				t.Errorf("%s, gjk: error %g after %d support points, %g after one more", c.Shapes, c.Error[k-1][1], k,
+					c.Error[k][1])
 			}
 		}
 	}
@@ -85,7 +86,8 @@ func TestGeneric(t *testing.T) {
 func TestMeshTimes(t *testing.T) {
 	for _, m := range quick(t, "meshes").Meshes {
 		for i, name := range m.Methods {
-			if !(m.Mean[i] > 0) || !(m.Iterations[i] >= 1) || !(m.SpeedUp[i][0] <= m.SpeedUp[i][2]) || math.IsNaN(m.SD[i]) {
+			if !(m.Mean[i] > 0) || !(m.Iterations[i] >= 1) || !(m.SpeedUp[i][0] <= m.SpeedUp[i][2]) ||
+				math.IsNaN(m.SD[i]) {
 				t.Errorf("%s, %s: %+v", m.Name, name, m)
 			}
 		}

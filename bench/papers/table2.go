@@ -56,7 +56,8 @@ func run(p *ref.Pair, m ref.Method, limit int, ws *ref.Workspace) ref.Result {
 
 // iterations counts the support evaluations of every method on n pairs per regime, and
 // the projections of NESMINO. check is called with every answer, if it is not nil.
-func (g group) iterations(ctx context.Context, n, limit int, check func(*placed, ref.Method, *ref.Result)) (Table, error) {
+func (g group) iterations(ctx context.Context, n, limit int, check func(*placed, ref.Method, *ref.Result)) (Table,
+	error) {
 	out := Table{}
 	var ws ref.Workspace
 	for i := range g.regimes {
@@ -185,5 +186,6 @@ func (r *Results) printTableII() string {
 			row(f.shapes, f.regime, "polyak", "–", 0)
 		}
 	}
-	return printTable([]string{"shapes", "regime", "method", "paper", "ours, sizes of the text", "ratio", "ours, published sizes and distances", "ratio"}, rows)
+	return printTable([]string{"shapes", "regime", "method", "paper", "ours, sizes of the text", "ratio",
+		"ours, published sizes and distances", "ratio"}, rows)
 }

@@ -33,7 +33,8 @@ func chain(ctx context.Context, lab *Lab, r *Results) error {
 		count  func(*placed, ref.Method, *ref.Workspace) int
 	}{
 		{"our sampling of the text", ellipsoids, solvers},
-		{"semi-axes normal, 0.1 ± 0.025 m, times 1, 5 or 10", group{"", roundEllipsoid(1, 5, 10), textRegimes, 100}, solvers},
+		{"semi-axes normal, 0.1 ± 0.025 m, times 1, 5 or 10", group{"", roundEllipsoid(1, 5, 10), textRegimes, 100},
+			solvers},
 		{"the same without the factor", group{"", roundEllipsoid(1), textRegimes, 100}, solvers},
 		{"distances ±0.1, ±0.01, ±0.001, ±0.0001 and 0.5, 1, 2.5, 5 m", published, solvers},
 		{"algorithms as printed (∇f = 2x, Frank-Wolfe keeps x₀)", published, printed},

@@ -10,7 +10,8 @@ func TestWarmStart(t *testing.T) {
 		for _, q := range questions {
 			row := got[kind.name+"/gjk/"+q]
 			if !(row["previous"].Mean < row["none"].Mean) {
-				t.Errorf("%s, %s: %v with the previous solution, %v without", kind.name, q, row["previous"], row["none"])
+				t.Errorf("%s, %s: %v with the previous solution, %v without", kind.name, q, row["previous"],
+					row["none"])
 			}
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"runtime"
 )
 
-var errClock = errors.New("peers are measured on Linux only: the CPU time of a thread is taken from CLOCK_THREAD_CPUTIME_ID")
+var errClock = errors.New("peers are measured on Linux only: the CPU time of a thread is taken from " +
+	"CLOCK_THREAD_CPUTIME_ID")
 
 func threadSeconds() (float64, error) { return 0, errClock }
 

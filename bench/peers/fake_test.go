@@ -236,13 +236,15 @@ func TestFakeDrivers(t *testing.T) {
 	for _, q := range Questions() {
 		for _, name := range []string{"Clearance, single", "Clearance, double", "honest"} {
 			e := entry(q.Name, name)
-			if e.Missing != "" || !e.Accuracy.Sound(1e-5) || e.Accuracy.Wrong != 0 || len(e.Rounds) != 3 || !(e.Median > 0) {
+			if e.Missing != "" || !e.Accuracy.Sound(1e-5) || e.Accuracy.Wrong != 0 || len(e.Rounds) != 3 ||
+				!(e.Median > 0) {
 				t.Errorf("%s, %s: %+v, accuracy %+v", q.Name, name, e, e.Accuracy)
 			}
 		}
 		for name, want := range map[string]string{
 			"picky": "not supported: shapes are not to my taste", "crash": "the sky is falling",
-			"babble": "no JSON", "drone": "a line of more than 65536 bytes", "hang": "no answer within", "short": "bytes for",
+			"babble": "no JSON", "drone": "a line of more than 65536 bytes", "hang": "no answer within",
+			"short": "bytes for",
 		} {
 			if e := entry(q.Name, name); !strings.Contains(e.Missing, want) || e.Accuracy != nil || len(e.Rounds) != 0 {
 				t.Errorf("%s, %s: %+v, want it missing with %q", q.Name, name, e, want)
@@ -270,8 +272,10 @@ func TestFakeDrivers(t *testing.T) {
 	}
 	for i := range tables {
 		tb := &tables[i]
-		if tb.FastestSound == "liar" || tb.FastestSound == "mute" || tb.FastestSound == "" || !(tb.RatioSound >= tb.Ratio) {
-			t.Errorf("%s: fastest %s (%g), sound %s (%g)", tb.Question, tb.Fastest, tb.Ratio, tb.FastestSound, tb.RatioSound)
+		if tb.FastestSound == "liar" || tb.FastestSound == "mute" || tb.FastestSound == "" ||
+			!(tb.RatioSound >= tb.Ratio) {
+			t.Errorf("%s: fastest %s (%g), sound %s (%g)", tb.Question, tb.Fastest, tb.Ratio, tb.FastestSound,
+				tb.RatioSound)
 		}
 		if ratio, who := tb.bestRounds(); who == "liar" || who == "mute" || who == "" || !(ratio > 0) {
 			t.Errorf("%s: best rounds of %s (%g)", tb.Question, who, ratio)
@@ -282,7 +286,8 @@ func TestFakeDrivers(t *testing.T) {
 	if err := report.WriteMarkdown(&page); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Penetration", "absent took no part: for a reason", "| honest | 1.0 | none |", "1 failed", "1 wrong", "fastest sound peer", "the same, best rounds"} {
+	for _, want := range []string{"## Penetration", "absent took no part: for a reason", "| honest | 1.0 | none |",
+		"1 failed", "1 wrong", "fastest sound peer", "the same, best rounds"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -295,8 +300,10 @@ func TestFakeDrivers(t *testing.T) {
 func TestBestRounds(t *testing.T) {
 	sound, wrong := &Accuracy{}, &Accuracy{Wrong: 1, WorstWrong: 1}
 	table := Table{Entries: []Entry{
-		{Name: "ours", Rounds: []verify.Number{3, 2, 9}}, {Name: "ours, double", Rounds: []verify.Number{1}, Accuracy: sound},
-		{Name: "steady", Rounds: []verify.Number{7, 7, 7}, Accuracy: sound}, {Name: "now and then", Rounds: []verify.Number{20, 6, 20}, Accuracy: sound},
+		{Name: "ours", Rounds: []verify.Number{3, 2, 9}}, {Name: "ours, double", Rounds: []verify.Number{1},
+			Accuracy: sound},
+		{Name: "steady", Rounds: []verify.Number{7, 7, 7}, Accuracy: sound},
+		{Name: "now and then", Rounds: []verify.Number{20, 6, 20}, Accuracy: sound},
 		{Name: "wrong", Rounds: []verify.Number{1}, Accuracy: wrong}, {Name: "absent", Missing: "for a reason"},
 	}}
 	if ratio, who := table.bestRounds(); ratio != 3 || who != "now and then" {
@@ -355,16 +362,25 @@ func TestScore(t *testing.T) {
 		{"right", func([]Answer) {}, func(a *Accuracy) bool {
 			return a.Wrong == 0 && a.Failed == 0 && a.MaxError == 0 && a.Judged == 3 && a.Sound(0)
 		}},
-		{"the gap explains a difference", func(a []Answer) { a[0].Distance += 5e-10 }, func(a *Accuracy) bool { return a.MaxError == 0 }},
+		{"the gap explains a difference", func(a []Answer) { a[0].Distance += 5e-10 },
+			func(a *Accuracy) bool { return a.MaxError == 0 }},
 		{"off", func(a []Answer) { a[1].Distance -= 0.002 }, func(a *Accuracy) bool {
 			return a.Off == 1 && math.Abs(float64(a.MaxError)-0.002) < 1e-8 && !a.Sound(1e-4)
 		}},
-		{"a verdict within the gap is never wrong", func(a []Answer) { a[2].Verdict = Apart }, func(a *Accuracy) bool { return a.Wrong == 0 }},
-		{"wrong verdict", func(a []Answer) { a[1].Verdict = Apart }, func(a *Accuracy) bool { return a.Wrong == 1 && a.WorstWrong == 0.25 }},
-		{"NaN is a failure", func(a []Answer) { a[0].Distance = math.NaN() }, func(a *Accuracy) bool { return a.Failed == 1 && a.Judged == 2 }},
-		{"infinity is a failure", func(a []Answer) { a[0].Distance = math.Inf(-1) }, func(a *Accuracy) bool { return a.Failed == 1 }},
-		{"witnesses apart from the distance", func(a []Answer) { a[0].B[0] = 1 }, func(a *Accuracy) bool { return a.MaxWitness > 0.6 && a.MaxError == 0 }},
-		{"no witnesses", func(a []Answer) { a[0].A[0] = math.NaN() }, func(a *Accuracy) bool { return a.NoWitnesses == 1 }},
+		{"a verdict within the gap is never wrong", func(a []Answer) { a[2].Verdict = Apart },
+			func(a *Accuracy) bool { return a.Wrong == 0 }},
+		{"wrong verdict", func(a []Answer) { a[1].Verdict = Apart }, func(a *Accuracy) bool {
+			return a.Wrong == 1 &&
+				a.WorstWrong == 0.25
+		}},
+		{"NaN is a failure", func(a []Answer) { a[0].Distance = math.NaN() },
+			func(a *Accuracy) bool { return a.Failed == 1 && a.Judged == 2 }},
+		{"infinity is a failure", func(a []Answer) { a[0].Distance = math.Inf(-1) },
+			func(a *Accuracy) bool { return a.Failed == 1 }},
+		{"witnesses apart from the distance", func(a []Answer) { a[0].B[0] = 1 },
+			func(a *Accuracy) bool { return a.MaxWitness > 0.6 && a.MaxError == 0 }},
+		{"no witnesses", func(a []Answer) { a[0].A[0] = math.NaN() },
+			func(a *Accuracy) bool { return a.NoWitnesses == 1 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answers := append([]Answer(nil), good...)
@@ -418,7 +434,8 @@ func TestOurAnswers(t *testing.T) {
 	}
 	for i, s := range answers["signed"] {
 		g := answers["gjk"][i]
-		if g.Verdict != s.Verdict || (i%3 == 0) != (g.Verdict == Overlapping) || answers["boolean"][i].Verdict != s.Verdict {
+		if g.Verdict != s.Verdict || (i%3 == 0) != (g.Verdict == Overlapping) ||
+			answers["boolean"][i].Verdict != s.Verdict {
 			t.Fatalf("pair %d: verdicts %v, %v, %v", i, s.Verdict, g.Verdict, answers["boolean"][i].Verdict)
 		}
 		if g.Verdict == Apart && g.Distance != s.Distance {

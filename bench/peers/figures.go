@@ -36,11 +36,13 @@ func parse(data []byte) (*Report, error) {
 	for i := range r.Tables {
 		t := &r.Tables[i]
 		if len(t.Entries) != len(r.Contestants) {
-			return nil, fmt.Errorf("table %d (%s, %s) has %d entries, want one for each of %d contestants", i, t.Set, t.Question, len(t.Entries), len(r.Contestants))
+			return nil, fmt.Errorf("table %d (%s, %s) has %d entries, want one for each of %d contestants", i, t.Set,
+				t.Question, len(t.Entries), len(r.Contestants))
 		}
 		for k := range t.Entries {
 			if e := &t.Entries[k]; e.Missing == "" && (len(e.Rounds) == 0 || e.Accuracy == nil) {
-				return nil, fmt.Errorf("table %d (%s, %s): %s is not missing, but has no rounds or no accuracy", i, t.Set, t.Question, e.Name)
+				return nil, fmt.Errorf("table %d (%s, %s): %s is not missing, but has no rounds or no accuracy", i,
+					t.Set, t.Question, e.Name)
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func page(r *Report) (string, error) {
 // own JSON as it was.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(peersJSON))
-	f.Add([]byte(strings.Replace(peersJSON, `"rows": 1`, `"rows": 3, "judged": 0, "off": 1, "wrong": -1, "worst_wrong": "NaN", "max_error": "+Inf"`, 1)))
+	f.Add([]byte(strings.Replace(peersJSON, `"rows": 1`,
+		`"rows": 3, "judged": 0, "off": 1, "wrong": -1, "worst_wrong": "NaN", "max_error": "+Inf"`, 1)))
 	f.Add([]byte(strings.Replace(peersJSON, `[2]`, `[0, -0, 1e-320, "-Inf"]`, 1)))
 	f.Add([]byte(strings.ReplaceAll(peersJSON, `"c"`, `"c|\n\ud800"`)))
 	f.Add([]byte(strings.Replace(peersJSON, `[2]`, `null`, 1)))
@@ -84,8 +85,10 @@ func FuzzAnswers(f *testing.F) {
 // it reads back the same.
 func FuzzReply(f *testing.F) {
 	for _, line := range []string{
-		`{"name": "coal", "version": "3.0", "flags": "-O3"}`, `{"count": 7}`, `{"count": 1e3}`, `{"count": 99999999999999999999}`,
-		`{"configurations": ["slow", "fast"]}`, `{"configurations": [null, 1]}`, `{"seconds": 1e-3}`, `{"seconds": NaN}`,
+		`{"name": "coal", "version": "3.0", "flags": "-O3"}`, `{"count": 7}`, `{"count": 1e3}`,
+		`{"count": 99999999999999999999}`,
+		`{"configurations": ["slow", "fast"]}`, `{"configurations": [null, 1]}`, `{"seconds": 1e-3}`,
+		`{"seconds": NaN}`,
 		`{"error": "not to my taste"}`, `{"error": 1}`, `null`, `[]`, `well, well`, ``,
 	} {
 		f.Add([]byte(line + "\n"))

@@ -16,7 +16,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"", "", ""},
 		{`{"name": "b", "missing": "why"}, `, "", "table 0 (boxes, distance) has 2 entries"},
 		{`"ns_per_pair_rounds": [3], `, "", "table 0 (boxes, distance): c is not missing, but has no rounds"},
-		{`"ns_per_pair_rounds": [2], "accuracy": {"rows": 1}`, `"ns_per_pair_rounds": [2]`, "a is not missing, but has no rounds or no accuracy"},
+		{`"ns_per_pair_rounds": [2], "accuracy": {"rows": 1}`, `"ns_per_pair_rounds": [2]`,
+			"a is not missing, but has no rounds or no accuracy"},
 		{peersJSON, "{}", "no report of 'batchbench peers --json'"},
 	} {
 		r, err := parse([]byte(strings.Replace(peersJSON, c.from, c.to, 1)))

@@ -52,7 +52,8 @@ func (o *ours) Pairs(p *Part) error {
 func (o *ours) Configurations(*Question) ([]string, error) { return []string{o.backend.SIMD()}, nil }
 
 // answerColumns is what a peer answers, and the bound that nobody else gives.
-const answerColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColStatus
+const answerColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
+	batch.ColStatus
 
 // prepare makes room for the answers.
 func (o *ours) prepare(q *Question) {

@@ -30,7 +30,8 @@ func TestRealPeers(t *testing.T) {
 		defer c.Close()
 	}
 	report, err := Measure(context.Background(), contestants, Options{
-		Sets: []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32"}, Questions: Questions(), Rows: 300, Rounds: 1, Seed: 3,
+		Sets: []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32"}, Questions: Questions(),
+		Rows: 300, Rounds: 1, Seed: 3,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,13 +140,16 @@ func TestRegression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"again": false, "half as much work again": true, "without kernels": best.backend.SIMD() != "off"} {
-		c, err := regress.Compare([]regress.Sample{{Name: "x", Rounds: samples["before"]}}, []regress.Sample{{Name: "x", Rounds: samples[name]}}, regress.Options{Threshold: 0.05})
+	for name, want := range map[string]bool{"again": false, "half as much work again": true,
+		"without kernels": best.backend.SIMD() != "off"} {
+		c, err := regress.Compare([]regress.Sample{{Name: "x", Rounds: samples["before"]}},
+			[]regress.Sample{{Name: "x", Rounds: samples[name]}}, regress.Options{Threshold: 0.05})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := c.Rows[0]
-		t.Logf("%s: %.1f to %.1f ns/pair, %+.1f %%, p = %.2g: %v", name, r.Old.Median, r.New.Median, 100*r.Change, r.P, r.Verdict)
+		t.Logf("%s: %.1f to %.1f ns/pair, %+.1f %%, p = %.2g: %v", name, r.Old.Median, r.New.Median, 100*r.Change, r.P,
+			r.Verdict)
 		if got := len(c.Slower()) == 1; got != want {
 			t.Errorf("%s is flagged: %v, want %v", name, got, want)
 		}

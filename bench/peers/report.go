@@ -7,7 +7,8 @@ import (
 )
 
 // Clock says what the times of a report hold.
-const Clock = "CPU time of the solving thread (CLOCK_THREAD_CPUTIME_ID), one pinned core, contestants in turn within each round, each after a run without the clock; " +
+const Clock = "CPU time of the solving thread (CLOCK_THREAD_CPUTIME_ID), one pinned core, contestants in turn within " +
+	"each round, each after a run without the clock; " +
 	"peers start from poses in their own type, Clearance from columns of positions and quaternions; " +
 	"everyone ends with answers in the world frame"
 

@@ -67,7 +67,8 @@ func (a *Accuracy) judge(q *Question, got *Answer, truth Truth, errors []float64
 	if e > OffBy {
 		a.Off++
 	}
-	w := math.Abs(math.Hypot(math.Hypot(got.B[0]-got.A[0], got.B[1]-got.A[1]), got.B[2]-got.A[2])-math.Abs(truth.Distance)) - truth.Gap
+	w := math.Abs(math.Hypot(math.Hypot(got.B[0]-got.A[0], got.B[1]-got.A[1]),
+		got.B[2]-got.A[2])-math.Abs(truth.Distance)) - truth.Gap
 	if math.IsNaN(w) {
 		a.NoWitnesses++
 	} else {

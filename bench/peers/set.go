@@ -83,7 +83,8 @@ func solve(ctx context.Context, lib *batch.Library, pairs *batch.Pairs) ([]Truth
 	truth := make([]Truth, pairs.Len())
 	for i := range truth {
 		if batch.Status(res.Status[i]) >= batch.Undecided {
-			return nil, fmt.Errorf("the reference leaves pair %d %v; nothing can be judged by it", i, batch.Status(res.Status[i]))
+			return nil, fmt.Errorf("the reference leaves pair %d %v; nothing can be judged by it", i,
+				batch.Status(res.Status[i]))
 		}
 		truth[i] = Truth{res.Distance.F64[i], float64(res.Gap[i])}
 	}
@@ -172,7 +173,8 @@ func newDriverShape(shape geom.Shape) (driverShape, error) {
 		}
 		d.Triangles = h.Facets
 	default:
-		return d, fmt.Errorf("%w: peers are compared on boxes, ellipsoids, capsules, cylinders, cones and hulls, not on %v", ErrUnsupported, shape.Kind())
+		return d, fmt.Errorf("%w: peers are compared on boxes, ellipsoids, capsules, cylinders, cones and hulls, not "+
+			"on %v", ErrUnsupported, shape.Kind())
 	}
 	return d, nil
 }

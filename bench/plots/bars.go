@@ -39,14 +39,16 @@ func (f *Bars) Draw(base string) error {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range f.Series {
 		if len(s.Values) != len(f.Groups) {
-			return fmt.Errorf("figure %s: series %s has %d values for %d groups", base, s.Name, len(s.Values), len(f.Groups))
+			return fmt.Errorf("figure %s: series %s has %d values for %d groups", base, s.Name, len(s.Values),
+				len(f.Groups))
 		}
 		for _, v := range s.Values {
 			if math.IsNaN(v) {
 				continue
 			}
 			if !shows(v, true) {
-				return fmt.Errorf("figure %s: series %s has the value %g, which a logarithmic axis cannot show", base, s.Name, v)
+				return fmt.Errorf("figure %s: series %s has the value %g, which a logarithmic axis cannot show", base,
+					s.Name, v)
 			}
 			lo, hi = min(lo, v), max(hi, v)
 		}
@@ -106,7 +108,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		left, right := x(float64(i)+b.offset), x(float64(i)+b.offset+b.width)
 		bottom, top := y(p.Y.Min), y(v)
-		c.FillPolygon(b.color, []vg.Point{{X: left, Y: bottom}, {X: left, Y: top}, {X: right, Y: top}, {X: right, Y: bottom}})
+		c.FillPolygon(b.color, []vg.Point{{X: left, Y: bottom}, {X: left, Y: top}, {X: right, Y: top},
+			{X: right, Y: bottom}})
 		if b.style != nil {
 			c.FillText(*b.style, vg.Point{X: (left + right) / 2, Y: top + vg.Points(1)}, fmt.Sprintf("%.2g", v))
 		}

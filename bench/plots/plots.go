@@ -121,7 +121,8 @@ func addLine(p *plot.Plot, l *Line, least float64, logX bool) error {
 			return fmt.Errorf("line %s has the point (%g, %g), which the axes cannot show", l.Name, x, l.Y[i])
 		}
 		if l.Lo != nil && !(shows(max(l.Lo[i], least), false) && shows(max(l.Hi[i], least), false)) {
-			return fmt.Errorf("line %s has the band from %g to %g, which the axis cannot show", l.Name, l.Lo[i], l.Hi[i])
+			return fmt.Errorf("line %s has the band from %g to %g, which the axis cannot show", l.Name, l.Lo[i],
+				l.Hi[i])
 		}
 	}
 	c := paint(l.Color)

@@ -26,7 +26,8 @@ type Cloud struct {
 
 // glyphs tell clouds apart without colour.
 var glyphs = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.RingGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{},
+	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{},
+	draw.RingGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{},
 }
 
 // Draw writes the figure to base.svg and base.png.
@@ -41,7 +42,8 @@ func (f *Scatter) Draw(base string) error {
 		for i := range xy {
 			xy[i].X, xy[i].Y = c.X[i], max(c.Y[i], f.LeastY)
 			if !shows(xy[i].X, true) || !shows(xy[i].Y, true) {
-				return fmt.Errorf("figure %s: %s has the point (%g, %g), which logarithmic axes cannot show", base, c.Name, c.X[i], c.Y[i])
+				return fmt.Errorf("figure %s: %s has the point (%g, %g), which logarithmic axes cannot show", base,
+					c.Name, c.X[i], c.Y[i])
 			}
 		}
 		n += len(xy)

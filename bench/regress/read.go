@@ -87,13 +87,16 @@ func Pool(paths ...string) (*Report, error) {
 			all = r
 			continue
 		case r.Program != all.Program || r.Machine != all.Machine || r.Seed != all.Seed:
-			return nil, fmt.Errorf("%s and %s differ in program, machine or seed; they cannot be taken as one", paths[0], path)
+			return nil, fmt.Errorf("%s and %s differ in program, machine or seed; they cannot be taken as one",
+				paths[0], path)
 		case len(r.Samples) != len(all.Samples):
-			return nil, fmt.Errorf("%s has %d measurements, %s has %d; they cannot be taken as one", paths[0], len(all.Samples), path, len(r.Samples))
+			return nil, fmt.Errorf("%s has %d measurements, %s has %d; they cannot be taken as one", paths[0],
+				len(all.Samples), path, len(r.Samples))
 		}
 		for i, s := range r.Samples {
 			if s.Name != all.Samples[i].Name {
-				return nil, fmt.Errorf("%s has no measurement %s in its place; it cannot be taken as one with %s", path, all.Samples[i].Name, paths[0])
+				return nil, fmt.Errorf("%s has no measurement %s in its place; it cannot be taken as one with %s", path,
+					all.Samples[i].Name, paths[0])
 			}
 			all.Samples[i].Rounds = append(all.Samples[i].Rounds, s.Rounds...)
 		}
@@ -128,7 +131,8 @@ func parse(data []byte) (*Report, error) {
 					continue // took no part
 				}
 				r.Samples = append(r.Samples, Sample{
-					Name: strings.Join([]string{t.Set, t.Question, e.Name}, "/"), Rounds: e.Rounds, Control: !strings.HasPrefix(e.Name, ours),
+					Name: strings.Join([]string{t.Set, t.Question, e.Name}, "/"), Rounds: e.Rounds,
+					Control: !strings.HasPrefix(e.Name, ours),
 				})
 			}
 		}
@@ -137,7 +141,8 @@ func parse(data []byte) (*Report, error) {
 		for _, p := range f.Points {
 			by := p.Backend + "×" + strconv.Itoa(p.Workers)
 			r.Samples = append(r.Samples, Sample{
-				Name: strings.Join([]string{p.Table, p.Set, p.Regime, p.Query, p.Precision, strconv.Itoa(p.Pairs), by}, "/"), Rounds: p.Rounds,
+				Name: strings.Join([]string{p.Table, p.Set, p.Regime, p.Query, p.Precision, strconv.Itoa(p.Pairs), by},
+					"/"), Rounds: p.Rounds,
 			})
 		}
 	default:

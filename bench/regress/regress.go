@@ -75,7 +75,8 @@ type Comparison struct {
 // Errors of a comparison that could not find anything.
 var (
 	ErrNothing = errors.New("the reports have no measurement in common")
-	ErrTooFew  = errors.New("no measurement has enough rounds to show a difference; five on either side are enough at the default significance level")
+	ErrTooFew  = errors.New("no measurement has enough rounds to show a difference; five on either side are enough " +
+		"at the default significance level")
 )
 
 // Compare compares the measurements that both reports have. It fails if there is
@@ -126,7 +127,8 @@ func compare(before, after *Sample, o *Options) Row {
 	thresholds.CompareAlpha = o.Alpha
 	// NewSample sorts what it is given.
 	test := benchmath.AssumeNothing.Compare(
-		benchmath.NewSample(slices.Clone(before.Rounds), &thresholds), benchmath.NewSample(slices.Clone(after.Rounds), &thresholds))
+		benchmath.NewSample(slices.Clone(before.Rounds), &thresholds), benchmath.NewSample(slices.Clone(after.Rounds),
+			&thresholds))
 	r.P = test.P
 	switch {
 	case !(leastP(len(before.Rounds), len(after.Rounds)) <= o.Alpha):

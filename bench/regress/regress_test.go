@@ -43,7 +43,8 @@ func TestCompareSynthetic(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			count := 0
 			for range trials {
-				row := compare(&Sample{Rounds: rounds(r, tt.n, 100, tt.spread)}, &Sample{Rounds: rounds(r, tt.n, 100*tt.factor, tt.spread)},
+				row := compare(&Sample{Rounds: rounds(r, tt.n, 100, tt.spread)},
+					&Sample{Rounds: rounds(r, tt.n, 100*tt.factor, tt.spread)},
 					&Options{Threshold: 0.05, Alpha: DefaultAlpha})
 				if row.Verdict == tt.want {
 					count++
@@ -89,7 +90,8 @@ func TestCompareMatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Rows) != 2 || len(c.OnlyOld) != 1 || c.OnlyOld[0] != "gone" || len(c.OnlyNew) != 1 || c.OnlyNew[0] != "new" {
+	if len(c.Rows) != 2 || len(c.OnlyOld) != 1 || c.OnlyOld[0] != "gone" || len(c.OnlyNew) != 1 ||
+		c.OnlyNew[0] != "new" {
 		t.Errorf("rows %v, only old %v, only new %v", c.Rows, c.OnlyOld, c.OnlyNew)
 	}
 	if s := c.Slower(); len(s) != 1 || s[0].Name != "a" {
@@ -131,7 +133,8 @@ func TestRead(t *testing.T) {
 		{"matrix", `{"program":"batchbench matrix","points":[{"table":"questions","set":"boxes","regime":"close","query":"distance","precision":"single","pairs":100,"backend":"cpu","workers":1,"ns_per_pair_rounds":[3,4]}]}`, "questions/boxes/close/distance/single/100/cpu×1"},
 		{"another program", `{"program":"x"}`, `!program "x"`},
 		{"no JSON", `x`, "!invalid character"},
-		{"a round of 0", `{"program":"batchbench run","sets":[{"set":"boxes","pairs":1000,"seconds":[0]}]}`, "!round of 0"},
+		{"a round of 0", `{"program":"batchbench run","sets":[{"set":"boxes","pairs":1000,"seconds":[0]}]}`,
+			"!round of 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "report.json")
@@ -164,7 +167,8 @@ func TestPool(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, set, seed, seconds string) string {
 		path := filepath.Join(dir, name)
-		text := `{"program":"batchbench run","seed":` + seed + `,"sets":[` + set + `"pairs":1000,"seconds":[` + seconds + `]}]}`
+		text := `{"program":"batchbench run","seed":` + seed + `,"sets":[` + set + `"pairs":1000,"seconds":[` +
+			seconds + `]}]}`
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -184,9 +188,10 @@ func TestPool(t *testing.T) {
 	for name, paths := range map[string][]string{
 		"differ in":            {a, write("c", `{"set":"boxes",`, "2", "1e-6")},
 		"no measurement boxes": {a, write("d", `{"set":"hull8",`, "1", "1e-6")},
-		"has 1 measurements":   {a, write("e", `{"set":"boxes","pairs":1000,"seconds":[1]},{"set":"hull8",`, "1", "1e-6")},
-		"no report to read":    nil,
-		"no such file":         {a, filepath.Join(dir, "none")},
+		"has 1 measurements": {a, write("e", `{"set":"boxes","pairs":1000,"seconds":[1]},{"set":"hull8",`, "1",
+			"1e-6")},
+		"no report to read": nil,
+		"no such file":      {a, filepath.Join(dir, "none")},
 	} {
 		if _, err := Pool(paths...); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want it to say %q", err, name)

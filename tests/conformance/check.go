@@ -82,7 +82,8 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 // checkSolvers checks that a method that was asked for ended rows, and has a Boolean
 // query with all columns audited: the audit judges the solver of each row, and statuses
 // alone do not name any.
-func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, res *batch.Results, o batch.Options, v *Verdict) {
+func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, res *batch.Results,
+	o batch.Options, v *Verdict) {
 	if o.Query != batch.Collide {
 		if o.Method != batch.Auto && rep.Solvers[o.Method] == 0 {
 			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
@@ -111,7 +112,8 @@ func (r *Rows) unavailable(ctx context.Context, backend dispatch.Backend, o batc
 		v.fault(-1, "Check refuses the configuration, and yet it runs")
 	case !errors.Is(err, batch.ErrNotAvailable) && !errors.Is(err, dispatch.ErrNoBackend):
 		v.fault(-1, "the error does not say that the configuration is not available: %v", err)
-	case job.Results != nil && job.Results.N > 0 && job.Results.Status != nil && batch.Status(job.Results.Status[0]) != batch.Undecided:
+	case job.Results != nil && job.Results.N > 0 && job.Results.Status != nil &&
+		batch.Status(job.Results.Status[0]) != batch.Undecided:
 		v.fault(-1, "there are answers although the configuration was refused: %v", err)
 	case !strings.Contains(err.Error(), o.Query.String()) && !strings.Contains(err.Error(), o.Method.String()):
 		v.fault(-1, "the error names neither the query nor the method: %v", err)
@@ -135,7 +137,8 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 				v.fault(-1, "audit: check %s (%s) failed", c.Name, c.Text)
 			case w.Failed:
 				v.fault(w.Row, "%s: check %s (%s): found %.12g, expected %.12g, off by %.3g, allowed %.3g",
-					r.Describe(w.Row), c.Name, c.Text, float64(w.Found), float64(w.Expected), float64(w.Residual), float64(w.Allowed))
+					r.Describe(w.Row), c.Name, c.Text, float64(w.Found), float64(w.Expected), float64(w.Residual),
+					float64(w.Allowed))
 			}
 		}
 	}
@@ -151,7 +154,8 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 		}
 	}
 	if audit.Unproved > kissing {
-		v.fault(-1, "audit: for %d rows called separated no plane that separates them is found, %d are in contact but for rounding",
+		v.fault(-1, "audit: for %d rows called separated no plane that separates them is found, %d are in contact "+
+			"but for rounding",
 			audit.Unproved, kissing)
 	}
 }

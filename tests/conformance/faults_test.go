@@ -106,7 +106,8 @@ func TestSuiteCatchesFaults(t *testing.T) {
 		{"refuses and runs", liar{check: func(o *batch.Options) error {
 			return fmt.Errorf("query distance: %w", batch.ErrNotAvailable)
 		}}, all, ""}, // the dispatcher does not run it: unavailable, and no fault
-		{"refuses without words", liar{check: func(o *batch.Options) error { return batch.ErrNotAvailable }}, all, "names neither"},
+		{"refuses without words", liar{check: func(o *batch.Options) error { return batch.ErrNotAvailable }}, all,
+			"names neither"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +168,8 @@ func TestPlacements(t *testing.T) {
 		if e.Relation != Nonsense && !(e.Round > 0 && e.Round < 1e-11) {
 			t.Fatalf("%s: rounding %g", rows.Describe(i), e.Round)
 		}
-		if far := math.Abs(rows.Pairs.PositionA[3*i]) + math.Abs(rows.Pairs.PositionA[3*i+1]) + math.Abs(rows.Pairs.PositionA[3*i+2]); (far > away/2) != placements[rows.placement[i]].far {
+		if far := math.Abs(rows.Pairs.PositionA[3*i]) + math.Abs(rows.Pairs.PositionA[3*i+1]) +
+			math.Abs(rows.Pairs.PositionA[3*i+2]); (far > away/2) != placements[rows.placement[i]].far {
 			t.Fatalf("%s: A stands %g m from the origin", rows.Describe(i), far)
 		}
 	}

@@ -149,7 +149,8 @@ func (m *Matrix) entry(backend string, q batch.Query, method batch.Method, form 
 
 // writePairs writes the table of forms against forms.
 func (m *Matrix) writePairs(b *strings.Builder) {
-	b.WriteString("## Shape against shape\n\nA stands in the row, B in the column: ✓ passed in all that ran, ✗ failed somewhere, – is refused as a question without an answer.\n\n| |")
+	b.WriteString("## Shape against shape\n\nA stands in the row, B in the column: ✓ passed in all that ran, ✗ " +
+		"failed somewhere, – is refused as a question without an answer.\n\n| |")
 	for _, f := range m.forms {
 		fmt.Fprintf(b, " %s |", f.Name)
 	}

@@ -25,8 +25,10 @@ type Page struct {
 // machine or the time.
 func (m *Matrix) Markdown(p *Page) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\nWritten by the conformance suite from what it ran; do not edit. To write it anew:\n\n    %s\n\n", p.Title, p.Command)
-	fmt.Fprintf(&b, "In each configuration (query, precision, method) of each back end, each kind of shape meets each other kind, with and without margins, in %d placements:\n\n", len(placements))
+	fmt.Fprintf(&b, "# %s\n\nWritten by the conformance suite from what it ran; do not edit. To write it anew:\n\n   "+
+		" %s\n\n", p.Title, p.Command)
+	fmt.Fprintf(&b, "In each configuration (query, precision, method) of each back end, each kind of shape meets "+
+		"each other kind, with and without margins, in %d placements:\n\n", len(placements))
 	for _, p := range placements {
 		fmt.Fprintf(&b, "- %s\n", p.name)
 	}

@@ -159,7 +159,8 @@ func randomUnit(rng *rand.Rand) r3.Vec {
 // has no preferred direction.
 func randomRotation(rng *rand.Rand) quat.Number {
 	for {
-		q := quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
+		q := quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(),
+			Kmag: rng.NormFloat64()}
 		if n := quat.Abs(q); n > 1e-3 && !math.IsInf(n, 0) {
 			return quat.Scale(1/n, q)
 		}

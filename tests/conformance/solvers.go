@@ -35,7 +35,8 @@ const solversTitle = "## Who ended the rows"
 // NoteSolvers takes down which solvers ended the rows of a verdict, as answers of what is
 // called name, but for rows that `elsewhere`, if there is one, says another back end ended.
 // A page that is to be the same on every machine takes back ends that run on all.
-func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdict, elsewhere func(batch.Options, int) bool) {
+func (m *Matrix) NoteSolvers(name string, o batch.Options, rows *Rows, v *Verdict,
+	elsewhere func(batch.Options, int) bool) {
 	if m.endings == nil {
 		m.endings = map[ending]solverSet{}
 	}
@@ -58,7 +59,9 @@ func (m *Matrix) writeSolvers(b *strings.Builder, note string) {
 	if len(m.endedBy) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n%s\n\nThe solvers that the method column names, by pair of shapes (either may be A), query and method asked for; where the precisions differ, each is named. Pairs that the same solvers ended share a line. %s\n", solversTitle, note)
+	fmt.Fprintf(b, "\n%s\n\nThe solvers that the method column names, by pair of shapes (either may be A), query and "+
+		"method asked for; where the precisions differ, each is named. Pairs that the same solvers ended share a "+
+		"line. %s\n", solversTitle, note)
 	for _, backend := range m.endedBy {
 		before := map[string]batch.Query{} // tables of the back end, by what they say
 		for q := range batch.QueryCount {

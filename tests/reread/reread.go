@@ -34,7 +34,8 @@ func Refused(t *testing.T, path string, err error) bool {
 // Report reads data as a report in a file of this name. If it is not refused, it is printed,
 // written as JSON, read once more, and has to be the same in print and as JSON. Report returns
 // what was read at first and the second time, or nil and nil, and the page.
-func Report[R any](t *testing.T, name string, data []byte, load func(path string) (*R, error), page func(*R) (string, error)) (r, back *R, text string) {
+func Report[R any](t *testing.T, name string, data []byte, load func(path string) (*R, error),
+	page func(*R) (string, error)) (r, back *R, text string) {
 	t.Helper()
 	path := File(t, name, data)
 	r, err := load(path)
