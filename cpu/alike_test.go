@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // Rows of a library whose shapes are all alike are not sorted: their answers are those that
@@ -28,7 +29,7 @@ func TestSameBitsInAlikeLibraries(t *testing.T) {
 			for _, o := range []batch.Options{{Columns: everything}, {Query: batch.Collide}, {Columns: everything, Method: batch.GJK}} {
 				want, got := solve(t, b, other, pairs, o, n), solve(t, b, lib, pairs, o, n)
 				for i := range n {
-					if !sameRow(want, i, got, i) {
+					if !rowcheck.Same(want, i, got, i) {
 						t.Fatalf("%s, %s, %v: row %d differs", set, variant, o.Query, i)
 					}
 				}

@@ -10,6 +10,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -102,14 +103,14 @@ func drawClosed(b *testing.B, drawA, drawB func(*rand.Rand) geom.Shape, n int) (
 		b.Fatal(err)
 	}
 	random := func() quat.Number {
-		return quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
+		return testkit.Quaternion(rng)
 	}
 	all, apart = batch.NewPairs(n), batch.NewPairs(n-n/3-1)
 	k := 0
 	for i := range n {
 		row := batch.Row{ShapeA: int32(2 * rng.IntN(128)), ShapeB: int32(2*rng.IntN(128) + 1)}
 		row.PoseA.Rotation, row.PoseB.Rotation = random(), random()
-		d := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		d := testkit.Unit(rng)
 		if lib.Shape(row.ShapeA).Kind() == geom.KindHalfspace {
 			d = axisOf(row.PoseA.Rotation, 1)
 		} else if lib.Shape(row.ShapeB).Kind() == geom.KindHalfspace {

@@ -11,6 +11,8 @@ import (
 	"clearance/cpu/simd"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -121,11 +123,11 @@ func closedPlace(rng *rand.Rand, lib *batch.Library, row *batch.Row) {
 	case 1: // along one axis of A
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(2*rng.Float64()*(sizeA+sizeB), m.MulVec(axis)))
 	case 2: // in a coordinate plane of A
-		d := r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+		d := testkit.Normal(rng)
 		d = r3.Sub(d, r3.Scale(r3.Dot(d, axis), axis))
 		row.PoseB.Position = r3.Add(row.PoseA.Position, m.MulVec(r3.Scale(0.5*(sizeA+sizeB), d)))
 	case 3: // touching along a direction, or nearly
-		d := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		d := testkit.Unit(rng)
 		if rng.IntN(2) == 0 {
 			d = m.MulVec(axis)
 		}
@@ -144,7 +146,7 @@ func closedPlace(rng *rand.Rand, lib *batch.Library, row *batch.Row) {
 		}
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Add(r3.Sub(pa, pb), r3.Scale(step, d)))
 	default:
-		d := r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+		d := testkit.Normal(rng)
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(0.7*(sizeA+sizeB), d))
 	}
 }
@@ -335,14 +337,14 @@ func TestClosedFormsSameBits(t *testing.T) {
 				for _, chunk := range []int{64, 640, 0} {
 					got := solve(t, b, lib, pairs, o, chunk)
 					for i := range n {
-						if !sameRow(want, i, got, i) {
+						if !rowcheck.Same(want, i, got, i) {
 							t.Fatalf("%s, %v: row %d differs with %d workers, chunks of %d", variant, o.Query, i, workers, chunk)
 						}
 					}
 				}
 				got := solve(t, b, lib, shuffled, o, 0)
 				for to, from := range order {
-					if !sameRow(want, from, got, to) {
+					if !rowcheck.Same(want, from, got, to) {
 						t.Fatalf("%s, %v: row %d differs when it stands at %d", variant, o.Query, from, to)
 					}
 				}

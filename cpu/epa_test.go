@@ -8,6 +8,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -171,7 +172,7 @@ func TestNeedleInDrum(t *testing.T) {
 }
 
 func direction(rng *rand.Rand) r3.Vec {
-	return r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+	return testkit.Unit(rng)
 }
 
 // scaled returns s larger by k.

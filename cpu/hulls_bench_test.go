@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -53,10 +54,10 @@ func drawHulls(b *testing.B, vertices, hulls, rows int) (*batch.Library, *batch.
 	b.Helper()
 	rng := rand.New(rand.NewPCG(5, uint64(vertices)))
 	direction := func() r3.Vec {
-		return r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		return testkit.Unit(rng)
 	}
 	random := func() quat.Number {
-		return quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
+		return testkit.Quaternion(rng)
 	}
 	var shapes []geom.Shape
 	for range hulls {

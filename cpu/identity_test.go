@@ -9,29 +9,8 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/testkit/rowcheck"
 )
-
-// sameRow reports whether row i of r and row j of s are equal bit for bit, in all columns
-// that both have.
-func sameRow(r *batch.Results, i int, s *batch.Results, j int) bool {
-	both := r.Columns & s.Columns
-	has := func(c batch.Columns) bool { return both&c != 0 }
-	same := func(c batch.Columns, f, g *batch.Floats, width int) bool {
-		for k := range width {
-			if has(c) && math.Float64bits(f.At(width*i+k)) != math.Float64bits(g.At(width*j+k)) {
-				return false
-			}
-		}
-		return true
-	}
-	return (!has(batch.ColStatus) || r.Status[i] == s.Status[j]) &&
-		(!has(batch.ColIterations) || r.Iterations[i] == s.Iterations[j]) &&
-		(!has(batch.ColMethod) || r.Method[i] == s.Method[j]) &&
-		(!has(batch.ColBits) || r.Bit(i) == s.Bit(j)) &&
-		(!has(batch.ColGap) || math.Float32bits(r.Gap[i]) == math.Float32bits(s.Gap[j])) &&
-		same(batch.ColDistance, &r.Distance, &s.Distance, 1) && same(batch.ColNormal, &r.Normal, &s.Normal, 3) &&
-		same(batch.ColWitnessA, &r.WitnessA, &s.WitnessA, 3) && same(batch.ColWitnessB, &r.WitnessB, &s.WitnessB, 3)
-}
 
 func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 	n := size(3000)
@@ -54,7 +33,7 @@ func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 			for _, chunk := range []int{64, 640, n} {
 				got := solve(t, b, lib, pairs, o, chunk)
 				for i := range n {
-					if !sameRow(want, i, got, i) {
+					if !rowcheck.Same(want, i, got, i) {
 						t.Fatalf("%v: row %d differs with %d workers, chunks of %d", o.Query, i, workers, chunk)
 					}
 				}
@@ -78,7 +57,7 @@ func TestSameBitsForAnyOrder(t *testing.T) {
 	}
 	got := solve(t, b, lib, shuffled, o, 256)
 	for to, from := range order {
-		if !sameRow(want, from, got, to) {
+		if !rowcheck.Same(want, from, got, to) {
 			t.Fatalf("row %d differs when it stands at %d", from, to)
 		}
 	}
@@ -115,7 +94,7 @@ func TestWorldsEqualPairs(t *testing.T) {
 	}
 	invalid := 0
 	for i := range got.N {
-		if !sameRow(got, i, want, i) {
+		if !rowcheck.Same(got, i, want, i) {
 			t.Fatalf("row %d differs", i)
 		}
 		if batch.Status(got.Status[i]) == batch.Invalid {
@@ -142,7 +121,7 @@ func TestConcurrentCalls(t *testing.T) {
 				return
 			}
 			for i := range n {
-				if !sameRow(want, i, job.Results, i) {
+				if !rowcheck.Same(want, i, job.Results, i) {
 					t.Errorf("row %d differs", i)
 					return
 				}

@@ -8,6 +8,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/verify"
 )
 
@@ -52,7 +53,7 @@ func TestMethodColumn(t *testing.T) {
 							}
 						}
 						for i := range n {
-							if !sameRow(without, i, job.Results, i) {
+							if !rowcheck.Same(without, i, job.Results, i) {
 								t.Fatalf("row %d has another answer when the method is asked for", i)
 							}
 						}

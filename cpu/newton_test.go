@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -100,7 +101,7 @@ func TestCurvedPairsPolished(t *testing.T) {
 	pairs := batch.NewPairs(size(8000))
 	for i := range pairs.Len() {
 		row := batch.Row{ShapeA: int32(i % len(curved)), ShapeB: int32(len(curved) + i/len(curved)%len(others)), PoseA: randomPose(rng), PoseB: randomPose(rng)}
-		d := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		d := testkit.Unit(rng)
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(1.6+rng.Float64(), d)) // apart
 		if i%2 == 0 {
 			row.ShapeA, row.ShapeB = row.ShapeB, row.ShapeA

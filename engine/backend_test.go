@@ -15,6 +15,7 @@ import (
 	"clearance/engine/internal/vk"
 	"clearance/geom"
 	"clearance/internal/layout"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -94,7 +95,7 @@ func TestInvalidRows(t *testing.T) {
 		if n := job.Results.Normal; n.Len() > 0 && (!math.IsNaN(n.At(3*64)) || math.IsNaN(n.At(0))) {
 			t.Errorf("normals %v, %v", n.At(3*64), n.At(0))
 		}
-		audit(t, job)
+		rowcheck.Audit(t, job)
 	}
 }
 
@@ -144,7 +145,7 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%v: %v and %v are %.17g apart, want %g", m, a.Kind(), z.Kind(), d, want)
 			}
 		}
-		audit(t, job)
+		rowcheck.Audit(t, job)
 	}
 }
 
@@ -182,7 +183,7 @@ func TestDeclines(t *testing.T) {
 	if rep = run(t, job, dispatch.Options{}, b, processor(t)); rep.Counts[batch.Undecided] != 0 || rep.Declined() != 1 {
 		t.Errorf("report %+v", rep)
 	}
-	audit(t, job)
+	rowcheck.Audit(t, job)
 }
 
 // TestLibraries: more libraries than are kept, used in turn by several goroutines beside

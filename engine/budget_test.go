@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // TestLoopsThatEndEarly: where a driver ends loops before their time, as drivers on the CPU
@@ -28,7 +29,7 @@ func TestLoopsThatEndEarly(t *testing.T) {
 	pairs := scattered(g, lib, 64)
 	job := &batch.Job{Library: lib, Input: pairs}
 	rep := run(t, job, dispatch.Options{}, b, c)
-	audit(t, job)
+	rowcheck.Audit(t, job)
 	want := &batch.Job{Library: lib, Input: pairs}
 	run(t, want, dispatch.Options{}, c)
 	compare(t, job, job.Results, want.Results)

@@ -9,6 +9,8 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -51,9 +53,9 @@ func smoothLibrary(t testing.TB, g *rand.Rand, name string) *batch.Library {
 // by a part of what would part them along it: from 0, where the centres coincide, to most.
 func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pairs {
 	pairs := batch.NewPairs(rows)
-	normal := func() r3.Vec { return r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()} }
+	normal := func() r3.Vec { return testkit.Normal(g) }
 	turned := func() geom.Pose {
-		q := quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}
+		q := testkit.Quaternion(g)
 		return geom.Pose{Position: normal(), Rotation: quat.Scale(1/quat.Abs(q), q)}
 	}
 	for i := range rows {
@@ -94,7 +96,7 @@ func TestDepthCertificate(t *testing.T) {
 				o.Columns, o.Method = batch.FileColumns, batch.RTR
 				job := &batch.Job{Library: lib, Input: pairs, Options: o}
 				run(t, job, dispatch.Options{}, b, c)
-				audit(t, job)
+				rowcheck.Audit(t, job)
 				o.Method = batch.GJK
 				truth := &batch.Job{Library: lib, Input: pairs, Options: o}
 				run(t, truth, dispatch.Options{}, c)

@@ -10,6 +10,8 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -31,7 +33,7 @@ func TestDepths(t *testing.T) {
 			before := b.Stats()
 			rep := run(t, job, dispatch.Options{}, b, c)
 			after := b.Stats()
-			audit(t, job)
+			rowcheck.Audit(t, job)
 			overlapping := rep.Counts[batch.Penetrating] + rep.Counts[batch.Touching]
 			most := overlapping / 1000
 			if name == "adversarial" { // with round shapes on one axis, whose polytopes fill up
@@ -93,7 +95,7 @@ func deepShapes(t *testing.T) []geom.Shape {
 // faces, and all but apart.
 func deepPoses(g *rand.Rand) []geom.Pose {
 	turned := func() geom.Pose {
-		p := geom.Pose{Rotation: quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}}
+		p := geom.Pose{Rotation: testkit.Quaternion(g)}
 		p.Rotation = quat.Scale(1/quat.Abs(p.Rotation), p.Rotation)
 		return p
 	}
@@ -125,7 +127,7 @@ func TestDeepPairs(t *testing.T) {
 		t.Run(fmt.Sprintf("%v, %v", o.Query, o.Precision), func(t *testing.T) {
 			job := &batch.Job{Library: lib, Input: pairs, Options: o}
 			rep := run(t, job, dispatch.Options{}, b, c)
-			audit(t, job)
+			rowcheck.Audit(t, job)
 			want := &batch.Job{Library: lib, Input: pairs, Options: o}
 			wantRep := run(t, want, dispatch.Options{}, c)
 			if o.Query != batch.Collide {

@@ -12,6 +12,7 @@ import (
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/internal/layout"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -23,7 +24,7 @@ func depthsOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (dep
 	before := b.Stats()
 	rep := run(t, job, dispatch.Options{}, b, c)
 	after := b.Stats()
-	audit(t, job)
+	rowcheck.Audit(t, job)
 	want := &batch.Job{Library: job.Library, Input: job.Input, Options: job.Options}
 	run(t, want, dispatch.Options{}, c)
 	compare(t, job, job.Results, want.Results)

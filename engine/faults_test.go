@@ -10,6 +10,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/verify"
 )
 
@@ -60,7 +61,7 @@ func testFailures(t *testing.T, o Options) {
 				if err != nil || rep.Done != 500 || rep.Counts[batch.Undecided] != 0 || len(rep.Failovers) != 1 || !errors.Is(rep.Failovers[0].Err, f.cause) {
 					t.Errorf("report %+v, error %v", rep, err)
 				}
-				audit(t, job)
+				rowcheck.Audit(t, job)
 			}
 			disarm()
 			job = &batch.Job{Library: lib, Input: pairs}
@@ -101,7 +102,7 @@ func testDeviceLostInTheMiddle(t *testing.T, o Options) {
 	if err != nil || rep.Done != 1000 || rep.Counts[batch.Undecided] != 0 || len(rep.Spans) != 2 || rep.Spans[1].Lo != 640 {
 		t.Errorf("report %+v, error %v", rep, err)
 	}
-	audit(t, job)
+	rowcheck.Audit(t, job)
 }
 
 // TestGarbage: a driver that changes a byte of what is read back is found out by the
@@ -161,7 +162,7 @@ func testCancel(t *testing.T, o Options) {
 	if rep := run(t, job, dispatch.Options{}, b, c); rep.Counts[batch.Undecided] != 0 {
 		t.Errorf("afterwards: %v", rep.Counts)
 	}
-	audit(t, job)
+	rowcheck.Audit(t, job)
 }
 
 // canceller ends a context when a row is read.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"clearance/batch"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // hold holds a batch until the end of the test.
@@ -52,7 +53,7 @@ func direct(t testing.TB, b *Backend, lib *batch.Library, in batch.Input, o batc
 func sameAll(t testing.TB, what string, got, want *batch.Results) {
 	t.Helper()
 	for i := range want.N {
-		if got.Status[i] != want.Status[i] || want.Status[i] != 0xff && !sameRow(got, want, i, i) {
+		if got.Status[i] != want.Status[i] || want.Status[i] != 0xff && !rowcheck.Same(got, i, want, i) {
 			t.Errorf("%s: row %d has other bits", what, i)
 			return
 		}

@@ -11,24 +11,9 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/engine/internal/vk"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/tests/need"
 )
-
-// sameRow reports whether row i of a has the bits of row j of b, in every column.
-func sameRow(a, b *batch.Results, i, j int) bool {
-	floats := func(x, y *batch.Floats, n int) bool {
-		for k := range n {
-			if math.Float64bits(x.At(n*i+k)) != math.Float64bits(y.At(n*j+k)) {
-				return false
-			}
-		}
-		return true
-	}
-	return a.Status[i] == b.Status[j] && a.Iterations[i] == b.Iterations[j] &&
-		math.Float32bits(a.Gap[i]) == math.Float32bits(b.Gap[j]) &&
-		floats(&a.Distance, &b.Distance, 1) && floats(&a.Normal, &b.Normal, 3) &&
-		floats(&a.WitnessA, &b.WitnessA, 3) && floats(&a.WitnessB, &b.WitnessB, 3)
-}
 
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
 // the rows and the number of calls that the device is given at a time.
@@ -57,7 +42,7 @@ func TestBitIdentical(t *testing.T) {
 					return
 				}
 				for i, j := range order {
-					if !sameRow(job.Results, want, i, j) {
+					if !rowcheck.Same(job.Results, i, want, j) {
 						t.Fatalf("%s: row %d has other bits", name, j)
 					}
 				}
@@ -148,7 +133,7 @@ func TestWorlds(t *testing.T) {
 					run(t, job, dispatch.Options{ChunkRows: outer}, b, c)
 					if want[k] == nil {
 						want[k] = job.Results
-						audit(t, job)
+						rowcheck.Audit(t, job)
 					}
 					sameAll(t, fmt.Sprintf("%+v, %T, chunks of %d", o, in, outer), job.Results, want[k])
 				}
@@ -263,7 +248,7 @@ func TestFarAway(t *testing.T) {
 		z := &batch.Job{Library: lib, Input: far, Options: o}
 		run(t, a, dispatch.Options{}, b, c)
 		rep := run(t, z, dispatch.Options{}, b, c)
-		audit(t, z)
+		rowcheck.Audit(t, z)
 		if precision == batch.Single && !(rep.WorstGap <= 1e-6) {
 			t.Errorf("worst gap %g", rep.WorstGap)
 		}

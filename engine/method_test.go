@@ -6,6 +6,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // The device says what ended a row: the method that was asked for, plain GJK where double
@@ -19,7 +20,7 @@ func TestMethodColumn(t *testing.T) {
 				for _, columns := range []batch.Columns{batch.FileColumns, batch.ColStatus | batch.ColMethod} {
 					job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q, Method: m, Columns: columns}}
 					rep := run(t, job, dispatch.Options{}, b)
-					audit(t, job)
+					rowcheck.Audit(t, job)
 					n, undecided := rep.Solvers, rep.Counts[batch.Undecided]
 					if asked := batch.Solver(max(m, batch.GJK)); n[asked] < 200 || n[batch.SolverClosedForm] == 0 || n[batch.SolverNone] > undecided {
 						t.Errorf("%v, %v, %v: %v of %d rows, %v undecided", q, m, columns, n, pairs.Len(), undecided)
@@ -44,7 +45,7 @@ func TestMethodOfHalfspaces(t *testing.T) {
 	for m := range batch.RTR {
 		job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Method: m, Columns: batch.FileColumns}}
 		rep := run(t, job, dispatch.Options{}, b)
-		if audit(t, job); rep.Solvers[batch.SolverClosedForm] != 2 || job.Results.Distance.At(0) != 2 {
+		if rowcheck.Audit(t, job); rep.Solvers[batch.SolverClosedForm] != 2 || job.Results.Distance.At(0) != 2 {
 			t.Errorf("%v: %v", m, rep.Solvers)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // TestRTR: by the methods rtr and auto the answers of smooth pairs are those of the CPU by GJK
@@ -26,7 +27,7 @@ func TestRTR(t *testing.T) {
 				lib, pairs := set(t, name, 0, rows)
 				job := &batch.Job{Library: lib, Input: pairs, Options: o}
 				rep := run(t, job, dispatch.Options{}, b, c)
-				audit(t, job)
+				rowcheck.Audit(t, job)
 				o.Method = batch.GJK
 				want := &batch.Job{Library: lib, Input: pairs, Options: o}
 				run(t, want, dispatch.Options{}, c)

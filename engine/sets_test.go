@@ -9,7 +9,7 @@ import (
 	"clearance/cpu"
 	"clearance/dataset/generate"
 	"clearance/dispatch"
-	"clearance/verify"
+	"clearance/internal/testkit/rowcheck"
 )
 
 // setNames are the sets that need no files.
@@ -49,26 +49,6 @@ func run(t testing.TB, job *batch.Job, do dispatch.Options, backends ...dispatch
 		t.Fatal(err)
 	}
 	return rep
-}
-
-// audit fails the test on every answer that the audit refutes.
-func audit(t *testing.T, job *batch.Job) {
-	t.Helper()
-	report, err := verify.Audit(t.Context(), job, verify.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if report.Wrong() == 0 {
-		return
-	}
-	t.Errorf("the audit refutes %d rows of %d", report.Wrong(), report.Rows)
-	for _, c := range report.Checks {
-		for _, w := range c.Worst {
-			if w.Failed {
-				t.Errorf("row %d, %s: found %g, expected %g, allowed %g", w.Row, c.Name, w.Found, w.Expected, w.Allowed)
-			}
-		}
-	}
 }
 
 // compare fails the test where two answers to one row exclude each other: intervals
@@ -115,7 +95,7 @@ func TestSets(t *testing.T) {
 				before := b.Stats().Declined
 				rep := run(t, job, dispatch.Options{}, b, c)
 				after := b.Stats().Declined
-				audit(t, job)
+				rowcheck.Audit(t, job)
 				want := &batch.Job{Library: lib, Input: pairs, Options: options}
 				wantRep := run(t, want, dispatch.Options{}, c)
 				compare(t, job, job.Results, want.Results)
@@ -171,7 +151,7 @@ func TestQueries(t *testing.T) {
 				lib, pairs := set(t, name, 0, rows)
 				job := &batch.Job{Library: lib, Input: pairs, Options: o}
 				run(t, job, dispatch.Options{}, b, c)
-				audit(t, job)
+				rowcheck.Audit(t, job)
 				want := &batch.Job{Library: lib, Input: pairs, Options: o}
 				run(t, want, dispatch.Options{}, c)
 				if o.MaxIterations == 0 {
@@ -216,7 +196,7 @@ func TestCollide(t *testing.T) {
 				t.Errorf("%s, row %d: wrong bit", name, i)
 			}
 		}
-		audit(t, job)
+		rowcheck.Audit(t, job)
 		if declined := rep.Declined(); name != "mixed" && name != "adversarial" && declined*20 > rows {
 			t.Errorf("%s: %d rows of %d declined", name, declined, rows)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -16,9 +17,9 @@ import (
 // scattered is rows of random shapes of a library at random poses, some overlapping.
 func scattered(g *rand.Rand, lib *batch.Library, rows int) *batch.Pairs {
 	pairs := batch.NewPairs(rows)
-	normal := func() r3.Vec { return r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()} }
+	normal := func() r3.Vec { return testkit.Normal(g) }
 	pose := func(p r3.Vec) geom.Pose {
-		q := quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}
+		q := testkit.Quaternion(g)
 		return geom.Pose{Position: p, Rotation: quat.Scale(1/quat.Abs(q), q)}
 	}
 	for i := range rows {
@@ -38,7 +39,7 @@ func hullLibrary(t testing.TB, g *rand.Rand, shapes, n int) *batch.Library {
 		axes := [3]float64{math.Pow(10, -g.Float64()), math.Pow(10, -g.Float64()), math.Pow(10, -g.Float64())}
 		points := make([]r3.Vec, n)
 		for i := range points {
-			d := r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+			d := testkit.Unit(g)
 			points[i] = r3.Vec{X: axes[0] * d.X, Y: axes[1] * d.Y, Z: axes[2] * d.Z}
 		}
 		c, err := geom.NewConvex(points)

@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -29,7 +30,7 @@ func TestHessians(t *testing.T) {
 	}
 	const perShape = 40
 	var numbers []float64
-	unit := func() r3.Vec { return r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()}) }
+	unit := func() r3.Vec { return testkit.Unit(g) }
 	type row struct {
 		shape   geom.Shape
 		d, e, f r3.Vec

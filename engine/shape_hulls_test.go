@@ -9,6 +9,8 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -20,7 +22,7 @@ func oddHulls(t *testing.T, g *rand.Rand) []geom.Shape {
 	t.Helper()
 	ball := func(n int, f func(r3.Vec) r3.Vec) (v []r3.Vec) {
 		for range n {
-			v = append(v, f(r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})))
+			v = append(v, f(testkit.Unit(g)))
 		}
 		return v
 	}
@@ -89,7 +91,7 @@ func checkRows(t *testing.T, b *Backend, c dispatch.Backend, lib *batch.Library,
 			job := &batch.Job{Library: lib, Input: pairs, Options: o}
 			run(t, job, dispatch.Options{}, b, c)
 			after := b.Stats().Declined
-			audit(t, job)
+			rowcheck.Audit(t, job)
 			want := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: o.Precision}}
 			run(t, want, dispatch.Options{}, c)
 			compare(t, job, job.Results, want.Results)

@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -26,7 +27,7 @@ func smoothShapes(t testing.TB, g *rand.Rand, n int) (all []geom.Shape) {
 		center := r3.Vec{X: 0.2 * axes[0] * g.Float64(), Y: 5, Z: -0.1 * axes[2]}
 		points := make([]r3.Vec, 20+g.IntN(40))
 		for i := range points {
-			d := r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+			d := testkit.Unit(g)
 			points[i] = r3.Vec{X: axes[0] * d.X, Y: 5 + axes[1]*d.Y, Z: axes[2] * d.Z}
 		}
 		hull, err := geom.NewSmoothHull(points, beta, center)

@@ -13,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/engine/internal/soak"
 	"clearance/engine/internal/vk"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/tests/need"
 )
 
@@ -122,7 +123,7 @@ func (s *soaker) work(t *testing.T, seed uint64, end time.Time) {
 			}
 		}
 		for i := lo; i < hi; i++ {
-			if whole.Status[i] != c.want.Status[i] || whole.Status[i] != 0xff && !sameRow(whole, c.want, i, i) {
+			if whole.Status[i] != c.want.Status[i] || whole.Status[i] != 0xff && !rowcheck.Same(whole, i, c.want, i) {
 				t.Errorf("row %d of %d has other bits", i, c.in.Len())
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -37,7 +38,7 @@ func randomDirections() *[1024]r3.Vec {
 	rng := rand.New(rand.NewPCG(37, 38))
 	var dirs [1024]r3.Vec
 	for i := range dirs {
-		dirs[i] = r3.Unit(vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()))
+		dirs[i] = testkit.Unit(rng)
 	}
 	return &dirs
 }

@@ -6,28 +6,17 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
-
-func randomPose(rng *rand.Rand) geom.Pose {
-	p, err := geom.Pose{
-		Position: vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()),
-		Rotation: quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()},
-	}.Normalized()
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
 
 // h of A - pose·B is h_A(d) + h_B(-Rᵀd) - <d, p>, and the witnesses are points of A and of pose·B.
 func TestDifferenceSupport(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	shapes := analyticShapes()
 	for range 500 {
-		a, b, pose := shapes[rng.IntN(len(shapes))], shapes[rng.IntN(len(shapes))], randomPose(rng)
+		a, b, pose := shapes[rng.IntN(len(shapes))], shapes[rng.IntN(len(shapes))], testkit.Pose(rng, 1)
 		diff := geom.MinkowskiDifference(a, b, pose)
 		d := randomUnit(rng)
 		m := pose.Matrix()
@@ -51,7 +40,7 @@ func TestDifferenceHessian(t *testing.T) {
 	a := geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}
 	b := geom.WithMargin(geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: 1.2, Alpha2: 1.4}, 0.5)
 	for range 200 {
-		diff := geom.MinkowskiDifference(a, b, randomPose(rng))
+		diff := geom.MinkowskiDifference(a, b, testkit.Pose(rng, 1))
 		d := randomUnit(rng)
 		h, ok := diff.SupportHessian(d)
 		if !ok {

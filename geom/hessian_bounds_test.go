@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -147,7 +148,7 @@ func TestCapBoundIsWorthSomething(t *testing.T) {
 	g := rand.New(rand.NewPCG(203, 204))
 	var cloud []r3.Vec
 	for range 20 {
-		cloud = append(cloud, r3.Unit(vec(g.NormFloat64(), g.NormFloat64(), g.NormFloat64())))
+		cloud = append(cloud, testkit.Unit(g))
 	}
 	for _, c := range []struct {
 		s           geom.Smooth

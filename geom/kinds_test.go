@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -98,7 +99,7 @@ func exactResidual(s geom.Shape) bool {
 // plane or on an axis.
 func randomUnit(rng *rand.Rand) r3.Vec {
 	for {
-		v := vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
+		v := testkit.Normal(rng)
 		if rng.IntN(8) == 0 {
 			v.X = 0
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -94,8 +95,8 @@ func TestPoseQuarterTurns(t *testing.T) {
 func TestPoseProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	for range 500 {
-		p, q := randomPose(rng), randomPose(rng)
-		v := vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64())
+		p, q := testkit.Pose(rng, 1), testkit.Pose(rng, 1)
+		v := testkit.Normal(rng)
 		scale := r3.Norm(v) + r3.Norm(p.Position) + r3.Norm(q.Position)
 		near := func(what string, got, want r3.Vec) {
 			t.Helper()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -50,7 +51,7 @@ func TestScaled(t *testing.T) {
 				}
 			}
 			for range 20 {
-				u := r3.Unit(vec(rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()))
+				u := testkit.Unit(rng)
 				got, want := r3.Dot(u, geom.Support(big, u)), k*r3.Dot(u, geom.Support(s, u))
 				if !(math.Abs(got-want) <= 1e-13*k*size) {
 					t.Fatalf("%v times %g: support value %g along %v, want %g", s.Kind(), k, got, u, want)

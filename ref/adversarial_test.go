@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -73,12 +74,12 @@ func awkward(g *rand.Rand, a, b geom.Shape, i int) placed {
 	pick := func() quat.Number { return specialRotations[g.IntN(len(specialRotations))] }
 	switch i % 3 {
 	case 0:
-		q.pa.Rotation, q.pb.Rotation = randomRotation(g), randomRotation(g)
+		q.pa.Rotation, q.pb.Rotation = testkit.Rotation(g), testkit.Rotation(g)
 	case 1:
 		q.pa.Rotation, q.pb.Rotation = pick(), pick()
 	default: // parallel but for 1e-5 to 1e-15
 		q.pa.Rotation = pick()
-		tilt := r3.Scale(math.Pow(10, -5-10*g.Float64()), randomUnit(g))
+		tilt := r3.Scale(math.Pow(10, -5-10*g.Float64()), testkit.Unit(g))
 		q.pb.Rotation = quat.Mul(q.pa.Rotation, quat.Number{Real: 1, Imag: tilt.X, Jmag: tilt.Y, Kmag: tilt.Z})
 		q.pb.Rotation = quat.Scale(1/quat.Abs(q.pb.Rotation), q.pb.Rotation)
 	}
@@ -91,11 +92,11 @@ func awkward(g *rand.Rand, a, b geom.Shape, i int) placed {
 	switch kind {
 	case 0: // coincident
 	case 1:
-		q.pb.Position = r3.Scale(size*g.Float64(), randomUnit(g))
+		q.pb.Position = r3.Scale(size*g.Float64(), testkit.Unit(g))
 	case 2:
 		q.pb.Position = vec(size*0.1*float64(g.IntN(5)), size*0.1*float64(g.IntN(5)), 0)
 	case 6:
-		q.pb.Position = r3.Scale(size*math.Pow(10, 6*g.Float64()), randomUnit(g))
+		q.pb.Position = r3.Scale(size*math.Pow(10, 6*g.Float64()), testkit.Unit(g))
 	default:
 		d := 0.0
 		if kind > 3 {
@@ -104,7 +105,7 @@ func awkward(g *rand.Rand, a, b geom.Shape, i int) placed {
 		if kind == 4 {
 			d = -d
 		}
-		q.pb.Position = r3.Scale(2*size, randomUnit(g))
+		q.pb.Position = r3.Scale(2*size, testkit.Unit(g))
 		p := q.pair()
 		r := GJK(&p, Options{}, nil)
 		q.pb.Position = r3.Add(q.pb.Position, r3.Scale(d-r.Distance, p.DirToWorld(r.Normal)))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -123,7 +124,7 @@ func TestSurroundAgreesWithEPA(t *testing.T) {
 func TestApex(t *testing.T) {
 	g := rand.New(rand.NewPCG(305, 306))
 	for range 1000 {
-		c := capCertificate{n: randomUnit(g), t: math.Pow(10, 2.4*g.Float64()-2), low: math.Pow(10, 4*g.Float64()-4)}
+		c := capCertificate{n: testkit.Unit(g), t: math.Pow(10, 2.4*g.Float64()-2), low: math.Pow(10, 4*g.Float64()-4)}
 		low := c.low * (1 - 0.5*g.Float64())
 		e, f := tangents(c.n)
 		sin, cos := math.Sincos(2 * math.Pi * g.Float64())

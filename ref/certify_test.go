@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -229,14 +230,14 @@ func (f *frame) refute(r *Result) error {
 	g := rand.New(rand.NewPCG(math.Float64bits(r.Distance), uint64(r.Iterations)))
 	for _, axis := range [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}} {
 		inB := rotate(quat.Conj(f.q.pa.Rotation), rotate(f.q.pb.Rotation, axis))
-		for _, n := range [5]r3.Vec{axis, r3.Scale(-1, axis), inB, r3.Scale(-1, inB), randomUnit(g)} {
+		for _, n := range [5]r3.Vec{axis, r3.Scale(-1, axis), inB, r3.Scale(-1, inB), testkit.Unit(g)} {
 			if err := try(n); err != nil {
 				return err
 			}
 		}
 	}
 	for _, tilt := range [8]float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8} {
-		if err := try(r3.Add(r.Normal, r3.Scale(tilt, randomUnit(g)))); err != nil {
+		if err := try(r3.Add(r.Normal, r3.Scale(tilt, testkit.Unit(g)))); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -45,22 +46,22 @@ func closeTo(q *placed, want, slack float64, ws *Workspace) error {
 // coincident centres, with the second near the surface of the first.
 func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 	q := placed{a: a, b: b, pa: geom.IdentityPose(), pb: geom.IdentityPose()}
-	q.pa.Rotation, q.pb.Rotation = randomRotation(g), randomRotation(g)
+	q.pa.Rotation, q.pb.Rotation = testkit.Rotation(g), testkit.Rotation(g)
 	if i%3 == 1 {
 		q.pb.Rotation = q.pa.Rotation
 	}
 	if i%3 == 2 {
 		q.pa.Rotation, q.pb.Rotation = specialRotations[g.IntN(len(specialRotations))], specialRotations[g.IntN(len(specialRotations))]
 	}
-	q.pa.Position = r3.Scale(math.Pow(10, 6*g.Float64()-2), randomUnit(g))
+	q.pa.Position = r3.Scale(math.Pow(10, 6*g.Float64()-2), testkit.Unit(g))
 	size := finiteSize(a) + finiteSize(b)
 	switch i % 7 {
 	case 0: // coincident
 		q.pb.Position = q.pa.Position
 	case 1, 2:
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*g.Float64(), randomUnit(g)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*g.Float64(), testkit.Unit(g)))
 	case 3:
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*math.Pow(10, 3*g.Float64()), randomUnit(g)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*math.Pow(10, 3*g.Float64()), testkit.Unit(g)))
 	case 4: // along an axis of A, where faces and edges are parallel
 		axis := [3]r3.Vec{vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1)}[g.IntN(3)]
 		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(size*2*g.Float64(), rotate(q.pa.Rotation, axis)))
@@ -68,7 +69,7 @@ func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 		off := vec(float64(g.IntN(5))/4, float64(g.IntN(5))/4, 0)
 		q.pb.Position = r3.Add(q.pa.Position, rotate(q.pa.Rotation, r3.Scale(size, off)))
 	default: // the centre of B near the surface of A
-		n := randomUnit(g)
+		n := testkit.Unit(g)
 		s := geom.Support(a, n)
 		if a.Kind() == geom.KindHalfspace {
 			s, n = r3.Vec{}, vec(0, 0, 1)
@@ -260,5 +261,5 @@ func ellipsoid(axes r3.Vec) geom.Ellipsoid { return geom.Ellipsoid{SemiAxes: axe
 
 // poseAt draws a pose within the given distance of the origin.
 func poseAt(g *rand.Rand, far float64) geom.Pose {
-	return geom.Pose{Position: r3.Scale(far*g.Float64(), randomUnit(g)), Rotation: randomRotation(g)}
+	return geom.Pose{Position: r3.Scale(far*g.Float64(), testkit.Unit(g)), Rotation: testkit.Rotation(g)}
 }

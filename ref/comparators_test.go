@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -13,7 +14,7 @@ import (
 func randomPoints(g *rand.Rand, n int) []r3.Vec {
 	out := make([]r3.Vec, n)
 	for i := range out {
-		out[i] = r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()}
+		out[i] = testkit.Normal(g)
 	}
 	return out
 }
@@ -29,8 +30,8 @@ func TestQuadraticProgram(t *testing.T) {
 			}
 			return mustConvex(randomPoints(g, 6+g.IntN(40))...)
 		}
-		pb := geom.Pose{Rotation: randomRotation(g), Position: r3.Scale(4*g.Float64(), randomPoints(g, 1)[0])}
-		p := NewPair(shape(), shape(), geom.Pose{Rotation: randomRotation(g)}, pb)
+		pb := geom.Pose{Rotation: testkit.Rotation(g), Position: r3.Scale(4*g.Float64(), randomPoints(g, 1)[0])}
+		p := NewPair(shape(), shape(), geom.Pose{Rotation: testkit.Rotation(g)}, pb)
 		want := GJK(&p, Options{}, nil)
 		got, steps, err := QuadraticProgram(&p)
 		if err != nil {
@@ -70,7 +71,7 @@ func TestProjectedGradient(t *testing.T) {
 			}
 			return geom.Ellipsoid{SemiAxes: r3.Vec{X: axis(), Y: axis(), Z: axis()}}
 		}
-		pb := geom.Pose{Rotation: randomRotation(g), Position: r3.Scale(4, randomPoints(g, 1)[0])}
+		pb := geom.Pose{Rotation: testkit.Rotation(g), Position: r3.Scale(4, randomPoints(g, 1)[0])}
 		p := NewPair(shape(), shape(), geom.IdentityPose(), pb)
 		r := GJK(&p, Options{}, nil)
 		if r.Status != Separated {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -26,7 +27,7 @@ func TestTinyOnHuge(t *testing.T) {
 		if g.IntN(2) == 0 {
 			q.a, q.b = q.b, q.a
 		}
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(4e4, randomUnit(g)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale(4e4, testkit.Unit(g)))
 		off := []float64{0, 0, 1e-9, -1e-9, 1e-6, -1e-6}[g.IntN(6)]
 		for range 3 { // to contact
 			p := q.pair()

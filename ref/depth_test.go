@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"clearance/internal/testkit"
+
 	"gonum.org/v1/gonum/optimize"
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -21,7 +23,7 @@ func leastSupport(g *rand.Rand, f *frame, n0 r3.Vec, samples int) float64 {
 	starts := []start{{n0, f.value(n0)}}
 	best := starts[0].h
 	for range samples {
-		n := randomUnit(g)
+		n := testkit.Unit(g)
 		h := f.value(n)
 		best = min(best, h)
 		starts = append(starts, start{n, h})
@@ -92,7 +94,7 @@ func TestDepthByOptimization(t *testing.T) {
 			for i := range n {
 				q := place(g, drawA(g), drawB(g), -math.Pow(10, 4*g.Float64()-4))
 				if i%3 == 0 {
-					q.pb.Position = r3.Add(q.pa.Position, r3.Scale(0.1*g.Float64(), randomUnit(g)))
+					q.pb.Position = r3.Add(q.pa.Position, r3.Scale(0.1*g.Float64(), testkit.Unit(g)))
 				}
 				p := q.pair()
 				r := Solve(&p, Options{Tolerance: 1e-7 * p.Size()}, &ws)
@@ -103,7 +105,7 @@ func TestDepthByOptimization(t *testing.T) {
 					continue
 				}
 				f := q.frame()
-				h := leastSupport(g, &f, randomUnit(g), 60)
+				h := leastSupport(g, &f, testkit.Unit(g), 60)
 				pairs++
 				if h < -r.Upper-f.slack {
 					t.Errorf("%s against %s, row %d: a direction proves a depth of at most %.12g, bounds [%.12g, %.12g]\n%s",
@@ -133,7 +135,7 @@ func TestDepthOfKnownShapes(t *testing.T) {
 		q := placed{pa: poseAt(g, 10), pb: poseAt(g, 0)}
 		q.pb.Rotation = q.pa.Rotation
 		q.a, q.b = ellipsoid(axes), ellipsoid(r3.Scale(k, axes))
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale((1+k)*math.Min(axes.X, math.Min(axes.Y, axes.Z))*g.Float64(), randomUnit(g)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale((1+k)*math.Min(axes.X, math.Min(axes.Y, axes.Z))*g.Float64(), testkit.Unit(g)))
 		f := q.frame()
 		want := ellipsoid(r3.Scale(1+k, axes)).Residual(f.fromB(r3.Vec{}))
 		if err := closeTo(&q, want, f.slack, &ws); err != nil {

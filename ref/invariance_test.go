@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -114,7 +115,7 @@ func TestRigidMotion(t *testing.T) {
 		p := q.pair()
 		r := Solve(&p, Options{}, &ws)
 		for _, far := range []float64{1, 1e3, 1e4} {
-			motion := geom.Pose{Position: r3.Scale(far, randomUnit(g)), Rotation: randomRotation(g)}
+			motion := geom.Pose{Position: r3.Scale(far, testkit.Unit(g)), Rotation: testkit.Rotation(g)}
 			moved := q
 			moved.pa, moved.pb = motion.Compose(q.pa), motion.Compose(q.pb)
 			pm := moved.pair()

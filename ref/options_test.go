@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"clearance/internal/testkit"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -151,8 +153,8 @@ func TestWarmStart(t *testing.T) {
 	cold, warm := 0, 0
 	for i, s := range solvedPairs(t, 75, 8, &ws) {
 		for k, d := range []r3.Vec{
-			s.r.Normal, r3.Scale(-1, s.r.Normal), randomUnit(g), {Z: -1},
-			r3.Scale(1e-3, randomUnit(g)), r3.Scale(1e100, randomUnit(g)), r3.Scale(1e-200, randomUnit(g)),
+			s.r.Normal, r3.Scale(-1, s.r.Normal), testkit.Unit(g), {Z: -1},
+			r3.Scale(1e-3, testkit.Unit(g)), r3.Scale(1e100, testkit.Unit(g)), r3.Scale(1e-200, testkit.Unit(g)),
 			{X: math.NaN()},
 		} {
 			o := Options{WarmStart: d, Method: Method((i + k) % int(MethodFrankWolfe)), Boolean: k%2 == 1 && i%3 == 0}

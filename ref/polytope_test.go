@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -100,7 +101,7 @@ var polytopeKinds = map[string]func(*rand.Rand) geom.Shape{
 	},
 }
 
-func randomPoint(g *rand.Rand) r3.Vec { return r3.Scale(logSize(g), randomUnit(g)) }
+func randomPoint(g *rand.Rand) r3.Vec { return r3.Scale(logSize(g), testkit.Unit(g)) }
 
 // TestPolytopesByFeatures compares every pair of polytopes with the brute-force search
 // over features, and with the explicit hull of the difference where they intersect.

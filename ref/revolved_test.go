@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -41,7 +42,7 @@ func TestRevolved(t *testing.T) {
 			}
 			for k, along := range []float64{0, 0.05, -0.1, 0.2} {
 				q := placed{a: a, b: b, pa: geom.IdentityPose(), pb: geom.IdentityPose()}
-				q.pa.Rotation = randomRotation(rng)
+				q.pa.Rotation = testkit.Rotation(rng)
 				q.pb.Rotation = quat.Mul(q.pa.Rotation, flips[rng.IntN(len(flips))])
 				if ballA {
 					q.pa, q.pb = q.pb, q.pa // the axis of the other

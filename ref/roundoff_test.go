@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -76,10 +77,10 @@ func TestRoundoffBoundsVertices(t *testing.T) {
 		b := geom.Box{HalfExtents: r3.Scale(math.Pow(10, 8*g.Float64()-4), logVec(g))}
 		raw := [2]quat.Number{}
 		for i := range raw {
-			raw[i] = quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}
+			raw[i] = testkit.Quaternion(g)
 		}
-		origin := r3.Scale(math.Pow(10, 8*g.Float64()-4), randomUnit(g))
-		between := r3.Scale((a.BoundingRadius()+b.BoundingRadius())*math.Pow(10, 3*g.Float64()-1), randomUnit(g))
+		origin := r3.Scale(math.Pow(10, 8*g.Float64()-4), testkit.Unit(g))
+		between := r3.Scale((a.BoundingRadius()+b.BoundingRadius())*math.Pow(10, 3*g.Float64()-1), testkit.Unit(g))
 		pa, err := geom.Pose{Position: origin, Rotation: raw[0]}.Normalized()
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +90,7 @@ func TestRoundoffBoundsVertices(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := NewPair(a, b, pa, pb)
-		d := randomUnit(g)
+		d := testkit.Unit(g)
 		v := p.Support(d)
 		local := b.CoreSupport(r3.Scale(-1, p.rot.MulVecT(d)))
 

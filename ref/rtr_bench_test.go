@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -35,13 +36,7 @@ var smoothSetNames = []string{"superquadrics", "smooth hulls 8", "smooth hulls 2
 func randomSmoothHull(beta float64) func(*rand.Rand) geom.Shape {
 	return func(g *rand.Rand) geom.Shape {
 		for {
-			a := logVec(g)
-			v := make([]r3.Vec, 20)
-			for i := range v {
-				u := randomUnit(g)
-				v[i] = r3.Vec{X: a.X * u.X, Y: a.Y * u.Y, Z: a.Z * u.Z}
-			}
-			if s, err := geom.NewSmoothHull(v, beta, r3.Vec{}); err == nil {
+			if s, err := geom.NewSmoothHull(testkit.OnEllipsoid(g, logVec(g), 20), beta, r3.Vec{}); err == nil {
 				return s
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -41,7 +42,7 @@ func TestEllipsoidProof(t *testing.T) {
 			continue
 		}
 		for range 3 { // directions at random
-			x := r3.Unit(vec(g.NormFloat64(), g.NormFloat64(), g.NormFloat64()))
+			x := testkit.Unit(g)
 			v := p.Support(x)
 			depth, ok := p.innerEllipsoid(x, r3.Dot(x, v.W), 1e-9*p.Size())
 			if ok {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r2"
@@ -47,10 +48,10 @@ func smoothPairShapes(t testing.TB) []geom.Shape {
 // placedPair places b at a distance of about reach times the sum of the sizes.
 func placedPair(g *rand.Rand, a, b geom.Shape, reach float64) Pair {
 	q := func() quat.Number {
-		q := quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}
+		q := testkit.Quaternion(g)
 		return quat.Scale(1/quat.Abs(q), q)
 	}
-	u := r3.Unit(vec(g.NormFloat64(), g.NormFloat64(), g.NormFloat64()))
+	u := testkit.Unit(g)
 	at := r3.Scale(reach*(a.BoundingRadius()+b.BoundingRadius()), u)
 	return NewPair(a, b, geom.Pose{Rotation: q()}, geom.Pose{Position: at, Rotation: q()})
 }

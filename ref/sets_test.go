@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -35,29 +35,8 @@ func logSize(g *rand.Rand) float64 { return math.Pow(10, g.Float64()-1) }
 
 func logVec(g *rand.Rand) r3.Vec { return r3.Vec{X: logSize(g), Y: logSize(g), Z: logSize(g)} }
 
-func randomUnit(g *rand.Rand) r3.Vec {
-	return r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
-}
-
 func randomHull(n int) func(*rand.Rand) geom.Shape {
-	return func(g *rand.Rand) geom.Shape {
-		a := logVec(g)
-		pts := make([]r3.Vec, n)
-		for i := range pts {
-			u := randomUnit(g)
-			pts[i] = r3.Vec{X: a.X * u.X, Y: a.Y * u.Y, Z: a.Z * u.Z}
-		}
-		c, err := geom.NewConvex(pts)
-		if err != nil {
-			panic(err)
-		}
-		return c
-	}
-}
-
-func randomRotation(g *rand.Rand) quat.Number {
-	q := quat.Number{Real: g.NormFloat64(), Imag: g.NormFloat64(), Jmag: g.NormFloat64(), Kmag: g.NormFloat64()}
-	return quat.Scale(1/quat.Abs(q), q)
+	return func(g *rand.Rand) geom.Shape { return testkit.Hull(g, logVec(g), n) }
 }
 
 // placed is a pair whose signed distance is known to lie in [atLeast, atMost]
@@ -82,10 +61,10 @@ func (q *placed) pair() Pair { return NewPair(q.a, q.b, q.pa, q.pb) }
 // sum of both around the origin; and along n the overlap is -want.
 func place(g *rand.Rand, a, b geom.Shape, want float64) placed {
 	q := placed{a: a, b: b, pa: geom.IdentityPose(), pb: geom.IdentityPose(), want: want}
-	q.pa.Rotation, q.pb.Rotation = randomRotation(g), randomRotation(g)
+	q.pa.Rotation, q.pb.Rotation = testkit.Rotation(g), testkit.Rotation(g)
 	q.pa.Position = r3.Vec{X: g.Float64(), Y: g.Float64(), Z: g.Float64()}
 	far := 1.5 * (a.BoundingRadius() + b.BoundingRadius())
-	q.pb.Position = r3.Add(q.pa.Position, r3.Scale(far, randomUnit(g)))
+	q.pb.Position = r3.Add(q.pa.Position, r3.Scale(far, testkit.Unit(g)))
 	p := q.pair()
 	res := GJK(&p, Options{}, nil)
 	n := p.DirToWorld(res.Normal)

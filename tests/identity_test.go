@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/num/quat"
 )
@@ -66,7 +67,7 @@ func TestBitIdentity(t *testing.T) {
 			lo, hi := 64+s.rng.IntN(64), n-s.rng.IntN(64)
 			part := answer(t, s.lib, s.pairs.Slice(lo, hi), o, 2, 0)
 			for i := range part.N {
-				if column, ok := same(want, lo+i, part, i); !ok {
+				if column := rowcheck.Differs(want, lo+i, part, i); column != "" {
 					t.Fatalf("row %d (%s) differs in column %s where the batch begins at %d:\n%s\n%s",
 						lo+i, s.describe(lo+i), column, lo, tell(want, lo+i), tell(part, i))
 				}
@@ -118,7 +119,7 @@ func TestColumnSelection(t *testing.T) {
 					t.Fatalf("asked for the columns %v, got %v", part.EffectiveColumns(), got.Columns)
 				}
 				for i := range want.N {
-					if column, ok := same(want, i, got, i); !ok {
+					if column := rowcheck.Differs(want, i, got, i); column != "" {
 						t.Fatalf("with the columns %v, row %d (%s) differs in column %s; with all: %s",
 							got.Columns, i, s.describe(i), column, tell(want, i))
 					}

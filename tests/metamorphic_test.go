@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -126,7 +127,8 @@ func (s *set) swapped() variant {
 func (s *set) moved() variant {
 	shift := make([]float64, s.pairs.Len())
 	v := variant{lib: s.lib, scale: 1, pairs: mapRows(s.pairs, func(i int, r *batch.Row) {
-		motion := geom.Pose{Position: r3.Scale(10*s.rng.Float64(), randomUnit(s.rng)), Rotation: randomRotation(s.rng)}
+		motion := geom.Pose{Position: r3.Scale(10*s.rng.Float64(), testkit.Unit(s.rng)),
+			Rotation: testkit.Rotation(s.rng)}
 		shift[i] = r3.Norm(motion.Position)
 		r.PoseA, r.PoseB = motion.Compose(r.PoseA), motion.Compose(r.PoseB)
 	})}

@@ -3,7 +3,6 @@ package tests
 import (
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,9 +10,7 @@ import (
 	"clearance/cpu"
 	"clearance/dataset/generate"
 	"clearance/dispatch"
-
-	"gonum.org/v1/gonum/num/quat"
-	"gonum.org/v1/gonum/spatial/r3"
+	"clearance/internal/testkit/rowcheck"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the metamorphic tests; 0 draws one, which a failure prints")
@@ -86,46 +83,11 @@ func answerWith(t *testing.T, c cpu.Options, lib *batch.Library, in batch.Input,
 	return job.Results
 }
 
-// same reports whether row i of r and row j of s are equal bit for bit, in the columns
-// that both have, and names the first that is not.
-func same(r *batch.Results, i int, s *batch.Results, j int) (column string, ok bool) {
-	bits := func(f, g *batch.Floats, n int) bool {
-		if f.Len() == 0 || g.Len() == 0 {
-			return true
-		}
-		for k := range n {
-			if math.Float64bits(f.At(n*i+k)) != math.Float64bits(g.At(n*j+k)) {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case !bits(&r.Distance, &s.Distance, 1):
-		return "distance", false
-	case r.Gap != nil && s.Gap != nil && math.Float32bits(r.Gap[i]) != math.Float32bits(s.Gap[j]):
-		return "gap", false
-	case !bits(&r.Normal, &s.Normal, 3):
-		return "normal", false
-	case !bits(&r.WitnessA, &s.WitnessA, 3):
-		return "witness_a", false
-	case !bits(&r.WitnessB, &s.WitnessB, 3):
-		return "witness_b", false
-	case r.Status != nil && s.Status != nil && r.Status[i] != s.Status[j]:
-		return "status", false
-	case r.Iterations != nil && s.Iterations != nil && r.Iterations[i] != s.Iterations[j]:
-		return "iterations", false
-	case r.Bits != nil && s.Bits != nil && r.Bit(i) != s.Bit(j):
-		return "bits", false
-	}
-	return "", true
-}
-
 // requireSame fails if any row i of want and row at(i) of got differ in a bit.
 func requireSame(t *testing.T, what string, s *set, want, got *batch.Results, at func(i int) int) {
 	t.Helper()
 	for i := range want.N {
-		if column, ok := same(want, i, got, at(i)); !ok {
+		if column := rowcheck.Differs(want, i, got, at(i)); column != "" {
 			t.Fatalf("%s: row %d (%s) differs in column %s:\n%s\n%s", what, i, s.describe(i), column, tell(want, i),
 				tell(got, at(i)))
 		}
@@ -168,13 +130,4 @@ func mapRows(p *batch.Pairs, f func(i int, r *batch.Row)) *batch.Pairs {
 		out.SetRow(i, &r)
 	}
 	return out
-}
-
-func randomUnit(rng *rand.Rand) r3.Vec {
-	return r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
-}
-
-func randomRotation(rng *rand.Rand) quat.Number {
-	q := quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(), Kmag: rng.NormFloat64()}
-	return quat.Scale(1/quat.Abs(q), q)
 }

@@ -8,23 +8,10 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
-
-func randomPose(rng *rand.Rand, reach float64) geom.Pose {
-	p := geom.Pose{
-		Position: r3.Vec{X: reach * rng.NormFloat64(), Y: reach * rng.NormFloat64(), Z: reach * rng.NormFloat64()},
-		Rotation: quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(),
-			Kmag: rng.NormFloat64()},
-	}
-	p, err := p.Normalized()
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
 
 // TestSupportOfPlaced compares h with its definition, the support points of both
 // shapes in the world.
@@ -34,7 +21,7 @@ func TestSupportOfPlaced(t *testing.T) {
 	b := geom.Capsule{R: 0.5, HalfLength: 2}
 	dirs := newCompass(3)
 	for k := range 200 {
-		pa, pb := randomPose(rng, 2), randomPose(rng, 2)
+		pa, pb := testkit.Pose(rng, 2), testkit.Pose(rng, 2)
 		var p placed
 		p.place(a, b, &pa, &pb)
 		d := dirs[k]
@@ -64,7 +51,7 @@ func TestSupportOfPlaced(t *testing.T) {
 func TestDescent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 50 {
-		pa, pb := randomPose(rng, 0.3), randomPose(rng, 0.3)
+		pa, pb := testkit.Pose(rng, 0.3), testkit.Pose(rng, 0.3)
 		var p placed
 		p.place(geom.Sphere{R: 1}, geom.Sphere{R: 2}, &pa, &pb)
 		want := norm(p.offset) - 3
@@ -89,7 +76,7 @@ func TestDescent(t *testing.T) {
 func TestSeparate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for range 200 {
-		pa, pb := randomPose(rng, 1), randomPose(rng, 1)
+		pa, pb := testkit.Pose(rng, 1), testkit.Pose(rng, 1)
 		var p placed
 		p.place(geom.Sphere{R: 0.75}, geom.Sphere{R: 0.5}, &pa, &pb)
 		gap := norm(p.offset) - 1.25
@@ -224,8 +211,8 @@ func TestNoAllocations(t *testing.T) {
 	res := batch.NewResults(n, &o)
 	rng := rand.New(rand.NewPCG(2, 2))
 	for i := range n {
-		in.SetRow(i, &batch.Row{ShapeA: int32(i % 3), ShapeB: int32(i / 3 % 3), PoseA: randomPose(rng, 1),
-			PoseB: randomPose(rng, 1)})
+		in.SetRow(i, &batch.Row{ShapeA: int32(i % 3), ShapeB: int32(i / 3 % 3), PoseA: testkit.Pose(rng, 1),
+			PoseB: testkit.Pose(rng, 1)})
 		res.Put(i, &batch.Answer{Status: batch.Status(i % 4), Distance: rng.NormFloat64(), Normal: r3.Vec{X: 1},
 			Lower: -9, Upper: 9})
 	}

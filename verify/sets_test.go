@@ -9,8 +9,8 @@ import (
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
-	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -37,17 +37,7 @@ func mixedShapes() []geom.Shape {
 
 // hull is the hull of n random points on an ellipsoid.
 func hull(n int, seed uint64) geom.Shape {
-	rng := rand.New(rand.NewPCG(seed, 3))
-	points := make([]r3.Vec, n)
-	for i := range points {
-		u := randomUnit(rng)
-		points[i] = r3.Vec{X: 0.3 * u.X, Y: 0.6 * u.Y, Z: 0.9 * u.Z}
-	}
-	c, err := geom.NewConvex(points)
-	if err != nil {
-		panic(err)
-	}
-	return c
+	return testkit.Hull(rand.New(rand.NewPCG(seed, 3)), r3.Vec{X: 0.3, Y: 0.6, Z: 0.9}, n)
 }
 
 // randomPairs places n pairs of the library around the offset, from deep overlap to
@@ -61,22 +51,13 @@ func randomPairs(lib *batch.Library, n int, seed uint64, offset r3.Vec) *batch.P
 		if rng.IntN(2) == 0 {
 			r.ShapeA, r.ShapeB = r.ShapeB, r.ShapeA
 		}
-		r.PoseA = geom.Pose{Position: r3.Add(offset, r3.Scale(3, randomUnit(rng))), Rotation: randomRotation(rng)}
+		r.PoseA = geom.Pose{Position: r3.Add(offset, r3.Scale(3, testkit.Unit(rng))), Rotation: testkit.Rotation(rng)}
 		away := lib.PairSize(r.ShapeA, r.ShapeB) * 1.3 * rng.Float64()
-		r.PoseB = geom.Pose{Position: r3.Add(r.PoseA.Position, r3.Scale(away, randomUnit(rng))),
-			Rotation: randomRotation(rng)}
+		r.PoseB = geom.Pose{Position: r3.Add(r.PoseA.Position, r3.Scale(away, testkit.Unit(rng))),
+			Rotation: testkit.Rotation(rng)}
 		in.SetRow(i, &r)
 	}
 	return in
-}
-
-func randomUnit(rng *rand.Rand) r3.Vec {
-	return r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
-}
-
-func randomRotation(rng *rand.Rand) quat.Number {
-	return quat.Number{Real: rng.NormFloat64(), Imag: rng.NormFloat64(), Jmag: rng.NormFloat64(),
-		Kmag: rng.NormFloat64()}
 }
 
 func newLibrary(t testing.TB, shapes ...geom.Shape) *batch.Library {
@@ -146,7 +127,7 @@ func closedJob(t testing.TB, precision batch.Precision, offset r3.Vec) (*batch.J
 	o := batch.Options{Precision: precision, Columns: batch.FileColumns}
 	res := batch.NewResults(len(cases), &o)
 	for i, c := range cases {
-		q := randomRotation(rng)
+		q := testkit.Rotation(rng)
 		pose := geom.Pose{Position: offset, Rotation: q}
 		pose, err := pose.Normalized()
 		if err != nil {

@@ -54,15 +54,19 @@ func (r *Report) writeHead(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "%s: %s", g.name, g.text)
 	}
-	fmt.Fprintf(b, ". Calls of more than %d pairs repeat that many. Columns asked for are the default of the query: status for collide, else distance, gap, normal, both witness points, status and iterations.\n\n", r.Distinct)
-	fmt.Fprintf(b, "Accuracy is of the answers that were timed: the worst gap is the largest bound that came with an answer, over the size of the pair; every answer is audited from the shapes alone, and the reference solves up to %d of a case again; wrong is what either refutes.\n\n", r.Sample)
+	fmt.Fprintf(b, ". Calls of more than %d pairs repeat that many. Columns asked for are the default of the query: "+
+		"status for collide, else distance, gap, normal, both witness points, status and iterations.\n\n", r.Distinct)
+	fmt.Fprintf(b, "Accuracy is of the answers that were timed: the worst gap is the largest bound that came with an "+
+		"answer, over the size of the pair; every answer is audited from the shapes alone, and the reference solves "+
+		"up to %d of a case again; wrong is what either refutes.\n\n", r.Sample)
 	wrong, undecided := r.Faults()
 	audited, compared := 0, 0
 	for i := range r.Points {
 		audited += r.Points[i].Accuracy.Audited
 		compared += r.Points[i].Accuracy.Compared
 	}
-	fmt.Fprintf(b, "All in all %s, %d answers audited, %d solved again: **%d wrong, %d undecided**.\n\n", count(len(r.Points), "case"), audited, compared, wrong, undecided)
+	fmt.Fprintf(b, "All in all %s, %d answers audited, %d solved again: **%d wrong, %d undecided**.\n\n",
+		count(len(r.Points), "case"), audited, compared, wrong, undecided)
 	fmt.Fprintf(b, "| back end | device |\n|---|---|\n")
 	for _, d := range r.Devices {
 		text := d.Device
@@ -158,7 +162,8 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 		total.Refuted += a.Wrong()
 		spread = max(spread, p.Spread)
 		if p.Declined > 0 {
-			declined = append(declined, fmt.Sprintf("%.3g %% of %s", 100*float64(p.Declined)/float64(p.Pairs), p.Regime))
+			declined = append(declined, fmt.Sprintf("%.3g %% of %s", 100*float64(p.Declined)/float64(p.Pairs),
+				p.Regime))
 		}
 	}
 	each := func(of func(*Point) verify.Number) {
@@ -183,13 +188,15 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 		}
 		return fmt.Sprintf("%.1e", float64(v))
 	}
-	return append(cells, fmt.Sprintf("±%.0f %%", 100*float64(spread)), relative(total.WorstGap), relative(total.WorstError),
+	return append(cells, fmt.Sprintf("±%.0f %%", 100*float64(spread)), relative(total.WorstGap),
+		relative(total.WorstError),
 		fmt.Sprint(total.Undecided), fmt.Sprint(total.Refuted))
 }
 
 // writeThreads writes a table of sets and separations by threads.
 func writeThreads(b *strings.Builder, list []*Point) {
-	fmt.Fprintf(b, "## Threads\n\n%s, %s precision, %s pairs per call, back end %s.\n\n", list[0].Query, list[0].Precision,
+	fmt.Fprintf(b, "## Threads\n\n%s, %s precision, %s pairs per call, back end %s.\n\n", list[0].Query,
+		list[0].Precision,
 		join(values(list, func(p *Point) int { return p.Pairs })), CPU)
 	workers := values(list, func(p *Point) int { return p.Workers })
 	slices.Sort(workers)
@@ -227,7 +234,8 @@ func writeThreads(b *strings.Builder, list []*Point) {
 
 // writeSizes writes a table of sets by pairs of a call.
 func writeSizes(b *strings.Builder, d *Device, list []*Point) {
-	fmt.Fprintf(b, "## Pairs of a call, %s\n\n%s, %s precision, pairs %s, %s.\n\n", d.Backend, list[0].Query, list[0].Precision, regimes[1].text, workersText(list))
+	fmt.Fprintf(b, "## Pairs of a call, %s\n\n%s, %s precision, pairs %s, %s.\n\n", d.Backend, list[0].Query,
+		list[0].Precision, regimes[1].text, workersText(list))
 	sizes := values(list, func(p *Point) int { return p.Pairs })
 	slices.Sort(sizes)
 	head := []string{"million pairs/s"}

@@ -27,7 +27,8 @@ func (r *Results) printRTR() string {
 	}
 	return printTable([]string{
 		"pair", "EPA: paper, µs", "ours, µs", "ratio", "RTR: paper, µs", "ours, µs", "ratio",
-		"paper: EPA / RTR", "ours", "RTR certified, µs", "EPA steps", "RTR steps", "EPA optimality", "RTR optimality", "local minima",
+		"paper: EPA / RTR", "ours", "RTR certified, µs", "EPA steps", "RTR steps", "EPA optimality", "RTR optimality",
+		"local minima",
 	}, rows)
 }
 
@@ -38,9 +39,11 @@ func (r *Results) printRTRShare() string {
 	ratio := func(n int) string { return fmt.Sprintf("%.2f", 100*float64(n)/float64(t.Pairs)/99.96) }
 	return printTable([]string{"RTR's depth, beside EPA's", "paper", "ours", "ratio"}, [][]string{
 		{"smaller or equal, as computed", "99.96 %", share(t.NotAbove), ratio(t.NotAbove)},
-		{"smaller or equal within the tolerance of both, 1e-4 m", "99.96 %", share(t.Smaller + t.Equal), ratio(t.Smaller + t.Equal)},
+		{"smaller or equal within the tolerance of both, 1e-4 m", "99.96 %", share(t.Smaller + t.Equal),
+			ratio(t.Smaller + t.Equal)},
 		{"… of these equal within the tolerance", "–", share(t.Equal), "–"},
-		{"larger by more: a local minimum", "0.04 %", share(t.Pairs - t.Smaller - t.Equal), fmt.Sprintf("%.0f", 100*float64(t.Pairs-t.Smaller-t.Equal)/float64(t.Pairs)/0.04)},
+		{"larger by more: a local minimum", "0.04 %", share(t.Pairs - t.Smaller - t.Equal),
+			fmt.Sprintf("%.0f", 100*float64(t.Pairs-t.Smaller-t.Equal)/float64(t.Pairs)/0.04)},
 	})
 }
 
@@ -54,7 +57,8 @@ func (r *Results) printRTRDepths() string {
 	for _, d := range r.RTR.Depths {
 		row := []string{fmt.Sprintf("%g to %g", d.Lo, d.Hi), fmt.Sprint(d.Pairs)}
 		for k := range r.RTR.Starts {
-			row = append(row, fmt.Sprintf("%.2f %%", 100*float64(d.Local[k])/float64(max(d.Pairs, 1))), fmt.Sprintf("%.1f", d.Time[k]))
+			row = append(row, fmt.Sprintf("%.2f %%", 100*float64(d.Local[k])/float64(max(d.Pairs, 1))),
+				fmt.Sprintf("%.1f", d.Time[k]))
 		}
 		rows = append(rows, row)
 	}
@@ -75,7 +79,8 @@ func (r *Results) printRTRChoice() string {
 		})
 	}
 	return printTable([]string{
-		"shape, with itself", "regime", "tolerance / size", "GJK and EPA, µs", "RTR certified, µs", "auto, µs", "auto takes RTR", "GJK and EPA / auto",
+		"shape, with itself", "regime", "tolerance / size", "GJK and EPA, µs", "RTR certified, µs", "auto, µs",
+		"auto takes RTR", "GJK and EPA / auto",
 	}, rows)
 }
 
@@ -86,14 +91,17 @@ func (r *Results) printRTRMeshes() string {
 		for k, n := range m.Vertices {
 			row := []string{m.Mesh, fmt.Sprint(n), fmt.Sprintf("%.1f", m.Hull[k]), "", "", "", "", ""}
 			if k == 0 {
-				row = append(row[:3], fmt.Sprintf("%.1f", m.FitRTR), fmt.Sprintf("%.1f", m.Certified), fmt.Sprintf("%.1f", m.FitEPA),
-					fmt.Sprintf("%.1f, %.1f", 1e3*m.Errors.Outside, 1e3*m.Errors.Inside), fmt.Sprintf("%.1f %%", 100*float64(m.Local)/float64(m.Pairs)))
+				row = append(row[:3], fmt.Sprintf("%.1f", m.FitRTR), fmt.Sprintf("%.1f", m.Certified),
+					fmt.Sprintf("%.1f", m.FitEPA),
+					fmt.Sprintf("%.1f, %.1f", 1e3*m.Errors.Outside, 1e3*m.Errors.Inside),
+					fmt.Sprintf("%.1f %%", 100*float64(m.Local)/float64(m.Pairs)))
 			}
 			rows = append(rows, row)
 		}
 	}
 	return printTable([]string{
-		"object, with itself", "vertices of the hull", "GJK and EPA on it, µs", "RTR on the fit, µs", "certified, µs", "GJK and EPA on the fit, µs",
+		"object, with itself", "vertices of the hull", "GJK and EPA on it, µs", "RTR on the fit, µs", "certified, µs",
+		"GJK and EPA on the fit, µs",
 		"fit sticks out, falls short, mm", "local minima of RTR",
 	}, rows)
 }
@@ -104,8 +112,10 @@ func (r *Results) rtrFigures() []figure {
 		return nil
 	}
 	depth := figure{
-		name: "rtr-depth", title: "cube 1 with itself, overlapping", x: "depth, m", y: "time per pair, µs, median of rounds",
-		lines: []line{{name: "GJK and EPA", colorFrom: 0}, {name: "RTR", colorFrom: 1}, {name: "RTR, certified", colorFrom: 2}},
+		name: "rtr-depth", title: "cube 1 with itself, overlapping", x: "depth, m",
+		y: "time per pair, µs, median of rounds",
+		lines: []line{{name: "GJK and EPA", colorFrom: 0}, {name: "RTR", colorFrom: 1},
+			{name: "RTR, certified", colorFrom: 2}},
 	}
 	for _, t := range r.RTR.Times {
 		for k, y := range []float64{t.EPA, t.RTR, t.Certified} {
@@ -121,7 +131,8 @@ func (r *Results) rtrFigures() []figure {
 		for k, n := range m.Vertices {
 			hull.x, hull.y = append(hull.x, math.Log10(float64(2*n))), append(hull.y, m.Hull[k])
 		}
-		smooth := line{colorFrom: i, dashed: true, x: []float64{hull.x[0], hull.x[len(hull.x)-1]}, y: []float64{m.FitRTR, m.FitRTR}}
+		smooth := line{colorFrom: i, dashed: true, x: []float64{hull.x[0], hull.x[len(hull.x)-1]},
+			y: []float64{m.FitRTR, m.FitRTR}}
 		meshes.lines = append(meshes.lines, hull, smooth)
 	}
 	return []figure{depth, meshes}

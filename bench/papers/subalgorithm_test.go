@@ -23,7 +23,8 @@ func TestSubAlgorithms(t *testing.T) {
 		// A sum of at most four products with weights that are good to two units of
 		// roundoff each is good to eight.
 		if got := r.Median[0]; !(got <= 8*roundoff) {
-			t.Errorf("%s, altitude %g: median error of Signed Volumes %g, want at most 8 units of roundoff", r.Kind, h, got)
+			t.Errorf("%s, altitude %g: median error of Signed Volumes %g, want at most 8 units of roundoff", r.Kind, h,
+				got)
 		}
 		switch {
 		case !needle && h >= 0.9e-13:
@@ -32,13 +33,15 @@ func TestSubAlgorithms(t *testing.T) {
 			// two faces are as near as rounding tells. (Below 1e-13 the rounding of the
 			// vertices is a part of the altitude and may flip the sign of the volume.)
 			if got := r.Worst[0]; !(got <= 8*roundoff) {
-				t.Errorf("%s, altitude %g: worst error of Signed Volumes %g, want at most 8 units of roundoff", r.Kind, h, got)
+				t.Errorf("%s, altitude %g: worst error of Signed Volumes %g, want at most 8 units of roundoff", r.Kind,
+					h, got)
 			}
 		case needle && h >= 0.9e-15:
 			// The rounding of the vertices rotates the plane of a needle by ε/h, and the
 			// projection of the origin with it; four units each for the normal and the weights.
 			if got := r.Worst[0]; !(got <= 8*roundoff/h) {
-				t.Errorf("%s, altitude %g: worst error of Signed Volumes %g, want at most 8ε/h = %g", r.Kind, h, got, 8*roundoff/h)
+				t.Errorf("%s, altitude %g: worst error of Signed Volumes %g, want at most 8ε/h = %g", r.Kind, h, got,
+					8*roundoff/h)
 			}
 		}
 		// det A ∝ h² and det M ∝ h: within a factor of a hundred for the shapes at

@@ -12,10 +12,16 @@ import (
 func (r *Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Peers on one core\n\n")
-	fmt.Fprintf(&b, "`%s`, %s, %s: %s, core %d. %d pairs per set, a third of them overlapping by up to 0.1 m, a third up to 0.1 m apart, a third 0.1 to 2 m apart; seed %d. Medians of %d rounds, quartiles in brackets; the last row of ratios compares the fastest round of each, which other work on the machine disturbs least.\n\n",
+	fmt.Fprintf(&b, "`%s`, %s, %s: %s, core %d. %d pairs per set, a third of them overlapping by up to 0.1 m, a "+
+		"third up to 0.1 m apart, a third 0.1 to 2 m apart; seed %d. Medians of %d rounds, quartiles in brackets; "+
+		"the last row of ratios compares the fastest round of each, which other work on the machine disturbs "+
+		"least.\n\n",
 		r.Program, r.Date, r.Platform, r.Processor, r.Core, r.Rows, r.Seed, r.Rounds)
-	fmt.Fprintf(&b, "Clock: %s. Before the rounds every configuration of a peer is tried, and its fastest takes part.\n\n", r.Clock)
-	fmt.Fprintf(&b, "Ratios are to Clearance in single precision. A peer counts as sound in a table if it answers every pair, with errors of at most %.0e m and no wrong verdict on a pair farther than that from touching.\n\n", SoundTolerance)
+	fmt.Fprintf(&b, "Clock: %s. Before the rounds every configuration of a peer is tried, and its fastest takes "+
+		"part.\n\n", r.Clock)
+	fmt.Fprintf(&b, "Ratios are to Clearance in single precision. A peer counts as sound in a table if it answers "+
+		"every pair, with errors of at most %.0e m and no wrong verdict on a pair farther than that from touching.\n\n",
+		SoundTolerance)
 	r.writeContestants(&b)
 	for _, q := range Questions() {
 		r.writeQuestion(&b, &q)
@@ -69,16 +75,21 @@ func (r *Report) writeQuestion(b *strings.Builder, q *Question) {
 		row(c.Name, func(t *Table) string { return t.Entries[i].time() })
 	}
 	row("**fastest peer / ours**", func(t *Table) string { return ratioText(float64(t.Ratio), t.Fastest) })
-	row("**fastest sound peer / ours**", func(t *Table) string { return ratioText(float64(t.RatioSound), t.FastestSound) })
+	row("**fastest sound peer / ours**", func(t *Table) string {
+		return ratioText(float64(t.RatioSound),
+			t.FastestSound)
+	})
 	row("the same, best rounds", func(t *Table) string {
 		ratio, who := t.bestRounds()
 		return ratioText(float64(ratio), who)
 	})
 	fmt.Fprintln(b)
 
-	text := "Answers: pairs with a wrong verdict, with the largest true distance or depth of one; pairs without an answer."
+	text := "Answers: pairs with a wrong verdict, with the largest true distance or depth of one; pairs without an " +
+		"answer."
 	if q.wants != wantVerdict {
-		text = "Answers: largest error of the distance in metres, share of errors above 1 mm (off), wrong verdicts with the largest true distance or depth of one, pairs without an answer."
+		text = "Answers: largest error of the distance in metres, share of errors above 1 mm (off), wrong verdicts " +
+			"with the largest true distance or depth of one, pairs without an answer."
 	}
 	fmt.Fprintf(b, "%s What is zero is left out.\n\n", text)
 	head("")

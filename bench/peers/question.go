@@ -65,13 +65,16 @@ func Questions() []Question {
 		},
 		{
 			Name: "gjk", Title: "Distance and witnesses, no depth", Rows: AllRows, driver: "gjk", wants: wantApart,
-			Text: "All pairs. Distance and witness points of separated pairs; of penetrating pairs only that they penetrate: " +
-				"a peer's GJK stops there and no EPA follows. Clearance has no such query; its time is that of two calls, " +
+			Text: "All pairs. Distance and witness points of separated pairs; of penetrating pairs only that they " +
+				"penetrate: " +
+				"a peer's GJK stops there and no EPA follows. Clearance has no such query; its time is that of two " +
+				"calls, " +
 				"Boolean for all pairs and distance for those found apart.",
 		},
 		{
-			Name: "signed", Title: "Signed distance and witnesses", Rows: AllRows, driver: "signed", wants: wantDistance,
-			Text: "All pairs, depths included: GJK, and EPA on the overlapping third, in one call for everyone.",
+			Name: "signed", Title: "Signed distance and witnesses", Rows: AllRows, driver: "signed",
+			wants: wantDistance,
+			Text:  "All pairs, depths included: GJK, and EPA on the overlapping third, in one call for everyone.",
 		},
 	}
 }

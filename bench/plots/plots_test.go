@@ -13,11 +13,16 @@ import (
 
 // figures are one of each kind; name is a text that must be in the SVG.
 var figures = map[string]interface{ Draw(string) error }{
-	"lines":  &Lines{Title: "t", X: "x", Y: "y", LogY: true, Lines: []Line{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 3}, Lo: []float64{0, 2}, Hi: []float64{1, 4}}}},
-	"beside": &Lines{Title: "t", X: "x", Y: "y", LogX: true, LogY: true, Beside: true, Lines: []Line{{Name: "name", X: []float64{1, 1e6}, Y: []float64{1, 3}, Dashed: true}}},
+	"lines": &Lines{Title: "t", X: "x", Y: "y", LogY: true,
+		Lines: []Line{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 3}, Lo: []float64{0, 2},
+			Hi: []float64{1, 4}}}},
+	"beside": &Lines{Title: "t", X: "x", Y: "y", LogX: true, LogY: true, Beside: true,
+		Lines: []Line{{Name: "name", X: []float64{1, 1e6}, Y: []float64{1, 3}, Dashed: true}}},
 	"bars": &Bars{Title: "t", Y: "y", Groups: []string{"a", "b"}, Series: []Series{
-		{Name: "name", Values: []float64{1, 100}, Label: true}, {Name: "other", Values: []float64{math.NaN(), 3}, Color: 1}}},
-	"scatter": &Scatter{Title: "t", X: "x", Y: "y", LeastY: 1e-16, Clouds: []Cloud{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 1e-6}}}},
+		{Name: "name", Values: []float64{1, 100}, Label: true}, {Name: "other", Values: []float64{math.NaN(), 3},
+			Color: 1}}},
+	"scatter": &Scatter{Title: "t", X: "x", Y: "y", LeastY: 1e-16,
+		Clouds: []Cloud{{Name: "name", X: []float64{1, 2}, Y: []float64{0, 1e-6}}}},
 }
 
 // TestDraw draws every kind of figure twice: both files are there, are what their
@@ -78,7 +83,8 @@ func TestBarsRise(t *testing.T) {
 	for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x++ {
 		n, best := 0, 0
 		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y++ {
-			if r, g, b, _ := img.At(x, y).RGBA(); uint8(r>>8) == want.R && uint8(g>>8) == want.G && uint8(b>>8) == want.B {
+			if r, g, b, _ := img.At(x, y).RGBA(); uint8(r>>8) == want.R && uint8(g>>8) == want.G &&
+				uint8(b>>8) == want.B {
 				n++
 				best = max(best, n)
 			} else {
@@ -92,7 +98,8 @@ func TestBarsRise(t *testing.T) {
 	if len(lengths) != 3 {
 		t.Fatalf("lengths of bars %v, want three", lengths)
 	}
-	if first, second := lengths[1]-lengths[0], lengths[2]-lengths[1]; first < 20 || max(first-second, second-first) > 2 {
+	if first, second := lengths[1]-lengths[0], lengths[2]-lengths[1]; first < 20 ||
+		max(first-second, second-first) > 2 {
 		t.Errorf("bars of 1, 10 and 100 have the lengths %v, want equal steps", lengths)
 	}
 }
@@ -114,13 +121,19 @@ func TestRefuse(t *testing.T) {
 		{"an infinite bar", bar(math.Inf(1)), "value +Inf"},
 		{"two values for a group", bar(1, 2), "2 values for 1 groups"},
 		{"no points", &Scatter{LeastY: 1}, "nothing to draw"},
-		{"a point at 0", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{0}, Y: []float64{1}}}}, "point (0, 1)"},
+		{"a point at 0", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{0}, Y: []float64{1}}}},
+			"point (0, 1)"},
 		{"a bar that leaves no room above", bar(math.MaxFloat64), "cannot show"},
-		{"a point that leaves no room above", &Scatter{LeastY: 1, Clouds: []Cloud{{Name: "c", X: []float64{1}, Y: []float64{1.7e308}}}}, "cannot show"},
-		{"a line at 0 of a logarithmic axis", &Lines{LogX: true, Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, 2}}}}, "point (0, 1)"},
-		{"a line to infinity", &Lines{Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, math.Inf(1)}}}}, "point (1, +Inf)"},
-		{"a band without end", &Lines{Lines: []Line{{Name: "l", X: []float64{0}, Y: []float64{1}, Lo: []float64{0}, Hi: []float64{math.Inf(1)}}}}, "band from 0 to +Inf"},
-		{"more bars than a page", &Bars{Groups: make([]string, 101), Series: []Series{{Values: make([]float64, 101)}}}, "101 groups"},
+		{"a point that leaves no room above", &Scatter{LeastY: 1,
+			Clouds: []Cloud{{Name: "c", X: []float64{1}, Y: []float64{1.7e308}}}}, "cannot show"},
+		{"a line at 0 of a logarithmic axis", &Lines{LogX: true,
+			Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, 2}}}}, "point (0, 1)"},
+		{"a line to infinity", &Lines{Lines: []Line{{Name: "l", X: []float64{0, 1}, Y: []float64{1, math.Inf(1)}}}},
+			"point (1, +Inf)"},
+		{"a band without end", &Lines{Lines: []Line{{Name: "l", X: []float64{0}, Y: []float64{1}, Lo: []float64{0},
+			Hi: []float64{math.Inf(1)}}}}, "band from 0 to +Inf"},
+		{"more bars than a page", &Bars{Groups: make([]string, 101), Series: []Series{{Values: make([]float64, 101)}}},
+			"101 groups"},
 		{"no such folder", figures["bars"], "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -142,15 +155,19 @@ func TestDrawExtremes(t *testing.T) {
 		return &Lines{LogX: log, LogY: log, Beside: log, Lines: []Line{{Name: "l", X: x, Y: y}}}
 	}
 	for name, f := range map[string]interface{ Draw(string) error }{
-		"one value":              lines(true, []float64{1, 1, 1}, []float64{0, 0, 0}),
-		"one large value":        lines(false, []float64{1e20, 1e20}, []float64{-1e20, -1e20}),
-		"the ends, linear":       lines(false, []float64{-most, most}, []float64{-most, most}),
-		"the ends":               lines(true, []float64{1 / most, most}, []float64{1 / most, most}),
-		"the ends, one value":    lines(true, []float64{most, most}, []float64{1 / most, 1 / most}),
-		"bars at the ends":       &Bars{Groups: []string{"a", "b"}, Series: []Series{{Values: []float64{1 / most, most}}}},
-		"points at the ends":     &Scatter{LeastY: 1e-16, Clouds: []Cloud{{X: []float64{1 / most, most}, Y: []float64{0, most}}}},
-		"a name without end":     &Bars{Groups: []string{"a"}, Series: []Series{{Name: strings.Repeat("name", 1000), Values: []float64{1}}}},
-		"a name that is no text": &Bars{Groups: []string{"\x00"}, Series: []Series{{Name: "\ufffd\n\n", Values: []float64{1}}}},
+		"one value":           lines(true, []float64{1, 1, 1}, []float64{0, 0, 0}),
+		"one large value":     lines(false, []float64{1e20, 1e20}, []float64{-1e20, -1e20}),
+		"the ends, linear":    lines(false, []float64{-most, most}, []float64{-most, most}),
+		"the ends":            lines(true, []float64{1 / most, most}, []float64{1 / most, most}),
+		"the ends, one value": lines(true, []float64{most, most}, []float64{1 / most, 1 / most}),
+		"bars at the ends": &Bars{Groups: []string{"a", "b"},
+			Series: []Series{{Values: []float64{1 / most, most}}}},
+		"points at the ends": &Scatter{LeastY: 1e-16,
+			Clouds: []Cloud{{X: []float64{1 / most, most}, Y: []float64{0, most}}}},
+		"a name without end": &Bars{Groups: []string{"a"},
+			Series: []Series{{Name: strings.Repeat("name", 1000), Values: []float64{1}}}},
+		"a name that is no text": &Bars{Groups: []string{"\x00"},
+			Series: []Series{{Name: "\ufffd\n\n", Values: []float64{1}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := f.Draw(filepath.Join(t.TempDir(), "x")); err != nil {

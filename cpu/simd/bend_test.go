@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r2"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -24,7 +25,7 @@ func TestBend(t *testing.T) {
 	var shapes []geom.Smooth
 	var directions []r3.Vec
 	for i := range 3000 {
-		u := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		u := testkit.Unit(rng)
 		axes := r3.Vec{X: math.Exp(rng.NormFloat64()), Y: math.Exp(rng.NormFloat64()), Z: math.Exp(rng.NormFloat64())}
 		row := [9]float64{ellipsoid, axes.X, axes.Y, axes.Z, 0, 0, u.X, u.Y, u.Z}
 		var s geom.Smooth = geom.Ellipsoid{SemiAxes: axes}

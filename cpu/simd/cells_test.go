@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -18,7 +19,7 @@ func hullsToCut(t testing.TB) map[string]*geom.Convex {
 	rng := rand.New(rand.NewPCG(1, 2))
 	sphere := func(n int, a, b, c float64, at r3.Vec) (v []r3.Vec) {
 		for range n {
-			p := r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+			p := testkit.Unit(rng)
 			v = append(v, r3.Add(at, r3.Vec{X: a * p.X, Y: b * p.Y, Z: c * p.Z}))
 		}
 		return v
@@ -73,7 +74,7 @@ func TestCells(t *testing.T) {
 		directions := []r3.Vec{{X: 1}, {Y: 1}, {Z: 1}, {X: -1}, {Y: -1}, {Z: -1}, {X: 1, Y: 1, Z: 1}, {X: 1, Y: -1, Z: 0}}
 		directions = append(directions, hull.Hull().Normals...)
 		for i := range 20000 {
-			d := r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+			d := testkit.Normal(rng)
 			if i%2 == 0 { // on the border of two cells, scaled back
 				grid := func(m float64) float64 { return (2*float64(rng.IntN(k+1))/float64(k) - 1) / m }
 				d = r3.Vec{X: grid(m[0]), Y: grid(m[1]), Z: 1 / m[2]}

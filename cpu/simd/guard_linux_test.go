@@ -14,6 +14,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -95,7 +96,7 @@ func fenceLibrary(t *testing.T) *batch.Library {
 	hull := func(n int) geom.Shape {
 		points := make([]r3.Vec, n)
 		for i := range points {
-			points[i] = r3.Scale(0.5, r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}))
+			points[i] = r3.Scale(0.5, testkit.Unit(rng))
 		}
 		h, err := geom.NewConvex(points)
 		if err != nil {

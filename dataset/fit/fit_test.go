@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
@@ -78,7 +79,7 @@ func TestSmoothHullOfHulls(t *testing.T) {
 	g := rand.New(rand.NewPCG(63, 64))
 	var cloud []r3.Vec
 	for range 300 {
-		u := r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+		u := testkit.Unit(g)
 		cloud = append(cloud, r3.Vec{X: 0.1 * u.X, Y: 0.06 * u.Y, Z: 0.03 * u.Z})
 	}
 	for _, body := range []geom.Shape{hullOf(t, cloud), hullOf(t, corners(0.1, 0.07, 0.02))} {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"clearance/internal/testkit"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -13,7 +15,7 @@ func sphere(n int) []r3.Vec {
 	rng := rand.New(rand.NewPCG(7, 8))
 	points := make([]r3.Vec, n)
 	for i := range points {
-		points[i] = r3.Unit(r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()})
+		points[i] = testkit.Unit(rng)
 	}
 	return points
 }

@@ -8,6 +8,7 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/cells"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -44,7 +45,7 @@ func hulls(g *rand.Rand) map[string][]r3.Vec {
 	ball := func(n int) []r3.Vec {
 		v := make([]r3.Vec, n)
 		for i := range v {
-			x := r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()}
+			x := testkit.Normal(g)
 			v[i] = r3.Unit(x)
 		}
 		return v
@@ -140,13 +141,13 @@ func TestCells(t *testing.T) {
 			}
 		}
 		for range 20000 {
-			try(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+			try(testkit.Normal(g))
 		}
 		random, n := visits, queries
 		for _, d := range h.Normals {
 			for range 3 {
 				try(d)
-				d = r3.Add(d, r3.Scale(1e-7, r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()}))
+				d = r3.Add(d, r3.Scale(1e-7, testkit.Normal(g)))
 			}
 		}
 		// Borders of cells: e on a corner, d = L⁻ᵀe.

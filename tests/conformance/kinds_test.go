@@ -45,7 +45,8 @@ func TestEveryKindHasAKernel(t *testing.T) {
 					if forms[y].Kind.Traits().Unbounded {
 						pose.Position.Z = -4
 					}
-					pairs.SetRow(0, &batch.Row{ShapeA: int32(2 * x), ShapeB: int32(2*y + 1), PoseA: geom.IdentityPose(), PoseB: pose})
+					pairs.SetRow(0, &batch.Row{ShapeA: int32(2 * x), ShapeB: int32(2*y + 1), PoseA: geom.IdentityPose(),
+						PoseB: pose})
 					before, _ := b.RowsBy()
 					job := &batch.Job{Library: lib, Input: pairs, Options: o}
 					if err := b.Run(t.Context(), job, 0, 1, batch.NewResults(1, &o)); err != nil {
@@ -55,10 +56,12 @@ func TestEveryKindHasAKernel(t *testing.T) {
 					why := noKernel[forms[x].Kind] + noKernel[forms[y].Kind]
 					switch served := after > before; {
 					case !served && why == "":
-						t.Errorf("%s kernels, query %v: %s × %s was left to the reference solvers; add the kind to cpu/simd/table.go, or to noKernel with a reason",
+						t.Errorf("%s kernels, query %v: %s × %s was left to the reference solvers; add the kind to "+
+							"cpu/simd/table.go, or to noKernel with a reason",
 							variant, q, forms[x].Name, forms[y].Name)
 					case served && why != "":
-						t.Errorf("%s kernels, query %v: %s × %s was answered; noKernel says %q", variant, q, forms[x].Name, forms[y].Name, why)
+						t.Errorf("%s kernels, query %v: %s × %s was answered; noKernel says %q", variant, q,
+							forms[x].Name, forms[y].Name, why)
 					}
 				}
 			}

@@ -32,10 +32,11 @@ func (m *Matrix) Markdown(p *Page) string {
 	for _, p := range placements {
 		fmt.Fprintf(&b, "- %s\n", p.name)
 	}
-	fmt.Fprintf(&b, `
-An entry names the precisions in which all of its rows passed: every answer audited, compared with what is known of the row and with a reference solve, none undecided. That was so in %d runs of %d rows each%s.
-
-`, m.passed, m.rows, p.Runs)
+	fmt.Fprintf(&b, "\nAn entry names the precisions in which all of its rows passed: every answer audited, compared "+
+		"with "+
+		"what is known of the row and with a reference solve, none undecided. That was so in %d runs of %d rows "+
+		"each%s."+
+		"\n\n", m.passed, m.rows, p.Runs)
 	if p.Note != "" {
 		fmt.Fprintf(&b, "%s\n\n", p.Note)
 	}
