@@ -116,7 +116,7 @@ func TestFit(t *testing.T) {
 	g := rand.New(rand.NewPCG(9, 10))
 	points := make([]r3.Vec, 200)
 	for i := range points {
-		points[i] = r3.Unit(r3.Vec{X: g.NormFloat64(), Y: g.NormFloat64(), Z: g.NormFloat64()})
+		points[i] = testkit.Unit(g)
 	}
 	count := func(n int) (entries int) {
 		for _, l := range Cut(points, n, Options{}) {
