@@ -14,6 +14,10 @@ RACE_ENGINE := ^(TestConcurrentCalls|TestHeldShared|TestLibraries|TestCancel)$$
 # (another owner, an unpacked archive) builds as well.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
+# Compiling shaders takes lavapipe ten times as long as running the tests; without LLVM's optimisation
+# passes it takes half as long. Other drivers ignore this.
+export GALLIVM_PERF ?= nopt
+
 .DEFAULT_GOAL := help
 .PHONY: help build bench peers pictures gpu-check test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz cover clean
 
@@ -40,6 +44,7 @@ test: vulkan lint generated nocgo fuzz race unit ## what a change has to pass (.
 
 test-all: export CLEARANCE_TESTS := all
 test-all: export CLEARANCE_SOAK := 60s
+test-all: export GALLIVM_PERF :=
 test-all: FUZZTIME := 600
 test-all: RACE := ./...
 test-all: RACE_ENGINE :=

@@ -54,6 +54,17 @@ func open(t testing.TB, o Options) *Backend {
 	return b
 }
 
+// size returns how many rows or worlds a test has: with -short, in make test, and in make test-all.
+func size(short, usual, all int) int {
+	switch {
+	case testing.Short():
+		return short
+	case need.All():
+		return all
+	}
+	return usual
+}
+
 // eachPath runs a test with memory that the host and the device share, and with copies
 // between the two, as on most GPUs.
 func eachPath(t *testing.T, test func(t *testing.T, o Options)) {

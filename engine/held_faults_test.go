@@ -23,7 +23,7 @@ func TestHeldFaults(t *testing.T) {
 	} {
 		t.Run("hold: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
 			b := open(t, Options{ChunkRows: 256})
-			lib, worlds := stack(t, 9, 0)
+			lib, worlds := stackOf(t, "boxes", 9, 0)
 			disarm := vk.Inject(f.fault)
 			defer disarm()
 			if _, err := b.Hold(t.Context(), lib, worlds); !errors.Is(err, f.cause) {
@@ -51,7 +51,7 @@ func TestHeldFaults(t *testing.T) {
 	} {
 		t.Run("run: "+f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
 			b := open(t, Options{ChunkRows: 256, Timeout: 300 * time.Millisecond})
-			lib, worlds := stack(t, 9, 0)
+			lib, worlds := stackOf(t, "boxes", 9, 0)
 			h := hold(t, b, lib, worlds)
 			out := unanswered(h.Len(), new(batch.Options))
 			disarm := vk.Inject(f.fault)

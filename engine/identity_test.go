@@ -110,7 +110,8 @@ func (p permuted) Row(i int, r *batch.Row) { p.in.Row(p.order[i], r) }
 // the chunks, with invalid bodies, wherever a call begins and ends.
 func TestWorlds(t *testing.T) {
 	c := processor(t)
-	lib, w := stack(t, 23, 3)
+	worlds := size(9, 9, 23)
+	lib, w := stack(t, worlds, 3)
 	w.Shapes[4] = 5000 // no such shape
 	list := batch.NewPairs(w.Len())
 	var r batch.Row
@@ -124,11 +125,15 @@ func TestWorlds(t *testing.T) {
 	}
 	warm[3*500] = math.NaN()
 	var want [2]*batch.Results
-	for _, o := range []Options{{ChunkRows: 64}, {ChunkRows: 256}, {ChunkRows: 1000, staged: true}, {}, {unsorted: true}} {
+	paths, calls := []Options{{ChunkRows: 64}, {ChunkRows: 256, staged: true}, {unsorted: true}}, []int{64, 1 << 16}
+	if need.All() {
+		paths, calls = append(paths, Options{}, Options{ChunkRows: 1000, staged: true}), append(calls, 320)
+	}
+	for _, o := range paths {
 		b := open(t, o)
 		for k, q := range []batch.Options{{}, {Precision: batch.Double, WarmStart: warm}} {
 			for _, in := range []batch.Input{w, list} {
-				for _, outer := range []int{64, 320, 1 << 16} {
+				for _, outer := range calls {
 					job := &batch.Job{Library: lib, Input: in, Options: q}
 					run(t, job, dispatch.Options{ChunkRows: outer}, b, c)
 					if want[k] == nil {
@@ -153,7 +158,7 @@ func TestWorlds(t *testing.T) {
 			invalid++
 		}
 	}
-	if invalid < 23*12 || invalid == w.Len() {
+	if invalid < worlds*12 || invalid == w.Len() {
 		t.Errorf("%d invalid rows", invalid)
 	}
 }

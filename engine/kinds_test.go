@@ -8,6 +8,7 @@ import (
 	"clearance/geom"
 	"clearance/internal/layout"
 	"clearance/tests/conformance"
+	"clearance/tests/need"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -34,10 +35,7 @@ func TestVariants(t *testing.T) {
 	others := append(append(append([]geom.Shape{geom.Halfspace{}, box}, curved...), turned...), powers...)
 	others = append(others, rounded...)
 	others = append(append(others, shapesOf(few)...), shapesOf(many)...)
-	rows := 500
-	if testing.Short() {
-		rows = 150
-	}
+	rows, masks := size(150, 200, 500), map[kinds]bool{allKinds: true}
 	for name, c := range map[string]struct {
 		shapes []geom.Shape
 		have   kinds
@@ -52,6 +50,10 @@ func TestVariants(t *testing.T) {
 		"hulls and boxes": {append([]geom.Shape{box}, shapesOf(many)...), plain | 1<<geom.KindConvex | withCells},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "box" && name != "superquadrics" && name != "hulls" {
+				need.Full(t, "pipelines take long to compile; boxes, superquadrics and hulls have three kinds of them")
+			}
+			masks[c.have] = true
 			own, err := batch.NewLibrary(c.shapes, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -73,8 +75,8 @@ func TestVariants(t *testing.T) {
 			}
 		})
 	}
-	if n := len(b.pipelines.certify); n != 7 {
-		t.Errorf("%d pipelines that certify, want 6 and the one for all", n)
+	if n := len(b.pipelines.certify); n != len(masks) {
+		t.Errorf("%d pipelines that certify, want one for each of %d sets of kinds", n, len(masks))
 	}
 	if _, ok := b.pipelines.certify[allKinds]; !ok {
 		t.Error("no pipeline for all kinds")

@@ -82,10 +82,7 @@ func compare(t *testing.T, job *batch.Job, got, want *batch.Results) {
 // shader is declined, or rarely.
 func TestSets(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 3000
-	if testing.Short() {
-		rows = 400
-	}
+	rows := size(400, 1000, 3000)
 	for _, name := range setNames {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			t.Run(fmt.Sprintf("%s/%v", name, precision), func(t *testing.T) {
@@ -125,10 +122,7 @@ func TestSets(t *testing.T) {
 // of rows.
 func TestQueries(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 1500
-	if testing.Short() {
-		rows = 200
-	}
+	rows := size(200, 500, 1500)
 	warm := make([]float64, 3*rows)
 	for i := range warm {
 		warm[i] = math.Sin(float64(i)) * 1e-30

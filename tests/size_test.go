@@ -28,12 +28,9 @@ var handWritten = []string{".go", ".c", ".h", ".glsl", ".comp", ".py", ".sh", ".
 var tooWide = []string{
 	".",
 	"batch",
-	"bench/matrix",
-	"bench/papers",
 	"bench/peers",
 	"bench/peers/drivers",
 	"bench/peers/drivers/parry/src",
-	"bench/regress",
 	"cmd/batchbench",
 	"cmd/genlayout",
 	"cpu",

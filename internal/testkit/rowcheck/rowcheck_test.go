@@ -9,7 +9,7 @@ import (
 
 // Every column is compared, by its bits, and the first that differs is named.
 func TestDiffers(t *testing.T) {
-	o := &batch.Options{Columns: batch.AllColumns | batch.ColBits, Precision: batch.Double}
+	o := &batch.Options{Columns: batch.FileColumns | batch.ColBits, Precision: batch.Double}
 	results := func() *batch.Results {
 		r := batch.NewResults(2, o)
 		for i := range 2 {
