@@ -18,10 +18,10 @@ func TestDraws(t *testing.T) {
 	for range n {
 		u := Unit(rng)
 		sum = r3.Add(sum, u)
-		if q := Rotation(rng); !(math.Abs(r3.Norm(u)-1) <= 4e-16 && math.Abs(quat.Abs(q)-1) <= 4e-16) {
+		if q := Rotation(rng); !(math.Abs(r3.Norm(u)-1) <= 1e-15 && math.Abs(quat.Abs(q)-1) <= 1e-15) {
 			t.Fatalf("direction %v, rotation %v", u, q)
 		}
-		if p := Pose(rng, 2); !(math.Abs(quat.Abs(p.Rotation)-1) <= 4e-16) {
+		if p := Pose(rng, 2); !(math.Abs(quat.Abs(p.Rotation)-1) <= 1e-15) {
 			t.Fatalf("pose %v", p)
 		}
 	}
