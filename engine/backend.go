@@ -129,7 +129,7 @@ func (b *Backend) Device() batch.Device {
 	return d
 }
 
-// Check reports options that the back end cannot serve: those that nobody can serve yet.
+// Check returns an error for options that no back end supports yet.
 func (b *Backend) Check(o *batch.Options) error { return o.Check() }
 
 // Messages returns what the validation layer has said since Open, nothing without

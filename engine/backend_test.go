@@ -99,8 +99,8 @@ func TestInvalidRows(t *testing.T) {
 	}
 }
 
-// TestKinds: every pair of kinds that has a shader is ended on the device where the shapes
-// are apart, and its distance along the axis is the closed form.
+// TestKinds: every pair of kinds that has a shader is answered on the device where the shapes
+// are separated, and its distance along the axis is the closed form.
 func TestKinds(t *testing.T) {
 	b := open(t, Options{})
 	tetra, err := geom.NewConvex([]r3.Vec{{X: 1}, {X: -1, Y: 1}, {X: -1, Y: -1, Z: 1}, {X: -1, Y: -1, Z: -1}})
@@ -139,7 +139,7 @@ func TestKinds(t *testing.T) {
 		}
 		for i := range pairs.Len() {
 			a, z := shapes[pairs.ShapeA[i]], shapes[pairs.ShapeB[i]]
-			// The tetrahedron has its edge at -1 across the height of the others' middle.
+			// The tetrahedron has its edge at -1 level with the middle of the others.
 			d := job.Results.Distance.At(i)
 			if want := 0.5; math.Abs(d-want) > 1e-11 && a.Kind() != geom.KindCone && z.Kind() != geom.KindCone && a.Kind() != geom.KindFrustum && z.Kind() != geom.KindFrustum {
 				t.Errorf("%v: %v and %v are %.17g apart, want %g", m, a.Kind(), z.Kind(), d, want)

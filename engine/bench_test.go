@@ -142,7 +142,7 @@ func BenchmarkPack(b *testing.B) {
 		w, _ := in.(*batch.Worlds)
 		n := h.chunks[0].n
 		b.Run(name, func(b *testing.B) {
-			h.turnTo(0, in, w)
+			h.pointPacker(0, in, w)
 			for b.Loop() {
 				if err := p.all(false); err != nil {
 					b.Fatal(err)
@@ -151,7 +151,7 @@ func BenchmarkPack(b *testing.B) {
 			perRow(b, n)
 		})
 		b.Run(name+", poses", func(b *testing.B) {
-			h.turnTo(0, in, w)
+			h.pointPacker(0, in, w)
 			for b.Loop() {
 				if err := p.moved(); err != nil {
 					b.Fatal(err)

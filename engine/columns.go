@@ -110,10 +110,10 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 			if out.Method != nil {
 				out.Method[row] = uint8(layout.SolverOf(w))
 			}
-			if w>>8&layout.Deepened != 0 {
+			if w>>8&layout.ByDepth != 0 {
 				t.depths++
 			}
-			if w>>8&layout.Sketched != 0 {
+			if w>>8&layout.FromFloat32 != 0 {
 				t.foundInFloat32++
 			}
 			if out.Iterations != nil {

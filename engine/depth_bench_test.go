@@ -44,7 +44,7 @@ func BenchmarkDepths(b *testing.B) {
 	}
 }
 
-// BenchmarkSmoothDepths times the depths of smooth pairs that overlap by each method.
+// BenchmarkSmoothDepths times the depths of penetrating smooth pairs by each method.
 func BenchmarkSmoothDepths(b *testing.B) {
 	e := benchBackend(b, Options{})
 	const rows = 4096
@@ -60,7 +60,7 @@ func BenchmarkSmoothDepths(b *testing.B) {
 	}
 }
 
-// smoothOverlaps is rows of smooth pairs that overlap, as deep as their centres and less deep.
+// smoothOverlaps returns rows of penetrating smooth pairs, from coinciding centres to shallow.
 func smoothOverlaps(b *testing.B, name string, rows int) (*batch.Library, *batch.Pairs) {
 	b.Helper()
 	g := rand.New(rand.NewPCG(7, 31))

@@ -39,13 +39,13 @@ func TestDepths(t *testing.T) {
 			if name == "adversarial" { // with round shapes on one axis, whose polytopes fill up
 				most = overlapping / 20
 			}
-			// Balls that are taken off curved cores leave fewer cores that overlap.
+			// Curved cores are eroded, so fewer of them intersect.
 			depths, least := after.Depths-before.Depths, int64(overlapping)/20
 			if name == "boxes" || strings.HasPrefix(name, "hull") {
 				least = int64(overlapping) * 9 / 10
 			}
 			if rep.Declined() > most || depths < least || depths > int64(rows) {
-				t.Errorf("%s, %v: of %d overlapping rows the device answered %d depths and declined %d", name, precision, overlapping, depths, rep.Declined())
+				t.Errorf("%s, %v: of %d penetrating rows the device answered %d depths and declined %d", name, precision, overlapping, depths, rep.Declined())
 			}
 		}
 	}
@@ -91,8 +91,8 @@ func deepShapes(t *testing.T) []geom.Shape {
 	}
 }
 
-// deepPoses is how B stands to A: centres together, turned or not, deep inside, with parallel
-// faces, and all but apart.
+// deepPoses returns poses of B relative to A: coinciding centres, rotated or not, deep inside, with parallel
+// faces, and nearly separated.
 func deepPoses(g *rand.Rand) []geom.Pose {
 	turned := func() geom.Pose {
 		p := geom.Pose{Rotation: testkit.Quaternion(g)}

@@ -128,8 +128,7 @@ func TestOddDepthsInFloat32(t *testing.T) {
 	}
 }
 
-// TestFloat32Rounding: the heights of faces in single precision are off by less than epa_float32.comp allows
-// for, on hulls of all sizes and distances.
+// TestFloat32Rounding: the rounding errors of offsets in single precision are within the bound of epa_float32.comp, on hulls of all sizes and distances.
 func TestFloat32Rounding(t *testing.T) {
 	b := open(t, Options{})
 	if !b.direct {
@@ -160,12 +159,12 @@ func TestFloat32Rounding(t *testing.T) {
 		}
 		b.lanes <- l
 	}
-	seeds, indices := recordsIn[layout.SeedRecord](slot.work.seeds.Bytes()), recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
+	depths, indices := recordsIn[layout.DepthRecord](slot.work.depths.Bytes()), recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
 	n := recordsIn[uint32](slot.work.counts.Bytes())[0]
 	worst, found, thin := 0.0, 0, 0
 	var r batch.Row
-	for i := range seeds[:n] {
-		s := &seeds[i]
+	for i := range depths[:n] {
+		s := &depths[i]
 		if s.Faces == 0 {
 			continue
 		}
@@ -180,20 +179,20 @@ func TestFloat32Rounding(t *testing.T) {
 			thin++
 			continue
 		}
-		worst = max(worst, math.Abs(height-float64(s.Height))/float64(s.Doubt))
-		if !(s.Beyond > s.Height) {
-			t.Errorf("a face is %g high, and all others are higher than %g", s.Height, s.Beyond)
+		worst = max(worst, math.Abs(height-float64(s.LeastOffset))/float64(s.Rounding))
+		if !(s.OtherOffsets > s.LeastOffset) {
+			t.Errorf("a face is %g high, and all others are higher than %g", s.LeastOffset, s.OtherOffsets)
 		}
 	}
-	t.Logf("%d of %d found, %d with thin faces; heights are off by %.3f of what is allowed for", found, n, thin, worst)
+	t.Logf("%d of %d found, %d with thin faces; rounding errors are %.3f of their bound", found, n, thin, worst)
 	if found-thin < rows/20 || worst > 0.5 || worst < 0.001 {
-		t.Errorf("%d found; heights are off by %g of what is allowed for", found, worst)
+		t.Errorf("%d found; rounding errors are %g of their bound", found, worst)
 	}
 }
 
-// lowest is the least of the heights of three vertices of A - B along the normal of their triangle, and
+// lowest returns the least support value of three vertices of A - B along the normal of their triangle, and
 // its area as a share of the square of a longest edge.
-func lowest(lib *layout.Packed64, r *batch.Row, s *layout.SeedRecord, corners []uint32) (height, area float64) {
+func lowest(lib *layout.Packed64, r *batch.Row, s *layout.DepthRecord, corners []uint32) (height, area float64) {
 	corner := func(shape int32, k uint32) r3.Vec {
 		record := &lib.Shapes[shape]
 		if record.Kind == uint32(geom.KindConvex) {
@@ -216,7 +215,7 @@ func lowest(lib *layout.Packed64, r *batch.Row, s *layout.SeedRecord, corners []
 	}
 	var w [3]r3.Vec
 	for i, c := range corners {
-		if v := 3 * (c & 3); c >= layout.SeedCorners {
+		if v := 3 * (c & 3); c >= layout.SimplexCorners {
 			w[i] = r3.Vec{X: s.Vertices[v], Y: s.Vertices[v+1], Z: s.Vertices[v+2]}
 			continue
 		}

@@ -23,7 +23,7 @@ var ErrHeldClosed = errors.New("engine: the held batch is closed")
 // less than blockRows rows allocates nothing.
 type Held struct {
 	b       *Backend
-	turn    chan struct{} // holds one token; who has it may use the rest
+	lock    chan struct{} // contains one token; the call that takes it may use the rest
 	closed  bool
 	library *library
 	shapes  *batch.Library
@@ -60,7 +60,7 @@ func (b *Backend) Hold(ctx context.Context, lib *batch.Library, in batch.Input) 
 		return nil, err
 	}
 	defer b.leave()
-	h := &Held{b: b, turn: make(chan struct{}, 1), shapes: lib, length: in.Len()}
+	h := &Held{b: b, lock: make(chan struct{}, 1), shapes: lib, length: in.Len()}
 	var err error
 	if h.library, err = b.libraries.of(ctx, lib); err != nil {
 		return nil, b.failed(err)
@@ -69,7 +69,7 @@ func (b *Backend) Hold(ctx context.Context, lib *batch.Library, in batch.Input) 
 		h.free()
 		return nil, b.failed(err)
 	}
-	h.turn <- struct{}{}
+	h.lock <- struct{}{}
 	return h, nil
 }
 
@@ -105,7 +105,7 @@ func (h *Held) fill(ctx context.Context, in batch.Input) error {
 		if err := h.allocate(k); err != nil {
 			return err
 		}
-		h.turnTo(k, in, w)
+		h.pointPacker(k, in, w)
 		if err := p.all(k > 0); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func (h *Held) fill(ctx context.Context, in batch.Input) error {
 	return h.keep(&plan)
 }
 
-// turnTo sets the packer to a chunk of an input.
-func (h *Held) turnTo(k int, in batch.Input, w *batch.Worlds) {
+// pointPacker sets the packer to a chunk of an input.
+func (h *Held) pointPacker(k int, in batch.Input, w *batch.Worlds) {
 	c, p := &h.chunks[k], &h.packer
 	p.library, p.shapes, p.input, p.worlds, p.warm = h.library, h.shapes, in, w, nil
 	p.in, p.lo, p.n, p.unsorted = &c.inputs, c.lo, c.n, h.b.options.unsorted
@@ -168,10 +168,10 @@ func (h *Held) keep(p *plan) error {
 // Len returns the number of rows.
 func (h *Held) Len() int { return h.length }
 
-// enter waits for the turn of the caller; leave ends it.
+// enter waits until no other call uses the batch; leave ends the use.
 func (h *Held) enter(ctx context.Context) error {
 	select {
-	case <-h.turn:
+	case <-h.lock:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -180,7 +180,7 @@ func (h *Held) enter(ctx context.Context) error {
 		err = h.b.enter()
 	}
 	if err != nil {
-		h.turn <- struct{}{}
+		h.lock <- struct{}{}
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (h *Held) enter(ctx context.Context) error {
 func (h *Held) leave() {
 	h.packer.forget()
 	h.b.leave()
-	h.turn <- struct{}{}
+	h.lock <- struct{}{}
 }
 
 // Update reads the poses of in anew. After an error some may be old and some new.
@@ -205,7 +205,7 @@ func (h *Held) Update(ctx context.Context, in batch.Input) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		h.turnTo(k, in, w)
+		h.pointPacker(k, in, w)
 		if err := h.packer.moved(); err != nil {
 			return h.b.failed(err)
 		}
@@ -287,7 +287,7 @@ func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRec
 	}
 	c := &h.chunks[k]
 	if o.WarmStart != nil {
-		h.turnTo(k, nil, nil)
+		h.pointPacker(k, nil, nil)
 		h.packer.warm = o.WarmStart
 		if err := h.packer.directions(); err != nil {
 			return err
@@ -337,10 +337,10 @@ func (h *Held) roomForDirections(o *batch.Options) error {
 	return nil
 }
 
-// Close waits for its turn and frees the memory. It may be called twice.
+// Close waits until no call uses the batch and frees the memory. It may be called twice.
 func (h *Held) Close() error {
-	<-h.turn
-	defer func() { h.turn <- struct{}{} }()
+	<-h.lock
+	defer func() { h.lock <- struct{}{} }()
 	if h.closed {
 		return nil
 	}

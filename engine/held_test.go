@@ -275,8 +275,8 @@ func TestHeldOutlivesBackend(t *testing.T) {
 	}
 }
 
-// TestHeldShared: several goroutines use one held batch, and Run beside it; one waits for
-// its turn no longer than its context.
+// TestHeldShared: several goroutines use one held batch, and Run beside it; one waits no
+// longer than its context.
 func TestHeldShared(t *testing.T) {
 	b := open(t, Options{ChunkRows: 256})
 	lib, worlds := stack(t, 9, 0)
@@ -304,13 +304,13 @@ func TestHeldShared(t *testing.T) {
 	}
 	wg.Wait()
 	held := h.(*Held)
-	<-held.turn
+	<-held.lock
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := h.Run(ctx, new(batch.Options), unanswered(h.Len(), new(batch.Options))); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("without its turn: %v", err)
+		t.Errorf("while another call uses it: %v", err)
 	}
-	held.turn <- struct{}{}
+	held.lock <- struct{}{}
 }
 
 // TestHeldLibraries: the library of a held batch stays, however many others come after it.

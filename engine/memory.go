@@ -16,14 +16,14 @@ const (
 	warmBytes     = 3 * 4
 	indexBytes    = uint64(unsafe.Sizeof(layout.IndexRecord{}))
 	pairBytes     = uint64(unsafe.Sizeof(layout.PairRecord{}))
-	guessBytes    = uint64(unsafe.Sizeof(layout.GuessRecord{}))
-	seedBytes     = uint64(unsafe.Sizeof(layout.SeedRecord{}))
+	searchBytes   = uint64(unsafe.Sizeof(layout.SearchRecord{}))
+	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
 	columnBytes   = 8 + 4 + 3*3*8 + 4 // distance, gap, three vectors, status
 
 	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes   = indexBytes + pairBytes + guessBytes + seedBytes + columnBytes
+	workBytes   = indexBytes + pairBytes + searchBytes + depthBytes + columnBytes
 	rowBytes    = inputBytes + workBytes
-	maxRowBytes = seedBytes
+	maxRowBytes = depthBytes
 
 	maxAlignment = 256 // no device asks for more
 )
@@ -155,9 +155,9 @@ func (in *inputs) putIn(q *layout.QueryRecord) {
 
 // work is memory that the shaders use for a chunk, and the columns that come out.
 type work struct {
-	indices, pairs, guesses vk.Buffer
-	seeds, counts           vk.Buffer
-	columns                 mirror
+	indices, pairs, searches vk.Buffer
+	depths, counts           vk.Buffer
+	columns                  mirror
 }
 
 // plan adds the memory for so many rows.
@@ -165,8 +165,8 @@ func (w *work) plan(p *plan, rows int) {
 	n := uint64(rows)
 	p.device(&w.indices, n*indexBytes)
 	p.device(&w.pairs, n*pairBytes)
-	p.device(&w.guesses, n*guessBytes)
-	p.device(&w.seeds, n*seedBytes)
+	p.device(&w.searches, n*searchBytes)
+	p.device(&w.depths, n*depthBytes)
 	p.device(&w.counts, 4)
 	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }

@@ -42,9 +42,9 @@ type Options struct {
 	NoCache bool
 
 	// For tests and benchmarks.
-	staged   bool   // copy to and from the device even where the host reaches its memory
-	budget   uint32 // loop passes of an invocation, 0: scanBudget
-	unsorted bool   // work on rows in the order in which they come
+	staged   bool   // transfer data even where the host reaches the memory of the device
+	budget   uint32 // limit on loop passes of an invocation, 0: loopLimit
+	unsorted bool   // do not sort the rows
 }
 
 // Default sizes of a chunk. A GPU wants some hundred thousand invocations at a time; a

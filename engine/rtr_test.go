@@ -89,7 +89,7 @@ func holdsCaps(t *testing.T, b *Backend, lib *batch.Library, pairs *batch.Pairs,
 }
 
 // TestRTRNamed: the method column says which rows the trust region method ended: by auto those of
-// ellipsoids, and by rtr those of other smooth kinds that are apart as well.
+// ellipsoids, and by rtr those of other smooth kinds that are separated as well.
 func TestRTRNamed(t *testing.T) {
 	b := open(t, Options{})
 	for name, want := range map[string]map[batch.Method][2]int{ // least and most of 500 rows

@@ -12,10 +12,9 @@ import (
 	"clearance/internal/layout"
 )
 
-// scanBudget is the number of loop passes that one invocation may spend on vertices. A
-// driver that runs on the CPU may end an invocation after 65,535 passes of all its loops
-// and say nothing, and GPUs have watchdogs.
-const scanBudget = 60_000
+// loopLimit is the limit on the loop passes of one invocation. A driver that runs on the CPU may end an invocation after
+// 65,535 passes of all its loops without an error, and GPUs have watchdogs.
+const loopLimit = 60_000
 
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out, and leaves the status
 // of rows that it declines as it was.
@@ -41,7 +40,7 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 	}
 	defer b.libraries.release(c.library)
 	if b.options.budget != 0 {
-		c.query.ScanBudget = b.options.budget
+		c.query.LoopLimit = b.options.budget
 	}
 	if c.chain, err = b.pipelines.of(methodFor(&job.Options, c.library), c.library.have); err != nil {
 		return 0, b.failed(err)
@@ -158,7 +157,7 @@ func (c *call) drain() error {
 
 // queryOf translates what is the same for every row.
 func queryOf(o *batch.Options) layout.QueryRecord {
-	q := layout.QueryRecord{Query: uint32(o.Query), ScanBudget: scanBudget}
+	q := layout.QueryRecord{Query: uint32(o.Query), LoopLimit: loopLimit}
 	q.MaxIterations = uint32(min(o.MaxIterations, math.MaxInt32))
 	cutOff, has := o.EffectiveCutOff()
 	if has {

@@ -52,7 +52,7 @@ func newTestData() *testData {
 	d.query = layout.QueryRecord{
 		Rows: testRows, Flags: random.Uint32(), Tolerance: float32(number()),
 		Exact: [6]uint32{random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32()},
-		First: random.Uint32(), Templates: random.Uint32(), Bodies: random.Uint32(), FirstSeed: random.Uint32(),
+		First: random.Uint32(), Templates: random.Uint32(), Bodies: random.Uint32(), FirstDepth: random.Uint32(),
 	}
 	for i := range d.numbers {
 		x, y := number(), number()
@@ -85,7 +85,7 @@ func (d *testData) echo() (words []uint32) {
 	words = append(words, t.BodyA, t.BodyB, t.ShapeA, t.ShapeB)
 	words = append(words, q.Rows, q.Flags, math.Float32bits(q.Tolerance))
 	words = append(words, q.Exact[:]...)
-	return append(words, q.First, q.Templates, q.Bodies, q.FirstSeed)
+	return append(words, q.First, q.Templates, q.Bodies, q.FirstDepth)
 }
 
 // check compares what the device made of the data with what the host makes of it.

@@ -163,7 +163,7 @@ func TestQueries(t *testing.T) {
 }
 
 // TestCollide: bits and statuses are those of the CPU where the distance is clear of 0,
-// and most overlapping rows are decided on the device.
+// and most penetrating rows are decided on the device.
 func TestCollide(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := 2000

@@ -65,8 +65,8 @@ func oddHulls(t *testing.T, g *rand.Rand) []geom.Shape {
 	return append(out, geom.WithMargin(out[0], 0.2), geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.2, Z: 0.5}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.7, Z: 0.2}})
 }
 
-// TestOddHulls: hulls of all kinds get the answers of the CPU, none for want of budget
-// and few for wide bounds.
+// TestOddHulls: hulls of all kinds get the answers of the CPU, none declined for the limit on
+// loop passes and few for wide bounds.
 func TestOddHulls(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	g := rand.New(rand.NewPCG(8, 9))

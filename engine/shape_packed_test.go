@@ -8,8 +8,8 @@ import (
 	"clearance/dispatch"
 )
 
-// TestPackedStatus: where only bits or statuses are asked for they travel four bits a row,
-// and say what whole status words say: of every row, declined and invalid ones among
+// TestPackedStatus: where only bits or statuses are requested, they take four bits per row,
+// and agree with whole status words: of every row, declined and invalid ones among
 // them, in chunks that end within a word, and in the counts.
 func TestPackedStatus(t *testing.T) {
 	for _, chunk := range []int{64, 4096} {

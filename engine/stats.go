@@ -111,9 +111,9 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.FoundInFloat32 += t.foundInFloat32
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[layout.DeclinedKind]
-	s.Declined.Overlap += t.declined[layout.DeclinedOverlap]
+	s.Declined.Overlap += t.declined[layout.DeclinedIntersecting]
 	s.Declined.Gap += t.declined[layout.DeclinedGap]
-	s.Declined.Budget += t.declined[layout.DeclinedBudget]
+	s.Declined.Budget += t.declined[layout.DeclinedLoops]
 	if times == nil {
 		return 0
 	}

@@ -5,12 +5,12 @@
 // Bounds. Separated: the norm of the point of the simplex from above, the support plane along the normal from below.
 // For intersecting cores: the depth of the origin in the simplex from below, the diameter of the pair from above.
 //
-// Input: the guesses of gjk.comp, or the directions of rows that trust_region.comp did not prove. Rows with
-// GUESS_ENDED are answered or listed by trust_region.comp.
+// Input: the simplices of gjk.comp, or the directions of rows that trust_region.comp did not prove. Rows with
+// SEARCH_ANSWERED are answered or listed by trust_region.comp.
 //
 // Output: columns. A row whose bounds stay too wide, most often because its cores intersect, goes to the list of
-// seeds, which depth.glsl answers. A row is declined, and left to another back end, if its kind has no shader
-// (DECLINED_KIND), if its support functions exceed the limit on loop passes (DECLINED_BUDGET), or if a half-space's
+// DepthRecords, which depth.glsl answers. A row is declined, and left to another back end, if its kind has no shader
+// (DECLINED_KIND), if its support functions exceed the limit on loop passes (DECLINED_LOOPS), or if a half-space's
 // bounds stay too wide (DECLINED_GAP).
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -25,11 +25,11 @@ layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
-layout(std430, binding = 4) readonly buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
-layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
-layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
+layout(std430, binding = 7) writeonly buffer Depths { DepthRecord depths[]; };
+layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of DepthRecords
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -37,8 +37,8 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 uint slot;
 dvec3 initialDirection(uint k) {
-    return dvec3(guesses[slot].directions[3u * k], guesses[slot].directions[3u * k + 1u],
-                 guesses[slot].directions[3u * k + 2u]);
+    return dvec3(searches[slot].directions[3u * k], searches[slot].directions[3u * k + 1u],
+                 searches[slot].directions[3u * k + 2u]);
 }
 
 #include "gjk_float64.glsl"
@@ -116,21 +116,21 @@ Answer certify(bool inside) {
 // leaveToDepth adds the row to the list that depth.glsl answers, with the reason if that declines it.
 void leaveToDepth(uint why) {
     uint at = atomicAdd(counts[0], 1u);
-    seeds[at].slot = slot;
-    seeds[at].count = simplex.n;
-    seeds[at].iterations = evaluations;
-    seeds[at].declined = why;
-    seeds[at].faces = 0u;
-    for (uint k = 0u; k < 4u; k++) seeds[at].weights[k] = simplex.weight[k];
+    depths[at].slot = slot;
+    depths[at].count = simplex.n;
+    depths[at].iterations = evaluations;
+    depths[at].declined = why;
+    depths[at].faces = 0u;
+    for (uint k = 0u; k < 4u; k++) depths[at].weights[k] = simplex.weight[k];
     for (uint k = 0u; k < 3u; k++) {
-        seeds[at].vertices[k] = simplex.w0[k];
-        seeds[at].vertices[3u + k] = simplex.w1[k];
-        seeds[at].vertices[6u + k] = simplex.w2[k];
-        seeds[at].vertices[9u + k] = simplex.w3[k];
-        seeds[at].points[k] = simplex.p0[k];
-        seeds[at].points[3u + k] = simplex.p1[k];
-        seeds[at].points[6u + k] = simplex.p2[k];
-        seeds[at].points[9u + k] = simplex.p3[k];
+        depths[at].vertices[k] = simplex.w0[k];
+        depths[at].vertices[3u + k] = simplex.w1[k];
+        depths[at].vertices[6u + k] = simplex.w2[k];
+        depths[at].vertices[9u + k] = simplex.w3[k];
+        depths[at].points[k] = simplex.p0[k];
+        depths[at].points[3u + k] = simplex.p1[k];
+        depths[at].points[6u + k] = simplex.p2[k];
+        depths[at].points[9u + k] = simplex.p3[k];
     }
 }
 
@@ -138,7 +138,7 @@ void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
     refined = false;
-    if (guesses[slot].state == GUESS_ENDED) return;
+    if (searches[slot].state == SEARCH_ANSWERED) return;
     IndexRecord index = indices[slot];
     uint row = index.row;
     if (index.shape_a == NO_SHAPE) {
@@ -158,7 +158,7 @@ void main() {
     loadPose(index);
     loadQuery();
 
-    evaluations = guesses[slot].iterations;
+    evaluations = searches[slot].iterations;
     bool inside = false;
     Answer r;
     if (halfA || halfB) {
@@ -166,28 +166,28 @@ void main() {
         r = halfSpaceAnswer(halfA);
     } else {
         uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB);
-        uint passLimit = query.scan_budget / cost;
+        uint passLimit = query.loop_limit / cost;
         if (passLimit < 6u) { // four vertices of the initial simplex and two steps
-            decline(row, DECLINED_BUDGET);
+            decline(row, DECLINED_LOOPS);
             return;
         }
         uint stepLimit = min(MAX_STEPS, passLimit - 4u);
         if (query.max_iterations != 0u) {
-            uint made = evaluations + min(guesses[slot].count, 4u);
+            uint made = evaluations + min(searches[slot].count, 4u);
             stepLimit = min(stepLimit, max(query.max_iterations, made) - made);
         }
         initializeSearch();
-        inside = runGJK(clamp(guesses[slot].count, 1u, 4u), stepLimit);
+        inside = runGJK(clamp(searches[slot].count, 1u, 4u), stepLimit);
         r = certify(inside);
     }
     uint status = classify(r);
     if (!loopsCompleted()) {
-        decline(row, DECLINED_BUDGET);
+        decline(row, DECLINED_LOOPS);
         return;
     }
     if (status == DECLINED) {
         if (halfA || halfB) decline(row, DECLINED_GAP);
-        else leaveToDepth(inside ? DECLINED_OVERLAP : DECLINED_GAP);
+        else leaveToDepth(inside ? DECLINED_INTERSECTING : DECLINED_GAP);
         return;
     }
     if (booleanQuery && !halfA && !halfB) {
@@ -198,7 +198,7 @@ void main() {
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
         else r.lower = min(min(r.lower, r.distance - offsetLength), lower - radius - supportRounding);
     }
-    uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : guesses[slot].solver;
+    uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : searches[slot].solver;
     writeStatus(row, status, solver, evaluations);
     writeColumns(row, index.pose_a, r);
 }

@@ -1,5 +1,5 @@
-// Penetration depths in double precision, for the rows of the list of seeds: pairs of boxes by their separating axes
-// (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the nearest
+// Penetration depths in double precision, for the rows of the list of DepthRecords: pairs of boxes by their separating
+// axes (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the nearest
 // faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is defined, it also takes the rows for which
 // trust_region.comp left a local minimum of the support function (depth_certificate.glsl).
 //
@@ -8,8 +8,8 @@
 //
 // Bounds: those of the three algorithms, for the cores; the radii of both shapes and all roundings are added.
 //
-// Output: columns. A row is declined with the reason in its seed if a polytope fills its memory or rounding stops its
-// expansion, with DECLINED_BUDGET if a driver ended a loop early.
+// Output: columns. A row is declined with the reason in its record if a polytope fills its memory or rounding stops its
+// expansion, with DECLINED_LOOPS if a driver ended a loop early.
 
 #define DOUBLE
 #include "layout.glsl"
@@ -26,7 +26,7 @@ layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
-layout(std430, binding = 6) readonly buffer Seeds { SeedRecord seeds[]; };
+layout(std430, binding = 6) readonly buffer Depths { DepthRecord depths[]; };
 layout(std430, binding = 7) readonly buffer Counts { uint counts[]; };
 layout(std430, binding = 8) buffer Quads { dvec4 quads[]; };
 layout(std430, binding = 9) buffer Faces { uvec4 faces[]; };
@@ -35,22 +35,24 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
 
-uint item; // index of the seed
+uint item; // index of the record
 dvec3 simplexVertex(uint k) {
-    return dvec3(seeds[item].vertices[3u * k], seeds[item].vertices[3u * k + 1u],
-                 seeds[item].vertices[3u * k + 2u]);
+    return dvec3(depths[item].vertices[3u * k], depths[item].vertices[3u * k + 1u],
+                 depths[item].vertices[3u * k + 2u]);
 }
 dvec3 simplexPointA(uint k) {
-    return dvec3(seeds[item].points[3u * k], seeds[item].points[3u * k + 1u], seeds[item].points[3u * k + 2u]);
+    return dvec3(depths[item].points[3u * k], depths[item].points[3u * k + 1u], depths[item].points[3u * k + 2u]);
 }
 
-bool minimumGiven() { return seeds[item].faces == SEED_STATIONARY; }
+bool minimumGiven() { return depths[item].faces == DEPTH_STATIONARY; }
 dvec3 minimumDirection() { return simplexVertex(1u); }
-double simplexWeight(uint k) { return seeds[item].weights[k]; }
-uint float32Faces() { return minimumGiven() ? 0u : min(seeds[item].faces, SKETCH_FACES); }
-uint float32Corner(uint k) { return seeds[item].corners[k]; }
-bool float32Fits(double value) { return abs(value - double(seeds[item].height)) <= double(seeds[item].doubt); }
-double float32Others() { return double(seeds[item].beyond); }
+double simplexWeight(uint k) { return depths[item].weights[k]; }
+uint float32Faces() { return minimumGiven() ? 0u : min(depths[item].faces, FLOAT32_FACES); }
+uint float32Corner(uint k) { return depths[item].corners[k]; }
+bool float32Fits(double value) {
+    return abs(value - double(depths[item].least_offset)) <= double(depths[item].rounding);
+}
+double float32Others() { return double(depths[item].other_offsets); }
 
 #include "box_axes.glsl"
 
@@ -75,10 +77,10 @@ Answer answer(CoreDepth r) {
 
 void main() {
     invocation = gl_GlobalInvocationID.x;
-    item = query.first_seed + invocation;
+    item = query.first_depth + invocation;
     if (invocation >= INVOCATIONS || item >= counts[0]) return;
     refined = true;
-    IndexRecord index = indices[seeds[item].slot];
+    IndexRecord index = indices[depths[item].slot];
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
@@ -88,23 +90,23 @@ void main() {
         isPolytope(shapeA) && isPolytope(shapeB) ? tolerance : joined(query.exact[4], query.exact[5]) * size;
     depthGap = computedGapFor(depthLimit);
 
-    evaluations = seeds[item].iterations;
+    evaluations = depths[item].iterations;
     CoreDepth r;
     bool found = false;
     uint solver = SOLVER_AXES;
     if (query.max_iterations != 0u && evaluations > query.max_iterations) {
-        decline(index.row, seeds[item].declined);
+        decline(index.row, depths[item].declined);
         return;
     }
     if (uses(KIND_BOX) && shapeA.family == FAMILY_BOX && shapeB.family == FAMILY_BOX) found = boxDepth(r);
     if (!found) {
-        uint steps = stepLimit(query.scan_budget);
+        uint steps = stepLimit(query.loop_limit);
         if (query.max_iterations != 0u) steps = min(steps, max(query.max_iterations, evaluations) - evaluations);
-        found = searchDepth(seeds[item].count, steps, r);
+        found = searchDepth(depths[item].count, steps, r);
         solver = fromMinimum ? SOLVER_RTR : SOLVER_EPA;
     }
     if (!loopsCompleted()) {
-        decline(index.row, DECLINED_BUDGET);
+        decline(index.row, DECLINED_LOOPS);
         return;
     }
     uint status = DECLINED;
@@ -115,7 +117,7 @@ void main() {
         status = classify(a);
     }
     if (status == DECLINED) {
-        decline(index.row, seeds[item].declined);
+        decline(index.row, depths[item].declined);
         return;
     }
     answeredByDepth = status != STATUS_SEPARATED;

@@ -36,34 +36,34 @@ import _ "embed"
 
 // Code of the shaders, SPIR-V 1.3 for Vulkan 1.1.
 var (
-	// Bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), guesses (out).
+	// Bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), searches (out).
 	//
 	//go:embed spirv/input.spv
 	Input []byte
 
-	// Bindings: shapes, vertices, pairs, guesses (in and out), cells. Constants 1 and 2.
+	// Bindings: shapes, vertices, pairs, searches (in and out), cells. Constants 1 and 2.
 	//
 	//go:embed spirv/gjk.spv
 	GJK []byte
 
-	// Bindings: shapes64, vertices64, poses, indices, guesses (in and out), columns (out), cells, seeds (out), counts (in
+	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out), counts (in
 	// and out). Constants 1 and 2.
 	//
 	//go:embed spirv/trust_region.spv
 	TrustRegion []byte
 
-	// Bindings: those of TrustRegion; guesses are only read. Constant 2.
+	// Bindings: those of TrustRegion; searches are only read. Constant 2.
 	//
 	//go:embed spirv/certify.spv
 	Certify []byte
 
-	// Bindings: shapes, vertices, pairs, cells, seeds (in and out), counts, quads, faces and links (scratch). Constants 2
+	// Bindings: shapes, vertices, pairs, cells, depths (in and out), counts, quads, faces and links (scratch). Constants 2
 	// to 4.
 	//
 	//go:embed spirv/epa_float32.spv
 	EPAFloat32 []byte
 
-	// Bindings: shapes64, vertices64, poses, indices, columns (out), cells, seeds, counts, quads, faces and links
+	// Bindings: shapes64, vertices64, poses, indices, columns (out), cells, depths, counts, quads, faces and links
 	// (scratch). Constants 2 to 4.
 	//
 	//go:embed spirv/depth.spv

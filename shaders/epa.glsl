@@ -37,7 +37,7 @@ const uint MAX_SET_ASIDE = 16u;
 
 // The loop passes of the polytope itself; support functions have the rest of the limit. Sweeps take VERTICES²/4 in
 // total, walks along the horizon about 16 per step, proofs of single precision a few for each of their vertices.
-const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * SKETCH_FACES;
+const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * FLOAT32_FACES;
 
 uint evaluations;
 bool fromMinimum = false; // the answer is to rest on a local minimum, see depth_certificate.glsl
@@ -291,7 +291,7 @@ bool loadFloat32Faces(uint count) {
     for (uint v = 0u; v < vertexCount; v++) {
         uint corner = float32Corner(v);
         dvec3 pointA, w;
-        if ((corner & SEED_CORNERS) == SEED_CORNERS) {
+        if ((corner & SIMPLEX_CORNERS) == SIMPLEX_CORNERS) {
             w = simplexVertex(corner & 3u);
             pointA = simplexPointA(corner & 3u);
         } else {

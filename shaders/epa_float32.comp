@@ -1,8 +1,8 @@
 // EPA in single precision [VanDenBergen2001] for pairs without a curved core, as cpu/simd does it: finds the nearest
 // faces of a polytope in D = A - B. Nothing rests on the values; double precision measures the faces anew (epa.glsl).
 //
-// Input: the list of seeds, of which those with a tetrahedron are taken. Output: the faces that may be nearest, their
-// vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double precision
+// Input: the list of DepthRecords, of which those with a tetrahedron are taken. Output: the faces that may be nearest,
+// their vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double precision
 // if its simplex is flat, iterations are limited, the polytope fills its memory, or the origin cannot be shown to be
 // inside.
 //
@@ -40,7 +40,7 @@ layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 3) readonly buffer Cells { uint cells[]; };
-layout(std430, binding = 4) buffer Seeds { SeedRecord seeds[]; };
+layout(std430, binding = 4) buffer Depths { DepthRecord depths[]; };
 layout(std430, binding = 5) readonly buffer Counts { uint counts[]; };
 layout(std430, binding = 6) buffer Quads { vec4 quads[]; };
 layout(std430, binding = 7) buffer Faces { uvec4 faces[]; };
@@ -90,10 +90,10 @@ bool originIsInside(vec3 a, vec3 b, vec3 c) {
 // startPolytope forms the tetrahedron of the simplex. It returns false if it may not contain the origin.
 bool startPolytope(uint item) {
     for (uint v = 0u; v < 4u; v++) {
-        dvec3 w = dvec3(seeds[item].vertices[3u * v], seeds[item].vertices[3u * v + 1u],
-                        seeds[item].vertices[3u * v + 2u]);
+        dvec3 w = dvec3(depths[item].vertices[3u * v], depths[item].vertices[3u * v + 1u],
+                        depths[item].vertices[3u * v + 2u]);
         precise vec3 scaled = frameScale * vec3(w);
-        setVertex(v, scaled, SEED_CORNERS | v);
+        setVertex(v, scaled, SIMPLEX_CORNERS | v);
     }
     if (!startTetrahedron(false)) return false;
     bool inside = true;
@@ -132,9 +132,9 @@ void storeFaces(uint item) {
             leastOther = min(leastOther, offset);
             continue;
         }
-        if (count < SKETCH_FACES) {
+        if (count < FLOAT32_FACES) {
             uint corners = cornersOf(f);
-            for (uint k = 0u; k < 3u; k++) seeds[item].corners[3u * count + k] = sourceOf(cornerOf(corners, k));
+            for (uint k = 0u; k < 3u; k++) depths[item].corners[3u * count + k] = sourceOf(cornerOf(corners, k));
         }
         count++;
     }
@@ -142,10 +142,10 @@ void storeFaces(uint item) {
     precise float others = (leastOther - ERROR) * lengthInMetres;
     precise float value = leastOffset * lengthInMetres;
     precise float rounding = ERROR * lengthInMetres;
-    seeds[item].height = value;
-    seeds[item].doubt = rounding;
-    seeds[item].beyond = leastOther < FAR ? others : FAR;
-    if (count <= SKETCH_FACES && loopsCompleted()) seeds[item].faces = count;
+    depths[item].least_offset = value;
+    depths[item].rounding = rounding;
+    depths[item].other_offsets = leastOther < FAR ? others : FAR;
+    if (count <= FLOAT32_FACES && loopsCompleted()) depths[item].faces = count;
 }
 
 // The loop passes of the polytope itself, as in epa.glsl.
@@ -153,11 +153,11 @@ const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 66u * VERTICES;
 
 void main() {
     invocation = gl_GlobalInvocationID.x;
-    uint item = query.first_seed + invocation;
+    uint item = query.first_depth + invocation;
     if (invocation >= INVOCATIONS || item >= counts[0]) return;
     // Flat simplices and limits on iterations are left to double precision.
-    if (seeds[item].count != 4u || query.max_iterations != 0u) return;
-    PairRecord pair = pairs[seeds[item].slot];
+    if (depths[item].count != 4u || query.max_iterations != 0u) return;
+    PairRecord pair = pairs[depths[item].slot];
     shapeA = loadShape(pair.shape_a);
     shapeB = loadShape(pair.shape_b);
     if (!isPolytope(shapeA) || !isPolytope(shapeB)) return;
@@ -166,9 +166,9 @@ void main() {
     if (!(largestLength > 1e-25)) return; // the computation would reach denormal numbers
     frameScale = 0.5 * scaleToUnit;
     uint cost = 3u + supportPasses(shapeA) + supportPasses(shapeB);
-    uint stepLimit = query.scan_budget > SWEEP_PASSES ? min(VERTICES, (query.scan_budget - SWEEP_PASSES) / cost) : 0u;
+    uint stepLimit = query.loop_limit > SWEEP_PASSES ? min(VERTICES, (query.loop_limit - SWEEP_PASSES) / cost) : 0u;
     precise float gap = 0.5 * frameScale * query.tolerance * size;
     uint steps = 0u;
     if (startPolytope(item) && expandPolytope(max(gap, SUPPORT_GAP), stepLimit, steps)) storeFaces(item);
-    seeds[item].iterations += steps;
+    depths[item].iterations += steps;
 }

@@ -7,7 +7,7 @@
 // Both end as plain GJK once the momentum no longer helps. With the methods rtr and auto, pairs of curved cores get a
 // direction along which the support function is stationary instead, see trust_region.glsl.
 //
-// Invariant: the simplex holds points of D of the eroded cores, each the support point along its direction, and x is
+// Invariant: the simplex consists of points of D of the eroded cores, each the support point along its direction, and x is
 // its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the simplex
 // contains the origin), stalled (rounding prevents progress) or capped.
 //
@@ -25,7 +25,7 @@ layout(constant_id = 1) const uint METHOD = METHOD_GJK;
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
-layout(std430, binding = 3) buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 3) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
@@ -99,10 +99,10 @@ void main() {
     float cutOff = scaleToUnit * query.cut_off;
 
     uint evaluationLimit = query.max_iterations == 0u ? MAX_STEPS : min(MAX_STEPS, query.max_iterations);
-    evaluationLimit = min(evaluationLimit, query.scan_budget / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
+    evaluationLimit = min(evaluationLimit, query.loop_limit / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
 
     if (trustRegionApplies(shapeA, shapeB)) {
-        vec3 start = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+        vec3 start = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
         precise float lengthBound = scaleToUnit * largestLength;
         precise float valueLimit =
             hasCutOff ? -(cutOff + radius + 2.0 * SUPPORT_ROUNDING * lengthBound) : -4.0 * lengthBound;
@@ -111,11 +111,11 @@ void main() {
         evaluationLimit = min(evaluationLimit, MAX_EVALUATIONS);
         Iterate p = trustRegion(-normalized(start), max(tolerance, 2.0 * SUPPORT_ROUNDING * lengthBound),
                                 SUPPORT_ROUNDING * lengthBound, valueLimit, evaluationLimit, evaluationCount);
-        for (int k = 0; k < 3; k++) guesses[row].directions[k] = -p.x[k];
-        guesses[row].count = 1u;
-        guesses[row].iterations = evaluationCount;
-        guesses[row].state = GUESS_STATIONARY;
-        guesses[row].solver = SOLVER_GJK; // which finishes the rows that trust_region.comp does not
+        for (int k = 0; k < 3; k++) searches[row].directions[k] = -p.x[k];
+        searches[row].count = 1u;
+        searches[row].iterations = evaluationCount;
+        searches[row].state = SEARCH_STATIONARY;
+        searches[row].solver = SOLVER_GJK; // which finishes the rows that trust_region.comp does not
         return;
     }
 
@@ -124,11 +124,11 @@ void main() {
     bool normalizeTerms = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
 
     Simplex s = emptySimplex();
-    vec3 x = vec3(guesses[row].directions[0], guesses[row].directions[1], guesses[row].directions[2]);
+    vec3 x = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
     float len = 1.0;
     vec3 dir = x, previous = x, u = x;
     bool separated = false; // a separating plane is known: the origin cannot be inside from here on
-    uint state = GUESS_CAPPED, restarts = 0u, step = 0u;
+    uint state = SEARCH_LIMITED, restarts = 0u, step = 0u;
     for (uint k = 0u; step < evaluationLimit; k++) {
         if (momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
@@ -146,7 +146,7 @@ void main() {
         separated = separated || plane > rounding;
         if (booleanQuery && plane > radius + 2.0 * rounding) { // one direction proves the status
             s.n = 1u; s.p0 = u;
-            state = GUESS_CONVERGED;
+            state = SEARCH_CONVERGED;
             break;
         }
         precise float gap = len - dotProduct(x, w) / len;
@@ -154,7 +154,7 @@ void main() {
             bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding)
                 || (booleanQuery && len < radius - 2.0 * rounding);
             if (done && momentum) { momentum = false; continue; } // the gap is to hold along x as well
-            if (done) { state = GUESS_CONVERGED; break; }
+            if (done) { state = SEARCH_CONVERGED; break; }
         }
         Simplex t = s;
         setSlot(t, t.n, w, u);
@@ -165,12 +165,12 @@ void main() {
         float l = norm(projection);
         if (inside || (!separated && l <= 0.5 * rounding)) {
             s = t;
-            state = GUESS_INSIDE;
+            state = SEARCH_INSIDE;
             break;
         }
         if (s.n > 0u && !(l < len)) {
             if (momentum) { momentum = false; continue; }
-            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) { state = GUESS_STALLED; break; }
+            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) { state = SEARCH_STALLED; break; }
             restarts++;
             s.n = 1u; s.w0 = w; s.p0 = u; s.weight = vec4(1, 0, 0, 0);
             x = w;
@@ -185,14 +185,14 @@ void main() {
     }
     if (s.n == 0u) { s.n = 1u; s.p0 = u; }
     for (int k = 0; k < 3; k++) {
-        guesses[row].directions[k] = s.p0[k];
-        guesses[row].directions[3 + k] = s.p1[k];
-        guesses[row].directions[6 + k] = s.p2[k];
-        guesses[row].directions[9 + k] = s.p3[k];
+        searches[row].directions[k] = s.p0[k];
+        searches[row].directions[3 + k] = s.p1[k];
+        searches[row].directions[6 + k] = s.p2[k];
+        searches[row].directions[9 + k] = s.p3[k];
     }
-    guesses[row].count = s.n;
-    guesses[row].iterations = step;
-    guesses[row].state = state;
-    guesses[row].solver =
+    searches[row].count = s.n;
+    searches[row].iterations = step;
+    searches[row].state = state;
+    searches[row].solver =
         METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV : METHOD == METHOD_POLYAK ? SOLVER_POLYAK : SOLVER_GJK;
 }

@@ -4,7 +4,7 @@
 // Bounds. For any unit direction u the minimum of <u, w> over D, the difference of the eroded cores, is a lower bound
 // of their distance (the dual bound); the norm of any point x of the simplex is an upper bound.
 //
-// Invariant: the simplex holds points of D, x is its point nearest to the origin and len its norm, best is the
+// Invariant: the simplex consists of points of D, x is its point nearest to the origin and len its norm, best is the
 // greatest lower bound so far, and axis and lower are the latest direction along x with its bound.
 //
 // The including file defines, before the include,
@@ -133,8 +133,8 @@ dvec3 searchDirection() {
     double ee = squaredNorm(e);
     if (!(ee > 0.0lf)) return x;
     if (simplex.n == 3u) {
-        // The normal of the face is off by rounding divided by the height of the triangle. It is used where that height
-        // exceeds |x|, and where it agrees with x.
+        // The normal of the face is off by rounding divided by the altitude of the triangle. It is used where that
+        // altitude exceeds |x|, and where it agrees with x.
         dvec3 n = exactCross(e, simplex.w2 - simplex.w0);
         double nn = squaredNorm(n), k = dotProduct(n, x);
         if (nn > len * len * ee && k * k >= 0.25lf * nn * len * len) {
@@ -173,7 +173,7 @@ bool runGJK(uint directionCount, uint stepLimit) {
 }
 
 // projectOnLongestEdge moves x along the longest edge of its simplex to where it is orthogonal to that edge. The
-// weights of a triangle of length L and height h are off by rounding divided by h, which moves x by L²/h roundings
+// weights of a triangle of length L and altitude h are off by rounding divided by h, which moves x by L²/h roundings
 // along the edge. That hardly changes the norm, but the witnesses would no longer differ by distance·normal.
 void projectOnLongestEdge() {
     if (simplex.n != 2u && simplex.n != 3u) return;
@@ -195,7 +195,7 @@ void projectOnLongestEdge() {
 //
 // An edge is off by UNIT_ROUNDOFF times its length. So the normal n of the face is off by 2·UNIT_ROUNDOFF·|e|·|f| and
 // its own last digits, and offsets along it by that times the length from which they are formed, divided by |n|. The
-// error is twice the sum of these. It is not negligible: a face of length 1e4 m and height 1e-4 m determines its plane
+// error is twice the sum of these. It is not negligible: a face of length 1e4 m and altitude 1e-4 m determines its plane
 // to 1e-4 m only.
 double depthOfFace(dvec3 p, dvec3 q, dvec3 r, dvec3 o) {
     precise dvec3 e = q - p;

@@ -7,7 +7,7 @@
 //
 // Initial direction [Montaut2022, Alg. 7]: the difference of the centres, or the caller's.
 //
-// Output: indices, pairs and guesses by slot. A row without a shape, with an invalid pose or a direction that is not
+// Output: indices, pairs and searches by slot. A row without a shape, with an invalid pose or a direction that is not
 // finite gets the mark NO_SHAPE, and certify.comp answers it as invalid.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -26,7 +26,7 @@ layout(std430, binding = 3) readonly buffer Order { uint order[]; }; // [rows], 
 layout(std430, binding = 4) readonly buffer Warm { float warm[]; };  // [rows, 3] in the world, A to B, with FLAG_WARM
 layout(std430, binding = 5) writeonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 6) writeonly buffer Pairs { PairRecord pairs[]; };
-layout(std430, binding = 7) writeonly buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 7) writeonly buffer Searches { SearchRecord searches[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 dvec3 centreOf(uint shape) {
@@ -58,9 +58,9 @@ void main() {
     if (slot >= query.rows) return;
     uint row = (query.flags & FLAG_ORDER) != 0u ? order[slot] : slot;
     IndexRecord index = indexOf(row);
-    guesses[slot].count = 0u;
-    guesses[slot].iterations = 0u;
-    guesses[slot].state = GUESS_START;
+    searches[slot].count = 0u;
+    searches[slot].iterations = 0u;
+    searches[slot].state = SEARCH_START;
 
     dvec3 w = dvec3(0);
     if (index.shape_a != NO_SHAPE) {
@@ -93,5 +93,5 @@ void main() {
     if (squaredNorm(w) > 0.0lf) x = -(w * ra);
     double l = norm(x);
     vec3 start = l > 0.0lf ? vec3(x / l) : vec3(1, 0, 0);
-    for (int k = 0; k < 3; k++) guesses[slot].directions[k] = start[k];
+    for (int k = 0; k < 3; k++) searches[slot].directions[k] = start[k];
 }

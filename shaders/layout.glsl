@@ -44,14 +44,14 @@ const uint METHOD_NESTEROV = 2u;
 const uint METHOD_POLYAK = 3u;
 const uint METHOD_RTR = 4u;
 
-// States of a guess.
-const uint GUESS_CONVERGED = 0u;
-const uint GUESS_INSIDE = 1u;
-const uint GUESS_STALLED = 2u;
-const uint GUESS_CAPPED = 3u;
-const uint GUESS_START = 4u;
-const uint GUESS_STATIONARY = 5u;
-const uint GUESS_ENDED = 6u;
+// States of a search.
+const uint SEARCH_CONVERGED = 0u;
+const uint SEARCH_INSIDE = 1u;
+const uint SEARCH_STALLED = 2u;
+const uint SEARCH_LIMITED = 3u;
+const uint SEARCH_START = 4u;
+const uint SEARCH_STATIONARY = 5u;
+const uint SEARCH_ANSWERED = 6u;
 
 // Flags of a query record, and marks.
 const uint FLAG_CUT_OFF = 1u;
@@ -64,20 +64,20 @@ const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
 const uint REFINED = 1u;
 const uint SOLVER_SHIFT = 12u;
-const uint DEEPENED = 2u;
-const uint SKETCHED = 4u;
-const uint SKETCH_FACES = 8u;
-const uint SEED_CORNERS = 4294901760u;
-const uint SEED_STATIONARY = 4294967295u;
+const uint BY_DEPTH = 2u;
+const uint FROM_FLOAT32 = 4u;
+const uint FLOAT32_FACES = 8u;
+const uint SIMPLEX_CORNERS = 4294901760u;
+const uint DEPTH_STATIONARY = 4294967295u;
 const uint DECLINED_KIND = 1u;
-const uint DECLINED_OVERLAP = 2u;
+const uint DECLINED_INTERSECTING = 2u;
 const uint DECLINED_GAP = 3u;
-const uint DECLINED_BUDGET = 4u;
+const uint DECLINED_LOOPS = 4u;
 const uint PACKED_BITS = 4u;
 const uint PACKED_INVALID = 3u;
 const uint PACKED_REFINED = 4u;
 const uint PACKED_DECLINED = 8u;
-const uint PACKED_DEEPENED = 12u;
+const uint PACKED_BY_DEPTH = 12u;
 
 // What ended a row.
 const uint SOLVER_NONE = 0u;
@@ -149,8 +149,8 @@ struct IndexRecord {
     uint row; // offset 16
 };
 
-// GuessRecord: a simplex by its support directions; 64 bytes.
-struct GuessRecord {
+// SearchRecord: the result of the search in single precision; 64 bytes.
+struct SearchRecord {
     float directions[12]; // offset 0
     uint count; // offset 48
     uint iterations; // offset 52
@@ -158,8 +158,8 @@ struct GuessRecord {
     uint solver; // offset 60
 };
 
-// SeedRecord: a row whose depth is asked for; 352 bytes.
-struct SeedRecord {
+// DepthRecord: a row that is left to depth.glsl; 352 bytes.
+struct DepthRecord {
     double vertices[12]; // offset 0
     double points[12]; // offset 96
     double weights[4]; // offset 192
@@ -168,9 +168,9 @@ struct SeedRecord {
     uint iterations; // offset 232
     uint declined; // offset 236
     uint corners[24]; // offset 240
-    float height; // offset 336
-    float doubt; // offset 340
-    float beyond; // offset 344
+    float least_offset; // offset 336
+    float rounding; // offset 340
+    float other_offsets; // offset 344
     uint faces; // offset 348
 };
 
@@ -180,7 +180,7 @@ struct QueryRecord {
     uint query; // offset 4
     uint flags; // offset 8
     uint max_iterations; // offset 12
-    uint scan_budget; // offset 16
+    uint loop_limit; // offset 16
     uint distance; // offset 20
     uint gap; // offset 24
     uint normal; // offset 28
@@ -193,7 +193,7 @@ struct QueryRecord {
     uint first; // offset 76
     uint templates; // offset 80
     uint bodies; // offset 84
-    uint first_seed; // offset 88
+    uint first_depth; // offset 88
 };
 
 #endif

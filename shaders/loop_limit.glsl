@@ -7,7 +7,7 @@
 // invocation after a fixed number of passes in total, without an error. In that state this loop ends before its first
 // pass. Its bound depends on the query, so that a compiler cannot evaluate it.
 bool loopsCompleted() {
-    uint bound = min(query.scan_budget, 4u), n = 0u;
+    uint bound = min(query.loop_limit, 4u), n = 0u;
     while (n < bound) n++;
     return n == bound;
 }

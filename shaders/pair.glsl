@@ -30,8 +30,8 @@ real3x3 rotation;   // of B
 real size;          // sum of the bounding radii
 real largestLength; // bound of all lengths that enter a support value
 
-// erosionOf returns the radius of the ball by which the core is eroded, and which its radius gains: that of the
-// largest ball that rolls freely inside an ellipsoid, 0 for the others (geom.MinCurvatureRadius).
+// erosionOf returns the radius by which the core is eroded, and which its radius gains: the least radius of curvature
+// of an ellipsoid, 0 for the others (geom.MinCurvatureRadius).
 real erosionOf(uint i, Shape s) {
 #ifdef DOUBLE
     return shapes[i].erode;

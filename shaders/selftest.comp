@@ -50,7 +50,7 @@ void echoAll() {
     echo(query.first);
     echo(query.templates);
     echo(query.bodies);
-    echo(query.first_seed);
+    echo(query.first_depth);
 }
 
 void main() {

@@ -20,8 +20,8 @@ import (
 
 // The bindings that several shaders share.
 var (
-	searchBindings = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "GuessRecord", "uint", "uint", "SeedRecord", "uint"}
-	depthBindings  = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "SeedRecord", "uint",
+	searchBindings = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "SearchRecord", "uint", "uint", "DepthRecord", "uint"}
+	depthBindings  = []string{"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "DepthRecord", "uint",
 		"vec4 of double", "vec4 of uint", "uint"}
 )
 
@@ -32,12 +32,12 @@ var code = []struct {
 	bindings []string
 	specs    []uint32
 }{
-	{"input", shaders.Input, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "GuessRecord"}, []uint32{0}},
-	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "GuessRecord", "uint"}, []uint32{0, 1, 2}},
+	{"input", shaders.Input, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "SearchRecord"}, []uint32{0}},
+	{"gjk", shaders.GJK, []string{"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint"}, []uint32{0, 1, 2}},
 	{"selftest", shaders.SelfTest, []string{"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint"}, []uint32{0}},
 	{"trust_region", shaders.TrustRegion, searchBindings, []uint32{0, 1, 2}},
 	{"certify", shaders.Certify, searchBindings, []uint32{0, 2}},
-	{"epa_float32", shaders.EPAFloat32, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "SeedRecord", "uint",
+	{"epa_float32", shaders.EPAFloat32, []string{"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",
 		"vec4 of float", "vec4 of uint", "uint"}, []uint32{0, 2, 3, 4}},
 	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
 	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},
@@ -175,27 +175,27 @@ func TestLayoutCanFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var guess uint32
+	var search uint32
 	for id, v := range m.variables {
 		if v.storage == storageStorageBuffer && m.bindings[id] == 4 {
-			guess = m.types[m.types[m.types[v.pointer].elem].members[0]].elem
+			search = m.types[m.types[m.types[v.pointer].elem].members[0]].elem
 		}
 	}
-	r := layout.Record{Name: "GuessRecord", Type: reflect.TypeFor[layout.GuessRecord]()}
-	if bad := m.compare(guess, r); bad != nil {
+	r := layout.Record{Name: "SearchRecord", Type: reflect.TypeFor[layout.SearchRecord]()}
+	if bad := m.compare(search, r); bad != nil {
 		t.Fatal(bad)
 	}
-	directions := m.types[guess].members[0]
+	directions := m.types[search].members[0]
 	for what, change := range map[string]func(by uint32){
-		"an offset": func(by uint32) { m.offsets[[2]uint32{guess, 1}] += by },
+		"an offset": func(by uint32) { m.offsets[[2]uint32{search, 1}] += by },
 		"a stride":  func(by uint32) { m.strides[directions] += by },
 		"a length":  func(by uint32) { m.constants[m.types[directions].count] += by },
 		"another record": func(by uint32) {
-			r.Type = map[uint32]reflect.Type{4: reflect.TypeFor[layout.IndexRecord](), -4 & 0xffffffff: reflect.TypeFor[layout.GuessRecord]()}[by]
+			r.Type = map[uint32]reflect.Type{4: reflect.TypeFor[layout.IndexRecord](), -4 & 0xffffffff: reflect.TypeFor[layout.SearchRecord]()}[by]
 		},
 	} {
 		change(4)
-		if m.compare(guess, r) == nil {
+		if m.compare(search, r) == nil {
 			t.Errorf("%s may change unseen", what)
 		}
 		change(-4 & 0xffffffff)

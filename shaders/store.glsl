@@ -46,12 +46,12 @@ void writePacked(uint row, uint code) {
 // writeStatus stores the status, the solver that proved it and the number of evaluations.
 void writeStatus(uint row, uint status, uint solver, uint iterations) {
     if ((query.flags & FLAG_PACKED) != 0u) {
-        uint mark = answeredByDepth ? PACKED_DEEPENED : refined ? PACKED_REFINED : 0u;
+        uint mark = answeredByDepth ? PACKED_BY_DEPTH : refined ? PACKED_REFINED : 0u;
         writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | mark);
         return;
     }
-    uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? DEEPENED << 8 : 0u)
-        | (provedFromFloat32 ? SKETCHED << 8 : 0u);
+    uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? BY_DEPTH << 8 : 0u)
+        | (provedFromFloat32 ? FROM_FLOAT32 << 8 : 0u);
     words[query.status + row] =
         status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }

@@ -5,9 +5,9 @@
 // cores the witnesses; for penetrating ones the direction is a global minimum if the eroded cores are separated along
 // it [RTR, Theorem 1], or the depth is bounded by an inscribed ellipsoid (inscribed_ellipsoid.glsl).
 //
-// Output: columns of the rows that are proved, with the state GUESS_ENDED. A stationary direction of a penetrating
-// pair without such a proof goes to the list of seeds, with SEED_STATIONARY, for depth_certificate.comp. All other
-// rows continue in certify.comp from the refined direction.
+// Output: columns of the rows that are proved, with the state SEARCH_ANSWERED. A stationary direction of a penetrating
+// pair without such a proof goes to the list of DepthRecords, with DEPTH_STATIONARY, for depth_certificate.comp. All
+// other rows continue in certify.comp from the refined direction.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -22,11 +22,11 @@ layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
-layout(std430, binding = 4) buffer Guesses { GuessRecord guesses[]; };
+layout(std430, binding = 4) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
-layout(std430, binding = 7) writeonly buffer Seeds { SeedRecord seeds[]; };
-layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of seeds
+layout(std430, binding = 7) writeonly buffer Depths { DepthRecord depths[]; };
+layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of DepthRecords
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -70,38 +70,38 @@ Answer answer(Iterate p) {
 // its direction.
 void leaveToDepth(uint slot, Iterate p, uint evaluationCount) {
     uint at = atomicAdd(counts[0], 1u);
-    seeds[at].slot = slot;
-    seeds[at].count = 1u;
-    seeds[at].iterations = evaluationCount;
-    seeds[at].declined = DECLINED_OVERLAP;
-    seeds[at].faces = SEED_STATIONARY;
-    seeds[at].weights[0] = 1.0lf;
+    depths[at].slot = slot;
+    depths[at].count = 1u;
+    depths[at].iterations = evaluationCount;
+    depths[at].declined = DECLINED_INTERSECTING;
+    depths[at].faces = DEPTH_STATIONARY;
+    depths[at].weights[0] = 1.0lf;
     precise dvec3 a = p.a - shapeA.erode * p.x, w = p.w - (shapeA.erode + shapeB.erode) * p.x;
     for (uint k = 0u; k < 3u; k++) {
-        seeds[at].vertices[k] = w[k];
-        seeds[at].vertices[3u + k] = p.x[k];
-        seeds[at].points[k] = a[k];
+        depths[at].vertices[k] = w[k];
+        depths[at].vertices[3u + k] = p.x[k];
+        depths[at].points[k] = a[k];
     }
 }
 
 void main() {
     uint slot = gl_GlobalInvocationID.x;
-    if (slot >= query.rows || guesses[slot].state != GUESS_STATIONARY) return;
+    if (slot >= query.rows || searches[slot].state != SEARCH_STATIONARY) return;
     IndexRecord index = indices[slot];
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();
-    uint evaluationCount = guesses[slot].iterations;
+    uint evaluationCount = searches[slot].iterations;
     uint evaluationLimit = min(MAX_EVALUATIONS + EXTRA_EVALUATIONS - min(evaluationCount, MAX_EVALUATIONS),
-                               query.scan_budget / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
+                               query.loop_limit / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
     if (query.max_iterations != 0u)
         evaluationLimit = min(evaluationLimit, max(query.max_iterations, evaluationCount) - evaluationCount);
     if (evaluationLimit == 0u) return;
     precise double valueLimit =
         hasCutOff ? -(cutOff + shapeA.radius + shapeB.radius + supportRounding) : -4.0lf * largestLength;
-    dvec3 u = dvec3(guesses[slot].directions[0], guesses[slot].directions[1], guesses[slot].directions[2]);
+    dvec3 u = dvec3(searches[slot].directions[0], searches[slot].directions[1], searches[slot].directions[2]);
     uint previous = evaluationCount;
     Iterate p = trustRegion(-normalized(u), distanceGap, supportRounding, valueLimit, evaluationLimit, evaluationCount);
     refined = evaluationCount - previous > 1u;
@@ -111,15 +111,15 @@ void main() {
     if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + supportRounding
         && p.gradientNorm <= 0.5lf * depthGap && loopsCompleted()) {
         leaveToDepth(slot, p, evaluationCount);
-        guesses[slot].state = GUESS_ENDED;
+        searches[slot].state = SEARCH_ANSWERED;
         return;
     }
     if (status == DECLINED || !loopsCompleted()) {
-        guesses[slot].iterations = evaluationCount;
-        for (int k = 0; k < 3; k++) guesses[slot].directions[k] = float(-p.x[k]);
+        searches[slot].iterations = evaluationCount;
+        for (int k = 0; k < 3; k++) searches[slot].directions[k] = float(-p.x[k]);
         return;
     }
-    guesses[slot].state = GUESS_ENDED;
+    searches[slot].state = SEARCH_ANSWERED;
     writeStatus(index.row, status, SOLVER_RTR, evaluationCount);
     writeColumns(index.row, index.pose_a, r);
 }

@@ -16,11 +16,9 @@ var notYetClean = []string{
 	"bench",
 	"cpu",
 	"cpu/simd",
-	"engine",
 	"geom",
 	"internal",
 	"scripts",
-	"shaders",
 	"tests",
 }
 

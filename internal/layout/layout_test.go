@@ -182,14 +182,14 @@ func TestUnpackStatus(t *testing.T) {
 		0: uint32(batch.Separated), 1: uint32(batch.Touching), 2: uint32(batch.Penetrating),
 		PackedInvalid: uint32(batch.Invalid), PackedInvalid | PackedRefined: uint32(batch.Invalid),
 		PackedRefined: uint32(batch.Separated) | Refined<<8, PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) | Refined<<8,
-		PackedDeepened + 1: uint32(batch.Touching) | (Refined|Deepened)<<8, PackedDeepened + 2: uint32(batch.Penetrating) | (Refined|Deepened)<<8,
-		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedBudget: Declined | DeclinedBudget<<8,
+		PackedByDepth + 1: uint32(batch.Touching) | (Refined|ByDepth)<<8, PackedByDepth + 2: uint32(batch.Penetrating) | (Refined|ByDepth)<<8,
+		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedLoops: Declined | DeclinedLoops<<8,
 	} {
 		if got := UnpackStatus(code); got != want {
 			t.Errorf("code %d unpacks to %#x, want %#x", code, got, want)
 		}
 	}
-	if DeclinedCount > PackedDeepened-PackedDeclined+1 {
+	if DeclinedCount > PackedByDepth-PackedDeclined+1 {
 		t.Error("the reasons do not fit, or one looks like a depth")
 	}
 	if w := UnpackStatus(1<<PackedBits - 1); w&0xff != Declined || w>>8 < DeclinedCount {
@@ -204,7 +204,7 @@ func TestSolverOf(t *testing.T) {
 		if slices.Index(Solvers[:], s) != i {
 			t.Errorf("%v is in the list twice", s)
 		}
-		for _, rest := range []uint32{0, uint32(batch.Penetrating) | (Refined|Deepened|Sketched)<<8 | 0xffff<<16} {
+		for _, rest := range []uint32{0, uint32(batch.Penetrating) | (Refined|ByDepth|FromFloat32)<<8 | 0xffff<<16} {
 			if got := SolverOf(uint32(i)<<SolverShift | rest); got != s {
 				t.Errorf("code %d with %#x is %v, want %v", i, rest, got, s)
 			}

@@ -77,46 +77,45 @@ type IndexRecord struct {
 	Row    uint32 // of the chunk
 }
 
-// GuessRecord is what a solver in single precision hands to one in double: the
-// directions, in the frame of A, whose support points make the simplex that it
-// ended with. Nothing in it is trusted.
-type GuessRecord struct {
+// SearchRecord is the result of the search in single precision: the directions, in the frame of A, whose support points
+// are the vertices of the final simplex. Nothing in it is trusted.
+type SearchRecord struct {
 	Directions [12]float32 // four vectors, Count in use
 	Count      uint32
-	Iterations uint32 // support evaluations so far
-	State      uint32 // GuessConverged and so on, for statistics only
-	Solver     uint32 // code of a device solver, see Solvers: what ended with this guess
+	Iterations uint32 // evaluations of the support function so far
+	State      uint32 // SearchConverged and so on
+	Solver     uint32 // code of a device solver, see Solvers: the solver of the search
 }
 
-// SeedRecord is a row whose cores certify.comp could not tell apart, for depth.comp: the
-// simplex that it ended with, in the frame of A. Of rows that rtr.comp leaves it has the vertex
-// of a local minimum, see SeedStationary.
-type SeedRecord struct {
+// DepthRecord is a row that certify.comp leaves to depth.glsl, as its cores could not be separated: the final simplex, in
+// the frame of A. For a row that trust_region.comp leaves, it is the support point at a local minimum, see
+// DepthStationary.
+type DepthRecord struct {
 	Vertices   [12]float64 // of A - B, Count in use
-	Points     [12]float64 // of A, that make them
+	Points     [12]float64 // their points of A
 	Weights    [4]float64  // of the point nearest to the origin
 	Slot       uint32      // of the row
 	Count      uint32
-	Iterations uint32 // support evaluations so far
-	Declined   uint32 // why the row is declined if nothing more can be done
+	Iterations uint32 // evaluations of the support function so far
+	Declined   uint32 // the reason if the row is declined
 
-	// What sketch.comp found.
-	Corners [3 * SketchFaces]uint32 // of its nearest faces: corner of A | corner of B << 16, or SeedCorners | vertex of the simplex
-	Height  float32                 // of the lowest of them, in metres
-	Doubt   float32                 // what that may be off by
-	Beyond  float32                 // metres that the other faces are away from the origin, at least
-	Faces   uint32                  // 0: it found nothing
+	// The result of epa_float32.comp.
+	Corners      [3 * Float32Faces]uint32 // of its nearest faces: corner of A | corner of B << 16, or SimplexCorners | vertex of the simplex
+	LeastOffset  float32                  // the least offset of these faces, in metres
+	Rounding     float32                  // bound of its rounding error
+	OtherOffsets float32                  // lower bound of the offsets of all other faces, in metres
+	Faces        uint32                   // 0: there is no result
 }
 
-// States of a guess.
+// States of a search.
 const (
-	GuessConverged  = iota // to what single precision can tell
-	GuessInside            // the cores seem to intersect
-	GuessStalled           // no step brought progress
-	GuessCapped            // the cap on steps was reached
-	GuessStart             // not begun: direction 0 is where to begin
-	GuessStationary        // of the support function, by the method rtr: minus direction 0 is from A to B
-	GuessEnded             // rtr.comp has answered the row
+	SearchConverged  = iota // as far as single precision can tell
+	SearchInside            // the cores seem to intersect
+	SearchStalled           // no step made progress
+	SearchLimited           // the limit on steps was reached
+	SearchStart             // not begun: direction 0 is the initial direction
+	SearchStationary        // the support function is stationary along minus direction 0, from A to B
+	SearchAnswered          // trust_region.comp has answered the row
 )
 
 // QueryRecord holds what is the same for all rows of a submission.
@@ -124,11 +123,11 @@ type QueryRecord struct {
 	Rows          uint32
 	Query         uint32 // code of batch.Query
 	Flags         uint32 // FlagCutOff and so on
-	MaxIterations uint32 // cap on support evaluations
-	ScanBudget    uint32 // cap on vertices looked at by one invocation
+	MaxIterations uint32 // limit on evaluations of the support function
+	LoopLimit     uint32 // limit on the loop passes of one invocation
 
 	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | Refined << 8 and Deepened << 8, if so,
+	// not wanted. The status column holds status | Refined << 8 and ByDepth << 8, if so,
 	// | solver << SolverShift | iterations << 16; of a declined row, DeclinedKind and so on << 8.
 	Distance uint32
 	Gap      uint32
@@ -147,7 +146,7 @@ type QueryRecord struct {
 	Templates uint32
 	Bodies    uint32
 
-	FirstSeed uint32 // seed of the first invocation of depth.comp
+	FirstDepth uint32 // index of the DepthRecord of the first invocation of a dispatch
 }
 
 // Flags of a QueryRecord.
@@ -161,10 +160,10 @@ const (
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
 const (
-	DeclinedKind    = 1 + iota // no shader for a kind of shape
-	DeclinedOverlap            // the cores intersect: the depth needs another method
-	DeclinedGap                // the bounds stayed too wide
-	DeclinedBudget             // more vertices than one invocation may look at
+	DeclinedKind         = 1 + iota // no shader for a kind of shape
+	DeclinedIntersecting            // the cores intersect, and the depth was not proved
+	DeclinedGap                     // the bounds stayed too wide
+	DeclinedLoops                   // the support functions exceed the limit on loop passes
 	DeclinedCount
 )
 
@@ -173,15 +172,15 @@ const (
 	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
 	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
-	Refined  = 1          // bit 8 of the status word of an answered row that double precision went on from
-	Deepened = 2          // bit 9 of the status word of a row that depth.comp answered, and not as Separated
+	Refined  = 1          // bit 8 of the status word of an answered row for which double precision continued the search
+	ByDepth  = 2          // bit 9 of the status word of a row that depth.glsl answered, and not as Separated
 
-	Sketched = 4 // bit 10 of the status word of a row whose depth sketch.comp found and depth.comp proved
+	FromFloat32 = 4 // bit 10 of the status word of a row whose depth epa_float32.comp found and depth.glsl proved
 
-	SketchFaces = 8          // most faces that sketch.comp hands on
-	SeedCorners = 0xffff0000 // in SeedRecord; MaxVertices is less
+	Float32Faces   = 8          // the largest number of faces that epa_float32.comp hands on
+	SimplexCorners = 0xffff0000 // in DepthRecord; MaxVertices is less
 
-	SeedStationary = 0xffffffff // Faces of a SeedRecord that rtr.comp left: vertex 1 is a direction along which the support function is stationary
+	DepthStationary = 0xffffffff // Faces of a DepthRecord of trust_region.comp: vertex 1 is the direction of a local minimum
 
 	SolverShift = 12  // bits 12 to 15 of the status word of an answered row: its solver, an index into Solvers
 	SolverMask  = 0xf // of these bits, once shifted
@@ -189,14 +188,14 @@ const (
 
 // A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
 // Separated, Touching or Penetrating, with PackedRefined added where the status word would
-// say Refined, or PackedDeepened where Touching or Penetrating is Deepened; PackedInvalid; or
+// say Refined, or PackedByDepth where Touching or Penetrating is ByDepth; PackedInvalid; or
 // PackedDeclined with the reason added. All bits set: no shader answered.
 const (
 	PackedBits     = 4
 	PackedInvalid  = 3
 	PackedRefined  = 4
 	PackedDeclined = 8
-	PackedDeepened = 12
+	PackedByDepth  = 12
 )
 
 // Solvers are the solvers that shaders can name in a status word, which has four bits for
@@ -221,8 +220,8 @@ func SolverOf(word uint32) batch.Solver {
 // UnpackStatus turns a packed status into the status word that it stands for.
 func UnpackStatus(code uint32) uint32 {
 	switch {
-	case code == PackedDeepened|uint32(batch.Touching) || code == PackedDeepened|uint32(batch.Penetrating):
-		return code - PackedDeepened | (Refined|Deepened)<<8
+	case code == PackedByDepth|uint32(batch.Touching) || code == PackedByDepth|uint32(batch.Penetrating):
+		return code - PackedByDepth | (Refined|ByDepth)<<8
 	case code >= PackedDeclined:
 		return Declined | (code-PackedDeclined)<<8
 	case code&^PackedRefined == PackedInvalid:

@@ -222,7 +222,7 @@ func (d *Device) waitIdle() Result {
 	return Result(C.vkc_device_wait_idle(d.c))
 }
 
-// An owner counts the users of a C object: whoever made it, and each stream whose
+// An owner counts the users of a C object: its creator, and each stream whose
 // recording uses it. It is freed when none is left, or when its device is closed.
 type owner struct {
 	refs atomic.Int32

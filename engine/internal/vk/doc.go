@@ -19,7 +19,7 @@
 //
 // Threads. Every method may be called from any goroutine. Methods of one Stream, and of
 // one Arena, must not run at the same time, except that closing is always allowed.
-// Bytes of mapped memory are plain memory: whoever shares them synchronises, with the
+// Bytes of mapped memory are plain memory: a program that shares them synchronises accesses, with the
 // device by Wait.
 //
 // Lifetimes. Close of anything may be called twice. Closing a Block, Pipeline or Stream

@@ -36,7 +36,7 @@ func (k MemoryKind) String() string {
 	return "unknown"
 }
 
-// memoryCandidates returns the indices of the types that serve kind, best first; types of
+// memoryCandidates returns the indices of the types that support kind, best first; types of
 // other heaps follow, for when the best is full.
 func memoryCandidates(types []MemoryType, kind MemoryKind) []uint32 {
 	var must, want, avoid MemoryFlag

@@ -291,7 +291,7 @@ func (s *Stream) step(op string, limit time.Duration) error {
 	return err
 }
 
-// await is step for who has the device to itself or holds the lock of the stream.
+// await is step for a caller that has the device to itself or holds the lock of the stream.
 func (s *Stream) await(op string, limit time.Duration) error {
 	if s.c == nil || s.d.lost.Load() {
 		return nil
