@@ -23,32 +23,10 @@ var statusNames = [StatusCount]string{"separated", "touching", "penetrating", "u
 // String returns the name used in files and reports.
 func (s Status) String() string { return name(statusNames[:], uint8(s), "status") }
 
-// Query is the quantity computed for every pair of a batch.
-type Query uint8
-
-// Queries.
-const (
-	Distance    Query = iota // signed distance: minus the depth of penetrating pairs
-	Collide                  // status only; one bit per pair
-	Penetration              // depth of penetrating pairs; all others are only proved to be separated
-	Growth                   // growth factor (not yet implemented)
-	QueryCount
-)
-
-var queryNames = [QueryCount]string{"distance", "collide", "penetration", "growth"}
-
-func (q Query) String() string { return name(queryNames[:], uint8(q), "query") }
-
-// ParseQuery is the inverse of [Query.String].
-func ParseQuery(s string) (Query, error) {
-	i, err := parse(queryNames[:], s, "query")
-	return Query(i), err
-}
-
 // Method is the solver that the caller requests.
 type Method uint8
 
-// Methods.
+// Methods. Their codes are not stored in files, which have names.
 const (
 	Auto Method = iota
 	GJK
@@ -66,6 +44,21 @@ func (m Method) String() string { return name(methodNames[:], uint8(m), "method"
 func ParseMethod(s string) (Method, error) {
 	i, err := parse(methodNames[:], s, "method")
 	return Method(i), err
+}
+
+// Solver returns the solver of a method that names one, SolverNone for Auto.
+func (m Method) Solver() Solver {
+	switch m {
+	case GJK:
+		return SolverGJK
+	case Nesterov:
+		return SolverNesterov
+	case Polyak:
+		return SolverPolyak
+	case RTR:
+		return SolverRTR
+	}
+	return SolverNone
 }
 
 // Precision is the type of the result columns, with a default tolerance.

@@ -26,8 +26,7 @@ type Options struct {
 	Tolerance float64
 
 	// CutOff, if HasCutOff is set, is a signed distance in metres. Rows beyond it are
-	// only proved to lie beyond it. It applies to the distance query; penetration is
-	// distance with a cut-off of 0.
+	// only proved to lie beyond it. It applies to queries whose rule is [CallersCutOff].
 	CutOff    float64
 	HasCutOff bool
 
@@ -44,6 +43,7 @@ type Options struct {
 // Check returns an error for the first invalid option. The length of WarmStart is checked
 // by [Job.Check].
 func (o *Options) Check() error {
+	query := o.Query.Info()
 	switch {
 	case o.Query >= QueryCount:
 		return fmt.Errorf("batch: unknown %v", o.Query)
@@ -51,13 +51,13 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch: unknown %v", o.Method)
 	case o.Precision >= PrecisionCount:
 		return fmt.Errorf("batch: unknown %v", o.Precision)
-	case o.Query == Growth:
-		return fmt.Errorf("batch: query growth: %w, ask for distance, collide or penetration", ErrNotAvailable)
+	case !query.Answered:
+		return fmt.Errorf("batch: query %v: %w, ask for one of %v", o.Query, ErrNotAvailable, AnsweredQueries())
 	case o.Columns&^anyColumns != 0:
 		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^anyColumns))
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return fmt.Errorf("batch: tolerance %g, want a finite number above 0, or 0 for the default", o.Tolerance)
-	case o.HasCutOff && o.Query != Distance:
+	case o.HasCutOff && query.CutOff != CallersCutOff:
 		return fmt.Errorf("batch: a cut-off applies to the distance query, not to %v", o.Query)
 	case o.HasCutOff && (math.IsNaN(o.CutOff) || math.IsInf(o.CutOff, 0)):
 		return fmt.Errorf("batch: cut-off %g, want a finite number", o.CutOff)
@@ -67,16 +67,13 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// EffectiveColumns returns the set of result columns: those of Columns, or by default status
-// and bits for collide and [AllColumns] for all other queries.
+// EffectiveColumns returns the set of result columns: those of Columns, or by default those
+// of the query.
 func (o *Options) EffectiveColumns() Columns {
-	switch {
-	case o.Columns != 0:
+	if o.Columns != 0 {
 		return o.Columns
-	case o.Query == Collide:
-		return ColStatus | ColBits
 	}
-	return AllColumns
+	return o.Query.Info().Columns
 }
 
 // EffectiveTolerance returns the largest gap of a decided row, in metres, for a pair of the
@@ -105,13 +102,12 @@ func (o *Options) SolverTolerance(size float64) float64 {
 	return t
 }
 
-// EffectiveCutOff returns the cut-off of the query: that of the options for distance, 0 for
-// penetration, none for collide.
+// EffectiveCutOff returns the cut-off by the rule of the query.
 func (o *Options) EffectiveCutOff() (cutOff float64, ok bool) {
-	switch o.Query {
-	case Distance:
+	switch o.Query.Info().CutOff {
+	case CallersCutOff:
 		return o.CutOff, o.HasCutOff
-	case Penetration:
+	case CutOffAtTouch:
 		return 0, true
 	}
 	return 0, false

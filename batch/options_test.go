@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -79,6 +80,33 @@ func TestCutOffs(t *testing.T) {
 	}
 }
 
+// Codes of solvers are in files: a line here must not be changed or removed. A new solver gets a new
+// line.
+func TestSolverCodes(t *testing.T) {
+	codes := []string{
+		0: "none", 1: "gjk", 2: "nesterov", 3: "polyak", 4: "rtr", 5: "closed_form", 6: "axes", 7: "epa", 8: "newton",
+	}
+	if len(codes) != int(SolverCount) {
+		t.Fatalf("%d solvers, want the %d below", SolverCount, len(codes))
+	}
+	var table []string
+	for code, name := range codes {
+		if s := Solver(code); s.String() != name {
+			t.Errorf("solver %d is %q, want %q", code, s, name)
+		}
+		if s, err := ParseSolver(name); err != nil || int(s) != code {
+			t.Errorf("solver %q has the code %d, want %d (%v)", name, s, code, err)
+		}
+		table = append(table, fmt.Sprintf("%d=%s", code, name))
+	}
+	if s := SolverCount.String(); s != fmt.Sprintf("solver(%d)", len(codes)) {
+		t.Errorf("no solver is %q", s)
+	}
+	if want := strings.Join(table, ","); SolverNames() != want {
+		t.Errorf("the table of files is %q, want %q", SolverNames(), want)
+	}
+}
+
 // Names and codes are stored in files and in generated headers and must not change.
 func TestNames(t *testing.T) {
 	for s, want := range map[Status]string{0: "separated", 1: "touching", 2: "penetrating", 3: "undecided", 4: "invalid", 9: "status(9)"} {
@@ -96,15 +124,13 @@ func TestNames(t *testing.T) {
 			t.Errorf("method %v: %v, %v", m, back, err)
 		}
 	}
-	for s, want := range map[Solver]string{0: "none", 1: "gjk", 2: "nesterov", 3: "polyak", 4: "rtr", 5: "closed_form", 6: "axes", 7: "epa", 8: "newton", SolverCount: "solver(9)"} {
-		if s.String() != want {
-			t.Errorf("solver %d is %q, want %q", uint8(s), s, want)
+	for m := Auto + 1; m < MethodCount; m++ {
+		if s := m.Solver(); s.String() != m.String() {
+			t.Errorf("the solver of the method %v is %v", m, s)
 		}
 	}
-	for m := Auto + 1; m < MethodCount; m++ {
-		if s := Solver(m); s.String() != m.String() {
-			t.Errorf("method %d is %v, solver %d is %v: those that can be asked for have one code", m, m, s, s)
-		}
+	if s := Auto.Solver(); s != SolverNone {
+		t.Errorf("auto names the solver %v", s)
 	}
 	for p := range PrecisionCount {
 		if back, err := ParsePrecision(p.String()); err != nil || back != p {

@@ -95,9 +95,28 @@ func (b *Backend) Device() batch.Device {
 	}
 }
 
-// Check reports options that the back end cannot serve: none but those that
-// nobody can serve yet.
-func (b *Backend) Check(o *batch.Options) error { return o.Check() }
+// serves is what the reference solvers answer. The back end cpu serves the same: they answer what
+// the kernels, which have a table of their own ([simd.Serves]), do not.
+var (
+	methods    = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
+	precisions = []batch.Precision{batch.Single, batch.Double}
+	serves     = batch.Serves{
+		{Query: batch.Distance, Methods: methods, Precisions: precisions},
+		{Query: batch.Collide, Methods: methods, Precisions: precisions},
+		{Query: batch.Penetration, Methods: methods, Precisions: precisions},
+	}
+)
+
+// Serves is the table of what the back end answers.
+func (b *Backend) Serves() batch.Serves { return serves }
+
+// Check reports options that make no sense, or that the back end does not serve.
+func (b *Backend) Check(o *batch.Options) error {
+	if err := serves.Check(b.name, o); err != nil {
+		return fmt.Errorf("cpu: %w", err)
+	}
+	return o.Check()
+}
 
 // Close frees the workspaces.
 func (b *Backend) Close() error {
@@ -125,6 +144,9 @@ func blockRows(n, workers int) int {
 // checked before every block of the kernels and every row of the reference solvers, which
 // may take long.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+	if err := b.Check(&job.Options); err != nil {
+		return err
+	}
 	if lo >= hi {
 		return ctx.Err()
 	}

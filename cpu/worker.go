@@ -122,7 +122,7 @@ func baseOptions(o *batch.Options) ref.Options {
 		MaxIterations: o.MaxIterations,
 		CutOff:        cutOff,
 		HasCutOff:     has,
-		Boolean:       o.Query == batch.Collide,
+		Boolean:       o.Query.Info().Boolean(),
 	}
 }
 

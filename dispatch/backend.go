@@ -18,7 +18,12 @@ type Backend interface {
 	// Device describes the device and, if it cannot be used, gives the reason.
 	Device() batch.Device
 
-	// Check returns an error if the back end does not support the options.
+	// Serves returns the table of queries, methods and precisions that the back end answers. The
+	// dispatcher gives it no others.
+	Serves() batch.Serves
+
+	// Check returns an error if the back end does not support the options, by its table or
+	// for a reason of its own.
 	Check(o *batch.Options) error
 
 	// Run answers rows [lo, hi) of the job's input into rows [0, hi-lo) of out. It
@@ -122,6 +127,7 @@ type absent struct {
 
 func (a absent) Name() string               { return a.name }
 func (a absent) Device() batch.Device       { return batch.Device{Kind: a.kind, Reason: a.why} }
+func (a absent) Serves() batch.Serves       { return nil }
 func (a absent) Check(*batch.Options) error { return errors.New(a.why) }
 func (a absent) Close() error               { return nil }
 func (a absent) Run(context.Context, *batch.Job, int, int, *batch.Results) error {

@@ -47,8 +47,12 @@ func (c *Choice) Name() string {
 // last. Estimates are declared, not measured ([Estimator]), so the same call always runs
 // on the same back end.
 //
-// The error wraps [ErrNoBackend] and gives the reason for each rejected back end.
+// The error wraps [ErrNoBackend] and gives the reason for each rejected back end. For a query
+// that no back end serves it wraps [batch.ErrNotAvailable] instead.
 func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice, error) {
+	if err := d.served(o.Query); err != nil {
+		return nil, err
+	}
 	if rows < 0 {
 		rows = manyRows
 	}
@@ -56,6 +60,25 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice
 		return d.best(o, rows)
 	}
 	return d.named(backend, o)
+}
+
+// served reports a query that none of the usable back ends serves. Whether one is usable is for
+// sift to tell.
+func (d *Dispatcher) served(q batch.Query) error {
+	var names []string
+	for _, b := range d.backends {
+		if device := b.Device(); !device.Usable() {
+			continue
+		}
+		if b.Serves().Query(q) {
+			return nil
+		}
+		names = append(names, b.Name())
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("dispatch: query %v: %w: none of the back ends %s serves it", q, batch.ErrNotAvailable, strings.Join(names, ", "))
 }
 
 // named returns the back ends of a list of names.
@@ -116,6 +139,8 @@ func sift(all []Backend, o *batch.Options) (usable []Backend, reasons []string) 
 		device := b.Device()
 		if !device.Usable() {
 			reasons = append(reasons, b.Name()+": "+device.Reason)
+		} else if err := b.Serves().Check(b.Name(), o); err != nil {
+			reasons = append(reasons, err.Error())
 		} else if err := b.Check(o); err != nil {
 			reasons = append(reasons, b.Name()+": "+err.Error())
 		} else {

@@ -62,10 +62,10 @@ func (c *chunk) reset() {
 // needed returns the columns that the report is computed from.
 func needed(o *batch.Options) batch.Columns {
 	need := batch.ColStatus
-	if o.Query != batch.Collide { // statuses alone are decided faster and transferred as bits
+	if !o.Query.Info().Boolean() { // statuses alone are decided faster and transferred as bits
 		need |= batch.ColIterations | batch.ColGap | batch.ColMethod
 	}
-	if _, ok := o.EffectiveCutOff(); ok {
+	if _, ok := o.EffectiveCutOff(); ok || o.Query.Info().Tolerance == batch.OfValue {
 		need |= batch.ColDistance
 	}
 	return need

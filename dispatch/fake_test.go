@@ -29,6 +29,7 @@ type fake struct {
 
 func (f *fake) Name() string                 { return f.name }
 func (f *fake) Device() batch.Device         { return f.device }
+func (f *fake) Serves() batch.Serves         { return fakeServes }
 func (f *fake) Check(o *batch.Options) error { return f.refuse }
 func (f *fake) Close() error                 { f.closed = true; return nil }
 
@@ -70,6 +71,15 @@ func fakeAnswer(x float64) batch.Answer {
 	}
 	return a
 }
+
+var fakeServes = func() (s batch.Serves) {
+	for _, q := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
+		s = append(s, batch.Served{
+			Query: q, Methods: []batch.Method{batch.Auto, batch.GJK}, Precisions: []batch.Precision{batch.Single, batch.Double},
+		})
+	}
+	return s
+}()
 
 var errDevice = errors.New("the device is gone")
 

@@ -41,6 +41,9 @@ func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Inpu
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	if err := d.served(options.Query); err != nil {
+		return nil, err
+	}
 	b := &Batch{d: d, o: o, job: batch.Job{Library: lib, Input: in, Options: options}}
 	if err := b.prepare(); err != nil {
 		return nil, err

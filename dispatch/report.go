@@ -162,7 +162,8 @@ func (rep *Report) span(backend string, lo, hi int, wall time.Duration) {
 func (r *runner) account(c *chunk) {
 	rep, o, out := r.report, &c.job.Options, c.out
 	cutOff, hasCutOff := o.EffectiveCutOff()
-	minSize := c.job.Library.MinPairSize()
+	query := o.Query.Info()
+	least := query.Tolerance.Scale(c.job.Library.MinPairSize(), 0) // of all rows
 	for i, s := range out.Status {
 		rep.Counts[s]++
 		if batch.Status(s) == batch.Invalid {
@@ -174,17 +175,20 @@ func (r *runner) account(c *chunk) {
 		if out.Method != nil {
 			rep.Solvers[out.Method[i]]++
 		}
-		if s >= uint8(batch.Undecided) || o.Query == batch.Collide {
+		if s >= uint8(batch.Undecided) || query.Boolean() {
 			continue
 		}
 		// Most rows cannot have the worst gap, whatever the size of their pair.
-		if gap := float64(out.Gap[i]); gap > rep.WorstGap*minSize {
+		if gap := float64(out.Gap[i]); gap > rep.WorstGap*least {
 			if hasCutOff && out.Distance.At(i) > cutOff {
 				continue
 			}
 			c.job.Input.Row(c.lo+i, &r.row)
-			size := c.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
-			if g := gap / size; size > 0 && g > rep.WorstGap {
+			scale := c.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
+			if query.Tolerance == batch.OfValue {
+				scale = query.Tolerance.Scale(scale, out.Distance.At(i))
+			}
+			if g := gap / scale; scale > 0 && g > rep.WorstGap {
 				rep.WorstGap, rep.WorstGapRow = g, c.base+c.lo+i
 			}
 		}

@@ -27,6 +27,9 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err := o.validate(); err != nil {
 		return rep, err
 	}
+	if err := d.served(job.Options.Query); err != nil {
+		return rep, err
+	}
 	if job.Results == nil && job.Input != nil {
 		if err := job.Options.Check(); err != nil {
 			return rep, err

@@ -57,6 +57,9 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if options.WarmStart != nil {
 		return rep, errors.New("dispatch: a stream takes no warm start")
 	}
+	if err := d.served(options.Query); err != nil {
+		return rep, err
+	}
 	if err := options.Check(); err != nil {
 		return rep, err
 	}

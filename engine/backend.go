@@ -98,7 +98,9 @@ func chunkRows(d *vk.DeviceInfo, want int) int {
 }
 
 // Name returns "vulkan".
-func (b *Backend) Name() string { return "vulkan" }
+func (b *Backend) Name() string { return backendName }
+
+const backendName = "vulkan"
 
 // Partial returns true: some rows are left to another back end.
 func (b *Backend) Partial() bool { return true }
@@ -129,8 +131,11 @@ func (b *Backend) Device() batch.Device {
 	return d
 }
 
-// Check returns an error for options that no back end supports yet.
-func (b *Backend) Check(o *batch.Options) error { return o.Check() }
+// Serves returns the table of what the shaders answer.
+func (b *Backend) Serves() batch.Serves { return serves }
+
+// Check returns an error for invalid options, or options that are not in the table.
+func (b *Backend) Check(o *batch.Options) error { return check(o) }
 
 // Messages returns what the validation layer has said since Open, nothing without
 // [Options.Validation]. It works after Close as well.

@@ -52,6 +52,7 @@ func ask(o *batch.Options, row int) question { return question{o.Query, o.Precis
 
 func (f *finished) Name() string                 { return f.b.Name() }
 func (f *finished) Device() batch.Device         { return f.b.Device() }
+func (f *finished) Serves() batch.Serves         { return f.b.Serves() }
 func (f *finished) Check(o *batch.Options) error { return f.b.Check(o) }
 func (f *finished) Close() error                 { return nil }
 

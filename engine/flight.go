@@ -145,7 +145,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 		}
 		f.stamp(stamp)
 	}
-	if r.chain.epaFloat32 != nil && q.Query != uint32(batch.Collide) {
+	if r.chain.epaFloat32 != nil && batch.Query(q.Query).Info().Depth {
 		s.Bind(r.chain.epaFloat32, lib.shapes, lib.vertices, w.pairs, lib.cells, w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
 		depth(float32Invocations(scratch.invocations), stampDepthFloat32)
 	} else {

@@ -19,9 +19,6 @@ const groupSize = 64
 // maxBindings is the largest number of buffers of one shader.
 const maxBindings = 11
 
-// methods lists the methods that have a pipeline.
-var methods = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
-
 // pipelines holds the compiled shaders. Each is compiled when it is first needed, for the kinds of shapes in a library.
 type pipelines struct {
 	device *vk.Device
@@ -63,7 +60,7 @@ type chain struct {
 // other libraries pay nothing for it.
 func methodFor(o *batch.Options, lib *library) batch.Method {
 	switch {
-	case o.Query == batch.Collide && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto && !lib.ellipsoids:
+	case o.Query.Info().Boolean() && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto && !lib.ellipsoids:
 		return batch.GJK
 	}
 	return o.Method

@@ -30,6 +30,9 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, o
 		return 0, err
 	}
 	defer b.leave()
+	if err := check(&job.Options); err != nil {
+		return 0, err
+	}
 	number := b.stats.call()
 	c := call{
 		b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options), number: number,

@@ -73,8 +73,8 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := job.Check(); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
+	if err := checkJob(job); err != nil {
+		return nil, err
 	}
 	report := newReport(o.Worst)
 	report.checkColumns(job)
@@ -89,6 +89,22 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 		return nil, fmt.Errorf("verify: audit stopped: %w", err)
 	}
 	return report, nil
+}
+
+// checkJob returns an error for an invalid job, or for a query whose values are not signed
+// distances: this package has no audit for others.
+func checkJob(job *batch.Job) error {
+	if err := job.Check(); err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	return checkQuery(job.Options.Query)
+}
+
+func checkQuery(q batch.Query) error {
+	if q.Info().Audit != batch.AuditSignedDistance {
+		return fmt.Errorf("verify: there is no audit of the query %v: %w", q, batch.ErrNotAvailable)
+	}
+	return nil
 }
 
 // checkColumns checks for columns that were not requested. Lengths have been checked.

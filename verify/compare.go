@@ -61,8 +61,8 @@ func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison
 	if err != nil {
 		return nil, err
 	}
-	if err := job.Check(); err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
+	if err := checkJob(job); err != nil {
+		return nil, err
 	}
 	n := job.Input.Len()
 	sample := o.Sample

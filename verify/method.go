@@ -29,7 +29,7 @@ func plausible(s batch.Solver, m batch.Method, x, y geom.Shape) bool {
 	case batch.SolverGJK, batch.SolverEPA:
 		return !half
 	case batch.SolverNesterov, batch.SolverPolyak:
-		return !half && s == batch.Solver(m)
+		return !half && s == m.Solver()
 	case batch.SolverRTR:
 		return (m == batch.RTR || !named) && ref.SmoothPair(x, y)
 	case batch.SolverNewton:

@@ -281,7 +281,7 @@ func (a *auditor) checkInterval(c *claim) {
 	a.report.Gaps.add(c.gap / a.p.size)
 	limit := c.tolerance
 	switch {
-	case c.status == batch.Undecided || a.job.Options.Query == batch.Collide:
+	case c.status == batch.Undecided || a.job.Options.Query.Info().Boolean():
 		// The tolerance does not apply; the gap may be infinite.
 		a.require(checkGap, c.row, c.gap >= 0, 0, c.gap)
 		return
@@ -326,7 +326,7 @@ func (a *auditor) checkStatus(c *claim) {
 		// to its column by up to u·|distance|, perhaps to the middle of the bounds, so the
 		// gap stored may be that much below the solver's; its arithmetic is given as much.
 		expected = a.orDefault(a.job.Options.SolverTolerance(a.p.size), c)
-		if a.job.Options.Query != batch.Collide {
+		if !a.job.Options.Query.Info().Boolean() {
 			ok = !c.hasGap || c.gap+2*a.u*math.Abs(c.distance) > expected
 		} else if c.hasGap && c.hasDistance {
 			ok = c.gap >= math.Abs(c.distance)

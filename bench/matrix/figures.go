@@ -3,6 +3,7 @@ package matrix
 import (
 	"math"
 
+	"clearance/batch"
 	"clearance/bench/plots"
 )
 
@@ -40,7 +41,7 @@ func mega(p *Point) float64 { return float64(p.Rate) / 1e6 }
 // regimeBars shows signed distances by set and separation on one core.
 func (r *Report) regimeBars() *plots.Bars {
 	list := filter(r.find(Questions, CPU), func(p *Point) bool {
-		return p.Query == "distance" &&
+		return p.Query == batch.Distance.String() &&
 			p.Precision == "single"
 	})
 	if len(list) == 0 {
@@ -68,9 +69,9 @@ func (r *Report) regimeBars() *plots.Bars {
 func (r *Report) vertexLines() *plots.Lines {
 	f := &plots.Lines{Title: "Hulls on one core, by vertices", X: "vertices of a hull", Y: rateAxis, LogX: true,
 		LogY: true, Beside: true}
-	for _, query := range []string{"distance", "collide"} {
+	for _, query := range []string{batch.Distance.String(), batch.Collide.String()} {
 		for k, regime := range Regimes() {
-			l := plots.Line{Name: query + ", " + regime, Color: k, Dashed: query == "collide"}
+			l := plots.Line{Name: query + ", " + regime, Color: k, Dashed: query == batch.Collide.String()}
 			for _, s := range r.Sets {
 				for _, p := range r.find(Questions, CPU) {
 					if s.Vertices > 0 && p.Set == s.Name && p.Query == query && p.Regime == regime &&

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"clearance/batch"
 	"clearance/verify"
 )
 
@@ -155,7 +156,8 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 	var declined []string
 	for _, p := range list {
 		a := &p.Accuracy
-		if p.Query != "penetration" || p.Regime == "overlapping" { // other pairs are only proved to be separated
+		// Where the cut-off is at contact, separated pairs are only proved to be separated.
+		if queryOf(p.Query).Info().CutOff != batch.CutOffAtTouch || p.Regime == "overlapping" {
 			total.WorstGap, total.WorstError = max(total.WorstGap, a.WorstGap), max(total.WorstError, a.WorstError)
 		}
 		total.Undecided += a.Undecided + a.Invalid
@@ -183,7 +185,7 @@ func questionCells(list []*Point, regimes []string, kernel bool) (cells []string
 		cells = append(cells, cmp.Or(strings.Join(declined, ", "), "none"))
 	}
 	relative := func(v verify.Number) string {
-		if list[0].Query == "collide" { // which asks for no distance
+		if queryOf(list[0].Query).Info().Boolean() { // which asks for no distance
 			return "–"
 		}
 		return fmt.Sprintf("%.1e", float64(v))

@@ -154,12 +154,13 @@ func (r *Report) put(p Point) {
 			cmp.Compare(slices.Index(Tables(), a.Table), slices.Index(Tables(), b.Table)),
 			cmp.Compare(setIndex(a.Set), setIndex(b.Set)),
 			cmp.Compare(slices.Index(Regimes(), a.Regime), slices.Index(Regimes(), b.Regime)),
-			cmp.Compare(queryIndex(a.Query), queryIndex(b.Query)), cmp.Compare(b.Precision, a.Precision),
+			cmp.Compare(queryOf(a.Query), queryOf(b.Query)), cmp.Compare(b.Precision, a.Precision),
 			cmp.Compare(a.Backend, b.Backend), cmp.Compare(a.Workers, b.Workers), cmp.Compare(a.Pairs, b.Pairs))
 	})
 }
 
-func queryIndex(name string) batch.Query {
+// queryOf is the query of a name, QueryCount if there is none.
+func queryOf(name string) batch.Query {
 	q, err := batch.ParseQuery(name)
 	if err != nil {
 		return batch.QueryCount

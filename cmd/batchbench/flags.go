@@ -78,9 +78,15 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 // addQuestion registers the flags that define a correct answer.
 func (f *solveFlags) addQuestion(fs *pflag.FlagSet) {
 	o := &f.options
-	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", "distance, collide or penetration")
+	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", orList(batch.AnsweredQueries()))
 	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the precision")
 	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres; pairs farther from each other are only proved to be so")
+}
+
+// orList joins names as "a, b or c".
+func orList(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {

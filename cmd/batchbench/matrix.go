@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"clearance"
+	"clearance/batch"
 	"clearance/bench/matrix"
 	"clearance/bench/peers"
 
@@ -57,7 +58,7 @@ not measure are kept, so that long plans can be measured in parts.
 	fs.StringSliceVar(&p.Tables, "tables", matrix.Tables(), "tables to measure")
 	fs.StringSliceVar(&p.Sets, "sets", benchmarkSets(), "sets of the pairs")
 	fs.StringSliceVar(&p.Regimes, "separations", matrix.Regimes(), "separations")
-	fs.StringSliceVar(&p.Queries, "queries", []string{"distance", "collide", "penetration"}, "queries, in the table of questions")
+	fs.StringSliceVar(&p.Queries, "queries", batch.AnsweredQueries(), "queries, in the table of questions")
 	fs.StringSliceVar(&p.Precisions, "precisions", []string{"single", "double"}, "precisions, in the table of questions")
 	fs.StringSliceVar(&p.Backends, "backends", []string{"cpu"}, "back ends: cpu, ref, vulkan or a Vulkan device as vulkan:1")
 	fs.IntVar(&p.Pairs, "pairs", 1<<14, "pairs per call in the table of questions")

@@ -40,13 +40,10 @@ type Call struct {
 	pin runtime.Pinner
 }
 
-// serves reports whether the kernels answer what o asks for. They run plain GJK or RTR,
-// so callers who name another method get the reference solvers; and a row takes two
-// support evaluations at least, one to step and one to prove, so a cap of one is theirs. It must
-// not depend on the columns, which change no answer.
-func serves(o *batch.Options) bool {
-	return (o.Method == batch.Auto || o.Method == batch.GJK || o.Method == batch.RTR) && o.MaxIterations != 1
-}
+// serves reports whether the kernels answer what o asks for: a configuration of their table, with
+// room for two evaluations of the support function, one to step and one to prove. It must not
+// depend on the columns, which change no answer.
+func serves(o *batch.Options) bool { return Serves.Has(o) && o.MaxIterations != 1 }
 
 // freeSteps is more than a row ever takes in the kernels: 64 steps of GJK in float32, 200 in
 // float64, 180 to and around local minima, and 208 of EPA, whose memory is full then. A cap
@@ -98,7 +95,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	// Which rows are decided in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
-	c.decide = flag(job.Options.Query == batch.Collide && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
+	c.decide = flag(job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
 	return call, true
 }
 
@@ -112,12 +109,13 @@ func (c *Call) options(o *batch.Options) {
 	c.c.curved_depth = C.double(curved)
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
-	c.c.collide, c.c.deep, c.c.has_cut_off = flag(o.Query == batch.Collide), flag(o.Query == batch.Penetration), flag(has)
+	query := o.Query.Info()
+	c.c.collide, c.c.deep, c.c.has_cut_off = flag(query.Boolean()), flag(query.CutOff == batch.CutOffAtTouch), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
 	if o.MaxIterations <= freeSteps {
 		c.c.max_steps = C.int32_t(o.MaxIterations)
 	}
-	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && o.Query != batch.Collide)
+	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && !query.Boolean())
 	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
 }
 

@@ -50,14 +50,14 @@ func (v *Verdict) fault(row int, format string, args ...any) {
 // Check asks a back end for all rows in one configuration and judges the answers.
 func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Options) *Verdict {
 	v := &Verdict{Rows: r.Len(), Wrong: make([]bool, r.Len())}
-	if err := backend.Check(&o); err != nil {
-		if !errors.Is(err, batch.ErrNotAvailable) {
+	if err := backend.Check(&o); err != nil || !backend.Serves().Has(&o) {
+		if !errors.Is(err, batch.ErrNotAvailable) || backend.Serves().Has(&o) {
 			v.fault(-1, "back end %s refuses the configuration: %v", backend.Name(), err)
 			return v
 		}
 		return r.unavailable(ctx, backend, o, v)
 	}
-	if o.Query != batch.Collide { // of which statuses alone go other ways
+	if !o.Query.Info().Boolean() { // of which statuses alone go other ways
 		o.Columns = o.EffectiveColumns() | batch.ColMethod
 	}
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
@@ -84,8 +84,8 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 // alone do not name any.
 func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *dispatch.Report, res *batch.Results,
 	o batch.Options, v *Verdict) {
-	if o.Query != batch.Collide {
-		if o.Method != batch.Auto && rep.Solvers[o.Method] == 0 {
+	if !o.Query.Info().Boolean() {
+		if o.Method != batch.Auto && rep.Solvers[o.Method.Solver()] == 0 {
 			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
 		}
 		v.Solver = res.Method

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"clearance/batch"
+	"clearance/dispatch"
 	"clearance/geom"
 )
 
@@ -19,6 +20,7 @@ type Matrix struct {
 	ran    []string // back ends, in the order they ran
 	passed int      // runs of a configuration that answered and passed
 
+	serves  map[string]batch.Serves // what back ends declare
 	endings map[ending]solverSet
 	endedBy []string // what solvers are noted of, in the order they ran
 }
@@ -41,6 +43,28 @@ const (
 	passed
 	failed
 )
+
+// Declare takes down what a back end says that it serves. The page lists nothing else.
+func (m *Matrix) Declare(b dispatch.Backend) {
+	if m.serves == nil {
+		m.serves = map[string]batch.Serves{}
+	}
+	m.serves[b.Name()] = b.Serves()
+}
+
+// methods are those by which a back end serves a query, in the order of their codes.
+func (m *Matrix) methods(backend string, q batch.Query) (list []batch.Method) {
+	for method := range batch.MethodCount {
+		o := batch.Options{Query: q, Method: method}
+		for o.Precision = range batch.PrecisionCount {
+			if m.serves[backend].Has(&o) {
+				list = append(list, method)
+				break
+			}
+		}
+	}
+	return list
+}
 
 // Note takes down a verdict.
 func (m *Matrix) Note(backend string, o batch.Options, rows *Rows, v *Verdict) {
@@ -74,7 +98,10 @@ func (m *Matrix) Note(backend string, o batch.Options, rows *Rows, v *Verdict) {
 	}
 }
 
-const notYet = "not yet"
+const (
+	notYet    = "not yet"
+	notServed = "not served"
+)
 
 // writeBackend writes one table a query.
 func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
@@ -85,15 +112,16 @@ func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
 	}
 	for q := range batch.QueryCount {
 		fmt.Fprintf(b, "### Query %v\n\n", q)
-		if !m.any(backend, q) {
-			fmt.Fprintf(b, "%s\n\n", sentence(notYet))
+		methods := m.methods(backend, q)
+		if len(methods) == 0 {
+			fmt.Fprintf(b, "%s\n\n", sentence(notServed))
 			continue
 		}
 		b.WriteString("| shape |")
-		for method := range batch.MethodCount {
+		for _, method := range methods {
 			fmt.Fprintf(b, " %v |", method)
 		}
-		b.WriteString("\n|---|" + strings.Repeat("---|", int(batch.MethodCount)) + "\n")
+		b.WriteString("\n|---|" + strings.Repeat("---|", len(methods)) + "\n")
 		for k := range geom.KindCount {
 			m.writeKind(b, backend, q, k)
 		}
@@ -101,32 +129,22 @@ func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
 	}
 }
 
-// any reports whether anything ran for a query.
-func (m *Matrix) any(backend string, q batch.Query) bool {
-	for c := range m.cells {
-		if c.backend == backend && c.query == q {
-			return true
-		}
-	}
-	return false
-}
-
 // writeKind writes one line for each form of a kind, or one for a kind without any.
 func (m *Matrix) writeKind(b *strings.Builder, backend string, q batch.Query, k geom.Kind) {
-	built := false
+	built, methods := false, m.methods(backend, q)
 	for i, f := range m.forms {
 		if f.Kind != k {
 			continue
 		}
 		built = true
 		fmt.Fprintf(b, "| %s |", f.Name)
-		for method := range batch.MethodCount {
+		for _, method := range methods {
 			fmt.Fprintf(b, " %s |", m.entry(backend, q, method, i))
 		}
 		b.WriteString("\n")
 	}
 	if !built {
-		fmt.Fprintf(b, "| %s |%s\n", k, strings.Repeat(" "+notYet+" |", int(batch.MethodCount)))
+		fmt.Fprintf(b, "| %s |%s\n", k, strings.Repeat(" "+notYet+" |", len(methods)))
 	}
 }
 

@@ -77,6 +77,9 @@ func Run(t *testing.T, backend dispatch.Backend, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if o.Matrix != nil {
+		o.Matrix.Declare(backend)
+	}
 	for q := range batch.QueryCount {
 		for p := range batch.PrecisionCount {
 			for m := range batch.MethodCount {

@@ -10,12 +10,12 @@ import (
 )
 
 // solverSet is a set of solvers, a bit each.
-type solverSet uint16
+type solverSet uint64
 
 func (s solverSet) String() string {
 	var names []string
 	for ; s != 0; s &= s - 1 {
-		names = append(names, batch.Solver(bits.TrailingZeros16(uint16(s))).String())
+		names = append(names, batch.Solver(bits.TrailingZeros64(uint64(s))).String())
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,0 +1,128 @@
+package batch
+
+// Query is the question that a batch puts to every pair.
+type Query uint8
+
+// Queries. Codes are not stored in files, which have names.
+const (
+	Distance    Query = iota // signed distance: minus the penetration depth where interiors intersect
+	Collide                  // status alone
+	Penetration              // penetration depth; separated pairs are only proved to be separated
+	Growth                   // growth factor of both shapes about their centres at which they touch
+	QueryCount
+)
+
+// QueryInfo defines a query. It is the one place that says what a query is: options, back ends,
+// the dispatcher, audits, files and the command line read it.
+type QueryInfo struct {
+	Name  string // in files, flags and reports
+	Value string // the quantity in the distance column, as files state it
+
+	// Answered says that some back end serves the query. [Options.Check] refuses the others.
+	Answered bool
+
+	// Columns are the columns that the query answers within the tolerance, and its default. Other
+	// columns may be asked for, and hold what was computed on the way.
+	Columns Columns
+
+	Depth     bool // penetrating pairs have a penetration depth
+	CutOff    CutOffRule
+	Tolerance ToleranceRule
+	Audit     Audit
+}
+
+// Boolean reports whether the query is for a status alone: bounds may be as wide as the status
+// allows.
+func (q *QueryInfo) Boolean() bool { return q.Columns&ColDistance == 0 }
+
+// CutOffRule says where the cut-off of a query comes from.
+type CutOffRule uint8
+
+// Rules of cut-offs.
+const (
+	NoCutOff      CutOffRule = iota // there is none, and the caller may not give one
+	CallersCutOff                   // that of the options
+	CutOffAtTouch                   // 0: no caller may give another one
+)
+
+// ToleranceRule says what a tolerance is relative to.
+type ToleranceRule uint8
+
+// Rules of tolerances.
+const (
+	OfPairSize ToleranceRule = iota // the size of the pair, in metres
+	OfValue                         // max(1, value), for values without a unit
+)
+
+// Scale is what the tolerance of a pair is relative to, given its size and its value.
+func (t ToleranceRule) Scale(size, value float64) float64 {
+	if t == OfValue {
+		return max(1, value)
+	}
+	return size
+}
+
+// Audit names the claims that an audit checks, see package verify.
+type Audit uint8
+
+// Audits.
+const (
+	NoAudit             Audit = iota
+	AuditSignedDistance       // bounds, witnesses, normal and status are those of a signed distance
+	AuditGrowth               // value and bounds are those of a growth factor
+)
+
+// queries has one row per query. A query without a row, or with one that is not answered, is
+// refused everywhere.
+var queries = [QueryCount]QueryInfo{
+	Distance: {
+		Name: "distance", Value: "signed distance in metres, minus the penetration depth", Answered: true,
+		Columns: AllColumns, Depth: true, CutOff: CallersCutOff, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+	},
+	Collide: {
+		Name: "collide", Value: "bound of the signed distance in metres", Answered: true,
+		Columns: ColStatus | ColBits, CutOff: NoCutOff, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+	},
+	Penetration: {
+		Name: "penetration", Value: "minus the penetration depth in metres, a bound of the distance where separated", Answered: true,
+		Columns: AllColumns, Depth: true, CutOff: CutOffAtTouch, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+	},
+	Growth: {
+		Name: "growth", Value: "growth factor of both shapes about their centres",
+		Columns: AllColumns, CutOff: NoCutOff, Tolerance: OfValue, Audit: AuditGrowth,
+	},
+}
+
+// undeclared is what is known of a query without a row: that nobody answers it.
+var undeclared QueryInfo
+
+// Info returns the definition of a query. For a code that is no query all fields are zero.
+func (q Query) Info() *QueryInfo {
+	if q >= QueryCount {
+		return &undeclared
+	}
+	return &queries[q]
+}
+
+func (q Query) String() string { return name(queryNames(nil), uint8(q), "query") }
+
+// ParseQuery is the inverse of [Query.String].
+func ParseQuery(s string) (Query, error) {
+	i, err := parse(queryNames(nil), s, "query")
+	return Query(i), err
+}
+
+// AnsweredQueries lists the names of the queries that some back end serves.
+func AnsweredQueries() []string {
+	return queryNames(func(q *QueryInfo) bool { return q.Answered })
+}
+
+// queryNames lists the names of queries that a condition holds for, or of all.
+func queryNames(condition func(*QueryInfo) bool) (names []string) {
+	for i := range queries {
+		if q := &queries[i]; condition == nil || condition(q) {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}

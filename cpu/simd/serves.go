@@ -1,0 +1,15 @@
+package simd
+
+import "clearance/batch"
+
+// Serves is what the kernels answer. They have no accelerated GJK.
+var (
+	methods    = []batch.Method{batch.Auto, batch.GJK, batch.RTR}
+	precisions = []batch.Precision{batch.Single, batch.Double}
+
+	Serves = batch.Serves{
+		{Query: batch.Distance, Methods: methods, Precisions: precisions},
+		{Query: batch.Collide, Methods: methods, Precisions: precisions},
+		{Query: batch.Penetration, Methods: methods, Precisions: precisions},
+	}
+)
