@@ -23,10 +23,12 @@ const (
 	typeUint8
 	typeUint16
 	typeCount
+
+	typeText = typeCount // one text, of an array of no dimension; no column holds it
 )
 
-var dtypeNames = [typeCount]string{"int32", "int64", "float32", "float64", "uint8", "uint16"}
-var dtypeSizes = [typeCount]int{4, 8, 4, 8, 1, 2}
+var dtypeNames = [typeCount + 1]string{"int32", "int64", "float32", "float64", "uint8", "uint16", "text"}
+var dtypeSizes = [typeCount + 1]int{4, 8, 4, 8, 1, 2, 4}
 
 func (t dtype) String() string { return dtypeNames[t] }
 func (t dtype) size() int      { return dtypeSizes[t] }

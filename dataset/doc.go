@@ -12,7 +12,7 @@
 // iterations and method (the solver that ended the row, see [batch.Solver]);
 // float32 files are single precision, float64 files double, but gap is float32
 // always. Parquet carries the names of the statuses as text under the metadata
-// key "status", and those of the solvers under "method_codes".
+// key "status", and those of the solvers under "solvers".
 //
 // # Streaming
 //

@@ -30,6 +30,7 @@ type npyHeader struct {
 	typ   dtype
 	order binary.ByteOrder
 	shape []int64
+	runes int64 // of a text
 	bytes int64 // length of the header, magic included
 }
 
@@ -43,7 +44,12 @@ func (h *npyHeader) count() int64 {
 }
 
 // data is the number of bytes behind the header.
-func (h *npyHeader) data() int64 { return h.count() * int64(h.typ.size()) }
+func (h *npyHeader) data() int64 {
+	if h.typ == typeText {
+		return h.runes * int64(h.typ.size())
+	}
+	return h.count() * int64(h.typ.size())
+}
 
 func (h *npyHeader) shapeString() string {
 	s := make([]string, len(h.shape))
@@ -169,7 +175,18 @@ func (h *npyHeader) parse(text string) error {
 	return nil
 }
 
+// maxText bounds the text of an array that holds one.
+const maxText = 1 << 16
+
 func (h *npyHeader) setType(descr string) error {
+	if digits, ok := strings.CutPrefix(descr, "<U"); ok && len(h.shape) == 0 {
+		n, err := strconv.ParseUint(digits, 10, 32)
+		if err != nil || n > maxText {
+			return fmt.Errorf("dtype %q: want a text of at most %d characters", descr, maxText)
+		}
+		h.typ, h.order, h.runes = typeText, binary.LittleEndian, int64(n)
+		return nil
+	}
 	t, ok := dtype(0), false
 	if len(descr) == 3 {
 		t, ok = npyTypes[descr[1:]]
@@ -262,8 +279,7 @@ func (p *literal) tuple() []int64 {
 	return shape
 }
 
-// npyHeaderBytes is the header of a little-endian array in C order, version 1.0,
-// padded so that the data begins at a multiple of 64 bytes as numpy does.
+// npyHeaderBytes is the header of a little-endian array of numbers in C order.
 func npyHeaderBytes(t dtype, shape []int64) []byte {
 	descr := ""
 	for name, typ := range npyTypes {
@@ -274,6 +290,22 @@ func npyHeaderBytes(t dtype, shape []int64) []byte {
 	if t.size() == 1 {
 		descr = "|" + descr[1:]
 	}
+	return headerBytes(descr, shape)
+}
+
+// npyText is an array of no dimension that holds a text, header included.
+func npyText(text string) []byte {
+	runes := []rune(text)
+	b := headerBytes(fmt.Sprintf("<U%d", len(runes)), nil)
+	for _, r := range runes {
+		b = binary.LittleEndian.AppendUint32(b, uint32(r))
+	}
+	return b
+}
+
+// headerBytes is a header of version 1.0, padded so that the data begins at a multiple of 64
+// bytes as numpy does.
+func headerBytes(descr string, shape []int64) []byte {
 	dims := make([]string, len(shape))
 	for i, d := range shape {
 		dims[i] = strconv.FormatInt(d, 10)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxDeflate is the largest ratio that deflate reaches: a symbol of at least two
@@ -195,6 +196,27 @@ func (a *npyArray) read(dst any) error {
 		}
 	}
 	return nil
+}
+
+// text reads the text of an array that holds one.
+func (a *npyArray) text() (string, error) {
+	raw := make([]byte, a.header.data())
+	if _, err := io.ReadFull(a.in, raw); err != nil {
+		return "", bodyError(err)
+	}
+	if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) { // which also tells that the checksum agrees
+		return "", bodyError(err)
+	}
+	a.left = 0
+	runes := make([]rune, a.header.runes)
+	for i := range runes {
+		r := binary.LittleEndian.Uint32(raw[4*i:])
+		if r > utf8.MaxRune {
+			return "", fmt.Errorf("%#x is no character", r)
+		}
+		runes[i] = rune(r)
+	}
+	return strings.TrimRight(string(runes), "\x00"), nil // numpy pads with zeros
 }
 
 func bodyError(err error) error {

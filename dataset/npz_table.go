@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,7 @@ type npzTable struct {
 	*npzFile
 	cols []*npyArray // nil where the file lacks the column
 	n    int64
+	meta map[string]string
 }
 
 func openNPZTable(path string, cols []column) (*npzTable, error) {
@@ -49,8 +51,15 @@ func (t *npzTable) bind(cols []column) error {
 			return fmt.Errorf("column %s has %d rows, column %s has %d", c.name, shape[0], first, t.n)
 		}
 	}
+	t.meta = map[string]string{}
 	for _, name := range t.names() {
-		if err := checkName(name, cols); err != nil {
+		if a := t.arrays[name]; a.header.typ == typeText {
+			text, err := a.text()
+			if err != nil {
+				return fmt.Errorf("array %s: %w", name, err)
+			}
+			t.meta[textKey(name)] = text
+		} else if err := checkName(name, cols); err != nil {
 			return err
 		}
 	}
@@ -98,7 +107,26 @@ func (t *npzTable) read(i int, dst any) error {
 	return nil
 }
 
-func (t *npzTable) metadata() map[string]string { return nil }
+func (t *npzTable) metadata() map[string]string { return t.meta }
+
+// textSuffix follows the key of a text where a column has the same name: "status" is a column, and
+// "status_text" says what its codes mean.
+const textSuffix = "_text"
+
+// textName is the name of the array of a text with a key; textKey is its inverse.
+func textName(key string) string {
+	if checkName(key, resultColumns()) == nil {
+		return key + textSuffix
+	}
+	return key
+}
+
+func textKey(name string) string {
+	if key, ok := strings.CutSuffix(name, textSuffix); ok && checkName(key, resultColumns()) == nil {
+		return key
+	}
+	return name
+}
 
 // npzSink writes the columns of a table.
 type npzSink struct{ *npzWriter }
@@ -124,5 +152,9 @@ func (s npzSink) write(vals []any, rows int) error {
 	return nil
 }
 
-// describe does nothing: NPZ has no place for text.
-func (s npzSink) describe(key, value string) {}
+// describe keeps the last text of a key.
+func (s npzSink) describe(key, value string) {
+	name := textName(key)
+	s.texts = slices.DeleteFunc(s.texts, func(t textArray) bool { return t.name == name })
+	s.texts = append(s.texts, textArray{name, value})
+}

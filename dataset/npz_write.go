@@ -16,9 +16,13 @@ import (
 type npzWriter struct {
 	file    *atomicFile
 	members []member
+	texts   []textArray
 	end     int64 // where the directory begins
 	buf     []byte
 }
+
+// textArray is a line of metadata, an array of no dimension.
+type textArray struct{ name, value string }
 
 // arraySpec is an array to be written.
 type arraySpec struct {
@@ -51,16 +55,21 @@ func createNPZ(fs fileSystem, path string, arrays []arraySpec) (*npzWriter, erro
 	}
 	w := &npzWriter{file: f}
 	for _, a := range arrays {
-		m := member{name: a.name + ".npy", start: w.end, header: npyHeaderBytes(a.typ, a.shape)}
 		h := npyHeader{typ: a.typ, shape: a.shape}
-		m.data = m.start + localHeader + int64(len(m.name))
-		m.size = int64(len(m.header)) + h.data()
-		m.at = m.data + int64(len(m.header))
-		m.crc = crc32.ChecksumIEEE(m.header)
-		w.end = m.data + m.size
-		w.members = append(w.members, m)
+		w.add(a.name, npyHeaderBytes(a.typ, a.shape), h.data())
 	}
 	return w, nil
+}
+
+// add makes room for an array: its header, and so many bytes that follow.
+func (w *npzWriter) add(name string, header []byte, rest int64) {
+	m := member{name: name + ".npy", start: w.end, header: header}
+	m.data = m.start + localHeader + int64(len(m.name))
+	m.size = int64(len(m.header)) + rest
+	m.at = m.data + int64(len(m.header))
+	m.crc = crc32.ChecksumIEEE(m.header)
+	w.end = m.data + m.size
+	w.members = append(w.members, m)
 }
 
 // append writes the next values of array i.
@@ -85,7 +94,7 @@ func (w *npzWriter) append(i int, vals any) error {
 	return nil
 }
 
-// commit writes headers and directory and gives the file its final name.
+// commit writes headers, texts and directory and gives the file its final name.
 func (w *npzWriter) commit() error {
 	if err := w.finish(); err != nil {
 		w.file.abort()
@@ -97,6 +106,10 @@ func (w *npzWriter) commit() error {
 func (w *npzWriter) abort() { w.file.abort() }
 
 func (w *npzWriter) finish() error {
+	for _, t := range w.texts {
+		w.add(t.name, npyText(t.value), 0)
+	}
+	w.texts = nil
 	var dir []byte
 	for i := range w.members {
 		m := &w.members[i]

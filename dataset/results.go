@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,6 +22,7 @@ type ResultReader struct {
 	tableReader
 	columns   batch.Columns
 	precision batch.Precision
+	solvers   *solverCodes // nil: the codes are those of this version
 }
 
 // OpenResults opens a Parquet or NPZ file of results, which may hold any of the
@@ -32,7 +34,7 @@ func OpenResults(path string, opts ...Option) (*ResultReader, error) {
 		return nil, err
 	}
 	r := &ResultReader{tableReader: tableReader{path: path, src: src}}
-	if err := r.describe(cols); err != nil {
+	if err := errors.Join(r.describe(cols), r.readMetadata()); err != nil {
 		_ = src.Close()
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
@@ -60,7 +62,7 @@ func (r *ResultReader) describe(cols []column) error {
 		}
 		first, r.precision = i, p
 	}
-	if s, ok := r.src.metadata()["precision"]; ok {
+	if s, ok := r.src.metadata()[metaPrecision]; ok {
 		p, err := batch.ParsePrecision(s)
 		if err != nil {
 			return err
@@ -83,7 +85,7 @@ func (r *ResultReader) Columns() batch.Columns { return r.columns }
 // metadata, or else single.
 func (r *ResultReader) Precision() batch.Precision { return r.precision }
 
-// Metadata returns the metadata of the file (Parquet only), such as "query".
+// Metadata returns the metadata of the file, such as "query".
 func (r *ResultReader) Metadata() map[string]string { return r.src.metadata() }
 
 // Next fills the first rows of dst, whose columns and precision must be those of
@@ -97,9 +99,17 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 	if err := dst.CheckShape(); err != nil {
 		return 0, err
 	}
-	return r.advance(dst.N, len(columnBits), func(i, n int) any {
+	first := r.next
+	n, err := r.advance(dst.N, len(columnBits), func(i, n int) any {
 		return resultValues(dst, i, n)
 	})
+	if err == nil && r.solvers != nil && dst.Method != nil {
+		if i, code := r.solvers.translate(dst.Method[:n]); i >= 0 {
+			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %q, which this version does not know",
+				r.path, first+int64(i), code, r.solvers.names[code])
+		}
+	}
+	return n, err
 }
 
 // Close closes the file.
@@ -173,9 +183,9 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 	w := &ResultWriter{tableWriter{path: path, out: out, n: n}, columns, precision}
 	w.Describe("status", codesText(batch.StatusCount))
 	if columns&batch.ColMethod != 0 {
-		w.Describe("method_codes", codesText(batch.SolverCount))
+		w.Describe(metaSolvers, batch.SolverNames())
 	}
-	w.Describe("precision", precision.String())
+	w.Describe(metaPrecision, precision.String())
 	return w, nil
 }
 
@@ -191,8 +201,19 @@ func codesText[T interface {
 	return strings.Join(s, ",")
 }
 
-// Describe sets an entry of the metadata of a Parquet file, such as the query or the tolerance.
-// It must be called before Close. For NPZ files, which have no metadata, it does nothing.
+// DescribeQuery sets the entries of the metadata that say which query the file answers and what its
+// distance column holds. It returns an error for a query that no back end serves.
+func (w *ResultWriter) DescribeQuery(q batch.Query) error {
+	if err := (&batch.Options{Query: q}).Check(); err != nil {
+		return fmt.Errorf("dataset: %s: %w", w.path, err)
+	}
+	w.Describe(metaQuery, q.String())
+	w.Describe(metaValue, q.Info().Value)
+	return nil
+}
+
+// Describe sets an entry of the metadata, such as the tolerance. In NPZ files it is an array of no
+// dimension that holds the text. It must be called before Close.
 func (w *ResultWriter) Describe(key, value string) { w.out.describe(key, value) }
 
 // Write appends all rows of r, whose columns and precision must be those that

@@ -202,20 +202,18 @@ func TestResultsRoundTrip(t *testing.T) {
 						t.Fatalf("columns %v, %d rows", r.Columns(), r.Len())
 					}
 					p := r.Precision()
-					if ext == ".parquet" {
-						m := r.Metadata()
-						if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" || m["query"] != "distance" {
-							t.Fatalf("metadata %v", m)
-						}
-						codes := ""
-						if columns&batch.ColMethod != 0 {
-							codes = "0=none,1=gjk,2=nesterov,3=polyak,4=rtr,5=closed_form,6=axes,7=epa,8=newton"
-						}
-						if m["method_codes"] != codes {
-							t.Fatalf("metadata %v", m)
-						}
+					m := r.Metadata()
+					if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" || m["query"] != "distance" {
+						t.Fatalf("metadata %v", m)
 					}
-					if told := ext == ".parquet" || columns&realBits != 0; told && p != precision || !told && p != batch.Single {
+					codes := ""
+					if columns&batch.ColMethod != 0 {
+						codes = "0=none,1=gjk,2=nesterov,3=polyak,4=rtr,5=closed_form,6=axes,7=epa,8=newton"
+					}
+					if m["solvers"] != codes {
+						t.Fatalf("metadata %v", m)
+					}
+					if p != precision {
 						t.Fatalf("precision %s, written %s", p, precision)
 					}
 					got := batch.NewResults(n, &batch.Options{Columns: columns, Precision: p})

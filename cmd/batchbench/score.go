@@ -159,7 +159,9 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 		return rep, devices, err
 	}
 	defer out.Abort()
-	describe(out, &f.options)
+	if err := describe(out, &f.options); err != nil {
+		return rep, devices, err
+	}
 
 	bar := newProgress(e.stderr, "score", int64(pairs.Len()))
 	defer bar.done()
@@ -183,13 +185,16 @@ const (
 )
 
 // describe stores the query in the metadata of the file.
-func describe(w *dataset.ResultWriter, o *batch.Options) {
-	w.Describe(metaQuery, o.Query.String())
+func describe(w *dataset.ResultWriter, o *batch.Options) error {
+	if err := w.DescribeQuery(o.Query); err != nil {
+		return err
+	}
 	w.Describe(metaMethod, o.Method.String())
 	w.Describe(metaTolerance, strconv.FormatFloat(o.Tolerance, 'g', -1, 64))
 	if o.HasCutOff {
 		w.Describe(metaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
 	}
+	return nil
 }
 
 func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreReport {
