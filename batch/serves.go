@@ -32,15 +32,15 @@ func (s Serves) Has(o *Options) bool {
 	return false
 }
 
-// Check returns an error that names the back end and what it does not serve of the options. It
+// Check returns an error that names the back end and what it does not support of the options. It
 // wraps [ErrNotAvailable].
 func (s Serves) Check(backend string, o *Options) error {
 	switch {
 	case s.Has(o):
 		return nil
 	case !s.Query(o.Query):
-		return fmt.Errorf("the back end %s does not serve the query %v: %w", backend, o.Query, ErrNotAvailable)
+		return fmt.Errorf("the back end %s does not support the query %v: %w", backend, o.Query, ErrNotAvailable)
 	}
-	return fmt.Errorf("the back end %s does not serve the query %v by the method %v in %v precision: %w",
+	return fmt.Errorf("the back end %s does not support the query %v by the method %v in %v precision: %w",
 		backend, o.Query, o.Method, o.Precision, ErrNotAvailable)
 }
