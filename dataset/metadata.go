@@ -22,10 +22,10 @@ func (r *ResultReader) readMetadata() error {
 	meta := r.src.metadata()
 	if s, ok := meta[metaQuery]; ok {
 		q, err := batch.ParseQuery(s)
-		if err == nil {
-			err = (&batch.Options{Query: q}).Check()
+		if err != nil { // whose text may be long
+			return fmt.Errorf("metadata %s: unknown query %.60q, want one of %v", metaQuery, s, batch.AnsweredQueries())
 		}
-		if err != nil {
+		if err := (&batch.Options{Query: q}).Check(); err != nil {
 			return fmt.Errorf("metadata %s: %w", metaQuery, err)
 		}
 	}
@@ -59,7 +59,7 @@ func parseSolvers(table string) (*solverCodes, error) {
 		number, name, ok := strings.Cut(item, "=")
 		code, err := strconv.ParseUint(number, 10, 8)
 		if !ok || err != nil || name == "" {
-			return nil, fmt.Errorf("%q is not code=name, with a code of at most 255", item)
+			return nil, fmt.Errorf("%.60q is not code=name, with a code of at most 255", item)
 		}
 		if s.names[code] != "" {
 			return nil, fmt.Errorf("code %d occurs twice", code)

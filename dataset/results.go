@@ -105,7 +105,7 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 	})
 	if err == nil && r.solvers != nil && dst.Method != nil {
 		if i, code := r.solvers.translate(dst.Method[:n]); i >= 0 {
-			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %q, which this version does not know",
+			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not know",
 				r.path, first+int64(i), code, r.solvers.names[code])
 		}
 	}

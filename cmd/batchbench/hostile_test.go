@@ -122,7 +122,7 @@ func TestVerifyBelievesNothing(t *testing.T) {
 		{map[string]string{metaCutOff: "-5"}, exitWrong, "wrong answer"},
 		{map[string]string{metaTolerance: "1e9", metaCutOff: "-5", metaQuery: "distance"}, exitWrong, "wrong answer"},
 		{map[string]string{metaQuery: "penetration"}, exitBadInput, `claims to answer the query "penetration"`},
-		{map[string]string{metaQuery: "\x1b[2Jgood"}, exitBadInput, `\\x1b[2Jgood`},
+		{map[string]string{metaQuery: "\x1b[2Jgood"}, exitBadInput, `unknown query "\x1b[2Jgood"`},
 	} {
 		f.liar(t, columns, c.claims)
 		o := f.verify().want(t, c.code).says(t, c.says)
