@@ -55,7 +55,7 @@ lint: format-check ## formatting, go vet, staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-format-check: ## whether the C files are formatted (installs clang-format in build/tools)
+format-check: ## whether C and GLSL are formatted (installs clang-format in build/tools)
 	./scripts/clang-format.sh
 
 fmt: ## format all Go and C files

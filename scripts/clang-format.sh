@@ -9,6 +9,7 @@ version=23.1.5
 files=(
 	cpu/simd/*.h cpu/simd/*.c cpu/simd/testdata/*.h cpu/simd/testdata/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
+	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl
 )
 
 tool=build/tools/clang-format-$version

@@ -151,8 +151,8 @@ bool boxDepth(out CoreDepth r) {
     precise dvec3 point = pa - (rotation * pb + translation);
     precise dvec3 residual = point - projection;
     r = CoreDepth(upper, lower, norm(residual), n, point, pa);
-    return upper - lower <= depthGap && r.witnessGap <= depthGap && lower > supportRounding
-        && !(o.parallel && o.nearlyParallel);
+    return upper - lower <= depthGap && r.witnessGap <= depthGap && lower > supportRounding &&
+           !(o.parallel && o.nearlyParallel);
 }
 
 #endif

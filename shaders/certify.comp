@@ -153,7 +153,10 @@ void main() {
         decline(row, DECLINED_KIND);
         return;
     }
-    if (halfA || halfB) { shapeA.erode = 0.0lf; shapeB.erode = 0.0lf; }
+    if (halfA || halfB) {
+        shapeA.erode = 0.0lf;
+        shapeB.erode = 0.0lf;
+    }
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();

@@ -1,6 +1,6 @@
 // Penetration depths in double precision, for the rows of the list of DepthRecords: pairs of boxes by their separating
-// axes (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the nearest
-// faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is defined, it also takes the rows for which
+// axes (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the
+// nearest faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is defined, it also takes the rows for which
 // trust_region.comp left a local minimum of the support function (depth_certificate.glsl).
 //
 // One invocation answers one row at a time, in its own scratch memory; a dispatch takes as many rows of the list as
@@ -37,8 +37,7 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 uint item; // index of the record
 dvec3 simplexVertex(uint k) {
-    return dvec3(depths[item].vertices[3u * k], depths[item].vertices[3u * k + 1u],
-                 depths[item].vertices[3u * k + 2u]);
+    return dvec3(depths[item].vertices[3u * k], depths[item].vertices[3u * k + 1u], depths[item].vertices[3u * k + 2u]);
 }
 dvec3 simplexPointA(uint k) {
     return dvec3(depths[item].points[3u * k], depths[item].points[3u * k + 1u], depths[item].points[3u * k + 2u]);

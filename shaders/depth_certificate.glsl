@@ -42,18 +42,18 @@ const uint CERTIFICATE_PASSES = CERTIFICATE_VERTICES * CERTIFICATE_VERTICES / 2u
 // The steps of the certificate, counting evaluations of the support function and caps, before EPA begins.
 const uint CERTIFICATE_STEPS = MAX_MINIMA * 16u + CERTIFICATE_VERTICES;
 
-Iterate minimum;       // the least minimum found
-double minimumValue;   // its support value
-double targetBound;    // to be proved of all faces
-double apexScale;      // ratio of targetBound to its value when the polytope was built
-double startTangent;   // tangent of the angle between the first three directions and that of the minimum
-uint startVertices;    // vertices of the first tetrahedron so far, with numbers 0 to 3
-uint storedVertices;   // vertices in memory; those from vertexCount on are not part of the polytope yet
-uint minimumCount;     // minima searched for
-dvec3 nextStart;       // direction from which the next search starts
-bool minimumDue;       // a search for a minimum is due
-bool minimumRequired;  // the certificate fails if it finds none
-bool rebuildPolytope;  // the polytope is to be rebuilt
+Iterate minimum;      // the least minimum found
+double minimumValue;  // its support value
+double targetBound;   // to be proved of all faces
+double apexScale;     // ratio of targetBound to its value when the polytope was built
+double startTangent;  // tangent of the angle between the first three directions and that of the minimum
+uint startVertices;   // vertices of the first tetrahedron so far, with numbers 0 to 3
+uint storedVertices;  // vertices in memory; those from vertexCount on are not part of the polytope yet
+uint minimumCount;    // minima searched for
+dvec3 nextStart;      // direction from which the next search starts
+bool minimumDue;      // a search for a minimum is due
+bool minimumRequired; // the certificate fails if it finds none
+bool rebuildPolytope; // the polytope is to be rebuilt
 
 // The source of an apex, where other vertices have their point of A.
 const double APEX = FAR;
@@ -100,8 +100,9 @@ bool findMinimum(uint evaluationLimit, out uint stepsTaken) {
     double erode = shapeA.erode + shapeB.erode;
     precise double h = p.h - erode;
     minimumCount++;
-    if (storedVertices == CERTIFICATE_VERTICES || !finite3(p.w) || !(p.gradientNorm <= 0.5lf * depthGap)
-        || !(h > 16.0lf * supportRounding + depthGap)) return !minimumRequired;
+    if (storedVertices == CERTIFICATE_VERTICES || !finite3(p.w) || !(p.gradientNorm <= 0.5lf * depthGap) ||
+        !(h > 16.0lf * supportRounding + depthGap))
+        return !minimumRequired;
     if (h < minimumValue) {
         precise double low = h - PROOF_SHARE * depthGap;
         if (targetBound < FAR) apexScale = low / targetBound;
@@ -176,10 +177,10 @@ bool takeVertex(dvec3 w, dvec3 a) {
     double value = dotProduct(n, w);
     if (storedVertices == CERTIFICATE_VERTICES || !(squaredNorm(n) > 0.5lf)) return false;
     minimumRequired = value < targetBound;
-    minimumDue = minimumRequired || (value < NEAR_MINIMUM * minimumValue
-        && dotProduct(n, minimum.x) < SAME_MINIMUM_COSINE && minimumCount < MAX_MINIMA);
-    if ((minimumRequired && minimumCount == MAX_MINIMA)
-        || (!minimumRequired && !(value > maxOffsetOf(nearestFace)))) return false;
+    minimumDue = minimumRequired || (value < NEAR_MINIMUM * minimumValue &&
+                                     dotProduct(n, minimum.x) < SAME_MINIMUM_COSINE && minimumCount < MAX_MINIMA);
+    if ((minimumRequired && minimumCount == MAX_MINIMA) || (!minimumRequired && !(value > maxOffsetOf(nearestFace))))
+        return false;
     nextStart = normalized(n);
     storeVertex(w, a);
     return true;

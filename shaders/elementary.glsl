@@ -60,7 +60,7 @@ double expOf(double x) {
     if (!(x >= -708.0lf)) return 0.0lf;
     double k = floor(x * 1.4426950408889634lf + 0.5lf);
     precise double r = (x - k * LN2_HIGH) - k * LN2_LOW; // |r| ≤ 0.35
-    precise double p = 1.0lf / 6227020800.0lf; // 1/13!
+    precise double p = 1.0lf / 6227020800.0lf;           // 1/13!
     p = 1.0lf / 479001600.0lf + r * p;
     p = 1.0lf / 39916800.0lf + r * p;
     p = 1.0lf / 3628800.0lf + r * p;

@@ -103,12 +103,14 @@ double closestOnFace(uint f, dvec3 q, out dvec3 l) {
     double d5 = dotProduct(ab, cq), d6 = dotProduct(ac, cq);
     precise double va = d3 * d6 - d5 * d4, vb = d5 * d2 - d1 * d6, vc = d1 * d4 - d3 * d2;
     precise double x, y, z; // of a, b, c
+    // clang-format off
     if (d1 <= 0.0lf && d2 <= 0.0lf) { x = 1.0lf; y = 0.0lf; z = 0.0lf; }
     else if (d3 >= 0.0lf && d4 <= d3) { x = 0.0lf; y = 1.0lf; z = 0.0lf; }
     else if (d6 >= 0.0lf && d5 <= d6) { x = 0.0lf; y = 0.0lf; z = 1.0lf; }
     else if (vc <= 0.0lf && d1 >= 0.0lf && d3 <= 0.0lf) { y = d1 / (d1 - d3); x = 1.0lf - y; z = 0.0lf; }
     else if (vb <= 0.0lf && d2 >= 0.0lf && d6 <= 0.0lf) { z = d2 / (d2 - d6); x = 1.0lf - z; y = 0.0lf; }
     else if (va <= 0.0lf) { z = (d4 - d3) / ((d4 - d3) + (d5 - d6)); y = 1.0lf - z; x = 0.0lf; }
+    // clang-format on
     else {
         precise double sum = va + vb + vc;
         y = vb / sum;
@@ -300,9 +302,7 @@ bool loadFloat32Faces(uint count) {
         }
         setVertex(v, w, pointA);
     }
-    for (uint f = 0u; f < faceCount; f++) {
-        addFace(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0));
-    }
+    for (uint f = 0u; f < faceCount; f++) { addFace(f, uvec3(3u * f, 3u * f + 1u, 3u * f + 2u), uvec3(0)); }
     bool consistent = float32Fits(leastOffset);
     leastOffset = min(leastOffset, float32Others());
     return consistent;

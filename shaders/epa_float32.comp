@@ -2,9 +2,9 @@
 // faces of a polytope in D = A - B. Nothing rests on the values; double precision measures the faces anew (epa.glsl).
 //
 // Input: the list of DepthRecords, of which those with a tetrahedron are taken. Output: the faces that may be nearest,
-// their vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double precision
-// if its simplex is flat, iterations are limited, the polytope fills its memory, or the origin cannot be shown to be
-// inside.
+// their vertices as corners of both cores, and a lower bound of the offsets of all others. A row is left to double
+// precision if its simplex is flat, iterations are limited, the polytope fills its memory, or the origin cannot be
+// shown to be inside.
 //
 // The proof. Lengths are in a frame in which the sum of all lengths is 1 at most. Sums and products are rounded by
 // u = 2^-23 at most, since Vulkan permits rounding towards zero; quotients are off by 2.5 u and square roots by 4.5 u.
@@ -82,8 +82,8 @@ vec3 supportOfDifference(vec3 d, out uint corners) {
 // originIsInside reports whether the origin is certainly above the face a, b, c of a tetrahedron.
 bool originIsInside(vec3 a, vec3 b, vec3 c) {
     precise vec3 ab = cross(a, b), bc = cross(b, c), ca = cross(c, a);
-    precise float rounding = ERROR * (norm(ab) + norm(bc) + norm(ca) + 4.0 * ERROR)
-        + 16.0 * UNIT_ROUNDOFF * norm(a) * norm(b) * norm(c);
+    precise float rounding =
+        ERROR * (norm(ab) + norm(bc) + norm(ca) + 4.0 * ERROR) + 16.0 * UNIT_ROUNDOFF * norm(a) * norm(b) * norm(c);
     return dotProduct(a, bc) > rounding;
 }
 

@@ -29,9 +29,11 @@ double differenceOfProducts(double a, double b, double c, double d) {
 // exactCross returns u × v with every component accurate to its own last digits, as the normals of thin triangles
 // require.
 dvec3 exactCross(dvec3 u, dvec3 v) {
+    // clang-format off
     return dvec3(differenceOfProducts(u.y, v.z, u.z, v.y),
                  differenceOfProducts(u.z, v.x, u.x, v.z),
                  differenceOfProducts(u.x, v.y, u.y, v.x));
+    // clang-format on
 }
 
 #endif

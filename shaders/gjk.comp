@@ -7,9 +7,9 @@
 // Both end as plain GJK once the momentum no longer helps. With the methods rtr and auto, pairs of curved cores get a
 // direction along which the support function is stationary instead, see trust_region.glsl.
 //
-// Invariant: the simplex consists of points of D of the eroded cores, each the support point along its direction, and x is
-// its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the simplex
-// contains the origin), stalled (rounding prevents progress) or capped.
+// Invariant: the simplex consists of points of D of the eroded cores, each the support point along its direction, and x
+// is its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the
+// simplex contains the origin), stalled (rounding prevents progress) or capped.
 //
 // Output: the directions of the simplex, the evaluations, the state and the solver of every slot with two shapes.
 // Half-spaces are left to certify.comp.
@@ -133,8 +133,8 @@ void main() {
         if (momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
             vec3 y = METHOD == METHOD_NESTEROV ? interpolate(previous, x, delta) : x;
-            dir = normalizeTerms
-                ? interpolate(normalizedSafely(y), normalizedSafely(dir), delta) : interpolate(y, dir, delta);
+            dir = normalizeTerms ? interpolate(normalizedSafely(y), normalizedSafely(dir), delta)
+                                 : interpolate(y, dir, delta);
             u = normalizedSafely(dir);
         } else {
             u = normalizedSafely(x);
@@ -145,16 +145,23 @@ void main() {
         float plane = dotProduct(u, w);
         separated = separated || plane > rounding;
         if (booleanQuery && plane > radius + 2.0 * rounding) { // one direction proves the status
-            s.n = 1u; s.p0 = u;
+            s.n = 1u;
+            s.p0 = u;
             state = SEARCH_CONVERGED;
             break;
         }
         precise float gap = len - dotProduct(x, w) / len;
         if (s.n > 0u) {
-            bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding)
-                || (booleanQuery && len < radius - 2.0 * rounding);
-            if (done && momentum) { momentum = false; continue; } // the gap is to hold along x as well
-            if (done) { state = SEARCH_CONVERGED; break; }
+            bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding) ||
+                        (booleanQuery && len < radius - 2.0 * rounding);
+            if (done && momentum) { // the gap is to hold along x as well
+                momentum = false;
+                continue;
+            }
+            if (done) {
+                state = SEARCH_CONVERGED;
+                break;
+            }
         }
         Simplex t = s;
         setSlot(t, t.n, w, u);
@@ -169,10 +176,19 @@ void main() {
             break;
         }
         if (s.n > 0u && !(l < len)) {
-            if (momentum) { momentum = false; continue; }
-            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) { state = SEARCH_STALLED; break; }
+            if (momentum) {
+                momentum = false;
+                continue;
+            }
+            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) {
+                state = SEARCH_STALLED;
+                break;
+            }
             restarts++;
-            s.n = 1u; s.w0 = w; s.p0 = u; s.weight = vec4(1, 0, 0, 0);
+            s.n = 1u;
+            s.w0 = w;
+            s.p0 = u;
+            s.weight = vec4(1, 0, 0, 0);
             x = w;
             len = max(norm(w), 1e-30);
             continue;
@@ -183,7 +199,10 @@ void main() {
         len = max(l, 1e-30);
         previous = w;
     }
-    if (s.n == 0u) { s.n = 1u; s.p0 = u; }
+    if (s.n == 0u) {
+        s.n = 1u;
+        s.p0 = u;
+    }
     for (int k = 0; k < 3; k++) {
         searches[row].directions[k] = s.p0[k];
         searches[row].directions[3 + k] = s.p1[k];
@@ -193,6 +212,7 @@ void main() {
     searches[row].count = s.n;
     searches[row].iterations = step;
     searches[row].state = state;
-    searches[row].solver =
-        METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV : METHOD == METHOD_POLYAK ? SOLVER_POLYAK : SOLVER_GJK;
+    searches[row].solver = METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV
+                           : METHOD == METHOD_POLYAK ? SOLVER_POLYAK
+                                                     : SOLVER_GJK;
 }

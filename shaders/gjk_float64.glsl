@@ -73,8 +73,8 @@ bool boundsSuffice() {
 bool separated() { return best > supportRounding; }
 
 bool inSimplex(dvec3 w) {
-    return (simplex.n > 0u && simplex.w0 == w) || (simplex.n > 1u && simplex.w1 == w)
-        || (simplex.n > 2u && simplex.w2 == w) || (simplex.n > 3u && simplex.w3 == w);
+    return (simplex.n > 0u && simplex.w0 == w) || (simplex.n > 1u && simplex.w1 == w) ||
+           (simplex.n > 2u && simplex.w2 == w) || (simplex.n > 3u && simplex.w3 == w);
 }
 
 // addVertex adds the latest vertex, unless the simplex contains it.
@@ -114,11 +114,17 @@ void orderLongestEdgeFirst(inout Simplex s) {
     double e01 = squaredNorm(s.w1 - s.w0), e02 = squaredNorm(s.w2 - s.w0), e12 = squaredNorm(s.w2 - s.w1);
     if (e02 > e01 && e02 >= e12) { // swap 1 and 2
         dvec3 w = s.w1, p = s.p1;
-        s.w1 = s.w2; s.p1 = s.p2; s.w2 = w; s.p2 = p;
+        s.w1 = s.w2;
+        s.p1 = s.p2;
+        s.w2 = w;
+        s.p2 = p;
         s.weight = s.weight.xzyw;
     } else if (e12 > e01) { // swap 0 and 2
         dvec3 w = s.w0, p = s.p0;
-        s.w0 = s.w2; s.p0 = s.p2; s.w2 = w; s.p2 = p;
+        s.w0 = s.w2;
+        s.p0 = s.p2;
+        s.w2 = w;
+        s.p2 = p;
         s.weight = s.weight.zyxw;
     }
 }
@@ -195,8 +201,8 @@ void projectOnLongestEdge() {
 //
 // An edge is off by UNIT_ROUNDOFF times its length. So the normal n of the face is off by 2·UNIT_ROUNDOFF·|e|·|f| and
 // its own last digits, and offsets along it by that times the length from which they are formed, divided by |n|. The
-// error is twice the sum of these. It is not negligible: a face of length 1e4 m and altitude 1e-4 m determines its plane
-// to 1e-4 m only.
+// error is twice the sum of these. It is not negligible: a face of length 1e4 m and altitude 1e-4 m determines its
+// plane to 1e-4 m only.
 double depthOfFace(dvec3 p, dvec3 q, dvec3 r, dvec3 o) {
     precise dvec3 e = q - p;
     precise dvec3 f = r - p;

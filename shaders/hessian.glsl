@@ -49,8 +49,8 @@ real3 superquadricHessian(real3 axes, real alpha1, real alpha2, real3 d, real3 e
 
 // isEllipsoid reports whether a core is an ellipsoid or a point.
 bool isEllipsoid(Shape s) {
-    return (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID)
-        || (s.family == FAMILY_FRUSTUM && s.params == real3(0));
+    return (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) ||
+           (s.family == FAMILY_FRUSTUM && s.params == real3(0));
 }
 
 // isDifferentiable reports whether the trust region method supports a core: its support function is twice

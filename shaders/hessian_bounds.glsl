@@ -91,8 +91,8 @@ dvec3 powerNormHessianBound(double norm_, double u, double v, double alpha, dvec
         if (!(low > 0.0lf && other > 0.0lf)) return dvec3(0);
         uv = min(low * (v + m * g.x), (u + m * g.y) * other);
     }
-    double k = ROUND_DOWN * norm_ * (p - 1.0lf) * powerOf(uv, p - 2.0lf) * powerOf(largest, 1.0lf - 2.0lf * p)
-        / (1.0lf + growth);
+    double k = ROUND_DOWN * norm_ * (p - 1.0lf) * powerOf(uv, p - 2.0lf) * powerOf(largest, 1.0lf - 2.0lf * p) /
+               (1.0lf + growth);
     // a and b have the rounding of the vectors, which limits the square.
     double lengths = dotProduct2(e, e) + dotProduct2(f, f);
     if (!(k * lengths > 0.0lf)) return dvec3(0);
@@ -110,16 +110,16 @@ dvec3 superquadricHessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, double t) {
     if (!(l > 1e-12lf * h)) return dvec3(0);
     precise dvec3 p = signedAxes * e, q = signedAxes * f;
     precise dvec2 innerChange = dvec2(equatorial.x * p.x + equatorial.y * p.y, equatorial.x * q.x + equatorial.y * q.y);
-    precise dvec2 outerChange = dvec2(meridional.x * innerChange.x + meridional.y * p.z,
-                                      meridional.x * innerChange.y + meridional.y * q.z);
+    precise dvec2 outerChange =
+        dvec2(meridional.x * innerChange.x + meridional.y * p.z, meridional.x * innerChange.y + meridional.y * q.z);
     double inner = t * squareRoot(dotProduct2(innerChange, innerChange)) / l;
     double outer = t * squareRoot(dotProduct2(outerChange, outerChange)) / h, slope, ignored;
     if (!(outer <= 0.5lf)) return dvec3(0);
     dvec3 hessian = powerNormHessianBound(h, l / h, u.z / h, alpha1, meridional, dvec2(innerChange.x, p.z) / h,
                                           dvec2(innerChange.y, q.z) / h, t, outer, slope);
     if (inner <= 0.5lf) {
-        hessian += min(slope, 1.0lf)
-            * powerNormHessianBound(l, u.x / l, u.y / l, alpha2, equatorial, p.xy / l, q.xy / l, t, inner, ignored);
+        hessian += min(slope, 1.0lf) * powerNormHessianBound(l, u.x / l, u.y / l, alpha2, equatorial, p.xy / l,
+                                                             q.xy / l, t, inner, ignored);
     }
     return hessian;
 }

@@ -29,9 +29,7 @@ layout(std430, binding = 6) writeonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 7) writeonly buffer Searches { SearchRecord searches[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-dvec3 centreOf(uint shape) {
-    return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]);
-}
+dvec3 centreOf(uint shape) { return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]); }
 
 // isRotation is false for the zero quaternion, which marks an invalid pose.
 bool isRotation(dvec4 q) { return q.x != 0.0lf || q.y != 0.0lf || q.z != 0.0lf || q.w != 0.0lf; }

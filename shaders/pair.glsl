@@ -8,9 +8,7 @@
 #include "real.glsl"
 
 #ifdef DOUBLE
-dvec3 vertexAt(uint i) {
-    return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]);
-}
+dvec3 vertexAt(uint i) { return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]); }
 dvec3 centreOf(uint record) {
     return dvec3(shapes[record].center[0], shapes[record].center[1], shapes[record].center[2]);
 }

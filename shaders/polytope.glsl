@@ -28,7 +28,7 @@
 
 layout(constant_id = 3) const uint INVOCATIONS = 64u; // that have scratch memory
 layout(constant_id = 4) const uint VERTICES = 128u;   // of a polytope, 1024 at most
-const uint FACES = 2u * VERTICES;                   // a closed surface has 2·vertices - 4
+const uint FACES = 2u * VERTICES;                     // a closed surface has 2·vertices - 4
 
 // Source is the origin of a vertex: in double precision its point of A, in single precision the corners of both cores,
 // see epa_float32.comp.
@@ -224,11 +224,11 @@ bool expand(real3 w) {
     bool closed = true;
     for (; i < freeCount && closed; i++) {
         uvec4 face = faces[faceAt(links[freeSlotAt(i)])];
-        closed = addHorizonEdge(face, 0u, apex, freeCount, edges) && addHorizonEdge(face, 1u, apex, freeCount, edges)
-            && addHorizonEdge(face, 2u, apex, freeCount, edges);
+        closed = addHorizonEdge(face, 0u, apex, freeCount, edges) && addHorizonEdge(face, 1u, apex, freeCount, edges) &&
+                 addHorizonEdge(face, 2u, apex, freeCount, edges);
     }
-    if (!closed || i < freeCount || edges < 3u
-        || (edges > freeCount && faceCount + (edges - freeCount) > FACES)) return false;
+    if (!closed || i < freeCount || edges < 3u || (edges > freeCount && faceCount + (edges - freeCount) > FACES))
+        return false;
     for (i = 0u; i < edges; i++) {
         uint edge = links[horizonEdgeAt(i)], twin = edge & 4095u, a = edge >> 12 & 1023u, b = edge >> 22;
         uint f = slotFor(i, freeCount), fan = links[fanAt(b)], next = fan & 0xffffu;

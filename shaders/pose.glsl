@@ -23,11 +23,13 @@ dvec4 rotationOf(PoseRecord p) { return dvec4(p.rotation[0], p.rotation[1], p.ro
 
 // relativeRotation returns the rotation of B in the frame of A: conj(a)·b.
 dvec4 relativeRotation(dvec4 a, dvec4 b) {
+    // clang-format off
     precise dvec4 q = dvec4(
         a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w,
         a.x * b.y - a.y * b.x - a.z * b.w + a.w * b.z,
         a.x * b.z + a.y * b.w - a.z * b.x - a.w * b.y,
         a.x * b.w - a.y * b.z + a.z * b.y - a.w * b.x);
+    // clang-format on
     return q;
 }
 #endif

@@ -21,9 +21,15 @@ const double UNIT_ROUNDOFF = 1.1102230246251565e-16lf; // 2^-53
 const float UNIT_ROUNDOFF = 5.9604645e-8; // 2^-24
 #endif
 
-real squaredNorm(real3 v) { precise real s = v.x * v.x + v.y * v.y + v.z * v.z; return s; }
+real squaredNorm(real3 v) {
+    precise real s = v.x * v.x + v.y * v.y + v.z * v.z;
+    return s;
+}
 
-real dotProduct(real3 u, real3 v) { precise real s = u.x * v.x + u.y * v.y + u.z * v.z; return s; }
+real dotProduct(real3 u, real3 v) {
+    precise real s = u.x * v.x + u.y * v.y + u.z * v.z;
+    return s;
+}
 
 // squareRoot returns √x. Vulkan promises no more accuracy for the square root of doubles than for that of floats, so
 // two Newton steps follow: each doubles the number of correct digits.

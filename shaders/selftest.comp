@@ -1,5 +1,6 @@
-// Asks a device what the certificates rest on: the arithmetic of doubles, and that the
-// records stand where the host puts them. The host knows the answers.
+// Self-test of a device: what the certificates rest on. It computes sums, differences, products, quotients and square
+// roots of doubles, and copies every member of each type of record, which shows whether device and host agree about the
+// layout. The host computes the same and refuses a device that differs.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -12,7 +13,7 @@ layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 2) readonly buffer Templates { TemplateRecord templates[]; };
-layout(std430, binding = 3) readonly buffer Numbers { double numbers[]; }; // [rows,3] x, y, -(x·y)
+layout(std430, binding = 3) readonly buffer Numbers { double numbers[]; };  // [rows,3] x, y, -(x·y)
 layout(std430, binding = 4) writeonly buffer Results { double results[]; }; // [rows,6]
 layout(std430, binding = 5) writeonly buffer Echo { uint words[]; };
 layout(push_constant) uniform Query { QueryRecord query; };

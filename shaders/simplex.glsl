@@ -25,10 +25,12 @@ Simplex emptySimplex() {
 
 // setSlot stores a vertex in slot k without counting it.
 void setSlot(inout Simplex s, uint k, real3 w, real3 p) {
+    // clang-format off
     if (k == 0u) { s.w0 = w; s.p0 = p; }
     else if (k == 1u) { s.w1 = w; s.p1 = p; }
     else if (k == 2u) { s.w2 = w; s.p2 = p; }
     else { s.w3 = w; s.p3 = p; }
+    // clang-format on
 }
 
 real3 combine2(real a, real3 p, real b, real3 q) {
@@ -66,20 +68,26 @@ void reduce(inout Simplex s) {
         s.weight.w = real(0);
     }
     if (s.n > 2u && !(s.weight.z > real(0))) {
-        s.w2 = s.w3; s.p2 = s.p3;
+        s.w2 = s.w3;
+        s.p2 = s.p3;
         s.weight.zw = real2(s.weight.w, 0);
         s.n--;
     }
     if (s.n > 1u && !(s.weight.y > real(0))) {
-        s.w1 = s.w2; s.p1 = s.p2;
-        s.w2 = s.w3; s.p2 = s.p3;
+        s.w1 = s.w2;
+        s.p1 = s.p2;
+        s.w2 = s.w3;
+        s.p2 = s.p3;
         s.weight.yzw = real3(s.weight.zw, 0);
         s.n--;
     }
     if (s.n > 1u && !(s.weight.x > real(0))) {
-        s.w0 = s.w1; s.p0 = s.p1;
-        s.w1 = s.w2; s.p1 = s.p2;
-        s.w2 = s.w3; s.p2 = s.p3;
+        s.w0 = s.w1;
+        s.p0 = s.p1;
+        s.w1 = s.w2;
+        s.p1 = s.p2;
+        s.w2 = s.w3;
+        s.p2 = s.p3;
         s.weight = real4(s.weight.yzw, 0);
         s.n--;
     }
@@ -112,13 +120,17 @@ real3 nearestOnTriangle(real3 p, real3 q, real3 r) {
         precise real3 qo = q - o;
         precise real3 ro = r - o;
         real2 a, b, c;
+        // clang-format off
         if (m.x >= m.y && m.x >= m.z) { mu = n.x; a = po.yz; b = qo.yz; c = ro.yz; }
         else if (m.y >= m.z) { mu = n.y; a = po.zx; b = qo.zx; c = ro.zx; }
         else { mu = n.z; a = po.xy; b = qo.xy; c = ro.xy; }
+        // clang-format on
         precise real d0 = b.x * c.y - b.y * c.x;
         precise real d1 = c.x * a.y - c.y * a.x;
         precise real d2 = a.x * b.y - a.y * b.x;
-        c0 = d0; c1 = d1; c2 = d2;
+        c0 = d0;
+        c1 = d1;
+        c2 = d2;
     }
     bool in0 = sameSign(mu, c0), in1 = sameSign(mu, c1), in2 = sameSign(mu, c2);
     if (in0 && in1 && in2) {
@@ -136,7 +148,10 @@ real3 nearestOnTriangle(real3 p, real3 q, real3 r) {
     if (!in1) {
         real2 l = nearestOnSegment(p, r);
         real d = squaredNorm(combine2(l.x, p, l.y, r));
-        if (best < real(0) || d < best) { best = d; weight = real3(l.x, 0, l.y); }
+        if (best < real(0) || d < best) {
+            best = d;
+            weight = real3(l.x, 0, l.y);
+        }
     }
     if (!in2) {
         real2 l = nearestOnSegment(p, q);
@@ -182,12 +197,18 @@ real4 nearestOnTetrahedron(real3 p, real3 q, real3 r, real3 s, bool forbidInside
     if (!in1) {
         real3 l = nearestOnTriangle(p, r, s);
         real d = squaredNorm(combine3(l.x, p, l.y, r, l.z, s));
-        if (best < real(0) || d < best) { best = d; weight = real4(l.x, 0, l.yz); }
+        if (best < real(0) || d < best) {
+            best = d;
+            weight = real4(l.x, 0, l.yz);
+        }
     }
     if (!in2) {
         real3 l = nearestOnTriangle(p, q, s);
         real d = squaredNorm(combine3(l.x, p, l.y, q, l.z, s));
-        if (best < real(0) || d < best) { best = d; weight = real4(l.xy, 0, l.z); }
+        if (best < real(0) || d < best) {
+            best = d;
+            weight = real4(l.xy, 0, l.z);
+        }
     }
     if (!in3) {
         real3 l = nearestOnTriangle(p, q, r);

@@ -14,9 +14,9 @@ struct Answer {
     dvec3 witnessA, witnessB;
 };
 
-bool answeredByDepth = false;    // the row was answered by depth.glsl, and is not separated
-bool provedFromFloat32 = false;  // and its depth was found by epa_float32.comp
-bool refined;                    // double precision continued the search, rather than only prove its result
+bool answeredByDepth = false;   // the row was answered by depth.glsl, and is not separated
+bool provedFromFloat32 = false; // and its depth was found by epa_float32.comp
+bool refined;                   // double precision continued the search, rather than only prove its result
 
 bool finite(double v) { return (unpackDouble2x32(v).y & 0x7ff00000u) != 0x7ff00000u; }
 bool finite3(dvec3 v) { return finite(v.x) && finite(v.y) && finite(v.z); }
@@ -50,10 +50,9 @@ void writeStatus(uint row, uint status, uint solver, uint iterations) {
         writePacked(row, status == STATUS_INVALID ? PACKED_INVALID : status | mark);
         return;
     }
-    uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? BY_DEPTH << 8 : 0u)
-        | (provedFromFloat32 ? FROM_FLOAT32 << 8 : 0u);
-    words[query.status + row] =
-        status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
+    uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? BY_DEPTH << 8 : 0u) |
+                 (provedFromFloat32 ? FROM_FLOAT32 << 8 : 0u);
+    words[query.status + row] = status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
 // decline leaves the row to another back end, with the reason.

@@ -125,8 +125,8 @@ real3 cornerPosition(Shape s, uint number) {
 #include "support_smooth.glsl"
 
 bool isSmooth(Shape s) {
-    return (uses(KIND_SMOOTH_HULL) && s.family == FAMILY_SMOOTH_HULL)
-        || (uses(KIND_SMOOTH_REVOLUTION) && s.family == FAMILY_REVOLUTION);
+    return (uses(KIND_SMOOTH_HULL) && s.family == FAMILY_SMOOTH_HULL) ||
+           (uses(KIND_SMOOTH_REVOLUTION) && s.family == FAMILY_REVOLUTION);
 }
 
 // supportPasses bounds the loop passes of one coreSupport.

@@ -15,9 +15,11 @@ uint cellIndex(vec3 e, int n) {
     vec3 a = abs(e);
     int face;
     vec3 q; // the largest component first, the others in cyclic order
+    // clang-format off
     if (a.x >= a.y && a.x >= a.z) { face = 0; q = e; }
     else if (a.y >= a.z) { face = 2; q = e.yzx; }
     else { face = 4; q = e.zxy; }
+    // clang-format on
     if (q.x < 0.0) face++;
     float m = max(abs(q.x), 1e-37);
     return uint((face * n + cellRow(q.y / m, n)) * n + cellRow(q.z / m, n));
@@ -34,7 +36,10 @@ vec3 toCellFrame(uint record, real3 d) {
 // compareVertex makes vertex i the best if its support value is greater.
 void compareVertex(uint i, real3 d, inout real largest, inout uint best) {
     real value = dotProduct(vertexAt(i), d);
-    if (value > largest) { largest = value; best = i; }
+    if (value > largest) {
+        largest = value;
+        best = i;
+    }
 }
 
 // supportVertex returns the vertex with the greatest <d, x> among all vertices, or among those that the cell of the

@@ -108,8 +108,8 @@ void main() {
     Answer r = answer(p);
     uint status = classify(r);
     double depthGap = computedGapFor(joined(query.exact[4], query.exact[5]) * size);
-    if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + supportRounding
-        && p.gradientNorm <= 0.5lf * depthGap && loopsCompleted()) {
+    if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + supportRounding &&
+        p.gradientNorm <= 0.5lf * depthGap && loopsCompleted()) {
         leaveToDepth(slot, p, evaluationCount);
         searches[slot].state = SEARCH_ANSWERED;
         return;

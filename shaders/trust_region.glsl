@@ -22,8 +22,8 @@
 // with auto for ellipsoids among themselves and with spheres, for which it was measured to be faster than GJK.
 bool trustRegionApplies(Shape a, Shape b) {
     if (METHOD == METHOD_RTR) return isDifferentiable(a) && isDifferentiable(b);
-    return METHOD == METHOD_AUTO && isEllipsoid(a) && isEllipsoid(b)
-        && (a.family == FAMILY_ELLIPSOID || b.family == FAMILY_ELLIPSOID);
+    return METHOD == METHOD_AUTO && isEllipsoid(a) && isEllipsoid(b) &&
+           (a.family == FAMILY_ELLIPSOID || b.family == FAMILY_ELLIPSOID);
 }
 
 // The radius of the trust region bounds the length of the tangent step v in x -> (x+v)/|x+v|: a step of length 1
@@ -51,7 +51,10 @@ real2 multiply(real3 m, real2 v) {
     return r;
 }
 
-real dotProduct2(real2 a, real2 b) { precise real s = a.x * b.x + a.y * b.y; return s; }
+real dotProduct2(real2 a, real2 b) {
+    precise real s = a.x * b.x + a.y * b.y;
+    return s;
+}
 
 // smallestEigenvalue returns the smaller eigenvalue of a form on an orthonormal basis.
 real smallestEigenvalue(real3 m) {
