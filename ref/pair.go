@@ -30,9 +30,11 @@ type Pair struct {
 }
 
 // NewPair poses the question for A at poseA and B at poseB, whose quaternions must
-// be unit (see geom.Pose.Normalized). It does not allocate.
+// be unit (see geom.Pose.Normalized). It does not allocate, but for superquadrics that are
+// ellipsoids.
 func NewPair(a, b geom.Shape, poseA, poseB geom.Pose) Pair {
 	ra, rb := poseA.Matrix(), poseB.Matrix()
+	a, b = asEllipsoid(a), asEllipsoid(b)
 	p := Pair{A: a, B: b, Radius: a.Radius() + b.Radius(), rotA: ra, posA: poseA.Position}
 	p.rot = geom.TransposeMul(&ra, &rb)
 	p.trans = ra.MulVecT(r3.Sub(poseB.Position, poseA.Position))
@@ -47,6 +49,23 @@ func NewPair(a, b geom.Shape, poseA, poseB geom.Pose) Pair {
 	p.size = sizeA + sizeB
 	p.scale = norm(p.trans) + p.size + offA + offB
 	return p
+}
+
+// asEllipsoid returns a superquadric of exponents (1, 1) as the ellipsoid that it is, whose
+// support function has a closed form and whose depths have closed certificates. Any other
+// shape is returned as it is.
+func asEllipsoid(s geom.Shape) geom.Shape {
+	switch s := s.(type) {
+	case geom.Superquadric:
+		if s.Alpha1 == 1 && s.Alpha2 == 1 {
+			return geom.Ellipsoid{SemiAxes: s.SemiAxes}
+		}
+	case geom.Rounded:
+		if core := asEllipsoid(s.Shape); core.Kind() != s.Kind() {
+			return geom.Rounded{Shape: core, Margin: s.Margin}
+		}
+	}
+	return s
 }
 
 // Size is the sum of both bounding radii, the length that tolerances refer to. A
