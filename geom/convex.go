@@ -75,10 +75,21 @@ func (*Convex) of(v values) (Shape, error) {
 	return shape(NewConvex(v.points(0)))
 }
 
-// Validate reports a Convex that NewConvex did not make; NewConvex checks the rest.
+// Validate reports a Convex that NewConvex did not make, and one of several points smaller
+// than [MinSize]; NewConvex checks the rest.
 func (c *Convex) Validate() error {
 	if c == nil || c.hull == nil {
 		return errors.New("convex: no vertices, build it with NewConvex")
+	}
+	// The largest distance of a point from the first along an axis: it is above 0 also where
+	// squares underflow.
+	extent := 0.0
+	for _, v := range c.points {
+		d := r3.Sub(v, c.points[0])
+		extent = max(extent, math.Abs(d.X), math.Abs(d.Y), math.Abs(d.Z))
+	}
+	if extent < MinSize {
+		return checkSizeOrZero(KindConvex, "extent", extent)
 	}
 	return nil
 }

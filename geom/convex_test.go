@@ -280,3 +280,25 @@ func BenchmarkConvexResidual(b *testing.B) {
 		})
 	}
 }
+
+// TestConvexSmallest: hulls have a smallest size like all kinds; a single point has none.
+func TestConvexSmallest(t *testing.T) {
+	at := r3.Vec{X: 0.5, Y: -3}
+	for _, c := range []struct {
+		size float64
+		good bool
+	}{{0, true}, {1e-300, false}, {1e-160, false}, {1e-10, false}, {1e-8, true}, {1, true}} {
+		for _, origin := range []r3.Vec{{}, at} {
+			if origin == at && c.size > 0 && c.size < 1e-15 {
+				continue // lost in rounding: a point
+			}
+			h, err := NewConvex([]r3.Vec{origin, r3.Add(origin, r3.Vec{X: c.size}), r3.Add(origin, r3.Vec{Y: c.size})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = h.Validate(); (err == nil) != c.good {
+				t.Errorf("size %g at %v: %v", c.size, origin, err)
+			}
+		}
+	}
+}

@@ -261,6 +261,11 @@ func (d *descent) finish(inside bool) Result {
 	if d.o.Boolean { // the plane that answered may not be the latest
 		d.lower, d.axis = d.best, d.plane
 	}
+	if d.axis == (r3.Vec{}) {
+		// The cores are one and the same point, which no momentum moved away from: every direction
+		// proves the same.
+		d.axis = r3.Vec{X: -1}
+	}
 	d.straighten()
 	res := Result{Iterations: d.iter, Simplex: d.s, Normal: r3.Scale(-1, d.axis)}
 	x := d.s.vertex()
