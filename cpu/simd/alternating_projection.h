@@ -27,14 +27,14 @@
 #include <string.h>
 
 // So many steps vectors take with rows in order. What needs more is gathered, and again after every
-// FEET_GATHERED steps.
-#define FEET_TOGETHER(ka, kb) ((ka) == CLR_BOX || (kb) == CLR_BOX ? 1 : 3)
-#define FEET_GATHERED 2
-#define FEET_STEPS 12
+// PROJECTION_ROWS steps.
+#define PROJECTION_VECTORS(ka, kb) ((ka) == CLR_BOX || (kb) == CLR_BOX ? 1 : 3)
+#define PROJECTION_ROWS 2
+#define PROJECTION_STEPS 12
 
-// foot_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
+// projection_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
 // plane across x through the foot of a has all of the other core on its far side.
-ALWAYS VF foot_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
+ALWAYS VF projection_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
     VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * RSQRT(MAX(across, SET1(TINY))), lift = f->half * x.z;
     return (T(dot)(a, x) + MAX(FMA(f->below, lateral, lift), FMA(f->above, lateral, -lift))) * inv;
 }
@@ -45,18 +45,19 @@ typedef struct {
     V3 b_at, at_a, at_b;   // where to go on from; the last feet
     unsigned active, done; // lanes at work, and those whose feet are near enough
     VF taken;
-} feet_lanes;
+} projection_lanes;
 
-// feet_step takes one step. Lanes that end keep their feet.
-ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
+// projection_step takes one step. Lanes that end keep their feet.
+ALWAYS void projection_step(projection_lanes *L, int stride, int first) {
     const VF one = SET1(1);
     const double *in = L->in, *m = in + CLR_ROT * stride;
     const V3 t = T(ld3)(in + CLR_TRANS * stride, stride), b0 = L->b_at;
     VM active = MFROM(L->active);
-    T(foot) a = T(foot_of)(&L->a, b0), b = T(foot_of)(&L->b, T(rotate_back)(m, stride, T(sub)(a.at, t)));
+    T(projection) a = T(closest_point)(&L->a, b0),
+                  b = T(closest_point)(&L->b, T(rotate_back)(m, stride, T(sub)(a.at, t)));
     V3 y = T(add)(T(rotate)(m, stride, b.at), t), x = T(sub)(a.at, y);
     VF square = T(dot)(x, x), inv = RSQRT(MAX(square, SET1(TINY)));
-    VF beyond = foot_beyond(&L->a, a.at, x, inv);
+    VF beyond = projection_beyond(&L->a, a.at, x, inv);
     L->taken = SEL(active, L->taken + one, L->taken);
     L->at_a = T(sel)(active, a.at, L->at_a);
     L->at_b = T(sel)(active, y, L->at_b);
@@ -82,8 +83,8 @@ ALWAYS void feet_step(feet_lanes *L, int stride, int first) {
     L->b_at = T(axpy)(FMA(l12, u1, l22 * u2), e2, T(axpy)(FMA(l11, u1, l21 * u2), e1, y));
 }
 
-// feet_start begins at a point of the axis of B.
-ALWAYS void feet_start(feet_lanes *L, const double *in, int stride, int ka, int kb, unsigned open) {
+// projection_start begins at a point of the axis of B.
+ALWAYS void projection_start(projection_lanes *L, const double *in, int stride, int ka, int kb, unsigned open) {
     L->in = in;
     L->a = T(profile_of)(T(ld3)(in + CLR_PA * stride, stride));
     L->b = T(profile_of)(T(ld3)(in + CLR_PB * stride, stride));
@@ -98,9 +99,9 @@ ALWAYS void feet_start(feet_lanes *L, const double *in, int stride, int ka, int 
     if (kb == CLR_BOX) L->active &= MBITS(T(is_segment)(&L->b));
 }
 
-// feet_emit answers those lanes of rows k, k+1, … that their feet a and b prove.
-ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a,
-                      V3 b) {
+// projection_emit answers those lanes of rows k, k+1, … that their feet a and b prove.
+ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a,
+                            V3 b) {
     const double *in = &s->in64[0][k], *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb,
@@ -109,7 +110,7 @@ ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, uns
     V3 x = T(sub)(a, b);
     VF inv = inverse_length(x), length = T(dot)(x, x) * inv;
     x = T(scale)(inv, x);
-    VF low = T(height)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round,
+    VF low = T(support_value)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round,
        upper = distance + round;
     VM ok = LE(MAX(round, distance - lower), most_gap(c, ka, kb, tol, round));
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
@@ -119,26 +120,26 @@ ALWAYS void feet_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, uns
          normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
 }
 
-// feet_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
+// projection_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
 // that it leaves open in s->list. It returns their number.
-ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
-    const int together = FEET_TOGETHER(ka, kb);
+ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
+    const int together = PROJECTION_VECTORS(ka, kb);
     int pending = 0, listed = 0;
     uint8_t ended[CLR_CAP]; // lanes of vectors of rows whose feet are near enough
     double taken[W] __attribute__((aligned(64)));
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
-        feet_lanes lanes[2];
+        projection_lanes lanes[2];
         for (int j = 0; j < 2; j++) {
             const int k = k0 + j * W;
             unsigned open = 0;
             for (int l = 0; l < W && k + l < n; l++) open |= (unsigned)(s->state[k + l] == CLR_OPEN) << l;
-            feet_start(lanes + j, &s->in64[0][k0 + (open ? j * W : 0)], CLR_STRIDE64, ka, kb, open);
+            projection_start(lanes + j, &s->in64[0][k0 + (open ? j * W : 0)], CLR_STRIDE64, ka, kb, open);
         }
         for (int i = 0; i < together && (lanes[0].active | lanes[1].active); i++)
             for (int j = 0; j < 2; j++)
-                if (lanes[j].active) feet_step(lanes + j, CLR_STRIDE64, i == 0);
+                if (lanes[j].active) projection_step(lanes + j, CLR_STRIDE64, i == 0);
         for (int j = 0; j < 2 && k0 + j * W < n; j++) {
-            const feet_lanes *L = lanes + j;
+            const projection_lanes *L = lanes + j;
             const int k = k0 + j * W;
             STOREU(taken, L->taken);
             for (int l = 0; l < W && k + l < n; l++) s->steps[k + l] = (uint16_t)taken[l];
@@ -149,28 +150,28 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
             for (unsigned m = L->active; m; m &= m - 1) s->list[pending++] = k + __builtin_ctz(m);
         }
     }
-    for (int steps = together; pending && steps < FEET_STEPS; steps += FEET_GATHERED) {
+    for (int steps = together; pending && steps < PROJECTION_STEPS; steps += PROJECTION_ROWS) {
         int still = 0;
         for (int q = 0; q < pending; q += W) {
             const int m = pending - q < W ? pending - q : W;
             int32_t row[W];
-            double in[CLR_IN][W] __attribute__((aligned(64))), feet[9][W] __attribute__((aligned(64)));
+            double in[CLR_IN][W] __attribute__((aligned(64))), project_alternately[9][W] __attribute__((aligned(64)));
             for (int l = 0; l < W; l++) row[l] = s->list[q + (l < m ? l : m - 1)];
             for (int j = 0; j < CLR_IN; j++)
                 for (int l = 0; l < W; l++) in[j][l] = s->in64[j][row[l]];
-            feet_lanes L;
-            feet_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
+            projection_lanes L;
+            projection_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
             L.b_at = T(ld3)(in[CLR_X], W);
-            for (int i = 0; i < FEET_GATHERED && L.active; i++) feet_step(&L, W, 0);
-            T(st3)(feet[0], W, L.at_a);
-            T(st3)(feet[3], W, L.at_b);
-            T(st3)(feet[6], W, L.b_at);
+            for (int i = 0; i < PROJECTION_ROWS && L.active; i++) projection_step(&L, W, 0);
+            T(st3)(project_alternately[0], W, L.at_a);
+            T(st3)(project_alternately[3], W, L.at_b);
+            T(st3)(project_alternately[6], W, L.b_at);
             STOREU(taken, L.taken);
             for (int l = 0; l < m; l++) {
                 const int i = row[l];
                 s->steps[i] += (uint16_t)taken[l];
-                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = feet[j][l];
-                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = feet[6 + j][l];
+                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = project_alternately[j][l];
+                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = project_alternately[6 + j][l];
                 ended[i / W] |= (uint8_t)((L.done >> l & 1) << (i % W));
                 s->list[still] = i;
                 still += L.active >> l & 1;
@@ -179,27 +180,28 @@ ALWAYS int feet_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int 
         pending = still;
     }
     for (int k = 0; k < n; k += W) {
-        const double *feet = &s->in64[CLR_VERT][k];
+        const double *project_alternately = &s->in64[CLR_VERT][k];
         if (ended[k / W])
-            feet_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(feet, CLR_STRIDE64),
-                      T(ld3)(feet + 3 * CLR_STRIDE64, CLR_STRIDE64));
+            projection_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(project_alternately, CLR_STRIDE64),
+                            T(ld3)(project_alternately + 3 * CLR_STRIDE64, CLR_STRIDE64));
         for (int l = 0; l < W && k + l < n; l++)
             if (s->state[k + l] == CLR_OPEN) s->list[listed++] = k + l;
     }
     return listed;
 }
 
-// takes_feet reports whether rows of a pair of classes are answered by feet.
-ALWAYS int takes_feet(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && !c->max_steps && has_feet(ka) && has_feet(kb) &&
+// uses_projections reports whether rows of a pair of classes are answered by feet.
+ALWAYS int uses_projections(const clr_call *c, int ka, int kb) {
+    return c->closed && !c->collide && !c->max_steps && has_projection(ka) && has_projection(kb) &&
            (ka == CLR_ROUND || kb == CLR_ROUND);
 }
 
-// feet is feet_loop for a pair of classes of which one is CLR_ROUND, the other too or CLR_BOX.
-static __attribute__((noinline)) int feet(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
-    if (kb == CLR_BOX) return feet_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);
-    if (ka == CLR_BOX) return feet_loop(c, s, at0, n, CLR_BOX, CLR_ROUND);
-    return feet_loop(c, s, at0, n, CLR_ROUND, CLR_ROUND);
+// feet is projection_loop for a pair of classes of which one is CLR_ROUND, the other too or CLR_BOX.
+static __attribute__((noinline)) int project_alternately(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
+                                                         int kb) {
+    if (kb == CLR_BOX) return projection_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);
+    if (ka == CLR_BOX) return projection_loop(c, s, at0, n, CLR_BOX, CLR_ROUND);
+    return projection_loop(c, s, at0, n, CLR_ROUND, CLR_ROUND);
 }
 
 #endif

@@ -40,7 +40,7 @@ typedef struct {
 // copies of the last, so that any vector may be loaded whole.
 #define CLR_VERTEX_ALIGN 16
 
-#define CLR_CUBE 8 // values of a shape in cubes
+#define CLR_CELL_VALUES 8 // values of a shape in cubes
 
 // clr_call is what is the same for all rows of a call.
 typedef struct {
@@ -53,8 +53,8 @@ typedef struct {
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of their hull
     const double *corners;      // all vertices: x, y, z and 0 of each
     const float *points;        // those that are not scanned, as fx, fy, fz and the number within its hull of each
-    const float *cubes;         // of each shape CLR_CUBE values, see Table.cubes
-    const int32_t *likely;      // vertices of likely cells, in points
+    const float *cell_values;   // of each shape CLR_CELL_VALUES values, see Table.cubes
+    const int32_t *candidates;  // vertices of likely cells, in points
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell
 
@@ -69,7 +69,7 @@ typedef struct {
 
     int32_t collide; // only whether they intersect is asked for
     int32_t deep;    // depths are asked for: pairs that are apart are only proved so
-    int32_t decide;  // and of that only the status column, without a first direction
+    int32_t boolean; // and of that only the status column, without a first direction
     int32_t closed;  // closed forms may answer, not only those of half-spaces
     int32_t rtr;     // the Riemannian trust region method may answer pairs of smooth cores
     int32_t single;  // columns are float32
@@ -95,15 +95,15 @@ typedef struct {
 
 // Columns of the inputs of a group of rows, the same for float32 and float64.
 enum {
-    CLR_ROT = 0,    // rotation of B in the frame of A, row-major
-    CLR_TRANS = 9,  // origin of B in the frame of A
-    CLR_PA = 12,    // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
-    CLR_PB = 16,    // parameters of B, then its erode
-    CLR_STOP = 20,  // gap at which to stop
-    CLR_FAR = 21,   // distance of the cores beyond which to stop
-    CLR_NEAR = 22,  // distance of the cores below which to stop
-    CLR_NOISE = 23, // rounding error of a support value
-    CLR_X = 24,     // first direction; in float64 the nearest point so far
+    CLR_ROT = 0,               // rotation of B in the frame of A, row-major
+    CLR_TRANS = 9,             // origin of B in the frame of A
+    CLR_PA = 12,               // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
+    CLR_PB = 16,               // parameters of B, then its erode
+    CLR_STOP = 20,             // gap at which to stop
+    CLR_FAR = 21,              // distance of the cores beyond which to stop
+    CLR_NEAR = 22,             // distance of the cores below which to stop
+    CLR_SUPPORT_ROUNDING = 23, // rounding error of a support value
+    CLR_X = 24,                // first direction; in float64 the nearest point so far
     CLR_IN = 27,
     CLR_VERT = 27, // float64 only: the simplex, three vertices
     CLR_DIR = 36,  // and the directions that they support
@@ -152,7 +152,7 @@ enum {
 };
 typedef struct {
     uint8_t state[CLR_STRIDE32];
-    uint8_t even[CLR_STRIDE32];      // bits of the cores whose rims are both as high
+    uint8_t tied[CLR_STRIDE32];      // bits of the cores whose rims are both as high
     double answer[12][CLR_STRIDE64]; // see lane_depths; the normal is also where to search from
     float apex[3][CLR_STRIDE32];     // over the cap around the minimum, in the frame of float32
     float low[CLR_STRIDE32];         // height that all faces are to be above

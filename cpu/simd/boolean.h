@@ -23,7 +23,7 @@
 // drown in 128 u; the offsets of the centers, twice because the translation may be as
 // long, are added.
 // Points may be any of D where they prove an overlap. So the simplex begins with the difference of the centers
-// (lanes.h), and large hulls give the vertices that are likely the highest (likely_support)
+// (lanes.h), and large hulls give the vertices that are likely the highest (candidate_support)
 // until a plane seems to separate or a step brings nothing.
 // So a row is separated if the plane along some x is farther than the radii by more, and
 // penetrating if a convex combination of vertices is nearer than the radii by more, or a
@@ -66,19 +66,21 @@
 // length in the frame is above 1.
 #define FRAME_OFFSETS 0.5f
 
-// feet_meet tells whether cylinders, cones, frustums, segments and points have a point in common
+// projections_meet tells whether cylinders, cones, frustums, segments and points have a point in common
 // or points nearer than the radius, by a pair of feet, see alternating_projection.h, and writes what leads
 // from the foot on B to that on A.
-ALWAYS VM feet_meet(const T(profile) *pa, const T(profile) *pb, const VF m[9], V3 t, VF radius, VF noise, V3 *x) {
+ALWAYS VM projections_meet(const T(profile) *pa, const T(profile) *pb, const VF m[9], V3 t, VF radius, VF rounding,
+                           V3 *x) {
     const V3 point = T(axis_point)(pa->half, pb->half, (V3){m[2], m[5], m[8]}, t);
-    const T(foot) a = T(foot_of)(pa, point), b = T(foot_of)(pb, T(apply_transposed)(m, T(sub)(a.at, t)));
+    const T(projection) a = T(closest_point)(pa, point),
+                        b = T(closest_point)(pb, T(apply_transposed)(m, T(sub)(a.at, t)));
     *x = T(sub)(a.at, T(add)(T(apply)(m, b.at), t));
-    const VF near = radius - noise;
-    return MOR(LT(noise, MAX(a.deep, b.deep)), MAND(LT(SET1(0), near), LT(T(dot)(*x, *x), near * near)));
+    const VF near = radius - rounding;
+    return MOR(LT(rounding, MAX(a.deep, b.deep)), MAND(LT(SET1(0), near), LT(T(dot)(*x, *x), near * near)));
 }
 
-// small_heights32 are the heights of hulls of at most CLR_SMALL_VERTICES vertices above their centers.
-ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
+// small_support_values32 are the heights of hulls of at most CLR_SMALL_VERTICES vertices above their centers.
+ALWAYS VF small_support_values32(const clr_call *c, const int32_t shape[W], V3 d) {
     REAL u[3][W] __attribute__((aligned(64)));
     int32_t first[W], count[W], most = 0;
     VF high[W];
@@ -91,7 +93,8 @@ ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
     if (most <= W / 2) {
         HALF half[W];
         for (int l = 0; l < W; l++)
-            half[l] = HALF_HEIGHTS(c->fx + first[l], c->fy + first[l], c->fz + first[l], u[0][l], u[1][l], u[2][l]);
+            half[l] =
+                HALF_SUPPORT_VALUES(c->fx + first[l], c->fy + first[l], c->fz + first[l], u[0][l], u[1][l], u[2][l]);
         return HALF_MAX(half);
     }
 #endif
@@ -105,17 +108,17 @@ ALWAYS VF small_heights32(const clr_call *c, const int32_t shape[W], V3 d) {
     return EACH_MAX(high);
 }
 
-// height32 is first_height of the lanes, where 1/inv is the length that counts as 1; p is in these units.
-ALWAYS VF height32(const clr_call *c, int k, const int32_t shape[W], const VF p[4], VF inv, V3 d) {
-    if (k == CLR_SMALL) return inv * small_heights32(c, shape, d);
-    return T(first_height)(k, p, d);
+// height32 is initial_support_value of the lanes, where 1/inv is the length that counts as 1; p is in these units.
+ALWAYS VF support_value32(const clr_call *c, int k, const int32_t shape[W], const VF p[4], VF inv, V3 d) {
+    if (k == CLR_SMALL) return inv * small_support_values32(c, shape, d);
+    return T(initial_support_value)(k, p, d);
 }
 
-// decide_frame32 answers those of W rows, from order[k] on of n, that the first direction separates
+// boolean_frame32 answers those of W rows, from order[k] on of n, that the first direction separates
 // or a pair of feet decides, and writes the columns of the others from row `to` on. It returns
 // the row behind them. Rows out of its range it lists at *beyond.
-ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
-                          int ka, int kb, int32_t **beyond) {
+ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
+                           int ka, int kb, int32_t **beyond) {
     int32_t row[W];
     frame_shapes shapes;
     for (int l = 0; l < W; l++) row[l] = order[k + l < n ? k + l : n - 1];
@@ -125,7 +128,7 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
     frame_columns(c, shapes.b, 0, q);
     frame_columns(c, shapes.a, 4, a); // size and erode
     frame_columns(c, shapes.b, 4, b);
-    const VF zero = SET1(0), *m = f.m, noise = SET1((REAL)(decide_units(ka, kb) * 0x1p-24));
+    const VF zero = SET1(0), *m = f.m, rounding = SET1((REAL)(boolean_rounding_units(ka, kb) * 0x1p-24));
     VF radius = p[3] + q[3], offsets = zero;
     V3 d = f.t;                             // from center to center
     if (OFF_CENTER(ka) || OFF_CENTER(kb)) { // other shapes have theirs at their origin
@@ -146,39 +149,41 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
     if (kb != CLR_HULL) q[3] = q[3] * inv;
 
     // The plane across the first direction, or across what leads from foot to foot.
-    VM by_feet = LT(noise, zero), meet = by_feet;
+    VM by_projection = LT(rounding, zero), meet = by_projection;
     V3 line = d;
-    if (c->closed && has_feet(ka) && has_feet(kb) && (ka == CLR_ROUND || kb == CLR_ROUND)) {
+    if (c->closed && has_projection(ka) && has_projection(kb) && (ka == CLR_ROUND || kb == CLR_ROUND)) {
         const T(profile) fa = T(profile_of)((V3){p[0], p[1], p[2]}), fb = T(profile_of)((V3){q[0], q[1], q[2]});
         V3 x;
-        by_feet = MAND(ka == CLR_ROUND ? good : T(is_segment)(&fa), kb == CLR_ROUND ? good : T(is_segment)(&fb));
-        meet = MAND(MAND(good, by_feet), feet_meet(&fa, &fb, m, d, radius, noise, &x));
-        line = T(sel)(LT(noise * noise, T(dot)(x, x)), T(neg)(x), d);
+        by_projection = MAND(ka == CLR_ROUND ? good : T(is_segment)(&fa), kb == CLR_ROUND ? good : T(is_segment)(&fb));
+        meet = MAND(MAND(good, by_projection), projections_meet(&fa, &fb, m, d, radius, rounding, &x));
+        line = T(sel)(LT(rounding * rounding, T(dot)(x, x)), T(neg)(x), d);
     }
-    if (MBITS(by_feet) != LANES) {
+    if (MBITS(by_projection) != LANES) {
         V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
         ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
-        line = T(sel)(by_feet, line, T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d));
+        line = T(sel)(by_projection, line, T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d));
     }
     line = T(scale)(RSQRT(MAX(T(dot)(line, line), SET1(TINY))), line);
-    const VF heights = height32(c, ka, shapes.a, p, inv, line) +
-                       height32(c, kb, shapes.b, q, inv, T(apply_transposed)(m, T(neg)(line)));
-    const VM apart = MAND(good, LT(radius + noise, T(dot)(d, line) - heights));
+    const VF support_values = support_value32(c, ka, shapes.a, p, inv, line) +
+                              support_value32(c, kb, shapes.b, q, inv, T(apply_transposed)(m, T(neg)(line)));
+    const VM apart = MAND(good, LT(radius + rounding, T(dot)(d, line) - support_values));
     const unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, over = MBITS(meet),
-                   done = valid & (MBITS(apart) | over), feet = MBITS(by_feet);
+                   done = valid & (MBITS(apart) | over), project_alternately = MBITS(by_projection);
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
     for (unsigned bits = valid & ~MBITS(good); bits; bits &= bits - 1) *(*beyond)++ = row[__builtin_ctz(bits)];
     const unsigned open = valid & MBITS(good) & ~done;
 #ifdef IS_RUN
     if (IS_RUN(row)) {
         PUT_BYTES(status + row[0], done, over, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);
-        if (method) PUT_BYTES(method + row[0], done, feet, CLR_SOLVER_NEWTON, CLR_SOLVER_GJK);
+        if (method) PUT_BYTES(method + row[0], done, project_alternately, CLR_SOLVER_NEWTON, CLR_SOLVER_GJK);
     } else
 #endif
         for (unsigned bits = done; bits; bits &= bits - 1) {
             const int l = __builtin_ctz(bits);
             status[row[l]] = over >> l & 1 ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
-            if (method) method[row[l]] = feet >> l & 1 ? CLR_SOLVER_NEWTON : CLR_SOLVER_GJK; // or the first step of GJK
+            if (method)
+                method[row[l]] =
+                    project_alternately >> l & 1 ? CLR_SOLVER_NEWTON : CLR_SOLVER_GJK; // or the first step of GJK
         }
     if (!open) return to;
 
@@ -192,10 +197,10 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
         PACK(&s->in32[CLR_PA + j][to], open, p[j]);
         PACK(&s->in32[CLR_PB + j][to], open, q[j]);
     }
-    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25f) * noise);
-    PACK(&s->in32[CLR_FAR][to], open, radius + noise);
-    PACK(&s->in32[CLR_NEAR][to], open, FMA(SET1(-2), noise, radius));
-    PACK(&s->in32[CLR_NOISE][to], open, SET1((REAL)NOISE32));
+    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25f) * rounding);
+    PACK(&s->in32[CLR_FAR][to], open, radius + rounding);
+    PACK(&s->in32[CLR_NEAR][to], open, FMA(SET1(-2), rounding, radius));
+    PACK(&s->in32[CLR_SUPPORT_ROUNDING][to], open, SET1((REAL)SUPPORT_ROUNDING32));
     // The loop begins from the other side. No direction is as good as any.
     const VM none = LE(T(dot)(line, line), SET1(0.5f));
     PACK(&s->in32[CLR_X][to], open, SEL(none, SET1(1), -line.x));
@@ -214,10 +219,10 @@ ALWAYS int decide_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const i
 #include "input.h"
 #include "support.h"
 
-// decide_frame does in float64 what decide_frame32 does, but for feet: for rows out of the range
+// boolean_frame does in float64 what boolean_frame32 does, but for feet: for rows out of the range
 // of that.
-ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
-                        int ka, int kb) {
+ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
+                         int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
     int32_t shape_a[W], shape_b[W];
     for (int l = 0; l < W; l++) {
@@ -251,7 +256,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     ROWS(a, sa, 15) // radius, size, and the x and y of the center
     ROWS(b, sb, 15)
     V3 d = t, center_a = {SET1(0), SET1(0), SET1(0)}, center_b = center_a; // d is from center to center
-    VF noise = SET1(decide_units(ka, kb) * 0x1p-24), offsets = SET1(0);
+    VF rounding = SET1(boolean_rounding_units(ka, kb) * 0x1p-24), offsets = SET1(0);
     if (OFF_CENTER(ka) || OFF_CENTER(kb)) { // other shapes have theirs at their origin
         VF ca[3], cb[3];
         for (int l = 0; l < W; l++) sa[l] += 2, sb[l] += 2;
@@ -266,7 +271,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     }
     VF radius = a[0] + b[0], far = T(dot)(d, d);
     VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
-    noise = noise + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
+    rounding = rounding + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
 
     // The plane across the first direction.
     V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
@@ -281,10 +286,10 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
         T(put_hull)(&hull[0], l, c->shapes + shape_a[l], ka == CLR_SMALL ? ka : CLR_BOX);
         T(put_hull)(&hull[1], l, c->shapes + shape_b[l], kb == CLR_SMALL ? kb : CLR_BOX);
     }
-    VF ha = T(first_height)(ka, p, line), hb = T(first_height)(kb, q, back);
-    if (ka == CLR_SMALL) ha = T(hull_height)(&hulls, ka, 0, line, SET1(-INFINITY), 0) - T(dot)(center_a, line);
-    if (kb == CLR_SMALL) hb = T(hull_height)(&hulls, kb, 1, back, SET1(-INFINITY), 0) - T(dot)(center_b, back);
-    const VM apart = MAND(good, LT(FMA(radius, inv, noise), (T(dot)(d, line) - (ha + hb)) * inv));
+    VF ha = T(initial_support_value)(ka, p, line), hb = T(initial_support_value)(kb, q, back);
+    if (ka == CLR_SMALL) ha = T(hull_support_value)(&hulls, ka, 0, line, SET1(-INFINITY), 0) - T(dot)(center_a, line);
+    if (kb == CLR_SMALL) hb = T(hull_support_value)(&hulls, kb, 1, back, SET1(-INFINITY), 0) - T(dot)(center_b, back);
+    const VM apart = MAND(good, LT(FMA(radius, inv, rounding), (T(dot)(d, line) - (ha + hb)) * inv));
     unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), open = valid & ~MBITS(apart);
     for (unsigned done = valid & ~open; done; done &= done - 1) {
         const int32_t row = order[k + __builtin_ctz(done)];
@@ -303,10 +308,10 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
     }
     if (HAS_VERTICES(ka)) PACK(&s->in32[CLR_PA + 3][to], open, inv);
     if (HAS_VERTICES(kb)) PACK(&s->in32[CLR_PB + 3][to], open, inv);
-    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25) * noise);
-    PACK(&s->in32[CLR_FAR][to], open, FMA(radius, inv, noise));
-    PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * noise));
-    PACK(&s->in32[CLR_NOISE][to], open, SET1(NOISE32));
+    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25) * rounding);
+    PACK(&s->in32[CLR_FAR][to], open, FMA(radius, inv, rounding));
+    PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * rounding));
+    PACK(&s->in32[CLR_SUPPORT_ROUNDING][to], open, SET1(SUPPORT_ROUNDING32));
     VM none = LE(far * inv * inv, SET1(1e-18)); // no direction
     PACK(&s->in32[CLR_X][to], open, SEL(none, SET1(1), first.x * inv));
     PACK(&s->in32[CLR_X + 1][to], open, SEL(none, SET1(0), first.y * inv));
@@ -325,7 +330,7 @@ ALWAYS int decide_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int
 // *rest and returns the new end of that.
 static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
     uint8_t *status = c->status + (lo - c->first);
-    gjk_decide(c, s, n, ka, kb);
+    gjk_boolean(c, s, n, ka, kb);
     for (int j = 0; j < n; j++) {
         const int row = s->row[j], known = s->key[j] && s->state[j] != CLR_OPEN;
         *rest = row;
@@ -338,18 +343,18 @@ static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, in
 
 // decide answers what it can of rows order[0..n), relative to lo, moves the others to the
 // front of order, and returns their number. What is moved lies before the rows still to be read.
-static __attribute__((noinline)) int decide(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
-                                            int ka, int kb) {
+static __attribute__((noinline)) int boolean(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
+                                             int ka, int kb) {
     int32_t *rest = order, beyond[CLR_BLOCK], *end = beyond;
     for (int k = 0; k < rows;) {
         int n = 0;
-        for (; k < rows && n <= CLR_CAP - W32; k += W32) n = decide_frame32(c, s, lo, order, rows, k, n, ka, kb, &end);
+        for (; k < rows && n <= CLR_CAP - W32; k += W32) n = boolean_frame32(c, s, lo, order, rows, k, n, ka, kb, &end);
         rest = decided(c, s, lo, n, ka, kb, rest);
     }
     for (int k = 0; k < end - beyond;) {
         int n = 0;
         for (; k < end - beyond && n <= CLR_CAP - W; k += W)
-            n = decide_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
+            n = boolean_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
         rest = decided(c, s, lo, n, ka, kb, rest);
     }
     return (int)(rest - order);

@@ -62,10 +62,10 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     frame_columns(c, shapes.b, 0, q);
     const V3 a = {p[0], p[1], p[2]}, b = {q[0], q[1], q[2]};
     const VF length = T(size)(f.t.x) + T(size)(f.t.y) + T(size)(f.t.z) + (a.x + a.y + a.z) + (b.x + b.y + b.z);
-    const VF noise = SET1(BOX_UNITS * 0x1p-24f) * length, most = T(box_axes)(a, b, f.t, f.m);
+    const VF rounding = SET1(BOX_UNITS * 0x1p-24f) * length, most = T(box_axes)(a, b, f.t, f.m);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
     const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-50f), length), LT(length, SET1(0x1p60f)))));
-    const unsigned apart = good & MBITS(LT(p[3] + q[3] + noise, most)), over = good & MBITS(LT(most, -noise)),
+    const unsigned apart = good & MBITS(LT(p[3] + q[3] + rounding, most)), over = good & MBITS(LT(most, -rounding)),
                    done = apart | over;
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
 #ifdef IS_RUN
@@ -83,9 +83,9 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     return lanes & ~done;
 }
 
-// boxes_decided answers what it can of rows order[0..n), relative to lo, moves the others to the
+// boolean_boxes answers what it can of rows order[0..n), relative to lo, moves the others to the
 // front of order, and returns their number.
-static int boxes_decided(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+static int boolean_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t *rest = order;
     for (int k = 0; k < rows; k += W)
         for (unsigned left = box_statuses32(c, lo, order + k, rows - k < W ? rows - k : W); left; left &= left - 1)

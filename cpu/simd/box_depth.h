@@ -98,15 +98,15 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     lane_depths out;
     out.high = FMA(a[2], magnitude(n.z), FMA(a[1], magnitude(n.y), a[0] * magnitude(n.x))) +
                FMA(b[2], magnitude(d.z), FMA(b[1], magnitude(d.y), b[0] * magnitude(d.x))) - T(dot)(n, shift);
-    V3 foot = T(scale)(out.high, n);
+    V3 projection = T(scale)(out.high, n);
     // Of a face, the point that the other's corner meets; of edges, those that meet:
     // with r = foot − (pa − pb) from their middles, r = x·e − y·f along both.
     V3 world_b = T(add)(T(apply)(p->m, pb), shift);
-    V3 on_a = T(add)(foot, world_b), on_b = T(apply_transposed)(p->m, T(sub)(T(sub)(pa, foot), shift));
+    V3 on_a = T(add)(projection, world_b), on_b = T(apply_transposed)(p->m, T(sub)(T(sub)(pa, projection), shift));
     V3 ma = {FNMA(e.x, pa.x, pa.x), FNMA(e.y, pa.y, pa.y), FNMA(e.z, pa.z, pa.z)};
     V3 mb = {FNMA(f.x, pb.x, pb.x), FNMA(f.y, pb.y, pb.y), FNMA(f.z, pb.z, pb.z)};
     V3 fa = T(apply)(p->m, f);
-    V3 r = T(add)(T(sub)(foot, ma), T(add)(T(apply)(p->m, mb), shift));
+    V3 r = T(add)(T(sub)(projection, ma), T(add)(T(apply)(p->m, mb), shift));
     VF c = T(dot)(e, fa), re = T(dot)(r, e), rf = T(dot)(r, fa), inv = one / MAX(FNMA(c, c, one), SET1(1e-30));
     VF x = FNMA(c, rf, re) * inv, y = FNMA(rf, one, c * re) * inv;
     pa = T(sel)(by_edge, T(axpy)(x, e, ma), T(sel)(by_a, on_a, pa));
@@ -114,7 +114,7 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     pa = (V3){clamped(pa.x, a[0]), clamped(pa.y, a[1]), clamped(pa.z, a[2])};
     pb = (V3){clamped(pb.x, b[0]), clamped(pb.y, b[1]), clamped(pb.z, b[2])};
     out.near = T(sub)(pa, T(add)(T(apply)(p->m, pb), shift));
-    V3 side = T(sub)(out.near, foot);
+    V3 side = T(sub)(out.near, projection);
     out.off = SQRT(T(dot)(side, side));
     out.low = low;
     out.n = n;

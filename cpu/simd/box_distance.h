@@ -45,8 +45,8 @@ ALWAYS V3 box_gap(const box_pair *p, V3 u, V3 *g) {
     return e;
 }
 
-// box_height is <e, B − A> at its least.
-ALWAYS VF box_height(const box_pair *p, V3 e, V3 g) {
+// box_support_value is <e, B − A> at its least.
+ALWAYS VF box_support_value(const box_pair *p, V3 e, V3 g) {
     return T(dot)(e, p->t) - (T(dot)(p->a, magnitude3(e)) + T(dot)(p->b, magnitude3(g)));
 }
 
@@ -127,14 +127,14 @@ typedef struct {
     VF taken; // steps
 } box_search;
 
-ALWAYS void box_look(const box_pair *p, box_search *x) {
+ALWAYS void evaluate_box(const box_pair *p, box_search *x) {
     x->u = T(add)(p->t, T(apply)(p->m, x->v));
     x->e = box_gap(p, x->u, &x->g);
 }
 
 ALWAYS void box_project(const box_pair *p, box_search *x) {
     x->v = clamped3(T(sub)(x->v, x->g), p->b);
-    box_look(p, x);
+    evaluate_box(p, x);
 }
 
 // box_start is after two projections to and fro, from the center of B.
@@ -142,7 +142,7 @@ ALWAYS box_search box_start(const box_pair *p) {
     box_search x;
     box_gap(p, p->t, &x.g);
     x.v = clamped3(T(neg)(x.g), p->b);
-    box_look(p, &x);
+    evaluate_box(p, &x);
     box_project(p, &x);
     x.taken = SET1(1);
     return x;
@@ -158,7 +158,7 @@ ALWAYS void box_slide(const box_pair *p, box_search *x) {
         for (int j = 0; j < 3; j++) h[j] = SEL(out[i], FMA(m[3 * i + j], m[3 * i + j], h[j]), h[j]);
     x->v = clamped3(
         (V3){FNMA(x->g.x, RCP(h[0]), x->v.x), FNMA(x->g.y, RCP(h[1]), x->v.y), FNMA(x->g.z, RCP(h[2]), x->v.z)}, p->b);
-    box_look(p, x);
+    evaluate_box(p, x);
 }
 
 // box_step takes a step and a projection in the lanes that are active. The others stay bit
@@ -168,7 +168,7 @@ ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
     box_gap(p, T(add)(p->t, T(apply)(p->m, next)), &g);
     x->v = T(sel)(active, clamped3(T(sub)(next, g), p->b), x->v);
     x->taken = SEL(active, x->taken + SET1(1), x->taken);
-    box_look(p, x);
+    evaluate_box(p, x);
 }
 
 // box_none is the square of what counts as no distance.
@@ -205,7 +205,7 @@ ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, 
     o.a = T(sub)(x->u, x->e);
     o.b = x->u;
     o.distance = FMA(ee, inv, -radius);
-    o.lower = box_height(p, o.n, T(scale)(inv, x->g)) - radius - at->round;
+    o.lower = box_support_value(p, o.n, T(scale)(inv, x->g)) - radius - at->round;
     o.upper = o.distance + at->round;
     VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
     o.ok = LE(gap, MAX(at->tol, SET1(4) * at->round));
@@ -255,7 +255,7 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
     box_search x = box_start(&p);
     VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
-        VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g), off = ee - low;
+        VF ee = T(dot)(x.e, x.e), low = box_support_value(&p, x.e, x.g), off = ee - low;
         VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
         inside = MOR(inside, MAND(active, LE(ee, box_none(&at))));
         active = MANDN(active, MOR(MOR(close, beyond), inside));
@@ -264,7 +264,7 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
         box_search y = x;
         box_slide(&p, &y);
         x.v = T(sel)(active, clamped3(T(sub)(y.v, y.g), p.b), x.v);
-        box_look(&p, &x);
+        evaluate_box(&p, &x);
     }
     return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), deep);
 }
@@ -304,7 +304,7 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
         shrunk.a = (V3){MAX(p.a.x - inner, zero), MAX(p.a.y - inner, zero), MAX(p.a.z - inner, zero)};
         box_search x = box_start(&shrunk);
         for (int step = 0;; step++) {
-            VF ee = T(dot)(x.e, x.e), low = box_height(&p, x.e, x.g);
+            VF ee = T(dot)(x.e, x.e), low = box_support_value(&p, x.e, x.g);
             V3 out = T(sub)(magnitude3(x.u), p.a);
             apart |= open & MBITS(MAND(LT(zero, low), LT(reach2 * ee, low * low)));
             over |= open & MBITS(MOR(LT(ee, least2), MAND(MAND(LT(out.x, half), LT(out.y, half)), LT(out.z, half))));
@@ -325,18 +325,18 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
 // two_boxes answers what it can of rows order[0..n), relative to lo, moves the others to
 // the front of order, and returns their number.
 static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
-    if (!c->closed || (c->collide && !c->decide)) return rows; // who names a method gets it
-    if (c->decide) rows = boxes_decided(c, lo, order, rows);
-    for (int round = 0; round < (c->decide ? 1 : 2); round++) {
+    if (!c->closed || (c->collide && !c->boolean)) return rows; // who names a method gets it
+    if (c->boolean) rows = boolean_boxes(c, lo, order, rows);
+    for (int round = 0; round < (c->boolean ? 1 : 2); round++) {
         int32_t *rest = order, deep[3 * W];
         int count = 0; // of deep
-        const int together = c->decide || round ? W : 2 * W;
+        const int together = c->boolean || round ? W : 2 * W;
         for (int k = 0; k < rows; k += together) {
             int32_t row[2 * W];
             unsigned left, inside = 0;
             const int n = rows - k < together ? rows - k : together;
             for (int l = 0; l < together; l++) row[l] = order[k + (l < n ? l : n - 1)];
-            if (c->decide) left = box_statuses(c, lo, row, n);
+            if (c->boolean) left = box_statuses(c, lo, row, n);
             else if (round == 0) left = box_starts(c, lo, row, n, &inside);
             else left = box_steps(c, lo, row, n, &inside);
             for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];

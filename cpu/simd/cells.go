@@ -63,9 +63,9 @@ func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
 	return c
 }
 
-// likely returns, for the grid k of the likely cells, the vertex that is highest in the middle of each. Kernels
+// candidates returns, for the grid k of the cells with a candidate vertex, the vertex that is highest in the middle of each. Kernels
 // take it for the highest in all of the cell where any vertex will do.
-func (c *hullCells) likely() (k int, vertices []int32) {
+func (c *hullCells) candidates() (k int, vertices []int32) {
 	if c.scaled == nil {
 		return 1, make([]int32, 6)
 	}

@@ -120,16 +120,16 @@ func cellOf(d r3.Vec, m [3]float64, k int) int {
 	return (face*k+at(a))*k + at(b)
 }
 
-// The vertex of the likely cell of a direction is the highest in the middle of the cell.
+// The vertex of the cell of a direction is the highest in the middle of the cell.
 func TestLikelyVertices(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
 		cells := newHullCells(vertices, lo, hi)
 		m := cells.extent
-		k, likely := cells.likely()
-		if len(likely) != 6*k*k {
-			t.Fatalf("%s: grid %d with %d vertices", name, k, len(likely))
+		k, candidates := cells.candidates()
+		if len(candidates) != 6*k*k {
+			t.Fatalf("%s: grid %d with %d vertices", name, k, len(candidates))
 		}
 		rng := rand.New(rand.NewPCG(5, 6))
 		for range 20000 {
@@ -154,7 +154,7 @@ func TestLikelyVertices(t *testing.T) {
 				h := r3.Dot(along, r3.Sub(v, vertices[0]))
 				best, least = max(best, h), min(least, h)
 			}
-			got := r3.Dot(along, r3.Sub(vertices[likely[cellOf(along, m, k)]], vertices[0]))
+			got := r3.Dot(along, r3.Sub(vertices[candidates[cellOf(along, m, k)]], vertices[0]))
 			if got < best-1e-9*(best-least) {
 				t.Fatalf("%s: along %v the vertex reaches %v of %v to %v", name, along, got, least, best)
 			}

@@ -39,7 +39,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
         lane_depths d = box_depths(&p, round, stop);
         ok = by_axes = in & MBITS(d.ok);
         store_depths(answer, d);
-    } else if (SURROUNDED(ka, kb)) {
+    } else if (HAS_DEPTH_CERTIFICATE(ka, kb)) {
         for (unsigned m = in; m; m &= m - 1) {
             const int state = s->minima.state[k + __builtin_ctz(m)];
             ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
@@ -49,7 +49,7 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     } else {
         ok = prove(at, s, k, ka, kb, in, round, stop, answer);
     }
-    if ((in & ~ok) && (c->max_steps || !SURROUNDED(ka, kb))) {
+    if ((in & ~ok) && (c->max_steps || !HAS_DEPTH_CERTIFICATE(ka, kb))) {
         depth_of d[W];
         int32_t row[W];
         for (int l = 0; l < W; l++) row[l] = k + l;
@@ -72,23 +72,23 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     return ok;
 }
 
-// tetrahedron_holds reports whether the tetrahedron of the simplex and vertex w holds
+// tetrahedron_contains reports whether the tetrahedron of the simplex and vertex w holds
 // the origin: within all four faces by more than the vertices may be off.
-ALWAYS VM tetrahedron_holds(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
+ALWAYS VM tetrahedron_contains(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
     V3 v[3], dir, a, b;
     for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
     V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w),
        d2 = T(sub)(v[2], w);
     V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
     VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
-    VM sure = LE(round, round);
+    VM certain = LE(round, round);
     for (int j = 0; j < 4; j++) {
         // Inwards is towards the fourth vertex for the faces at v[0], and away from w
         // for the last.
         VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
-        sure = MAND(sure, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
+        certain = MAND(certain, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
     }
-    return sure;
+    return certain;
 }
 
 // cut_short returns which of `open` may take no more steps and end as they are; `wide` are those that
@@ -131,8 +131,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                         .hull = {&hull[0], &hull[1]},
                         .lanes = open | away | (c->collide ? in : 0)};
         // Most rows of large hulls need no more of them than of small ones.
-        const int rough =
-                      ka == CLR_HULL && kb == CLR_HULL && !c->collide && c->tolerance > 1.25 * ROUGH_UNITS * 0x1p-24,
+        const int rough = ka == CLR_HULL && kb == CLR_HULL && !c->collide &&
+                          c->tolerance > 1.25 * APPROXIMATE_UNITS * 0x1p-24,
                   whole = !rough || in;
         put_hulls(c, s, k, whole ? ka : CLR_SMALL, whole ? kb : CLR_SMALL, hull);
         if (away || (in && c->collide)) {
@@ -144,25 +144,25 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             // The vertex of a hull was picked in float32: another may be lower.
             VF along = T(dot)(x, w), low = along;
             if (IS_HULL(ka) || IS_HULL(kb))
-                low = T(height)(&at, ka, kb, x,
-                                &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k},
-                                             {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}},
-                                            {a, a, a},
-                                            {b, b, b}});
+                low = T(support_value)(&at, ka, kb, x,
+                                       &(T(known)){{{s->seed_a[3] + k, s->seed_a[3] + k, s->seed_a[3] + k},
+                                                    {s->seed_b[3] + k, s->seed_b[3] + k, s->seed_b[3] + k}},
+                                                   {a, a, a},
+                                                   {b, b, b}});
             VF distance = low - radius;
             V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a),
                wb = T(axpy)(-rb, normal, T(sub)(a, w));
             VF slack = round + SQRT(T(dot)(side, side));
-            VM sure = MAND(LT(round, distance), is_unit(x));
-            unsigned ok = away & MBITS(sure);
-            emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, sure,
-                 MANDN(sure, sure), normal, wa, wb);
+            VM certain = MAND(LT(round, distance), is_unit(x));
+            unsigned ok = away & MBITS(certain);
+            emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, certain,
+                 MANDN(certain, certain), normal, wa, wb);
             answered |= ok;
             if (in) {
-                sure = MAND(tetrahedron_holds(&at, s, k, ka, kb, w, round), is_unit(x));
-                ok = in & MBITS(sure);
-                emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(sure, sure), sure,
-                     normal, wa, wb);
+                certain = MAND(tetrahedron_contains(&at, s, k, ka, kb, w, round), is_unit(x));
+                ok = in & MBITS(certain);
+                emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(certain, certain),
+                     certain, normal, wa, wb);
                 answered |= ok;
             }
         }
@@ -173,7 +173,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             for (int j = 0; j < 3; j++) known.number[0][j] = s->seed_a[j] + k, known.number[1][j] = s->seed_b[j] + k;
             for (int j = 0; j < 3; j++) v[j] = seed_vertex(&at, s, k, j, ka, kb, &seed[j], &av[j], &known.b[j]);
             V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]);
-            clr_foot f = triangle_foot(v[0], e1, e2);
+            clr_projection f = triangle_projection(v[0], e1, e2);
             V3 straight = f.x;
             if (c->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
                 V3 moved = f.x, edge = straighten(v[0], e1, e2, &f.l1, &f.l2, &moved, f.face);
@@ -199,8 +199,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             for (int exact = !rough;; exact = 1) {
                 at.lanes = open & ~MBITS(ok);
                 low = SEL(MFROM(at.lanes),
-                          exact ? T(height)(&at, ka, kb, x, &known)
-                                : rough_height(&at, s, k, x, SET1(1 / c->tolerance) * tol),
+                          exact ? T(support_value)(&at, ka, kb, x, &known)
+                                : approximate_support_value(&at, s, k, x, SET1(1 / c->tolerance) * tol),
                           low);
                 lower = low - radius - round;
                 VF gap = MAX(upper - distance, distance - lower);

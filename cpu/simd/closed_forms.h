@@ -340,7 +340,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
         // Edges. Of the cross products that separate, the one that does so most per
         // length wins; lengths are compared squared.
         VF most = zero, length2 = one, least = -best; // least overlap along a unit axis
-        VM clear = LT(best, -error), parallel = LT(one, zero), doubtful = parallel;
+        VM clear = LT(best, -error), parallel = LT(one, zero), uncertain = parallel;
         V3 edge = n;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
@@ -352,7 +352,7 @@ ALWAYS closed_out boxes(const closed_in *in) {
                 VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)),
                    is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
                 parallel = MOR(parallel, is_short);
-                doubtful = MANDN(MOR(doubtful, MANDN(LE(l2, l2), is_long)), is_short);
+                uncertain = MANDN(MOR(uncertain, MANDN(LE(l2, l2), is_long)), is_short);
                 clear = MAND(clear, MOR(LT(apart, -error), is_short));
                 // apart/|axis| ≥ apart for negative ones: a bound that needs no root.
                 least = SEL(is_long, MIN(least, -apart), least);
@@ -369,8 +369,9 @@ ALWAYS closed_out boxes(const closed_in *in) {
         VM by_edge = MANDN(LT(zero, most), by_face);
         n = T(sel)(by_edge, T(scale)(RSQRT(length2), edge), n);
         VF size = SQRT(T(dot)(in->p[0], in->p[0])) + SQRT(T(dot)(in->p[1], in->p[1]));
-        VM sure = MAND(clear, MOR(MANDN(clear, parallel), MANDN(LT(SET1(PARALLEL_MARGIN) * size, least), doubtful)));
-        overlap = MANDN(sure, MOR(by_face, by_edge));
+        VM certain =
+            MAND(clear, MOR(MANDN(clear, parallel), MANDN(LT(SET1(PARALLEL_MARGIN) * size, least), uncertain)));
+        overlap = MANDN(certain, MOR(by_face, by_edge));
     } else {
         overlap = LT(one, zero);
     }

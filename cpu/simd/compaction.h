@@ -16,7 +16,7 @@
 typedef struct {
     clr_scratch *s;
     int n;
-} waiting;
+} compacted_rows;
 
 // FEW says of rows of n whether so few of them overlap that they are worth copying.
 #define FEW(rows, n) ((rows) > 0 && 4 * (rows) < 3 * (n))
@@ -25,16 +25,17 @@ typedef struct {
 #define PICK(to, from) \
     for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
 
-// answer_waiting answers the rows that wait. Those that it cannot go to s->left.
-static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int ka, int kb, int *left) {
+// answer_compacted answers the rows that wait. Those that it cannot go to s->left.
+static void answer_compacted(const clr_call *c, clr_scratch *s, compacted_rows *w, int64_t lo, int ka, int kb,
+                             int *left) {
     clr_scratch *deep = w->s;
     int more = 0;
     for (int i = w->n; i % W != 0; i++) { // lanes without a row
         deep->shape_a[i] = deep->shape_a[0], deep->shape_b[i] = deep->shape_b[0];
         for (int j = 0; j < 4; j++) deep->seed_a[j][i] = deep->seed_b[j][i] = 0;
     }
-    sketches(c, deep, w->n, ka, kb);
-    surround(c, deep, w->n, ka, kb);
+    search_depths32(c, deep, w->n, ka, kb);
+    certify_depths(c, deep, w->n, ka, kb);
     finish(c, deep, lo - c->first, w->n, ka, kb, 0, &more);
     memcpy(s->left + *left, deep->left, (size_t)more * sizeof *deep->left);
     *left += more;
@@ -42,22 +43,22 @@ static void answer_waiting(const clr_call *c, clr_scratch *s, waiting *w, int64_
 }
 
 // gather has those of rows 0 to count−1 of the group wait whose cores intersect, unless most do.
-static __attribute__((noinline)) void gather(const clr_call *c, clr_scratch *s, waiting *w, int64_t lo, int count,
-                                             int ka, int kb, int *left) {
+static __attribute__((noinline)) void compact_penetrating(const clr_call *c, clr_scratch *s, compacted_rows *w,
+                                                          int64_t lo, int count, int ka, int kb, int *left) {
     int32_t list[CLR_CAP];
     clr_scratch *deep = w->s;
     int n = 0;
     for (int i = 0; i < count; i++)
         if (s->state[i] == CLR_INSIDE) list[n++] = i;
     if (!FEW(n, count)) return;
-    if (w->n + n > CLR_CAP) answer_waiting(c, s, w, lo, ka, kb, left);
+    if (w->n + n > CLR_CAP) answer_compacted(c, s, w, lo, ka, kb, left);
     const int at = w->n;
     for (int j = 0; j < CLR_STOP; j++) PICK(deep->in64[j] + at, s->in64[j]);
     for (int j = 0; j < CLR_SEED; j++) PICK(deep->more[j] + at, s->more[j]);
     PICK(deep->more[CLR_SPAN] + at, s->more[CLR_SPAN]);
     if (!IS_HULL(ka) || !IS_HULL(kb))
         for (int j = CLR_SEED; j < CLR_SPAN; j++) PICK(deep->more[j] + at, s->more[j]);
-    if ((!IS_CURVED(ka) && !IS_CURVED(kb)) || SURROUNDED(ka, kb))
+    if ((!IS_CURVED(ka) && !IS_CURVED(kb)) || HAS_DEPTH_CERTIFICATE(ka, kb))
         for (int j = 0; j < CLR_IN; j++) PICK(deep->in32[j] + at, s->in32[j]);
     if (KEEPS_SIMPLEX(ka, kb))
         for (int i = 0; i < n; i++) memcpy(deep->simplex[at + i], s->simplex[list[i]], sizeof *s->simplex);

@@ -22,16 +22,16 @@
 #endif
 
 // SURROUNDED tells of a pair of classes whether depth_certificate.h searches its depths.
-#define SURROUNDED(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
+#define HAS_DEPTH_CERTIFICATE(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
 
 // Rounding error of a support value in the frame that float32 works in, where no
 // length is above 1: three rotated components and the sum of both vertices, a few
 // units of 6e-8 in all.
-#define NOISE32 2.5e-7
+#define SUPPORT_ROUNDING32 2.5e-7
 
-// decide_units is the number of units of 2⁻²⁴ below which, in the frame of float32, where no
+// boolean_rounding_units is the number of units of 2⁻²⁴ below which, in the frame of float32, where no
 // length is above 1, vertices of D and lower bounds are off, see boolean.h.
-ALWAYS int decide_units(int ka, int kb) {
+ALWAYS int boolean_rounding_units(int ka, int kb) {
     if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return 2048;
     return 128 + (HAS_POWERS(ka) || HAS_POWERS(kb) ? 96 : 0) + (OFF_CENTER(ka) || OFF_CENTER(kb) ? 64 : 0);
 }
@@ -70,8 +70,8 @@ typedef struct {
     REAL size[W];
     int32_t cells[W], first[W], count[W];
 #if REAL_BITS == 32
-    REAL finer[3][W];  // extents by the grid of the likely cells
-    int32_t likely[W]; // the first of these
+    REAL candidate_extent[3][W]; // extents by the grid of the likely cells
+    int32_t candidates[W];       // the first of these
 #endif
 } T(hulls);
 

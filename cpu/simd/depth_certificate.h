@@ -1,7 +1,7 @@
 // Polytopes of float32 around an apex: whether D is as high everywhere as a local minimum of its
 // heights that has been found, but for a cap of directions which is proved otherwise. What that is for
 // is in depth_certificate.h, why float32 may be trusted in epa_float32.h: no face of a surface that winds
-// around the origin is lower than the least of their heights, less SKETCH_ERROR. The apex is less
+// around the origin is lower than the least of their heights, less VERTEX32_ERROR. The apex is less
 // than 2.7 from the origin, where the rounding of a height is 22 u and that of the apex none, as it
 // is what it was rounded to..
 
@@ -18,38 +18,38 @@ typedef struct {
 
 #define ROOT3 1.7320508f
 
-// start_around begins with the points of D that are highest along four directions around the minimum:
+// start_cover begins with the points of D that are highest along four directions around the minimum:
 // where GJK ended with the origin on the border of its simplex, as it does with shapes on one axis.
-static __attribute__((noinline)) unsigned start_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to,
-                                                       unsigned lanes, int ka, int kb) {
+static __attribute__((noinline)) unsigned start_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_minima *to,
+                                                      unsigned lanes, int ka, int kb) {
     static const float turn[3][2] = {{0.8f, 0.6f},
                                      {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f},
                                      {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
-    sketch_vertices v[4];
+    vertices32 v[4];
     V3 n = T(ld3)(to->apex[0], W), e, f, a;
     const V3 none = {SET1(0), SET1(0), SET1(0)};
     const VF one = SET1(1);
-    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(SKETCH_TINY))), n);
+    n = T(scale)(RSQRT(MAX(T(dot)(n, n), SET1(POLYTOPE32_TINY))), n);
     T(across)(n, &e, &f);
     at->lanes = lanes;
     for (int j = 0; j < 4; j++) {
         V3 d = n;
         if (j < 3) d = T(axpy)(SET1(turn[j][0]), e, T(axpy)(SET1(turn[j][1]), f, T(scale)(SET1(-0.35f), n)));
         d = T(scale)(RSQRT(T(dot)(d, d)), d);
-        v[j] = (sketch_vertices){T(support)(at, ka, kb, T(neg)(d), one, &a, 0), {none, none}, {one, one}};
+        v[j] = (vertices32){T(support)(at, ka, kb, T(neg)(d), one, &a, 0), {none, none}, {one, one}};
     }
     STOREU(L->step, LOADU(L->step) + SEL(MFROM(lanes), SET1(4), SET1(0)));
     return start_tetrahedra(q, at, v, lanes, ka, kb);
 }
 
-// take_apices gives the polytopes of `lanes` an apex each, unless that lies within, and returns those in
+// add_apices gives the polytopes of `lanes` an apex each, unless that lies within, and returns those in
 // which the origin is as far within the tetrahedron as the proof asks.
-static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes, const known_minima *to) {
+static __attribute__((noinline)) unsigned add_apices(polytope32 *q, unsigned lanes, const known_minima *to) {
     unsigned taken = 0;
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
-        sketch *p = q + l;
+        polytope32 *p = q + l;
         float most = to->error[l] / 16;
         p->nearest = -1; // the face that sees it best
         for (int f = 0; f < 4; f++) {
@@ -62,13 +62,13 @@ static __attribute__((noinline)) unsigned take_apices(sketch *q, unsigned lanes,
         put_point(p, x, y, z);
         taken |= m & -m;
     }
-    return taken ? (lanes & ~taken) | grow_sketches(q, taken) : lanes;
+    return taken ? (lanes & ~taken) | expand_polytopes32(q, taken) : lanes;
 }
 
-// step_around takes a step in all lanes at work. Those that end inside have all faces high enough, and for
+// step_cover takes a step in all lanes at work. Those that end inside have all faces high enough, and for
 // those in *lower D is lower along n.
-ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minima *to, unsigned *lower, float n[3][W],
-                        int ka, int kb) {
+ALWAYS void step_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_minima *to, unsigned *lower,
+                       float n[3][W], int ka, int kb) {
     float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
     const VF one = SET1(1), error = LOADU(to->error);
     for (unsigned m = L->active; m; m &= m - 1) {
@@ -94,15 +94,15 @@ ALWAYS void step_around(T(lanes) *L, sketch *q, T(places) *at, const known_minim
     T(st3)(vertex[0], W, w);
     for (unsigned m = L->active; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
+        if (q[l].vertices == POLYTOPE32_VERTICES) L->active &= ~(1u << l);
         else put_point(q + l, vertex[0][l], vertex[1][l], vertex[2][l]);
     }
-    if (L->active) L->active = grow_sketches(q, L->active);
+    if (L->active) L->active = expand_polytopes32(q, L->active);
 }
 
-ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+ALWAYS void cover_pairs(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     clr_minima *minima = &s->minima;
-    sketch *q = sketches_in(s);
+    polytope32 *q = polytopes32_in(s);
     T(lanes) L;
     T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
     T(places) at = {.call = call, .in = &L.in[0][0], .stride = W, .hull = {&L.hull[0], &L.hull[1]}};
@@ -122,7 +122,7 @@ ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *li
                                    : lower >> l & 1                      ? CLR_MINIMUM_AGAIN
                                                                          : CLR_MINIMUM_NONE;
                 if (!(lower >> l & 1)) continue;
-                minima->even[i] = 0;
+                minima->tied[i] = 0;
                 for (int j = 0; j < 3; j++) minima->answer[3 + j][i] = (double)along[j][l];
             }
             L.idle = LANES & ~L.active;
@@ -136,15 +136,15 @@ ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *li
                 for (int j = 0; j < 3; j++) to.apex[j][l] = minima->apex[j][i];
                 to.low[l] = minima->low[i], to.least[l] = minima->least[i];
             }
-            STOREU(to.error, sketch_errors(at.hull, ka, kb));
+            STOREU(to.error, vertex_errors32(at.hull, ka, kb));
             if (at.lanes) {
-                const unsigned fresh = at.lanes;
-                unsigned sure = start_sketches(&L, q, &at, &w, fresh);
-                if (fresh & ~sure) sure |= start_around(&L, q, &at, &to, fresh & ~sure, ka, kb);
-                L.active = before | take_apices(q, sure, &to);
+                const unsigned started = at.lanes;
+                unsigned certain = start_polytopes32(&L, q, &at, &w, started);
+                if (started & ~certain) certain |= start_cover(&L, q, &at, &to, started & ~certain, ka, kb);
+                L.active = before | add_apices(q, certain, &to);
             }
         }
-        if (L.active) step_around(&L, q, &at, &to, &lower, along, ka, kb);
+        if (L.active) step_cover(&L, q, &at, &to, &lower, along, ka, kb);
     }
     FLUSH_END;
 }
@@ -152,8 +152,8 @@ ALWAYS void around_pairs(const clr_call *call, clr_scratch *s, const int32_t *li
 // around looks whether the minima of n listed rows are least.
 static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
                                              int kb) {
-    if (ka == CLR_ROUND && kb == CLR_ROUND) around_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
-    else around_pairs(call, s, list, n, ka, kb);
+    if (ka == CLR_ROUND && kb == CLR_ROUND) cover_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
+    else cover_pairs(call, s, list, n, ka, kb);
 }
 
 #include "real64.h"
@@ -174,12 +174,12 @@ static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *
 // Where a face finds D lower than L, there is another minimum, which is looked for from there.
 // Rows are searched in turns, those of a turn side by side.
 
-#define SURROUND_TURNS 4
+#define MAX_MINIMA 4
 
-// expand_minima answers n listed rows by expanding polytopes.
-static void expand_minima(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+// expand_rest answers n listed rows by expanding polytopes.
+static void expand_rest(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     for (int k = 0; k < n; k += W) {
-        deep_rows rows;
+        depth_rows rows;
         depth_of d[W];
         pick_rows(c, s, list + k, n - k, ka, kb, &rows);
         T(places) at = places_of(c, &rows);
@@ -193,28 +193,29 @@ static void expand_minima(const clr_call *c, clr_scratch *s, const int32_t *list
 }
 
 // searched tells of a row whether a local minimum is looked for: not where RTR takes too many steps.
-ALWAYS int searched(const clr_call *c, const clr_scratch *s, int k) {
+ALWAYS int search_applies(const clr_call *c, const clr_scratch *s, int k) {
     return !c->closed || (soft(c->shapes + s->shape_a[k], 1) && soft(c->shapes + s->shape_b[k], 1));
 }
 
 // surround answers those of n rows of the group that overlap, if heights of both cores have minima that
 // are searched for, in s->minima; rows that it does not are the caller's. Where a cap counts the steps,
 // expand_rows takes all of them.
-static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+static __attribute__((noinline)) void certify_depths(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     int32_t list[CLR_CAP];
     int listed = 0;
     const int rims = ka == CLR_ROUND && kb == CLR_ROUND;
     uint8_t *state = s->minima.state;
-    if (!SURROUNDED(ka, kb) || c->collide) return;
+    if (!HAS_DEPTH_CERTIFICATE(ka, kb) || c->collide) return;
     for (int k = 0; k < n; k++) {
         state[k] = CLR_MINIMUM_NONE;
-        if (s->state[k] == CLR_INSIDE && !c->max_steps && (rims || (c->rtr && searched(c, s, k)))) list[listed++] = k;
+        if (s->state[k] == CLR_INSIDE && !c->max_steps && (rims || (c->rtr && search_applies(c, s, k))))
+            list[listed++] = k;
     }
     memset(state + n, CLR_MINIMUM_NONE, CLR_STRIDE32 - (size_t)n);
-    for (int turn = 0; turn < SURROUND_TURNS && listed > 0; turn++) {
+    for (int turn = 0; turn < MAX_MINIMA && listed > 0; turn++) {
         int local = 0, again = 0;
-        if (rims) search_rims(c, s, list, listed, turn == 0);
-        else search_bends(c, s, list, listed, turn == 0, ka, kb);
+        if (rims) search_rim_minima(c, s, list, listed, turn == 0);
+        else search_smooth_minima(c, s, list, listed, turn == 0, ka, kb);
         for (int i = 0; i < listed; i++)
             if (state[list[i]] == CLR_MINIMUM_LOCAL) s->list[local++] = list[i];
         if (local > 0) around(c, s, s->list, local, ka, kb);
@@ -225,7 +226,7 @@ static __attribute__((noinline)) void surround(const clr_call *c, clr_scratch *s
     listed = 0;
     for (int k = 0; k < n; k++)
         if (s->state[k] == CLR_INSIDE && !c->max_steps && state[k] != CLR_MINIMUM_LEAST) list[listed++] = k;
-    if (listed > 0) expand_minima(c, s, list, listed, ka, kb);
+    if (listed > 0) expand_rest(c, s, list, listed, ka, kb);
 }
 
 #endif

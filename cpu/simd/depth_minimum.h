@@ -17,7 +17,7 @@
 // 2⁻²³ and makes the cap wider by 2⁻²³/t; caps are 0.01 at least.
 #define APEX_SHARE 0.98
 
-// deep_rows are W rows of a list, a lane each.
+// depth_rows are W rows of a list, a lane each.
 typedef struct {
     double in[CLR_STOP][W] __attribute__((aligned(64)));
     double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))),
@@ -25,10 +25,10 @@ typedef struct {
     T(hulls) hull[2];
     int32_t row[W]; // lanes beyond the end of the list have its last row
     unsigned lanes;
-} deep_rows;
+} depth_rows;
 
 ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *list, int n, int ka, int kb,
-                      deep_rows *r) {
+                      depth_rows *r) {
     int32_t *row = r->row;
     r->lanes = n < W ? (1u << n) - 1 : LANES;
     for (int l = 0; l < W; l++) row[l] = list[l < n ? l : n - 1];
@@ -45,29 +45,29 @@ ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *li
 }
 
 // places_of are those of the rows.
-ALWAYS T(places) places_of(const clr_call *c, const deep_rows *r) {
+ALWAYS T(places) places_of(const clr_call *c, const depth_rows *r) {
     return (T(places)){.call = c, .in = r->in[0], .stride = W, .hull = {&r->hull[0], &r->hull[1]}, .lanes = r->lanes};
 }
 
-// keep_minima keeps what is known of a vector of rows: those in `minimal` are at a local minimum, and
+// store_minima keeps what is known of a vector of rows: those in `minimal` are at a local minimum, and
 // D is d.low high over a cap of size t. even is what to begin another search with.
-ALWAYS void keep_minima(clr_scratch *s, const deep_rows *r, unsigned minimal, lane_depths d, VF t, VF stop,
-                        const unsigned even[2], const int steps[W]) {
+ALWAYS void store_minima(clr_scratch *s, const depth_rows *r, unsigned minimal, lane_depths d, VF t, VF stop,
+                         const unsigned tied[2], const int steps[W]) {
     clr_minima *out = &s->minima;
-    const VF one = SET1(1), unit = one / LOADU(r->span), height = unit * d.low;
+    const VF one = SET1(1), unit = one / LOADU(r->span), support_value = unit * d.low;
     double v[12][W] __attribute__((aligned(64))), w[5][W] __attribute__((aligned(64)));
     const VM good = MAND(MAND(LE(d.high - d.low, stop), LE(d.off, stop)),
                          MAND(MAND(LT(SET1(0), t), d.ok), MAND(LT(LOADU(r->round), d.low), is_unit(d.n))));
     const unsigned local = minimal & MBITS(good);
     store_depths(v, d);
-    T(st3)(w[0], W, T(scale)(height * SQRT(FMA(SET1(APEX_SHARE) * t, t, one)), d.n));
-    STOREU(w[3], height);
+    T(st3)(w[0], W, T(scale)(support_value * SQRT(FMA(SET1(APEX_SHARE) * t, t, one)), d.n));
+    STOREU(w[3], support_value);
     STOREU(w[4], unit * (d.high - stop));
     for (unsigned m = r->lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = r->row[l];
         s->steps[i] += (uint16_t)steps[l];
         out->state[i] = local >> l & 1 ? CLR_MINIMUM_LOCAL : minimal >> l & 1 ? CLR_MINIMUM_NONE : CLR_MINIMUM_AGAIN;
-        out->even[i] = (uint8_t)((even[0] >> l & 1) | (even[1] >> l & 1) << 1);
+        out->tied[i] = (uint8_t)((tied[0] >> l & 1) | (tied[1] >> l & 1) << 1);
         for (int j = 0; j < 12; j++) out->answer[j][i] = v[j][l];
         for (int j = 0; j < 3; j++) out->apex[j][i] = (float)w[j][l];
         out->low[i] = (float)w[3][l], out->least[i] = (float)w[4][l];
@@ -77,37 +77,37 @@ ALWAYS void keep_minima(clr_scratch *s, const deep_rows *r, unsigned minimal, la
 // Depths of cores of revolution with two rims: local minima (depth_rims.h) with caps (depth_rims.h) of
 // rows of a list, for depth_certificate.h. Float64.
 
-// search_rims looks for local minima of n listed rows, first from directions of its own, then from those in
+// search_rim_minima looks for local minima of n listed rows, first from directions of its own, then from those in
 // s->minima, and for what is to be proved of them.
-static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
-                                                  int first) {
+static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
+                                                        int first) {
     const clr_minima *from = &s->minima;
     const VF one = SET1(1), zero = SET1(0);
     for (int k = 0; k < n; k += W) {
-        deep_rows rows;
+        depth_rows rows;
         rim_place q;
-        VM even[2];
+        VM tied[2];
         int steps[W] = {0};
         pick_rows(c, s, list + k, n - k, CLR_ROUND, CLR_ROUND, &rows);
         const T(places) at = places_of(c, &rows);
         const rim_pair r = rims_at(&at);
         const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
-        if (first) q.n = rim_starts(&r, q.face, even);
+        if (first) q.n = rim_starts(&r, q.face, tied);
         else {
             unsigned both[2] = {0, 0};
             double normal[3][W] __attribute__((aligned(64)));
             for (int l = 0; l < W; l++) {
-                for (int i = 0; i < 2; i++) both[i] |= (unsigned)(from->even[rows.row[l]] >> i & 1) << l;
+                for (int i = 0; i < 2; i++) both[i] |= (unsigned)(from->tied[rows.row[l]] >> i & 1) << l;
                 for (int j = 0; j < 3; j++) normal[j][l] = from->answer[3 + j][rows.row[l]];
             }
             q.n = T(ld3)(normal[0], W);
-            for (int i = 0; i < 2; i++) q.face[i] = LT(one, zero), even[i] = MFROM(both[i]);
+            for (int i = 0; i < 2; i++) q.face[i] = LT(one, zero), tied[i] = MFROM(both[i]);
         }
-        const unsigned minimal = find_rims(&r, &q, rows.lanes, even, SET1(0.125) * stop, steps);
+        const unsigned minimal = find_rims(&r, &q, rows.lanes, tied, SET1(0.125) * stop, steps);
         VF off = SQRT(flat_dot(q.left, q.left)), inside[2] = {q.r[0] - off, q.r[1] - off};
-        VF times, t = cap_size(&r, &q, inside, &times), bend = SEL(MOR(q.face[0], q.face[1]), zero, off);
+        VF times, t = cap_size(&r, &q, inside, &times), curvature = SEL(MOR(q.face[0], q.face[1]), zero, off);
         VF high = T(dot)(q.n, pair_vertices(&at, CLR_ROUND, CLR_ROUND, q.n, rows.lanes).w);
-        VF low = FNMA(bend, t, FNMA(times, q.low, q.h)) - SET1(4) * round;
+        VF low = FNMA(curvature, t, FNMA(times, q.low, q.h)) - SET1(4) * round;
         // The points that touch: on circles between the rims, on an end across from the other core's.
         V3 part[2], across = T(axpy)(q.left.x, q.e, T(scale)(q.left.y, q.f));
         for (int i = 0; i < 2; i++) {
@@ -118,7 +118,7 @@ static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch
         }
         V3 near = T(sub)(T(add)(part[0], part[1]), r.origin), side = T(axpy)(-high, q.n, near);
         const lane_depths d = {high, low, SQRT(T(dot)(side, side)), q.n, part[0], near, LT(zero, high)};
-        keep_minima(s, &rows, minimal, d, t, stop, (const unsigned[2]){MBITS(even[0]), MBITS(even[1])}, steps);
+        store_minima(s, &rows, minimal, d, t, stop, (const unsigned[2]){MBITS(tied[0]), MBITS(tied[1])}, steps);
     }
 }
 
@@ -126,10 +126,10 @@ static __attribute__((noinline)) void search_rims(const clr_call *c, clr_scratch
 // directions in which the curvature of both proves that nothing is lower (hessian_bounds.h), of rows of a list,
 // for depth_certificate.h. Float64.
 
-// search_bends looks for local minima of n listed rows, first from the direction that GJK began with, then from
+// search_smooth_minima looks for local minima of n listed rows, first from the direction that GJK began with, then from
 // those in s->minima, and for what is to be proved of them.
-static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
-                                                   int first, int ka, int kb) {
+static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, clr_scratch *s, const int32_t *list,
+                                                           int n, int first, int ka, int kb) {
     const VF zero = SET1(0), one = SET1(1);
     for (int k = 0; k < n; k++) {
         const int i = list[k];
@@ -138,12 +138,12 @@ static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratc
         for (int j = 0; j < 3; j++)
             s->in64[CLR_X + j][i] = first ? (double)s->in32[CLR_X + j][i] : -s->minima.answer[3 + j][i];
         s->in64[CLR_STOP][i] = 0.25 * (gap > round ? gap : round);
-        s->in64[CLR_NOISE][i] = round;
+        s->in64[CLR_SUPPORT_ROUNDING][i] = round;
         s->in64[CLR_FAR][i] = INFINITY;
     }
     rtr_loop(c, s, list, n, ka, kb);
     for (int k = 0; k < n; k += W) {
-        deep_rows rows;
+        depth_rows rows;
         double from[3][W] __attribute__((aligned(64)));
         const int steps[W] = {0}; // rtr_flush has counted them
         pick_rows(c, s, list + k, n - k, ka, kb, &rows);
@@ -158,12 +158,13 @@ static __attribute__((noinline)) void search_bends(const clr_call *c, clr_scratc
         VF h = T(dot)(x, w);
         const V3 side = T(axpy)(-h, x, w);
         const double *m = at.in + CLR_ROT * W;
-        const bent b[2] = {bend_seen(&at, ka, 0, x, e, f), bend_seen(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)),
-                                                                     T(rotate_back)(m, W, e), T(rotate_back)(m, W, f))};
+        const bent b[2] = {curvature_at(&at, ka, 0, x, e, f),
+                           curvature_at(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)), T(rotate_back)(m, W, e),
+                                        T(rotate_back)(m, W, f))};
         const VF off = SQRT(T(dot)(side, side)), t = widest_cap(&at, ka, kb, b, MAX(h, round));
-        const VF doubt = SET1(16 * 0x1p-53) * (b[0].sharp + b[1].sharp) * LOADU(rows.span);
-        const lane_depths d = {h, FNMA(off + doubt, t, h) - SET1(4) * round, off, x, a, w, LT(zero, h)};
-        keep_minima(s, &rows, rows.lanes, d, t, stop, (const unsigned[2]){0, 0}, steps);
+        const VF gradient_rounding = SET1(16 * 0x1p-53) * (b[0].sharp + b[1].sharp) * LOADU(rows.span);
+        const lane_depths d = {h, FNMA(off + gradient_rounding, t, h) - SET1(4) * round, off, x, a, w, LT(zero, h)};
+        store_minima(s, &rows, rows.lanes, d, t, stop, (const unsigned[2]){0, 0}, steps);
     }
 }
 

@@ -85,8 +85,8 @@ ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
     p->g = (flat){T(dot)(g, p->e), T(dot)(g, p->f)};
 }
 
-// rim_height is the height of one core along a unit vector, c and q as above.
-ALWAYS VF rim_height(const rim_core *k, VF c, VF q) {
+// rim_support_value is the height of one core along a unit vector, c and q as above.
+ALWAYS VF rim_support_value(const rim_core *k, VF c, VF q) {
     VF d = FMA(k->half, c, k->slant * q);
     return FMA(k->mean, q, MAX(d, -d));
 }
@@ -95,22 +95,22 @@ ALWAYS VF sine(VF cosine) { return SQRT(MAX(FNMA(cosine, cosine, SET1(1)), SET1(
 // rim_starts finds the lowest of some directions: the axes both ways, the origin of B, and six
 // directions along which both rims of a core are as high. It says of which core it is the axis,
 // and of which it has both rims `even`.
-ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
+ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM tied[2]) {
     static const double around[3][2] = {{1, 0}, {0.5, 0.8660254037844386}, {-0.5, 0.8660254037844386}};
     const VF one = SET1(1), zero = SET1(0), turn = T(dot)(r->core[0].axis, r->core[1].axis), slope = sine(turn);
     V3 best = T(scale)(inverse_length(r->origin), r->origin);
     VF low = -T(dot)(r->origin, best);
     for (int i = 0; i < 2; i++) {
         VF c = T(dot)(r->core[i].axis, best);
-        low = low + rim_height(&r->core[i], c, sine(c));
+        low = low + rim_support_value(&r->core[i], c, sine(c));
     }
     low = SEL(is_unit(best), low, SET1(INFINITY));
-    face[0] = face[1] = even[0] = even[1] = LT(one, zero);
+    face[0] = face[1] = tied[0] = tied[1] = LT(one, zero);
     for (int i = 0; i < 2; i++) {
         const rim_core *k = &r->core[i], *other = &r->core[1 - i];
         VF shift = T(dot)(r->origin, k->axis);
         for (int side = 0; side < 2; side++) {
-            VF sign = SET1(side ? -1 : 1), h = k->half + rim_height(other, sign * turn, slope) - sign * shift;
+            VF sign = SET1(side ? -1 : 1), h = k->half + rim_support_value(other, sign * turn, slope) - sign * shift;
             VM lower = LT(h, low);
             best = T(sel)(lower, T(scale)(sign, k->axis), best);
             low = SEL(lower, h, low);
@@ -127,15 +127,15 @@ ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM even[2]) {
             V3 n = T(axpy)(k->across * SET1(sign * around[j % 3][0]), e,
                            T(axpy)(k->across * SET1(sign * around[j % 3][1]), f, middle));
             VF c = T(dot)(other->axis, n),
-               h = FMA(k->mean, k->across, rim_height(other, c, sine(c))) - T(dot)(r->origin, n);
+               h = FMA(k->mean, k->across, rim_support_value(other, c, sine(c))) - T(dot)(r->origin, n);
             VM lower = LT(h, low);
             best = T(sel)(lower, n, best);
             low = SEL(lower, h, low);
-            even[i] = MOR(even[i], lower);
-            even[1 - i] = MANDN(even[1 - i], lower);
+            tied[i] = MOR(tied[i], lower);
+            tied[1 - i] = MANDN(tied[1 - i], lower);
         }
     }
-    for (int i = 0; i < 2; i++) face[i] = MANDN(face[i], MOR(even[0], even[1]));
+    for (int i = 0; i < 2; i++) face[i] = MANDN(face[i], MOR(tied[0], tied[1]));
     return best;
 }
 
@@ -226,10 +226,10 @@ ALWAYS V3 moved(const rim_pair *r, const rim_place *p, flat y) {
     for (int i = 0; i < 2; i++) {
         const rim_core *k = &r->core[i];
         VF reach2 = flat_dot(p->s[i], p->s[i]) * flat_dot(y, y);
-        VM even = MANDN(MAND(in_use(p, i), LE(p->d[i] * p->d[i], reach2)), in_use(p, 1 - i));
+        VM tied = MANDN(MAND(in_use(p, i), LE(p->d[i] * p->d[i], reach2)), in_use(p, 1 - i));
         V3 out = T(axpy)(-T(dot)(k->axis, n), k->axis, n);
-        V3 level = T(axpy)(k->across * inverse_length(out), out, T(scale)(k->along, k->axis));
-        n = T(sel)(even, level, n);
+        V3 tie_direction = T(axpy)(k->across * inverse_length(out), out, T(scale)(k->along, k->axis));
+        n = T(sel)(tied, tie_direction, n);
     }
     return n;
 }
@@ -239,11 +239,11 @@ ALWAYS V3 moved(const rim_pair *r, const rim_place *p, flat y) {
 // find_rims goes down from p->n towards a local minimum of the heights, and returns the lanes that
 // reach one, with no more than `close` left of the gradient. There p->face is an axis that n
 // is, and even[i] the rims of core i that are as high; the others say where they stopped.
-ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM even[2], VF close, int *steps) {
+ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM tied[2], VF close, int *steps) {
     const VF one = SET1(1), zero = SET1(0);
     T(across)(p->n, &p->e, &p->f);
     measure_rims(r, p);
-    for (int i = 0; i < 2; i++) p->sigma[i] = SEL(MANDN(even[i], p->face[i]), zero, COPYSIGN(one, p->d[i]));
+    for (int i = 0; i < 2; i++) p->sigma[i] = SEL(MANDN(tied[i], p->face[i]), zero, COPYSIGN(one, p->d[i]));
     settle(r, p);
     // An end is a minimum if the point across is on its disc. From others, go down.
     VM face = MOR(p->face[0], p->face[1]);
@@ -273,7 +273,7 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
         select_place(p, better, &to);
         y = (flat){SET1(0.25) * y.x, SET1(0.25) * y.y};
     }
-    for (int i = 0; i < 2; i++) even[i] = in_use(p, i);
+    for (int i = 0; i < 2; i++) tied[i] = in_use(p, i);
     return found;
 }
 
@@ -304,8 +304,8 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ev
 #define CAP_SIZES 16                                                       // each CAP_RATIO of the one before
 static const double cap_shrink[4] = {0.05764801, 0.2401, 0.49, CAP_RATIO}; // its powers 8, 4, 2 and 1
 
-// cap_bend is the lowest eigenvalue of M for caps of size t around p, with `inside` for b.
-ALWAYS VF cap_bend(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
+// cap_curvature is the lowest eigenvalue of M for caps of size t around p, with `inside` for b.
+ALWAYS VF cap_curvature(const rim_pair *r, const rim_place *p, const VF inside[2], VF t) {
     const VF one = SET1(1), inv = one / t;
     flat_matrix m = {SET1(0), SET1(0), SET1(0)};
     for (int i = 0; i < 2; i++) {
@@ -329,12 +329,12 @@ ALWAYS VF cap_size(const rim_pair *r, const rim_place *p, const VF inside[2], VF
     VF size = SET1(WIDEST_CAP / CAP_RATIO);
     for (int j = 0; j < 4; j++) { // the least that does not, by halves
         VF lower = size * SET1(cap_shrink[j]);
-        size = SEL(LE(need, cap_bend(r, p, inside, lower)), size, lower);
+        size = SEL(LE(need, cap_curvature(r, p, inside, lower)), size, lower);
     }
     size = size * SET1(CAP_RATIO);
-    const VF bend = cap_bend(r, p, inside, size), far = reach(bend, size, p->h);
+    const VF curvature = cap_curvature(r, p, inside, size), far = reach(curvature, size, p->h);
     *times = far / size;
-    return SEL(LE(need, bend), far, SET1(0));
+    return SEL(LE(need, curvature), far, SET1(0));
 }
 
 #endif

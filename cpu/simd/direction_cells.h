@@ -37,8 +37,8 @@ ALWAYS void T(cell)(V3 e, V3 d, int32_t out[W]) {
 // Operations on float32 for the float64 template.
 typedef VF vec32;
 enum { W32 = W };
-ALWAYS vec32 spread32(float x) { return SET1(x); }
-ALWAYS vec32 heights32(const float *v, vec32 nx, vec32 ny, vec32 nz) {
+ALWAYS vec32 broadcast32(float x) { return SET1(x); }
+ALWAYS vec32 support_values32(const float *v, vec32 nx, vec32 ny, vec32 nz) {
     return FMA(nz, LOADU(v + 2 * W), FMA(ny, LOADU(v + W), nx * LOADU(v)));
 }
 ALWAYS vec32 larger32(vec32 a, vec32 b) { return MAX(a, b); }
@@ -56,7 +56,7 @@ ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec
 // scan_list returns the place of a vertex of a list that is highest along d.
 ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REAL dz) {
     const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
-    VF most = heights32(v, ux, uy, uz);
+    VF most = support_values32(v, ux, uy, uz);
     if (blocks == 1) {
         unsigned equal = MBITS(LE(SET1(HMAX(most)), most)); // none only if there is a NaN
         return equal ? v + __builtin_ctz(equal) : v;
@@ -64,7 +64,7 @@ ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REA
     VF block = SET1(0), k = block;
     for (int j = 1; j < blocks; j++) {
         k = k + SET1(1);
-        VF h = heights32(v + j * LIST_BLOCK, ux, uy, uz);
+        VF h = support_values32(v + j * LIST_BLOCK, ux, uy, uz);
         VM m = LT(most, h);
         most = MAX(h, most); // a shorter chain than a selection by m
         block = SEL(m, k, block);
@@ -77,24 +77,25 @@ ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REA
     return v + (int)i[l] * LIST_BLOCK + l;
 }
 
-// list_heights are the heights of W hulls over their centers along d, as float32 finds them. cube is
+// list_support_values are the heights of W hulls over their centers along d, as float32 finds them. cube is
 // what Table.cubes has of each.
-ALWAYS void list_heights(const clr_call *c, const float *const cube[W], const float d[3][W], float out[W]) {
+ALWAYS void list_support_values(const clr_call *c, const float *const cell_value[W], const float d[3][W],
+                                float out[W]) {
     VF e[4], most[W];
     int32_t first[W], cell[W], blocks[W];
     const float *list[W];
-    ROWS(e, cube, 15)
+    ROWS(e, cell_value, 15)
     T(cell)((V3){e[0], e[1], e[2]}, T(ld3)(d[0], W), cell);
     for (int l = 0; l < W; l++) {
-        memcpy(&first[l], cube[l] + 3, sizeof first[l]);
+        memcpy(&first[l], cell_value[l] + 3, sizeof first[l]);
         const int32_t *s = c->starts + first[l] + cell[l];
         list[l] = c->lists + (size_t)s[0] * LIST_BLOCK;
         blocks[l] = s[1] - s[0];
     }
     for (int l = 0; l < W; l++) {
         const VF x = SET1(d[0][l]), y = SET1(d[1][l]), z = SET1(d[2][l]);
-        VF h = heights32(list[l], x, y, z);
-        for (int j = 1; j < blocks[l]; j++) h = MAX(heights32(list[l] + j * LIST_BLOCK, x, y, z), h);
+        VF h = support_values32(list[l], x, y, z);
+        for (int j = 1; j < blocks[l]; j++) h = MAX(support_values32(list[l] + j * LIST_BLOCK, x, y, z), h);
         most[l] = h;
     }
     STOREU(out, EACH_MAX(most));

@@ -42,8 +42,8 @@ ALWAYS double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1]
 // small_hull is the number of the highest vertex of a hull of at most CLR_SMALL_VERTICES.
 ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double dy, double dz) {
     const double *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
-    double height;
-    if (count > W) return T(scan)(x, y, z, count, dx, dy, dz, &height);
+    double support_value;
+    if (count > W) return T(scan)(x, y, z, count, dx, dy, dz, &support_value);
     VF h = FMA(SET1(dz), LOADU(z), FMA(SET1(dy), LOADU(y), SET1(dx) * LOADU(x)));
     unsigned equal = MBITS(LE(SET1(HMAX(h)), h)); // none only if there is a NaN
     int found = equal ? __builtin_ctz(equal) : 0;
@@ -108,8 +108,8 @@ static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsi
 // surest replaces the vertices of large hulls in v by those that float64 proves the highest
 // along d: the best of the corners of the nearest face, which support d nearly, unless
 // another is higher.
-static __attribute__((noinline)) vertices_of surest(const T(places) *at, const polytope *p, int ka, int kb, V3 d,
-                                                    unsigned lanes, vertices_of v) {
+static __attribute__((noinline)) vertices_of most_accurate_support(const T(places) *at, const polytope *p, int ka,
+                                                                   int kb, V3 d, unsigned lanes, vertices_of v) {
     const clr_call *c = at->call;
     const double *m = at->in + CLR_ROT * at->stride;
     V3 b = T(rotate_back)(m, at->stride, T(sub)(T(sub)(v.a, v.w), T(ld3)(at->in + CLR_TRANS * at->stride, at->stride)));
@@ -214,13 +214,13 @@ static double lowest_corner(const polytope *p, int f, const double l[3]) {
 // witnesses finds the point of the surface that is closest to the foot of the support plane
 // found along face f. Of coplanar faces the foot lies in one.
 static __attribute__((noinline)) void witnesses(const polytope *p, int f, double gap, depth_of *out) {
-    double foot[3], l[3], best[3];
-    for (int j = 0; j < 3; j++) foot[j] = p->key[f] * out->n[j];
+    double projection[3], l[3], best[3];
+    for (int j = 0; j < 3; j++) projection[j] = p->key[f] * out->n[j];
     int at = f;
-    double off = closest(p, f, foot, best);
+    double off = closest(p, f, projection, best);
     for (int g = 0; g < p->faces && off > 0.5 * gap; g++) {
         if (g == f || !(p->key[g] <= p->key[f] + gap)) continue;
-        double d = closest(p, g, foot, l);
+        double d = closest(p, g, projection, l);
         if (d < off) off = d, at = g, memcpy(best, l, sizeof l);
     }
     double side[3];
@@ -280,7 +280,7 @@ ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int k
     vertices_of v = pair_vertices(at, ka, kb, *d, lanes);
     if (ka == CLR_HULL || kb == CLR_HULL) {
         VM low = MAND(LE(T(dot)(*d, v.w), LOADU(top) + LOADU(stop)), MFROM(lanes));
-        if (MBITS(low)) v = select_vertices(low, surest(at, p, ka, kb, *d, MBITS(low), v), v);
+        if (MBITS(low)) v = select_vertices(low, most_accurate_support(at, p, ka, kb, *d, MBITS(low), v), v);
     }
     *h = T(dot)(*d, v.w);
     return v;
@@ -297,9 +297,9 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     list.count = 0;
     while (lanes) {
         V3 d;
-        VF height;
-        store_vertices(vertex, highest(p, at, ka, kb, lanes, stop, &d, &height));
-        STOREU(h, height);
+        VF support_value;
+        store_vertices(vertex, highest(p, at, ka, kb, lanes, stop, &d, &support_value));
+        STOREU(h, support_value);
         unsigned unit = MBITS(is_unit(d));
         for (unsigned m = lanes; m; m &= m - 1) {
             int l = __builtin_ctz(m);

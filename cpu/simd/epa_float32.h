@@ -8,7 +8,7 @@
 // 10 u, whatever the rounding of the direction that they support; the rotation of B to 3 u,
 // applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare. Heights <n, w> are computed to
 // 8 u, n of length 1 to 8 u. So <n, v> along the unit vector n differs from what is computed
-// by less than SKETCH_ERROR = 64 u. Where float64 replaces v by another point of D, that is
+// by less than VERTEX32_ERROR = 64 u. Where float64 replaces v by another point of D, that is
 // within as much of w as well (checked), and the points v below are those.
 //
 // The surface S starts as the four faces of a tetrahedron that holds the origin: for each
@@ -18,7 +18,7 @@
 // number of them. As chains modulo 2, both surfaces differ by the border of the tetrahedra (f, v').
 // If the heights of all three corners of f and of v' along some n are positive, the origin is in
 // none of them, and S winds around it an odd number of times if it did before. So it does to the
-// end, if no face ever was lower than SKETCH_ERROR along its own n; and the ball around the origin
+// end, if no face ever was lower than VERTEX32_ERROR along its own n; and the ball around the origin
 // whose radius is the least of the heights touches no face, hence is wound around as a whole an odd
 // number of times, and part of the convex hull of the points, and of D. Neither flat nor wrongly
 // turned faces matter. How borders are found is in epa_retriangulate.h and epa_retriangulate.h.
@@ -35,11 +35,11 @@
 #include "support.h"
 #include <string.h>
 
-// sketch_errors is SKETCH_ERROR for the cores of the lanes. Of that 20 u are no error of a vertex, and 34 u
+// vertex_errors32 is VERTEX32_ERROR for the cores of the lanes. Of that 20 u are no error of a vertex, and 34 u
 // what comes to the points of both cores, of 10 u. Powers leave their surface by more (boolean.h):
 // superquadrics by 39 u; smooth shapes of n points and sharpness β, with κ = n^(1/β), by
 // (κ + 1)(n/4 + 8) + 20·ln n/β + 40 units. The sizes of both cores are 1 at most together.
-ALWAYS VF sketch_errors(const T(hulls) *const hull[2], int ka, int kb) {
+ALWAYS VF vertex_errors32(const T(hulls) *const hull[2], int ka, int kb) {
     VF more = SET1(HAS_POWERS(ka) || HAS_POWERS(kb) ? 32 : 0);
     for (int side = 0; side < 2; side++) {
         const int k = side ? kb : ka;
@@ -51,7 +51,7 @@ ALWAYS VF sketch_errors(const T(hulls) *const hull[2], int ka, int kb) {
         more = MAX(more, FMA(T(exp2)(log - SET1(16)) * SET1(65536) + one, FMA(SET1(0.25f), points, SET1(8)),
                              FMA(SET1(14), log, SET1(40)))); // ln is 0.7 log2
     }
-    return FMA(more, SET1(0x1p-24f), SET1((REAL)SKETCH_ERROR));
+    return FMA(more, SET1(0x1p-24f), SET1((REAL)VERTEX32_ERROR));
 }
 
 // numbered are the vertices of the hulls of side `side`, of kind k, that have these numbers, in `lanes`.
@@ -75,9 +75,9 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
     return T(scale)(LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]), T(ld3)(p[0], W));
 }
 
-// sketch_seed is vertex j of the simplices that GJK ended with.
-ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j,
-                                   const float number[2][W]) {
+// initial_vertices32 is vertex j of the simplices that GJK ended with.
+ALWAYS vertices32 initial_vertices32(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j,
+                                     const float number[2][W]) {
     const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)};
     const REAL *m = at->in + CLR_ROT * W;
     V3 x = {SET1(0), SET1(0), SET1(0)}, y = x;
@@ -88,16 +88,16 @@ ALWAYS sketch_vertices sketch_seed(const T(lanes) *L, const T(places) *at, const
                 d[i][__builtin_ctz(k)] = (float)w->s->more[CLR_SEED + 3 * j + i][L->at[__builtin_ctz(k)]];
         x = T(ld3)(d[0], W), y = T(rotate_back)(m, W, x);
     }
-    sketch_vertices out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
-    VF r = RSQRT(MAX(T(dot)(x, x), SET1(SKETCH_TINY)));
+    vertices32 out = {.d = {x, y}, .number = {LOADU(number[0]), LOADU(number[1])}};
+    VF r = RSQRT(MAX(T(dot)(x, x), SET1(POLYTOPE32_TINY)));
     V3 a = hull[0] ? numbered(L, w, lanes, 0, w->ka, number[0]) : T(side_support)(at, w->ka, 0, T(neg)(x), r, 0);
     V3 b = hull[1] ? numbered(L, w, lanes, 1, w->kb, number[1]) : T(side_support)(at, w->kb, 1, y, r, 0);
     out.w = T(sub)(a, T(add)(T(rotate)(m, W, b), T(ld3)(at->in + CLR_TRANS * W, W)));
     return out;
 }
 
-// known_seeds are those of two hulls, as GJK left them.
-ALWAYS void known_seeds(const T(lanes) *L, const T(work) *w, sketch_vertices out[4]) {
+// hull_vertices32 are those of two hulls, as GJK left them.
+ALWAYS void hull_vertices32(const T(lanes) *L, const T(work) *w, vertices32 out[4]) {
     const float *row[W];
     VF column[CLR_SIMPLEX];
     const V3 none = {SET1(0), SET1(0), SET1(0)};
@@ -107,39 +107,39 @@ ALWAYS void known_seeds(const T(lanes) *L, const T(work) *w, sketch_vertices out
         for (int l = 0; l < W; l++) row[l] += 4;
     }
     for (int j = 0; j < 4; j++)
-        out[j] = (sketch_vertices){
-            {column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
+        out[j] =
+            (vertices32){{column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
 }
 
 // start_tetrahedra begins the polytopes of `lanes` with tetrahedra, and returns those that surely hold the
 // origin.
-static __attribute__((noinline)) unsigned start_tetrahedra(sketch *q, const T(places) *at, sketch_vertices v[4],
+static __attribute__((noinline)) unsigned start_tetrahedra(polytope32 *q, const T(places) *at, vertices32 v[4],
                                                            unsigned lanes, int ka, int kb) {
-    sketch_planes p[4];
+    planes32 p[4];
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
-    VM turned =
+    VM flipped =
         LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
-    const sketch_vertices v1 = v[1];
-    v[1] = select_sketch(turned, v[2], v1);
-    v[2] = select_sketch(turned, v1, v[2]);
-    VM sure = LE(e1.x, e1.x);
-    const VF off = sketch_errors(at->hull, ka, kb);
+    const vertices32 v1 = v[1];
+    v[1] = select_vertices32(flipped, v[2], v1);
+    v[2] = select_vertices32(flipped, v1, v[2]);
+    VM certain = LE(e1.x, e1.x);
+    const VF off = vertex_errors32(at->hull, ka, kb);
     for (int f = 0; f < 4; f++) {
         V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b),
            bc = T(cross)(b, c), ca = T(cross)(c, a);
         VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
         VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), off * areas);
-        sure = MAND(sure, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
-        p[f] = sketch_planes_of(a, b, c);
+        certain = MAND(certain, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
+        p[f] = planes32_of(a, b, c);
     }
     put_tetrahedra(q, lanes, v, p, ka, kb);
-    return lanes & MBITS(sure);
+    return lanes & MBITS(certain);
 }
 
-// start_sketches begins with the simplices that GJK ended with.
-static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sketch *q, const T(places) *at,
-                                                         const T(work) *w, unsigned lanes) {
-    sketch_vertices v[4];
+// start_polytopes32 begins with the simplices that GJK ended with.
+static __attribute__((noinline)) unsigned start_polytopes32(const T(lanes) *L, polytope32 *q, const T(places) *at,
+                                                            const T(work) *w, unsigned lanes) {
+    vertices32 v[4];
     float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
     for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
@@ -148,14 +148,14 @@ static __attribute__((noinline)) unsigned start_sketches(const T(lanes) *L, sket
             if (IS_HULL(w->kb)) number[j][1][l] = (float)w->s->seed_b[j][i];
         }
     }
-    if (KEEPS_SIMPLEX(w->ka, w->kb)) known_seeds(L, w, v);
+    if (KEEPS_SIMPLEX(w->ka, w->kb)) hull_vertices32(L, w, v);
     else
-        for (int j = 0; j < 4; j++) v[j] = sketch_seed(L, at, w, lanes, j, (const float (*)[W])number[j]);
+        for (int j = 0; j < 4; j++) v[j] = initial_vertices32(L, at, w, lanes, j, (const float (*)[W])number[j]);
     return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
 }
 
 // find_least notes the nearest face.
-ALWAYS void find_least(sketch *q) {
+ALWAYS void find_least(polytope32 *q) {
     const int end = 64 - __builtin_clzll(q->live);
     VF least = LOADU(q->key);
     for (int f = W; f < end; f += W) least = MIN(LOADU(q->key + f), least);
@@ -166,10 +166,10 @@ ALWAYS void find_least(sketch *q) {
     q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
 }
 
-// keep_sketch keeps the faces that may be nearest for float64, as row i, and how low the others
+// store_polytope32 keeps the faces that may be nearest for float64, as row i, and how low the others
 // may be.
-ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) {
-    const VF limit = SET1(q->least + (float)(SKETCH_ERROR + SKETCH_NOISE)), none = SET1(INFINITY);
+ALWAYS void store_polytope32(const polytope32 *q, clr_found *out, int i, int ka, int kb) {
+    const VF limit = SET1(q->least + (float)(VERTEX32_ERROR + POLYTOPE32_ROUNDING)), none = SET1(INFINITY);
     const int end = 64 - __builtin_clzll(q->live);
     uint64_t near = 0;
     VF least = none;
@@ -187,7 +187,7 @@ ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) 
         const uint8_t *corner = q->corner[__builtin_ctzll(near)];
         for (int j = 0; j < 3; j++, k++) {
             const int v = corner[j];
-            for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((sketch *)q, v, x);
+            for (int x = 0; x < 3; x++) out->w[k][x][i] = *coordinate((polytope32 *)q, v, x);
             for (int side = 0; side < 2; side++)
                 if (IS_HULL(side ? kb : ka)) out->number[k][side][i] = q->number[v][side];
                 else
@@ -196,9 +196,9 @@ ALWAYS void keep_sketch(const sketch *q, clr_found *out, int i, int ka, int kb) 
     }
 }
 
-// step_sketches takes a step in all lanes at work.
-ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb) {
-    float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[SKETCH_COLUMNS][W] __attribute__((aligned(64)));
+// step_polytopes32 takes a step in all lanes at work.
+ALWAYS void step_polytopes32(T(lanes) *L, polytope32 *q, T(places) *at, int ka, int kb) {
+    float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[POLYTOPE32_COLUMNS][W] __attribute__((aligned(64)));
     for (unsigned m = L->active; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         find_least(q + l);
@@ -208,26 +208,26 @@ ALWAYS void step_sketches(T(lanes) *L, sketch *q, T(places) *at, int ka, int kb)
     V3 d = T(ld3)(n[0], W), x = T(neg)(d), a;
     VF key = LOADU(n[3]), one = SET1(1);
     at->lanes = L->active;
-    sketch_vertices v = {.d = {x, T(rotate_back)(at->in + CLR_ROT * W, W, x)}, .number = {one, one}};
+    vertices32 v = {.d = {x, T(rotate_back)(at->in + CLR_ROT * W, W, x)}, .number = {one, one}};
     v.w = T(support)(at, ka, kb, x, one, &a, v.number);
     VF h = T(dot)(d, v.w);
-    VM sound = LT(SET1((REAL)SKETCH_ERROR), key),
-       ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)SKETCH_END)));
+    VM sound = LT(SET1((REAL)VERTEX32_ERROR), key),
+       ends = LE(h - key, MAX(LOADU(L->in[CLR_STOP]), SET1((REAL)POLYTOPE32_END)));
     STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
     L->inside |= L->active & MBITS(MAND(sound, ends));
     L->active &= MBITS(MANDN(sound, ends));
-    store_sketch_vertices(vertex, v);
+    store_vertices32(vertex, v);
     for (unsigned m = L->active; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        if (q[l].vertices == SKETCH_VERTICES) L->active &= ~(1u << l);
-        else put_sketch_vertex(q + l, (const float (*)[W])vertex, l, ka, kb);
+        if (q[l].vertices == POLYTOPE32_VERTICES) L->active &= ~(1u << l);
+        else put_vertex32(q + l, (const float (*)[W])vertex, l, ka, kb);
     }
-    if (L->active) L->active = grow_sketches(q, L->active);
+    if (L->active) L->active = expand_polytopes32(q, L->active);
 }
 
-// sketch_loop searches the depths of rows list[0..n) of the group.
-ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
-    sketch *q = sketches_in(s);
+// search_loop32 searches the depths of rows list[0..n) of the group.
+ALWAYS void search_loop32(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
+    polytope32 *q = polytopes32_in(s);
     T(lanes) L;
     T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, 0};
     memset(&L, 0, sizeof L);
@@ -248,7 +248,7 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                if (L.inside >> l & 1) keep_sketch(q + l, &s->found, i, ka, kb);
+                if (L.inside >> l & 1) store_polytope32(q + l, &s->found, i, ka, kb);
             }
             L.idle = LANES & ~L.active;
             L.inside = 0;
@@ -257,10 +257,10 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
             if (!L.active) break;
             if (L.active & ~before) {
                 at.lanes = L.active & ~before;
-                L.active = before | start_sketches(&L, q, &at, &w, at.lanes);
+                L.active = before | start_polytopes32(&L, q, &at, &w, at.lanes);
             }
         }
-        if (L.active) step_sketches(&L, q, &at, ka, kb);
+        if (L.active) step_polytopes32(&L, q, &at, ka, kb);
     }
     FLUSH_END;
 }
@@ -268,7 +268,7 @@ ALWAYS void sketch_loop(const clr_call *call, clr_scratch *s, const int32_t *lis
 // sketches searches the depths of those of n rows of the group that overlap, if both shapes are
 // polytopes: with curved ones it gains nothing (docs/notebook/depth-tried.md). Boxes have their axes, and
 // where a cap counts the steps, float64 takes all of them.
-static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
+static __attribute__((noinline)) void search_depths32(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;
     for (int k = 0; k < n; k++) {
         s->found.faces[k] = 0;
@@ -277,8 +277,8 @@ static __attribute__((noinline)) void sketches(const clr_call *call, clr_scratch
     memset(s->found.faces + n, 0, CLR_STRIDE32 - (size_t)n);
     if (listed == 0 || call->collide || call->max_steps || (ka == CLR_BOX && kb == CLR_BOX)) return;
     if (IS_CURVED(ka) || IS_CURVED(kb)) return;
-    if (SPECIAL(ka, kb, CLR_SMALL)) sketch_loop(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
-    else sketch_loop(call, s, s->list, listed, ka, kb);
+    if (SPECIAL(ka, kb, CLR_SMALL)) search_loop32(call, s, s->list, listed, CLR_SMALL, CLR_SMALL);
+    else search_loop32(call, s, s->list, listed, ka, kb);
 }
 
 #endif

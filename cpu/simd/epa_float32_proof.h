@@ -1,6 +1,6 @@
 // What float32 found about depths (epa_float32.h), proved in float64, a pair a lane: the support
 // plane of the nearest face is no higher than the lowest face, those included that float32 knows
-// to SKETCH_ERROR alone..
+// to VERTEX32_ERROR alone..
 
 #ifndef CLR_EPA_FLOAT32_PROOF_H
 #define CLR_EPA_FLOAT32_PROOF_H
@@ -24,7 +24,7 @@ typedef int32_t numbers[2][3][W];
 // removes lanes from *good whose corners are not where float32 took them to be.
 ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span,
                    VM *good, numbers number, found_face *out) {
-    const VF error = SET1(SKETCH_ERROR - SKETCH_SPREAD) * span;
+    const VF error = SET1(VERTEX32_ERROR - POLYTOPE32_SPREAD) * span;
     const VM mine = MFROM(has);
     for (int l = 0; l < W; l++) {
         const int32_t *q = found->number[has >> l & 1 ? 3 * f : 0][0] + k + l;
@@ -49,7 +49,7 @@ ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, un
 
 // weights are those of the point of face w that is nearest to q, if its foot lies in the face; where
 // it lies beyond, of a point of the face near by.
-ALWAYS void foot_weights(const V3 w[3], V3 q, VF out[3]) {
+ALWAYS void projection_weights(const V3 w[3], V3 q, VF out[3]) {
     const VF zero = SET1(0), one = SET1(1);
     V3 e1 = T(sub)(w[1], w[0]), e2 = T(sub)(w[2], w[0]), r = T(sub)(q, w[0]), n = T(cross)(e1, e2);
     VF inv = one / MAX(T(dot)(n, n), SET1(TINY));
@@ -138,14 +138,14 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
     T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}},
                       {best->a[0], best->a[1], best->a[2]},
                       {best->b[0], best->b[1], best->b[2]}};
-    d.high = -T(height)(at, ka, kb, T(neg)(d.n), &known);
-    const V3 foot = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
-    d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(SKETCH_ERROR)) * span);
+    d.high = -T(support_value)(at, ka, kb, T(neg)(d.n), &known);
+    const V3 projection = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
+    d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(VERTEX32_ERROR)) * span);
     good = MAND(good, MAND(LT(round, d.low), LE(d.high - d.low, stop)));
     for (int f = -1; f < most; f++) { // first the lowest, of the others any
         const V3 *w = f < 0 ? best->w : face[f].w, *a = f < 0 ? best->a : face[f].a;
         VF l[3];
-        foot_weights(w, foot, l);
+        projection_weights(w, projection, l);
         V3 near = T(axpy)(l[2], w[2], T(axpy)(l[1], w[1], T(scale)(l[0], w[0]))), side = T(sub)(near, touched);
         VF off = SQRT(T(dot)(side, side));
         VM less = MAND(LT(off, d.off), LT(SET1(0.5) * stop, d.off)); // whatever the neighbours look for

@@ -33,8 +33,7 @@ ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
 ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
 
 // put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
-ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka,
-                           int kb) {
+ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4], const planes32 p[4], int ka, int kb) {
     float d[4][6][W];
 #define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
 #define PLANES(x) by_lanes(p[0].x, p[1].x, p[2].x, p[3].x)
@@ -50,7 +49,7 @@ ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4]
     for (int i = 0; i < 4 && boxes; i++) T(st3)(d[i][0], W, v[i].d[0]), T(st3)(d[i][3], W, v[i].d[1]);
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        sketch *s = q + l;
+        polytope32 *s = q + l;
         STOREU(s->key, SET1(INFINITY));
         _mm_storeu_ps(s->key, quad_of(&low, l));
         _mm_storeu_ps(s->nx, quad_of(&nx, l)), _mm_storeu_ps(s->ny, quad_of(&ny, l)),
@@ -78,7 +77,7 @@ ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m2
     const __m256 ux = ax - cx, uy = ay - cy, uz = az - cz, vx = bx - cx, vy = by - cy, vz = bz - cz;
     __m256 nx = _mm256_fnmadd_ps(uz, vy, uy * vz), ny = _mm256_fnmadd_ps(ux, vz, uz * vx),
            nz = _mm256_fnmadd_ps(uy, vx, ux * vy);
-    const __m256 nn = _mm256_max_ps(DOT8(n, n), _mm256_set1_ps(SKETCH_TINY)), r = _mm256_rsqrt14_ps(nn);
+    const __m256 nn = _mm256_max_ps(DOT8(n, n), _mm256_set1_ps(POLYTOPE32_TINY)), r = _mm256_rsqrt14_ps(nn);
     const __m256 s = r * _mm256_fnmadd_ps(_mm256_set1_ps(0.5f) * nn, r * r, _mm256_set1_ps(1.5f));
     nx = nx * s, ny = ny * s, nz = nz * s;
     return (fan_planes){nx, ny, nz, _mm256_min_ps(_mm256_min_ps(DOT8(n, a), DOT8(n, b)), DOT8(n, c))};
@@ -113,9 +112,9 @@ ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
     return p;
 }
 
-// put_border writes the edges of n faces that belong to an odd number of those seen, from a to b as
+// put_horizon writes the edges of n faces that belong to an odd number of those seen, from a to b as
 // a | b << 8, and returns their number.
-ALWAYS int put_border(__m512i c, int n, edge_parity odd, uint32_t *out) {
+ALWAYS int put_horizon(__m512i c, int n, edge_parity odd, uint32_t *out) {
     const __m512i ends =
         _mm512_set_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10,
                         -1, -1, 4, 6, -1, -1, 0, 2, -1, -1, 14, 13, -1, -1, 10, 9, -1, -1, 6, 5, -1, -1, 2, 1, -1, -1,
@@ -133,12 +132,12 @@ ALWAYS int put_border(__m512i c, int n, edge_parity odd, uint32_t *out) {
     return edges;
 }
 
-// border_of writes the border of a set of faces. Their corners stay in registers, as a load of
+// horizon_of writes the border of a set of faces. Their corners stay in registers, as a load of
 // what several stores have just written waits for all of them.
-ALWAYS int border_of(const sketch *q, uint64_t set, uint32_t *out) {
+ALWAYS int horizon_of(const polytope32 *q, uint64_t set, uint32_t *out) {
     const int end = 64 - __builtin_clzll(q->live);
-    __m512i c[SKETCH_FACES / W];
-    int n[SKETCH_FACES / W], edges = 0;
+    __m512i c[POLYTOPE32_FACES / W];
+    int n[POLYTOPE32_FACES / W], edges = 0;
     edge_parity odd = {_mm512_setzero_si512(), _mm512_setzero_si512()};
     for (int f = 0; f < end; f += W) {
         const unsigned some = (unsigned)(set >> f) & LANES;
@@ -146,22 +145,22 @@ ALWAYS int border_of(const sketch *q, uint64_t set, uint32_t *out) {
         n[f / W] = __builtin_popcount(some);
         odd = add_faces(odd, c[f / W], n[f / W], q->vertices);
     }
-    for (int f = 0; f < end; f += W) edges += put_border(c[f / W], n[f / W], odd, out + edges);
+    for (int f = 0; f < end; f += W) edges += put_horizon(c[f / W], n[f / W], odd, out + edges);
     return edges;
 }
 
 // put_fan puts the faces from the newest vertex of q to the edges of a border in the places of
 // those seen and in others. It reports whether there was room.
-ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) {
+ALWAYS int put_fan(polytope32 *q, uint64_t seen, const uint32_t *horizon, int edges) {
     const int v = q->vertices - 1;
     if (edges < 3 || edges > MOST_EDGES) return 0;
-    __m512i code = _mm512_loadu_si512(border);
+    __m512i code = _mm512_loadu_si512(horizon);
     const __m512i next = _mm512_srli_epi32(code, 8);
     const __m256 cx = _mm256_set1_ps(q->w[0][v]), cy = _mm256_set1_ps(q->w[1][v]), cz = _mm256_set1_ps(q->w[2][v]);
-#define LOOK_UP(j, i) _mm512_permutex2var_ps(LOADU(q->w[j]), i, LOADU(q->w[j] + W))
-    const VF ax = LOOK_UP(0, code), ay = LOOK_UP(1, code), az = LOOK_UP(2, code), bx = LOOK_UP(0, next),
-             by = LOOK_UP(1, next), bz = LOOK_UP(2, next);
-#undef LOOK_UP
+#define PERMUTE2(j, i) _mm512_permutex2var_ps(LOADU(q->w[j]), i, LOADU(q->w[j] + W))
+    const VF ax = PERMUTE2(0, code), ay = PERMUTE2(1, code), az = PERMUTE2(2, code), bx = PERMUTE2(0, next),
+             by = PERMUTE2(1, next), bz = PERMUTE2(2, next);
+#undef PERMUTE2
     fan_planes p = fan_planes_of(LOW8(ax), LOW8(ay), LOW8(az), LOW8(bx), LOW8(by), LOW8(bz), cx, cy, cz);
     VF nx = _mm512_castps256_ps512(p.x), ny = _mm512_castps256_ps512(p.y), nz = _mm512_castps256_ps512(p.z),
        low = _mm512_castps256_ps512(p.low);
@@ -196,7 +195,7 @@ ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) 
         rest -= taken;
         f += W;
         if (f >= end && rest <= 0) break;
-        if (f == SKETCH_FACES) return 0;
+        if (f == POLYTOPE32_FACES) return 0;
         number = _mm512_add_epi32(number, _mm512_set1_epi32(taken));
     }
     q->live = live;
@@ -205,11 +204,11 @@ ALWAYS int put_fan(sketch *q, uint64_t seen, const uint32_t *border, int edges) 
 #undef LOW8
 #undef DOT8
 
-// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// expand_polytopes32 gives the polytopes of `lanes` their newest vertices: the faces that these see
 // are replaced by fans. It returns the lanes where there was room; the others are spoilt.
-static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
+static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsigned lanes) {
     uint64_t seen[W];
-    uint32_t border[W][3 * SKETCH_FACES + W] __attribute__((aligned(64)));
+    uint32_t horizon[W][3 * POLYTOPE32_FACES + W] __attribute__((aligned(64)));
     int edges[W];
     // Each of these is a chain of its own for every pair: short ones, for several to be under way.
     for (unsigned m = lanes; m; m &= m - 1) {
@@ -218,11 +217,11 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
     }
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        edges[l] = border_of(q + l, seen[l], border[l]);
+        edges[l] = horizon_of(q + l, seen[l], horizon[l]);
     }
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        lanes &= ~((unsigned)!put_fan(q + l, seen[l], border[l], edges[l]) << l);
+        lanes &= ~((unsigned)!put_fan(q + l, seen[l], horizon[l], edges[l]) << l);
     }
     return lanes;
 }
@@ -230,7 +229,7 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
 // is_closed is what the proof asks of a surface: every edge belongs to an even number of faces. A step
 // takes faces out and puts the fan of all edges in that belong to an odd number of them, or gives
 // the lane up; so there is nothing to look for.
-ALWAYS int is_closed(const sketch *q) { return q->live != 0; }
+ALWAYS int is_closed(const polytope32 *q) { return q->live != 0; }
 
 #else
 
@@ -239,62 +238,61 @@ ALWAYS int is_closed(const sketch *q) { return q->live != 0; }
 // of faces seen beyond which is a face that is not: those of one of them, as each edge has one face
 // on either side as long as every vertex of a border begins one of its edges only, which is checked.
 
-// sketch_faces computes the planes of W faces with corners a, b, c, and puts them in their
+// candidate_faces32 computes the planes of W faces with corners a, b, c, and puts them in their
 // places; the same face may be there several times.
-ALWAYS void sketch_faces(const float *const a[W], const float *const b[W], const float *const c[W], sketch *const of[W],
-                         const uint8_t place[W]) {
+ALWAYS void candidate_faces32(const float *const a[W], const float *const b[W], const float *const c[W],
+                              polytope32 *const of[W], const uint8_t place[W]) {
     VF va[4], vb[4], vc[4];
     ROWS(va, a, 15)
     ROWS(vb, b, 15)
     ROWS(vc, c, 15)
-    sketch_planes p = sketch_planes_of((V3){va[0], va[1], va[2]}, (V3){vb[0], vb[1], vb[2]}, (V3){vc[0], vc[1], vc[2]});
+    planes32 p = planes32_of((V3){va[0], va[1], va[2]}, (V3){vb[0], vb[1], vb[2]}, (V3){vc[0], vc[1], vc[2]});
     float n[3][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64)));
     T(st3)(n[0], W, p.n);
     STOREU(low, p.low);
     for (int l = 0; l < W; l++) {
-        sketch *q = of[l];
+        polytope32 *q = of[l];
         int f = place[l];
         q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l], q->key[f] = low[l];
     }
 }
 
-ALWAYS void put_sketch_face(sketch *q, int f, unsigned i, unsigned j, unsigned k) {
+ALWAYS void put_face32(polytope32 *q, int f, unsigned i, unsigned j, unsigned k) {
     const uint8_t corner[4] = {(uint8_t)i, (uint8_t)j, (uint8_t)k, 0};
     memcpy(q->corner[f], corner, sizeof corner);
     q->left[i][j] = q->left[j][k] = q->left[k][i] = (uint8_t)f;
 }
 
 // put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
-ALWAYS void put_tetrahedra(sketch *q, unsigned lanes, const sketch_vertices v[4], const sketch_planes p[4], int ka,
-                           int kb) {
-    float vertex[4][SKETCH_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
+ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4], const planes32 p[4], int ka, int kb) {
+    float vertex[4][POLYTOPE32_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
     for (int f = 0; f < 4; f++) {
-        store_sketch_vertices(vertex[f], v[f]);
+        store_vertices32(vertex[f], v[f]);
         T(st3)(plane[f][0], W, p[f].n);
         STOREU(plane[f][3], p[f].low);
     }
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        sketch *s = q + l;
-        for (int f = 0; f < SKETCH_FACES; f += W) STOREU(s->key + f, SET1(INFINITY));
+        polytope32 *s = q + l;
+        for (int f = 0; f < POLYTOPE32_FACES; f += W) STOREU(s->key + f, SET1(INFINITY));
         s->live = 15;
         s->vertices = 0;
         for (int f = 0; f < 4; f++) {
-            put_sketch_vertex(s, (const float (*)[W])vertex[f], l, ka, kb);
-            put_sketch_face(s, f, tetrahedron[f][0], tetrahedron[f][1], tetrahedron[f][2]);
+            put_vertex32(s, (const float (*)[W])vertex[f], l, ka, kb);
+            put_face32(s, f, tetrahedron[f][0], tetrahedron[f][1], tetrahedron[f][2]);
             s->nx[f] = plane[f][0][l], s->ny[f] = plane[f][1][l], s->nz[f] = plane[f][2][l];
             s->key[f] = plane[f][3][l];
         }
     }
 }
 
-// grow_sketches gives the polytopes of `lanes` their newest vertices: the faces that these see
+// expand_polytopes32 gives the polytopes of `lanes` their newest vertices: the faces that these see
 // are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
 // The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
-static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lanes) {
-    enum { ROOM = 3 * SKETCH_FACES };
+static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsigned lanes) {
+    enum { ROOM = 3 * POLYTOPE32_FACES };
     uint64_t seen[W + 1], free_places[W];
-    uint32_t starts[W] = {0}, border[ROOM * W + W];
+    uint32_t starts[W] = {0}, horizon[ROOM * W + W];
     uint8_t lane[W + 1] = {0};
     int count = 0, faces = 0, edges = 0;
     for (unsigned m = lanes; m; m &= m - 1) {
@@ -311,35 +309,35 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
     seen[count] = 1;
     for (int i = 0; i < faces; i++) {
         const unsigned l = lane[at], f = (unsigned)__builtin_ctzll(rest);
-        const sketch *p = q + l;
+        const polytope32 *p = q + l;
         const unsigned a = p->corner[f][0], b = p->corner[f][1], c = p->corner[f][2];
         const uint64_t all = seen[at];
-        border[edges] = l << 16 | a << 8 | b, edges += !(all >> p->left[b][a] & 1);
-        border[edges] = l << 16 | b << 8 | c, edges += !(all >> p->left[c][b] & 1);
-        border[edges] = l << 16 | c << 8 | a, edges += !(all >> p->left[a][c] & 1);
+        horizon[edges] = l << 16 | a << 8 | b, edges += !(all >> p->left[b][a] & 1);
+        horizon[edges] = l << 16 | b << 8 | c, edges += !(all >> p->left[c][b] & 1);
+        horizon[edges] = l << 16 | c << 8 | a, edges += !(all >> p->left[a][c] & 1);
         rest &= rest - 1;
         at += rest == 0;
         rest = rest == 0 ? seen[at] : rest;
     }
     for (int e = 0; e < edges; e += W) {
         const float *a[W], *b[W], *c[W];
-        sketch *of[W];
+        polytope32 *of[W];
         uint8_t place[W];
         int n = edges - e < W ? edges - e : W;
         for (int k = 0; k < n; k++) {
-            const uint32_t edge = border[e + k], l = edge >> 16, i = edge >> 8 & 0xff, j = edge & 0xff;
-            sketch *p = q + l;
+            const uint32_t edge = horizon[e + k], l = edge >> 16, i = edge >> 8 & 0xff, j = edge & 0xff;
+            polytope32 *p = q + l;
             const int apex = p->vertices - 1, f = __builtin_ctzll(free_places[l] | (uint64_t)1 << 63);
             free_places[l] &= free_places[l] - 1;
             starts[l] |= (uint32_t)1 << i;
-            put_sketch_face(p, f, i, j, (unsigned)apex);
+            put_face32(p, f, i, j, (unsigned)apex);
             a[k] = p->w[i], b[k] = p->w[j], c[k] = p->w[apex];
             of[k] = p;
             place[k] = (uint8_t)f;
         }
         for (int k = n; k < W; k++)
             a[k] = a[n - 1], b[k] = b[n - 1], c[k] = c[n - 1], of[k] = of[n - 1], place[k] = place[n - 1];
-        sketch_faces(a, b, c, of, place);
+        candidate_faces32(a, b, c, of, place);
     }
     for (int i = 0; i < count; i++) {
         const int l = lane[i], before = __builtin_popcountll(~q[l].live | seen[i]),
@@ -354,14 +352,14 @@ static __attribute__((noinline)) unsigned grow_sketches(sketch *q, unsigned lane
 // is_closed reports whether every edge belongs to an even number of faces, which is all that the
 // proof asks of a surface if it counts windings by twos. Bit j of edge[i] is the parity of the
 // faces at edge ij.
-ALWAYS int is_closed(const sketch *q) {
-    uint32_t edge[SKETCH_VERTICES] = {0}, odd = 0;
+ALWAYS int is_closed(const polytope32 *q) {
+    uint32_t edge[POLYTOPE32_VERTICES] = {0}, odd = 0;
     for (uint64_t m = q->live; m; m &= m - 1) {
         const uint8_t *v = q->corner[__builtin_ctzll(m)];
         const uint32_t all = (uint32_t)1 << v[0] | (uint32_t)1 << v[1] | (uint32_t)1 << v[2];
         edge[v[0]] ^= all, edge[v[1]] ^= all, edge[v[2]] ^= all;
     }
-    for (int i = 0; i < SKETCH_VERTICES; i++) odd |= edge[i] & ~((uint32_t)1 << i);
+    for (int i = 0; i < POLYTOPE32_VERTICES; i++) odd |= edge[i] & ~((uint32_t)1 << i);
     return odd == 0;
 }
 

@@ -135,8 +135,8 @@ static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices
     V3 n = {difference(e1.y, e2.z, e1.z, e2.y), difference(e1.z, e2.x, e1.x, e2.z), difference(e1.x, e2.y, e1.y, e2.x)};
     VF volume = T(dot)(n, e3), size = MAX(volume, -volume);
     unsigned solid = MBITS(LT(SET1(4) * round * SQRT(T(dot)(n, n)), size));
-    VM turned = LT(volume, SET1(0)); // then the first two change places, for the fourth to lie above 0, 1, 2
-    vertices_of v[4] = {s[0], select_vertices(turned, s[2], s[1]), select_vertices(turned, s[1], s[2]), s[3]};
+    VM flipped = LT(volume, SET1(0)); // then the first two change places, for the fourth to lie above 0, 1, 2
+    vertices_of v[4] = {s[0], select_vertices(flipped, s[2], s[1]), select_vertices(flipped, s[1], s[2]), s[3]};
     double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))),
         off[W] __attribute__((aligned(64)));
     STOREU(off, round);

@@ -32,7 +32,7 @@
 #define MAX_STEPS 64 // a float32 loop that needs more is stuck: float64 goes on
 #else
 #define MAX_STEPS 200
-#define MAX_LEVEL_STEPS 12
+#define MAX_STATIONARY_STEPS 12
 #endif
 
 // sum_of is the nearest point as a sum of vertices.
@@ -48,7 +48,7 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 }
 
 // step takes one step of GJK in all lanes.
-ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int decide, int any) {
+ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int boolean, int any) {
     const VF one = SET1(1);
     const int hulls = IS_HULL(ka) && IS_HULL(kb); // mostly without radii, which weights are for
     // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row,
@@ -62,67 +62,67 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support_or)(at, ka, kb, x, r, &a, decide ? 0 : found, guess);
+    V3 w = T(support_or)(at, ka, kb, x, r, &a, boolean ? 0 : found, guess);
 #if REAL_BITS == 32
-    VM fresh = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
+    VM started = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
 #else
-    VM fresh = LT(one, SET1(0));
+    VM started = LT(one, SET1(0));
 #endif
     VF bound = T(dot)(x, w) * r;
     if (guess) {
-        const VM last = MAND(
-            active, MOR(MFROM(decide ? 0 : L->sure), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh),
-                                                         LT(LOADU(in + CLR_FAR * W), bound))));
+        const VM last = MAND(active, MOR(MFROM(boolean ? 0 : L->certain),
+                                         MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started),
+                                             LT(LOADU(in + CLR_FAR * W), bound))));
         if (MBITS(last)) {
             at->lanes = MBITS(last);
             VF other[2] = {one, one};
-            w = T(sel)(last, T(support)(at, ka, kb, x, r, &a, decide ? 0 : other), w);
-            for (int side = 0; side < 2 && !decide; side++) found[side] = SEL(last, other[side], found[side]);
+            w = T(sel)(last, T(support)(at, ka, kb, x, r, &a, boolean ? 0 : other), w);
+            for (int side = 0; side < 2 && !boolean; side++) found[side] = SEL(last, other[side], found[side]);
             bound = T(dot)(x, w) * r;
         }
     }
     step = SEL(active, step + one, step);
     // Answered: the plane along x is close enough to x, or beyond what matters, or x
     // proves an overlap.
-    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), fresh);
+    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
-    if (!decide && !w0->call->collide) far = MANDN(far, fresh);
+    if (!boolean && !w0->call->collide) far = MANDN(far, started);
     VM done = MAND(active, MOR(close, far));
-    if (!decide) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), fresh));
+    if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), started));
     L->away |= MBITS(MAND(active, far));
     active = MANDN(active, done);
     // Where a plane separates, no rounding may claim that the origin is inside.
-    VM apart = LT(LOADU(in + CLR_NOISE * W), bound);
+    VM apart = LT(LOADU(in + CLR_SUPPORT_ROUNDING * W), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
-    const int weighted = REAL_BITS == 64 || (decide && !hulls);
+    const int weighted = REAL_BITS == 64 || (boolean && !hulls);
     T(nearest) p = T(project)(w, b, c, d, weighted);
-    V3 nx = T(sel)(fresh, w, p.x);
+    V3 nx = T(sel)(started, w, p.x);
 #if REAL_BITS == 64
     if (w0->call->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
         V3 sum = T(sum_of)(&p, w, b, c, d);
         V3 first = T(sel)(p.keep_b, b, T(sel)(p.keep_c, c, T(sel)(p.keep_d, d, w)));
         V3 second = T(sel)(p.keep_d, d, T(sel)(p.keep_c, c, first));
-        nx = straight_direction(w, first, second, sum, p.x);
+        nx = orthogonal_direction(w, first, second, sum, p.x);
     }
 #endif
     VF nxx = T(dot)(nx, nx);
-    VM inside = MANDN(MAND(p.inside, active), MOR(apart, fresh));
-    if (decide) {
+    VM inside = MANDN(MAND(p.inside, active), MOR(apart, started));
+    if (boolean) {
         const VF near = LOADU(in + CLR_NEAR * W);
         VM over = MAND(LT(SET1(0), near), active);
         if (hulls) over = MAND(over, LT(nxx, near * near));
         if (!hulls || MBITS(over)) {
             // x as a sum of vertices, which lies in D however well it was found.
             V3 sum = hulls ? T(combined)(w, b, c, d) : T(sum_of)(&p, w, b, c, d);
-            sum = T(sel)(fresh, w, sum);
+            sum = T(sel)(started, w, sum);
             over = MAND(over, LT(T(dot)(sum, sum), near * near));
         }
 #if REAL_BITS == 32
-        const VF noise = SET1(4) * LOADU(in + CLR_STOP * W);
-        over = MOR(over, MAND(inside, LT(LOOSE_VOLUME(noise) * p.longest, p.least)));
-        const VM doubt = MANDN(inside, over);
-        if (MBITS(doubt)) over = MOR(over, MAND(doubt, holds(w, b, c, d, noise)));
+        const VF rounding = SET1(4) * LOADU(in + CLR_STOP * W);
+        over = MOR(over, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest, p.least)));
+        const VM uncertain = MANDN(inside, over);
+        if (MBITS(uncertain)) over = MOR(over, MAND(uncertain, contains(w, b, c, d, rounding)));
 #endif
         L->inside |= MBITS(over);
         inside = MOR(inside, over);
@@ -130,35 +130,36 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         L->inside |= MBITS(inside);
     }
     // A step that does not lower the norm ends the lane, and is not taken.
-    VM lower = MOR(fresh, LT(nxx, xx));
+    VM lower = MOR(started, LT(nxx, xx));
 #if REAL_BITS == 64
     // A tilt of x by δ changes the norm by δ², which vanishes below 1e-8, and the bound of a
     // flat face by δ. So a few steps that leave the norm as it is, to rounding, are taken
     // as well, unless the vertex is an old one: see ref/descent.go.
-    VF level = LOADU(L->level);
+    VF stationary_steps = LOADU(L->stationary_steps);
     VM old = MOR(MOR(T(same)(w, b), T(same)(w, c)), T(same)(w, d));
-    VM even = MANDN(MAND(LE(nxx, xx * SET1(1 + 16 * 0x1p-52)), LT(level, SET1(MAX_LEVEL_STEPS))), MOR(lower, old));
-    STOREU(L->level, SEL(even, level + one, level));
-    lower = MOR(lower, even);
+    VM stationary = MANDN(MAND(LE(nxx, xx * SET1(1 + 16 * 0x1p-52)), LT(stationary_steps, SET1(MAX_STATIONARY_STEPS))),
+                          MOR(lower, old));
+    STOREU(L->stationary_steps, SEL(stationary, stationary_steps + one, stationary_steps));
+    lower = MOR(lower, stationary);
 #endif
     VM better = MANDN(MAND(active, lower), inside), again = MANDN(active, MOR(better, inside));
-    again = MANDN(again, MFROM(guess && !decide ? L->sure : LANES));
-    L->sure = MBITS(again);
-    VM put[3] = {MANDN(better, MANDN(p.keep_b, fresh)), MANDN(better, MANDN(p.keep_c, fresh)),
-                 MANDN(better, MANDN(p.keep_d, fresh))};
+    again = MANDN(again, MFROM(guess && !boolean ? L->certain : LANES));
+    L->certain = MBITS(again);
+    VM put[3] = {MANDN(better, MANDN(p.keep_b, started)), MANDN(better, MANDN(p.keep_c, started)),
+                 MANDN(better, MANDN(p.keep_d, started))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
     for (int k = 0; k < 3; k++) {
         T(mst3)(L->vert[3 * k], W, put[k], w);
-        if (decide) continue;
+        if (boolean) continue;
         if (!hulls) T(st3)(L->dir[3 * k], W, T(sel)(put[k], x, T(ld3)(L->dir[3 * k], W)));
         L->newest[k] = (L->newest[k] & ~moved) | MBITS(put[k]);
     }
-    if (!decide)
+    if (!boolean)
         T(mst3)(L->dir[9], W, last,
                 KEEPS_SIMPLEX(ka, kb) && REAL_BITS == 32 && !w0->call->collide ? w : x); // see flush
     for (int side = 0; side < 2; side++) {
-        if (decide || !IS_HULL(side ? kb : ka)) continue;
+        if (boolean || !IS_HULL(side ? kb : ka)) continue;
         for (int k = 0; k < 3; k++) MSTORE(L->found[side][k], put[k], found[side]);
         MSTORE(L->found[side][3], last, found[side]);
     }
@@ -172,11 +173,11 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
 
 // gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null; where `any` is set, any vertices of large
 // hulls will do until they end a row.
-ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int decide,
+ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int boolean,
                         int any) {
     T(lanes) lanes[BLOCKS];
     T(places) at[BLOCKS];
-    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, decide};
+    T(work) w = {call, s, list, 0, n, ka, kb, {0, 0}, boolean};
 #if REAL_BITS == 32 // copies are written before they are read
     for (int k = 0; k < BLOCKS; k++) memset(&lanes[k], 0, offsetof(T(lanes), copy));
 #else
@@ -214,7 +215,7 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
             more = 1;
             steps++;
             busy += __builtin_popcount(L->active);
-            T(step)(L, &w, &at[k], ka, kb, decide, any);
+            T(step)(L, &w, &at[k], ka, kb, boolean, any);
         }
     }
     FLUSH_END;
@@ -231,15 +232,15 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 
 // gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
 // which is worth a tenth of the time.
-#define GJK_PAIRS(decide)                                                                                            \
-    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, decide, 0);                        \
-    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, decide, 0); \
-    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, decide, 0);             \
-    else if (SPECIAL(ka, kb, CLR_HULL) && (decide || call->deep))                                                    \
-        T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, decide, 1);                                                \
-    else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, 0, 0);                     \
-    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, decide, 0);             \
-    else T(gjk_loop)(call, s, list, n, ka, kb, decide, decide || call->deep);
+#define GJK_PAIRS(boolean)                                                                                            \
+    if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, boolean, 0);                        \
+    else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, boolean, 0); \
+    else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, boolean, 0);             \
+    else if (SPECIAL(ka, kb, CLR_HULL) && (boolean || call->deep))                                                    \
+        T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, boolean, 1);                                                \
+    else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, 0, 0);                      \
+    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, boolean, 0);             \
+    else T(gjk_loop)(call, s, list, n, ka, kb, boolean, boolean || call->deep);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
                                              int kb) {
@@ -253,8 +254,8 @@ static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *
 }
 
 #if REAL_BITS == 32
-// gjk_decide is the same for rows of which only the status is asked, see boolean.h.
-static __attribute__((noinline)) void gjk_decide(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
+// gjk_boolean is the same for rows of which only the status is asked, see boolean.h.
+static __attribute__((noinline)) void gjk_boolean(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     const int32_t *list = 0;
     GJK_PAIRS(1)
 }
@@ -262,7 +263,7 @@ static __attribute__((noinline)) void gjk_decide(const clr_call *call, clr_scrat
 #undef GJK_PAIRS
 
 #undef MAX_STEPS
-#undef MAX_LEVEL_STEPS
+#undef MAX_STATIONARY_STEPS
 #undef REFILL
 #undef BLOCKS
 

@@ -32,7 +32,7 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
             points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
         if (boxes == 0) return points == 2 ? CLR_POINTS : CLR_SEGMENTS;
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
-        if (boxes == 2 && c->collide && !c->decide) return CLR_BOXES;
+        if (boxes == 2 && c->collide && !c->boolean) return CLR_BOXES;
     }
     if (c->rtr && (round_core(a) || HAS_HESSIAN(a->class)) && (round_core(b) || HAS_HESSIAN(b->class)))
         return (round_core(a) ? CLR_ELLIPSOID : a->class) * CLR_CLASSES + (round_core(b) ? CLR_ELLIPSOID : b->class);

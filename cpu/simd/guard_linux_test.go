@@ -74,8 +74,8 @@ func TestFences(t *testing.T) {
 func fenceTable(t *testing.T, table *Table, atEnd bool) {
 	table.shapes = fenced(t, table.shapes, atEnd)
 	table.vx, table.vy, table.vz = fenced(t, table.vx, atEnd), fenced(t, table.vy, atEnd), fenced(t, table.vz, atEnd)
-	table.corners, table.cubes = fenced(t, table.corners, atEnd), fenced(t, table.cubes, atEnd)
-	table.points, table.likely = fenced(t, table.points, atEnd), fenced(t, table.likely, atEnd)
+	table.corners, table.cellValues = fenced(t, table.corners, atEnd), fenced(t, table.cellValues, atEnd)
+	table.points, table.candidates = fenced(t, table.points, atEnd), fenced(t, table.candidates, atEnd)
 	table.starts, table.lists = fenced(t, table.starts, atEnd), fenced(t, table.lists, atEnd)
 }
 

@@ -12,12 +12,12 @@
 // in the basis p, q is <p, s>, <q, s>, and what of its Hessian is not zero lies there.
 typedef struct {
     VF h, p, q, pp, pq, qq;
-} T(bend);
+} T(curvature);
 
-// bend_ellipsoid is of the core of an ellipsoid, in its own frame, with its support point. e are
+// ellipsoid_hessian is of the core of an ellipsoid, in its own frame, with its support point. e are
 // the semi-axes and what erodes it, `stride` apart. With E = diag(e), h = |En|, s = E²n/h,
 // and the Hessian is (E² − s·sᵀ)/h.
-ALWAYS T(bend) T(bend_ellipsoid)(const REAL *e, int stride, V3 d, V3 p, V3 q, V3 *s) {
+ALWAYS T(curvature) T(ellipsoid_hessian)(const REAL *e, int stride, V3 d, V3 p, V3 q, V3 *s) {
     V3 axes = T(ld3)(e, stride);
     VF ball = LOADU(e + 3 * stride);
     V3 n = {axes.x * d.x, axes.y * d.y, axes.z * d.z};
@@ -26,22 +26,22 @@ ALWAYS T(bend) T(bend_ellipsoid)(const REAL *e, int stride, V3 d, V3 p, V3 q, V3
     VF hh = MAX(T(dot)(n, n), SET1(TINY)), r = RSQRT(hh), sp = T(dot)(n, p) * r, sq = T(dot)(n, q) * r;
     *s = (V3){FNMA(ball, d.x, axes.x * (n.x * r)), FNMA(ball, d.y, axes.y * (n.y * r)),
               FNMA(ball, d.z, axes.z * (n.z * r))};
-    return (T(bend)){FMA(hh, r, -ball),
-                     sp,
-                     sq,
-                     FMA(FNMA(sp, sp, T(dot)(p, p)), r, -ball),
-                     FNMA(sp, sq, T(dot)(p, q)) * r,
-                     FMA(FNMA(sq, sq, T(dot)(q, q)), r, -ball)};
+    return (T(curvature)){FMA(hh, r, -ball),
+                          sp,
+                          sq,
+                          FMA(FNMA(sp, sp, T(dot)(p, p)), r, -ball),
+                          FNMA(sp, sq, T(dot)(p, q)) * r,
+                          FMA(FNMA(sq, sq, T(dot)(q, q)), r, -ball)};
 }
 
-// bend_superquadric goes by the chain rule through the two norms of h (geom.Superquadric). The
+// superquadric_hessian goes by the chain rule through the two norms of h (geom.Superquadric). The
 // second derivatives of a norm (u^e + v^e)^(1/e) of gradient g are one square,
 //
 //	(e − 1)·gu·gv/(norm·u·v) · (v, −u)(v, −u)ᵀ,
 //
 // since it is linear along (u, v). Beside directions where h has no Hessian it grows without
 // bound, and is cut off where its products would overflow.
-ALWAYS T(bend) T(bend_superquadric)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3 q, V3 *s) {
+ALWAYS T(curvature) T(superquadric_hessian)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3 q, V3 *s) {
     const VF least = SET1(TINY), most = SET1(1e100);
     e = (V3){COPYSIGN(e.x, n.x), COPYSIGN(e.y, n.y), COPYSIGN(e.z, n.z)};
     V3 u = {e.x * n.x, e.y * n.y, e.z * n.z};
@@ -56,65 +56,65 @@ ALWAYS T(bend) T(bend_superquadric)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3
     VF ip = FNMA(u.x * e.y, p.y, u.y * e.x * p.x), iq = FNMA(u.x * e.y, q.y, u.y * e.x * q.x);
     VF op = FNMA(across.norm * e.z, p.z, u.z * FMA(ey, p.y, ex * p.x)),
        oq = FNMA(across.norm * e.z, q.z, u.z * FMA(ey, q.y, ex * q.x));
-    return (T(bend)){along.norm,
-                     T(dot)(*s, p),
-                     T(dot)(*s, q),
-                     FMA(outer * op, op, inner * ip * ip),
-                     FMA(outer * op, oq, inner * ip * iq),
-                     FMA(outer * oq, oq, inner * iq * iq)};
+    return (T(curvature)){along.norm,
+                          T(dot)(*s, p),
+                          T(dot)(*s, q),
+                          FMA(outer * op, op, inner * ip * ip),
+                          FMA(outer * op, oq, inner * ip * iq),
+                          FMA(outer * oq, oq, inner * iq * iq)};
 }
 
-// bend_smooth is of smooth hulls and revolutions. The support function of a revolution is that of its
+// smooth_hessian is of smooth hulls and revolutions. The support function of a revolution is that of its
 // profile, F(ρ, z), where ρ is that of an ellipsoid, of gradient g: with the rows of J
 // being g and z, its Hessian is F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F is one square, across (ρ, z).
-ALWAYS T(bend) T(bend_smooth)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
+ALWAYS T(curvature) T(smooth_hessian)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const T(hulls) *h = at->hull[side];
     VF form[3];
     if (k == CLR_SMOOTH_HULL) {
         *s = T(add)(T(ld3)(at->in + (side ? CLR_PB : CLR_PA) * at->stride, at->stride),
-                    T(powered_bend)(at->call, h, at->lanes, n, p, q, form));
-        return (T(bend)){T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s), form[0], form[1], form[2]};
+                    T(powers_hessian)(at->call, h, at->lanes, n, p, q, form));
+        return (T(curvature)){T(dot)(n, *s), T(dot)(p, *s), T(dot)(q, *s), form[0], form[1], form[2]};
     }
     VF gamma = LOADU(h->power[T(FLATNESS)]);
     VF rho = SQRT(MAX(FMA(n.x, n.x, FMA(n.y, n.y, gamma * n.z * n.z)), SET1(TINY))), inv = RCP(rho);
     V3 g = {n.x * inv, n.y * inv, gamma * n.z * inv}, across = {-n.z, rho, SET1(0)};
     across = T(scale)(RSQRT(FMA(rho, rho, n.z * n.z)), across);
-    V3 f = T(powered_bend)(at->call, h, at->lanes, (V3){rho, n.z, SET1(0)}, across, across, form);
+    V3 f = T(powers_hessian)(at->call, h, at->lanes, (V3){rho, n.z, SET1(0)}, across, across, form);
     VF gp = T(dot)(g, p), gq = T(dot)(g, q), jp = FMA(across.y, p.z, across.x * gp),
        jq = FMA(across.y, q.z, across.x * gq), turn = f.x * inv;
     *s = (V3){f.x * g.x, f.x * g.y, FMA(f.x, g.z, f.y)};
-    return (T(bend)){T(dot)(n, *s),
-                     T(dot)(p, *s),
-                     T(dot)(q, *s),
-                     FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
-                     FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
-                     FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
+    return (T(curvature)){T(dot)(n, *s),
+                          T(dot)(p, *s),
+                          T(dot)(q, *s),
+                          FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
+                          FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
+                          FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
 }
 
-// bend_side is of core `side` of class k, in its own frame, with its support point.
-ALWAYS T(bend) T(bend_side)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
+// add_curvature is of core `side` of class k, in its own frame, with its support point.
+ALWAYS T(curvature) T(add_curvature)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const REAL *e = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
-    if (k == CLR_SUPERQUADRIC) return T(bend_superquadric)(T(ld3)(e, at->stride), at->hull[side]->power, n, p, q, s);
-    if (HAS_POWERS(k)) return T(bend_smooth)(at, k, side, n, p, q, s);
-    return T(bend_ellipsoid)(e, at->stride, n, p, q, s);
+    if (k == CLR_SUPERQUADRIC) return T(superquadric_hessian)(T(ld3)(e, at->stride), at->hull[side]->power, n, p, q, s);
+    if (HAS_POWERS(k)) return T(smooth_hessian)(at, k, side, n, p, q, s);
+    return T(ellipsoid_hessian)(e, at->stride, n, p, q, s);
 }
 
-// bend_pair is of f(n) = min <n, D> along a unit vector n: value, gradient, and the sum of
+// pair_hessian is of f(n) = min <n, D> along a unit vector n: value, gradient, and the sum of
 // the Hessians of both support functions, which is minus its own. a is the point of A, v
 // the vertex of D.
-ALWAYS T(bend) T(bend_pair)(const T(places) *at, int ka, int kb, V3 n, V3 p, V3 q, V3 *a, V3 *v) {
+ALWAYS T(curvature) T(pair_hessian)(const T(places) *at, int ka, int kb, V3 n, V3 p, V3 q, V3 *a, V3 *v) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     V3 t = T(ld3)(at->in + CLR_TRANS * at->stride, at->stride), b;
-    T(bend) x = T(bend_side)(at, ka, 0, T(neg)(n), p, q, a);
-    T(bend) y = T(bend_side)(at, kb, 1, T(rotate_back)(m, at->stride, n), T(rotate_back)(m, at->stride, p),
-                             T(rotate_back)(m, at->stride, q), &b);
+    T(curvature) x = T(add_curvature)(at, ka, 0, T(neg)(n), p, q, a);
+    T(curvature) y = T(add_curvature)(at, kb, 1, T(rotate_back)(m, at->stride, n), T(rotate_back)(m, at->stride, p),
+                                      T(rotate_back)(m, at->stride, q), &b);
     *v = T(sub)(*a, T(add)(T(rotate)(m, at->stride, b), t));
-    return (T(bend)){-(x.h + y.h + T(dot)(t, n)),
-                     x.p - y.p - T(dot)(t, p),
-                     x.q - y.q - T(dot)(t, q),
-                     x.pp + y.pp,
-                     x.pq + y.pq,
-                     x.qq + y.qq};
+    return (T(curvature)){-(x.h + y.h + T(dot)(t, n)),
+                          x.p - y.p - T(dot)(t, p),
+                          x.q - y.q - T(dot)(t, q),
+                          x.pp + y.pp,
+                          x.pq + y.pq,
+                          x.qq + y.qq};
 }
 
 #endif

@@ -32,9 +32,9 @@
 #include "hessian.h"
 #include "tangent.h"
 
-// No square counts for more than MOST_BEND times the height that is asked for: rounding of a
+// No square counts for more than MAX_CURVATURE times the height that is asked for: rounding of a
 // matrix drowns in the 1e-6 that widest_cap has to spare.
-#define MOST_BEND 1e4
+#define MAX_CURVATURE 1e4
 
 // bent is a core, seen along n, of which bends over caps are asked for.
 typedef struct {
@@ -54,8 +54,8 @@ typedef struct {
 
 ALWAYS VF flat_length(flat v) { return SQRT(flat_dot(v, v)); }
 
-// bend_seen fills in core `side` of class k, along n with the tangent plane p, q, in its own frame.
-ALWAYS bent bend_seen(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
+// curvature_at fills in core `side` of class k, along n with the tangent plane p, q, in its own frame.
+ALWAYS bent curvature_at(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
     const double *in = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     const T(hulls) *h = at->hull[side];
     bent b;
@@ -63,7 +63,7 @@ ALWAYS bent bend_seen(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
     if (k == CLR_ELLIPSOID) {
         V3 s;
         b.ball = LOADU(in + 3 * at->stride);
-        T(bend) d = T(bend_ellipsoid)(in, at->stride, n, p, q, &s);
+        T(curvature) d = T(ellipsoid_hessian)(in, at->stride, n, p, q, &s);
         b.hm = b.h = d.h + b.ball;
         b.gm = b.g = (flat){d.p, d.q};
         b.m = (flat_matrix){d.pp + b.ball, d.pq, d.qq + b.ball};
@@ -87,7 +87,7 @@ ALWAYS bent bend_seen(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
         b.s = T(powered_support)(at->call, h, at->lanes, n);
         b.h = T(dot)(n, b.s);
         b.g = (flat){T(dot)(p, b.s), T(dot)(q, b.s)};
-    } else { // a revolution, see bend_smooth
+    } else { // a revolution, see smooth_hessian
         const VF gamma = LOADU(h->power[T(FLATNESS)]), one = SET1(1);
         b.sharp = LOADU(h->power[T(SHARP)]);
         VF rho = SQRT(MAX(FMA(n.x, n.x, FMA(n.y, n.y, gamma * n.z * n.z)), SET1(TINY))), inv = one / rho;
@@ -112,9 +112,9 @@ ALWAYS VF stretched(VF h, flat g, flat_matrix m, VF t) {
     return h / MAX(grown, SET1(TINY));
 }
 
-// norm_bends is the least second derivative of a norm of two heights u, v along its constant factor, of
+// norm_hessian_bounds is the least second derivative of a norm of two heights u, v along its constant factor, of
 // length ω at most where y is 1, and with *slope the least of its derivative by u. grown is r.
-ALWAYS VF norm_bends(VF u, VF v, const T(split) *s, VF e, VF half, VF factor, VF grown, VF *slope) {
+ALWAYS VF norm_hessian_bounds(VF u, VF v, const T(split) *s, VF e, VF half, VF factor, VF grown, VF *slope) {
     const VF one = SET1(1), zero = SET1(0), least = SET1(1e-200), inv = one / MAX(s->norm, least);
     u = u * inv, v = v * inv;
     VF m = factor * inv * inv / (one - grown), a = m * s->gv, b = m * s->gu;
@@ -138,7 +138,7 @@ typedef struct {
     VF slope;
 } power_sums;
 
-// sums_of goes through the points of each lane, as powered_bend does. c is of the tangent plane in the
+// sums_of goes through the points of each lane, as powers_hessian does. c is of the tangent plane in the
 // space of the points; of a profile one direction counts.
 ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, int flat_space) {
     const T(hulls) *h = at->hull[side];
@@ -162,13 +162,13 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
         VF sum[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
         for (int j = first; j < end; j += W) {
             const V3 point = {LOADU(x + j), LOADU(y + j), LOADU(z + j)};
-            VF height = T(dot)(n, point), v1 = FNMA(height, sp, T(dot)(p, point)),
-               v2 = flat_space ? FNMA(height, sq, T(dot)(q, point)) : zero;
-            VF vv = FMA(v1, v1, v2 * v2), v = cap * SQRT(vv), high = height + v, low = height - v;
+            VF support_value = T(dot)(n, point), v1 = FNMA(support_value, sp, T(dot)(p, point)),
+               v2 = flat_space ? FNMA(support_value, sq, T(dot)(q, point)) : zero;
+            VF vv = FMA(v1, v1, v2 * v2), v = cap * SQRT(vv), high = support_value + v, low = support_value - v;
             VF over = SEL(LT(least, high), T(exp2)(power * T(log2)(MAX(high, least))), zero);
-            VF w = SEL(LT(least, low), T(exp2)(power * T(log2)(MAX(low, least))), zero), zw = height * w;
+            VF w = SEL(LT(least, low), T(exp2)(power * T(log2)(MAX(low, least))), zero), zw = support_value * w;
             sum[0] = FMA(vv, over, sum[0]);
-            sum[1] = FMA(height, zw, sum[1]);
+            sum[1] = FMA(support_value, zw, sum[1]);
             sum[2] = FMA(zw, v1, sum[2]);
             sum[4] = FMA(w * v1, v1, sum[4]);
             if (flat_space) {
@@ -189,8 +189,8 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
                         LOADU(out[7])};
 }
 
-// bend_over is K of a core over a cap of size t. No part of it counts for more than `most` in any direction.
-ALWAYS flat_matrix bend_over(const T(places) *at, int k, int side, const bent *b, VF t, VF most) {
+// hessian_bound_over is K of a core over a cap of size t. No part of it counts for more than `most` in any direction.
+ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, const bent *b, VF t, VF most) {
     const VF zero = SET1(0), one = SET1(1), half = SET1(0.5);
     const T(hulls) *h = at->hull[side];
     flat_matrix m = {zero, zero, zero};
@@ -201,13 +201,13 @@ ALWAYS flat_matrix bend_over(const T(places) *at, int k, int side, const bent *b
     const VF grown = t * flat_length(b->g) / MAX(b->h, SET1(TINY));
     if (k == CLR_SUPERQUADRIC) {
         VF slope, none, inner = flat_length(b->inner), outer = flat_length(b->outer),
-                        turned = t * flat_length(b->gm) / MAX(b->hm, SET1(TINY));
-        VF k1 = norm_bends(b->hm, b->u.z, &b->along, LOADU(h->power[T(DUAL_ALONG)]), LOADU(h->power[T(ALONG)]),
-                           t * outer, grown, &slope) /
+                        flipped = t * flat_length(b->gm) / MAX(b->hm, SET1(TINY));
+        VF k1 = norm_hessian_bounds(b->hm, b->u.z, &b->along, LOADU(h->power[T(DUAL_ALONG)]), LOADU(h->power[T(ALONG)]),
+                                    t * outer, grown, &slope) /
                 (one + grown);
-        VF k2 = norm_bends(b->u.x, b->u.y, &b->across, LOADU(h->power[T(DUAL_ACROSS)]), LOADU(h->power[T(ACROSS)]),
-                           t * inner, turned, &none) /
-                (one + turned);
+        VF k2 = norm_hessian_bounds(b->u.x, b->u.y, &b->across, LOADU(h->power[T(DUAL_ACROSS)]),
+                                    LOADU(h->power[T(ACROSS)]), t * inner, flipped, &none) /
+                (one + flipped);
         k2 = SEL(LE(grown, half), slope * k2, zero);
         add_square(&m, MIN(k1, most / MAX(outer * outer, SET1(TINY))), b->outer);
         add_square(&m, MIN(k2, most / MAX(inner * inner, SET1(TINY))), b->inner);
@@ -235,17 +235,17 @@ ALWAYS flat_matrix bend_over(const T(places) *at, int k, int side, const bent *b
     return m;
 }
 
-// least_bend is the lowest eigenvalue of K of both cores over a cap of size t, with the balls that were
+// least_curvature is the lowest eigenvalue of K of both cores over a cap of size t, with the balls that were
 // taken out left in.
-ALWAYS VF least_bend(const T(places) *at, int ka, int kb, const bent b[2], VF most, VF t) {
-    const flat_matrix x = bend_over(at, ka, 0, b, t, most), y = bend_over(at, kb, 1, b + 1, t, most);
+ALWAYS VF least_curvature(const T(places) *at, int ka, int kb, const bent b[2], VF most, VF t) {
+    const flat_matrix x = hessian_bound_over(at, ka, 0, b, t, most), y = hessian_bound_over(at, kb, 1, b + 1, t, most);
     return least_eigenvalue((flat_matrix){x.xx + y.xx, x.xy + y.xy, x.yy + y.yy});
 }
 
-// Sizes of caps over which bends are looked at, each BEND_CAP_RATIO of the one before. Polytopes around
+// Sizes of caps over which bends are looked at, each HESSIAN_CAP_RATIO of the one before. Polytopes around
 // caps much smaller than the least, 0.03, are full before they are done.
-#define WIDEST_BEND_CAP 0.64
-#define BEND_CAP_RATIO 0.6
+#define WIDEST_HESSIAN_CAP 0.64
+#define HESSIAN_CAP_RATIO 0.6
 
 // widest_cap is the largest cap that some sizes prove over which heights are h at least, or zero.
 //
@@ -253,15 +253,15 @@ ALWAYS VF least_bend(const T(places) *at, int ka, int kb, const bent b[2], VF mo
 // e|n + y|. What those grow by is ½κy² at least up to |y| = t; if κ ≥ h + e that is more than
 // (h + e)(√(1 + y²) − 1), and see reach.
 ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const bent b[2], VF h) {
-    static const double shrink[3] = {BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO * BEND_CAP_RATIO,
-                                     BEND_CAP_RATIO * BEND_CAP_RATIO, BEND_CAP_RATIO};
+    static const double shrink[3] = {HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO,
+                                     HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO, HESSIAN_CAP_RATIO};
     const VF zero = SET1(0), whole = h + b[0].ball + b[1].ball;
-    VF size = SET1(WIDEST_BEND_CAP / BEND_CAP_RATIO), found = zero;
+    VF size = SET1(WIDEST_HESSIAN_CAP / HESSIAN_CAP_RATIO), found = zero;
     for (int j = 0; j < 3; j++) { // of seven, by halves
-        const VF t = size * SET1(shrink[j]), bend = least_bend(at, ka, kb, b, SET1(MOST_BEND) * whole, t);
-        const VM holds = LE(SET1(1 + 1e-6) * whole, bend);
-        found = SEL(holds, MAX(found, reach(bend, t, whole)), found);
-        size = SEL(holds, size, t);
+        const VF t = size * SET1(shrink[j]), curvature = least_curvature(at, ka, kb, b, SET1(MAX_CURVATURE) * whole, t);
+        const VM proved = LE(SET1(1 + 1e-6) * whole, curvature);
+        found = SEL(proved, MAX(found, reach(curvature, t, whole)), found);
+        size = SEL(proved, size, t);
     }
     return found;
 }

@@ -141,9 +141,9 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
 #endif
 #undef FIRST_LEAST
 
-// first_height is the height of a core of class k above its center along the unit vector d of its
+// initial_support_value is the height of a core of class k above its center along the unit vector d of its
 // own frame, or more: p are its parameters and erode. Small hulls have functions of their own.
-ALWAYS VF T(first_height)(int k, const VF p[4], V3 d) {
+ALWAYS VF T(initial_support_value)(int k, const VF p[4], V3 d) {
     V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
     if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
     if (k == CLR_ELLIPSOID ||

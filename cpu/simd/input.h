@@ -140,9 +140,10 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
     if (HAS_VERTICES(ka)) NARROW(&s->in32[CLR_PA + 3][k], inverse);
     if (HAS_VERTICES(kb)) NARROW(&s->in32[CLR_PB + 3][k], inverse);
     NARROW(&s->in32[CLR_STOP][k], MAX(SET1(0.5) * stop * inverse, SET1(STOP32)));
-    NARROW(&s->in32[CLR_FAR][k], MIN(FMA(LOADU(in + CLR_FAR * CLR_STRIDE64), inverse, SET1(2 * NOISE32)), SET1(1e30)));
-    NARROW(&s->in32[CLR_NEAR][k], FMA(LOADU(in + CLR_NEAR * CLR_STRIDE64), inverse, SET1(-2 * NOISE32)));
-    NARROW(&s->in32[CLR_NOISE][k], SET1(NOISE32));
+    NARROW(&s->in32[CLR_FAR][k],
+           MIN(FMA(LOADU(in + CLR_FAR * CLR_STRIDE64), inverse, SET1(2 * SUPPORT_ROUNDING32)), SET1(1e30)));
+    NARROW(&s->in32[CLR_NEAR][k], FMA(LOADU(in + CLR_NEAR * CLR_STRIDE64), inverse, SET1(-2 * SUPPORT_ROUNDING32)));
+    NARROW(&s->in32[CLR_SUPPORT_ROUNDING][k], SET1(SUPPORT_ROUNDING32));
 
     if (c->warm) { // zero where there is none
         const V3 w = warm_starts(c, lo, s->row + k);
@@ -225,7 +226,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         if (c->collide) far = radius + round, near = radius - round;
         STOREU(&s->in64[CLR_FAR][k], far);
         STOREU(&s->in64[CLR_NEAR][k], near);
-        STOREU(&s->in64[CLR_NOISE][k], round);
+        STOREU(&s->in64[CLR_SUPPORT_ROUNDING][k], round);
 
         if (late) STOREU(&s->more[CLR_SPAN][k], size);
         else prepare32(c, s, lo, k, ka, kb, x, size);

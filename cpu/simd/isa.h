@@ -34,7 +34,7 @@
 #undef HMAX
 #undef EACH_MAX
 #undef HALF
-#undef HALF_HEIGHTS
+#undef HALF_SUPPORT_VALUES
 #undef HALF_MAX
 #undef HSUM
 #undef RSQRT

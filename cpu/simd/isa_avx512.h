@@ -11,8 +11,8 @@ static inline __attribute__((always_inline)) __m512 each_max32(const __m512 *v) 
     for (int i = 0; i < 16; i++) h[i] = _mm256_max_ps(_mm512_castps512_ps256(v[i]), _mm512_extractf32x8_ps(v[i], 1));
     return _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(h)), each_max8(h + 8), 1);
 }
-static inline __attribute__((always_inline)) __m256 half_heights(const float *x, const float *y, const float *z,
-                                                                 float dx, float dy, float dz) {
+static inline __attribute__((always_inline)) __m256 half_support_values(const float *x, const float *y, const float *z,
+                                                                        float dx, float dy, float dz) {
     const __m256 h =
         _mm256_fmadd_ps(_mm256_set1_ps(dy), _mm256_loadu_ps(y), _mm256_mul_ps(_mm256_set1_ps(dx), _mm256_loadu_ps(x)));
     return _mm256_fmadd_ps(_mm256_set1_ps(dz), _mm256_loadu_ps(z), h);
@@ -127,9 +127,9 @@ static inline __attribute__((always_inline)) void run_of_three64(__m512d out[4],
 static inline __attribute__((always_inline)) void run_of_four64(__m512d out[4], const double *p) {
     const __m512d a = _mm512_loadu_pd(p), b = _mm512_loadu_pd(p + 8), c = _mm512_loadu_pd(p + 16),
                   d = _mm512_loadu_pd(p + 24);
-    const __m512i even = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13),
+    const __m512i tied = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13),
                   odd = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
-    const __m512d s = _mm512_permutex2var_pd(a, even, b), t = _mm512_permutex2var_pd(c, even, d),
+    const __m512d s = _mm512_permutex2var_pd(a, tied, b), t = _mm512_permutex2var_pd(c, tied, d),
                   u = _mm512_permutex2var_pd(a, odd, b), v = _mm512_permutex2var_pd(c, odd, d);
     out[0] = _mm512_shuffle_f64x2(s, t, 0x44);
     out[1] = _mm512_shuffle_f64x2(s, t, 0xEE);
@@ -193,9 +193,9 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define HMAX(x) _mm512_reduce_max_ps(x)
 // EACH_MAX is the largest value of each of W vectors.
 #define EACH_MAX(v) each_max32(v)
-// HALF_HEIGHTS are those of eight vertices along a direction; HALF_MAX is the largest of each of W.
+// HALF_SUPPORT_VALUES are those of eight vertices along a direction; HALF_MAX is the largest of each of W.
 #define HALF __m256
-#define HALF_HEIGHTS(x, y, z, dx, dy, dz) half_heights(x, y, z, dx, dy, dz)
+#define HALF_SUPPORT_VALUES(x, y, z, dx, dy, dz) half_support_values(x, y, z, dx, dy, dz)
 #define HALF_MAX(v) _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(v)), each_max8((v) + 8), 1)
 #define HSUM(x) _mm512_reduce_add_ps(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)

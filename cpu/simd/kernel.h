@@ -29,15 +29,15 @@
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
                     int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
-    if (c->decide) rows = decide(c, s, lo, order, rows, ka, kb);
+    if (c->boolean) rows = boolean(c, s, lo, order, rows, ka, kb);
     rows = smooth(c, s, lo, order, rows, ka, kb);
-    waiting deep = {s + 1, 0};
+    compacted_rows deep = {s + 1, 0};
     for (int k = 0; k < rows; k += CLR_CAP) {
         int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
-        const int by_feet = takes_feet(c, ka, kb);
-        prepare(c, s, lo, order + k, n, ka, kb, by_feet);
-        if (by_feet) {
-            int open = feet(c, s, lo - c->first, n, ka, kb);
+        const int by_projection = uses_projections(c, ka, kb);
+        prepare(c, s, lo, order + k, n, ka, kb, by_projection);
+        if (by_projection) {
+            int open = project_alternately(c, s, lo - c->first, n, ka, kb);
             if (open > 0) {
                 prepare_late(c, s, lo, n, ka, kb);
                 first_directions(c, s, n, ka, kb);
@@ -48,17 +48,17 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
-        if (!c->collide) gather(c, s, &deep, lo, n, ka, kb, left);
-        sketches(c, s, n, ka, kb);
-        surround(c, s, n, ka, kb);
+        if (!c->collide) compact_penetrating(c, s, &deep, lo, n, ka, kb, left);
+        search_depths32(c, s, n, ka, kb);
+        certify_depths(c, s, n, ka, kb);
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
-            surround(c, s, n, ka, kb); // those that float64 found to overlap
+            certify_depths(c, s, n, ka, kb); // those that float64 found to overlap
             finish(c, s, lo - c->first, n, ka, kb, 0, left);
         }
     }
-    if (deep.n > 0) answer_waiting(c, s, &deep, lo, ka, kb, left);
+    if (deep.n > 0) answer_compacted(c, s, &deep, lo, ka, kb, left);
 }
 
 int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {

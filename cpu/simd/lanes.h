@@ -27,13 +27,13 @@ typedef struct {
     REAL step[W];
     REAL limit[W]; // steps that the row may take, of a call that caps them
 #if REAL_BITS == 64
-    REAL level[W]; // steps that did not lower the norm
+    REAL stationary_steps[W]; // steps that did not lower the norm
 #endif
     int32_t at[W]; // row of the group
     T(hulls) hull[2];
     unsigned active, idle; // lanes at work, and without a pair
     unsigned inside, away; // lanes that ended so
-    unsigned sure;         // lanes where a likely vertex was no progress
+    unsigned certain;      // lanes where a likely vertex was no progress
     unsigned newest[3];    // slots that hold the newest vertex
 #if REAL_BITS == 32
     REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
@@ -48,7 +48,7 @@ typedef struct {
     int next, n;
     int ka, kb;
     int most[2]; // vertices of the largest small hull
-    int decide;  // only the proof of a status is wanted, see boolean.h
+    int boolean; // only the proof of a status is wanted, see boolean.h
 } T(work);
 
 // KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
@@ -72,11 +72,11 @@ ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
 }
 #endif
 
-// load_cubes gives the lanes in put the extents and the first cells of their hulls of side `side`; the
+// load_cell_values gives the lanes in put the extents and the first cells of their hulls of side `side`; the
 // likely cells only where they are used.
-ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
+ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned put) {
     T(hulls) *h = &L->hull[side];
-    const float *cubes = w->call->cubes;
+    const float *cell_values = w->call->cell_values;
     const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
 #ifdef SPREAD
     while (put) {
@@ -85,23 +85,23 @@ ALWAYS void load_cubes(T(lanes) *L, const T(work) *w, int side, unsigned put) {
         VF v[4];
         const VM m = MFROM(next_eight(&put, lane));
         const __m512i index = SPREAD_INDEX(m);
-        for (int i = 0; i < 8; i++) row[i] = cubes + CLR_CUBE * (size_t)shape[L->at[lane[i]]];
+        for (int i = 0; i < 8; i++) row[i] = cell_values + CLR_CELL_VALUES * (size_t)shape[L->at[lane[i]]];
         SPREAD(v, row, index)
         T(mst3)(h->extent[0], W, m, (V3){v[0], v[1], v[2]});
         MSTORE(h->cells, m, v[3]);
-        if (!w->decide && !w->call->deep) continue;
+        if (!w->boolean && !w->call->deep) continue;
         for (int i = 0; i < 8; i++) row[i] += 4;
         SPREAD(v, row, index)
-        T(mst3)(h->finer[0], W, m, (V3){v[0], v[1], v[2]});
-        MSTORE(h->likely, m, v[3]);
+        T(mst3)(h->candidate_extent[0], W, m, (V3){v[0], v[1], v[2]});
+        MSTORE(h->candidates, m, v[3]);
     }
 #else
     for (; put; put &= put - 1) {
         const int l = __builtin_ctz(put);
-        const float *row = cubes + CLR_CUBE * (size_t)shape[L->at[l]];
-        for (int j = 0; j < 3; j++) h->extent[j][l] = row[j], h->finer[j][l] = row[4 + j];
+        const float *row = cell_values + CLR_CELL_VALUES * (size_t)shape[L->at[l]];
+        for (int j = 0; j < 3; j++) h->extent[j][l] = row[j], h->candidate_extent[j][l] = row[4 + j];
         memcpy(&h->cells[l], row + 3, sizeof h->cells[l]);
-        memcpy(&h->likely[l], row + 7, sizeof h->likely[l]);
+        memcpy(&h->candidates[l], row + 7, sizeof h->candidates[l]);
     }
 #endif
 }
@@ -177,7 +177,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     if (!put) return;
     L->idle &= ~put;
     L->active |= put;
-    L->sure &= ~put;
+    L->certain &= ~put;
     L->newest[0] |= put;
     L->newest[1] &= ~put;
     L->newest[2] &= ~put;
@@ -197,15 +197,15 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 #if REAL_BITS == 32
     if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, put);
     if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, put);
-    if (w->ka == CLR_HULL) load_cubes(L, w, 0, put);
-    if (w->kb == CLR_HULL) load_cubes(L, w, 1, put);
+    if (w->ka == CLR_HULL) load_cell_values(L, w, 0, put);
+    if (w->kb == CLR_HULL) load_cell_values(L, w, 1, put);
 #endif
     V3 x = T(ld3)(L->in[CLR_X], W);
     T(mst3)(L->x[0], W, m, x);
     MSTORE(L->xx, m, T(dot)(x, x));
     MSTORE(L->step, m, SET1(0));
 #if REAL_BITS == 32
-    if (w->decide) { // where any points of D will do
+    if (w->boolean) { // where any points of D will do
         // The simplex begins with the difference of the centers, which lie in their cores; unless the
         // origin is so near to it that no tetrahedron with that vertex holds a ball.
         const V3 t = T(ld3)(L->in[CLR_TRANS], W);
@@ -215,7 +215,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     }
 #endif
 #if REAL_BITS == 64
-    MSTORE(L->level, m, SET1(0));
+    MSTORE(L->stationary_steps, m, SET1(0));
     for (int k = 0; k < 9; k++) {
         MSTORE(L->vert[k], m, LOADU(L->in[CLR_VERT + k]));
         MSTORE(L->dir[k], m, LOADU(L->in[CLR_DIR + k]));
@@ -260,7 +260,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)}, directions = !hull[0] || !hull[1];
     REAL dir[9][W] __attribute__((aligned(64))), found[2][3][W] __attribute__((aligned(64)));
     if (!finished) return;
-    if (!w->decide) {
+    if (!w->boolean) {
         const VM first = MFROM(L->newest[0]), second = MFROM(L->newest[1]),
                  third = MANDN(MFROM(LANES), MOR(first, second));
         for (int j = 0; j < 3 && directions; j++) {
@@ -284,9 +284,9 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     for (unsigned m = finished; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         const int state = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
-        if (!w->decide && s->state[i] == CLR_BAD) continue; // for the caller to refuse
+        if (!w->boolean && s->state[i] == CLR_BAD) continue; // for the caller to refuse
         s->state[i] = (uint8_t)state;
-        if (w->decide) continue;
+        if (w->boolean) continue;
         s->steps[i] += (uint16_t)L->step[l];
         for (int j = 0; j < 9 && directions; j++) s->more[CLR_SEED + j][i] = (double)dir[j][l];
         for (int k = 0; k < 3; k++) {

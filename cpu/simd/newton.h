@@ -43,11 +43,11 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
     VM active = MFROM(L->active);
     V3 n = L->n, p, q, a, v;
     T(across)(n, &p, &q);
-    T(bend) b = T(bend_pair)(&at, ka, kb, n, p, q, &a, &v);
+    T(curvature) b = T(pair_hessian)(&at, ka, kb, n, p, q, &a, &v);
     L->at = T(sel)(active, n, L->at);
     L->a = T(sel)(active, a, L->a);
     L->v = T(sel)(active, v, L->v);
-    VM lower = MAND(active, LT(b.h + LOADU(in + CLR_NOISE * CLR_STRIDE64), L->f)),
+    VM lower = MAND(active, LT(b.h + LOADU(in + CLR_SUPPORT_ROUNDING * CLR_STRIDE64), L->f)),
        far = LT(LOADU(in + CLR_FAR * CLR_STRIDE64), b.h);
     VM close = LE(FMA(b.p, b.p, b.q * b.q), SET1(0.25) * stop * stop);
     active = MANDN(active, MANDN(MOR(close, far), lower));
@@ -102,11 +102,12 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             V3 x = lanes[j].at, a = lanes[j].a, v = lanes[j].v;
             VF low = T(dot)(x, v), distance = low - radius;
             V3 side = T(axpy)(-low, x, v);
-            VF lean = SQRT(T(dot)(side, side)), lower = distance - round, upper = distance + MAX(lean, round);
-            VM ok = LE(MAX(lean, round), most_gap(c, ka, kb, tol, round));
+            VF tilt_error = SQRT(T(dot)(side, side)), lower = distance - round,
+               upper = distance + MAX(tilt_error, round);
+            VM ok = LE(MAX(tilt_error, round), most_gap(c, ka, kb, tol, round));
             if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-            VM sure = MAND(LT(round, low), is_unit(x));
-            unsigned yes = open[j] & MBITS(MAND(ok, sure));
+            VM certain = MAND(LT(round, low), is_unit(x));
+            unsigned yes = open[j] & MBITS(MAND(ok, certain));
             V3 normal = T(neg)(x);
             for (unsigned w = open[j]; w; w &= w - 1)
                 s->steps[k + __builtin_ctz(w)] += (uint16_t)lanes[j].taken[__builtin_ctz(w)];

@@ -9,10 +9,10 @@
 
 #include "cores.h"
 
-#ifndef CLR_HAS_FEET
-#define CLR_HAS_FEET
-// has_feet reports whether a core of class k may have feet.
-ALWAYS int has_feet(int k) { return k == CLR_BOX || k == CLR_ROUND; }
+#ifndef CLR_HAS_PROJECTION
+#define CLR_HAS_PROJECTION
+// has_projection reports whether a core of class k may have feet.
+ALWAYS int has_projection(int k) { return k == CLR_BOX || k == CLR_ROUND; }
 #endif
 
 // profile is a core cut along its axis, in the half plane of z and the distance from the axis:
@@ -36,11 +36,11 @@ ALWAYS VM T(is_segment)(const T(profile) *f) { return LE(MAX(f->below, f->above)
 typedef struct {
     V3 at, around, along;
     VF gain_around, gain_along, deep;
-} T(foot);
+} T(projection);
 
-ALWAYS T(foot) T(foot_of)(const T(profile) *f, V3 p) {
+ALWAYS T(projection) T(closest_point)(const T(profile) *f, V3 p) {
     const VF zero = SET1(0), one = SET1(1);
-    T(foot) o;
+    T(projection) o;
     VF square = FMA(p.y, p.y, p.x * p.x), inv = RSQRT(MAX(square, SET1(TINY))), far = square * inv;
     VM axial = LE(square, SET1(TINY)); // any direction is out
     VF ux = SEL(axial, one, p.x * inv), uy = SEL(axial, zero, p.y * inv);

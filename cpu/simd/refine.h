@@ -26,14 +26,14 @@ typedef struct {
     V3 x, n;
     VF l1, l2;
     VM face;
-} clr_foot;
+} clr_projection;
 
 // foot is the point nearest to the origin of the features of triangle p, q, r that
 // hold p, as a convex combination: p + l1·(q − p) + l2·(r − p). n is the normal of
 // the face, of any length.
-ALWAYS clr_foot triangle_foot(V3 p, V3 e1, V3 e2) {
+ALWAYS clr_projection triangle_projection(V3 p, V3 e1, V3 e2) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(1e-100);
-    clr_foot f;
+    clr_projection f;
     VF h1 = -T(dot)(p, e1), h2 = -T(dot)(p, e2);
     VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g12 = T(dot)(e1, e2);
     VF t1 = MAX(MIN(h1 / MAX(g11, tiny), one), zero), t2 = MAX(MIN(h2 / MAX(g22, tiny), one), zero);
@@ -75,12 +75,12 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
     pieces out;
     if (k == CLR_ELLIPSOID) {
         V3 s;
-        T(bend) b = T(bend_ellipsoid)(params, CLR_STRIDE64, d, p, q, &s);
+        T(curvature) b = T(ellipsoid_hessian)(params, CLR_STRIDE64, d, p, q, &s);
         for (int j = 0; j < 3; j++) out.d[j] = b.h, out.p[j] = b.p, out.q[j] = b.q;
         out.pp = b.pp, out.pq = b.pq, out.qq = b.qq;
         return out;
     }
-    VF bend = zero, inv = zero;
+    VF curvature = zero, inv = zero;
     V3 e = T(ld3)(params, CLR_STRIDE64);
     if (k == CLR_ROUND) inv = inverse_lateral(d);
     for (int j = 0; j < 3; j++) {
@@ -88,12 +88,12 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
         if (k == CLR_ROUND) {
             VM above = LT(zero, s.z);
             s = rim_point(e, above, d, inv);
-            bend = FMA(weight[j], SEL(above, e.y, e.x) * inv, bend);
+            curvature = FMA(weight[j], SEL(above, e.y, e.x) * inv, curvature);
         }
         out.d[j] = T(dot)(s, d), out.p[j] = T(dot)(s, p), out.q[j] = T(dot)(s, q);
     }
     VF up = FMA(d.x, p.y, -(d.y * p.x)) * inv, uq = FMA(d.x, q.y, -(d.y * q.x)) * inv; // along the rim
-    out.pp = bend * up * up, out.pq = bend * up * uq, out.qq = bend * uq * uq;
+    out.pp = curvature * up * up, out.pq = curvature * up * uq, out.qq = curvature * uq * uq;
     return out;
 }
 
@@ -125,7 +125,8 @@ ALWAYS VM cap_of(int k, V3 s, V3 t) {
 
 // polish improves the unit direction x, the points a and b of three vertices and their
 // weights in the nearest point, in the lanes where it comes to an end.
-static __attribute__((noinline)) void polish(const double *in, int ka, int kb, V3 a[3], V3 b[3], clr_foot *f0, V3 *x) {
+static __attribute__((noinline)) void polish(const double *in, int ka, int kb, V3 a[3], V3 b[3], clr_projection *f0,
+                                             V3 *x) {
     const VF zero = SET1(0), one = SET1(1), stop = LOADU(in + CLR_STOP * CLR_STRIDE64),
              small = SET1(0.0625) * stop * stop;
     const double *pa = in + CLR_PA * CLR_STRIDE64, *pb = in + CLR_PB * CLR_STRIDE64, *m = in + CLR_ROT * CLR_STRIDE64;

@@ -79,7 +79,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     V3 n3 = T(cross)(e1, e2), n1 = T(cross)(e2, e3), n2 = T(cross)(e3, e1);
     VF l1 = -T(dot)(w, n1), l2 = -T(dot)(w, n2), l3 = -T(dot)(w, n3);
     V3 n = n3;
-    VF height = l3, area = one;
+    VF support_value = l3, area = one;
     VM face = LT(one, zero);
 #define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)     \
     {                                                                           \
@@ -90,7 +90,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
                     MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));     \
         gain = SEL(m, q, gain);                                                 \
         n = T(sel)(m, normal, n);                                               \
-        height = SEL(m, l, height);                                             \
+        support_value = SEL(m, l, support_value);                               \
         area = SEL(m, det, area);                                               \
         face = MOR(face, m);                                                    \
         keep_i = MOR(keep_i, m);                                                \
@@ -111,7 +111,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     out.least = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
     out.longest = MAX(g11, MAX(g22, g33));
     out.inside = MAND(LE(zero, out.least), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
-    VF k = -height * RCP(MAX(area, SET1(TINY_AREA2)));
+    VF k = -support_value * RCP(MAX(area, SET1(TINY_AREA2)));
     out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
     out.keep_b = kb;
     out.keep_c = kc;
@@ -140,10 +140,10 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
 
 // LOOSE_VOLUME is what the least volume must be above, as a part of G, where nothing is known of n: it is
 // at most G for the three faces and 3√3/2·G for the other, a triangle in a ball of radius √G.
-#define LOOSE_VOLUME(noise) FMA(SET1(2.6f), noise, SET1(VOLUME_UNITS * 0x1p-24f))
+#define LOOSE_VOLUME(vertex_error) FMA(SET1(2.6f), vertex_error, SET1(VOLUME_UNITS * 0x1p-24f))
 
 // holds is the same face by face.
-ALWAYS VM holds(V3 w, V3 b, V3 c, V3 d, VF noise) {
+ALWAYS VM contains(V3 w, V3 b, V3 c, V3 d, VF vertex_error) {
     const V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
     const V3 n[3] = {T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(e1, e2)}, last = T(add)(T(add)(n[0], n[1]), n[2]);
     const VF longest = MAX(T(dot)(e1, e1), MAX(T(dot)(e2, e2), T(dot)(e3, e3))),
@@ -153,7 +153,7 @@ ALWAYS VM holds(V3 w, V3 b, V3 c, V3 d, VF noise) {
     VM all = MFROM(LANES);
     for (int i = 0; i < 4; i++) {
         const VF volume = i < 3 ? -T(dot)(w, n[i]) : rest, area2 = i < 3 ? T(dot)(n[i], n[i]) : T(dot)(last, last);
-        all = MAND(all, LT(FMA(noise, SQRT(area2), rounding), volume * sign));
+        all = MAND(all, LT(FMA(vertex_error, SQRT(area2), rounding), volume * sign));
         rest = rest - volume;
     }
     return all;
@@ -192,11 +192,11 @@ ALWAYS V3 longest_of(V3 e1, V3 e2, V3 e3, VM *second, VM *third) {
     return T(sel)(*third, e3, T(sel)(*second, e2, e1));
 }
 
-// straight_direction is the direction of the point `sum` of w, p and q, of which any may
+// orthogonal_direction is the direction of the point `sum` of w, p and q, of which any may
 // be the same; `face` is the foot on their face as its normal has it. The normal is
 // off by rounding over the height, the sum by rounding over its length: the longer
 // decides.
-ALWAYS V3 straight_direction(V3 w, V3 p, V3 q, V3 sum, V3 face) {
+ALWAYS V3 orthogonal_direction(V3 w, V3 p, V3 q, V3 sum, V3 face) {
     VM second, third;
     V3 e1 = T(sub)(p, w), e2 = T(sub)(q, w), e = longest_of(e1, e2, T(sub)(q, p), &second, &third),
        n = T(cross)(e1, e2);

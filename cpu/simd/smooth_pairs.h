@@ -132,8 +132,8 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
     }
 }
 
-// soft_first moves rows of soft cores to the front of order, and returns their number.
-static int soft_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+// soft_pair_first moves rows of soft cores to the front of order, and returns their number.
+static int soft_pair_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t other[CLR_BLOCK];
     int n = 0, others = 0;
     for (int k = 0; k < rows; k++) {
@@ -153,7 +153,7 @@ static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, i
                                             int ka, int kb) {
     if (!takes_rtr(c, ka, kb)) return rows;
     const int powers = HAS_POWERS(ka) || HAS_POWERS(kb), all = rows;
-    if (powers && c->closed) rows = soft_first(c, lo, order, rows);
+    if (powers && c->closed) rows = soft_pair_first(c, lo, order, rows);
     const int others = all - rows;
     for (int by_rtr = powers || !c->closed; by_rtr < 2; by_rtr++) {
         int32_t *rest = order;

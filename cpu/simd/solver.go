@@ -77,9 +77,9 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.scanned = C.int32_t(len(t.vx))
 	c.vx, c.vy, c.vz = pin[C.double](p, t.vx), pin[C.double](p, t.vy), pin[C.double](p, t.vz)
 	c.fx, c.fy, c.fz = pin[C.float](p, t.fx), pin[C.float](p, t.fy), pin[C.float](p, t.fz)
-	c.corners, c.cubes = pin[C.double](p, t.corners), pin[C.float](p, t.cubes)
+	c.corners, c.cell_values = pin[C.double](p, t.corners), pin[C.float](p, t.cellValues)
 	c.lists, c.starts = pin[C.float](p, t.lists), pin[C.int32_t](p, t.starts)
-	c.points, c.likely = pin[C.float](p, t.points), pin[C.int32_t](p, t.likely)
+	c.points, c.candidates = pin[C.float](p, t.points), pin[C.int32_t](p, t.candidates)
 	c.warm = pin[C.double](p, job.Options.WarmStart)
 	call.options(&job.Options)
 
@@ -95,7 +95,8 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	// Which rows are decided in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
-	c.decide = flag(job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
+	boolean := job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR
+	c.boolean = flag(boolean && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
 	return call, true
 }
 

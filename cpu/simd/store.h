@@ -9,7 +9,7 @@
 #include <string.h>
 
 // spread has bit l of m in byte l, of eight.
-ALWAYS uint64_t spread(unsigned m) {
+ALWAYS uint64_t lane_bytes(unsigned m) {
     const uint64_t each = 0x0101010101010101;
     return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) &
            each; // bit l of byte l, carried to its highest
@@ -88,9 +88,9 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
         gap[l] += up >> l & 1;
         taken[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
     }
-    const uint64_t by = (uint64_t)solver * spread(LANES),
-                   status_of = spread(~(apart ^ deep)) * CLR_STATUS_TOUCHING |
-                               spread(deep) * CLR_STATUS_PENETRATING; // both: undecided
+    const uint64_t by = (uint64_t)solver * lane_bytes(LANES),
+                   status_of = lane_bytes(~(apart ^ deep)) * CLR_STATUS_TOUCHING |
+                               lane_bytes(deep) * CLR_STATUS_PENETRATING; // both: undecided
     memcpy(status, &status_of, sizeof status);
     if (follow) {
         if (c->distance32) STORE_SOME32(c->distance32 + from, ok, near);

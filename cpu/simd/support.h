@@ -56,12 +56,12 @@ ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, 
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (guess && ka == CLR_HULL) *a = likely_support(at, 0, d, found ? &found[0] : 0);
+    if (guess && ka == CLR_HULL) *a = candidate_support(at, 0, d, found ? &found[0] : 0);
     else
 #endif
         *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (guess && kb == CLR_HULL) b = likely_support(at, 1, e, found ? &found[1] : 0);
+    if (guess && kb == CLR_HULL) b = candidate_support(at, 1, e, found ? &found[1] : 0);
     else
 #endif
         b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
@@ -81,7 +81,7 @@ typedef struct {
 
 // height is the least of <x, D> for a unit vector x: <x, a − b> for the vertex that
 // [support] finds.
-ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *known) {
+ALWAYS VF T(support_value)(const T(places) *at, int ka, int kb, V3 x, const T(known) *known) {
     V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
     VF sum = T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
     for (int side = 0; side < 2; side++) {
@@ -92,7 +92,7 @@ ALWAYS VF T(height)(const T(places) *at, int ka, int kb, V3 x, const T(known) *k
         }
         const V3 *v = side ? known->b : known->a;
         VF high = MAX(MAX(T(dot)(d[side], v[0]), T(dot)(d[side], v[1])), T(dot)(d[side], v[2]));
-        sum = sum + T(hull_height)(at, k, side, d[side], high, (const int32_t **)known->number[side]);
+        sum = sum + T(hull_support_value)(at, k, side, d[side], high, (const int32_t **)known->number[side]);
     }
     return -sum;
 }

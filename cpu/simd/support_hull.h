@@ -21,20 +21,20 @@
 
 #if REAL_BITS == 32
 typedef struct {
-    VF height, number;
+    VF support_value, number;
     V3 at;
 } T(peak); // a vertex, the highest of some
 
 // higher is b where it is higher than a, and else a.
 ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
-    const VM m = LT(a.height, b.height);
-    return (T(peak)){MAX(b.height, a.height), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
+    const VM m = LT(a.support_value, b.support_value);
+    return (T(peak)){MAX(b.support_value, a.support_value), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
 }
 
 // copied is vertex j of the copies.
 ALWAYS T(peak) T(copied)(const REAL (*v)[3][W], int j, V3 d, VF number) {
     T(peak) p = {.at = T(ld3)(v[j][0], W), .number = number};
-    p.height = T(dot)(d, p.at);
+    p.support_value = T(dot)(d, p.at);
     return p;
 }
 
@@ -91,15 +91,15 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 
-// likely_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
-ALWAYS V3 likely_support(const T(places) *at, int side, V3 d, VF *found) {
+// candidate_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
+ALWAYS V3 candidate_support(const T(places) *at, int side, V3 d, VF *found) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
     int32_t cell[W];
     const float *row[W];
     VF v[4];
-    T(cell)(T(ld3)(h->finer[0], W), d, cell);
-    for (int l = 0; l < W; l++) row[l] = c->points + 4 * (size_t)c->likely[h->likely[l] + cell[l]];
+    T(cell)(T(ld3)(h->candidate_extent[0], W), d, cell);
+    for (int l = 0; l < W; l++) row[l] = c->points + 4 * (size_t)c->candidates[h->candidates[l] + cell[l]];
     ROWS(v, row, 15)
     if (found) *found = v[3];
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), (V3){v[0], v[1], v[2]});
@@ -109,7 +109,8 @@ ALWAYS V3 likely_support(const T(places) *at, int side, V3 d, VF *found) {
 #if REAL_BITS == 64
 // scan returns a vertex of a hull that is highest along d, one of the machine's lanes a
 // vertex, and its height.
-ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL dx, REAL dy, REAL dz, REAL *height) {
+ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL dx, REAL dy, REAL dz,
+                   REAL *support_value) {
     static const REAL ramp[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
     VF most = FMA(uz, LOADU(z), FMA(uy, LOADU(y), ux * LOADU(x))), index = LOADU(ramp), at = index;
@@ -122,8 +123,8 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
     }
     REAL i[W] __attribute__((aligned(64)));
     STOREU(i, index);
-    *height = HMAX(most);
-    unsigned equal = MBITS(LE(SET1(*height), most)); // none only if there is a NaN
+    *support_value = HMAX(most);
+    unsigned equal = MBITS(LE(SET1(*support_value), most)); // none only if there is a NaN
     int found = equal ? (int)i[__builtin_ctz(equal)] : 0;
     return found < count ? found : count - 1; // the vertices that fill up are copies of the last
 }
@@ -150,13 +151,13 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
     const int32_t *s = c->starts + h->cells[l] + cell;
     const float *v = c->lists + (size_t)s[0] * (4 * W32);
     const int blocks = s[1] - s[0], first = h->first[l];
-    const vec32 nx = spread32((float)n[0]), ny = spread32((float)n[1]), nz = spread32((float)n[2]);
-    vec32 most = heights32(v, nx, ny, nz);
-    for (int j = 1; j < blocks; j++) most = larger32(heights32(v + j * 4 * W32, nx, ny, nz), most);
-    const vec32 least = spread32(largest32(most) - (float)(32 * 0x1p-24 * h->size[l]));
-    const vec32 k0 = spread32((float)known[0]), k1 = spread32((float)known[1]), k2 = spread32((float)known[2]);
+    const vec32 nx = broadcast32((float)n[0]), ny = broadcast32((float)n[1]), nz = broadcast32((float)n[2]);
+    vec32 most = support_values32(v, nx, ny, nz);
+    for (int j = 1; j < blocks; j++) most = larger32(support_values32(v + j * 4 * W32, nx, ny, nz), most);
+    const vec32 least = broadcast32(largest32(most) - (float)(32 * 0x1p-24 * h->size[l]));
+    const vec32 k0 = broadcast32((float)known[0]), k1 = broadcast32((float)known[1]), k2 = broadcast32((float)known[2]);
     for (int j = 0; j < blocks; j++, v += 4 * W32)
-        for (unsigned near = others32(heights32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near;
+        for (unsigned near = others32(support_values32(v, nx, ny, nz), least, v + 3 * W32, k0, k1, k2); near;
              near &= near - 1) {
             int i = (int)v[3 * W32 + __builtin_ctz(near)], p = first + i;
             const double *x = c->corners + 4 * (size_t)p;
@@ -169,8 +170,8 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
     return high;
 }
 
-// small_heights are the heights of hulls of at most CLR_SMALL_VERTICES vertices in all lanes.
-ALWAYS VF T(small_heights)(const T(places) *at, int side, V3 d) {
+// small_support_values are the heights of hulls of at most CLR_SMALL_VERTICES vertices in all lanes.
+ALWAYS VF T(small_support_values)(const T(places) *at, int side, V3 d) {
     const clr_call *c = at->call;
     REAL u[3][W] __attribute__((aligned(64)));
     VF most[W];
@@ -206,34 +207,35 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
     return T(pick)(at, side, best);
 }
 
-// rough_height is no more than the least of <x, D> of two hulls with cells for a unit vector x, and by
-// ROUGH_UNITS units of 2⁻²⁴ of their sizes less than float32 finds. Let v be a vertex relative to its
+// approximate_support_value is no more than the least of <x, D> of two hulls with cells for a unit vector x, and by
+// APPROXIMATE_UNITS units of 2⁻²⁴ of their sizes less than float32 finds. Let v be a vertex relative to its
 // center, no longer than the size of its hull. Its coordinates are rounded to float32, and those of the
 // direction: |v| u each. The product and the two sums are, each of which is no larger than |v|
 // by Cauchy and Schwarz: 3 |v| u. Together 5 u of the size, and less than a hundredth more in second order.
-#define ROUGH_UNITS 5.01
-ALWAYS VF rough_height(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
+#define APPROXIMATE_UNITS 5.01
+ALWAYS VF approximate_support_value(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
     const V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
     float u[3][W32] __attribute__((aligned(64))), high[W32] __attribute__((aligned(64)));
-    const float *cube[W32];
+    const float *cell_value[W32];
     for (int side = 0; side < 2; side++) {
         const int32_t *shape = (side ? s->shape_b : s->shape_a) + k;
-        for (int l = 0; l < W; l++) cube[side * W + l] = at->call->cubes + CLR_CUBE * (size_t)shape[l];
+        for (int l = 0; l < W; l++)
+            cell_value[side * W + l] = at->call->cell_values + CLR_CELL_VALUES * (size_t)shape[l];
         NARROW(u[0] + side * W, d[side].x);
         NARROW(u[1] + side * W, d[side].y);
         NARROW(u[2] + side * W, d[side].z);
     }
-    list_heights(at->call, cube, (const float (*)[W32])u, high);
+    list_support_values(at->call, cell_value, (const float (*)[W32])u, high);
     VF sum = T(dot)(x, T(ld3)(&s->more[CLR_BETWEEN][k], CLR_STRIDE64)) - (WIDEN(high) + WIDEN(high + W));
-    return FNMA(SET1(ROUGH_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
+    return FNMA(SET1(APPROXIMATE_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
 }
 
-// hull_height is the height of the hulls of the lanes along the unit vector d. known are the
+// hull_support_value is the height of the hulls of the lanes along the unit vector d. known are the
 // numbers of some vertices of each and `high` the largest of their heights.
-ALWAYS VF T(hull_height)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
+ALWAYS VF T(hull_support_value)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
     REAL u[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
     int32_t cell[W], found;
-    if (k == CLR_SMALL) return T(small_heights)(at, side, d);
+    if (k == CLR_SMALL) return T(small_support_values)(at, side, d);
     T(st3)(&u[0][0], W, d);
     STOREU(out, high);
     T(cell)(T(ld3)(at->hull[side]->extent[0], W), d, cell);

@@ -22,7 +22,7 @@ type Table struct {
 	shapes   []C.clr_shape
 	shapes32 []C.clr_shape32 // the same in float32, what Boolean rows read of them
 
-	// Vertices of smooth shapes and of hulls without likely cells, which are scanned as a whole, a coordinate a
+	// Vertices of smooth shapes and of hulls without cells with a candidate vertex, which are scanned as a whole, a coordinate a
 	// column: as they are, and in float32, relative to the center of their hull. These shapes come first.
 	vx, vy, vz []float64
 	fx, fy, fz []float32
@@ -34,9 +34,9 @@ type Table struct {
 	// hull of each.
 	points []float32
 
-	cubes []float32 // side by side of each shape: extent and cells once more, extents by the grid of the likely cells, and the first of these
+	cellValues []float32 // side by side of each shape: extent and cells once more, extents by the grid of the cells with a candidate vertex, and the first of these
 
-	likely []int32 // the place in points of the vertex that is highest in the middle of each likely cell
+	candidates []int32 // the place in points of the vertex that is highest in the middle of each cell
 
 	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
 	// and their numbers within the hull. Block starts[i] is the first of cell i,
@@ -63,7 +63,7 @@ var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 func NewTable(l *batch.Library, variant string) *Table {
 	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
 	t.shapes32 = make([]C.clr_shape32, l.Len())
-	t.cubes = make([]float32, C.CLR_CUBE*l.Len())
+	t.cellValues = make([]float32, C.CLR_CELL_VALUES*l.Len())
 	for _, large := range [2]bool{false, true} {
 		for i := range t.shapes {
 			if s := l.Shape(int32(i)); isLarge(s) == large {
@@ -98,7 +98,7 @@ func core(s geom.Shape) geom.Shape {
 	}
 }
 
-// isLarge reports whether a shape is a hull with likely cells.
+// isLarge reports whether a shape is a hull with cells with a candidate vertex.
 func isLarge(s geom.Shape) bool {
 	v, ok := core(s).(*geom.Convex)
 	return ok && len(v.Hull().Vertices) > C.CLR_SMALL_VERTICES
@@ -242,22 +242,22 @@ func (t *Table) hull(number int, v *geom.Convex) {
 	t.starts = append(t.starts, int32(len(t.lists)/block))
 }
 
-// cube writes the cube of hull number i, and the vertices of its likely cells.
+// cube writes the cube of hull number i, and the vertices of its cells with a candidate vertex.
 func (t *Table) cube(i int, cells *hullCells) {
-	r, row := &t.shapes[i], t.cubes[C.CLR_CUBE*i:][:C.CLR_CUBE]
+	r, row := &t.shapes[i], t.cellValues[C.CLR_CELL_VALUES*i:][:C.CLR_CELL_VALUES]
 	for j := range r.extent {
 		row[j] = float32(r.extent[j])
 	}
-	row[3], row[7] = math.Float32frombits(uint32(r.cells)), math.Float32frombits(uint32(len(t.likely)))
+	row[3], row[7] = math.Float32frombits(uint32(r.cells)), math.Float32frombits(uint32(len(t.candidates)))
 	if r.class != C.CLR_HULL {
 		return
 	}
-	k, likely := cells.likely()
+	k, candidates := cells.candidates()
 	for j := range cells.extent {
 		row[4+j] = float32(cells.extent[j] * float64(k))
 	}
-	for _, at := range likely {
-		t.likely = append(t.likely, int32(r.first)-int32(len(t.vx))+at)
+	for _, at := range candidates {
+		t.candidates = append(t.candidates, int32(r.first)-int32(len(t.vx))+at)
 	}
 }
 

@@ -33,8 +33,8 @@ ALWAYS VF least_eigenvalue(flat_matrix m) {
 // what is linear and against a sphere of radius h ≤ bend. That growth is convex along any y, so from there on
 // it is ½·bend·t|y|, which is not below h(√(1 + y²) − 1) as far as y/(1 + √(1 + y²)) ≤ ½·bend·t/h: to twice the
 // angle of which that is the tangent.
-ALWAYS VF reach(VF bend, VF t, VF h) {
-    const VF x = SET1(0.5 * (1 - 1e-6)) * bend * t / h, rest = FNMA(x, x, SET1(1)), widest = SET1(WIDEST_CAP);
+ALWAYS VF reach(VF curvature, VF t, VF h) {
+    const VF x = SET1(0.5 * (1 - 1e-6)) * curvature * t / h, rest = FNMA(x, x, SET1(1)), widest = SET1(WIDEST_CAP);
     return MAX(t, SEL(LT(SET1(0.1), rest), MIN((x + x) / MAX(rest, SET1(0.1)), widest), widest));
 }
 

@@ -27,7 +27,7 @@ ALWAYS rtr_model rtr_evaluate(const T(places) *at, int ka, int kb, V3 x) {
     rtr_model m;
     V3 s, v;
     T(across)(x, &m.e, &m.f);
-    T(bend) b = T(bend_pair)(at, ka, kb, T(neg)(x), m.e, m.f, &s, &v);
+    T(curvature) b = T(pair_hessian)(at, ka, kb, T(neg)(x), m.e, m.f, &s, &v);
     m.h = -b.h;
     m.g0 = b.p;
     m.g1 = b.q;
@@ -93,7 +93,7 @@ typedef struct {
     double radius[W], step[W];
     int32_t at[W];    // row of the group
     T(hulls) hull[2]; // of cores that take powers
-    unsigned active, idle, fresh;
+    unsigned active, idle, started;
 } __attribute__((aligned(64))) rtr_lanes;
 
 // rtr_rows are the rows that take the next lanes: n of a list, or 0 to n−1.
@@ -135,7 +135,7 @@ ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, rtr_
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], m, SET1(0));
     L->idle &= ~put;
     L->active |= put;
-    L->fresh |= put;
+    L->started |= put;
 }
 
 // rtr_flush stores the directions that finished lanes ended with, and from which another
@@ -157,23 +157,23 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
     const T(places) at = {.call = c, .in = in, .stride = W, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
-    VM active = MFROM(L->active), fresh = MFROM(L->fresh);
+    VM active = MFROM(L->active), started = MFROM(L->started);
     VF radius = LOADU(L->radius), step = LOADU(L->step);
     V3 x = T(ld3)(L->x[0], W);
     rtr_model m = {LOADU(L->model[0]), LOADU(L->model[1]), LOADU(L->model[2]),
                    LOADU(L->model[3]), LOADU(L->model[4]), LOADU(L->model[5])};
     T(across)(x, &m.e, &m.f);
     rtr_step s = rtr_newton(&m, radius);
-    V3 y = rtr_move(&m, x, SEL(fresh, zero, s.v0), SEL(fresh, zero, s.v1));
+    V3 y = rtr_move(&m, x, SEL(started, zero, s.v0), SEL(started, zero, s.v1));
     rtr_model to = rtr_evaluate(&at, ka, kb, y);
-    VF noise = LOADU(in + CLR_NOISE * W), stop = SET1(0.5) * LOADU(in + CLR_STOP * W);
-    noise = noise + noise;
+    VF rounding = LOADU(in + CLR_SUPPORT_ROUNDING * W), stop = SET1(0.5) * LOADU(in + CLR_STOP * W);
+    rounding = rounding + rounding;
     VF gg = FMA(to.g0, to.g0, to.g1 * to.g1), old = FMA(m.g0, m.g0, m.g1 * m.g1);
     VF gain = m.h - to.h;
-    VM small = LE(s.decrease, noise); // then rounding drowns it, and the gradient tells
-    VM good = MOR(fresh, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
-    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, fresh)),
-       fine = MANDN(LT(SET1(0.75) * s.decrease, gain), fresh);
+    VM small = LE(s.decrease, rounding); // then rounding drowns it, and the gradient tells
+    VM good = MOR(started, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
+    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, started)),
+       fine = MANDN(LT(SET1(0.75) * s.decrease, gain), started);
     radius = SEL(poor, quarter * MIN(radius, s.length), SEL(fine, MIN(radius + radius, SET1(RTR_MOST)), radius));
     good = MAND(good, active);
     step = SEL(active, step + one, step);
@@ -181,16 +181,16 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     VF mean = SET1(0.5) * (to.xx + to.yy), d = SET1(0.5) * (to.xx - to.yy);
     VM bowl = MAND(LE(-stop, mean), LE(FMA(d, d, to.xy * to.xy), (mean + stop) * (mean + stop)));
     VM far = LT(LOADU(in + CLR_FAR * W), -to.h);
-    VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), fresh));
+    VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), started));
     // What overlaps is searched once a simplex is known that holds the origin (depth_certificate.h).
-    if (c->closed && !deep && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), fresh));
+    if (c->closed && !deep && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), started));
     T(mst3)(L->x[0], W, good, y);
     const VF next[6] = {to.h, to.g0, to.g1, to.xx, to.xy, to.yy};
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], good, next[k]);
     STOREU(L->radius, radius);
     STOREU(L->step, step);
     L->active &= ~MBITS(done) & MBITS(LT(step, most));
-    L->fresh = 0;
+    L->started = 0;
 }
 
 // rtr_pairs runs rows, each for as many steps as a cap leaves to it; those of a list are known to overlap.

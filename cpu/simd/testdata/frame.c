@@ -107,7 +107,7 @@ int main(void) {
             taken += out[i] && (good && isfinite(t[0][l] + t[1][l] + t[2][l]));
             refused += !out[i] && !good;
             if (out[i] || !good) continue;
-            double ra[3][3], rb[3][3], r[3][3], d[3], turned[3], off[2] = {0, 0}, long2 = 0, a[3], b[3], length = 0;
+            double ra[3][3], rb[3][3], r[3][3], d[3], flipped[3], off[2] = {0, 0}, long2 = 0, a[3], b[3], length = 0;
             rotation_of(rotation[0][i], ra);
             rotation_of(rotation[1][i], rb);
             for (int j = 0; j < 3; j++) d[j] = position[1][i][j] - position[0][i][j], long2 += d[j] * d[j];
@@ -116,15 +116,15 @@ int main(void) {
                     r[j][k] = ra[0][j] * rb[0][k] + ra[1][j] * rb[1][k] + ra[2][j] * rb[2][k];
                     off[0] += (m[3 * j + k][l] - r[j][k]) * (m[3 * j + k][l] - r[j][k]); // Frobenius, which is more
                 }
-                turned[j] = ra[0][j] * d[0] + ra[1][j] * d[1] + ra[2][j] * d[2];
-                off[1] += (t[j][l] - turned[j]) * (t[j][l] - turned[j]);
+                flipped[j] = ra[0][j] * d[0] + ra[1][j] * d[1] + ra[2][j] * d[2];
+                off[1] += (t[j][l] - flipped[j]) * (t[j][l] - flipped[j]);
                 a[j] = half[0][j][l], b[j] = half[1][j][l];
             }
             length = sqrt(long2) + sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) +
                      sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]);
             worst[0] = fmax(worst[0], sqrt(off[0]));
             worst[1] = fmax(worst[1], sqrt(off[1] / long2));
-            worst[2] = fmax(worst[2], fabs(axes(a, b, turned, r) - most[l]) / length);
+            worst[2] = fmax(worst[2], fabs(axes(a, b, flipped, r) - most[l]) / length);
         }
     }
     printf("%ld rows %ld taken %ld refused %g rotation %g translation %g axes\n", rows, taken, refused,

@@ -9,7 +9,7 @@
 #include KERNEL_FILE
 #include "uniform.h"
 
-static void *fresh(size_t n, size_t size) {
+static void *started(size_t n, size_t size) {
     void *p = malloc(n * size); // no room to spare, so that one value too many is seen
     if (!p) abort();
     return p;
@@ -19,7 +19,7 @@ enum { SHAPES = 18, CELLS = 10, TEMPLATES = 3 }; // CELLS: the hull with directi
 
 int main(void) {
     // Shapes of every class and form, hulls of 4, 16, 17 and 40 vertices, a half-space, and one without a kernel.
-    clr_shape *shapes = fresh(SHAPES, sizeof *shapes);
+    clr_shape *shapes = started(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
     int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0, 3, 8, 20, 0, 0};
     int class[SHAPES] = {CLR_BOX,          CLR_BOX,
@@ -48,7 +48,7 @@ int main(void) {
         s->count = counts[i];
         vertices += (counts[i] + CLR_VERTEX_ALIGN - 1) / CLR_VERTEX_ALIGN * CLR_VERTEX_ALIGN;
     }
-    clr_shape32 *shapes32 = fresh(SHAPES, sizeof *shapes32);
+    clr_shape32 *shapes32 = started(SHAPES, sizeof *shapes32);
     for (int i = 0; i < SHAPES; i++) {
         const clr_shape *s = shapes + i;
         shapes32[i] = (clr_shape32){.radius = (float)s->radius,
@@ -58,11 +58,12 @@ int main(void) {
                                     .count = s->count};
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
-    double *v[3], *corners = fresh((size_t)vertices * 4, sizeof(double));
-    float *f[3], *cubes = fresh(SHAPES * CLR_CUBE, sizeof(float)), *points = fresh((size_t)vertices * 4, sizeof(float));
+    double *v[3], *corners = started((size_t)vertices * 4, sizeof(double));
+    float *f[3], *cell_values = started(SHAPES * CLR_CELL_VALUES, sizeof(float)),
+                 *points = started((size_t)vertices * 4, sizeof(float));
     for (int k = 0; k < 3; k++) {
-        v[k] = fresh(vertices, sizeof(double));
-        f[k] = fresh(vertices, sizeof(float));
+        v[k] = started(vertices, sizeof(double));
+        f[k] = started(vertices, sizeof(float));
     }
     for (int i = 0; i < SHAPES; i++)
         for (int j = 0; j < counts[i] || (counts[i] && j % CLR_VERTEX_ALIGN); j++)
@@ -77,18 +78,19 @@ int main(void) {
     // Lists: each hull has one of all its vertices, the last has it for each of six cells. So many likely cells.
     int blocks = 0, cells = 0;
     for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == CELLS ? 6 : 1);
-    float *lists = fresh((size_t)blocks * 4 * W32, sizeof(float));
-    int32_t *starts = fresh(SHAPES + 1 + 5, sizeof *starts), *likely = fresh(SHAPES + 5, sizeof *likely);
+    float *lists = started((size_t)blocks * 4 * W32, sizeof(float));
+    int32_t *starts = started(SHAPES + 1 + 5, sizeof *starts), *candidates = started(SHAPES + 5, sizeof *candidates);
     blocks = 0;
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
         s->cells = cells;
         for (int j = 0; s->class >= CLR_SMALL && j < 3; j++) s->extent[j] = i == CELLS;
-        for (int j = 0; j < 3; j++) cubes[CLR_CUBE * i + j] = cubes[CLR_CUBE * i + 4 + j] = (float)s->extent[j];
-        memcpy(&cubes[CLR_CUBE * i + 3], &s->cells, sizeof s->cells);
-        memcpy(&cubes[CLR_CUBE * i + 7], &s->cells, sizeof s->cells);
+        for (int j = 0; j < 3; j++)
+            cell_values[CLR_CELL_VALUES * i + j] = cell_values[CLR_CELL_VALUES * i + 4 + j] = (float)s->extent[j];
+        memcpy(&cell_values[CLR_CELL_VALUES * i + 3], &s->cells, sizeof s->cells);
+        memcpy(&cell_values[CLR_CELL_VALUES * i + 7], &s->cells, sizeof s->cells);
         for (int cell = 0; cell < (i == CELLS ? 6 : 1); cell++) {
-            likely[cells] = s->first + cell;
+            candidates[cells] = s->first + cell;
             starts[cells++] = blocks;
             for (int k = 0; k < counts[i]; k += W32, blocks++)
                 for (int l = 0; l < W32; l++) {
@@ -100,7 +102,7 @@ int main(void) {
     }
     starts[cells] = blocks;
 
-    clr_scratch *scratch = fresh(CLR_SCRATCHES, sizeof *scratch);
+    clr_scratch *scratch = started(CLR_SCRATCHES, sizeof *scratch);
     memset(scratch, 0, CLR_SCRATCHES * sizeof *scratch);
     long answered = 0;
     static const int longer[] = {257, 700, CLR_BLOCK};
@@ -120,9 +122,9 @@ int main(void) {
                           .fy = f[1],
                           .fz = f[2],
                           .corners = corners,
-                          .cubes = cubes,
+                          .cell_values = cell_values,
                           .points = points,
-                          .likely = likely,
+                          .candidates = candidates,
                           .lists = lists,
                           .starts = starts,
                           .collide = collide,
@@ -140,17 +142,17 @@ int main(void) {
                 rows = (first + TEMPLATES - 1) / TEMPLATES * TEMPLATES + n;
                 c.first = first = rows - n;
                 int count = rows / TEMPLATES, bodies = 4;
-                double *poses = fresh((size_t)count * bodies * 7, sizeof(double));
-                int32_t *body = fresh(bodies, 4), *ta = fresh(TEMPLATES, 4), *tb = fresh(TEMPLATES, 4);
+                double *poses = started((size_t)count * bodies * 7, sizeof(double));
+                int32_t *body = started(bodies, 4), *ta = started(TEMPLATES, 4), *tb = started(TEMPLATES, 4);
                 for (int i = 0; i < count * bodies * 7; i++) poses[i] = uniform();
                 for (int i = 0; i < bodies; i++) body[i] = (int)((t * 5 + 3 * i) % SHAPES);
                 for (int i = 0; i < TEMPLATES; i++) ta[i] = i, tb[i] = i + 1;
                 c.poses = poses, c.body_shape = body, c.template_a = ta, c.template_b = tb, c.bodies = bodies,
                 c.templates = TEMPLATES;
             } else {
-                int32_t *a = fresh(rows, 4), *b = fresh(rows, 4);
-                double *pa = fresh(3 * rows, 8), *pb = fresh(3 * rows, 8), *qa = fresh(4 * rows, 8),
-                       *qb = fresh(4 * rows, 8), *warm = fresh(3 * rows, 8);
+                int32_t *a = started(rows, 4), *b = started(rows, 4);
+                double *pa = started(3 * rows, 8), *pb = started(3 * rows, 8), *qa = started(4 * rows, 8),
+                       *qb = started(4 * rows, 8), *warm = started(3 * rows, 8);
                 for (int i = 0; i < rows; i++) {
                     a[i] = i % 41 == 7 ? -5 : i % (SHAPES);
                     b[i] = i % 43 == 9 ? SHAPES : (i / SHAPES) % SHAPES;
@@ -165,15 +167,15 @@ int main(void) {
                 else free(warm);
             }
             if (!collide && dbl) {
-                c.distance64 = fresh(n, 8), c.normal64 = fresh(3 * n, 8), c.witness_a64 = fresh(3 * n, 8),
-                c.witness_b64 = fresh(3 * n, 8);
+                c.distance64 = started(n, 8), c.normal64 = started(3 * n, 8), c.witness_a64 = started(3 * n, 8),
+                c.witness_b64 = started(3 * n, 8);
             } else if (!collide) {
-                c.distance32 = fresh(n, 4), c.normal32 = fresh(3 * n, 4), c.witness_a32 = fresh(3 * n, 4),
-                c.witness_b32 = fresh(3 * n, 4);
+                c.distance32 = started(n, 4), c.normal32 = started(3 * n, 4), c.witness_a32 = started(3 * n, 4),
+                c.witness_b32 = started(3 * n, 4);
             }
-            c.gap = collide ? 0 : fresh(n, 4);
-            c.status = fresh(n, 1);
-            c.iterations = fresh(n, 2);
+            c.gap = collide ? 0 : started(n, 4);
+            c.status = started(n, 1);
+            c.iterations = started(n, 2);
             memset(c.status, 77, n);
             int left = KERNEL_NAME(&c, scratch, first, first + n);
             for (int i = 0; i < left; i++) {
@@ -194,7 +196,7 @@ int main(void) {
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(corners), free(cubes), free(points), free(likely);
+    free(corners), free(cell_values), free(points), free(candidates);
     free(shapes), free(shapes32), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;

@@ -1,5 +1,5 @@
 // Looks for local minima of the heights of random pairs of cores of revolution, and tests, for
-// TestCaps, that no height in their caps is lower than the caps promise. Built with ISA set.
+// TestRimCaps, that no height in their caps is lower than the caps promise. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// core_height is the height of the rims of a core along any n, with its axis and parameters.
-static double core_height(const double *axis, const double *p, const double *n) {
+// core_support_value is the height of the rims of a core along any n, with its axis and parameters.
+static double core_support_value(const double *axis, const double *p, const double *n) {
     double c = inner(axis, n), x[3];
     for (int j = 0; j < 3; j++) x[j] = n[j] - c * axis[j];
     double q = sqrt(inner(x, x));
@@ -73,10 +73,11 @@ static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64
                    s = size[l] * pow(10, -4 * fabs(uniform())) / fmax(sqrt(x * x + y * y), 1e-9);
             if (i == 0) s = 0;
             for (int j = 0; j < 3; j++) m[j] = n[j][l] + s * (x * n[3 + j][l] + y * n[6 + j][l]);
-            double high = core_height(a, pa, m) + core_height(b, pb, m) - inner(o, m), far = sqrt(inner(m, m));
+            double high = core_support_value(a, pa, m) + core_support_value(b, pb, m) - inner(o, m),
+                   far = sqrt(inner(m, m));
             if (high < far * low[l] * (1 - 1e-13))
                 printf("%g below %g at %g of %g\n", high / far, low[l], s, size[l]), exit(1);
-            if (i == 0 && fabs(high - h[l]) > 1e-13) printf("height %g, not %g\n", h[l], high), exit(1);
+            if (i == 0 && fabs(high - h[l]) > 1e-13) printf("support_value %g, not %g\n", h[l], high), exit(1);
         }
         if (low[l] < h[l] - 1e-6) printf("bound %g of %g\n", low[l], h[l]), exit(1);
     }
@@ -90,10 +91,10 @@ int main(void) {
         T(places) at = {.in = &in[0][0], .stride = W};
         const rim_pair r = rims_at(&at);
         rim_place q;
-        VM even[2], no = LT(r.origin.x, r.origin.x);
-        q.n = rim_starts(&r, q.face, even);
+        VM tied[2], no = LT(r.origin.x, r.origin.x);
+        q.n = rim_starts(&r, q.face, tied);
         for (unsigned turn = 0, lanes = LANES; turn < 2; turn++) {
-            unsigned found = find_rims(&r, &q, lanes, even, SET1(6e-8), steps);
+            unsigned found = find_rims(&r, &q, lanes, tied, SET1(6e-8), steps);
             if (turn == 0) drawn += __builtin_popcount(MBITS(LT(SET1(0.01), q.h)));
             test(&r, &q, in, lanes & found);
             lanes &= ~found;

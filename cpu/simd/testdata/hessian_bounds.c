@@ -1,4 +1,4 @@
-// Tests, for TestBendCaps, that support functions bend over caps as hessian_bounds.h promises: of random smooth
+// Tests, for TestHessianBounds, that support functions bend over caps as hessian_bounds.h promises: of random smooth
 // cores along random directions, at points all over the cap; and that pairs which are placed so that
 // a direction is a minimum, or flat, are as high over the widest cap. Built with ISA set.
 
@@ -45,7 +45,7 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
 }
 
 // heights are those of the cores along v, of any length, and what is taken out of ellipsoids is taken out.
-static VF heights(const T(places) *at, int k, V3 v) {
+static VF support_values(const T(places) *at, int k, V3 v) {
     return T(dot)(v, T(side_support)(at, k, 0, v, SET1(1) / SQRT(T(dot)(v, v)), 0));
 }
 
@@ -53,10 +53,10 @@ static const int classes[4] = {CLR_ELLIPSOID, CLR_SUPERQUADRIC, CLR_SMOOTH_REVOL
 static clr_call call = {.vx = corners[0], .vy = corners[1], .vz = corners[2]};
 
 // bends looks at single cores.
-static void bends(void) {
+static void curvatures(void) {
     for (int c = 0; c < 4; c++) {
         const int k = classes[c];
-        int drawn = 0, bent_enough = 0, tight = 0, tried = 0;
+        int drawn = 0, curved_enough = 0, tight = 0, tried = 0;
         for (int round = 0; round < 6000 / W; round++) {
             double in[CLR_IN64][W] __attribute__((aligned(64))), dir[3][W] __attribute__((aligned(64))),
                 size[W] __attribute__((aligned(64)));
@@ -68,22 +68,23 @@ static void bends(void) {
             const V3 n = T(ld3)(dir[0], W);
             V3 e, f, s;
             T(across)(n, &e, &f);
-            const T(bend) known = T(bend_side)(&at, k, 0, n, e, f, &s);
-            const VF t = LOADU(size), h = heights(&at, k, n), most = SET1(MOST_BEND) * MAX(h, -h);
-            const bent b = bend_seen(&at, k, 0, n, e, f);
-            const flat_matrix m = bend_over(&at, k, 0, &b, t, most), none = bend_over(&at, k, 0, &b, SET1(1e-7), most);
+            const T(curvature) known = T(add_curvature)(&at, k, 0, n, e, f, &s);
+            const VF t = LOADU(size), h = support_values(&at, k, n), most = SET1(MAX_CURVATURE) * MAX(h, -h);
+            const bent b = curvature_at(&at, k, 0, n, e, f);
+            const flat_matrix m = hessian_bound_over(&at, k, 0, &b, t, most),
+                              none = hessian_bound_over(&at, k, 0, &b, SET1(1e-7), most);
             double out[8][W] __attribute__((aligned(64)));
             const VF values[8] = {
                 m.xx + m.yy, none.xx + none.yy, known.pp + known.qq + b.ball + b.ball, h, m.xx, m.xy, m.yy, known.h};
             for (int j = 0; j < 8; j++) STOREU(out[j], values[j]);
             for (int l = 0; l < W; l++) {
                 drawn++;
-                bent_enough += size[l] < 0.05 && out[0][l] > 0.3 * out[2][l];
+                curved_enough += size[l] < 0.05 && out[0][l] > 0.3 * out[2][l];
                 tried += size[l] < 0.05;
                 tight += out[1][l] > 0.999 * fmin(out[2][l], 1e3 * fabs(out[3][l])); // at t = 0 it is the Hessian
                 if (!(out[1][l] < out[2][l] + 1e-3 * fabs(out[2][l]) + 1e-6 * fabs(out[3][l])) && inside[l] &&
                     out[2][l] < 1e6)
-                    printf("class %d: bend %g of the Hessian %g\n", k, out[1][l], out[2][l]), exit(1);
+                    printf("class %d: curvature %g of the Hessian %g\n", k, out[1][l], out[2][l]), exit(1);
             }
             for (int i = 0; i < 60; i++) {
                 double y[2][W] __attribute__((aligned(64))), lack[W] __attribute__((aligned(64)));
@@ -95,7 +96,7 @@ static void bends(void) {
                 const VF bound = h + FMA(y0, T(dot)(e, s), y1 * T(dot)(f, s)) +
                                  SET1(0.5) * FNMA(FMA(y0, y0, y1 * y1), b.ball,
                                                   FMA(y0, FMA(m.xx, y0, m.xy * y1), y1 * FMA(m.xy, y0, m.yy * y1)));
-                const VF high = heights(&at, k, T(axpy)(y0, e, T(axpy)(y1, f, n))), left = SQRT(T(dot)(s, s));
+                const VF high = support_values(&at, k, T(axpy)(y0, e, T(axpy)(y1, f, n))), left = SQRT(T(dot)(s, s));
                 STOREU(lack, (bound - high) / (left + MAX(h, -h)));
                 for (int l = 0; l < W; l++)
                     if (!(lack[l] < 2e-14))
@@ -104,7 +105,7 @@ static void bends(void) {
                             exit(1);
             }
         }
-        printf("%d %d %d %d\n", drawn, tried, bent_enough, tight);
+        printf("%d %d %d %d\n", drawn, tried, curved_enough, tight);
     }
 }
 
@@ -128,7 +129,7 @@ static void caps(void) {
             {.call = &call, .in = inputs[1][0], .stride = W, .hull = {&hull[1], &hull[1]}, .lanes = LANES}};
         V3 e, f;
         T(across)(n, &e, &f);
-        const bent b[2] = {bend_seen(core, k[0], 0, n, e, f), bend_seen(core + 1, k[1], 0, n, e, f)};
+        const bent b[2] = {curvature_at(core, k[0], 0, n, e, f), curvature_at(core + 1, k[1], 0, n, e, f)};
         // B's columns where widest_cap looks for them.
         double in[CLR_IN64][W] __attribute__((aligned(64)));
         memcpy(in, inputs[0], sizeof in);
@@ -148,7 +149,7 @@ static void caps(void) {
                 y[0][l] = r * cos(a), y[1][l] = r * sin(a);
             }
             const V3 x = T(axpy)(LOADU(y[0]), e, T(axpy)(LOADU(y[1]), f, n));
-            const VF high = heights(core, k[0], x) + heights(core + 1, k[1], x) + T(dot)(moved, x);
+            const VF high = support_values(core, k[0], x) + support_values(core + 1, k[1], x) + T(dot)(moved, x);
             STOREU(lack, FMA(SQRT(T(dot)(x, x)), h, -high) / (SQRT(T(dot)(s, s)) + h));
             for (int l = 0; l < W; l++)
                 if (!(lack[l] < 1e-12))
@@ -161,7 +162,7 @@ static void caps(void) {
 }
 
 int main(void) {
-    bends();
+    curvatures();
     caps();
     return 0;
 }

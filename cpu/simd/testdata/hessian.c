@@ -1,6 +1,6 @@
 // Prints how support functions bend, as the vectors of one instruction set compute it. Built by
-// TestBend with ISA set; reads rows of a class, semi-axes, α2, α1 (or sharpness and flatness) and a unit direction as
-// nine float64 from the standard input, and writes of each the basis p, q, the support point, and h, <p, s>, <q, s>,
+// TestHessians with ISA set; reads rows of a class, semi-axes, α2, α1 (or sharpness and flatness) and a unit direction
+// as nine float64 from the standard input, and writes of each the basis p, q, the support point, and h, <p, s>, <q, s>,
 // <p, Hp>, <p, Hq>, <q, Hq>.
 
 #include <math.h>
@@ -34,7 +34,7 @@ int main(void) {
         T(places) at = {.call = &call, .in = in[0], .stride = W, .hull = {&hull, &hull}, .lanes = LANES};
         V3 n = {SET1(x[6]), SET1(x[7]), SET1(x[8])}, p, q, s;
         T(across)(n, &p, &q);
-        T(bend) b = T(bend_side)(&at, shape.class, 0, n, p, q, &s);
+        T(curvature) b = T(add_curvature)(&at, shape.class, 0, n, p, q, &s);
         T(st3)(out[0], W, p);
         T(st3)(out[3], W, q);
         T(st3)(out[6], W, s);

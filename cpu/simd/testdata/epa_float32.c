@@ -1,4 +1,4 @@
-// Expands polytopes of float32 within clouds of points, as TestSketches asks. Built with ISA set.
+// Expands polytopes of float32 within clouds of points, as TestPolytopes32 asks. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static double triple(const float *a, const float *b, const float *c) {
 static V3 everywhere(const float *p) { return (V3){SET1(p[0]), SET1(p[1]), SET1(p[2])}; }
 
 // start begins polytope l with a tetrahedron of the cloud that holds the origin, if it finds one.
-static int start(sketch *q, int l, float p[POINTS][4]) {
+static int start(polytope32 *q, int l, float p[POINTS][4]) {
     for (int tries = 0; tries < 1000; tries++) {
         const float *v[4];
         for (int j = 0; j < 4; j++) v[j] = p[(int)(fabsf(uniform32()) * POINTS) % POINTS];
@@ -38,13 +38,13 @@ static int start(sketch *q, int l, float p[POINTS][4]) {
         for (int f = 0; f < 4; f++)
             inside &= triple(v[tetrahedron[f][0]], v[tetrahedron[f][1]], v[tetrahedron[f][2]]) > 1e-7;
         if (!inside) continue;
-        sketch_vertices vertex[4];
-        sketch_planes plane[4];
+        vertices32 vertex[4];
+        planes32 plane[4];
         memset(vertex, 0, sizeof vertex);
         for (int j = 0; j < 4; j++) vertex[j].w = everywhere(v[j]);
         for (int f = 0; f < 4; f++)
             plane[f] =
-                sketch_planes_of(vertex[tetrahedron[f][0]].w, vertex[tetrahedron[f][1]].w, vertex[tetrahedron[f][2]].w);
+                planes32_of(vertex[tetrahedron[f][0]].w, vertex[tetrahedron[f][1]].w, vertex[tetrahedron[f][2]].w);
         put_tetrahedra(q, 1u << l, vertex, plane, CLR_SMALL, CLR_SMALL);
         return 1;
     }
@@ -56,13 +56,13 @@ static double inner(const float *a, const float *b) {
     return (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2];
 }
 
-static void vertex_at(const sketch *q, int i, float out[3]) {
-    for (int j = 0; j < 3; j++) out[j] = *coordinate((sketch *)q, i, j);
+static void vertex_at(const polytope32 *q, int i, float out[3]) {
+    for (int j = 0; j < 3; j++) out[j] = *coordinate((polytope32 *)q, i, j);
 }
 
 // check ends the program where an edge lacks its twin, or the surface does not wind around the
 // origin once (by solid angles: van Oosterom and Strackee, 1983, eq. 8).
-static void check(const sketch *q) {
+static void check(const polytope32 *q) {
     double sum = 0;
     for (uint64_t m = q->live; m; m &= m - 1) {
         int f = __builtin_ctzll(m);
@@ -83,7 +83,7 @@ static void check(const sketch *q) {
 }
 
 int main(void) {
-    static sketch q[W] __attribute__((aligned(64)));
+    static polytope32 q[W] __attribute__((aligned(64)));
     int kept = 0, spoilt = 0, steps = 0;
     for (int round = 0; round < 3000; round++) {
         unsigned active = 0, ended = 0;
@@ -95,7 +95,7 @@ int main(void) {
             for (unsigned m = active; m; m &= m - 1) {
                 int l = __builtin_ctz(m), best = 0;
                 find_least(q + l);
-                if (!(q[l].least > (float)SKETCH_ERROR)) {
+                if (!(q[l].least > (float)VERTEX32_ERROR)) {
                     active &= ~(1u << l);
                     continue;
                 }
@@ -103,15 +103,16 @@ int main(void) {
                 const float n[3] = {q[l].nx[q[l].nearest], q[l].ny[q[l].nearest], q[l].nz[q[l].nearest]};
                 for (int i = 1; i < POINTS; i++)
                     if (inner(n, cloud[l][i]) > inner(n, cloud[l][best])) best = i;
-                if (inner(n, cloud[l][best]) <= q[l].least + SKETCH_NOISE) ended |= 1u << l, active &= ~(1u << l);
-                else if (q[l].vertices == SKETCH_VERTICES) active &= ~(1u << l);
+                if (inner(n, cloud[l][best]) <= q[l].least + POLYTOPE32_ROUNDING)
+                    ended |= 1u << l, active &= ~(1u << l);
+                else if (q[l].vertices == POLYTOPE32_VERTICES) active &= ~(1u << l);
                 else {
                     for (int j = 0; j < 3; j++) *coordinate(q + l, q[l].vertices, j) = cloud[l][best][j];
                     q[l].vertices++;
                 }
             }
             if (!active) break;
-            unsigned closed = grow_sketches(q, active);
+            unsigned closed = expand_polytopes32(q, active);
             spoilt += __builtin_popcount(active & ~closed);
             steps += __builtin_popcount(active);
             active = closed;
@@ -120,7 +121,7 @@ int main(void) {
             int l = __builtin_ctz(m);
             static clr_found found;
             found.faces[0] = 0;
-            keep_sketch(q + l, &found, 0, CLR_SMALL, CLR_SMALL);
+            store_polytope32(q + l, &found, 0, CLR_SMALL, CLR_SMALL);
             if (!found.faces[0]) continue;
             found.faces[0] = 0;
             kept++;
@@ -133,17 +134,18 @@ int main(void) {
                         inner(d, cloud[l][k]) / far; // with fmax, GCC 12 for arm64 ends with an internal error
                     high = h > high ? h : high;
                 }
-                if (high < q[l].least - SKETCH_ERROR) printf("a height of %g below %g\n", high, q[l].least), exit(1);
+                if (high < q[l].least - VERTEX32_ERROR)
+                    printf("a support_value of %g below %g\n", high, q[l].least), exit(1);
             }
 #ifndef EXPAND
             // A surface without one of its faces is no surface, whichever it is. (epa_retriangulate.h makes none.)
-            const sketch broken = q[l];
+            const polytope32 broken = q[l];
             for (uint64_t f = broken.live; f; f &= f - 1) {
-                sketch hole = broken;
+                polytope32 hole = broken;
                 hole.live &= ~(f & -f);
                 hole.key[__builtin_ctzll(f)] = INFINITY;
                 find_least(&hole);
-                keep_sketch(&hole, &found, 0, CLR_SMALL, CLR_SMALL);
+                store_polytope32(&hole, &found, 0, CLR_SMALL, CLR_SMALL);
                 if (found.faces[0]) printf("a hole was not seen\n"), exit(1);
             }
 #endif

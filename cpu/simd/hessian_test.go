@@ -18,7 +18,7 @@ import (
 
 // Support points, gradients and Hessians that Newton's method and the trust region method step by
 // are those of package geom, in the basis of the plane across the direction.
-func TestBend(t *testing.T) {
+func TestHessians(t *testing.T) {
 	const ellipsoid, superquadric, revolution, hull = 1, 3, 4, 5 // classes of api.h
 	rng := rand.New(rand.NewPCG(71, 72))
 	var rows [][9]float64
@@ -63,7 +63,7 @@ func TestBend(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
 			got := make([][15]float64, len(rows))
-			if err := binary.Read(bytes.NewReader(runProgram(t, variant, "bend.c", in.Bytes())), binary.LittleEndian, got); err != nil {
+			if err := binary.Read(bytes.NewReader(runProgram(t, variant, "hessian.c", in.Bytes())), binary.LittleEndian, got); err != nil {
 				t.Fatal(err)
 			}
 			for i, g := range got {

@@ -4,11 +4,11 @@ package simd
 
 import "testing"
 
-// Support functions bend over caps of directions as much as is promised (testdata/bend_caps.c), in no direction
+// Support functions bend over caps of directions as much as is promised (testdata/hessian_bounds.c), in no direction
 // more than they do at the middle of a small one; and the promise is worth something: over caps of less than
 // 0.05, most cores keep 0.3 of the trace of their Hessian. Around the minima of pairs no height in the widest cap is
 // lower, and most have one.
-func TestBendCaps(t *testing.T) {
+func TestHessianBounds(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
 			var n [4][4]int // of each class: directions drawn, of them with small caps, bent enough, and tight
@@ -20,7 +20,7 @@ func TestBendCaps(t *testing.T) {
 			}
 			var pairs, some, wide int
 			at = append(at, &pairs, &some, &wide)
-			out := scanProgram(t, variant, "bend_caps.c", "%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d pairs %d caps %d wide", at...)
+			out := scanProgram(t, variant, "hessian_bounds.c", "%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d pairs %d caps %d wide", at...)
 			if pairs < 10000 || some*10 < pairs*5 || wide*10 < pairs*2 {
 				t.Error(out)
 			}
