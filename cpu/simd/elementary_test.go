@@ -20,9 +20,9 @@ func TestElementary(t *testing.T) {
 	if err := binary.Write(&in, binary.LittleEndian, args); err != nil {
 		t.Fatal(err)
 	}
-	for _, variant := range Supported() {
+	eachVariant(t, func(t *testing.T, variant string) {
 		for _, bits := range []int{32, 64} {
-			t.Run(fmt.Sprintf("%s/float%d", variant, bits), func(t *testing.T) {
+			t.Run(fmt.Sprintf("float%d", bits), func(t *testing.T) {
 				out := runProgram(t, variant, "elementary.c", in.Bytes(), fmt.Sprintf("-DREAL_BITS=%d", bits))
 				got := make([][3]float64, len(args))
 				if err := binary.Read(bytes.NewReader(out), binary.LittleEndian, got); err != nil {
@@ -31,7 +31,7 @@ func TestElementary(t *testing.T) {
 				checkElementary(t, args, got, bits)
 			})
 		}
-	}
+	})
 }
 
 // elementaryArguments are positive numbers that float32 holds: near 1, where the logarithm

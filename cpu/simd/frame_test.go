@@ -7,17 +7,15 @@ import "testing"
 // Frames of pairs in float32 are off by less than pose_float32.h claims, and the axes of boxes by less than
 // box_axes.h. Rows out of range are told. See testdata/frame.c.
 func TestFrame(t *testing.T) {
-	for _, variant := range Supported() {
-		t.Run(variant, func(t *testing.T) {
-			var rows, taken, refused int
-			var rotation, translation, axes float64
-			out := scanProgram(t, variant, "frame.c", "%d rows %d taken %d refused %g rotation %g translation %g axes", &rows, &taken, &refused, &rotation, &translation, &axes)
-			if rows < 40000 || taken > 0 || refused > 0 {
-				t.Error(out)
-			}
-			if !(rotation > 1 && rotation < 50 && translation > 1 && translation < 40 && axes > 1 && axes < 128) {
-				t.Error(out)
-			}
-		})
-	}
+	eachVariant(t, func(t *testing.T, variant string) {
+		var rows, taken, refused int
+		var rotation, translation, axes float64
+		out := scanProgram(t, variant, "frame.c", "%d rows %d taken %d refused %g rotation %g translation %g axes", &rows, &taken, &refused, &rotation, &translation, &axes)
+		if rows < 40000 || taken > 0 || refused > 0 {
+			t.Error(out)
+		}
+		if !(rotation > 1 && rotation < 50 && translation > 1 && translation < 40 && axes > 1 && axes < 128) {
+			t.Error(out)
+		}
+	})
 }

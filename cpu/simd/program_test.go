@@ -29,6 +29,21 @@ func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) 
 	return execute(t, runner, build(t, cc, file, flags...), in)
 }
 
+// eachVariant runs a sub-test for every instruction set of this machine. In make test it leaves out those
+// between the widest and the portable one, whose code for these programs differs by the width alone.
+func eachVariant(t *testing.T, test func(t *testing.T, variant string)) {
+	t.Helper()
+	variants := Supported()
+	for k, variant := range variants {
+		t.Run(variant, func(t *testing.T) {
+			if k > 0 && k < len(variants)-1 {
+				need.Full(t, "the widest and the portable variant run, and kernels of all variants elsewhere")
+			}
+			test(t, variant)
+		})
+	}
+}
+
 // scanProgram runs a program without input, logs and returns what it prints, and reads the numbers in that.
 func scanProgram(t *testing.T, variant, file, format string, numbers ...any) string {
 	t.Helper()
