@@ -206,10 +206,7 @@ func TestLibraries(t *testing.T) {
 			}
 		}
 	})
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
-	}
+	rounds := size(1, 1, 3)
 	var wg sync.WaitGroup
 	for g := range 3 {
 		wg.Go(func() {

@@ -22,10 +22,7 @@ import (
 // thousand, and the audit refutes none. By the method gjk: auto has another for ellipsoids.
 func TestDepths(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 6000
-	if testing.Short() {
-		rows = 600
-	}
+	rows := size(600, 1500, 6000)
 	for _, name := range setNames {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			lib, pairs := set(t, name, 0, rows)

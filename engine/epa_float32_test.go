@@ -35,10 +35,7 @@ func depthsOf(t *testing.T, b *Backend, c dispatch.Backend, job *batch.Job) (dep
 // precision only proves them; of round shapes and boxes, and where steps are capped, none.
 func TestDepthsInFloat32(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 3000
-	if testing.Short() {
-		rows = 900
-	}
+	rows := size(900, 900, 3000)
 	for _, name := range []string{"hull8", "hull32", "hull128", "hull512", "boxes", "capsule-cylinder-cone"} {
 		for _, o := range []batch.Options{{Query: batch.Penetration}, {Precision: batch.Double}, {MaxIterations: 60}, {Query: batch.Collide, Columns: batch.AllColumns}} {
 			t.Run(fmt.Sprintf("%s/%v/%v/%d", name, o.Query, o.Precision, o.MaxIterations), func(t *testing.T) {
@@ -82,10 +79,7 @@ func TestOddDepthsInFloat32(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := 3000
-	if testing.Short() {
-		rows = 600
-	}
+	rows := size(600, 800, 3000)
 	deep := scattered(g, lib, rows)
 	var r batch.Row
 	for i := range rows { // a fifth of the distance that scattered gives

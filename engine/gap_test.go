@@ -16,10 +16,7 @@ import (
 // times its size apart, as a small shape beside a half-space, or of two points.
 func TestWideGaps(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 20_000
-	if testing.Short() {
-		rows = 5000
-	}
+	rows := size(5000, 5000, 20000)
 	lib, pairs := set(t, "adversarial", 0, rows)
 	job := &batch.Job{Library: lib, Input: pairs}
 	run(t, job, dispatch.Options{}, b, c)

@@ -77,11 +77,12 @@ func TestConcurrentCalls(t *testing.T) {
 		b, c := open(t, o), processor(t)
 		whole := &batch.Job{Library: lib, Input: pairs}
 		run(t, whole, dispatch.Options{}, b, c)
+		do := dispatch.Options{Backend: b.Name(), ChunkRows: 192}
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
 				job := &batch.Job{Library: lib, Input: pairs}
-				if _, err := dispatch.New(atOnce{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 192}); err != nil {
+				if _, err := dispatch.New(atOnce{b}, c).Run(t.Context(), job, do); err != nil {
 					t.Error(err)
 					return
 				}

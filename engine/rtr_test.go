@@ -13,10 +13,7 @@ import (
 // device leaves hardly an ellipsoid.
 func TestRTR(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 3000
-	if testing.Short() {
-		rows = 200
-	}
+	rows := size(200, 800, 3000)
 	for _, name := range []string{"ellipsoids", "smooth", "mixed", "adversarial"} {
 		for what, o := range map[string]batch.Options{
 			"single": {Method: batch.RTR}, "double": {Method: batch.RTR, Precision: batch.Double},

@@ -166,10 +166,7 @@ func TestQueries(t *testing.T) {
 // and most penetrating rows are decided on the device.
 func TestCollide(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := 2000
-	if testing.Short() {
-		rows = 300
-	}
+	rows := size(300, 500, 2000)
 	for _, name := range setNames {
 		first := 0
 		if name == "adversarial" {

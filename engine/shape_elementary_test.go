@@ -121,10 +121,7 @@ func TestElementary(t *testing.T) {
 	b := open(t, Options{})
 	g := rand.New(rand.NewPCG(1, 4))
 	numbers := []float64{1, 0x1p-1022, 0x1p-1000, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Sqrt2 - 1, 708, 707.9999, 1e-18, math.Nextafter(1, 0), math.Nextafter(1, 2), 0.99999, 1.00001, 0.41421356237309503, 0.4142135623730951}
-	n := 40000
-	if testing.Short() {
-		n = 4000
-	}
+	n := size(4000, 10000, 40000)
 	for len(numbers) < n {
 		switch x := g.Float64(); len(numbers) % 5 {
 		case 0:

@@ -70,10 +70,7 @@ func TestSmooth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := 2000
-	if testing.Short() {
-		rows = 400
-	}
+	rows := size(400, 500, 2000)
 	checkRows(t, b, c, lib, scattered(g, lib, rows))
 }
 

@@ -32,10 +32,7 @@ func TestSuperquadrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := 4000
-	if testing.Short() {
-		rows = 800
-	}
+	rows := size(800, 1000, 4000)
 	checkRows(t, b, c, lib, scattered(g, lib, rows))
 }
 
