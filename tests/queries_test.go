@@ -99,9 +99,17 @@ func TestUnservedQueriesAreRefused(t *testing.T) {
 				_, err := d.RunStream(t.Context(), lib, none{}, batch.Options{Query: q}, none{}, dispatch.Options{})
 				return err
 			},
-			"facade":          func() error { _, err := handle.Run(t.Context(), job()); return err },
-			"audit":           func() error { _, err := verify.Audit(t.Context(), job(), verify.Options{}); return err },
-			"comparison":      func() error { _, err := verify.Compare(t.Context(), job(), verify.CompareOptions{}); return err },
+			"facade": func() error { _, err := handle.Run(t.Context(), job()); return err },
+			"audit": func() error {
+				_, err := verify.Audit(t.Context(), job(),
+					verify.Options{})
+				return err
+			},
+			"comparison": func() error {
+				_, err := verify.Compare(t.Context(), job(),
+					verify.CompareOptions{})
+				return err
+			},
 			"writer, Parquet": func() error { return write(t, "r.parquet", q.String(), q) },
 			"writer, NPZ":     func() error { return write(t, "r.npz", q.String(), q) },
 			"reader, Parquet": func() error { return write(t, "r.parquet", q.String(), batch.Distance) },
