@@ -107,7 +107,9 @@ const (
 	anyColumns = FileColumns | ColBits
 )
 
-var columnNames = [...]string{"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method"}
+var columnNames = [...]string{
+	"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method",
+}
 
 // String returns the names used in files, separated by commas.
 func (c Columns) String() string {

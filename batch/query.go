@@ -84,8 +84,9 @@ var queries = [QueryCount]QueryInfo{
 		Columns: ColStatus | ColBits, CutOff: NoCutOff, Tolerance: OfPairSize, Audit: AuditSignedDistance,
 	},
 	Penetration: {
-		Name: "penetration", Value: "minus the penetration depth in metres, a bound of the distance where separated", Answered: true,
-		Columns: AllColumns, Depth: true, CutOff: CutOffAtTouch, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+		Name: "penetration", Value: "minus the penetration depth in metres, a bound of the distance where separated",
+		Answered: true,
+		Columns:  AllColumns, Depth: true, CutOff: CutOffAtTouch, Tolerance: OfPairSize, Audit: AuditSignedDistance,
 	},
 	Growth: {
 		Name: "growth", Value: "growth factor of both shapes about their centres",

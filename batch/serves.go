@@ -25,7 +25,8 @@ func (s Serves) Query(q Query) bool {
 // Has reports whether the query, method and precision of the options are served.
 func (s Serves) Has(o *Options) bool {
 	for i := range s {
-		if r := &s[i]; r.Query == o.Query && slices.Contains(r.Methods, o.Method) && slices.Contains(r.Precisions, o.Precision) {
+		r := &s[i]
+		if r.Query == o.Query && slices.Contains(r.Methods, o.Method) && slices.Contains(r.Precisions, o.Precision) {
 			return true
 		}
 	}

@@ -27,7 +27,9 @@ const (
 	SolverCount Solver = 9
 )
 
-var solverNames = [SolverCount]string{"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton"}
+var solverNames = [SolverCount]string{
+	"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton",
+}
 
 // String returns the name used in files and reports.
 func (s Solver) String() string { return name(solverNames[:], uint8(s), "solver") }

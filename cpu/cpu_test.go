@@ -317,6 +317,20 @@ func TestNew(t *testing.T) {
 	}
 }
 
+// The reference solvers take no query whose values are not signed distances, even from a back end
+// whose table lists it.
+func TestReferenceOptions(t *testing.T) {
+	for q := range batch.QueryCount + 1 {
+		_, err := baseOptions(&batch.Options{Query: q})
+		if signed := q.Info().Audit == batch.AuditSignedDistance; signed != (err == nil) {
+			t.Errorf("query %v: %v", q, err)
+		}
+		if err != nil && (!errors.Is(err, batch.ErrNotAvailable) || !strings.Contains(err.Error(), q.String())) {
+			t.Errorf("query %v is refused with %q", q, err)
+		}
+	}
+}
+
 func BenchmarkRun(b *testing.B) {
 	const n = 1 << 14
 	lib, pairs := mixed(b, n, 11)

@@ -32,7 +32,11 @@ func (w *worker) run(c *call) {
 			c.fail(&PanicError{Row: w.at, Value: p, Stack: debug.Stack()})
 		}
 	}()
-	base := baseOptions(&c.job.Options)
+	base, err := baseOptions(&c.job.Options)
+	if err != nil {
+		c.fail(err)
+		return
+	}
 	for {
 		lo, hi, ok := c.block()
 		if !ok {
@@ -115,15 +119,20 @@ func (w *worker) put(out *batch.Results, at int) {
 	out.Put(at, a)
 }
 
-// baseOptions translates what is the same for every row.
-func baseOptions(o *batch.Options) ref.Options {
+// baseOptions translates what is the same for every row. The reference solvers compute signed
+// distances: for a query of another value it returns an error.
+func baseOptions(o *batch.Options) (ref.Options, error) {
+	query := o.Query.Info()
+	if query.Audit != batch.AuditSignedDistance {
+		return ref.Options{}, fmt.Errorf("cpu: no reference solver for the query %v: %w", o.Query, batch.ErrNotAvailable)
+	}
 	cutOff, has := o.EffectiveCutOff()
 	return ref.Options{
 		MaxIterations: o.MaxIterations,
 		CutOff:        cutOff,
 		HasCutOff:     has,
-		Boolean:       o.Query.Info().Boolean(),
-	}
+		Boolean:       query.Boolean(),
+	}, nil
 }
 
 // method picks the solver of a pair. Momentum along normalised directions is what

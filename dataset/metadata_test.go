@@ -58,7 +58,8 @@ func TestSolverNamesOfFiles(t *testing.T) {
 			want  []uint8
 		}{
 			{batch.SolverNames(), codes},
-			{"0=none,1=epa,2=newton,7=gjk,9=warp", []uint8{0, uint8(batch.SolverEPA), uint8(batch.SolverGJK), uint8(batch.SolverNewton)}},
+			{"0=none,1=epa,2=newton,7=gjk,9=warp",
+				[]uint8{0, uint8(batch.SolverEPA), uint8(batch.SolverGJK), uint8(batch.SolverNewton)}},
 			{"1=rtr", []uint8{0, uint8(batch.SolverRTR), 7, 2}}, // codes without a name stay
 		} {
 			got, err := readMethods(methodFile(t, ext, codes, map[string]string{"solvers": c.table}))
@@ -108,7 +109,9 @@ func TestOldSolverNames(t *testing.T) {
 // Texts of NPZ files are arrays of no dimension: any text comes back, also under the name of a
 // column, and the last one of a key counts.
 func TestTextsOfNPZ(t *testing.T) {
-	texts := map[string]string{"method": "gjk", "status_text_text": "x", "tolerance": "", "note": "α ≤ 1 \U0001F4D0", "query": "collide"}
+	texts := map[string]string{
+		"method": "gjk", "status_text_text": "x", "tolerance": "", "note": "α ≤ 1 \U0001F4D0", "query": "collide",
+	}
 	path := methodFile(t, ".npz", []uint8{1, 1}, texts)
 	r, err := OpenResults(path)
 	if err != nil {

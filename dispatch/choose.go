@@ -78,7 +78,8 @@ func (d *Dispatcher) served(q batch.Query) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("dispatch: query %v: %w: none of the back ends %s serves it", q, batch.ErrNotAvailable, strings.Join(names, ", "))
+	return fmt.Errorf("dispatch: query %v: %w: none of the back ends %s supports it",
+		q, batch.ErrNotAvailable, strings.Join(names, ", "))
 }
 
 // named returns the back ends of a list of names.

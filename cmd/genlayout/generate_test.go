@@ -30,7 +30,8 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 	dir := t.TempDir()
 	glsl, c := filepath.Join(dir, "sub", "layout.glsl"), filepath.Join(dir, "layout.h")
 	var stderr bytes.Buffer
-	if code := run([]string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder}, &stderr); code != 0 {
+	args := []string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder}
+	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}} {
@@ -118,7 +119,8 @@ func TestOnlyWhatIsNamed(t *testing.T) {
 	}
 	glsl, c := filepath.Join(dir, "layout.glsl"), filepath.Join(dir, "layout.h")
 	var stderr bytes.Buffer
-	if code := run([]string{"-glsl", glsl, "-shaders", dir, "-c", c, "-kernels", filepath.Join(dir, "kernels")}, &stderr); code != 0 {
+	args := []string{"-glsl", glsl, "-shaders", dir, "-c", c, "-kernels", filepath.Join(dir, "kernels")}
+	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	for path, want := range map[string][]string{

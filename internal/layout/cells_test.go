@@ -163,6 +163,7 @@ func TestCells(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d vertices, %d×%d cells a face, %.1f words a vertex, longest list %d, mean of random directions %.1f",
-			name, len(h.Vertices), edge, edge, float64(len(p.Cells))/float64(len(h.Vertices)), longest, float64(random)/float64(n))
+			name, len(h.Vertices), edge, edge,
+			float64(len(p.Cells))/float64(len(h.Vertices)), longest, float64(random)/float64(n))
 	}
 }

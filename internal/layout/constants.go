@@ -73,7 +73,8 @@ func constants() []ConstantGroup {
 	return []ConstantGroup{
 		{"Shape kinds.", codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
 		{"Index of each parameter of a shape record.", paramConstants()},
-		{"Statuses of an answer.", codes("STATUS", uint8(batch.StatusCount), func(c uint8) string { return batch.Status(c).String() })},
+		{"Statuses of an answer.", codes("STATUS", uint8(batch.StatusCount),
+			func(c uint8) string { return batch.Status(c).String() })},
 		{"Queries.", codes("QUERY", uint8(batch.QueryCount), func(c uint8) string { return batch.Query(c).String() })},
 		{"Limits.", []Constant{
 			{"PARAM_COUNT", ParamCount},

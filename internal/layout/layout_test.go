@@ -144,7 +144,8 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%v has %d parameters, %d names", c.shape.Kind(), len(c.params), len(Params(c.shape.Kind())))
 		}
 		center := c.shape.Center()
-		if want := (Vec4{float32(center.X), float32(center.Y), float32(center.Z), float32(c.shape.BoundingRadius())}); r.Ball != want {
+		radius := float32(c.shape.BoundingRadius())
+		if want := (Vec4{float32(center.X), float32(center.Y), float32(center.Z), radius}); r.Ball != want {
 			t.Errorf("%v has the ball %v, want %v", c.shape.Kind(), r.Ball, want)
 		}
 	}
@@ -170,7 +171,9 @@ func TestPackedRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Pack(l); p != nil || err == nil || !strings.Contains(err.Error(), `shape 1 ("guest")`) || !strings.Contains(err.Error(), "no packed form") {
+	p, err := Pack(l)
+	if p != nil || err == nil || !strings.Contains(err.Error(), `shape 1 ("guest")`) ||
+		!strings.Contains(err.Error(), "no packed form") {
 		t.Errorf("packed %v, error %v", p, err)
 	}
 }
@@ -181,8 +184,10 @@ func TestUnpackStatus(t *testing.T) {
 	for code, want := range map[uint32]uint32{
 		0: uint32(batch.Separated), 1: uint32(batch.Touching), 2: uint32(batch.Penetrating),
 		PackedInvalid: uint32(batch.Invalid), PackedInvalid | PackedRefined: uint32(batch.Invalid),
-		PackedRefined: uint32(batch.Separated) | Refined<<8, PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) | Refined<<8,
-		PackedByDepth + 1: uint32(batch.Touching) | (Refined|ByDepth)<<8, PackedByDepth + 2: uint32(batch.Penetrating) | (Refined|ByDepth)<<8,
+		PackedRefined:     uint32(batch.Separated) | Refined<<8,
+		PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) | Refined<<8,
+		PackedByDepth + 1:            uint32(batch.Touching) | (Refined|ByDepth)<<8,
+		PackedByDepth + 2:            uint32(batch.Penetrating) | (Refined|ByDepth)<<8,
 		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedLoops: Declined | DeclinedLoops<<8,
 	} {
 		if got := UnpackStatus(code); got != want {

@@ -58,7 +58,8 @@ func TestPacked64(t *testing.T) {
 	}
 	for i, d := range double.Shapes {
 		s := single.Shapes[i]
-		if d.Kind != s.Kind || d.VertexOffset != s.VertexOffset || d.VertexCount != s.VertexCount || float32(d.Radius) != s.Radius || float32(d.Bounding) != s.Ball[3] {
+		if d.Kind != s.Kind || d.VertexOffset != s.VertexOffset ||
+			d.VertexCount != s.VertexCount || float32(d.Radius) != s.Radius || float32(d.Bounding) != s.Ball[3] {
 			t.Errorf("shape %d: %+v, want what %+v was rounded from", i, d, s)
 		}
 		for k, p := range d.Params {

@@ -50,12 +50,16 @@ func (v *Verdict) fault(row int, format string, args ...any) {
 // Check asks a back end for all rows in one configuration and judges the answers.
 func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Options) *Verdict {
 	v := &Verdict{Rows: r.Len(), Wrong: make([]bool, r.Len())}
-	if err := backend.Check(&o); err != nil || !backend.Serves().Has(&o) {
-		if !errors.Is(err, batch.ErrNotAvailable) || backend.Serves().Has(&o) {
-			v.fault(-1, "back end %s refuses the configuration: %v", backend.Name(), err)
-			return v
-		}
-		return r.unavailable(ctx, backend, o, v)
+	serves, err := backend.Serves().Has(&o), backend.Check(&o)
+	switch {
+	case err == nil && !serves:
+		v.fault(-1, "back end %s accepts a configuration that its table lacks", backend.Name())
+		return v
+	case err != nil && (serves || !errors.Is(err, batch.ErrNotAvailable)):
+		v.fault(-1, "back end %s refuses the configuration: %v", backend.Name(), err)
+		return v
+	case err != nil:
+		return r.unavailable(ctx, backend, err, o, v)
 	}
 	if !o.Query.Info().Boolean() { // of which statuses alone go other ways
 		o.Columns = o.EffectiveColumns() | batch.ColMethod
@@ -101,9 +105,13 @@ func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *
 	r.checkAudit(ctx, job, v)
 }
 
-// unavailable checks that a configuration that the back end refuses is refused by
-// the dispatcher too, with words about what to ask for instead.
-func (r *Rows) unavailable(ctx context.Context, backend dispatch.Backend, o batch.Options, v *Verdict) *Verdict {
+// unavailable checks that a configuration that the back end refuses is refused by the
+// dispatcher too, and that the errors of both name it.
+func (r *Rows) unavailable(ctx context.Context, backend dispatch.Backend, refusal error, o batch.Options,
+	v *Verdict) *Verdict {
+	names := func(err error) bool {
+		return strings.Contains(err.Error(), o.Query.String()) || strings.Contains(err.Error(), o.Method.String())
+	}
 	v.Unavailable, v.Rows = true, 0
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	_, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{Backend: backend.Name()})
@@ -115,8 +123,8 @@ func (r *Rows) unavailable(ctx context.Context, backend dispatch.Backend, o batc
 	case job.Results != nil && job.Results.N > 0 && job.Results.Status != nil &&
 		batch.Status(job.Results.Status[0]) != batch.Undecided:
 		v.fault(-1, "there are answers although the configuration was refused: %v", err)
-	case !strings.Contains(err.Error(), o.Query.String()) && !strings.Contains(err.Error(), o.Method.String()):
-		v.fault(-1, "the error names neither the query nor the method: %v", err)
+	case !names(err) || !names(refusal):
+		v.fault(-1, "the error names neither the query nor the method: %v; %v", err, refusal)
 	}
 	return v
 }

@@ -16,8 +16,16 @@ import (
 // liar is the CPU back end with a fault put in.
 type liar struct {
 	dispatch.Backend
+	lacks bool // its table is empty
 	check func(o *batch.Options) error
 	spoil func(job *batch.Job, out *batch.Results)
+}
+
+func (l liar) Serves() batch.Serves {
+	if l.lacks {
+		return nil
+	}
+	return l.Backend.Serves()
 }
 
 func (l liar) Check(o *batch.Options) error {
@@ -103,11 +111,16 @@ func TestSuiteCatchesFaults(t *testing.T) {
 			r.Distance.Set(row(j, r, batch.Separated, "segment"), math.NaN())
 		}}, all, "segment"},
 		{"refuses what it should do", liar{check: func(*batch.Options) error { return broken }}, all, broken.Error()},
-		{"refuses and runs", liar{check: func(o *batch.Options) error {
+		{"refuses what its table has", liar{check: func(o *batch.Options) error {
+			return fmt.Errorf("query distance: %w", batch.ErrNotAvailable)
+		}}, all, "refuses the configuration"},
+		{"accepts what its table lacks", liar{lacks: true}, all, "that its table lacks"},
+		{"refuses and runs", liar{lacks: true, check: func(o *batch.Options) error {
 			return fmt.Errorf("query distance: %w", batch.ErrNotAvailable)
 		}}, all, ""}, // the dispatcher does not run it: unavailable, and no fault
-		{"refuses without words", liar{check: func(o *batch.Options) error { return batch.ErrNotAvailable }}, all,
-			"names neither"},
+		{"refuses without words", liar{lacks: true, check: func(*batch.Options) error {
+			return batch.ErrNotAvailable
+		}}, all, "names neither"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,13 +150,14 @@ func TestMatrixShowsFailure(t *testing.T) {
 		i := row(j, r, batch.Separated, "cone")
 		r.Distance.Set(i, r.Distance.At(i)*2)
 	}
+	m.Declare(dispatch.Label(cpu.NewReference(), "cpu"))
 	m.Note("cpu", o, rows, rows.Check(t.Context(), liar{Backend: cpu.NewReference(), spoil: spoil}, o))
 	page := m.Markdown(page)
 	for _, want := range []string{
 		"| cone | single fails | not yet | not yet | not yet | not yet |",
 		"| superquadric | single | not yet | not yet | not yet | not yet |",
 		"| smooth_hull | single | not yet | not yet | not yet | not yet |",
-		"✗", "### Query growth\n\nNot yet.", "has [a page of its own]", "## Back end ref\n\nNot yet.",
+		"✗", "### Query growth\n\nNot served.", "has [a page of its own]", "## Back end ref\n\nNot yet.",
 		"That was so in 0 runs of",
 	} {
 		if !strings.Contains(page, want) {
