@@ -13,17 +13,17 @@
 //   - certify.comp forms the simplex anew in double precision from its directions, ends the search, and writes the
 //     answer with its bounds. Rows whose cores intersect, or cannot be distinguished from touching, go to a list.
 //   - epa_float32.comp takes the pairs of polytopes in that list and finds their depth in single precision.
-//   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating axes
-//     of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or auto: it
-//     also proves that a local minimum of the support function, which trust_region.comp found, is global.
+//   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating
+//     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
+//     auto: it also proves that a local minimum of the support function, found by trust_region.comp, is global.
 //
 // selftest.comp checks the arithmetic and the record layout of a device.
 //
 // # Buffers
 //
 // Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants. The records are those of
-// layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of a
-// work group, 1 the method, 2 the kinds of shapes in the library (KINDS in support.glsl), 3 and 4 the number of
+// layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of
+// a work group, 1 the method, 2 the kinds of shapes in the library (KINDS in support.glsl), 3 and 4 the number of
 // invocations with scratch memory and the vertices of a polytope (polytope.glsl). A list that is longer than the
 // number of invocations takes several dispatches.
 //
@@ -46,8 +46,8 @@ var (
 	//go:embed spirv/gjk.spv
 	GJK []byte
 
-	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out), counts (in
-	// and out). Constants 1 and 2.
+	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out),
+	// counts (in and out). Constants 1 and 2.
 	//
 	//go:embed spirv/trust_region.spv
 	TrustRegion []byte
@@ -57,8 +57,8 @@ var (
 	//go:embed spirv/certify.spv
 	Certify []byte
 
-	// Bindings: shapes, vertices, pairs, cells, depths (in and out), counts, quads, faces and links (scratch). Constants 2
-	// to 4.
+	// Bindings: shapes, vertices, pairs, cells, depths (in and out), counts, quads, faces and links (scratch).
+	// Constants 2 to 4.
 	//
 	//go:embed spirv/epa_float32.spv
 	EPAFloat32 []byte
