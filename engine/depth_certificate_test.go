@@ -81,7 +81,7 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 // most of them, and of those that are not sharp in fewer steps than GJK and EPA take on the device.
 func TestDepthCertificate(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	rows := size(300, 800, 3000)
+	rows := size(300, 300, 3000)
 	for name, want := range map[string]struct{ ended, steps float64 }{ // least part that RTR ends, most steps beside GJK's
 		"ellipsoids": {0.97, 0.4}, "superquadrics": {0.88, 0.95}, "sharp": {0.6, 1.3}, "smooth": {0.9, 1.1},
 	} {
