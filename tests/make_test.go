@@ -8,23 +8,19 @@ import (
 	"testing"
 )
 
-// TestRaceList: every test of package engine that the Makefile names for the race detector exists. A
-// renamed one would drop out without a word.
+// TestRaceList: every test of packages cpu and engine that the Makefile names for the race detector exists. A
+// renamed one would silently drop out.
 func TestRaceList(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile(`(?m)^RACE_ENGINE *:= *\^\(([A-Za-z|]+)\)\$\$$`).FindSubmatch(makefile)
+	list := regexp.MustCompile(`(?m)^RACE_TESTS *:= *\^\(([A-Za-z|]+)\)\$\$$`).FindSubmatch(makefile)
 	if list == nil {
-		t.Fatal("the Makefile has no RACE_ENGINE of the form ^(TestA|TestB)$$")
-	}
-	files, err := filepath.Glob(filepath.Join("..", "engine", "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
+		t.Fatal("the Makefile has no RACE_TESTS of the form ^(TestA|TestB)$$")
 	}
 	declared := map[string]bool{}
-	for _, file := range files {
+	for _, file := range append(testFiles(t, "cpu"), testFiles(t, "engine")...) {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +31,16 @@ func TestRaceList(t *testing.T) {
 	}
 	for name := range strings.SplitSeq(string(list[1]), "|") {
 		if !declared[name] {
-			t.Errorf("RACE_ENGINE names %s, which package engine does not have", name)
+			t.Errorf("RACE_TESTS names %s, which neither cpu nor engine has", name)
 		}
 	}
+}
+
+func testFiles(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
