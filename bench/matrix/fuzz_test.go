@@ -10,25 +10,25 @@ import (
 // matrixJSON is a report with all of its tables, as small as can be.
 const matrixJSON = `{"program": "batchbench matrix", "rounds": 1, "distinct": 9,
 	"devices": [{"backend": "cpu", "device": "d", "workers": 2}, {"backend": "vulkan", "device": "e",
-"software": true}],
+		"software": true}],
 	"sets": [{"set": "boxes", "kinds": ["box"]}, {"set": "hull8", "kinds": ["convex"], "vertices": 8}, {"set": "hull16",
-"vertices": 16}],
+		"vertices": 16}],
 	"points": [
 	{"table": "questions", "set": "hull8", "regime": "close", "query": "distance", "precision": "single", "pairs": 9,
-"backend": "cpu", "workers": 1, "ns_per_pair_rounds": [10], "pairs_per_second": 1e8},
+		"backend": "cpu", "workers": 1, "ns_per_pair_rounds": [10], "pairs_per_second": 1e8},
 	{"table": "questions", "set": "hull16", "regime": "close", "query": "distance", "precision": "single", "pairs": 9,
-"backend": "cpu", "workers": 1, "pairs_per_second": "NaN"},
+		"backend": "cpu", "workers": 1, "pairs_per_second": "NaN"},
 	{"table": "questions", "set": "hull8", "regime": "overlapping", "query": "penetration", "precision": "double",
-"pairs": 9, "backend": "vulkan", "workers": 1, "declined": 3,
-"kernel_pairs_per_second": 2e8, "accuracy": {"worst_gap_over_size": 1e-7, "refuted": 1}},
+		"pairs": 9, "backend": "vulkan", "workers": 1, "declined": 3,
+		"kernel_pairs_per_second": 2e8, "accuracy": {"worst_gap_over_size": 1e-7, "refuted": 1}},
 	{"table": "threads", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 9,
-"backend": "cpu", "workers": 1, "pairs_per_second": 0},
+		"backend": "cpu", "workers": 1, "pairs_per_second": 0},
 	{"table": "threads", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 9,
-"backend": "cpu", "workers": 2, "pairs_per_second": 1e7},
+		"backend": "cpu", "workers": 2, "pairs_per_second": 1e7},
 	{"table": "sizes", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 1,
-"backend": "vulkan", "workers": 1, "pairs_per_second": 1e6},
+		"backend": "vulkan", "workers": 1, "pairs_per_second": 1e6},
 	{"table": "sizes", "set": "boxes", "regime": "close", "query": "distance", "precision": "single", "pairs": 64,
-"backend": "vulkan", "workers": 1, "pairs_per_second": 2e6}]}`
+		"backend": "vulkan", "workers": 1, "pairs_per_second": 2e6}]}`
 
 // page prints a report as Markdown.
 func page(r *Report) (string, error) {

@@ -10,17 +10,17 @@ import (
 // papersJSON has a row of every experiment, as small as can be.
 var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
 	"table_ii": {"cubes/close": {"gjk": {"n": 1, "mean": 2}}}, "chain": [{"change": "c", "counts": {}}],
-"rules": [{"change": "r"}], "cube_gap": [{"change": "1"}],
+	"rules": [{"change": "r"}], "cube_gap": [{"change": "1"}],
 	"warm_start": {"ellipsoids/gjk/distance": {"cold": {"n": 1}}},
 	"sub_algorithm": [{"kind": "k", "median": [1, 2, 3], "worst": [1, 2, 3], "failed": [0, 0, 1]}],
 	"gear": [{"crown": 1, "last": [1, 2, 3, 4, 5], "wrong": [0, 0, 0, 0, 1], "worst": [1, 2, 3, 4, 5]}],
-	"sweeps": [{"shapes": "ellipsoids", "question": "distance", "methods": ["gjk"], "points": [{"distance": 1,
-"iterations": [{"n": 1}], "ns": [1]}]}],
+	"sweeps": [{"shapes": "ellipsoids", "question": "distance", "methods": ["gjk"],
+		"points": [{"distance": 1, "iterations": [{"n": 1}], "ns": [1]}]}],
 	"meshes": [{"name": "m", "methods": ["gjk"], "ns": [1], "ns_sd": [0], "iterations": [1], "speed_up": [[1, 1, 1]]}],
-	"convergence": [{"shapes": "cubes", "method": "gjk", "error": [[1, 2, 3]]}], "generic": [{"vertices": 8,
-"methods": ["gjk"], "ns": [1], "ns_sd": [0]}],
-	"rtr": {"cells": [{}` + strings.Repeat(", {}", 35) + `], "starts": [1], "depths": [{"hi": 1, "local": [0],
-"us": [1]}], "times": [{}], "choice": [{}],
+	"convergence": [{"shapes": "cubes", "method": "gjk", "error": [[1, 2, 3]]}],
+	"generic": [{"vertices": 8, "methods": ["gjk"], "ns": [1], "ns_sd": [0]}],
+	"rtr": {"cells": [{}` + strings.Repeat(", {}", 35) + `], "starts": [1],
+		"depths": [{"hi": 1, "local": [0], "us": [1]}], "times": [{}], "choice": [{}],
 		"meshes": [{"mesh": "m", "vertices": [8], "hull_us": [1]}]}}`
 
 // broken are parts of papersJSON, what takes their place, and what the error says.

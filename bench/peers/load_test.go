@@ -8,9 +8,9 @@ import (
 
 // peersJSON is a report as small as can be.
 const peersJSON = `{"contestants": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "tables": [{"set": "boxes",
-"question": "distance", "entries": [
+		"question": "distance", "entries": [
 	{"name": "a", "ns_per_pair_rounds": [2], "accuracy": {"rows": 1}}, {"name": "b", "missing": "why"}, {"name": "c",
-"ns_per_pair_rounds": [3], "accuracy": {"rows": 1}}]}]}`
+		"ns_per_pair_rounds": [3], "accuracy": {"rows": 1}}]}]}`
 
 // Reports that cannot be printed are refused, and say where.
 func TestLoadRefuses(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 // seeds are reports of the three programs, and broken ones.
 var seeds = []string{
 	`{"program": "batchbench run", "sets": [{"set": "a", "pairs": 100, "seconds": [1, 2, 3, 4, 5]}, {"set": "b",
-"pairs": 0, "seconds": [1]}]}`,
+		"pairs": 0, "seconds": [1]}]}`,
 	`{"program": "batchbench run", "sets": [{"set": "a", "pairs": 100, "seconds": [1, 2, 3, 4, 5]}]}`,
 	`{"program": "batchbench peers", "tables": [{"set": "a", "question": "q", "entries": [{"name": "Clearance",
-"ns_per_pair_rounds": [1, 2]}, {"name": "x"}]}]}`,
+		"ns_per_pair_rounds": [1, 2]}, {"name": "x"}]}]}`,
 	`{"program": "batchbench matrix", "points": [{"table": "sizes", "set": "a", "pairs": 3, "ns_per_pair_rounds": [1]},
-{"set": "b"}]}`,
+		{"set": "b"}]}`,
 	`{"program": "batchbench matrix", "points": [{"set": "b", "ns_per_pair_rounds": [1]}, {"set": "b",
-"ns_per_pair_rounds": [2]}]}`,
+		"ns_per_pair_rounds": [2]}]}`,
 	`{"program": "batchbench`,
 }
 

@@ -129,13 +129,13 @@ func TestRead(t *testing.T) {
 		name, json, want string // name of the first sample, or part of the error after "!"
 	}{
 		{"run", `{"program":"batchbench run","backend":"cpu","query":"distance","precision":"single",
-"sets":[{"set":"boxes","pairs":1000,"seconds":[1e-3,2e-3]}]}`, "boxes/distance/single/cpu"},
+		"sets":[{"set":"boxes","pairs":1000,"seconds":[1e-3,2e-3]}]}`, "boxes/distance/single/cpu"},
 		{"peers", `{"program":"batchbench peers","tables":[{"set":"boxes","question":"depth","entries":[{"name":"x",
-"missing":"no"},{"name":"Clearance, single","ns_per_pair_rounds":[3],
-"ns_per_pair":"NaN"}]}]}`, "boxes/depth/Clearance, single"},
+		"missing":"no"},{"name":"Clearance, single","ns_per_pair_rounds":[3],
+		"ns_per_pair":"NaN"}]}]}`, "boxes/depth/Clearance, single"},
 		{"matrix", `{"program":"batchbench matrix","points":[{"table":"questions","set":"boxes","regime":"close",
-"query":"distance","precision":"single","pairs":100,"backend":"cpu","workers":1,
-"ns_per_pair_rounds":[3,4]}]}`, "questions/boxes/close/distance/single/100/cpu×1"},
+		"query":"distance","precision":"single","pairs":100,"backend":"cpu","workers":1,
+		"ns_per_pair_rounds":[3,4]}]}`, "questions/boxes/close/distance/single/100/cpu×1"},
 		{"another program", `{"program":"x"}`, `!program "x"`},
 		{"no JSON", `x`, "!invalid character"},
 		{"a round of 0", `{"program":"batchbench run","sets":[{"set":"boxes","pairs":1000,"seconds":[0]}]}`,
