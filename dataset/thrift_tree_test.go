@@ -14,7 +14,6 @@ type thriftNode struct {
 	ids    []int16       // of the fields of a structure
 	items  []*thriftNode // fields, elements, or keys and values in turn
 	elem   byte          // type of the elements or keys
-	value  byte          // type of the values of a map
 	claim  int           // added to the length that is written
 }
 
