@@ -22,7 +22,7 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{CutOff: nan}, ""}, // not in use
 		{Options{Query: Growth}, "query growth: not available yet"},
 		{Options{Method: RTR}, ""},
-		{Options{Query: QueryCount}, "unknown query(4)"},
+		{Options{Query: QueryCount}, fmt.Sprintf("unknown query(%d)", QueryCount)},
 		{Options{Method: 77}, "unknown method(77)"},
 		{Options{Precision: 2}, "unknown precision(2)"},
 		{Options{Columns: 1 << 12}, "unknown columns"},

@@ -309,8 +309,8 @@ func TestNew(t *testing.T) {
 	if d := b.Device(); d.Kind != batch.CPU || !d.Usable() || d.Name == "" || d.Driver == "" {
 		t.Errorf("device %+v", d)
 	}
-	if err := b.Check(&batch.Options{Query: batch.Growth}); !errors.Is(err, batch.ErrNotAvailable) {
-		t.Errorf("growth: %v", err)
+	if err := b.Check(&batch.Options{Query: batch.QueryCount}); !errors.Is(err, batch.ErrNotAvailable) {
+		t.Errorf("a query that is not in the table: %v", err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

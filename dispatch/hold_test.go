@@ -219,7 +219,7 @@ func TestHoldRefuses(t *testing.T) {
 	}{
 		{nil, pairs, batch.Options{}, Options{}, "no library"},
 		{lib, nil, batch.Options{}, Options{}, "no input"},
-		{lib, pairs, batch.Options{Query: batch.Growth}, Options{}, "not available yet"},
+		{lib, pairs, batch.Options{Query: batch.QueryCount}, Options{}, "not available yet"},
 		{lib, pairs, batch.Options{}, Options{Backend: "tpu"}, `named "tpu"`},
 		{lib, pairs, batch.Options{}, Options{ChunkRows: -1}, "ChunkRows -1"},
 	} {

@@ -287,7 +287,7 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{batch.Job{Input: pairs}, Options{}, "no library"},
 		{batch.Job{Library: lib}, Options{}, "no input"},
-		{batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Growth}}, Options{}, "not available yet"},
+		{batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.QueryCount}}, Options{}, "not available yet"},
 		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 8)}}, Options{}, "multiple of 7"},
 		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 7), TemplateA: []int32{0}, TemplateB: []int32{1}}}, Options{}, "template_b[0] = 1"},
 		{batch.Job{Library: lib, Input: pairs}, Options{ChunkRows: -1}, "ChunkRows -1"},

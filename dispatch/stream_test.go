@@ -243,7 +243,7 @@ func TestStreamRefuses(t *testing.T) {
 	}{
 		{nil, batch.Options{}, Options{}, "no library"},
 		{lib, batch.Options{WarmStart: make([]float64, 30)}, Options{}, "takes no warm start"},
-		{lib, batch.Options{Query: batch.Growth}, Options{}, "not available yet"},
+		{lib, batch.Options{Query: batch.QueryCount}, Options{}, "not available yet"},
 		{lib, batch.Options{}, Options{Backend: "gpu"}, `"gpu"`},
 		{lib, batch.Options{}, Options{ChunkRows: -5}, "ChunkRows -5"},
 	} {
