@@ -128,7 +128,7 @@ func TestTraits(t *testing.T) {
 		if traits.Revolution {
 			turned := s.CoreSupport(vec(d.Y, -d.X, d.Z)) // by a quarter about z
 			if p := s.CoreSupport(d); math.Abs(turned.X-p.Y)+math.Abs(turned.Y+p.X)+math.Abs(turned.Z-p.Z) > 1e-12 {
-				t.Errorf("%v: support points %v and, turned, %v", k, p, turned)
+				t.Errorf("%v: support points %v and, rotated, %v", k, p, turned)
 			}
 		}
 		if k.Family().PointOrSegment() && s.CoreSupport(vec(1, 2, 0)).X != 0 {

@@ -24,12 +24,12 @@ avx2 | portable) slow=off ;;
 esac
 
 plan=(--tables questions --sets ellipsoids,boxes,hull32 --separations close,distant --queries distance,collide --precisions single --sample 20 --rounds 5 --time 20ms)
-turns=(1 2 3)
-for turn in "${turns[@]}"; do
+rounds=(1 2 3)
+for round in "${rounds[@]}"; do
 	for name in before again slowed; do
 		extra=()
 		[ $name = slowed ] && extra=(--simd "$slow")
-		"$program" matrix "${plan[@]}" "${extra[@]}" --out "$work/$name$turn" >/dev/null || exit 2
+		"$program" matrix "${plan[@]}" "${extra[@]}" --out "$work/$name$round" >/dev/null || exit 2
 	done
 done
 # reports FOLDER: the three of one kind, as 'batchbench compare' takes them.

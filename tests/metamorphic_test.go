@@ -121,9 +121,9 @@ func (s *set) swapped() variant {
 		})}
 }
 
-// moved turns and shifts the world of each row. A signed distance changes by no more
-// than the points of the bodies do: rounding moves a turned and shifted position by
-// at most 8 eps of its length, and turns a product of quaternions by 8 eps.
+// moved rotates and shifts the world of each row. A signed distance changes by no more
+// than the points of the bodies do: rounding moves a rotated and shifted position by
+// at most 8 eps of its length, and rotates a product of quaternions by 8 eps.
 func (s *set) moved() variant {
 	shift := make([]float64, s.pairs.Len())
 	v := variant{lib: s.lib, scale: 1, pairs: mapRows(s.pairs, func(i int, r *batch.Row) {

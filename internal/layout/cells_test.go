@@ -90,8 +90,8 @@ func hulls(g *rand.Rand) map[string][]r3.Vec {
 	}
 }
 
-// TestCells: for directions of all kinds, the normals of faces and the borders of cells
-// among them, the list of the cell holds the vertex that is highest in exact arithmetic
+// TestCells: for directions of all kinds, the normals of faces and the boundaries of cells
+// among them, the list of the cell holds the support vertex of exact arithmetic
 // up to rounding.
 func TestCells(t *testing.T) {
 	g := rand.New(rand.NewPCG(5, 6))
@@ -150,7 +150,7 @@ func TestCells(t *testing.T) {
 				d = r3.Add(d, r3.Scale(1e-7, testkit.Normal(g)))
 			}
 		}
-		// Borders of cells: e on a corner, d = L⁻ᵀe.
+		// Boundaries of cells: e on a corner, d = L⁻ᵀe.
 		for face := range 6 {
 			for range 200 {
 				u, v := 2*float64(g.IntN(edge+1))/float64(edge)-1, 2*float64(g.IntN(edge+1))/float64(edge)-1
@@ -162,7 +162,7 @@ func TestCells(t *testing.T) {
 				try(d)
 			}
 		}
-		t.Logf("%s: %d vertices, %d×%d cells a face, %.1f words a vertex, longest list %d, mean of random directions %.1f",
+		t.Logf("%s: %d vertices, %d×%d cells per face, %.1f words per vertex, longest list %d, mean of random directions %.1f",
 			name, len(h.Vertices), edge, edge,
 			float64(len(p.Cells))/float64(len(h.Vertices)), longest, float64(random)/float64(n))
 	}

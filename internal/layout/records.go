@@ -39,7 +39,7 @@ type ShapeRecord64 struct {
 	Center   [3]float64
 	Bounding float64 // radius of the ball around Center (+Inf for a half-space)
 	Radius   float64 // of the ball summed to the core, margin included
-	Erode    float64 // of a ball that rolls freely in the core, see geom.MinCurvatureRadius
+	Erode    float64 // of the ball by which the core can be eroded, see geom.MinCurvatureRadius
 
 	Kind         uint32
 	VertexOffset uint32 // as in ShapeRecord

@@ -7,10 +7,10 @@
 // A row is placed by support points, without any solver: B is moved until its
 // support point against a direction coincides with that of A along it, and then
 // apart by a given length, which is the exact distance; or until two inner points
-// coincide, and the shapes overlap for certain. So every row comes with what is
+// coincide, and the shapes certainly intersect. So every row comes with what is
 // known of its answer, see [Expect].
 //
-// # What is asked of a back end
+// # Requirements on a back end
 //
 // In every configuration every answer passes [verify.Audit], agrees with what is
 // known of its row and with the bounds of a reference solve, and none is

@@ -96,7 +96,7 @@ func TestSuiteCatchesFaults(t *testing.T) {
 			i := row(j, r, batch.Penetrating, "capsule")
 			r.Distance.Set(i, r.Distance.At(i)*1.01)
 		}}, all, "the reference bounds it"},
-		{"a normal turned round", liar{spoil: func(j *batch.Job, r *batch.Results) {
+		{"a normal inverted", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			i := row(j, r, batch.Separated, "hull")
 			for k := range 3 {
 				r.Normal.Set(3*i+k, -r.Normal.At(3*i+k))

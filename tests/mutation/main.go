@@ -146,7 +146,7 @@ func sound(tree string, limit time.Duration) error {
 // notCompiled is the verdict on a change that does not compile.
 const notCompiled = "the compiler"
 
-// judge breaks the line, runs the tests until one fails and mends the line. It returns the package whose
+// judge breaks the line, runs the tests until one fails and restores the line. It returns the package whose
 // tests noticed, "" for none.
 func (m *mutant) judge(tree string, limit time.Duration) (by string, err error) {
 	path := filepath.Join(tree, m.file.name)
