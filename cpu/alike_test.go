@@ -9,8 +9,8 @@ import (
 	"clearance/internal/testkit/rowcheck"
 )
 
-// Rows of a library whose shapes are all alike are not sorted: their answers are those that
-// they have in a library with another shape, also where rows name no shape.
+// Rows of a library whose shapes are all of one class and form are not sorted. Their answers are the same as in
+// a library with another shape, also if some rows name no shape.
 func TestSameBitsInAlikeLibraries(t *testing.T) {
 	n := size(1500)
 	for _, set := range []string{"ellipsoids", "boxes", "hull8", "hull512"} {

@@ -45,7 +45,7 @@ type Backend struct {
 // New returns the back end "cpu".
 func New(o Options) (*Backend, error) {
 	if o.Workers < 0 {
-		return nil, fmt.Errorf("cpu: %d workers, want a number above 0, or 0 for one a processor", o.Workers)
+		return nil, fmt.Errorf("cpu: %d workers, want a number above 0, or 0 for one per processor", o.Workers)
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -95,8 +95,8 @@ func (b *Backend) Device() batch.Device {
 	}
 }
 
-// serves is what the reference solvers answer. The back end cpu serves the same: they answer what
-// the kernels, which have a table of their own ([simd.Serves]), do not.
+// serves is what the reference solvers support. The back end cpu supports the same: they answer the calls
+// that the kernels, with a table of their own ([simd.Serves]), do not support.
 var (
 	methods    = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
 	precisions = []batch.Precision{batch.Single, batch.Double}
@@ -107,10 +107,10 @@ var (
 	}
 )
 
-// Serves is the table of what the back end answers.
+// Serves is the table of queries, methods and precisions that the back end supports.
 func (b *Backend) Serves() batch.Serves { return serves }
 
-// Check reports options that make no sense, or that the back end does not serve.
+// Check reports options that are invalid, or that the back end does not support.
 func (b *Backend) Check(o *batch.Options) error {
 	if err := serves.Check(b.name, o); err != nil {
 		return fmt.Errorf("cpu: %w", err)
@@ -126,10 +126,10 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// Rows that a worker takes at a time: enough to make the shared counter cheap and, for
-// the kernels, groups of one pair of classes long; few enough that workers end
-// together. Blocks are multiples of 64, so that, within columns that begin at a
-// cache line, no two workers write to the same line, whatever the column.
+// Rows that a worker takes at a time: enough that the shared counter costs little and that
+// the groups of the kernels are long; few enough that all workers end at about the same time.
+// Blocks are multiples of 64, so that in columns that begin at a
+// cache line no two workers write to the same line.
 const (
 	minBlockRows    = 256
 	blocksPerWorker = 4

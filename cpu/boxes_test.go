@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// boxKinds are boxes of all proportions, and what the kernels take as flat boxes: needles,
+// boxKinds are boxes of all proportions, and shapes that the kernels treat as flat boxes: needles,
 // plates, cubes, rounded boxes, capsules.
 func boxKinds(rng *rand.Rand) []geom.Shape {
 	var shapes []geom.Shape
@@ -42,8 +42,8 @@ func coreOf(s geom.Shape) (half [3]float64, radius float64) {
 	panic("no box")
 }
 
-// featurePoint is a point of the feature of a core that a direction of its own frame supports,
-// anywhere on it where an axis is at right angles to the direction.
+// featurePoint is a random support point of a core in a direction of its own frame: anywhere on the
+// exposed face.
 func featurePoint(rng *rand.Rand, half [3]float64, d r3.Vec) r3.Vec {
 	along := [3]float64{d.X, d.Y, d.Z}
 	for i, x := range along {
@@ -54,9 +54,9 @@ func featurePoint(rng *rand.Rand, half [3]float64, d r3.Vec) r3.Vec {
 	return r3.Vec{X: along[0], Y: along[1], Z: along[2]}
 }
 
-// boxesApart returns n pairs of boxKinds whose distance is known: points of two features that
-// face each other along a common normal n are put that far apart along n. Where the normal is that
-// of a face or the product of edges, the points lie within faces and edges.
+// boxesApart returns n pairs of boxKinds whose distance is known: points of two exposed faces with
+// opposite normals ±n are placed at that distance along n. If n is the normal of a face or the cross product of
+// edges, the points lie within faces and edges.
 func boxesApart(t *testing.T, n int, far float64) (*batch.Library, *batch.Pairs, []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(21, 4))
@@ -107,7 +107,7 @@ func boxesApart(t *testing.T, n int, far float64) (*batch.Library, *batch.Pairs,
 }
 
 // Boxes whose distance is known, in both precisions, far from the origin, with a cut-off and
-// from a first direction.
+// from a warm start.
 func TestBoxesOfKnownDistance(t *testing.T) {
 	n := size(4000)
 	for _, far := range []float64{1, 1e4} {
@@ -122,9 +122,9 @@ func TestBoxesOfKnownDistance(t *testing.T) {
 				audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 				for i, d := range want {
 					if o.HasCutOff && d > o.CutOff {
-						continue // no distance was asked for
+						continue // the query gives no distance
 					}
-					// Positions were rounded on the way.
+					// Positions are rounded.
 					slack := 4e-15 * (far + r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1], Z: pairs.PositionB[3*i+2]}))
 					if off := math.Abs(r.Distance.At(i) - d); !(off <= float64(r.Gap[i])+slack) {
 						t.Fatalf("%s, %+v, %g away: row %d: %v, want %v, gap %v", variant, o.Precision, far, i, r.Distance.At(i), d, r.Gap[i])
@@ -135,8 +135,8 @@ func TestBoxesOfKnownDistance(t *testing.T) {
 	}
 }
 
-// Nearly all boxes that are apart end by Newton's method, and those that overlap by their axes;
-// who names GJK gets it. Statuses alone end by the axes.
+// Nearly all separated boxes end by Newton's method, and penetrating ones by separating axes;
+// a call that names GJK gets GJK. Statuses alone end by separating axes.
 func TestBoxesByNewton(t *testing.T) {
 	lib, pairs := draw(t, "boxes", size(3000))
 	n := pairs.Len()
@@ -160,8 +160,8 @@ func TestBoxesByNewton(t *testing.T) {
 	}
 }
 
-// A grid of equal boxes with parallel axes, side by side with and without room, stacked, and one
-// within another, has known statuses; where they touch, either will do.
+// A grid of equal boxes with parallel axes, side by side with and without a gap, stacked, and one
+// within another, has known statuses. Where they touch, any status is accepted.
 func TestBoxesOnAGrid(t *testing.T) {
 	half := 0x1p-2
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: half, Y: half, Z: half}}}, nil)

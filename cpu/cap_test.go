@@ -11,9 +11,8 @@ import (
 	"clearance/verify"
 )
 
-// A cap on the iterations is kept, by the kernels as by the reference solvers: rows
-// that it stops are undecided, with bounds that hold the truth, and all others are what
-// they should be. A cap that no row reaches changes no bit.
+// The kernels and the reference solvers keep the iteration limit: rows that reach it are undecided, with
+// bounds that contain the exact value, and all others are correct. A limit that no row reaches changes no bit.
 func TestIterationCap(t *testing.T) {
 	n := size(1200)
 	type input struct {
@@ -68,7 +67,7 @@ func TestIterationCap(t *testing.T) {
 							t.Fatalf("%s, %s, %v, %v, row %d: a cap that is not reached changes the answer: %v ± %v in %d steps by %v, was %v ± %v in %d by %v", set, variant, o.Query, o.Precision, i, r.Distance.At(i), r.Gap[i], r.Iterations[i], batch.Solver(r.Method[i]), free.Distance.At(i), free.Gap[i], free.Iterations[i], batch.Solver(free.Method[i]))
 						}
 					}
-					// The reference solvers, who end what is left, count what several of them took.
+					// The reference solvers, which answer declined rows, add the iterations of several solvers.
 					kernels, left := b.RowsBy()
 					if over > int(left) {
 						t.Errorf("%s, %s, %v: %d rows took more than %d steps, and %d were left", set, variant, o.Query, over, steps, left)

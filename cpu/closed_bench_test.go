@@ -43,10 +43,10 @@ func drawBox(g *rand.Rand) geom.Shape       { return geom.Box{HalfExtents: logVe
 func drawEllipsoid(g *rand.Rand) geom.Shape { return geom.Ellipsoid{SemiAxes: logVec3(g)} }
 func drawHalfspace(*rand.Rand) geom.Shape   { return geom.Halfspace{} }
 
-// BenchmarkClosed compares the closed forms with the iterated solver, which half-spaces
-// do not have, and with the reference solvers. Rows are 0 to 2 m apart along the line of
-// the centres but for a third, which overlap; "apart" leaves these out, as overlapping
-// cores go from the iterated solver to the reference. The time is that of the best round.
+// BenchmarkClosed compares the closed forms with the iterative solver, which does not support half-spaces,
+// and with the reference solvers. Two thirds of the rows have distances of 0 to 2 m along the line of
+// the centers, the others penetrate. "apart" leaves these out, since the iterative solver
+// declines intersecting cores. The time is that of the best round.
 func BenchmarkClosed(b *testing.B) {
 	const n = 1 << 14
 	for _, set := range closedSets {
@@ -90,7 +90,7 @@ func BenchmarkClosed(b *testing.B) {
 	}
 }
 
-// drawClosed returns 256 shapes and n pairs of them, and the pairs of these that are apart.
+// drawClosed returns 256 shapes, n pairs of them, and the separated ones of these pairs.
 func drawClosed(b *testing.B, drawA, drawB func(*rand.Rand) geom.Shape, n int) (lib *batch.Library, all, apart *batch.Pairs) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -144,7 +144,7 @@ func drawClosed(b *testing.B, drawA, drawB func(*rand.Rand) geom.Shape, n int) (
 
 func normalized(q quat.Number) quat.Number { return quat.Scale(1/quat.Abs(q), q) }
 
-// axisOf is the z axis of a body, turned by sign.
+// axisOf is the z axis of a body, times sign.
 func axisOf(q quat.Number, sign float64) r3.Vec {
 	m := geom.Pose{Rotation: normalized(q)}.Matrix()
 	return m.MulVec(r3.Vec{Z: sign})

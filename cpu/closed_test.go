@@ -20,7 +20,7 @@ import (
 )
 
 // closedShapes are the shapes that closed forms exist for, of ordinary and of extreme
-// sizes, then the other kinds, which meet half-spaces in closed form.
+// sizes, then the other kinds, which have closed forms with half-spaces.
 func closedShapes(t testing.TB) *batch.Library {
 	t.Helper()
 	box := func(x, y, z float64) geom.Shape { return geom.Box{HalfExtents: r3.Vec{X: x, Y: y, Z: z}} }
@@ -68,7 +68,7 @@ func closedShapes(t testing.TB) *batch.Library {
 	return lib
 }
 
-// closedPairs places shapes of the library in ways that are hard on formulas. Every
+// closedPairs places shapes of the library in poses that are hard cases for closed forms. Every
 // row has a closed form for the query.
 func closedPairs(t testing.TB, n int, seed uint64, q batch.Query) (*batch.Library, *batch.Pairs) {
 	t.Helper()
@@ -91,9 +91,9 @@ func closedPairs(t testing.TB, n int, seed uint64, q batch.Query) (*batch.Librar
 	return lib, p
 }
 
-// closedPlace moves B and turns it.
+// closedPlace moves and rotates B.
 func closedPlace(rng *rand.Rand, lib *batch.Library, row *batch.Row) {
-	turned := func(axis r3.Vec, angle float64) quat.Number { // from A
+	turned := func(axis r3.Vec, angle float64) quat.Number { // relative to A
 		s, c := math.Sincos(angle / 2)
 		q := quat.Number{Real: c, Imag: s * axis.X, Jmag: s * axis.Y, Kmag: s * axis.Z}
 		return quat.Mul(row.PoseA.Rotation, q)
@@ -151,7 +151,7 @@ func closedPlace(rng *rand.Rand, lib *batch.Library, row *batch.Row) {
 	}
 }
 
-// Closed forms pass what every solver passes: the audit, and the comparison with ref.
+// Closed forms pass the audit and the comparison with ref.
 func TestClosedForms(t *testing.T) {
 	n := size(4000)
 	for _, variant := range variants(t) {
@@ -170,7 +170,7 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// hasClosedForm says for which pairs a closed form is expected to answer.
+// hasClosedForm reports whether a closed form is expected to answer a pair.
 func hasClosedForm(a, b geom.Kind, q batch.Query) bool {
 	point := func(k geom.Kind) bool { return k == geom.KindSphere }
 	segment := func(k geom.Kind) bool { return k == geom.KindSphere || k == geom.KindCapsule }
@@ -184,7 +184,7 @@ func hasClosedForm(a, b geom.Kind, q batch.Query) bool {
 	return box(a) && box(b) && q == batch.Collide
 }
 
-// Closed forms do answer: all rows but those too near to call, in one step. Who names
+// Closed forms answer all rows except those within rounding errors of touching, in one step. A call that names
 // GJK gets GJK.
 func TestClosedFormsAnswer(t *testing.T) {
 	n := size(4000)
@@ -211,7 +211,7 @@ func TestClosedFormsAnswer(t *testing.T) {
 			}
 			t.Logf("%s, %v: %d of %d rows went to the iterated solver", variant, q, missed, n)
 			// A sixth of the rows is placed to touch, a quarter of these to the last
-			// digit, which for boxes is too near to call.
+			// digit, which the closed form of boxes does not decide.
 			if most := map[batch.Query]float64{batch.Distance: 0.005, batch.Collide: 0.1}[q]; float64(missed) > most*float64(n) {
 				t.Errorf("%s, %v: %d of %d rows went to the iterated solver", variant, q, missed, n)
 			}
@@ -263,7 +263,7 @@ func TestClosedFormsKnown(t *testing.T) {
 		want   float64
 		normal r3.Vec // zero: any
 	}{
-		{"spheres apart", sphere, sphere, r3.Vec{Y: 3}, quat.Number{Real: 1}, 2, r3.Vec{Y: 1}},
+		{"spheres separated", sphere, sphere, r3.Vec{Y: 3}, quat.Number{Real: 1}, 2, r3.Vec{Y: 1}},
 		{"spheres touching", sphere, sphere, r3.Vec{X: -1}, quat.Number{Real: 2}, 0, r3.Vec{X: -1}},
 		{"spheres nested", sphere, geom.Sphere{R: 2}, r3.Vec{Z: 0.25}, quat.Number{Real: 1}, -2.25, r3.Vec{Z: 1}},
 		{"spheres, one centre", sphere, sphere, r3.Vec{}, quat.Number{Real: 1}, -1, r3.Vec{}},
@@ -313,7 +313,7 @@ func TestClosedFormsKnown(t *testing.T) {
 	}
 }
 
-// Answers of closed forms, and of the rows that go on from them to the iterated solver,
+// Answers of closed forms, and of the rows that go on from them to the iterative solver,
 // are the same bit for bit for any workers, chunks and order of the rows, within a
 // variant.
 func TestClosedFormsSameBits(t *testing.T) {
@@ -353,7 +353,7 @@ func TestClosedFormsSameBits(t *testing.T) {
 	}
 }
 
-// What a column holds of a row does not depend on which other columns were asked for.
+// The value of a column does not depend on which other columns the call wants.
 func TestClosedFormsAnyColumns(t *testing.T) {
 	n := size(2000)
 	for _, q := range []batch.Query{batch.Distance, batch.Collide} {
@@ -373,7 +373,7 @@ func TestClosedFormsAnyColumns(t *testing.T) {
 }
 
 // Workers share no cache line of any column: blocks begin and end at multiples of 64
-// rows, of which even the narrowest column, a byte a row, fills a line.
+// rows, so that even the narrowest column, with one byte per row, fills a line.
 func TestBlocksShareNoLine(t *testing.T) {
 	const line = 64
 	for workers := 1; workers <= 300; workers += 1 + workers/8 {

@@ -20,7 +20,7 @@ import (
 
 var (
 	_ dispatch.Backend = (*Backend)(nil)
-	// The codes of both packages are the same, one by one.
+	// Both packages have the same codes.
 	_ = [1]int{}[uint8(batch.Separated)-uint8(ref.Separated)]
 	_ = [1]int{}[uint8(batch.Touching)-uint8(ref.Touching)]
 	_ = [1]int{}[uint8(batch.Penetrating)-uint8(ref.Penetrating)]
@@ -28,11 +28,11 @@ var (
 	_ = [1]int{}[uint8(batch.Invalid)-uint8(ref.Invalid)]
 )
 
-// everything asks for all columns there are.
+// everything is all columns.
 var everything = batch.FileColumns | batch.ColBits
 
-// mixed returns a library of all analytic kinds and n pairs of it: a third or so
-// overlapping, some rows invalid.
+// mixed returns a library of all analytic kinds and n pairs of it: about a third
+// penetrating, some rows invalid.
 func mixed(t testing.TB, n int, seed uint64) (*batch.Library, *batch.Pairs) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -89,7 +89,7 @@ func size(full int) int {
 	return full
 }
 
-// Normal and witnesses are in the world frame, wherever A stands.
+// Normal and witnesses are in the world frame, for any pose of A.
 func TestWorldFrame(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}}, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestWorldFrame(t *testing.T) {
 	}
 }
 
-// The float32 answer, with its gap, holds the answer in double precision.
+// The interval of the float32 answer contains the answer in double precision.
 func TestSinglePrecisionHoldsDouble(t *testing.T) {
 	n := size(2000)
 	lib, pairs := mixed(t, n, 7)
@@ -146,11 +146,11 @@ func TestSinglePrecisionHoldsDouble(t *testing.T) {
 	}
 }
 
-// Nothing is allocated per row: a call costs the same for 512 rows and for 4,096. One worker, as
-// of several each has to have met the rows that need most before its workspace stops growing.
+// Nothing is allocated per row: a call allocates the same for 512 rows and for 4,096. With one worker, since
+// the workspace of each worker grows until it has solved the rows that need most.
 func TestNoAllocationPerRow(t *testing.T) {
 	lib, pairs := mixed(t, 4096, 8)
-	for i := range pairs.Len() { // refused rows allocate their error
+	for i := range pairs.Len() { // invalid rows allocate their error
 		if math.IsNaN(pairs.RotationA[4*i]) {
 			pairs.RotationA[4*i] = 1
 		}
@@ -175,7 +175,7 @@ func TestNoAllocationPerRow(t *testing.T) {
 	}
 }
 
-// hooked is a ball that calls a function in its support.
+// hooked is a ball whose support function calls hook.
 type hooked struct {
 	geom.Sphere
 	hook func()

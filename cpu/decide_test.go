@@ -24,12 +24,12 @@ func remote(r *batch.Row, i int) {
 	r.PoseA.Rotation, r.PoseB.Rotation = longer(r.PoseA.Rotation, i/3), longer(r.PoseB.Rotation, i/18)
 }
 
-// Rows at the margin of the float32 proof of a status (simd/boolean.h): gaps and depths
-// around 128 units of 6e-8 of the frame, and far below, where float32 cannot tell and
-// must not claim to. The status of each is that of the reference solvers in double
-// precision. Shapes with powers are placed around their own bounds.
+// Rows at the limit of the float32 proof of a status (simd/boolean.h): distances and depths
+// around 128 units of 6e-8 of the frame, and far below, where float32 must not decide. The status of
+// each is that of the reference solvers in double
+// precision. Shapes with powers are placed around their own rounding bounds.
 func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
-	const unit = 0x1p-23 // the frame may be off by 128 units of 2⁻²⁴, 64 of these
+	const unit = 0x1p-23 // the rounding bound is 128 units of 2⁻²⁴, 64 of these
 	n := size(12000)
 	double := batch.Options{Precision: batch.Double}
 	reference := newVariant(t, "off", 2)
@@ -37,7 +37,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 		set   string
 		lib   *batch.Library
 		pairs *batch.Pairs
-		wide  float64 // how many times 128 units are proved
+		wide  float64 // the rounding bound of the shapes, in 128 units
 	}
 	var inputs []input
 	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "mixed"} {
@@ -71,8 +71,8 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			if !(start.Distance.F64[i] < 1e6) || math.IsInf(frame, 0) {
 				continue // a half-space
 			}
-			// 0.02 to 256 units apart, or as deep. B goes along the normal, which changes the
-			// distance by as much, and almost so the depth.
+			// Distances or depths of 0.02 to 256 units. B moves along the normal, which changes the
+			// distance by the same length, and the depth nearly so.
 			gap := in.wide * unit * frame * math.Exp2(-5.5+13.5*float64(i%997)/996)
 			if i%2 == 0 {
 				gap = -gap
@@ -83,7 +83,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 		}
 		want := solve(t, reference, lib, pairs, double, 0)
 		for _, variant := range variants(t) {
-			// Straight to the back end: the dispatcher asks for more columns than the status.
+			// Without the dispatcher, which wants more columns than the status.
 			o := batch.Options{Query: batch.Collide, Columns: batch.ColStatus}
 			got := batch.NewResults(n, &o)
 			if err := newVariant(t, variant, 2).Run(context.Background(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, n, got); err != nil {
@@ -97,7 +97,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 					continue
 				}
 				count[status]++
-				// Touching is what single precision may say within its gap.
+				// Single precision may answer touching within its gap.
 				near := batch.Status(got.Status[i]) == batch.Touching && math.Abs(want.Distance.F64[i]) <= batch.SingleTolerance*lib.PairSize(int32(pairs.ShapeA[i]), int32(pairs.ShapeB[i]))
 				if got.Status[i] != code && !near {
 					if wrong++; wrong <= 5 {

@@ -1,6 +1,6 @@
 // Package cpu is the back end that runs on the processor: the SIMD kernels of package
 // simd on a pool of goroutines, and the solvers of package ref for the rows that the
-// kernels leave, or for all rows where there are no kernels.
+// kernels decline, or for all rows if there are no kernels.
 //
 // # Layers
 //
@@ -11,9 +11,9 @@
 //
 // [Options.SIMD], or else the environment variable CLEARANCE_SIMD, names the variant:
 // avx512, avx2, neon, portable or off. A name that is unknown, or that the processor or the
-// build does not have, is an error of [New]. [Backend.RowsBy] counts who answered.
-// They iterate plain GJK unless something faster answers (see package simd) and the method is
-// left to Auto, or RTR is named. A call that names Nesterov or Polyak is answered by ref alone.
+// build does not have, is an error of [New]. [Backend.RowsBy] counts the rows of kernels and of ref.
+// With the method Auto, the kernels take the fastest of their methods (see package simd); with GJK or
+// RTR, that method. A call that names Nesterov or Polyak is answered by ref alone.
 //
 // # Answers
 //
@@ -24,6 +24,6 @@
 // # Threads and errors
 //
 // A Backend may be used by several goroutines at once. Run starts its workers and
-// waits for them; none outlives it. A refused row becomes Invalid. A panic in a
+// waits for them; none outlives it. A row with bad input becomes Invalid. A panic in a
 // solver becomes the error of Run, and names the row. Nothing is allocated per row.
 package cpu

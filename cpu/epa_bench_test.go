@@ -10,7 +10,7 @@ import (
 	"clearance/cpu/simd"
 )
 
-// BenchmarkDepth answers penetration queries of the overlapping third of each set on one
+// BenchmarkDepth answers penetration queries of the penetrating third of each set on one
 // core, with every variant and with the reference solvers alone ("off"). The time
 // reported is that of the best round, as other programs may be running.
 func BenchmarkDepth(b *testing.B) {
@@ -24,7 +24,7 @@ func BenchmarkDepth(b *testing.B) {
 	}
 }
 
-// penetrating returns the rows that surely overlap.
+// penetrating returns the rows that penetrate beyond rounding errors.
 func penetrating(t testing.TB, lib *batch.Library, pairs *batch.Pairs) *batch.Pairs {
 	t.Helper()
 	be, err := New(Options{})
@@ -92,7 +92,7 @@ func benchmarkDepth(b *testing.B, lib *batch.Library, in *batch.Pairs, o batch.O
 	b.ReportMetric(float64(steps)/float64(in.Len()), "steps/pair")
 }
 
-// overlapping returns the rows of a set that overlap: every third.
+// overlapping returns the penetrating rows of a set: every third.
 func overlapping(pairs *batch.Pairs) *batch.Pairs {
 	deep := batch.NewPairs((pairs.Len() + 2) / 3)
 	var r batch.Row

@@ -54,8 +54,8 @@ func deepShapes(t *testing.T, rng *rand.Rand) []geom.Shape {
 	return s
 }
 
-// Every kind against every kind, in overlapping poses that nobody draws: the same centre,
-// parallel axes, turned by next to nothing, deep inside, a kilometre away, tiny and
+// Every kind against every kind, in penetrating poses that random draws do not contain: the same center,
+// parallel axes, rotated by rounding errors, deep inside, a kilometer away, tiny and
 // huge. Every answer passes the audit and agrees with the reference, in both precisions, and at
 // most one row in ten is left to the reference solvers.
 func TestDepthsOfAllKinds(t *testing.T) {
@@ -95,7 +95,7 @@ func TestDepthsOfAllKinds(t *testing.T) {
 	}
 }
 
-// Of the overlapping pairs of the sets next to none is left to the reference solvers.
+// The kernels decline next to none of the penetrating pairs of the sets.
 func TestDepthsByKernels(t *testing.T) {
 	n := size(3000)
 	for _, set := range conformanceSets[:6] {
@@ -116,8 +116,7 @@ func TestDepthsByKernels(t *testing.T) {
 	}
 }
 
-// A box that lies on another has the depth of the face, to the digits of float64, whichever
-// way the boxes overlap.
+// A box that lies on another has the depth of the face, to the digits of float64, on all six sides.
 func TestDepthOfStackedBoxes(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{
 		geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 0.5}}, geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.25, Z: 0.5}},
@@ -150,9 +149,9 @@ func TestDepthOfStackedBoxes(t *testing.T) {
 	}
 }
 
-// A needle in a drum that leaves through an end, nearly across from its axis. Of where on the border the
-// drum is touched the direction tells little, but that it is in the plane of the end: the
-// witness was 5.9e-14 off it.
+// A needle and a drum with one center. The needle leaves the drum through an end. The direction hardly
+// determines the place of the witness on the rim, but it must lie in the plane of the end, from which it was
+// once off by 5.9e-14.
 func TestNeedleInDrum(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Cone{R: 0.001, HalfLength: 1}, geom.Frustum{RBottom: 0.4, RTop: 0.4, HalfLength: 0.2}}, nil)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // revolved are pairs of cylinders, cones, frustums, capsules and spheres whose distance is a
-// formula: B stands at `at` in the frame of A, turned around the x axis.
+// formula: B is at `at` in the frame of A, rotated about the x axis.
 var revolved = []struct {
 	name string
 	a, b geom.Shape
@@ -39,7 +39,7 @@ var revolved = []struct {
 }
 
 // Distances of solids of revolution are those of the formulas, in either order of the pair, in
-// any place, and are found by Newton's method in a few steps; the Boolean question agrees.
+// any place, and are found by Newton's method in a few steps. The query collide agrees.
 func TestRevolvedAgainstFormulas(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 72))
 	var shapes []geom.Shape

@@ -6,8 +6,8 @@ import (
 	"clearance/batch"
 )
 
-// The first direction, which takes the extents of both cores for those of ellipsoids, tells most
-// rows that are up to 0.1 m apart in one step; the line of the centers tells 40 to 48 %.
+// The initial direction, which replaces both cores by ellipsoids of their extents, separates most rows with
+// distances of up to 0.1 m in one step. The line of the centers separates 40 to 48 %.
 func TestFirstDirections(t *testing.T) {
 	for _, set := range []string{"ellipsoids", "hull8", "hull32", "hull128"} {
 		lib, pairs := draw(t, set, size(3000))

@@ -17,9 +17,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// BenchmarkHulls is the distance of hulls of 8 to 512 vertices on the unit sphere, 0.1 to 2
-// apart, where all rows share one hull, which stays in cache, and where they draw from
-// 256. The time reported is that of the best round.
+// BenchmarkHulls computes distances of 0.1 to 2 between hulls of 8 to 512 vertices on the unit sphere, with
+// one hull in all rows, which stays in cache, and with 256 hulls. The time reported is that of the best round.
 func BenchmarkHulls(b *testing.B) {
 	for _, vertices := range []int{8, 12, 16, 24, 32, 48, 64, 128, 512} {
 		for _, hulls := range []int{1, 256} {

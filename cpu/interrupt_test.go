@@ -28,7 +28,7 @@ func slowRows(t *testing.T, n int) *batch.Job {
 	return &batch.Job{Library: lib, Input: p, Options: batch.Options{Precision: batch.Double}}
 }
 
-// countdown is a context that ends after it has been looked at so many times.
+// countdown is a context that ends after a number of calls of Err.
 type countdown struct {
 	context.Context
 	looks int
@@ -41,7 +41,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestInterruptedBetweenRows: the reference solvers look at the context before every row.
+// TestInterruptedBetweenRows: the reference solvers check the context before every row.
 func TestInterruptedBetweenRows(t *testing.T) {
 	const n = 512
 	job := slowRows(t, n)

@@ -15,8 +15,8 @@ import (
 // unwritten is no code of a solver.
 const unwritten = 0xee
 
-// The method column is written in every row, by every path of every variant, and asking
-// for it changes no other column.
+// The method column is written in every row, by every path of every variant, and it
+// changes no other column.
 func TestMethodColumn(t *testing.T) {
 	lib, pairs := mixed(t, size(4000), 31)
 	n := pairs.Len()
@@ -57,7 +57,7 @@ func TestMethodColumn(t *testing.T) {
 						}
 						for i := range n {
 							if !rowcheck.Same(without, i, job.Results, i) {
-								t.Fatalf("row %d has another answer when the method is asked for", i)
+								t.Fatalf("row %d has another answer with the column of the method", i)
 							}
 						}
 					})
@@ -67,7 +67,7 @@ func TestMethodColumn(t *testing.T) {
 	}
 }
 
-// Auto takes the formula, the axes, or what else is the fastest for the pair; who names a
+// Auto takes the closed form, the separating axes, or the fastest other solver of the pair. A call that names a
 // method gets it.
 func TestWhatAutoTakes(t *testing.T) {
 	if len(simd.Supported()) == 0 {
@@ -109,7 +109,7 @@ func TestWhatAutoTakes(t *testing.T) {
 		for _, w := range want {
 			wanted += counts[w]
 		}
-		if sum == 0 || wanted < sum*9/10 { // rows that a formula does not settle go on
+		if sum == 0 || wanted < sum*9/10 { // rows that a closed form does not decide go on
 			t.Errorf("%v, %v of %v and %v: %v, want %v", m, q, k.a, k.b, counts, want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhatAutoTakes(t *testing.T) {
 	all(batch.Auto, batch.Collide, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverGJK)
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, deep}, batch.SolverEPA)
 	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverNewton)
-	// Where the balls that roll in them overlap and the eroded cores do not, it is a distance.
+	// If the eroded cores are disjoint, the depth is computed as a distance.
 	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, deep}, batch.SolverRTR, batch.SolverNewton)
 	all(batch.GJK, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverGJK)
 	all(batch.GJK, batch.Distance, key{geom.KindSphere, geom.KindSphere, apart}, batch.SolverGJK)

@@ -13,9 +13,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Ellipsoids that face each other with the ends of their axes have a closed form: the
-// distance of the ends. Needles and plates, nearly touching and far apart, turned
-// together in space.
+// The distance of ellipsoids on a common axis of both is that of the ends of their axes. Needles
+// and plates, nearly touching and far away, with a common rotation.
 func TestEllipsoidsEndToEnd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	const n = 600
@@ -55,11 +54,11 @@ func TestEllipsoidsEndToEnd(t *testing.T) {
 	}
 }
 
-// Newton's method ends nearly all rows of ellipsoids that are apart, in both precisions;
-// the others go on to GJK, and none is undecided. Who names GJK gets it.
+// Newton's method ends nearly all rows of separated ellipsoids, in both precisions.
+// The others go on to GJK, and none is undecided. A call that names GJK gets it.
 func TestEllipsoidsByNewton(t *testing.T) {
 	lib, all := draw(t, "ellipsoids", size(3000))
-	apart := batch.NewPairs(all.Len() - (all.Len()+2)/3) // every third row overlaps
+	apart := batch.NewPairs(all.Len() - (all.Len()+2)/3) // every third row penetrates
 	var row batch.Row
 	for i, k := 0, 0; i < all.Len(); i++ {
 		if i%3 != 0 {
@@ -82,7 +81,7 @@ func TestEllipsoidsByNewton(t *testing.T) {
 }
 
 // In double precision most pairs with a curved side end without steps of GJK in
-// float64, whatever the other side is, within the same bounds.
+// float64, for any kind on the other side, within the same bounds.
 func TestCurvedPairsPolished(t *testing.T) {
 	hulls, _ := draw(t, "hull8", 1)
 	big, _ := draw(t, "hull32", 1)

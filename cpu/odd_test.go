@@ -13,24 +13,24 @@ import (
 // oddPoses are the poses that every grid of oddPairs begins with.
 const oddPoses = 6
 
-// oddPairs returns n shapes each against each, in poses that nobody draws. A's axes are random
-// and its centre is the origin; B has the same centre and axes, parallel axes, axes turned by
-// rounding, by a little more, by a right angle, or only the same centre. Where it has another
-// centre, that is up to 0.2·scale away. What poses there are more is the caller's: place is
-// called for every row with its pose's number, B still where A is if that is oddPoses or more.
+// oddPairs returns all pairs of n shapes, in poses that random draws do not contain. A has random axes
+// and its center at the origin. B has the same center and axes, parallel axes, axes rotated by rounding errors,
+// by a little more, by a right angle, or only the same center. Another center is up to 0.2·scale
+// away. The caller may add poses: place is called for every row with the number of its pose; if that is oddPoses
+// or more, B still has the pose of A.
 func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch.Row, pose int, away r3.Vec)) *batch.Pairs {
 	pairs := batch.NewPairs(n * n * poses)
 	for i := range pairs.Len() {
 		row := batch.Row{ShapeA: int32(i / poses / n), ShapeB: int32(i / poses % n), PoseA: randomPose(rng)}
 		row.PoseA.Position = r3.Vec{}
-		row.PoseB = row.PoseA // 0: the same centre and axes
+		row.PoseB = row.PoseA // 0: the same center and axes
 		away := r3.Scale(scale*0.2*rng.Float64(), direction(rng))
 		turn := &row.PoseB.Rotation
 		pose := i % poses
 		switch pose {
 		case 1: // parallel axes
 			row.PoseB.Position = away
-		case 2: // turned by rounding
+		case 2: // rotated by rounding errors
 			*turn = quat.Add(*turn, quat.Scale(1e-15, randomPose(rng).Rotation))
 			row.PoseB.Position = away
 		case 3: // and by a little more
@@ -39,7 +39,7 @@ func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch
 		case 4: // at right angles
 			*turn = quat.Mul(*turn, quat.Number{Real: math.Sqrt2 / 2, Imag: math.Sqrt2 / 2})
 			row.PoseB.Position = away
-		case 5: // the same centre only
+		case 5: // the same center only
 			*turn = randomPose(rng).Rotation
 		}
 		place(&row, pose, away)
@@ -48,7 +48,7 @@ func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch
 	return pairs
 }
 
-// takeFar moves a pair a kilometre away.
+// takeFar moves a pair a kilometer away.
 func takeFar(rng *rand.Rand, row *batch.Row) {
 	far := r3.Scale(1000, direction(rng))
 	row.PoseA.Position = r3.Add(row.PoseA.Position, far)

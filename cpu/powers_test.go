@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// powerSets are the kinds whose support points are powers.
+// powerSets are the kinds whose support functions take powers.
 var powerSets = []struct {
 	name  string
 	shape func(rng *rand.Rand, i int) geom.Shape
@@ -53,9 +53,8 @@ var powerSets = []struct {
 
 var sharpnesses = []float64{10, geom.MinSharpness, 40, 200}
 
-// drawPowers is n rows of a set, placed as package generate does: a third overlaps, a third is
-// up to a tenth of a metre apart, the others up to two; and of every eighth row both
-// bodies have the same axes.
+// drawPowers is n rows of a set, placed as package generate does: a third penetrates, a third has distances of
+// up to a tenth of a meter, the others of up to two. In every eighth row both bodies have the same axes.
 func drawPowers(t testing.TB, shape func(*rand.Rand, int) geom.Shape, n int) (*batch.Library, *batch.Pairs) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(61, 62))
@@ -80,7 +79,7 @@ func drawPowers(t testing.TB, shape func(*rand.Rand, int) geom.Shape, n int) (*b
 		apart := []float64{-0.1 * rng.Float64(), 0.1 * rng.Float64(), 2 * rng.Float64()}[i%3]
 		ma, mb := row.PoseA.Matrix(), row.PoseB.Matrix()
 		a, b, u := shapes[row.ShapeA], shapes[row.ShapeB], direction(rng)
-		if i%16 == 15 { // along an axis, where the supports are corners or faces
+		if i%16 == 15 { // along an axis, where exposed faces are corners or faces
 			u = ma.MulVec(r3.Vec{X: 1})
 		}
 		reach := r3.Dot(u, ma.MulVec(geom.Support(a, ma.MulVecT(u)))) - r3.Dot(u, mb.MulVec(geom.Support(b, mb.MulVecT(r3.Scale(-1, u)))))
@@ -112,7 +111,7 @@ func TestPowers(t *testing.T) {
 	}
 }
 
-// Next to no row is left to the reference solvers: in double precision only some of sharp shapes.
+// The kernels decline next to no row: in double precision only some of sharp shapes.
 func TestPowersByKernels(t *testing.T) {
 	n := size(3000)
 	for _, set := range powerSets {

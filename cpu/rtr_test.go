@@ -42,8 +42,8 @@ func rtrStats(b *Backend) (s simd.Stats) {
 	return s
 }
 
-// Nearly all ellipsoids that RTR takes are answered with its own proof: those that overlap deep,
-// and where RTR is asked for all.
+// Nearly all ellipsoids that RTR starts are answered with its own certificate: deeply penetrating ones,
+// and with the method RTR all.
 func TestRTROnEllipsoids(t *testing.T) {
 	lib, pairs := draw(t, "ellipsoids", size(6000))
 	deep := overlapping(pairs)
@@ -61,7 +61,7 @@ func TestRTROnEllipsoids(t *testing.T) {
 				r := solve(t, b, lib, in, o, 0)
 				audit(t, &batch.Job{Library: lib, Input: in, Options: o, Results: r})
 				s := rtrStats(b)
-				// Of those that overlap, one in nine does so deeper than the balls that roll in it.
+				// Of the penetrating ones, the eroded cores intersect in one of nine.
 				least := int64(in.Len() / 30)
 				if o.Method == batch.RTR {
 					least = int64(in.Len())
@@ -72,7 +72,7 @@ func TestRTROnEllipsoids(t *testing.T) {
 				if _, left := b.RowsBy(); left != 0 {
 					t.Errorf("%d rows left to the reference solvers", left)
 				}
-				t.Logf("%.2f evaluations a pair, %d of %d rows went on to GJK", float64(s.StepsRTR)/float64(s.DoneRTR), s.RowsRTR-s.DoneRTR, s.RowsRTR)
+				t.Logf("%.2f evaluations per pair, %d of %d rows went on to GJK", float64(s.StepsRTR)/float64(s.DoneRTR), s.RowsRTR-s.DoneRTR, s.RowsRTR)
 				if o.HasCutOff {
 					return // where a distance beyond the cut-off need not be close
 				}
@@ -83,9 +83,9 @@ func TestRTROnEllipsoids(t *testing.T) {
 	}
 }
 
-// smoothPairs are pairs that nobody draws: spheres, needles and plates of up to 1e4 to 1,
-// with the same centre, the same axes, turned by next to nothing, deep inside one another,
-// touching, a kilometre from the origin.
+// smoothPairs are pairs that random draws do not contain: spheres, needles and plates of up to 1e4 to 1,
+// with the same center, the same axes, rotated by rounding errors, deep inside one another,
+// touching, a kilometer from the origin.
 func smoothPairs(t *testing.T, rng *rand.Rand, scale float64) (*batch.Library, *batch.Pairs) {
 	t.Helper()
 	shapes := []geom.Shape{
@@ -104,7 +104,7 @@ func smoothPairs(t *testing.T, rng *rand.Rand, scale float64) (*batch.Library, *
 	}
 	pairs := oddPairs(rng, len(shapes), oddPoses+6, scale, func(row *batch.Row, pose int, away r3.Vec) {
 		switch {
-		case pose == 3: // turned by a little
+		case pose == 3: // rotated by a small angle
 			row.PoseB.Position = r3.Scale(1e-6, away)
 		case pose >= oddPoses+3: // anywhere inside, and beside
 			row.PoseB.Rotation = randomPose(rng).Rotation
@@ -126,8 +126,8 @@ func smoothPairs(t *testing.T, rng *rand.Rand, scale float64) (*batch.Library, *
 	return lib, pairs
 }
 
-// Rows go on to GJK and EPA where rounding hides the digits of needles and plates, or where the
-// minimum found is not the global one: less than a tenth.
+// Rows go on to GJK and EPA where the rounding errors of needles and plates are too large, or where the
+// local minimum is not the global one: less than a tenth.
 func TestRTROnAdversarialPairs(t *testing.T) {
 	scales := []float64{1, 1e-4, 1e4}
 	if testing.Short() {
@@ -144,7 +144,7 @@ func TestRTROnAdversarialPairs(t *testing.T) {
 					s := rtrStats(b)
 					_, left := b.RowsBy()
 					t.Logf("RTR answered %d of the %d rows that it took, %d of %d are left to the reference solvers", s.DoneRTR, s.RowsRTR, left, pairs.Len())
-					least := int64(pairs.Len() / 2) // what overlaps deeper than the balls that roll in it
+					least := int64(pairs.Len() / 2) // pairs whose eroded cores intersect
 					if o.Method == batch.RTR {
 						least = int64(pairs.Len())
 					}
@@ -157,8 +157,8 @@ func TestRTROnAdversarialPairs(t *testing.T) {
 	}
 }
 
-// Who names RTR gets it on superquadrics, smooth hulls and revolutions: nearly all that are apart, of
-// sharp ones half, are answered with its own proof, and depths are left to EPA in the kernels.
+// A call that names RTR gets it on superquadrics, smooth hulls and revolutions: nearly all separated ones, of
+// sharp ones half, are answered with its own certificate, and depths go on to EPA in the kernels.
 func TestRTROnPowers(t *testing.T) {
 	for _, set := range powerSets {
 		lib, pairs := drawPowers(t, set.shape, size(1500))
@@ -181,7 +181,7 @@ func TestRTROnPowers(t *testing.T) {
 					}
 					s := rtrStats(b)
 					_, left := b.RowsBy()
-					t.Logf("%d of %d rows taken; %v of %d apart; %.1f evaluations a row; %d left to the reference solvers", s.RowsRTR, r.N, by, apart, float64(s.StepsRTR)/float64(s.DoneRTR), left)
+					t.Logf("%d of %d rows taken; %v of %d separated; %.1f evaluations per row; %d left to the reference solvers", s.RowsRTR, r.N, by, apart, float64(s.StepsRTR)/float64(s.DoneRTR), left)
 					if s.RowsRTR != int64(r.N) || left > int64(r.N/50) {
 						t.Errorf("RTR took %d of %d rows, %d are left to the reference solvers", s.RowsRTR, r.N, left)
 					}
@@ -190,7 +190,7 @@ func TestRTROnPowers(t *testing.T) {
 						least = 50
 					}
 					if apart == 0 || by[batch.SolverRTR]*100 < least*apart {
-						t.Errorf("RTR ended %d of the %d rows that are apart", by[batch.SolverRTR], apart)
+						t.Errorf("RTR ended %d of the %d separated rows", by[batch.SolverRTR], apart)
 					}
 				})
 			}

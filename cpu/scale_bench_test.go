@@ -10,14 +10,14 @@ import (
 	"clearance/batch"
 )
 
-// repeated returns rows of a set that are apart, written out times over: the work a
-// pair is the same however many there are.
+// repeated returns separated rows of a set, repeated `times` times: the work per
+// pair does not depend on their number.
 func repeated(b *testing.B, set string, rows, times int) (*batch.Library, *batch.Pairs) {
 	lib, drawn := draw(b, set, rows+rows/2+3)
 	pairs := batch.NewPairs(rows * times)
 	var row batch.Row
 	for i, k := 0, 0; k < rows; i++ {
-		if i%3 != 0 { // every third row overlaps
+		if i%3 != 0 { // every third row penetrates
 			drawn.Row(i, &row)
 			for j := range times {
 				pairs.SetRow(j*rows+k, &row)
@@ -48,7 +48,7 @@ func newBest(b *testing.B, workers int, lib *batch.Library, in *batch.Pairs) *be
 	return m
 }
 
-// run answers the job some times over and remembers the least time of one.
+// run answers the job several times and records the least time.
 func (m *best) run(b *testing.B, times int) {
 	start := time.Now()
 	for range times {

@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkSIMD solves sets on one core with every variant and with the reference
-// solvers alone ("off"). "apart" are the rows of a set that are up to 2 m apart, the
-// others are all rows, of which a third overlaps. The time reported is that of the
+// solvers alone ("off"). "apart" are the separated rows of a set, with distances of up to 2 m; the
+// others are all rows, of which a third penetrates. The time reported is that of the
 // best round, as other programs may be running.
 func BenchmarkSIMD(b *testing.B) {
 	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed"} {

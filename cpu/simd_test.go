@@ -109,7 +109,7 @@ func audit(t *testing.T, job *batch.Job) {
 	}
 }
 
-// Batches of any length, whatever the width of a vector.
+// Batches of any length, for any width of the vectors.
 func TestAnyLength(t *testing.T) {
 	lib, pairs := draw(t, "boxes", 67)
 	for _, variant := range variants(t) {
@@ -157,8 +157,8 @@ func TestChooseSIMD(t *testing.T) {
 	}
 }
 
-// Within a variant, every answer is the same bit for bit whatever the workers, the
-// chunks and the order of the rows: refilled lanes, groups and blocks change nothing.
+// Within a variant, every answer is the same, bit for bit, for any number of workers, any
+// chunks and any order of the rows: refilled lanes, groups and blocks change nothing.
 func TestVariantsSameBits(t *testing.T) {
 	n := size(3000)
 	for _, set := range []string{"mixed", "hull8"} {
@@ -239,8 +239,7 @@ func TestVariantsWorlds(t *testing.T) {
 	}
 }
 
-// The kernels answer what they are for: all rows that are apart, but for the kinds that
-// have none.
+// The kernels answer all separated rows, except for kinds without a kernel.
 func TestKernelsAnswer(t *testing.T) {
 	n := size(3000)
 	for _, set := range conformanceSets[:6] {
@@ -250,7 +249,7 @@ func TestKernelsAnswer(t *testing.T) {
 				o    batch.Options
 				most float64 // share of the rows that may be left
 			}{
-				// A third overlaps, and some of these are apart once rounded.
+				// A third penetrates, and some of these are separated after rounding.
 				{batch.Options{}, 0.34}, {batch.Options{Query: batch.Collide}, 0.01},
 			} {
 				b := newVariant(t, variant, 2)
@@ -263,7 +262,7 @@ func TestKernelsAnswer(t *testing.T) {
 	}
 }
 
-// Poses out of range are invalid rows, whichever solver takes them, though a kernel could
+// Rows with poses out of range are invalid for every solver, although a kernel could
 // compute with them.
 func TestPosesOutOfRange(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{

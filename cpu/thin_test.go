@@ -9,9 +9,9 @@ import (
 	"clearance/ref"
 )
 
-// EPA's polytopes between needles have faces so thin that rounding misplaces the point of them
-// nearest to the origin: how far they lie from it is not to be taken from that point. One row
-// of this set had a bound off by 5e-10 m in that way.
+// EPA's polytopes between needles have faces so thin that the rounding error of their closest point to the
+// origin is large: the distance of such a face must not be computed from that point. In one row
+// of this set a bound was off by 5e-10 m for this reason.
 func TestDepthsOfThinFaces(t *testing.T) {
 	g, err := generate.New("adversarial", 1, generate.Options{})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// worker solves rows one after the other. What a row needs is kept here, so that
-// nothing is allocated for it. It belongs to one goroutine at a time.
+// worker solves rows one after the other. It owns the memory that a row needs, so that
+// no row allocates. It belongs to one goroutine at a time.
 type worker struct {
 	at     int // row being solved, for the error of a panic
 	row    batch.Row
@@ -119,7 +119,7 @@ func (w *worker) put(out *batch.Results, at int) {
 	out.Put(at, a)
 }
 
-// baseOptions translates what is the same for every row. The reference solvers compute signed
+// baseOptions translates the options that all rows share. The reference solvers compute signed
 // distances: for a query of another value it returns an error.
 func baseOptions(o *batch.Options) (ref.Options, error) {
 	query := o.Query.Info()
@@ -135,8 +135,8 @@ func baseOptions(o *batch.Options) (ref.Options, error) {
 	}, nil
 }
 
-// method picks the solver of a pair. Momentum along normalised directions is what
-// the authors use for shapes that are not strictly convex (paper 000, Alg. 8).
+// method chooses the solver of a pair. Momentum uses normalized directions for shapes that are not
+// strictly convex [Montaut2022, Alg. 8].
 func method(m batch.Method, a, b geom.Kind) ref.Method {
 	curved := a.Traits().StrictlyConvex && b.Traits().StrictlyConvex
 	switch {
@@ -156,7 +156,7 @@ func method(m batch.Method, a, b geom.Kind) ref.Method {
 	return ref.MethodGJK
 }
 
-// solver is what the result of ref is of.
+// solver returns the code of the solver that ended a row in ref.
 func solver(r *ref.Result) batch.Solver {
 	switch r.Ended {
 	case ref.EndedByFormula:

@@ -9,17 +9,17 @@
 #include "classes.h"
 #include "layout.h"
 
-// Forms of cores that closed forms exist for, besides their class.
+// Forms of cores, finer than their classes: those that closed forms apply to.
 enum { CLR_OTHER_FORM, CLR_POINT, CLR_SEGMENT, CLR_CUBOID, CLR_HALF };
 
 // clr_shape is one shape of the library, float64.
 typedef struct {
     double p[3];      // see the classes
-    double erode;     // radius of a ball taken out of the core, see geom.MinCurvatureRadius; of a hull, the
-                      // scale of the ellipsoid with semi-axes p about the center that holds it
-    double radius;    // of the ball summed to the core, erode included
+    double erode;     // radius by which the core is eroded, see geom.MinCurvatureRadius; of a hull, the
+                      // scale of the ellipsoid with semi-axes p about the center that contains it
+    double radius;    // of the ball that is added to the core, erode included
     double size;      // bounding radius
-    double center[3]; // a point of the shape, the middle of its bounding ball
+    double center[3]; // a point of the shape, the center of its bounding ball
     double off;       // |center|
     int32_t class, form;
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
@@ -28,33 +28,33 @@ typedef struct {
                       // cells.go
 } clr_shape;
 
-// clr_shape32 is what Boolean rows read of a shape, rounded to float32: see pose_float32.h.
+// clr_shape32 is the part of a shape that Boolean queries read, rounded to float32: see pose_float32.h.
 typedef struct {
     float p[3], radius;
     float size, erode, center[3];
     int32_t first, count; // vertices
-    float none;           // what is not a multiple of four is loaded as one
+    float none;           // padding: values are loaded four at a time
 } clr_shape32;
 
-// Vertices of a hull begin at a multiple of this and are filled up to one with
-// copies of the last, so that any vector may be loaded whole.
+// The vertices of a shape begin at a multiple of this and are padded to a multiple, those of hulls with
+// copies of the last, those of smooth shapes with the center, so that vectors are loaded whole.
 #define CLR_VERTEX_ALIGN 16
 
-#define CLR_CELL_VALUES 8 // values of a shape in cubes
+#define CLR_CELL_VALUES 8 // values of each shape in cell_values
 
-// clr_call is what is the same for all rows of a call.
+// clr_call is the part of a call that all of its rows share.
 typedef struct {
     const clr_shape *shapes;
     const clr_shape32 *shapes32;
     int64_t shape_count;
     int32_t alike;              // all shapes are of one class and form
-    int32_t scanned;            // vertices of shapes that are scanned as a whole; these come first
-    const double *vx, *vy, *vz; // these
+    int32_t scanned;            // number of vertices of shapes without direction cells; these come first
+    const double *vx, *vy, *vz; // the coordinates of these
     const float *fx, *fy, *fz;  // the same in float32, relative to the center of their hull
     const double *corners;      // all vertices: x, y, z and 0 of each
-    const float *points;        // those that are not scanned, as fx, fy, fz and the number within its hull of each
-    const float *cell_values;   // of each shape CLR_CELL_VALUES values, see Table.cubes
-    const int32_t *candidates;  // vertices of likely cells, in points
+    const float *points;        // vertices of hulls with cells: as fx, fy, fz, and the number within the hull
+    const float *cell_values;   // CLR_CELL_VALUES values of each shape, see Table.cellValues
+    const int32_t *candidates;  // the candidate vertex of each cell, its place in points
     const float *lists;         // vertices of direction cells, see Table, in blocks of as many as there are lanes
     const int32_t *starts;      // first block of each cell
 
@@ -67,19 +67,19 @@ typedef struct {
     int64_t bodies, templates;
     const double *warm; // [N,3] or null
 
-    int32_t collide; // only whether they intersect is asked for
-    int32_t deep;    // depths are asked for: pairs that are apart are only proved so
-    int32_t boolean; // and of that only the status column, without a first direction
-    int32_t closed;  // closed forms may answer, not only those of half-spaces
+    int32_t collide; // the query is collide: whether the shapes intersect
+    int32_t deep;    // the query is penetration: separated pairs need a separating direction only
+    int32_t boolean; // collide, with the status column alone and without warm starts
+    int32_t closed;  // closed forms may answer; those of half-spaces always may
     int32_t rtr;     // the Riemannian trust region method may answer pairs of smooth cores
     int32_t single;  // columns are float32
     int32_t has_cut_off;
-    int32_t max_steps; // cap on the support evaluations of a row, or 0
+    int32_t max_steps; // limit of the evaluations of the support function of a row, or 0 for none
     double cut_off;
-    double tolerance;    // gap asked for, relative to the size of the pair
+    double tolerance;    // relative to the size of the pair
     double curved_depth; // the same for depths of curved shapes
 
-    // Answer columns of rows first to first + …, null where not asked for.
+    // Answer columns of rows first to first + …, null where the caller wants none.
     int64_t first;
     float *distance32, *normal32, *witness_a32, *witness_b32, *gap;
     double *distance64, *normal64, *witness_a64, *witness_b64;
@@ -89,7 +89,7 @@ typedef struct {
 } clr_call;
 
 #define CLR_BLOCK 2048   // most rows of one call of a kernel
-#define CLR_CAP 256      // rows solved together
+#define CLR_CAP 256      // rows of one group that are solved together
 #define CLR_STRIDE64 264 // column strides: 33 and 17 cache lines, so that columns
 #define CLR_STRIDE32 272 // do not fall on the same sets of the cache
 
@@ -99,14 +99,14 @@ enum {
     CLR_TRANS = 9,             // origin of B in the frame of A
     CLR_PA = 12,               // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
     CLR_PB = 16,               // parameters of B, then its erode
-    CLR_STOP = 20,             // gap at which to stop
-    CLR_FAR = 21,              // distance of the cores beyond which to stop
-    CLR_NEAR = 22,             // distance of the cores below which to stop
-    CLR_SUPPORT_ROUNDING = 23, // rounding error of a support value
-    CLR_X = 24,                // first direction; in float64 the nearest point so far
+    CLR_STOP = 20,             // duality gap at which iteration ends
+    CLR_FAR = 21,              // iteration ends when the dual bound exceeds this distance of the cores
+    CLR_NEAR = 22,             // iteration ends when the primal bound falls below this distance of the cores
+    CLR_SUPPORT_ROUNDING = 23, // rounding bound of a support value
+    CLR_X = 24,                // initial direction; in float64 the closest point so far
     CLR_IN = 27,
     CLR_VERT = 27, // float64 only: the simplex, three vertices
-    CLR_DIR = 36,  // and the directions that they support
+    CLR_DIR = 36,  // the directions of which they are support points
     CLR_IN64 = 45,
 };
 
@@ -114,59 +114,60 @@ enum {
 enum {
     CLR_ROTA = 0, // rotation of A in the world
     CLR_POSA = 9, // origin of A in the world
-    CLR_RA = 12,  // radius around the core of A
+    CLR_RA = 12,  // radius of the ball of A
     CLR_RB = 13,
-    CLR_ROUND_OFF = 14, // bound of the rounding error of a support value
-    CLR_TOL = 15,       // gap asked for
-    CLR_SEED = 16,      // directions of the simplex that a loop ended with: newest, two others, and
-    CLR_LAST = 25,      // the fourth is the support found last
+    CLR_ROUND_OFF = 14, // rounding bound of a support value
+    CLR_TOL = 15,       // tolerance
+    CLR_SEED = 16,      // directions of the simplex that a loop ended with: the newest, two others,
+    CLR_LAST = 25,      // and as the fourth that of the last evaluation
     CLR_SPAN = 28,      // length that is 1 in the frame of float32
-    CLR_BETWEEN = 29,   // from the center of B to that of A, of large hulls
+    CLR_BETWEEN = 29,   // from the center of B to that of A, of two hulls with cells
     CLR_MORE = 32,
 };
 
-// A row of clr_scratch.simplex is x, y and z of four vertices, and their numbers in A and in B, four by four.
+// A row of clr_scratch.simplex is x of four vertices, then y, z, and their numbers in A and in B.
 #define CLR_SIMPLEX 20
 
 #define CLR_DEPTH_BYTES (280 << 10)
 
-// clr_found are the faces that may be the nearest of polytopes, found in float32 (epa_float32.h), in
-// the frames of their pairs: columns over the rows of a group, three corners a face.
+// clr_found holds the faces of float32 polytopes that may be closest to the origin (epa_float32.h), in
+// the frames of their pairs: columns over the rows of a group, three corners per face.
 #define CLR_FOUND 12 // most faces
 typedef struct {
     uint8_t faces[CLR_STRIDE32];                    // none where nothing was found
-    float beyond[CLR_STRIDE32];                     // height of the lowest of the other faces
+    float beyond[CLR_STRIDE32];                     // least distance of the planes of all other faces
     float w[3 * CLR_FOUND][3][CLR_STRIDE32];        // corners,
-    int32_t number[3 * CLR_FOUND][2][CLR_STRIDE32]; // the vertices of hulls that make them,
-    float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];     // and of boxes the directions that they support, of A and B
+    int32_t number[3 * CLR_FOUND][2][CLR_STRIDE32]; // of hulls, the vertices of A and B that they are made of,
+    float d[3 * CLR_FOUND][2][3][CLR_STRIDE32];     // of boxes, the directions of which these are support points
 } clr_found;
 
-// clr_minima are depths of rows, found in float64 as local minima (depth_certificate.h), and what
-// float32 is to prove of them (depth_certificate.h): columns over the rows of a group.
+// clr_minima holds local minima of the support function of D, found in float64 (depth_minimum.h), and the
+// data of their depth certificates (depth_certificate.h): columns over the rows of a group.
 enum {
-    CLR_MINIMUM_NONE,  // left
-    CLR_MINIMUM_AGAIN, // to be searched from a direction
+    CLR_MINIMUM_NONE,  // declined
+    CLR_MINIMUM_AGAIN, // another search, from the direction in answer
     CLR_MINIMUM_LOCAL,
     CLR_MINIMUM_LEAST,    // proved to be the depth
     CLR_MINIMUM_EXPANDED, // the depth by an expanded polytope alone
 };
 typedef struct {
     uint8_t state[CLR_STRIDE32];
-    uint8_t tied[CLR_STRIDE32];      // bits of the cores whose rims are both as high
-    double answer[12][CLR_STRIDE64]; // see lane_depths; the normal is also where to search from
+    uint8_t tied[CLR_STRIDE32];      // bits of the cores both of whose rims have the greatest support value
+    double answer[12][CLR_STRIDE64]; // see lane_depths; the normal is also the start of another search
     float apex[3][CLR_STRIDE32];     // over the cap around the minimum, in the frame of float32
-    float low[CLR_STRIDE32];         // height that all faces are to be above
-    float least[CLR_STRIDE32];       // height below which another minimum is lower
+    float low[CLR_STRIDE32];         // distance that the planes of all faces have to exceed
+    float least[CLR_STRIDE32];       // support value below which a direction belongs to a lower minimum
 } clr_minima;
 
-enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE }; // state of a row
+// State of a row: unsolved, cores intersect, separated, declined, answered.
+enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE };
 
-// clr_scratch is what a worker has two of: the second is for rows that wait, see compaction.h.
+// clr_scratch is the memory of a worker. There are two: the second collects penetrating rows (compaction.h).
 typedef struct {
     double in64[CLR_IN64][CLR_STRIDE64];
     double more[CLR_MORE][CLR_STRIDE64];
     float in32[CLR_IN][CLR_STRIDE32];
-    float simplex[CLR_STRIDE32][CLR_SIMPLEX];                 // of two hulls that overlap: what float32 ended with
+    float simplex[CLR_STRIDE32][CLR_SIMPLEX];                 // of two intersecting hulls: the last one in float32
     int32_t seed_a[4][CLR_STRIDE32], seed_b[4][CLR_STRIDE32]; // vertices of hulls
     int32_t shape_a[CLR_STRIDE32], shape_b[CLR_STRIDE32];
     int32_t row[CLR_STRIDE32]; // of the input
@@ -175,7 +176,7 @@ typedef struct {
     int32_t list[CLR_STRIDE32]; // rows for the float64 loop
     int32_t order[CLR_BLOCK];
     uint8_t key[CLR_BLOCK];
-    int32_t left[CLR_BLOCK]; // rows that the caller must answer
+    int32_t left[CLR_BLOCK]; // declined rows
     clr_found found;
     clr_minima minima;
     uint8_t depths[CLR_DEPTH_BYTES]; // polytopes, see epa_surface.h
@@ -184,8 +185,8 @@ typedef struct {
 
 #define CLR_SCRATCHES 2
 
-// A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK, and returns the
-// number of rows that it lists in s->left instead.
+// A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK. It lists the rows that it declines in
+// s->left and returns their number.
 int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);

@@ -10,25 +10,24 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Direction cells make a support query of a hull independent of its size, see package
-// cells. Directions are those of the hull scaled to a cube, so that flat and long hulls fill
-// the cells evenly: <d, v> = Σ (m·d)·(v − middle)/m + constant, m the half extents.
+// Direction cells make the cost of a support vertex independent of the size of the hull, see package
+// cells. The hull is scaled to a cube, so that the vertices of flat and long hulls are distributed evenly over
+// the cells: <d, v> = Σ (m·d)·(v − middle)/m + constant, with the half extents m.
 const (
-	// Kernels find the cell of a direction in float32, to some units of 6e-8 of the
-	// cube's half edge. Cells overlap by so much.
+	// The kernels find the cell of a direction in float32, with an error of some units of 6e-8 of the
+	// cube's half edge. Cells overlap by this margin.
 	cellOverlap = 1e-5
 
-	// A height Σ c·u has |c| ≤ 1 + cellOverlap and |u| ≤ 1; u is rounded three times, the
-	// products and sums three times: below 24 units of roundoff. Two heights differ
-	// for certain beyond twice that.
-	cellDoubt = 64 * 0x1p-53
+	// Rounding bound of a difference of two support values. In Σ c·u, |c| ≤ 1 + cellOverlap and |u| ≤ 1. u is
+	// rounded three times, products and sums three times: less than 24 units of roundoff for each value.
+	cellRounding = 64 * 0x1p-53
 
-	// Below so many entries a vertex (and some for small hulls) a table is kept.
-	cellBudget = 64
+	// Limit of the entries of all lists, per vertex of the hull, see newHullCells.
+	cellEntries = 64
 
-	// Likely cells have one vertex each. With so many for each vertex of a hull the loop of GJK takes 2 %
-	// more steps than with the highest vertices.
-	likelyCells = 4.
+	// Cells with a candidate vertex, per vertex of the hull. GJK takes 2 % more iterations with
+	// candidate vertices than with support vertices.
+	candidateCells = 4.
 )
 
 // cellGrid is the number of cells along an edge of the cube for a hull of n vertices.
@@ -48,14 +47,14 @@ type hullCells struct {
 	scaled []r3.Vec   // the vertices scaled to a cube; none where the hull is too small for that
 }
 
-// newHullCells cuts the directions of a hull with the bounding box lo, hi.
+// newHullCells returns the direction cells of a hull with the bounding box lo, hi.
 func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
 	c := &hullCells{lists: [][]int32{upTo(len(vertices))}}
 	c.extent, c.scaled = cube(vertices, lo, hi)
 	if c.scaled == nil {
 		return c
 	}
-	o := cells.Options{Margin: cellOverlap, Slack: cellDoubt, Room: cellBudget * (len(vertices) + 64)}
+	o := cells.Options{Margin: cellOverlap, Slack: cellRounding, Room: cellEntries * (len(vertices) + 64)}
 	if k, lists := cells.Fit(c.scaled, cellGrid(len(vertices)), o); k > 0 {
 		cells.Transpose(lists, k)
 		c.grid, c.lists = k, lists
@@ -63,14 +62,14 @@ func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
 	return c
 }
 
-// candidates returns, for the grid k of the cells with a candidate vertex, the vertex that is highest in the middle of each. Kernels
-// take it for the highest in all of the cell where any vertex will do.
+// candidates returns the candidate vertex of each cell of a grid k: the support vertex in the direction of the
+// center of the cell. Kernels take it for all directions of the cell where any point of D will do.
 func (c *hullCells) candidates() (k int, vertices []int32) {
 	if c.scaled == nil {
 		return 1, make([]int32, 6)
 	}
-	k = likelyGrid(len(c.scaled))
-	list := func(face, row, col int) []int32 { // of the cell that holds the middle
+	k = candidateGrid(len(c.scaled))
+	list := func(face, row, col int) []int32 { // of the direction cell that contains the center
 		if c.grid == 0 {
 			return c.lists[0]
 		}
@@ -99,9 +98,9 @@ func (c *hullCells) candidates() (k int, vertices []int32) {
 	return k, vertices
 }
 
-// likelyGrid is the grid for a hull of n vertices: about likelyCells cells for each.
-func likelyGrid(n int) int {
-	return min(int(math.Ceil(math.Sqrt(likelyCells*float64(n)/6))), 64)
+// candidateGrid is the grid for a hull of n vertices: about candidateCells cells for each.
+func candidateGrid(n int) int {
+	return min(int(math.Ceil(math.Sqrt(candidateCells*float64(n)/6))), 64)
 }
 
 // cube returns the half extents of the hull relative to the largest, and its vertices scaled to a
@@ -115,7 +114,7 @@ func cube(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, u []r3.Vec) {
 	}
 	u = make([]r3.Vec, len(vertices))
 	for j := range 3 {
-		// Thinner than rounding: along this axis all vertices are the same.
+		// Thinner than rounding errors: all vertices have the same coordinate.
 		if m[j] = half[j] / largest; m[j] < 1e-25 {
 			m[j] = 0
 		}

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// hullsToCut are hulls that cells are hard on: round, flat, long, with many vertices
-// around one face, with all vertices on few faces, and far from their origin.
+// hullsToCut are hard cases for direction cells: round, flat and long hulls, with many vertices
+// around one face, with all vertices on few faces, and far from the origin.
 func hullsToCut(t testing.TB) map[string]*geom.Convex {
 	rng := rand.New(rand.NewPCG(1, 2))
 	sphere := func(n int, a, b, c float64, at r3.Vec) (v []r3.Vec) {
@@ -51,8 +51,7 @@ func hullsToCut(t testing.TB) map[string]*geom.Convex {
 	return hulls
 }
 
-// The list of the cell of a direction holds a vertex that is as high as any, and
-// lists are short on average.
+// The list of the cell of a direction contains a support vertex, and lists are short on average.
 func TestCells(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
@@ -75,7 +74,7 @@ func TestCells(t *testing.T) {
 		directions = append(directions, hull.Hull().Normals...)
 		for i := range 20000 {
 			d := testkit.Normal(rng)
-			if i%2 == 0 { // on the border of two cells, scaled back
+			if i%2 == 0 { // on the common edge of two cells, scaled back
 				grid := func(m float64) float64 { return (2*float64(rng.IntN(k+1))/float64(k) - 1) / m }
 				d = r3.Vec{X: grid(m[0]), Y: grid(m[1]), Z: 1 / m[2]}
 			}
@@ -120,7 +119,7 @@ func cellOf(d r3.Vec, m [3]float64, k int) int {
 	return (face*k+at(a))*k + at(b)
 }
 
-// The vertex of the cell of a direction is the highest in the middle of the cell.
+// The candidate vertex of a cell is a support vertex in the direction of the center of the cell.
 func TestLikelyVertices(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices

@@ -1,27 +1,27 @@
-// Classes of cores, with their properties: all cores of a class share one support function. A new class is a
-// line here, and a case in every switch over classes.
+// Classes of cores and their properties. All cores of a class have the same support function, up to
+// parameters. A new class needs a line here and a case in every switch over classes.
 
 #ifndef CLR_CLASSES_H
 #define CLR_CLASSES_H
 
-// Smooth hulls and revolutions of more points are left to the caller.
+// Rows with smooth hulls or revolutions of more points are declined.
 #define CLR_SMOOTH_VERTICES 256
 
-// Hulls of up to so many vertices are copied to the lanes, which then scan them side by
-// side; a larger one is scanned by all lanes together, one pair after the other.
+// Hulls of up to so many vertices are copied to the lanes, which scan them in parallel.
+// A larger hull is scanned by all lanes together, one pair after the other.
 #define CLR_SMALL_VERTICES 16
 
 // CLR_CLASS_TABLE has a line for each class: its name and whether
 //
 //	hull        it is the convex hull of vertices, whose support points have numbers,
 //	curved      it is no polytope,
-//	hessian     its support function has second derivatives, which are computed (hessian.h),
-//	powers      these take logarithms and exponentials,
+//	hessian     the Hessian of its support function is computed (hessian.h),
+//	powers      its support function takes logarithms and exponentials,
 //	vertices    its shapes have vertices in the table,
 //	off_center  its center may lie off its origin,
-//	in_lanes    it has more than four parameters: lanes keep some.
+//	in_lanes    it has more than four parameters, and lanes keep the others (cores.h).
 //
-// In clr_shape.p its shapes have
+// clr_shape.p of its shapes holds
 //
 //	BOX                half extents; a point and a segment are flat boxes
 //	ELLIPSOID          semi-axes
@@ -49,11 +49,11 @@ enum {
     CLR_CLASS_TABLE(X)
 #undef X
     CLR_CLASSES,
-    CLR_NO_CLASS = 255 // rows of such shapes are left to the caller
+    CLR_NO_CLASS = 255 // rows with such shapes are declined
 };
 // clang-format on
 
-// The classes that have a property, a bit for each.
+// The classes that have a property, one bit per class.
 enum {
 #define X(name, hull, ...) | (hull) << CLR_##name
     CLR_ARE_HULLS = 0 CLR_CLASS_TABLE(X),

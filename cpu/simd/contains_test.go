@@ -4,9 +4,9 @@ package simd
 
 import "testing"
 
-// A tetrahedron said to hold a ball around the origin does, whose faces float64 measures; one that does with twice
-// the rounding to spare is said to; and the test face by face tells more of them than that by
-// the longest edge: see testdata/contains.c.
+// A tetrahedron that is reported to contain a ball around the origin does, as its faces in float64 show; one
+// that does with a margin of twice the rounding bound is reported; and the test with one bound per face
+// accepts more of them than that with the longest edge: see testdata/contains.c.
 func TestContains(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var drawn, held, wrong, missed, gained int

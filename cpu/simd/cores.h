@@ -1,4 +1,4 @@
-// What the lanes of a vector keep of the cores of their pairs. A template, see vec3.h.
+// Per-lane parameters of cores, beyond those in columns. A template, see vec3.h.
 
 #if (REAL_BITS == 32 && !defined(CLR_CORES_32)) || (REAL_BITS == 64 && !defined(CLR_CORES_64))
 #if REAL_BITS == 32
@@ -13,31 +13,31 @@
 #ifndef CLR_CORES_H
 #define CLR_CORES_H
 
-// SPECIAL: is this the pair of classes k and k, which has code of its own? With CLR_GENERIC,
-// set where compiling takes long, all pairs share one.
+// SPECIAL tells whether both classes are k, which is a copy of the code for this pair alone. With
+// CLR_GENERIC, which shortens compilation, all pairs of classes share one copy.
 #ifdef CLR_GENERIC
 #define SPECIAL(ka, kb, k) 0
 #else
 #define SPECIAL(ka, kb, k) ((ka) == (k) && (kb) == (k))
 #endif
 
-// SURROUNDED tells of a pair of classes whether depth_certificate.h searches its depths.
+// HAS_DEPTH_CERTIFICATE tells whether depth_certificate.h answers the depths of a pair of classes.
 #define HAS_DEPTH_CERTIFICATE(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
 
-// Rounding error of a support value in the frame that float32 works in, where no
-// length is above 1: three rotated components and the sum of both vertices, a few
-// units of 6e-8 in all.
+// Rounding error of a support value in the float32 frame, where no length exceeds 1: three rotated
+// components and the sum of both vertices, a few units of 6e-8.
 #define SUPPORT_ROUNDING32 2.5e-7
 
-// boolean_rounding_units is the number of units of 2⁻²⁴ below which, in the frame of float32, where no
-// length is above 1, vertices of D and lower bounds are off, see boolean.h.
+// boolean_rounding_units bounds the rounding error of vertices of D and of dual bounds in the float32
+// frame of boolean.h, where no length exceeds 1, in units of 2⁻²⁴. boolean.h derives it.
 ALWAYS int boolean_rounding_units(int ka, int kb) {
     if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return 2048;
     return 128 + (HAS_POWERS(ka) || HAS_POWERS(kb) ? 96 : 0) + (OFF_CENTER(ka) || OFF_CENTER(kb) ? 64 : 0);
 }
 
-// takes_rtr tells whether the trust region method begins with pairs of these classes: ellipsoids, all that
-// have a bend where it is named, and otherwise those whose distance is asked for.
+// takes_rtr tells whether pairs of these classes are first given to the Riemannian trust region method:
+// ellipsoids; all classes with a Hessian if the caller names RTR; otherwise those whose query is the distance
+// without a limit of the iterations.
 ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
     if (!c->rtr || !HAS_HESSIAN(ka) || !HAS_HESSIAN(kb)) return 0;
     return !c->closed || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->deep && !c->max_steps);
@@ -45,7 +45,7 @@ ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
 
 #endif
 
-// rotate and rotate_back apply the rotation of B in the frame of A and its transpose.
+// rotate applies the rotation of B in the frame of A, rotate_back its transpose.
 ALWAYS V3 T(rotate)(const REAL *m, int stride, V3 v) {
     return (V3){FMA(LOADU(m + 2 * stride), v.z, FMA(LOADU(m + stride), v.y, LOADU(m) * v.x)),
                 FMA(LOADU(m + 5 * stride), v.z, FMA(LOADU(m + 4 * stride), v.y, LOADU(m + 3 * stride) * v.x)),
@@ -57,26 +57,26 @@ ALWAYS V3 T(rotate_back)(const REAL *m, int stride, V3 v) {
                 FMA(LOADU(m + 8 * stride), v.z, FMA(LOADU(m + 5 * stride), v.y, LOADU(m + 2 * stride) * v.x))};
 }
 
-// Columns of a lane: the halves of α2 and α1, then the exponents of the dual norms.
+// Values of a superquadric: α2/2 and α1/2, then the exponents 2/(2 − α2) and 2/(2 − α1) of the dual norms.
 enum { T(ACROSS), T(ALONG), T(DUAL_ACROSS), T(DUAL_ALONG), T(POWERS) };
 
-// Columns of a lane, in place of those of superquadrics: β − 1, 1/β, and γ of a revolution.
+// Values of a smooth hull or revolution, in the same columns: β − 1, 1/β, and γ of a revolution.
 enum { T(SHARP), T(ROOT), T(FLATNESS) };
 
-// hulls are the hulls of one side, a lane each, or what the lanes keep of other shapes.
+// hulls are the hulls of one side, one per lane, or the exponents of other shapes.
 typedef struct {
     REAL power[T(POWERS)][W]; // see support_smooth.h
     REAL extent[3][W];        // see clr_shape
     REAL size[W];
     int32_t cells[W], first[W], count[W];
 #if REAL_BITS == 32
-    REAL candidate_extent[3][W]; // extents by the grid of the likely cells
-    int32_t candidates[W];       // the first of these
+    REAL candidate_extent[3][W]; // extents times the grid of the cells with a candidate vertex
+    int32_t candidates[W];       // the first of these cells
 #endif
 } T(hulls);
 
-// set_hull keeps shape s, of class k, in lane l. put_hull keeps less of a small hull: enough to
-// scan all of it.
+// set_hull puts shape s, of class k, into lane l. put_hull puts only the vertex range of a small hull,
+// which is all that a full scan needs.
 ALWAYS void T(set_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     if (k == CLR_SUPERQUADRIC) {
         h->power[T(ACROSS)][l] = (REAL)s->extent[0];
@@ -99,15 +99,15 @@ ALWAYS void T(put_hull)(T(hulls) *h, int l, const clr_shape *s, int k) {
     else if (IN_LANES(k)) T(set_hull)(h, l, s, k);
 }
 
-// places is where the lanes find their pairs.
+// places points to the data of the pairs of all lanes.
 typedef struct {
     const clr_call *call;
     const REAL *in; // input columns, `stride` apart
     int stride;
     const T(hulls) *hull[2];     // of A and B
     const REAL (*copy[2])[3][W]; // of small hulls in float32: their vertices
-    int copied[2];               // and how many of them are looked at
-    unsigned lanes;              // those whose answer matters
+    int copied[2];               // and the number of those to scan
+    unsigned lanes;              // the active lanes; results of the others are undefined
 } T(places);
 
 #endif

@@ -9,10 +9,10 @@ import (
 )
 
 // TestCrossCompiled compiles kernels with another compiler, for this processor or for
-// another that qemu plays, into the program that TestSanitizers runs, without the
-// sanitizers and as one copy of the code: no row is lost, and none is answered twice. What is
-// not installed is skipped; scripts/simd-cross.sh installs it and runs the Go tests in the same
-// places.
+// another that qemu emulates, into the program that TestSanitizers runs, without the
+// sanitizers and with CLR_GENERIC: each row is answered or declined, exactly once. Compilers that are
+// not installed are skipped; scripts/simd-cross.sh installs them and runs the Go tests with
+// them.
 func TestCrossCompiled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C programs")

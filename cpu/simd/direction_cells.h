@@ -1,4 +1,8 @@
-// Direction cells of hulls, and the lists of vertices that they need (cells.go). A template, see vec3.h.
+// Direction cells of hulls and the scan of their lists of vertices (cells.go). A template, see vec3.h.
+//
+// The directions of a hull, scaled by its half extents, are projected onto the faces of a cube with grid² cells
+// each. For each cell, Table.lists holds every vertex that is a support vertex for some direction of the cell,
+// widened by the rounding of cell. So the greatest support value in the list is that of the hull.
 
 #if (REAL_BITS == 32 && !defined(CLR_DIRECTION_CELLS_32)) || (REAL_BITS == 64 && !defined(CLR_DIRECTION_CELLS_64))
 #if REAL_BITS == 32
@@ -10,19 +14,19 @@
 #include "cores.h"
 #include <string.h>
 
-// cell finds the cell of direction d of each lane, as an offset from the first of its
-// hull, whose extents are e. It is off by rounding at most, which cells overlap by, where the largest
-// component of d is far above TINY; where it is not, any will do.
+// cell finds the cell of direction d of each lane, as an offset from the first cell of the hull with extents e.
+// The place in the grid has only a rounding error, which the margin of the cells covers, unless the largest
+// component of e·d is close to TINY; then any cell is returned.
 ALWAYS void T(cell)(V3 e, V3 d, int32_t out[W]) {
     const REAL big = REAL_BITS == 32 ? (REAL)0x1.8p23 : (REAL)0x1.8p52; // adding it rounds to an integer
     const VF half = SET1((REAL)0.5), one = SET1(1), zero = SET1(0), magic = SET1(big);
-    VF grid = MAX(MAX(e.x, e.y), e.z), last = grid - one; // the largest extent is 1 times it
+    VF grid = MAX(MAX(e.x, e.y), e.z), last = grid - one; // e is relative to the largest extent, times grid
     VF x = e.x * d.x, y = e.y * d.y, z = e.z * d.z;
     VF ax = MAX(x, -x), ay = MAX(y, -y), az = MAX(z, -z);
     VM mx = MAND(LE(ay, ax), LE(az, ax)), mz = MANDN(LT(ay, az), mx);
     VF major = SEL(mx, x, SEL(mz, z, y)), r = half * RCP(MAX(MAX(ax, MAX(ay, az)), SET1(TINY)));
     VF a = SEL(mx, y, x), b = SEL(mz, y, z);
-    // floor as round of half less: the ends of a cell belong to both.
+    // floor(x) as round(x − ½): either cell is correct at a common edge.
     a = (FMA(FMA(a, r, half), grid, -half) + magic) - magic;
     b = (FMA(FMA(b, r, half), grid, -half) + magic) - magic;
     a = MAX(MIN(a, last), zero); // also if a is NaN
@@ -43,17 +47,17 @@ ALWAYS vec32 support_values32(const float *v, vec32 nx, vec32 ny, vec32 nz) {
 }
 ALWAYS vec32 larger32(vec32 a, vec32 b) { return MAX(a, b); }
 ALWAYS float largest32(vec32 a) { return HMAX(a); }
-// others32 are those of height h that are not below least and not among three numbers.
+// others32 are the lanes with a support value h of at least `least` whose number is none of a, b, c.
 ALWAYS unsigned others32(vec32 h, vec32 least, const float *number, vec32 a, vec32 b, vec32 c) {
     vec32 n = LOADU(number);
     VM known = MOR(MAND(LE(n, a), LE(a, n)), MOR(MAND(LE(n, b), LE(b, n)), MAND(LE(n, c), LE(c, n))));
     return MBITS(MANDN(LE(least, h), known));
 }
 
-// A list is blocks of W vertices: their x, then y, z, and their numbers within the hull.
+// A list consists of blocks of W vertices: x, y, z, and the numbers within the hull, W values each.
 #define LIST_BLOCK (4 * W)
 
-// scan_list returns the place of a vertex of a list that is highest along d.
+// scan_list returns the address of a vertex of a list with the greatest support value along d.
 ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REAL dz) {
     const VF ux = SET1(dx), uy = SET1(dy), uz = SET1(dz);
     VF most = support_values32(v, ux, uy, uz);
@@ -77,8 +81,8 @@ ALWAYS const REAL *T(scan_list)(const REAL *v, int blocks, REAL dx, REAL dy, REA
     return v + (int)i[l] * LIST_BLOCK + l;
 }
 
-// list_support_values are the heights of W hulls over their centers along d, as float32 finds them. cube is
-// what Table.cubes has of each.
+// list_support_values are the support values of W hulls along d, relative to their centers, in float32.
+// cell_value points to the values of each hull in clr_call.cell_values.
 ALWAYS void list_support_values(const clr_call *c, const float *const cell_value[W], const float d[3][W],
                                 float out[W]) {
     VF e[4], most[W];

@@ -1,61 +1,53 @@
-// Package simd answers rows of a batch with SIMD kernels in C, one pair a lane: GJK in
-// float32 to find a simplex, then float64 to recompute its vertices, to go on
-// where float32 was not enough, and to certify the answer. Every answer has the
-// bounds that package ref would give it; nothing that float32 computed is trusted.
+// Package simd answers rows of a batch with SIMD kernels in C, one pair per lane. GJK finds a simplex in
+// float32. Float64 recomputes its vertices, continues where float32 was not accurate enough, and certifies
+// the answer. Every answer has a certificate; no bound rests on an uncertified float32 result.
 //
-// Pairs that a formula answers do not iterate: spheres and capsules among themselves,
-// a sphere and a box, a half-space and anything, and whether two boxes intersect
-// (closed_forms.h). Their bounds are proved like all others; what a formula does not
-// prove to the tolerance is iterated.
+// # Methods
 //
-// Boxes, flat ones too, are answered in float64 from pose to columns without scratch in between:
-// by Newton's method on the points of B where they are apart, by their axes where they overlap
-// or only the status is asked (box_distance.h).
+// Closed forms (closed_forms.h) answer spheres and capsules among themselves, a sphere and a box, a half-space and
+// any shape, and the query collide of two boxes. Rows whose bounds do not meet the tolerance go on to the
+// iterative solvers.
 //
-// Pairs of ellipsoids and spheres are answered in float64 by Newton's method where they are
-// apart (newton.h), and by the Riemannian trust region method where they are not (trust_region.h), unless
-// only the Boolean question is asked; what their own proofs do not settle goes on to GJK and
-// EPA. Distances of superquadrics that are not too sharp, smooth hulls and revolutions, among themselves
-// and with these, begin with the trust region method as well; where that is not so, they have the last digits
-// of double precision from Newton's method. Who names GJK gets it, and who names RTR gets that on all of
-// these pairs.
+// Boxes, including flat ones, are answered in float64 (box_distance.h): separated pairs by Newton's method,
+// penetrating pairs and the query collide by separating axes (box_depth.h, box_axes.h).
 //
-// Distances of cylinders, cones and frustums, with one another, with capsules and with spheres,
-// are answered in float64 by Newton's method on alternating projections (alternating_projection.h), unless steps
-// are capped. The Boolean question is answered by the first of these projections where it
-// tells (boolean.h).
+// Ellipsoids and spheres are answered in float64, by Newton's method if they are separated (newton.h) and by the
+// Riemannian trust region method if they penetrate (trust_region.h), except for the query collide. Rows that these
+// do not certify go on to GJK and EPA. Distances of superquadrics that are not too sharp, smooth hulls and
+// smooth revolutions, among themselves and with ellipsoids, start with the trust region method as well. In
+// double precision Newton's method computes the last digits of the other smooth pairs (refine.h). A call that names
+// GJK gets GJK, and one that names RTR gets RTR on all smooth pairs.
 //
-// GJK and Newton's method begin with the direction that ellipsoids of the extents of both cores
-// give (initial_direction.h), unless there is a warm start.
+// Distances of cylinders, cones and frustums, with one another, with capsules and with spheres, are answered in
+// float64 by Newton's method on alternating projections (alternating_projection.h), unless the call limits the
+// iterations. For the query collide the first projection is enough where it proves the status (boolean.h).
 //
-// # What is left to the caller
+// GJK and Newton's method start from a warm start, or else from the normal that ellipsoids with the extents of both
+// cores give (initial_direction.h).
 //
-// Rows that reach a cap on the iterations are undecided with the bounds that they have, but for
-// those whose cores intersect: EPA's are left to the reference solvers, who end them at the same
-// cap. So are all rows under a cap of one. With a cap there is no polishing of the last
-// digits, and no deciding in float32.
+// Penetrating rows are compacted into full vectors (compaction.h). Their depths are found by EPA (epa.h), those of
+// boxes by separating axes (box_depth.h), and those of cylinders, cones and smooth cores as local minima with a
+// depth certificate, which needs only a coarse polytope in float32 (depth_certificate.h).
 //
-// Kernels return the rows that they did not answer: invalid ones, shapes without a
-// kernel, pairs on which float64 GJK stalls above the tolerance, and depths that EPA
-// cannot end: a polytope that fills its memory, or a flat one. A row is answered or
-// returned, never lost, and which of both depends on the row alone.
+// The powers of superquadrics, smooth hulls and smooth revolutions are computed by elementary.h. Their rounding
+// errors are part of the rounding bounds (support_smooth.h).
 //
-// Superquadrics, smooth hulls and smooth revolutions need powers, which the kernels compute
-// with logarithms and exponentials of their own (elementary.h); what these round is part
-// of the bounds (support_smooth.h). Smooth shapes of more than 256 points have
-// no kernel.
+// # Declined rows
 //
-// Rows that overlap wait in a scratch of their own until there are enough of them (compaction.h).
-// Depths are found by EPA (epa.h), as many pairs at a time as there are float64
-// lanes, those of boxes by separating axes, one pair a lane (box_depth.h), and those of
-// cylinders and cones, and of smooth cores, by a local minimum, which needs only a coarse
-// polytope in float32 (depth_certificate.h).
+// Kernels decline rows, and the reference solvers answer them: invalid rows, shapes without a kernel (such as smooth
+// shapes of more than 256 points), pairs on which GJK in float64 stalls above the tolerance, and depths for
+// which EPA's polytope fills its memory or is flat. Each row is answered or declined, and which of both depends on
+// the row alone.
+//
+// Rows that reach the iteration limit are undecided, with the bounds that they have. If their cores intersect, they
+// are declined, and the reference solvers stop at the same limit. With a limit of one all rows are declined. With
+// any limit the kernels do not refine the last digits and do not decide statuses in float32.
 //
 // # Files
 //
-// Each header includes what it needs. Those that are templates over REAL_BITS are read once for float32 and
-// once for float64, under a guard for each; real32.h and real64.h select the precision, and a header of one
-// precision ends in that.
+// Each header includes what it needs. A template over REAL_BITS is included once for float32 and once for
+// float64, with a guard for each. real32.h and real64.h select the precision. A header of one precision
+// leaves that precision selected.
 //
 //	kernel.h                  the stages of a call, in order
 //	api.h, classes.h          what Go and C share: table, call, scratch; classes of cores
@@ -64,12 +56,12 @@
 //	vec3.h, tangent.h         vectors, rotations; 2-vectors and 2×2 forms of tangent planes
 //	elementary.h              logarithm and exponential
 //	input.h, pose_float32.h   rows, validation, relative poses; the pose in float32 for Boolean queries
-//	groups.h                  groups of rows that are answered alike
-//	cores.h                   what the lanes keep of the cores of their pairs
+//	groups.h                  groups of rows that are answered by the same code
+//	cores.h                   parameters of cores in lanes
 //	support.h                 support functions: support_smooth.h, support_hull.h (direction_cells.h)
 //	hessian.h                 Hessians of support functions
 //	hessian_bounds.h          their lower bounds over spherical caps
-//	initial_direction.h       first directions
+//	initial_direction.h       initial directions
 //	closed_forms.h            formulas for spheres, capsules, half-spaces, and the Boolean query of boxes
 //	box_axes.h, box_depth.h   separating axes of boxes: the Boolean query in float32; depths
 //	box_distance.h            distances of boxes
@@ -86,7 +78,7 @@
 //	epa_float32_proof.h       its proof in float64
 //	depth_rims.h              local minima of the support function of two cylinders or cones, and their caps
 //	depth_minimum.h           local minima of these and of smooth pairs
-//	depth_certificate.h       that such a minimum is global
+//	depth_certificate.h       the proof that such a minimum is global
 //	compaction.h              penetrating rows compacted into full vectors
 //	certify.h, store.h        bounds in float64; the answer columns
 //
@@ -100,13 +92,13 @@
 //	neon       4 and 2                            (64-bit ARM)
 //	portable   4 and 2                            (vector extensions of the compiler)
 //
-// The choice is made at run time, so that every variant that a machine supports can
+// The variant is chosen at run time, so that every variant that a machine supports can
 // be tested on it. Without cgo there are none.
 //
 // # Determinism
 //
-// Within a variant an answer depends, bit for bit, on its row alone: lanes do not
-// see each other, and refilling a lane changes no arithmetic.
+// Within a variant an answer depends, bit for bit, on its row alone: no arithmetic crosses the lanes of
+// different rows, and refilling a lane changes none.
 //
 // # Layers and threads
 //

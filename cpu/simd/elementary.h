@@ -1,13 +1,14 @@
-// Logarithm and exponential of base 2, a lane a number. A template, see vec3.h.
+// Logarithm and exponential of base 2, one number per lane. A template, see vec3.h.
 //
-// Both are series after an exact reduction by powers of two. With u = 2⁻⁵³ or 2⁻²⁴, the
-// relative errors are below (TestElementary measures them):
+// Both are power series after an exact reduction of the argument by a power of two. With u = 2⁻⁵³ or 2⁻²⁴,
+// relative errors are below these bounds, on which those of support_smooth.h rest (TestElementary measures
+// them):
 //
 //	log2      6 u   of any normal x > 0
-//	log2_1p   6 u   log2(1 + q), 0 ≤ q ≤ 1; 1 + q is never formed where that would cost digits
+//	log2_1p   6 u   log2(1 + q), 0 ≤ q ≤ 1; 1 + q is not formed where it would lose digits of q
 //	exp2      3 u   of any x from LEAST_POWER up to 1; below that it is 2^LEAST_POWER
 //
-// Where float32 divides by a reciprocal from an estimate, two units more of the logarithms.
+// With float32 reciprocals from estimates, the logarithms have two units more.
 
 #if (REAL_BITS == 32 && !defined(CLR_ELEMENTARY_32)) || (REAL_BITS == 64 && !defined(CLR_ELEMENTARY_64))
 #if REAL_BITS == 32
@@ -20,8 +21,8 @@
 
 #if REAL_BITS == 32
 #define LEAST_POWER -125
-#define TO_INTEGER 0x1.8p23f // what is added to it is rounded to an integer
-#define LOWEST_BITS 0x1p23f  // a number whose lowest bits are an integer
+#define TO_INTEGER 0x1.8p23f // adding it rounds to an integer
+#define LOWEST_BITS 0x1p23f  // the mantissa of a number just above it is an integer
 #define EXPONENT_BIAS 127
 #else
 #define LEAST_POWER -1020
@@ -44,7 +45,7 @@
 #endif
 
 // log2_ratio is log2((1 + s)/(1 − s)) = 2/ln 2 · (s + s³/3 + s⁵/5 + …) for |s| ≤ (√2 − 1)/(√2 + 1),
-// where s² ≤ 0.0295. What is left out is below 3e-9 or 1e-18 of the result.
+// where s² ≤ 0.0295. The truncation error is below 3e-9 or 1e-18 of the result.
 ALWAYS VF T(log2_ratio)(VF s) {
     const VF z = s * s;
 #if REAL_BITS == 32
@@ -80,8 +81,8 @@ ALWAYS VF T(log2_1p)(VF q) {
     return SEL(big, one, SET1(0)) + T(log2_ratio)(QUOTIENT(over, under));
 }
 
-// exp2 is the series of the exponential for the fraction, of at most 0.35 in magnitude: what is
-// left out is below 6e-9 or 5e-18.
+// exp2 takes the series of the exponential for the fraction, at most 0.35 in magnitude. The truncation
+// error is below 6e-9 or 5e-18.
 ALWAYS VF T(exp2)(VF x) {
     x = MAX(x, SET1(LEAST_POWER));
     VF k = (x + SET1(TO_INTEGER)) - SET1(TO_INTEGER), r = (x - k) * SET1((REAL)LN2);

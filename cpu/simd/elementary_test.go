@@ -35,7 +35,7 @@ func TestElementary(t *testing.T) {
 }
 
 // elementaryArguments are positive numbers that float32 holds: near 1, where the logarithm
-// vanishes, of all exponents, powers of two and their neighbours, and in [0, 1].
+// vanishes, with all exponents, powers of two and their neighbors, and in [0, 1].
 func elementaryArguments() (x []float64) {
 	rng := rand.New(rand.NewPCG(63, 64))
 	add := func(v float64) { x = append(x, float64(float32(v))) }
@@ -65,12 +65,12 @@ func checkElementary(t *testing.T, args []float64, got [][3]float64, bits int) {
 	var worst [3]float64
 	for i, x := range args {
 		want := [3]float64{math.Log2(x), math.Log1p(x) / math.Ln2, math.Exp2(-x)}
-		if x > 0.7 && x < 1.5 { // where that of package math cancels
+		if x > 0.7 && x < 1.5 { // where the logarithm of package math cancels
 			want[0] = math.Log1p(x-1) / math.Ln2
 		}
 		for k := range want {
 			if k == 1 && x > 1 || k == 2 && x > 125 {
-				continue // not for these
+				continue // outside the domain of the function
 			}
 			if want[k] == 0 {
 				if got[i][k] != 0 {

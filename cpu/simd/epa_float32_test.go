@@ -5,7 +5,7 @@ package simd
 import "testing"
 
 // Polytopes of float32, expanded within clouds of points that are random, coplanar or flat,
-// stay closed and wind around the origin once, their heights bound the depth, and (but for
+// stay closed and wind around the origin once, the distances of their faces bound the depth, and (but for
 // AVX-512) one with a face taken out is not handed on: see testdata/epa_float32.c.
 func TestPolytopes32(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {

@@ -4,8 +4,8 @@ package simd
 
 import "testing"
 
-// Frames of pairs in float32 are off by less than pose_float32.h claims, and the axes of boxes by less than
-// box_axes.h. Rows out of range are told. See testdata/frame.c.
+// The errors of relative poses in float32 are below the bounds of pose_float32.h, and those of the axes of boxes
+// below the bounds of box_axes.h. Rows out of range are recognized. See testdata/frame.c.
 func TestFrame(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var rows, taken, refused int

@@ -1,4 +1,9 @@
-// Groups of rows that are answered alike, and the sort of rows into them.
+// Groups of rows that are answered by the same code, and the sort of rows into them.
+//
+// A group is a pair of classes for the iterative solvers, or a closed form. A counting sort puts the
+// rows of a block in the order of their groups, so that all lanes of a vector evaluate the same support
+// functions. The order within a group is that of the input. Rows are declined here if a shape has no class, or
+// if they name no shape of the library.
 
 #ifndef CLR_GROUPS_H
 #define CLR_GROUPS_H
@@ -7,22 +12,22 @@
 #include "input.h"
 #include <string.h>
 
-// Groups of rows: pairs of classes first, for the iterated solver, then closed forms.
+// Groups: pairs of classes first, for the iterative solvers, then closed forms.
 enum {
     CLR_POINTS = CLR_CLASSES * CLR_CLASSES, // two points
     CLR_SEGMENTS,                           // two segments, or a segment and a point
     CLR_BOX_POINT,
     CLR_POINT_BOX,
-    CLR_BOXES,  // do two boxes intersect?
+    CLR_BOXES,  // whether two boxes intersect
     CLR_HALF_A, // a half-space and a shape of class g − CLR_HALF_A
     CLR_HALF_B = CLR_HALF_A + CLR_CLASSES,
     CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
 };
 
-// round_core says of a core whether it is an ellipsoid; a point is one whose semi-axes are 0.
+// round_core tells whether a core is an ellipsoid. A point is an ellipsoid with semi-axes 0.
 ALWAYS int round_core(const clr_shape *s) { return s->form == CLR_POINT || s->class == CLR_ELLIPSOID; }
 
-// group_of is the group of a pair, CLR_GROUPS if it has none.
+// group_of is the group of a pair, or CLR_GROUPS if it has none.
 ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (a->form == CLR_HALF && b->class < CLR_CLASSES) return CLR_HALF_A + b->class;
     if (b->form == CLR_HALF && a->class < CLR_CLASSES) return CLR_HALF_B + a->class;
@@ -39,15 +44,15 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     return a->class * CLR_CLASSES + b->class;
 }
 
-// one_group says that all rows are of group g.
+// one_group is the result of sort if all rows belong to group g.
 static void one_group(clr_scratch *s, int n, int g, int32_t *first) {
     for (int k = 0; k <= CLR_GROUPS; k++) first[k] = k > g ? n : 0;
     for (int i = 0; i < n; i++) s->order[i] = i;
 }
 
-// all_alike reports whether all rows name shapes of a library in which all are alike.
+// all_alike tells whether all shapes of the library are of one class and form and all rows name shapes of it.
 static int all_alike(const clr_call *c, int64_t lo, int n) {
-    uint32_t most = 0; // of all numbers of shapes; what is below zero is large
+    uint32_t most = 0; // the largest index of a shape; negative ones are large
     if (!c->alike || group_of(c, c->shapes, c->shapes) >= CLR_GROUPS) return 0;
     if (!c->poses) {
         const uint32_t *a = (const uint32_t *)c->shape_a + lo, *b = (const uint32_t *)c->shape_b + lo;
@@ -64,7 +69,7 @@ static int all_alike(const clr_call *c, int64_t lo, int n) {
     return most < c->shape_count;
 }
 
-// kind_of is all of a shape that group_of looks at, as one number below KINDS.
+// kind_of is all that group_of reads of a shape, as one number below KINDS.
 #define FORMS (CLR_HALF + 1)
 #define KINDS ((CLR_CLASSES + 1) * FORMS)
 static inline int kind_of(const clr_shape *s) {
@@ -72,9 +77,8 @@ static inline int kind_of(const clr_shape *s) {
     return class * FORMS + s->form;
 }
 
-// sort puts the rows in the order of their groups, so that a vector runs one support
-// function or one closed form. It returns where the groups begin in first; rows of
-// shapes without a class, or that name no shape, go to s->left.
+// sort writes the rows in the order of their groups to s->order, and the first place of each group
+// to first. It writes declined rows to s->left and returns their number.
 static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int64_t lo, int n, int32_t *first) {
     int32_t at[CLR_GROUPS + 1] = {0};
     int left = 0, others = 0;
@@ -82,7 +86,7 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
         one_group(s, n, group_of(c, c->shapes, c->shapes), first);
         return 0;
     }
-    uint8_t known[KINDS][KINDS]; // groups of pairs of kinds, or 255: branches on shapes could not be predicted
+    uint8_t known[KINDS][KINDS]; // group of each pair of kinds, or 255: avoids unpredictable branches
     memset(known, 255, sizeof known);
     for (int i = 0; i < n; i++) {
         clr_row r = row_at(c, lo + i);
@@ -99,7 +103,7 @@ static __attribute__((noinline)) int sort(const clr_call *c, clr_scratch *s, int
     }
     const uint8_t key = s->key[0];
     for (int i = 0; i < n; i++) others |= s->key[i] ^ key;
-    if (others == 0) { // one group, and counting would wait for memory at every row
+    if (others == 0) { // one group: counting would be a chain of loads and stores of one address
         one_group(s, n, key, first);
         if (key == CLR_GROUPS) first[CLR_GROUPS] = 0;
         return left;

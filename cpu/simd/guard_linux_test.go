@@ -19,9 +19,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// fenced returns a copy of s between two pages that no one may touch: it ends at the
-// second, or begins at the first. One value too many, read or written, ends the test
-// program with a fault.
+// fenced returns a copy of s between two inaccessible pages: it ends at the
+// second, or begins at the first. An access out of bounds ends the test program with a fault.
 func fenced[T any](t *testing.T, s []T, atEnd bool) []T {
 	t.Helper()
 	if len(s) == 0 {
@@ -49,7 +48,7 @@ func fenced[T any](t *testing.T, s []T, atEnd bool) []T {
 	return out
 }
 
-// The fences do what they are for.
+// An access beyond a fence faults.
 func TestFences(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for _, atEnd := range []bool{false, true} {
@@ -70,7 +69,7 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// fenceTable moves all that the kernels read of a table behind fences.
+// fenceTable moves the columns of a table that kernels read between fences.
 func fenceTable(t *testing.T, table *Table, atEnd bool) {
 	table.shapes = fenced(t, table.shapes, atEnd)
 	table.vx, table.vy, table.vz = fenced(t, table.vx, atEnd), fenced(t, table.vy, atEnd), fenced(t, table.vz, atEnd)
@@ -124,8 +123,8 @@ func fenceLibrary(t *testing.T) *batch.Library {
 	return lib
 }
 
-// Kernels touch nothing beside the columns, the shapes and the vertices, for any number
-// of rows, and answer the same as without fences.
+// Kernels access nothing outside the columns, the shapes and the vertices, for any number
+// of rows, and their answers are the same as without fences.
 func TestKernelsStayWithinColumns(t *testing.T) {
 	lib := fenceLibrary(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -196,7 +195,7 @@ func compareFenced(t *testing.T, variant string, table *Table, job *batch.Job, a
 	run := func(table *Table, in batch.Input, o batch.Options, out *batch.Results) []int32 {
 		c, ok := NewCall(table, &batch.Job{Library: job.Library, Input: in, Options: o, Results: out}, 0, out)
 		if !ok {
-			t.Fatal("the kernels do not serve the job")
+			t.Fatal("the kernels do not support the job")
 		}
 		defer c.Close()
 		left := NewSolver(variant).Run(c, 0, n)

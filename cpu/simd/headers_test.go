@@ -53,7 +53,7 @@ func TestHeadersCompileAlone(t *testing.T) {
 
 var includes = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+(?:"([^"]+)"|(ISA))`)
 
-// No header includes itself, by whatever detour.
+// No header includes itself, directly or indirectly.
 func TestIncludesHaveNoCircle(t *testing.T) {
 	if c := circle(map[string][]string{"a.h": {"b.h"}, "b.h": {"c.h"}, "c.h": {"b.h"}}); !slices.Equal(c, []string{"b.h", "c.h", "b.h"}) {
 		t.Fatalf("the circle of b.h and c.h is taken for %v", c)
@@ -63,7 +63,7 @@ func TestIncludesHaveNoCircle(t *testing.T) {
 	for _, header := range headers(t) {
 		graph[header] = []string{}
 		for _, m := range includes.FindAllSubmatch(read(t, header), -1) {
-			if len(m[2]) > 0 { // whichever instruction set it is
+			if len(m[2]) > 0 { // any instruction set
 				graph[header] = append(graph[header], "isa_avx512.h", "isa_avx2.h", "isa_neon.h", "isa_vec.h")
 			} else {
 				graph[header] = append(graph[header], string(m[1]))

@@ -1,6 +1,14 @@
-// How support functions bend: value, gradient and Hessian along a unit direction, in an
-// orthonormal basis of the plane across it. What Newton's method and the trust region method
-// step by; no bound rests on it. A template, see vec3.h.
+// Hessians of support functions: value, gradient and Hessian at a unit direction n, in an orthonormal
+// basis p, q of the tangent plane of the sphere. Float64.
+//
+//	ellipsoid           h = |En|, E = diag(e), ∇h = s = E²n/h, ∇²h = (E² − ssᵀ)/h
+//	superquadric        [RTR, eq. 16], chain rule through two norms
+//	smooth hull         [RTR, eq. 17], ∇²h = (β − 1)/h·(Σ y^(β−2) xxᵀ − ssᵀ) with y = <x, n>/h
+//	smooth revolution   [RTR, eq. 19], chain rule through the profile and ρ
+//
+// Since h is positively homogeneous, ∇²h·n = 0, so three numbers in the tangent plane are the Hessian.
+// Newton's method (newton.h) and the Riemannian trust region method (trust_region.h) take steps from these
+// numbers; no bound rests on them. Where h has no Hessian, entries are cut off at finite values.
 
 #ifndef CLR_HESSIAN_H
 #define CLR_HESSIAN_H
@@ -8,15 +16,15 @@
 #include "real64.h"
 #include "support.h"
 
-// bend is of the support function h at n: with the support point s, h = <n, s>, its gradient
-// in the basis p, q is <p, s>, <q, s>, and what of its Hessian is not zero lies there.
+// curvature holds h(n) = <n, s> for the support point s, the tangential gradient <p, s>, <q, s>, and the
+// Hessian H as <p, Hp>, <p, Hq>, <q, Hq>.
 typedef struct {
     VF h, p, q, pp, pq, qq;
 } T(curvature);
 
-// ellipsoid_hessian is of the core of an ellipsoid, in its own frame, with its support point. e are
-// the semi-axes and what erodes it, `stride` apart. With E = diag(e), h = |En|, s = E²n/h,
-// and the Hessian is (E² − s·sᵀ)/h.
+// ellipsoid_hessian computes the curvature and the support point of an eroded ellipsoid, in its own frame. e
+// are the semi-axes and the radius of erosion, `stride` apart. Erosion subtracts the radius from h and from the
+// eigenvalues of the Hessian in the tangent plane.
 ALWAYS T(curvature) T(ellipsoid_hessian)(const REAL *e, int stride, V3 d, V3 p, V3 q, V3 *s) {
     V3 axes = T(ld3)(e, stride);
     VF ball = LOADU(e + 3 * stride);
@@ -34,13 +42,13 @@ ALWAYS T(curvature) T(ellipsoid_hessian)(const REAL *e, int stride, V3 d, V3 p, 
                           FMA(FNMA(sq, sq, T(dot)(q, q)), r, -ball)};
 }
 
-// superquadric_hessian goes by the chain rule through the two norms of h (geom.Superquadric). The
-// second derivatives of a norm (u^e + v^e)^(1/e) of gradient g are one square,
+// superquadric_hessian applies the chain rule to the two norms of h (support_smooth.h). The Hessian of a norm
+// (u^e + v^e)^(1/e) with gradient g has rank one,
 //
 //	(e − 1)·gu·gv/(norm·u·v) · (v, −u)(v, −u)ᵀ,
 //
-// since it is linear along (u, v). Beside directions where h has no Hessian it grows without
-// bound, and is cut off where its products would overflow.
+// since the norm is linear along (u, v). It is unbounded near directions where h has no Hessian, and cut off
+// before products overflow.
 ALWAYS T(curvature) T(superquadric_hessian)(V3 e, const REAL (*power)[W], V3 n, V3 p, V3 q, V3 *s) {
     const VF least = SET1(TINY), most = SET1(1e100);
     e = (V3){COPYSIGN(e.x, n.x), COPYSIGN(e.y, n.y), COPYSIGN(e.z, n.z)};
@@ -64,9 +72,9 @@ ALWAYS T(curvature) T(superquadric_hessian)(V3 e, const REAL (*power)[W], V3 n, 
                           FMA(outer * oq, oq, inner * iq * iq)};
 }
 
-// smooth_hessian is of smooth hulls and revolutions. The support function of a revolution is that of its
-// profile, F(ρ, z), where ρ is that of an ellipsoid, of gradient g: with the rows of J
-// being g and z, its Hessian is F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F is one square, across (ρ, z).
+// smooth_hessian applies to smooth hulls and revolutions. The support function of a revolution is F(ρ, z), where
+// F is that of its profile and ρ that of an ellipsoid, with gradient g. With J = (g, e_z)ᵀ, its Hessian is
+// F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F has rank one, orthogonal to (ρ, z).
 ALWAYS T(curvature) T(smooth_hessian)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const T(hulls) *h = at->hull[side];
     VF form[3];
@@ -81,17 +89,17 @@ ALWAYS T(curvature) T(smooth_hessian)(const T(places) *at, int k, int side, V3 n
     across = T(scale)(RSQRT(FMA(rho, rho, n.z * n.z)), across);
     V3 f = T(powers_hessian)(at->call, h, at->lanes, (V3){rho, n.z, SET1(0)}, across, across, form);
     VF gp = T(dot)(g, p), gq = T(dot)(g, q), jp = FMA(across.y, p.z, across.x * gp),
-       jq = FMA(across.y, q.z, across.x * gq), turn = f.x * inv;
+       jq = FMA(across.y, q.z, across.x * gq), fr = f.x * inv;
     *s = (V3){f.x * g.x, f.x * g.y, FMA(f.x, g.z, f.y)};
     return (T(curvature)){T(dot)(n, *s),
                           T(dot)(p, *s),
                           T(dot)(q, *s),
-                          FMA(form[0] * jp, jp, turn * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
-                          FMA(form[0] * jp, jq, turn * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
-                          FMA(form[0] * jq, jq, turn * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
+                          FMA(form[0] * jp, jp, fr * FNMA(gp, gp, FMA(p.x, p.x, FMA(p.y, p.y, gamma * p.z * p.z)))),
+                          FMA(form[0] * jp, jq, fr * FNMA(gp, gq, FMA(p.x, q.x, FMA(p.y, q.y, gamma * p.z * q.z)))),
+                          FMA(form[0] * jq, jq, fr * FNMA(gq, gq, FMA(q.x, q.x, FMA(q.y, q.y, gamma * q.z * q.z))))};
 }
 
-// add_curvature is of core `side` of class k, in its own frame, with its support point.
+// add_curvature computes the curvature and the support point of core `side` of class k, in its own frame.
 ALWAYS T(curvature) T(add_curvature)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const REAL *e = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     if (k == CLR_SUPERQUADRIC) return T(superquadric_hessian)(T(ld3)(e, at->stride), at->hull[side]->power, n, p, q, s);
@@ -99,9 +107,9 @@ ALWAYS T(curvature) T(add_curvature)(const T(places) *at, int k, int side, V3 n,
     return T(ellipsoid_hessian)(e, at->stride, n, p, q, s);
 }
 
-// pair_hessian is of f(n) = min <n, D> along a unit vector n: value, gradient, and the sum of
-// the Hessians of both support functions, which is minus its own. a is the point of A, v
-// the vertex of D.
+// pair_hessian computes f(n) = min over D of <n, ·> = −h_D(−n) for a unit vector n: its value, its gradient,
+// and the sum of the Hessians of both support functions, which is −∇²f. It writes the support point a of A and the
+// support point v of D.
 ALWAYS T(curvature) T(pair_hessian)(const T(places) *at, int ka, int kb, V3 n, V3 p, V3 q, V3 *a, V3 *v) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     V3 t = T(ld3)(at->in + CLR_TRANS * at->stride, at->stride), b;

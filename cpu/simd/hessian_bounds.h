@@ -1,29 +1,34 @@
-// How support functions bend at least over a cap of directions: for a core with the support point s
-// along a unit vector n, and all y in the tangent plane with |y| ≤ t,
+// Lower bounds of Hessians of support functions over caps of directions. Float64. Derived here.
+//
+// For a core with support function f and support point s in the unit direction n, the invariant is that
+// for all y in the tangent plane with |y| ≤ t
 //
 //     f(n + y) ≥ f(n) + <s, y> + ½ yᵀKy,
 //
-// the symmetric matrix K in the basis p, q of hessian.h; at t = 0 it is the Hessian. What proves that a local
-// minimum of the heights of D is the least of a cap (epa_smooth.h). Float64.
+// with a symmetric matrix K in the basis p, q of hessian.h. At t = 0 it is the Hessian. widest_cap adds K of both
+// cores and hands on the size of a cap over which h_D is proved to be at least a given value, for the cap
+// certificates of depth_certificate.h. Size 0 means that nothing is proved.
 //
-// Of a core E·ball, h = |En|, with gradient g and Hessian H of the tangent plane, h(n + y)² =
-// (h + g·y)² + h·yᵀHy, and √(a² + q) − a ≥ q/(2√(a² + q)): K = H·h/(h + t|g| + ½t²·tr H).
+// Ellipsoid: h(n + y) = |E(n + y)|, with gradient g and Hessian H in the tangent plane, and h(n + y)² =
+// (h + <g, y>)² + h·yᵀHy. With √(a² + q) − a ≥ q/(2√(a² + q)), K = H·h/(h + t|g| + ½t²·tr H).
 //
-// The others are powers, f = (Σ τ^β)^(1/β) of heights τ = <n, x>⁺ of points x. With x⊥ and s⊥ in the
-// tangent plane, z = τ/f and V = (x⊥ − z·s⊥)/f, the plane <s, ·> = f through n is met by n + y at
-// (n + y)/(1 + <s, y>/f), and there a height is f·(z + V·y'), |y'| ≤ c = t/(1 − r), r = t|s⊥|/f. On a
-// line in that plane f does not grow to first order, its second derivative is
+// Smooth hull and revolution: f = (Σ τ^β)^(1/β), τ = max(<n, x>, 0) over points x. Let x⊥ and s⊥ be the parts of
+// x and s in the tangent plane, z = τ/f and V = (x⊥ − z·s⊥)/f. The plane <s, ·> = f, which contains n, meets the
+// ray of n + y at (n + y)/(1 + <s, y>/f). There τ is f·(z + <V, y'>) with |y'| ≤ c = t/(1 − r),
+// r = t|s⊥|/f. On a line in that plane the first derivative of f at n is 0 and its second derivative is
 //
 //     (β − 1)·f^(1 − 2β)·½ ΣΣ (τⱼτₖ)^(β − 2)·(τⱼ·dτₖ − τₖ·dτⱼ)²,
 //
-// where the last factor is constant, and so K is at least
+// where the last factor is constant. Hence K is at least
 //
 //     (β − 1)·f·R^(1/β − 2)·(W₀W₂ − W₁W₁ᵀ)/(1 + r),  W₀ = Σ z²ω, W₁ = Σ zωV, W₂ = Σ ωVVᵀ,
 //
-// with the lower bounds ω = ((z − c|V|)⁺)^(β − 2), and R ≥ f^β in the cap: 1 + ½β(β − 1)c² Σ
-// |V|²((z + c|V|)⁺)^(β − 2), by Taylor's theorem. A superquadric is such a norm of two heights, one of
-// them such a norm as well: on a line these have one parameter, and their bounds are taken at its ends.
-// A function of a convex one, which grows with it, adds its least slope times the bend of that.
+// with lower bounds ω = max(z − c|V|, 0)^(β − 2), and R an upper bound of f^β in the cap relative to its center:
+// 1 + ½β(β − 1)c² Σ |V|²·max(z + c|V|, 0)^(β − 2), by Taylor's theorem.
+//
+// Superquadric: a norm of two numbers, one of which is such a norm itself. On a line these have one parameter,
+// and their bounds are taken at its ends. An increasing function of a convex function contributes its least
+// slope times the bound of the convex function.
 
 #ifndef CLR_HESSIAN_BOUNDS_H
 #define CLR_HESSIAN_BOUNDS_H
@@ -32,29 +37,29 @@
 #include "hessian.h"
 #include "tangent.h"
 
-// No square counts for more than MAX_CURVATURE times the height that is asked for: rounding of a
-// matrix drowns in the 1e-6 that widest_cap has to spare.
+// Terms of K are cut off at MAX_CURVATURE times the support value that is to be proved, so that the rounding
+// errors of a matrix are far below the margin of 1e-6 of widest_cap.
 #define MAX_CURVATURE 1e4
 
-// bent is a core, seen along n, of which bends over caps are asked for.
+// bent holds what bounds of the Hessian of a core over caps around n are computed from.
 typedef struct {
-    VF h;          // height, from the center
+    VF h;          // support value relative to the center
     flat g;        // its gradient
-    flat_matrix m; // Hessian of an ellipsoid, or of the height ρ above the axis of a revolution
-    flat gm;       // gradient of that
+    flat_matrix m; // Hessian of an ellipsoid, or of ρ of a revolution
+    flat gm;       // gradient of the same function; of a superquadric, of the inner norm
     VF hm;         // and its value
-    VF ball;       // taken out of an ellipsoid, which K leaves in
-    VF sharp;      // the support point may be off by so many units of 16·2⁻⁵³ of the size
-    V3 u;          // superquadric: its three heights,
+    VF ball;       // radius of erosion of an ellipsoid; h, m and K are those of the whole ellipsoid
+    VF sharp;      // rounding bound of the support point, in units of 16·2⁻⁵³ of the size
+    V3 u;          // superquadric: |e_i n_i|
     T(split) across, along;
-    flat inner, outer; // and for y the constant factors of both norms
+    flat inner, outer; // linear forms of y: the constant factors of both norms
     V3 x, e[2], s;     // powers: direction, basis and gradient in the space of the points
-    flat j;            // revolution: for y what moves across x
+    flat j;            // revolution: linear form of y, the change of (ρ, z) orthogonal to itself
 } bent;
 
 ALWAYS VF flat_length(flat v) { return SQRT(flat_dot(v, v)); }
 
-// curvature_at fills in core `side` of class k, along n with the tangent plane p, q, in its own frame.
+// curvature_at computes these values of core `side` of class k in direction n, with the basis p, q, in its own frame.
 ALWAYS bent curvature_at(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
     const double *in = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     const T(hulls) *h = at->hull[side];
@@ -106,14 +111,14 @@ ALWAYS bent curvature_at(const T(places) *at, int k, int side, V3 n, V3 p, V3 q)
     return b;
 }
 
-// stretched is what is left over a cap of the bend of a length |En|: h/(h + t|g| + ½t²·tr H).
+// stretched is the factor of the Hessian of |En| that remains over a cap: h/(h + t|g| + ½t²·tr H).
 ALWAYS VF stretched(VF h, flat g, flat_matrix m, VF t) {
     VF grown = FMA(SET1(0.5) * t * t, m.xx + m.yy, FMA(t, flat_length(g), h));
     return h / MAX(grown, SET1(TINY));
 }
 
-// norm_hessian_bounds is the least second derivative of a norm of two heights u, v along its constant factor, of
-// length ω at most where y is 1, and with *slope the least of its derivative by u. grown is r.
+// norm_hessian_bounds is a lower bound of the second derivative of a norm of u and v over a cap, per square of
+// its constant factor, which is `factor` at most. *slope is a lower bound of its derivative by u. grown is r.
 ALWAYS VF norm_hessian_bounds(VF u, VF v, const T(split) *s, VF e, VF half, VF factor, VF grown, VF *slope) {
     const VF one = SET1(1), zero = SET1(0), least = SET1(1e-200), inv = one / MAX(s->norm, least);
     u = u * inv, v = v * inv;
@@ -130,7 +135,7 @@ ALWAYS VF norm_hessian_bounds(VF u, VF v, const T(split) *s, VF e, VF half, VF f
     return SEL(MAND(some, LE(grown, SET1(0.5))), k, zero);
 }
 
-// power_sums are R, W₀, W₁, W₂ and Σ (z − c|V|)^(β − 1)·x of the lanes.
+// power_sums are R, W₀, W₁, W₂ and Σ max(z − c|V|, 0)^(β − 1)·x of all lanes.
 typedef struct {
     VF r, w0;
     flat w1;
@@ -138,8 +143,8 @@ typedef struct {
     VF slope;
 } power_sums;
 
-// sums_of goes through the points of each lane, as powers_hessian does. c is of the tangent plane in the
-// space of the points; of a profile one direction counts.
+// sums_of sums over the points of each lane, as powers_hessian does. c is in the space of the points, whose
+// tangent plane has two dimensions for a hull (flat_space) and one for a profile.
 ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, int flat_space) {
     const T(hulls) *h = at->hull[side];
     const double *x = at->call->vx, *y = at->call->vy, *z = at->call->vz;
@@ -189,7 +194,7 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
                         LOADU(out[7])};
 }
 
-// hessian_bound_over is K of a core over a cap of size t. No part of it counts for more than `most` in any direction.
+// hessian_bound_over is K of a core over a cap of size t. No term of it exceeds `most` in any direction.
 ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, const bent *b, VF t, VF most) {
     const VF zero = SET1(0), one = SET1(1), half = SET1(0.5);
     const T(hulls) *h = at->hull[side];
@@ -228,36 +233,37 @@ ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, cons
         return (flat_matrix){cut * m.xx, cut * m.xy, cut * m.yy};
     }
     const VF across = SEL(some, MIN(MAX(m.xx, zero), most / MAX(jj, SET1(TINY))), zero);
-    VF turn = T(exp2)((root - one) * log) * MAX(s.slope, zero) * stretched(b->hm, b->gm, b->m, t);
-    turn = SEL(some, MIN(turn, most / MAX(b->m.xx + b->m.yy, SET1(TINY))), zero);
-    m = (flat_matrix){turn * b->m.xx, turn * b->m.xy, turn * b->m.yy};
+    VF radial = T(exp2)((root - one) * log) * MAX(s.slope, zero) * stretched(b->hm, b->gm, b->m, t);
+    radial = SEL(some, MIN(radial, most / MAX(b->m.xx + b->m.yy, SET1(TINY))), zero);
+    m = (flat_matrix){radial * b->m.xx, radial * b->m.xy, radial * b->m.yy};
     add_square(&m, across, b->j);
     return m;
 }
 
-// least_curvature is the lowest eigenvalue of K of both cores over a cap of size t, with the balls that were
-// taken out left in.
+// least_curvature is the least eigenvalue of the sum of K of both cores over a cap of size t, without their
+// erosion.
 ALWAYS VF least_curvature(const T(places) *at, int ka, int kb, const bent b[2], VF most, VF t) {
     const flat_matrix x = hessian_bound_over(at, ka, 0, b, t, most), y = hessian_bound_over(at, kb, 1, b + 1, t, most);
     return least_eigenvalue((flat_matrix){x.xx + y.xx, x.xy + y.xy, x.yy + y.yy});
 }
 
-// Sizes of caps over which bends are looked at, each HESSIAN_CAP_RATIO of the one before. Polytopes around
-// caps much smaller than the least, 0.03, are full before they are done.
+// Sizes of caps that are tried, each HESSIAN_CAP_RATIO times the one before. The least is 0.03: with much
+// smaller caps, the covers of depth_certificate.h exceed their memory.
 #define WIDEST_HESSIAN_CAP 0.64
 #define HESSIAN_CAP_RATIO 0.6
 
-// widest_cap is the largest cap that some sizes prove over which heights are h at least, or zero.
+// widest_cap is the size of the largest cap found over which the support value along unit vectors is proved to
+// be at least h, or zero.
 //
-// With the balls e that were taken out of both cores, heights along n + y are those of larger ones less
-// e|n + y|. What those grow by is ½κy² at least up to |y| = t; if κ ≥ h + e that is more than
-// (h + e)(√(1 + y²) − 1), and see reach.
+// Let e be the sum of both radii of erosion. The support value along n + y is that of the whole cores less
+// e|n + y|. The whole cores' support value grows by at least ½κ|y|² up to |y| = t. If κ ≥ h + e, this is at least
+// (h + e)(√(1 + |y|²) − 1), up to the size that reach (tangent.h) gives.
 ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const bent b[2], VF h) {
     static const double shrink[3] = {HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO,
                                      HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO, HESSIAN_CAP_RATIO};
     const VF zero = SET1(0), whole = h + b[0].ball + b[1].ball;
     VF size = SET1(WIDEST_HESSIAN_CAP / HESSIAN_CAP_RATIO), found = zero;
-    for (int j = 0; j < 3; j++) { // of seven, by halves
+    for (int j = 0; j < 3; j++) { // bisection of seven sizes
         const VF t = size * SET1(shrink[j]), curvature = least_curvature(at, ka, kb, b, SET1(MAX_CURVATURE) * whole, t);
         const VM proved = LE(SET1(1 + 1e-6) * whole, curvature);
         found = SEL(proved, MAX(found, reach(curvature, t, whole)), found);

@@ -4,13 +4,13 @@ package simd
 
 import "testing"
 
-// Support functions bend over caps of directions as much as is promised (testdata/hessian_bounds.c), in no direction
-// more than they do at the middle of a small one; and the promise is worth something: over caps of less than
-// 0.05, most cores keep 0.3 of the trace of their Hessian. Around the minima of pairs no height in the widest cap is
-// lower, and most have one.
+// Support functions satisfy the lower bounds of hessian_bounds.h over caps (testdata/hessian_bounds.c), and over tiny
+// caps the bounds do not exceed the Hessian at the center. The bounds are tight enough to be useful: over caps
+// of less than 0.05, most keep 0.3 of the trace of the Hessian. Around the minima of pairs no support value in
+// the widest cap is lower than proved, and most pairs have such a cap.
 func TestHessianBounds(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
-		var n [4][4]int // of each class: directions drawn, of them with small caps, bent enough, and tight
+		var n [4][4]int // of each class: directions drawn; with small caps; of these, with 0.3 of the trace; tight
 		var at []any
 		for i := range n {
 			for j := range n[i] {

@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Support points, gradients and Hessians that Newton's method and the trust region method step by
-// are those of package geom, in the basis of the plane across the direction.
+// Support points, gradients and Hessians of hessian.h are those of package geom, in a basis of the plane
+// orthogonal to the direction.
 func TestHessians(t *testing.T) {
 	const ellipsoid, superquadric, revolution, hull = 1, 3, 4, 5 // classes of api.h
 	rng := rand.New(rand.NewPCG(71, 72))

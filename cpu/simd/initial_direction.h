@@ -1,17 +1,21 @@
-// First directions of pairs. A template, see vec3.h.
+// Initial directions of GJK and of Newton's method. A template, see vec3.h.
 //
-// The line of the centers says little of cores that are long or flat. Ellipsoids of their
-// extents say more, with the squares of the semi-axes as matrices E and F in one frame. That of
-// M = E + F lies in their sum and reaches at least 1/√2 as far. With d from center to center, the
-// plane across n = M⁻¹d is the last to meet it as it shrinks, so that n tells best whether
-// the cores are apart. If they are, the ellipsoid of N = (1 + 1/β) E + (1 + β) F,
-// β² = <n, En>/<n, Fn>, holds their sum and touches it along n. The point of it nearest to d lies along
-// (N + t)⁻¹d from d, for the t ≥ 0 that puts N(N + t)⁻¹d on its surface: |d|²(ρ − 1)/ρ² with
-// ρ² = <d, N⁻¹d>, if N were a number, and by so much it is estimated. If d is within (ρ < 1), the
-// cores most likely overlap, and EPA takes fewest steps from where GJK ends if that begins along
-// N⁻³d, close to where the sum is thinnest (docs/notebook/kernels-hulls.md).
+// The line of the centers is a poor start for long or flat cores. Here both cores are replaced by ellipsoids
+// with their half extents as semi-axes, and the sum of these by one ellipsoid [Kurzhanski1997]. Let E and F be
+// their matrices (squared semi-axes) in one frame and d the vector between the centers.
 //
-// A direction claims nothing: what follows proves its answers from the cores alone.
+// Status: the ellipsoid of M = E + F is inscribed in the sum, and its support value is at least 1/√2 of that of the
+// sum. n = M⁻¹d is the normal of the tangent plane at d of the ellipsoid scaled to pass through d, the best
+// candidate for a separating direction.
+//
+// Distance: the ellipsoid of N = (1 + 1/β) E + (1 + β) F, β² = <n, En>/<n, Fn>, contains the sum and touches it in
+// direction n. The direction from its closest point to d is (N + t)⁻¹d, for the t ≥ 0 that puts N(N + t)⁻¹d on
+// its surface. t is estimated by |d|²(ρ − 1)/ρ², ρ² = <d, N⁻¹d>, which is exact for a multiple of the identity.
+//
+// Depth: if d lies inside (ρ < 1), the cores probably intersect. GJK from N⁻³d, close to the thinnest direction of
+// the sum, ends with an initial simplex from which EPA takes fewest steps (docs/notebook/kernels-hulls.md).
+//
+// The output is a direction of any length. No bound rests on it.
 
 #if (REAL_BITS == 32 && !defined(CLR_INITIAL_DIRECTION_32)) || (REAL_BITS == 64 && !defined(CLR_INITIAL_DIRECTION_64))
 #if REAL_BITS == 32
@@ -23,11 +27,11 @@
 #include "cores.h"
 #include <string.h>
 
-// No extent counts as less than this share of the largest, which keeps M regular.
+// This share of the largest extent is added to all extents, which keeps M regular.
 #define FIRST_LEAST (REAL)0.01
 
-// extents are those of a core of class k with parameters p, or 0 where p are none: all directions
-// are then the same.
+// extents are the half extents of a core of class k with parameters p, or 0 if p does not hold them: the
+// ellipsoid is then a ball.
 ALWAYS V3 T(extents)(int k, V3 p) {
     const VF zero = SET1(0);
     if (k == CLR_SMOOTH_HULL || k == CLR_SMOOTH_REVOLUTION) return (V3){zero, zero, zero};
@@ -58,17 +62,18 @@ ALWAYS T(symmetric) T(weighted)(VF k, V3 e, VF l, const T(symmetric) *f) {
         FMA(k, e.x, l * f->xx), FMA(k, e.y, l * f->yy), FMA(k, e.z, l * f->zz), l * f->xy, l * f->yz, l * f->zx};
 }
 
-// What a first direction is for: the status alone, the distance, or depths by EPA as well.
+// The purpose of an initial direction: the status alone, the distance, or depths by EPA as well.
 #ifndef CLR_FIRST
 #define CLR_FIRST
 enum { FIRST_STATUS, FIRST_DISTANCE, FIRST_DEPTH };
 #endif
 
-// first_direction is the direction for d, of any length. e and f are extents, m the rotation of B.
+// first_direction is the initial direction, of any length. e and f are the extents, m is the rotation of B, and
+// d is the vector between the centers.
 ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int purpose) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
     const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z));
-#if REAL_BITS == 32 // whose range products of six lengths would leave
+#if REAL_BITS == 32 // products of six lengths would overflow or underflow
     const VF least = SET1(FIRST_LEAST), unit = RCP(MAX(largest, tiny));
     e = T(scale)(unit, e), f = T(scale)(unit, f), d = T(scale)(unit, d);
 #else
@@ -103,15 +108,15 @@ ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int purpose) {
     return purpose == FIRST_DEPTH ? T(sel)(LT(one, rho2), n, thin) : n;
 }
 
-// sounder is n, or d where n is too short or too long to tell its direction.
+// sounder is n, or d where the square of n overflows or underflows.
 ALWAYS V3 T(sounder)(V3 n, V3 d) {
     VF nn = T(dot)(n, n);
     return T(sel)(MAND(LT(SET1(TINY), nn), LT(nn, SET1(1 / TINY))), n, d); // d as well if n is NaN
 }
 
 #if REAL_BITS == 32
-// first_directions writes those of rows 0 to n−1 of the group. Warm starts are kept: where
-// there are some, prepare has written them, and zero where there is none.
+// first_directions writes the initial directions of rows 0 to n−1 of the group. It keeps warm starts, which
+// prepare has written, with zero for rows without one.
 static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS
                                                                              : smooth   ? FIRST_DISTANCE
@@ -141,13 +146,14 @@ static __attribute__((noinline)) void first_directions(const clr_call *c, clr_sc
 #endif
 #undef FIRST_LEAST
 
-// initial_support_value is the height of a core of class k above its center along the unit vector d of its
-// own frame, or more: p are its parameters and erode. Small hulls have functions of their own.
+// initial_support_value is an upper bound of the support value of a core of class k, relative to its center,
+// along the unit vector d of its own frame: p are its parameters and erode. Small hulls have functions of
+// their own (small_support_values).
 ALWAYS VF T(initial_support_value)(int k, const VF p[4], V3 d) {
     V3 u = {MAX(d.x, -d.x), MAX(d.y, -d.y), MAX(d.z, -d.z)};
     if (k == CLR_BOX) return FMA(p[2], u.z, FMA(p[1], u.y, p[0] * u.x));
     if (k == CLR_ELLIPSOID ||
-        k == CLR_HULL) { // of a hull the ellipsoid: the hull itself is as dear as a step of the loop
+        k == CLR_HULL) { // the ellipsoid around a hull: the hull itself costs as much as a step of GJK
         V3 e = {p[0] * u.x, p[1] * u.y, p[2] * u.z};
         VF h = SQRT(T(dot)(e, e));
         return k == CLR_HULL ? p[3] * h : h - p[3];

@@ -1,4 +1,16 @@
-// From rows of the input to columns in the frame of the pair. A template, float64.
+// Rows of the input, as float64 columns in the frame of A and as float32 columns in a scaled frame.
+// A template, float64.
+//
+// prepare reads poses and shapes of W rows at a time, transposes them, and writes in columns: the rotation and
+// translation of B in the frame of A, the parameters of both cores, the rounding bound of support values, the
+// tolerance, and the bounds at which the iteration ends. The float32 frame has its origin in the center of
+// A's core and its unit is the distance of the centers plus both bounding radii, so that no length exceeds 1.
+//
+// The rounding bound is that of ref.Pair.Roundoff, 24·2⁻⁵³ of the distance of the origins plus sizes and
+// offsets, plus power_units for classes with powers.
+//
+// Rows are declined (CLR_BAD) if a position or a quaternion is out of the range of good_pose, or if a warm
+// start is not finite.
 
 #ifndef CLR_INPUT_H
 #define CLR_INPUT_H
@@ -8,7 +20,7 @@
 #include "cores.h"
 #include <string.h>
 
-// clr_row is shapes and poses of a row.
+// clr_row points to the shapes and poses of a row.
 typedef struct {
     int32_t shape_a, shape_b;
     const double *pa, *qa, *pb, *qb;
@@ -28,12 +40,12 @@ static inline __attribute__((always_inline)) clr_row row_at(const clr_call *c, i
     return r;
 }
 
-// clr_rows are W rows, a lane each: shapes, where their parameters are, and poses by columns.
+// clr_rows are W rows, one per lane: shapes, pointers to their parameters, and poses in columns.
 typedef struct {
     int64_t at[W];
     int32_t shape_a[W], shape_b[W];
     const double *sa[W], *sb[W];
-    VF pa[4], pb[4], qa[4], qb[4]; // of the positions three
+    VF pa[4], pb[4], qa[4], qb[4]; // positions have three
 } clr_rows;
 
 // read_rows reads rows order[0..n), relative to lo; lanes beyond n repeat the last row.
@@ -66,8 +78,8 @@ ALWAYS void read_rows(const clr_call *c, int64_t lo, const int32_t *order, int n
     for (int l = 0; l < W; l++) r->sb[l] = c->shapes[r->shape_b[l]].p;
 }
 
-// good reports whether positions are in range and quaternions far from where squares of
-// products leave the range of float64. Rows that are not are the caller's: some are valid.
+// good_pose tells whether the position is in range and the square of the quaternion's length within 1e±100,
+// so that no product overflows or underflows. Other rows are declined: some of them are valid.
 ALWAYS VM good_pose(V3 p, VF w, V3 v) {
     const VF limit = SET1(CLR_MAX_LENGTH), lo = SET1(1e-100), hi = SET1(1e100);
     V3 q = {MAX(p.x, -p.x), MAX(p.y, -p.y), MAX(p.z, -p.z)};
@@ -78,9 +90,9 @@ ALWAYS VM good_pose(V3 p, VF w, V3 v) {
 // matrix writes the rotation of a quaternion of any length.
 ALWAYS void matrix(VF w, V3 v, VF m[9]) { T(quaternion_matrix)(SET1(2) / FMA(w, w, T(dot)(v, v)), w, v, m); }
 
-// rotations are that of quaternion a and that of b in the frame of a, which is that of q = conj(a)·b.
-// By the length of q itself, so that of its rounding only the direction counts: entries are off by less
-// than those of a product of both rotations.
+// rotations writes the rotation of quaternion a, and that of b in the frame of a, which is the rotation of
+// q = conj(a)·b. It is normalized by the length of the rounded q, so that only the rounding of its direction
+// counts. The entries have a smaller error than those of a product of both rotation matrices.
 ALWAYS void rotations(VF wa, V3 a, VF wb, V3 b, VF ra[9], VF m[9]) {
     const VF two = SET1(2), w = FMA(wa, wb, T(dot)(a, b));
     V3 q = T(cross)(b, a);
@@ -97,22 +109,22 @@ ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
 
 #define STOP32 1.2e-7
 
-// power_units bounds what rounding adds to a support value of class k beyond that of the other
-// classes, in units of 2⁻⁵³ of the size: see support_smooth.h and support_smooth.h.
+// power_units bounds the rounding error that powers add to a support value of class k, in units of
+// 2⁻⁵³ of the size: see support_smooth.h.
 ALWAYS int power_units(int k) {
     if (k == CLR_SMOOTH_REVOLUTION || k == CLR_SMOOTH_HULL) return 32 + CLR_SMOOTH_VERTICES / W;
     return k == CLR_SUPERQUADRIC ? 12 : 0;
 }
 
-// most_gap is the gap that no row may exceed: the tolerance, or what four times the rounding
-// error of the other classes makes of it far away.
+// most_gap is the largest gap of an answer: the tolerance, or far from the origin four times the rounding
+// bound without that of the powers.
 ALWAYS VF most_gap(const clr_call *c, int ka, int kb, VF tol, VF round) {
     const double powers = 4 * (power_units(ka) + power_units(kb)) * 0x1p-53;
     const VF most = SET1(4) * round;
     return powers > 0 ? MAX(tol, FNMA(SET1(powers / c->tolerance), tol, most)) : MAX(tol, most);
 }
 
-// warm_starts are the first directions that the caller gave for W rows, relative to lo.
+// warm_starts are the warm starts of W rows, relative to lo, in the world frame.
 ALWAYS V3 warm_starts(const clr_call *c, int64_t lo, const int32_t *row) {
     const double *at[W];
     VF w[3];
@@ -127,7 +139,7 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
     const double *in = &s->in64[0][k];
     const VF zero = SET1(0), stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
     for (int j = 0; j < 9; j++) NARROW(&s->in32[CLR_ROT + j][k], LOADU(in + (CLR_ROT + j) * CLR_STRIDE64));
-    // float32 sees both cores from their centres, scaled to 1.
+    // Both cores relative to their centers, scaled by 1/span.
     VF xx = T(dot)(x, x), length = SQRT(xx), span = length + size, inverse = SET1(1) / span;
     STOREU(&s->more[CLR_SPAN][k], span);
     NARROW(&s->in32[CLR_TRANS][k], -x.x * inverse);
@@ -145,7 +157,7 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
     NARROW(&s->in32[CLR_NEAR][k], FMA(LOADU(in + CLR_NEAR * CLR_STRIDE64), inverse, SET1(-2 * SUPPORT_ROUNDING32)));
     NARROW(&s->in32[CLR_SUPPORT_ROUNDING][k], SET1(SUPPORT_ROUNDING32));
 
-    if (c->warm) { // zero where there is none
+    if (c->warm) { // zero for rows without a warm start
         const V3 w = warm_starts(c, lo, s->row + k);
         const VF w2 = T(dot)(w, w), fits = SEL(LT(SET1(1e-200), w2), -length / SQRT(MAX(w2, SET1(1e-200))), zero);
         x = T(scale)(fits * inverse, T(rotate_back)(&s->more[CLR_ROTA][k], CLR_STRIDE64, w));
@@ -155,11 +167,11 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
     }
 }
 
-// prepare fills the columns of rows order[0..n) (relative to lo) of the input; with `late`, those of
-// float32 are left to prepare_late.
+// prepare fills the columns of rows order[0..n) (relative to lo) of the input. With `late`, prepare_late
+// fills those of float32.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
                                               int n, int ka, int kb, int late) {
-    const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their centre at their origin
+    const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their center at their origin
     const VF zero = SET1(0), powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
         clr_rows r;
@@ -185,7 +197,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
 
         if (c->warm) {
             const V3 w = warm_starts(c, lo, s->row + k);
-            good = MAND(good, LE(T(dot)(w, w), SET1(1e200))); // NaN and infinity as well
+            good = MAND(good, LE(T(dot)(w, w), SET1(1e200))); // false for NaN and infinity
         }
         unsigned bits = MBITS(good);
         for (int l = 0; l < W; l++) s->state[k + l] = bits >> l & 1 ? CLR_OPEN : CLR_BAD;
@@ -231,12 +243,12 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         if (late) STOREU(&s->more[CLR_SPAN][k], size);
         else prepare32(c, s, lo, k, ka, kb, x, size);
     }
-    for (int i = n; i % W != 0; i++) // rows that fill up the last vector
+    for (int i = n; i % W != 0; i++) // padding of the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
 }
 
-// prepare_late fills the float32 columns of vectors with open rows, of 0 to n−1 of a group. Centers are
-// the origins of their shapes.
+// prepare_late fills the float32 columns of rows 0 to n−1 of a group, for vectors with unsolved rows. The
+// centers have to be the origins of their shapes.
 static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka,
                                                    int kb) {
     for (int k = 0; k < n; k += W) {

@@ -1,11 +1,12 @@
-// The vectors of the instruction set ISA in the precision REAL_BITS: types, macros, and what an instruction
-// set lacks. Included by real32.h and real64.h each time that the precision changes, so it has no guard.
+// The vectors of the instruction set ISA in the precision REAL_BITS: types, macros, and plain code for the
+// macros that an instruction set does not define. real32.h and real64.h include it whenever the precision
+// changes, so it has no guard.
 
 #include <math.h>
 #include <stdint.h>
 
-// A sum of products is rounded as it is written (the compilers' default in ISO C, but
-// for Clang): where a kernel fuses, it says so.
+// The compiler must not contract a·b + c: only FMA and FNMA fuse. GCC contracts nothing with -std=c11;
+// Clang has to be told.
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -84,8 +85,8 @@
 
 #define LANES ((1u << W) - 1)
 
-// tiny keeps a division by the length of a vector finite. Where it acts, what is
-// divided is shorter than its root, and the point stays inside the core.
+// TINY is a lower bound of squared lengths before a division, which keeps quotients finite. Where it
+// applies, the vector is shorter than its root, and the quotient stays inside the core.
 #if REAL_BITS == 32
 #define TINY 1e-30f
 #else
@@ -93,7 +94,7 @@
 #endif
 
 #if REAL_BITS == 32
-#ifndef NARROWED // float64 columns, rounded; and differences, and whether anything is above `most`
+#ifndef NARROWED // NARROWED and DIFFERENCES: see isa_avx2.h
 #ifndef CLR_ISA_NARROWED
 #define CLR_ISA_NARROWED
 static inline __attribute__((always_inline)) void narrowed32(VF out[4], const double *const *rows) {
@@ -120,7 +121,7 @@ static inline __attribute__((always_inline)) int differences32(VF out[4], const 
 #define NARROWED(out, rows) narrowed32(out, rows)
 #define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
 #endif
-#ifndef PACK // the lanes in bits, one behind the other; what it writes beyond means nothing
+#ifndef PACK // stores the lanes of `bits` contiguously; values behind them are undefined
 #ifndef CLR_ISA_PACK
 #define CLR_ISA_PACK
 static inline __attribute__((always_inline)) void pack32(float *p, unsigned bits, VF x) {

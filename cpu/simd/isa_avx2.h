@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define COPYSIGN(a, s) _mm256_or_ps(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a), _mm256_and_ps(_mm256_set1_ps(-0.0f), s))
 #define LOADU(p) _mm256_loadu_ps(p)
 #define STOREU(p, x) _mm256_storeu_ps(p, x)
-// By selection, as AMD's processors take dozens of operations for a masked store.
+// A selection and a whole store: processors of AMD take dozens of operations for a masked store.
 #define MSTORE(p, m, x) STOREU(p, SEL(m, x, LOADU(p)))
 #define MAND(a, b) _mm256_and_ps(a, b)
 #define MOR(a, b) _mm256_or_ps(a, b)
@@ -115,17 +115,17 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define MBITS(m) ((unsigned)_mm256_movemask_ps(m))
 #define MFROM(b) mfrom32(b)
 #define HMAX(x) hmax32(x)
-// EACH_MAX is the largest value of each of W vectors.
+// EACH_MAX holds in lane i the largest value of the i-th of W vectors.
 #define EACH_MAX(v) each_max8(v)
 #define HSUM(x) hsum32(x)
-// PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK stores the lanes of `bits` contiguously; values behind them are undefined.
 #define PACK(p, bits, x) pack_both32(p, bits, x)
 #define RCP(x) rcp32(x)
 #define RSQRT(x) rsqrt32(x)
 #define BITS_OR(a, b) _mm256_or_ps(a, b)
 #define BITS_UP(x) _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23))
 #define BITS_DOWN(x) _mm256_castsi256_ps(_mm256_srli_epi32(_mm256_castps_si256(x), 23))
-// ROWS loads four values of each of W rows, and gives them by columns.
+// ROWS loads four values of each of W rows and transposes them into four columns.
 #define HALVES(r) _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])), _mm_loadu_ps((r)[4]), 1)
 #define ROWS(out, rows, mask)                                                                                    \
     {                                                                                                            \
@@ -139,8 +139,8 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
         (out)[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(c_, d_));                                                 \
         (out)[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(c_, d_));                                                 \
     }
-// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
-// `to` less those `from`, and whether one of them all is above `most` in magnitude.
+// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is NARROWED of `to` − `from`, three
+// values per row; it is true if the magnitude of a value of either exceeds `most`, or is NaN.
 #define NARROWED(out, rows) narrowed32(out, rows)
 #define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
 #else
@@ -176,9 +176,9 @@ static inline __attribute__((always_inline)) double hsum64(__m256d x) {
 #define BITS_DOWN(x) _mm256_castsi256_pd(_mm256_srli_epi64(_mm256_castpd_si256(x), 52))
 #define NARROW(p, x) _mm_storeu_ps(p, _mm256_cvtpd_ps(x))
 #define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
-// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK is NARROW of the lanes of `bits`, contiguously; values behind them are undefined.
 #define PACK(p, bits, x) _mm_storeu_ps(p, pack32(bits, _mm256_cvtpd_ps(x)))
-// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+// ROWS loads four (or the first three) values of each of W rows and transposes them into columns.
 #define ROWS(out, rows, mask)                                                                             \
     {                                                                                                     \
         __m256d rows_[4];                                                                                 \

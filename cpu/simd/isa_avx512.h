@@ -101,8 +101,8 @@ static inline __attribute__((always_inline)) __m512d each_max64(const __m512d *v
                              _mm512_shuffle_f64x2(t[2 * i], t[2 * i + 1], 0xDD));
     return _mm512_max_pd(_mm512_shuffle_f64x2(u[0], u[1], 0x88), _mm512_shuffle_f64x2(u[0], u[1], 0xDD));
 }
-// To two units of roundoff or so: each step doubles the digits. Divisions and roots would have to
-// wait for one another.
+// Newton's method on the estimates of the processor, to about two units of roundoff. Unlike divisions
+// and square roots, the steps are pipelined.
 static inline __attribute__((always_inline)) __m512d rcp64(__m512d x) {
     const __m512d one = _mm512_set1_pd(1);
     __m512d r = _mm512_rcp14_pd(x);
@@ -154,7 +154,7 @@ static inline __attribute__((always_inline)) void store_triples32(float *p, unsi
     _mm512_mask_storeu_ps(p + 16, _mm512_test_epi32_mask(lanes, of_tail), _mm512_permutex2var_ps(xy, tail, zz));
 }
 static inline __attribute__((always_inline)) void store_triples64(double *p, unsigned ok, const double (*v)[8]) {
-    // Where x and y go, then where z goes, eight values at a time; and the lanes that they are of.
+    // Permutations that interleave x and y, then insert z, eight values at a time, and the masks of their lanes.
     const __m512i xy[3] = {_mm512_setr_epi64(0, 8, 0, 1, 9, 0, 2, 10), _mm512_setr_epi64(0, 3, 11, 0, 4, 12, 0, 5),
                            _mm512_setr_epi64(13, 0, 6, 14, 0, 7, 15, 0)};
     const __m512i z[3] = {_mm512_setr_epi64(0, 1, 8, 3, 4, 9, 6, 7), _mm512_setr_epi64(10, 1, 2, 11, 4, 5, 12, 7),
@@ -191,15 +191,15 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define STOREU(p, x) _mm512_storeu_ps(p, x)
 #define MSTORE(p, m, x) _mm512_mask_storeu_ps(p, m, x)
 #define HMAX(x) _mm512_reduce_max_ps(x)
-// EACH_MAX is the largest value of each of W vectors.
+// EACH_MAX holds in lane i the largest value of the i-th of W vectors.
 #define EACH_MAX(v) each_max32(v)
-// HALF_SUPPORT_VALUES are those of eight vertices along a direction; HALF_MAX is the largest of each of W.
+// HALF_SUPPORT_VALUES are the scalar products of eight vertices with a direction. HALF_MAX is EACH_MAX of halves.
 #define HALF __m256
 #define HALF_SUPPORT_VALUES(x, y, z, dx, dy, dz) half_support_values(x, y, z, dx, dy, dz)
 #define HALF_MAX(v) _mm512_insertf32x8(_mm512_castps256_ps512(each_max8(v)), each_max8((v) + 8), 1)
 #define HSUM(x) _mm512_reduce_add_ps(x)
 #define EXPAND(old, m, x) _mm512_mask_expand_ps(old, m, x)
-// PACK stores the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK stores the lanes of `bits` contiguously; values behind them are undefined.
 #define PACK(p, bits, x) _mm512_storeu_ps(p, _mm512_maskz_compress_ps((__mmask16)(bits), x))
 #define PACK_INTS(p, bits, from) \
     _mm512_storeu_si512(p, _mm512_maskz_compress_epi32((__mmask16)(bits), _mm512_loadu_si512(from)))
@@ -208,7 +208,7 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define EXPONENT(x) _mm512_getexp_ps(x)
 #define MANTISSA(x) _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_src)
 #define TIMES_POWER(x, k) _mm512_scalef_ps(x, k)
-// ROWS loads four values of each of W rows, and gives them by columns.
+// ROWS loads four values of each of W rows and transposes them into four columns.
 #define QUARTERS(r)                                                                                                  \
     _mm512_insertf32x8(_mm512_castps256_ps512(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((r)[0])),     \
                                                                    _mm_loadu_ps((r)[4]), 1)),                        \
@@ -227,8 +227,8 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
         (out)[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(c_, d_));                             \
         (out)[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(c_, d_));                             \
     }
-// SPREAD loads four values of each of eight rows, and gives them by columns, row i to the i-th
-// of the lanes that `index` was made for.
+// SPREAD loads four values of each of eight rows and transposes them into four columns. Row i goes to the
+// i-th of the lanes that SPREAD_INDEX was given.
 #define SPREAD_INDEX(m) \
     _mm512_slli_epi32(  \
         _mm512_maskz_expand_epi32(m, _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)), 2)
@@ -242,16 +242,16 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
         for (int j_ = 0; j_ < 4; j_++)                                                                  \
             (out)[j_] = _mm512_permutex2var_ps(a_, _mm512_add_epi32(index, _mm512_set1_epi32(j_)), b_); \
     }
-// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is that of three values
-// `to` less those `from`, and whether one of them all is above `most` in magnitude.
+// NARROWED is ROWS of float64 values, rounded to float32. DIFFERENCES is NARROWED of `to` − `from`, three
+// values per row; it is true if the magnitude of a value of either exceeds `most`, or is NaN.
 #define NARROWED(out, rows) narrowed32(out, rows)
 #define DIFFERENCES(out, to, from, most) differences32(out, to, from, most)
-// The same for rows that follow one another in memory.
+// The same for rows that are contiguous in memory.
 #define RUN_NARROWED(out, p) run_narrowed32(out, p)
 #define RUN_DIFFERENCES(out, to, from, most) run_differences32(out, to, from, most)
-// IS_RUN: are W row numbers consecutive?
+// IS_RUN tells whether W row numbers are consecutive.
 #define IS_RUN(row) is_run32(row)
-// PUT_BYTES stores one of two numbers in those of W bytes that are in `lanes`: yes for those in `are`.
+// PUT_BYTES stores `yes` in the bytes of the lanes in both `lanes` and `are`, and `no` in the others of `lanes`.
 #define PUT_BYTES(p, lanes, are, yes, no)       \
     _mm_mask_storeu_epi8(p, (__mmask16)(lanes), \
                          _mm_mask_blend_epi8((__mmask16)(are), _mm_set1_epi8(no), _mm_set1_epi8(yes)))
@@ -286,18 +286,18 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define TIMES_POWER(x, k) _mm512_scalef_pd(x, k)
 #define NARROW(p, x) _mm256_storeu_ps(p, _mm512_cvtpd_ps(x))
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
-// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK is NARROW of the lanes of `bits`, contiguously; values behind them are undefined.
 #define PACK(p, bits, x) _mm256_storeu_ps(p, _mm256_maskz_compress_ps((__mmask8)(bits), _mm512_cvtpd_ps(x)))
-// RUN_OF_THREE and RUN_OF_FOUR load so many values of each of W rows that follow one another, and give
-// them by columns.
+// RUN_OF_THREE and RUN_OF_FOUR load three or four values of each of W contiguous rows and transpose them
+// into columns.
 #define RUN_OF_THREE(out, p) run_of_three64(out, p)
 #define RUN_OF_FOUR(out, p) run_of_four64(out, p)
 #define IS_RUN(row) is_run64(row)
 // STORE_TRIPLES stores the values v[0][l], v[1][l], v[2][l] of lanes l in ok at p + 3·l.
 #define STORE_TRIPLES32(p, ok, v) store_triples32(p, ok, v)
 #define STORE_TRIPLES64(p, ok, v) store_triples64(p, ok, v)
-// STORE_SOME stores those of W values of so many bits that are in ok. Narrow ones by selection, as
-// masked stores of them are slow.
+// STORE_SOME64, 32, 16 and 8 store those of W values of that many bits whose lanes are in ok. Narrow values
+// are selected and stored whole, since their masked stores are slow.
 #define STORE_SOME64(p, ok, v) _mm512_mask_storeu_pd(p, (__mmask8)(ok), _mm512_loadu_pd(v))
 #define STORE_SOME32(p, ok, v) _mm256_mask_storeu_epi32(p, (__mmask8)(ok), _mm256_loadu_si256((const __m256i *)(v)))
 #define STORE_SOME16(p, ok, v)                                                                                   \
@@ -306,7 +306,7 @@ static inline __attribute__((always_inline)) void store_triples64(double *p, uns
 #define STORE_SOME8(p, ok, v)                                                                                    \
     _mm_storel_epi64((__m128i *)(p), _mm_mask_blend_epi8((__mmask16)(ok), _mm_loadl_epi64((const __m128i *)(p)), \
                                                          _mm_loadl_epi64((const __m128i *)(v))))
-// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+// ROWS loads four (or the first three) values of each of W rows and transposes them into columns.
 #define ROWS(out, rows, mask)                                                                               \
     {                                                                                                       \
         __m512d rows_[4];                                                                                   \

@@ -1,6 +1,6 @@
 // NEON of 64-bit ARM: 4 float32 or 2 float64 lanes.
 //
-// Denormals are not flushed: the processors that have NEON handle them at speed.
+// Denormals are not flushed: processors with NEON compute with them at full speed.
 
 #ifndef CLR_ISA_NEON_H
 #define CLR_ISA_NEON_H
@@ -36,13 +36,13 @@ static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits
 #define MBITS(m) ((unsigned)vaddvq_u32(vandq_u32(m, lane_bits32())))
 #define MFROM(b) vtstq_u32(vdupq_n_u32(b), lane_bits32())
 #define HMAX(x) vmaxvq_f32(x)
-// EACH_MAX is the largest value of each of W vectors.
+// EACH_MAX holds in lane i the largest value of the i-th of W vectors.
 #define EACH_MAX(v) vpmaxq_f32(vpmaxq_f32((v)[0], (v)[1]), vpmaxq_f32((v)[2], (v)[3]))
 #define HSUM(x) vaddvq_f32(x)
 #define BITS_OR(a, b) vreinterpretq_f32_u32(vorrq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)))
 #define BITS_UP(x) vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23))
 #define BITS_DOWN(x) vreinterpretq_f32_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 23))
-// ROWS loads four values of each of W rows, and gives them by columns.
+// ROWS loads four values of each of W rows and transposes them into four columns.
 #define ROWS(out, rows, mask)      \
     for (int j_ = 0; j_ < 4; j_++) \
         (out)[j_] = (float32x4_t){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
@@ -74,9 +74,9 @@ static inline __attribute__((always_inline)) void pack64(float *p, unsigned bits
 #define BITS_DOWN(x) vreinterpretq_f64_u64(vshrq_n_u64(vreinterpretq_u64_f64(x), 52))
 #define NARROW(p, x) vst1_f32(p, vcvt_f32_f64(x))
 #define WIDEN(p) vcvt_f64_f32(vld1_f32(p))
-// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK is NARROW of the lanes of `bits`, contiguously; values behind them are undefined.
 #define PACK(p, bits, x) pack64(p, bits, x)
-// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+// ROWS loads four (or the first three) values of each of W rows and transposes them into columns.
 #define ROWS(out, rows, mask) \
     for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (float64x2_t){(rows)[0][j_], (rows)[1][j_]};
 #endif

@@ -1,5 +1,5 @@
 // Vector extensions of GCC and Clang, 16 bytes: 4 float32 or 2 float64 lanes on any
-// processor (NEON, SSE2, or none)..
+// processor (NEON, SSE2, or none).
 
 #ifndef CLR_ISA_VEC_H
 #define CLR_ISA_VEC_H
@@ -42,7 +42,7 @@ INLINE vf64 loadu_64(const double *p) {
     return x;
 }
 INLINE void storeu_64(double *p, vf64 x) { __builtin_memcpy(p, &x, sizeof x); }
-// Volatile, since GCC 12 takes a vector rounded to float32 and back for the vector itself.
+// Volatile, since GCC 12 removes the rounding of a vector to float32 and back.
 INLINE vf64 widen_64(const volatile float *p) { return (vf64){p[0], p[1]}; }
 INLINE void pack_64(float *p, unsigned bits, vf64 x) {
     p[0] = (float)x[bits == 2];
@@ -63,10 +63,10 @@ INLINE void pack_64(float *p, unsigned bits, vf64 x) {
 #define MBITS(m) mbits_32(m)
 #define SQRT(x) sqrt_32(x)
 #define HMAX(x) LARGER(LARGER((x)[0], (x)[1]), LARGER((x)[2], (x)[3]))
-// EACH_MAX is the largest value of each of W vectors.
+// EACH_MAX holds in lane i the largest value of the i-th of W vectors.
 #define EACH_MAX(v) ((vf32){HMAX((v)[0]), HMAX((v)[1]), HMAX((v)[2]), HMAX((v)[3])})
 #define HSUM(x) (((x)[0] + (x)[1]) + ((x)[2] + (x)[3]))
-// ROWS loads four values of each of W rows, and gives them by columns.
+// ROWS loads four values of each of W rows and transposes them into four columns.
 #define ROWS(out, rows, mask) \
     for (int j_ = 0; j_ < 4; j_++) (out)[j_] = (vf32){(rows)[0][j_], (rows)[1][j_], (rows)[2][j_], (rows)[3][j_]};
 #define LOADU(p) loadu_32(p)
@@ -88,9 +88,9 @@ INLINE void pack_64(float *p, unsigned bits, vf64 x) {
 #define HSUM(x) ((x)[0] + (x)[1])
 #define NARROW(p, x) ((p)[0] = (float)(x)[0], (p)[1] = (float)(x)[1])
 #define WIDEN(p) widen_64(p)
-// PACK is NARROW of the lanes in bits, one behind the other; what it writes beyond means nothing.
+// PACK is NARROW of the lanes of `bits`, contiguously; values behind them are undefined.
 #define PACK(p, bits, x) pack_64(p, bits, x)
-// ROWS loads four (or the first three) values of each of W rows, and gives them by columns.
+// ROWS loads four (or the first three) values of each of W rows and transposes them into columns.
 #define ROWS(out, rows, mask) \
     for (int j_ = 0; j_ < ((mask) > 7 ? 4 : 3); j_++) (out)[j_] = (vf64){(rows)[0][j_], (rows)[1][j_]};
 #define LOADU(p) loadu_64(p)

@@ -1,11 +1,11 @@
-// What AVX2 and AVX-512 have in common.
+// Code that AVX2 and AVX-512 share.
 
 #ifndef CLR_ISA_X86_H
 #define CLR_ISA_X86_H
 
 #include <immintrin.h>
 
-// each_max8 is the largest value of each of eight vectors.
+// each_max8 holds in lane i the largest value of the i-th of eight vectors.
 static inline __attribute__((always_inline)) __m256 each_max8(const __m256 *v) {
     __m256d t[4], u[2];
     for (int i = 0; i < 4; i++)

@@ -20,13 +20,13 @@ func NewTable(*batch.Library, string) *Table { return nil }
 // NewSolver returns nil.
 func NewSolver(string) *Solver { return nil }
 
-// NewCall says that no kernel serves the job.
+// NewCall reports that the kernels do not support the job.
 func NewCall(*Table, *batch.Job, int, *batch.Results) (*Call, bool) { return nil, false }
 
 // Close does nothing.
 func (c *Call) Close() {}
 
-// Run leaves all rows to the caller; it is never reached.
+// Run is never called.
 func (s *Solver) Run(*Call, int, int) []int32 { panic("simd: no kernels without cgo") }
 
 // Stats returns zeros.

@@ -1,25 +1,24 @@
-// The pose of B in the frame of A, in float32, for Boolean rows. A template, float32.
+// The pose of B in the frame of A, in float32, for Boolean queries. A template, float32.
 //
-// Positions are subtracted in float64; only there anything cancels. What follows differs from the
-// truth by at most 50 u for the rotation, as an operator, and by 40 u of its length for the
-// translation, u = 2⁻²⁴:
+// Positions are subtracted in float64, since only this difference cancels. With u = 2⁻²⁴, the error of the
+// rotation is at most 50 u in the operator norm, and that of the translation at most 40 u of its length.
 //
-// A quaternion is rounded by u of each component. A component of the product of two of length
-// 1 is a sum of four terms, which are off by 2 u for that and by 4 u for the sum, or 3 u of the three
-// last ones. The terms sum up to 1 at most in magnitude (Cauchy), so that the product is off by
-// √(6² + 3·5²) u < 11 u, and its rotation by twice that. The matrix is that of this
-// product, of whatever length: the square of that is off by 4 u and the reciprocal by 4 u, which
-// scales R − 1, of norm 2 at most, by 8 u; products, their sum and the last product round
-// entries by 3 u of s(|xy| + |wz|), s(yy + zz) and so on, whose squares sum up to 12 at most, and the
-// diagonal by u once more. Together 22 + 16 + 10.4 + 1 u < 50 u.
+// Rotation. Each component of a quaternion is rounded by u. A component of the product of two unit quaternions
+// is a sum of four terms. Their relative errors are 2 u from the rounded components and 4 u from the sum, or 3 u
+// for the three last terms. The terms sum up to at most 1 in magnitude (Cauchy-Schwarz), so the error of
+// the product is at most √(6² + 3·5²) u < 11 u, and that of its rotation twice as large. The matrix is that of this
+// product, whatever its length. The error of the squared length is 4 u and that of the reciprocal 4 u, which
+// scales R − 1, of norm at most 2, by 8 u. Products, their sum and the last product round the
+// entries by 3 u of s(|xy| + |wz|), s(yy + zz), …, whose squares sum up to at most 12, and the
+// diagonal is rounded by u once more. Together 22 + 16 + 10.4 + 1 u < 50 u.
 //
-// The translation t is turned back by t + s·(v × (v × t) − w·(v × t)), s = 2/|a|². Terms of a cross
-// product round by 2 u, and are at most √2·|v||t| long: 2.9 u. So of the first |v|² and of the second
-// |v|·w is off by 6.7 and 4.9 u with the difference, 7.5 u of |t| together at most. That counts twice, s by 8 u
-// of R − 1 again, the sum by 3 u, the quaternion by 2 u and t itself by 1: 15 + 16 + 6 u < 40 u.
+// Translation. Rᵀt = t + s·(v × (v × t) − w·(v × t)), s = 2/|a|². The terms of a cross product are rounded by 2 u
+// and have norms of at most √2·|v||t|: 2.9 u. With the difference, the error of the first term is 6.7 u of
+// |v|²|t| and that of the second 4.9 u of |v|w|t|, together at most 7.5 u of |t|. This counts twice; the error of s is
+// 8 u of R − 1 again, that of the sum 3 u, of the quaternion 2 u and of t itself 1 u: 15 + 16 + 6 u < 40 u.
 //
-// Squares of both quaternions must be within 2^±60, and lengths above 2⁻⁵⁰, so that no number
-// that counts nears an end of the range of float32. Rows where they are not are float64's.
+// The squared lengths of both quaternions have to lie within 2^±60, and the distance of the origins above 2⁻⁵⁰,
+// so that nothing overflows or underflows in float32. Other rows are solved in float64.
 
 #ifndef CLR_POSE_FLOAT32_H
 #define CLR_POSE_FLOAT32_H
@@ -33,7 +32,7 @@
 typedef struct {
     VF m[9]; // rotation of B in the frame of A
     V3 t;    // origin of B there
-    VM good; // within range, but for the length of t
+    VM good; // quaternions and positions are in range; the length of t is not checked
 } pair_frame;
 
 // frame_shapes are the shapes of W rows.
@@ -41,7 +40,7 @@ typedef struct {
     int32_t a[W], b[W];
 } frame_shapes;
 
-// far_rows are those of W rows whose positions are out of range.
+// far_rows are the lanes of W rows whose positions are out of range.
 static __attribute__((noinline, cold)) unsigned far_rows(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     unsigned far = 0;
     for (int l = 0; l < W; l++) {
@@ -52,8 +51,7 @@ static __attribute__((noinline, cold)) unsigned far_rows(const clr_call *c, int6
     return far;
 }
 
-// frame_of reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the last
-// row.
+// frame_of reads rows order[0..n) of the input, relative to lo. Lanes beyond n repeat the last row.
 ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, int n, frame_shapes *shapes) {
     pair_frame f;
     VF p[4], a[4], b[4];
@@ -95,7 +93,7 @@ ALWAYS pair_frame frame_of(const clr_call *c, int64_t lo, const int32_t *order, 
     return f;
 }
 
-// frame_columns are four values of the shapes of all lanes, `at` elements behind their first.
+// frame_columns loads four values of the shapes of all lanes, from element `at` on, into columns.
 ALWAYS void frame_columns(const clr_call *c, const int32_t shape[W], int at, VF out[4]) {
     const float *row[W];
     for (int l = 0; l < W; l++) row[l] = c->shapes32[shape[l]].p + at;

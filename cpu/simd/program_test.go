@@ -55,8 +55,8 @@ func scanProgram(t *testing.T, variant, file, format string, numbers ...any) str
 	return out
 }
 
-// runKernel builds sanitize.c around the kernels of one file, which are compiled without their
-// copies for single pairs of classes, and runs it: all rows are answered or left, each once.
+// runKernel builds sanitize.c with the kernels of one file, compiled with CLR_GENERIC, and runs it: each row
+// is answered or declined, exactly once.
 func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {
 	t.Helper()
 	file, ok := map[string]string{

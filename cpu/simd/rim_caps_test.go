@@ -4,9 +4,9 @@ package simd
 
 import "testing"
 
-// No height of two cores of revolution is lower in the cap around a local minimum than the cap
-// promises, and nearly all pairs have a minimum with a cap: see testdata/rim_caps.c. One pair in
-// nine has parallel axes, where D is flat to all sides.
+// No support value of D of two solids of revolution in the cap around a local minimum is lower than the cap
+// certificate states, and nearly all pairs have a minimum with a cap: see testdata/rim_caps.c. One pair in
+// nine has parallel axes, where the exposed face of D is a disk.
 func TestRimCaps(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var drawn, minima, caps, wide, steps int

@@ -14,9 +14,9 @@ import (
 
 // TestSanitizers compiles every kernel that this machine can run with AddressSanitizer and
 // UndefinedBehaviorSanitizer into a small C program, and runs it on columns, vertices and shapes that
-// end where their last value ends, for lengths around the widths of vectors. The copies of the code
-// for single pairs of classes are left out. gcc checks no load or store of an intrinsic, so the
-// portable variant is the one in which most is checked.
+// end with their last value, for lengths around the widths of vectors. The kernels are compiled with
+// CLR_GENERIC. gcc does not check loads and stores of intrinsics, so most is checked in the
+// portable variant.
 func TestSanitizers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles C programs")

@@ -17,7 +17,7 @@ import (
 	"clearance/batch"
 )
 
-// Solver runs one variant. It owns scratch memory of two megabytes, most of which few calls touch.
+// Solver runs one variant. It owns scratch memory of two megabytes, most of which few calls use.
 type Solver struct {
 	variant string
 	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
@@ -40,18 +40,18 @@ type Call struct {
 	pin runtime.Pinner
 }
 
-// serves reports whether the kernels answer what o asks for: a configuration of their table, with
-// room for two evaluations of the support function, one to step and one to prove. It must not
-// depend on the columns, which change no answer.
+// serves reports whether the kernels answer a query with the options o: the table Serves has it, and the
+// iteration limit allows two evaluations of the support function, one for a step and one for its proof. It must
+// not depend on the columns, which change no answer.
 func serves(o *batch.Options) bool { return Serves.Has(o) && o.MaxIterations != 1 }
 
-// freeSteps is more than a row ever takes in the kernels: 64 steps of GJK in float32, 200 in
-// float64, 180 to and around local minima, and 208 of EPA, whose memory is full then. A cap
-// above it changes nothing there.
+// freeSteps exceeds the evaluations of any row in the kernels: 64 of GJK in float32, 200 in
+// float64, 180 for local minima and their certificates, and 208 of EPA, when its memory is full. A larger
+// iteration limit has no effect there.
 const freeSteps = 1024
 
-// NewCall prepares rows from first on of a job, whose answers go to out from row 0
-// on. ok is false if the kernels serve no row of such a job. The memory of the job,
+// NewCall prepares rows of a job from first on. Their answers go to out from row 0
+// on. ok is false if the kernels do not support the job. The memory of the job,
 // of the table and of out stays pinned until Close.
 func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Call, ok bool) {
 	if len(t.shapes) == 0 || !serves(&job.Options) {
@@ -92,7 +92,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.status = pin[C.uint8_t](p, out.Status)
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
 	c.method = pin[C.uint8_t](p, out.Method)
-	// Which rows are decided in float32 changes no status, so it may depend on the columns.
+	// Deciding a row in float32 changes no status, so it may depend on the columns.
 	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
 	boolean := job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR
@@ -100,7 +100,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	return call, true
 }
 
-// options translates what is the same for every row.
+// options translates the options, which all rows share.
 func (c *Call) options(o *batch.Options) {
 	tolerance := o.SolverTolerance(1) // it is proportional to the size
 	curved := tolerance
@@ -117,7 +117,7 @@ func (c *Call) options(o *batch.Options) {
 		c.c.max_steps = C.int32_t(o.MaxIterations)
 	}
 	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && !query.Boolean())
-	c.c.closed = flag(o.Method == batch.Auto) // who names a method gets it
+	c.c.closed = flag(o.Method == batch.Auto) // a call that names a method gets it
 }
 
 func flag(b bool) C.int32_t {
@@ -138,11 +138,11 @@ func pin[E, T any](p *runtime.Pinner, column []T) *E {
 	return (*E)(unsafe.Pointer(data))
 }
 
-// Close lets go of the memory.
+// Close unpins the memory.
 func (c *Call) Close() { c.pin.Unpin() }
 
 // Run answers rows [lo, hi) of the input, at most [BlockRows], and returns the rows,
-// relative to lo, that it left. The slice is good until the next Run.
+// relative to lo, that it declined. The slice is valid until the next Run.
 func (s *Solver) Run(c *Call, lo, hi int) []int32 {
 	if hi-lo > BlockRows {
 		panic("simd: more rows than a block")

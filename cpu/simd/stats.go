@@ -1,12 +1,12 @@
 package simd
 
-// Stats sums up what a solver's loops did, for profiles: rows taken, steps of a whole
-// vector, and lanes that worked in them.
+// Stats are counters of a solver's loops, for profiles: rows started, steps of a
+// vector, and active lanes of these.
 type Stats struct {
 	Rows32, Steps32, Lanes32 int64 // float32
 	Rows64, Steps64, Lanes64 int64 // float64
 
-	// RTR: rows taken, rows answered, and evaluations of the model in single lanes.
+	// RTR: rows started, rows answered, and evaluations of the model, per lane.
 	RowsRTR, DoneRTR, StepsRTR int64
 }
 

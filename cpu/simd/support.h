@@ -1,4 +1,17 @@
-// Support points of the classes of cores. A template, see vec3.h.
+// Support functions of the classes of cores and of D = A − B. A template, see vec3.h.
+//
+// s_D(−x) = s_A(−x) − s_B(x), evaluated in the frame of A. Each class has a closed form, or a scan
+// of vertices. With E = diag(e) and d a direction in the frame of the core:
+//
+//	box               (±e.x, ±e.y, ±e.z), the signs those of d
+//	ellipsoid         E²d/|Ed| − r·d/|d|, eroded by a ball of radius r
+//	round             the point of the upper or lower rim along the lateral part of d, whichever has the
+//	                  greater support value
+//	superquadric, smooth hull, smooth revolution: support_smooth.h
+//	hull              a vertex of greatest support value: support_hull.h
+//
+// GJK (gjk.h), EPA (epa.h) and the certificates (certify.h) take support points, vertices of hulls by
+// number as well, and support values. No row is declined here.
 
 #if (REAL_BITS == 32 && !defined(CLR_SUPPORT_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_64))
 #if REAL_BITS == 32
@@ -11,8 +24,8 @@
 #include "support_smooth.h"
 #include "support_hull.h"
 
-// core_support is the point of a core of class k that maximises <d, x>. p are the
-// parameters, `stride` apart, r is 1/|d|.
+// core_support is the support point of a core of class k, box, ellipsoid or round, in direction d. p are the
+// parameters, `stride` apart, and r is 1/|d|.
 ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
     V3 e = T(ld3)(p, stride);
     if (k == CLR_BOX) return (V3){COPYSIGN(e.x, d.x), COPYSIGN(e.y, d.y), COPYSIGN(e.z, d.z)};
@@ -22,8 +35,8 @@ ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
         VF out = LOADU(p + 3 * stride) * r;
         return (V3){FNMA(out, d.x, e.x * (u.x * s)), FNMA(out, d.y, e.y * (u.y * s)), FNMA(out, d.z, e.z * (u.z * s))};
     }
-    // CLR_ROUND: e is the radius below, the radius above, half the length. A point of
-    // the upper rim is higher if (above − below)·|lateral d| + 2·half·d.z ≥ 0.
+    // CLR_ROUND: e is the lower radius, the upper radius and half the length. The support point is on
+    // the upper rim if (upper − lower)·|lateral d| + 2·half·d.z ≥ 0.
     VF l2 = MAX(FMA(d.y, d.y, d.x * d.x), SET1(TINY));
     VF inv = RSQRT(l2);
     VM top = LE(SET1(0), FMA(e.y - e.x, l2 * inv, SET1(2) * e.z * d.z));
@@ -31,8 +44,8 @@ ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
     return (V3){k2 * d.x, k2 * d.y, SEL(top, e.z, -e.z)};
 }
 
-// side_support is the support point of core `side` of class k along d in its own frame,
-// and the vertex that it is of a hull.
+// side_support is the support point of core `side` of class k in direction d of its own frame. Of a hull it
+// is a vertex, whose number goes to *found.
 ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *found) {
     const REAL *p = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     if (k == CLR_SUPERQUADRIC) return T(superquadric_support)(T(ld3)(p, at->stride), at->hull[side]->power, d);
@@ -49,19 +62,19 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 #endif
 }
 
-// support is the vertex a − b of D = A − B that minimises <x, a − b>; r is 1/|x|. Where `guess` is set, the
-// vertices of hulls with cells are those that most likely do, and their numbers are not asked for.
-ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int guess) {
+// support is the support point a − b of D in direction −x, which minimizes <x, a − b>; r is 1/|x|. support_or
+// with `any` takes the candidate vertices of hulls with cells: points of D, which need not be support points.
+ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int any) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
 #if REAL_BITS == 32
-    if (guess && ka == CLR_HULL) *a = candidate_support(at, 0, d, found ? &found[0] : 0);
+    if (any && ka == CLR_HULL) *a = candidate_support(at, 0, d, found ? &found[0] : 0);
     else
 #endif
         *a = T(side_support)(at, ka, 0, d, r, found ? &found[0] : 0);
 #if REAL_BITS == 32
-    if (guess && kb == CLR_HULL) b = candidate_support(at, 1, e, found ? &found[1] : 0);
+    if (any && kb == CLR_HULL) b = candidate_support(at, 1, e, found ? &found[1] : 0);
     else
 #endif
         b = T(side_support)(at, kb, 1, e, r, found ? &found[1] : 0);
@@ -73,14 +86,14 @@ ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF 
 }
 
 #if REAL_BITS == 64
-// known are vertices of the hulls of both sides whose heights may be taken as they are.
+// known are vertices of the hulls of both sides with their numbers, which hull_best need not scan again.
 typedef struct {
     const int32_t *number[2][3];
     V3 a[3], b[3];
 } T(known);
 
-// height is the least of <x, D> for a unit vector x: <x, a − b> for the vertex that
-// [support] finds.
+// support_value is min over D of <x, ·> = −h_D(−x), for a unit vector x: <x, a − b> for the support point
+// of support.
 ALWAYS VF T(support_value)(const T(places) *at, int ka, int kb, V3 x, const T(known) *known) {
     V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
     VF sum = T(dot)(x, T(ld3)(at->in + CLR_TRANS * at->stride, at->stride));
@@ -97,8 +110,8 @@ ALWAYS VF T(support_value)(const T(places) *at, int ka, int kb, V3 x, const T(kn
     return -sum;
 }
 
-// vertex_of is the vertex of D of a direction as GJK has it, d and e in the frames of A and B; of
-// hulls, the one with these numbers.
+// vertex_of is the support point of D in direction −d. e is d in the frame of B. Of hulls it takes the
+// vertices with the given numbers.
 ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, const int32_t *number_b, int ka, int kb,
                     V3 *a, V3 *own_b) {
     const VF one = SET1(1); // only ellipsoids need the length
@@ -112,8 +125,8 @@ ALWAYS V3 vertex_of(const T(places) *at, V3 d, V3 e, const int32_t *number_a, co
     return T(sub)(*a, b);
 }
 
-// seed_vertex recomputes vertex j of the simplex that a loop ended with: from its
-// direction, and of hulls from its index.
+// seed_vertex recomputes, in float64, vertex j of the simplex that a loop ended with: from its direction,
+// and of hulls from its number.
 ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, int ka, int kb, V3 *dir, V3 *a,
                       V3 *own_b) {
     *dir = T(ld3)(&s->more[CLR_SEED + 3 * j][k], CLR_STRIDE64);
@@ -121,7 +134,7 @@ ALWAYS V3 seed_vertex(const T(places) *at, const clr_scratch *s, int k, int j, i
                      &s->seed_b[j][k], ka, kb, a, own_b);
 }
 
-// put_hulls keeps the shapes of W rows, from row k on of the group.
+// put_hulls puts the shapes of rows k to k + W − 1 of the group into the lanes.
 ALWAYS void put_hulls(const clr_call *c, const clr_scratch *s, int k, int ka, int kb, T(hulls) hull[2]) {
     for (int l = 0; l < W && (IN_LANES(ka) || IN_LANES(kb)); l++) {
         T(put_hull)(&hull[0], l, c->shapes + s->shape_a[k + l], ka);

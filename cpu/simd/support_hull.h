@@ -1,8 +1,13 @@
-// Support points of hulls. A template, see vec3.h.
+// Support vertices and support values of hulls. A template, see vec3.h.
 //
-// Small hulls are copied to the lanes. For the others each lane finds the list of
-// vertices that its direction may need (all of them, or those of a direction cell, see
-// cells.go), and the lists are scanned one after the other, a vertex a machine lane.
+// Small hulls are copied to the lanes, and each lane scans its own. For a larger hull, each lane finds the
+// direction cell of its direction (direction_cells.h, cells.go). The list of a cell holds every vertex that is a
+// support vertex for some direction of the cell. The lists are scanned one after the other, one vertex per lane.
+//
+// In float32 the result is a support vertex up to rounding, which is enough for the float32 loops: they prove
+// nothing. In float64 the scan is exact up to the rounding of float64: float32 support values select all
+// vertices that can be support vertices by their rounding bound (hull_best), and float64 compares these.
+// candidate_support takes the candidate vertex of a cell, without a scan. No row is declined here.
 
 #if (REAL_BITS == 32 && !defined(CLR_SUPPORT_HULL_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_HULL_64))
 #if REAL_BITS == 32
@@ -11,7 +16,7 @@
 #define CLR_SUPPORT_HULL_64
 #endif
 
-#if REAL_BITS == 64 // which looks into lists of float32
+#if REAL_BITS == 64 // it scans the lists in float32 first
 #include "real32.h"
 #include "direction_cells.h"
 #include "real64.h"
@@ -23,9 +28,9 @@
 typedef struct {
     VF support_value, number;
     V3 at;
-} T(peak); // a vertex, the highest of some
+} T(peak); // a vertex with its number and support value
 
-// higher is b where it is higher than a, and else a.
+// higher is b where its support value is greater than that of a, and else a.
 ALWAYS T(peak) T(higher)(T(peak) a, T(peak) b) {
     const VM m = LT(a.support_value, b.support_value);
     return (T(peak)){MAX(b.support_value, a.support_value), SEL(m, b.number, a.number), T(sel)(m, b.at, a.at)};
@@ -38,10 +43,10 @@ ALWAYS T(peak) T(copied)(const REAL (*v)[3][W], int j, V3 d, VF number) {
     return p;
 }
 
-// copied_support scans small hulls, each lane its own copy, already scaled. Lanes with
-// fewer vertices than others have their last one several times, of which a strict
-// comparison takes the first. Without numbers, pairs are compared first, which is a shorter
-// chain; with them that would need more registers than AVX2 has.
+// copied_support scans small hulls, each lane its own scaled copy. Lanes with fewer vertices than others
+// have copies of their last one, of which the strict comparison takes the first. Without numbers, the
+// comparisons form a tree of four, a shorter chain of dependences; with numbers it would exceed the registers
+// of AVX2.
 ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
     const REAL(*v)[3][W] = at->copy[side];
     VF number = SET1(0);
@@ -63,8 +68,8 @@ ALWAYS V3 T(copied_support)(const T(places) *at, int side, V3 d, VF *found) {
     return best.at;
 }
 
-// hull_support finds the vertices of the hulls of the lanes; if most are at work, of all of them, so
-// that loops over lanes are of one length, which the processor predicts.
+// hull_support finds the support vertices of the hulls of the active lanes. If more than half are active, it
+// processes all lanes, so that the loops have a length that the processor predicts.
 ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     REAL u[3][W] __attribute__((aligned(64))), v[4][W] __attribute__((aligned(64))) = {{0}};
     int32_t cell[W], blocks[W];
@@ -91,7 +96,7 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF *found) {
     return T(scale)(LOADU(at->in + ((side ? CLR_PB : CLR_PA) + 3) * at->stride), T(ld3)(&v[0][0], W));
 }
 
-// candidate_support finds the vertices of the hulls of all lanes that stand for the cells of their directions.
+// candidate_support is the candidate vertex of the cell of the direction, in all lanes.
 ALWAYS V3 candidate_support(const T(places) *at, int side, V3 d, VF *found) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
@@ -107,8 +112,8 @@ ALWAYS V3 candidate_support(const T(places) *at, int side, V3 d, VF *found) {
 #endif
 
 #if REAL_BITS == 64
-// scan returns a vertex of a hull that is highest along d, one of the machine's lanes a
-// vertex, and its height.
+// scan returns the number of a support vertex of a hull in direction d and writes its support value. It
+// compares one vertex per lane.
 ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL dx, REAL dy, REAL dz,
                    REAL *support_value) {
     static const REAL ramp[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -126,7 +131,7 @@ ALWAYS int T(scan)(const REAL *x, const REAL *y, const REAL *z, int count, REAL 
     *support_value = HMAX(most);
     unsigned equal = MBITS(LE(SET1(*support_value), most)); // none only if there is a NaN
     int found = equal ? (int)i[__builtin_ctz(equal)] : 0;
-    return found < count ? found : count - 1; // the vertices that fill up are copies of the last
+    return found < count ? found : count - 1; // the padding is copies of the last vertex
 }
 
 // pick loads vertex index[l] of the hull of each lane.
@@ -138,12 +143,11 @@ ALWAYS V3 T(pick)(const T(places) *at, int side, const int32_t *index) {
     return (V3){v[0], v[1], v[2]};
 }
 
-// hull_best finds the highest vertex of the hull of lane l along d: `high` and *found are
-// the height and the number of the best of the vertices in known, any but those below
-// are looked at. Float32 finds which may be higher: a coordinate relative to the
-// center, a component of the unit direction n, three products and two sums are each
-// rounded by 6e-8 of at most the size, so that heights are off by less than 16 such
-// units, and two of them by less than 32.
+// hull_best finds the support vertex of the hull of lane l in direction d, n = d/|d|. On entry, `high`
+// and *found are the greatest support value of the vertices `known` and its number; these vertices are not
+// compared again. Float32 selects the vertices that may have a greater one. A coordinate relative to the
+// center, a component of n, three products and two sums are each rounded by at most 6e-8 of the size, so the
+// error of a support value is less than 16 such units, and that of a difference less than 32.
 ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const REAL d[3], const REAL n[3], REAL high,
                          const int32_t known[3], int32_t *found) {
     const clr_call *c = at->call;
@@ -170,7 +174,7 @@ ALWAYS REAL T(hull_best)(const T(places) *at, int side, int l, int cell, const R
     return high;
 }
 
-// small_support_values are the heights of hulls of at most CLR_SMALL_VERTICES vertices in all lanes.
+// small_support_values are the support values of hulls of at most CLR_SMALL_VERTICES vertices, in all lanes.
 ALWAYS VF T(small_support_values)(const T(places) *at, int side, V3 d) {
     const clr_call *c = at->call;
     REAL u[3][W] __attribute__((aligned(64)));
@@ -187,8 +191,8 @@ ALWAYS VF T(small_support_values)(const T(places) *at, int side, V3 d) {
     return EACH_MAX(most);
 }
 
-// hull_support finds the vertices of the hulls of the lanes, exactly as far as float64
-// goes; r is 1/|d|.
+// hull_support finds the support vertices of the hulls of the active lanes, up to the rounding of float64;
+// r is 1/|d|.
 ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) {
     REAL u[3][W] __attribute__((aligned(64))), n[3][W] __attribute__((aligned(64))),
         index[W] __attribute__((aligned(64))) = {0};
@@ -207,11 +211,11 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
     return T(pick)(at, side, best);
 }
 
-// approximate_support_value is no more than the least of <x, D> of two hulls with cells for a unit vector x, and by
-// APPROXIMATE_UNITS units of 2⁻²⁴ of their sizes less than float32 finds. Let v be a vertex relative to its
-// center, no longer than the size of its hull. Its coordinates are rounded to float32, and those of the
-// direction: |v| u each. The product and the two sums are, each of which is no larger than |v|
-// by Cauchy and Schwarz: 3 |v| u. Together 5 u of the size, and less than a hundredth more in second order.
+// approximate_support_value is a lower bound of min over D of <x, ·> for two hulls with cells and a unit
+// vector x: the float32 value less APPROXIMATE_UNITS·u of their sizes, u = 2⁻²⁴. Let v be a vertex relative to
+// its center, |v| at most the size of its hull. Rounding its coordinates and those of the direction to
+// float32 contributes |v| u each. The product and both sums have magnitudes of at most |v|
+// (Cauchy-Schwarz) and contribute 3 |v| u. Together 5 u of the size, plus second-order terms below 0.01 u.
 #define APPROXIMATE_UNITS 5.01
 ALWAYS VF approximate_support_value(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
     const V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
@@ -230,8 +234,8 @@ ALWAYS VF approximate_support_value(const T(places) *at, const clr_scratch *s, i
     return FNMA(SET1(APPROXIMATE_UNITS * 0x1p-24), MAX(size, SET1(1e-30)), sum); // float32 is coarser below
 }
 
-// hull_support_value is the height of the hulls of the lanes along the unit vector d. known are the
-// numbers of some vertices of each and `high` the largest of their heights.
+// hull_support_value is the support value of the hulls of the active lanes along the unit vector d. known are
+// the numbers of some vertices of each, and `high` is the greatest of their support values.
 ALWAYS VF T(hull_support_value)(const T(places) *at, int k, int side, V3 d, VF high, const int32_t *known[3]) {
     REAL u[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
     int32_t cell[W], found;

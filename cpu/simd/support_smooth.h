@@ -1,4 +1,15 @@
-// Support points of superquadrics, smooth hulls and smooth revolutions. A template, see vec3.h.
+// Support functions of superquadrics [RTR, eq. 16], smooth hulls [RTR, eq. 17] and smooth revolutions
+// [RTR, eq. 19], in the parametrizations of geom.Superquadric, geom.SmoothHull and geom.SmoothRevolution.
+// A template, see vec3.h.
+//
+//	superquadric        h(d) = ‖(‖(a|d.x|, b|d.y|)‖_p, c|d.z|)‖_q,  p = 2/(2 − α2), q = 2/(2 − α1)
+//	smooth hull         h(d) = <center, d> + (Σ max(<x, d>, 0)^β)^(1/β) over its points x
+//	smooth revolution   h(d) = F(ρ, d.z), ρ = √(d.x² + d.y² + γ·d.z²), F as for hulls, over its profile
+//
+// The support point is the gradient of h. Powers are exponentials of logarithms (elementary.h), of arguments
+// in [0, 1] only: each norm is relative to its greatest term. The input is a direction of any length, the output a
+// support point, whose rounding error is bounded below (power_units in input.h). No row is declined here; shapes
+// of more than CLR_SMOOTH_VERTICES points have no class.
 
 #if (REAL_BITS == 32 && !defined(CLR_SUPPORT_SMOOTH_32)) || (REAL_BITS == 64 && !defined(CLR_SUPPORT_SMOOTH_64))
 #if REAL_BITS == 32
@@ -11,34 +22,29 @@
 #include "elementary.h"
 #include <string.h>
 
-// Support points of superquadrics (Deng, Hu et al., paper 002, eq. 16), with the formulas of
-// geom.Superquadric. A template, see vec3.h.
-//
-// What is rounded. The ratio of the arguments and its power are off as if the direction
-// were: by a few units of each component, however large the exponent, since |x|·2^x is below
-// 1 for the x ≤ 0 that are taken powers of. Such a point lies on the surface, and is higher
-// than any other by all but those units times the size. Both coordinates come from one q, so
-// that the point leaves the surface by the rounding of the factors alone: each is a
-// power of an argument in [-1, 0], off by less than 6 u, two of them and their
-// products by less than 14 u of the size (u = 2⁻⁵³).
+// Rounding of superquadrics, u = 2⁻⁵³. The errors of the ratio of the arguments and of its power are those of
+// a perturbed direction: a few units of each component, however large the exponent, since |x|·2^x < 1
+// for the exponents x ≤ 0. The support point of the perturbed direction lies on the surface, and its support value
+// along d is the greatest up to those units times the size. Both coordinates are computed from one q, so
+// the point is off the surface only by the rounding of its factors: each is a power of two with an exponent in
+// [-1, 0], with an error below 6 u; two of them and their products have an error below 14 u of the size.
 
-// split is the norm of two numbers u, v ≥ 0, of exponent e = 2/(2 − α), and its gradient. The
-// powers that it is made of are kept, for derivatives.
+// split is the e-norm of two numbers u, v ≥ 0, e = 2/(2 − α), with its gradient (gu, gv). The
+// powers that it is made of are kept for second derivatives.
 typedef struct {
     VF norm, gu, gv;
-    VF log2q, q; // q = (low/high)^e
-    VM swapped;  // whether v is the higher
+    VF log2q, q; // q = (min/max)^e
+    VM swapped;  // u < v
 } T(split);
 
-// A lower number below LEAST_RATIO of the higher counts for nothing: its logarithm would not be
-// that of a normal number.
+// A number below LEAST_RATIO of the larger one counts as zero, so that the ratio is a normal number.
 #if REAL_BITS == 32
 #define LEAST_RATIO 1e-30f
 #else
 #define LEAST_RATIO 1e-280
 #endif
 
-// norm_of splits; `half` is α/2. All powers are of base 2 and at most 1.
+// norm_of computes a split; `half` is α/2. All powers are of base 2 and at most 1.
 ALWAYS T(split) T(norm_of)(VF u, VF v, VF e, VF half) {
     T(split) s;
     const VF one = SET1(1);
@@ -56,7 +62,7 @@ ALWAYS T(split) T(norm_of)(VF u, VF v, VF e, VF half) {
 }
 #undef LEAST_RATIO
 
-// superquadric_support is the point whose outward normal is d, for the semi-axes e.
+// superquadric_support is the support point in direction d, for the semi-axes e.
 ALWAYS V3 T(superquadric_support)(V3 e, const REAL (*power)[W], V3 d) {
     V3 s = {e.x * MAX(d.x, -d.x), e.y * MAX(d.y, -d.y), e.z * MAX(d.z, -d.z)};
     T(split) across = T(norm_of)(s.x, s.y, LOADU(power[T(DUAL_ACROSS)]), LOADU(power[T(ACROSS)]));
@@ -65,29 +71,25 @@ ALWAYS V3 T(superquadric_support)(V3 e, const REAL (*power)[W], V3 d) {
                 COPYSIGN(e.z * along.gv, d.z)};
 }
 
-// Support points of smooth hulls and smooth revolutions (paper 002, eqs. 17 and 19), with the
-// formulas of geom.SmoothHull. A template, see vec3.h.
+// Smooth hulls and revolutions: pairs are processed one after the other, one vertex per lane. Vertices are
+// padded with the center, whose support value is 0 and which contributes nothing.
 //
-// Lanes are served one after the other, a vertex a machine lane. Filled up are vertices with
-// the center, which has no height and adds nothing.
-//
-// What is rounded. The weights w = t^(β−1) of the heights t, relative to the largest, may
-// be those of other heights: then the point moves along the surface, and is lower by the
-// rounding of a height times the sum of the weights at most, some ten units u = 2⁻⁵³
-// of the size. That S = Σ w·t is not quite the sum of their powers, the root of S, and
-// the products move it off the surface, by less than 32 u of the size in all, and the
-// sums by one unit for each vertex that a machine lane has.
+// Rounding, u = 2⁻⁵³. The weights w = t^(β−1) of the support values t, relative to the greatest, are the exact
+// weights of perturbed support values. This moves the point along the surface and lowers its support value by at
+// most the error of a support value times the sum of the weights, some ten units of the size. That S = Σ w·t is not
+// exactly the sum of the powers, the root of S, and the products move the point off the surface, by
+// less than 32 u of the size in all, and the sums by one unit for each vertex that a lane adds.
 
-// Heights below LEAST_SUPPORT_VALUE of the largest, and negative ones, count as that: powers of it of
-// β − 1 > 1 vanish beside 1.
+// Support values below LEAST_SUPPORT_VALUE of the greatest, and negative ones, are replaced by it: its power
+// of exponent β − 1 > 1 is negligible beside 1.
 #if REAL_BITS == 32
 #define LEAST_SUPPORT_VALUE 1e-30f
 #else
 #define LEAST_SUPPORT_VALUE 1e-280
 #endif
 
-// powers_hessian is the gradient of h = (Σ max(<q, d>, 0)^β)^(1/β) over the points q of each lane, and
-// the Hessian, where it is asked for, as <e, He>, <e, Hf>, <f, Hf>. With y = <q, d>/h it is
+// powers_hessian is the gradient of h = (Σ max(<q, d>, 0)^β)^(1/β) over the points q of each lane. Unless
+// curvature is null, it writes <e, He>, <e, Hf>, <f, Hf> of the Hessian H. With y = <q, d>/h it is
 // (β − 1)/h · (Σ y^(β−2) q·qᵀ − s·sᵀ) for the gradient s.
 ALWAYS V3 T(powers_hessian)(const clr_call *c, const T(hulls) *h, unsigned lanes, V3 d, V3 e, V3 f, VF *curvature) {
 #if REAL_BITS == 32
@@ -145,15 +147,15 @@ ALWAYS V3 T(powered_support)(const clr_call *c, const T(hulls) *h, unsigned lane
 }
 #undef LEAST_SUPPORT_VALUE
 
-// smooth_support is the support point of the shapes of `side`. In float32 the frame is that of
-// their centers, scaled by the fourth parameter.
+// smooth_support is the support point of a smooth hull or revolution. In float32 it is relative to the
+// center and scaled by the fourth parameter.
 ALWAYS V3 T(smooth_support)(const clr_call *c, const T(hulls) *h, unsigned lanes, int k, const REAL *p, int stride,
                             V3 d) {
     V3 s;
     if (k == CLR_SMOOTH_HULL) {
         s = T(powered_support)(c, h, lanes, d);
     } else {
-        // The points are (r, z), their direction (ρ, z), and ρ has the gradient g.
+        // The chain rule: the profile's support point (r, z) in direction (ρ, d.z) times the gradient of (ρ, d.z).
         VF gamma = LOADU(h->power[T(FLATNESS)]), gz = gamma * d.z;
         VF rr = MAX(FMA(d.x, d.x, FMA(d.y, d.y, gz * d.z)), SET1(TINY)), inv = RSQRT(rr);
         s = T(powered_support)(c, h, lanes, (V3){rr * inv, d.z, SET1(0)});

@@ -15,48 +15,47 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Table is a library as the kernels read it. It is immutable.
+// Table is a library in the layout of the kernels. It is immutable.
 type Table struct {
 	alike    bool // all shapes are of one class and form, and so all rows of one group
-	width    int  // of a vector of float32: lists are filled up to a multiple of it
+	width    int  // lanes of a float32 vector: lists are padded to a multiple of it
 	shapes   []C.clr_shape
-	shapes32 []C.clr_shape32 // the same in float32, what Boolean rows read of them
+	shapes32 []C.clr_shape32 // the same in float32, for Boolean queries
 
-	// Vertices of smooth shapes and of hulls without cells with a candidate vertex, which are scanned as a whole, a coordinate a
-	// column: as they are, and in float32, relative to the center of their hull. These shapes come first.
+	// Vertices of smooth shapes and of hulls without direction cells, whose vertices are all scanned, one column
+	// per coordinate: in float64, and in float32 relative to the center of their hull. These shapes come first.
 	vx, vy, vz []float64
 	fx, fy, fz []float32
 
-	// Vertices of all of these and of the larger hulls, for whoever reads single ones: x, y, z and 0 of each.
+	// Vertices of these and of the larger hulls, for loads of single ones: x, y, z and 0 of each.
 	corners []float64
 
-	// Vertices of the larger hulls alone, in float32, relative to the center: x, y, z and the number within its
-	// hull of each.
+	// Vertices of the larger hulls alone, in float32, relative to the center: x, y, z and the number within the
+	// hull.
 	points []float32
 
-	cellValues []float32 // side by side of each shape: extent and cells once more, extents by the grid of the cells with a candidate vertex, and the first of these
+	// CLR_CELL_VALUES values of each shape: extent and cells of clr_shape, the extents times the grid of the cells
+	// with a candidate vertex, and the first of these cells.
+	cellValues []float32
 
-	candidates []int32 // the place in points of the vertex that is highest in the middle of each cell
+	candidates []int32 // the candidate vertex of each cell, its place in points
 
-	// Lists of the direction cells: blocks of width vertices, their x, y and z as above
-	// and their numbers within the hull. Block starts[i] is the first of cell i,
-	// and starts[i+1] is behind its last.
+	// Lists of the direction cells, in blocks of width vertices: their x, y and z as in points
+	// and their numbers within the hull. Cell i has the blocks starts[i] to starts[i+1] − 1.
 	lists  []float32
 	starts []int32
 }
 
-// maxTableVertices keeps indices of vertices far within int32; hulls beyond it, 24 GiB
-// of them, are left to the caller.
+// maxTableVertices keeps indices of vertices far within int32. Rows with hulls beyond it, after 24 GiB
+// of vertices, are declined.
 const maxTableVertices = 1 << 29
 
-// Hulls of up to so many vertices are scanned as a whole; larger ones have direction
-// cells, about one for so many vertices, see cells.go.
 const (
-	maxScanned   = C.CLR_SMALL_VERTICES
-	cellVertices = 20.
+	maxScanned   = C.CLR_SMALL_VERTICES // hulls of up to so many vertices are scanned as a whole
+	cellVertices = 20.                  // vertices per direction cell of one face of the cube, see cellGrid
 )
 
-// widths are the float32 lanes of the variants.
+// widths are the numbers of float32 lanes of the variants.
 var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
 
 // NewTable builds the table of a library for a variant.
@@ -78,7 +77,7 @@ func NewTable(l *batch.Library, variant string) *Table {
 	return t
 }
 
-// rounded is a shape in float32.
+// rounded returns a shape in float32.
 func rounded(s *C.clr_shape) C.clr_shape32 {
 	r := C.clr_shape32{radius: C.float(s.radius), size: C.float(s.size), erode: C.float(s.erode), first: s.first, count: s.count}
 	for j := range s.p {
@@ -87,7 +86,7 @@ func rounded(s *C.clr_shape) C.clr_shape32 {
 	return r
 }
 
-// core is a shape without the balls around it.
+// core returns a shape without its margins.
 func core(s geom.Shape) geom.Shape {
 	for {
 		m, ok := s.(geom.Rounded)
@@ -98,13 +97,13 @@ func core(s geom.Shape) geom.Shape {
 	}
 }
 
-// isLarge reports whether a shape is a hull with cells with a candidate vertex.
+// isLarge reports whether a shape is a hull of more than CLR_SMALL_VERTICES vertices.
 func isLarge(s geom.Shape) bool {
 	v, ok := core(s).(*geom.Convex)
 	return ok && len(v.Hull().Vertices) > C.CLR_SMALL_VERTICES
 }
 
-// put writes shape number i.
+// put writes shape i.
 func (t *Table) put(i int, s geom.Shape) {
 	r, inner := &t.shapes[i], core(s)
 	r.class = C.CLR_BOX
@@ -178,7 +177,7 @@ func (t *Table) put(i int, s geom.Shape) {
 	r.off = C.double(math.Sqrt(r3.Norm2(c)))
 }
 
-// powered appends the points of a smooth shape, filled up with its center.
+// powered appends the points of a smooth shape, padded with its center.
 func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpness float64) {
 	r.class = class
 	if len(points) > C.CLR_SMOOTH_VERTICES || len(t.vx) > maxTableVertices {
@@ -197,7 +196,7 @@ func (t *Table) powered(r *C.clr_shape, class C.int32_t, points []r3.Vec, sharpn
 	}
 }
 
-// hull appends the vertices of a hull, filled up with copies of the last, and its cells.
+// hull appends the vertices of a hull, padded with copies of the last, and its cells.
 func (t *Table) hull(number int, v *geom.Convex) {
 	r, vertices, c := &t.shapes[number], v.Hull().Vertices, v.Center()
 	r.first, r.count = C.int32_t(len(t.corners)/4), C.int32_t(len(vertices))
@@ -230,7 +229,7 @@ func (t *Table) hull(number int, v *geom.Convex) {
 				at := list[min(i, n-1)]
 				b[3*t.width+i] = float32(at)
 				if i >= n {
-					continue // what fills up stands at the center, above no vertex that matters
+					continue // the padding lies at the center, whose support value is never the greatest
 				}
 				p := vertices[at]
 				b[i], b[t.width+i], b[2*t.width+i] = float32(p.X-c.X), float32(p.Y-c.Y), float32(p.Z-c.Z)
@@ -242,7 +241,7 @@ func (t *Table) hull(number int, v *geom.Convex) {
 	t.starts = append(t.starts, int32(len(t.lists)/block))
 }
 
-// cube writes the cube of hull number i, and the vertices of its cells with a candidate vertex.
+// cube writes the cell values of hull i, and its candidate vertices.
 func (t *Table) cube(i int, cells *hullCells) {
 	r, row := &t.shapes[i], t.cellValues[C.CLR_CELL_VALUES*i:][:C.CLR_CELL_VALUES]
 	for j := range r.extent {
@@ -261,8 +260,8 @@ func (t *Table) cube(i int, cells *hullCells) {
 	}
 }
 
-// outer sets the ellipsoid around the center that holds the vertices: semi-axes like the half
-// extents, in p, and in erode, which hulls have no other use for, by how much they are longer.
+// outer writes an ellipsoid about the center that contains the vertices: the half extents to p, and the factor
+// between its semi-axes and these to erode, which hulls do not use otherwise.
 func outer(r *C.clr_shape, vertices []r3.Vec, center, lo, hi r3.Vec) {
 	half := [3]float64{hi.X/2 - lo.X/2, hi.Y/2 - lo.Y/2, hi.Z/2 - lo.Z/2}
 	most := 0.
@@ -278,7 +277,7 @@ func outer(r *C.clr_shape, vertices []r3.Vec, center, lo, hi r3.Vec) {
 	for j := range half {
 		r.p[j] = C.double(half[j])
 	}
-	r.erode = C.double(min(math.Sqrt(most)*(1+64*0x1p-53), 1e30)) // rounded up; 1e30 bounds what is flat beside its center
+	r.erode = C.double(min(math.Sqrt(most)*(1+64*0x1p-53), 1e30)) // rounded up; 1e30 for flat hulls beside their center
 }
 
 // upTo returns 0, 1, …, n−1.

@@ -1,4 +1,4 @@
-// Vectors and symmetric matrices of tangent planes, a pair a lane. Float64.
+// Vectors and symmetric matrices of tangent planes, one pair per lane. Float64.
 
 #ifndef CLR_TANGENT_H
 #define CLR_TANGENT_H
@@ -6,7 +6,8 @@
 #include "real64.h"
 #include "vec3.h"
 
-#define WIDEST_CAP 2.5 // a cap of size t are the directions n + y with y across the unit vector n and |y| ≤ t
+// A cap of size t contains the directions n + y with y orthogonal to the unit vector n and |y| ≤ t.
+#define WIDEST_CAP 2.5
 
 typedef struct {
     VF x, y;
@@ -14,7 +15,7 @@ typedef struct {
 ALWAYS VF flat_dot(flat a, flat b) { return FMA(a.y, b.y, a.x * b.x); }
 ALWAYS flat flat_axpy(VF k, flat a, flat b) { return (flat){FMA(k, a.x, b.x), FMA(k, a.y, b.y)}; }
 
-// A symmetric matrix of two rows.
+// A symmetric 2×2 matrix.
 typedef struct {
     VF xx, xy, yy;
 } flat_matrix;
@@ -29,10 +30,11 @@ ALWAYS VF least_eigenvalue(flat_matrix m) {
     return mid - SQRT(FMA(d, d, m.xy * m.xy));
 }
 
-// reach is how far a cap reaches beyond the size t at which the height grows by ½·bend·t² at least, above
-// what is linear and against a sphere of radius h ≤ bend. That growth is convex along any y, so from there on
-// it is ½·bend·t|y|, which is not below h(√(1 + y²) − 1) as far as y/(1 + √(1 + y²)) ≤ ½·bend·t/h: to twice the
-// angle of which that is the tangent.
+// reach is the size of a cap to which a bound over the cap of size t ≤ reach extends. Let κ be the curvature
+// and g(y) = h_D(n + y) − h_D(n) − ∇h_D(n)·y the growth of the support function above its tangent plane, with
+// g(y) ≥ ½κ|y|² for |y| ≤ t. What is to be proved is g(y) ≥ h(√(1 + |y|²) − 1) for a ball of radius h ≤ κ.
+// Since g is convex along every ray, g(y) ≥ ½κt|y| for |y| ≥ t. This suffices as long as
+// |y|/(1 + √(1 + |y|²)) ≤ ½κt/h, hence up to |y| = tan 2φ with tan φ = ½κt/h.
 ALWAYS VF reach(VF curvature, VF t, VF h) {
     const VF x = SET1(0.5 * (1 - 1e-6)) * curvature * t / h, rest = FNMA(x, x, SET1(1)), widest = SET1(WIDEST_CAP);
     return MAX(t, SEL(LT(SET1(0.1), rest), MIN((x + x) / MAX(rest, SET1(0.1)), widest), widest));

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Off is the name that asks for no kernel at all.
+// Off is the name of the choice of no kernels.
 const Off = "off"
 
 // Names are all variants there are on any machine, best first.
@@ -14,7 +14,7 @@ func Names() []string { return []string{"avx512", "avx2", "neon", "portable"} }
 
 // Choose returns the variant to use: the best that this machine supports for "", none
 // ("") for "off". The error says which names there are, or why this machine cannot
-// run the one asked for.
+// run the named one.
 func Choose(name string) (string, error) {
 	have := Supported()
 	switch {

@@ -4,7 +4,7 @@ package simd
 
 import "testing"
 
-// Tables are laid out for the width of the kernels, so each variant has to state it,
+// The layout of tables depends on the vector width, so every variant has to have one,
 // those of other machines as well.
 func TestEveryVariantHasAWidth(t *testing.T) {
 	for _, name := range Names() {

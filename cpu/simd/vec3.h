@@ -1,4 +1,5 @@
-// Vectors of three, a lane a pair, and rotations. A template over REAL_BITS: include real32.h or real64.h first.
+// Vectors of three components, one pair per lane, and rotations. A template over REAL_BITS: include real32.h or
+// real64.h first.
 
 #if (REAL_BITS == 32 && !defined(CLR_VEC3_32)) || (REAL_BITS == 64 && !defined(CLR_VEC3_64))
 #if REAL_BITS == 32
@@ -47,8 +48,7 @@ ALWAYS void T(mst3)(REAL *p, int stride, VM m, V3 a) {
     MSTORE(p + 2 * stride, m, a.z);
 }
 
-// across is a basis of the plane across a unit vector (Duff and others: Building an
-// Orthonormal Basis, Revisited, 2017, listing 3).
+// across is an orthonormal basis of the plane orthogonal to a unit vector [Duff2017, listing 3].
 ALWAYS void T(across)(V3 n, V3 *p, V3 *q) {
     const VF one = SET1(1);
     VF sign = COPYSIGN(one, n.z), a = -RCP(sign + n.z), b = n.x * n.y * a;
@@ -86,8 +86,8 @@ ALWAYS V3 T(apply_transposed)(const VF m[9], V3 v) {
 #if REAL_BITS == 64
 ALWAYS VF inverse_length(V3 v) { return RSQRT(MAX(T(dot)(v, v), SET1(TINY))); }
 
-// is_unit is false for what was zero, or nearly, or not a number before it was
-// divided by its length: such a direction proves nothing.
+// is_unit is false if the vector was (nearly) zero or NaN before it was divided by its length: no bound
+// follows from such a direction.
 ALWAYS VM is_unit(V3 v) {
     VF e = T(dot)(v, v) - SET1(1);
     return LE(MAX(e, -e), SET1(16 * 0x1p-53));

@@ -1,5 +1,5 @@
 // Draws tetrahedra around and beside the origin, flat ones and needles among them, and compares with
-// float64 which of them hold a ball around it, for TestContains. Built with ISA set.
+// float64 which of them contain a ball around it, for TestContains. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@ static void cross(const double *a, const double *b, double *out) {
     for (int j = 0; j < 3; j++) out[j] = a[(j + 1) % 3] * b[(j + 2) % 3] - a[(j + 2) % 3] * b[(j + 1) % 3];
 }
 
-// draw fills lane l with a tetrahedron within the unit ball, placed so that the origin is vertex_error times
-// `times` above one of its faces.
+// draw fills lane l with a tetrahedron within the unit ball, placed so that the origin lies at distance
+// vertex_error·times inside one of its faces.
 static void draw(float v[4][3][W], int l, double vertex_error, double times, double thin) {
     double p[4][3], n[3], a[3], b[3];
     for (int i = 0; i < 4; i++)

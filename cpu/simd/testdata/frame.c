@@ -1,8 +1,8 @@
-// Measures how far frames of pairs in float32 (pose_float32.h) are from the truth, and the axes of boxes
-// in them (box_axes.h). Built by TestFrame with ISA set; prints the number of rows, how many of
-// those out of range were taken and how many of the others were not, then the largest errors, in
+// Measures the errors of relative poses in float32 (pose_float32.h) and of the axes of boxes in them
+// (box_axes.h). Built by TestFrame with ISA set. Prints the number of rows, the numbers of rows out of
+// range that were accepted and of rows in range that were declined, then the largest errors, in
 // units of 2^-24: of rotations, of translations relative to their length, and of axes
-// relative to the length that box_axes.h names.
+// relative to the length that box_axes.h states.
 
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ static double uniform(void) { // in [-1, 1)
 }
 static double power(double most) { return pow(10, most * uniform()); }
 
-// drawn writes a quaternion: any, or one of four components alike, of a few, or close to `near`.
+// drawn writes a quaternion: random, with four equal components, with few components, or close to `near`.
 static void drawn(int kind, const double *near, double *q) {
     for (int j = 0; j < 4; j++) {
         q[j] = kind == 1 ? copysign(0.5 + 1e-3 * uniform(), uniform()) : kind == 2 ? uniform() * power(6) : uniform();

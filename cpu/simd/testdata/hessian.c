@@ -1,7 +1,7 @@
-// Prints how support functions bend, as the vectors of one instruction set compute it. Built by
-// TestHessians with ISA set; reads rows of a class, semi-axes, α2, α1 (or sharpness and flatness) and a unit direction
-// as nine float64 from the standard input, and writes of each the basis p, q, the support point, and h, <p, s>, <q, s>,
-// <p, Hp>, <p, Hq>, <q, Hq>.
+// Prints the Hessians of support functions that the vectors of one instruction set compute. Built by
+// TestHessians with ISA set. Each row of the standard input is nine float64: a class, semi-axes, α2, α1 (or
+// sharpness and flatness) and a unit direction. The output of each row is the basis p, q, the support point s,
+// and h, <p, s>, <q, s>, <p, Hp>, <p, Hq>, <q, Hq>.
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// Tests, for TestHessianBounds, that support functions bend over caps as hessian_bounds.h promises: of random smooth
-// cores along random directions, at points all over the cap; and that pairs which are placed so that
-// a direction is a minimum, or flat, are as high over the widest cap. Built with ISA set.
+// Tests, for TestHessianBounds, the lower bounds of hessian_bounds.h: for random smooth cores and random
+// directions, at random points of the cap; and for pairs that are placed so that the direction is a stationary
+// point, that no support value in the widest cap is lower than proved. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #define POINTS 32
 static double corners[3][2 * W * POINTS];
 
-static int inside[W]; // no plane of symmetry has the direction
+static int inside[W]; // the direction lies in no plane of symmetry
 
 static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform() + 1); }
 
-// draw makes a core of class k in lane l, and a direction: along an axis, in a plane of symmetry, or any.
+// draw makes a core of class k in lane l, and a direction: along an axis, in a plane of symmetry, or arbitrary.
 static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l, double n[3][W], int round) {
     clr_shape s = {.class = k, .first = (side * W + l) * POINTS, .count = POINTS};
     for (int j = 0; j < 3; j++) in[CLR_PA + j][l] = exp(2 * uniform());
@@ -32,7 +32,7 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
             double p[3], *to[3];
             for (int j = 0; j < 3; j++) to[j] = &corners[j][s.first + i], p[j] = in[CLR_PA + j][l] * uniform();
             if (k == CLR_SMOOTH_REVOLUTION) p[0] = fabs(p[0]), p[2] = 0;
-            for (int j = 0; j < 3; j++) *to[j] = i < 24 ? p[j] : 0; // the rest is filled up
+            for (int j = 0; j < 3; j++) *to[j] = i < 24 ? p[j] : 0; // the rest is padding
         }
         if (k == CLR_SMOOTH_HULL) in[CLR_PA][l] = in[CLR_PA + 1][l] = in[CLR_PA + 2][l] = 0;
     }
@@ -44,7 +44,7 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
     for (int j = 0; j < 3; j++) n[j][l] /= sqrt(length);
 }
 
-// heights are those of the cores along v, of any length, and what is taken out of ellipsoids is taken out.
+// support_values are those of the eroded cores along v, of any length.
 static VF support_values(const T(places) *at, int k, V3 v) {
     return T(dot)(v, T(side_support)(at, k, 0, v, SET1(1) / SQRT(T(dot)(v, v)), 0));
 }
@@ -52,7 +52,7 @@ static VF support_values(const T(places) *at, int k, V3 v) {
 static const int classes[4] = {CLR_ELLIPSOID, CLR_SUPERQUADRIC, CLR_SMOOTH_REVOLUTION, CLR_SMOOTH_HULL};
 static clr_call call = {.vx = corners[0], .vy = corners[1], .vz = corners[2]};
 
-// bends looks at single cores.
+// curvatures tests single cores.
 static void curvatures(void) {
     for (int c = 0; c < 4; c++) {
         const int k = classes[c];
@@ -100,7 +100,7 @@ static void curvatures(void) {
                 STOREU(lack, (bound - high) / (left + MAX(h, -h)));
                 for (int l = 0; l < W; l++)
                     if (!(lack[l] < 2e-14))
-                        printf("class %d: lower than promised by %g at %g, %g of %g\n", k, lack[l], y[0][l], y[1][l],
+                        printf("class %d: below the bound by %g at %g, %g of %g\n", k, lack[l], y[0][l], y[1][l],
                                size[l]),
                             exit(1);
             }
@@ -109,7 +109,7 @@ static void curvatures(void) {
     }
 }
 
-// caps looks at pairs, B in the frame of A but turned over. Their support point along n is h·n.
+// caps tests pairs, −B in the frame of A. The support point of D along n is h·n.
 static void caps(void) {
     static double inputs[2][CLR_IN64][W] __attribute__((aligned(64)));
     int drawn = 0, some = 0, wide = 0;
@@ -130,7 +130,7 @@ static void caps(void) {
         V3 e, f;
         T(across)(n, &e, &f);
         const bent b[2] = {curvature_at(core, k[0], 0, n, e, f), curvature_at(core + 1, k[1], 0, n, e, f)};
-        // B's columns where widest_cap looks for them.
+        // The columns of B where widest_cap reads them.
         double in[CLR_IN64][W] __attribute__((aligned(64)));
         memcpy(in, inputs[0], sizeof in);
         memcpy(in[CLR_PB], inputs[1][CLR_PA], 4 * sizeof in[0]);

@@ -1,4 +1,4 @@
-// Runs one kernel under the sanitizers, on columns that end where their last value ends.
+// Runs one kernel under the sanitizers, on columns that end with their last value.
 // Built by TestSanitizers with KERNEL_FILE and KERNEL_NAME; prints how many rows the
 // kernel answered.
 
@@ -10,7 +10,7 @@
 #include "uniform.h"
 
 static void *started(size_t n, size_t size) {
-    void *p = malloc(n * size); // no room to spare, so that one value too many is seen
+    void *p = malloc(n * size); // the exact size, so that an access beyond it is found
     if (!p) abort();
     return p;
 }
@@ -75,7 +75,8 @@ int main(void) {
                 points[4 * at + k] = f[k][at];
             }
 
-    // Lists: each hull has one of all its vertices, the last has it for each of six cells. So many likely cells.
+    // Lists: each hull has one of all its vertices, the last has it for each of six cells. CELLS cells with a candidate
+    // vertex.
     int blocks = 0, cells = 0;
     for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == CELLS ? 6 : 1);
     float *lists = started((size_t)blocks * 4 * W32, sizeof(float));
