@@ -1,20 +1,21 @@
-// Distances of cylinders, cones, frustums, segments and points, by Newton's method on
-// alternating projections. A template, float64.
+// Distances of cylinders, cones, frustums, segments and points, by Newton's method on alternating
+// projections. A template, float64.
 //
-// The foot P(p) of a point p on such a core is a formula. The nearest points a and b of cores
-// A and B are feet of one another, and going to and fro leads to them (Cheney, Goldstein:
-// Proximity Maps for Convex Sets, 1959, theorem 4), a fixed share of the way a time. Newton's
-// method does it in two or three times. The derivative of P is C·G·Cᵀ, of two unit
-// tangents C of the core and gains G: 1 along straight lines, ρ'/ρ around the axis, where
-// a point ρ away from it has a foot ρ' away, and 0 where edges and corners hold the foot.
-// With y = P_B(P_A(b)), Newton's step from b to a fixed point is
+// The projection P(p) of a point p on such a core has a closed form (projection.h). The closest points
+// a and b of cores A and B are projections of one another, and alternating projections converge to
+// them [Cheney1959, theorem 4], linearly. Newton's method takes two or three iterations. The
+// derivative of P is C·G·Cᵀ, with two unit tangents C of the core and gains G: 1 along straight lines;
+// ρ'/ρ around the axis, for a point at distance ρ from the axis with a projection at distance ρ'; and
+// 0 where edges and vertices fix the projection. With y = P_B(P_A(b)), Newton's step from b to a fixed
+// point is
 //
 //	b + δ = y + C_B·G_B·C_Bᵀ·C_A·u,   (I − G_A·M) u = G_A·C_Aᵀ (y − b),   M = C_Aᵀ·C_B·G_B·C_Bᵀ·C_A.
 //
-// P has kinks where one feature ends, so this is a semismooth Newton's method (Qi, Sun: A
-// Nonsmooth Version of Newton's Method, 1993): it finds the features, and then converges as
-// Newton's method does. The pair of feet and the support plane across it bound the
-// distance; what they do not prove goes on by GJK.
+// P is not differentiable where one feature ends, so this is a semismooth Newton method [Qi1993].
+//
+// Input: the columns of prepared rows. Output: answers; witnesses are the pair of projections. Their
+// distance is the upper bound, the support plane orthogonal to it the lower one. Rows whose bounds do
+// not meet the tolerance, and intersecting ones, go on to GJK.
 
 #ifndef CLR_ALTERNATING_PROJECTION_H
 #define CLR_ALTERNATING_PROJECTION_H
@@ -26,14 +27,15 @@
 #include "support.h"
 #include <string.h>
 
-// So many steps vectors take with rows in order. What needs more is gathered, and again after every
-// PROJECTION_ROWS steps.
+// Steps of the first pass, over rows in order. The rows that are still active are then compacted into
+// full vectors, and again after every PROJECTION_ROWS steps.
 #define PROJECTION_VECTORS(ka, kb) ((ka) == CLR_BOX || (kb) == CLR_BOX ? 1 : 3)
 #define PROJECTION_ROWS 2
 #define PROJECTION_STEPS 12
 
-// projection_beyond is how far the core reaches beyond its point a against x, of length 1/inv. The
-// plane across x through the foot of a has all of the other core on its far side.
+// projection_beyond is by how much the support value of the core in direction −x exceeds that of its
+// point a; 1/inv is the length of x. The support plane of the other core through the projection of a
+// is exact.
 ALWAYS VF projection_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
     VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * RSQRT(MAX(across, SET1(TINY))), lift = f->half * x.z;
     return (T(dot)(a, x) + MAX(FMA(f->below, lateral, lift), FMA(f->above, lateral, -lift))) * inv;
@@ -42,12 +44,12 @@ ALWAYS VF projection_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
 typedef struct {
     T(profile) a, b;
     const double *in;      // columns of the rows
-    V3 b_at, at_a, at_b;   // where to go on from; the last feet
-    unsigned active, done; // lanes at work, and those whose feet are near enough
+    V3 b_at, at_a, at_b;   // next point of B; the last projections
+    unsigned active, done; // active lanes; those that meet the tolerance
     VF taken;
 } projection_lanes;
 
-// projection_step takes one step. Lanes that end keep their feet.
+// projection_step takes one step. Lanes that end keep their last projections.
 ALWAYS void projection_step(projection_lanes *L, int stride, int first) {
     const VF one = SET1(1);
     const double *in = L->in, *m = in + CLR_ROT * stride;
@@ -61,7 +63,7 @@ ALWAYS void projection_step(projection_lanes *L, int stride, int first) {
     L->taken = SEL(active, L->taken + one, L->taken);
     L->at_a = T(sel)(active, a.at, L->at_a);
     L->at_b = T(sel)(active, y, L->at_b);
-    VM meet = LT(SET1(0), first ? MAX(a.deep, b.deep) : b.deep); // a point of both
+    VM meet = LT(SET1(0), first ? MAX(a.deep, b.deep) : b.deep); // a point of both cores
     VM done =
         MOR(LE(beyond, LOADU(in + CLR_STOP * stride)), LT(LOADU(in + CLR_FAR * stride), FMA(square, inv, -beyond)));
     done = MANDN(MAND(active, done), meet);
@@ -77,13 +79,13 @@ ALWAYS void projection_step(projection_lanes *L, int stride, int first) {
     VF r1 = a.gain_around * T(dot)(a.around, r), r2 = a.gain_along * T(dot)(a.along, r);
     VF d1 = FNMA(a.gain_around, m11, one), d2 = FNMA(a.gain_along, m22, one), o1 = a.gain_around * m12,
        o2 = a.gain_along * m12;
-    // Where lines or faces are parallel, nearest points are many, and any will do.
+    // Parallel lines or faces have many pairs of closest points; any of them is accepted.
     VF det = RCP(MAX(FNMA(o1, o2, d1 * d2), SET1(1e-6)));
     VF u1 = FMA(d2, r1, o1 * r2) * det, u2 = FMA(d1, r2, o2 * r1) * det;
     L->b_at = T(axpy)(FMA(l12, u1, l22 * u2), e2, T(axpy)(FMA(l11, u1, l21 * u2), e1, y));
 }
 
-// projection_start begins at a point of the axis of B.
+// projection_start sets the initial point: on the axis of B.
 ALWAYS void projection_start(projection_lanes *L, const double *in, int stride, int ka, int kb, unsigned open) {
     L->in = in;
     L->a = T(profile_of)(T(ld3)(in + CLR_PA * stride, stride));
@@ -99,7 +101,8 @@ ALWAYS void projection_start(projection_lanes *L, const double *in, int stride, 
     if (kb == CLR_BOX) L->active &= MBITS(T(is_segment)(&L->b));
 }
 
-// projection_emit answers those lanes of rows k, k+1, … that their feet a and b prove.
+// projection_emit answers the lanes of rows k, k+1, … whose bounds from the projections a and b meet
+// the tolerance.
 ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a,
                             V3 b) {
     const double *in = &s->in64[0][k], *more = &s->more[0][k];
@@ -120,12 +123,12 @@ ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int 
          normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
 }
 
-// projection_loop answers rows 0 to n−1 of the group where their cores are apart, and lists those
-// that it leaves open in s->list. It returns their number.
+// projection_loop answers rows 0 to n−1 of the group with disjoint cores. It writes the rows that stay
+// open to s->list, and returns their number.
 ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int together = PROJECTION_VECTORS(ka, kb);
-    int pending = 0, listed = 0;
-    uint8_t ended[CLR_CAP]; // lanes of vectors of rows whose feet are near enough
+    int unfinished = 0, listed = 0;
+    uint8_t ended[CLR_CAP]; // per vector of rows: the lanes that meet the tolerance
     double taken[W] __attribute__((aligned(64)));
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         projection_lanes lanes[2];
@@ -147,15 +150,15 @@ ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n
             T(st3)(&s->in64[CLR_VERT][k], CLR_STRIDE64, L->at_a);
             T(st3)(&s->in64[CLR_VERT + 3][k], CLR_STRIDE64, L->at_b);
             if (L->active) T(st3)(&s->in64[CLR_X][k], CLR_STRIDE64, L->b_at);
-            for (unsigned m = L->active; m; m &= m - 1) s->list[pending++] = k + __builtin_ctz(m);
+            for (unsigned m = L->active; m; m &= m - 1) s->list[unfinished++] = k + __builtin_ctz(m);
         }
     }
-    for (int steps = together; pending && steps < PROJECTION_STEPS; steps += PROJECTION_ROWS) {
+    for (int steps = together; unfinished && steps < PROJECTION_STEPS; steps += PROJECTION_ROWS) {
         int still = 0;
-        for (int q = 0; q < pending; q += W) {
-            const int m = pending - q < W ? pending - q : W;
+        for (int q = 0; q < unfinished; q += W) {
+            const int m = unfinished - q < W ? unfinished - q : W;
             int32_t row[W];
-            double in[CLR_IN][W] __attribute__((aligned(64))), project_alternately[9][W] __attribute__((aligned(64)));
+            double in[CLR_IN][W] __attribute__((aligned(64))), points[9][W] __attribute__((aligned(64)));
             for (int l = 0; l < W; l++) row[l] = s->list[q + (l < m ? l : m - 1)];
             for (int j = 0; j < CLR_IN; j++)
                 for (int l = 0; l < W; l++) in[j][l] = s->in64[j][row[l]];
@@ -163,40 +166,41 @@ ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n
             projection_start(&L, &in[0][0], W, ka, kb, m < W ? (1u << m) - 1 : LANES);
             L.b_at = T(ld3)(in[CLR_X], W);
             for (int i = 0; i < PROJECTION_ROWS && L.active; i++) projection_step(&L, W, 0);
-            T(st3)(project_alternately[0], W, L.at_a);
-            T(st3)(project_alternately[3], W, L.at_b);
-            T(st3)(project_alternately[6], W, L.b_at);
+            T(st3)(points[0], W, L.at_a);
+            T(st3)(points[3], W, L.at_b);
+            T(st3)(points[6], W, L.b_at);
             STOREU(taken, L.taken);
             for (int l = 0; l < m; l++) {
                 const int i = row[l];
                 s->steps[i] += (uint16_t)taken[l];
-                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = project_alternately[j][l];
-                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = project_alternately[6 + j][l];
+                for (int j = 0; j < 6; j++) s->in64[CLR_VERT + j][i] = points[j][l];
+                for (int j = 0; j < 3; j++) s->in64[CLR_X + j][i] = points[6 + j][l];
                 ended[i / W] |= (uint8_t)((L.done >> l & 1) << (i % W));
                 s->list[still] = i;
                 still += L.active >> l & 1;
             }
         }
-        pending = still;
+        unfinished = still;
     }
     for (int k = 0; k < n; k += W) {
-        const double *project_alternately = &s->in64[CLR_VERT][k];
+        const double *points = &s->in64[CLR_VERT][k];
         if (ended[k / W])
-            projection_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(project_alternately, CLR_STRIDE64),
-                            T(ld3)(project_alternately + 3 * CLR_STRIDE64, CLR_STRIDE64));
+            projection_emit(c, s, at0, k, ended[k / W], ka, kb, T(ld3)(points, CLR_STRIDE64),
+                            T(ld3)(points + 3 * CLR_STRIDE64, CLR_STRIDE64));
         for (int l = 0; l < W && k + l < n; l++)
             if (s->state[k + l] == CLR_OPEN) s->list[listed++] = k + l;
     }
     return listed;
 }
 
-// uses_projections reports whether rows of a pair of classes are answered by feet.
+// uses_projections reports whether rows of a pair of classes are answered by alternating projections.
 ALWAYS int uses_projections(const clr_call *c, int ka, int kb) {
     return c->closed && !c->collide && !c->max_steps && has_projection(ka) && has_projection(kb) &&
            (ka == CLR_ROUND || kb == CLR_ROUND);
 }
 
-// feet is projection_loop for a pair of classes of which one is CLR_ROUND, the other too or CLR_BOX.
+// project_alternately is projection_loop for a pair of classes of which one is CLR_ROUND and the other
+// CLR_ROUND or CLR_BOX.
 static __attribute__((noinline)) int project_alternately(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
                                                          int kb) {
     if (kb == CLR_BOX) return projection_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);

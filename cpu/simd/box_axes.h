@@ -1,5 +1,9 @@
-// The fifteen axes of the separating axis test of two boxes, and the Boolean question by them in float32.
-// A template, see vec3.h.
+// The separating axis test of two boxes [Gottschalk1996, sec. 5]. A template, see vec3.h; in float32
+// also the Boolean query of boxes.
+//
+// box_axes returns the greatest separation along the fifteen axes: the face normals and the cross
+// products of edges. In float32 a box pair is answered where that exceeds its rounding bound, derived
+// below; the other rows go on to box_statuses (box_distance.h).
 
 #if (REAL_BITS == 32 && !defined(CLR_BOX_AXES_32)) || (REAL_BITS == 64 && !defined(CLR_BOX_AXES_64))
 #if REAL_BITS == 32
@@ -12,8 +16,9 @@
 
 ALWAYS VF T(size)(VF x) { return MAX(x, -x); }
 
-// box_axes is the most that one of the fifteen axes sets the cores apart (see closed_forms.h),
-// in units of its length, which is at most 1: the normals of faces and products of edges.
+// box_axes is the greatest separation of the cores along one of the fifteen axes, in units of the
+// axis' length, which is at most 1: negative if the intervals intersect along all of them. shift and m
+// are the origin and the rotation of B in the frame of A.
 ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
     const VF a[3] = {half_a.x, half_a.y, half_a.z}, b[3] = {half_b.x, half_b.y, half_b.z},
              t[3] = {shift.x, shift.y, shift.z};
@@ -38,22 +43,22 @@ ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
 #if REAL_BITS == 32
 #include "pose_float32.h"
 
-// Do two boxes intersect? In float32, wherever its rounding leaves no doubt: nearly all rows;
-// box_statuses answers the others. A template, float32.
+// The Boolean query of boxes in float32. It answers nearly all rows; box_statuses answers the others.
+// A template, float32.
 //
-// The proof. Let L = |t| + |a| + |b| be the length of the translation and of both vectors of half
-// extents. A coordinate of t is off by 40 u·L at most, and what a rotation does to a vector of a box
-// by 50 u (pose_float32.h); so the six normals of faces set the boxes apart by up to 90 u·L more or
-// less, as <t, column> counts both, and products of edges as well, whose axis is meant to
-// be the true one, of whatever length. To float32 are rounded half extents, by u, and sums of
-// four terms, by 5 u. Together below 98 u·L; L itself is computed as a sum of magnitudes, which is
-// more, to 8 u. So 128 u are enough, and what float64 rounded before drowns in it. Beyond
-// that a claim is that of box_statuses: no axis counts as longer than 1.
+// Rounding bound. Let u = 2⁻²⁴ and L = |t| + |a| + |b|, the norms of the translation and of both
+// vectors of half extents. A coordinate of t has an error of at most 40 u·L, and the image of a vector
+// of a box under the rotation of 50 u (pose_float32.h). So the separation along each of the six face
+// normals has an error of at most 90 u·L, as ⟨t, column⟩ has both. So has that along a cross product
+// of edges, where the axis in question is the exact one, of whatever length. The half extents are
+// rounded to float32, by u, and sums of four terms by 5 u. The sum is below 98 u·L. L is computed as a
+// sum of magnitudes, which is an upper bound, with an error of 8 u. So 128 u suffice, and include the
+// float64 rounding errors before. Beyond it box_statuses would decide the same.
 
 #define BOX_UNITS 128
 
-// box_statuses32 answers those of rows order[0..n), at most W, that it can, and returns the lanes
-// of the others.
+// box_statuses32 answers the rows of order[0..n), at most W, that float32 decides, and returns the
+// lanes of the others.
 static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     frame_shapes shapes;
     const pair_frame f = frame_of(c, lo, order, n, &shapes);
@@ -65,26 +70,26 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     const VF rounding = SET1(BOX_UNITS * 0x1p-24f) * length, most = T(box_axes)(a, b, f.t, f.m);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
     const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-50f), length), LT(length, SET1(0x1p60f)))));
-    const unsigned apart = good & MBITS(LT(p[3] + q[3] + rounding, most)), over = good & MBITS(LT(most, -rounding)),
-                   done = apart | over;
+    const unsigned separated = good & MBITS(LT(p[3] + q[3] + rounding, most)),
+                   penetrating = good & MBITS(LT(most, -rounding)), done = separated | penetrating;
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
 #ifdef IS_RUN
     if (n >= W && IS_RUN(order)) {
-        PUT_BYTES(status + order[0], done, over, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);
+        PUT_BYTES(status + order[0], done, penetrating, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);
         if (method) PUT_BYTES(method + order[0], done, done, CLR_SOLVER_AXES, CLR_SOLVER_AXES);
         return lanes & ~done;
     }
 #endif
     for (unsigned m = done; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        status[order[l]] = over >> l & 1 ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
+        status[order[l]] = penetrating >> l & 1 ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
         if (method) method[order[l]] = CLR_SOLVER_AXES;
     }
     return lanes & ~done;
 }
 
-// boolean_boxes answers what it can of rows order[0..n), relative to lo, moves the others to the
-// front of order, and returns their number.
+// boolean_boxes answers the rows of order[0..n), relative to lo, that float32 decides. It moves the
+// others to the front of order and returns their number.
 static int boolean_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t *rest = order;
     for (int k = 0; k < rows; k += W)

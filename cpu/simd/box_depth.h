@@ -1,21 +1,21 @@
-// Depths of boxes by separating axes, a pair a lane. Float64.
+// Penetration depths of boxes by separating axes, one pair per lane. Float64.
 //
-// D = A − B of two boxes is the sum of six segments, and the normals of its facets are
-// among the fifteen axes of the separating axis test (Gottschalk, Lin, Manocha: OBBTree,
-// 1996, sec. 5). So the depth is the least overlap along one of them, whatever the
-// overlaps along those that are no facets, and also if a box is flat.
+// D = A − B of two boxes is the sum of six segments, and the normals of its facets are among the
+// fifteen axes of the separating axis test [Gottschalk1996, sec. 5]. So the depth is the least
+// penetration along one of these axes: the others never have less, and flat boxes are no exception.
 //
-// Bounds. From above, the support plane along the best axis, evaluated anew along its unit
-// vector. From below, the least overlap, less its rounding: an overlap along a cross
-// product of edges, of length l, is off by 4·round/l (closed_forms.h derives the 4).
+// Input: a box_pair, its rounding bound and the gap `stop` to reach. Output: lane_depths (store.h).
+// Upper bound: the support value along the unit vector of the best axis, evaluated again. Lower bound:
+// the least penetration, minus its rounding bound: along a cross product of length l it is 4·round/l
+// (closed_forms.h derives the 4).
 //
-// Edges that are parallel but for rounding have no axis. As in closed_forms.h, if all cross
-// products are either shorter than ALIGNED or longer than CROSSED, turning B by at most
-// φ = 2·ALIGNED makes the short ones zero, which changes the depth and each overlap by at
-// most φ·size·(1 + 2/CROSSED) < 5e-13·size.
+// Edges that are parallel up to rounding have no axis. As in closed_forms.h, if every cross product is
+// either shorter than ALIGNED or longer than CROSSED, a rotation of B by at most φ = 2·ALIGNED makes
+// the short ones zero. It changes the depth and each penetration by at most φ·size·(1 + 2/CROSSED) <
+// 5e-13·size.
 //
-// Rows that these bounds leave open, or whose contact is not that of a corner with a face
-// or of two edges, are for the polytope.
+// Lanes whose gap exceeds `stop`, or whose contact is not that of a vertex with a face or of two
+// edges, are not ok; EPA answers them.
 
 #ifndef CLR_BOX_DEPTH_H
 #define CLR_BOX_DEPTH_H
@@ -42,7 +42,7 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
         for (int j = 0; j < 3; j++) m[i][j] = p->m[3 * i + j], q[i][j] = magnitude(m[i][j]);
     for (int j = 0; j < 3; j++) u[j] = FMA(m[2][j], t[2], FMA(m[1][j], t[1], m[0][j] * t[0]));
 
-    // The best axis n, and which kind it is: a face of A, of B, or edges e of A and f of B.
+    // The best axis n, and its type: a face normal of A, one of B, or the product of edges e of A and f of B.
     VF best = SET1(1e300), low = best;
     V3 n = {one, zero, zero}, e = n, f = n;
     VM by_a = LT(zero, one), by_edge = LT(one, zero), parallel = by_edge, slanted = by_edge;
@@ -90,7 +90,7 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     VF size = SQRT(FMA(a[2], a[2], FMA(a[1], a[1], a[0] * a[0]))) + SQRT(FMA(b[2], b[2], FMA(b[1], b[1], b[0] * b[0])));
     low = SEL(parallel, FNMA(SET1(ALIGNED_ERROR), size, low), low);
 
-    // Corners that n supports. Along its edge, each may slide.
+    // The support vertices along n. For edges, the witnesses lie on the edges through them.
     n = T(scale)(inverse_length(n), n);
     V3 d = T(apply_transposed)(p->m, n), shift = p->t;
     V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
@@ -99,18 +99,19 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     out.high = FMA(a[2], magnitude(n.z), FMA(a[1], magnitude(n.y), a[0] * magnitude(n.x))) +
                FMA(b[2], magnitude(d.z), FMA(b[1], magnitude(d.y), b[0] * magnitude(d.x))) - T(dot)(n, shift);
     V3 projection = T(scale)(out.high, n);
-    // Of a face, the point that the other's corner meets; of edges, those that meet:
-    // with r = foot − (pa − pb) from their middles, r = x·e − y·f along both.
+    // For a face: the point of it that the other box's vertex touches. For edges: the closest points.
+    // With r = projection − (pa − pb), taken from the midpoints of the edges, r = x·e − y·f along
+    // both.
     V3 world_b = T(add)(T(apply)(p->m, pb), shift);
     V3 on_a = T(add)(projection, world_b), on_b = T(apply_transposed)(p->m, T(sub)(T(sub)(pa, projection), shift));
-    V3 ma = {FNMA(e.x, pa.x, pa.x), FNMA(e.y, pa.y, pa.y), FNMA(e.z, pa.z, pa.z)};
-    V3 mb = {FNMA(f.x, pb.x, pb.x), FNMA(f.y, pb.y, pb.y), FNMA(f.z, pb.z, pb.z)};
-    V3 fa = T(apply)(p->m, f);
-    V3 r = T(add)(T(sub)(projection, ma), T(add)(T(apply)(p->m, mb), shift));
-    VF c = T(dot)(e, fa), re = T(dot)(r, e), rf = T(dot)(r, fa), inv = one / MAX(FNMA(c, c, one), SET1(1e-30));
+    V3 middle_a = {FNMA(e.x, pa.x, pa.x), FNMA(e.y, pa.y, pa.y), FNMA(e.z, pa.z, pa.z)};
+    V3 middle_b = {FNMA(f.x, pb.x, pb.x), FNMA(f.y, pb.y, pb.y), FNMA(f.z, pb.z, pb.z)};
+    V3 edge_b = T(apply)(p->m, f);
+    V3 r = T(add)(T(sub)(projection, middle_a), T(add)(T(apply)(p->m, middle_b), shift));
+    VF c = T(dot)(e, edge_b), re = T(dot)(r, e), rf = T(dot)(r, edge_b), inv = one / MAX(FNMA(c, c, one), SET1(1e-30));
     VF x = FNMA(c, rf, re) * inv, y = FNMA(rf, one, c * re) * inv;
-    pa = T(sel)(by_edge, T(axpy)(x, e, ma), T(sel)(by_a, on_a, pa));
-    pb = T(sel)(by_edge, T(axpy)(y, f, mb), T(sel)(by_a, pb, on_b));
+    pa = T(sel)(by_edge, T(axpy)(x, e, middle_a), T(sel)(by_a, on_a, pa));
+    pb = T(sel)(by_edge, T(axpy)(y, f, middle_b), T(sel)(by_a, pb, on_b));
     pa = (V3){clamped(pa.x, a[0]), clamped(pa.y, a[1]), clamped(pa.z, a[2])};
     pb = (V3){clamped(pb.x, b[0]), clamped(pb.y, b[1]), clamped(pb.z, b[2])};
     out.near = T(sub)(pa, T(add)(T(apply)(p->m, pb), shift));

@@ -1,22 +1,21 @@
-// Distances of boxes by Newton's method, from pose to answer without columns in between. A
-// template, float64.
+// Distances of boxes by Newton's method, from pose to answer without intermediate columns. A template,
+// float64.
 //
-// Half the squared distance from a point t + Rv of B to A is e²/2, where e leads to it from
-// its foot on A: a convex function of v, whose gradient is g = Rᵀe and whose Hessian is
-// H = RᵀDR, D being 1 for the coordinates in which the point lies outside A. Least it is
-// where v is the projection of v − g on B. A step solves that equation for the D and the
-// bounds of B that hold at v (a semismooth Newton method, or primal-dual active sets:
-// Hintermüller, Ito, Kunisch, SIAM J. Optim. 13, 2003, Algorithm 2.1), and projects once. As
-// the function is piecewise quadratic, the step that finds the right pieces ends the row.
+// Let e lead to the point t + Rv of B from its projection on A. Then |e|²/2, half the squared distance
+// from the point to A, is a convex function of v with gradient g = Rᵀe and Hessian H = RᵀDR, where D
+// is 1 for the coordinates in which the point is outside A. At the minimum, v is the projection of v −
+// g on B. A step solves this equation for the D and the active bounds of B at v, and projects once: a
+// semismooth Newton method, or primal-dual active sets [Hintermueller2003, Algorithm 2.1]. The
+// function is piecewise quadratic, so the step that finds the right pieces reaches the minimum.
 //
-// Nearest points are a corner and a face, where a projection ends the row too, or on two edges.
-// Then one coordinate of v is free, and a Newton step of that one alone will do. So rows begin
-// with projections and such steps of each coordinate by itself, two of each in turn, which end 93 of
-// 100. The others are gathered for full steps, so that vectors do not wait for their slowest.
+// The closest points are a vertex and a point of a face, where a projection suffices, or lie on two
+// edges, where one coordinate of v is free and a Newton step along it suffices. So rows begin with
+// projections and coordinate-wise Newton steps, two of each in turn, after which 93 of 100 are
+// answered. The others are compacted into full vectors and take full steps.
 //
-// Pieces may recur without end, for 1 row of 100. So a row is answered where the plane
-// across e proves the distance |e|, and left to the iterated solver where it does not after
-// BOX_STEPS.
+// A row is answered where the support plane orthogonal to e proves the distance |e| to the tolerance.
+// The pieces may cycle, in 1 row of 100: after BOX_STEPS the row goes on to GJK. Intersecting boxes go
+// on to box_depth.h.
 
 #ifndef CLR_BOX_DISTANCE_H
 #define CLR_BOX_DISTANCE_H
@@ -32,25 +31,25 @@
 #include "store.h"
 
 #define BOX_STEPS 4
-// Added to the diagonal of H, whose entries are at most 1, where it may be singular.
+// Added to the diagonal of H, which may be singular. Its entries are at most 1.
 #define BOX_PROXIMAL 1e-10
 
 ALWAYS V3 clamped3(V3 x, V3 most) { return (V3){clamped(x.x, most.x), clamped(x.y, most.y), clamped(x.z, most.z)}; }
 ALWAYS V3 magnitude3(V3 x) { return (V3){magnitude(x.x), magnitude(x.y), magnitude(x.z)}; }
 
-// box_gap is e at the point u of B, seen from A, and writes its gradient.
+// box_gap is e at the point u of B, in the frame of A. It writes the gradient g.
 ALWAYS V3 box_gap(const box_pair *p, V3 u, V3 *g) {
     V3 e = T(sub)(u, clamped3(u, p->a));
     *g = T(apply_transposed)(p->m, e);
     return e;
 }
 
-// box_support_value is <e, B − A> at its least.
+// box_support_value is the least ⟨e, b − a⟩ over both boxes.
 ALWAYS VF box_support_value(const box_pair *p, V3 e, V3 g) {
     return T(dot)(e, p->t) - (T(dot)(p->a, magnitude3(e)) + T(dot)(p->b, magnitude3(g)));
 }
 
-// box_newton is the step from v, projected on B.
+// box_newton is the Newton step from v, projected on B.
 ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     const VF zero = SET1(0), one = SET1(1), proximal = SET1(BOX_PROXIMAL), *m = p->m;
     const VM out[3] = {LT(zero, magnitude(e.x)), LT(zero, magnitude(e.y)), LT(zero, magnitude(e.z))};
@@ -58,7 +57,7 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     for (int i = 0; i < 9; i++) r[i] = SEL(out[i / 3], m[i], zero);
     for (int j = 0; j < 3; j++)
         for (int k = 0; k <= j; k++) h[j][k] = FMA(r[6 + j], m[6 + k], FMA(r[3 + j], m[3 + k], r[j] * m[k]));
-    // Coordinates of v at a bound: d takes them there.
+    // A coordinate of v with an active bound moves to that bound, by d.
     V3 w = T(sub)(v, g), size = magnitude3(w);
     const VM fx = LT(size.x, p->b.x), fy = LT(size.y, p->b.y), fz = LT(size.z, p->b.z);
     V3 d = {SEL(fx, zero, COPYSIGN(p->b.x, w.x) - v.x), SEL(fy, zero, COPYSIGN(p->b.y, w.y) - v.y),
@@ -66,7 +65,7 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     VF x = SEL(fx, -FMA(h[2][0], d.z, FMA(h[1][0], d.y, g.x)), d.x);
     VF y = SEL(fy, -FMA(h[2][1], d.z, FMA(h[1][0], d.x, g.y)), d.y);
     VF z = SEL(fz, -FMA(h[2][1], d.y, FMA(h[2][0], d.x, g.z)), d.z);
-    // The rows and columns of the others, as L·diag·Lᵀ.
+    // The rows and columns of the free coordinates, as L·diag·Lᵀ.
     VF h10 = SEL(MAND(fx, fy), h[1][0], zero), h20 = SEL(MAND(fx, fz), h[2][0], zero),
        h21 = SEL(MAND(fy, fz), h[2][1], zero);
     VF i0 = RCP(SEL(fx, h[0][0] + proximal, one)), l10 = h10 * i0, l20 = h20 * i0;
@@ -79,16 +78,15 @@ ALWAYS V3 box_newton(const box_pair *p, V3 v, V3 e, V3 g) {
     return clamped3(T(add)(v, (V3){x, y, z}), p->b);
 }
 
-// box_place is what else there is of a pair.
+// box_place is the rest of a pair: what the answer needs besides box_pair.
 typedef struct {
     V3 pos;                      // origin of A in the world
     VF rot[9];                   // rotation of A
-    VF ra, rb, size, round, tol; // as prepare has them
+    VF ra, rb, size, round, tol; // radii, size, rounding bound, tolerance: see prepare
     VM good;                     // see good_pose
 } box_place;
 
-// box_load reads rows order[0..n) of the input, relative to lo; lanes beyond n repeat the
-// last row.
+// box_load reads rows order[0..n) of the input, relative to lo. Lanes beyond n repeat the last row.
 ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, int n, box_place *at) {
     clr_rows r;
     read_rows(c, lo, order, n, &r);
@@ -100,7 +98,7 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     at->pos = pos;
     rotations(r.qa[0], ua, r.qb[0], ub, at->rot, out.m);
     out.t = T(apply_transposed)(at->rot, T(sub)(far, pos));
-    if (c->warm) { // a first direction is not needed, but refused where any solver refuses it
+    if (c->warm) { // unused here, but invalid wherever another solver declines it
         const double *warm[W];
         for (int l = 0; l < W; l++) warm[l] = c->warm + 3 * r.at[l];
         ROWS(p, warm, 7)
@@ -121,10 +119,10 @@ ALWAYS box_pair box_load(const clr_call *c, int64_t lo, const int32_t *order, in
     return out;
 }
 
-// box_search is a point u of B near A.
+// box_search is an iterate: the point v of B, in the frame of A u, with e and g.
 typedef struct {
     V3 v, u, e, g;
-    VF taken; // steps
+    VF taken; // number of steps
 } box_search;
 
 ALWAYS void evaluate_box(const box_pair *p, box_search *x) {
@@ -137,7 +135,7 @@ ALWAYS void box_project(const box_pair *p, box_search *x) {
     evaluate_box(p, x);
 }
 
-// box_start is after two projections to and fro, from the center of B.
+// box_start is the iterate after two alternating projections from the center of B.
 ALWAYS box_search box_start(const box_pair *p) {
     box_search x;
     box_gap(p, p->t, &x.g);
@@ -148,9 +146,8 @@ ALWAYS box_search box_start(const box_pair *p) {
     return x;
 }
 
-// box_slide moves each coordinate of v to where the function is least along it, for the D that
-// holds at v.
-ALWAYS void box_slide(const box_pair *p, box_search *x) {
+// box_coordinate_steps takes a Newton step of each coordinate of v by itself, with the D of v.
+ALWAYS void box_coordinate_steps(const box_pair *p, box_search *x) {
     const VF zero = SET1(0), *m = p->m;
     const VM out[3] = {LT(zero, magnitude(x->e.x)), LT(zero, magnitude(x->e.y)), LT(zero, magnitude(x->e.z))};
     VF h[3] = {SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL), SET1(BOX_PROXIMAL)};
@@ -161,8 +158,7 @@ ALWAYS void box_slide(const box_pair *p, box_search *x) {
     evaluate_box(p, x);
 }
 
-// box_step takes a step and a projection in the lanes that are active. The others stay bit
-// for bit.
+// box_step takes a Newton step and a projection in the active lanes. The others stay bit for bit.
 ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
     V3 g, next = box_newton(p, x->v, x->e, x->g);
     box_gap(p, T(add)(p->t, T(apply)(p->m, next)), &g);
@@ -171,11 +167,11 @@ ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
     evaluate_box(p, x);
 }
 
-// box_none is the square of what counts as no distance.
-ALWAYS VF box_none(const box_place *at) { return SET1(16) * at->round * at->round; }
+// box_contact2 is the squared distance below which the boxes count as in contact.
+ALWAYS VF box_contact2(const box_place *at) { return SET1(16) * at->round * at->round; }
 
-// box_put stores the answers that are ok, in the frame of A, of rows order[0..n), and
-// returns the lanes that it answers. From n on, order repeats a row.
+// box_put stores the answers in o->ok, in the frame of A, of rows order[0..n), and returns their
+// lanes. From n on, order repeats a row.
 ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, int n, const box_place *at,
                         const closed_out *o, VF taken, int solver) {
     double v[12][W] __attribute__((aligned(64))), steps[W] __attribute__((aligned(64)));
@@ -194,9 +190,9 @@ ALWAYS unsigned box_put(const clr_call *c, int64_t at0, const int32_t *order, in
     return yes;
 }
 
-// box_answer answers those of rows order[0..n), at most W, that x proves. It returns the lanes
-// that it does not answer, and writes to `deep` those of them that intersect, it seems: `inside`
-// and where points are as near as rounding.
+// box_answer answers the rows of order[0..n), at most W, whose distance x proves. It returns the other
+// lanes, and writes to `deep` those among them that seem to intersect: `inside`, and those with |e|
+// within rounding.
 ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p,
                            const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
     const VF radius = at->ra + at->rb, ee = T(dot)(x->e, x->e), inv = RSQRT(MAX(ee, SET1(TINY)));
@@ -211,16 +207,16 @@ ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, 
     o.ok = LE(gap, MAX(at->tol, SET1(4) * at->round));
     if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
     o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
-    inside |= MBITS(LE(ee, box_none(at)));
+    inside |= MBITS(LE(ee, box_contact2(at)));
     unsigned left =
         (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, CLR_SOLVER_NEWTON);
     *deep = left & inside & MBITS(at->good);
     return left;
 }
 
-// box_starts answers rows order[0..n), at most 2·W, that are apart and need no step after their
-// start. It returns the lanes that it does not answer, and writes to `deep` those of them that
-// intersect, it seems. Two vectors go side by side, as one would mostly wait for its last operation.
+// box_starts answers the separated rows of order[0..n), at most 2·W, that need no full Newton step. It
+// returns the other lanes, and writes to `deep` those among them that seem to intersect. Two vectors
+// are interleaved to hide latency.
 static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n,
                                                      unsigned *deep) {
     const int vectors = n > W ? 2 : 1;
@@ -229,9 +225,9 @@ static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t 
     box_search x[2];
     for (int j = 0; j < vectors; j++) p[j] = box_load(c, lo, order + j * W, n - j * W, at + j);
     for (int j = 0; j < vectors; j++) x[j] = box_start(p + j);
-    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_coordinate_steps(p + j, x + j);
     for (int j = 0; j < vectors; j++) box_project(p + j, x + j);
-    for (int j = 0; j < vectors; j++) box_slide(p + j, x + j);
+    for (int j = 0; j < vectors; j++) box_coordinate_steps(p + j, x + j);
     unsigned left = 0;
     *deep = 0;
     for (int j = 0; j < vectors; j++) {
@@ -242,7 +238,7 @@ static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t 
     return left;
 }
 
-// box_steps answers rows order[0..n), at most W, as box_starts does, by steps.
+// box_steps does what box_starts does, for at most W rows, by full Newton steps.
 static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n,
                                                     unsigned *deep) {
     const VF zero = SET1(0), one = SET1(1);
@@ -250,53 +246,55 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
     const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
-    const int steps =
-        c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2 : BOX_STEPS; // start and proof take one each
+    const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2
+                                                                   : BOX_STEPS; // start and certificate count one each
     box_search x = box_start(&p);
     VM active = at.good, inside = LT(one, zero);
     for (int step = 0;; step++) {
         VF ee = T(dot)(x.e, x.e), low = box_support_value(&p, x.e, x.g), off = ee - low;
         VM close = LE(off * magnitude(off), stop2 * ee), beyond = MAND(LT(zero, low), LT(far2 * ee, low * low));
-        inside = MOR(inside, MAND(active, LE(ee, box_none(&at))));
+        inside = MOR(inside, MAND(active, LE(ee, box_contact2(&at))));
         active = MANDN(active, MOR(MOR(close, beyond), inside));
         if (MBITS(active) == 0 || step == steps) break;
         box_step(&p, &x, active);
         box_search y = x;
-        box_slide(&p, &y);
+        box_coordinate_steps(&p, &y);
         x.v = T(sel)(active, clamped3(T(sub)(y.v, y.g), p.b), x.v);
         evaluate_box(&p, &x);
     }
     return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), deep);
 }
 
-// box_overlaps answers rows order[0..n), at most W, that overlap, by their axes. It returns
-// the lanes that it does not answer.
-static __attribute__((noinline)) unsigned box_overlaps(const clr_call *c, int64_t lo, const int32_t *order, int n) {
+// box_penetrating answers the penetrating rows of order[0..n), at most W, by box_depth.h. It returns
+// the lanes of the others.
+static __attribute__((noinline)) unsigned box_penetrating(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const VF round = at.round, radius = at.ra + at.rb;
     const lane_depths d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
-    closed_out o = {.n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the rest as deepen has it
+    closed_out o = {
+        .n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the bounds as in answer_penetrating (certify.h)
     o.distance = -d.high - radius;
     o.lower = o.distance - round;
     o.upper = MAX(-d.low, d.off - d.high) - radius + round;
     return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), CLR_SOLVER_AXES);
 }
 
-// box_statuses answers rows order[0..n), at most W, of which only the status is asked, and
-// returns the lanes that it does not answer. An axis is off by at most 4·round, whatever its
-// length (closed_forms.h), so parallel edges, whose product is zero or noise, prove nothing:
-// such rows, and rounded boxes that are near, are searched. There A is shrunk, so that points
-// that end on it are inside A by more than rounding.
+// box_statuses answers the Boolean query for rows order[0..n), at most W, and returns the lanes that
+// it does not decide. The separation along an axis has an error of at most 4·round, whatever the axis'
+// length (closed_forms.h), so parallel edges, whose product is zero up to rounding, prove nothing.
+// Rows that the axes do not decide, and rounded boxes close to contact, are searched by Newton's
+// method. There A is shrunk by more than the rounding bound, so that iterates on its surface are
+// inside the true A.
 static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     const VF zero = SET1(0);
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
     const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
-    unsigned open = MBITS(at.good) & lanes, apart = open & MBITS(LT(radius + inner, most)),
-             over = open & MBITS(LT(most, -inner));
-    open &= ~(apart | over);
+    unsigned open = MBITS(at.good) & lanes, separated = open & MBITS(LT(radius + inner, most)),
+             penetrating = open & MBITS(LT(most, -inner));
+    open &= ~(separated | penetrating);
     if (open) {
         const VF half = SET1(-2) * at.round, reach = radius + at.round, least = MAX(radius + half, zero);
         const VF reach2 = reach * reach, least2 = least * least;
@@ -306,30 +304,31 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
         for (int step = 0;; step++) {
             VF ee = T(dot)(x.e, x.e), low = box_support_value(&p, x.e, x.g);
             V3 out = T(sub)(magnitude3(x.u), p.a);
-            apart |= open & MBITS(MAND(LT(zero, low), LT(reach2 * ee, low * low)));
-            over |= open & MBITS(MOR(LT(ee, least2), MAND(MAND(LT(out.x, half), LT(out.y, half)), LT(out.z, half))));
-            open &= ~(apart | over);
+            separated |= open & MBITS(MAND(LT(zero, low), LT(reach2 * ee, low * low)));
+            penetrating |=
+                open & MBITS(MOR(LT(ee, least2), MAND(MAND(LT(out.x, half), LT(out.y, half)), LT(out.z, half))));
+            open &= ~(separated | penetrating);
             if (open == 0 || step == BOX_STEPS) break;
             box_step(&shrunk, &x, MFROM(open));
         }
     }
     uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
-    for (unsigned m = apart | over; m; m &= m - 1) {
+    for (unsigned m = separated | penetrating; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        status[order[l]] = apart >> l & 1 ? CLR_STATUS_SEPARATED : CLR_STATUS_PENETRATING;
+        status[order[l]] = separated >> l & 1 ? CLR_STATUS_SEPARATED : CLR_STATUS_PENETRATING;
         if (method) method[order[l]] = CLR_SOLVER_AXES;
     }
-    return lanes & ~(apart | over);
+    return lanes & ~(separated | penetrating);
 }
 
-// two_boxes answers what it can of rows order[0..n), relative to lo, moves the others to
-// the front of order, and returns their number.
-static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
-    if (!c->closed || (c->collide && !c->boolean)) return rows; // who names a method gets it
+// answer_box_pairs answers the rows of order[0..n), relative to lo, that these methods prove. It moves
+// the others to the front of order, and returns their number.
+static int answer_box_pairs(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+    if (!c->closed || (c->collide && !c->boolean)) return rows; // the caller named a method
     if (c->boolean) rows = boolean_boxes(c, lo, order, rows);
     for (int round = 0; round < (c->boolean ? 1 : 2); round++) {
         int32_t *rest = order, deep[3 * W];
-        int count = 0; // of deep
+        int count = 0; // length of deep
         const int together = c->boolean || round ? W : 2 * W;
         for (int k = 0; k < rows; k += together) {
             int32_t row[2 * W];
@@ -346,7 +345,7 @@ static int two_boxes(const clr_call *c, int64_t lo, int32_t *order, int rows) {
             for (; done + W <= count || (last && done < count); done += W) {
                 const int some = count - done < W ? count - done : W;
                 for (int l = 0; l < W; l++) row[l] = deep[done + (l < some ? l : some - 1)];
-                for (unsigned m = box_overlaps(c, lo, row, some); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
+                for (unsigned m = box_penetrating(c, lo, row, some); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
             }
             for (int d = done; d < count; d++) deep[d - done] = deep[d];
             count = count > done ? count - done : 0;

@@ -176,9 +176,9 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             clr_projection f = triangle_projection(v[0], e1, e2);
             V3 straight = f.x;
             if (c->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
-                V3 moved = f.x, edge = straighten(v[0], e1, e2, &f.l1, &f.l2, &moved, f.face);
+                V3 moved = f.x, edge = project_along_longest_edge(v[0], e1, e2, &f.l1, &f.l2, &moved, f.face);
                 f.x = moved;
-                straight = without(moved, edge);
+                straight = orthogonal_part(moved, edge);
             }
             VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
             // x is a sum that cancels, and its direction is off by rounding over |x|; the

@@ -1,10 +1,16 @@
-// Closed forms: pairs whose answer is a formula, W of them at a time. A template,
-// float64. Each form has a file of its own, closed_*.h.
+// Closed forms: pairs that a formula answers, W rows at a time. A template, float64.
 //
-// The frame is that of the world, seen from the origin of A: positions are subtracted
-// once, exactly but for one rounding, and only the axes that a form needs are turned.
-// Bounds are those of ref.Pair.Roundoff. What a formula does not prove to the
-// tolerance goes to the iterated solver, so no form has to be right everywhere.
+// Input: rows of one group (groups.h). Output: answers stored by store.h. Spheres and capsules use the
+// closest points of points and segments [Ericson2004, sec. 5.1.9], a sphere and a box the projection
+// on the box, a half-space the support function of the other shape, and two boxes the separating axis
+// test [Gottschalk1996, sec. 5], which decides only whether they intersect.
+//
+// The frame has the axes of the world and its origin at that of A. Positions are subtracted once, with
+// one rounding, and only the axes that a form needs are rotated. Rounding bounds are those of
+// ref.Pair.Roundoff.
+//
+// A row with a valid pose whose bounds do not meet the tolerance goes on to the iterative solvers, so
+// no form has to be accurate everywhere. A row with a pose out of range is declined.
 
 #ifndef CLR_CLOSED_FORMS_H
 #define CLR_CLOSED_FORMS_H
@@ -16,26 +22,25 @@
 #include "support.h"
 #include <string.h>
 
-// closed_in is W pairs.
+// closed_in is the input of W pairs.
 typedef struct {
-    VM good;   // poses that are in range
-    V3 pos, t; // origin of A in the world; origin of B seen from it
+    VM good;   // valid poses
+    V3 pos, t; // origin of A in the world; origin of B relative to it
     VF w[2];   // quaternions, of any length
     V3 v[2];
     V3 p[2];                        // parameters
-    VF radius[2], size, tol, round; // round: see ref.Pair.Roundoff
+    VF radius[2], size, tol, round; // round: rounding bound, see ref.Pair.Roundoff
     const clr_shape *shape[2][W];
 } closed_in;
 
-// closed_out is W answers: in the axes of the world, points seen from the origin of A.
+// closed_out is the answers of W pairs, in the axes of the world, with the origin at that of A.
 typedef struct {
     VF distance, lower, upper;
     V3 n, a, b; // normal and witnesses
-    VM ok;      // whether all of that is proved
+    VM ok;      // the bounds are proved
 } closed_out;
 
-// closed_load reads rows order[0..n) of the input, relative to lo; lanes beyond n
-// repeat the last row.
+// closed_load reads rows order[0..n), relative to lo. Lanes beyond n repeat the last row.
 ALWAYS closed_in closed_load(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     closed_in in;
     double tmp[27][W] __attribute__((aligned(64)));
@@ -71,15 +76,14 @@ ALWAYS closed_in closed_load(const clr_call *c, int64_t lo, const int32_t *order
         in.radius[side] = LOADU(tmp[23 + side]);
     }
     in.good = MAND(good_pose(in.pos, in.w[0], in.v[0]), good_pose(pb, in.w[1], in.v[1]));
-    in.good = MAND(in.good, LE(T(dot)(warm, warm), SET1(1e200))); // NaN and infinity as well
+    in.good = MAND(in.good, LE(T(dot)(warm, warm), SET1(1e200))); // false for NaN and infinity
     VF size = in.size = LOADU(tmp[25]);
     in.tol = SET1(c->tolerance) * size;
     in.round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(in.t, in.t)) + size + LOADU(tmp[26]));
     return in;
 }
 
-// meets_tolerance reports whether the bounds are as close as the caller asked, or
-// answer all that was asked.
+// meets_tolerance reports whether the bounds meet the tolerance or answer the query.
 ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_out *o) {
     VF gap = MAX(o->upper - o->distance, o->distance - o->lower);
     VM ok = LE(gap, MAX(in->tol, SET1(4) * in->round));
@@ -88,9 +92,9 @@ ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_o
     return ok;
 }
 
-// closed_put stores the answers that are ok, by one solver, of rows order[0..n); the
-// other rows with a good pose are kept at *rest, the others go to s->left. It returns
-// the new end of *rest, which may be order itself.
+// closed_put stores the answers in o->ok of rows order[0..n), with the given solver. Other rows with a
+// valid pose are written to *rest, which may be order itself; the others are declined (s->left). It
+// returns the new end of *rest.
 ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const int32_t *order, int n,
                            const closed_in *in, const closed_out *o, int solver, int32_t *rest, int *left) {
     double v[12][W] __attribute__((aligned(64)));
@@ -103,9 +107,9 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
     T(st3)(v[6], W, T(add)(o->a, in->pos));
     T(st3)(v[9], W, T(add)(o->b, in->pos));
     unsigned good = MBITS(in->good), ok = good & MBITS(o->ok);
-    unsigned apart = MBITS(LT(SET1(0), o->lower)), deep = MBITS(LT(o->upper, SET1(0)));
+    unsigned separated = MBITS(LT(SET1(0), o->lower)), penetrating = MBITS(LT(o->upper, SET1(0)));
     ok &= n < W ? (1u << n) - 1 : LANES;
-    store_answers(c, at0, row, ok, (const double (*)[W])v, apart, deep, 0, solver);
+    store_answers(c, at0, row, ok, (const double (*)[W])v, separated, penetrating, 0, solver);
     for (int l = 0; l < n; l++) {
         if (ok >> l & 1) continue;
         if (good >> l & 1) *rest++ = row[l];
@@ -114,18 +118,17 @@ ALWAYS int32_t *closed_put(const clr_call *c, clr_scratch *s, int64_t at0, const
     return rest;
 }
 
-// Closed forms of points and segments: spheres, capsules, and spheres against boxes.
-// A template, float64.
+// Points, segments, and points against boxes.
 //
-// The distance of the cores minus both radii is the signed distance, in contact as
-// well, wherever the difference of the cores is flat or the point is inside the box:
-// then every facet of the difference is looked at.
+// The distance of the cores minus both radii is the signed distance, also where the shapes intersect
+// but the cores do not. Where the cores intersect, it is so only if their Minkowski difference is
+// flat, or for a point inside a box, where all six facets of the difference are compared.
 
-// points is for two spheres.
-ALWAYS closed_out points(const closed_in *in) {
+// point_distance is the signed distance of two spheres.
+ALWAYS closed_out point_distance(const closed_in *in) {
     closed_out o;
     VF tt = T(dot)(in->t, in->t), d = SQRT(tt);
-    VM same = LE(tt, SET1(1e-200)); // any normal serves
+    VM same = LE(tt, SET1(1e-200)); // concentric: every unit vector is a normal
     VF r = SET1(1) / SEL(same, SET1(1), d);
     o.n = T(sel)(same, (V3){SET1(1), SET1(0), SET1(0)}, T(scale)(r, in->t));
     o.distance = d - (in->radius[0] + in->radius[1]);
@@ -137,28 +140,25 @@ ALWAYS closed_out points(const closed_in *in) {
     return o;
 }
 
-// unit divides by the length; what is nearly zero comes out as no unit vector.
-
-// segments is for two capsules, or a capsule and a sphere.
+// segment_distance is the signed distance of two capsules, or of a capsule and a sphere.
 //
-// The nearest points are those of Ericson, Real-Time Collision Detection, sec. 5.1.9:
-// the foot on the line of B, clamped, then that on A, clamped; but for the first
-// guess of s, which is formed so that it does not cancel where the axes are nearly
-// parallel. Its rounding is of second order in the distance.
+// The closest points are those of [Ericson2004, sec. 5.1.9]: the projection on the line of B, clamped,
+// then that on A, clamped. The initial parameter s is computed by a formula that does not cancel where
+// the axes are nearly parallel. Its rounding error enters the distance to second order.
 //
-// The normal is one of two, whichever proves more: that of the nearest points, made
-// orthogonal to the segment that holds its point inside; and the one orthogonal to
-// both axes, which alone proves anything where the segments cross.
-ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
+// The normal is the one of two candidates that proves the greater lower bound: the direction between
+// the closest points, made orthogonal to a segment whose closest point is in its interior; and the
+// direction orthogonal to both axes, the only one with a bound where the segments cross.
+ALWAYS closed_out segment_distance(const clr_call *c, const closed_in *in) {
     closed_out o;
     const VF zero = SET1(0), one = SET1(1);
     const V3 t = in->t;
     VF ha = in->p[0].z, hb = in->p[1].z, radius = in->radius[0] + in->radius[1];
     V3 ua = axis(in->w[0], in->v[0]), ub = axis(in->w[1], in->v[1]);
-    ua = T(sel)(LT(zero, ha), ua, ub); // a point has any axis
+    ua = T(sel)(LT(zero, ha), ua, ub); // a point: use the axis of the other core
     ub = T(sel)(LT(zero, hb), ub, ua);
     VF cos = T(dot)(ua, ub), ta = T(dot)(t, ua), tb = T(dot)(t, ub);
-    V3 across = T(axpy)(-cos, ub, ua); // of A's axis, across B's
+    V3 across = T(axpy)(-cos, ub, ua); // part of ua orthogonal to ub
     VF s = T(dot)(t, across) / MAX(T(dot)(across, across), SET1(1e-30));
     s = MAX(MIN(s, ha), -ha);
     VF r = MAX(MIN(FMA(s, cos, -tb), hb), -hb);
@@ -166,11 +166,12 @@ ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
     V3 pa = T(scale)(s, ua), pb = T(axpy)(r, ub, t), x = T(sub)(pb, pa);
     VM in_a = LT(MAX(s, -s), ha), in_b = LT(MAX(r, -r), hb);
 
-    VF drop_a = SEL(MANDN(in_a, in_b), T(dot)(x, ua), zero), drop_b = SEL(MANDN(in_b, in_a), T(dot)(x, ub), zero);
-    V3 n1 = unit(T(axpy)(-drop_b, ub, T(axpy)(-drop_a, ua, x)));
+    VF along_a = SEL(MANDN(in_a, in_b), T(dot)(x, ua), zero), along_b = SEL(MANDN(in_b, in_a), T(dot)(x, ub), zero);
+    V3 n1 = unit(T(axpy)(-along_b, ub, T(axpy)(-along_a, ua, x)));
 
-    // Orthogonal to ua and to ub − ua, or ub + ua: to both to the last digit, however
-    // nearly parallel they are. If they are parallel, x decides, or else anything.
+    // The cross product of ua with ub − ua or ub + ua is orthogonal to both axes to full precision,
+    // however nearly parallel they are. For parallel axes x determines the plane; if x is parallel
+    // too, any orthogonal direction is used.
     V3 w = T(axpy)(-COPYSIGN(one, cos), ua, ub), wx = T(cross)(ua, unit(x));
     V3 other = T(sel)(LT(ua.x * ua.x, SET1(0.5)), (V3){one, zero, zero}, (V3){zero, one, zero});
     wx = T(sel)(LT(T(dot)(wx, wx), SET1(1e-20)), other, wx);
@@ -184,7 +185,7 @@ ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
     VM first = MAND(is_unit(n1), MOR(LE(h2, h1), MANDN(LE(h1, h1), is_unit(n2))));
     o.n = T(sel)(first, n1, n2);
     VF low = SEL(first, h1, h2), length = SQRT(T(dot)(x, x));
-    V3 side = T(axpy)(-length, o.n, x); // by what the witnesses are not distance·normal apart
+    V3 side = T(axpy)(-length, o.n, x); // difference of the witnesses minus distance·normal
     o.distance = length - radius;
     o.upper = o.distance + in->round;
     o.lower = low - radius - in->round;
@@ -196,10 +197,10 @@ ALWAYS closed_out segments(const clr_call *c, const closed_in *in) {
     return o;
 }
 
-// box_point is for a box and a sphere; `flip` says that B is the box. Outside the
-// normal is a combination of those of the faces that the point lies beyond, inside it
-// is that of the nearest face: the depth of a point in a box is the least of six.
-ALWAYS closed_out box_point(const closed_in *in, int flip) {
+// box_point_distance is the signed distance of a box and a sphere; `flip` says that B is the box.
+// Outside the box the normal is the direction from the projection on the box to the point. Inside it
+// is the normal of the closest face: the depth is the least of six distances.
+ALWAYS closed_out box_point_distance(const closed_in *in, int flip) {
     closed_out o;
     const VF zero = SET1(0), one = SET1(1);
     VF m[9];
@@ -211,21 +212,21 @@ ALWAYS closed_out box_point(const closed_in *in, int flip) {
     VF dd = T(dot)(d, d), length = SQRT(dd);
     VM out = LT(SET1(1e-200), dd);
     VF r = one / SEL(out, length, one);
-    // Inside, or nearly outside.
+    // Distances to the faces, for points inside or on the surface.
     VF fx = e.x - MAX(p.x, -p.x), fy = e.y - MAX(p.y, -p.y), fz = e.z - MAX(p.z, -p.z);
     VM y = LT(fy, fx), z = LT(fz, MIN(fx, fy));
     VF depth = MIN(MIN(fx, fy), fz);
-    V3 face = {SEL(MOR(y, z), zero, COPYSIGN(one, p.x)), SEL(MANDN(y, z), COPYSIGN(one, p.y), zero),
-               SEL(z, COPYSIGN(one, p.z), zero)};
-    V3 n = T(sel)(out, T(scale)(r, d), face);
-    q = T(sel)(out, q, T(axpy)(depth, face, p));
+    V3 face_normal = {SEL(MOR(y, z), zero, COPYSIGN(one, p.x)), SEL(MANDN(y, z), COPYSIGN(one, p.y), zero),
+                      SEL(z, COPYSIGN(one, p.z), zero)};
+    V3 n = T(sel)(out, T(scale)(r, d), face_normal);
+    q = T(sel)(out, q, T(axpy)(depth, face_normal, p));
     VF core = SEL(out, length, -depth);
     n = T(apply)(m, n);
     V3 on_box = T(axpy)(in->radius[flip], n, T(apply)(m, q)), on_ball = T(axpy)(-in->radius[1 - flip], n, t);
     o.distance = core - (in->radius[0] + in->radius[1]);
     o.lower = o.distance - in->round;
     o.upper = o.distance + in->round;
-    // Seen from A, which may be the point.
+    // In the frame at A, which may be the point.
     o.n = flip ? T(neg)(n) : n;
     o.a = flip ? T(sub)(on_ball, t) : on_box;
     o.b = flip ? T(sub)(on_box, t) : on_ball;
@@ -233,7 +234,7 @@ ALWAYS closed_out box_point(const closed_in *in, int flip) {
     return o;
 }
 
-// Half-space against any shape with a class. A template, float64.
+// A half-space and a shape of any class.
 
 // half_support is the support point of the core of body `side`, of class k, along d.
 ALWAYS V3 half_support(const clr_call *c, const closed_in *in, int side, int k, V3 d) {
@@ -249,9 +250,9 @@ ALWAYS V3 half_support(const clr_call *c, const closed_in *in, int side, int k, 
     return T(side_support)(&at, k, 0, d, inverse_length(d), &found);
 }
 
-// half is for a half-space, which is body `side`, and a shape of class k: along the
-// outward normal of the plane, the signed distance is the height of the lowest point.
-ALWAYS closed_out half(const clr_call *c, const closed_in *in, int side, int k) {
+// half_space_distance is the signed distance of a half-space, body `side`, and a shape of class k: the
+// least value of ⟨n, x⟩ over the shape, n the outward normal of the plane, relative to the plane.
+ALWAYS closed_out half_space_distance(const clr_call *c, const closed_in *in, int side, int k) {
     closed_out o;
     const int other = 1 - side;
     V3 n = axis(in->w[side], in->v[side]);
@@ -259,7 +260,7 @@ ALWAYS closed_out half(const clr_call *c, const closed_in *in, int side, int k) 
     matrix(in->w[other], in->v[other], m);
     V3 p = half_support(c, in, other, k, T(neg)(T(apply_transposed)(m, n)));
     p = T(apply)(m, p);
-    V3 t = side ? T(neg)(in->t) : in->t; // from the plane to the shape
+    V3 t = side ? T(neg)(in->t) : in->t; // from the origin of the half-space to that of the shape
     o.distance = T(dot)(n, T(add)(p, t)) - (in->radius[0] + in->radius[1]);
     VF round = FMA(SET1(power_units(k) * 0x1p-53), in->size, in->round);
     o.lower = o.distance - round;
@@ -272,34 +273,31 @@ ALWAYS closed_out half(const clr_call *c, const closed_in *in, int side, int k) 
     return o;
 }
 
-// Do two boxes intersect? By separating axes: two boxes are apart if and only if the
-// normal of a face of either, or the cross product of an edge of each, separates
-// them (Gottschalk, Lin, Manocha: OBBTree, 1996, sec. 5). A template, float64.
+// The separating axis test of two boxes [Gottschalk1996, sec. 5]: they are disjoint if and only if one
+// of fifteen axes separates them: the face normals of both, and the cross products of their edges.
 //
-// Rounding. An axis is believed to separate only if its plane, evaluated anew at the
-// corners that it supports, proves it, as every answer of the iterated solver. That
-// none separates is believed only if on all fifteen axes the intervals overlap by
-// more than rounding. What is in between goes to the iterated solver.
+// Rounding. A separating axis is accepted only if its plane, evaluated again at the support vertices,
+// proves the separation. Intersection is accepted only if on all fifteen axes the intervals intersect
+// by more than the rounding bound. All other rows go on to the iterative solver.
 //
-// A cross product of edges that are parallel is zero, or noise, and overlaps by no
-// margin. If all cross products are either shorter than NEARLY_PARALLEL or longer than
-// CLEARLY_CROSSED, turning B by at most φ = 2·NEARLY_PARALLEL makes the short ones zero,
-// and these axes needless. That moves points of B by φ·size, turns the long cross
-// products by φ/CLEARLY_CROSSED at most, and so changes the overlap along a unit axis
-// by no more than φ·size + 2·size·φ/CLEARLY_CROSSED < 5e-6·size. An overlap of more than
-// PARALLEL_MARGIN·size on every unit axis outlasts that.
+// The cross product of parallel edges is zero up to rounding, and proves nothing. Suppose that every
+// cross product is either shorter than NEARLY_PARALLEL or longer than CLEARLY_CROSSED. A rotation of B
+// by at most φ = 2·NEARLY_PARALLEL makes the short ones zero, so that their axes are not needed. It
+// moves points of B by φ·size and rotates the long cross products by at most φ/CLEARLY_CROSSED. The
+// penetration along a unit axis therefore changes by at most φ·size + 2·size·φ/CLEARLY_CROSSED <
+// 5e-6·size, and one of more than PARALLEL_MARGIN·size on every unit axis remains positive.
 #define NEARLY_PARALLEL 1e-10
 #define CLEARLY_CROSSED 1e-4
 #define PARALLEL_MARGIN 1e-5
 
-// The entries of a rotation are off by 8 eps (ref.Pair.Roundoff), so the dot product of
-// two axes by 31 eps, and the sums below by less than 75 eps times the lengths in
-// them: 96 eps·scale is four times `round`.
+// The entries of a rotation have errors of at most 8 eps (ref.Pair.Roundoff), the dot product of two
+// axes 31 eps, and the sums below less than 75 eps times the lengths in them: 96 eps·scale is four
+// times `round`.
 #define AXIS_ERROR 4
 
-// boxes answers where one of both is proved. The distance is that of the plane of the
-// best axis: where the boxes intersect, that of the best face.
-ALWAYS closed_out boxes(const closed_in *in) {
+// box_intersection decides whether two boxes intersect. The distance is the separation along the best
+// axis; where the boxes intersect, along the best face normal.
+ALWAYS closed_out box_intersection(const closed_in *in) {
     closed_out o;
     const VF zero = SET1(0), one = SET1(1);
     VF ra[9], rb[9], rotation[9], m[3][3], q[3][3];
@@ -316,48 +314,48 @@ ALWAYS closed_out boxes(const closed_in *in) {
     const VF a[3] = {in->p[0].x, in->p[0].y, in->p[0].z}, b[3] = {in->p[1].x, in->p[1].y, in->p[1].z};
     const VF error = SET1(AXIS_ERROR) * in->round, radius = in->radius[0] + in->radius[1];
 
-    // Faces. n is the axis, in the frame of A.
+    // Face normals. n is the best axis, in the frame of A.
     VF best = SET1(-1e300);
     V3 n = {one, zero, zero};
     for (int i = 0; i < 3; i++) {
-        VF apart = magnitude(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
-        VM more = LT(best, apart);
+        VF separation = magnitude(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
+        VM more = LT(best, separation);
         VF sign = COPYSIGN(one, t[i]);
         VF axis[3] = {zero, zero, zero};
         axis[i] = sign;
         n = T(sel)(more, (V3){axis[0], axis[1], axis[2]}, n);
-        best = SEL(more, apart, best);
+        best = SEL(more, separation, best);
     }
     for (int j = 0; j < 3; j++) {
-        VF apart = magnitude(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
-        VM more = LT(best, apart);
+        VF separation = magnitude(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
+        VM more = LT(best, separation);
         VF sign = COPYSIGN(one, u[j]);
         n = T(sel)(more, (V3){sign * m[0][j], sign * m[1][j], sign * m[2][j]}, n);
-        best = SEL(more, apart, best);
+        best = SEL(more, separation, best);
     }
-    VM by_face = LT(error + radius, best), overlap = MANDN(LT(one, zero), by_face);
+    VM by_face = LT(error + radius, best), intersecting = MANDN(LT(one, zero), by_face);
     if (MBITS(by_face) != LANES) {
-        // Edges. Of the cross products that separate, the one that does so most per
-        // length wins; lengths are compared squared.
-        VF most = zero, length2 = one, least = -best; // least overlap along a unit axis
+        // Cross products of edges. The separating one with the greatest separation relative to its
+        // length is chosen; the ratios are compared squared.
+        VF most = zero, length2 = one, least = -best; // least penetration along a unit axis
         VM clear = LT(best, -error), parallel = LT(one, zero), uncertain = parallel;
         V3 edge = n;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
                 const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
                 VF x1 = m[i1][j], x2 = m[i2][j], s = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
-                VF apart =
+                VF separation =
                     magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
                 VF l2 = FMA(x1, x1, x2 * x2);
                 VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)),
                    is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
                 parallel = MOR(parallel, is_short);
                 uncertain = MANDN(MOR(uncertain, MANDN(LE(l2, l2), is_long)), is_short);
-                clear = MAND(clear, MOR(LT(apart, -error), is_short));
-                // apart/|axis| ≥ apart for negative ones: a bound that needs no root.
-                least = SEL(is_long, MIN(least, -apart), least);
-                VM more = MAND(LT(error, apart), LT(most * l2, apart * apart * length2));
-                most = SEL(more, apart * apart, most);
+                clear = MAND(clear, MOR(LT(separation, -error), is_short));
+                // |axis| ≤ 1, so separation/|axis| ≤ separation if negative: a bound without a square root.
+                least = SEL(is_long, MIN(least, -separation), least);
+                VM more = MAND(LT(error, separation), LT(most * l2, separation * separation * length2));
+                most = SEL(more, separation * separation, most);
                 length2 = SEL(more, l2, length2);
                 VF sign = COPYSIGN(one, s);
                 VF axis[3];
@@ -371,12 +369,12 @@ ALWAYS closed_out boxes(const closed_in *in) {
         VF size = SQRT(T(dot)(in->p[0], in->p[0])) + SQRT(T(dot)(in->p[1], in->p[1]));
         VM certain =
             MAND(clear, MOR(MANDN(clear, parallel), MANDN(LT(SET1(PARALLEL_MARGIN) * size, least), uncertain)));
-        overlap = MANDN(certain, MOR(by_face, by_edge));
+        intersecting = MANDN(certain, MOR(by_face, by_edge));
     } else {
-        overlap = LT(one, zero);
+        intersecting = LT(one, zero);
     }
 
-    // The corners that n supports, and their plane.
+    // The support vertices along n, and their support planes.
     n = unit(n);
     V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
     VF d[3];
@@ -390,12 +388,12 @@ ALWAYS closed_out boxes(const closed_in *in) {
     V3 side = T(axpy)(-low, n, x);
     VF slack = in->round + SQRT(T(dot)(side, side));
     o.distance = low - radius;
-    o.lower = o.distance - SEL(overlap, slack, in->round);
-    o.upper = SEL(overlap, zero - SET1(1e-300), o.distance + slack);
+    o.lower = o.distance - SEL(intersecting, slack, in->round);
+    o.upper = SEL(intersecting, zero - SET1(1e-300), o.distance + slack);
     o.n = T(apply)(ra, n);
     o.a = T(apply)(ra, T(axpy)(in->radius[0], n, pa));
     o.b = T(apply)(ra, T(axpy)(-in->radius[1], n, pb));
-    o.ok = MAND(is_unit(n), MOR(LT(zero, o.lower), overlap));
+    o.ok = MAND(is_unit(n), MOR(LT(zero, o.lower), intersecting));
     return o;
 }
 
@@ -404,9 +402,9 @@ ALWAYS closed_out boxes(const closed_in *in) {
 #undef PARALLEL_MARGIN
 #undef AXIS_ERROR
 
-// CLOSED_LOOP defines a function that answers rows order[0..n), relative to lo, with the
-// formula FORM, which counts as SOLVER. Rows that it does not settle are moved to the
-// front of order, and their number is returned.
+// CLOSED_LOOP defines a function that answers rows order[0..n), relative to lo, by the formula FORM;
+// SOLVER is recorded as their solver. Rows without a sufficient bound are moved to the front of order;
+// their number is returned.
 #define CLOSED_LOOP(name, FORM, SOLVER)                                                                             \
     static __attribute__((noinline)) int name(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, \
                                               int *left) {                                                          \
@@ -419,20 +417,20 @@ ALWAYS closed_out boxes(const closed_in *in) {
         }                                                                                                           \
         return (int)(rest - order);                                                                                 \
     }
-CLOSED_LOOP(closed_points, points(&in), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_segments, segments(c, &in), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_box_point, box_point(&in, 0), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_point_box, box_point(&in, 1), CLR_SOLVER_CLOSED_FORM)
-CLOSED_LOOP(closed_boxes, boxes(&in), CLR_SOLVER_AXES)
-#define X(name, ...)                                                                       \
-    CLOSED_LOOP(closed_half_a_##name, half(c, &in, 0, CLR_##name), CLR_SOLVER_CLOSED_FORM) \
-    CLOSED_LOOP(closed_half_b_##name, half(c, &in, 1, CLR_##name), CLR_SOLVER_CLOSED_FORM)
+CLOSED_LOOP(closed_points, point_distance(&in), CLR_SOLVER_CLOSED_FORM)
+CLOSED_LOOP(closed_segments, segment_distance(c, &in), CLR_SOLVER_CLOSED_FORM)
+CLOSED_LOOP(closed_box_point, box_point_distance(&in, 0), CLR_SOLVER_CLOSED_FORM)
+CLOSED_LOOP(closed_point_box, box_point_distance(&in, 1), CLR_SOLVER_CLOSED_FORM)
+CLOSED_LOOP(closed_boxes, box_intersection(&in), CLR_SOLVER_AXES)
+#define X(name, ...)                                                                                      \
+    CLOSED_LOOP(closed_half_a_##name, half_space_distance(c, &in, 0, CLR_##name), CLR_SOLVER_CLOSED_FORM) \
+    CLOSED_LOOP(closed_half_b_##name, half_space_distance(c, &in, 1, CLR_##name), CLR_SOLVER_CLOSED_FORM)
 CLR_CLASS_TABLE(X)
 #undef X
 #undef CLOSED_LOOP
 
-// closed answers rows order[0..n) of group g; see CLOSED_LOOP. What it returns is for
-// the iterated solver of boxes.
+// closed answers rows order[0..n) of group g; see CLOSED_LOOP. The rows that remain go on to the
+// iterative solver of boxes.
 static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int g, int *left) {
     switch (g) {
     case CLR_POINTS: return closed_points(c, s, lo, order, n, left);
@@ -445,7 +443,7 @@ static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
     case CLR_HALF_B + CLR_##name: return closed_half_b_##name(c, s, lo, order, n, left);
         CLR_CLASS_TABLE(X)
 #undef X
-    default: return n; // there is no other group
+    default: return n; // no other group has a closed form
     }
 }
 

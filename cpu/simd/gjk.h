@@ -1,13 +1,18 @@
-// The GJK loop: one pair a lane, lanes refilled as they finish. A template, see
-// vec3.h. In float32 it runs in the frame of A scaled to the pair and finds a simplex;
-// in float64 it goes on from one. What it ends with claims nothing: certify.h
-// recomputes and certifies it.
+// The GJK loop [Gilbert1988; Montaut2022, Alg. 1–4]: one pair per lane, lanes refilled as they finish.
+// A template, see vec3.h.
 //
-// A lane's arithmetic depends on its own pair alone, whatever its neighbours do and
-// whenever it was filled.
+// In float32 it runs in the frame of A, scaled to the pair, from an initial direction; in float64 it
+// continues from a simplex. Invariant: x is the point of the simplex that is closest to the origin,
+// and the simplex consists of support points of D. A lane ends if the duality gap |x| − ⟨x, w⟩/|x| is
+// at most CLR_STOP, if the support plane is farther than CLR_FAR, if the simplex contains the origin,
+// or if a step does not lower the norm. The simplex is passed to certify.h, which evaluates it again
+// and proves the bounds: nothing here is trusted. Only Boolean rows have their status proved here, see
+// boolean.h.
 //
-// A step is one long chain of dependent operations. So BLOCKS vectors take their steps
-// in turn, with their state in memory, and the processor overlaps them.
+// A lane's arithmetic depends on its own row only: not on the other lanes, nor on when it was filled.
+//
+// A step is one long chain of dependent operations. So BLOCKS vectors are interleaved, with their
+// state in memory, and the processor executes their steps in parallel.
 
 #if (REAL_BITS == 32 && !defined(CLR_GJK_32)) || (REAL_BITS == 64 && !defined(CLR_GJK_64))
 #if REAL_BITS == 32
@@ -24,24 +29,24 @@
 
 #define BLOCKS 2
 
-// Refill a vector once a quarter of its lanes is done: it costs as much for one lane as
-// for some.
+// Refill a vector once a quarter of its lanes is finished: the cost hardly depends on how many lanes
+// are refilled.
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
 
 #if REAL_BITS == 32
-#define MAX_STEPS 64 // a float32 loop that needs more is stuck: float64 goes on
+#define MAX_STEPS 64 // a float32 loop that needs more has stalled: float64 continues
 #else
 #define MAX_STEPS 200
 #define MAX_STATIONARY_STEPS 12
 #endif
 
-// sum_of is the nearest point as a sum of vertices.
+// sum_of is the closest point as a convex combination of the vertices.
 ALWAYS V3 T(sum_of)(const T(nearest) *p, V3 w, V3 b, V3 c, V3 d) {
     return T(axpy)(p->weight[2], T(sub)(d, w),
                    T(axpy)(p->weight[1], T(sub)(c, w), T(axpy)(p->weight[0], T(sub)(b, w), w)));
 }
 
-// combined is the same where no weights are known.
+// combined is the same where the weights are not known.
 static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
     const T(nearest) p = T(project)(w, b, c, d, 1);
     return T(sum_of)(&p, w, b, c, d);
@@ -50,10 +55,11 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
 // step takes one step of GJK in all lanes.
 ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int boolean, int any) {
     const VF one = SET1(1);
-    const int hulls = IS_HULL(ka) && IS_HULL(kb); // mostly without radii, which weights are for
-    // Any vertices of D prove an overlap: large hulls are asked for the highest only where that ends the row,
-    // and of depths after a likely one that was no progress. Distances need the highest too often.
-    const int guess = REAL_BITS == 32 && any && (ka == CLR_HULL || kb == CLR_HULL);
+    const int hulls = IS_HULL(ka) && IS_HULL(kb); // mostly without radii; only these need weights
+    // Any points of D can prove an intersection. So of large hulls candidate vertices are used, and
+    // support vertices only where they end the row, or, for depths, after a candidate that brought no
+    // progress. Distances need support vertices too often.
+    const int use_candidate = REAL_BITS == 32 && any && (ka == CLR_HULL || kb == CLR_HULL);
     const REAL *in = &L->in[0][0];
     VM active = MFROM(L->active);
     V3 x = T(ld3)(L->x[0], W);
@@ -62,14 +68,14 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support_or)(at, ka, kb, x, r, &a, boolean ? 0 : found, guess);
+    V3 w = T(support_or)(at, ka, kb, x, r, &a, boolean ? 0 : found, use_candidate);
 #if REAL_BITS == 32
-    VM started = LT(step, SET1((REAL)0.5)); // x is a direction, the simplex is empty
+    VM started = LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
 #else
     VM started = LT(one, SET1(0));
 #endif
     VF bound = T(dot)(x, w) * r;
-    if (guess) {
+    if (use_candidate) {
         const VM last = MAND(active, MOR(MFROM(boolean ? 0 : L->certain),
                                          MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started),
                                              LT(LOADU(in + CLR_FAR * W), bound))));
@@ -82,8 +88,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         }
     }
     step = SEL(active, step + one, step);
-    // Answered: the plane along x is close enough to x, or beyond what matters, or x
-    // proves an overlap.
+    // The lane is done if the dual bound is close enough to |x|, or far enough, or x proves an
+    // intersection.
     VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
     if (!boolean && !w0->call->collide) far = MANDN(far, started);
@@ -91,8 +97,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), started));
     L->away |= MBITS(MAND(active, far));
     active = MANDN(active, done);
-    // Where a plane separates, no rounding may claim that the origin is inside.
-    VM apart = LT(LOADU(in + CLR_SUPPORT_ROUNDING * W), bound);
+    // A separating plane excludes that the origin is inside, whatever rounding says of the simplex.
+    VM disjoint = LT(LOADU(in + CLR_SUPPORT_ROUNDING * W), bound);
 
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
     const int weighted = REAL_BITS == 64 || (boolean && !hulls);
@@ -107,34 +113,34 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     }
 #endif
     VF nxx = T(dot)(nx, nx);
-    VM inside = MANDN(MAND(p.inside, active), MOR(apart, started));
+    VM inside = MANDN(MAND(p.inside, active), MOR(disjoint, started));
     if (boolean) {
         const VF near = LOADU(in + CLR_NEAR * W);
-        VM over = MAND(LT(SET1(0), near), active);
-        if (hulls) over = MAND(over, LT(nxx, near * near));
-        if (!hulls || MBITS(over)) {
-            // x as a sum of vertices, which lies in D however well it was found.
+        VM penetrating = MAND(LT(SET1(0), near), active);
+        if (hulls) penetrating = MAND(penetrating, LT(nxx, near * near));
+        if (!hulls || MBITS(penetrating)) {
+            // x as a convex combination of vertices: a point of D, whatever the errors of the weights.
             V3 sum = hulls ? T(combined)(w, b, c, d) : T(sum_of)(&p, w, b, c, d);
             sum = T(sel)(started, w, sum);
-            over = MAND(over, LT(T(dot)(sum, sum), near * near));
+            penetrating = MAND(penetrating, LT(T(dot)(sum, sum), near * near));
         }
 #if REAL_BITS == 32
         const VF rounding = SET1(4) * LOADU(in + CLR_STOP * W);
-        over = MOR(over, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest, p.least)));
-        const VM uncertain = MANDN(inside, over);
-        if (MBITS(uncertain)) over = MOR(over, MAND(uncertain, contains(w, b, c, d, rounding)));
+        penetrating = MOR(penetrating, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest, p.least)));
+        const VM uncertain = MANDN(inside, penetrating);
+        if (MBITS(uncertain)) penetrating = MOR(penetrating, MAND(uncertain, contains(w, b, c, d, rounding)));
 #endif
-        L->inside |= MBITS(over);
-        inside = MOR(inside, over);
+        L->inside |= MBITS(penetrating);
+        inside = MOR(inside, penetrating);
     } else {
         L->inside |= MBITS(inside);
     }
-    // A step that does not lower the norm ends the lane, and is not taken.
+    // A step that does not lower the norm is not taken, and ends the lane.
     VM lower = MOR(started, LT(nxx, xx));
 #if REAL_BITS == 64
-    // A tilt of x by δ changes the norm by δ², which vanishes below 1e-8, and the bound of a
-    // flat face by δ. So a few steps that leave the norm as it is, to rounding, are taken
-    // as well, unless the vertex is an old one: see ref/descent.go.
+    // A tilt of x by δ changes the norm by δ², which vanishes below 1e-8, and the dual bound along a
+    // flat face by δ. So a few stationary steps are taken as well, unless the vertex is an old one:
+    // see ref/descent.go.
     VF stationary_steps = LOADU(L->stationary_steps);
     VM old = MOR(MOR(T(same)(w, b), T(same)(w, c)), T(same)(w, d));
     VM stationary = MANDN(MAND(LE(nxx, xx * SET1(1 + 16 * 0x1p-52)), LT(stationary_steps, SET1(MAX_STATIONARY_STEPS))),
@@ -143,7 +149,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     lower = MOR(lower, stationary);
 #endif
     VM better = MANDN(MAND(active, lower), inside), again = MANDN(active, MOR(better, inside));
-    again = MANDN(again, MFROM(guess && !boolean ? L->certain : LANES));
+    again = MANDN(again, MFROM(use_candidate && !boolean ? L->certain : LANES));
     L->certain = MBITS(again);
     VM put[3] = {MANDN(better, MANDN(p.keep_b, started)), MANDN(better, MANDN(p.keep_c, started)),
                  MANDN(better, MANDN(p.keep_d, started))};
@@ -171,8 +177,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     L->active = MBITS(MAND(MOR(better, again), LT(step, limit - SET1((REAL)0.5))));
 }
 
-// gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null; where `any` is set, any vertices of large
-// hulls will do until they end a row.
+// gjk_loop runs rows list[0..n) of the group, or 0..n−1 if list is null. If `any` is set, candidate
+// vertices of large hulls are used until they end a row.
 ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb, int boolean,
                         int any) {
     T(lanes) lanes[BLOCKS];
@@ -230,8 +236,8 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
 #endif
 }
 
-// gjk is gjk_loop with the support functions of the commonest pairs of classes inlined,
-// which is worth a tenth of the time.
+// gjk is gjk_loop with the support functions of the commonest pairs of classes inlined, which saves a
+// tenth of the time.
 #define GJK_PAIRS(boolean)                                                                                            \
     if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, boolean, 0);                        \
     else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, boolean, 0); \
@@ -254,7 +260,7 @@ static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *
 }
 
 #if REAL_BITS == 32
-// gjk_boolean is the same for rows of which only the status is asked, see boolean.h.
+// gjk_boolean is the same for the Boolean query, see boolean.h.
 static __attribute__((noinline)) void gjk_boolean(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     const int32_t *list = 0;
     GJK_PAIRS(1)

@@ -28,7 +28,7 @@
 // iterate answers rows order[0..n) of a pair of classes by GJK.
 static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
                     int *left) {
-    if (ka == CLR_BOX && kb == CLR_BOX) rows = two_boxes(c, lo, order, rows);
+    if (ka == CLR_BOX && kb == CLR_BOX) rows = answer_box_pairs(c, lo, order, rows);
     if (c->boolean) rows = boolean(c, s, lo, order, rows, ka, kb);
     rows = smooth(c, s, lo, order, rows, ka, kb);
     compacted_rows deep = {s + 1, 0};

@@ -1,4 +1,9 @@
-// Lanes of the GJK loop: what they hold, and how they are filled with rows and emptied. A template, see vec3.h.
+// State of the lanes of the GJK loop. A template, see vec3.h.
+//
+// A lane keeps one row from refill to flush. refill copies the row's columns to an idle lane; step
+// (gjk.h) iterates; flush stores the result: in s->state whether the row is open, separated (CLR_AWAY)
+// or contains the origin (CLR_INSIDE), and the simplex as directions (or vertex numbers of hulls),
+// which certify.h evaluates again in float64. A lane's arithmetic depends on its own row only.
 
 #if (REAL_BITS == 32 && !defined(CLR_LANES_32)) || (REAL_BITS == 64 && !defined(CLR_LANES_64))
 #if REAL_BITS == 32
@@ -21,26 +26,26 @@
 typedef struct {
     REAL in[FIELDS][W];
     REAL vert[9][W];     // slots b, c, d of the simplex
-    REAL dir[12][W];     // directions that they support; the fourth of the last vertex, in the end
-    REAL found[2][4][W]; // and, of hulls A and B, which vertices they are
+    REAL dir[12][W];     // directions of the vertices; the fourth is that of the last evaluation
+    REAL found[2][4][W]; // vertex numbers, of hulls A and B
     REAL x[3][W], xx[W];
     REAL step[W];
-    REAL limit[W]; // steps that the row may take, of a call that caps them
+    REAL limit[W]; // steps left to the row, if the call limits them
 #if REAL_BITS == 64
-    REAL stationary_steps[W]; // steps that did not lower the norm
+    REAL stationary_steps[W]; // stationary steps
 #endif
     int32_t at[W]; // row of the group
     T(hulls) hull[2];
-    unsigned active, idle; // lanes at work, and without a pair
-    unsigned inside, away; // lanes that ended so
-    unsigned certain;      // lanes where a likely vertex was no progress
-    unsigned newest[3];    // slots that hold the newest vertex
+    unsigned active, idle; // lanes with an unfinished row; lanes without a row
+    unsigned inside, away; // finished lanes: D contains the origin; separated
+    unsigned certain;      // lanes where a candidate vertex brought no progress
+    unsigned newest[3];    // lanes with the newest vertex in that slot
 #if REAL_BITS == 32
-    REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // of small hulls
+    REAL copy[2][CLR_SMALL_VERTICES][3][W] __attribute__((aligned(64))); // vertices of small hulls
 #endif
 } __attribute__((aligned(64))) T(lanes);
 
-// What the lanes work on.
+// work is the rows of one loop.
 typedef struct {
     const clr_call *call;
     clr_scratch *s;
@@ -48,19 +53,19 @@ typedef struct {
     int next, n;
     int ka, kb;
     int most[2]; // vertices of the largest small hull
-    int boolean; // only the proof of a status is wanted, see boolean.h
+    int boolean; // Boolean query, see boolean.h
 } T(work);
 
-// KEEPS_SIMPLEX tells whether the float32 loop keeps the tetrahedra of pairs of classes as they are: looking
-// up the vertices of large hulls once more would wait for memory.
+// KEEPS_SIMPLEX tells whether the float32 loop stores tetrahedra as vertices for a pair of classes: to
+// read vertices of large hulls again would miss the cache.
 #define KEEPS_SIMPLEX(ka, kb) (IS_HULL(ka) && IS_HULL(kb) && ((ka) != CLR_SMALL || (kb) != CLR_SMALL))
 
-// Rows in and out of the lanes of the GJK loop: new pairs for lanes that are idle, and what finished
-// lanes ended with. A template, see vec3.h.
+// Refill and flush of lanes.
 
 #if REAL_BITS == 32
 #ifdef SPREAD
-// next_eight takes up to eight lanes out of put, or the last of them several times, and returns which.
+// next_eight removes up to eight lanes from put, and returns them as a mask. If there are fewer, it
+// repeats one.
 ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
     unsigned some = 0;
     for (int i = 0; i < 8; i++) {
@@ -72,8 +77,8 @@ ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
 }
 #endif
 
-// load_cell_values gives the lanes in put the extents and the first cells of their hulls of side `side`; the
-// likely cells only where they are used.
+// load_cell_values loads the extents and the first cells of the hulls of side `side` for the lanes in
+// put; the candidate cells only where they are used.
 ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned put) {
     T(hulls) *h = &L->hull[side];
     const float *cell_values = w->call->cell_values;
@@ -106,14 +111,14 @@ ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned p
 #endif
 }
 
-// copy_hulls copies the vertices of the small hulls of side `side` to the lanes in put. Beyond
-// its last vertex there are copies of that.
+// copy_hulls copies the vertices of the small hulls of side `side` to the lanes in put. The rest of
+// the list repeats the last vertex.
 ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put) {
     const clr_call *c = w->call;
     const float *from[3] = {c->fx, c->fy, c->fz};
     const VF scale = LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]);
 #ifdef SPREAD
-    // Eight lanes at a time, as half of a vector is seldom new.
+    // Eight lanes at a time: seldom more than half of a vector is refilled.
     while (put) {
         int lane[8];
         const VM m = MFROM(next_eight(&put, lane));
@@ -159,19 +164,20 @@ ALWAYS void T(load_hulls)(T(lanes) *L, const T(work) *w, int l, int i) {
 #endif
 }
 
-// refill gives idle lanes the next pairs.
+// refill gives idle lanes the next rows.
 ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     const clr_scratch *s = w->s;
     unsigned put = 0;
     const int from = w->list && w->next < w->n ? w->list[w->next] : w->next;
-    int next = from; // as long as the rows follow one another
+    int next = from; // grows while the rows are consecutive
     for (unsigned m = L->idle; m && w->next < w->n; m &= m - 1) {
         int l = __builtin_ctz(m), i = w->list ? w->list[w->next] : w->next;
         w->next++;
         next += i == next;
         put |= m & -m;
         L->at[l] = i;
-        if (w->call->max_steps) L->limit[l] = (REAL)(w->call->max_steps - 1 - s->steps[i]); // the proof takes one
+        if (w->call->max_steps)
+            L->limit[l] = (REAL)(w->call->max_steps - 1 - s->steps[i]); // the certificate counts as one
         if (IN_LANES(w->ka) || IN_LANES(w->kb)) T(load_hulls)(L, w, l, i);
     }
     if (!put) return;
@@ -205,9 +211,10 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
     MSTORE(L->xx, m, T(dot)(x, x));
     MSTORE(L->step, m, SET1(0));
 #if REAL_BITS == 32
-    if (w->boolean) { // where any points of D will do
-        // The simplex begins with the difference of the centers, which lie in their cores; unless the
-        // origin is so near to it that no tetrahedron with that vertex holds a ball.
+    if (w->boolean) { // any points of D prove a status
+        // The initial simplex is the difference of the centers, which lie in their cores; unless the
+        // origin is so close to it that no tetrahedron with that vertex contains a ball around the
+        // origin.
         const V3 t = T(ld3)(L->in[CLR_TRANS], W);
         const VM from = MAND(m, LT(SET1(1e-4f), T(dot)(t, t)));
         for (int k = 0; k < 3; k++) T(mst3)(L->vert[3 * k], W, from, T(neg)(t));
@@ -224,8 +231,8 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
 }
 
 #if REAL_BITS == 32
-// flush_simplex stores, of two hulls, the tetrahedra of the lanes in `inside` as they are, for depths to
-// begin with. slot tells which slots hold the newest, the second and the third vertex.
+// flush_simplex stores, for two hulls, the tetrahedra of the lanes in `inside`: initial polytopes of
+// EPA. slot tells which slot has the newest, the second and the third vertex.
 ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, const VM slot[3],
                           const REAL found[2][3][W]) {
     REAL vert[9][W] __attribute__((aligned(64)));
@@ -251,9 +258,9 @@ ALWAYS void flush_simplex(const T(lanes) *L, const T(work) *w, unsigned inside, 
 }
 #endif
 
-// flush stores what finished lanes ended with: the simplex, the newest vertex first, then the
-// two others, by their directions, and of hulls by their numbers. Where these are all that
-// is read (both are hulls), directions are not stored. The last vertex is, where a proof needs it.
+// flush stores the simplex of finished lanes, the newest vertex first, then the two others: their
+// directions, and the vertex numbers of hulls. Directions are not stored if both cores are hulls. The
+// last evaluation is stored for rows that are not open, where the certificate needs it.
 ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     clr_scratch *s = w->s;
     const unsigned finished = LANES & ~(L->active | L->idle);
@@ -284,7 +291,7 @@ ALWAYS void T(flush)(T(lanes) *L, const T(work) *w) {
     for (unsigned m = finished; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         const int state = L->inside >> l & 1 ? CLR_INSIDE : L->away >> l & 1 ? CLR_AWAY : CLR_OPEN;
-        if (!w->boolean && s->state[i] == CLR_BAD) continue; // for the caller to refuse
+        if (!w->boolean && s->state[i] == CLR_BAD) continue; // invalid: the row is declined
         s->state[i] = (uint8_t)state;
         if (w->boolean) continue;
         s->steps[i] += (uint16_t)L->step[l];

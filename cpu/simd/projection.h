@@ -1,4 +1,10 @@
-// Feet of points on cylinders, cones, frustums, segments and points. A template, see vec3.h.
+// Projections on cylinders, cones, frustums, segments and points. A template, see vec3.h.
+//
+// A core of these kinds is the solid of revolution of a profile: a trapezoid in the half-plane of z
+// and the distance ρ from the axis. The projection of a point p lies in the half-plane through p, so
+// it is the projection on the profile. It is p itself inside the core, else a point of a flat end, of
+// the side, or of a rim. closest_point returns it with the derivative that Newton's method needs
+// (alternating_projection.h).
 
 #if (REAL_BITS == 32 && !defined(CLR_PROJECTION_32)) || (REAL_BITS == 64 && !defined(CLR_PROJECTION_64))
 #if REAL_BITS == 32
@@ -11,28 +17,31 @@
 
 #ifndef CLR_HAS_PROJECTION
 #define CLR_HAS_PROJECTION
-// has_projection reports whether a core of class k may have feet.
+// has_projection reports whether class k has cores with a closed form of the projection. Of CLR_BOX
+// these are segments and points.
 ALWAYS int has_projection(int k) { return k == CLR_BOX || k == CLR_ROUND; }
 #endif
 
-// profile is a core cut along its axis, in the half plane of z and the distance from the axis:
-// below, above: the radii; half: half its length; and the side: its direction and length.
+// profile is the section of a core by a half-plane through its axis. below and above are the radii of
+// the ends, half is half the length; (out, up) is the unit direction of the side from the lower to the
+// upper rim, length its length.
 typedef struct {
     VF below, above, half, out, up, length;
 } T(profile);
 
 ALWAYS T(profile) T(profile_of)(V3 e) {
-    T(profile) f = {.below = e.x, .above = e.y, .half = e.z}; // those of a segment are 0, 0, half
+    T(profile) f = {.below = e.x, .above = e.y, .half = e.z}; // a segment has e = (0, 0, half)
     VF out = e.y - e.x, up = e.z + e.z, square = FMA(out, out, up * up), inv = RSQRT(MAX(square, SET1(TINY)));
     f.out = out * inv, f.up = up * inv, f.length = square * inv;
     return f;
 }
 
-// is_segment tells segments from the other cores of class CLR_BOX, which have no profile.
+// is_segment reports segments and points. The other cores of class CLR_BOX have no profile.
 ALWAYS VM T(is_segment)(const T(profile) *f) { return LE(MAX(f->below, f->above), SET1(0)); }
 
-// foot is P(p), the tangents around the axis and along the profile, and their gains.
-// A point inside is its own foot, and `deep` below the surface; outside that is negative or 0.
+// projection is P(p) (`at`), the unit tangents around the axis and along the profile, and the gains of
+// P along them. A point inside is its own projection, at depth `deep` below the surface; outside,
+// `deep` is not positive.
 typedef struct {
     V3 at, around, along;
     VF gain_around, gain_along, deep;
@@ -42,7 +51,7 @@ ALWAYS T(projection) T(closest_point)(const T(profile) *f, V3 p) {
     const VF zero = SET1(0), one = SET1(1);
     T(projection) o;
     VF square = FMA(p.y, p.y, p.x * p.x), inv = RSQRT(MAX(square, SET1(TINY))), far = square * inv;
-    VM axial = LE(square, SET1(TINY)); // any direction is out
+    VM axial = LE(square, SET1(TINY)); // on the axis: any lateral direction
     VF ux = SEL(axial, one, p.x * inv), uy = SEL(axial, zero, p.y * inv);
     VF dr = far - f->below, dz = p.z + f->half, t = FMA(dr, f->out, dz * f->up), on = MIN(MAX(t, zero), f->length);
     VM cap = MOR(MAND(LE(f->half, p.z), LT(far, f->above)), MAND(LE(p.z, -f->half), LT(far, f->below)));
@@ -59,7 +68,8 @@ ALWAYS T(projection) T(closest_point)(const T(profile) *f, V3 p) {
     return o;
 }
 
-// axis_point is the point of the axis of B nearest to that of A, as in [segments]: u is B's axis.
+// axis_point is the point of B's axis that is closest to A's axis, as in segment_distance
+// (closed_forms.h). u is the direction of B's axis.
 ALWAYS V3 T(axis_point)(VF half_a, VF half_b, V3 u, V3 t) {
     VF across = FMA(u.x, u.x, u.y * u.y), along = T(dot)(t, u);
     VF s = FNMA(u.z, along, t.z) * RCP(MAX(across, SET1(1e-6)));

@@ -1,12 +1,13 @@
 // The distance sub-algorithm of GJK, without branches. A template, see vec3.h.
 //
-// As Signed Volumes does (Montanari, Petrinic, Barbieri: Improving the GJK algorithm
-// for faster and more reliable distance queries, sec. 3.3), it finds the point of a
-// simplex nearest to the origin by projections on its features; since the newest
-// vertex w lies beyond the plane through the last nearest point, only the features
-// that hold w can be nearest: w itself, three edges, three faces. All are measured
-// and the one with the largest gain |w|² − |x|² wins. A simplex with fewer vertices
-// has w in the free slots: edges of length zero gain nothing.
+// Input: a simplex w, b, c, d, with w the newest vertex. A simplex with fewer vertices repeats w:
+// edges of length zero gain nothing. Output: the point of the simplex that is closest to the origin,
+// its feature, and whether the tetrahedron contains the origin.
+//
+// Like Signed Volumes [Montanari2017, sec. 3.3], it projects the origin on features of the simplex.
+// The newest vertex w lies beyond the plane through the last closest point, so the closest feature
+// contains w: w itself, one of three edges, or one of three faces. All seven are computed, and the one
+// with the greatest gain |w|² − |x|² is chosen.
 
 #if (REAL_BITS == 32 && !defined(CLR_SIMPLEX_32)) || (REAL_BITS == 64 && !defined(CLR_SIMPLEX_64))
 #if REAL_BITS == 32
@@ -18,16 +19,16 @@
 #include "cores.h"
 
 typedef struct {
-    V3 x;                      // nearest point
-    VM keep_b, keep_c, keep_d; // old vertices of its feature
-    VM inside;                 // the origin lies in the tetrahedron
-    VF least, longest; // the least of the tetrahedron's four volumes with the origin, and its longest edge squared
-    VF weight[3];      // of the old vertices in x, if asked for
+    V3 x;                      // closest point
+    VM keep_b, keep_c, keep_d; // the older vertices of its feature
+    VM inside;                 // the tetrahedron contains the origin
+    VF least, longest;         // least of the four volumes of a face with the origin; longest edge squared
+    VF weight[3];              // of the older vertices in x, if `weights` is set
 } T(nearest);
 
-// The least squared sine of the angle between two edges whose face is looked at, and
-// the least volume of a tetrahedron that may hold the origin, squared and relative
-// to its edges: where they act, rounding decides.
+// FLAT_FACE is the least squared sine of the angle between two edges of a face that is considered;
+// FLAT_TETRAHEDRON the least squared volume, relative to the edges, of a tetrahedron that may contain
+// the origin. Below them rounding decides.
 #if REAL_BITS == 32
 #define FLAT_FACE 1e-10f
 #define FLAT_TETRAHEDRON 1e-12f
@@ -48,7 +49,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     VF g11 = T(dot)(e1, e1), g22 = T(dot)(e2, e2), g33 = T(dot)(e3, e3);
     VF ww = T(dot)(w, w), g12 = T(dot)(e1, e2), g23 = T(dot)(e2, e3), g31 = T(dot)(e3, e1);
 
-    // Edges: the foot on edge i is w + t·eᵢ, t = hᵢ/gᵢᵢ, and gains hᵢ·t.
+    // Edges: the projection on edge i is w + t·eᵢ, t = hᵢ/gᵢᵢ, with the gain hᵢ·t.
     VF t1 = MIN(h1 * RCP(MAX(g11, tiny)), one), t2 = MIN(h2 * RCP(MAX(g22, tiny)), one),
        t3 = MIN(h3 * RCP(MAX(g33, tiny)), one);
     VM kb = LT(zero, h1);
@@ -72,14 +73,14 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
         out.weight[2] = SEL(kd, t, zero);
     }
 
-    // Faces: with n = eᵢ × eⱼ the foot is n·<n, w>/|n|², and its weights times |n|² are
-    // gⱼⱼ·hᵢ − gᵢⱼ·hⱼ and the like. On a needle of length L and height h these are off
-    // by rounding times (L/h)², the height of the foot only by rounding times L/h:
-    // the gain is taken from it.
+    // Faces: with n = eᵢ × eⱼ the projection is n·⟨n, w⟩/|n|², and its weights times |n|² are gⱼⱼ·hᵢ −
+    // gᵢⱼ·hⱼ and the like. On a needle of length L and width l the weights have an error of rounding
+    // times (L/l)², but ⟨n, w⟩/|n| only of rounding times L/l. So the gain is computed from the
+    // latter.
     V3 n3 = T(cross)(e1, e2), n1 = T(cross)(e2, e3), n2 = T(cross)(e3, e1);
     VF l1 = -T(dot)(w, n1), l2 = -T(dot)(w, n2), l3 = -T(dot)(w, n3);
     V3 n = n3;
-    VF support_value = l3, area = one;
+    VF offset = l3, area = one;
     VM face = LT(one, zero);
 #define FACE(gi, gj, gij, hi, hj, normal, l, keep_i, keep_j, drop, i, j, k)     \
     {                                                                           \
@@ -90,7 +91,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
                     MAND(LT(SET1(FLAT_FACE) * gi * gj, det), LT(gain, q)));     \
         gain = SEL(m, q, gain);                                                 \
         n = T(sel)(m, normal, n);                                               \
-        support_value = SEL(m, l, support_value);                               \
+        offset = SEL(m, l, offset);                                             \
         area = SEL(m, det, area);                                               \
         face = MOR(face, m);                                                    \
         keep_i = MOR(keep_i, m);                                                \
@@ -111,7 +112,7 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
     out.least = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
     out.longest = MAX(g11, MAX(g22, g33));
     out.inside = MAND(LE(zero, out.least), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
-    VF k = -support_value * RCP(MAX(area, SET1(TINY_AREA2)));
+    VF k = -offset * RCP(MAX(area, SET1(TINY_AREA2)));
     out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
     out.keep_b = kb;
     out.keep_c = kc;
@@ -125,24 +126,26 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
 #undef TINY_AREA2
 
 #if REAL_BITS == 32
-// Whether a tetrahedron holds the origin, whatever rounding did to its vertices. A template, float32.
+// The proof that a tetrahedron contains the origin, whatever the errors of its vertices. Float32.
 //
-// It does, however its vertices are moved by up to δ each, if it holds the ball of radius δ: else a
-// plane through the origin had all moved vertices on one side, and all vertices less than δ on the
-// other. So all four faces must be farther from the origin than δ: six times the volume that a
-// face spans with it must be above δ·|n|, n the product of two edges of the face.
+// If the tetrahedron contains the ball of radius δ, it contains the origin however each vertex is
+// moved by at most δ: otherwise a plane through the origin would have all moved vertices on one side,
+// and all vertices less than δ beyond it. So all four faces must be farther than δ from the origin:
+// six times the volume of a face with the origin must exceed δ·|n|, where n is the product of two
+// edges of the face.
 //
-// Let G be the square of the longest of the three edges that meet in w, u = 2⁻²⁴. The product of two
-// of them is off by 6 u·G: edges are rounded by u each, products and differences by u. No
-// vertex is farther from the origin than 1, so that the volume of w's faces is off by 9 u·G, that of all
-// by 18 u·G as |e| is 2 at most, and what is left for the fourth face by less than 80 u·G.
+// Rounding. Let G be the squared length of the longest edge at w, and u = 2⁻²⁴. The product of two
+// such edges has an error of 6 u·G: edges, products and differences are rounded by u each. No vertex
+// is farther than 1 from the origin, so the volumes of the faces at w have errors of 9 u·G; that of
+// the tetrahedron has 18 u·G, as |e| ≤ 2; and the difference, the volume of the fourth face, less than
+// 80 u·G.
 #define VOLUME_UNITS 80
 
-// LOOSE_VOLUME is what the least volume must be above, as a part of G, where nothing is known of n: it is
-// at most G for the three faces and 3√3/2·G for the other, a triangle in a ball of radius √G.
+// LOOSE_VOLUME is a sufficient least volume, as a multiple of G, without knowledge of n: |n| is at
+// most G for the faces at w, and 3√3/2·G for the fourth, a triangle in a ball of radius √G.
 #define LOOSE_VOLUME(vertex_error) FMA(SET1(2.6f), vertex_error, SET1(VOLUME_UNITS * 0x1p-24f))
 
-// holds is the same face by face.
+// contains is the proof with the exact |n| of each face.
 ALWAYS VM contains(V3 w, V3 b, V3 c, V3 d, VF vertex_error) {
     const V3 e1 = T(sub)(b, w), e2 = T(sub)(c, w), e3 = T(sub)(d, w);
     const V3 n[3] = {T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(e1, e2)}, last = T(add)(T(add)(n[0], n[1]), n[2]);
@@ -161,30 +164,30 @@ ALWAYS VM contains(V3 w, V3 b, V3 c, V3 d, VF vertex_error) {
 #endif
 
 #if REAL_BITS == 64
-// Directions orthogonal to the edges of a simplex, to the last digits. A template,
-// float64, for tolerances near its roundoff; see ref/descent.go.
+// Directions orthogonal to the edges of a simplex, to full precision. A template, float64, for
+// tolerances near the rounding error; see ref/descent.go.
 //
-// The nearest point x of a simplex is a sum that cancels. Its direction is off by
-// rounding over |x|, and on a triangle of length L and height h it is off along L by
-// rounding times L²/h, as the weights are off by rounding over h. Simplices on the
-// rims of cylinders and cones are such triangles, 1e-4 to 1e-6 high: the tilt leaves
-// the norm as it is, and costs the plane along x a multiple of the tolerance.
+// The closest point x of a simplex is a sum that cancels. Its direction has an error of rounding over
+// |x|. On a triangle of length L and width l it has an error along L of rounding times L²/l, as the
+// weights have errors of rounding over l. Simplices on the rims of cylinders and cones are such
+// triangles, with widths of 1e-4 to 1e-6. The tilt does not change the norm, but lowers the dual bound
+// along x by a multiple of the tolerance.
 
-#define FINE_TOLERANCE 1e-9 // beyond it the loss does not matter
+#define FINE_TOLERANCE 1e-9 // above it the loss is negligible
 
-// has_flats reports whether D has edges or faces, or some that are so to rounding, as those of sharp
-// superquadrics are.
+// has_flats reports whether D may have edges or faces, or, like sharp superquadrics, surfaces that are
+// flat up to rounding.
 ALWAYS int has_flats(int ka, int kb) { return ka != CLR_ELLIPSOID || kb != CLR_ELLIPSOID; }
 
-// without is the part of x orthogonal to e, in two passes: the second takes away the
-// rounding of the first.
-ALWAYS V3 without(V3 x, V3 e) {
+// orthogonal_part is the part of x orthogonal to e, in two passes: the second removes the rounding
+// error of the first.
+ALWAYS V3 orthogonal_part(V3 x, V3 e) {
     VF inv = SET1(1) / MAX(T(dot)(e, e), SET1(1e-200));
     x = T(axpy)(-T(dot)(e, x) * inv, e, x);
     return T(axpy)(-T(dot)(e, x) * inv, e, x);
 }
 
-// longest_of is the longest of three edges, and whether it is the second or the third.
+// longest_of is the longest of three edges. It tells whether that is the second or the third.
 ALWAYS V3 longest_of(V3 e1, V3 e2, V3 e3, VM *second, VM *third) {
     VF g1 = T(dot)(e1, e1), g2 = T(dot)(e2, e2), g3 = T(dot)(e3, e3);
     *third = MAND(LT(g1, g3), LT(g2, g3));
@@ -192,29 +195,29 @@ ALWAYS V3 longest_of(V3 e1, V3 e2, V3 e3, VM *second, VM *third) {
     return T(sel)(*third, e3, T(sel)(*second, e2, e1));
 }
 
-// orthogonal_direction is the direction of the point `sum` of w, p and q, of which any may
-// be the same; `face` is the foot on their face as its normal has it. The normal is
-// off by rounding over the height, the sum by rounding over its length: the longer
-// decides.
+// orthogonal_direction is the direction of the point `sum` of the simplex w, p, q, whose vertices may
+// be equal. `face` is the projection of the origin on the face by its normal. The normal has an error
+// of rounding over the width, the sum one of rounding over its norm: the longer of both is used.
 ALWAYS V3 orthogonal_direction(V3 w, V3 p, V3 q, V3 sum, V3 face) {
     VM second, third;
     V3 e1 = T(sub)(p, w), e2 = T(sub)(q, w), e = longest_of(e1, e2, T(sub)(q, p), &second, &third),
        n = T(cross)(e1, e2);
-    VM high = LT(T(dot)(sum, sum) * T(dot)(e, e), T(dot)(n, n));
-    return T(sel)(high, face, without(sum, e));
+    VM by_normal = LT(T(dot)(sum, sum) * T(dot)(e, e), T(dot)(n, n));
+    return T(sel)(by_normal, face, orthogonal_part(sum, e));
 }
 
-// straighten moves the point v + l1·e1 + l2·e2 of a triangle, where it lies on the face,
-// along its longest edge to the foot of the perpendicular, as far as the weights stay
-// above 0. It returns the edge that the point's direction should be orthogonal to.
-ALWAYS V3 straighten(V3 v, V3 e1, V3 e2, VF *l1, VF *l2, V3 *x, VM face) {
+// project_along_longest_edge moves the point v + l1·e1 + l2·e2 of a triangle, where it lies on the
+// face, along the longest edge to the projection of the origin, as far as the weights stay
+// nonnegative. It returns the edge that the direction of the point should be orthogonal to.
+ALWAYS V3 project_along_longest_edge(V3 v, V3 e1, V3 e2, VF *l1, VF *l2, V3 *x, VM face) {
     const VF zero = SET1(0), one = SET1(1);
     VM second, third;
     V3 e = longest_of(e1, e2, T(sub)(e2, e1), &second, &third);
     VM last = MOR(second, third);
     VF inv = SEL(face, one / MAX(T(dot)(e, e), SET1(1e-200)), zero);
     for (int pass = 0; pass < 2; pass++) {
-        // From the first vertex to the second or the third, or from the second to the third.
+        // The edge leads from the first vertex to the second or the third, or from the second to the
+        // third.
         VF from = SEL(third, *l1, MAX(one - *l1 - *l2, zero)), to = SEL(last, *l2, *l1);
         VF t = MIN(MAX(-T(dot)(e, *x) * inv, -to), from);
         *l1 = *l1 + SEL(third, -t, SEL(second, zero, t));
