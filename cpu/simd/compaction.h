@@ -1,7 +1,6 @@
-// Rows whose cores intersect wait for one another: where only some of a group do, the vectors that
-// search and prove their depths would have few lanes at work, and the others would wait for
-// them. So they are copied to a scratch of their own, and answered once that is full or the
-// group ends. Float64.
+// Compaction of penetrating rows. Where only some rows of a group penetrate, the vectors that search and prove their
+// depths would have few active lanes. So these rows are copied to a scratch of their own, and answered when that is
+// full or the group ends. Rows that its stages decline are appended to s->left. Float64.
 
 #ifndef CLR_COMPACTION_H
 #define CLR_COMPACTION_H
@@ -12,20 +11,20 @@
 #include "lanes.h"
 #include <string.h>
 
-// waiting are the rows that wait, in *s.
+// compacted_rows are n rows that were copied to *s.
 typedef struct {
     clr_scratch *s;
     int n;
 } compacted_rows;
 
-// FEW says of rows of n whether so few of them overlap that they are worth copying.
+// FEW is true if so few rows of n penetrate that copying them pays.
 #define FEW(rows, n) ((rows) > 0 && 4 * (rows) < 3 * (n))
 
 // PICK copies the listed rows of a column to the end of another.
 #define PICK(to, from) \
     for (int i = 0; i < n; i++) (to)[i] = (from)[list[i]]
 
-// answer_compacted answers the rows that wait. Those that it cannot go to s->left.
+// answer_compacted answers the compacted rows. Declined rows are appended to s->left.
 static void answer_compacted(const clr_call *c, clr_scratch *s, compacted_rows *w, int64_t lo, int ka, int kb,
                              int *left) {
     clr_scratch *deep = w->s;
@@ -42,7 +41,7 @@ static void answer_compacted(const clr_call *c, clr_scratch *s, compacted_rows *
     w->n = 0;
 }
 
-// gather has those of rows 0 to count−1 of the group wait whose cores intersect, unless most do.
+// compact_penetrating copies the rows among 0 to count−1 of the group whose cores intersect to *w, unless most do.
 static __attribute__((noinline)) void compact_penetrating(const clr_call *c, clr_scratch *s, compacted_rows *w,
                                                           int64_t lo, int count, int ka, int kb, int *left) {
     int32_t list[CLR_CAP];

@@ -1,9 +1,23 @@
-// Polytopes of float32 around an apex: whether D is as high everywhere as a local minimum of its
-// heights that has been found, but for a cap of directions which is proved otherwise. What that is for
-// is in depth_certificate.h, why float32 may be trusted in epa_float32.h: no face of a surface that winds
-// around the origin is lower than the least of their heights, less VERTEX32_ERROR. The apex is less
-// than 2.7 from the origin, where the rounding of a height is 22 u and that of the apex none, as it
-// is what it was rounded to..
+// The depth certificate: proves that a local minimum of h_D (depth_minimum.h) is the penetration depth. For pairs of
+// cores with rims and for smooth cores.
+//
+//  1. Around the minimum n, a cap certificate proves h_D ≥ L over a cap of size t.
+//  2. A polytope in float32 covers all other directions. It has one vertex that is no point of D, the apex
+//     a = n·L√(1 + t²). Once the ball of radius L lies inside the polytope, every direction has a vertex with a support
+//     value of at least L. If that vertex is the apex, the direction is within acos(L/|a|) = atan(t) of n, that is, in
+//     the cap; otherwise it is a point of D. So h_D ≥ L in all directions. EPA takes about 21 steps for a pair of
+//     cylinders or cones, of which about four remain here: most of its faces lie near the closest point of D, two steps
+//     for every digit, and here that point is under the apex.
+//  3. A direction with a smaller support value starts the search again, up to MAX_MINIMA times.
+//
+// Float32 is sufficient by the proof in epa_float32.h: no face of an enclosing surface is closer to the origin than the
+// least key, less VERTEX32_ERROR. The apex is at a distance of less than 2.7 from the origin, where ⟨n, a⟩ is computed
+// to 22 u; its own rounding error is none, since the apex is defined as the rounded point. The minimum, its bounds and
+// its witnesses are in float64.
+//
+// Input: the penetrating rows of a group. Output: s->minima, with the state CLR_MINIMUM_LEAST for a proved minimum and
+// CLR_MINIMUM_EXPANDED for a row that epa.h answered. Rows without a cap, whose polytope is full or flat to rounding,
+// or that need more than MAX_MINIMA searches go to epa.h here (expand_rest); those that it declines are the caller's.
 
 #ifndef CLR_DEPTH_CERTIFICATE_H
 #define CLR_DEPTH_CERTIFICATE_H
@@ -11,18 +25,18 @@
 #include "real32.h"
 #include "epa_float32.h"
 
-// known_minima are what s->minima says of the rows in the lanes.
+// known_minima are the minima of s->minima for the rows in the lanes.
 typedef struct {
     float apex[3][W], low[W], least[W], error[W];
 } known_minima;
 
 #define ROOT3 1.7320508f
 
-// start_cover begins with the points of D that are highest along four directions around the minimum:
-// where GJK ended with the origin on the border of its simplex, as it does with shapes on one axis.
+// start_cover starts the polytopes with the support points of the minimum and of three directions tilted from it. It is
+// used where GJK ended with the origin on the boundary of its simplex, as for shapes on one axis.
 static __attribute__((noinline)) unsigned start_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_minima *to,
                                                       unsigned lanes, int ka, int kb) {
-    static const float turn[3][2] = {{0.8f, 0.6f},
+    static const float tilt[3][2] = {{0.8f, 0.6f},
                                      {-0.4f - 0.3f * ROOT3, 0.4f * ROOT3 - 0.3f},
                                      {-0.4f + 0.3f * ROOT3, -0.4f * ROOT3 - 0.3f}}; // 120° apart
     vertices32 v[4];
@@ -34,7 +48,7 @@ static __attribute__((noinline)) unsigned start_cover(T(lanes) *L, polytope32 *q
     at->lanes = lanes;
     for (int j = 0; j < 4; j++) {
         V3 d = n;
-        if (j < 3) d = T(axpy)(SET1(turn[j][0]), e, T(axpy)(SET1(turn[j][1]), f, T(scale)(SET1(-0.35f), n)));
+        if (j < 3) d = T(axpy)(SET1(tilt[j][0]), e, T(axpy)(SET1(tilt[j][1]), f, T(scale)(SET1(-0.35f), n)));
         d = T(scale)(RSQRT(T(dot)(d, d)), d);
         v[j] = (vertices32){T(support)(at, ka, kb, T(neg)(d), one, &a, 0), {none, none}, {one, one}};
     }
@@ -42,8 +56,8 @@ static __attribute__((noinline)) unsigned start_cover(T(lanes) *L, polytope32 *q
     return start_tetrahedra(q, at, v, lanes, ka, kb);
 }
 
-// add_apices gives the polytopes of `lanes` an apex each, unless that lies within, and returns those in
-// which the origin is as far within the tetrahedron as the proof asks.
+// add_apices adds the apex to each polytope of `lanes` that does not contain it. It returns the lanes in which the keys
+// of the tetrahedron exceed the rounding bound.
 static __attribute__((noinline)) unsigned add_apices(polytope32 *q, unsigned lanes, const known_minima *to) {
     unsigned taken = 0;
     for (unsigned m = lanes; m; m &= m - 1) {
@@ -51,7 +65,7 @@ static __attribute__((noinline)) unsigned add_apices(polytope32 *q, unsigned lan
         const float x = to->apex[0][l], y = to->apex[1][l], z = to->apex[2][l];
         polytope32 *p = q + l;
         float most = to->error[l] / 16;
-        p->nearest = -1; // the face that sees it best
+        p->nearest = -1; // the face that the apex is farthest beyond
         for (int f = 0; f < 4; f++) {
             if (!(p->key[f] > to->error[l])) lanes &= ~(m & -m);
             const float above = p->nx[f] * x + p->ny[f] * y + p->nz[f] * z - p->key[f];
@@ -65,8 +79,8 @@ static __attribute__((noinline)) unsigned add_apices(polytope32 *q, unsigned lan
     return taken ? (lanes & ~taken) | expand_polytopes32(q, taken) : lanes;
 }
 
-// step_cover takes a step in all lanes at work. Those that end inside have all faces high enough, and for
-// those in *lower D is lower along n.
+// step_cover takes a step in all active lanes. Lanes that end in L->inside are covered: all keys are at least low. In
+// the lanes of *lower the cover is refuted: h_D(n) is smaller than the minimum.
 ALWAYS void step_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_minima *to, unsigned *lower,
                        float n[3][W], int ka, int kb) {
     float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
@@ -149,34 +163,22 @@ ALWAYS void cover_pairs(const clr_call *call, clr_scratch *s, const int32_t *lis
     FLUSH_END;
 }
 
-// around looks whether the minima of n listed rows are least.
-static __attribute__((noinline)) void around(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
-                                             int kb) {
+// cover_minima sets the states of the local minima of n listed rows: proved, refuted or unproved.
+static __attribute__((noinline)) void cover_minima(const clr_call *call, clr_scratch *s, const int32_t *list, int n,
+                                                   int ka, int kb) {
     if (ka == CLR_ROUND && kb == CLR_ROUND) cover_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
     else cover_pairs(call, s, list, n, ka, kb);
 }
 
+// The rest of this header is float64.
 #include "real64.h"
 #include "depth_minimum.h"
 #include "epa.h"
 
-// Depths by local minima of the heights of D: of cores with rims (depth_minimum.h), and of smooth ones
-// (depth_minimum.h). Around a minimum there is a cap of directions where nothing is lower, and a
-// polytope in float32 proves it of the others (depth_certificate.h). Float64.
-//
-// The polytope has one vertex that is no point of D, the apex a = n·L√(1 + t²), for a cap of size
-// t. Once the ball of radius L is inside, every direction has a vertex as high as L. If it is the
-// apex, the direction is no more than acos(L/|a|) from n, and in the cap; else it is a point of D. So
-// D is as high as L along all directions. Of the 21 steps of EPA for a pair of cylinders or cones
-// this leaves about four: those that come close to the nearest point of D, two for every digit,
-// are under the apex.
-//
-// Where a face finds D lower than L, there is another minimum, which is looked for from there.
-// Rows are searched in turns, those of a turn side by side.
-
+// The number of searches of a row. Each search takes all listed rows together.
 #define MAX_MINIMA 4
 
-// expand_rest answers n listed rows by expanding polytopes.
+// expand_rest answers n listed rows by EPA in float64.
 static void expand_rest(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     for (int k = 0; k < n; k += W) {
         depth_rows rows;
@@ -192,14 +194,13 @@ static void expand_rest(const clr_call *c, clr_scratch *s, const int32_t *list, 
     }
 }
 
-// searched tells of a row whether a local minimum is looked for: not where RTR takes too many steps.
+// search_applies reports whether a local minimum of row k is searched: not where RTR takes too many steps.
 ALWAYS int search_applies(const clr_call *c, const clr_scratch *s, int k) {
     return !c->closed || (soft(c->shapes + s->shape_a[k], 1) && soft(c->shapes + s->shape_b[k], 1));
 }
 
-// surround answers those of n rows of the group that overlap, if heights of both cores have minima that
-// are searched for, in s->minima; rows that it does not are the caller's. Where a cap counts the steps,
-// expand_rows takes all of them.
+// certify_depths answers the penetrating rows among n rows of the group in s->minima, if the pair of classes has depth
+// certificates. Other rows are the caller's, and all rows under an iteration limit.
 static __attribute__((noinline)) void certify_depths(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     int32_t list[CLR_CAP];
     int listed = 0;
@@ -212,13 +213,13 @@ static __attribute__((noinline)) void certify_depths(const clr_call *c, clr_scra
             list[listed++] = k;
     }
     memset(state + n, CLR_MINIMUM_NONE, CLR_STRIDE32 - (size_t)n);
-    for (int turn = 0; turn < MAX_MINIMA && listed > 0; turn++) {
+    for (int search = 0; search < MAX_MINIMA && listed > 0; search++) {
         int local = 0, again = 0;
-        if (rims) search_rim_minima(c, s, list, listed, turn == 0);
-        else search_smooth_minima(c, s, list, listed, turn == 0, ka, kb);
+        if (rims) search_rim_minima(c, s, list, listed, search == 0);
+        else search_smooth_minima(c, s, list, listed, search == 0, ka, kb);
         for (int i = 0; i < listed; i++)
             if (state[list[i]] == CLR_MINIMUM_LOCAL) s->list[local++] = list[i];
-        if (local > 0) around(c, s, s->list, local, ka, kb);
+        if (local > 0) cover_minima(c, s, s->list, local, ka, kb);
         for (int i = 0; i < listed; i++)
             if (state[list[i]] == CLR_MINIMUM_AGAIN) list[again++] = list[i];
         listed = again;

@@ -1,5 +1,16 @@
-// Local minima of the heights of D that have been found, and what float32 is to prove of them. Float64;
-//, and depth_certificate.h says what for.
+// Local minima of h_D over the unit sphere, and caps around them, for depth_certificate.h. Float64. Rows are those of a
+// list, W at a time.
+//
+// Cores of revolution with two rims: sequential quadratic programming and cap certificates of depth_rims.h. Smooth
+// cores: the Riemannian trust region method [RTR] (trust_region.h), and cap certificates from Hessian bounds
+// (hessian_bounds.h).
+//
+// Input: the listed rows; the first search starts from directions of its own (rims) or from the direction that GJK
+// began with (smooth cores), a later one from the direction in s->minima in which D has a smaller support value.
+// Output in s->minima, if a local minimum n with a cap of size t was found: its bounds, normal and witnesses; a number
+// low with h_D ≥ low over the cap; and the apex n·low·√(1 + t²), both rounded to float32 in units of the span. The row
+// is declined to epa.h (CLR_MINIMUM_NONE) if its bounds or its witnesses do not meet the tolerance, or no cap is
+// proved. If the search did not end in a local minimum, it goes on from where it stopped (CLR_MINIMUM_AGAIN).
 
 #ifndef CLR_DEPTH_MINIMUM_H
 #define CLR_DEPTH_MINIMUM_H
@@ -13,11 +24,11 @@
 #include "support.h"
 #include <string.h>
 
-// The apex is that of a cap of which t² is less by this factor: rounding it to float32 tilts it by
-// 2⁻²³ and makes the cap wider by 2⁻²³/t; caps are 0.01 at least.
+// The apex belongs to a cap with t² smaller by this factor. Its rounding to float32 tilts it by 2⁻²³ and widens its cap
+// by 2⁻²³/t; caps have sizes of at least 0.01.
 #define APEX_SHARE 0.98
 
-// depth_rows are W rows of a list, a lane each.
+// depth_rows are W rows of a list, one per lane.
 typedef struct {
     double in[CLR_STOP][W] __attribute__((aligned(64)));
     double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))),
@@ -44,13 +55,14 @@ ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *li
     }
 }
 
-// places_of are those of the rows.
+// places_of returns the columns of the rows for the support functions.
 ALWAYS T(places) places_of(const clr_call *c, const depth_rows *r) {
     return (T(places)){.call = c, .in = r->in[0], .stride = W, .hull = {&r->hull[0], &r->hull[1]}, .lanes = r->lanes};
 }
 
-// store_minima keeps what is known of a vector of rows: those in `minimal` are at a local minimum, and
-// D is d.low high over a cap of size t. even is what to begin another search with.
+// store_minima stores the results of a vector of rows in s->minima. Rows in `minimal` are at a local minimum, with
+// h_D ≥ d.low over a cap of size t. tied has the lanes with an active kink of either core, from which another search
+// would start.
 ALWAYS void store_minima(clr_scratch *s, const depth_rows *r, unsigned minimal, lane_depths d, VF t, VF stop,
                          const unsigned tied[2], const int steps[W]) {
     clr_minima *out = &s->minima;
@@ -74,11 +86,8 @@ ALWAYS void store_minima(clr_scratch *s, const depth_rows *r, unsigned minimal, 
     }
 }
 
-// Depths of cores of revolution with two rims: local minima (depth_rims.h) with caps (depth_rims.h) of
-// rows of a list, for depth_certificate.h. Float64.
-
-// search_rim_minima looks for local minima of n listed rows, first from directions of its own, then from those in
-// s->minima, and for what is to be proved of them.
+// search_rim_minima searches local minima and caps of n listed rows of cores with two rims: with `first` from
+// rim_starts, otherwise from the directions in s->minima.
 static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_scratch *s, const int32_t *list, int n,
                                                         int first) {
     const clr_minima *from = &s->minima;
@@ -104,15 +113,15 @@ static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_s
             for (int i = 0; i < 2; i++) q.face[i] = LT(one, zero), tied[i] = MFROM(both[i]);
         }
         const unsigned minimal = find_rims(&r, &q, rows.lanes, tied, SET1(0.125) * stop, steps);
-        VF off = SQRT(flat_dot(q.left, q.left)), inside[2] = {q.r[0] - off, q.r[1] - off};
+        VF off = SQRT(flat_dot(q.gradient, q.gradient)), inside[2] = {q.r[0] - off, q.r[1] - off};
         VF times, t = cap_size(&r, &q, inside, &times), curvature = SEL(MOR(q.face[0], q.face[1]), zero, off);
         VF high = T(dot)(q.n, pair_vertices(&at, CLR_ROUND, CLR_ROUND, q.n, rows.lanes).w);
-        VF low = FNMA(curvature, t, FNMA(times, q.low, q.h)) - SET1(4) * round;
-        // The points that touch: on circles between the rims, on an end across from the other core's.
-        V3 part[2], across = T(axpy)(q.left.x, q.e, T(scale)(q.left.y, q.f));
+        VF low = FNMA(curvature, t, FNMA(times, q.deficit, q.h)) - SET1(4) * round;
+        // The witnesses: on circles between the rims, or on an end opposite the point of the other core.
+        V3 part[2], across = T(axpy)(q.gradient.x, q.e, T(scale)(q.gradient.y, q.f));
         for (int i = 0; i < 2; i++) {
             const V3 axis = r.core[i].axis,
-                     lateral = T(axpy)(-T(dot)(q.lateral[i], axis), axis, q.lateral[i]); // off by rounding over q
+                     lateral = T(axpy)(-T(dot)(q.lateral[i], axis), axis, q.lateral[i]); // its error is rounding over q
             V3 point = T(axpy)(q.sigma[i] * r.core[i].half, axis, T(scale)(q.r[i], lateral));
             part[i] = T(sel)(q.face[i], T(sub)(point, across), point);
         }
@@ -122,12 +131,8 @@ static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_s
     }
 }
 
-// Depths of smooth cores: local minima by the Riemannian trust region method (trust_region.h), with caps of
-// directions in which the curvature of both proves that nothing is lower (hessian_bounds.h), of rows of a list,
-// for depth_certificate.h. Float64.
-
-// search_smooth_minima looks for local minima of n listed rows, first from the direction that GJK began with, then from
-// those in s->minima, and for what is to be proved of them.
+// search_smooth_minima searches local minima and caps of n listed rows of smooth cores: with `first` from the direction
+// that GJK began with, otherwise from the directions in s->minima.
 static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, clr_scratch *s, const int32_t *list,
                                                            int n, int first, int ka, int kb) {
     const VF zero = SET1(0), one = SET1(1);

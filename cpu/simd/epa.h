@@ -1,20 +1,20 @@
-// Depths: the expanding polytope algorithm, for rows whose cores intersect (van den Bergen,
-// Proximity Queries and Penetration Depth Computation on 3D Game Objects, 2001). Float64.
-// W pairs take their steps together: support points are found a pair a lane, new faces
-// measured a face a lane; each pair's own surface is mended in between. What a pair
-// computes depends on none of its neighbours..
+// Penetration depths by the expanding polytope algorithm [VanDenBergen2001], for rows that no other method has
+// answered. Float64.
 //
-// The bounds are those of ref.EPA. From above, the support plane along the normal of the
-// nearest face. From below, the faces: the surface is closed by construction (epa_surface.h),
-// and if every face has its three vertices beyond its own plane at a height above
-// rounding, every face is seen from the origin with the same sign, so that the solid angles
-// cannot add up to zero: the surface winds around the origin. A ball around the origin that
-// touches no face is then wound around as a whole, hence part of the convex hull of the
-// vertices, and of D. Neither bound asks that the polytope be convex.
+// The polytope of a row is a closed surface of triangles with vertices on D (epa_surface.h). It starts as the
+// tetrahedron that GJK ended with. A step adds the support vertex along the normal of the nearest face, the one with
+// the least key; the key of a face with unit normal n is the least ⟨n, w⟩ of its three vertices w.
 //
-// A row is answered, with bounds as close as asked for, or left: where the memory is full,
-// where rounding keeps a face from being expanded, and where the tetrahedron that GJK
-// found is flat.
+// The upper bound of the depth is the support value along the normal of the nearest face. The lower bound is the
+// least key: the surface is closed by construction, and if every key is above rounding, every face is seen from the
+// origin with the same sign, so that the solid angles cannot add up to zero: the surface winds around the origin. A
+// ball around the origin that touches no face is then wound around as a whole, hence part of the convex hull of the
+// vertices, and of D. Neither bound requires that the polytope is convex. These are the bounds of ref.EPA.
+//
+// Each answered row is handed on as a depth_of: both bounds, the normal and the witnesses. A row is declined if its
+// initial tetrahedron is flat, its polytope is full, its steps are used up, or rounding keeps a face from being
+// expanded. W rows step together, with one support point or one new face per lane; the horizon of each polytope is
+// retriangulated in between. The result of a row does not depend on the other rows of the vector.
 
 #ifndef CLR_EPA_H
 #define CLR_EPA_H
@@ -26,7 +26,7 @@
 #include "simplex.h"
 #include <string.h>
 
-// root is the square root without errno, which needs no library.
+// root is the square root without errno: it calls no library.
 ALWAYS double root(double x) {
 #if defined(__SSE2__)
     return _mm_cvtsd_f64(_mm_sqrt_sd(_mm_set_sd(x), _mm_set_sd(x)));
@@ -39,18 +39,18 @@ ALWAYS double root(double x) {
 
 ALWAYS double dot3(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// small_hull is the number of the highest vertex of a hull of at most CLR_SMALL_VERTICES.
+// small_hull returns the number of the support vertex of a hull of at most CLR_SMALL_VERTICES vertices.
 ALWAYS int small_hull(const clr_call *c, int first, int count, double dx, double dy, double dz) {
     const double *x = c->vx + first, *y = c->vy + first, *z = c->vz + first;
     double support_value;
     if (count > W) return T(scan)(x, y, z, count, dx, dy, dz, &support_value);
     VF h = FMA(SET1(dz), LOADU(z), FMA(SET1(dy), LOADU(y), SET1(dx) * LOADU(x)));
-    unsigned equal = MBITS(LE(SET1(HMAX(h)), h)); // none only if there is a NaN
+    unsigned equal = MBITS(LE(SET1(HMAX(h)), h)); // zero only if there is a NaN
     int found = equal ? __builtin_ctz(equal) : 0;
     return found < count ? found : count - 1;
 }
 
-// hull_lists finds the list of the vertices that may be highest along d, for each lane.
+// hull_lists finds for each lane the list of candidate vertices of the direction cell of d.
 ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, const float *list[W], int32_t blocks[W]) {
     const clr_call *c = at->call;
     int32_t cell[W];
@@ -65,8 +65,8 @@ ALWAYS void hull_lists(const T(places) *at, int side, V3 d, unsigned lanes, cons
     }
 }
 
-// hull_vertices are the vertices of the hulls of `lanes` highest along the unit vectors d, in
-// their own frames; of large hulls those that float32 finds: most often the highest.
+// hull_vertices returns the support vertices of the hulls of `lanes` along the unit vectors d, in the hulls' frames.
+// For large hulls they are found in float32: another vertex may have a slightly greater support value.
 static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned lanes, VF *number) {
     const clr_call *c = at->call;
     const T(hulls) *h = at->hull[side];
@@ -91,8 +91,8 @@ static V3 hull_vertices(const T(places) *at, int kind, int side, V3 d, unsigned 
     return T(pick)(at, side, index);
 }
 
-// pair_vertices are the vertices of D highest along the unit vectors d, in `lanes`; of large
-// hulls others may be slightly higher.
+// pair_vertices returns the support vertices of D along the unit vectors d, in `lanes`, with those of large hulls as
+// hull_vertices finds them.
 static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsigned lanes) {
     const VF one = SET1(1);
     const double *m = at->in + CLR_ROT * at->stride;
@@ -105,9 +105,9 @@ static vertices_of pair_vertices(const T(places) *at, int ka, int kb, V3 d, unsi
     return v;
 }
 
-// surest replaces the vertices of large hulls in v by those that float64 proves the highest
-// along d: the best of the corners of the nearest face, which support d nearly, unless
-// another is higher.
+// most_accurate_support replaces the vertices of large hulls in v by support vertices along d that are proved in
+// float64. The candidates to beat are the corners of the nearest face, whose support values along d are nearly the
+// greatest.
 static __attribute__((noinline)) vertices_of most_accurate_support(const T(places) *at, const polytope *p, int ka,
                                                                    int kb, V3 d, unsigned lanes, vertices_of v) {
     const clr_call *c = at->call;
@@ -145,32 +145,32 @@ static __attribute__((noinline)) vertices_of most_accurate_support(const T(place
     return v;
 }
 
-// Faces that rounding may set aside in one row; more are a sign of a flat D.
+// How many faces of one row may be unexpandable because of rounding. More indicate a flat D.
 #define EPA_STUCK 16
 
 // depth_of is the answer for one row, in the frame of the pair.
 typedef struct {
     double upper, lower;        // of the depth of the cores
-    double off;                 // by what the witnesses are not upper·normal apart
+    double off;                 // |near − upper·n|: how far the difference of the witnesses is from upper·n
     double n[3], a[3], near[3]; // outward normal of D, point of A, point of D
     int steps;
 } depth_of;
 
-// put_depth stores d as store_depths does, columns stride apart.
+// put_depth stores d like store_depths, with a distance of stride between the columns.
 ALWAYS void put_depth(double *out, int stride, const depth_of *d) {
     out[0] = d->upper, out[stride] = d->lower, out[2 * stride] = d->off;
     for (int j = 0; j < 3; j++)
         out[(3 + j) * stride] = d->n[j], out[(6 + j) * stride] = d->a[j], out[(9 + j) * stride] = d->near[j];
 }
 
-// polytopes_in are the polytopes of a scratch, a lane each.
+// polytopes_in returns the polytopes of a scratch, one per lane.
 ALWAYS polytope *polytopes_in(clr_scratch *s) {
     _Static_assert(W * sizeof(polytope) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
     return (polytope *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
 }
 
-// closest finds the weights of the point of face f closest to q, and its distance (Ericson,
-// Real-Time Collision Detection, sec. 5.1.5).
+// closest finds the barycentric coordinates l of the point of face f that is closest to q, and returns its distance
+// [Ericson2004, sec. 5.1.5].
 static double closest(const polytope *p, int f, const double *q, double l[3]) {
     const double *a = p->w[p->corner[f][0]], *b = p->w[p->corner[f][1]], *c = p->w[p->corner[f][2]];
     double ab[3], ac[3], aq[3], bq[3], cq[3], d[3];
@@ -194,9 +194,9 @@ static double closest(const polytope *p, int f, const double *q, double l[3]) {
     return root(dot3(d, d));
 }
 
-// lowest_corner is how far face f lies from the origin at least: the height of its lowest corner
-// along its point with weights l. What rounding does to the weights of a thin face
-// makes it less, never more.
+// lowest_corner bounds the distance of face f from the origin from below. With q the point of barycentric coordinates
+// l, it is the least ⟨q/|q|, w⟩ of the corners w. This is a bound for every q; rounding of the coordinates of a thin
+// face only makes it smaller.
 static double lowest_corner(const polytope *p, int f, const double l[3]) {
     double q[3], low = INFINITY;
     for (int j = 0; j < 3; j++) {
@@ -206,13 +206,13 @@ static double lowest_corner(const polytope *p, int f, const double l[3]) {
     const double far = root(dot3(q, q));
     for (int k = 0; k < 3; k++) {
         double h = dot3(q, p->w[p->corner[f][k]]) / far;
-        low = h >= low ? low : h; // also if h is not a number
+        low = h >= low ? low : h; // also if h is NaN
     }
     return low;
 }
 
-// witnesses finds the point of the surface that is closest to the foot of the support plane
-// found along face f. Of coplanar faces the foot lies in one.
+// witnesses finds the point of the surface that is closest to the projection of the origin onto the plane of face f.
+// Of coplanar faces, the projection lies in one.
 static __attribute__((noinline)) void witnesses(const polytope *p, int f, double gap, depth_of *out) {
     double projection[3], l[3], best[3];
     for (int j = 0; j < 3; j++) projection[j] = p->key[f] * out->n[j];
@@ -237,8 +237,8 @@ static __attribute__((noinline)) void witnesses(const polytope *p, int f, double
 
 enum { DEPTH_OPEN, DEPTH_FOUND, DEPTH_NONE };
 
-// depth_step takes one step with the vertex of lane l of v, of height h along the normal of
-// the nearest face: the answer, where both bounds are closer than stop; or more faces.
+// depth_step takes one step with the vertex of lane `lane` of v, whose support value along the normal of the nearest
+// face is h. It stores the answer if the bounds differ by at most stop, and otherwise expands the polytope.
 ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const double v[8][W], int lane, int unit,
                       double stop, depth_of *out) {
     static const double origin[3] = {0, 0, 0};
@@ -255,8 +255,7 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
         put_vertex(p, v, lane);
         return expand(p, list) ? DEPTH_OPEN : DEPTH_NONE;
     }
-    // The face cannot be expanded. If it is thin, its plane says less than the triangle
-    // itself.
+    // The face cannot be expanded. If it is thin, the triangle itself gives a greater lower bound than its plane.
     closest(p, f, origin, l);
     key = lowest_corner(p, f, l);
     if (++*stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return DEPTH_NONE;
@@ -265,11 +264,10 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
     return DEPTH_OPEN;
 }
 
-// highest finds the vertices of D highest along the normals d of the nearest faces, and their heights.
-// Those of large hulls are the highest of float32, and where none is higher than the face,
-// those of float64.
-ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int kb, unsigned lanes, const double *stop,
-                           V3 *d, VF *h) {
+// nearest_supports finds the support vertices of D along the normals d of the nearest faces, and their support values
+// h. Those of large hulls are found in float32, and again in float64 where the first does not expand the face.
+ALWAYS vertices_of nearest_supports(const polytope *p, const T(places) *at, int ka, int kb, unsigned lanes,
+                                    const double *stop, V3 *d, VF *h) {
     double n[3][W] __attribute__((aligned(64))) = {{0}}, top[W] __attribute__((aligned(64))) = {0};
     for (unsigned m = lanes; m; m &= m - 1) {
         int l = __builtin_ctz(m), f = p[l].nearest;
@@ -286,8 +284,8 @@ ALWAYS vertices_of highest(const polytope *p, const T(places) *at, int ka, int k
     return v;
 }
 
-// depths expands the polytopes of `lanes` until their answers are found, and returns the lanes
-// where they are. No lane takes more than `most` steps.
+// depths expands the polytopes of `lanes` and returns the lanes that have an answer in out. No lane takes more than
+// `most` steps.
 static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *at, int ka, int kb, unsigned lanes,
                                                  const double *stop, const int *most, depth_of *out) {
     unmeasured list;
@@ -298,7 +296,7 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     while (lanes) {
         V3 d;
         VF support_value;
-        store_vertices(vertex, highest(p, at, ka, kb, lanes, stop, &d, &support_value));
+        store_vertices(vertex, nearest_supports(p, at, ka, kb, lanes, stop, &d, &support_value));
         STOREU(h, support_value);
         unsigned unit = MBITS(is_unit(d));
         for (unsigned m = lanes; m; m &= m - 1) {
@@ -313,15 +311,15 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
     return found;
 }
 
-// expand_rows answers those in `in` of W rows of the group, whose columns are those of `at`, by expanding
-// polytopes from the simplices that GJK ended with. It returns the lanes where out has an answer.
+// expand_rows answers the rows of the lanes `in`, whose columns are those of `at`, by polytopes that start from the
+// simplices that GJK ended with. It returns the lanes that have an answer in out.
 static __attribute__((noinline)) unsigned expand_rows(const clr_call *c, clr_scratch *s, const int32_t row[W],
                                                       unsigned in, T(places) *at, int ka, int kb, VF round, VF stop,
                                                       depth_of out[W]) {
     polytope *p = polytopes_in(s);
     double gap[W] __attribute__((aligned(64)));
     vertices_of v[4];
-    int most[W]; // of a call that caps them: emit counts one more
+    int most[W]; // steps left under the iteration limit; storing the answer counts one more
     unsigned may = 0;
     STOREU(gap, stop);
     at->lanes = in;

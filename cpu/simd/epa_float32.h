@@ -1,27 +1,27 @@
-// Polytopes around the origin in float32, where nearly all steps of EPA are taken. Float64
-// measures only the faces that may be nearest (epa_float32_proof.h); of the others float32 knows
-// enough. The frame, lanes and supports are those of the float32 loop of GJK.
-// Rows that this leaves are for epa.h.
+// The float32 polytope: nearly all steps of EPA [VanDenBergen2001] for pairs of polytopes, in float32.
 //
-// The proof. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. A vertex w
-// computed here differs from a true point v of D by at most 44 u: points of both cores to
-// 10 u, whatever the rounding of the direction that they support; the rotation of B to 3 u,
-// applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare. Heights <n, w> are computed to
-// 8 u, n of length 1 to 8 u. So <n, v> along the unit vector n differs from what is computed
-// by less than VERTEX32_ERROR = 64 u. Where float64 replaces v by another point of D, that is
-// within as much of w as well (checked), and the points v below are those.
+// Input: rows whose cores intersect, with the simplices that GJK ended with. Output: for each row the faces that may be
+// nearest, by their vertices, and a lower bound of the keys of the others. epa_float32_proof.h recomputes only those
+// faces in float64. A row is declined to epa.h if its initial tetrahedron is not proved to contain the origin, if a key
+// is not above VERTEX32_ERROR, if the polytope is full, or if more than CLR_FOUND faces may be nearest.
 //
-// The surface S starts as the four faces of a tetrahedron that holds the origin: for each
-// face a, b, c, <a, b × c> is positive, by more than vertices that are off by e make of it,
-// e(|a × b| + |b × c| + |c × a|) + 4 e², and rounding, 8 u|a||b||c|. A step takes a set of faces f out that the new
-// point v' sees, and puts a fan from v' to the border of the set in: the edges that belong to an odd
-// number of them. As chains modulo 2, both surfaces differ by the border of the tetrahedra (f, v').
-// If the heights of all three corners of f and of v' along some n are positive, the origin is in
-// none of them, and S winds around it an odd number of times if it did before. So it does to the
-// end, if no face ever was lower than VERTEX32_ERROR along its own n; and the ball around the origin
-// whose radius is the least of the heights touches no face, hence is wound around as a whole an odd
-// number of times, and part of the convex hull of the points, and of D. Neither flat nor wrongly
-// turned faces matter. How borders are found is in epa_retriangulate.h and epa_retriangulate.h.
+// Rounding bound. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. A computed vertex w differs from a
+// point v of D by at most 44 u: points of both cores to 10 u, whatever the rounding of the direction that they
+// support; the rotation of B to 3 u, applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare.
+// ⟨n, w⟩ is computed to 8 u, n of length 1 to 8 u. So ⟨n, v⟩ along the unit vector n differs from the computed number
+// by less than VERTEX32_ERROR = 64 u. Where float64 replaces v by another point of D, that point is within the same
+// bound of w (checked), and the points v below are those.
+//
+// The polytope is enclosing. The surface S starts as the four faces of a tetrahedron that contains the origin: for each
+// face a, b, c, ⟨a, b × c⟩ is positive by more than its error. Vertices with an error of e change it by up to
+// e(|a × b| + |b × c| + |c × a|) + 4 e², and rounding by 8 u|a||b||c|. A step removes a set of faces f that are visible
+// from the new point v', and adds the fan from v' to the horizon of the set: the edges that belong to an odd number of
+// its faces. As chains modulo 2, both surfaces differ by the boundary of the tetrahedra (f, v'). If ⟨n, ·⟩ is positive
+// at all three corners of f and at v' for some n, the origin is in none of them, and S winds around it an odd number of
+// times if it did before. So it does to the end, if no face ever had a key below VERTEX32_ERROR; and the ball around
+// the origin with the least key as its radius touches no face, hence is wound around as a whole an odd number of times,
+// and is part of the convex hull of the points v, and of D. Flat or wrongly oriented faces do no harm. The horizon is
+// found in epa_retriangulate.h.
 
 #ifndef CLR_EPA_FLOAT32_H
 #define CLR_EPA_FLOAT32_H
@@ -35,10 +35,10 @@
 #include "support.h"
 #include <string.h>
 
-// vertex_errors32 is VERTEX32_ERROR for the cores of the lanes. Of that 20 u are no error of a vertex, and 34 u
-// what comes to the points of both cores, of 10 u. Powers leave their surface by more (boolean.h):
-// superquadrics by 39 u; smooth shapes of n points and sharpness β, with κ = n^(1/β), by
-// (κ + 1)(n/4 + 8) + 20·ln n/β + 40 units. The sizes of both cores are 1 at most together.
+// vertex_errors32 is VERTEX32_ERROR for the cores of the lanes. Of its 64 u, 20 u are no error of a vertex, 34 u belong
+// to operations other than the support functions of the cores, and 10 u to these. Support points that are computed with
+// powers have greater errors (boolean.h): 39 u for superquadrics; ((κ + 1)(n/4 + 8) + 20·ln n/β + 40) u for smooth
+// shapes of n points and sharpness β, with κ = n^(1/β). The sizes of both cores add up to 1 at most.
 ALWAYS VF vertex_errors32(const T(hulls) *const hull[2], int ka, int kb) {
     VF more = SET1(HAS_POWERS(ka) || HAS_POWERS(kb) ? 32 : 0);
     for (int side = 0; side < 2; side++) {
@@ -54,7 +54,7 @@ ALWAYS VF vertex_errors32(const T(hulls) *const hull[2], int ka, int kb) {
     return FMA(more, SET1(0x1p-24f), SET1((REAL)VERTEX32_ERROR));
 }
 
-// numbered are the vertices of the hulls of side `side`, of kind k, that have these numbers, in `lanes`.
+// numbered returns the vertices with these numbers of the hulls of side `side`, of class k, in `lanes`.
 ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side, int k, const float number[W]) {
     V3 out;
     if (k == CLR_SMALL) { // the lanes have copies
@@ -75,7 +75,7 @@ ALWAYS V3 numbered(const T(lanes) *L, const T(work) *w, unsigned lanes, int side
     return T(scale)(LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]), T(ld3)(p[0], W));
 }
 
-// initial_vertices32 is vertex j of the simplices that GJK ended with.
+// initial_vertices32 returns vertex j of the simplices that GJK ended with.
 ALWAYS vertices32 initial_vertices32(const T(lanes) *L, const T(places) *at, const T(work) *w, unsigned lanes, int j,
                                      const float number[2][W]) {
     const int hull[2] = {IS_HULL(w->ka), IS_HULL(w->kb)};
@@ -96,7 +96,7 @@ ALWAYS vertices32 initial_vertices32(const T(lanes) *L, const T(places) *at, con
     return out;
 }
 
-// hull_vertices32 are those of two hulls, as GJK left them.
+// hull_vertices32 reads the simplices of pairs of hulls as GJK stored them.
 ALWAYS void hull_vertices32(const T(lanes) *L, const T(work) *w, vertices32 out[4]) {
     const float *row[W];
     VF column[CLR_SIMPLEX];
@@ -111,14 +111,14 @@ ALWAYS void hull_vertices32(const T(lanes) *L, const T(work) *w, vertices32 out[
             (vertices32){{column[j], column[4 + j], column[8 + j]}, {none, none}, {column[12 + j], column[16 + j]}};
 }
 
-// start_tetrahedra begins the polytopes of `lanes` with tetrahedra, and returns those that surely hold the
-// origin.
+// start_tetrahedra starts the polytopes of `lanes` with tetrahedra. It returns the lanes whose tetrahedra are proved to
+// contain the origin.
 static __attribute__((noinline)) unsigned start_tetrahedra(polytope32 *q, const T(places) *at, vertices32 v[4],
                                                            unsigned lanes, int ka, int kb) {
     planes32 p[4];
     V3 e1 = T(sub)(v[1].w, v[0].w), e2 = T(sub)(v[2].w, v[0].w), e3 = T(sub)(v[3].w, v[0].w);
     VM flipped =
-        LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // then two change places, for the fourth to lie above 0, 1, 2
+        LT(T(dot)(T(cross)(e1, e2), e3), SET1(0)); // swap vertices 1 and 2, so that the fourth is above 0, 1, 2
     const vertices32 v1 = v[1];
     v[1] = select_vertices32(flipped, v[2], v1);
     v[2] = select_vertices32(flipped, v1, v[2]);
@@ -127,7 +127,8 @@ static __attribute__((noinline)) unsigned start_tetrahedra(polytope32 *q, const 
     for (int f = 0; f < 4; f++) {
         V3 a = v[tetrahedron[f][0]].w, b = v[tetrahedron[f][1]].w, c = v[tetrahedron[f][2]].w, ab = T(cross)(a, b),
            bc = T(cross)(b, c), ca = T(cross)(c, a);
-        VF areas = SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three
+        VF areas =
+            SQRT(SET1(3) * (T(dot)(ab, ab) + T(dot)(bc, bc) + T(dot)(ca, ca))); // at least the sum of the three norms
         VF error = FMA(SET1(8 * 0x1p-24f), SQRT(T(dot)(a, a) * T(dot)(b, b) * T(dot)(c, c)), off * areas);
         certain = MAND(certain, LT(error + SET1(4) * off * off, T(dot)(a, bc)));
         p[f] = planes32_of(a, b, c);
@@ -136,11 +137,11 @@ static __attribute__((noinline)) unsigned start_tetrahedra(polytope32 *q, const 
     return lanes & MBITS(certain);
 }
 
-// start_polytopes32 begins with the simplices that GJK ended with.
+// start_polytopes32 starts the polytopes with the simplices that GJK ended with.
 static __attribute__((noinline)) unsigned start_polytopes32(const T(lanes) *L, polytope32 *q, const T(places) *at,
                                                             const T(work) *w, unsigned lanes) {
     vertices32 v[4];
-    float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // of the vertices of hulls
+    float number[4][2][W] __attribute__((aligned(64))) = {{{0}}}; // numbers of the vertices of hulls
     for (unsigned m = KEEPS_SIMPLEX(w->ka, w->kb) ? 0 : lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), i = L->at[l];
         for (int j = 0; j < 4; j++) {
@@ -154,7 +155,7 @@ static __attribute__((noinline)) unsigned start_polytopes32(const T(lanes) *L, p
     return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
 }
 
-// find_least notes the nearest face.
+// find_least sets the nearest face.
 ALWAYS void find_least(polytope32 *q) {
     const int end = 64 - __builtin_clzll(q->live);
     VF least = LOADU(q->key);
@@ -166,8 +167,8 @@ ALWAYS void find_least(polytope32 *q) {
     q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
 }
 
-// store_polytope32 keeps the faces that may be nearest for float64, as row i, and how low the others
-// may be.
+// store_polytope32 stores, as row i, the faces that may be nearest, for the proof in float64, and the least key of the
+// others.
 ALWAYS void store_polytope32(const polytope32 *q, clr_found *out, int i, int ka, int kb) {
     const VF limit = SET1(q->least + (float)(VERTEX32_ERROR + POLYTOPE32_ROUNDING)), none = SET1(INFINITY);
     const int end = 64 - __builtin_clzll(q->live);
@@ -196,7 +197,7 @@ ALWAYS void store_polytope32(const polytope32 *q, clr_found *out, int i, int ka,
     }
 }
 
-// step_polytopes32 takes a step in all lanes at work.
+// step_polytopes32 takes a step in all active lanes.
 ALWAYS void step_polytopes32(T(lanes) *L, polytope32 *q, T(places) *at, int ka, int kb) {
     float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[POLYTOPE32_COLUMNS][W] __attribute__((aligned(64)));
     for (unsigned m = L->active; m; m &= m - 1) {
@@ -225,7 +226,7 @@ ALWAYS void step_polytopes32(T(lanes) *L, polytope32 *q, T(places) *at, int ka, 
     if (L->active) L->active = expand_polytopes32(q, L->active);
 }
 
-// search_loop32 searches the depths of rows list[0..n) of the group.
+// search_loop32 expands the polytopes of rows list[0..n) of the group.
 ALWAYS void search_loop32(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     polytope32 *q = polytopes32_in(s);
     T(lanes) L;
@@ -265,9 +266,9 @@ ALWAYS void search_loop32(const clr_call *call, clr_scratch *s, const int32_t *l
     FLUSH_END;
 }
 
-// sketches searches the depths of those of n rows of the group that overlap, if both shapes are
-// polytopes: with curved ones it gains nothing (docs/notebook/depth-tried.md). Boxes have their axes, and
-// where a cap counts the steps, float64 takes all of them.
+// search_depths32 expands the polytopes of the penetrating rows among n rows of the group, if both cores are polytopes;
+// for curved cores it is no faster (docs/notebook/depth-tried.md). Pairs of boxes are answered by their axes. Under an
+// iteration limit, float64 takes all steps.
 static __attribute__((noinline)) void search_depths32(const clr_call *call, clr_scratch *s, int n, int ka, int kb) {
     int listed = 0;
     for (int k = 0; k < n; k++) {

@@ -1,6 +1,11 @@
-// What float32 found about depths (epa_float32.h), proved in float64, a pair a lane: the support
-// plane of the nearest face is no higher than the lowest face, those included that float32 knows
-// to VERTEX32_ERROR alone..
+// The proof of the float32 polytope (epa_float32.h), in float64, one pair per lane.
+//
+// Input: the faces that may be nearest, by the vertices of hulls or the directions of boxes that make their corners.
+// The corners are recomputed in float64, and must lie within the rounding bound of the float32 polytope; then the
+// polytope with the recomputed corners is enclosing too. The lower bound of the depth is the least key of these faces
+// and of the others, whose keys are known to VERTEX32_ERROR. The upper bound is the support value along the normal of
+// the nearest face. Output: both bounds, the normal and the witnesses. A row is declined to epa.h if a corner lies
+// elsewhere, or if the bounds or the witnesses do not meet the tolerance.
 
 #ifndef CLR_EPA_FLOAT32_PROOF_H
 #define CLR_EPA_FLOAT32_PROOF_H
@@ -12,16 +17,16 @@
 #include "epa_surface.h"
 #include "store.h"
 
-// found_face is a face with its corners, as vertices of D, points of A and points of B in its own frame.
+// found_face has the corners of a face as vertices of D, points of A, and points of B in the frame of B.
 typedef struct {
     V3 w[3], a[3], b[3];
 } found_face;
 
-// numbers are the vertices of the hulls of both sides that make the corners of a face.
+// numbers are those of the hull vertices of both sides that make the corners of a face.
 typedef int32_t numbers[2][3][W];
 
-// recall computes face f of the lanes in `has`, and of the others the first once more, and
-// removes lanes from *good whose corners are not where float32 took them to be.
+// recall recomputes face f of the lanes in `has`, and face 0 of the other lanes. It removes lanes from *good whose
+// corners are not within the rounding bound of those of float32.
 ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span,
                    VM *good, numbers number, found_face *out) {
     const VF error = SET1(VERTEX32_ERROR - POLYTOPE32_SPREAD) * span;
@@ -47,8 +52,8 @@ ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, un
 #undef COLUMN
 }
 
-// weights are those of the point of face w that is nearest to q, if its foot lies in the face; where
-// it lies beyond, of a point of the face near by.
+// projection_weights finds the barycentric coordinates of the projection of q onto face w, or of a point of the face
+// near it if the projection lies outside.
 ALWAYS void projection_weights(const V3 w[3], V3 q, VF out[3]) {
     const VF zero = SET1(0), one = SET1(1);
     V3 e1 = T(sub)(w[1], w[0]), e2 = T(sub)(w[2], w[0]), r = T(sub)(q, w[0]), n = T(cross)(e1, e2);
@@ -61,7 +66,7 @@ ALWAYS void projection_weights(const V3 w[3], V3 q, VF out[3]) {
     out[0] = MAX(one - out[1] - out[2], zero);
 }
 
-// fetch_ahead has the vertices of large hulls fetched that the first faces of the next rows are made of.
+// fetch_ahead prefetches the vertices of large hulls that make the first faces of the next rows.
 ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
     if (k >= CLR_CAP) return;
     for (int l = k; l < k + W; l++)
@@ -72,8 +77,7 @@ ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, 
         }
 }
 
-// prove answers those of rows k, k+1, … of the group in `lanes` that float32 has searched and
-// float64 can confirm, and returns them.
+// prove answers rows k, k+1, … of the group in `lanes`, and returns the lanes whose float32 polytopes are proved.
 static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb,
                                                 unsigned lanes, VF round, VF stop, double answer[12][W]) {
     const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
@@ -89,11 +93,11 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
         memset(answer, 0, 12 * sizeof answer[0]);
         return 0;
     }
-    for (unsigned m = LANES & ~lanes; m; m &= m - 1) // whose corners may be any
+    for (unsigned m = LANES & ~lanes; m; m &= m - 1) // any valid corners
         for (int j = 0; j < 3; j++)
             s->found.number[j][0][k + __builtin_ctz(m)] = s->found.number[j][1][k + __builtin_ctz(m)] = 0;
 
-    // The lowest of the faces.
+    // The nearest of the faces.
     found_face face[CLR_FOUND], low;
     numbers number, lowest;
     lane_depths d = {infinite,
@@ -134,7 +138,7 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
     lanes &= MBITS(good);
     for (unsigned m = lanes; m; m &= m - 1) s->steps[k + __builtin_ctz(m)]++;
 
-    // Its support plane, and the point of a face where it touches.
+    // Its support plane, and the witness: a point of a face close to that plane.
     T(known) known = {{{lowest[0][0], lowest[0][1], lowest[0][2]}, {lowest[1][0], lowest[1][1], lowest[1][2]}},
                       {best->a[0], best->a[1], best->a[2]},
                       {best->b[0], best->b[1], best->b[2]}};
@@ -142,13 +146,14 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
     const V3 projection = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
     d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(VERTEX32_ERROR)) * span);
     good = MAND(good, MAND(LT(round, d.low), LE(d.high - d.low, stop)));
-    for (int f = -1; f < most; f++) { // first the lowest, of the others any
+    for (int f = -1; f < most; f++) { // first the nearest, then the others
         const V3 *w = f < 0 ? best->w : face[f].w, *a = f < 0 ? best->a : face[f].a;
         VF l[3];
         projection_weights(w, projection, l);
         V3 near = T(axpy)(l[2], w[2], T(axpy)(l[1], w[1], T(scale)(l[0], w[0]))), side = T(sub)(near, touched);
         VF off = SQRT(T(dot)(side, side));
-        VM less = MAND(LT(off, d.off), LT(SET1(0.5) * stop, d.off)); // whatever the neighbours look for
+        VM less =
+            MAND(LT(off, d.off), LT(SET1(0.5) * stop, d.off)); // the lane is finished, whatever the other lanes need
         d.off = SEL(less, off, d.off);
         d.near = T(sel)(less, near, d.near);
         d.a = T(sel)(less, T(axpy)(l[2], a[2], T(axpy)(l[1], a[1], T(scale)(l[0], a[0]))), d.a);

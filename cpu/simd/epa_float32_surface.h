@@ -1,4 +1,5 @@
-// Polytopes of float32: their vertices and faces, and which faces a new vertex sees.
+// The surface of the float32 polytope (epa_float32.h): vertices, faces with their keys, and the faces that are visible
+// from a new vertex.
 
 #ifndef CLR_EPA_FLOAT32_SURFACE_H
 #define CLR_EPA_FLOAT32_SURFACE_H
@@ -10,30 +11,30 @@
 #define POLYTOPE32_VERTICES 32
 #define POLYTOPE32_FACES 64 // at least 2·vertices − 4, and the bits of a word
 #define VERTEX32_ERROR (64 * 0x1p-24)
-#define POLYTOPE32_SPREAD (20 * 0x1p-24)  // of it, what is no error of a vertex
-#define POLYTOPE32_ROUNDING (4 * 0x1p-24) // of a height, most often: what is higher by less is no progress
+#define POLYTOPE32_SPREAD (20 * 0x1p-24)  // the part of it that is no error of a vertex
+#define POLYTOPE32_ROUNDING (4 * 0x1p-24) // usual error of ⟨n, w⟩: a vertex beyond a face by less is no progress
 #define POLYTOPE32_END \
-    (16 * 0x1p-24) // and in the end: hulls have few vertices so close to a face, and float64 sees them
+    (16 * 0x1p-24) // the same for termination: hulls have few vertices so close to a face, and float64 finds them
 #define POLYTOPE32_TINY 1e-30f
 
 typedef struct {
     float nx[POLYTOPE32_FACES], ny[POLYTOPE32_FACES], nz[POLYTOPE32_FACES]; // outward normals, unit
-    float key[POLYTOPE32_FACES]; // least height of the corners, infinite where there is no face
+    float key[POLYTOPE32_FACES]; // least ⟨n, w⟩ of the corners w, infinite where there is no face
 #ifdef EXPAND
     float w[3][POLYTOPE32_VERTICES]; // vertices
 #else
     float w[POLYTOPE32_VERTICES][4];
     uint8_t left[POLYTOPE32_VERTICES][POLYTOPE32_VERTICES]; // face to the left of a directed edge
 #endif
-    float d[POLYTOPE32_VERTICES][2][4]; // of boxes: directions they support in the frames of A and B, as GJK has them
-    int32_t number[POLYTOPE32_VERTICES][2]; // vertices of hulls that make them
+    float d[POLYTOPE32_VERTICES][2][4]; // of boxes: directions of the vertices in the frames of A and B, as in gjk.h
+    int32_t number[POLYTOPE32_VERTICES][2]; // numbers of the hull vertices
     uint8_t corner[POLYTOPE32_FACES][4];    // three of them
     uint64_t live;                          // places of faces in use
     int vertices, nearest;
     float least;                           // its key
-} __attribute__((aligned(64))) polytope32; // whole cache lines, so that no vector lies across two
+} __attribute__((aligned(64))) polytope32; // whole cache lines, so that no vector is in two
 
-// coordinate is where coordinate j of vertex i is kept.
+// coordinate returns the address of coordinate j of vertex i.
 ALWAYS float *coordinate(polytope32 *q, int i, int j) {
 #ifdef EXPAND
     return &q->w[j][i];
@@ -42,13 +43,13 @@ ALWAYS float *coordinate(polytope32 *q, int i, int j) {
 #endif
 }
 
-// polytopes32_in are the polytopes of a scratch, a lane each.
+// polytopes32_in returns the polytopes of a scratch, one per lane.
 ALWAYS polytope32 *polytopes32_in(clr_scratch *s) {
     _Static_assert(W * sizeof(polytope32) + 64 <= sizeof s->depths, "CLR_DEPTH_BYTES is too small");
     return (polytope32 *)(((uintptr_t)s->depths + 63) & ~(uintptr_t)63);
 }
 
-// put_point adds a vertex of which no more need be known.
+// put_point adds a vertex without directions and numbers.
 ALWAYS void put_point(polytope32 *q, float x, float y, float z) {
     const int i = q->vertices++;
     *coordinate(q, i, 0) = x, *coordinate(q, i, 1) = y, *coordinate(q, i, 2) = z;
@@ -66,7 +67,7 @@ ALWAYS planes32 planes32_of(V3 a, V3 b, V3 c) {
     return (planes32){n, MIN(MIN(ha, hb), hc)};
 }
 
-// vertices32 are vertices of D, a pair a lane.
+// vertices32 are vertices of D, one pair per lane.
 typedef struct {
     V3 w, d[2];
     VF number[2];
@@ -97,7 +98,7 @@ ALWAYS vertices32 select_vertices32(VM m, vertices32 a, vertices32 b) {
                         {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
 }
 
-// seen_faces are those that the vertex x, y, z sees, and the nearest.
+// seen_faces returns the faces that are visible from the vertex x, y, z, and the nearest face.
 ALWAYS uint64_t seen_faces(const polytope32 *q, float x, float y, float z) {
     const VF wx = SET1(x), wy = SET1(y), wz = SET1(z), rounding = SET1((REAL)POLYTOPE32_ROUNDING);
     const int end = 64 - __builtin_clzll(q->live);
@@ -109,7 +110,7 @@ ALWAYS uint64_t seen_faces(const polytope32 *q, float x, float y, float z) {
     return seen;
 }
 
-// The corners of the four faces of a tetrahedron whose fourth vertex lies above 0, 1, 2.
+// The corners of the faces of a tetrahedron whose fourth vertex is above 0, 1, 2.
 static const uint8_t tetrahedron[4][4] = {{0, 2, 1}, {0, 3, 2}, {2, 3, 1}, {1, 3, 0}};
 
 #endif

@@ -1,4 +1,10 @@
-// New faces of polytopes of float32: the horizon of a new vertex, and the fan from it.
+// The step of the float32 polytope: retriangulation of the horizon (epa_float32.h). expand_polytopes32 gives each
+// polytope its newest vertex: the visible faces are removed, and the fan from the vertex to their horizon is added. The
+// horizon is the edges that belong to an odd number of the visible faces. Invariant: every edge belongs to an even
+// number of faces. A row is declined if there is no room, or if the surface does not stay closed.
+//
+// There are two implementations: one with the vectors of AVX-512 (EXPAND), and a scalar one that loops over the edges
+// of all lanes together.
 
 #ifndef CLR_EPA_RETRIANGULATE_H
 #define CLR_EPA_RETRIANGULATE_H
@@ -9,20 +15,19 @@
 
 #ifdef EXPAND
 
-// Surfaces of epa_float32.h mended in vectors of AVX-512: 16 faces of a pair, or all edges of its
-// border, a vector. There is no table of edges. The corners of a face are three bits of a word,
-// which is added modulo 2 to the words of these three vertices: what is left of all faces seen are
-// the edges of an odd number of them, the border..
+// With AVX-512, a vector has 16 faces of a pair, or all edges of its horizon. There is no table of edges. The corners
+// of a face are three bits of a word. This word is added modulo 2 to the words of its three vertices. The sum over all
+// visible faces leaves the edges of an odd number of them: the horizon.
 
-// A border of more edges than a vector has lanes is left.
+// The greatest number of edges of a horizon; a row with more is declined.
 #define MOST_EDGES W
 
-// quads are rows of four numbers, one for every lane.
+// quads are four numbers per lane, those of a lane in consecutive places.
 typedef struct {
     float of[4][W];
 } quads;
 
-// by_lanes turns four columns into them.
+// by_lanes transposes four columns into quads.
 ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
     quads out;
     VF row[4];
@@ -32,7 +37,7 @@ ALWAYS quads by_lanes(VF a, VF b, VF c, VF d) {
 }
 ALWAYS __m128 quad_of(const quads *q, int l) { return _mm_loadu_ps(q->of[l & 3] + (l & ~3)); }
 
-// put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
+// put_tetrahedra stores the initial vertices and faces of the polytopes of `lanes`.
 ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4], const planes32 p[4], int ka, int kb) {
     float d[4][6][W];
 #define QUADS(x) by_lanes(v[0].x, v[1].x, v[2].x, v[3].x)
@@ -66,7 +71,7 @@ ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4],
     }
 }
 
-// fan_planes are the planes of eight faces with corners a, b and c.
+// fan_planes are the planes of eight faces.
 typedef struct {
     __m256 x, y, z, low;
 } fan_planes;
@@ -83,13 +88,13 @@ ALWAYS fan_planes fan_planes_of(__m256 ax, __m256 ay, __m256 az, __m256 bx, __m2
     return (fan_planes){nx, ny, nz, _mm256_min_ps(_mm256_min_ps(DOT8(n, a), DOT8(n, b)), DOT8(n, c))};
 }
 
-// edge_parity are the edges that belong to an odd number of some faces: bit j of word i is edge ij.
+// edge_parity is the set of edges that belong to an odd number of some faces: bit j of word i is edge ij.
 typedef struct {
     __m512i low, high;
 } edge_parity; // words 0 to 15 and 16 to 31
 
-// add_faces adds to it n faces, the first words of c. Four at a time, as the ends of short loops are
-// not foreseen; what fills up changes an edge from a vertex to itself, which is none.
+// add_faces adds n faces to p, the first words of c: four at a time, since the ends of shorter loops are mispredicted.
+// Words that fill up the last four only change the bit of an edge from a vertex to itself, which is never read.
 ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
     const __m128i one = _mm_set1_epi32(1);
     const __m512i low = _mm512_sllv_epi32(_mm512_set1_epi32(1),
@@ -112,8 +117,8 @@ ALWAYS edge_parity add_faces(edge_parity p, __m512i c, int n, int vertices) {
     return p;
 }
 
-// put_horizon writes the edges of n faces that belong to an odd number of those seen, from a to b as
-// a | b << 8, and returns their number.
+// put_horizon writes the edges of n faces that belong to an odd number of visible faces, from a to b as a | b << 8, and
+// returns their number.
 ALWAYS int put_horizon(__m512i c, int n, edge_parity odd, uint32_t *out) {
     const __m512i ends =
         _mm512_set_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 12, 14, -1, -1, 8, 10,
@@ -132,8 +137,8 @@ ALWAYS int put_horizon(__m512i c, int n, edge_parity odd, uint32_t *out) {
     return edges;
 }
 
-// horizon_of writes the border of a set of faces. Their corners stay in registers, as a load of
-// what several stores have just written waits for all of them.
+// horizon_of writes the horizon of a set of faces. Their corners stay in registers: a load from the place of several
+// recent stores is not forwarded.
 ALWAYS int horizon_of(const polytope32 *q, uint64_t set, uint32_t *out) {
     const int end = 64 - __builtin_clzll(q->live);
     __m512i c[POLYTOPE32_FACES / W];
@@ -149,8 +154,8 @@ ALWAYS int horizon_of(const polytope32 *q, uint64_t set, uint32_t *out) {
     return edges;
 }
 
-// put_fan puts the faces from the newest vertex of q to the edges of a border in the places of
-// those seen and in others. It reports whether there was room.
+// put_fan stores the faces from the newest vertex of q to the edges of the horizon in the places of the visible faces,
+// and in free ones. It reports whether there was room.
 ALWAYS int put_fan(polytope32 *q, uint64_t seen, const uint32_t *horizon, int edges) {
     const int v = q->vertices - 1;
     if (edges < 3 || edges > MOST_EDGES) return 0;
@@ -175,7 +180,7 @@ ALWAYS int put_fan(polytope32 *q, uint64_t seen, const uint32_t *horizon, int ed
     const uint64_t stay = q->live & ~seen;
     const int end = 64 - __builtin_clzll(q->live);
     __m512i number =
-        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the faces to be put next
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0); // of the next faces to store
     const __m512i behind = _mm512_set1_epi32(edges);
     uint64_t live = stay;
     int rest = edges;
@@ -204,13 +209,13 @@ ALWAYS int put_fan(polytope32 *q, uint64_t seen, const uint32_t *horizon, int ed
 #undef LOW8
 #undef DOT8
 
-// expand_polytopes32 gives the polytopes of `lanes` their newest vertices: the faces that these see
-// are replaced by fans. It returns the lanes where there was room; the others are spoilt.
+// expand_polytopes32 replaces the faces that are visible from the newest vertices of the polytopes of `lanes` by fans.
+// It returns the lanes where there was room; the polytopes of the others are unusable.
 static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsigned lanes) {
     uint64_t seen[W];
     uint32_t horizon[W][3 * POLYTOPE32_FACES + W] __attribute__((aligned(64)));
     int edges[W];
-    // Each of these is a chain of its own for every pair: short ones, for several to be under way.
+    // Each loop has a dependency chain per pair. The chains are short, so that those of several pairs are in flight.
     for (unsigned m = lanes; m; m &= m - 1) {
         const int l = __builtin_ctz(m), apex = q[l].vertices - 1;
         seen[l] = seen_faces(q + l, q[l].w[0][apex], q[l].w[1][apex], q[l].w[2][apex]);
@@ -226,20 +231,19 @@ static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsi
     return lanes;
 }
 
-// is_closed is what the proof asks of a surface: every edge belongs to an even number of faces. A step
-// takes faces out and puts the fan of all edges in that belong to an odd number of them, or gives
-// the lane up; so there is nothing to look for.
+// is_closed is true for a live polytope: every edge belongs to an even number of faces. A step removes faces and adds
+// the fan of all edges that belong to an odd number of them, or declines the row. So nothing remains to be checked.
 ALWAYS int is_closed(const polytope32 *q) { return q->live != 0; }
 
 #else
 
-// Surfaces of epa_float32.h mended a number at a time: a table of the face to the left of every
-// directed edge, and loops over the faces and edges of all pairs together. The border are the edges
-// of faces seen beyond which is a face that is not: those of one of them, as each edge has one face
-// on either side as long as every vertex of a border begins one of its edges only, which is checked.
+// The scalar implementation has a table of the face to the left of every directed edge, and loops over the faces and
+// edges of all pairs together. The horizon is the edges between a visible and an invisible face. These are the edges
+// of exactly one visible face, since each edge has one face on either side as long as every vertex of a horizon starts
+// only one of its edges. That is checked.
 
-// candidate_faces32 computes the planes of W faces with corners a, b, c, and puts them in their
-// places; the same face may be there several times.
+// candidate_faces32 computes the planes of W faces with corners a, b, c, and stores them. The same face may occur
+// several times.
 ALWAYS void candidate_faces32(const float *const a[W], const float *const b[W], const float *const c[W],
                               polytope32 *const of[W], const uint8_t place[W]) {
     VF va[4], vb[4], vc[4];
@@ -263,7 +267,7 @@ ALWAYS void put_face32(polytope32 *q, int f, unsigned i, unsigned j, unsigned k)
     q->left[i][j] = q->left[j][k] = q->left[k][i] = (uint8_t)f;
 }
 
-// put_tetrahedra gives the polytopes of `lanes` their first vertices and faces.
+// put_tetrahedra stores the initial vertices and faces of the polytopes of `lanes`.
 ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4], const planes32 p[4], int ka, int kb) {
     float vertex[4][POLYTOPE32_COLUMNS][W] __attribute__((aligned(64))), plane[4][4][W] __attribute__((aligned(64)));
     for (int f = 0; f < 4; f++) {
@@ -286,9 +290,9 @@ ALWAYS void put_tetrahedra(polytope32 *q, unsigned lanes, const vertices32 v[4],
     }
 }
 
-// expand_polytopes32 gives the polytopes of `lanes` their newest vertices: the faces that these see
-// are replaced by fans. It returns the lanes whose surface stays closed; the others are spoilt.
-// The loops run over the faces and edges of all lanes together, for their ends to be foreseen.
+// expand_polytopes32 replaces the faces that are visible from the newest vertices of the polytopes of `lanes` by fans.
+// It returns the lanes whose surface stays closed; the polytopes of the others are unusable. The loops run over the
+// faces and edges of all lanes together: the ends of loops per lane would be mispredicted.
 static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsigned lanes) {
     enum { ROOM = 3 * POLYTOPE32_FACES };
     uint64_t seen[W + 1], free_places[W];
@@ -303,7 +307,7 @@ static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsi
         free_places[l] = ~q[l].live | seen[count];
         faces += __builtin_popcountll(seen[count++]);
     }
-    // The border: edges of faces seen with a face beyond that is not.
+    // The horizon: edges between a visible and an invisible face.
     int at = 0;
     uint64_t rest = seen[0];
     seen[count] = 1;
@@ -349,9 +353,8 @@ static __attribute__((noinline)) unsigned expand_polytopes32(polytope32 *q, unsi
     return lanes;
 }
 
-// is_closed reports whether every edge belongs to an even number of faces, which is all that the
-// proof asks of a surface if it counts windings by twos. Bit j of edge[i] is the parity of the
-// faces at edge ij.
+// is_closed reports whether every edge belongs to an even number of faces. The proof needs no more of a surface, since
+// it counts windings modulo 2. Bit j of edge[i] is the parity of the number of faces at edge ij.
 ALWAYS int is_closed(const polytope32 *q) {
     uint32_t edge[POLYTOPE32_VERTICES] = {0}, odd = 0;
     for (uint64_t m = q->live; m; m &= m - 1) {

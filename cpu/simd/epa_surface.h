@@ -1,9 +1,12 @@
-// The polytopes that EPA expands: closed surfaces of triangles with vertices on D, their faces
-// in columns so that one sweep over them finds those that a new vertex sees and the
-// nearest of the others. Half-edge 4·f + k is edge k of face f. Float64; see epa.h.
+// The polytopes of EPA (epa.h): closed surfaces of triangles with vertices on D. Float64.
 //
-// Normals and heights of new faces are computed a face a lane, those of several polytopes
-// together: expand lists them, and measure_faces empties the list.
+// Invariant: every edge belongs to two faces, which have it in opposite directions. Half-edge 4·f + k is edge k of
+// face f, and twin has the half-edge on the other side. Faces are stored in columns, so that one sweep finds both the
+// faces visible from a new vertex and the nearest of the others.
+//
+// expand retriangulates the horizon of a new vertex and lists the new faces; measure_faces computes the planes of the
+// listed faces, those of several polytopes together, one face per lane, and empties the list. expand declines if a
+// vertex of the horizon starts more than one of its edges, or if there is no room.
 
 #ifndef CLR_EPA_SURFACE_H
 #define CLR_EPA_SURFACE_H
@@ -18,25 +21,24 @@
 
 typedef struct {
     double nx[EPA_FACES], ny[EPA_FACES], nz[EPA_FACES]; // outward normals, unit
-    // Least and greatest of the heights of the three vertices along the normal, infinite
-    // where there is no face; the greatest with the rounding of a height added. The least
-    // bounds the distance of the triangle from the origin, whatever rounding did to the
-    // normal of a thin one.
+    // Least and greatest ⟨n, w⟩ of the three vertices w, infinite where there is no face; the greatest with `round`
+    // added. The least bounds the distance of the triangle from the origin from below for every unit n, hence also
+    // for the inaccurate normal of a thin triangle.
     double key[EPA_FACES], top[EPA_FACES];
-    double w[EPA_VERTICES][4];     // vertices a − b of D, and the number of a, if it is a vertex of a hull
-    double a[EPA_VERTICES][4];     // the points of A that make them, and the number of b
+    double w[EPA_VERTICES][4];     // vertices a − b of D; the number of a, if it is a vertex of a hull
+    double a[EPA_VERTICES][4];     // the points a of A; the number of b
     uint16_t corner[EPA_FACES][4]; // three, and the first again
     uint16_t twin[EPA_FACES][4];   // half-edge on the other side of each edge
     uint16_t fan[EPA_VERTICES];    // new face that starts at a vertex of the horizon
-    uint16_t spare[2 * EPA_FACES]; // faces that are free, and room to list places
-    int spares, faces, vertices;   // free ones; places in use, free ones included; vertices
+    uint16_t spare[2 * EPA_FACES]; // free places of faces, and room for the list of places in expand
+    int spares, faces, vertices;   // free places; places in use, free ones included; vertices
     int nearest;                   // face with the least key
     double least;                  // its key
-    double round;                  // rounding error of a height
+    double round;                  // rounding bound of ⟨n, w⟩
 } polytope;
 
-// unmeasured lists faces whose corners are known: the corners' places in memory, the polytope
-// and the number of the face there.
+// unmeasured lists faces without planes: the addresses of their corners, the polytope, and the number of the face
+// there.
 #define UNMEASURED 512
 typedef struct {
     const double *a[UNMEASURED], *b[UNMEASURED], *c[UNMEASURED];
@@ -45,19 +47,19 @@ typedef struct {
     int count;
 } unmeasured;
 
-// difference is a·b − c·d, accurate where both cancel (Kahan) if the machine fuses.
+// difference is a·b − c·d by Kahan's method: accurate under cancellation if FMA is fused.
 ALWAYS VF difference(VF a, VF b, VF c, VF d) {
     VF p = c * d, e = FNMA(c, d, p);
     return FMA(a, b, -p) + e;
 }
 
-// Normals of W faces, unit, and the least and greatest of the heights of their corners.
+// Unit normals n of W faces, and the least and greatest ⟨n, w⟩ of their corners w.
 typedef struct {
     V3 n;
     VF low, high;
 } face_planes;
 
-// planes_of are those of the faces a, b, c, counter-clockwise seen from outside.
+// planes_of computes them for the faces a, b, c, counter-clockwise seen from outside.
 ALWAYS face_planes planes_of(V3 a, V3 b, V3 c) {
     V3 u = T(sub)(a, c), v = T(sub)(b, c);
     V3 n = {difference(u.y, v.z, u.z, v.y), difference(u.z, v.x, u.x, v.z), difference(u.x, v.y, u.y, v.x)};
@@ -66,7 +68,7 @@ ALWAYS face_planes planes_of(V3 a, V3 b, V3 c) {
     return (face_planes){n, MIN(MIN(ha, hb), hc), MAX(MAX(ha, hb), hc)};
 }
 
-// measure_faces computes the planes of the faces listed, and empties the list.
+// measure_faces computes the planes of the listed faces, and empties the list.
 static void measure_faces(unmeasured *list) {
     for (int i = list->count, last = i - 1; i % W != 0; i++) { // fill up the last vector
         list->a[i] = list->a[last], list->b[i] = list->b[last], list->c[i] = list->c[last];
@@ -98,7 +100,7 @@ static void measure_faces(unmeasured *list) {
     list->count = 0;
 }
 
-// vertices are vertices w = a − b of D, a pair a lane, and which vertices of hulls make them.
+// vertices_of are vertices w = a − b of D, one pair per lane, with the numbers of the hull vertices a and b.
 typedef struct {
     V3 w, a;
     VF number[2];
@@ -116,18 +118,19 @@ ALWAYS vertices_of select_vertices(VM m, vertices_of a, vertices_of b) {
         T(sel)(m, a.w, b.w), T(sel)(m, a.a, b.a), {SEL(m, a.number[0], b.number[0]), SEL(m, a.number[1], b.number[1])}};
 }
 
-// put_vertex adds lane l of what store_vertices stored.
+// put_vertex adds the vertex that store_vertices stored for lane l.
 ALWAYS void put_vertex(polytope *p, const double v[8][W], int l) {
     for (int j = 0; j < 4; j++) p->w[p->vertices][j] = v[j][l], p->a[p->vertices][j] = v[4 + j][l];
     p->vertices++;
 }
 
-// clear_places empties face places from on, up to a whole vector.
+// clear_places marks places of faces as free, from `from` to the end of its vector.
 ALWAYS void clear_places(polytope *p, int from) {
     for (int f = from; f % W != 0; f++) p->key[f] = p->top[f] = INFINITY, p->nx[f] = p->ny[f] = p->nz[f] = 0;
 }
 
-// tetrahedra starts W surfaces with four vertices each. It returns the lanes whose vertices are not flat to rounding.
+// tetrahedra starts W polytopes with four vertices each. It returns the lanes whose tetrahedra are not flat to
+// rounding.
 static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices_of s[4], VF round) {
     static const uint16_t corner[4][4] = {{0, 2, 1, 0}, {0, 3, 2, 0}, {2, 3, 1, 2}, {1, 3, 0, 1}};
     static const uint16_t twin[4][4] = {{6, 10, 14, 0}, {13, 8, 0, 0}, {5, 12, 1, 0}, {9, 4, 2, 0}};
@@ -135,7 +138,7 @@ static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices
     V3 n = {difference(e1.y, e2.z, e1.z, e2.y), difference(e1.z, e2.x, e1.x, e2.z), difference(e1.x, e2.y, e1.y, e2.x)};
     VF volume = T(dot)(n, e3), size = MAX(volume, -volume);
     unsigned solid = MBITS(LT(SET1(4) * round * SQRT(T(dot)(n, n)), size));
-    VM flipped = LT(volume, SET1(0)); // then the first two change places, for the fourth to lie above 0, 1, 2
+    VM flipped = LT(volume, SET1(0)); // swap vertices 1 and 2, so that the fourth is above 0, 1, 2
     vertices_of v[4] = {s[0], select_vertices(flipped, s[2], s[1]), select_vertices(flipped, s[1], s[2]), s[3]};
     double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))),
         off[W] __attribute__((aligned(64)));
@@ -167,7 +170,7 @@ static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices
     return solid;
 }
 
-// find_nearest looks for the face with the least key.
+// find_nearest finds the face with the least key.
 static void find_nearest(polytope *p) {
     int best = 0;
     for (int f = 1; f < p->faces; f++)
@@ -176,7 +179,7 @@ static void find_nearest(polytope *p) {
     p->least = p->key[best];
 }
 
-// words of 16 bits packed into 64, the first lowest: one load or store for all.
+// Four words of 16 bits in one of 64, the first in the lowest bits: one load or store for all.
 ALWAYS uint64_t load64(const uint16_t *p) {
     uint64_t x;
     memcpy(&x, p, sizeof x);
@@ -209,8 +212,8 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
         seen[k] = word;
     }
 
-    // The horizon: edges of visible faces with a face beyond them that is not. An entry
-    // is the half-edge beyond, where the edge starts and where it ends.
+    // The horizon: edges between a visible and an invisible face. An entry is the half-edge on the invisible side,
+    // with the start and the end of the edge.
     uint64_t horizon[3 * EPA_FACES];
     uint16_t *spare = p->spare;
     int edges = 0, spares = p->spares;
@@ -226,11 +229,12 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
             }
         }
     if (edges == 0 || faces + edges - spares > EPA_FACES) return 0;
-    // Places for the new faces, those that became free and then new ones: most often two more.
+    // Places of the new faces: first those that became free, then new ones, most often two.
     for (int i = 0; i < 2 || i < edges - spares; i++) spare[spares + i] = (uint16_t)(faces + i);
     p->spares = spares > edges ? spares - edges : 0;
     const uint16_t *put = spare + p->spares;
-    for (int i = 0; i < p->spares; i++) p->key[spare[i]] = p->top[spare[i]] = INFINITY; // the others are measured
+    for (int i = 0; i < p->spares; i++)
+        p->key[spare[i]] = p->top[spare[i]] = INFINITY; // measure_faces sets those of the new faces
     p->faces = spares > edges ? faces : faces + edges - spares;
 
     const VF low = SET1(-HMAX(-least));
@@ -268,11 +272,10 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
     return 1;
 }
 
-// expand replaces the faces that the newest vertex sees by a fan around it. What rounding
-// makes of their border does not matter as long as the surface stays closed: every
-// vertex of the border must begin one of its edges only. It returns false, with the
-// polytope spoilt, where that fails or the memory is full. The new faces are listed, and the
-// nearest is that of the others until they are measured.
+// expand replaces the faces that are visible from the newest vertex by the fan from that vertex to their horizon.
+// Rounding may change which faces count as visible; the surface stays closed all the same if every vertex of the
+// horizon starts only one of its edges. expand returns false, and the polytope is unusable, if that fails or there is
+// no room. The new faces are listed, and `nearest` is the nearest of the others until they are measured.
 static __attribute__((noinline)) int expand(polytope *p, unmeasured *list) {
     if (p->faces <= 64 && p->vertices <= 64) return expand_within(p, list, 1);
     return expand_within(p, list, EPA_WORDS);

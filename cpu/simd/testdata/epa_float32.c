@@ -1,4 +1,4 @@
-// Expands polytopes of float32 within clouds of points, as TestPolytopes32 asks. Built with ISA set.
+// Expands float32 polytopes within clouds of points, for TestPolytopes32. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static float uniform32(void) { return (float)uniform(); }
 enum { POINTS = 20 };
 static float cloud[W][POINTS][4];
 
-// draw makes a cloud: at random, on a coarse grid where many points are coplanar, or flat.
+// draw makes a cloud: random, on a coarse grid with many coplanar points, or flat.
 static void draw(float p[POINTS][4], int kind) {
     for (int i = 0; i < POINTS; i++)
         for (int j = 0; j < 3; j++) {
@@ -29,7 +29,7 @@ static double triple(const float *a, const float *b, const float *c) {
 
 static V3 everywhere(const float *p) { return (V3){SET1(p[0]), SET1(p[1]), SET1(p[2])}; }
 
-// start begins polytope l with a tetrahedron of the cloud that holds the origin, if it finds one.
+// start starts polytope l with a tetrahedron of the cloud that contains the origin, if it finds one.
 static int start(polytope32 *q, int l, float p[POINTS][4]) {
     for (int tries = 0; tries < 1000; tries++) {
         const float *v[4];
@@ -125,7 +125,7 @@ int main(void) {
             if (!found.faces[0]) continue;
             found.faces[0] = 0;
             kept++;
-            // No direction is lower than the least of the heights says.
+            // No support value is smaller than the least key, less its rounding bound.
             for (int i = 0; i < 100; i++) {
                 float d[3] = {uniform32(), uniform32(), uniform32()};
                 double high = -1, far = length(d);
@@ -138,7 +138,7 @@ int main(void) {
                     printf("a support_value of %g below %g\n", high, q[l].least), exit(1);
             }
 #ifndef EXPAND
-            // A surface without one of its faces is no surface, whichever it is. (epa_retriangulate.h makes none.)
+            // A surface without one of its faces is not closed. (With EXPAND, none is ever made.)
             const polytope32 broken = q[l];
             for (uint64_t f = broken.live; f; f &= f - 1) {
                 polytope32 hole = broken;
@@ -146,7 +146,7 @@ int main(void) {
                 hole.key[__builtin_ctzll(f)] = INFINITY;
                 find_least(&hole);
                 store_polytope32(&hole, &found, 0, CLR_SMALL, CLR_SMALL);
-                if (found.faces[0]) printf("a hole was not seen\n"), exit(1);
+                if (found.faces[0]) printf("a hole was not found\n"), exit(1);
             }
 #endif
         }

@@ -1,5 +1,5 @@
-// Looks for local minima of the heights of random pairs of cores of revolution, and tests, for
-// TestRimCaps, that no height in their caps is lower than the caps promise. Built with ISA set.
+// Searches local minima of h_D for random pairs of cores of revolution, and tests, for TestRimCaps, that no support
+// value in their caps is smaller than the bound of the cap certificate. Built with ISA set.
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static double inner(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// core_support_value is the height of the rims of a core along any n, with its axis and parameters.
+// core_support_value is the support value of a core along n of any length, from its axis and parameters.
 static double core_support_value(const double *axis, const double *p, const double *n) {
     double c = inner(axis, n), x[3];
     for (int j = 0; j < 3; j++) x[j] = n[j] - c * axis[j];
@@ -47,20 +47,20 @@ static void draw(double in[CLR_IN64][W], int l, int kind) {
 
 static int drawn, minima, caps, wide;
 
-// test looks at the lanes `found` of q.
+// test tests the lanes `found` of q.
 static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64][W], unsigned found) {
     double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))),
         size[W] __attribute__((aligned(64))), h[W] __attribute__((aligned(64)));
-    VF off = SQRT(flat_dot(q->left, q->left)), inside[2] = {q->r[0] - off, q->r[1] - off}, times,
+    VF off = SQRT(flat_dot(q->gradient, q->gradient)), inside[2] = {q->r[0] - off, q->r[1] - off}, times,
        t = cap_size(r, q, inside, &times);
-    STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, FNMA(times, q->low, q->h)));
+    STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, FNMA(times, q->deficit, q->h)));
     STOREU(size, t);
     STOREU(h, q->h);
     T(st3)(n[0], W, q->n);
     T(st3)(n[3], W, q->e);
     T(st3)(n[6], W, q->f);
     for (int l = 0; l < W; l++) {
-        if (!(found >> l & 1) || !(h[l] > 0.01)) continue; // the cores are apart, or nearly
+        if (!(found >> l & 1) || !(h[l] > 0.01)) continue; // disjoint cores, or nearly
         minima++;
         caps += size[l] > 0;
         wide += size[l] > 1;
@@ -93,9 +93,9 @@ int main(void) {
         rim_place q;
         VM tied[2], no = LT(r.origin.x, r.origin.x);
         q.n = rim_starts(&r, q.face, tied);
-        for (unsigned turn = 0, lanes = LANES; turn < 2; turn++) {
+        for (unsigned start = 0, lanes = LANES; start < 2; start++) {
             unsigned found = find_rims(&r, &q, lanes, tied, SET1(6e-8), steps);
-            if (turn == 0) drawn += __builtin_popcount(MBITS(LT(SET1(0.01), q.h)));
+            if (start == 0) drawn += __builtin_popcount(MBITS(LT(SET1(0.01), q.h)));
             test(&r, &q, in, lanes & found);
             lanes &= ~found;
             q.face[0] = q.face[1] = no;
