@@ -1,52 +1,53 @@
-// Boolean rows of which only the status is asked, decided in float32 wherever its rounding
-// leaves no doubt: most rows. The others are solved as any row. A template, float64,
-// for the poses that leave the range of float32; the rest is boolean.h and the loop of gjk.h.
+// The Boolean query [Montaut2022, Alg. 2], decided in float32 where its rounding bound allows: most
+// rows. A template, float64, for poses out of the range of float32.
 //
-// The proof. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. What is
-// computed differs from the truth by at most
+// Input: rows of one pair of classes. Output: statuses. A row is separated if the support plane along
+// some x is farther than the radii by more than the rounding bound; it is penetrating if a convex
+// combination of points of D is closer than the radii by more than that, or if a tetrahedron of points
+// of D contains the origin with that margin (simplex.h). Other rows are solved like those of any
+// query.
+//
+// Rounding bound. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. The errors are at
+// most
 //
 //	50 u  the rotation and the translation (pose_float32.h): 50 u of the size of B, 40 u of the distance,
-//	 4 u  lengths and parameters of both cores, rounded and scaled to the frame,
-//	12 u  a vertex of B that is lowest along a direction turned with 6 u of error,
+//	4 u  lengths and parameters of both cores, rounded and scaled to the frame,
+//	12 u  a support vertex of B along a direction rotated with an error of 6 u,
 //	10 u  a vertex computed from its direction: reciprocal roots to 4 u, three products,
-//	10 u  the vertex of B turned back, moved and subtracted, and the dot product,
-//	 6 u  the length of the direction,
+//	10 u  the vertex of B rotated, translated and subtracted, and the dot product,
+//	6 u  the length of the direction,
 //
-// together below 128 u. The rotation counts once: to the computed matrix, all the rest is exact
-// up to what follows it. Heights along first directions and feet, with their depths, are
-// formulas of fewer roundings than the 38 u of a vertex. Centers off the origins of their shapes, by
-// c together, add what the rotation and the longer translation do to them, 40 + 50 u, with the
-// product and three sums 104 u of c: below 64 u where c is at most half of the frame
-// (FRAME_OFFSETS). Rows whose centers are farther off, or whose poses are out of range, form the
-// frame in float64: centers far from their origins may cancel there, and are off by the
-// roundoff of ref.Pair, 24·2⁻⁵³ of all lengths that went into it, of which those of the frame
-// drown in 128 u; the offsets of the centers, twice because the translation may be as
-// long, are added.
-// Points may be any of D where they prove an overlap. So the simplex begins with the difference of the centers
-// (lanes.h), and large hulls give the vertices that are likely the highest (candidate_support)
-// until a plane seems to separate or a step brings nothing.
-// So a row is separated if the plane along some x is farther than the radii by more, and
-// penetrating if a convex combination of vertices is nearer than the radii by more, or a
-// tetrahedron of vertices holds the origin by more (simplex.h).
+// together below 128 u. The rotation counts once: relative to the computed matrix, the rest is exact
+// up to the later errors. Support values along initial directions, projections and their depths are
+// formulas with fewer roundings than the 38 u of a vertex. Centers off the origins of their shapes, by
+// c together, add 40 + 50 u by the rotation and the longer translation, with the product and three
+// sums 104 u of c: below 64 u where c is at most half of the frame (FRAME_OFFSETS). Rows whose centers
+// are farther off, or whose poses are out of range, form the frame in float64. There centers may
+// cancel: their error is the bound of ref.Pair.Roundoff, 24·2⁻⁵³ of all lengths in the frame, which
+// the 128 u include, and twice the offsets of the centers, as the translation may be as long; these
+// are added.
 //
-// Powers add to that, in units of u and of the size of their core; both sizes are 1 at most
-// together. For superquadrics, whose formulas are those of support_smooth.h: a factor 2^a of an a
-// in [-1, 0], which is a logarithm to 8 u times a rounded exponent, is off by 11 u; its q by 3 u, which
-// adds 2 u; the lower coordinate has two more factors to 4 u: 17 u, 36 u for two of them with
-// the products, and 3 u for the exponents themselves, which leaves the surface by 39 u. The ratio
-// counts as another by 10 u of its logarithm, which is 4 u of the direction since |x|·2^x is below
-// 0.54, and 2 u for the quotient; the inner norm is off by 20 u; and what a direction is
-// off, the height may be: 32 u. Together below 96 u.
+// Any points of D prove an intersection. So the simplex begins with the difference of the centers
+// (lanes.h), and large hulls return candidate vertices (candidate_support) until a plane seems to
+// separate or a step brings no progress.
 //
-// Of smooth shapes (support_smooth.h) let n be the number of points, at most 256, β > 2 the sharpness
-// and κ = n^(1/β) < 15, which bounds the sum of the weights (Hölder). A height is off by 5 u, the
-// logarithm and β count as another height by 4 u: the support is lower by 18 κ u. The weights
-// are off by 3 u, and their sums, four side by side at least, by (n/4 + 5) u, of terms that
-// sum up to κ: 72 κ u. The sum S ≤ n below the root is off by as much relative to itself and by
-// 10·ln n/β u, as the weights are of other heights; its root by 10·ln n/β u, and the products by
-// 12 u. A revolution turns its direction to the profile by 8 u more, and back. Together
-// 90 κ + 69 + 20·ln n/β + 40 < 1520 u, and with the 192 u below 2048 u. A bound that wide costs
-// little: rows are as rarely nearer to contact than it.
+// Powers add errors, in units of u and of the size of their core; both sizes together are at most 1.
+// For superquadrics (support_smooth.h): a factor 2^a, a in [-1, 0], whose a is a logarithm to 8 u
+// times a rounded exponent, has an error of 11 u; its q of 3 u, which adds 2 u; the lower coordinate
+// has two more factors to 4 u: 17 u, 36 u for two of them with the products, and 3 u for the exponents
+// themselves, which leaves the surface by 39 u. The ratio has an error of 10 u of its logarithm, which
+// is 4 u of the direction since |x|·2^x is below 0.54, and 2 u for the quotient; the inner norm has 20
+// u; and the support value has at most the error of the direction: 32 u. Together below 96 u.
+//
+// For smooth shapes (support_smooth.h) let n be the number of points, at most 256, β > 2 the sharpness
+// and κ = n^(1/β) < 15, which bounds the sum of the weights (Hölder). A support value of a point has
+// an error of 5 u; the logarithm and β add 4 u: the support value is lower by at most 18 κ u. The
+// weights have errors of 3 u, and their sums, at least four side by side, of (n/4 + 5) u, with terms
+// that sum up to κ: 72 κ u. The sum S ≤ n below the root has an error as large relative to itself, and
+// 10·ln n/β u as the weights are of other support values; its root 10·ln n/β u, and the products 12 u.
+// A revolution rotates its direction to the profile and back, for 8 u more. Together 90 κ + 69 + 20·ln
+// n/β + 40 < 1520 u, and with the 192 u above less than 2048 u. So wide a bound costs little: few rows
+// are that close to contact.
 
 #ifndef CLR_BOOLEAN_H
 #define CLR_BOOLEAN_H
@@ -59,16 +60,16 @@
 #include "gjk.h"
 #include <string.h>
 
-// What Boolean rows have in float32 before the loop: the frame of the pair, and the first direction
-// that may separate it, or a pair of feet that meets. A template, float32; boolean.h has the proof.
+// The frame of a pair in float32, and the tests before the loop: the initial direction may separate
+// the cores, or a pair of projections prove an intersection. Float32; the bound is derived above.
 
-// FRAME_OFFSETS is how far centers may be off the origins of their shapes, both together, where no
-// length in the frame is above 1.
+// FRAME_OFFSETS bounds the offsets of both centers from the origins of their shapes, together, where
+// no length in the frame is above 1.
 #define FRAME_OFFSETS 0.5f
 
-// projections_meet tells whether cylinders, cones, frustums, segments and points have a point in common
-// or points nearer than the radius, by a pair of feet, see alternating_projection.h, and writes what leads
-// from the foot on B to that on A.
+// projections_meet tells whether a pair of projections (alternating_projection.h) proves that
+// cylinders, cones, frustums, segments or points have a common point or are closer than the radius. It
+// writes x, from the projection on B to that on A.
 ALWAYS VM projections_meet(const T(profile) *pa, const T(profile) *pb, const VF m[9], V3 t, VF radius, VF rounding,
                            V3 *x) {
     const V3 point = T(axis_point)(pa->half, pb->half, (V3){m[2], m[5], m[8]}, t);
@@ -79,7 +80,8 @@ ALWAYS VM projections_meet(const T(profile) *pa, const T(profile) *pb, const VF 
     return MOR(LT(rounding, MAX(a.deep, b.deep)), MAND(LT(SET1(0), near), LT(T(dot)(*x, *x), near * near)));
 }
 
-// small_support_values32 are the heights of hulls of at most CLR_SMALL_VERTICES vertices above their centers.
+// small_support_values32 are the support values of hulls of at most CLR_SMALL_VERTICES vertices,
+// relative to their centers.
 ALWAYS VF small_support_values32(const clr_call *c, const int32_t shape[W], V3 d) {
     REAL u[3][W] __attribute__((aligned(64)));
     int32_t first[W], count[W], most = 0;
@@ -108,15 +110,16 @@ ALWAYS VF small_support_values32(const clr_call *c, const int32_t shape[W], V3 d
     return EACH_MAX(high);
 }
 
-// height32 is initial_support_value of the lanes, where 1/inv is the length that counts as 1; p is in these units.
+// support_value32 is initial_support_value of the lanes, in the frame where the length 1/inv is 1; p
+// is scaled to it.
 ALWAYS VF support_value32(const clr_call *c, int k, const int32_t shape[W], const VF p[4], VF inv, V3 d) {
     if (k == CLR_SMALL) return inv * small_support_values32(c, shape, d);
     return T(initial_support_value)(k, p, d);
 }
 
-// boolean_frame32 answers those of W rows, from order[k] on of n, that the first direction separates
-// or a pair of feet decides, and writes the columns of the others from row `to` on. It returns
-// the row behind them. Rows out of its range it lists at *beyond.
+// boolean_frame32 answers those of W rows, from order[k] on of n, that the initial direction separates
+// or a pair of projections decides. It writes the columns of the others from row `to` on, and returns
+// the row behind them. Rows out of the range of float32 are added to *beyond.
 ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
                            int ka, int kb, int32_t **beyond) {
     int32_t row[W];
@@ -148,7 +151,7 @@ ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const 
     if (ka != CLR_HULL) p[3] = p[3] * inv; // of hulls a ratio
     if (kb != CLR_HULL) q[3] = q[3] * inv;
 
-    // The plane across the first direction, or across what leads from foot to foot.
+    // The plane orthogonal to the initial direction, or to the line between the projections.
     VM by_projection = LT(rounding, zero), meet = by_projection;
     V3 line = d;
     if (c->closed && has_projection(ka) && has_projection(kb) && (ka == CLR_ROUND || kb == CLR_ROUND)) {
@@ -219,8 +222,8 @@ ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const 
 #include "input.h"
 #include "support.h"
 
-// boolean_frame does in float64 what boolean_frame32 does, but for feet: for rows out of the range
-// of that.
+// boolean_frame does what boolean_frame32 does, in float64 and without projections: for rows out of
+// the range of float32.
 ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
                          int ka, int kb) {
     const double *pa[W], *qa[W], *pb[W], *qb[W], *sa[W], *sb[W];
@@ -273,7 +276,7 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     VF length = SQRT(far), inv = SET1(1) / (length + a[1] + b[1]);
     rounding = rounding + SET1(24 * 0x1p-53) * inv * (offsets + offsets);
 
-    // The plane across the first direction.
+    // The plane orthogonal to the initial direction.
     V3 ea = T(extents)(ka, (V3){p[0], p[1], p[2]}), eb = T(extents)(kb, (V3){q[0], q[1], q[2]});
     ea = (V3){ea.x + radius, ea.y + radius, ea.z + radius};
     V3 line = T(sounder)(T(first_direction)(ea, eb, m, d, FIRST_STATUS), d);
@@ -326,8 +329,8 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     return to;
 }
 
-// decided runs the loop for rows 0 to n−1 of the columns, moves the rows that it does not answer to
-// *rest and returns the new end of that.
+// decided runs the loop for rows 0 to n−1 of the columns, writes the rows that it does not decide to
+// *rest, and returns the new end.
 static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
     uint8_t *status = c->status + (lo - c->first);
     gjk_boolean(c, s, n, ka, kb);
@@ -341,8 +344,8 @@ static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, in
     return rest;
 }
 
-// decide answers what it can of rows order[0..n), relative to lo, moves the others to the
-// front of order, and returns their number. What is moved lies before the rows still to be read.
+// boolean answers the rows of order[0..n), relative to lo, that float32 decides. It moves the others
+// to the front of order, before the rows still to be read, and returns their number.
 static __attribute__((noinline)) int boolean(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
                                              int ka, int kb) {
     int32_t *rest = order, beyond[CLR_BLOCK], *end = beyond;

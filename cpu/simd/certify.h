@@ -1,9 +1,10 @@
 // From simplices to certified answers. A template, float64.
 //
-// The vertices are recomputed from their directions, so that nothing float32 did is
-// trusted. With x the nearest point of the simplex and n a unit vector along it, |x|
-// bounds the distance of the cores from above and min <n, D> from below; the rounding
-// of both is that of ref.Pair.Roundoff.
+// Input: the simplices of gjk.h, as directions. Output: answers, and the list of rows for the float64
+// loop. The vertices are evaluated again, so nothing that float32 computed is trusted. Let x be the
+// closest point of the simplex and n a unit vector along it: |x| bounds the distance of the cores from
+// above, min ⟨n, D⟩ from below [Montaut2022, eq. 15]. The rounding bound of both is that of
+// ref.Pair.Roundoff. Rows without sufficient bounds after the float64 loop are declined (s->left).
 
 #ifndef CLR_CERTIFY_H
 #define CLR_CERTIFY_H
@@ -19,10 +20,10 @@
 #include "store.h"
 #include "support.h"
 
-// deepen answers rows k, k+1, … of the group that are in `in`, from the simplices that
-// GJK ended with. It returns those answered.
-static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned in,
-                                                 T(places) *at, int ka, int kb) {
+// answer_penetrating answers rows k, k+1, … of the group that are in `in`, from the simplices of GJK.
+// It returns their lanes.
+static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, clr_scratch *s, int64_t at0, int k,
+                                                             unsigned in, T(places) *at, int ka, int kb) {
     double answer[12][W] __attribute__((aligned(64)));
     const int bent = IS_CURVED(ka) || IS_CURVED(kb);
     const double *more = &s->more[0][k];
@@ -72,8 +73,8 @@ static __attribute__((noinline)) unsigned deepen(const clr_call *c, clr_scratch 
     return ok;
 }
 
-// tetrahedron_contains reports whether the tetrahedron of the simplex and vertex w holds
-// the origin: within all four faces by more than the vertices may be off.
+// tetrahedron_contains reports whether the tetrahedron of the simplex and vertex w contains the
+// origin, inside all four faces by more than the errors of the vertices.
 ALWAYS VM tetrahedron_contains(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
     V3 v[3], dir, a, b;
     for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
@@ -181,8 +182,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                 straight = orthogonal_part(moved, edge);
             }
             VF xx = T(dot)(f.x, f.x), nn = T(dot)(f.n, f.n), nx = T(dot)(f.n, f.x);
-            // x is a sum that cancels, and its direction is off by rounding over |x|; the
-            // normal of a face is off by rounding over its height. The longer decides.
+            // x is a sum that cancels: its direction has an error of rounding over |x|; the normal of
+            // a face has one of rounding over the width of the face. The longer of both is used.
             VF ee = MAX(T(dot)(e1, e1), T(dot)(e2, e2));
             VM use = MAND(f.face, MAND(LT(xx * ee, nn), LE(SET1(0.25) * nn * xx, nx * nx)));
             V3 x = T(sel)(use, T(scale)(COPYSIGN(SET1(1), nx), f.n), straight);
@@ -191,7 +192,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 start = T(scale)(T(dot)(f.x, x), x);
             if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (IS_CURVED(ka) || IS_CURVED(kb)) &&
                 !HAS_POWERS(ka) && !HAS_POWERS(kb))
-                polish(cols, ka, kb, av, known.b, &f, &x);
+                refine_simplex(cols, ka, kb, av, known.b, &f, &x);
             VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero,
                lower = zero;
             V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
@@ -241,7 +242,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                 answered |= open;
             }
         }
-        if (in && !c->collide) answered |= deepen(c, s, at0, k, in, &at, ka, kb);
+        if (in && !c->collide) answered |= answer_penetrating(c, s, at0, k, in, &at, ka, kb);
         for (unsigned m = (open | away | in | bad) & ~answered; m; m &= m - 1) {
             int l = __builtin_ctz(m);
             s->left[(*left)++] = s->row[k + l];

@@ -1,17 +1,16 @@
 // Distances of smooth pairs by Newton's method on the sphere. A template, float64.
 //
-// The distance of the cores is the most, over unit vectors n, of f(n) = min <n, D>, whose
-// gradient is the vertex v of D and whose Hessian is minus that of the support functions, H, both
-// smooth almost everywhere for what has a bend. On the sphere the step
-// solves (H + f·I) t = Pv across n, and goes to (n + t)/|n + t|, as the trust region method of
-// paper 002 does for depths (Algorithm 2). It is an ascent, since H is positive; a step
-// that lowers f is taken back and shortened. f bounds the distance from below and |v| from
-// above, whatever n is, so a row is answered where both agree, and left to GJK where they
-// do not.
+// The distance of the cores is the maximum over unit vectors n of f(n) = min ⟨n, D⟩. The gradient of f
+// is the support point v of D, and its Hessian is minus the Hessian H of the support functions; both
+// are smooth almost everywhere on smooth cores. The step solves (H + f·I) t = Pv in the tangent plane
+// of n and moves to (n + t)/|n + t|, as the Riemannian trust region method does for depths [RTR, Alg.
+// 2]. H is positive semidefinite, so it is an ascent direction; a step that lowers f is undone and
+// shortened.
 //
-// Ellipsoids begin with the line of the centres, others where float32 GJK ends: on superquadrics whose
-// support points follow a small power of the direction (exponents below 2/3) the step is
-// far too long unless it is short.
+// Input: prepared rows, from the line of centers for ellipsoids, else from the end of float32 GJK: on
+// superquadrics whose support points follow a small power of the direction (exponents below 2/3) long
+// steps go much too far. Output: answers. For any n, f bounds the distance from below and |v| from
+// above. Rows whose bounds do not meet the tolerance go on to GJK.
 
 #ifndef CLR_NEWTON_H
 #define CLR_NEWTON_H
@@ -22,19 +21,19 @@
 #include "input.h"
 #include "store.h"
 
-#define NEWTON_STEPS 12     // most ellipsoids need 4 to 7; what needs more is left
+#define NEWTON_STEPS 12     // most ellipsoids need 4 to 7; what needs more goes on to GJK
 #define NEWTON_LAST_STEPS 5 // from where GJK ends; most need 3
 
 typedef struct {
-    V3 n, base, step; // where f is looked at next, the best so far, and the step from it
-    V3 at, a, v;      // where it was looked at, the point of A and the vertex of D there
+    V3 n, base, step; // direction of the next evaluation; the best so far; the step from it
+    V3 at, a, v;      // direction of the last evaluation; points of A and of D there
     VF f;             // at base
     unsigned active;
     int taken[W];
     T(hulls) hull[2];
 } newton_lanes;
 
-// newton_step takes one step of the lanes of rows k, k+1, … that are at work.
+// newton_step takes one step of the active lanes of rows k, k+1, ….
 ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
     const double *in = &s->in64[0][k];
     const T(places) at = {
@@ -117,14 +116,14 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
     }
 }
 
-// last_by_newton reports whether Newton's method goes on from where float32 GJK ends: where the
-// tolerance would cost many steps of GJK in float64, and no cap counts them.
+// last_by_newton reports whether Newton's method continues from the end of float32 GJK: where the
+// tolerance would cost many steps of GJK in float64, and no iteration limit is set.
 ALWAYS int last_by_newton(const clr_call *c, int ka, int kb) {
     return c->closed && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_HESSIAN(ka) &&
            HAS_HESSIAN(kb);
 }
 
-// newton is newton_pairs with the bend of ellipsoids inlined.
+// newton is newton_pairs with the Hessian of ellipsoids inlined.
 static __attribute__((noinline)) void newton(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) newton_pairs(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
     else newton_pairs(c, s, at0, n, ka, kb);

@@ -1,19 +1,17 @@
-// The last digits of pairs with a curved side, by Newton's method. A template, float64;
-//.
+// Newton's method for the final digits of pairs with a curved core [Nocedal2006, sec. 18.1]. A
+// template, float64.
 //
-// GJK gains a fixed number of digits a step there, as the vertices of its simplex creep
-// along the same rim. So vertices of D that differ only in where on a rim, or on an
-// ellipsoid, they lie are taken as one piece, whose vertex is a smooth function v of the
-// direction n; corners are pieces that do not move. At the nearest point x = f·n all pieces
-// are equally far along n, and x = Σ λ v. Newton's method for both (sequential
-// quadratic programming; Nocedal, Wright: Numerical Optimization, 2006, sec. 18.1) in the
-// plane across n:
+// GJK converges linearly there, as the vertices of its simplex move along the same rim. So points of D
+// that differ only in their place on a rim, or on an ellipsoid, form one piece, whose point is a
+// smooth function v of the direction n; a vertex is a constant piece. At the closest point x = f·n all
+// pieces have the same support value along n, and x = Σ λ v. Newton's method for both, in the tangent
+// plane of n (sequential quadratic programming), solves
 //
-//	(Σ λ H + f·I) t = P Σ λ v,   <vⱼ − v₀, n + t> = 0
+//	(Σ λ H + f·I) t = P Σ λ v,   ⟨vⱼ − v₀, n + t⟩ = 0
 //
-// with the Hessians H of the support functions. Rim points far apart say that n is the
-// axis of a cap, where the support function has no Hessian: such rows stay as they are.
-// What comes out is an estimate, which certify.h bounds like any other.
+// with the Hessians H of the support functions. Rim points far from each other mean that n is the axis
+// of a flat end, where the support function has no Hessian: such rows stay as they are. The result is
+// an estimate that certify.h bounds.
 
 #ifndef CLR_REFINE_H
 #define CLR_REFINE_H
@@ -28,9 +26,9 @@ typedef struct {
     VM face;
 } clr_projection;
 
-// foot is the point nearest to the origin of the features of triangle p, q, r that
-// hold p, as a convex combination: p + l1·(q − p) + l2·(r − p). n is the normal of
-// the face, of any length.
+// triangle_projection is the point closest to the origin on the features of the triangle p, q, r that
+// contain p, as p + l1·e1 + l2·e2, with e1 = q − p and e2 = r − p. n is the normal of the face, of any
+// length.
 ALWAYS clr_projection triangle_projection(V3 p, V3 e1, V3 e2) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(1e-100);
     clr_projection f;
@@ -53,14 +51,14 @@ ALWAYS clr_projection triangle_projection(V3 p, V3 e1, V3 e2) {
 
 #define POLISH_STEPS 4
 
-// pieces are the heights of three points of a side along d, p and q, and the Hessian
-// of their support functions, weighted.
+// pieces are the products of three points of a core with d, p and q, and the weighted Hessian of their
+// support functions.
 typedef struct {
     VF d[3], p[3], q[3], pp, pq, qq;
 } pieces;
 
-// rim_point is the point of the rim above, or below, that is highest along d; inv is the
-// reciprocal of the length of d across the axis.
+// rim_point is the support point along d of the upper rim (above) or the lower one; inv is the
+// reciprocal of the length of d's lateral part.
 ALWAYS V3 rim_point(V3 e, VM above, V3 d, VF inv) {
     VF k = SEL(above, e.y, e.x) * inv;
     return (V3){k * d.x, k * d.y, SEL(above, e.z, -e.z)};
@@ -68,8 +66,7 @@ ALWAYS V3 rim_point(V3 e, VM above, V3 d, VF inv) {
 
 ALWAYS VF inverse_lateral(V3 d) { return RSQRT(MAX(FMA(d.x, d.x, d.y * d.y), SET1(TINY))); }
 
-// pieces_of is of a side of class k along d, with the points that it had before and
-// the weights of the pieces.
+// pieces_of are the pieces of a core of class k along d, from its last points and the weights.
 ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 point[3], const VF weight[3]) {
     const VF zero = SET1(0);
     pieces out;
@@ -97,7 +94,7 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
     return out;
 }
 
-// move_points moves the points of a side to direction d.
+// move_points replaces the points of a core by the support points of their pieces along d.
 ALWAYS void move_points(int k, const double *params, V3 d, VM which, V3 point[3]) {
     if (k != CLR_ELLIPSOID && k != CLR_ROUND) return;
     V3 e = T(ld3)(params, CLR_STRIDE64);
@@ -109,24 +106,24 @@ ALWAYS void move_points(int k, const double *params, V3 d, VM which, V3 point[3]
     }
 }
 
-// same_piece reports whether two points of a side of class k belong to one piece.
+// same_piece reports whether two points of a core of class k belong to one piece.
 ALWAYS VM same_piece(int k, V3 s, V3 t) {
     if (k == CLR_ELLIPSOID) return LE(SET1(0), SET1(1));
     return k == CLR_ROUND ? MAND(LE(s.z, t.z), LE(t.z, s.z)) : T(same)(s, t);
 }
 
-// cap_of reports where two points on one rim are so far apart that the cap between them is
-// what is nearest.
+// cap_of reports whether two points of one rim are so far from each other that its flat end is the
+// closest feature.
 ALWAYS VM cap_of(int k, V3 s, V3 t) {
     if (k != CLR_ROUND) return LT(SET1(1), SET1(0));
     V3 e = T(sub)(s, t);
     return LT(SET1(0.0625) * FMA(s.x, s.x, s.y * s.y), T(dot)(e, e));
 }
 
-// polish improves the unit direction x, the points a and b of three vertices and their
-// weights in the nearest point, in the lanes where it comes to an end.
-static __attribute__((noinline)) void polish(const double *in, int ka, int kb, V3 a[3], V3 b[3], clr_projection *f0,
-                                             V3 *x) {
+// refine_simplex improves the unit direction x, the points a and b of three vertices and their weights
+// in the closest point, in the lanes where the iteration converges.
+static __attribute__((noinline)) void refine_simplex(const double *in, int ka, int kb, V3 a[3], V3 b[3],
+                                                     clr_projection *f0, V3 *x) {
     const VF zero = SET1(0), one = SET1(1), stop = LOADU(in + CLR_STOP * CLR_STRIDE64),
              small = SET1(0.0625) * stop * stop;
     const double *pa = in + CLR_PA * CLR_STRIDE64, *pb = in + CLR_PB * CLR_STRIDE64, *m = in + CLR_ROT * CLR_STRIDE64;

@@ -1,10 +1,10 @@
-// From directions to certified answers, for trust_region.h. A template, float64.
+// From directions to certified answers of smooth pairs. A template, float64.
 //
-// Newton's steps double the digits, so the last ones are taken here, by all rows alike.
-// Where the cores without the balls that roll in them are apart along the direction, the
-// support plane and the support points bound the distance, or the depth (Theorem 1 of paper
-// 002): the answer is the global one. Where they are not, an ellipsoid inside D bounds the
-// depth (ref/rtr_proof.go). What neither proves goes on to GJK and EPA.
+// Input: the directions of trust_region.h. Output: answers. If the cores, eroded by their rolling
+// balls, are separated along the direction, the support plane and the support points bound the
+// distance, or the depth [RTR, Theorem 1]: the minimum is global. Otherwise an ellipsoid inscribed in
+// D [Kurzhanski1997] bounds the depth of ellipsoids (ref/rtr_proof.go). Rows that neither proves go on
+// to GJK and EPA.
 
 #ifndef CLR_SMOOTH_PAIRS_H
 #define CLR_SMOOTH_PAIRS_H
@@ -59,7 +59,7 @@ static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, 
     cosine = SEL(any, cosine * n, one);
     sine = SEL(any, sine * n, zero);
     V3 w0 = T(axpy)(sine, a1, T(scale)(cosine, a0)), w1 = T(scale)(flip, T(axpy)(cosine, a1, T(scale)(-sine, a0)));
-    // Columns of M = F₁ + S·F₂: S turns u₂, b₀, b₁ onto u₁, w₀, w₁.
+    // Columns of M = F₁ + S·F₂: S rotates u₂, b₀, b₁ onto u₁, w₀, w₁.
     V3 m[3] = {{p.x, zero, zero}, {zero, p.y, zero}, {zero, zero, p.z}};
     for (int k = 0; k < 3; k++) {
         // F₂ of the axis k of A, then S.
@@ -145,10 +145,10 @@ static int soft_pair_first(const clr_call *c, int64_t lo, int32_t *order, int ro
     return n;
 }
 
-// smooth answers what it can of rows order[0..n), relative to lo, of two smooth cores each, points among
-// them: of ellipsoids by Newton's method where they are apart, unless RTR was named; the
-// others by RTR, unless it was not named and they overlap or are not soft. It moves the rest to the
-// front of order, and returns their number.
+// smooth answers rows order[0..n), relative to lo, of two smooth cores each, points among them:
+// separated ellipsoids by Newton's method, unless RTR was named; the others by RTR, unless it was not
+// named and the cores intersect or are not soft. It moves the rest to the front of order, and returns
+// their number.
 static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
                                             int ka, int kb) {
     if (!takes_rtr(c, ka, kb)) return rows;

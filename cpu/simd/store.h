@@ -8,11 +8,10 @@
 #include "cores.h"
 #include <string.h>
 
-// spread has bit l of m in byte l, of eight.
+// lane_bytes has bit l of m in byte l, of eight.
 ALWAYS uint64_t lane_bytes(unsigned m) {
     const uint64_t each = 0x0101010101010101;
-    return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) &
-           each; // bit l of byte l, carried to its highest
+    return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) & each; // bit l of byte l, carried to bit 7
 }
 
 // Where lanes cannot be stored together but all, ok is all of them when rows follow one another.
@@ -145,7 +144,7 @@ ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned
     emit_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
 }
 
-// lane_depths are answers for rows, one a lane, in the frames of the pairs.
+// lane_depths are depths, one row per lane, in the frames of the pairs.
 typedef struct {
     VF high, low, off; // of the depth, and how far off the witnesses are
     V3 n, a, near;     // see depth_of

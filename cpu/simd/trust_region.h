@@ -1,12 +1,15 @@
-// The Riemannian trust region method (paper 002, Alg. 2) on smooth cores and points: it
-// minimises the support function h of D over the unit sphere. A template, float64; one
-// pair a lane, lanes refilled as they finish. What it ends with claims nothing: smooth_pairs.h, or where the pair
-// overlaps depth_minimum.h, goes on from the direction and certifies it.
+// The Riemannian trust region method [RTR, Alg. 2] on smooth cores and points: it minimizes the
+// support function h of D over the unit sphere. A template, float64; one pair per lane, lanes refilled
+// as they finish.
 //
-// The tangent plane has two dimensions, so the model is minimised there as a whole instead
-// of by conjugate gradients (eq. 9): by Newton's step where the Hessian is positive
-// definite, and with the Hessian shifted by twice its lowest eigenvalue where it is not,
-// both cut to the trust region.
+// The tangent plane has two dimensions, so the model [RTR, eq. 9] is minimized exactly instead of by
+// conjugate gradients: by Newton's step if the Hessian is positive definite, else with the Hessian
+// shifted by twice its lowest eigenvalue; both are cut to the trust region. A point is accepted if h
+// decreases by at least RTR_ACCEPT of the model's decrease.
+//
+// Input: initial directions. Output: the final directions, without a claim: smooth_pairs.h, or
+// depth_minimum.h if the cores intersect, certifies them. A lane ends where the gradient and the
+// negative curvature are within the tolerance.
 
 #ifndef CLR_TRUST_REGION_H
 #define CLR_TRUST_REGION_H
@@ -80,7 +83,7 @@ ALWAYS V3 rtr_move(const rtr_model *m, V3 x, VF v0, VF v1) {
     return T(scale)(SET1(1) / SQRT(T(dot)(y, y)), y);
 }
 
-// Trust regions are lengths of the tangent step: a step of 1 turns by 45°.
+// Trust regions are lengths of the tangent step: a step of 1 rotates by 45°.
 #define RTR_START (0.5)
 #define RTR_MOST (1)
 #define RTR_ACCEPT (0.1) // ρ′ of Alg. 2
@@ -170,7 +173,7 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     rounding = rounding + rounding;
     VF gg = FMA(to.g0, to.g0, to.g1 * to.g1), old = FMA(m.g0, m.g0, m.g1 * m.g1);
     VF gain = m.h - to.h;
-    VM small = LE(s.decrease, rounding); // then rounding drowns it, and the gradient tells
+    VM small = LE(s.decrease, rounding); // the decrease is lost to rounding, the gradient decides
     VM good = MOR(started, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
     VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, started)),
        fine = MANDN(LT(SET1(0.75) * s.decrease, gain), started);
@@ -218,7 +221,7 @@ ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, const int32_t *list, in
     FLUSH_END;
 }
 
-// rtr_loop is rtr_pairs with the bend of ellipsoids inlined.
+// rtr_loop is rtr_pairs with the Hessian of ellipsoids inlined.
 static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka,
                                                int kb) {
     if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) rtr_pairs(c, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID);
