@@ -8,13 +8,11 @@ import "testing"
 // and wind around the origin once, and their least keys bound the depth. Except with AVX-512, a
 // polytope without one of its faces is declined. See testdata/epa_float32.c.
 func TestPolytopes32(t *testing.T) {
-	for _, variant := range Supported() {
-		t.Run(variant, func(t *testing.T) {
-			var kept, spoilt, steps int
-			out := scanProgram(t, variant, "epa_float32.c", "%d kept %d spoilt %d steps", &kept, &spoilt, &steps)
-			if kept < 3000 || steps < 3*kept || spoilt > steps/100 {
-				t.Error(out)
-			}
-		})
-	}
+	eachVariant(t, func(t *testing.T, variant string) {
+		var kept, spoilt, steps int
+		out := scanProgram(t, variant, "epa_float32.c", "%d kept %d spoilt %d steps", &kept, &spoilt, &steps)
+		if kept < 3000 || steps < 3*kept || spoilt > steps/100 {
+			t.Error(out)
+		}
+	})
 }
