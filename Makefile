@@ -5,10 +5,10 @@ FUZZTIME ?= 51
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-# Packages with concurrent code. Of cpu and engine, which are slow under the race detector, it runs the tests
-# in which goroutines share a back end (tests/make_test.go checks that they exist).
-RACE       := . ./batch ./dispatch ./engine/internal/vk ./verify ./cmd/batchbench
-RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel)$$
+# Packages with concurrent code. Of cpu, engine and the command, which are slow under the race detector, it runs
+# the tests in which goroutines share something (tests/make_test.go checks that they exist).
+RACE       := . ./batch ./dispatch ./engine/internal/vk ./verify
+RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestRun|TestInterrupt)$$
 
 # The version is passed by -ldflags, so that a checkout that git refuses to read
 # (another owner, an unpacked archive) builds as well.
@@ -86,7 +86,7 @@ unit: ## unit, command-line, layering and conformance tests; lists what was skip
 
 race: ## the race detector on the packages with concurrent code (needs a C compiler)
 	$(GO) test -race -vet=off -short -timeout 60m $(RACE)
-	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 20m -run '$(RACE_TESTS)' ./cpu ./engine
+	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 20m -run '$(RACE_TESTS)' ./cpu ./engine ./cmd/batchbench
 
 fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default $(FUZZTIME))
 	./scripts/fuzz.sh $(FUZZTIME)

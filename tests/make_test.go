@@ -4,12 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestRaceList: every test of packages cpu and engine that the Makefile names for the race detector exists. A
-// renamed one would silently drop out.
+// TestRaceList: every test that the Makefile names for the race detector exists. A renamed one would silently drop
+// out.
 func TestRaceList(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "Makefile"))
 	if err != nil {
@@ -20,7 +21,7 @@ func TestRaceList(t *testing.T) {
 		t.Fatal("the Makefile has no RACE_TESTS of the form ^(TestA|TestB)$$")
 	}
 	declared := map[string]bool{}
-	for _, file := range append(testFiles(t, "cpu"), testFiles(t, "engine")...) {
+	for _, file := range slices.Concat(testFiles(t, "cpu"), testFiles(t, "engine"), testFiles(t, "cmd/batchbench")) {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,7 @@ func TestRaceList(t *testing.T) {
 	}
 	for name := range strings.SplitSeq(string(list[1]), "|") {
 		if !declared[name] {
-			t.Errorf("RACE_TESTS names %s, which neither cpu nor engine has", name)
+			t.Errorf("RACE_TESTS names %s, which none of the packages has", name)
 		}
 	}
 }

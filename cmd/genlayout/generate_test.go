@@ -90,7 +90,8 @@ func TestGLSL(t *testing.T) {
 }
 
 func TestTypesWithoutPlace(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[int64](), reflect.TypeFor[[2]int](), reflect.TypeFor[[]float32]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[int64](), reflect.TypeFor[[2]int](),
+		reflect.TypeFor[[]float32]()} {
 		if _, _, err := glslType(typ); err == nil {
 			t.Errorf("%v has a GLSL type", typ)
 		}

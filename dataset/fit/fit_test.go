@@ -43,7 +43,8 @@ func TestHullGradient(t *testing.T) {
 			x[3*i], x[3*i+1], x[3*i+2] = n.X+0.1*g.Float64(), n.Y+0.1*g.Float64(), n.Z+0.1*g.Float64()
 		}
 		x[21] = u
-		want := fd.Gradient(nil, func(x []float64) float64 { return f.evaluate(x, nil) }, x, &fd.Settings{Formula: fd.Central})
+		want := fd.Gradient(nil, func(x []float64) float64 { return f.evaluate(x, nil) }, x,
+			&fd.Settings{Formula: fd.Central})
 		got := make([]float64, 22)
 		f.evaluate(x, got)
 		if d := floats.Distance(got, want, math.Inf(1)); !(d < 1e-6) {

@@ -137,7 +137,8 @@ func (g *Generator) nested(r *random) plan {
 
 // concentric has both centres at one point.
 func (g *Generator) concentric(r *random) plan {
-	return g.centred(r, g.pick(r, roleThin, roleUsual, roleSlab, roleRound), g.pick(r, roleThin, roleUsual, roleSlab, roleRound), r3.Vec{})
+	return g.centred(r, g.pick(r, roleThin, roleUsual, roleSlab, roleRound), g.pick(r, roleThin, roleUsual, roleSlab,
+		roleRound), r3.Vec{})
 }
 
 // centred rotates both bodies at random and puts the centre of B at an offset

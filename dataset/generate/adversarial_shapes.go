@@ -99,7 +99,8 @@ func adversarialShapes(seed uint64) (shapes []geom.Shape, names []string, roles 
 	add(roleRound, "capsule", geom.Capsule{R: 0.2, HalfLength: 0.5})
 	add(roleRound, "ellipsoid", ellipsoid(0.2, 0.4, 0.9))
 	add(roleRound, "spheroid", ellipsoid(0.5, 0.5, 0.25))
-	add(roleRound, "superquadric", geom.Superquadric{SemiAxes: r3.Vec{X: 0.4, Y: 0.3, Z: 0.5}, Alpha1: 0.7, Alpha2: 1.3})
+	add(roleRound, "superquadric", geom.Superquadric{SemiAxes: r3.Vec{X: 0.4, Y: 0.3, Z: 0.5}, Alpha1: 0.7,
+		Alpha2: 1.3})
 
 	corners := boxCorners(r3.Vec{X: 0.3, Y: 0.3, Z: 0.3})
 	add(roleRepeated, "cube, each corner twice", mustConvex(append(slices.Clone(corners), corners...)))

@@ -75,11 +75,13 @@ func TestMeshes(t *testing.T) {
 	checkMeshRows(t, g, 150)
 
 	path := write(t, t.TempDir(), "dart_parts.obj", dart)
-	if _, err := New("mesh", 1, Options{Meshes: []string{path}}); err == nil || !strings.Contains(err.Error(), "dart_parts.obj") || !strings.Contains(err.Error(), "not convex") {
+	if _, err := New("mesh", 1, Options{Meshes: []string{path}}); err == nil || !strings.Contains(err.Error(),
+		"dart_parts.obj") || !strings.Contains(err.Error(), "not convex") {
 		t.Errorf("a part that is not convex: error %v", err)
 	}
 	path = write(t, t.TempDir(), "empty.obj", "")
-	if _, err := New("mesh", 1, Options{Meshes: []string{path}}); err == nil || !strings.Contains(err.Error(), "empty.obj") {
+	if _, err := New("mesh", 1, Options{Meshes: []string{path}}); err == nil || !strings.Contains(err.Error(),
+		"empty.obj") {
 		t.Errorf("an empty mesh: error %v", err)
 	}
 }

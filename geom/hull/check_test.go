@@ -85,7 +85,8 @@ func checkStructure(t testing.TB, h *Hull, pts []r3.Vec) {
 	t.Helper()
 	v, f := len(h.Vertices), len(h.Facets)
 	if v == 0 || len(h.Index) != v || len(h.Start) != v+1 || len(h.Normals) != f || len(h.Offsets) != f {
-		t.Fatalf("inconsistent lengths: %d vertices, %d indices, %d starts, %d facets", v, len(h.Index), len(h.Start), f)
+		t.Fatalf("inconsistent lengths: %d vertices, %d indices, %d starts, %d facets", v, len(h.Index), len(h.Start),
+			f)
 	}
 	for i, p := range h.Vertices {
 		if q := pts[h.Index[i]]; p != vec(flush(q.X), flush(q.Y), flush(q.Z)) {
@@ -186,7 +187,8 @@ func checkSupport(t testing.TB, h *Hull, rng *rand.Rand, directions int) {
 		for _, s := range starts {
 			i := h.SupportClimb(d, s)
 			if got := r3.Dot(d, h.Vertices[i]); !(math.Abs(got-want) <= tol) {
-				t.Fatalf("direction %v from vertex %d: climb ends at %v, the scan at %v (difference %g)", d, s, got, want, want-got)
+				t.Fatalf("direction %v from vertex %d: climb ends at %v, the scan at %v (difference %g)", d, s, got,
+					want, want-got)
 			}
 			for _, j := range h.Adj[h.Start[i]:h.Start[i+1]] {
 				if compareAlong(d, h.Vertices[j], h.Vertices[i]) > 0 {

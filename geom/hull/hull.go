@@ -112,7 +112,8 @@ func canonical(points []r3.Vec) (cloud []r3.Vec, index []int32, err error) {
 	for i, p := range points {
 		for _, c := range [3]float64{p.X, p.Y, p.Z} {
 			if !(math.Abs(c) <= MaxCoordinate) {
-				return nil, nil, fmt.Errorf("hull: point %d (%g, %g, %g): coordinates must be finite and at most %g in magnitude",
+				return nil, nil, fmt.Errorf("hull: point %d (%g, %g, %g): coordinates must be finite and at most %g "+
+					"in magnitude",
 					i, p.X, p.Y, p.Z, float64(MaxCoordinate))
 			}
 		}

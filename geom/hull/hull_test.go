@@ -41,12 +41,16 @@ func TestBuildKnown(t *testing.T) {
 		{"collinear", []r3.Vec{vec(0, 0, 0), vec(3, 6, 9), vec(1, 2, 3), vec(2, 4, 6), vec(1, 2, 3)}, 1, 2, 0},
 		{"nearly collinear", []r3.Vec{vec(0, 0, 0), vec(3, 6, 9), vec(1, 2, math.Nextafter(3, 4))}, 2, 3, 2},
 		{"triangle", []r3.Vec{vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 5)}, 2, 3, 2},
-		{"square with midpoints", []r3.Vec{vec(0, 0, 1), vec(2, 0, 1), vec(2, 2, 1), vec(0, 2, 1), vec(1, 0, 1), vec(2, 1, 1), vec(1, 1, 1)}, 2, 4, 2},
-		{"tilted flat lattice", []r3.Vec{vec(0, 0, 0), vec(1, 0, 1), vec(2, 0, 2), vec(0, 1, 1), vec(1, 1, 2), vec(2, 1, 3), vec(0, 2, 2), vec(1, 2, 3), vec(2, 2, 4)}, 2, 4, 2},
+		{"square with midpoints", []r3.Vec{vec(0, 0, 1), vec(2, 0, 1), vec(2, 2, 1), vec(0, 2, 1), vec(1, 0, 1),
+			vec(2, 1, 1), vec(1, 1, 1)}, 2, 4, 2},
+		{"tilted flat lattice", []r3.Vec{vec(0, 0, 0), vec(1, 0, 1), vec(2, 0, 2), vec(0, 1, 1), vec(1, 1, 2),
+			vec(2, 1, 3), vec(0, 2, 2), vec(1, 2, 3), vec(2, 2, 4)}, 2, 4, 2},
 		{"polygon of 1000", ring, 2, 1000, 2},
 		{"tetrahedron", []r3.Vec{vec(0, 0, 0), vec(1, 0, 0), vec(0, 1, 0), vec(0, 0, 1)}, 3, 4, 4},
-		{"tetrahedron of smallest coordinates", []r3.Vec{vec(0, 0, 0), vec(1e-90, 0, 0), vec(0, 1e-90, 0), vec(0, 0, 1e-90)}, 3, 4, 4},
-		{"tetrahedron of largest coordinates", []r3.Vec{vec(-1e9, -1e9, -1e9), vec(1e9, 0, 0), vec(0, 1e9, 0), vec(0, 0, 1e9)}, 3, 4, 4},
+		{"tetrahedron of smallest coordinates", []r3.Vec{vec(0, 0, 0), vec(1e-90, 0, 0), vec(0, 1e-90, 0),
+			vec(0, 0, 1e-90)}, 3, 4, 4},
+		{"tetrahedron of largest coordinates", []r3.Vec{vec(-1e9, -1e9, -1e9), vec(1e9, 0, 0), vec(0, 1e9, 0),
+			vec(0, 0, 1e9)}, 3, 4, 4},
 		{"cube", cube, 3, 8, 6},
 		{"cube thrice", slices.Repeat(cube, 3), 3, 8, 6},
 		{"cube with midpoints", append(midpoints, cube...), 3, 8, 6},
@@ -197,7 +201,8 @@ func TestBuildBruteForce(t *testing.T) {
 
 // families are the random sets that the property tests share.
 func families(rng *rand.Rand, n int) map[string][]r3.Vec {
-	needle, plate, micro, far, jitter, cluster := randomPoints(rng, n), cubeSurface(rng, n), randomPoints(rng, n), spherePoints(rng, n), lattice(8, 1./7), spherePoints(rng, n)
+	needle, plate, micro, far, jitter, cluster := randomPoints(rng, n), cubeSurface(rng, n), randomPoints(rng, n),
+		spherePoints(rng, n), lattice(8, 1./7), spherePoints(rng, n)
 	for i := range n {
 		needle[i].X *= 1e-10
 		needle[i].Y *= 1e-10
@@ -239,7 +244,8 @@ func TestBuildProperties(t *testing.T) {
 			shuffled := slices.Clone(pts)
 			rng.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 			g := mustBuild(t, shuffled)
-			if !slices.Equal(g.Vertices, h.Vertices) || !slices.Equal(g.Facets, h.Facets) || !slices.Equal(g.Adj, h.Adj) {
+			if !slices.Equal(g.Vertices, h.Vertices) || !slices.Equal(g.Facets, h.Facets) ||
+				!slices.Equal(g.Adj, h.Adj) {
 				t.Error("the hull depends on the order of the points")
 			}
 			// The hull of the vertices is the hull.
@@ -263,7 +269,8 @@ func TestBuildLargest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			h := mustBuild(t, pts)
-			t.Logf("%d points, %d vertices, %d faces: %v with checks", len(pts), len(h.Vertices), len(h.FaceStart)-1, time.Since(start))
+			t.Logf("%d points, %d vertices, %d faces: %v with checks", len(pts), len(h.Vertices), len(h.FaceStart)-1,
+				time.Since(start))
 			checkSupport(t, h, rng, 1000)
 		})
 	}

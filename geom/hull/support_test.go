@@ -14,7 +14,8 @@ func TestSupportOddDirections(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, n := range []int{1, 2, 3, 20, 500} {
 		h := mustBuild(t, spherePoints(rng, n))
-		for _, d := range []r3.Vec{{}, {X: nan}, {Z: nan}, {Y: inf}, {X: -inf, Y: nan, Z: 1}, {X: math.Copysign(0, -1)}} {
+		for _, d := range []r3.Vec{{}, {X: nan}, {Z: nan}, {Y: inf}, {X: -inf, Y: nan, Z: 1},
+			{X: math.Copysign(0, -1)}} {
 			if i := h.Support(d); i < 0 || i >= len(h.Vertices) {
 				t.Errorf("%d points: support in %v is vertex %d", n, d, i)
 			}

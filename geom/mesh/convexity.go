@@ -31,7 +31,8 @@ type NonConvexError struct {
 }
 
 func (e *NonConvexError) Error() string {
-	return fmt.Sprintf("part %q is not convex: face %d lies %g below the convex hull, %.2g of the size %g of the part (tolerance %g): split it into convex parts, or ask for its hull",
+	return fmt.Sprintf("part %q is not convex: face %d lies %g below the convex hull, %.2g of the size %g of the "+
+		"part (tolerance %g): split it into convex parts, or ask for its hull",
 		e.Part, e.Face+1, e.Depth, e.Depth/e.Size, e.Size, e.Tolerance)
 }
 

@@ -152,7 +152,8 @@ func TestRealParts(t *testing.T) {
 	}
 	t.Logf("%d parts, the worst is %.4f of its size below its hull", parts, worst)
 	if worst > DefaultConvexTolerance || worst < 0.02 {
-		t.Errorf("worst depth %g: the reason given for the default tolerance %g is no longer true", worst, DefaultConvexTolerance)
+		t.Errorf("worst depth %g: the reason given for the default tolerance %g is no longer true", worst,
+			DefaultConvexTolerance)
 	}
 }
 

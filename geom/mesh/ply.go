@@ -45,7 +45,8 @@ func ReadPLY(r io.Reader, name string) ([]Part, error) {
 		// The last value of an ASCII file needs no separator.
 		if e.count > 0 && (least == 0 || e.count > (p.src.remaining()+1)/least) {
 			return nil, &Error{File: name, Line: e.line, Offset: -1, Msg: fmt.Sprintf(
-				"element %s has %d records of at least %d bytes, but %d bytes are left: truncated", e.name, e.count, least, p.src.remaining())}
+				"element %s has %d records of at least %d bytes, but %d bytes are left: truncated", e.name, e.count,
+				least, p.src.remaining())}
 		}
 		if err := p.element(e); err != nil {
 			return nil, err
@@ -69,7 +70,8 @@ func (p *plyReader) element(e *plyElement) error {
 	list := e.find("vertex_indices", "vertex_index")
 	isVertex, isFace := e.name == "vertex", e.name == "face"
 	switch {
-	case isVertex && (x < 0 || y < 0 || z < 0 || e.properties[x].count|e.properties[y].count|e.properties[z].count != 0):
+	case isVertex &&
+		(x < 0 || y < 0 || z < 0 || e.properties[x].count|e.properties[y].count|e.properties[z].count != 0):
 		return p.src.errorf("element vertex has no scalar properties x, y, z")
 	case isFace && e.count > 0 && (list < 0 || e.properties[list].count == 0 || !e.properties[list].typ.integer()):
 		return p.src.errorf("element face has no list vertex_indices of integers")

@@ -135,7 +135,8 @@ func (h *plyHeader) setFormat(t *text) error {
 	case "binary_big_endian 1.0":
 		h.format = plyBig
 	default:
-		return t.errorf("format %q, want ascii, binary_little_endian or binary_big_endian 1.0", short([]byte(t.joined(1))))
+		return t.errorf("format %q, want ascii, binary_little_endian or binary_big_endian 1.0",
+			short([]byte(t.joined(1))))
 	}
 	return nil
 }
@@ -170,7 +171,8 @@ func (h *plyHeader) addProperty(t *text) error {
 	case len(t.fields) == 3:
 		p = plyProperty{name: string(t.fields[2]), typ: plyTypes[string(t.fields[1])]}
 	case len(t.fields) == 5 && string(t.fields[1]) == "list":
-		p = plyProperty{name: string(t.fields[4]), typ: plyTypes[string(t.fields[3])], count: plyTypes[string(t.fields[2])]}
+		p = plyProperty{name: string(t.fields[4]), typ: plyTypes[string(t.fields[3])],
+			count: plyTypes[string(t.fields[2])]}
 		if !p.count.integer() || p.count == 0 {
 			return t.errorf("%q is not an integer type", short(t.fields[2]))
 		}

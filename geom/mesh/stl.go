@@ -41,12 +41,14 @@ func stlLength(data []byte) int64 {
 
 func readBinarySTL(data []byte, name string) ([]Part, error) {
 	if len(data) < stlHeader {
-		return nil, &Error{File: name, Offset: int64(len(data)), Msg: fmt.Sprintf("the file ends within the header of %d bytes", stlHeader)}
+		return nil, &Error{File: name, Offset: int64(len(data)),
+			Msg: fmt.Sprintf("the file ends within the header of %d bytes", stlHeader)}
 	}
 	count := binary.LittleEndian.Uint32(data[80:])
 	if want := stlLength(data); int64(len(data)) != want {
 		return nil, &Error{File: name, Offset: 80, Msg: fmt.Sprintf(
-			"%d triangles make a file of %d bytes, but it has %d: truncated, or not an STL file", count, want, len(data))}
+			"%d triangles make a file of %d bytes, but it has %d: truncated, or not an STL file", count, want,
+			len(data))}
 	}
 	if count == 0 {
 		return nil, &Error{File: name, Offset: 80, Msg: "no triangles"}

@@ -59,14 +59,16 @@ func TestReadSTL(t *testing.T) {
 		data string
 		want []Part
 	}{
-		"ascii":                       {ascii, []Part{tetrahedron}},
-		"ascii in capitals, CR LF":    {strings.ReplaceAll(strings.ReplaceAll(ascii, "vertex", "VERTEX"), "\n", "\r\n"), []Part{tetrahedron}},
-		"two solids":                  {ascii + asciiSTL(two), []Part{tetrahedron, two}},
-		"solid without a name":        {strings.ReplaceAll(ascii, " file", ""), []Part{tetrahedron}},
-		"binary":                      {string(binarySTL(tetrahedron, "made by hand")), []Part{tetrahedron}},
-		"binary that says solid":      {string(binarySTL(tetrahedron, "solid made by hand")), []Part{tetrahedron}},
-		"ascii after blanks":          {" \n" + ascii, []Part{tetrahedron}},
-		"minus zero is the same zero": {strings.Replace(ascii, "vertex 0 1.5 0", "vertex -0 1.5 -0", 1), []Part{tetrahedron}},
+		"ascii": {ascii, []Part{tetrahedron}},
+		"ascii in capitals, CR LF": {strings.ReplaceAll(strings.ReplaceAll(ascii, "vertex", "VERTEX"), "\n", "\r\n"),
+			[]Part{tetrahedron}},
+		"two solids":             {ascii + asciiSTL(two), []Part{tetrahedron, two}},
+		"solid without a name":   {strings.ReplaceAll(ascii, " file", ""), []Part{tetrahedron}},
+		"binary":                 {string(binarySTL(tetrahedron, "made by hand")), []Part{tetrahedron}},
+		"binary that says solid": {string(binarySTL(tetrahedron, "solid made by hand")), []Part{tetrahedron}},
+		"ascii after blanks":     {" \n" + ascii, []Part{tetrahedron}},
+		"minus zero is the same zero": {strings.Replace(ascii, "vertex 0 1.5 0", "vertex -0 1.5 -0", 1),
+			[]Part{tetrahedron}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ReadSTL(strings.NewReader(tt.data), "dir/file.stl")
@@ -94,20 +96,25 @@ func TestReadSTLErrors(t *testing.T) {
 		data string
 		want []string
 	}{
-		"empty":              {"", []string{"bad.stl: byte 0:", "header"}},
-		"short":              {"abc", []string{"byte 3:", "header"}},
-		"truncated binary":   {string(bin[:len(bin)-1]), []string{"byte 80:", "4 triangles", "truncated"}},
-		"trailing bytes":     {string(bin) + "x", []string{"byte 80:", "284 bytes, but it has 285"}},
-		"lying count":        {string(liar), []string{"byte 80:", "4294967295 triangles"}},
-		"no triangles":       {string(none), []string{"byte 80:", "no triangles"}},
-		"NaN":                {string(nan), []string{"byte 162:", "y of corner 2 of triangle 2 is NaN"}},
-		"ascii NaN":          {strings.Replace(ascii, "1.5 0 0", "1.5 nan 0", 1), []string{"bad.stl:6:", "y \"nan\" is not finite"}},
-		"ascii truncated":    {ascii[:len(ascii)/2], []string{"bad.stl:"}},
-		"missing endsolid":   {strings.Replace(ascii, "endsolid file\n", "", 1), []string{":29:", "endsolid was expected"}},
-		"no facets":          {"solid a\nendsolid a\n", []string{":2:", "no facets"}},
-		"four corners":       {strings.Replace(ascii, "    endloop", "vertex 0 0 0\nendloop", 1), []string{":7:", "\"vertex\" where endloop was expected"}},
-		"two corners":        {strings.Replace(ascii, "      vertex 0 1.5 0\n", "", 1), []string{":6:", "where vertex was expected"}},
-		"vertex of two":      {strings.Replace(ascii, "vertex 0 1.5 0", "vertex 0 1.5", 1), []string{":5:", "2 words, want 3"}},
+		"empty":            {"", []string{"bad.stl: byte 0:", "header"}},
+		"short":            {"abc", []string{"byte 3:", "header"}},
+		"truncated binary": {string(bin[:len(bin)-1]), []string{"byte 80:", "4 triangles", "truncated"}},
+		"trailing bytes":   {string(bin) + "x", []string{"byte 80:", "284 bytes, but it has 285"}},
+		"lying count":      {string(liar), []string{"byte 80:", "4294967295 triangles"}},
+		"no triangles":     {string(none), []string{"byte 80:", "no triangles"}},
+		"NaN":              {string(nan), []string{"byte 162:", "y of corner 2 of triangle 2 is NaN"}},
+		"ascii NaN": {strings.Replace(ascii, "1.5 0 0", "1.5 nan 0", 1),
+			[]string{"bad.stl:6:", "y \"nan\" is not finite"}},
+		"ascii truncated": {ascii[:len(ascii)/2], []string{"bad.stl:"}},
+		"missing endsolid": {strings.Replace(ascii, "endsolid file\n", "", 1),
+			[]string{":29:", "endsolid was expected"}},
+		"no facets": {"solid a\nendsolid a\n", []string{":2:", "no facets"}},
+		"four corners": {strings.Replace(ascii, "    endloop", "vertex 0 0 0\nendloop", 1),
+			[]string{":7:", "\"vertex\" where endloop was expected"}},
+		"two corners": {strings.Replace(ascii, "      vertex 0 1.5 0\n", "", 1),
+			[]string{":6:", "where vertex was expected"}},
+		"vertex of two": {strings.Replace(ascii, "vertex 0 1.5 0", "vertex 0 1.5", 1),
+			[]string{":5:", "2 words, want 3"}},
 		"words after solids": {ascii + "hello\n", []string{":31:", "\"hello\" where solid was expected"}},
 	} {
 		t.Run(name, func(t *testing.T) {

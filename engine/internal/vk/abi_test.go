@@ -90,7 +90,8 @@ func compileAndRun(t *testing.T, cc, code string, include ...string) (string, er
 	if err := os.WriteFile(file, []byte(head.String()+code), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits", "-I.", "-o", binary, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits", "-I.", "-o", binary,
+		file).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	out, err := exec.Command(binary).Output()

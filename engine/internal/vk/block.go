@@ -100,7 +100,8 @@ func (d *Device) alloc(op string, size uint64, kind MemoryKind, types []uint32, 
 		}
 	}
 	if host != nil && len(fits) == 0 {
-		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: d.info.Name + " has no coherent memory for the host"}
+		return nil, &Error{Cause: UnsupportedFeature, Op: op,
+			Detail: d.info.Name + " has no coherent memory for the host"}
 	}
 	if limit := min(largest, d.info.Limits.MaxAllocationSize); len(fits) == 0 || size > limit {
 		return nil, &Error{Cause: OutOfDeviceMemory, Op: op,
@@ -211,7 +212,8 @@ func (b *Block) invalidate(offset, size uint64) error {
 		return &Error{Cause: Closed, Op: op, Detail: "the block"}
 	}
 	lo, n := b.atoms(offset, size)
-	r := C.vkc_block_invalidate(b.d.c, b.c, C.uint64_t(lo), C.uint64_t(n), coherent, C.uint64_t(offset), C.uint64_t(size))
+	r := C.vkc_block_invalidate(b.d.c, b.c, C.uint64_t(lo), C.uint64_t(n), coherent, C.uint64_t(offset),
+		C.uint64_t(size))
 	return b.d.check(op, r, "")
 }
 

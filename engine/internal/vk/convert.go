@@ -60,9 +60,10 @@ func convertInfo(index int, c *C.vkc_info) DeviceInfo {
 		Features:      Feature(c.features),
 		TransferQueue: c.transfer_family >= 0,
 		Limits: Limits{
-			MaxStorageBufferRange:           uint64(l.maxStorageBufferRange),
-			MaxPushConstants:                uint32(l.maxPushConstantsSize),
-			MaxStorageBuffers:               min(uint32(l.maxPerStageDescriptorStorageBuffers), uint32(l.maxDescriptorSetStorageBuffers), maxBindings),
+			MaxStorageBufferRange: uint64(l.maxStorageBufferRange),
+			MaxPushConstants:      uint32(l.maxPushConstantsSize),
+			MaxStorageBuffers: min(uint32(l.maxPerStageDescriptorStorageBuffers),
+				uint32(l.maxDescriptorSetStorageBuffers), maxBindings),
 			MaxWorkGroupCount:               triple(l.maxComputeWorkGroupCount),
 			MaxWorkGroupSize:                triple(l.maxComputeWorkGroupSize),
 			MaxWorkGroupInvocations:         uint32(l.maxComputeWorkGroupInvocations),
@@ -92,7 +93,8 @@ func convertInfo(index int, c *C.vkc_info) DeviceInfo {
 		d.Limits.SubgroupOperations = uint32(c.subgroup_operations)
 	}
 	for _, h := range c.memory.memoryHeaps[:c.memory.memoryHeapCount] {
-		d.Heaps = append(d.Heaps, MemoryHeap{Size: uint64(h.size), DeviceLocal: h.flags&C.VK_MEMORY_HEAP_DEVICE_LOCAL_BIT != 0})
+		d.Heaps = append(d.Heaps, MemoryHeap{Size: uint64(h.size),
+			DeviceLocal: h.flags&C.VK_MEMORY_HEAP_DEVICE_LOCAL_BIT != 0})
 	}
 	for _, t := range c.memory.memoryTypes[:c.memory.memoryTypeCount] {
 		d.Memory = append(d.Memory, MemoryType{Flags: MemoryFlag(t.propertyFlags), Heap: int(t.heapIndex)})

@@ -33,12 +33,17 @@ func TestDevices(t *testing.T) {
 		}
 		l := d.Limits
 		atLeast := map[string][2]uint64{
-			"MaxStorageBufferRange": {l.MaxStorageBufferRange, 1 << 27}, "MaxPushConstants": {uint64(l.MaxPushConstants), 128},
-			"MaxStorageBuffers": {uint64(l.MaxStorageBuffers), 4}, "MaxWorkGroupCount": {uint64(l.MaxWorkGroupCount[0]), 65535},
-			"MaxWorkGroupSize": {uint64(l.MaxWorkGroupSize[0]), 128}, "MaxWorkGroupInvocations": {uint64(l.MaxWorkGroupInvocations), 128},
-			"MaxSharedMemory": {uint64(l.MaxSharedMemory), 16384}, "MaxAllocations": {uint64(l.MaxAllocations), 4096},
-			"MaxAllocationSize": {l.MaxAllocationSize, 1 << 30}, "SubgroupSize": {uint64(l.SubgroupSize), 1},
-			"SubgroupOperations": {uint64(l.SubgroupOperations & 1), 1},
+			"MaxStorageBufferRange":   {l.MaxStorageBufferRange, 1 << 27},
+			"MaxPushConstants":        {uint64(l.MaxPushConstants), 128},
+			"MaxStorageBuffers":       {uint64(l.MaxStorageBuffers), 4},
+			"MaxWorkGroupCount":       {uint64(l.MaxWorkGroupCount[0]), 65535},
+			"MaxWorkGroupSize":        {uint64(l.MaxWorkGroupSize[0]), 128},
+			"MaxWorkGroupInvocations": {uint64(l.MaxWorkGroupInvocations), 128},
+			"MaxSharedMemory":         {uint64(l.MaxSharedMemory), 16384},
+			"MaxAllocations":          {uint64(l.MaxAllocations), 4096},
+			"MaxAllocationSize":       {l.MaxAllocationSize, 1 << 30},
+			"SubgroupSize":            {uint64(l.SubgroupSize), 1},
+			"SubgroupOperations":      {uint64(l.SubgroupOperations & 1), 1},
 		}
 		for name, v := range atLeast {
 			if v[0] < v[1] {
@@ -162,7 +167,8 @@ func TestPipelineErrors(t *testing.T) {
 		{"subgroup", addSPIRV, PipelineOptions{SubgroupSize: 8}, UnsupportedFeature, "subgroupSizeControl"},
 		{"full subgroups", addSPIRV, PipelineOptions{FullSubgroups: true}, UnsupportedFeature, "computeFullSubgroups"},
 	} {
-		if _, err := d.NewPipeline(tt.code, tt.o); !errors.Is(err, tt.cause) || !strings.Contains(err.Error(), tt.says) {
+		if _, err := d.NewPipeline(tt.code, tt.o); !errors.Is(err, tt.cause) || !strings.Contains(err.Error(),
+			tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
@@ -213,7 +219,8 @@ func TestSubgroupSize(t *testing.T) {
 			ok(t, p.Close())
 		}
 	}
-	if _, err := d.NewPipeline(addSPIRV, PipelineOptions{SubgroupSize: 2 * l.MaxSubgroupSize}); !errors.Is(err, BadCall) {
+	if _, err := d.NewPipeline(addSPIRV, PipelineOptions{SubgroupSize: 2 * l.MaxSubgroupSize}); !errors.Is(err,
+		BadCall) {
 		t.Errorf("too large a subgroup: %v", err)
 	}
 }
@@ -290,7 +297,8 @@ func TestCommittedSPIRV(t *testing.T) {
 	}
 	for name, committed := range map[string][]byte{"add": addSPIRV, "double": doubleSPIRV} {
 		t.Run(name, func(t *testing.T) {
-			out, err := exec.Command(glslc, "--target-env=vulkan1.1", "-O", "-o", "-", "testdata/"+name+".comp").Output()
+			out, err := exec.Command(glslc, "--target-env=vulkan1.1", "-O", "-o", "-",
+				"testdata/"+name+".comp").Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -364,7 +372,8 @@ func TestAllocLimits(t *testing.T) {
 		if mapped := b.Bytes() != nil; mapped != (kind != DeviceLocal) {
 			t.Errorf("%v: mapped is %v", kind, mapped)
 		}
-		if d.Features().Has(BufferAddress) && (b.Whole().Address() == 0 || b.Whole().Slice(256, 16).Address() != b.Whole().Address()+256) {
+		if d.Features().Has(BufferAddress) &&
+			(b.Whole().Address() == 0 || b.Whole().Slice(256, 16).Address() != b.Whole().Address()+256) {
 			t.Errorf("%v: address %#x", kind, b.Whole().Address())
 		}
 		if err := b.Whole().Flush(); (err != nil) != (kind == DeviceLocal) {

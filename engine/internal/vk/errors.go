@@ -49,14 +49,17 @@ var causeTexts = [...]string{
 }
 
 var causeAdvice = [...]string{
-	NoCgo:             "build for a 64-bit system with CGO_ENABLED=1 and a C compiler, or use the CPU back end",
-	NoLoader:          "install the Vulkan loader (Debian and Ubuntu: libvulkan1) or use the CPU back end",
-	NoDriver:          "install a Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers, or the vendor's), check VK_DRIVER_FILES, or use the CPU back end",
-	NoDevice:          "check that the GPU is visible to this process, install mesa-vulkan-drivers for a software device, or use the CPU back end",
+	NoCgo:    "build for a 64-bit system with CGO_ENABLED=1 and a C compiler, or use the CPU back end",
+	NoLoader: "install the Vulkan loader (Debian and Ubuntu: libvulkan1) or use the CPU back end",
+	NoDriver: "install a Vulkan driver (Debian and Ubuntu: mesa-vulkan-drivers, or the vendor's), check " +
+		"VK_DRIVER_FILES, or use the CPU back end",
+	NoDevice: "check that the GPU is visible to this process, install mesa-vulkan-drivers for a software " +
+		"device, or use the CPU back end",
 	OutOfHostMemory:   "free memory or use smaller batches",
 	OutOfDeviceMemory: "use smaller chunks, or close other programs that use the device",
-	DeviceLost:        "close the device and open it again; if it happens again, look for driver resets in the system log",
-	Timeout:           "allow more time or use smaller chunks; if it happens again, close the device",
+	DeviceLost: "close the device and open it again; if it happens again, look for driver resets in the " +
+		"system log",
+	Timeout: "allow more time or use smaller chunks; if it happens again, close the device",
 }
 
 func (c Cause) Error() string { return c.String() }

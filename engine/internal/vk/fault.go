@@ -35,7 +35,8 @@ func Inject(f Fault) (disarm func()) {
 		if f.Mask == 0 {
 			f.Mask = 0xff
 		}
-		C.vkc_fault_set(C.int(i), C.int64_t(f.After), C.int64_t(f.Times), C.VkResult(f.Result), C.uint64_t(f.Offset), C.uint8_t(f.Mask))
+		C.vkc_fault_set(C.int(i), C.int64_t(f.After), C.int64_t(f.Times), C.VkResult(f.Result), C.uint64_t(f.Offset),
+			C.uint8_t(f.Mask))
 		return sync.OnceFunc(func() { C.vkc_fault_set(C.int(i), 0, 0, 0, 0, 0) })
 	}
 	panic(badCall("inject fault", "no call %q; there are %s", f.Call, strings.Join(FaultPoints(), ", ")))

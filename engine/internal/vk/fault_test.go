@@ -74,7 +74,8 @@ func session(t *testing.T, in *Instance) (err error) {
 			err = e
 		}
 	}()
-	p, err := d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8, Spec: map[uint32]uint32{0: 1, 1: 0}})
+	p, err := d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8,
+		Spec: map[uint32]uint32{0: 1, 1: 0}})
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,8 @@ func TestEveryCallFails(t *testing.T) {
 		ErrorOutOfHostMemory: OutOfHostMemory, ErrorOutOfDeviceMemory: OutOfDeviceMemory,
 		ErrorDeviceLost: DeviceLost, ErrorTooManyObjects: VulkanError,
 	}
-	skip := map[string]bool{"dlopen": true, "vkCreateInstance": true, "vkEnumeratePhysicalDevices": true, "readback": true}
+	skip := map[string]bool{"dlopen": true, "vkCreateInstance": true, "vkEnumeratePhysicalDevices": true,
+		"readback": true}
 	base := fmt.Sprint(LiveHandles())
 	for _, call := range FaultPoints() {
 		if skip[call] {
@@ -214,7 +216,8 @@ func TestEndlessWork(t *testing.T) {
 			ok(t, a.s.Submit())
 			start := time.Now()
 			err := a.s.Wait(context.Background(), 120*time.Millisecond)
-			if took := time.Since(start); !errors.Is(err, Timeout) || took < 120*time.Millisecond || took > 10*time.Second {
+			if took := time.Since(start); !errors.Is(err, Timeout) || took < 120*time.Millisecond ||
+				took > 10*time.Second {
 				t.Errorf("after %v: %v", took, err)
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
@@ -229,7 +232,8 @@ func TestEndlessWork(t *testing.T) {
 				t.Errorf("Submit in flight: %v", err)
 			}
 			before := fmt.Sprint(LiveHandles())
-			for what, close := range map[string]func() error{"stream": a.s.Close, "device": d.Close, "instance": d.in.Close} {
+			for what, close := range map[string]func() error{"stream": a.s.Close, "device": d.Close,
+				"instance": d.in.Close} {
 				if err := close(); !errors.Is(err, Timeout) {
 					t.Errorf("close %s: %v", what, err)
 				}

@@ -71,7 +71,8 @@ func openError(r Result) error {
 	case ErrorFeature:
 		e.Detail = "the loader knows only Vulkan 1.0, 1.1 is needed: update it"
 	case ErrorLayerNotPresent:
-		e.Detail = "VK_LAYER_KHRONOS_validation: install it (Debian and Ubuntu: vulkan-validationlayers) or open without Validation"
+		e.Detail = "VK_LAYER_KHRONOS_validation: install it (Debian and Ubuntu: vulkan-validationlayers) or open " +
+			"without Validation"
 	case ErrorExtension:
 		e.Detail = "VK_EXT_debug_utils: update the loader and the layers, or open without Validation"
 	case ErrorInitialization:

@@ -21,7 +21,8 @@ func TestTicks(t *testing.T) {
 		{0xff00000000000000 | (1<<36 - 10), 20, 36, 1, 30}, // bits beyond the valid ones mean nothing
 		{^uint64(0), 1, 64, 1, 2},
 	} {
-		if got := ticks(tt.from, tt.to, &Limits{TimestampValidBits: tt.bits, TimestampPeriod: tt.period}); got != tt.want {
+		if got := ticks(tt.from, tt.to, &Limits{TimestampValidBits: tt.bits,
+			TimestampPeriod: tt.period}); got != tt.want {
 			t.Errorf("%d to %d with %d bits: %v, want %v", tt.from, tt.to, tt.bits, got, tt.want)
 		}
 	}

@@ -75,20 +75,24 @@ func (d *Device) checkPipeline(op string, spirv []byte, o *PipelineOptions) ([]u
 	case o.Bindings < 0 || o.Bindings > int(l.MaxStorageBuffers):
 		return nil, badCall(op, "%d bindings, %s allows %d", o.Bindings, d.info.Name, l.MaxStorageBuffers)
 	case o.PushConstantSize < 0 || o.PushConstantSize%4 != 0 || o.PushConstantSize > int(l.MaxPushConstants):
-		return nil, badCall(op, "%d bytes of push constants: want a multiple of 4, at most %d", o.PushConstantSize, l.MaxPushConstants)
+		return nil, badCall(op, "%d bytes of push constants: want a multiple of 4, at most %d", o.PushConstantSize,
+			l.MaxPushConstants)
 	case o.SubgroupSize != 0 && !d.features.Has(SubgroupSize):
 		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: SubgroupSize.String()}
 	case o.FullSubgroups && !d.features.Has(FullSubgroups):
 		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: FullSubgroups.String()}
-	case o.SubgroupSize != 0 && (o.SubgroupSize < l.MinSubgroupSize || o.SubgroupSize > l.MaxSubgroupSize || o.SubgroupSize&(o.SubgroupSize-1) != 0):
-		return nil, badCall(op, "subgroups of %d: want a power of two from %d to %d", o.SubgroupSize, l.MinSubgroupSize, l.MaxSubgroupSize)
+	case o.SubgroupSize != 0 && (o.SubgroupSize < l.MinSubgroupSize || o.SubgroupSize > l.MaxSubgroupSize ||
+		o.SubgroupSize&(o.SubgroupSize-1) != 0):
+		return nil, badCall(op, "subgroups of %d: want a power of two from %d to %d", o.SubgroupSize, l.MinSubgroupSize,
+			l.MaxSubgroupSize)
 	}
 	code, err := spirvWords(spirv)
 	if err != nil {
 		return nil, &Error{Cause: BadCall, Op: op, Detail: err.Error()}
 	}
 	if missing := spirvFeatures(code) &^ d.features; missing != 0 {
-		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: fmt.Sprintf("%v, which the shader uses, on %s", missing, d.info.Name)}
+		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: fmt.Sprintf("%v, which the shader uses, on %s",
+			missing, d.info.Name)}
 	}
 	return code, nil
 }

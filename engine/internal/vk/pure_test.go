@@ -135,7 +135,8 @@ func TestSlice(t *testing.T) {
 			b.Slice(x.offset, x.size)
 		}()
 	}
-	if (Buffer{}).Bytes() != nil || (Buffer{}).Address() != 0 || (Buffer{}).Flush() == nil || (Buffer{}).Invalidate() == nil {
+	if (Buffer{}).Bytes() != nil || (Buffer{}).Address() != 0 || (Buffer{}).Flush() == nil ||
+		(Buffer{}).Invalidate() == nil {
 		t.Error("the zero Buffer")
 	}
 }
@@ -156,7 +157,8 @@ func TestMemoryCandidates(t *testing.T) {
 			[4][]uint32{{0}, {0}, {0}, {0}}},
 		{"mobile, cached memory is not coherent", []MemoryFlag{d | v | h, d | v | c},
 			[4][]uint32{{0, 1}, {0}, {1, 0}, {0}}},
-		{"special types are never chosen", []MemoryFlag{d | memoryLazy, d | memoryProtected, d | 64, d, v | h | 128, v | h},
+		{"special types are never chosen", []MemoryFlag{d | memoryLazy, d | memoryProtected, d | 64, d, v | h | 128,
+			v | h},
 			[4][]uint32{{3}, {5}, {5}, nil}},
 	} {
 		var types []MemoryType
@@ -218,14 +220,16 @@ func TestNames(t *testing.T) {
 	for want, got := range map[string]fmt.Stringer{
 		"discrete": Discrete, "integrated": Integrated, "virtual": Virtual, "cpu": CPU, "other": Other,
 		"1.3.230": Version(1<<22 | 3<<12 | 230), "1.1.0": MakeVersion(1, 1),
-		"shaderFloat64, timelineSemaphore": Float64 | TimelineSemaphore, "unknown 0x80000000": Feature(1 << 31), "": Feature(0),
+		"shaderFloat64, timelineSemaphore": Float64 | TimelineSemaphore, "unknown 0x80000000": Feature(1 << 31),
+		"":             Feature(0),
 		"device-local": DeviceLocal, "upload": Upload, "readback": Readback, "unified": Unified, "unknown": kindCount,
 	} {
 		if got.String() != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if n := len(strings.Split((featureEnd - 1).String(), ", ")); n != len(featureNames) || strings.Contains((featureEnd-1).String(), "unknown") {
+	if n := len(strings.Split((featureEnd - 1).String(), ", ")); n != len(featureNames) ||
+		strings.Contains((featureEnd-1).String(), "unknown") {
 		t.Errorf("%d names for %v", n, featureEnd-1)
 	}
 }

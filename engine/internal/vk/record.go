@@ -115,7 +115,8 @@ func (s *Stream) ready(op string) bool {
 	case s.bound == nil:
 		s.fail(op, "Bind a pipeline first")
 	case s.bound.options.PushConstantSize > 0 && !s.pushed:
-		s.fail(op, "pipeline %q wants %d bytes of push constants: Push them after Bind", s.bound.options.Name, s.bound.options.PushConstantSize)
+		s.fail(op, "pipeline %q wants %d bytes of push constants: Push them after Bind", s.bound.options.Name,
+			s.bound.options.PushConstantSize)
 	default:
 		return true
 	}
@@ -179,7 +180,8 @@ func (s *Stream) Copy(dst, src Buffer) {
 		return
 	}
 	if src.size > 0 {
-		C.vkc_cmd_copy(s.d.c, s.c, dst.block.c, C.uint64_t(dst.offset), src.block.c, C.uint64_t(src.offset), C.uint64_t(src.size))
+		C.vkc_cmd_copy(s.d.c, s.c, dst.block.c, C.uint64_t(dst.offset), src.block.c, C.uint64_t(src.offset),
+			C.uint64_t(src.size))
 	}
 }
 

@@ -89,7 +89,8 @@ func soakDevice(t *testing.T, d *Device, limit time.Duration, watchMemory bool) 
 	if rounds.Load() < 3 {
 		t.Errorf("only %d rounds", rounds.Load())
 	}
-	t.Logf("%d rounds, %d recordings, %d MiB in memory at first, %d MiB at the end", rounds.Load(), submits.Load(), resident, soak.ResidentMiB(t))
+	t.Logf("%d rounds, %d recordings, %d MiB in memory at first, %d MiB at the end", rounds.Load(), submits.Load(),
+		resident, soak.ResidentMiB(t))
 }
 
 // TestOpenClose opens and closes everything 50 times beside a goroutine that makes garbage.

@@ -68,7 +68,8 @@ func (d *Device) NewStream(o StreamOptions) (*Stream, error) {
 		return nil, err
 	}
 	defer d.leave()
-	s := &Stream{d: d, options: o, uses: map[*owner]bool{}, written: make([]bool, o.Timestamps), ticks: make([]C.uint64_t, 2*o.Timestamps)}
+	s := &Stream{d: d, options: o, uses: map[*owner]bool{}, written: make([]bool, o.Timestamps),
+		ticks: make([]C.uint64_t, 2*o.Timestamps)}
 	r := C.vkc_stream_create(d.c, C.uint32_t(o.Queue), C.uint32_t(o.Timestamps), &s.c)
 	if err := d.check(op, r, ""); err != nil {
 		return nil, err
@@ -161,7 +162,8 @@ func (s *Stream) Submit(after ...*Stream) error {
 	s.releaseWaits() // the submission before this one has ended
 	queue := s.d.queues[s.options.Queue]
 	queue.Lock()
-	r := C.vkc_stream_submit(s.d.c, s.c, unsafe.SliceData(semaphores), unsafe.SliceData(values), C.uint32_t(len(semaphores)))
+	r := C.vkc_stream_submit(s.d.c, s.c, unsafe.SliceData(semaphores), unsafe.SliceData(values),
+		C.uint32_t(len(semaphores)))
 	queue.Unlock()
 	if err := s.d.check(op, r, ""); err != nil {
 		return err
@@ -273,7 +275,8 @@ func (s *Stream) Wait(ctx context.Context, timeout time.Duration) error {
 			return err
 		}
 		if timeout > 0 && time.Since(start) >= timeout {
-			return &Error{Cause: Timeout, Op: op, Detail: fmt.Sprintf("work on %s has not ended in %v", s.d.info.Name, timeout)}
+			return &Error{Cause: Timeout, Op: op, Detail: fmt.Sprintf("work on %s has not ended in %v", s.d.info.Name,
+				timeout)}
 		}
 	}
 }

@@ -21,7 +21,8 @@ func TestRecordingErrors(t *testing.T) {
 	plain := must[*Pipeline](t)(d.NewPipeline(doubleOrSkip(t, d), PipelineOptions{Bindings: 1}))
 	closed := must[*Block](t)(d.Alloc(256, Upload))
 	ok(t, closed.Close())
-	gone := must[*Pipeline](t)(d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8, Spec: map[uint32]uint32{0: 1}}))
+	gone := must[*Pipeline](t)(d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8,
+		Spec: map[uint32]uint32{0: 1}}))
 	ok(t, gone.Close())
 	limit := d.info.Limits.MaxWorkGroupCount
 	bind := func() { a.s.Bind(a.p, a.dev[:]...) }
@@ -43,7 +44,12 @@ func TestRecordingErrors(t *testing.T) {
 		{"empty range", func() { a.s.Bind(plain, a.dev[0].Slice(0, 0)) }, BadCall, "binding 0"},
 		{"closed block", func() { a.s.Bind(plain, closed.Whole()) }, Closed, "block"},
 		{"closed pipeline", func() { a.s.Bind(gone, a.dev[:]...) }, Closed, "pipeline"},
-		{"many groups", func() { bind(); push(); a.s.Dispatch(1, limit[1], uint32(min(uint64(limit[2])+1, math.MaxUint32))) }, BadCall, "work groups"},
+		{"many groups", func() {
+			bind()
+			push()
+			a.s.Dispatch(1, limit[1],
+				uint32(min(uint64(limit[2])+1, math.MaxUint32)))
+		}, BadCall, "work groups"},
 		{"copy sizes", func() { a.s.Copy(a.dev[0], a.dev[1].Slice(0, 8)) }, BadCall, "copy"},
 		{"copy overlap", func() { a.s.Copy(a.dev[0].Slice(0, 16), a.dev[0].Slice(8, 16)) }, BadCall, "overlap"},
 		{"fill bytes", func() { a.s.Fill(a.dev[0].Slice(0, 7), 0) }, BadCall, "multiples of 4"},
@@ -328,12 +334,14 @@ func TestOldVersions(t *testing.T) {
 				t.Fatalf("the device is of Vulkan %v", info.API)
 			}
 			if minor == 0 {
-				if _, err := in.OpenDevice(0, DeviceOptions{}); !errors.Is(err, UnsupportedFeature) || !strings.Contains(info.Unusable, "1.1 is needed") {
+				if _, err := in.OpenDevice(0, DeviceOptions{}); !errors.Is(err, UnsupportedFeature) ||
+					!strings.Contains(info.Unusable, "1.1 is needed") {
 					t.Errorf("unusable %q, %v", info.Unusable, err)
 				}
 				return
 			}
-			if minor == 1 && (info.Features&(TimelineSemaphore|BufferAddress|Int8|SubgroupSize) != 0 || info.DriverName != "") {
+			if minor == 1 && (info.Features&(TimelineSemaphore|BufferAddress|Int8|SubgroupSize) != 0 ||
+				info.DriverName != "") {
 				t.Errorf("Vulkan 1.1 with %v, driver %q", info.Features, info.DriverName)
 			}
 			d := must[*Device](t)(in.OpenDevice(0, DeviceOptions{}))

@@ -36,7 +36,8 @@ func openInstanceOf(t testing.TB, version Version) *Instance {
 	}
 	in, err := Open(Options{AppName: "vk tests", Validation: true, MaxVersion: version})
 	switch {
-	case errors.Is(err, NoLoader), errors.Is(err, NoDriver), errors.Is(err, NoDevice), errors.Is(err, UnsupportedFeature):
+	case errors.Is(err, NoLoader), errors.Is(err, NoDriver), errors.Is(err, NoDevice),
+		errors.Is(err, UnsupportedFeature):
 		need.Vulkan(t, err.Error())
 	case err != nil:
 		t.Fatal(err)
