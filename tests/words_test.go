@@ -2,7 +2,6 @@ package tests
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,34 +9,16 @@ import (
 	"testing"
 )
 
-// notYetClean lists folders whose texts still hold words that docs/glossary.md rules out.
-// A folder covers those below it, except where a longer entry of the list names one.
-var notYetClean = []string{
-	"cpu/simd",
-}
-
 // TestWords scans comments, string literals and documents for the patterns in the second
-// table of docs/glossary.md. WORDS=FOLDER,... (or WORDS=all) makes it fail on folders of
-// notYetClean as well, which lists what is left to reword there.
+// table of docs/glossary.md.
 func TestWords(t *testing.T) {
 	rules := wordRules(t)
-	wanted := strings.FieldsFunc(os.Getenv("WORDS"), func(r rune) bool { return r == ',' || r == ' ' })
-	left := map[string]int{}
 	scanned := 0
 	for _, path := range sources(t) {
 		scanned++
-		folder := excused(path)
-		listed := folder == "" || slices.Contains(wanted, "all")
-		for _, w := range wanted {
-			listed = listed || path == w || strings.HasPrefix(path, strings.TrimSuffix(w, "/")+"/")
-		}
 		for _, x := range textsOf(path, read(t, filepath.Join("..", path))) {
 			for _, r := range rules {
 				for _, at := range r.find(x.text) {
-					if !listed {
-						left[folder]++
-						continue
-					}
 					t.Errorf("%s:%d: %q: say %s", path, x.lineOf(at[0]), excerpt(x.text, at), r.instead)
 				}
 			}
@@ -46,20 +27,6 @@ func TestWords(t *testing.T) {
 	if scanned < 300 {
 		t.Fatalf("scanned %d files; the walk did not see the module", scanned)
 	}
-	for _, folder := range notYetClean {
-		t.Logf("%s: %d left", folder, left[folder])
-	}
-}
-
-// excused returns the entry of notYetClean that covers a path, or "".
-func excused(path string) string {
-	best := ""
-	for _, folder := range notYetClean {
-		if strings.HasPrefix(path, folder+"/") && len(folder) > len(best) {
-			best = folder
-		}
-	}
-	return best
 }
 
 // A wordRule is a row of the glossary's second table.
