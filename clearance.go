@@ -123,7 +123,8 @@ func Open(options ...Option) (*Handle, error) {
 // columns. The distance of a penetrating pair is minus its penetration depth.
 //
 // Rows without an answer are not an error; the report counts them.
-func (h *Handle) Distance(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
+func (h *Handle) Distance(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report,
+	error) {
 	return h.query(ctx, lib, in, batch.Distance)
 }
 
@@ -131,18 +132,21 @@ func (h *Handle) Distance(ctx context.Context, lib *batch.Library, in batch.Inpu
 // distance. Of all other pairs it only proves that they are separated.
 //
 // Rows without an answer are not an error; the report counts them.
-func (h *Handle) Penetration(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
+func (h *Handle) Penetration(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report,
+	error) {
 	return h.query(ctx, lib, in, batch.Penetration)
 }
 
 // Collide decides which pairs are in contact. The results have the columns status and bits.
 //
 // Rows without an answer are not an error; the report counts them.
-func (h *Handle) Collide(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report, error) {
+func (h *Handle) Collide(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report,
+	error) {
 	return h.query(ctx, lib, in, batch.Collide)
 }
 
-func (h *Handle) query(ctx context.Context, lib *batch.Library, in batch.Input, q batch.Query) (*batch.Results, dispatch.Report, error) {
+func (h *Handle) query(ctx context.Context, lib *batch.Library, in batch.Input, q batch.Query) (*batch.Results,
+	dispatch.Report, error) {
 	job := &batch.Job{Library: lib, Input: in, Options: batch.Options{Query: q}}
 	report, err := h.Run(ctx, job)
 	return job.Results, report, err
@@ -158,7 +162,8 @@ func (h *Handle) Run(ctx context.Context, job *batch.Job) (dispatch.Report, erro
 // RunStream reads pairs from source, such as a file opened with package dataset, and writes
 // their results to sink in the same order. Neither has to fit in memory. See
 // [dispatch.Dispatcher.RunStream].
-func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispatch.Source, o batch.Options, sink dispatch.Sink) (dispatch.Report, error) {
+func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispatch.Source, o batch.Options,
+	sink dispatch.Sink) (dispatch.Report, error) {
 	return h.dispatcher.RunStream(ctx, lib, source, o, sink, h.run)
 }
 
@@ -174,7 +179,8 @@ func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispa
 //	}
 //
 // Close the batch before the handle.
-func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o batch.Options) (*dispatch.Batch, error) {
+func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o batch.Options) (*dispatch.Batch,
+	error) {
 	return h.dispatcher.Hold(ctx, lib, in, o, h.run)
 }
 

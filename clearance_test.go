@@ -80,21 +80,25 @@ func TestRowsWithoutAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatalf("bad rows fail the call: %v", err)
 	}
-	if rep.Rows != 5 || rep.Done != 5 || rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 2 || rep.RowErrors[1].Row != 3 {
+	if rep.Rows != 5 || rep.Done != 5 || rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 2 ||
+		rep.RowErrors[1].Row != 3 {
 		t.Errorf("report %+v", rep)
 	}
 	var rows *dispatch.RowsError
-	if err := rep.Err(); !errors.As(err, &rows) || rows.Invalid != 3 || rows.First.Row != 1 || rows.First.Column != "position_b" {
+	if err := rep.Err(); !errors.As(err, &rows) || rows.Invalid != 3 || rows.First.Row != 1 ||
+		rows.First.Column != "position_b" {
 		t.Errorf("error of the report: %v", err)
 	}
-	if r.Bit(0) || !r.Bit(1) || !r.Bit(2) || batch.Status(r.Status[1]) != batch.Invalid || batch.Status(r.Status[2]) != batch.Penetrating {
+	if r.Bit(0) || !r.Bit(1) || !r.Bit(2) || batch.Status(r.Status[1]) != batch.Invalid ||
+		batch.Status(r.Status[2]) != batch.Penetrating {
 		t.Errorf("bits %b, status %v", r.Bits, r.Status)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, rep, err = h.Distance(ctx, lib, pairs)
-	if !errors.Is(err, context.Canceled) || batch.Status(r.Status[0]) != batch.Undecided || rep.Done != 0 || rep.Counts[batch.Undecided] != 5 {
+	if !errors.Is(err, context.Canceled) || batch.Status(r.Status[0]) != batch.Undecided || rep.Done != 0 ||
+		rep.Counts[batch.Undecided] != 5 {
 		t.Errorf("cancelled: status %v, report %+v, %v", r.Status, rep, err)
 	}
 }
@@ -125,7 +129,8 @@ func TestCallFails(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(), `"abacus", want one of [vulkan cpu ref]`) {
+	if _, err := Open(WithBackend("abacus")); !errors.Is(err, dispatch.ErrNoBackend) || !strings.Contains(err.Error(),
+		`"abacus", want one of [vulkan cpu ref]`) {
 		t.Errorf("unknown back end: %v", err)
 	}
 	if _, err := Open(WithWorkers(-2)); err == nil || !strings.Contains(err.Error(), "-2 workers") {
@@ -165,14 +170,16 @@ func vulkanHandle(t *testing.T, name string, o ...Option) *Handle {
 // mixedPairs returns pairs of balls and boxes, near and far, some of them overlapping.
 func mixedPairs(t *testing.T, n int) (*batch.Library, *batch.Pairs) {
 	t.Helper()
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.5, Z: 0.7}}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.5, Z: 0.7}}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	p := batch.NewPairs(n)
 	for i := range n {
-		row := batch.Row{ShapeA: int32(i % 2), ShapeB: int32(i / 2 % 2), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()}
+		row := batch.Row{ShapeA: int32(i % 2), ShapeB: int32(i / 2 % 2), PoseA: geom.IdentityPose(),
+			PoseB: geom.IdentityPose()}
 		row.PoseB.Position = r3.Vec{X: 4 * rng.Float64(), Y: 2 * rng.Float64(), Z: rng.Float64()}
 		p.SetRow(i, &row)
 	}
@@ -193,15 +200,18 @@ func TestTwoEngines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Backend != "vulkan:0+vulkan:0" || rep.Done != 8192 || rep.Shares[0].Rows != 8192 || rep.Shares[0].Chunks != 16 || len(rep.Failovers) != 0 {
+	if rep.Backend != "vulkan:0+vulkan:0" || rep.Done != 8192 || rep.Shares[0].Rows != 8192 ||
+		rep.Shares[0].Chunks != 16 || len(rep.Failovers) != 0 {
 		t.Errorf("report %+v", rep)
 	}
 	w, g := want.Results, got.Results
 	if !slices.Contains(w.Status, uint8(batch.Penetrating)) || rep.Declined() != 0 {
 		t.Errorf("%d rows were declined; depths should be there, and be the device's", rep.Declined())
 	}
-	if !slices.Equal(w.Distance.F32, g.Distance.F32) || !slices.Equal(w.Gap, g.Gap) || !slices.Equal(w.Normal.F32, g.Normal.F32) ||
-		!slices.Equal(w.WitnessA.F32, g.WitnessA.F32) || !slices.Equal(w.Status, g.Status) || !slices.Equal(w.Iterations, g.Iterations) {
+	if !slices.Equal(w.Distance.F32, g.Distance.F32) || !slices.Equal(w.Gap, g.Gap) || !slices.Equal(w.Normal.F32,
+		g.Normal.F32) ||
+		!slices.Equal(w.WitnessA.F32, g.WitnessA.F32) || !slices.Equal(w.Status, g.Status) ||
+		!slices.Equal(w.Iterations, g.Iterations) {
 		t.Error("the bits are not those of one engine")
 	}
 }
@@ -257,7 +267,8 @@ func TestAllDevices(t *testing.T) {
 // A rollout that is held gives the answers of calls that carry everything, on each back
 // end, step by step.
 func TestHold(t *testing.T) {
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.4, Z: 0.3}}, geom.Capsule{R: 0.2, HalfLength: 0.4}, geom.Cylinder{R: 0.3, HalfLength: 0.5}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 0.5, Y: 0.4, Z: 0.3}},
+		geom.Capsule{R: 0.2, HalfLength: 0.4}, geom.Cylinder{R: 0.3, HalfLength: 0.5}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +305,8 @@ func TestHold(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := want.Results
-				if !slices.Equal(r.Distance.F32, got.Distance.F32) || !slices.Equal(r.Status, got.Status) || !slices.Equal(r.Gap, got.Gap) || !slices.Equal(r.WitnessB.F32, got.WitnessB.F32) {
+				if !slices.Equal(r.Distance.F32, got.Distance.F32) || !slices.Equal(r.Status, got.Status) ||
+					!slices.Equal(r.Gap, got.Gap) || !slices.Equal(r.WitnessB.F32, got.WitnessB.F32) {
 					t.Error("other bits than those of a call that carries everything")
 				}
 			}

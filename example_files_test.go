@@ -70,7 +70,8 @@ func ExampleHandle_RunStream() {
 		log.Fatal(err)
 	}
 	counts := report.Counts
-	fmt.Println(counts[batch.Separated], "separated,", counts[batch.Touching], "touching,", counts[batch.Penetrating], "penetrating")
+	fmt.Println(counts[batch.Separated], "separated,", counts[batch.Touching], "touching,", counts[batch.Penetrating],
+		"penetrating")
 	// Output:
 	// 899 separated, 1 touching, 100 penetrating
 }
@@ -98,7 +99,8 @@ func Example_audit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(audit.Rows, "rows audited,", audit.Wrong(), "wrong;", comparison.Compared, "compared,", comparison.Wrong(), "wrong")
+	fmt.Println(audit.Rows, "rows audited,", audit.Wrong(), "wrong;", comparison.Compared, "compared,",
+		comparison.Wrong(), "wrong")
 
 	job.Results.Distance.Set(500, 1) // a wrong answer: row 500 is 0.4 m away
 	if audit, err = verify.Audit(ctx, job, verify.Options{}); err != nil {

@@ -22,7 +22,8 @@ func Example() {
 	}
 	defer c.Close()
 
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}},
+		nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func Example() {
 		log.Print(err) // some rows have no answer; all others are valid
 	}
 	for i := range res.N {
-		fmt.Printf("%v, %.3f m, to the micrometre: %t\n", batch.Status(res.Status[i]), res.Distance.At(i), res.Gap[i] <= 1e-6)
+		fmt.Printf("%v, %.3f m, to the micrometre: %t\n", batch.Status(res.Status[i]), res.Distance.At(i),
+			res.Gap[i] <= 1e-6)
 	}
 	// Output:
 	// separated, 3.000 m, to the micrometre: true
@@ -163,7 +165,8 @@ func ExampleHandle_Hold() {
 	}
 	defer c.Close()
 
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}},
+		nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -46,7 +46,8 @@ func openVulkan(c *config) (list []dispatch.Backend, note string) {
 		}
 	}
 	if len(list) == 0 {
-		return []dispatch.Backend{dispatch.Absent(vulkanName, batch.DiscreteGPU, "not opened, since another back end was selected")}, ""
+		return []dispatch.Backend{dispatch.Absent(vulkanName, batch.DiscreteGPU,
+			"not opened, since another back end was selected")}, ""
 	}
 	if why != "" {
 		note = "no Vulkan device is used: " + why

@@ -49,7 +49,8 @@ func (l *Library) validate() error {
 		return fmt.Errorf("batch: library of %d shapes, want at most %d", len(l.shapes), MaxShapes)
 	}
 	if l.names != nil && len(l.names) != len(l.shapes) {
-		return fmt.Errorf("batch: library of %d shapes has %d names, want one per shape or none", len(l.shapes), len(l.names))
+		return fmt.Errorf("batch: library of %d shapes has %d names, want one per shape or none", len(l.shapes),
+			len(l.names))
 	}
 	for i, s := range l.shapes {
 		if err := validateShape(s); err != nil {

@@ -38,12 +38,16 @@ func TestNewLibraryRefuses(t *testing.T) {
 		names  []string
 		want   []string // parts of the error
 	}{
-		{"negative radius", []geom.Shape{good, geom.Sphere{R: -1}}, []string{"a", "b"}, []string{"shape 1", `"b"`, "radius", "-1"}},
-		{"NaN extent", []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: math.NaN(), Z: 1}}}, nil, []string{"shape 0", "half_extents.y"}},
-		{"infinite axis", []geom.Shape{geom.Ellipsoid{SemiAxes: r3.Vec{X: math.Inf(1), Y: 1, Z: 1}}}, nil, []string{"shape 0", "semi_axes.x"}},
+		{"negative radius", []geom.Shape{good, geom.Sphere{R: -1}}, []string{"a", "b"},
+			[]string{"shape 1", `"b"`, "radius", "-1"}},
+		{"NaN extent", []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: math.NaN(), Z: 1}}}, nil,
+			[]string{"shape 0", "half_extents.y"}},
+		{"infinite axis", []geom.Shape{geom.Ellipsoid{SemiAxes: r3.Vec{X: math.Inf(1), Y: 1, Z: 1}}}, nil,
+			[]string{"shape 0", "semi_axes.x"}},
 		{"negative margin", []geom.Shape{geom.WithMargin(good, -1)}, nil, []string{"shape 0", "margin"}},
 		{"nil shape", []geom.Shape{good, nil}, nil, []string{"shape 1", "nil"}},
-		{"too large", []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 9e8, Y: 9e8, Z: 9e8}}}, nil, []string{"shape 0", "bounding radius"}},
+		{"too large", []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 9e8, Y: 9e8, Z: 9e8}}}, nil,
+			[]string{"shape 0", "bounding radius"}},
 		{"names do not fit", []geom.Shape{good, good}, []string{"a"}, []string{"2 shapes", "1 names"}},
 		{"too many", many, nil, []string{"at most 1048576"}},
 	} {
@@ -109,8 +113,10 @@ func TestCheckRow(t *testing.T) {
 		{"tiny quaternion", func(r *Row) { r.PoseA.Rotation = quat.Number{Real: 5e-324} }, "", ""},
 		{"huge quaternion", func(r *Row) { r.PoseB.Rotation = quat.Number{Real: 1e308, Kmag: 1e308} }, "", ""},
 		{"position at the limit", func(r *Row) { r.PoseA.Position.Y = -MaxLength }, "", ""},
-		{"index of int64", func(r *Row) { r.ShapeB = math.MaxInt32 }, "shape_b", "index 2147483647 or beyond is not in the library, want one in [0, 4)"},
-		{"negative index", func(r *Row) { r.ShapeA = -1 }, "shape_a", "index -1 is not in the library, want one in [0, 4)"},
+		{"index of int64", func(r *Row) { r.ShapeB = math.MaxInt32 }, "shape_b",
+			"index 2147483647 or beyond is not in the library, want one in [0, 4)"},
+		{"negative index", func(r *Row) { r.ShapeA = -1 }, "shape_a",
+			"index -1 is not in the library, want one in [0, 4)"},
 		{"index too large", func(r *Row) { r.ShapeB = 4 }, "shape_b", "index 4"},
 		{"NaN position", func(r *Row) { r.PoseA.Position.X = nan }, "position_a", "NaN"},
 		{"infinite position", func(r *Row) { r.PoseB.Position.Z = -inf }, "position_b", "-Inf"},

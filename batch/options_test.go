@@ -109,7 +109,8 @@ func TestSolverCodes(t *testing.T) {
 
 // Names and codes are stored in files and in generated headers and must not change.
 func TestNames(t *testing.T) {
-	for s, want := range map[Status]string{0: "separated", 1: "touching", 2: "penetrating", 3: "undecided", 4: "invalid", 9: "status(9)"} {
+	for s, want := range map[Status]string{0: "separated", 1: "touching", 2: "penetrating", 3: "undecided",
+		4: "invalid", 9: "status(9)"} {
 		if s.String() != want {
 			t.Errorf("status %d is %q, want %q", uint8(s), s, want)
 		}
@@ -137,7 +138,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("precision %v: %v, %v", p, back, err)
 		}
 	}
-	if _, err := ParseQuery("near"); err == nil || !strings.Contains(err.Error(), `"near"`) || !strings.Contains(err.Error(), "collide") {
+	if _, err := ParseQuery("near"); err == nil || !strings.Contains(err.Error(), `"near"`) ||
+		!strings.Contains(err.Error(), "collide") {
 		t.Errorf("unknown query: %v", err)
 	}
 	if got := (ColGap | ColBits | ColMethod | 1<<12).String(); got != "gap, bits, method, column(12)" {
@@ -167,12 +169,17 @@ func TestJobCheck(t *testing.T) {
 		{"short shape_b", func(j *Job, p *Pairs) { p.ShapeB = p.ShapeB[:2] }, "column shape_b has 2 numbers, want 3"},
 		{"long position_a", func(j *Job, p *Pairs) { p.PositionA = make([]float64, 10) }, "column position_a has 10"},
 		{"short rotation_b", func(j *Job, p *Pairs) { p.RotationB = nil }, "column rotation_b has 0 numbers, want 12"},
-		{"short warm start", func(j *Job, p *Pairs) { j.Options.WarmStart = make([]float64, 3) }, "column warm_start has 3 numbers, want 9"},
-		{"results of another length", func(j *Job, p *Pairs) { j.Results = NewResults(4, &Options{}) }, "results of 4 rows"},
+		{"short warm start", func(j *Job, p *Pairs) { j.Options.WarmStart = make([]float64, 3) },
+			"column warm_start has 3 numbers, want 9"},
+		{"results of another length", func(j *Job, p *Pairs) { j.Results = NewResults(4, &Options{}) },
+			"results of 4 rows"},
 		{"results of another precision", func(j *Job, p *Pairs) { j.Options.Precision = Double }, "single precision"},
-		{"results without a column", func(j *Job, p *Pairs) { j.Results = NewResults(3, &Options{Columns: ColStatus}) }, "lack the columns distance, gap"},
-		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] }, "column gap has 1"},
-		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) }, "column normal has 9 float32 and 9 float64"},
+		{"results without a column", func(j *Job, p *Pairs) { j.Results = NewResults(3, &Options{Columns: ColStatus}) },
+			"lack the columns distance, gap"},
+		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] },
+			"column gap has 1"},
+		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) },
+			"column normal has 9 float32 and 9 float64"},
 	} {
 		err := job(c.change)
 		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
@@ -183,7 +190,8 @@ func TestJobCheck(t *testing.T) {
 
 func TestWorldsCheckShape(t *testing.T) {
 	good := func() *Worlds {
-		return &Worlds{Shapes: []int32{0, 1}, Poses: make([]float64, 3*2*7), TemplateA: []int32{0, 1, 1}, TemplateB: []int32{1, 0, 1}}
+		return &Worlds{Shapes: []int32{0, 1}, Poses: make([]float64, 3*2*7), TemplateA: []int32{0, 1, 1},
+			TemplateB: []int32{1, 0, 1}}
 	}
 	for _, c := range []struct {
 		what   string
@@ -196,7 +204,8 @@ func TestWorldsCheckShape(t *testing.T) {
 		{"half a pose", func(w *Worlds) { w.Poses = w.Poses[:40] }, "multiple of 7 × 2"},
 		{"half a world", func(w *Worlds) { w.Poses = w.Poses[:35] }, "multiple of 7 × 2"},
 		{"templates of two lengths", func(w *Worlds) { w.TemplateB = nil }, "template_b has 0 numbers, want 3"},
-		{"template of no body", func(w *Worlds) { w.TemplateA[2] = 2 }, "template_a[2] = 2, want a body index in [0, 2)"},
+		{"template of no body", func(w *Worlds) { w.TemplateA[2] = 2 },
+			"template_a[2] = 2, want a body index in [0, 2)"},
 		{"negative template", func(w *Worlds) { w.TemplateB[0] = -1 }, "template_b[0] = -1"},
 	} {
 		w := good()

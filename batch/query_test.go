@@ -84,7 +84,8 @@ func TestServes(t *testing.T) {
 					continue
 				}
 				text := err.Error()
-				if !errors.Is(err, ErrNotAvailable) || !strings.Contains(text, "toy") || !strings.Contains(text, q.String()) {
+				if !errors.Is(err, ErrNotAvailable) || !strings.Contains(text, "toy") ||
+					!strings.Contains(text, q.String()) {
 					t.Errorf("%v, %v, %v: %q names neither the back end nor the query", q, m, p, err)
 				}
 			}

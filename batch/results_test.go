@@ -19,7 +19,8 @@ func columnsOf(r *Results) (c Columns) {
 	}{
 		{ColDistance, r.Distance.Len() > 0}, {ColGap, r.Gap != nil}, {ColNormal, r.Normal.Len() > 0},
 		{ColWitnessA, r.WitnessA.Len() > 0}, {ColWitnessB, r.WitnessB.Len() > 0},
-		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil}, {ColMethod, r.Method != nil},
+		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil},
+		{ColMethod, r.Method != nil},
 	} {
 		if x.have {
 			c |= x.col
@@ -44,7 +45,8 @@ func TestColumnSelection(t *testing.T) {
 			r.PackBits(make([]uint8, 70))
 		}
 	}
-	for q, want := range map[Query]Columns{Distance: AllColumns, Penetration: AllColumns, Collide: ColStatus | ColBits} {
+	for q, want := range map[Query]Columns{Distance: AllColumns, Penetration: AllColumns,
+		Collide: ColStatus | ColBits} {
 		if got := columnsOf(NewResults(1, &Options{Query: q})); got != want {
 			t.Errorf("default columns of %v: %v, want %v", q, got, want)
 		}
@@ -58,8 +60,10 @@ func TestUnansweredRows(t *testing.T) {
 		check := func(what string) {
 			t.Helper()
 			for i := range r.N {
-				if Status(r.Status[i]) != Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]), 1) ||
-					!math.IsNaN(r.Normal.At(3*i+2)) || !math.IsNaN(r.WitnessA.At(3*i)) || !math.IsNaN(r.WitnessB.At(3*i+1)) ||
+				if Status(r.Status[i]) != Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]),
+					1) ||
+					!math.IsNaN(r.Normal.At(3*i+2)) || !math.IsNaN(r.WitnessA.At(3*i)) ||
+					!math.IsNaN(r.WitnessB.At(3*i+1)) ||
 					r.Iterations[i] != 0 || Solver(r.Method[i]) != SolverNone || !r.Bit(i) {
 					t.Fatalf("%s: row %d looks answered", what, i)
 				}
@@ -197,7 +201,8 @@ func TestSlice(t *testing.T) {
 		}
 		s.Put(1, &Answer{Distance: 5, Lower: 5, Upper: 5, Normal: r3.Vec{Z: 1}, Solver: SolverRTR})
 		s.PackBits(s.Status)
-		if r.Distance.At(65) != 5 || r.Normal.At(3*65+2) != 1 || r.Status[65] != 0 || r.Method[65] != uint8(SolverRTR) || r.Bit(65) || !r.Bit(64) || r.Gap[65] != 0 {
+		if r.Distance.At(65) != 5 || r.Normal.At(3*65+2) != 1 || r.Status[65] != 0 ||
+			r.Method[65] != uint8(SolverRTR) || r.Bit(65) || !r.Bit(64) || r.Gap[65] != 0 {
 			t.Errorf("%v: a slice does not share memory", p)
 		}
 		if got := columnsOf(NewResults(200, &Options{Columns: ColGap}).Slice(3, 9)); got != ColGap {

@@ -63,7 +63,8 @@ func (l *Library) badIndex(i int, column string, index int32) error {
 	if index == math.MaxInt32 || index == math.MinInt32 { // readers clamp larger int64 indices to these
 		beyond = " or beyond"
 	}
-	return &RowError{i, column, fmt.Sprintf("index %d%s is not in the library, want one in [0, %d)", index, beyond, len(l.shapes))}
+	return &RowError{i, column, fmt.Sprintf("index %d%s is not in the library, want one in [0, %d)", index, beyond,
+		len(l.shapes))}
 }
 
 func checkPose(i int, p *geom.Pose, position, rotation string) error {
@@ -91,7 +92,8 @@ func (j *Job) Read(i int, r *Row) (warm r3.Vec, err error) {
 	if w := j.Options.WarmStart; w != nil {
 		warm = r3.Vec{X: w[3*i], Y: w[3*i+1], Z: w[3*i+2]}
 		if !geom.Finite(warm) {
-			return r3.Vec{}, &RowError{i, "warm_start", fmt.Sprintf("(%g, %g, %g) is not finite", warm.X, warm.Y, warm.Z)}
+			return r3.Vec{}, &RowError{i, "warm_start", fmt.Sprintf("(%g, %g, %g) is not finite", warm.X, warm.Y,
+				warm.Z)}
 		}
 	}
 	return warm, nil

@@ -26,7 +26,8 @@ func TestSameBitsInAlikeLibraries(t *testing.T) {
 		}
 		for _, variant := range variants(t) {
 			b := newVariant(t, variant, 1)
-			for _, o := range []batch.Options{{Columns: everything}, {Query: batch.Collide}, {Columns: everything, Method: batch.GJK}} {
+			for _, o := range []batch.Options{{Columns: everything}, {Query: batch.Collide},
+				{Columns: everything, Method: batch.GJK}} {
 				want, got := solve(t, b, other, pairs, o, n), solve(t, b, lib, pairs, o, n)
 				for i := range n {
 					if !rowcheck.Same(want, i, got, i) {

@@ -89,8 +89,9 @@ func (b *Backend) Device() batch.Device {
 		driver = b.simd + " kernels, and " + driver
 	}
 	return batch.Device{
-		Kind:   batch.CPU,
-		Name:   fmt.Sprintf("%s, %d of %d processors", runtime.GOARCH, min(b.workers, runtime.NumCPU()), runtime.NumCPU()),
+		Kind: batch.CPU,
+		Name: fmt.Sprintf("%s, %d of %d processors", runtime.GOARCH, min(b.workers, runtime.NumCPU()),
+			runtime.NumCPU()),
 		Driver: driver,
 	}
 }

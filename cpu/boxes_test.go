@@ -117,7 +117,8 @@ func TestBoxesOfKnownDistance(t *testing.T) {
 			warm[i] = float64(i%11) - 5
 		}
 		for _, variant := range variants(t) {
-			for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration}, {HasCutOff: true, CutOff: 0.1}, {WarmStart: warm}} {
+			for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration},
+				{HasCutOff: true, CutOff: 0.1}, {WarmStart: warm}} {
 				r := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
 				audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 				for i, d := range want {
@@ -125,9 +126,11 @@ func TestBoxesOfKnownDistance(t *testing.T) {
 						continue // the query gives no distance
 					}
 					// Positions are rounded.
-					slack := 4e-15 * (far + r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1], Z: pairs.PositionB[3*i+2]}))
+					slack := 4e-15 * (far + r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
+						Z: pairs.PositionB[3*i+2]}))
 					if off := math.Abs(r.Distance.At(i) - d); !(off <= float64(r.Gap[i])+slack) {
-						t.Fatalf("%s, %+v, %g away: row %d: %v, want %v, gap %v", variant, o.Precision, far, i, r.Distance.At(i), d, r.Gap[i])
+						t.Fatalf("%s, %+v, %g away: row %d: %v, want %v, gap %v", variant, o.Precision, far, i,
+							r.Distance.At(i), d, r.Gap[i])
 					}
 				}
 			}
@@ -145,16 +148,19 @@ func TestBoxesByNewton(t *testing.T) {
 			o    batch.Options
 			most float64 // share of rows by GJK
 		}{
-			{batch.Options{}, 0.03}, {batch.Options{Precision: batch.Double}, 0.04}, {batch.Options{Method: batch.GJK}, 1},
+			{batch.Options{}, 0.03}, {batch.Options{Precision: batch.Double}, 0.04}, {batch.Options{Method: batch.GJK},
+				1},
 			{batch.Options{Query: batch.Collide, Columns: batch.ColStatus | batch.ColMethod}, 0.001},
 		} {
 			b, r := newVariant(t, variant, 1), batch.NewResults(n, &c.o)
-			if err := b.Run(context.Background(), &batch.Job{Library: lib, Input: pairs, Options: c.o}, 0, n, r); err != nil {
+			if err := b.Run(context.Background(), &batch.Job{Library: lib, Input: pairs, Options: c.o}, 0, n,
+				r); err != nil {
 				t.Fatal(err)
 			}
 			by := float64(b.idle[0].solver.Stats().Rows32) / float64(n)
 			if by > c.most || c.most == 1 && by != 1 {
-				t.Errorf("%s, %v, %v, method %v: %.1f %% of the rows by GJK", variant, c.o.Query, c.o.Precision, c.o.Method, 100*by)
+				t.Errorf("%s, %v, %v, method %v: %.1f %% of the rows by GJK", variant, c.o.Query, c.o.Precision,
+					c.o.Method, 100*by)
 			}
 		}
 	}
@@ -182,9 +188,11 @@ func TestBoxesOnAGrid(t *testing.T) {
 		pairs.SetRow(i, &row)
 	}
 	for _, variant := range variants(t) {
-		for _, o := range []batch.Options{{Query: batch.Collide, Columns: batch.ColStatus}, {Query: batch.Collide}, {}, {Precision: batch.Double}} {
+		for _, o := range []batch.Options{{Query: batch.Collide, Columns: batch.ColStatus}, {Query: batch.Collide}, {},
+			{Precision: batch.Double}} {
 			r := batch.NewResults(pairs.Len(), &o)
-			if err := newVariant(t, variant, 1).Run(context.Background(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, pairs.Len(), r); err != nil {
+			if err := newVariant(t, variant, 1).Run(context.Background(), &batch.Job{Library: lib, Input: pairs,
+				Options: o}, 0, pairs.Len(), r); err != nil {
 				t.Fatal(err)
 			}
 			for i, s := range r.Status {
@@ -195,7 +203,8 @@ func TestBoxesOnAGrid(t *testing.T) {
 				}
 				near := batch.Status(s) == batch.Touching && math.Abs(most) < 1e-5
 				if batch.Status(s) != want && !near && most != 0 {
-					t.Fatalf("%s, %v, %v: row %d is %v, want %v, %g apart along an axis", variant, o.Query, o.Precision, i, batch.Status(s), want, most)
+					t.Fatalf("%s, %v, %v: row %d is %v, want %v, %g apart along an axis", variant, o.Query, o.Precision,
+						i, batch.Status(s), want, most)
 				}
 			}
 		}

@@ -91,7 +91,8 @@ func BenchmarkClosed(b *testing.B) {
 }
 
 // drawClosed returns 256 shapes, n pairs of them, and the separated ones of these pairs.
-func drawClosed(b *testing.B, drawA, drawB func(*rand.Rand) geom.Shape, n int) (lib *batch.Library, all, apart *batch.Pairs) {
+func drawClosed(b *testing.B, drawA, drawB func(*rand.Rand) geom.Shape, n int) (lib *batch.Library, all,
+	apart *batch.Pairs) {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(3, 9))
 	var shapes []geom.Shape

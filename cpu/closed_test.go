@@ -25,11 +25,14 @@ func closedShapes(t testing.TB) *batch.Library {
 	t.Helper()
 	box := func(x, y, z float64) geom.Shape { return geom.Box{HalfExtents: r3.Vec{X: x, Y: y, Z: z}} }
 	shapes := []geom.Shape{
-		geom.Sphere{R: 0.5}, geom.Sphere{R: 1e-4}, geom.Sphere{R: 1e4}, geom.WithMargin(geom.Sphere{R: geom.MinSize}, 0.1),
+		geom.Sphere{R: 0.5}, geom.Sphere{R: 1e-4}, geom.Sphere{R: 1e4}, geom.WithMargin(geom.Sphere{R: geom.MinSize},
+			0.1),
 		geom.Capsule{R: 0.2, HalfLength: 0.7}, geom.Capsule{R: 0.3, HalfLength: 0.4}, geom.Capsule{R: 0.4},
-		geom.Capsule{R: 1e-4, HalfLength: 1}, geom.Capsule{R: 1e-4, HalfLength: 1e4}, geom.Capsule{R: 1, HalfLength: 1e-6},
+		geom.Capsule{R: 1e-4, HalfLength: 1}, geom.Capsule{R: 1e-4, HalfLength: 1e4},
+		geom.Capsule{R: 1, HalfLength: 1e-6},
 		geom.WithMargin(geom.Capsule{R: geom.MinSize, HalfLength: 0.5}, 0.02),
-		box(0.2, 0.4, 0.6), box(0.5, 0.5, 0.5), box(1, 1, geom.MinSize), box(1, geom.MinSize, geom.MinSize), box(geom.MinSize, geom.MinSize, geom.MinSize),
+		box(0.2, 0.4, 0.6), box(0.5, 0.5, 0.5), box(1, 1, geom.MinSize), box(1, geom.MinSize, geom.MinSize),
+		box(geom.MinSize, geom.MinSize, geom.MinSize),
 		box(1e4, 1e-4, 1e-4), box(1e4, 1e4, 1e4), box(1e-4, 1e-4, 1e-4), geom.WithMargin(box(0.3, 0.3, 0.1), 0.05),
 		geom.Halfspace{}, geom.WithMargin(geom.Halfspace{}, 0.1),
 	}
@@ -55,11 +58,14 @@ func closedShapes(t testing.TB) *batch.Library {
 		t.Fatal(err)
 	}
 	shapes = append(shapes, smooth, geom.WithMargin(vase, 0.02),
-		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1e-4, Y: 1, Z: 1e3}},
-		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5}, geom.WithMargin(geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3}, 0.01),
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 1e-4, Y: 1, Z: 1e3}},
+		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5},
+		geom.WithMargin(geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3}, 0.01),
 		hull, geom.WithMargin(small, 0.1),
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.6, Z: 0.2}, Alpha1: 0.3, Alpha2: 1.7},
-		geom.WithMargin(geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.2, Z: 0.4}, Alpha1: geom.MaxExponent, Alpha2: geom.MinExponent}, 0.03),
+		geom.WithMargin(geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.2, Z: 0.4}, Alpha1: geom.MaxExponent,
+			Alpha2: geom.MinExponent}, 0.03),
 	)
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
@@ -156,16 +162,19 @@ func TestClosedForms(t *testing.T) {
 	n := size(4000)
 	for _, variant := range variants(t) {
 		for _, o := range []batch.Options{
-			{}, {Precision: batch.Double}, {Tolerance: 1e-3}, {HasCutOff: true, CutOff: 0.05}, {HasCutOff: true, CutOff: -0.01, Precision: batch.Double},
+			{}, {Precision: batch.Double}, {Tolerance: 1e-3}, {HasCutOff: true, CutOff: 0.05},
+			{HasCutOff: true, CutOff: -0.01, Precision: batch.Double},
 			{Query: batch.Penetration}, {Query: batch.Penetration, Precision: batch.Double},
-			{Query: batch.Collide}, {Query: batch.Collide, Precision: batch.Double}, {Query: batch.Collide, Columns: everything},
+			{Query: batch.Collide}, {Query: batch.Collide, Precision: batch.Double},
+			{Query: batch.Collide, Columns: everything},
 			{Query: batch.Collide, Columns: everything, Precision: batch.Double},
 		} {
-			t.Run(fmt.Sprintf("%s/%v/%v/%v/%v/%v", variant, o.Query, o.Precision, o.Tolerance, o.CutOff, o.Columns), func(t *testing.T) {
-				lib, pairs := closedPairs(t, n, 1, o.Query)
-				r := solve(t, newVariant(t, variant, 2), lib, pairs, o, 0)
-				audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
-			})
+			t.Run(fmt.Sprintf("%s/%v/%v/%v/%v/%v", variant, o.Query, o.Precision, o.Tolerance, o.CutOff, o.Columns),
+				func(t *testing.T) {
+					lib, pairs := closedPairs(t, n, 1, o.Query)
+					r := solve(t, newVariant(t, variant, 2), lib, pairs, o, 0)
+					audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+				})
 		}
 	}
 }
@@ -193,7 +202,8 @@ func TestClosedFormsAnswer(t *testing.T) {
 		for _, variant := range variants(t) {
 			steps := func(m batch.Method) []uint16 {
 				b := newVariant(t, variant, 1)
-				r := solve(t, b, lib, pairs, batch.Options{Query: q, Method: m, Columns: batch.ColStatus | batch.ColIterations}, 0)
+				r := solve(t, b, lib, pairs, batch.Options{Query: q, Method: m, Columns: batch.ColStatus |
+					batch.ColIterations}, 0)
 				if _, left := b.RowsBy(); m == batch.Auto && float64(left) > 0.05*float64(n) {
 					t.Errorf("%s, %v: %d of %d rows left to the reference solvers", variant, q, left, n)
 				}
@@ -212,7 +222,8 @@ func TestClosedFormsAnswer(t *testing.T) {
 			t.Logf("%s, %v: %d of %d rows went to the iterated solver", variant, q, missed, n)
 			// A sixth of the rows is placed to touch, a quarter of these to the last
 			// digit, which the closed form of boxes does not decide.
-			if most := map[batch.Query]float64{batch.Distance: 0.005, batch.Collide: 0.1}[q]; float64(missed) > most*float64(n) {
+			if most := map[batch.Query]float64{batch.Distance: 0.005,
+				batch.Collide: 0.1}[q]; float64(missed) > most*float64(n) {
 				t.Errorf("%s, %v: %d of %d rows went to the iterated solver", variant, q, missed, n)
 			}
 			if iterated < n/4 {
@@ -225,7 +236,8 @@ func TestClosedFormsAnswer(t *testing.T) {
 // Swapped shapes give the same answer the other way round.
 func TestClosedFormsSwap(t *testing.T) {
 	n := size(4000)
-	for _, o := range []batch.Options{{Precision: batch.Double}, {Query: batch.Collide, Precision: batch.Double, Columns: everything}} {
+	for _, o := range []batch.Options{{Precision: batch.Double}, {Query: batch.Collide, Precision: batch.Double,
+		Columns: everything}} {
 		lib, pairs := closedPairs(t, n, 3, o.Query)
 		swapped := batch.NewPairs(n)
 		var row batch.Row
@@ -240,10 +252,13 @@ func TestClosedFormsSwap(t *testing.T) {
 			for i := range n {
 				miss := math.Abs(r.Distance.At(i)-s.Distance.At(i)) - float64(r.Gap[i]) - float64(s.Gap[i])
 				if !(miss <= 0) {
-					t.Errorf("%s, %v, row %d: %g ± %g, swapped %g ± %g", variant, o.Query, i, r.Distance.At(i), r.Gap[i], s.Distance.At(i), s.Gap[i])
+					t.Errorf("%s, %v, row %d: %g ± %g, swapped %g ± %g", variant, o.Query, i, r.Distance.At(i),
+						r.Gap[i], s.Distance.At(i), s.Gap[i])
 				}
-				if r.Status[i] != s.Status[i] && batch.Status(r.Status[i]) != batch.Touching && batch.Status(s.Status[i]) != batch.Touching {
-					t.Errorf("%s, %v, row %d: %v, swapped %v", variant, o.Query, i, batch.Status(r.Status[i]), batch.Status(s.Status[i]))
+				if r.Status[i] != s.Status[i] && batch.Status(r.Status[i]) != batch.Touching &&
+					batch.Status(s.Status[i]) != batch.Touching {
+					t.Errorf("%s, %v, row %d: %v, swapped %v", variant, o.Query, i, batch.Status(r.Status[i]),
+						batch.Status(s.Status[i]))
 				}
 			}
 		}
@@ -289,7 +304,8 @@ func TestClosedFormsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 		pairs := batch.NewPairs(1)
-		pairs.SetRow(0, &batch.Row{ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: geom.Pose{Position: c.at, Rotation: c.turn}})
+		pairs.SetRow(0, &batch.Row{ShapeB: 1, PoseA: geom.IdentityPose(),
+			PoseB: geom.Pose{Position: c.at, Rotation: c.turn}})
 		for _, variant := range variants(t) {
 			b := newVariant(t, variant, 1)
 			o := batch.Options{Precision: batch.Double}
@@ -300,7 +316,8 @@ func TestClosedFormsKnown(t *testing.T) {
 			r := job.Results
 			normal := r3.Vec{X: r.Normal.At(0), Y: r.Normal.At(1), Z: r.Normal.At(2)}
 			if !(math.Abs(r.Distance.At(0)-c.want) <= 1e-14) || !(r.Gap[0] < 1e-13) || r.Iterations[0] != 1 {
-				t.Errorf("%s, %s: %v, %.17g ± %g in %d steps, want %g in one", c.name, variant, batch.Status(r.Status[0]), r.Distance.At(0), r.Gap[0], r.Iterations[0], c.want)
+				t.Errorf("%s, %s: %v, %.17g ± %g in %d steps, want %g in one", c.name, variant,
+					batch.Status(r.Status[0]), r.Distance.At(0), r.Gap[0], r.Iterations[0], c.want)
 			}
 			if c.normal != (r3.Vec{}) && !(r3.Norm(r3.Sub(normal, c.normal)) < 1e-14) {
 				t.Errorf("%s, %s: normal %v, want %v", c.name, variant, normal, c.normal)
@@ -319,7 +336,8 @@ func TestClosedFormsKnown(t *testing.T) {
 func TestClosedFormsSameBits(t *testing.T) {
 	n := size(3000)
 	for _, o := range []batch.Options{
-		{Columns: everything}, {Columns: everything, Precision: batch.Double}, {Columns: everything, Query: batch.Collide},
+		{Columns: everything}, {Columns: everything, Precision: batch.Double},
+		{Columns: everything, Query: batch.Collide},
 	} {
 		lib, pairs := closedPairs(t, n, 4, o.Query)
 		pairs.RotationA[4*17] = math.NaN()
@@ -338,7 +356,8 @@ func TestClosedFormsSameBits(t *testing.T) {
 					got := solve(t, b, lib, pairs, o, chunk)
 					for i := range n {
 						if !rowcheck.Same(want, i, got, i) {
-							t.Fatalf("%s, %v: row %d differs with %d workers, chunks of %d", variant, o.Query, i, workers, chunk)
+							t.Fatalf("%s, %v: row %d differs with %d workers, chunks of %d", variant, o.Query, i,
+								workers, chunk)
 						}
 					}
 				}

@@ -60,7 +60,8 @@ func mixed(t testing.TB, n int, seed uint64) (*batch.Library, *batch.Pairs) {
 
 func randomPose(rng *rand.Rand) geom.Pose {
 	c := func() float64 { return rng.NormFloat64() }
-	return geom.Pose{Position: r3.Vec{X: 0.5 * c(), Y: 0.5 * c(), Z: 0.5 * c()}, Rotation: quat.Number{Real: c(), Imag: c(), Jmag: c(), Kmag: c()}}
+	return geom.Pose{Position: r3.Vec{X: 0.5 * c(), Y: 0.5 * c(), Z: 0.5 * c()},
+		Rotation: quat.Number{Real: c(), Imag: c(), Jmag: c(), Kmag: c()}}
 }
 
 // solve runs a job of the whole input on b, chunk rows at a time.
@@ -91,7 +92,8 @@ func size(full int) int {
 
 // Normal and witnesses are in the world frame, for any pose of A.
 func TestWorldFrame(t *testing.T) {
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +111,8 @@ func TestWorldFrame(t *testing.T) {
 		{r3.Vec{Y: 1}, r3.Vec{X: 10, Y: 21, Z: 30}, r3.Vec{X: 10, Y: 23.5, Z: 30}},
 		{r3.Vec{Y: -1}, r3.Vec{X: 10, Y: 23.5, Z: 30}, r3.Vec{X: 10, Y: 21, Z: 30}},
 	} {
-		if batch.Status(r.Status[i]) != batch.Separated || math.Abs(r.Distance.At(i)-2.5) > 1e-11 || !(r.Gap[i] < 1e-11) {
+		if batch.Status(r.Status[i]) != batch.Separated || math.Abs(r.Distance.At(i)-2.5) > 1e-11 ||
+			!(r.Gap[i] < 1e-11) {
 			t.Errorf("row %d: %v, %g ± %g, want 2.5", i, batch.Status(r.Status[i]), r.Distance.At(i), r.Gap[i])
 		}
 		for _, c := range []struct {
@@ -141,7 +144,8 @@ func TestSinglePrecisionHoldsDouble(t *testing.T) {
 		}
 		d, g := single.Distance.At(i), float64(single.Gap[i])
 		if !(math.Abs(d-double.Distance.At(i)) <= g+float64(double.Gap[i])) {
-			t.Errorf("row %d: %g ± %g in single precision, %g ± %g in double", i, d, g, double.Distance.At(i), double.Gap[i])
+			t.Errorf("row %d: %g ± %g in single precision, %g ± %g in double", i, d, g, double.Distance.At(i),
+				double.Gap[i])
 		}
 	}
 }
@@ -211,12 +215,14 @@ func TestPanicNamesTheRow(t *testing.T) {
 	job := &batch.Job{Library: lib, Input: pairs, Options: o}
 	err := b.Run(t.Context(), job, 1000, 2000, batch.NewResults(1000, &o))
 	var p *PanicError
-	if !errors.As(err, &p) || p.Row != 1234 || p.Value != "broken shape" || !strings.Contains(string(p.Stack), "CoreSupport") || !strings.Contains(err.Error(), "row 1234") {
+	if !errors.As(err, &p) || p.Row != 1234 || p.Value != "broken shape" || !strings.Contains(string(p.Stack),
+		"CoreSupport") || !strings.Contains(err.Error(), "row 1234") {
 		t.Fatalf("error %v", err)
 	}
 	// The back end still works.
 	pairs.ShapeA[1234] = 0
-	if r := solve(t, b, lib, pairs, o, 0); batch.Status(r.Status[1234]) != batch.Separated || math.Abs(r.Distance.At(1234)-3) > 1e-6 {
+	if r := solve(t, b, lib, pairs, o, 0); batch.Status(r.Status[1234]) != batch.Separated ||
+		math.Abs(r.Distance.At(1234)-3) > 1e-6 {
 		t.Errorf("after a panic: %v, %g", batch.Status(r.Status[1234]), r.Distance.At(1234))
 	}
 }

@@ -86,7 +86,8 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			// Without the dispatcher, which wants more columns than the status.
 			o := batch.Options{Query: batch.Collide, Columns: batch.ColStatus}
 			got := batch.NewResults(n, &o)
-			if err := newVariant(t, variant, 2).Run(context.Background(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, n, got); err != nil {
+			if err := newVariant(t, variant, 2).Run(context.Background(), &batch.Job{Library: lib, Input: pairs,
+				Options: o}, 0, n, got); err != nil {
 				t.Fatal(err)
 			}
 			var count [batch.StatusCount]int
@@ -98,10 +99,13 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 				}
 				count[status]++
 				// Single precision may answer touching within its gap.
-				near := batch.Status(got.Status[i]) == batch.Touching && math.Abs(want.Distance.F64[i]) <= batch.SingleTolerance*lib.PairSize(int32(pairs.ShapeA[i]), int32(pairs.ShapeB[i]))
+				near := batch.Status(got.Status[i]) == batch.Touching &&
+					math.Abs(want.Distance.F64[i]) <= batch.SingleTolerance*lib.PairSize(int32(pairs.ShapeA[i]),
+						int32(pairs.ShapeB[i]))
 				if got.Status[i] != code && !near {
 					if wrong++; wrong <= 5 {
-						t.Errorf("%s, %s: row %d is %v, want %v at distance %g", set, variant, i, batch.Status(got.Status[i]), status, want.Distance.F64[i])
+						t.Errorf("%s, %s: row %d is %v, want %v at distance %g", set, variant, i,
+							batch.Status(got.Status[i]), status, want.Distance.F64[i])
 					}
 				}
 			}

@@ -26,7 +26,8 @@ func TestEllipsoidalRows(t *testing.T) {
 	n := len(shapes)
 	p := batch.NewPairs(3 * n)
 	for i := range 3 * n {
-		p.SetRow(i, &batch.Row{ShapeA: int32(i / n), ShapeB: int32(i % n), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
+		p.SetRow(i, &batch.Row{ShapeA: int32(i / n), ShapeB: int32(i % n), PoseA: geom.IdentityPose(),
+			PoseB: geom.IdentityPose()})
 	}
 	for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 		for _, variant := range []string{"", "off"} {
@@ -42,7 +43,8 @@ func TestEllipsoidalRows(t *testing.T) {
 			b.Close()
 			for i, s := range job.Results.Status {
 				if batch.Status(s) != batch.Penetrating {
-					t.Errorf("%v, kernels %q: %T and %T: %v after %d iterations", precision, variant, shapes[i/n], shapes[i%n],
+					t.Errorf("%v, kernels %q: %T and %T: %v after %d iterations", precision, variant, shapes[i/n],
+						shapes[i%n],
 						batch.Status(s), job.Results.Iterations[i])
 				}
 			}

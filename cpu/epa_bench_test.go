@@ -14,7 +14,8 @@ import (
 // core, with every variant and with the reference solvers alone ("off"). The time
 // reported is that of the best round, as other programs may be running.
 func BenchmarkDepth(b *testing.B) {
-	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
+	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512"} {
 		lib, pairs := draw(b, set, 3<<12)
 		benchmarkDepths(b, set, lib, overlapping(pairs))
 	}
@@ -55,7 +56,9 @@ func benchmarkDepths(b *testing.B, set string, lib *batch.Library, deep *batch.P
 		name string
 		o    batch.Options
 	}{
-		{"single", batch.Options{Query: batch.Penetration}}, {"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}}, {"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
+		{"single", batch.Options{Query: batch.Penetration}},
+		{"single-gjk", batch.Options{Query: batch.Penetration, Method: batch.GJK}},
+		{"double", batch.Options{Query: batch.Penetration, Precision: batch.Double}},
 	} {
 		for _, variant := range append(simd.Supported(), simd.Off) {
 			b.Run(set+"/"+c.name+"/"+variant, func(b *testing.B) { benchmarkDepth(b, lib, deep, c.o, variant) })

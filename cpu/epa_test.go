@@ -33,20 +33,23 @@ func deepShapes(t *testing.T, rng *rand.Rand) []geom.Shape {
 		return must(geom.NewConvex(v))
 	}
 	s := []geom.Shape{
-		geom.Sphere{R: 0.4}, geom.Capsule{R: 0.2, HalfLength: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.5, Z: 0.4}},
+		geom.Sphere{R: 0.4}, geom.Capsule{R: 0.2, HalfLength: 0.5},
+		geom.Box{HalfExtents: r3.Vec{X: 0.3, Y: 0.5, Z: 0.4}},
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.6, Z: 0.4}}, geom.Cylinder{R: 0.3, HalfLength: 0.5},
 		geom.Cone{R: 0.5, HalfLength: 0.4}, geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3},
 		geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1e-3, Z: 1}}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1e-3}},
 		geom.Cylinder{R: 1, HalfLength: 1e-3},
 		cloud(8, 0.3, 0.3, 0.3), cloud(40, 0.3, 0.3, 0.3), cloud(300, 0.4, 0.2, 0.3),
 	}
-	for _, alpha := range [][2]float64{{1, 1}, {0.1, 0.1}, {0.3, 1.7}, {1.8, 0.6}, {geom.MaxExponent, geom.MinExponent}} {
+	for _, alpha := range [][2]float64{{1, 1}, {0.1, 0.1}, {0.3, 1.7}, {1.8, 0.6},
+		{geom.MaxExponent, geom.MinExponent}} {
 		s = append(s, geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.4, Z: 0.5}, Alpha1: alpha[0], Alpha2: alpha[1]})
 	}
 	corners := []r3.Vec{{X: 0.4}, {Y: 0.5}, {Z: 0.3}, {X: -0.4}, {Y: -0.5}, {Z: -0.3}, {X: 0.3, Y: 0.3, Z: 0.2}}
 	for _, beta := range []float64{geom.MinSharpness, 12, geom.MaxSharpness} {
 		s = append(s, must(geom.NewSmoothHull(corners, beta, r3.Vec{X: 0.1})),
-			must(geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, beta, 1e-3)))
+			must(geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, beta,
+				1e-3)))
 	}
 	for _, k := range []int{2, 4, 10, 14} {
 		s = append(s, geom.Rounded{Shape: s[k], Margin: 0.05})
@@ -153,7 +156,8 @@ func TestDepthOfStackedBoxes(t *testing.T) {
 // determines the place of the witness on the rim, but it must lie in the plane of the end, from which it was
 // once off by 5.9e-14.
 func TestNeedleInDrum(t *testing.T) {
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Cone{R: 0.001, HalfLength: 1}, geom.Frustum{RBottom: 0.4, RTop: 0.4, HalfLength: 0.2}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Cone{R: 0.001, HalfLength: 1}, geom.Frustum{RBottom: 0.4, RTop: 0.4,
+		HalfLength: 0.2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +165,15 @@ func TestNeedleInDrum(t *testing.T) {
 	pairs := batch.NewPairs(1)
 	pairs.SetRow(0, &batch.Row{
 		ShapeB: 1,
-		PoseA:  geom.Pose{Position: at, Rotation: quat.Number{Real: 0.12083530474890826, Imag: 0.09403894345101198, Jmag: -0.9415187949445457, Kmag: -0.3001630640285817}},
-		PoseB:  geom.Pose{Position: at, Rotation: quat.Number{Real: 0.7187770358810983, Imag: -0.3870850406750347, Jmag: -0.3372892905066288, Kmag: 0.4687863889716977}},
+		PoseA: geom.Pose{Position: at, Rotation: quat.Number{Real: 0.12083530474890826, Imag: 0.09403894345101198,
+			Jmag: -0.9415187949445457, Kmag: -0.3001630640285817}},
+		PoseB: geom.Pose{Position: at, Rotation: quat.Number{Real: 0.7187770358810983, Imag: -0.3870850406750347,
+			Jmag: -0.3372892905066288, Kmag: 0.4687863889716977}},
 	})
 	for _, variant := range variants(t) {
 		o := batch.Options{Columns: everything, Query: batch.Penetration, Precision: batch.Double}
-		audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)})
+		audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: solve(t, newVariant(t, variant, 1), lib,
+			pairs, o, 0)})
 	}
 }
 

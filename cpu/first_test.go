@@ -12,7 +12,8 @@ func TestFirstDirections(t *testing.T) {
 	for _, set := range []string{"ellipsoids", "hull8", "hull32", "hull128"} {
 		lib, pairs := draw(t, set, size(3000))
 		for _, variant := range variants(t) {
-			r := solve(t, newVariant(t, variant, 1), lib, pairs, batch.Options{Query: batch.Collide, Columns: everything}, 0)
+			r := solve(t, newVariant(t, variant, 1), lib, pairs, batch.Options{Query: batch.Collide,
+				Columns: everything}, 0)
 			near, first := 0, 0
 			for i := 1; i < pairs.Len(); i += 3 { // the rows of a set that are near
 				near++

@@ -17,7 +17,8 @@ func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 	lib, pairs := mixed(t, n, 1)
 	for _, o := range []batch.Options{
 		{Columns: everything}, {Columns: everything, Precision: batch.Double, Method: batch.Nesterov},
-		{Columns: everything, Query: batch.Penetration, Method: batch.Polyak}, {Columns: everything, Query: batch.Collide},
+		{Columns: everything, Query: batch.Penetration, Method: batch.Polyak},
+		{Columns: everything, Query: batch.Collide},
 		{Columns: everything, Method: batch.RTR},
 	} {
 		want := solve(t, newBackend(t, 1), lib, pairs, o, n)
@@ -77,7 +78,8 @@ func TestWorldsEqualPairs(t *testing.T) {
 	}
 	for range 20 * len(w.Shapes) {
 		p := randomPose(rng)
-		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag)
+		w.Poses = append(w.Poses, p.Position.X, p.Position.Y, p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
+			p.Rotation.Jmag, p.Rotation.Kmag)
 	}
 	w.Poses[7*7] = math.Inf(1) // body 2 of world 1
 	pairs := batch.NewPairs(w.Len())

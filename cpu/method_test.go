@@ -47,7 +47,8 @@ func TestMethodColumn(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if c := audit.Check("method"); c.Failed > 0 || c.Ran < n*9/10 || audit.Check("invalid").Failed > 0 {
+						if c := audit.Check("method"); c.Failed > 0 || c.Ran < n*9/10 ||
+							audit.Check("invalid").Failed > 0 {
 							t.Errorf("the audit of the methods: %+v, of invalid rows: %+v", c, audit.Check("invalid"))
 						}
 						for i, s := range job.Results.Method {
@@ -133,7 +134,8 @@ func TestWhatAutoTakes(t *testing.T) {
 	all(batch.Auto, batch.Distance, key{geom.KindCylinder, geom.KindCone, deep}, batch.SolverEPA)
 	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverNewton)
 	// If the eroded cores are disjoint, the depth is computed as a distance.
-	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, deep}, batch.SolverRTR, batch.SolverNewton)
+	all(batch.Auto, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, deep}, batch.SolverRTR,
+		batch.SolverNewton)
 	all(batch.GJK, batch.Distance, key{geom.KindEllipsoid, geom.KindEllipsoid, apart}, batch.SolverGJK)
 	all(batch.GJK, batch.Distance, key{geom.KindSphere, geom.KindSphere, apart}, batch.SolverGJK)
 	all(batch.Nesterov, batch.Distance, key{geom.KindCylinder, geom.KindCone, apart}, batch.SolverNesterov)

@@ -46,8 +46,10 @@ func TestEllipsoidsEndToEnd(t *testing.T) {
 			audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 			for i := range n {
 				off := math.Abs(r.Distance.At(i) - want[i])
-				if !(off <= float64(r.Gap[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1], Z: pairs.PositionB[3*i+2]})) {
-					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance.At(i), want[i], r.Gap[i])
+				if !(off <= float64(r.Gap[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
+					Z: pairs.PositionB[3*i+2]})) {
+					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance.At(i), want[i],
+						r.Gap[i])
 				}
 			}
 		}
@@ -86,11 +88,14 @@ func TestCurvedPairsPolished(t *testing.T) {
 	hulls, _ := draw(t, "hull8", 1)
 	big, _ := draw(t, "hull32", 1)
 	curved := []geom.Shape{
-		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5}, geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3},
-		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, geom.WithMargin(geom.Cylinder{R: 0.5, HalfLength: 0.01}, 0.02),
+		geom.Cylinder{R: 0.3, HalfLength: 0.5}, geom.Cone{R: 0.4, HalfLength: 0.5},
+		geom.Frustum{RBottom: 0.4, RTop: 0.2, HalfLength: 0.3},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}},
+		geom.WithMargin(geom.Cylinder{R: 0.5, HalfLength: 0.01}, 0.02),
 	}
 	others := append([]geom.Shape{
-		geom.Sphere{R: 0.1}, geom.Capsule{R: 0.1, HalfLength: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, hulls.Shape(0), big.Shape(0),
+		geom.Sphere{R: 0.1}, geom.Capsule{R: 0.1, HalfLength: 0.5},
+		geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.4, Z: 0.6}}, hulls.Shape(0), big.Shape(0),
 	}, curved...)
 	lib, err := batch.NewLibrary(append(append([]geom.Shape{}, curved...), others...), nil)
 	if err != nil {
@@ -99,7 +104,8 @@ func TestCurvedPairsPolished(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	pairs := batch.NewPairs(size(8000))
 	for i := range pairs.Len() {
-		row := batch.Row{ShapeA: int32(i % len(curved)), ShapeB: int32(len(curved) + i/len(curved)%len(others)), PoseA: randomPose(rng), PoseB: randomPose(rng)}
+		row := batch.Row{ShapeA: int32(i % len(curved)), ShapeB: int32(len(curved) + i/len(curved)%len(others)),
+			PoseA: randomPose(rng), PoseB: randomPose(rng)}
 		d := testkit.Unit(rng)
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(1.6+rng.Float64(), d)) // apart
 		if i%2 == 0 {
@@ -116,6 +122,7 @@ func TestCurvedPairsPolished(t *testing.T) {
 			t.Errorf("%s: %.1f %% of the rows by GJK in float64", variant, 100*by)
 		}
 		_, left := b.RowsBy()
-		t.Logf("%s: %.1f %% of the rows by GJK in float64, %.2f %% by the reference solvers", variant, 100*by, 100*float64(left)/float64(pairs.Len()))
+		t.Logf("%s: %.1f %% of the rows by GJK in float64, %.2f %% by the reference solvers", variant, 100*by,
+			100*float64(left)/float64(pairs.Len()))
 	}
 }

@@ -18,7 +18,8 @@ const oddPoses = 6
 // by a little more, by a right angle, or only the same center. Another center is up to 0.2·scale
 // away. The caller may add poses: place is called for every row with the number of its pose; if that is oddPoses
 // or more, B still has the pose of A.
-func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch.Row, pose int, away r3.Vec)) *batch.Pairs {
+func oddPairs(rng *rand.Rand, n, poses int, scale float64, place func(row *batch.Row, pose int,
+	away r3.Vec)) *batch.Pairs {
 	pairs := batch.NewPairs(n * n * poses)
 	for i := range pairs.Len() {
 		row := batch.Row{ShapeA: int32(i / poses / n), ShapeB: int32(i / poses % n), PoseA: randomPose(rng)}

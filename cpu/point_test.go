@@ -27,7 +27,8 @@ func TestPointHulls(t *testing.T) {
 	}
 	p := batch.NewPairs(len(shapes))
 	for i := range shapes {
-		p.SetRow(i, &batch.Row{ShapeA: int32(i), ShapeB: int32(i), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
+		p.SetRow(i, &batch.Row{ShapeA: int32(i), ShapeB: int32(i), PoseA: geom.IdentityPose(),
+			PoseB: geom.IdentityPose()})
 	}
 	for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
@@ -44,7 +45,8 @@ func TestPointHulls(t *testing.T) {
 				b.Close()
 				report, err := verify.Audit(t.Context(), job, verify.Options{})
 				if err != nil || report.Wrong() > 0 {
-					t.Errorf("%v, %v, kernels %q: %d wrong, %v, status %v", method, precision, variant, report.Wrong(), err, job.Results.Status)
+					t.Errorf("%v, %v, kernels %q: %d wrong, %v, status %v", method, precision, variant, report.Wrong(),
+						err, job.Results.Status)
 				}
 			}
 		}

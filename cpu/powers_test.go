@@ -18,7 +18,8 @@ var powerSets = []struct {
 	shape func(rng *rand.Rand, i int) geom.Shape
 }{
 	{"superquadrics", func(rng *rand.Rand, _ int) geom.Shape {
-		return geom.Superquadric{SemiAxes: logVec3(rng), Alpha1: 0.2 + 1.6*rng.Float64(), Alpha2: 0.2 + 1.6*rng.Float64()}
+		return geom.Superquadric{SemiAxes: logVec3(rng), Alpha1: 0.2 + 1.6*rng.Float64(),
+			Alpha2: 0.2 + 1.6*rng.Float64()}
 	}},
 	{"sharp superquadrics", func(rng *rand.Rand, i int) geom.Shape {
 		alpha := []float64{geom.MinExponent, 0.05, 1, 1.9, geom.MaxExponent}
@@ -43,7 +44,8 @@ var powerSets = []struct {
 		for range rng.IntN(6) {
 			profile = append(profile, r2.Vec{X: logUniform(rng), Y: 2*rng.Float64() - 1})
 		}
-		s, err := geom.NewSmoothRevolution(profile, sharpnesses[i%len(sharpnesses)], []float64{1e-3, geom.MinFlatness, 1}[i%3])
+		s, err := geom.NewSmoothRevolution(profile, sharpnesses[i%len(sharpnesses)], []float64{1e-3, geom.MinFlatness,
+			1}[i%3])
 		if err != nil {
 			panic(err)
 		}
@@ -82,7 +84,8 @@ func drawPowers(t testing.TB, shape func(*rand.Rand, int) geom.Shape, n int) (*b
 		if i%16 == 15 { // along an axis, where exposed faces are corners or faces
 			u = ma.MulVec(r3.Vec{X: 1})
 		}
-		reach := r3.Dot(u, ma.MulVec(geom.Support(a, ma.MulVecT(u)))) - r3.Dot(u, mb.MulVec(geom.Support(b, mb.MulVecT(r3.Scale(-1, u)))))
+		reach := r3.Dot(u, ma.MulVec(geom.Support(a, ma.MulVecT(u)))) - r3.Dot(u,
+			mb.MulVec(geom.Support(b, mb.MulVecT(r3.Scale(-1, u)))))
 		row.PoseB.Position = r3.Add(row.PoseA.Position, r3.Scale(reach+apart, u))
 		pairs.SetRow(i, &row)
 	}
@@ -96,16 +99,18 @@ func TestPowers(t *testing.T) {
 		lib, pairs := drawPowers(t, set.shape, n)
 		for _, variant := range variants(t) {
 			for _, o := range []batch.Options{
-				{}, {Precision: batch.Double}, {Query: batch.Penetration}, {Query: batch.Penetration, Precision: batch.Double},
+				{}, {Precision: batch.Double}, {Query: batch.Penetration},
+				{Query: batch.Penetration, Precision: batch.Double},
 				{Query: batch.Collide}, {Query: batch.Collide, Columns: everything},
 			} {
-				t.Run(fmt.Sprintf("%s/%s/%v/%v/%v", set.name, variant, o.Query, o.Precision, o.Columns != 0), func(t *testing.T) {
-					b := newVariant(t, variant, 2)
-					r := solve(t, b, lib, pairs, o, 0)
-					audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
-					by, left := b.RowsBy()
-					t.Logf("%.1f %% of the rows left to the reference solvers", 100*float64(left)/float64(by+left))
-				})
+				t.Run(fmt.Sprintf("%s/%s/%v/%v/%v", set.name, variant, o.Query, o.Precision, o.Columns != 0),
+					func(t *testing.T) {
+						b := newVariant(t, variant, 2)
+						r := solve(t, b, lib, pairs, o, 0)
+						audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+						by, left := b.RowsBy()
+						t.Logf("%.1f %% of the rows left to the reference solvers", 100*float64(left)/float64(by+left))
+					})
 			}
 		}
 	}
@@ -121,7 +126,8 @@ func TestPowersByKernels(t *testing.T) {
 				b := newVariant(t, variant, 2)
 				solve(t, b, lib, pairs, o, 0)
 				if _, left := b.RowsBy(); left > int64(n/50) {
-					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set.name, variant, o.Query, left, n)
+					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set.name, variant, o.Query,
+						left, n)
 				}
 			}
 		}

@@ -23,7 +23,8 @@ func sameOrLess(t *testing.T, got, want *batch.Results) {
 			t.Fatalf("row %d: the reference is %v", i, batch.Status(want.Status[i]))
 		}
 		if batch.Status(got.Status[i]) >= batch.Undecided || !(math.Abs(g-w) <= gap) {
-			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status[i]), g, got.Gap[i], batch.Status(want.Status[i]), w, want.Gap[i])
+			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status[i]), g, got.Gap[i],
+				batch.Status(want.Status[i]), w, want.Gap[i])
 		}
 	}
 }
@@ -66,13 +67,15 @@ func TestRTROnEllipsoids(t *testing.T) {
 				if o.Method == batch.RTR {
 					least = int64(in.Len())
 				}
-				if open := s.RowsRTR - s.DoneRTR; s.RowsRTR < least || open*100 > int64(in.Len()) || open*8 > s.RowsRTR {
+				if open := s.RowsRTR - s.DoneRTR; s.RowsRTR < least || open*100 > int64(in.Len()) ||
+					open*8 > s.RowsRTR {
 					t.Errorf("RTR answered %d of %d rows that it took, of %d", s.DoneRTR, s.RowsRTR, in.Len())
 				}
 				if _, left := b.RowsBy(); left != 0 {
 					t.Errorf("%d rows left to the reference solvers", left)
 				}
-				t.Logf("%.2f evaluations per pair, %d of %d rows went on to GJK", float64(s.StepsRTR)/float64(s.DoneRTR), s.RowsRTR-s.DoneRTR, s.RowsRTR)
+				t.Logf("%.2f evaluations per pair, %d of %d rows went on to GJK",
+					float64(s.StepsRTR)/float64(s.DoneRTR), s.RowsRTR-s.DoneRTR, s.RowsRTR)
 				if o.HasCutOff {
 					return // where a distance beyond the cut-off need not be close
 				}
@@ -97,7 +100,8 @@ func smoothPairs(t *testing.T, rng *rand.Rand, scale float64) (*batch.Library, *
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 1e-4 * scale, Y: 0.01 * scale, Z: scale}},
 		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.05 * scale, Y: 0.1 * scale, Z: scale}},
 	}
-	shapes = append(shapes, geom.Rounded{Shape: shapes[1], Margin: 0.1 * scale}, geom.Rounded{Shape: shapes[6], Margin: 0.1 * scale})
+	shapes = append(shapes, geom.Rounded{Shape: shapes[1], Margin: 0.1 * scale},
+		geom.Rounded{Shape: shapes[6], Margin: 0.1 * scale})
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -136,14 +140,16 @@ func TestRTROnAdversarialPairs(t *testing.T) {
 	for _, scale := range scales {
 		lib, pairs := smoothPairs(t, rand.New(rand.NewPCG(61, 62)), scale)
 		for _, variant := range variants(t) {
-			for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration, Method: batch.RTR}, {Query: batch.Collide, Method: batch.RTR}} {
+			for _, o := range []batch.Options{{}, {Precision: batch.Double},
+				{Query: batch.Penetration, Method: batch.RTR}, {Query: batch.Collide, Method: batch.RTR}} {
 				t.Run(fmt.Sprintf("%g/%s/%v/%v", scale, variant, o.Query, o.Precision), func(t *testing.T) {
 					b := newVariant(t, variant, 2)
 					r := solve(t, b, lib, pairs, o, 0)
 					audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 					s := rtrStats(b)
 					_, left := b.RowsBy()
-					t.Logf("RTR answered %d of the %d rows that it took, %d of %d are left to the reference solvers", s.DoneRTR, s.RowsRTR, left, pairs.Len())
+					t.Logf("RTR answered %d of the %d rows that it took, %d of %d are left to the reference solvers",
+						s.DoneRTR, s.RowsRTR, left, pairs.Len())
 					least := int64(pairs.Len() / 2) // pairs whose eroded cores intersect
 					if o.Method == batch.RTR {
 						least = int64(pairs.Len())
@@ -164,35 +170,40 @@ func TestRTROnPowers(t *testing.T) {
 		lib, pairs := drawPowers(t, set.shape, size(1500))
 		for _, variant := range variants(t) {
 			for _, o := range []batch.Options{
-				{Method: batch.RTR}, {Method: batch.RTR, Precision: batch.Double}, {Method: batch.RTR, Query: batch.Penetration},
+				{Method: batch.RTR}, {Method: batch.RTR, Precision: batch.Double},
+				{Method: batch.RTR, Query: batch.Penetration},
 				{Method: batch.RTR, Query: batch.Collide}, {Method: batch.RTR, HasCutOff: true, CutOff: 0.02},
 			} {
-				t.Run(fmt.Sprintf("%s/%s/%v/%v/%v", set.name, variant, o.Query, o.Precision, o.HasCutOff), func(t *testing.T) {
-					b := newVariant(t, variant, 2)
-					o.Columns = everything
-					r := solve(t, b, lib, pairs, o, 0)
-					audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
-					apart, by := 0, map[batch.Solver]int{}
-					for i := range r.N {
-						if batch.Status(r.Status[i]) == batch.Separated {
-							apart++
-							by[batch.Solver(r.Method[i])]++
+				t.Run(fmt.Sprintf("%s/%s/%v/%v/%v", set.name, variant, o.Query, o.Precision, o.HasCutOff),
+					func(t *testing.T) {
+						b := newVariant(t, variant, 2)
+						o.Columns = everything
+						r := solve(t, b, lib, pairs, o, 0)
+						audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+						apart, by := 0, map[batch.Solver]int{}
+						for i := range r.N {
+							if batch.Status(r.Status[i]) == batch.Separated {
+								apart++
+								by[batch.Solver(r.Method[i])]++
+							}
 						}
-					}
-					s := rtrStats(b)
-					_, left := b.RowsBy()
-					t.Logf("%d of %d rows taken; %v of %d separated; %.1f evaluations per row; %d left to the reference solvers", s.RowsRTR, r.N, by, apart, float64(s.StepsRTR)/float64(s.DoneRTR), left)
-					if s.RowsRTR != int64(r.N) || left > int64(r.N/50) {
-						t.Errorf("RTR took %d of %d rows, %d are left to the reference solvers", s.RowsRTR, r.N, left)
-					}
-					least := 90 // of a hundred
-					if set.name == "sharp superquadrics" {
-						least = 50
-					}
-					if apart == 0 || by[batch.SolverRTR]*100 < least*apart {
-						t.Errorf("RTR ended %d of the %d separated rows", by[batch.SolverRTR], apart)
-					}
-				})
+						s := rtrStats(b)
+						_, left := b.RowsBy()
+						t.Logf("%d of %d rows taken; %v of %d separated; %.1f evaluations per row; %d left to the "+
+							"reference solvers", s.RowsRTR, r.N, by, apart,
+							float64(s.StepsRTR)/float64(s.DoneRTR), left)
+						if s.RowsRTR != int64(r.N) || left > int64(r.N/50) {
+							t.Errorf("RTR took %d of %d rows, %d are left to the reference solvers",
+								s.RowsRTR, r.N, left)
+						}
+						least := 90 // of a hundred
+						if set.name == "sharp superquadrics" {
+							least = 50
+						}
+						if apart == 0 || by[batch.SolverRTR]*100 < least*apart {
+							t.Errorf("RTR ended %d of the %d separated rows", by[batch.SolverRTR], apart)
+						}
+					})
 			}
 		}
 	}

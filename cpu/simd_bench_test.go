@@ -15,7 +15,8 @@ import (
 // others are all rows, of which a third penetrates. The time reported is that of the
 // best round, as other programs may be running.
 func BenchmarkSIMD(b *testing.B) {
-	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed"} {
+	for _, set := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512", "mixed"} {
 		b.Run(set, func(b *testing.B) {
 			lib, pairs := draw(b, set, benchmarkRows)
 			benchmarkSet(b, lib, pairs)

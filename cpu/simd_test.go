@@ -56,7 +56,8 @@ func draw(t testing.TB, set string, n int) (*batch.Library, *batch.Pairs) {
 	return g.Library(), p
 }
 
-var conformanceSets = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "mixed", "adversarial"}
+var conformanceSets = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "mixed",
+	"adversarial"}
 
 // Every answer of every variant passes the audit, none is undecided, and none
 // disagrees with the reference solvers.
@@ -134,7 +135,8 @@ func TestChooseSIMD(t *testing.T) {
 		{"", "", append(slices.Clone(have), simd.Off)[0], ""},
 		{simd.Off, "", simd.Off, ""},
 		{"", simd.Off, simd.Off, ""},
-		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", want one of avx512, avx2, neon, portable, or off`},
+		{"", "mmx", "", `environment variable CLEARANCE_SIMD: unknown SIMD variant "mmx", ` +
+			"want one of avx512, avx2, neon, portable, or off"},
 		{"AVX2", simd.Off, "", `options: unknown SIMD variant "AVX2"`},
 	} {
 		t.Setenv(EnvSIMD, c.env)
@@ -216,7 +218,8 @@ func TestVariantsWorlds(t *testing.T) {
 	}
 	for range 30 * len(w.Shapes) {
 		p := randomPose(rng)
-		w.Poses = append(w.Poses, 2*p.Position.X, 2*p.Position.Y, 2*p.Position.Z, p.Rotation.Real, p.Rotation.Imag, p.Rotation.Jmag, p.Rotation.Kmag)
+		w.Poses = append(w.Poses, 2*p.Position.X, 2*p.Position.Y, 2*p.Position.Z, p.Rotation.Real, p.Rotation.Imag,
+			p.Rotation.Jmag, p.Rotation.Kmag)
 	}
 	pairs := batch.NewPairs(w.Len())
 	var row batch.Row
@@ -255,7 +258,8 @@ func TestKernelsAnswer(t *testing.T) {
 				b := newVariant(t, variant, 2)
 				solve(t, b, lib, pairs, c.o, 0)
 				if _, left := b.RowsBy(); float64(left) > c.most*float64(n) {
-					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set, variant, c.o.Query, left, n)
+					t.Errorf("%s, %s, %v: %d of %d rows left to the reference solvers", set, variant, c.o.Query, left,
+						n)
 				}
 			}
 		}
@@ -266,7 +270,8 @@ func TestKernelsAnswer(t *testing.T) {
 // compute with them.
 func TestPosesOutOfRange(t *testing.T) {
 	lib, err := batch.NewLibrary([]geom.Shape{
-		geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}, geom.Sphere{R: 1},
+		geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}},
+		geom.Sphere{R: 1},
 		geom.Cylinder{R: 1, HalfLength: 1},
 	}, nil)
 	if err != nil {
@@ -275,10 +280,12 @@ func TestPosesOutOfRange(t *testing.T) {
 	pairs := batch.NewPairs(lib.Len() * lib.Len())
 	for i := range pairs.Len() {
 		pairs.SetRow(i, &batch.Row{ShapeA: int32(i / lib.Len()), ShapeB: int32(i % lib.Len()),
-			PoseA: geom.IdentityPose(), PoseB: geom.Pose{Position: r3.Vec{X: 2 * batch.MaxLength}, Rotation: quat.Number{Real: 1}}})
+			PoseA: geom.IdentityPose(), PoseB: geom.Pose{Position: r3.Vec{X: 2 * batch.MaxLength},
+				Rotation: quat.Number{Real: 1}}})
 	}
 	for _, variant := range variants(t) {
-		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.GJK}, {Method: batch.RTR}, {Query: batch.Collide}, {Query: batch.Collide, Columns: batch.ColStatus}} {
+		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.GJK}, {Method: batch.RTR},
+			{Query: batch.Collide}, {Query: batch.Collide, Columns: batch.ColStatus}} {
 			for i, s := range solve(t, newVariant(t, variant, 1), lib, pairs, o, 0).Status {
 				if batch.Status(s) != batch.Invalid {
 					t.Errorf("%s, %v by %v: row %d is %v", variant, o.Query, o.Method, i, batch.Status(s))

@@ -124,7 +124,8 @@ func (w *worker) put(out *batch.Results, at int) {
 func baseOptions(o *batch.Options) (ref.Options, error) {
 	query := o.Query.Info()
 	if query.Audit != batch.AuditSignedDistance {
-		return ref.Options{}, fmt.Errorf("cpu: no reference solver for the query %v: %w", o.Query, batch.ErrNotAvailable)
+		return ref.Options{}, fmt.Errorf("cpu: no reference solver for the query %v: %w", o.Query,
+			batch.ErrNotAvailable)
 	}
 	cutOff, has := o.EffectiveCutOff()
 	return ref.Options{

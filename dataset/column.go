@@ -68,7 +68,8 @@ var pairColumns = []column{
 	{"rotation_b", 4, []dtype{typeFloat64, typeFloat32}},
 }
 
-// resultColumns returns the columns of results, in the order of columnBits; columns of real numbers take the given types.
+// resultColumns returns the columns of results, in the order of columnBits; columns of real numbers take the given
+// types.
 func resultColumns(real ...dtype) []column {
 	return []column{
 		{"distance", 1, real},
@@ -151,7 +152,8 @@ func openTable(path string, cols []column, all bool, opts []Option) (source, err
 	for i := range cols {
 		if _, ok := s.typeOf(i); all && !ok {
 			_ = s.Close()
-			return nil, fmt.Errorf("dataset: %s: column %s is missing, want %s %s", path, cols[i].name, cols[i].read[0], cols[i].shape())
+			return nil, fmt.Errorf("dataset: %s: column %s is missing, want %s %s", path, cols[i].name, cols[i].read[0],
+				cols[i].shape())
 		}
 	}
 	return s, nil

@@ -128,7 +128,8 @@ func FuzzNPZ(f *testing.F) {
 	addGolden(f, ".npz")
 	f.Add(zipped(f, pairFiles(2), zip.Store))
 	worlds := filepath.Join(f.TempDir(), "worlds.npz")
-	if err := WriteWorlds(worlds, &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: make([]float64, 3*2*7)}); err != nil {
+	if err := WriteWorlds(worlds, &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1},
+		Poses: make([]float64, 3*2*7)}); err != nil {
 		f.Fatal(err)
 	}
 	data, err := os.ReadFile(worlds)
@@ -159,7 +160,8 @@ func FuzzShapes(f *testing.F) {
 	f.Add(library(`{"kind": "box", "half_extents": [1, 2, 3], "name": "x", "margin": 0.5}`))
 	f.Add(library(`{"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}`))
 	f.Add(library(`{"kind": "convex", "mesh": "a.obj", "part": "a"}`))
-	f.Add(library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [0.5, 1.5]}, {"kind": "frustum", "radius_bottom": 0, "radius_top": 1, "half_length": 1}`))
+	f.Add(library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [0.5, 1.5]},
+		{"kind": "frustum", "radius_bottom": 0, "radius_top": 1, "half_length": 1}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		read := func(path string) ([]mesh.Part, error) {
 			return []mesh.Part{{Name: "a", Vertices: []r3.Vec{{}, {X: 1}, {Y: 1}, {Z: 1}}}}, nil

@@ -88,7 +88,8 @@ func (z *npzFile) open(size int64) error {
 	return nil
 }
 
-var errDirectory = fmt.Errorf("lists its members in more than %d bytes, want %d arrays at most", maxDirectory, maxArrays)
+var errDirectory = fmt.Errorf("lists its members in more than %d bytes, want %d arrays at most", maxDirectory,
+	maxArrays)
 
 // directoryReader is a file of which a limited number of bytes can be read until its members
 // are listed.

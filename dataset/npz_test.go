@@ -97,11 +97,16 @@ func TestNPZErrors(t *testing.T) {
 		{"unknown", func(f []npyFile) []npyFile { f[0].name = "shapes_a"; return f }, `unknown column "shapes_a"`},
 		{"empty", func(f []npyFile) []npyFile { return nil }, "no column found"},
 		{"twice", func(f []npyFile) []npyFile { return append(f, f[2]) }, "position_a occurs twice"},
-		{"float index", func(f []npyFile) []npyFile { f[0].header = dict("<f4", "(4,)"); return f }, "shape_a is float32, want int32 or int64"},
-		{"integer position", func(f []npyFile) []npyFile { f[2].header = dict("<i8", "(4, 3)"); return f }, "position_a is int64, want float64 or float32"},
-		{"complex", func(f []npyFile) []npyFile { f[2].header = dict("<c8", "(4, 3)"); return f }, `dtype "<c8" is not supported`},
-		{"bool", func(f []npyFile) []npyFile { f[0].header = dict("|b1", "(4,)"); return f }, `dtype "|b1" is not supported`},
-		{"object", func(f []npyFile) []npyFile { f[0].header = dict("|O", "(4,)"); return f }, `dtype "|O" is not supported`},
+		{"float index", func(f []npyFile) []npyFile { f[0].header = dict("<f4", "(4,)"); return f },
+			"shape_a is float32, want int32 or int64"},
+		{"integer position", func(f []npyFile) []npyFile { f[2].header = dict("<i8", "(4, 3)"); return f },
+			"position_a is int64, want float64 or float32"},
+		{"complex", func(f []npyFile) []npyFile { f[2].header = dict("<c8", "(4, 3)"); return f },
+			`dtype "<c8" is not supported`},
+		{"bool", func(f []npyFile) []npyFile { f[0].header = dict("|b1", "(4,)"); return f },
+			`dtype "|b1" is not supported`},
+		{"object", func(f []npyFile) []npyFile { f[0].header = dict("|O", "(4,)"); return f },
+			`dtype "|O" is not supported`},
 		{"structured", func(f []npyFile) []npyFile {
 			f[0].header = "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (4,), }"
 			return f
@@ -110,15 +115,22 @@ func TestNPZErrors(t *testing.T) {
 			f[2].header = "{'descr': '<f8', 'fortran_order': True, 'shape': (4, 3), }"
 			return f
 		}, "position_a: array is in Fortran order, want C order"},
-		{"flat", func(f []npyFile) []npyFile { f[2].header = dict("<f8", "(12,)"); return f }, "position_a has shape [12], want [N,3]"},
-		{"transposed", func(f []npyFile) []npyFile { f[2].header = dict("<f8", "(3, 4)"); return f }, "position_a has shape [3,4], want [N,3]"},
-		{"scalar", func(f []npyFile) []npyFile { f[0].header, f[0].data = dict("<i4", "()"), f[0].data[:4]; return f }, "shape_a has shape [], want [N]"},
-		{"lengths", func(f []npyFile) []npyFile { f[3] = pairFiles(5)[3]; return f }, "column position_b has 5 rows, column shape_a has 4"},
+		{"flat", func(f []npyFile) []npyFile { f[2].header = dict("<f8", "(12,)"); return f },
+			"position_a has shape [12], want [N,3]"},
+		{"transposed", func(f []npyFile) []npyFile { f[2].header = dict("<f8", "(3, 4)"); return f },
+			"position_a has shape [3,4], want [N,3]"},
+		{"scalar", func(f []npyFile) []npyFile { f[0].header, f[0].data = dict("<i4", "()"), f[0].data[:4]; return f },
+			"shape_a has shape [], want [N]"},
+		{"lengths", func(f []npyFile) []npyFile { f[3] = pairFiles(5)[3]; return f },
+			"column position_b has 5 rows, column shape_a has 4"},
 		{"short data", func(f []npyFile) []npyFile { f[3].data = f[3].data[:90]; return f }, "position_b: holds"},
 		{"long data", func(f []npyFile) []npyFile { f[3].data = append(f[3].data, 0); return f }, "position_b: holds"},
-		{"huge", func(f []npyFile) []npyFile { f[3].header = dict("<f8", "(4611686018427387904, 3)"); return f }, "larger than any file"},
-		{"negative", func(f []npyFile) []npyFile { f[3].header = dict("<f8", "(-1, 3)"); return f }, "want a dimension"},
-		{"no shape", func(f []npyFile) []npyFile { f[3].header = "{'descr': '<f8', 'fortran_order': False}"; return f }, "wants the keys"},
+		{"huge", func(f []npyFile) []npyFile { f[3].header = dict("<f8", "(4611686018427387904, 3)"); return f },
+			"larger than any file"},
+		{"negative", func(f []npyFile) []npyFile { f[3].header = dict("<f8", "(-1, 3)"); return f },
+			"want a dimension"},
+		{"no shape", func(f []npyFile) []npyFile { f[3].header = "{'descr': '<f8', 'fortran_order': False}"; return f },
+			"wants the keys"},
 		{"extra key", func(f []npyFile) []npyFile { f[3].header = "{'a': '<f8', }"; return f }, `unexpected key "a"`},
 		{"garbage", func(f []npyFile) []npyFile { f[3].header = "import os"; return f }, "want {"},
 		{"tail", func(f []npyFile) []npyFile { f[3].header += "x"; return f }, "want the end"},
@@ -220,8 +232,10 @@ func TestResultErrors(t *testing.T) {
 	}{
 		{[]npyFile{{"status", dict("<i4", "(2,)"), make([]byte, 8)}}, "status is int32, want uint8"},
 		{[]npyFile{status, {"gap", dict("<f8", "(2,)"), make([]byte, 16)}}, "gap is float64, want float32"},
-		{[]npyFile{distance, {"normal", dict("<f4", "(2, 3)"), make([]byte, 24)}}, "column normal is float32, column distance is not"},
-		{[]npyFile{status, {"iterations", dict("<u2", "(3,)"), make([]byte, 6)}}, "column status has 2 rows, column iterations has 3"},
+		{[]npyFile{distance, {"normal", dict("<f4", "(2, 3)"), make([]byte, 24)}},
+			"column normal is float32, column distance is not"},
+		{[]npyFile{status, {"iterations", dict("<u2", "(3,)"), make([]byte, 6)}},
+			"column status has 2 rows, column iterations has 3"},
 	} {
 		path := tempFile(t, "r.npz", zipped(t, c.files, zip.Store))
 		_, err := OpenResults(path)
@@ -302,9 +316,12 @@ func TestWorldsErrors(t *testing.T) {
 		want   string
 	}{
 		{func(f []npyFile) []npyFile { return f[:3] }, "array template_b is missing, want int32 [P]"},
-		{func(f []npyFile) []npyFile { return append(f, npyFile{"x", dict("<i4", "(0,)"), nil}) }, `unknown column "x"`},
-		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(6, 7)"); return f }, "poses has shape [6,7], want [W,M,7]"},
-		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(2, 3, 7)"); return f }, "poses has shape [2,3,7], want [W,2,7] for 2 bodies"},
+		{func(f []npyFile) []npyFile { return append(f, npyFile{"x", dict("<i4", "(0,)"), nil}) },
+			`unknown column "x"`},
+		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(6, 7)"); return f },
+			"poses has shape [6,7], want [W,M,7]"},
+		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(2, 3, 7)"); return f },
+			"poses has shape [2,3,7], want [W,2,7] for 2 bodies"},
 		{func(f []npyFile) []npyFile { f[1].header = dict("<i8", "(3, 2, 7)"); return f }, "poses is int64"},
 		{func(f []npyFile) []npyFile { f[3].data = []byte{2, 0, 0, 0}; return f }, "template_b[0] = 2"},
 	} {

@@ -105,7 +105,8 @@ func TestPairsAndShapes(t *testing.T) {
 		failRen bool
 		write   bool
 		good    bool
-	}{{"good", 1 << 20, false, true, true}, {"full disk", 40, false, true, false}, {"no rename", 1 << 20, true, true, false},
+	}{{"good", 1 << 20, false, true, true}, {"full disk", 40, false, true, false}, {"no rename", 1 << 20, true, true,
+		false},
 		{"rows missing", 1 << 20, false, false, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -19,7 +19,8 @@ const (
 
 // mutate changes nodes of the tree as ops say, three bytes each: which node, what, and how.
 func (n *thriftNode) mutate(ops []byte) {
-	values := [...]int64{0, 1, -1, 2, 127, 1 << 16, math.MaxInt32, math.MinInt32, 1 << 32, math.MaxInt64, math.MinInt64, 6}
+	values := [...]int64{0, 1, -1, 2, 127, 1 << 16, math.MaxInt32, math.MinInt32, 1 << 32, math.MaxInt64, math.MinInt64,
+		6}
 	for range min(len(ops)/3, 16) {
 		nodes := n.all()
 		if len(nodes) > 1<<11 {

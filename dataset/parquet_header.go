@@ -73,7 +73,8 @@ func (h *pageHeader) check(left int64) error {
 	case h.typ == pageDataV2:
 		levels := int64(h.defBytes) + int64(h.repBytes)
 		if h.defBytes < 0 || h.repBytes < 0 || levels > int64(min(h.packed, h.unpacked)) {
-			return fmt.Errorf("levels of %d and %d bytes in a page of %d, uncompressed %d", h.defBytes, h.repBytes, h.packed, h.unpacked)
+			return fmt.Errorf("levels of %d and %d bytes in a page of %d, uncompressed %d", h.defBytes, h.repBytes,
+				h.packed, h.unpacked)
 		}
 	}
 	return nil

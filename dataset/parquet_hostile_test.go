@@ -131,7 +131,8 @@ func zstdBomb(n int) []byte {
 // TestUnpackBomb: no codec unpacks to more than the header of the page declares.
 func TestUnpackBomb(t *testing.T) {
 	large := make([]byte, 64*mib)
-	for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip,
+	for _, codec := range []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy,
+		compress.Codecs.Gzip,
 		compress.Codecs.Brotli, compress.Codecs.Zstd, compress.Codecs.Lz4Raw} {
 		c, err := compress.GetCodec(codec)
 		if err != nil {
@@ -201,7 +202,8 @@ func TestParquetPageHostile(t *testing.T) {
 		"negative values": {func(h *thriftNode) { h.field(7).set(1, thriftI32, -7) }, "-7 values"},
 		"unknown type":    {func(h *thriftNode) { h.set(1, thriftI32, 9) }, "page of type 9"},
 		"missing header":  {func(h *thriftNode) { h.drop(7) }, "no header"},
-		"dictionary":      {func(h *thriftNode) { h.field(7).set(1, thriftI32, 1<<31-1) }, "dictionary of 2147483647 values"},
+		"dictionary": {func(h *thriftNode) { h.field(7).set(1, thriftI32, 1<<31-1) },
+			"dictionary of 2147483647 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := page(goodParquet(t), func(h *thriftNode, body []byte) []byte { c.change(h); return body })

@@ -40,7 +40,8 @@ type pageBuffers struct {
 }
 
 // newPageReader begins at the first page of a column chunk.
-func newPageReader(f io.ReaderAt, size int64, m *metadata.ColumnChunkMetaData, old bool, b *pageBuffers) (*pageReader, error) {
+func newPageReader(f io.ReaderAt, size int64, m *metadata.ColumnChunkMetaData, old bool, b *pageBuffers) (*pageReader,
+	error) {
 	start, length := m.DataPageOffset(), m.TotalCompressedSize()
 	if m.HasDictionaryPage() && m.DictionaryPageOffset() > 0 {
 		start = min(start, m.DictionaryPageOffset())
@@ -136,7 +137,8 @@ func (p *pageReader) read() (file.Page, error) {
 		return file.NewDataPageV2(buf, n, h.nulls, h.rows, encoding, h.defBytes, h.repBytes, h.unpacked, false), nil
 	}
 	p.seen += int64(n)
-	return file.NewDataPageV1(buf, n, encoding, parquet.Encoding(h.defEncoding), parquet.Encoding(h.repEncoding), h.unpacked), nil
+	return file.NewDataPageV1(buf, n, encoding, parquet.Encoding(h.defEncoding), parquet.Encoding(h.repEncoding),
+		h.unpacked), nil
 }
 
 // header reads and checks the header of the next page.

@@ -101,7 +101,8 @@ func (t *parquetTable) bind(cols []column, limits *limits) error {
 		}
 		k := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
 		if t.cols[k] != nil {
-			return fmt.Errorf("column %s is a group of several columns, want %s %s", name, cols[k].types(), cols[k].shape())
+			return fmt.Errorf("column %s is a group of several columns, want %s %s", name, cols[k].types(),
+				cols[k].shape())
 		}
 		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0, pages: pageBuffers{limits: limits}}
 		if err := l.bind(d); err != nil {
@@ -120,7 +121,8 @@ func (l *leaf) bind(d *schema.Column) error {
 	ok := l.width == 1 && len(d.ColumnPath()) == 1 && d.MaxRepetitionLevel() == 0 ||
 		l.width > 1 && d.MaxRepetitionLevel() == 1 && len(d.ColumnPath()) <= 3
 	if !ok {
-		return fmt.Errorf("column %s has shape %s with %d levels of lists, want %s", l.name, d.Path(), d.MaxRepetitionLevel(), l.shape())
+		return fmt.Errorf("column %s has shape %s with %d levels of lists, want %s", l.name, d.Path(),
+			d.MaxRepetitionLevel(), l.shape())
 	}
 	t, ok := leafType(d)
 	if !ok || !l.accepts(t) {
@@ -183,7 +185,8 @@ func (t *parquetTable) checkCounts() error {
 				return fmt.Errorf("row group %d, column %s: %w", g, l.name, err)
 			}
 			if v := c.NumValues(); v%int64(l.width) != 0 || v/int64(l.width) != n {
-				return fmt.Errorf("column %s has %d values in rows %d to %d, want %d a row (lists of equal length, none of them null)",
+				return fmt.Errorf("column %s has %d values in rows %d to %d, want %d a row (lists of equal length, "+
+					"none of them null)",
 					l.name, v, rows, rows+n-1, l.width)
 			}
 		}
@@ -252,7 +255,8 @@ func (l *leaf) nextGroup(t *parquetTable) error {
 		return fmt.Errorf("row group %d: %w", l.group, err)
 	}
 	//lint:ignore SA1019 there is no other way to give the library pages that were checked
-	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator, t.r.BufferPool())
+	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator,
+		t.r.BufferPool())
 	l.left = g.NumRows() * int64(l.width)
 	l.group++
 	return nil

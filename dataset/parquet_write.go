@@ -43,7 +43,8 @@ func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, e
 	props := []parquet.WriterProperty{parquet.WithDictionaryDefault(false), parquet.WithCreatedBy("clearance")}
 	for _, c := range cols {
 		if t := c.read[0]; t != typeFloat32 && t != typeFloat64 {
-			props = append(props, parquet.WithDictionaryFor(c.name, true), parquet.WithCompressionFor(c.name, compress.Codecs.Snappy))
+			props = append(props, parquet.WithDictionaryFor(c.name, true), parquet.WithCompressionFor(c.name,
+				compress.Codecs.Snappy))
 		}
 	}
 	s = &parquetSink{cols: cols}
@@ -106,8 +107,9 @@ func parquetSchema(cols []column) (*schema.GroupNode, error) {
 // IPC stream without records, in base64.
 func arrowSchema(cols []column) string {
 	types := [typeCount]arrow.DataType{
-		typeInt32: arrow.PrimitiveTypes.Int32, typeFloat32: arrow.PrimitiveTypes.Float32, typeFloat64: arrow.PrimitiveTypes.Float64,
-		typeUint8: arrow.PrimitiveTypes.Uint8, typeUint16: arrow.PrimitiveTypes.Uint16,
+		typeInt32: arrow.PrimitiveTypes.Int32, typeFloat32: arrow.PrimitiveTypes.Float32,
+		typeFloat64: arrow.PrimitiveTypes.Float64,
+		typeUint8:   arrow.PrimitiveTypes.Uint8, typeUint16: arrow.PrimitiveTypes.Uint16,
 	}
 	var fields []arrow.Field
 	for _, c := range cols {

@@ -10,7 +10,8 @@ import (
 
 // columnBits are the bits of batch.Columns in the order of resultColumns.
 var columnBits = []batch.Columns{
-	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus, batch.ColIterations,
+	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus,
+	batch.ColIterations,
 	batch.ColMethod,
 }
 
@@ -68,7 +69,8 @@ func (r *ResultReader) describe(cols []column) error {
 			return err
 		}
 		if first >= 0 && p != r.precision {
-			return fmt.Errorf("metadata says precision %s, column %s is %s", p, cols[first].name, precisionType(r.precision))
+			return fmt.Errorf("metadata says precision %s, column %s is %s", p, cols[first].name,
+				precisionType(r.precision))
 		}
 		r.precision = p
 	}
@@ -105,7 +107,8 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 	})
 	if err == nil && r.solvers != nil && dst.Method != nil {
 		if i, code := r.solvers.translate(dst.Method[:n]); i >= 0 {
-			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not know",
+			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not "+
+				"know",
 				r.path, first+int64(i), code, r.solvers.names[code])
 		}
 	}
@@ -160,7 +163,8 @@ func CreateResults(path string, columns batch.Columns, precision batch.Precision
 	return createResults(osFS{}, path, columns, precision, n)
 }
 
-func createResults(fs fileSystem, path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
+func createResults(fs fileSystem, path string, columns batch.Columns, precision batch.Precision,
+	n int64) (*ResultWriter, error) {
 	if columns == 0 {
 		columns = batch.AllColumns
 	}

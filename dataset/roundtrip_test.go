@@ -22,7 +22,8 @@ func testPairs(n int) *batch.Pairs {
 	for i := range n {
 		p.ShapeA[i], p.ShapeB[i] = int32(r.Uint32()), int32(r.IntN(5))
 	}
-	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, math.MaxFloat64}
+	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64,
+		math.MaxFloat64}
 	for _, col := range [][]float64{p.PositionA, p.PositionB, p.RotationA, p.RotationB} {
 		for i := range col {
 			col[i] = r.NormFloat64()
@@ -62,7 +63,8 @@ func sameBits(t *testing.T, got, want any) {
 	t.Helper()
 	g, w := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
 	for i := range g.NumField() {
-		if a, b := fmt.Sprintf("%x", bitsOf(g.Field(i).Interface())), fmt.Sprintf("%x", bitsOf(w.Field(i).Interface())); a != b {
+		if a, b := fmt.Sprintf("%x", bitsOf(g.Field(i).Interface())),
+			fmt.Sprintf("%x", bitsOf(w.Field(i).Interface())); a != b {
 			t.Fatalf("%s differs:\n%.200s\n%.200s", g.Type().Field(i).Name, a, b)
 		}
 	}
@@ -90,7 +92,8 @@ func bitsOf(v any) any {
 
 func TestPairsRoundTrip(t *testing.T) {
 	for _, ext := range formats {
-		for _, c := range []struct{ n, write, read int }{{0, 1, 1}, {1, 1, 1}, {7, 3, 2}, {1000, 1000, 1}, {20000, 4099, 7001}, {3, 1, 100}} {
+		for _, c := range []struct{ n, write, read int }{{0, 1, 1}, {1, 1, 1}, {7, 3, 2}, {1000, 1000, 1},
+			{20000, 4099, 7001}, {3, 1, 100}} {
 			t.Run(fmt.Sprintf("%s/%d/%d/%d", ext, c.n, c.write, c.read), func(t *testing.T) {
 				want := testPairs(c.n)
 				path := filepath.Join(t.TempDir(), "pairs"+ext)
@@ -203,7 +206,8 @@ func TestResultsRoundTrip(t *testing.T) {
 					}
 					p := r.Precision()
 					m := r.Metadata()
-					if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" || m["query"] != "distance" {
+					if m["status"] != "0=separated,1=touching,2=penetrating,3=undecided,4=invalid" ||
+						m["query"] != "distance" {
 						t.Fatalf("metadata %v", m)
 					}
 					codes := ""
@@ -240,7 +244,8 @@ func TestResultsRoundTrip(t *testing.T) {
 }
 
 func TestWorldsRoundTrip(t *testing.T) {
-	w := &batch.Worlds{Shapes: []int32{3, 1}, Poses: make([]float64, 5*2*7), TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 0, 0}}
+	w := &batch.Worlds{Shapes: []int32{3, 1}, Poses: make([]float64, 5*2*7), TemplateA: []int32{0, 1, 0},
+		TemplateB: []int32{1, 0, 0}}
 	for i := range w.Poses {
 		w.Poses[i] = math.Sqrt(float64(i))
 	}

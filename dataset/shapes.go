@@ -198,7 +198,8 @@ func (e *entry) check(want []string) error {
 		return nil
 	}
 	slices.Sort(extra)
-	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0], strings.Join(append(slices.Clone(want), "name", "margin"), ", "))
+	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0],
+		strings.Join(append(slices.Clone(want), "name", "margin"), ", "))
 }
 
 // wanted returns the parameters that the shape must have: those of its kind, without those left out that may be,

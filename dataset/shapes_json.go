@@ -64,7 +64,8 @@ func located(d *json.Decoder, l *lines, err error) error {
 	case errors.As(err, &syntax):
 		const start = "invalid character '"
 		text, hint := syntax.Error(), ""
-		if strings.HasPrefix(text, start) && strings.ContainsAny(text[len(start):len(start)+1], "NIni") || strings.Contains(text, "in literal null") {
+		if strings.HasPrefix(text, start) && strings.ContainsAny(text[len(start):len(start)+1], "NIni") ||
+			strings.Contains(text, "in literal null") {
 			hint = "; JSON knows neither NaN nor Infinity"
 		}
 		return fmt.Errorf("%w (%s%s)", err, l.at(d.InputOffset()), hint)

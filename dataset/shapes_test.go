@@ -145,7 +145,8 @@ func TestReadShapesErrors(t *testing.T) {
 		{`{"version": 1, "shapes": {}}`, "shapes: {"},
 		{`{"version": 1, "shapes": [1]}`, `shape 0: 1, want "{" (line 1, column 27)`},
 		{"{\"version\": 1,\r\n\"shapes\": [\r\n  null]}", `shape 0: null, want "{" (line 3, column 6)`},
-		{"{\"version\": 1,\n\"shapes\": [\n{\"kind\": \"halfspace\"}\n{\"kind\": \"halfspace\"}]}", "after array element (line 4, column 1)"},
+		{"{\"version\": 1,\n\"shapes\": [\n{\"kind\": \"halfspace\"}\n{\"kind\": \"halfspace\"}]}",
+			"after array element (line 4, column 1)"},
 		{"{\"version\": 1,\n\"shapes\": [\n{\"kind\": \"halfspace\"", "ends in the middle, in line 3"},
 		{"{\"version\": 1,\n\"shapes\": []}\n]", "follows the end of the document (line 3, column 1)"},
 		{`{"version": 1, "shapes": []} x`, "follows the end"},
@@ -155,13 +156,17 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "smooth_hull", "vertices": []}`), "parameter sharpness is missing"},
 		{library(`{"kind": "smooth_hull", "vertices": [[1,0]], "sharpness": 5}`), "vertices[0] has 2 numbers, want 3"},
 		{library(`{"kind": "smooth_hull", "vertices": [[1,0,0]], "sharpness": 2}`), "sharpness = 2"},
-		{library(`{"kind": "smooth_revolution", "profile": [[1,1]], "sharpness": 5, "flatness": 0.1}`), "does not reach around the origin"},
-		{library(`{"kind": "smooth_revolution", "profile": [[1,1,1]], "sharpness": 5, "flatness": 0.1}`), "profile[0] has 3 numbers, want 2"},
+		{library(`{"kind": "smooth_revolution", "profile": [[1,1]], "sharpness": 5, "flatness": 0.1}`),
+			"does not reach around the origin"},
+		{library(`{"kind": "smooth_revolution", "profile": [[1,1,1]], "sharpness": 5, "flatness": 0.1}`),
+			"profile[0] has 3 numbers, want 2"},
 		{library(`{"kind": 3}`), "shape 1: kind: 3, want a string"},
 		{library(`{"kind": null}`), "want a string"},
 		{library(`{"kind": "sphere", "name": "s"}`), `shape 1 ("s"): sphere: parameter radius is missing`},
-		{library(`{"name": "s", "kind": "sphere", "radius": 1, "radius": 2}`), `shape 1 ("s"): field "radius" occurs twice`},
-		{library(`{"kind": "sphere", "radius": 1, "half_length": 2}`), `sphere: unknown parameter "half_length", want radius, name, margin`},
+		{library(`{"name": "s", "kind": "sphere", "radius": 1, "radius": 2}`),
+			`shape 1 ("s"): field "radius" occurs twice`},
+		{library(`{"kind": "sphere", "radius": 1, "half_length": 2}`),
+			`sphere: unknown parameter "half_length", want radius, name, margin`},
 		{library(`{"kind": "sphere", "radius": 1, "color": 2}`), `unknown parameter "color"`},
 		{library(`{"kind": "sphere", "radius": 1, "part": "x"}`), `unknown parameter "part"`},
 		{library(`{"kind": "sphere", "radius": -1, "name": "s"}`), `shape 1 ("s"): sphere: radius = -1`},
@@ -184,7 +189,8 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "box", "half_extents": null}`), "box: half_extents: null"},
 		{library(`{"kind": "box", "half_extents": [1, 2, 0]}`), "half_extents.z = 0"},
 		{library(`{"kind": "ellipsoid", "semi_axes": [1, 2, 3, 4]}`), "semi_axes has 4 numbers"},
-		{library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [1]}`), "exponents has 1 numbers, want 2"},
+		{library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [1]}`),
+			"exponents has 1 numbers, want 2"},
 		{library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [1, 3]}`), "exponents[1] = 3"},
 		{library(`{"kind": "convex"}`), "parameter vertices (or mesh) is missing"},
 		{library(`{"kind": "convex", "vertices": []}`), "convex: 0 vertices"},
@@ -203,7 +209,9 @@ func TestReadShapesErrors(t *testing.T) {
 			t.Fatalf("from %s", c.text)
 		}
 	}
-	if _, _, err := ReadShapes(tempFile(t, "shapes.json", []byte(library(`{"kind": "sphere", "radius"; 1}`)))); err == nil || strings.Contains(err.Error(), "NaN") {
+	if _, _,
+		err := ReadShapes(tempFile(t, "shapes.json", []byte(library(`{"kind": "sphere", "radius"; 1}`)))); err == nil ||
+		strings.Contains(err.Error(), "NaN") {
 		t.Errorf("%v: there is no NaN", err)
 	}
 	_, _, err := ReadShapes(filepath.Join(t.TempDir(), "none.json"))
@@ -272,7 +280,8 @@ func TestMeshShapes(t *testing.T) {
 		s, _, err := ReadShapes(path)
 		return s, err
 	}
-	s, err := read(`{"kind": "convex", "mesh": "sub/cubes.obj"}, {"kind": "convex", "mesh": "sub/cubes.obj", "part": "right", "margin": 0.5},
+	s, err := read(`{"kind": "convex", "mesh": "sub/cubes.obj"},
+		{"kind": "convex", "mesh": "sub/cubes.obj", "part": "right", "margin": 0.5},
 		{"kind": "convex", "mesh": "` + filepath.ToSlash(filepath.Join(dir, "dented.obj")) + `"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +303,8 @@ func TestMeshShapes(t *testing.T) {
 		{`{"kind": "convex", "mesh": "bad.obj"}`, "bad.obj"},
 		{`{"kind": "convex", "mesh": "sub/cubes.obj", "part": "middle"}`, `sub/cubes.obj has no group "middle"`},
 		{`{"kind": "convex", "mesh": "sub/cubes.obj", "part": null}`, "part: null"},
-		{`{"kind": "convex", "name": "d", "mesh": "dented.obj", "part": "dent"}`, `shape 1 ("d"): convex: part "dent" of dented.obj: `},
+		{`{"kind": "convex", "name": "d", "mesh": "dented.obj", "part": "dent"}`,
+			`shape 1 ("d"): convex: part "dent" of dented.obj: `},
 	} {
 		_, err := read(c.text)
 		wantError(t, err, path, c.want)
@@ -316,7 +326,8 @@ func TestMeshReadOnce(t *testing.T) {
 	if _, _, err := parseShapes(strings.NewReader(library(one+","+one)), "dir", read); err != nil || reads != 1 {
 		t.Errorf("%d reads, %v", reads, err)
 	}
-	_, _, err := parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "a"}`)), "dir", read)
+	_, _, err := parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "a"}`)), "dir",
+		read)
 	wantError(t, err, `several groups "a"`)
 	_, _, err = parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "b"}`)), "dir", read)
 	if err == nil {

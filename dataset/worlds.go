@@ -69,7 +69,8 @@ func readWorlds(z *npzFile, w *batch.Worlds) error {
 		}
 	}
 	if p, m := z.arrays[worldPoses].header.shape, z.arrays[worldShapes].header.shape[0]; p[1] != m || p[2] != 7 {
-		return fmt.Errorf("array %s has shape %s, want [W,%d,7] for %d bodies", worldPoses, z.arrays[worldPoses].header.shapeString(), m, m)
+		return fmt.Errorf("array %s has shape %s, want [W,%d,7] for %d bodies", worldPoses,
+			z.arrays[worldPoses].header.shapeString(), m, m)
 	}
 	var err error
 	if w.Shapes, err = readWhole[int32](z.arrays[worldShapes]); err != nil {

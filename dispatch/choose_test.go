@@ -55,11 +55,13 @@ func TestChooseBySize(t *testing.T) {
 	// The report names the choice and the reason.
 	lib, pairs := testPairs(t, 50)
 	rep, err := New(gpu, cpu).Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{})
-	if err != nil || rep.Backend != "cpu" || !strings.Contains(rep.Why, "50 rows: cpu ") || !strings.Contains(rep.Why, "vulkan") {
+	if err != nil || rep.Backend != "cpu" || !strings.Contains(rep.Why, "50 rows: cpu ") || !strings.Contains(rep.Why,
+		"vulkan") {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 	// A stream with a known length is the same batch.
-	if rep, err = New(gpu, cpu).RunStream(t.Context(), lib, &sizedSource{slowSource{pairs: pairs, step: 50}}, allColumns, new(sink), Options{}); err != nil || rep.Backend != "cpu" {
+	if rep, err = New(gpu, cpu).RunStream(t.Context(), lib, &sizedSource{slowSource{pairs: pairs, step: 50}},
+		allColumns, new(sink), Options{}); err != nil || rep.Backend != "cpu" {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 }
@@ -88,15 +90,18 @@ func TestChooseSeveral(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"vulkan:3": "vulkan:3: lost", "vulkan:1+vulkan:3": "vulkan:3: lost", "vulkan:9": `named "vulkan:9"`, "cpu+": `named ""`, "+": `named ""`,
+		"vulkan:3": "vulkan:3: lost", "vulkan:1+vulkan:3": "vulkan:3: lost", "vulkan:9": `named "vulkan:9"`,
+		"cpu+": `named ""`, "+": `named ""`,
 	} {
-		if _, err := d.Choose(name, new(batch.Options), 1); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), want) {
+		if _, err := d.Choose(name, new(batch.Options), 1); !errors.Is(err, ErrNoBackend) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", name, err, want)
 		}
 	}
 	// Two back ends of one name share as well, as two engines on one device.
 	twin := New(a0, device("vulkan:0", batch.DiscreteGPU, "A"))
-	if got, err := twin.Choose("vulkan:0", new(batch.Options), 1); err != nil || len(got.Share) != 2 || got.Name() != "vulkan:0+vulkan:0" {
+	if got, err := twin.Choose("vulkan:0", new(batch.Options), 1); err != nil || len(got.Share) != 2 ||
+		got.Name() != "vulkan:0+vulkan:0" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -106,8 +111,10 @@ func TestLabel(t *testing.T) {
 	p := &picky{fake: device("gpu", batch.DiscreteGPU, ""), declines: third, chunk: 64}
 	l := Label(Label(p, "x"), "gpu:7")
 	lib, pairs := testPairs(t, 300)
-	rep, err := New(l, device("cpu", batch.CPU, "")).Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{Backend: "gpu:7"})
-	if err != nil || rep.Backend != "gpu:7" || rep.Declined() != 100 || rep.KernelRows != 300 || rep.Shares[0].Chunks != 5 {
+	rep, err := New(l, device("cpu", batch.CPU, "")).Run(t.Context(), &batch.Job{Library: lib, Input: pairs},
+		Options{Backend: "gpu:7"})
+	if err != nil || rep.Backend != "gpu:7" || rep.Declined() != 100 || rep.KernelRows != 300 ||
+		rep.Shares[0].Chunks != 5 {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 }
@@ -115,10 +122,12 @@ func TestLabel(t *testing.T) {
 // An absent back end gives the reason and is never run.
 func TestAbsent(t *testing.T) {
 	d := New(Absent("vulkan", batch.DiscreteGPU, "no loader"), device("cpu", batch.CPU, ""))
-	if got, err := d.Choose(Auto, new(batch.Options), UnknownRows); err != nil || got.Name() != "cpu" || len(got.Spare) != 0 {
+	if got, err := d.Choose(Auto, new(batch.Options), UnknownRows); err != nil || got.Name() != "cpu" ||
+		len(got.Spare) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := d.Choose("vulkan", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "vulkan: no loader") {
+	if _, err := d.Choose("vulkan", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) ||
+		!strings.Contains(err.Error(), "vulkan: no loader") {
 		t.Errorf("error %v", err)
 	}
 	if err := d.Close(); err != nil {

@@ -218,7 +218,8 @@ func firstUnwritten(status []uint8) int {
 
 // guard runs a back end and converts a panic to an error. kernel is 0 if the back end
 // does not measure it.
-func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
+func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration,
+	err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)

@@ -51,7 +51,8 @@ func TestClose(t *testing.T) {
 	if _, err := d.Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := d.RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 3}, batch.Options{}, &sink{}, Options{}); !errors.Is(err, ErrClosed) {
+	if _, err := d.RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 3}, batch.Options{}, &sink{},
+		Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("RunStream: %v", err)
 	}
 	if _, err := d.Hold(t.Context(), lib, pairs, batch.Options{}, Options{}); !errors.Is(err, ErrClosed) {

@@ -75,7 +75,8 @@ func fakeAnswer(x float64) batch.Answer {
 var fakeServes = func() (s batch.Serves) {
 	for _, q := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
 		s = append(s, batch.Served{
-			Query: q, Methods: []batch.Method{batch.Auto, batch.GJK}, Precisions: []batch.Precision{batch.Single, batch.Double},
+			Query: q, Methods: []batch.Method{batch.Auto, batch.GJK}, Precisions: []batch.Precision{batch.Single,
+				batch.Double},
 		})
 	}
 	return s
@@ -120,8 +121,10 @@ func checkRows(t *testing.T, r *batch.Results, in batch.Input, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		in.Row(i, &row)
 		a := fakeAnswer(row.PoseB.Position.X)
-		if r.Distance.At(i) != a.Distance || batch.Status(r.Status[i]) != a.Status || r.Iterations[i] != 2 || r.Gap[i] < 1e-9 || r.Gap[i] > 1.001e-9 {
-			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status[i]), r.Distance.At(i), a.Status, a.Distance)
+		if r.Distance.At(i) != a.Distance || batch.Status(r.Status[i]) != a.Status || r.Iterations[i] != 2 ||
+			r.Gap[i] < 1e-9 || r.Gap[i] > 1.001e-9 {
+			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status[i]), r.Distance.At(i), a.Status,
+				a.Distance)
 		}
 		if r.Bits != nil && r.Bit(i) != (a.Status != batch.Separated) {
 			t.Fatalf("row %d: wrong bit", i)
@@ -133,7 +136,8 @@ func checkRows(t *testing.T, r *batch.Results, in batch.Input, lo, hi int) {
 func checkUnanswered(t *testing.T, r *batch.Results, lo, hi int) {
 	t.Helper()
 	for i := lo; i < hi; i++ {
-		if batch.Status(r.Status[i]) != batch.Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]), 1) || !math.IsNaN(r.Normal.At(3*i)) || r.Iterations[i] != 0 {
+		if batch.Status(r.Status[i]) != batch.Undecided || !math.IsNaN(r.Distance.At(i)) ||
+			!math.IsInf(float64(r.Gap[i]), 1) || !math.IsNaN(r.Normal.At(3*i)) || r.Iterations[i] != 0 {
 			t.Fatalf("row %d was not reached but is %v, %g", i, batch.Status(r.Status[i]), r.Distance.At(i))
 		}
 		if r.Bits != nil && !r.Bit(i) {

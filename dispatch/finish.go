@@ -31,7 +31,8 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results)
 		if err != nil && !ended(ctx, err) {
 			lo, hi := c.base+c.lo, c.base+c.hi
-			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi, err)
+			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi,
+				err)
 			c.failovers = append(c.failovers, Failover{m.Name(), lo, hi, err})
 			r.pool.drop(m, err)
 			continue

@@ -30,7 +30,8 @@ func (p *picky) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.
 	return err
 }
 
-func (p *picky) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (time.Duration, error) {
+func (p *picky) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (time.Duration,
+	error) {
 	kept := make(map[int]uint8)
 	for i := lo; i < hi; i++ {
 		if p.declines(i) {
@@ -59,7 +60,8 @@ func TestDeclinedRows(t *testing.T) {
 			p := &picky{fake: &fake{name: "gpu"}, declines: func(i int) bool { return third(i) && i != 7 }, chunk: 192}
 			f := &fake{name: "cpu"}
 			job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
-			rep, err := New(p, f, &fake{name: "ref", at: failAt(0)}).Run(t.Context(), job, Options{ChunkRows: chunk, Backend: name})
+			rep, err := New(p, f, &fake{name: "ref", at: failAt(0)}).Run(t.Context(), job,
+				Options{ChunkRows: chunk, Backend: name})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +71,8 @@ func TestDeclinedRows(t *testing.T) {
 			if rep.Done != 500 || sum(rep.Counts) != 500 || rep.Declined() != want || int(f.rows.Load()) != want {
 				t.Errorf("report %+v, %d rows on the other back end, want %d", rep, f.rows.Load(), want)
 			}
-			if len(rep.Handovers) != 1 || rep.Handovers[0].From != "gpu" || rep.Handovers[0].To != "cpu" || len(rep.Failovers) != 0 {
+			if len(rep.Handovers) != 1 || rep.Handovers[0].From != "gpu" || rep.Handovers[0].To != "cpu" ||
+				len(rep.Failovers) != 0 {
 				t.Errorf("handovers %+v, failovers %+v", rep.Handovers, rep.Failovers)
 			}
 			if rep.Kernel != 500*time.Microsecond || rep.KernelRows != 500 {
@@ -87,7 +90,8 @@ func TestDeclinedInStream(t *testing.T) {
 	lib, pairs := testPairs(t, 400)
 	p := &picky{fake: &fake{name: "gpu"}, declines: third, chunk: 64}
 	out := new(sink)
-	rep, err := New(p, &fake{name: "cpu"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns, out, Options{ChunkRows: 64})
+	rep, err := New(p, &fake{name: "cpu"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns,
+		out, Options{ChunkRows: 64})
 	if err != nil || out.Len() != 400 || rep.Declined() == 0 || rep.Counts[batch.Undecided] != 0 {
 		t.Fatalf("%d answers, report %+v, %v", out.Len(), rep, err)
 	}
@@ -150,7 +154,8 @@ func TestDeclinedAndFailed(t *testing.T) {
 		failovers int
 	}{
 		{"second fails", []Backend{&fake{name: "bad", at: failAt(5)}, &fake{name: "good"}}, 0, 1},
-		{"second declines too", []Backend{&picky{fake: &fake{name: "picky"}, declines: func(i int) bool { return i%2 == 0 }}, &fake{name: "good"}}, 0, 0},
+		{"second declines too", []Backend{&picky{fake: &fake{name: "picky"},
+			declines: func(i int) bool { return i%2 == 0 }}, &fake{name: "good"}}, 0, 0},
 		{"not usable", []Backend{gone}, 67, 0},
 		{"alone", nil, 67, 0},
 		{"all fail", []Backend{&fake{name: "bad", at: failAt(0)}}, 67, 1},
@@ -161,7 +166,8 @@ func TestDeclinedAndFailed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.what, err)
 		}
-		if rep.Counts[batch.Undecided] != c.undecided || len(rep.Failovers) != c.failovers || sum(rep.Counts) != 200 || rep.Done != 200-c.undecided {
+		if rep.Counts[batch.Undecided] != c.undecided || len(rep.Failovers) != c.failovers || sum(rep.Counts) != 200 ||
+			rep.Done != 200-c.undecided {
 			t.Errorf("%s: report %+v", c.what, rep)
 		}
 		for i := range 200 {
@@ -224,16 +230,19 @@ func TestDeclinedColumns(t *testing.T) {
 			if _, err := New(&fake{name: "a"}).Run(t.Context(), want, Options{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := New(&picky{fake: &fake{name: "gpu"}, declines: third}, &fake{name: "a"}).Run(t.Context(), got, Options{ChunkRows: 64}); err != nil {
+			if _, err := New(&picky{fake: &fake{name: "gpu"}, declines: third}, &fake{name: "a"}).Run(t.Context(), got,
+				Options{ChunkRows: 64}); err != nil {
 				t.Fatal(err)
 			}
 			w, g := want.Results, got.Results
-			same := slices.Equal(w.Bits, g.Bits) && w.Distance.Len() == g.Distance.Len() && w.Normal.Len() == g.Normal.Len()
+			same := slices.Equal(w.Bits, g.Bits) && w.Distance.Len() == g.Distance.Len() &&
+				w.Normal.Len() == g.Normal.Len()
 			for i := range w.Distance.Len() {
 				same = same && w.Distance.At(i) == g.Distance.At(i)
 			}
 			for i := range w.Normal.Len() {
-				same = same && w.Normal.At(i) == g.Normal.At(i) && w.WitnessB.At(i) == g.WitnessB.At(i) && !math.IsNaN(g.Normal.At(i))
+				same = same && w.Normal.At(i) == g.Normal.At(i) && w.WitnessB.At(i) == g.WitnessB.At(i) &&
+					!math.IsNaN(g.Normal.At(i))
 			}
 			if !same {
 				t.Errorf("%v, %v: other answers", cols, p)

@@ -32,7 +32,8 @@ type Batch struct {
 // [Dispatcher.Run]. The batch keeps a reference to the input: the caller may change its
 // poses after a Run and before the Update that precedes the next one, and must not change
 // its shapes and pairs.
-func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Input, options batch.Options, o Options) (*Batch, error) {
+func (d *Dispatcher) Hold(ctx context.Context, lib *batch.Library, in batch.Input, options batch.Options,
+	o Options) (*Batch, error) {
 	if err := d.begin(); err != nil {
 		return nil, err
 	}
@@ -201,7 +202,8 @@ func (r resident) inner() Backend { return r.Backend }
 
 // RunMeasured answers the held batch. Any other range of rows, which the dispatcher does not
 // request, is transferred as in any call.
-func (r resident) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (time.Duration, error) {
+func (r resident) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (time.Duration,
+	error) {
 	if lo != 0 || hi != r.held.Len() {
 		return 0, r.Backend.Run(ctx, job, lo, hi, out)
 	}

@@ -101,7 +101,11 @@ func TestHold(t *testing.T) {
 			k := newKeeper(third)
 			return k, []Backend{k, device("cpu", batch.CPU, "")}
 		}, true, 100},
-		{"held under another name", func() (*keeper, []Backend) { k := newKeeper(none); return k, []Backend{Label(k, "gpu:1")} }, true, 0},
+		{"held under another name", func() (*keeper, []Backend) {
+			k := newKeeper(none)
+			return k,
+				[]Backend{Label(k, "gpu:1")}
+		}, true, 0},
 		{"not held", func() (*keeper, []Backend) { return nil, []Backend{&fake{name: "gpu"}} }, false, 0},
 		{"refused", func() (*keeper, []Backend) {
 			k := newKeeper(none)
@@ -136,7 +140,8 @@ func TestHold(t *testing.T) {
 		if c.resident {
 			h := k.held[0]
 			if h.runs != 4 || h.updates != 4 || k.runs.Load() != 0 {
-				t.Errorf("%s: %d runs, %d updates of what is held, %d calls past it", c.what, h.runs, h.updates, k.runs.Load())
+				t.Errorf("%s: %d runs, %d updates of what is held, %d calls past it", c.what, h.runs, h.updates,
+					k.runs.Load())
 			}
 		}
 		for range 2 {
@@ -234,7 +239,8 @@ func TestHoldRefuses(t *testing.T) {
 	if err := b.Update(t.Context(), nil); err == nil {
 		t.Error("an update without an input")
 	}
-	if err := b.Update(t.Context(), batch.NewPairs(9)); err == nil || !strings.Contains(err.Error(), "10 rows for an input of 9") {
+	if err := b.Update(t.Context(), batch.NewPairs(9)); err == nil || !strings.Contains(err.Error(),
+		"10 rows for an input of 9") {
 		t.Errorf("an update of another length: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -86,7 +86,8 @@ func TestFinishingIsBounded(t *testing.T) {
 		}
 		return nil
 	}}
-	rep, err := New(dev, other).Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{Backend: "gpu", ChunkRows: 64})
+	rep, err := New(dev, other).Run(t.Context(), &batch.Job{Library: lib, Input: pairs},
+		Options{Backend: "gpu", ChunkRows: 64})
 	if err != nil || rep.Done != pairs.Len() {
 		t.Fatalf("report %+v, %v", rep, err)
 	}
@@ -147,7 +148,8 @@ func TestFinisherFails(t *testing.T) {
 	dev := &picky{fake: &fake{name: "gpu"}, declines: third, chunk: 64}
 	job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
 	rep, err := New(dev, bad, good).Run(t.Context(), job, Options{Backend: "gpu", ChunkRows: 64})
-	if err != nil || len(rep.Failovers) != 1 || rep.Failovers[0].Backend != "bad" || bad.runs.Load() != 1 || rep.Done != pairs.Len() {
+	if err != nil || len(rep.Failovers) != 1 || rep.Failovers[0].Backend != "bad" || bad.runs.Load() != 1 ||
+		rep.Done != pairs.Len() {
 		t.Fatalf("report %+v, %d calls, %v", rep, bad.runs.Load(), err)
 	}
 	checkRows(t, job.Results, pairs, 0, pairs.Len())

@@ -30,13 +30,16 @@ func TestRunChunks(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkRows(t, job.Results, pairs, 0, n)
-			if rep.Rows != n || rep.Done != n || sum(rep.Counts) != n || int(f.rows.Load()) != n || rep.Iterations != int64(2*n) {
+			if rep.Rows != n || rep.Done != n || sum(rep.Counts) != n || int(f.rows.Load()) != n ||
+				rep.Iterations != int64(2*n) {
 				t.Errorf("%d rows in chunks of %d: report %+v", n, chunk, rep)
 			}
-			if !slices.IsSorted(progress) || len(progress) != int(f.runs.Load()) || (n > 0 && progress[len(progress)-1] != n) {
+			if !slices.IsSorted(progress) || len(progress) != int(f.runs.Load()) ||
+				(n > 0 && progress[len(progress)-1] != n) {
 				t.Errorf("%d rows in chunks of %d: progress %v", n, chunk, progress)
 			}
-			if n > 0 && (len(rep.Spans) != 1 || rep.Spans[0].Lo != 0 || rep.Spans[0].Hi != n || rep.Spans[0].Chunks != int(f.runs.Load())) {
+			if n > 0 && (len(rep.Spans) != 1 || rep.Spans[0].Lo != 0 || rep.Spans[0].Hi != n ||
+				rep.Spans[0].Chunks != int(f.runs.Load())) {
 				t.Errorf("%d rows in chunks of %d: spans %+v", n, chunk, rep.Spans)
 			}
 		}
@@ -49,7 +52,8 @@ func TestReportWithoutColumns(t *testing.T) {
 	pairs.ShapeB[17] = 9
 	for _, query := range []batch.Query{batch.Distance, batch.Penetration} {
 		var want Report
-		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColBits, batch.ColNormal, batch.ColDistance, batch.ColStatus | batch.ColGap} {
+		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColBits, batch.ColNormal, batch.ColDistance,
+			batch.ColStatus | batch.ColGap} {
 			job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: query, Columns: cols}}
 			rep, err := New(&fake{name: "a"}).Run(t.Context(), job, Options{ChunkRows: 128})
 			if err != nil {
@@ -62,7 +66,8 @@ func TestReportWithoutColumns(t *testing.T) {
 				want = rep
 				continue
 			}
-			if rep.Counts != want.Counts || rep.Iterations != want.Iterations || rep.WorstGap != want.WorstGap || rep.WorstGapRow != want.WorstGapRow {
+			if rep.Counts != want.Counts || rep.Iterations != want.Iterations || rep.WorstGap != want.WorstGap ||
+				rep.WorstGapRow != want.WorstGapRow {
 				t.Errorf("%v: report %+v, want %+v", cols, rep, want)
 			}
 			if cols == batch.ColBits && (job.Results.Bit(4) || !job.Results.Bit(17) || !job.Results.Bit(0)) {
@@ -77,7 +82,8 @@ func TestBitsAlone(t *testing.T) {
 	lib, pairs := testPairs(t, 300)
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
 	rep, err := New(&fake{name: "a"}).Run(t.Context(), job, Options{ChunkRows: 128})
-	if err != nil || rep.Done != 300 || sum(rep.Counts) != 300 || rep.Counts[batch.Separated] != 120 || rep.Iterations != 0 {
+	if err != nil || rep.Done != 300 || sum(rep.Counts) != 300 || rep.Counts[batch.Separated] != 120 ||
+		rep.Iterations != 0 {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 	if !job.Results.Bit(0) || job.Results.Bit(4) || job.Results.Status != nil {
@@ -89,13 +95,15 @@ func TestWorstGap(t *testing.T) {
 	lib, pairs := testPairs(t, 10) // distances -2 to 2, gaps 1e-9, size 2
 	run := func(o batch.Options) Report {
 		t.Helper()
-		rep, err := New(&fake{name: "a"}).Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, Options{})
+		rep, err := New(&fake{name: "a"}).Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o},
+			Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return rep
 	}
-	if rep := run(batch.Options{Precision: batch.Double}); rep.WorstGapRow < 0 || math.Abs(rep.WorstGap-0.5e-9) > 1e-15 {
+	if rep := run(batch.Options{Precision: batch.Double}); rep.WorstGapRow < 0 ||
+		math.Abs(rep.WorstGap-0.5e-9) > 1e-15 {
 		t.Errorf("worst gap %g in row %d", rep.WorstGap, rep.WorstGapRow)
 	}
 	// The tolerance does not apply to rows beyond the cut-off.
@@ -132,14 +140,16 @@ func TestRowErrors(t *testing.T) {
 	next := 0
 	for _, b := range bad {
 		checkRows(t, job.Results, pairs, next, b)
-		if batch.Status(job.Results.Status[b]) != batch.Invalid || !math.IsNaN(job.Results.Distance.At(b)) || !job.Results.Bit(b) {
+		if batch.Status(job.Results.Status[b]) != batch.Invalid || !math.IsNaN(job.Results.Distance.At(b)) ||
+			!job.Results.Bit(b) {
 			t.Errorf("row %d: %v", b, batch.Status(job.Results.Status[b]))
 		}
 		next = b + 1
 	}
 	var rows *RowsError
 	var row *batch.RowError
-	if err := rep.Err(); !errors.As(err, &rows) || rows.Invalid != 5 || rows.Undecided != 0 || !errors.As(err, &row) || row.Row != 3 {
+	if err := rep.Err(); !errors.As(err, &rows) || rows.Invalid != 5 || rows.Undecided != 0 || !errors.As(err, &row) ||
+		row.Row != 3 {
 		t.Errorf("Err() = %v", err)
 	}
 	if err := (&Report{Rows: 3}).Err(); err != nil {
@@ -164,7 +174,8 @@ func TestCancel(t *testing.T) {
 	}
 	checkRows(t, job.Results, pairs, 0, 150)
 	checkUnanswered(t, job.Results, 150, 300)
-	if rep.Rows != 300 || rep.Done != 150 || sum(rep.Counts) != 300 || rep.Counts[batch.Undecided] != 150 || len(rep.Failovers) != 0 || spare.runs.Load() != 0 {
+	if rep.Rows != 300 || rep.Done != 150 || sum(rep.Counts) != 300 || rep.Counts[batch.Undecided] != 150 ||
+		len(rep.Failovers) != 0 || spare.runs.Load() != 0 {
 		t.Errorf("report %+v", rep)
 	}
 	if rep.Err() == nil {
@@ -205,13 +216,15 @@ func TestFailover(t *testing.T) {
 		if rep.Done != 300 || sum(rep.Counts) != 300 || good.rows.Load() != 300-128 {
 			t.Errorf("%s: report %+v, %d rows on the second back end", c.what, rep, good.rows.Load())
 		}
-		if len(rep.Failovers) != 1 || rep.Failovers[0].Backend != "bad" || rep.Failovers[0].Lo != 128 || rep.Failovers[0].Hi != 192 {
+		if len(rep.Failovers) != 1 || rep.Failovers[0].Backend != "bad" || rep.Failovers[0].Lo != 128 ||
+			rep.Failovers[0].Hi != 192 {
 			t.Fatalf("%s: failovers %+v", c.what, rep.Failovers)
 		}
 		if s := rep.Failovers[0].Err.Error(); !strings.Contains(s, c.want) || !strings.Contains(s, "rows [128, 192)") {
 			t.Errorf("%s: failover error %q", c.what, s)
 		}
-		if len(rep.Spans) != 2 || rep.Spans[0].Backend != "bad" || rep.Spans[0].Hi != 128 || rep.Spans[1].Backend != "good" || rep.Spans[1].Hi != 300 {
+		if len(rep.Spans) != 2 || rep.Spans[0].Backend != "bad" || rep.Spans[0].Hi != 128 ||
+			rep.Spans[1].Backend != "good" || rep.Spans[1].Hi != 300 {
 			t.Errorf("%s: spans %+v", c.what, rep.Spans)
 		}
 	}
@@ -267,7 +280,8 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", c.name, err, c.err)
 		}
 	}
-	if _, err := New(gone, picky).Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) || !strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
+	if _, err := New(gone, picky).Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) ||
+		!strings.Contains(err.Error(), "gpu: no loader") || !strings.Contains(err.Error(), "picky: no double") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := New().Choose("auto", new(batch.Options), 1); !errors.Is(err, ErrNoBackend) {
@@ -287,14 +301,18 @@ func TestRunRefuses(t *testing.T) {
 	}{
 		{batch.Job{Input: pairs}, Options{}, "no library"},
 		{batch.Job{Library: lib}, Options{}, "no input"},
-		{batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.QueryCount}}, Options{}, "not available yet"},
-		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 8)}}, Options{}, "multiple of 7"},
-		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 7), TemplateA: []int32{0}, TemplateB: []int32{1}}}, Options{}, "template_b[0] = 1"},
+		{batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.QueryCount}}, Options{},
+			"not available yet"},
+		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 8)}}, Options{},
+			"multiple of 7"},
+		{batch.Job{Library: lib, Input: &batch.Worlds{Shapes: []int32{0}, Poses: make([]float64, 7),
+			TemplateA: []int32{0}, TemplateB: []int32{1}}}, Options{}, "template_b[0] = 1"},
 		{batch.Job{Library: lib, Input: pairs}, Options{ChunkRows: -1}, "ChunkRows -1"},
 		{batch.Job{Library: lib, Input: pairs}, Options{MaxRowErrors: -1}, "MaxRowErrors -1"},
 	} {
 		f := &fake{name: "a"}
-		if _, err := New(f).Run(t.Context(), &c.job, c.o); err == nil || !strings.Contains(err.Error(), c.want) || f.runs.Load() != 0 {
+		if _, err := New(f).Run(t.Context(), &c.job, c.o); err == nil || !strings.Contains(err.Error(), c.want) ||
+			f.runs.Load() != 0 {
 			t.Errorf("error %v, want %q and nothing run", err, c.want)
 		}
 	}

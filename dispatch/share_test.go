@@ -61,12 +61,13 @@ func TestShareRows(t *testing.T) {
 			list := sharing(n)
 			job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
 			last := 0
-			rep, err := New(backends(list...)...).Run(t.Context(), job, Options{Backend: name, ChunkRows: 64, Progress: func(done, total int) {
-				if done != min(last+64, 1000) {
-					t.Errorf("%d done after %d", done, last)
-				}
-				last = done
-			}})
+			rep, err := New(backends(list...)...).Run(t.Context(), job, Options{Backend: name, ChunkRows: 64,
+				Progress: func(done, total int) {
+					if done != min(last+64, 1000) {
+						t.Errorf("%d done after %d", done, last)
+					}
+					last = done
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,8 @@ func TestShareRows(t *testing.T) {
 func TestShareStream(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	out := new(sink)
-	rep, err := New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns, out, Options{Backend: "gpu", ChunkRows: 64})
+	rep, err := New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50},
+		allColumns, out, Options{Backend: "gpu", ChunkRows: 64})
 	if err != nil || out.Len() != 1000 || len(rep.Shares) != 2 || rep.Done != 1000 {
 		t.Fatalf("%d answers, report %+v, %v", out.Len(), rep, err)
 	}
@@ -143,7 +145,8 @@ func TestShareFailover(t *testing.T) {
 		}
 		cpu := device("cpu", batch.CPU, "")
 		job := &batch.Job{Library: lib, Input: pairs, Options: allColumns, Results: used(1000, &allColumns)}
-		rep, err := New(append(backends(list...), cpu)...).Run(t.Context(), job, Options{Backend: c.name, ChunkRows: 64})
+		rep, err := New(append(backends(list...), cpu)...).Run(t.Context(), job,
+			Options{Backend: c.name, ChunkRows: 64})
 		if len(rep.Failovers) != c.failovers || sum(rep.Counts) != 1000 || rep.Rows != 1000 {
 			t.Errorf("%s: report %+v, %v", c.what, rep, err)
 		}
@@ -230,7 +233,8 @@ func TestCallsAtOnce(t *testing.T) {
 	f.at = nil
 	f.runs.Store(0)
 	_, big := testPairs(t, 200_000)
-	if _, err := New(several{f, 3}).Run(t.Context(), &batch.Job{Library: lib, Input: big}, Options{}); err != nil || f.runs.Load() != 6 {
+	if _, err := New(several{f, 3}).Run(t.Context(), &batch.Job{Library: lib, Input: big}, Options{}); err != nil ||
+		f.runs.Load() != 6 {
 		t.Errorf("%d chunks, %v", f.runs.Load(), err)
 	}
 }
@@ -251,7 +255,8 @@ func TestProgressPanics(t *testing.T) {
 					panic("my own fault")
 				}
 			}}
-			New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink), o)
+			New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 64}, allColumns,
+				new(sink), o)
 		}()
 	}
 	for range 100 {

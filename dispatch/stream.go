@@ -40,7 +40,8 @@ const maxStreamRows = 1 << 18
 // errors and in the report count from the first row of the stream. Rows whose status is
 // Invalid or Undecided are not an error, see [Report.Err]. A stream takes no
 // Options.WarmStart.
-func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink, o Options) (Report, error) {
+func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink,
+	o Options) (Report, error) {
 	start := time.Now()
 	o.ensureDefaults()
 	rep := Report{WorstGapRow: -1}
@@ -94,7 +95,8 @@ func sourceRows(source Source) int {
 }
 
 // stream moves parts from the source through the pipeline to the sink.
-func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink) error {
+func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, options batch.Options,
+	sink Sink) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	parts := r.pool.window() + 1 // one is being written

@@ -114,7 +114,8 @@ func TestStream(t *testing.T) {
 					}
 					continue
 				}
-				if a := fakeAnswer(float64(i % 5)); out.distance[i] != a.Distance || batch.Status(out.status[i]) != a.Status || out.bits[i] != (a.Status != batch.Separated) {
+				if a := fakeAnswer(float64(i % 5)); out.distance[i] != a.Distance ||
+					batch.Status(out.status[i]) != a.Status || out.bits[i] != (a.Status != batch.Separated) {
 					t.Fatalf("row %d: distance %g, want %g", i, out.distance[i], a.Distance)
 				}
 			}
@@ -159,11 +160,13 @@ func TestStreamFailover(t *testing.T) {
 		return nil
 	}}
 	out := new(sink)
-	rep, err := New(bad, &fake{name: "good"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns, out, Options{ChunkRows: 64})
+	rep, err := New(bad, &fake{name: "good"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50},
+		allColumns, out, Options{ChunkRows: 64})
 	if err != nil || out.Len() != 400 {
 		t.Fatalf("%d answers, %v", out.Len(), err)
 	}
-	if len(rep.Failovers) != 1 || rep.Failovers[0].Lo != 256 || rep.Failovers[0].Hi != 320 || len(rep.Spans) != 2 || rep.Spans[1].Lo != 256 || rep.Spans[1].Hi != 400 {
+	if len(rep.Failovers) != 1 || rep.Failovers[0].Lo != 256 || rep.Failovers[0].Hi != 320 || len(rep.Spans) != 2 ||
+		rep.Spans[1].Lo != 256 || rep.Spans[1].Hi != 400 {
 		t.Errorf("report %+v", rep)
 	}
 }
@@ -181,11 +184,15 @@ func TestStreamEnds(t *testing.T) {
 		dev  *fake
 		want string
 	}{
-		{"source fails", &slowSource{pairs: pairs, step: 64, fail: 500, err: readError}, &sink{}, &fake{name: "a"}, readError.Error()},
-		{"source panics", &slowSource{pairs: pairs, step: 64, fail: 500}, &sink{}, &fake{name: "a"}, "source panicked: broken reader"},
-		{"source makes no progress", &slowSource{pairs: pairs, step: 64, fail: 500, err: errEmpty}, &sink{}, &fake{name: "a"}, io.ErrNoProgress.Error()},
+		{"source fails", &slowSource{pairs: pairs, step: 64, fail: 500, err: readError}, &sink{}, &fake{name: "a"},
+			readError.Error()},
+		{"source panics", &slowSource{pairs: pairs, step: 64, fail: 500}, &sink{}, &fake{name: "a"},
+			"source panicked: broken reader"},
+		{"source makes no progress", &slowSource{pairs: pairs, step: 64, fail: 500, err: errEmpty}, &sink{},
+			&fake{name: "a"}, io.ErrNoProgress.Error()},
 		{"sink fails", &slowSource{pairs: pairs, step: 64}, &sink{fail: 3}, &fake{name: "a"}, "disk full"},
-		{"device fails", &slowSource{pairs: pairs, step: 64}, &sink{}, &fake{name: "a", at: failAt(40)}, errDevice.Error()},
+		{"device fails", &slowSource{pairs: pairs, step: 64}, &sink{}, &fake{name: "a", at: failAt(40)},
+			errDevice.Error()},
 	} {
 		var src Source = c.src
 		if c.src.err == errEmpty {
@@ -207,7 +214,8 @@ func TestStreamEnds(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &fake{name: "a", at: func(i int) error { cancel(); return nil }}
-	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink), Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink),
+		Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
 	}
 	// The goroutines have ended but for their last instructions.
@@ -248,7 +256,8 @@ func TestStreamRefuses(t *testing.T) {
 		{lib, batch.Options{}, Options{ChunkRows: -5}, "ChunkRows -5"},
 	} {
 		src := &slowSource{pairs: pairs, step: 5}
-		if _, err := New(&fake{name: "a"}).RunStream(t.Context(), c.lib, src, c.o, new(sink), c.do); err == nil || !strings.Contains(err.Error(), c.want) || src.next != 0 {
+		if _, err := New(&fake{name: "a"}).RunStream(t.Context(), c.lib, src, c.o, new(sink), c.do); err == nil ||
+			!strings.Contains(err.Error(), c.want) || src.next != 0 {
 			t.Errorf("error %v, want %q and nothing read", err, c.want)
 		}
 	}

@@ -61,7 +61,8 @@ func (b *Backend) open() error {
 	if err != nil {
 		return err
 	}
-	b.device, err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed, CacheFile: cacheFile(&b.options, &devices[i])})
+	b.device,
+		err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed, CacheFile: cacheFile(&b.options, &devices[i])})
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
@@ -194,7 +195,8 @@ func Devices() ([]batch.Device, error) {
 
 func describe(d *vk.DeviceInfo) batch.Device {
 	kinds := map[vk.DeviceType]batch.DeviceKind{
-		vk.Discrete: batch.DiscreteGPU, vk.Integrated: batch.IntegratedGPU, vk.Virtual: batch.VirtualGPU, vk.CPU: batch.SoftwareGPU,
+		vk.Discrete: batch.DiscreteGPU, vk.Integrated: batch.IntegratedGPU, vk.Virtual: batch.VirtualGPU,
+		vk.CPU: batch.SoftwareGPU,
 	}
 	kind, ok := kinds[d.Type]
 	if !ok {

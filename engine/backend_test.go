@@ -72,7 +72,8 @@ func TestOpenClose(t *testing.T) {
 	}
 	last = measure(t, nil)
 	// A process settles over some tens of times: memory is judged after many.
-	if last.files > first.files || last.goroutines > first.goroutines || times >= 200 && last.resident > first.resident+first.resident/10+16 {
+	if last.files > first.files || last.goroutines > first.goroutines || times >= 200 &&
+		last.resident > first.resident+first.resident/10+16 {
 		t.Errorf("%+v became %+v", first, last)
 	}
 	t.Logf("opened %d times: %d MiB, %d files, %d goroutines became %d MiB, %d files, %d goroutines",
@@ -89,7 +90,8 @@ func TestInvalidRows(t *testing.T) {
 	for _, o := range []batch.Options{{}, {Query: batch.Collide}, {Precision: batch.Double, Columns: batch.ColNormal}} {
 		job := &batch.Job{Library: lib, Input: pairs, Options: o}
 		rep := run(t, job, dispatch.Options{}, b, c)
-		if rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 3 || rep.Counts[batch.Undecided] != 0 || rep.RowErrors[1].Row != 64 {
+		if rep.Counts[batch.Invalid] != 3 || len(rep.RowErrors) != 3 || rep.Counts[batch.Undecided] != 0 ||
+			rep.RowErrors[1].Row != 64 {
 			t.Errorf("statuses %v, errors %v", rep.Counts, rep.RowErrors)
 		}
 		if n := job.Results.Normal; n.Len() > 0 && (!math.IsNaN(n.At(3*64)) || math.IsNaN(n.At(0))) {
@@ -129,19 +131,22 @@ func TestKinds(t *testing.T) {
 			pairs.ShapeA, pairs.ShapeB = append(pairs.ShapeA, int32(i)), append(pairs.ShapeB, int32(j))
 			pairs.PositionA = append(pairs.PositionA, 0, 0, 0)
 			pairs.PositionB = append(pairs.PositionB, 2.5, 0, 0)
-			pairs.RotationA, pairs.RotationB = append(pairs.RotationA, identity...), append(pairs.RotationB, identity...)
+			pairs.RotationA, pairs.RotationB = append(pairs.RotationA, identity...),
+				append(pairs.RotationB, identity...)
 		}
 	}
 	for _, m := range []batch.Method{batch.GJK, batch.Nesterov, batch.Polyak} {
 		job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double, Method: m}}
-		if rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err != nil || rep.Counts[batch.Separated] != pairs.Len() {
+		if rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err != nil ||
+			rep.Counts[batch.Separated] != pairs.Len() {
 			t.Fatalf("statuses %v, error %v", rep.Counts, err)
 		}
 		for i := range pairs.Len() {
 			a, z := shapes[pairs.ShapeA[i]], shapes[pairs.ShapeB[i]]
 			// The tetrahedron has its edge at -1 level with the middle of the others.
 			d := job.Results.Distance.At(i)
-			if want := 0.5; math.Abs(d-want) > 1e-11 && a.Kind() != geom.KindCone && z.Kind() != geom.KindCone && a.Kind() != geom.KindFrustum && z.Kind() != geom.KindFrustum {
+			if want := 0.5; math.Abs(d-want) > 1e-11 && a.Kind() != geom.KindCone && z.Kind() != geom.KindCone &&
+				a.Kind() != geom.KindFrustum && z.Kind() != geom.KindFrustum {
 				t.Errorf("%v: %v and %v are %.17g apart, want %g", m, a.Kind(), z.Kind(), d, want)
 			}
 		}
@@ -163,18 +168,21 @@ func TestDeclines(t *testing.T) {
 		t.Fatal(err)
 	}
 	box := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}
-	lib, err := batch.NewLibrary([]geom.Shape{box, geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 1, Z: 1}, Alpha1: 0.8, Alpha2: 0.8}, big}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{box, geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 1, Z: 1}, Alpha1: 0.8,
+		Alpha2: 0.8}, big}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	pairs := batch.NewPairs(4)
 	for i := range 4 {
-		pairs.SetRow(i, &batch.Row{ShapeB: []int32{0, 0, 1, 2}[i], ShapeA: []int32{0, 0, 0, 2}[i], PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
+		pairs.SetRow(i, &batch.Row{ShapeB: []int32{0, 0, 1, 2}[i], ShapeA: []int32{0, 0, 0, 2}[i],
+			PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
 	}
 	pairs.PositionB[0], pairs.PositionB[9] = 3, 3
 	job := &batch.Job{Library: lib, Input: pairs}
 	rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{})
-	if err != nil || rep.Counts != [batch.StatusCount]int{batch.Separated: 1, batch.Penetrating: 2, batch.Undecided: 1} {
+	if err != nil || rep.Counts != [batch.StatusCount]int{batch.Separated: 1, batch.Penetrating: 2,
+		batch.Undecided: 1} {
 		t.Fatalf("statuses %v, error %v", rep.Counts, err)
 	}
 	if got, want := b.Stats().Declined, (DeclinedRows{Budget: 1}); got != want {
@@ -213,7 +221,9 @@ func TestLibraries(t *testing.T) {
 			for round := range rounds {
 				for k := range maxLibraries/2 + 2 {
 					// A box of size k+1 at x = 0 and a ball of radius 1 at x = 2k+5.
-					lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: float64(k + 1), Y: 1, Z: 1}}, geom.Sphere{R: 1}}, nil)
+					lib,
+						err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: float64(k + 1), Y: 1,
+						Z: 1}}, geom.Sphere{R: 1}}, nil)
 					if err != nil {
 						t.Error(err)
 						return
@@ -225,7 +235,8 @@ func TestLibraries(t *testing.T) {
 						pairs.SetRow(i, &batch.Row{ShapeB: 1, PoseA: geom.IdentityPose(), PoseB: pose})
 					}
 					job := &batch.Job{Library: lib, Input: pairs}
-					if _, err := dispatch.New(b, c).Run(t.Context(), job, dispatch.Options{Backend: b.Name()}); err != nil {
+					if _, err := dispatch.New(b, c).Run(t.Context(), job,
+						dispatch.Options{Backend: b.Name()}); err != nil {
 						t.Error(err)
 						return
 					}
@@ -260,14 +271,17 @@ func TestChoose(t *testing.T) {
 	}{
 		{"", 3, ""}, {"0", 0, ""}, {"intel", 2, ""}, {"GeForce", 3, ""},
 		{"1", 0, "no shaderFloat64"}, {"old", 0, "no shaderFloat64"}, {"phone", 0, "4 buffers"},
-		{"5", 0, `no Vulkan device "5"`}, {"-1", 0, "no Vulkan device"}, {"radeon", 0, "0: llvmpipe; 1: Old GPU (it has no"},
+		{"5", 0, `no Vulkan device "5"`}, {"-1", 0, "no Vulkan device"},
+		{"radeon", 0, "0: llvmpipe; 1: Old GPU (it has no"},
 	} {
 		got, err := choose(devices, c.device)
-		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+		if c.err == "" && (err != nil || got != c.want) || c.err != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: %d, %v", c.device, got, err)
 		}
 	}
-	if _, err := choose(devices[1:2], ""); err == nil || !strings.Contains(err.Error(), "no usable Vulkan device: 0: Old GPU") {
+	if _, err := choose(devices[1:2], ""); err == nil || !strings.Contains(err.Error(),
+		"no usable Vulkan device: 0: Old GPU") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -292,7 +306,8 @@ func TestOptions(t *testing.T) {
 // TestChunkRows: chunks keep to every limit of a device.
 func TestChunkRows(t *testing.T) {
 	info := vk.DeviceInfo{
-		Limits: vk.Limits{MaxStorageBufferRange: 1 << 27, MaxAllocationSize: 1 << 30, MaxWorkGroupCount: [3]uint32{65535, 1, 1}},
+		Limits: vk.Limits{MaxStorageBufferRange: 1 << 27, MaxAllocationSize: 1 << 30,
+			MaxWorkGroupCount: [3]uint32{65535, 1, 1}},
 		Memory: []vk.MemoryType{{}}, Heaps: []vk.MemoryHeap{{Size: 1 << 33}},
 	}
 	if got := chunkRows(&info, 0); got != defaultChunkRows {
@@ -321,14 +336,17 @@ func TestChunkRows(t *testing.T) {
 
 func TestLayout(t *testing.T) {
 	for _, p := range []batch.Precision{batch.Single, batch.Double} {
-		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColStatus, batch.ColGap | batch.ColNormal | batch.ColStatus, batch.ColDistance | batch.ColBits} {
+		for _, cols := range []batch.Columns{batch.AllColumns, batch.ColStatus, batch.ColGap | batch.ColNormal |
+			batch.ColStatus, batch.ColDistance | batch.ColBits} {
 			for _, n := range []int{1, 63, 64, 1001} {
 				out := batch.NewResults(n, &batch.Options{Precision: p, Columns: cols})
 				l := placementOf(out, n)
 				var q layout.QueryRecord
 				l.putIn(&q)
 				what := fmt.Sprintf("%v, %v, %d rows", p, cols, n)
-				if (q.Distance == layout.NoColumn) != (cols&batch.ColDistance == 0) || (q.Normal == layout.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == layout.NoColumn || int(q.Rows) != n {
+				if (q.Distance == layout.NoColumn) != (cols&batch.ColDistance == 0) ||
+					(q.Normal == layout.NoColumn) != (cols&batch.ColNormal == 0) || q.Status == layout.NoColumn ||
+					int(q.Rows) != n {
 					t.Errorf("%s: %+v", what, q)
 				}
 				if l.bytes > uint64(n)*columnBytes+8*placedColumns || l.bytes < uint64(n)*layout.PackedBits/8 {

@@ -15,7 +15,8 @@ func benchBackend(b *testing.B, o Options) *Backend {
 	b.Helper()
 	o.CacheDir = testCache
 	e, err := Open(o)
-	if errors.Is(err, vk.NoLoader) || errors.Is(err, vk.NoDriver) || errors.Is(err, vk.NoDevice) || errors.Is(err, vk.NoCgo) {
+	if errors.Is(err, vk.NoLoader) || errors.Is(err, vk.NoDriver) || errors.Is(err, vk.NoDevice) ||
+		errors.Is(err, vk.NoCgo) {
 		need.Vulkan(b, err.Error())
 	}
 	if err != nil {

@@ -33,7 +33,8 @@ func TestLoopsThatEndEarly(t *testing.T) {
 	want := &batch.Job{Library: lib, Input: pairs}
 	run(t, want, dispatch.Options{}, c)
 	compare(t, job, job.Results, want.Results)
-	if d := b.Stats().Declined; d.Budget != int64(rep.Declined()) || d.Budget == 0 && b.info.Name[:min(8, len(b.info.Name))] == "llvmpipe" {
+	if d := b.Stats().Declined; d.Budget != int64(rep.Declined()) || d.Budget == 0 &&
+		b.info.Name[:min(8, len(b.info.Name))] == "llvmpipe" {
 		t.Errorf("declined %+v of %d rows", d, pairs.Len())
 	}
 }

@@ -52,13 +52,15 @@ func TestCache(t *testing.T) {
 	foreign := bytes.Clone(whole)
 	foreign[len("clearance pipeline cache 1\n")] ^= 1 // the vendor
 	for what, data := range map[string][]byte{
-		"whole": whole, "damaged": flipped, "cut off": whole[:len(whole)-7], "foreign": foreign, "empty": {}, "text": []byte("what is this?"),
+		"whole": whole, "damaged": flipped, "cut off": whole[:len(whole)-7], "foreign": foreign, "empty": {},
+		"text": []byte("what is this?"),
 	} {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		sameAll(t, what, session(), want)
-		if again, data := cached(t, dir); again != path || len(data) < 100 || bytes.Equal(data, flipped) || bytes.Equal(data, foreign) {
+		if again, data := cached(t, dir); again != path || len(data) < 100 || bytes.Equal(data, flipped) ||
+			bytes.Equal(data, foreign) {
 			t.Errorf("%s: %s holds %d bytes afterwards", what, again, len(data))
 		}
 	}
@@ -78,7 +80,8 @@ func TestCacheFolder(t *testing.T) {
 		t.Errorf("none: %s", f)
 	}
 	base := cacheFile(&Options{CacheDir: "d"}, info)
-	if other := cacheFile(&Options{CacheDir: "d"}, &vk.DeviceInfo{DriverVersion: 8}); other == base || filepath.Dir(base) != "d" {
+	if other := cacheFile(&Options{CacheDir: "d"}, &vk.DeviceInfo{DriverVersion: 8}); other == base ||
+		filepath.Dir(base) != "d" {
 		t.Errorf("two drivers: %s and %s", base, other)
 	}
 	if other := cacheFile(&Options{CacheDir: "d"}, &vk.DeviceInfo{DriverVersion: 7, UUID: [16]byte{1}}); other == base {

@@ -24,7 +24,8 @@ var page = &conformance.Page{
 	Command:  "go test ./engine -run TestConformance -stride 1 -update",
 	Backends: []string{"vulkan"},
 	Runs:     ", half of them with memory that host and device share and half with copies between the two",
-	Note: "Rows that the device declines, a few of a hundred at most or the tests fail, are ended by the CPU: those whose polytope " +
+	Note: "Rows that the device declines, a few of a hundred at most or the tests fail, are ended by the CPU: those " +
+		"whose polytope " +
 		"fills its memory, and pairs whose bounds stay too wide. The solvers below are those of the device alone. " +
 		"[The other back ends](support.md) have a page of their own.",
 	Solvers: "They are of a run on lavapipe, a driver that runs on the CPU.",
@@ -93,7 +94,8 @@ func TestConformance(t *testing.T) {
 	eachPath(t, func(t *testing.T, o Options) {
 		b := open(t, o)
 		f := &finished{b: b, rest: processor(t), declined: map[question]bool{}}
-		suite := conformance.Options{Stride: *stride, Matrix: &m, Solvers: &m, SolversOf: b.Name(), Elsewhere: f.elsewhere}
+		suite := conformance.Options{Stride: *stride, Matrix: &m, Solvers: &m, SolversOf: b.Name(),
+			Elsewhere: f.elsewhere}
 		switch {
 		case testing.Short():
 			suite.Stride = 16
@@ -103,7 +105,8 @@ func TestConformance(t *testing.T) {
 		conformance.Run(t, f, suite)
 		ran++
 		s := b.Stats()
-		if d := s.Declined; d.Kind != 0 || d.Unknown != 0 || d.Budget != 0 || d.Sum()*20 > s.Rows || s.Depths*20 < s.Rows {
+		if d := s.Declined; d.Kind != 0 || d.Unknown != 0 || d.Budget != 0 || d.Sum()*20 > s.Rows ||
+			s.Depths*20 < s.Rows {
 			t.Errorf("declined of %d rows: %+v; %d depths", s.Rows, d, s.Depths)
 		}
 	})

@@ -32,11 +32,13 @@ func overlapping(b *testing.B, name string, n int) (*batch.Library, *batch.Pairs
 func BenchmarkDepths(b *testing.B) {
 	e := benchBackend(b, Options{})
 	const rows = 16384
-	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed"} {
+	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512", "mixed"} {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			b.Run(fmt.Sprintf("%s/%v", name, precision), func(b *testing.B) {
 				lib, pairs := overlapping(b, name, rows)
-				job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Penetration, Precision: precision}}
+				job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Penetration,
+					Precision: precision}}
 				benchKernels(b, e, job)
 				perRow(b, rows)
 			})
@@ -53,7 +55,9 @@ func BenchmarkSmoothDepths(b *testing.B) {
 			for _, m := range []batch.Method{batch.GJK, batch.Auto, batch.RTR} {
 				b.Run(fmt.Sprintf("%s/%v/%v", name, precision, m), func(b *testing.B) {
 					lib, pairs := smoothOverlaps(b, name, rows)
-					benchKernels(b, e, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Penetration, Precision: precision, Method: m, Columns: batch.FileColumns}})
+					benchKernels(b, e, &batch.Job{Library: lib, Input: pairs,
+						Options: batch.Options{Query: batch.Penetration, Precision: precision, Method: m,
+							Columns: batch.FileColumns}})
 				})
 			}
 		}

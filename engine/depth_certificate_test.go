@@ -32,7 +32,8 @@ func smoothLibrary(t testing.TB, g *rand.Rand, name string) *batch.Library {
 		case "superquadrics":
 			all = append(all, geom.Superquadric{SemiAxes: axes, Alpha1: between(0.4, 1.9), Alpha2: between(0.4, 1.9)})
 		case "sharp":
-			all = append(all, geom.Superquadric{SemiAxes: axes, Alpha1: between(0.05, 1.95), Alpha2: between(0.05, 1.95)})
+			all = append(all, geom.Superquadric{SemiAxes: axes, Alpha1: between(0.05, 1.95),
+				Alpha2: between(0.05, 1.95)})
 		}
 	}
 	if name == "smooth" {
@@ -59,7 +60,8 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 		return geom.Pose{Position: normal(), Rotation: quat.Scale(1/quat.Abs(q), q)}
 	}
 	for i := range rows {
-		r := batch.Row{ShapeA: int32(g.IntN(lib.Len())), ShapeB: int32(g.IntN(lib.Len())), PoseA: turned(), PoseB: turned()}
+		r := batch.Row{ShapeA: int32(g.IntN(lib.Len())), ShapeB: int32(g.IntN(lib.Len())), PoseA: turned(),
+			PoseB: turned()}
 		a, b, u := lib.Shape(r.ShapeA), lib.Shape(r.ShapeB), r3.Unit(normal())
 		world := func(p geom.Pose, v r3.Vec) r3.Vec { m := p.Matrix(); return m.MulVec(v) }
 		local := func(p geom.Pose, v r3.Vec) r3.Vec { m := p.Matrix(); return m.MulVecT(v) }
@@ -82,10 +84,12 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 func TestDepthCertificate(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := size(300, 300, 3000)
-	for name, want := range map[string]struct{ ended, steps float64 }{ // least part that RTR ends, most steps beside GJK's
+	// least part that RTR ends, most steps beside GJK's
+	for name, want := range map[string]struct{ ended, steps float64 }{
 		"ellipsoids": {0.97, 0.4}, "superquadrics": {0.88, 0.95}, "sharp": {0.6, 1.3}, "smooth": {0.9, 1.1},
 	} {
-		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration, Tolerance: 1e-3}, {Tolerance: 1e-9}} {
+		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration, Tolerance: 1e-3},
+			{Tolerance: 1e-9}} {
 			t.Run(fmt.Sprintf("%s/%v/%g", name, o.Precision, o.Tolerance), func(t *testing.T) {
 				g := rand.New(rand.NewPCG(7, 32))
 				lib := smoothLibrary(t, g, name)
@@ -112,11 +116,13 @@ func TestDepthCertificate(t *testing.T) {
 						steps, others = steps+int(job.Results.Iterations[i]), others+int(other.Iterations[i])
 					}
 				}
-				t.Logf("%d of %d rows ended by RTR, in %.1f steps, GJK %.1f", rtr, overlap, float64(steps)/float64(overlap), float64(others)/float64(overlap))
+				t.Logf("%d of %d rows ended by RTR, in %.1f steps, GJK %.1f", rtr, overlap,
+					float64(steps)/float64(overlap), float64(others)/float64(overlap))
 				if overlap < rows/2 {
 					t.Fatalf("%d rows of %d overlap", overlap, rows)
 				}
-				if o.Tolerance == 0 && (float64(rtr) < want.ended*float64(overlap) || float64(steps) > want.steps*float64(others)) {
+				if o.Tolerance == 0 && (float64(rtr) < want.ended*float64(overlap) ||
+					float64(steps) > want.steps*float64(others)) {
 					t.Errorf("of %d rows RTR ended %d; %d steps, by GJK %d", overlap, rtr, steps, others)
 				}
 			})

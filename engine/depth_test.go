@@ -26,7 +26,8 @@ func TestDepths(t *testing.T) {
 	for _, name := range setNames {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			lib, pairs := set(t, name, 0, rows)
-			job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision, Query: batch.Penetration, Method: batch.GJK}}
+			job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision,
+				Query: batch.Penetration, Method: batch.GJK}}
 			before := b.Stats()
 			rep := run(t, job, dispatch.Options{}, b, c)
 			after := b.Stats()
@@ -42,7 +43,8 @@ func TestDepths(t *testing.T) {
 				least = int64(overlapping) * 9 / 10
 			}
 			if rep.Declined() > most || depths < least || depths > int64(rows) {
-				t.Errorf("%s, %v: of %d penetrating rows the device answered %d depths and declined %d", name, precision, overlapping, depths, rep.Declined())
+				t.Errorf("%s, %v: of %d penetrating rows the device answered %d depths and declined %d", name,
+					precision, overlapping, depths, rep.Declined())
 			}
 		}
 	}
@@ -97,7 +99,8 @@ func deepPoses(g *rand.Rand) []geom.Pose {
 		return p
 	}
 	poses := []geom.Pose{geom.IdentityPose(), turned()}
-	for _, p := range []r3.Vec{{X: 1e-3}, {X: 0.1, Y: 0.1, Z: 0.1}, {Z: 0.2}, {Y: 0.3}, {X: 1e-14, Y: 1e-14}, {Z: 1e-9}} {
+	for _, p := range []r3.Vec{{X: 1e-3}, {X: 0.1, Y: 0.1, Z: 0.1}, {Z: 0.2}, {Y: 0.3}, {X: 1e-14, Y: 1e-14},
+		{Z: 1e-9}} {
 		straight, other := geom.IdentityPose(), turned()
 		straight.Position, other.Position = p, p
 		poses = append(poses, straight, other)
@@ -118,9 +121,11 @@ func TestDeepPairs(t *testing.T) {
 	n := len(shapes)
 	pairs := batch.NewPairs(n * n * len(poses))
 	for i := range pairs.Len() {
-		pairs.SetRow(i, &batch.Row{ShapeA: int32(i % n), ShapeB: int32(i / n % n), PoseA: geom.IdentityPose(), PoseB: poses[i/n/n]})
+		pairs.SetRow(i, &batch.Row{ShapeA: int32(i % n), ShapeB: int32(i / n % n), PoseA: geom.IdentityPose(),
+			PoseB: poses[i/n/n]})
 	}
-	for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration}, {Query: batch.Collide, Columns: batch.AllColumns}} {
+	for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Query: batch.Penetration},
+		{Query: batch.Collide, Columns: batch.AllColumns}} {
 		t.Run(fmt.Sprintf("%v, %v", o.Query, o.Precision), func(t *testing.T) {
 			job := &batch.Job{Library: lib, Input: pairs, Options: o}
 			rep := run(t, job, dispatch.Options{}, b, c)

@@ -2,13 +2,13 @@
 //
 // # Chunks
 //
-// The rows of a call are divided into chunks that fit the device. For each chunk the input is written to memory that the
-// device reads, the shaders of package shaders run one after the other, and the columns are read back. Two chunks are in
-// progress at a time: while one is computed, the other is read or written. Libraries are uploaded once and kept.
+// The rows of a call are divided into chunks that fit the device. For each chunk the input is written to memory that
+// the device reads, the shaders of package shaders run one after the other, and the columns are read back. Two chunks
+// are in progress at a time: while one is computed, the other is read or written. Libraries are uploaded once and kept.
 //
 // Worlds are expanded on the device: it receives one pose per body and one list of template pairs. A pair list is one
-// world in which every pair has two bodies of its own. Rows whose shapes differ in kind, or in the number of vertices to
-// a power of two, are sorted by these, so that neighbouring invocations execute the same code; answers are stored by
+// world in which every pair has two bodies of its own. Rows whose shapes differ in kind, or in the number of vertices
+// to a power of two, are sorted by these, so that neighbouring invocations execute the same code; answers are stored by
 // row.
 //
 // [Backend.Hold] keeps a batch on the device between calls. Its commands are recorded once, and a step of a rollout
@@ -16,16 +16,18 @@
 //
 // # Opening
 //
-// [Open] checks that the device adds, multiplies, divides and takes square roots of doubles as certificates require, and
-// reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's cache
-// folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at once.
+// [Open] checks that the device adds, multiplies, divides and takes square roots of doubles as certificates require,
+// and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
+// cache folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at
+// once.
 //
 // # Answers
 //
-// Every answer is certified on the device in double precision (trust_region.comp, certify.comp, depth.glsl), so it holds
-// whatever single precision computed. A row that the device cannot certify is declined: its polytope fills its memory,
-// its bounds stay too wide, or its loops exceed the limit. Its status remains as it was, and the dispatcher has another
-// back end answer it. Answers are bit-identical on one device and driver, whatever the chunks and the other rows.
+// Every answer is certified on the device in double precision (trust_region.comp, certify.comp, depth.glsl), so it
+// holds whatever single precision computed. A row that the device cannot certify is declined: its polytope fills its
+// memory, its bounds stay too wide, or its loops exceed the limit. Its status remains as it was, and the dispatcher has
+// another back end answer it. Answers are bit-identical on one device and driver, whatever the chunks and the other
+// rows.
 //
 // # Methods
 //
@@ -36,15 +38,15 @@
 //
 // # Devices
 //
-// A device needs Vulkan 1.1 and shaderFloat64. [Open] chooses the best: discrete, integrated, virtual, then software; or
-// the one that the options or the environment variable CLEARANCE_DEVICE name. Without cgo, Open returns an error.
+// A device needs Vulkan 1.1 and shaderFloat64. [Open] chooses the best: discrete, integrated, virtual, then software;
+// or the one that the options or the environment variable CLEARANCE_DEVICE name. Without cgo, Open returns an error.
 //
 // # Threads and errors
 //
 // A [Backend] may be used by several goroutines at once; calls beyond the second wait, and so do calls on one held
 // batch. No goroutine outlives a call. Close waits for the calls in progress, and later ones return [ErrClosed]. Errors
-// are those of the Vulkan layer: no loader, no driver, no device, out of memory, device lost, timeout, each with what to
-// do about it. After a lost device or a timeout the back end reports itself unusable.
+// are those of the Vulkan layer: no loader, no driver, no device, out of memory, device lost, timeout, each with what
+// to do about it. After a lost device or a timeout the back end reports itself unusable.
 //
 // # Layers
 //

@@ -37,7 +37,8 @@ func TestDepthsInFloat32(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
 	rows := size(900, 900, 3000)
 	for _, name := range []string{"hull8", "hull32", "hull128", "hull512", "boxes", "capsule-cylinder-cone"} {
-		for _, o := range []batch.Options{{Query: batch.Penetration}, {Precision: batch.Double}, {MaxIterations: 60}, {Query: batch.Collide, Columns: batch.AllColumns}} {
+		for _, o := range []batch.Options{{Query: batch.Penetration}, {Precision: batch.Double}, {MaxIterations: 60},
+			{Query: batch.Collide, Columns: batch.AllColumns}} {
 			t.Run(fmt.Sprintf("%s/%v/%v/%d", name, o.Query, o.Precision, o.MaxIterations), func(t *testing.T) {
 				lib, pairs := set(t, name, 0, rows)
 				depths, inFloat32, declined := depthsOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: o})
@@ -66,7 +67,8 @@ func polytopes(t *testing.T, g *rand.Rand) []geom.Shape {
 			out = append(out, s)
 		}
 	}
-	return append(out, geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1, Z: 1}}, geom.Capsule{R: 0.1, HalfLength: 2}, geom.Sphere{R: 0.3})
+	return append(out, geom.Box{HalfExtents: r3.Vec{X: 1e-3, Y: 1, Z: 1}}, geom.Capsule{R: 0.1, HalfLength: 2},
+		geom.Sphere{R: 0.3})
 }
 
 // TestOddDepthsInFloat32: hulls that are flat, long, huge, tiny or have many coplanar corners, boxes, segments and
@@ -98,7 +100,8 @@ func TestOddDepthsInFloat32(t *testing.T) {
 			*p = r3.Add(*p, r3.Vec{X: 700, Y: -700, Z: 100})
 		}
 		far.SetRow(i, &moved)
-		n := r3.Vec{X: found.Results.Normal.At(3 * i), Y: found.Results.Normal.At(3*i + 1), Z: found.Results.Normal.At(3*i + 2)}
+		n := r3.Vec{X: found.Results.Normal.At(3 * i), Y: found.Results.Normal.At(3*i + 1),
+			Z: found.Results.Normal.At(3*i + 2)}
 		by := -found.Results.Distance.At(i) + 1e-5*g.NormFloat64()*lib.PairSize(r.ShapeA, r.ShapeB)
 		if !math.IsNaN(by) {
 			r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(by, n))
@@ -108,8 +111,10 @@ func TestOddDepthsInFloat32(t *testing.T) {
 	for what, pairs := range map[string]*batch.Pairs{"deep": deep, "touching": touching, "far": far} {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			t.Run(fmt.Sprintf("%s/%v", what, precision), func(t *testing.T) {
-				depths, inFloat32, declined := depthsOf(t, b, c, &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: precision}})
-				t.Logf("of %d rows %d depths, %d found in single precision, %d rows declined", rows, depths, inFloat32, declined)
+				depths, inFloat32, declined := depthsOf(t, b, c, &batch.Job{Library: lib, Input: pairs,
+					Options: batch.Options{Precision: precision}})
+				t.Logf("of %d rows %d depths, %d found in single precision, %d rows declined", rows, depths, inFloat32,
+					declined)
 				least := depths / 2
 				if what == "touching" {
 					least = depths / 20
@@ -122,7 +127,8 @@ func TestOddDepthsInFloat32(t *testing.T) {
 	}
 }
 
-// TestFloat32Rounding: the rounding errors of offsets in single precision are within the bound of epa_float32.comp, on hulls of all sizes and distances.
+// TestFloat32Rounding: the rounding errors of offsets in single precision are within the bound of epa_float32.comp, on
+// hulls of all sizes and distances.
 func TestFloat32Rounding(t *testing.T) {
 	b := open(t, Options{})
 	if !b.direct {
@@ -140,7 +146,8 @@ func TestFloat32Rounding(t *testing.T) {
 	packed := layout.Pack64(lib, single)
 	const rows = 2000
 	pairs := scattered(g, lib, rows)
-	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double, Query: batch.Penetration}}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double,
+		Query: batch.Penetration}}
 	out := batch.NewResults(rows, &job.Options)
 	if err := b.Run(t.Context(), job, 0, rows, out); err != nil {
 		t.Fatal(err)
@@ -153,7 +160,8 @@ func TestFloat32Rounding(t *testing.T) {
 		}
 		b.lanes <- l
 	}
-	depths, indices := recordsIn[layout.DepthRecord](slot.work.depths.Bytes()), recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
+	depths, indices := recordsIn[layout.DepthRecord](slot.work.depths.Bytes()),
+		recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
 	n := recordsIn[uint32](slot.work.counts.Bytes())[0]
 	worst, found, thin := 0.0, 0, 0
 	var r batch.Row

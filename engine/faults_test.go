@@ -26,8 +26,10 @@ func testFailures(t *testing.T, o Options) {
 		forever bool // the device is of no use afterwards
 	}{
 		{vk.Fault{Call: "vkAllocateMemory", Times: -1, Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
-		{vk.Fault{Call: "vkAllocateMemory", After: 1, Times: -1, Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory, false},
-		{vk.Fault{Call: "vkCreateComputePipelines", Times: -1, Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory, false},
+		{vk.Fault{Call: "vkAllocateMemory", After: 1, Times: -1, Result: vk.ErrorOutOfHostMemory}, vk.OutOfHostMemory,
+			false},
+		{vk.Fault{Call: "vkCreateComputePipelines", Times: -1, Result: vk.ErrorOutOfDeviceMemory}, vk.OutOfDeviceMemory,
+			false},
 		{vk.Fault{Call: "vkQueueSubmit", Times: -1, Result: vk.ErrorDeviceLost}, vk.DeviceLost, true},
 		{vk.Fault{Call: "vkQueueSubmit", After: 2, Result: vk.ErrorDeviceLost}, vk.DeviceLost, true},
 		{vk.Fault{Call: "wait", After: 1, Times: -1, Result: vk.ErrorDeviceLost}, vk.DeviceLost, true},
@@ -58,7 +60,8 @@ func testFailures(t *testing.T, o Options) {
 				b2 := first{b}
 				job = &batch.Job{Library: lib, Input: pairs}
 				rep, err = dispatch.New(b2, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 512})
-				if err != nil || rep.Done != 500 || rep.Counts[batch.Undecided] != 0 || len(rep.Failovers) != 1 || !errors.Is(rep.Failovers[0].Err, f.cause) {
+				if err != nil || rep.Done != 500 || rep.Counts[batch.Undecided] != 0 || len(rep.Failovers) != 1 ||
+					!errors.Is(rep.Failovers[0].Err, f.cause) {
 					t.Errorf("report %+v, error %v", rep, err)
 				}
 				rowcheck.Audit(t, job)
@@ -99,7 +102,8 @@ func testDeviceLostInTheMiddle(t *testing.T, o Options) {
 	defer disarm()
 	job := &batch.Job{Library: lib, Input: pairs}
 	rep, err := dispatch.New(first{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 128})
-	if err != nil || rep.Done != 1000 || rep.Counts[batch.Undecided] != 0 || len(rep.Spans) != 2 || rep.Spans[1].Lo != 640 {
+	if err != nil || rep.Done != 1000 || rep.Counts[batch.Undecided] != 0 || len(rep.Spans) != 2 ||
+		rep.Spans[1].Lo != 640 {
 		t.Errorf("report %+v, error %v", rep, err)
 	}
 	rowcheck.Audit(t, job)
@@ -184,7 +188,8 @@ func TestPanic(t *testing.T) {
 	b := open(t, Options{})
 	lib, pairs := set(t, "boxes", 0, 200)
 	job := &batch.Job{Library: lib, Input: canceller{pairs, 100, func() { panic("no such row") }}}
-	if _, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err == nil || !strings.Contains(err.Error(), "no such row") {
+	if _, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{}); err == nil || !strings.Contains(err.Error(),
+		"no such row") {
 		t.Errorf("error %v", err)
 	}
 	run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, processor(t))

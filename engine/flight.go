@@ -50,7 +50,8 @@ type recording struct {
 }
 
 // start hands a chunk to the device.
-func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, l placement, in *inputs, w *work, lo int) error {
+func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, l placement, in *inputs, w *work,
+	lo int) error {
 	if err := f.open(b); err != nil {
 		return err
 	}
@@ -127,14 +128,17 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 		f.stamp(stamp)
 	}
 	lib := r.library
-	run(r.chain.input, stampInput, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device, w.indices, w.pairs, w.searches)
+	run(r.chain.input, stampInput, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device,
+		w.indices, w.pairs, w.searches)
 	run(r.chain.gjk, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 	if r.chain.trustRegion != nil {
-		run(r.chain.trustRegion, stampRefined, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device, lib.cells, w.depths, w.counts)
+		run(r.chain.trustRegion, stampRefined, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
+			w.columns.device, lib.cells, w.depths, w.counts)
 	} else {
 		f.stamp(stampRefined)
 	}
-	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device, lib.cells, w.depths, w.counts)
+	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
+		w.columns.device, lib.cells, w.depths, w.counts)
 	// The next dispatch uses the same scratch memory, also that of another stream.
 	depth := func(invocations, stamp int) {
 		for at := uint64(0); at < n; at += uint64(invocations) {
@@ -146,12 +150,14 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 		f.stamp(stamp)
 	}
 	if r.chain.epaFloat32 != nil && batch.Query(q.Query).Info().Depth {
-		s.Bind(r.chain.epaFloat32, lib.shapes, lib.vertices, w.pairs, lib.cells, w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
+		s.Bind(r.chain.epaFloat32, lib.shapes, lib.vertices, w.pairs, lib.cells, w.depths, w.counts, scratch.quads,
+			scratch.faces, scratch.links)
 		depth(float32Invocations(scratch.invocations), stampDepthFloat32)
 	} else {
 		f.stamp(stampDepthFloat32)
 	}
-	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells, w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
+	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells,
+		w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
 	depth(scratch.invocations, stampDepth)
 	if !b.direct {
 		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))

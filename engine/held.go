@@ -222,14 +222,16 @@ func (h *Held) match(in batch.Input) (*batch.Worlds, error) {
 		return nil, err
 	}
 	if n := in.Len(); n != h.length {
-		return nil, fmt.Errorf("engine: update of a held batch of %d rows with an input of %d; hold it anew", h.length, n)
+		return nil, fmt.Errorf("engine: update of a held batch of %d rows with an input of %d; hold it anew", h.length,
+			n)
 	}
 	if h.period == 0 {
 		return nil, nil
 	}
 	w, ok := in.(*batch.Worlds)
 	if !ok || len(w.TemplateA) != h.period || len(w.Shapes) != h.bodies {
-		return nil, fmt.Errorf("engine: the held batch has worlds of %d bodies and %d pairs; update it with such, or hold the new one", h.bodies, h.period)
+		return nil, fmt.Errorf("engine: the held batch has worlds of %d bodies and %d pairs; update it with such, or "+
+			"hold the new one", h.bodies, h.period)
 	}
 	return w, nil
 }
@@ -241,7 +243,8 @@ func (h *Held) Run(ctx context.Context, o *batch.Options, out *batch.Results) er
 }
 
 // RunMeasured is Run; kernel is as in [Backend.RunMeasured].
-func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Results) (kernel time.Duration, err error) {
+func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Results) (kernel time.Duration,
+	err error) {
 	if err := h.check(o, out); err != nil {
 		return 0, err
 	}
@@ -281,7 +284,8 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 }
 
 // start hands a chunk to the device.
-func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRecord, o *batch.Options, out *batch.Results) error {
+func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRecord, o *batch.Options,
+	out *batch.Results) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -306,7 +310,8 @@ func (h *Held) check(o *batch.Options, out *batch.Results) error {
 		return err
 	}
 	if w := o.WarmStart; w != nil && len(w) != 3*h.length {
-		return fmt.Errorf("engine: column warm_start holds %d numbers, want %d for %d pairs", len(w), 3*h.length, h.length)
+		return fmt.Errorf("engine: column warm_start holds %d numbers, want %d for %d pairs", len(w), 3*h.length,
+			h.length)
 	}
 	if out.N != h.length {
 		return fmt.Errorf("engine: results of %d rows for a held batch of %d", out.N, h.length)

@@ -174,7 +174,8 @@ func TestHeldShapes(t *testing.T) {
 	none := &batch.Worlds{Shapes: worlds.Shapes}
 	small := *worlds // chunks of several worlds and a rest
 	small.TemplateA, small.TemplateB = small.TemplateA[10:29], small.TemplateB[10:29]
-	for what, in := range map[string]*batch.Worlds{"large worlds": worlds, "wide worlds": &wide, "small worlds": &small, "nothing": none} {
+	for what, in := range map[string]*batch.Worlds{"large worlds": worlds, "wide worlds": &wide, "small worlds": &small,
+		"nothing": none} {
 		h := hold(t, b, lib, in)
 		for range 2 {
 			out := unanswered(in.Len(), new(batch.Options))
@@ -205,20 +206,35 @@ func TestHeldErrors(t *testing.T) {
 		t.Errorf("held a short column: %v", err)
 	}
 	h := hold(t, b, lib, worlds)
-	for what, in := range map[string]batch.Input{"268 rows with an input of": more, "worlds of 12 bodies": pairs, "position_a": short, "without an input": nil} {
+	for what, in := range map[string]batch.Input{"268 rows with an input of": more, "worlds of 12 bodies": pairs,
+		"position_a": short, "without an input": nil} {
 		if err := h.Update(ctx, in); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("update: %v, want %q", err, what)
 		}
 	}
 	o := new(batch.Options)
 	for what, run := range map[string]func() error{
-		"rows for":       func() error { return h.Run(ctx, o, unanswered(7, o)) },
-		"warm_start":     func() error { return h.Run(ctx, &batch.Options{WarmStart: []float64{1}}, unanswered(h.Len(), o)) },
-		"precision":      func() error { return h.Run(ctx, &batch.Options{Precision: batch.Double}, unanswered(h.Len(), o)) },
-		"lack":           func() error { return h.Run(ctx, o, unanswered(h.Len(), &batch.Options{Columns: batch.ColStatus})) },
-		"tolerance":      func() error { return h.Run(ctx, &batch.Options{Tolerance: -1}, unanswered(h.Len(), o)) },
-		"without":        func() error { return h.Run(ctx, o, nil) },
-		"cancel":         func() error { c, stop := context.WithCancel(ctx); stop(); return h.Run(c, o, unanswered(h.Len(), o)) },
+		"rows for": func() error { return h.Run(ctx, o, unanswered(7, o)) },
+		"warm_start": func() error {
+			return h.Run(ctx, &batch.Options{WarmStart: []float64{1}},
+				unanswered(h.Len(), o))
+		},
+		"precision": func() error {
+			return h.Run(ctx, &batch.Options{Precision: batch.Double},
+				unanswered(h.Len(), o))
+		},
+		"lack": func() error {
+			return h.Run(ctx, o,
+				unanswered(h.Len(), &batch.Options{Columns: batch.ColStatus}))
+		},
+		"tolerance": func() error { return h.Run(ctx, &batch.Options{Tolerance: -1}, unanswered(h.Len(), o)) },
+		"without":   func() error { return h.Run(ctx, o, nil) },
+		"cancel": func() error {
+			c, stop := context.WithCancel(ctx)
+			stop()
+			return h.Run(c, o,
+				unanswered(h.Len(), o))
+		},
 		"batch is close": func() error { _ = h.Close(); return h.Run(ctx, o, unanswered(h.Len(), o)) },
 	} {
 		if what == "batch is close" {
@@ -307,7 +323,8 @@ func TestHeldShared(t *testing.T) {
 	<-held.lock
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if err := h.Run(ctx, new(batch.Options), unanswered(h.Len(), new(batch.Options))); !errors.Is(err, context.DeadlineExceeded) {
+	if err := h.Run(ctx, new(batch.Options), unanswered(h.Len(), new(batch.Options))); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("while another call uses it: %v", err)
 	}
 	held.lock <- struct{}{}

@@ -243,7 +243,8 @@ func TestFarAway(t *testing.T) {
 	var r batch.Row
 	for i := range rows {
 		near.Row(i, &r)
-		for _, p := range []*float64{&r.PoseA.Position.X, &r.PoseA.Position.Y, &r.PoseB.Position.X, &r.PoseB.Position.Y} {
+		for _, p := range []*float64{&r.PoseA.Position.X, &r.PoseA.Position.Y, &r.PoseB.Position.X,
+			&r.PoseB.Position.Y} {
 			*p += 700
 		}
 		far.SetRow(i, &r)

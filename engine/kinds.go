@@ -5,9 +5,9 @@ import (
 	"clearance/internal/layout"
 )
 
-// kinds is a set of kinds of shapes: KINDS in support.glsl. Shaders are compiled for the kinds of a library, so that code
-// that no shape of it needs (powers of doubles for superquadrics and smooth hulls, direction cells of hulls) takes no
-// time and no registers.
+// kinds is a set of kinds of shapes: KINDS in support.glsl. Shaders are compiled for the kinds of a library, so that
+// code that no shape of it needs (powers of doubles for superquadrics and smooth hulls, direction cells of hulls) takes
+// no time and no registers.
 type kinds uint32
 
 // withCells is set if some hull has direction cells.

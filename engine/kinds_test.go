@@ -20,9 +20,11 @@ func TestVariants(t *testing.T) {
 	g := rand.New(rand.NewPCG(5, 23))
 	box := geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.5, Z: 0.3}}
 	curved := []geom.Shape{
-		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.9}}, geom.WithMargin(geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.7, Y: 0.1, Z: 0.3}}, 0.05),
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.9}},
+		geom.WithMargin(geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.7, Y: 0.1, Z: 0.3}}, 0.05),
 	}
-	turned := []geom.Shape{geom.Sphere{R: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.5}, geom.Cylinder{R: 0.2, HalfLength: 0.6}}
+	turned := []geom.Shape{geom.Sphere{R: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.5},
+		geom.Cylinder{R: 0.2, HalfLength: 0.6}}
 	powers := []geom.Shape{geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.4}, Alpha1: 0.4, Alpha2: 1.3}}
 	rounded := smoothShapes(t, g, 2)
 	few, many := hullLibrary(t, g, 3, 10), hullLibrary(t, g, 3, 60)
@@ -70,7 +72,8 @@ func TestVariants(t *testing.T) {
 				t.Fatal(err)
 			}
 			pairs := scattered(g, own, rows)
-			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Method: batch.RTR}, {Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
+			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Method: batch.RTR},
+				{Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
 				sameAll(t, name, direct(t, b, own, pairs, o), direct(t, b, full, pairs, o))
 			}
 		})
@@ -106,13 +109,15 @@ func TestEveryKindHasAShader(t *testing.T) {
 		pairs.SetRow(1, &batch.Row{ShapeA: 0, ShapeB: int32(i), PoseA: away, PoseB: geom.IdentityPose()})
 		o := batch.Options{}
 		before := b.Stats().Declined.Kind
-		if err := b.Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, 2, batch.NewResults(2, &o)); err != nil {
+		if err := b.Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, 2,
+			batch.NewResults(2, &o)); err != nil {
 			t.Fatal(err)
 		}
 		declined, why := b.Stats().Declined.Kind-before, noShader[s.Kind()]
 		switch {
 		case declined > 0 && why == "":
-			t.Errorf("%d of 2 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a reason", declined, s.Kind())
+			t.Errorf("%d of 2 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a "+
+				"reason", declined, s.Kind())
 		case declined == 0 && why != "":
 			t.Errorf("rows of %v were answered; noShader says %q", s.Kind(), why)
 		}

@@ -93,20 +93,23 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		return nil, err
 	}
 	double := layout.Pack64(lib, single)
-	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes), bytesOf(double.Vertices), bytesOf(single.Cells)}
+	parts := [][]byte{bytesOf(single.Shapes), bytesOf(single.Vertices), bytesOf(double.Shapes),
+		bytesOf(double.Vertices), bytesOf(single.Cells)}
 	total := uint64(0)
 	for i, p := range parts {
 		if len(p) == 0 { // a binding wants some memory
 			parts[i] = make([]byte, 64)
 		}
 		if n := uint64(len(parts[i])); n > b.info.Limits.MaxStorageBufferRange {
-			return nil, fmt.Errorf("%d bytes in one buffer, %s allows %d; use the CPU back end for this library", n, b.info.Name, b.info.Limits.MaxStorageBufferRange)
+			return nil, fmt.Errorf("%d bytes in one buffer, %s allows %d; use the CPU back end for this library", n,
+				b.info.Name, b.info.Limits.MaxStorageBufferRange)
 		}
 		total += uint64(len(parts[i])) + maxAlignment
 	}
 	k := new(library)
 	k.have = kindsOf(single)
-	k.ellipsoids = slices.ContainsFunc(single.Shapes, func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
+	k.ellipsoids = slices.ContainsFunc(single.Shapes,
+		func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
 	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {

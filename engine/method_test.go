@@ -18,11 +18,13 @@ func TestMethodColumn(t *testing.T) {
 		for _, q := range []batch.Query{batch.Distance, batch.Collide} {
 			for _, m := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak} {
 				for _, columns := range []batch.Columns{batch.FileColumns, batch.ColStatus | batch.ColMethod} {
-					job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q, Method: m, Columns: columns}}
+					job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q, Method: m,
+						Columns: columns}}
 					rep := run(t, job, dispatch.Options{}, b)
 					rowcheck.Audit(t, job)
 					n, undecided := rep.Solvers, rep.Counts[batch.Undecided]
-					if asked := batch.Solver(max(m, batch.GJK)); n[asked] < 200 || n[batch.SolverClosedForm] == 0 || n[batch.SolverNone] > undecided {
+					if asked := batch.Solver(max(m, batch.GJK)); n[asked] < 200 || n[batch.SolverClosedForm] == 0 ||
+						n[batch.SolverNone] > undecided {
 						t.Errorf("%v, %v, %v: %v of %d rows, %v undecided", q, m, columns, n, pairs.Len(), undecided)
 					}
 				}
@@ -39,7 +41,8 @@ func TestMethodOfHalfspaces(t *testing.T) {
 	}
 	pairs := batch.NewPairs(2)
 	for i := range 2 {
-		pairs.SetRow(i, &batch.Row{ShapeA: int32(i), ShapeB: int32(1 - i), PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
+		pairs.SetRow(i, &batch.Row{ShapeA: int32(i), ShapeB: int32(1 - i), PoseA: geom.IdentityPose(),
+			PoseB: geom.IdentityPose()})
 	}
 	pairs.PositionB[2] = 3 // above the plane; the other way around the sphere is deep in it
 	for m := range batch.RTR {

@@ -85,7 +85,8 @@ func CheckDevice(device string) error {
 	}
 	instance, err := vk.Open(vk.Options{})
 	if err != nil {
-		return fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s): %w", o.Device, DeviceVariable, err)
+		return fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s): %w", o.Device, DeviceVariable,
+			err)
 	}
 	defer instance.Close()
 	devices := instance.Devices()
@@ -130,7 +131,8 @@ func find(devices []vk.DeviceInfo, device string) (int, error) {
 		})
 	}
 	if i < 0 || i >= len(devices) {
-		return 0, fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s); there are: %s", device, DeviceVariable, list(devices))
+		return 0, fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s); there are: %s", device,
+			DeviceVariable, list(devices))
 	}
 	return i, nil
 }

@@ -55,12 +55,13 @@ type chain struct {
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
 }
 
-// methodFor returns the method of the shaders for a query. Boolean queries do not use the trust region method. auto uses
-// it for pairs with an ellipsoid only, see trust_region.glsl: without an ellipsoid in the library auto is gjk, so that
-// other libraries pay nothing for it.
+// methodFor returns the method of the shaders for a query. Boolean queries do not use the trust region method. auto
+// uses it for pairs with an ellipsoid only, see trust_region.glsl: without an ellipsoid in the library auto is gjk, so
+// that other libraries pay nothing for it.
 func methodFor(o *batch.Options, lib *library) batch.Method {
 	switch {
-	case o.Query.Info().Boolean() && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto && !lib.ellipsoids:
+	case o.Query.Info().Boolean() && (o.Method == batch.Auto || o.Method == batch.RTR), o.Method == batch.Auto &&
+		!lib.ellipsoids:
 		return batch.GJK
 	}
 	return o.Method
@@ -74,7 +75,8 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: p.input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+	c = chain{input: p.input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have],
+		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.input == nil {
 		if c.input, err = p.compile("input", shaders.Input, 8, nil); err != nil {
 			return chain{}, err
@@ -88,7 +90,8 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		p.gjk[key] = c.gjk
 	}
 	if c.trustRegion == nil && (m == batch.RTR || m == batch.Auto) {
-		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 9, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
+		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 9,
+			map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
 		p.trustRegion[key] = c.trustRegion

@@ -17,8 +17,9 @@ func TestRTR(t *testing.T) {
 	for _, name := range []string{"ellipsoids", "smooth", "mixed", "adversarial"} {
 		for what, o := range map[string]batch.Options{
 			"single": {Method: batch.RTR}, "double": {Method: batch.RTR, Precision: batch.Double},
-			"penetration": {Method: batch.RTR, Query: batch.Penetration}, "cut-off": {Method: batch.RTR, HasCutOff: true, CutOff: -0.01},
-			"loose": {Method: batch.RTR, Tolerance: 1e-3}, "auto, double": {Precision: batch.Double},
+			"penetration": {Method: batch.RTR, Query: batch.Penetration},
+			"cut-off":     {Method: batch.RTR, HasCutOff: true, CutOff: -0.01},
+			"loose":       {Method: batch.RTR, Tolerance: 1e-3}, "auto, double": {Precision: batch.Double},
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				lib, pairs := set(t, name, 0, rows)

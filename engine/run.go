@@ -12,8 +12,8 @@ import (
 	"clearance/internal/layout"
 )
 
-// loopLimit is the limit on the loop passes of one invocation. A driver that runs on the CPU may end an invocation after
-// 65,535 passes of all its loops without an error, and GPUs have watchdogs.
+// loopLimit is the limit on the loop passes of one invocation. A driver that runs on the CPU may end an invocation
+// after 65,535 passes of all its loops without an error, and GPUs have watchdogs.
 const loopLimit = 60_000
 
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out, and leaves the status
@@ -25,7 +25,8 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 
 // RunMeasured is Run; kernel is the time in which the device ran the shaders, 0 if it does
 // not tell the time.
-func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error) {
+func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int,
+	out *batch.Results) (kernel time.Duration, err error) {
 	if err := b.enter(); err != nil {
 		return 0, err
 	}
@@ -127,7 +128,8 @@ func (c *call) start(s *slot, at, n, room int) error {
 		return err
 	}
 	p := &s.packer
-	p.library, p.shapes, p.input, p.worlds, p.warm = c.library, c.job.Library, c.job.Input, c.worlds, c.job.Options.WarmStart
+	p.library, p.shapes, p.input, p.worlds, p.warm = c.library, c.job.Library, c.job.Input, c.worlds,
+		c.job.Options.WarmStart
 	p.in, p.lo, p.n, p.unsorted = &s.inputs, at, n, c.b.options.unsorted
 	same := s.call == c.number
 	s.call = 0 // until it is known to be whole

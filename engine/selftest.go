@@ -47,11 +47,13 @@ func newTestData() *testData {
 		p := &d.poses[i]
 		p.Position = [3]float64{number(), number(), -number()}
 		p.Rotation = [4]float64{number(), number(), number(), number()}
-		d.templates[i] = layout.TemplateRecord{BodyA: random.Uint32(), BodyB: random.Uint32(), ShapeA: random.Uint32(), ShapeB: random.Uint32()}
+		d.templates[i] = layout.TemplateRecord{BodyA: random.Uint32(), BodyB: random.Uint32(), ShapeA: random.Uint32(),
+			ShapeB: random.Uint32()}
 	}
 	d.query = layout.QueryRecord{
 		Rows: testRows, Flags: random.Uint32(), Tolerance: float32(number()),
-		Exact: [6]uint32{random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32()},
+		Exact: [6]uint32{random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(), random.Uint32(),
+			random.Uint32()},
 		First: random.Uint32(), Templates: random.Uint32(), Bodies: random.Uint32(), FirstDepth: random.Uint32(),
 	}
 	for i := range d.numbers {
@@ -122,7 +124,8 @@ func (b *Backend) selfTest() error {
 		return fmt.Errorf("engine: self-test of %s: %w", b.info.Name, err)
 	}
 	if err := d.check(results, echo); err != nil {
-		return fmt.Errorf("engine: %s failed the self-test: %w; its driver cannot be trusted with doubles, update it or use the CPU back end", b.info.Name, err)
+		return fmt.Errorf("engine: %s failed the self-test: %w; its driver cannot be trusted with doubles, update it "+
+			"or use the CPU back end", b.info.Name, err)
 	}
 	return nil
 }
@@ -130,7 +133,8 @@ func (b *Backend) selfTest() error {
 // ask has the device work on test data.
 func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err error) {
 	pipeline, err := b.device.NewPipeline(shaders.SelfTest, vk.PipelineOptions{
-		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)), Spec: map[uint32]uint32{0: groupSize},
+		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)),
+		Spec: map[uint32]uint32{0: groupSize},
 	})
 	if err != nil {
 		return nil, nil, err

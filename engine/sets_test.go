@@ -13,7 +13,8 @@ import (
 )
 
 // setNames are the sets that need no files.
-var setNames = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "mixed", "adversarial"}
+var setNames = []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512",
+	"mixed", "adversarial"}
 
 // set returns rows [first, first+n) of a generated set, or n rows of smooth shapes.
 func set(t testing.TB, name string, first, n int) (*batch.Library, *batch.Pairs) {
@@ -69,7 +70,8 @@ func compare(t *testing.T, job *batch.Job, got, want *batch.Results) {
 		if bad++; ok {
 			bad--
 		} else if bad < 5 {
-			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status[i]), gd, gg, batch.Status(want.Status[i]), wd, wg)
+			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status[i]), gd, gg,
+				batch.Status(want.Status[i]), wd, wg)
 		}
 	}
 	if bad > 0 {
@@ -110,7 +112,8 @@ func TestSets(t *testing.T) {
 				if name == "adversarial" {
 					return // far from the origin rounding allows more
 				}
-				if precision == batch.Single && !(rep.WorstGap <= 1e-6) || precision == batch.Double && rep.WorstGap > max(wantRep.WorstGap, batch.DoubleCurvedDepthTolerance) {
+				if precision == batch.Single && !(rep.WorstGap <= 1e-6) || precision == batch.Double &&
+					rep.WorstGap > max(wantRep.WorstGap, batch.DoubleCurvedDepthTolerance) {
 					t.Errorf("worst gap %g, on the CPU %g", rep.WorstGap, wantRep.WorstGap)
 				}
 			})
@@ -152,7 +155,8 @@ func TestQueries(t *testing.T) {
 					compare(t, job, job.Results, want.Results)
 				} else {
 					for i, n := range job.Results.Iterations {
-						if int(n) > o.MaxIterations && job.Results.Status[i] < uint8(batch.Undecided) && want.Results.Iterations[i] <= uint16(o.MaxIterations) {
+						if int(n) > o.MaxIterations && job.Results.Status[i] < uint8(batch.Undecided) &&
+							want.Results.Iterations[i] <= uint16(o.MaxIterations) {
 							t.Fatalf("row %d took %d iterations, the cap is %d", i, n, o.MaxIterations)
 						}
 					}
@@ -180,7 +184,8 @@ func TestCollide(t *testing.T) {
 		run(t, truth, dispatch.Options{}, c)
 		for i, s := range job.Results.Status {
 			d, gap := truth.Results.Distance.At(i), float64(truth.Results.Gap[i])
-			if want := truth.Results.Status[i]; s != want && math.Abs(d) > 1e-6*lib.PairSize(pairs.ShapeA[i], pairs.ShapeB[i])+gap {
+			if want := truth.Results.Status[i]; s != want && math.Abs(d) > 1e-6*lib.PairSize(pairs.ShapeA[i],
+				pairs.ShapeB[i])+gap {
 				t.Errorf("%s, row %d: %v, want %v at distance %g", name, i, batch.Status(s), batch.Status(want), d)
 			}
 			if job.Results.Bit(i) != (s != uint8(batch.Separated)) {

@@ -121,7 +121,8 @@ func BenchmarkHulls(b *testing.B) {
 // BenchmarkKernels times the generated sets.
 func BenchmarkKernels(b *testing.B) {
 	e := benchBackend(b, Options{})
-	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512", "smooth", "mixed"} {
+	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512", "smooth", "mixed"} {
 		for _, o := range []batch.Options{{}, {Query: batch.Collide}} {
 			lib, pairs := set(b, name, 0, 8192)
 			b.Run(fmt.Sprintf("%s/%v", name, o.Query), func(b *testing.B) {

@@ -20,9 +20,11 @@ func TestHessians(t *testing.T) {
 	shapes := smoothShapes(t, g, 2)
 	for range 6 {
 		axes := r3.Vec{X: math.Pow(10, -g.Float64()), Y: math.Pow(10, -g.Float64()), Z: math.Pow(10, -g.Float64())}
-		shapes = append(shapes, geom.Ellipsoid{SemiAxes: axes}, geom.Superquadric{SemiAxes: axes, Alpha1: 0.3 + 1.5*g.Float64(), Alpha2: 0.3 + 1.5*g.Float64()})
+		shapes = append(shapes, geom.Ellipsoid{SemiAxes: axes}, geom.Superquadric{SemiAxes: axes,
+			Alpha1: 0.3 + 1.5*g.Float64(), Alpha2: 0.3 + 1.5*g.Float64()})
 	}
-	shapes = append(shapes, geom.Sphere{R: 0.5}, geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 0.5}, Alpha1: 1, Alpha2: 1})
+	shapes = append(shapes, geom.Sphere{R: 0.5}, geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 0.5}, Alpha1: 1,
+		Alpha2: 1})
 	shapes[1] = shapes[3] // without its margin: the shaders have the core alone
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
@@ -53,7 +55,8 @@ func TestHessians(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.libraries.release(k)
-	got := evaluate(t, b, compile(t, "../shaders/testdata/hessian.comp"), numbers, len(rows), 6, k.shapes64, k.vertices64, k.cells)
+	got := evaluate(t, b, compile(t, "../shaders/testdata/hessian.comp"), numbers, len(rows), 6, k.shapes64,
+		k.vertices64, k.cells)
 	for i, r := range rows {
 		out := got[6*i:]
 		p := r.shape.CoreSupport(r.d)

@@ -20,7 +20,8 @@ func compile(t *testing.T, source string) []byte {
 		need.Vulkan(t, "glslc is not installed")
 	}
 	to := filepath.Join(t.TempDir(), "test.spv")
-	if out, err := exec.Command("glslc", "--target-env=vulkan1.1", "-O", "-I../shaders", "-o", to, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("glslc", "--target-env=vulkan1.1", "-O", "-I../shaders", "-o", to,
+		source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	code, err := os.ReadFile(to)
@@ -34,7 +35,8 @@ func compile(t *testing.T, source string) []byte {
 // further ones given.
 func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, rows, perRow int, more ...vk.Buffer) []float64 {
 	t.Helper()
-	p, err := b.device.NewPipeline(code, vk.PipelineOptions{Name: "test", Bindings: 2 + len(more), PushConstantSize: 4, Spec: map[uint32]uint32{0: groupSize}})
+	p, err := b.device.NewPipeline(code, vk.PipelineOptions{Name: "test", Bindings: 2 + len(more), PushConstantSize: 4,
+		Spec: map[uint32]uint32{0: groupSize}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +122,8 @@ func bigLog(x *big.Float) *big.Float {
 func TestElementary(t *testing.T) {
 	b := open(t, Options{})
 	g := rand.New(rand.NewPCG(1, 4))
-	numbers := []float64{1, 0x1p-1022, 0x1p-1000, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Sqrt2 - 1, 708, 707.9999, 1e-18, math.Nextafter(1, 0), math.Nextafter(1, 2), 0.99999, 1.00001, 0.41421356237309503, 0.4142135623730951}
+	numbers := []float64{1, 0x1p-1022, 0x1p-1000, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Sqrt2 - 1, 708, 707.9999, 1e-18,
+		math.Nextafter(1, 0), math.Nextafter(1, 2), 0.99999, 1.00001, 0.41421356237309503, 0.4142135623730951}
 	n := size(4000, 10000, 40000)
 	for len(numbers) < n {
 		switch x := g.Float64(); len(numbers) % 5 {
@@ -133,7 +136,8 @@ func TestElementary(t *testing.T) {
 		case 3:
 			numbers = append(numbers, 1+(x-0.5)*math.Ldexp(1, -g.IntN(50)))
 		case 4:
-			numbers = append(numbers, math.Ln2*(float64(g.IntN(1000))+0.5)+x*1e-10) // where e^x changes its power of two
+			// where e^x changes its power of two
+			numbers = append(numbers, math.Ln2*(float64(g.IntN(1000))+0.5)+x*1e-10)
 		}
 	}
 	got := evaluate(t, b, compile(t, "../shaders/testdata/elementary.comp"), numbers, len(numbers), 3)

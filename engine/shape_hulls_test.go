@@ -62,7 +62,8 @@ func oddHulls(t *testing.T, g *rand.Rand) []geom.Shape {
 		}
 		out = append(out, c)
 	}
-	return append(out, geom.WithMargin(out[0], 0.2), geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.2, Z: 0.5}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.7, Z: 0.2}})
+	return append(out, geom.WithMargin(out[0], 0.2), geom.Box{HalfExtents: r3.Vec{X: 1, Y: 0.2, Z: 0.5}},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.7, Z: 0.2}})
 }
 
 // TestOddHulls: hulls of all kinds get the answers of the CPU, none declined for the limit on
@@ -82,7 +83,8 @@ func TestOddHulls(t *testing.T) {
 func checkRows(t *testing.T, b *Backend, c dispatch.Backend, lib *batch.Library, pairs *batch.Pairs) {
 	t.Helper()
 	rows := pairs.Len()
-	for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.Nesterov}, {Query: batch.Collide, Columns: batch.AllColumns}} {
+	for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.Nesterov},
+		{Query: batch.Collide, Columns: batch.AllColumns}} {
 		t.Run(fmt.Sprintf("%v/%v/%v", o.Query, o.Precision, o.Method), func(t *testing.T) {
 			before := b.Stats().Declined
 			job := &batch.Job{Library: lib, Input: pairs, Options: o}
@@ -94,7 +96,8 @@ func checkRows(t *testing.T, b *Backend, c dispatch.Backend, lib *batch.Library,
 			compare(t, job, job.Results, want.Results)
 			gap := after.Gap - before.Gap
 			t.Logf("declined of %d rows: %+v", rows, DeclinedRows{Overlap: after.Overlap - before.Overlap, Gap: gap})
-			if after.Budget != before.Budget || after.Kind != before.Kind || after.Unknown != before.Unknown || gap*20 > int64(rows) {
+			if after.Budget != before.Budget || after.Kind != before.Kind || after.Unknown != before.Unknown ||
+				gap*20 > int64(rows) {
 				t.Errorf("declined %+v, before %+v", after, before)
 			}
 		})

@@ -52,15 +52,19 @@ func testPackedStatus(t *testing.T, chunk int) {
 					t.Fatalf("%s, %v, row %d: packed %d, status word %d", name, q, i, out[1].Status[i], s)
 				}
 			}
-			if kinds[uint8(batch.Invalid)] != 2 || kinds[uint8(batch.Separated)] == 0 || q == batch.Distance && (stats[0].Depths == 0 || kinds[99] == 0 && name == "adversarial") {
+			if kinds[uint8(batch.Invalid)] != 2 || kinds[uint8(batch.Separated)] == 0 || q == batch.Distance &&
+				(stats[0].Depths == 0 || kinds[99] == 0 && name == "adversarial") {
 				t.Errorf("%s, %v: statuses %v do not try all codes", name, q, kinds)
 			}
-			if stats[0].Refined != stats[1].Refined || stats[0].Depths != stats[1].Depths || stats[0].Declined != stats[1].Declined {
+			if stats[0].Refined != stats[1].Refined || stats[0].Depths != stats[1].Depths ||
+				stats[0].Declined != stats[1].Declined {
 				t.Errorf("%s, %v: %+v from packed statuses, %+v from words", name, q, stats[1], stats[0])
 			}
 		}
-		bits := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
-		full := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColStatus | batch.ColBits | batch.ColIterations}}
+		bits := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide,
+			Columns: batch.ColBits}}
+		full := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide,
+			Columns: batch.ColStatus | batch.ColBits | batch.ColIterations}}
 		rep := run(t, bits, dispatch.Options{}, b, c)
 		want := run(t, full, dispatch.Options{}, b, c)
 		for i := range rows {

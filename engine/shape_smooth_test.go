@@ -34,7 +34,8 @@ func smoothShapes(t testing.TB, g *rand.Rand, n int) (all []geom.Shape) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		profile := []r2.Vec{{X: axes[0] * g.Float64(), Y: axes[1]}, {X: axes[0], Y: 0.1}, {X: axes[0] * g.Float64(), Y: -axes[2]}}
+		profile := []r2.Vec{{X: axes[0] * g.Float64(), Y: axes[1]}, {X: axes[0], Y: 0.1},
+			{X: axes[0] * g.Float64(), Y: -axes[2]}}
 		turned, err := geom.NewSmoothRevolution(profile, beta, math.Pow(10, -4*g.Float64()))
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +50,8 @@ func smoothShapes(t testing.TB, g *rand.Rand, n int) (all []geom.Shape) {
 func smoothSet(t testing.TB, rows int) (*batch.Library, *batch.Pairs) {
 	t.Helper()
 	g := rand.New(rand.NewPCG(2, 16))
-	shapes := append(smoothShapes(t, g, 2), geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.9}}, geom.Sphere{R: 0.4},
+	shapes := append(smoothShapes(t, g, 2), geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.5, Z: 0.9}},
+		geom.Sphere{R: 0.4},
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.4, Z: 0.25}, Alpha1: 1.2, Alpha2: 1.5})
 	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
@@ -106,8 +108,10 @@ func TestSmoothIsSuperquadric(t *testing.T) {
 		for i := range got[0].N {
 			x, y := got[0].Distance.At(i), got[1].Distance.At(i)
 			gap := float64(got[0].Gap[i]) + float64(got[1].Gap[i])
-			if got[0].Status[i] != uint8(batch.Separated) || got[1].Status[i] != uint8(batch.Separated) || !(math.Abs(x-y) <= gap) || !(gap < 1e-11) {
-				t.Fatalf("β = %g, row %d: %v at %.17g and %v at %.17g, gaps %g", beta, i, batch.Status(got[0].Status[i]), x, batch.Status(got[1].Status[i]), y, gap)
+			if got[0].Status[i] != uint8(batch.Separated) || got[1].Status[i] != uint8(batch.Separated) ||
+				!(math.Abs(x-y) <= gap) || !(gap < 1e-11) {
+				t.Fatalf("β = %g, row %d: %v at %.17g and %v at %.17g, gaps %g", beta, i,
+					batch.Status(got[0].Status[i]), x, batch.Status(got[1].Status[i]), y, gap)
 			}
 		}
 	}

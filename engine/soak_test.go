@@ -218,6 +218,8 @@ func soakBackend(t *testing.T, b *Backend, limit time.Duration, watchMemory bool
 	if s.calls.Load() < 12 || last.collections-first.collections < 3 {
 		t.Errorf("only %d calls and %d collections", s.calls.Load(), last.collections-first.collections)
 	}
-	t.Logf("%d calls, %d rows, %d collections; at first %d MiB, %d files, %d goroutines, at the end %d MiB, %d files, %d goroutines; handles %s",
-		s.calls.Load(), s.rows.Load(), last.collections, first.resident, first.files, first.goroutines, last.resident, last.files, last.goroutines, last.handles)
+	t.Logf("%d calls, %d rows, %d collections; at first %d MiB, %d files, %d goroutines, at the end %d MiB, %d "+
+		"files, %d goroutines; handles %s",
+		s.calls.Load(), s.rows.Load(), last.collections, first.resident, first.files, first.goroutines, last.resident,
+		last.files, last.goroutines, last.handles)
 }

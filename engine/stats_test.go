@@ -45,7 +45,8 @@ func TestBytes(t *testing.T) {
 			}
 		}
 		moved(2*poseBytes+templateBytes, 4*(1+9+1+1), func() { direct(t, b, lib, pairs, batch.Options{}) })
-		moved(2*poseBytes+templateBytes, 8*(1+9)+4+4, func() { direct(t, b, lib, pairs, batch.Options{Precision: batch.Double}) })
+		moved(2*poseBytes+templateBytes, 8*(1+9)+4+4,
+			func() { direct(t, b, lib, pairs, batch.Options{Precision: batch.Double}) })
 		h := hold(t, b, lib, pairs)
 		out := unanswered(rows, new(batch.Options))
 		ask := func() {

@@ -55,7 +55,8 @@ func TestNoAllocations(t *testing.T) {
 				sink = s.CoreSupport(dir)
 				sink = geom.Support(s, dir)
 			}
-			sinkFloat = s.Residual(far) + s.Residual(in) + s.BoundingRadius() + s.Inradius() + s.Radius() + geom.MinCurvatureRadius(s)
+			sinkFloat = s.Residual(far) + s.Residual(in) + s.BoundingRadius() + s.Inradius() + s.Radius() +
+				geom.MinCurvatureRadius(s)
 			sink, _ = s.AABB()
 			if smooth, ok := s.(geom.Smooth); ok {
 				h, _ := smooth.SupportHessian(d)

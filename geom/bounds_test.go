@@ -78,7 +78,8 @@ func TestBoundsTight(t *testing.T) {
 func TestHalfspaceBounds(t *testing.T) {
 	h := geom.WithMargin(geom.Halfspace{}, 0.5)
 	if !math.IsInf(h.BoundingRadius(), 1) || h.Inradius() != 0.5 || h.Radius() != 0.5 {
-		t.Errorf("bounding radius %g, inradius %g, radius %g, want +Inf, 0.5, 0.5", h.BoundingRadius(), h.Inradius(), h.Radius())
+		t.Errorf("bounding radius %g, inradius %g, radius %g, want +Inf, 0.5, 0.5", h.BoundingRadius(), h.Inradius(),
+			h.Radius())
 	}
 	lo, hi := h.AABB()
 	inf := math.Inf(1)

@@ -20,7 +20,8 @@ func checkSize(k Kind, name string, v float64) error {
 	case !(v > 0) || math.IsInf(v, 0):
 		return fmt.Errorf("%s: %s = %g, want > 0 and finite", k, name, v)
 	default:
-		return fmt.Errorf("%s: %s = %g m is out of range, want %g to %g (choose another unit of length)", k, name, v, MinSize, MaxSize)
+		return fmt.Errorf("%s: %s = %g m is out of range, want %g to %g (choose another unit of length)", k, name, v,
+			MinSize, MaxSize)
 	}
 }
 

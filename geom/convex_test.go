@@ -57,7 +57,8 @@ func TestNewConvexErrors(t *testing.T) {
 // the local origin, with the box.
 func TestConvexBox(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, half := range []r3.Vec{{X: 1, Y: 1, Z: 1}, {X: 1e-4, Y: 1, Z: 3}, {X: 1e-4, Y: 1e-4, Z: 1e4}, {X: 1, Y: 1, Z: 1e-12}} {
+	for _, half := range []r3.Vec{{X: 1, Y: 1, Z: 1}, {X: 1e-4, Y: 1, Z: 3}, {X: 1e-4, Y: 1e-4, Z: 1e4},
+		{X: 1, Y: 1, Z: 1e-12}} {
 		for _, at := range []r3.Vec{{}, {X: 1000, Y: -500, Z: 3}} {
 			box := Box{HalfExtents: half}
 			pts := boxCorners(half)
@@ -111,8 +112,10 @@ func TestConvexFlat(t *testing.T) {
 			map[r3.Vec]float64{v(1, 2, 3): 0, v(4, 6, 3): 5}},
 		{"segment", []r3.Vec{v(-1, 0, 0), v(0, 0, 0), v(3, 0, 0)}, v(1, 0, 0), 2,
 			map[r3.Vec]float64{v(-1, 0, 0): 0, v(2, 0, 0): 0, v(1, 3, 4): 5, v(6, 4, 0): 5, v(-4, 0, 4): 5}},
-		{"rectangle", []r3.Vec{v(0, 0, 1), v(4, 0, 1), v(4, 2, 1), v(0, 2, 1), v(2, 1, 1), v(2, 0, 1)}, v(2, 1, 1), math.Sqrt(5),
-			map[r3.Vec]float64{v(1, 1, 1): 0, v(4, 2, 1): 0, v(1, 1, 3): 2, v(1, 1, -3): 4, v(7, 1, 5): 5, v(-3, -4, 1): 5}},
+		{"rectangle", []r3.Vec{v(0, 0, 1), v(4, 0, 1), v(4, 2, 1), v(0, 2, 1), v(2, 1, 1), v(2, 0, 1)}, v(2, 1, 1),
+			math.Sqrt(5),
+			map[r3.Vec]float64{v(1, 1, 1): 0, v(4, 2, 1): 0, v(1, 1, 3): 2, v(1, 1, -3): 4, v(7, 1, 5): 5,
+				v(-3, -4, 1): 5}},
 		{"triangle", []r3.Vec{v(0, 0, 0), v(6, 0, 0), v(0, 6, 0)}, v(2, 2, 0), math.Sqrt(20),
 			map[r3.Vec]float64{v(1, 1, 0): 0, v(3, 3, 0): 0, v(4, 4, 0): math.Sqrt2, v(9, -4, 0): 5, v(1, 1, 7): 7}},
 	}
@@ -223,7 +226,8 @@ func TestConvexOddInputs(t *testing.T) {
 	for i := range ball {
 		ball[i] = r3.Unit(gauss(rng))
 	}
-	for _, pts := range [][]r3.Vec{ball, boxCorners(r3.Vec{X: 1, Y: 1, Z: 1}), {{}}, {{}, {X: 1}}, {{}, {X: 1}, {Y: 1}}} {
+	for _, pts := range [][]r3.Vec{ball, boxCorners(r3.Vec{X: 1, Y: 1, Z: 1}), {{}}, {{}, {X: 1}},
+		{{}, {X: 1}, {Y: 1}}} {
 		c := mustConvex(t, pts)
 		for _, p := range []r3.Vec{{X: nan}, {Y: inf}, {X: -inf, Z: nan}} {
 			if r := c.Residual(p); r <= 0 {

@@ -29,7 +29,8 @@ func TestDifferenceSupport(t *testing.T) {
 		if r3.Sub(wa, wb) != diff.Support(d) {
 			t.Fatalf("witnesses %v and %v do not make the support point %v", wa, wb, diff.Support(d))
 		}
-		if ra, rb := a.Residual(wa), b.Residual(pose.ApplyInverse(wb)); math.Abs(ra) > 64*eps*scale || math.Abs(rb) > 64*eps*scale {
+		if ra, rb := a.Residual(wa), b.Residual(pose.ApplyInverse(wb)); math.Abs(ra) > 64*eps*scale ||
+			math.Abs(rb) > 64*eps*scale {
 			t.Fatalf("%s - %s: witnesses have residuals %g and %g", label(a), label(b), ra, rb)
 		}
 	}

@@ -132,7 +132,8 @@ func (c *HessianBounds) resetRevolution(s *SmoothRevolution) {
 	f, g := s.planar(rho, c.n.Z)
 	length := math.Hypot(rho, c.n.Z)
 	tangential := r3.Add(r3.Scale(-c.n.Z/length, e), r3.Vec{Z: rho / length})
-	c.powers.reset(c, f, s.sharpness, r3.Vec{X: g.X * e.X, Y: g.X * e.Y, Z: g.X*e.Z + g.Y}, math.Sqrt(r3.Norm2(tangential)))
+	c.powers.reset(c, f, s.sharpness, r3.Vec{X: g.X * e.X, Y: g.X * e.Y, Z: g.X*e.Z + g.Y},
+		math.Sqrt(r3.Norm2(tangential)))
 	c.square.reset(s.disc, c.n)
 	c.profile = profileCap{rho: rho, gr: g.X, gz: g.Y, ar: -c.n.Z / length, az: rho / length, tangential: tangential}
 }

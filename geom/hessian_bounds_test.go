@@ -132,7 +132,8 @@ func TestCapBoundHolds(t *testing.T) {
 						for _, share := range []float64{1, g.Float64(), g.Float64() * g.Float64()} {
 							y := r3.Scale(share*size*(1-4*eps), y)
 							if d, round := capDeficit(s, &b, n, y); !(d <= round) {
-								t.Fatalf("%s: n = %v, t = %g, y = %v: too high by %g, rounding is %g; K = %v, slack %g", label(s), n, size, y, d, round, b.K, b.Slack)
+								t.Fatalf("%s: n = %v, t = %g, y = %v: too high by %g, rounding is %g; K = %v, slack %g",
+									label(s), n, size, y, d, round, b.K, b.Slack)
 							}
 						}
 					}
@@ -198,9 +199,11 @@ func TestCapBoundIsWorthSomething(t *testing.T) {
 				eighth++
 			}
 		}
-		t.Logf("%s, t = %g: at least half of the Hessian in %d of %d directions, an eighth in %d", label(c.s), c.t, half, n, eighth)
+		t.Logf("%s, t = %g: at least half of the Hessian in %d of %d directions, an eighth in %d", label(c.s), c.t,
+			half, n, eighth)
 		if float64(half) < c.half*float64(n) || float64(eighth) < c.eight*float64(n) {
-			t.Errorf("%s, t = %g: K is half of the Hessian in %d and an eighth in %d of %d directions, want shares of %g and %g", label(c.s), c.t, half, eighth, n, c.half, c.eight)
+			t.Errorf("%s, t = %g: K is half of the Hessian in %d and an eighth in %d of %d directions, want shares "+
+				"of %g and %g", label(c.s), c.t, half, eighth, n, c.half, c.eight)
 		}
 	}
 }
@@ -232,7 +235,8 @@ func TestCapsOfOthers(t *testing.T) {
 			t.Errorf("%s: more than MaxCaps give %v", label(s), more)
 		}
 	}
-	for _, s := range []geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: vec(1, 2, 3)}, geom.Capsule{R: 1, HalfLength: 1}} {
+	for _, s := range []geom.Shape{geom.Sphere{R: 1}, geom.Box{HalfExtents: vec(1, 2, 3)},
+		geom.Capsule{R: 1, HalfLength: 1}} {
 		caps.Reset(s, n)
 		if b := caps.Widen(0.1); b != (geom.CapBound{}) {
 			t.Errorf("%s: %v", label(s), b)

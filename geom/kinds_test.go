@@ -37,7 +37,8 @@ func analyticShapes() []geom.Shape {
 		geom.Superquadric{SemiAxes: vec(2, 1, 1), Alpha1: geom.MaxExponent, Alpha2: geom.MinExponent},
 	}
 	// Needles and plates of 1:1e6, and both ends of the usual sizes.
-	for _, a := range [][3]float64{{1e-3, 1e-3, 1e3}, {1e3, 1e3, 1e-3}, {1e-4, 1e-4, 1e-4}, {1e4, 1e4, 1e4}, {1e-3, 1, 1e3}} {
+	for _, a := range [][3]float64{{1e-3, 1e-3, 1e3}, {1e3, 1e3, 1e-3}, {1e-4, 1e-4, 1e-4}, {1e4, 1e4, 1e4},
+		{1e-3, 1, 1e3}} {
 		shapes = append(shapes,
 			geom.Capsule{R: a[0], HalfLength: a[2]},
 			geom.Cylinder{R: a[0], HalfLength: a[2]},
@@ -58,7 +59,8 @@ func analyticShapes() []geom.Shape {
 			geom.Frustum{RBottom: size(), RTop: size(), HalfLength: size()},
 			geom.Box{HalfExtents: vec(size(), size(), size())},
 			geom.Ellipsoid{SemiAxes: vec(size(), size(), size())},
-			geom.Superquadric{SemiAxes: vec(size(), size(), size()), Alpha1: 0.1 + 1.8*rng.Float64(), Alpha2: 0.1 + 1.8*rng.Float64()})
+			geom.Superquadric{SemiAxes: vec(size(), size(), size()), Alpha1: 0.1 + 1.8*rng.Float64(),
+				Alpha2: 0.1 + 1.8*rng.Float64()})
 	}
 	for _, s := range shapes[:len(shapes):len(shapes)] {
 		if rng.IntN(3) == 0 {
@@ -77,7 +79,8 @@ func analyticShapes() []geom.Shape {
 func label(s geom.Shape) string {
 	switch s := s.(type) {
 	case *geom.SmoothHull:
-		return fmt.Sprintf("smooth_hull{%d vertices, β = %g, radii %g and %g}", len(s.Vertices()), s.Sharpness(), s.Inradius(), s.BoundingRadius())
+		return fmt.Sprintf("smooth_hull{%d vertices, β = %g, radii %g and %g}", len(s.Vertices()), s.Sharpness(),
+			s.Inradius(), s.BoundingRadius())
 	case *geom.SmoothRevolution:
 		return fmt.Sprintf("smooth_revolution{%v, β = %g, γ = %g}", s.Profile(), s.Sharpness(), s.Flatness())
 	case geom.Rounded:

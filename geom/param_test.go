@@ -29,7 +29,8 @@ func samples(t *testing.T) (all []geom.Shape) {
 			default:
 				values = append(values, make([]float64, p.Width))
 				for i := range p.Width {
-					values[len(values)-1][i] = map[string]float64{"exponents": 0.5, "sharpness": 12, "flatness": 0.125}[p.Name]
+					values[len(values)-1][i] = map[string]float64{"exponents": 0.5, "sharpness": 12,
+						"flatness": 0.125}[p.Name]
 				}
 			}
 		}
@@ -70,7 +71,8 @@ func TestRows(t *testing.T) {
 		if _, ok := geom.Values(geom.Rounded{Shape: s, Margin: 1}); ok {
 			t.Errorf("%v: a margin is no parameter", k)
 		}
-		if inner, margin := geom.WithoutMargin(geom.Rounded{Shape: geom.Rounded{Shape: s, Margin: 1}, Margin: 0.5}); margin != 1.5 || !reflect.DeepEqual(inner, s) {
+		if inner, margin := geom.WithoutMargin(geom.Rounded{Shape: geom.Rounded{Shape: s, Margin: 1},
+			Margin: 0.5}); margin != 1.5 || !reflect.DeepEqual(inner, s) {
 			t.Errorf("%v with two margins is %+v and %g", k, inner, margin)
 		}
 	}
@@ -83,7 +85,8 @@ func TestNewRefuses(t *testing.T) {
 		values, _ := geom.Values(s)
 		refused := func(what string, values [][]float64, want string) {
 			t.Helper()
-			if s, err := k.New(values); err == nil || !strings.HasPrefix(err.Error(), k.String()+": ") || !strings.Contains(err.Error(), want) {
+			if s, err := k.New(values); err == nil || !strings.HasPrefix(err.Error(), k.String()+": ") ||
+				!strings.Contains(err.Error(), want) {
 				t.Errorf("%v with %s: %v, %v, want an error with %q", k, what, s, err, want)
 			}
 		}
@@ -106,7 +109,8 @@ func TestNewRefuses(t *testing.T) {
 	if s, err := geom.KindCount.New(nil); err == nil {
 		t.Errorf("%v of no kind", s)
 	}
-	if geom.KindCount.Params() != nil || geom.KindCount.Family() != geom.FamilyNone || geom.KindCount.Traits() != (geom.Traits{}) {
+	if geom.KindCount.Params() != nil || geom.KindCount.Family() != geom.FamilyNone ||
+		geom.KindCount.Traits() != (geom.Traits{}) {
 		t.Error("what is no kind has parameters or a family")
 	}
 }

@@ -20,7 +20,8 @@ func TestNormalized(t *testing.T) {
 		{quat.Number{Imag: 3, Kmag: 4}, quat.Number{Imag: 0.6, Kmag: 0.8}},
 		{quat.Number{Real: 1e-300, Jmag: 1e-300}, quat.Number{Real: half, Jmag: half}},
 		{quat.Number{Real: 1e300, Jmag: -1e300}, quat.Number{Real: half, Jmag: -half}},
-		{quat.Number{Real: math.MaxFloat64, Imag: math.MaxFloat64, Jmag: math.MaxFloat64, Kmag: math.MaxFloat64}, quat.Number{Real: 0.5, Imag: 0.5, Jmag: 0.5, Kmag: 0.5}},
+		{quat.Number{Real: math.MaxFloat64, Imag: math.MaxFloat64, Jmag: math.MaxFloat64, Kmag: math.MaxFloat64},
+			quat.Number{Real: 0.5, Imag: 0.5, Jmag: 0.5, Kmag: 0.5}},
 		{quat.Number{Kmag: 5e-324}, quat.Number{Kmag: 1}},
 		{quat.Number{Real: 5e-324, Imag: 5e-324}, quat.Number{Real: half, Imag: half}},
 		{quat.Number{Real: 1e300, Imag: 1e-300}, quat.Number{Real: 1}},
@@ -163,7 +164,8 @@ func TestBuildPoses(t *testing.T) {
 	near("about y", geom.Rotate(vec(0, 1e200, 0), quarter).Apply(p), vec(3, 2, -1))
 	near("about z", geom.Rotate(vec(0, 0, 1e-200), quarter).Apply(p), vec(-2, 1, 3))
 	near("about the diagonal", geom.Rotate(vec(-5, -5, -5), -2*math.Pi/3).Apply(p), vec(3, 1, 2))
-	near("about z, then moved", geom.Translate(0, 0, 1).Compose(geom.Rotate(vec(0, 0, 2), quarter)).Apply(p), vec(-2, 1, 4))
+	near("about z, then moved", geom.Translate(0, 0, 1).Compose(geom.Rotate(vec(0, 0, 2), quarter)).Apply(p),
+		vec(-2, 1, 4))
 	pose := geom.Translate(0.5, -1, 2).Compose(geom.Rotate(vec(1, 2, -3), 0.7))
 	near("there and back", pose.Inverse().Apply(pose.Apply(p)), p)
 	near("back and there", pose.Compose(pose.Inverse()).Apply(p), p)

@@ -179,9 +179,11 @@ func TestPoweredValidate(t *testing.T) {
 		{[]r2.Vec{{X: -1, Y: 1}}, 5, 1, "smooth_revolution: profile[0] = (-1, 1)"},
 		{[]r2.Vec{{X: 1, Y: nan}}, 5, 1, "smooth_revolution: profile[0] = (1, NaN)"},
 		{[]r2.Vec{{X: 1, Y: 1}, {X: 1, Y: 0}}, 5, 1, "smooth_revolution: the profile does not reach around the origin"},
-		{[]r2.Vec{{X: 0, Y: 1}, {X: 0, Y: -1}}, 5, 1, "smooth_revolution: the profile does not reach around the origin"},
+		{[]r2.Vec{{X: 0, Y: 1}, {X: 0, Y: -1}}, 5, 1,
+			"smooth_revolution: the profile does not reach around the origin"},
 	} {
-		if _, err := geom.NewSmoothRevolution(c.p, c.beta, c.gamma); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+		if _, err := geom.NewSmoothRevolution(c.p, c.beta, c.gamma); err == nil || !strings.HasPrefix(err.Error(),
+			c.want) {
 			t.Errorf("profile %v, β = %g, γ = %g: error %v, want %q", c.p, c.beta, c.gamma, err, c.want)
 		}
 	}

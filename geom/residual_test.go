@@ -105,7 +105,8 @@ func TestResidualAgainstDual(t *testing.T) {
 		geom.Cone{R: 1, HalfLength: 0.5}, geom.Cone{R: 0.25, HalfLength: 1},
 		geom.Frustum{RBottom: 1, RTop: 0.5, HalfLength: 0.5}, geom.Frustum{RBottom: 0.1, RTop: 1, HalfLength: 0.5},
 		geom.Box{HalfExtents: vec(1, 0.5, 0.75)},
-		geom.Ellipsoid{SemiAxes: vec(1, 0.5, 0.75)}, geom.Ellipsoid{SemiAxes: vec(0.3, 0.3, 1)}, geom.Ellipsoid{SemiAxes: vec(1, 1, 0.3)},
+		geom.Ellipsoid{SemiAxes: vec(1, 0.5, 0.75)}, geom.Ellipsoid{SemiAxes: vec(0.3, 0.3, 1)},
+		geom.Ellipsoid{SemiAxes: vec(1, 1, 0.3)},
 		geom.Superquadric{SemiAxes: vec(1, 0.5, 0.75), Alpha1: 0.6, Alpha2: 1.4},
 		geom.Superquadric{SemiAxes: vec(1, 0.5, 0.75), Alpha1: 1.4, Alpha2: 0.6},
 		geom.WithMargin(geom.Box{HalfExtents: vec(1, 0.5, 0.75)}, 0.25),
@@ -238,7 +239,8 @@ func TestEllipsoidDepth(t *testing.T) {
 			check := func(p r3.Vec, want float64) {
 				t.Helper()
 				if got := e.Residual(p); !(math.Abs(got-want) <= 16*eps*max(a, r3.Norm(p))) {
-					t.Errorf("axes %v: residual of %v = %.17g, want %.17g (%g units of rounding of the longest axis)", e.SemiAxes, p, got, want, (got-want)/eps/a)
+					t.Errorf("axes %v: residual of %v = %.17g, want %.17g (%g units of rounding of the longest axis)",
+						e.SemiAxes, p, got, want, (got-want)/eps/a)
 				}
 			}
 			check(place(0, 0, 0), -c)
@@ -306,7 +308,8 @@ func TestResidualLipschitz(t *testing.T) {
 func TestResidualNaN(t *testing.T) {
 	nan := math.NaN()
 	for _, s := range analyticShapes() {
-		for _, p := range []r3.Vec{vec(nan, 0, 0), vec(0, nan, 0), vec(0, 0, nan), vec(nan, nan, nan), vec(nan, 1e3, 1e3), vec(1e3, 1e3, nan)} {
+		for _, p := range []r3.Vec{vec(nan, 0, 0), vec(0, nan, 0), vec(0, 0, nan), vec(nan, nan, nan),
+			vec(nan, 1e3, 1e3), vec(1e3, 1e3, nan)} {
 			if r := s.Residual(p); r == r {
 				t.Errorf("%s: residual of %v = %g, want NaN", label(s), p, r)
 			}

@@ -14,7 +14,8 @@ import (
 
 // Supports, radii and kinds of scaled shapes are those of the shape, times the factor.
 func TestScaled(t *testing.T) {
-	corners := []r3.Vec{vec(0.4, 0, 0), vec(0, 0.5, 0), vec(0, 0, 0.3), vec(-0.4, -0.1, 0), vec(0, -0.5, 0.1), vec(0, 0, -0.3)}
+	corners := []r3.Vec{vec(0.4, 0, 0), vec(0, 0.5, 0), vec(0, 0, 0.3), vec(-0.4, -0.1, 0), vec(0, -0.5, 0.1),
+		vec(0, 0, -0.3)}
 	hull, err := geom.NewConvex(corners)
 	if err != nil {
 		t.Fatal(err)
@@ -23,13 +24,15 @@ func TestScaled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	revolution, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, 20, 1e-3)
+	revolution, err := geom.NewSmoothRevolution([]r2.Vec{{X: 0.4, Y: 0.5}, {X: 0.3, Y: -0.2}, {X: 0.1, Y: -0.5}}, 20,
+		1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[geom.Kind]bool{}
 	rng := rand.New(rand.NewPCG(17, 18))
-	for _, s := range append(append(analyticShapes(), samples(t)...), hull, smooth, revolution, geom.WithMargin(hull, 0.1), geom.WithMargin(geom.Box{HalfExtents: vec(1, 2, 3)}, 0.25), geom.Halfspace{}) {
+	for _, s := range append(append(analyticShapes(), samples(t)...), hull, smooth, revolution,
+		geom.WithMargin(hull, 0.1), geom.WithMargin(geom.Box{HalfExtents: vec(1, 2, 3)}, 0.25), geom.Halfspace{}) {
 		seen[s.Kind()] = true
 		for _, k := range []float64{1e-4, 1.0 / 3, 1, 1e4} {
 			big, err := geom.Scaled(s, k)
@@ -44,7 +47,8 @@ func TestScaled(t *testing.T) {
 			}
 			size := s.BoundingRadius() + r3.Norm(s.Center())
 			for what, pair := range map[string][2]float64{
-				"radius of the ball": {s.Radius(), big.Radius()}, "bounding radius": {s.BoundingRadius(), big.BoundingRadius()},
+				"radius of the ball": {s.Radius(), big.Radius()}, "bounding radius": {s.BoundingRadius(),
+					big.BoundingRadius()},
 			} {
 				if !(math.Abs(pair[1]-k*pair[0]) <= 1e-13*k*size) {
 					t.Errorf("%v times %g: %s %g, want %g", s.Kind(), k, what, pair[1], k*pair[0])
@@ -77,7 +81,8 @@ func TestScaledRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []geom.Shape{hull, geom.Sphere{R: 1}, geom.WithMargin(geom.Sphere{R: 1}, 1), geom.WithMargin(hull, 1)} {
+	for _, s := range []geom.Shape{hull, geom.Sphere{R: 1}, geom.WithMargin(geom.Sphere{R: 1}, 1),
+		geom.WithMargin(hull, 1)} {
 		if big, err := geom.Scaled(s, 1e300); err == nil && big.Validate() == nil {
 			t.Errorf("a %v of 1e300 m passes", s.Kind())
 		} else if err != nil && big != nil {

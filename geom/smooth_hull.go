@@ -47,8 +47,10 @@ func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*Smooth
 	if err := KindSmoothHull.check(values{nil, {sharpness}, numbers(center)}); err != nil {
 		return nil, err
 	}
-	if !(math.Abs(center.X) <= hull.MaxCoordinate && math.Abs(center.Y) <= hull.MaxCoordinate && math.Abs(center.Z) <= hull.MaxCoordinate) {
-		return nil, fmt.Errorf("smooth_hull: center = (%g, %g, %g), want finite coordinates of at most %g in magnitude", center.X, center.Y, center.Z, float64(hull.MaxCoordinate))
+	if !(math.Abs(center.X) <= hull.MaxCoordinate && math.Abs(center.Y) <= hull.MaxCoordinate &&
+		math.Abs(center.Z) <= hull.MaxCoordinate) {
+		return nil, fmt.Errorf("smooth_hull: center = (%g, %g, %g), want finite coordinates of at most %g in magnitude",
+			center.X, center.Y, center.Z, float64(hull.MaxCoordinate))
 	}
 	c, err := NewConvex(vertices)
 	if err != nil {
@@ -68,7 +70,8 @@ func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*Smooth
 	for _, p := range c.planes {
 		p.offset += r3.Dot(p.n, off)
 		if c.hull.Dim < 3 || !(p.offset > minInside*far) {
-			return nil, fmt.Errorf("smooth_hull: center (%g, %g, %g) is not strictly inside the hull of the vertices; give one that is, or more vertices around it", center.X, center.Y, center.Z)
+			return nil, fmt.Errorf("smooth_hull: center (%g, %g, %g) is not strictly inside the hull of the "+
+				"vertices; give one that is, or more vertices around it", center.X, center.Y, center.Z)
 		}
 		s.planes = append(s.planes, p)
 	}

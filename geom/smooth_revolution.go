@@ -54,7 +54,8 @@ func NewSmoothRevolution(profile []r2.Vec, sharpness, flatness float64) (*Smooth
 	var wide, up, down, far float64
 	for i, p := range profile {
 		if !(p.X >= 0 && p.X <= MaxSize) || !(math.Abs(p.Y) <= MaxSize) {
-			return nil, fmt.Errorf("smooth_revolution: profile[%d] = (%g, %g), want a radius of 0 to %g and a z of at most that in magnitude", i, p.X, p.Y, float64(MaxSize))
+			return nil, fmt.Errorf("smooth_revolution: profile[%d] = (%g, %g), want a radius of 0 to %g and a z of "+
+				"at most that in magnitude", i, p.X, p.Y, float64(MaxSize))
 		}
 		wide, up, down = max(wide, p.X), max(up, p.Y), max(down, -p.Y)
 		far = max(far, math.Hypot(p.X, p.Y))
@@ -63,9 +64,11 @@ func NewSmoothRevolution(profile []r2.Vec, sharpness, flatness float64) (*Smooth
 		return nil, err
 	}
 	if least := minInside * far; !(wide > least && up > least && down > least) {
-		return nil, errors.New("smooth_revolution: the profile does not reach around the origin; give points with r > 0, z > 0 and z < 0")
+		return nil, errors.New("smooth_revolution: the profile does not reach around the origin; give points with r " +
+			"> 0, z > 0 and z < 0")
 	}
-	s := &SmoothRevolution{profile: slices.Clone(profile), sharpness: sharpness, flatness: flatness, cut: negligible(sharpness)}
+	s := &SmoothRevolution{profile: slices.Clone(profile), sharpness: sharpness, flatness: flatness,
+		cut: negligible(sharpness)}
 	s.disc = Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 1, Z: math.Sqrt(flatness)}}
 	s.edges = polarEdges(profile)
 	floor := math.Inf(1)

@@ -154,7 +154,8 @@ func TestSmoothDirections(t *testing.T) {
 		s       geom.Smooth
 		yes, no []r3.Vec
 	}{
-		{"sphere", geom.Sphere{R: 1}, []r3.Vec{x, y, z, xy}, []r3.Vec{zero, vec(math.NaN(), 0, 1), vec(math.Inf(1), 0, 0), vec(1e-300, 0, 0)}},
+		{"sphere", geom.Sphere{R: 1}, []r3.Vec{x, y, z, xy}, []r3.Vec{zero, vec(math.NaN(), 0, 1),
+			vec(math.Inf(1), 0, 0), vec(1e-300, 0, 0)}},
 		{"capsule", geom.Capsule{R: 1, HalfLength: 1}, []r3.Vec{z, xz, yz}, []r3.Vec{zero, x, y, xy}},
 		{"capsule of length 0", geom.Capsule{R: 1}, []r3.Vec{x, y, z, xy}, []r3.Vec{zero}},
 		{"ellipsoid", geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, []r3.Vec{x, y, z, xy, xz, yz}, []r3.Vec{zero}},
@@ -163,7 +164,8 @@ func TestSmoothDirections(t *testing.T) {
 		{"superquadric 1 1.5", sq(1, 1.5), []r3.Vec{x, y, xy, xz, yz}, []r3.Vec{zero, z}},
 		{"superquadric 0.9 1.5", sq(0.9, 1.5), []r3.Vec{xz, yz}, []r3.Vec{zero, x, y, z, xy}},
 		{"superquadric 1.5 0.9", sq(1.5, 0.9), []r3.Vec{xy}, []r3.Vec{zero, x, y, z, xz, yz}},
-		{"rounded box", geom.WithMargin(geom.Box{HalfExtents: vec(1, 1, 1)}, 1).(geom.Smooth), nil, []r3.Vec{zero, x, xy, vec(1, 2, 3)}},
+		{"rounded box", geom.WithMargin(geom.Box{HalfExtents: vec(1, 1, 1)}, 1).(geom.Smooth), nil,
+			[]r3.Vec{zero, x, xy, vec(1, 2, 3)}},
 	} {
 		for _, d := range c.yes {
 			if _, ok := c.s.SupportHessian(d); !ok {

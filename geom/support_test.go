@@ -111,7 +111,8 @@ func TestSupportPointOnSurfaceAndMaximal(t *testing.T) {
 			h := r3.Dot(d, points[i])
 			for j, p := range points {
 				if v := r3.Dot(d, p); !(v <= h+16*eps*size) {
-					t.Fatalf("%s: <d,x> = %g at the support point of %v, but %g at that of %v", label(s), h, d, v, dirs[j])
+					t.Fatalf("%s: <d,x> = %g at the support point of %v, but %g at that of %v", label(s), h, d, v,
+						dirs[j])
 				}
 			}
 		}
@@ -126,7 +127,8 @@ func TestSupportScaleOfDirection(t *testing.T) {
 		for range 20 {
 			d := randomUnit(rng)
 			want := supportValue(s, d)
-			for _, scale := range []float64{0x1p-1000, 0x1p-700, 0x1p-490, 0x1p-30, 0x1p30, 0x1p490, 0x1p700, 0x1p1000} {
+			for _, scale := range []float64{0x1p-1000, 0x1p-700, 0x1p-490, 0x1p-30, 0x1p30, 0x1p490, 0x1p700,
+				0x1p1000} {
 				p := geom.Support(s, r3.Scale(scale, d))
 				if got := r3.Dot(d, p); !(math.Abs(got-want) <= 16*eps*s.BoundingRadius()) {
 					t.Fatalf("%s: <d,x> = %g for direction %g × %v, want %g", label(s), got, scale, d, want)
@@ -197,10 +199,12 @@ func TestSupportScaleOfShape(t *testing.T) {
 		{geom.Capsule{R: 0.3, HalfLength: 0.7}, geom.Capsule{R: k * 0.3, HalfLength: k * 0.7}},
 		{geom.Cylinder{R: 0.3, HalfLength: 0.7}, geom.Cylinder{R: k * 0.3, HalfLength: k * 0.7}},
 		{geom.Cone{R: 0.3, HalfLength: 0.7}, geom.Cone{R: k * 0.3, HalfLength: k * 0.7}},
-		{geom.Frustum{RBottom: 0.3, RTop: 0.1, HalfLength: 0.7}, geom.Frustum{RBottom: k * 0.3, RTop: k * 0.1, HalfLength: k * 0.7}},
+		{geom.Frustum{RBottom: 0.3, RTop: 0.1, HalfLength: 0.7}, geom.Frustum{RBottom: k * 0.3, RTop: k * 0.1,
+			HalfLength: k * 0.7}},
 		{geom.Box{HalfExtents: vec(0.3, 0.7, 0.2)}, geom.Box{HalfExtents: vec(k*0.3, k*0.7, k*0.2)}},
 		{geom.Ellipsoid{SemiAxes: vec(0.3, 0.7, 0.2)}, geom.Ellipsoid{SemiAxes: vec(k*0.3, k*0.7, k*0.2)}},
-		{geom.Superquadric{SemiAxes: vec(0.3, 0.7, 0.2), Alpha1: 0.4, Alpha2: 1.2}, geom.Superquadric{SemiAxes: vec(k*0.3, k*0.7, k*0.2), Alpha1: 0.4, Alpha2: 1.2}},
+		{geom.Superquadric{SemiAxes: vec(0.3, 0.7, 0.2), Alpha1: 0.4, Alpha2: 1.2},
+			geom.Superquadric{SemiAxes: vec(k*0.3, k*0.7, k*0.2), Alpha1: 0.4, Alpha2: 1.2}},
 	} {
 		for range 50 {
 			d := randomUnit(rng)

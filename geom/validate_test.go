@@ -18,7 +18,8 @@ func TestValidateAccepts(t *testing.T) {
 		geom.Ellipsoid{SemiAxes: vec(1e-9, 1, 1e9)},
 		geom.Superquadric{SemiAxes: vec(1, 1, 1), Alpha1: geom.MinExponent, Alpha2: geom.MaxExponent},
 		geom.Halfspace{},
-		geom.Rounded{Shape: geom.Sphere{R: 1}}, geom.WithMargin(geom.Halfspace{}, 1e-12), geom.WithMargin(geom.Sphere{R: 1}, 1e9),
+		geom.Rounded{Shape: geom.Sphere{R: 1}}, geom.WithMargin(geom.Halfspace{}, 1e-12),
+		geom.WithMargin(geom.Sphere{R: 1}, 1e9),
 	} {
 		if err := s.Validate(); err != nil {
 			t.Errorf("%s: %v", label(s), err)
@@ -40,7 +41,8 @@ func TestValidateRejects(t *testing.T) {
 		{geom.Sphere{R: -1}, "sphere: radius = -1, want > 0 and finite"},
 		{geom.Sphere{R: nan}, "sphere: radius = NaN, want > 0 and finite"},
 		{geom.Sphere{R: inf}, "sphere: radius = +Inf, want > 0 and finite"},
-		{geom.Sphere{R: 1e-10}, "sphere: radius = 1e-10 m is out of range, want 1e-09 to 1e+09 (choose another unit of length)"},
+		{geom.Sphere{R: 1e-10}, "sphere: radius = 1e-10 m is out of range, want 1e-09 to 1e+09 (choose another unit " +
+			"of length)"},
 		{geom.Sphere{R: 2e9}, "sphere: radius = 2e+09 m is out of range"},
 		{geom.Capsule{R: 0, HalfLength: 1}, "capsule: radius = 0"},
 		{geom.Capsule{R: 1, HalfLength: -2}, "capsule: half_length = -2, want ≥ 0 and finite"},
@@ -88,7 +90,8 @@ func TestWithMargin(t *testing.T) {
 	}
 	r := geom.WithMargin(geom.Capsule{R: 0.5, HalfLength: 1}, 0.25)
 	if r.Kind() != geom.KindCapsule || r.Radius() != 0.75 || r.CoreSupport(vec(0, 0, -1)) != vec(0, 0, -1) {
-		t.Errorf("rounded capsule: kind %s, radius %g, core support %v", r.Kind(), r.Radius(), r.CoreSupport(vec(0, 0, -1)))
+		t.Errorf("rounded capsule: kind %s, radius %g, core support %v", r.Kind(), r.Radius(),
+			r.CoreSupport(vec(0, 0, -1)))
 	}
 	// A capsule with a margin is a capsule with a larger radius.
 	same := geom.Capsule{R: 0.75, HalfLength: 1}

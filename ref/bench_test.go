@@ -8,14 +8,16 @@ import (
 // them closer than 0.1, half 0.1 to 2 apart) at a certified gap of 1e-6 × size,
 // witnesses and normal included.
 func BenchmarkDistance(b *testing.B) {
-	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
+	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512"} {
 		b.Run(name, func(b *testing.B) { benchmarkSet(b, name, func(i int) bool { return i%3 != 0 }) })
 	}
 }
 
 // BenchmarkPenetration times the signed distance of the overlapping third.
 func BenchmarkPenetration(b *testing.B) {
-	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128", "hull512"} {
+	for _, name := range []string{"ellipsoids", "boxes", "capsule-cylinder-cone", "hull8", "hull32", "hull128",
+		"hull512"} {
 		b.Run(name, func(b *testing.B) { benchmarkSet(b, name, func(i int) bool { return i%3 == 0 }) })
 	}
 }

@@ -51,7 +51,8 @@ func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 		q.pb.Rotation = q.pa.Rotation
 	}
 	if i%3 == 2 {
-		q.pa.Rotation, q.pb.Rotation = specialRotations[g.IntN(len(specialRotations))], specialRotations[g.IntN(len(specialRotations))]
+		q.pa.Rotation, q.pb.Rotation = specialRotations[g.IntN(len(specialRotations))],
+			specialRotations[g.IntN(len(specialRotations))]
 	}
 	q.pa.Position = r3.Scale(math.Pow(10, 6*g.Float64()-2), testkit.Unit(g))
 	size := finiteSize(a) + finiteSize(b)
@@ -95,7 +96,8 @@ func finiteSize(s geom.Shape) float64 {
 
 // closedForm runs scatter over pairs drawn by draw against a formula that takes the
 // centre of B and a map of directions from B, both in the frame of A.
-func closedForm(t *testing.T, seed uint64, n int, draw func(*rand.Rand) (a, b geom.Shape), truth func(f *frame) (want, slack float64)) {
+func closedForm(t *testing.T, seed uint64, n int, draw func(*rand.Rand) (a, b geom.Shape),
+	truth func(f *frame) (want, slack float64)) {
 	t.Helper()
 	if testing.Short() {
 		n /= 5
@@ -230,7 +232,8 @@ func TestKnownAnswers(t *testing.T) {
 		{"equal segments", bar, bar, vec(0, 0, 0), quat.Number{Real: 1}, 0},
 		{"segments in line, apart", bar, bar, vec(3, 0, 0), quat.Number{Real: 1}, 1},
 		{"segments in line, end to end", bar, bar, vec(2, 0, 0), quat.Number{Real: 1}, 0},
-		{"segment through a triangle", tri, bar, vec(0.5, 0.5, 0), quat.Number{Real: math.Sqrt(0.5), Jmag: math.Sqrt(0.5)}, -0.5},
+		{"segment through a triangle", tri, bar, vec(0.5, 0.5, 0), quat.Number{Real: math.Sqrt(0.5),
+			Jmag: math.Sqrt(0.5)}, -0.5},
 		{"triangles in one plane", tri, tri, vec(0.25, 0.25, 0), quat.Number{Real: 1}, 0},
 		{"parallel triangles", tri, tri, vec(0.25, 0.25, 0.5), quat.Number{Real: 1}, 0.5},
 		{"ball in a half-space", geom.Halfspace{}, ball, vec(5, 5, -3), turned, -4},
@@ -239,10 +242,14 @@ func TestKnownAnswers(t *testing.T) {
 		{"half-space upside down", box, geom.Halfspace{}, vec(0, 0, 3), quat.Number{Imag: 1}, 2},
 		{"half-space with margin", geom.WithMargin(geom.Halfspace{}, 0.5), ball, vec(0, 0, 2), turned, 0.5},
 		{"cone tip on a box", box, geom.Cone{R: 1, HalfLength: 1}, vec(0.25, 0.25, -2), quat.Number{Real: 1}, 0},
-		{"cylinder coaxial with itself", geom.Cylinder{R: 1, HalfLength: 2}, geom.Cylinder{R: 1, HalfLength: 2}, vec(0, 0, 0), quat.Number{Real: 1}, -2},
-		{"ellipsoid in its like", geom.Ellipsoid{SemiAxes: vec(3, 2, 1)}, geom.Ellipsoid{SemiAxes: vec(3, 2, 1)}, vec(0, 0, 0), quat.Number{Real: 1}, -2},
-		{"ellipsoids end to end", geom.Ellipsoid{SemiAxes: vec(3, 2, 1)}, geom.Ellipsoid{SemiAxes: vec(2, 3, 1)}, vec(6, 0, 0), turned, 0},
-		{"margins only touch", geom.WithMargin(dot, 0.5), geom.WithMargin(bar, 0.25), vec(0.5, 0.75, 0), quat.Number{Real: 1}, 0},
+		{"cylinder coaxial with itself", geom.Cylinder{R: 1, HalfLength: 2}, geom.Cylinder{R: 1, HalfLength: 2},
+			vec(0, 0, 0), quat.Number{Real: 1}, -2},
+		{"ellipsoid in its like", geom.Ellipsoid{SemiAxes: vec(3, 2, 1)}, geom.Ellipsoid{SemiAxes: vec(3, 2, 1)},
+			vec(0, 0, 0), quat.Number{Real: 1}, -2},
+		{"ellipsoids end to end", geom.Ellipsoid{SemiAxes: vec(3, 2, 1)}, geom.Ellipsoid{SemiAxes: vec(2, 3, 1)},
+			vec(6, 0, 0), turned, 0},
+		{"margins only touch", geom.WithMargin(dot, 0.5), geom.WithMargin(bar, 0.25), vec(0.5, 0.75, 0),
+			quat.Number{Real: 1}, 0},
 	}
 	var ws Workspace
 	for _, c := range cases {

@@ -18,8 +18,11 @@ func TestTinyOnHuge(t *testing.T) {
 		n = 20_000
 	}
 	g := rand.New(rand.NewPCG(5, 6))
-	tiny := []geom.Shape{geom.Cylinder{R: 1e-4, HalfLength: 5e-5}, ellipsoid(vec(1e-4, 5e-5, 7e-5)), geom.Box{HalfExtents: vec(1e-4, 5e-5, 7e-5)}, mustConvex(vec(0, 0, 0), vec(1e-4, 0, 0), vec(0, 1e-4, 0), vec(0, 0, 1e-4)), geom.Box{HalfExtents: vec(0.1, 0.1, 0.1)}}
-	huge := []geom.Shape{geom.Box{HalfExtents: vec(1e4, 5e3, 7e3)}, mustConvex(vec(0, 0, 0), vec(1e4, 0, 0), vec(0, 1e4, 0), vec(0, 0, 1e4))}
+	tiny := []geom.Shape{geom.Cylinder{R: 1e-4, HalfLength: 5e-5}, ellipsoid(vec(1e-4, 5e-5, 7e-5)),
+		geom.Box{HalfExtents: vec(1e-4, 5e-5, 7e-5)}, mustConvex(vec(0, 0, 0), vec(1e-4, 0, 0), vec(0, 1e-4, 0),
+			vec(0, 0, 1e-4)), geom.Box{HalfExtents: vec(0.1, 0.1, 0.1)}}
+	huge := []geom.Shape{geom.Box{HalfExtents: vec(1e4, 5e3, 7e3)}, mustConvex(vec(0, 0, 0), vec(1e4, 0, 0),
+		vec(0, 1e4, 0), vec(0, 0, 1e4))}
 	var ws Workspace
 	bad := 0
 	for i := range n {

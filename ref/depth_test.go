@@ -49,7 +49,8 @@ func leastSupport(g *rand.Rand, f *frame, n0 r3.Vec, samples int) float64 {
 			FuncEvaluations: 400,
 			Converger:       &optimize.FunctionConverge{Absolute: 1e-13, Iterations: 30},
 		}
-		if _, err := optimize.Minimize(optimize.Problem{Func: at}, []float64{0, 0}, settings, &optimize.NelderMead{SimplexSize: 0.1}); err != nil {
+		if _, err := optimize.Minimize(optimize.Problem{Func: at}, []float64{0, 0}, settings,
+			&optimize.NelderMead{SimplexSize: 0.1}); err != nil {
 			panic(err)
 		}
 		// The next start is the best direction that looks elsewhere.
@@ -108,7 +109,8 @@ func TestDepthByOptimization(t *testing.T) {
 				h := leastSupport(g, &f, testkit.Unit(g), 60)
 				pairs++
 				if h < -r.Upper-f.slack {
-					t.Errorf("%s against %s, row %d: a direction proves a depth of at most %.12g, bounds [%.12g, %.12g]\n%s",
+					t.Errorf("%s against %s, row %d: a direction proves a depth of at most %.12g, bounds [%.12g, "+
+						"%.12g]\n%s",
 						nameA, nameB, i, h, -r.Upper, -r.Lower, q.describe())
 				}
 				if h <= -r.Lower+1e-6*p.Size() {
@@ -135,7 +137,8 @@ func TestDepthOfKnownShapes(t *testing.T) {
 		q := placed{pa: poseAt(g, 10), pb: poseAt(g, 0)}
 		q.pb.Rotation = q.pa.Rotation
 		q.a, q.b = ellipsoid(axes), ellipsoid(r3.Scale(k, axes))
-		q.pb.Position = r3.Add(q.pa.Position, r3.Scale((1+k)*math.Min(axes.X, math.Min(axes.Y, axes.Z))*g.Float64(), testkit.Unit(g)))
+		q.pb.Position = r3.Add(q.pa.Position, r3.Scale((1+k)*math.Min(axes.X, math.Min(axes.Y, axes.Z))*g.Float64(),
+			testkit.Unit(g)))
 		f := q.frame()
 		want := ellipsoid(r3.Scale(1+k, axes)).Residual(f.fromB(r3.Vec{}))
 		if err := closeTo(&q, want, f.slack, &ws); err != nil {

@@ -204,9 +204,9 @@ func (s *Simplex) longestEdge() (i, j int, e r3.Vec, ee float64) {
 	return i, j, e, ee
 }
 
-// straighten moves x along the longest edge of its simplex to the projection of the origin on it. The weights of a triangle of length L and altitude h are off by
-// rounding over h, which moves x by L²/h roundings along it: too little to change the
-// norm, but the witnesses would no longer be Distance·Normal apart.
+// straighten moves x along the longest edge of its simplex to the projection of the origin on it. The weights of a
+// triangle of length L and altitude h are off by rounding over h, which moves x by L²/h roundings along it: too little
+// to change the norm, but the witnesses would no longer be Distance·Normal apart.
 func (d *descent) straighten() {
 	if d.s.N != 2 && d.s.N != 3 {
 		return

@@ -16,7 +16,8 @@ func TestEllipsoidalSuperquadrics(t *testing.T) {
 		for _, margin := range []float64{0, 0.25} {
 			a := geom.WithMargin(geom.Superquadric{SemiAxes: axes, Alpha1: 1, Alpha2: 1}, margin)
 			same := geom.WithMargin(geom.Ellipsoid{SemiAxes: axes}, margin)
-			for _, b := range []geom.Shape{geom.Sphere{R: 0.5}, a, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.5, Z: 0.5}},
+			for _, b := range []geom.Shape{geom.Sphere{R: 0.5}, a,
+				geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.5, Y: 0.5, Z: 0.5}},
 				geom.Capsule{R: 0.3, HalfLength: 0.2}, geom.Cylinder{R: 0.3, HalfLength: 0.2}} {
 				t.Run(fmt.Sprintf("%v %v %T", axes, margin, b), func(t *testing.T) {
 					var ws Workspace

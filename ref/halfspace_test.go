@@ -97,8 +97,10 @@ func TestHalfspaceClosedForm(t *testing.T) {
 
 func TestHalfspacePairIsInvalid(t *testing.T) {
 	for _, a := range []geom.Shape{geom.Halfspace{}, geom.WithMargin(geom.Halfspace{}, 1)} {
-		for _, o := range []Options{{}, {Boolean: true}, {HasCutOff: true}, {Method: MethodFrankWolfe}, {MaxIterations: 1}} {
-			p := NewPair(a, geom.Halfspace{}, geom.IdentityPose(), geom.Pose{Position: vec(0, 0, 5), Rotation: quat.Number{Imag: 1}})
+		for _, o := range []Options{{}, {Boolean: true}, {HasCutOff: true}, {Method: MethodFrankWolfe},
+			{MaxIterations: 1}} {
+			p := NewPair(a, geom.Halfspace{}, geom.IdentityPose(), geom.Pose{Position: vec(0, 0, 5),
+				Rotation: quat.Number{Imag: 1}})
 			if r := Solve(&p, o, nil); r.Status != Invalid || !math.IsNaN(r.Distance) {
 				t.Errorf("two half-spaces: status %v, distance %g, want invalid and NaN", r.Status, r.Distance)
 			}

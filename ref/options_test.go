@@ -68,7 +68,8 @@ func TestBoolean(t *testing.T) {
 				err = certify(&s.placed, &o, &r)
 			}
 			if err != nil || s.r.Status != Touching && r.Status != s.r.Status {
-				t.Fatalf("pair %d, %v: %v, the distance says %v: %v\n%+v\n%s", i, m, r.Status, s.r.Status, err, r, s.describe())
+				t.Fatalf("pair %d, %v: %v, the distance says %v: %v\n%+v\n%s", i, m, r.Status, s.r.Status, err, r,
+					s.describe())
 			}
 			if m == MethodGJK {
 				full, boolean = full+s.r.Iterations, boolean+r.Iterations
@@ -108,7 +109,8 @@ func TestCutOff(t *testing.T) {
 				case r.Lower > limit:
 					stopped++
 				default:
-					t.Fatalf("pair %d, %v: neither a distance nor a proof of more than %g: %+v\n%s", i, m, limit, r, s.describe())
+					t.Fatalf("pair %d, %v: neither a distance nor a proof of more than %g: %+v\n%s", i, m, limit, r,
+						s.describe())
 				}
 			}
 		}

@@ -184,7 +184,8 @@ func TestHullDistanceByProjectedGradient(t *testing.T) {
 		a, b := q.bodies()
 		found := projectedGradient(a.v, b.v)
 		if !(found >= r.Lower) || !(found <= r.Upper+1e-6*p.Size()) {
-			t.Errorf("row %d: the program ends at %.17g, the bounds are [%g, %g]: %s", i, found, r.Lower, r.Upper, q.describe())
+			t.Errorf("row %d: the program ends at %.17g, the bounds are [%g, %g]: %s", i, found, r.Lower, r.Upper,
+				q.describe())
 		}
 	}
 }

@@ -95,7 +95,8 @@ const (
 )
 
 var methodNames = [MethodCount]string{
-	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe", "rtr", "auto",
+	"gjk", "gjk-johnson", "nesterov", "nesterov-normalized", "polyak", "polyak-normalized", "frank-wolfe", "rtr",
+	"auto",
 }
 
 func (m Method) String() string {

@@ -30,7 +30,8 @@ func (e *expansion) revolved() bool {
 	}
 	across, _ := tangents(axis)
 	m := &e.meridian
-	*m = meridian{axis: axis, across: across, through: through, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.round}
+	*m = meridian{axis: axis, across: across, through: through, corners: m.corners[:0], edges: m.edges[:0],
+		short: 2 * e.round}
 	for _, n := range [...]r3.Vec{axis, across, r3.Scale(-1, axis)} {
 		m.corners = append(m.corners, e.corner(m, n))
 	}
@@ -164,7 +165,8 @@ func (m *meridian) rim(from, to int) rim {
 		return rim{from, to, math.Inf(1), m.axis}
 	}
 	nt, nr = nt/length, nr/length
-	return rim{from, to, math.Min(nt*a.t+nr*a.r, nt*b.t+nr*b.r), unit(r3.Add(r3.Scale(nt, m.axis), r3.Scale(nr, m.across)))}
+	return rim{from, to, math.Min(nt*a.t+nr*a.r, nt*b.t+nr*b.r),
+		unit(r3.Add(r3.Scale(nt, m.axis), r3.Scale(nr, m.across)))}
 }
 
 // end is the edge between the first or the last corner and its mirror image.

@@ -23,11 +23,15 @@ func TestRevolved(t *testing.T) {
 		t.Fatal(err)
 	}
 	shapes := []geom.Shape{
-		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.15, HalfLength: 0.4}, geom.Cylinder{R: 0.25, HalfLength: 0.35}, geom.Cone{R: 0.4, HalfLength: 0.3},
-		geom.Frustum{RBottom: 0.35, RTop: 0.2, HalfLength: 0.25}, vase, geom.WithMargin(geom.Cylinder{R: 0.1, HalfLength: 0.3}, 0.05),
-		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.35}}, geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}},
+		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.15, HalfLength: 0.4}, geom.Cylinder{R: 0.25, HalfLength: 0.35},
+		geom.Cone{R: 0.4, HalfLength: 0.3},
+		geom.Frustum{RBottom: 0.35, RTop: 0.2, HalfLength: 0.25}, vase,
+		geom.WithMargin(geom.Cylinder{R: 0.1, HalfLength: 0.3}, 0.05),
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.35}},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}},
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.3, Y: 0.3, Z: 0.25}, Alpha1: 0.6, Alpha2: 1},
-		geom.WithMargin(mustConvex(r3.Vec{X: 0.1, Y: -0.2, Z: 0.3}), 0.2), geom.WithMargin(mustConvex(r3.Vec{X: 0.3, Y: 0.2, Z: -0.3}, r3.Vec{X: 0.3, Y: 0.2, Z: 0.3}), 0.1),
+		geom.WithMargin(mustConvex(r3.Vec{X: 0.1, Y: -0.2, Z: 0.3}), 0.2),
+		geom.WithMargin(mustConvex(r3.Vec{X: 0.3, Y: 0.2, Z: -0.3}, r3.Vec{X: 0.3, Y: 0.2, Z: 0.3}), 0.1),
 	}
 	rng := rand.New(rand.NewPCG(71, 72))
 	const tilt = 1e-7
@@ -71,7 +75,8 @@ func TestRevolved(t *testing.T) {
 				if off := norm(r3.Sub(r3.Sub(r.WitnessB, r.WitnessA), r3.Scale(r.Distance, r.Normal))); off > r.Gap() {
 					t.Errorf("%s: the witnesses are %g off, gap %g", name, off, r.Gap())
 				}
-				for _, w := range []float64{a.Residual(r.WitnessA), b.Residual(q.pb.ApplyInverse(p.ToWorld(r.WitnessB)))} {
+				for _, w := range []float64{a.Residual(r.WitnessA),
+					b.Residual(q.pb.ApplyInverse(p.ToWorld(r.WitnessB)))} {
 					if w > 2*r.Gap() {
 						t.Errorf("%s: a witness is %g outside its body, gap %g", name, w, r.Gap())
 					}
@@ -90,7 +95,8 @@ func TestRevolved(t *testing.T) {
 				o.Tolerance = 1e-6 * p.Size()
 				s := Solve(&tilted, o, nil)
 				if s.Status != Penetrating || math.Abs(s.Distance-r.Distance) > r.Gap()+s.Gap()+2*tilt*p.Size() {
-					t.Errorf("%s: %v ± %g, tilted %v ± %g (%v)", name, r.Distance, r.Gap(), s.Distance, s.Gap(), s.Status)
+					t.Errorf("%s: %v ± %g, tilted %v ± %g (%v)", name, r.Distance, r.Gap(), s.Distance, s.Gap(),
+						s.Status)
 				}
 			}
 		}
@@ -120,8 +126,10 @@ func TestCommonAxis(t *testing.T) {
 		{cylinder, spheroid, r3.Vec{Z: 1}, quat.Number{Real: 1}, true, 1},
 		{geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}, cylinder, r3.Vec{}, quat.Number{Real: 1}, false, 0},
 		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 0},
-		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 3, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 0},
-		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 4, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1}, quat.Number{Real: 1}, true, 1},
+		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 3, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1},
+			quat.Number{Real: 1}, true, 0},
+		{mustConvex(r3.Vec{X: 3, Y: 1, Z: 2}, r3.Vec{X: 4, Y: 1, Z: 5}), cylinder, r3.Vec{X: 3, Y: 1},
+			quat.Number{Real: 1}, true, 1},
 		{mustConvex(r3.Vec{X: 3}, r3.Vec{X: 4}, r3.Vec{Y: 1}), cylinder, r3.Vec{}, quat.Number{Real: 1}, false, 0},
 	} {
 		p := NewPair(c.a, c.b, geom.IdentityPose(), geom.Pose{Position: c.at, Rotation: c.turn})

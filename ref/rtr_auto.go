@@ -37,7 +37,8 @@ func chosen(p *Pair, o *Options) Method {
 			return MethodRTR
 		}
 	}
-	revolutions := p.A.Kind().Family() == geom.FamilySmoothRevolution && p.B.Kind().Family() == geom.FamilySmoothRevolution
+	revolutions := p.A.Kind().Family() == geom.FamilySmoothRevolution &&
+		p.B.Kind().Family() == geom.FamilySmoothRevolution
 	if soft(p.A) && soft(p.B) && (apart || revolutions) {
 		return MethodRTR
 	}

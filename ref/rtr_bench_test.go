@@ -26,11 +26,13 @@ var smoothSets = map[string]func(*rand.Rand) geom.Shape{
 
 func init() {
 	smoothSets["mixed"] = func(g *rand.Rand) geom.Shape {
-		return smoothSets[[]string{"superquadrics", "smooth hulls 8", "smooth revolutions 8", "ellipsoids"}[g.IntN(4)]](g)
+		return smoothSets[[]string{"superquadrics", "smooth hulls 8", "smooth revolutions 8",
+			"ellipsoids"}[g.IntN(4)]](g)
 	}
 }
 
-var smoothSetNames = []string{"superquadrics", "smooth hulls 8", "smooth hulls 20", "smooth revolutions 8", "smooth revolutions 20", "ellipsoids", "mixed"}
+var smoothSetNames = []string{"superquadrics", "smooth hulls 8", "smooth hulls 20", "smooth revolutions 8",
+	"smooth revolutions 20", "ellipsoids", "mixed"}
 
 // randomSmoothHull draws smooth hulls of 20 points.
 func randomSmoothHull(beta float64) func(*rand.Rand) geom.Shape {
@@ -46,7 +48,8 @@ func randomSmoothHull(beta float64) func(*rand.Rand) geom.Shape {
 func randomSmoothRevolution(beta float64) func(*rand.Rand) geom.Shape {
 	return func(g *rand.Rand) geom.Shape {
 		r, z := logSize(g), logSize(g)
-		v := []r2.Vec{{X: r, Y: z * g.Float64()}, {X: r * g.Float64(), Y: z}, {X: r * g.Float64(), Y: -z}, {X: r, Y: -z * g.Float64()}}
+		v := []r2.Vec{{X: r, Y: z * g.Float64()}, {X: r * g.Float64(), Y: z}, {X: r * g.Float64(), Y: -z},
+			{X: r, Y: -z * g.Float64()}}
 		s, err := geom.NewSmoothRevolution(v, beta, 0.01)
 		if err != nil {
 			panic(err)

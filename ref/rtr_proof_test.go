@@ -48,7 +48,8 @@ func TestEllipsoidProof(t *testing.T) {
 			if ok {
 				bounded++
 				if depth+p.Radius > -want.Lower {
-					t.Fatalf("pair %d: %g is claimed from a random direction, the depth is at most %g", i, depth+p.Radius, -want.Lower)
+					t.Fatalf("pair %d: %g is claimed from a random direction, the depth is at most %g", i,
+						depth+p.Radius, -want.Lower)
 				}
 			}
 		}
@@ -58,7 +59,8 @@ func TestEllipsoidProof(t *testing.T) {
 			if ws.t.proveEllipsoids(&p, &r) {
 				proved++
 				if r.Lower > want.Upper || r.Upper < want.Lower {
-					t.Fatalf("pair %d: [%g, %g] is claimed, EPA proves [%g, %g]", i, r.Lower, r.Upper, want.Lower, want.Upper)
+					t.Fatalf("pair %d: [%g, %g] is claimed, EPA proves [%g, %g]", i, r.Lower, r.Upper, want.Lower,
+						want.Upper)
 				}
 			}
 		}
@@ -100,7 +102,8 @@ func TestStarts(t *testing.T) {
 					o.Starts = starts
 					r := RTR(&p, o, &ws)
 					if r.Lower > want.Upper || r.Upper < want.Lower || r.Distance < last-o.Tolerance {
-						t.Fatalf("%s and %s, %d starts: %g in [%g, %g] after %g, EPA proves [%g, %g]", a.Kind(), b.Kind(), starts, r.Distance, r.Lower, r.Upper, last, want.Lower, want.Upper)
+						t.Fatalf("%s and %s, %d starts: %g in [%g, %g] after %g, EPA proves [%g, %g]", a.Kind(),
+							b.Kind(), starts, r.Distance, r.Lower, r.Upper, last, want.Lower, want.Upper)
 					}
 					if last = r.Distance; r.Distance < want.Lower-o.Tolerance {
 						local[k]++
@@ -132,7 +135,8 @@ func TestAuto(t *testing.T) {
 				o.Method = MethodAuto
 				got := Solve(&p, o, &ws)
 				if got.Status == Undecided || got.Lower > want.Upper || got.Upper < want.Lower {
-					t.Fatalf("%s and %s at %g: %v [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach, got.Status, got.Lower, got.Upper, want.Lower, want.Upper)
+					t.Fatalf("%s and %s at %g: %v [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach, got.Status,
+						got.Lower, got.Upper, want.Lower, want.Upper)
 				}
 				if taken[got.Method]++; !SmoothPair(a, b) && got.Method != MethodGJK {
 					t.Fatalf("%s and %s: %v was taken", a.Kind(), b.Kind(), got.Method)

@@ -79,11 +79,13 @@ func TestRTRAgreesWithGJKAndEPA(t *testing.T) {
 						t.Fatalf("%s and %s at %g: rtr %+v, gjk %+v", a.Kind(), b.Kind(), reach, got, want)
 					}
 					if got.Lower > want.Upper || got.Upper < want.Lower {
-						t.Fatalf("%s and %s at %g: rtr proves [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach, got.Lower, got.Upper, want.Lower, want.Upper)
+						t.Fatalf("%s and %s at %g: rtr proves [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach,
+							got.Lower, got.Upper, want.Lower, want.Upper)
 					}
 					off := norm(r3.Sub(r3.Sub(got.WitnessB, got.WitnessA), r3.Scale(got.Distance, got.Normal)))
 					if off > got.Gap()+4*p.Roundoff() {
-						t.Fatalf("%s and %s at %g: witnesses are %g off, gap %g", a.Kind(), b.Kind(), reach, off, got.Gap())
+						t.Fatalf("%s and %s at %g: witnesses are %g off, gap %g", a.Kind(), b.Kind(), reach, off,
+							got.Gap())
 					}
 					counts[got.Status]++
 				}
@@ -110,7 +112,8 @@ func TestRTRAloneIsABound(t *testing.T) {
 				want := Solve(&p, o, &ws)
 				got := RTR(&p, o, &ws)
 				if got.Lower > want.Upper || got.Upper < want.Lower {
-					t.Fatalf("%s and %s at %g: rtr proves [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach, got.Lower, got.Upper, want.Lower, want.Upper)
+					t.Fatalf("%s and %s at %g: rtr proves [%g, %g], gjk [%g, %g]", a.Kind(), b.Kind(), reach, got.Lower,
+						got.Upper, want.Lower, want.Upper)
 				}
 				if got.Status == Undecided {
 					local++
@@ -174,10 +177,12 @@ func TestRTRClosedForms(t *testing.T) {
 		{geom.Sphere{R: 1}, geom.Sphere{R: 2}, vec(0, 0, 0), -3}, // concentric
 		{geom.Ellipsoid{SemiAxes: vec(3, 1, 1)}, geom.Ellipsoid{SemiAxes: vec(2, 1, 1)}, vec(7, 0, 0), 2},
 		{geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, geom.Ellipsoid{SemiAxes: vec(1, 3, 3)}, vec(1.75, 0, 0), -0.25},
-		{geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, geom.Ellipsoid{SemiAxes: vec(1, 3, 3)}, vec(2, 0, 0), 0},  // kissing
-		{geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, geom.Ellipsoid{SemiAxes: vec(1, 3, 3)}, vec(0, 0, 0), -2}, // concentric
+		{geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, geom.Ellipsoid{SemiAxes: vec(1, 3, 3)}, vec(2, 0, 0), 0}, // kissing
+		// concentric
+		{geom.Ellipsoid{SemiAxes: vec(1, 2, 3)}, geom.Ellipsoid{SemiAxes: vec(1, 3, 3)}, vec(0, 0, 0), -2},
 		{geom.Ellipsoid{SemiAxes: vec(1e4, 1e4, 1e4)}, geom.Sphere{R: 1e-4}, vec(0, 0, 10001), 1 - 1e-4},
-		{geom.Ellipsoid{SemiAxes: vec(1e-3, 1e-3, 1)}, geom.Ellipsoid{SemiAxes: vec(1, 1, 1e-3)}, vec(0, 0, 1.002), 1e-3},
+		{geom.Ellipsoid{SemiAxes: vec(1e-3, 1e-3, 1)}, geom.Ellipsoid{SemiAxes: vec(1, 1, 1e-3)}, vec(0, 0, 1.002),
+			1e-3},
 	} {
 		for _, away := range []float64{0, 1000} {
 			poseA, poseB := identity, identity
@@ -186,7 +191,8 @@ func TestRTRClosedForms(t *testing.T) {
 			p := NewPair(c.a, c.b, poseA, poseB)
 			r := Solve(&p, Options{Method: MethodRTR, Tolerance: 1e-7 * p.Size()}, &ws)
 			if r.Status == Undecided || !(r.Lower <= c.want+1e-12*away && r.Upper >= c.want-1e-12*away) {
-				t.Errorf("%s and %s at %v: %v in [%g, %g], want %g", c.a.Kind(), c.b.Kind(), c.at, r.Status, r.Lower, r.Upper, c.want)
+				t.Errorf("%s and %s at %v: %v in [%g, %g], want %g", c.a.Kind(), c.b.Kind(), c.at, r.Status, r.Lower,
+					r.Upper, c.want)
 			}
 		}
 	}

@@ -125,7 +125,8 @@ func needsDepth(r *Result, o *Options, p *Pair) bool {
 // Two half-spaces have no finite depth: their pair is Invalid.
 func Halfspace(p *Pair, o Options) Result {
 	if unbounded(p.A) && unbounded(p.B) {
-		return Result{Status: Invalid, Distance: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1), Normal: r3.Vec{X: math.NaN()}}
+		return Result{Status: Invalid, Distance: math.NaN(), Lower: math.Inf(-1), Upper: math.Inf(1),
+			Normal: r3.Vec{X: math.NaN()}}
 	}
 	r := Result{Iterations: 1, Ended: EndedByFormula}
 	round := p.Roundoff()

@@ -48,7 +48,8 @@ def npy(values, typecode, shape):
 def all_kinds():
     """Two shapes of every kind, one of them with a margin."""
     rnd = random.Random(12)
-    ring = [[0.3 * math.cos(t), 0.3 * math.sin(t), 0.2 * (-1) ** i] for i, t in enumerate([0.1, 1.2, 2.0, 3.3, 4.1, 5.5])]
+    angles = [0.1, 1.2, 2.0, 3.3, 4.1, 5.5]
+    ring = [[0.3 * math.cos(t), 0.3 * math.sin(t), 0.2 * (-1) ** i] for i, t in enumerate(angles)]
     cloud = [[rnd.gauss(0, 0.25) for _ in range(3)] for _ in range(40)]
     shapes = []
     for margin in (0.0, 0.03):

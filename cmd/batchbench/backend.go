@@ -27,7 +27,8 @@ func checkBackend(value string) error {
 		family, device, colon := strings.Cut(name, ":")
 		ok := slices.Contains(backendNames, family) && (!colon || family == vulkanName && device != "")
 		if !ok || family == dispatch.Auto && value != dispatch.Auto {
-			return fmt.Errorf("--backend %q: want one of %s, or Vulkan devices as vulkan:0+vulkan:1; 'batchbench devices' says which are usable", value, strings.Join(backendNames, ", "))
+			return fmt.Errorf("--backend %q: want one of %s, or Vulkan devices as vulkan:0+vulkan:1; 'batchbench "+
+				"devices' says which are usable", value, strings.Join(backendNames, ", "))
 		}
 	}
 	return nil

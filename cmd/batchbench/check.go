@@ -109,7 +109,8 @@ func (r *verifyReport) wrong() int { return max(r.Audit.Wrong(), r.Compare.Wrong
 func (r *verifyReport) verdict() error {
 	switch {
 	case r.wrong() > 0:
-		return exitf(exitWrong, "%s: %s, the worst are listed in the report", r.Results, plural(r.wrong(), "wrong answer"))
+		return exitf(exitWrong, "%s: %s, the worst are listed in the report", r.Results,
+			plural(r.wrong(), "wrong answer"))
 	case r.Audit.Undecided() > 0:
 		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
 	}
@@ -118,7 +119,8 @@ func (r *verifyReport) verdict() error {
 
 // print writes the report as text.
 func (r *verifyReport) print(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s%s\n", r.Results, r.Query, r.Precision, toleranceText(r.Tolerance), cutOffText(r.CutOff)); err != nil {
+	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s%s\n", r.Results, r.Query, r.Precision,
+		toleranceText(r.Tolerance), cutOffText(r.CutOff)); err != nil {
 		return err
 	}
 	if text := r.Claims.String(); text != "" {

@@ -4,7 +4,8 @@ import "testing"
 
 // TestSampleShares: the shares of the chunks add up to the sample.
 func TestSampleShares(t *testing.T) {
-	for _, c := range []checker{{total: 10, sample: 3}, {total: 1000003, sample: 1000}, {total: 7, sample: 7}, {total: 5, sample: 0}, {total: 1 << 62, sample: 1 << 61}} {
+	for _, c := range []checker{{total: 10, sample: 3}, {total: 1000003, sample: 1000}, {total: 7, sample: 7},
+		{total: 5, sample: 0}, {total: 1 << 62, sample: 1 << 61}} {
 		var sum, last int64
 		step := c.total/1000 + 3
 		for row := int64(0); row < c.total; row += step {

@@ -83,14 +83,16 @@ func (f files) score(args ...string) outcome {
 }
 
 func (f files) verify(args ...string) outcome {
-	return command(append([]string{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results}, args...)...)
+	return command(append([]string{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results},
+		args...)...)
 }
 
 // ballAndBox writes a library of a box and a ball, and n pairs of them at a distance of 3 m
 // that change may change.
 func (f files) ballAndBox(t *testing.T, n int, change func(p *batch.Pairs)) {
 	t.Helper()
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}, nil)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,9 +177,12 @@ func TestUsage(t *testing.T) {
 		{[]string{"score"}, "--shapes is missing"},
 		{append([]string{"score"}, in...), "--out is missing"},
 		{append(score, "--columns", "colour"), `unknown column "colour", want all or some of distance`},
-		{[]string{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", filepath.Join(f.dir, "results.csv")}, "results.csv"},
-		{[]string{"score", "--shapes", f.shapes, "--pairs", filepath.Join(f.dir, "none.npz"), "--out", f.results}, "none.npz"},
-		{[]string{"score", "--shapes", filepath.Join(f.dir, "none.json"), "--pairs", f.pairs, "--out", f.results}, "none.json"},
+		{[]string{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", filepath.Join(f.dir, "results.csv")},
+			"results.csv"},
+		{[]string{"score", "--shapes", f.shapes, "--pairs", filepath.Join(f.dir, "none.npz"), "--out", f.results},
+			"none.npz"},
+		{[]string{"score", "--shapes", filepath.Join(f.dir, "none.json"), "--pairs", f.pairs, "--out", f.results},
+			"none.json"},
 		{append([]string{"verify"}, in...), "--results is missing"},
 		{append([]string{"verify", "--results", filepath.Join(f.dir, "none.npz")}, in...), "none.npz"},
 		{append([]string{"verify", "--results", f.pairs}, in...), "pairs.npz"},
@@ -185,7 +190,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"generate", "--set", "teapots", "--shapes", f.shapes, "--out", f.pairs}, "teapots"},
 		{[]string{"generate", "--set", "boxes", "--pairs", "0", "--shapes", f.shapes, "--out", f.pairs}, "--pairs 0"},
 		{[]string{"generate", "--set", "boxes", "--shapes", f.shapes}, "--out is missing"},
-		{[]string{"generate", "--set", "mesh", "--mesh", filepath.Join(f.dir, "none.obj"), "--shapes", f.shapes, "--out", f.pairs}, "none.obj"},
+		{[]string{"generate", "--set", "mesh", "--mesh", filepath.Join(f.dir, "none.obj"), "--shapes", f.shapes,
+			"--out", f.pairs}, "none.obj"},
 		{[]string{"devices", "all"}, `unexpected argument "all"`},
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
@@ -205,7 +211,8 @@ func TestUsage(t *testing.T) {
 
 // TestHelp: help goes to standard output, with code 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"score", "--help"}, {"verify", "-h"}, {"generate", "-h"}, {"devices", "-h"}} {
+	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"score", "--help"}, {"verify", "-h"},
+		{"generate", "-h"}, {"devices", "-h"}} {
 		if o := command(args...).want(t, exitGood); !strings.Contains(o.stdout, "Usage:") {
 			t.Errorf("%v: no usage in %q", args, o.stdout)
 		}
@@ -266,7 +273,8 @@ func TestBadRows(t *testing.T) {
 				clear(p.RotationA[4*6 : 4*7])
 			})
 			f.score().want(t, exitBadInput).
-				says(t, "row 2, column position_b").says(t, "row 5, column shape_a").says(t, "row 6, column rotation_a").
+				says(t, "row 2, column position_b").says(t, "row 5, column shape_a").says(t,
+				"row 6, column rotation_a").
 				says(t, "3 rows of 8: bad input").says(t, f.pairs)
 			res := readResults(t, f.results)
 			for i, s := range res.Status {
@@ -304,7 +312,8 @@ func TestManyBadRows(t *testing.T) {
 // TestUndecided ends every row before it is decided.
 func TestUndecided(t *testing.T) {
 	f := newFiles(t, ".parquet")
-	command("generate", "--set", "ellipsoids", "--pairs", "64", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+	command("generate", "--set", "ellipsoids", "--pairs", "64", "--shapes", f.shapes, "--out", f.pairs).want(t,
+		exitGood)
 	f.score("--max-iterations", "1").want(t, exitWrong).says(t, "undecided")
 	if o := f.verify().want(t, exitWrong); !strings.Contains(o.stdout, "64 undecided") {
 		t.Errorf("verify does not count the undecided rows:\n%s", o.stdout)
@@ -319,7 +328,8 @@ func TestTampered(t *testing.T) {
 		for _, precision := range []string{"single", "double"} {
 			t.Run(precision+ext, func(t *testing.T) {
 				f := newFiles(t, ext)
-				command("generate", "--set", "hull8", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+				command("generate", "--set", "hull8", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).want(t,
+					exitGood)
 				f.score("--precision", precision).want(t, exitGood)
 				f.verify("--sample", "0").want(t, exitGood)
 
@@ -370,7 +380,8 @@ func TestNoPairs(t *testing.T) {
 // TestFill reads in pieces and detects an early end.
 func TestFill(t *testing.T) {
 	var at []int
-	if err := fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil }); err != nil || len(at) != 3 || at[2] != 4 {
+	if err := fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil }); err != nil || len(at) != 3 ||
+		at[2] != 4 {
 		t.Errorf("fill read at %v, %v", at, err)
 	}
 	for _, next := range []func(int) (int, error){

@@ -29,7 +29,8 @@ func deviceRowsOf(l *lane) (sum *deviceRows) {
 		if e, ok := dispatch.As[*engine.Backend](b); ok {
 			s := e.Stats()
 			d := s.Declined
-			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap, Budget: d.Budget, Unknown: d.Unknown})
+			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap,
+				Budget: d.Budget, Unknown: d.Unknown})
 		}
 	}
 	return sum
@@ -48,7 +49,8 @@ func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 		d = new(deviceRows)
 	}
 	return &deviceRows{
-		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap, Gap: d.Gap + sign*o.Gap,
+		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap,
+		Gap:    d.Gap + sign*o.Gap,
 		Budget: d.Budget + sign*o.Budget, Unknown: d.Unknown + sign*o.Unknown,
 	}
 }

@@ -39,7 +39,8 @@ func newDevices(e *env) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&jsonPath, "json", "", "write the list as JSON to this file; - is standard output, in place of the table")
+	c.Flags().StringVar(&jsonPath, "json", "", "write the list as JSON to this file; - is standard output, in place "+
+		"of the table")
 	return c
 }
 

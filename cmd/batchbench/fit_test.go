@@ -35,7 +35,8 @@ func TestFit(t *testing.T) {
 	for _, kind := range []geom.Kind{geom.KindSmoothHull, geom.KindSuperquadric} {
 		dir := t.TempDir()
 		shapes, report := filepath.Join(dir, "shapes.json"), filepath.Join(dir, "report.json")
-		o := command("fit", "--kind", kind.String(), "--vertices", "8", "--mesh", mesh, "--shapes", shapes, "--json", report).want(t, exitGood)
+		o := command("fit", "--kind", kind.String(), "--vertices", "8", "--mesh", mesh, "--shapes", shapes, "--json",
+			report).want(t, exitGood)
 		if !strings.Contains(o.stdout, "brick") {
 			t.Errorf("%s: the table does not name the mesh:\n%s", kind, o.stdout)
 		}

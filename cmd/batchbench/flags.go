@@ -67,20 +67,27 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 	o := &f.options
 	f.addQuestion(fs)
 	f.addWorkers(fs)
-	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method", "auto, gjk, nesterov, polyak or rtr; "+methodText)
+	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method",
+		"auto, gjk, nesterov, polyak or rtr; "+methodText)
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
-	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "limit of the evaluations of the support function per solver, beyond which a pair is undecided; 0 is the default of the method")
-	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the rows; 'batchbench devices' lists which are usable")
-	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of $CLEARANCE_DEVICE, else the best")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: $CLEARANCE_SIMD, else the best")
+	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "limit of the evaluations of the support function per solver, "+
+		"beyond which a pair is undecided; 0 is the default of the method")
+	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the "+
+		"rows; 'batchbench devices' lists which are usable")
+	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of "+
+		"$CLEARANCE_DEVICE, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: "+
+		"$CLEARANCE_SIMD, else the best")
 }
 
 // addQuestion registers the flags that define a correct answer.
 func (f *solveFlags) addQuestion(fs *pflag.FlagSet) {
 	o := &f.options
 	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", orList(batch.AnsweredQueries()))
-	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the precision")
-	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres; pairs farther from each other are only proved to be so")
+	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the "+
+		"precision")
+	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres; pairs farther from each other are only "+
+		"proved to be so")
 }
 
 // orList joins names as "a, b or c".
@@ -163,7 +170,8 @@ func parseColumns(names []string) (batch.Columns, error) {
 		bit := batch.Columns(1)
 		for bit&batch.FileColumns == 0 || bit.String() != name {
 			if bit <<= 1; bit == 0 {
-				return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name, strings.Join(fileColumns(), ", "))
+				return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name,
+					strings.Join(fileColumns(), ", "))
 			}
 		}
 		set |= bit

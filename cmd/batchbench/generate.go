@@ -40,7 +40,8 @@ set and seed give the same pairs on every machine of one processor architecture.
 	fs.Uint64Var(&f.seed, "seed", 1, "seed")
 	fs.StringVar(&f.out, "out", "", "file of pairs to write, .parquet or .npz")
 	fs.StringVar(&f.shapes, "shapes", "", "file of shapes to write, .json")
-	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
+	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be "+
+		"repeated")
 	return c
 }
 

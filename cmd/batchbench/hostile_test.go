@@ -70,7 +70,8 @@ func TestGenerateBoth(t *testing.T) {
 	if err := os.Mkdir(f.shapes, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	command("generate", "--set", "boxes", "--pairs", "10", "--shapes", f.shapes, "--out", f.pairs).want(t, exitBadInput).says(t, "directory")
+	command("generate", "--set", "boxes", "--pairs", "10", "--shapes", f.shapes, "--out", f.pairs).want(t,
+		exitBadInput).says(t, "directory")
 	if list := names(t, f.dir); len(list) != 1 {
 		t.Errorf("wrote %v", list)
 	}
@@ -159,8 +160,10 @@ func TestDeviceMustExist(t *testing.T) {
 func TestFlagRange(t *testing.T) {
 	const huge = "9223372036854775807"
 	for _, args := range [][]string{
-		{"run", "--rounds", huge}, {"run", "--workers", huge}, {"run", "--pairs", huge}, {"run", "--max-iterations", huge},
-		{"peers", "--rounds", huge}, {"matrix", "--rounds", huge}, {"matrix", "--pairs", huge}, {"matrix", "--threads", huge},
+		{"run", "--rounds", huge}, {"run", "--workers", huge}, {"run", "--pairs", huge},
+		{"run", "--max-iterations", huge},
+		{"peers", "--rounds", huge}, {"matrix", "--rounds", huge}, {"matrix", "--pairs", huge},
+		{"matrix", "--threads", huge},
 		{"generate", "--set", "boxes", "--shapes", "s.json", "--out", "p.npz", "--pairs", huge},
 	} {
 		command(args...).want(t, exitBadInput).says(t, huge)

@@ -45,9 +45,11 @@ func TestWorlds(t *testing.T) {
 	}
 	command("score", "--shapes", f.shapes, "--worlds", worlds, "--out", f.results).want(t, exitBadInput).
 		says(t, worlds+": row 2, column rotation_b").says(t, "2 rows of 6")
-	command("score", "--shapes", f.shapes, "--worlds", worlds, "--pairs", f.pairs, "--out", f.results).want(t, exitBadInput).
+	command("score", "--shapes", f.shapes, "--worlds", worlds, "--pairs", f.pairs, "--out", f.results).want(t,
+		exitBadInput).
 		says(t, "give one of them")
-	command("score", "--shapes", f.shapes, "--worlds", f.pairs, "--out", f.results).want(t, exitBadInput).says(t, f.pairs)
+	command("score", "--shapes", f.shapes, "--worlds", f.pairs, "--out", f.results).want(t, exitBadInput).says(t,
+		f.pairs)
 	command("score", "--shapes", f.shapes, "--out", f.results).want(t, exitBadInput).says(t, "--pairs is missing")
 }
 

@@ -40,7 +40,8 @@ func TestCancelled(t *testing.T) {
 		{"run", "--pairs", "2000", "--json", f.json},
 		{"score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", filepath.Join(f.dir, "new.npz"), "--json", f.json},
 		{"verify", "--shapes", f.shapes, "--pairs", f.pairs, "--results", f.results, "--json", f.json},
-		{"generate", "--set", "boxes", "--shapes", filepath.Join(f.dir, "new.json"), "--out", filepath.Join(f.dir, "new.parquet")},
+		{"generate", "--set", "boxes", "--shapes", filepath.Join(f.dir, "new.json"), "--out",
+			filepath.Join(f.dir, "new.parquet")},
 	} {
 		o := commandContext(ctx, args...).want(t, exitInterrupted).says(t, "interrupted")
 		if o.stdout != "" {
@@ -73,7 +74,8 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The temporary file shows that the work has begun.
-	for deadline := time.Now().Add(20 * time.Second); len(names(t, f.dir)) == len(before); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); len(names(t,
+		f.dir)) == len(before); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = cmd.Process.Kill()
 			t.Fatal("score did not begin to write")
@@ -162,7 +164,8 @@ func TestAbandon(t *testing.T) {
 // TestAuditInterrupted: the results file of an interrupted audit is there, and told.
 func TestAuditInterrupted(t *testing.T) {
 	err := interruption(&writtenError{context.Canceled, "out.npz"})
-	if exitCode(&writtenError{context.Canceled, "out.npz"}) != exitInterrupted || !strings.Contains(err.Error(), "out.npz is complete, its audit is not") {
+	if exitCode(&writtenError{context.Canceled, "out.npz"}) != exitInterrupted || !strings.Contains(err.Error(),
+		"out.npz is complete, its audit is not") {
 		t.Errorf("%v", err)
 	}
 }

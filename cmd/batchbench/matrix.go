@@ -53,23 +53,30 @@ not measure are kept, so that long plans can be measured in parts.
 	fs := c.Flags()
 	p := &f.plan
 	fs.StringVar(&f.out, "out", "throughput-report", "folder of the report")
-	fs.BoolVar(&f.quick, "quick", false, "small batches and short rounds, unless set by other flags: for a trial, or for emulated devices")
-	fs.BoolVar(&f.printOnly, "print-only", false, "write the page and the figures from the "+matrix.ResultsFile+" in --out, without measuring")
+	fs.BoolVar(&f.quick, "quick", false, "small batches and short rounds, unless set by other flags: for a trial, or "+
+		"for emulated devices")
+	fs.BoolVar(&f.printOnly, "print-only", false,
+		"write the page and the figures from the "+matrix.ResultsFile+" in --out, without measuring")
 	fs.StringSliceVar(&p.Tables, "tables", matrix.Tables(), "tables to measure")
 	fs.StringSliceVar(&p.Sets, "sets", benchmarkSets(), "sets of the pairs")
 	fs.StringSliceVar(&p.Regimes, "separations", matrix.Regimes(), "separations")
 	fs.StringSliceVar(&p.Queries, "queries", batch.AnsweredQueries(), "queries, in the table of questions")
-	fs.StringSliceVar(&p.Precisions, "precisions", []string{"single", "double"}, "precisions, in the table of questions")
-	fs.StringSliceVar(&p.Backends, "backends", []string{"cpu"}, "back ends: cpu, ref, vulkan or a Vulkan device as vulkan:1")
+	fs.StringSliceVar(&p.Precisions, "precisions", []string{"single", "double"},
+		"precisions, in the table of questions")
+	fs.StringSliceVar(&p.Backends, "backends", []string{"cpu"},
+		"back ends: cpu, ref, vulkan or a Vulkan device as vulkan:1")
 	fs.IntVar(&p.Pairs, "pairs", 1<<14, "pairs per call in the table of questions")
 	fs.IntVar(&p.ThreadPairs, "thread-pairs", 1<<16, "pairs per call in the table of threads")
-	fs.StringSliceVar(&f.sizes, "sizes", []string{"1", "10", "100", "1e3", "1e4", "1e5", "1e6"}, "pairs per call in the table of sizes")
-	fs.IntSliceVar(&p.Threads, "threads", nil, "numbers of threads; default: 1, 2, 4, … and all; the largest is used in the table of sizes")
+	fs.StringSliceVar(&f.sizes, "sizes", []string{"1", "10", "100", "1e3", "1e4", "1e5", "1e6"},
+		"pairs per call in the table of sizes")
+	fs.IntSliceVar(&p.Threads, "threads", nil, "numbers of threads; default: 1, 2, 4, … and all; the largest is used "+
+		"in the table of sizes")
 	fs.IntVar(&f.lab.Rounds, "rounds", 7, "rounds; 'compare' needs 5 or more")
 	fs.DurationVar(&f.lab.Time, "time", 10*time.Millisecond, "minimum time of a round; short calls are repeated")
 	fs.IntVar(&f.lab.Sample, "sample", 200, "answers per case that the reference solves again; 0 is none")
 	fs.Uint64Var(&f.lab.Seed, "seed", 1, "seed of the sets")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: $CLEARANCE_SIMD, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: "+
+		"$CLEARANCE_SIMD, else the best")
 	return c
 }
 
@@ -108,7 +115,8 @@ func parseSizes(texts []string) (sizes []int, err error) {
 	for _, s := range texts {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v >= 1 && v <= 1e8) || v != math.Trunc(v) {
-			return nil, fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 1 to 1e8, such as 1000 or 1e6", s)
+			return nil, fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 1 to 1e8, such as 1000 "+
+				"or 1e6", s)
 		}
 		sizes = append(sizes, int(v))
 	}
@@ -195,7 +203,8 @@ func runMatrix(ctx context.Context, e *env, f *matrixFlags) error {
 	bar, last := newProgress(e.stderr, "matrix", int64(len(cases))), 0
 	f.lab.Progress = func(done, _ int) { bar.add(done - last); last = done }
 	f.lab.Open = func(backend string, workers int) (*clearance.Handle, error) {
-		return clearance.Open(clearance.WithBackend(backend), clearance.WithWorkers(workers), clearance.WithSIMD(f.simd))
+		return clearance.Open(clearance.WithBackend(backend), clearance.WithWorkers(workers),
+			clearance.WithSIMD(f.simd))
 	}
 	err = f.lab.Run(ctx, cases, r)
 	bar.done()
@@ -220,7 +229,8 @@ func finishMatrix(e *env, f *matrixFlags, r *matrix.Report) error {
 		return err
 	}
 	if wrong, undecided := r.Faults(); wrong+undecided > 0 {
-		return exitf(exitWrong, "not every answer is good: %s, %s undecided or invalid", plural(wrong, "fault"), thousands(undecided))
+		return exitf(exitWrong, "not every answer is good: %s, %s undecided or invalid", plural(wrong, "fault"),
+			thousands(undecided))
 	}
 	return nil
 }

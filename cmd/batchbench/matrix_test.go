@@ -13,7 +13,8 @@ import (
 func TestMatrix(t *testing.T) {
 	dir := t.TempDir()
 	part := func(args ...string) outcome {
-		return command(append([]string{"matrix", "--out", dir, "--quick", "--pairs", "128", "--thread-pairs", "128", "--sizes", "1,1e2", "--threads", "1,2", "--rounds", "5",
+		return command(append([]string{"matrix", "--out", dir, "--quick", "--pairs", "128", "--thread-pairs", "128",
+			"--sizes", "1,1e2", "--threads", "1,2", "--rounds", "5",
 			"--separations", "close", "--time", "1us"}, args...)...)
 	}
 	part("--sets", "hull8").want(t, exitGood)
@@ -56,7 +57,8 @@ func TestMatrixRefuses(t *testing.T) {
 		"--print-only":      "no such file",
 		"surplus":           `unexpected argument "surplus"`,
 	} {
-		command(append([]string{"matrix", "--out", t.TempDir()}, strings.Fields(args)...)...).want(t, exitBadInput).says(t, want)
+		command(append([]string{"matrix", "--out", t.TempDir()}, strings.Fields(args)...)...).want(t,
+			exitBadInput).says(t, want)
 	}
 }
 
@@ -73,7 +75,8 @@ func TestThreadCounts(t *testing.T) {
 func TestPeersPictures(t *testing.T) {
 	dir := t.TempDir()
 	command("peers", "--from", "../../docs/results/peers.json", "--pictures", dir).want(t, exitGood)
-	for _, name := range []string{"peers-distance.svg", "peers-distance.png", "peers-boolean.svg", "peers-depth.svg", "peers-accuracy.svg"} {
+	for _, name := range []string{"peers-distance.svg", "peers-distance.png", "peers-boolean.svg", "peers-depth.svg",
+		"peers-accuracy.svg"} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -90,5 +93,6 @@ func TestPeersPictures(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "x.json"), []byte(`{}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command("peers", "--from", filepath.Join(dir, "x.json")).want(t, exitBadInput).says(t, "no report of 'batchbench peers")
+	command("peers", "--from", filepath.Join(dir, "x.json")).want(t, exitBadInput).says(t,
+		"no report of 'batchbench peers")
 }

@@ -63,7 +63,8 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 			return err
 		}
 		for _, l := range m.lanes {
-			job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options, Results: l.answers.Slice(0, rows)}
+			job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options,
+				Results: l.answers.Slice(0, rows)}
 			if first == 0 {
 				if err := l.warmUp(ctx, job); err != nil {
 					return err
@@ -124,7 +125,8 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 		l.report.WorstGap = max(l.report.WorstGap, verify.Number(rep.WorstGap))
 		for _, e := range rep.RowErrors {
 			if len(l.report.Faults) < listedFaults {
-				l.report.Faults = append(l.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v", first+int64(e.Row), e))
+				l.report.Faults = append(l.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v",
+					first+int64(e.Row), e))
 			}
 		}
 	}

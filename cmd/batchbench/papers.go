@@ -38,10 +38,13 @@ Experiments:
 	}
 	fl := c.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "fewer pairs and lower limits: a few minutes instead of most of an hour")
-	fl.StringVar(&f.out, "out", "papers-report", "folder of the report; earlier results in it are kept for experiments that --only excludes")
-	fl.StringVar(&f.meshes, "meshes", "", "folder of scanned objects (OBJ, STL, PLY, metres) for the experiments on meshes; without it, random hulls")
+	fl.StringVar(&f.out, "out", "papers-report", "folder of the report; earlier results in it are kept for "+
+		"experiments that --only excludes")
+	fl.StringVar(&f.meshes, "meshes", "", "folder of scanned objects (OBJ, STL, PLY, metres) for the experiments on "+
+		"meshes; without it, random hulls")
 	fl.StringSliceVar(&f.only, "only", nil, "run only these experiments, by name")
-	fl.BoolVar(&f.printOnly, "print-only", false, "print the report from the papers.json in --out, without running anything")
+	fl.BoolVar(&f.printOnly, "print-only", false, "print the report from the papers.json in --out, without running "+
+		"anything")
 	return c
 }
 

@@ -36,7 +36,8 @@ func TestPapersErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "papers.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	command("papers", "--print-only", "--out", dir).want(t, exitBadInput).says(t, "papers.json: no results of 'batchbench papers'")
+	command("papers", "--print-only", "--out", dir).want(t, exitBadInput).says(t,
+		"papers.json: no results of 'batchbench papers'")
 	for _, c := range []struct {
 		want string
 		args []string
@@ -45,6 +46,7 @@ func TestPapersErrors(t *testing.T) {
 		{"papers.json", []string{"--print-only"}},
 		{"no OBJ, STL or PLY file", []string{"--meshes", dir}},
 	} {
-		command(append([]string{"papers", "--quick", "--out", filepath.Join(dir, "out")}, c.args...)...).want(t, exitBadInput).says(t, c.want)
+		command(append([]string{"papers", "--quick", "--out", filepath.Join(dir, "out")}, c.args...)...).want(t,
+			exitBadInput).says(t, c.want)
 	}
 }

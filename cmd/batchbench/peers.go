@@ -59,7 +59,8 @@ Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, 
 	fs.IntVar(&f.rounds, "rounds", 7, "rounds; the tables show medians and quartiles")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.StringVar(&f.build, "build", "bench/peers/build", "folder of the drivers, made by 'make peers'")
-	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the tables")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
+		"tables")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
 	fs.StringVar(&f.pictures, "pictures", "", "write the figures to this folder as well, as SVG and PNG")
 	fs.StringVar(&f.from, "from", "", "read this report of an earlier --json instead of measuring")

@@ -90,7 +90,8 @@ func TestCompareRuns(t *testing.T) {
 	job := func(name, simd string) string {
 		t.Setenv("CLEARANCE_SIMD", simd)
 		path := filepath.Join(dir, name)
-		command("run", "--backend", "cpu", "--workers", "1", "--query", "collide", "--sets", "boxes", "--pairs", "20000", "--rounds", "5", "--sample", "0",
+		command("run", "--backend", "cpu", "--workers", "1", "--query", "collide", "--sets", "boxes", "--pairs",
+			"20000", "--rounds", "5", "--sample", "0",
 			"--json", path).want(t, exitGood)
 		return path
 	}

@@ -53,16 +53,21 @@ type setReport struct {
 	MeanIterations verify.Number   `json:"mean_iterations"`         // evaluations of the support function per pair
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
-	Solvers        solverRows      `json:"solvers,omitempty"`       // rows by the solver that ended them; absent for statuses alone
-	Declined       int64           `json:"declined"`                // rows that the back end declined, in the first round
-	DeviceRows     *deviceRows     `json:"device_rows,omitempty"`   // of all rounds; absent if the back end does not count them
-	Audited        int64           `json:"audited"`                 // rows checked from the shapes alone
-	Refuted        int64           `json:"refuted"`                 // rows that the audit refuted
-	Compared       int64           `json:"compared"`                // rows solved again by the reference
-	Mismatches     int64           `json:"mismatches"`              // rows that the reference contradicts
-	Repeated       int64           `json:"repeated"`                // rows answered again, once per round after the first
-	Unrepeatable   int64           `json:"unrepeatable"`            // of these, rows with other bits than the first time
-	Faults         []string        `json:"faults,omitempty"`        // the worst faults, as text
+	// rows by the solver that ended them; absent for statuses alone
+	Solvers solverRows `json:"solvers,omitempty"`
+	// rows that the back end declined, in the first round
+	Declined int64 `json:"declined"`
+	// of all rounds; absent if the back end does not count them
+	DeviceRows *deviceRows `json:"device_rows,omitempty"`
+	Audited    int64       `json:"audited"`    // rows checked from the shapes alone
+	Refuted    int64       `json:"refuted"`    // rows that the audit refuted
+	Compared   int64       `json:"compared"`   // rows solved again by the reference
+	Mismatches int64       `json:"mismatches"` // rows that the reference contradicts
+	// rows answered again, once per round after the first
+	Repeated int64 `json:"repeated"`
+	// of these, rows with other bits than the first time
+	Unrepeatable int64    `json:"unrepeatable"`
+	Faults       []string `json:"faults,omitempty"` // the worst faults, as text
 
 	// All results of the checks; null for the total.
 	Audit   *verify.Report     `json:"audit"`

@@ -11,7 +11,8 @@ import (
 )
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 131072: "131,072", 1000000: "1,000,000", -1000: "-1,000", -100: "-100"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 131072: "131,072", 1000000: "1,000,000",
+		-1000: "-1,000", -100: "-100"} {
 		if got := thousands(n); got != want {
 			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
 		}
@@ -19,7 +20,8 @@ func TestThousands(t *testing.T) {
 }
 
 func TestPerSecond(t *testing.T) {
-	for v, want := range map[float64]string{12: "12", 1234: "1k", 999400: "999k", 999600: "1.00M", 1.5e6: "1.50M", 123.456e6: "123.46M", 2e9: "2G"} {
+	for v, want := range map[float64]string{12: "12", 1234: "1k", 999400: "999k", 999600: "1.00M", 1.5e6: "1.50M",
+		123.456e6: "123.46M", 2e9: "2G"} {
 		if got := perSecond(v); got != want {
 			t.Errorf("perSecond(%g) = %q, want %q", v, got, want)
 		}
@@ -27,7 +29,8 @@ func TestPerSecond(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	for s, want := range map[float64]string{0: "0 ns", 3.2e-8: "32 ns", 1.234e-5: "12.3 µs", 0.0012345: "1.23 ms", 0.5: "500 ms", 2: "2 s"} {
+	for s, want := range map[float64]string{0: "0 ns", 3.2e-8: "32 ns", 1.234e-5: "12.3 µs", 0.0012345: "1.23 ms",
+		0.5: "500 ms", 2: "2 s"} {
 		if got := seconds(verify.Number(s)); got != want {
 			t.Errorf("seconds(%g) = %q, want %q", s, got, want)
 		}

@@ -44,7 +44,8 @@ func TestRoundTrip(t *testing.T) {
 		} {
 			t.Run(strings.Join(ask, " ")+ext, func(t *testing.T) {
 				f := newFiles(t, ext)
-				command("generate", "--set", "boxes", "--pairs", "500", "--seed", "7", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+				command("generate", "--set", "boxes", "--pairs", "500", "--seed", "7", "--shapes", f.shapes, "--out",
+					f.pairs).want(t, exitGood)
 				f.score(append(ask, "--audit", "--json", f.json)...).want(t, exitGood)
 
 				report := readReport[scoreReport](t, f.json)
@@ -69,11 +70,13 @@ func TestRoundTrip(t *testing.T) {
 				}
 				o := f.verify(append(repeat, "--all", "--json", "-")...).want(t, exitGood)
 				v := decode[verifyReport](t, []byte(o.stdout))
-				if !v.Good || v.Audit.Rows != 500 || v.Audit.Wrong() != 0 || v.Compare.Compared != 500 || v.Query != report.Query || v.Precision != report.Precision {
+				if !v.Good || v.Audit.Rows != 500 || v.Audit.Wrong() != 0 || v.Compare.Compared != 500 ||
+					v.Query != report.Query || v.Precision != report.Precision {
 					t.Errorf("verify --all: %s", o.stdout)
 				}
 				if v.Tolerance != report.Tolerance || !slices.Equal(v.Columns, report.Columns) {
-					t.Errorf("verify asked for %v and %v, score for %v and %v", v.Tolerance, v.Columns, report.Tolerance, report.Columns)
+					t.Errorf("verify asked for %v and %v, score for %v and %v", v.Tolerance, v.Columns,
+						report.Tolerance, report.Columns)
 				}
 			})
 		}
@@ -86,7 +89,8 @@ func TestFormatsAgree(t *testing.T) {
 	var first [2]files
 	for i, ext := range []string{".parquet", ".npz"} {
 		f := newFiles(t, ext)
-		command("generate", "--set", "ellipsoids", "--pairs", "400", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+		command("generate", "--set", "ellipsoids", "--pairs", "400", "--shapes", f.shapes, "--out", f.pairs).want(t,
+			exitGood)
 		f.score("--workers", fmt.Sprint(i+1)).want(t, exitGood)
 		first[i] = f
 	}
@@ -106,15 +110,18 @@ func TestFormatsAgree(t *testing.T) {
 // TestRun runs the main job small, and compares the table with the JSON report.
 func TestRun(t *testing.T) {
 	f := newFiles(t, "")
-	o := command("run", "--backend", "cpu", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
+	o := command("run", "--backend", "cpu", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json",
+		f.json).want(t, exitGood)
 	r := readReport[runReport](t, f.json)
-	if !r.Good || r.Total.Pairs != 1600 || r.Total.Audited != 1600 || r.Total.Compared != 160 || r.Total.Repeated != 1600 {
+	if !r.Good || r.Total.Pairs != 1600 || r.Total.Audited != 1600 || r.Total.Compared != 160 ||
+		r.Total.Repeated != 1600 {
 		t.Errorf("good %v, total %+v", r.Good, r.Total)
 	}
 	if len(r.Sets) != len(benchmarkSets()) {
 		t.Fatalf("%d sets, want %d", len(r.Sets), len(benchmarkSets()))
 	}
-	for _, header := range []string{r.Version, r.Date, r.Device, "query distance", "precision single", "seed 1", r.Clock, "median of 2 rounds"} {
+	for _, header := range []string{r.Version, r.Date, r.Device, "query distance", "precision single", "seed 1",
+		r.Clock, "median of 2 rounds"} {
 		if !strings.Contains(o.stdout, header) {
 			t.Errorf("the header does not say %q:\n%s", header, o.stdout)
 		}
@@ -123,9 +130,11 @@ func TestRun(t *testing.T) {
 		row := tableRow(t, o.stdout, s.Set)
 		c := s.Counts
 		for i, want := range map[int]string{
-			1: thousands(s.Pairs), 2: perSecond(float64(s.PairsPerSecond)), 3: fmt.Sprintf("±%.0f%%", 100*float64(s.Spread)),
+			1: thousands(s.Pairs), 2: perSecond(float64(s.PairsPerSecond)),
+			3: fmt.Sprintf("±%.0f%%", 100*float64(s.Spread)),
 			4: "-", 5: fmt.Sprintf("%.0f", float64(s.NsPerPair)), 6: fmt.Sprintf("%.1f", float64(s.MeanIterations)),
-			7: fmt.Sprintf("%.1e", float64(s.WorstGap)), 8: thousands(c.Separated), 9: thousands(c.Touching), 10: thousands(c.Penetrating),
+			7: fmt.Sprintf("%.1e", float64(s.WorstGap)), 8: thousands(c.Separated), 9: thousands(c.Touching),
+			10: thousands(c.Penetrating),
 			11: "0", 12: "0", 13: "0",
 		} {
 			if row[i] != want {
@@ -162,9 +171,11 @@ func tableRow(t *testing.T, table, set string) []string {
 // TestRunJSONOnly: with --json - standard output is the report alone. Pairs that do
 // not divide evenly are all run.
 func TestRunJSONOnly(t *testing.T) {
-	o := command("--sets", "boxes,hull8,ellipsoids", "--pairs", "200", "--rounds", "1", "--sample", "0", "--query", "collide", "--json", "-").want(t, exitGood)
+	o := command("--sets", "boxes,hull8,ellipsoids", "--pairs", "200", "--rounds", "1", "--sample", "0", "--query",
+		"collide", "--json", "-").want(t, exitGood)
 	r := decode[runReport](t, []byte(o.stdout))
-	if r.Total.Pairs != 200 || r.Sets[0].Pairs != 67 || r.Sets[2].Pairs != 66 || r.Query != "collide" || r.Total.Compared != 0 || r.Total.Repeated != 0 {
+	if r.Total.Pairs != 200 || r.Sets[0].Pairs != 67 || r.Sets[2].Pairs != 66 || r.Query != "collide" ||
+		r.Total.Compared != 0 || r.Total.Repeated != 0 {
 		t.Errorf("report: %+v", r.Total)
 	}
 }
@@ -172,7 +183,8 @@ func TestRunJSONOnly(t *testing.T) {
 // TestRunSeeds: the pairs depend on the seed and on nothing else.
 func TestRunSeeds(t *testing.T) {
 	iterations := func(args ...string) float64 {
-		o := command(append([]string{"run", "--sets", "hull32", "--pairs", "300", "--rounds", "1", "--json", "-"}, args...)...).want(t, exitGood)
+		o := command(append([]string{"run", "--sets", "hull32", "--pairs", "300", "--rounds", "1", "--json", "-"},
+			args...)...).want(t, exitGood)
 		return float64(decode[runReport](t, []byte(o.stdout)).Total.MeanIterations)
 	}
 	a := iterations("--seed", "5")
@@ -188,7 +200,8 @@ func TestRunSeeds(t *testing.T) {
 func TestGenerateIsSeeded(t *testing.T) {
 	read := func(seed string) string {
 		f := newFiles(t, ".npz")
-		command("generate", "--set", "mixed", "--pairs", "1500", "--seed", seed, "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+		command("generate", "--set", "mixed", "--pairs", "1500", "--seed", seed, "--shapes", f.shapes, "--out",
+			f.pairs).want(t, exitGood)
 		shapes, err := os.ReadFile(f.shapes)
 		if err != nil {
 			t.Fatal(err)

@@ -45,12 +45,15 @@ bits, and prints speed and accuracy in one table.
 	fs := c.Flags()
 	fs.Int64Var(&f.pairs, "pairs", 1_000_000, "total number of pairs, divided evenly among the sets")
 	fs.StringSliceVar(&f.sets, "sets", benchmarkSets(), "sets to run; all: "+strings.Join(generate.Names(), ", "))
-	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
+	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be "+
+		"repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.IntVar(&f.rounds, "rounds", 5, "number of times that every pair is run; the table shows the median")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows of every set that the reference solves again; 0 is none")
-	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
-	fs.StringVar(&f.beside, "beside", "cpu", "second back end, run on the same pairs as a Vulkan device and shown in the same table; cpu, ref or none")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
+		"table")
+	fs.StringVar(&f.beside, "beside", "cpu", "second back end, run on the same pairs as a Vulkan device and shown in "+
+		"the same table; cpu, ref or none")
 	f.solveFlags.add(fs)
 	return c
 }
@@ -137,7 +140,8 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		if report.Beside != nil && t.good() {
 			t = report.Beside.Total
 		}
-		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"), thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
+		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"),
+			thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ an answer was refuted.`,
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(), ", ")+"; default all but method (collide: status)")
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
+		", ")+"; default all but method (collide: status)")
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
 	f.solveFlags.add(fs)
 	return c
@@ -74,11 +75,12 @@ type scoreReport struct {
 	WorstGap       verify.Number `json:"worst_gap_over_size"`
 	WorstGapRow    int           `json:"worst_gap_row"` // -1 if there is none
 	Counts         counts        `json:"counts"`
-	Solvers        solverRows    `json:"solvers,omitempty"`    // rows by the solver that ended them; absent for statuses alone
-	Declined       int           `json:"declined"`             // rows that the back end declined
-	RowErrors      []string      `json:"row_errors,omitempty"` // the first of them
-	Failovers      []string      `json:"failovers,omitempty"`
-	Verify         *verifyReport `json:"verify,omitempty"` // with --audit
+	// rows by the solver that ended them; absent for statuses alone
+	Solvers   solverRows    `json:"solvers,omitempty"`
+	Declined  int           `json:"declined"`             // rows that the back end declined
+	RowErrors []string      `json:"row_errors,omitempty"` // the first of them
+	Failovers []string      `json:"failovers,omitempty"`
+	Verify    *verifyReport `json:"verify,omitempty"` // with --audit
 }
 
 func score(ctx context.Context, e *env, f *scoreFlags) error {
@@ -92,7 +94,8 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 		return err
 	}
 	if f.audit && f.options.Columns&auditColumns == 0 {
-		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them", strings.Join(columnList(f.options.Columns), ", "))
+		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
+			strings.Join(columnList(f.options.Columns), ", "))
 	}
 	if err := checkOutputs(f.files(), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
 		return err
@@ -116,7 +119,8 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	report := newScoreReport(f, devices, &rep)
 	var verdict error
 	if f.audit {
-		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample, seed: 1}
+		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample,
+			seed: 1}
 		v.columns = nil
 		if report.Verify, err = verifyFile(ctx, e, &v); err != nil {
 			return &writtenError{err, f.out}
@@ -130,16 +134,19 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	case report.Verify != nil && report.Verify.wrong() > 0:
 		return verdict
 	case c.Invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered", plural(c.Invalid, "row"), thousands(report.Pairs), f.path())
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered",
+			plural(c.Invalid, "row"), thousands(report.Pairs), f.path())
 	case c.Undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance", plural(c.Undecided, "row"), thousands(report.Pairs))
+		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance",
+			plural(c.Undecided, "row"), thousands(report.Pairs))
 	}
 	return verdict
 }
 
 // scoreFile answers the pairs of the file into the results file and returns a description of
 // the devices. After an error there is no results file.
-func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string, err error) {
+func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string,
+	err error) {
 	lib, err := readLibrary(f.shapes)
 	if err != nil {
 		return rep, "", err
@@ -236,9 +243,12 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", r.Backend, r.Device)
 	fmt.Fprintf(&b, "query %s, method %s, precision %s%s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance))
-	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds), perSecond(float64(r.PairsPerSecond)), r.Clock)
-	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n", thousands(r.Counts.Separated),
-		thousands(r.Counts.Touching), thousands(r.Counts.Penetrating), thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds),
+		perSecond(float64(r.PairsPerSecond)), r.Clock)
+	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
+		thousands(r.Counts.Separated),
+		thousands(r.Counts.Touching), thousands(r.Counts.Penetrating), thousands(r.Counts.Undecided),
+		thousands(r.Counts.Invalid))
 	if len(r.Solvers) > 0 {
 		fmt.Fprintf(&b, "by the solver that ended them: %v\n", r.Solvers)
 	}
@@ -246,7 +256,8 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 		fmt.Fprintf(&b, "%s declined by %s and answered by another back end\n", plural(r.Declined, "row"), r.Backend)
 	}
 	if r.WorstGapRow >= 0 {
-		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations per pair\n", float64(r.WorstGap), r.WorstGapRow, float64(r.MeanIterations))
+		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations per pair\n", float64(r.WorstGap),
+			r.WorstGapRow, float64(r.MeanIterations))
 	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -262,8 +273,9 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 func countsOf(rep *dispatch.Report) counts {
 	c := &rep.Counts
 	return counts{
-		Separated: int64(c[batch.Separated]), Touching: int64(c[batch.Touching]), Penetrating: int64(c[batch.Penetrating]),
-		Undecided: int64(c[batch.Undecided]), Invalid: int64(c[batch.Invalid]),
+		Separated: int64(c[batch.Separated]), Touching: int64(c[batch.Touching]),
+		Penetrating: int64(c[batch.Penetrating]),
+		Undecided:   int64(c[batch.Undecided]), Invalid: int64(c[batch.Invalid]),
 	}
 }
 

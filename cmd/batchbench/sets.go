@@ -20,7 +20,10 @@ const chunkRows = 1 << 17
 // benchmarkSets are the default sets of `run`: all but the adversarial rows, which are not
 // typical, and the hulls of meshes, which need files.
 func benchmarkSets() []string {
-	return slices.DeleteFunc(generate.Names(), func(name string) bool { return name == "adversarial" || name == "mesh" })
+	return slices.DeleteFunc(generate.Names(), func(name string) bool {
+		return name == "adversarial" ||
+			name == "mesh"
+	})
 }
 
 // setsText lists the sets, for the help of commands.

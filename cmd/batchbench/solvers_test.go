@@ -13,7 +13,8 @@ import (
 func TestSolversInReports(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "run.json")
-	text := command("run", "--sets", "boxes,ellipsoids", "--pairs", "400", "--rounds", "1", "--sample", "10", "--backend", "ref", "--json", out).want(t, exitGood).stdout
+	text := command("run", "--sets", "boxes,ellipsoids", "--pairs", "400", "--rounds", "1", "--sample", "10",
+		"--backend", "ref", "--json", out).want(t, exitGood).stdout
 	run := readReport[runReport](t, out)
 	check := func(what string, s solverRows, rows int64, want string) {
 		t.Helper()
@@ -34,7 +35,8 @@ func TestSolversInReports(t *testing.T) {
 	check("all", run.Total.Solvers, run.Total.Pairs, "rtr")
 
 	// A Boolean query has no columns but the statuses.
-	text = command("run", "--sets", "boxes", "--pairs", "100", "--rounds", "1", "--sample", "10", "--query", "collide", "--json", out).want(t, exitGood).stdout
+	text = command("run", "--sets", "boxes", "--pairs", "100", "--rounds", "1", "--sample", "10", "--query", "collide",
+		"--json", out).want(t, exitGood).stdout
 	run = readReport[runReport](t, out)
 	if len(run.Total.Solvers) != 0 || strings.Contains(text, "by the solver") {
 		t.Errorf("statuses alone: %v\n%s", run.Total.Solvers, text)

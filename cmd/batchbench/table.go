@@ -17,7 +17,8 @@ func (r *runReport) printTable(w io.Writer) error {
 	if r.Beside != nil {
 		fmt.Fprintf(&b, "%s: %s\n", r.Beside.Backend, r.Beside.Device)
 	}
-	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed)
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d\n", r.Query, r.Method, r.Precision,
+		toleranceText(r.Tolerance), r.Seed)
 	fmt.Fprintf(&b, "clock: %s; median of %s\n\n", r.Clock, plural(r.Rounds, "round"))
 	if err := r.printRows(&b); err != nil {
 		return err
@@ -54,7 +55,8 @@ func (r *runReport) printRows(b *strings.Builder) error {
 		names = max(len(r.Backend), len(r.Beside.Backend))
 		title += fmt.Sprintf("  %-*s", names, "by")
 	}
-	fmt.Fprintf(tw, "%s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t", title)
+	fmt.Fprintf(tw, "%s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst "+
+		"gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t", title)
 	if r.Beside != nil {
 		fmt.Fprint(tw, "refined\tdeclined\t")
 	}
@@ -117,14 +119,16 @@ func (s *setReport) printChecks(b *strings.Builder, backend string) {
 		if s.DeviceRows != nil {
 			why = " (" + s.DeviceRows.String() + ")"
 		}
-		fmt.Fprintf(b, "%s of %s declined by %s%s and answered by another back end, included in the times\n", plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
+		fmt.Fprintf(b, "%s of %s declined by %s%s and answered by another back end, included in the times\n",
+			plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
 	}
 	fmt.Fprintf(b, "%s: %s audited from the shapes alone, %s solved again by the reference, %s run again: ",
 		backend, plural(s.Audited, "answer"), thousands(s.Compared), thousands(s.Repeated))
 	if s.good() {
 		fmt.Fprintln(b, "every answer is good")
 	} else {
-		fmt.Fprintf(b, "%s, %s undecided, %s invalid\n", plural(s.wrong(), "fault"), thousands(s.Counts.Undecided), thousands(s.Counts.Invalid))
+		fmt.Fprintf(b, "%s, %s undecided, %s invalid\n", plural(s.wrong(), "fault"), thousands(s.Counts.Undecided),
+			thousands(s.Counts.Invalid))
 	}
 }
 

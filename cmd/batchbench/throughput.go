@@ -57,16 +57,21 @@ the kernels and end to end, on one back end and on a second one. Answers are not
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&f.sizes, "sizes", []string{"0", "1", "1e3", "1e4", "1e5", "1e6"}, "pairs per call")
-	fs.StringSliceVar(&f.sets, "set", []string{"mixed"}, "sets of the pairs; all: "+strings.Join(generate.Names(), ", "))
-	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be repeated")
+	fs.StringSliceVar(&f.sets, "set", []string{"mixed"}, "sets of the pairs; all: "+strings.Join(generate.Names(),
+		", "))
+	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be "+
+		"repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
 	fs.BoolVar(&f.apart, "apart", false, "only separated pairs")
 	fs.BoolVar(&f.deep, "overlapping", false, "only penetrating pairs")
 	c.MarkFlagsMutuallyExclusive("apart", "overlapping")
-	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are made", minCalls))
-	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, in MB/s, such as 25000,24000; the report then has the least share of a call that the transfers take")
+	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are "+
+		"made", minCalls))
+	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, in MB/s, such as "+
+		"25000,24000; the report then has the least share of a call that the transfers take")
 	fs.StringVar(&f.beside, "beside", "cpu", "second back end, measured beside a Vulkan device; cpu, ref or none")
-	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the table")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
+		"table")
 	f.solveFlags.add(fs)
 	return c
 }
@@ -76,7 +81,8 @@ func (f *throughputFlags) check() error {
 	for _, s := range f.sizes {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 		if err != nil || !(v >= 0 && v <= 1e9) || v != math.Trunc(v) {
-			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to 1e9, such as 1000 or 1e6", s)
+			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to 1e9, such as 1000 or 1e6",
+				s)
 		}
 		f.rows = append(f.rows, int(v))
 	}
@@ -112,10 +118,12 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 	defer h.Close()
 	o := &f.options
 	report := &throughputReport{
-		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(), Cores: runtime.NumCPU(),
+		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(),
+		Cores:    runtime.NumCPU(),
 		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Share)}},
-		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(), Tolerance: verify.Number(o.Tolerance),
-		Columns: columnList(o.Columns), Seed: f.seed, Apart: f.apart, Overlapping: f.deep, Clock: throughputClock,
+		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
+		Tolerance: verify.Number(o.Tolerance),
+		Columns:   columnList(o.Columns), Seed: f.seed, Apart: f.apart, Overlapping: f.deep, Clock: throughputClock,
 	}
 	beside, err := f.besideOf(h.Dispatcher(), chosen, f.beside)
 	if err != nil {
@@ -155,7 +163,8 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 }
 
 // pairs returns the pairs of a set for the largest size.
-func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set string) (*batch.Library, *batch.Pairs, error) {
+func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set string) (*batch.Library, *batch.Pairs,
+	error) {
 	gen, err := openSet(set, f.seed, f.meshes)
 	if err != nil {
 		return nil, nil, err
@@ -197,11 +206,13 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 }
 
 // keep returns a function that selects the pairs to measure.
-func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs *batch.Pairs) (func(i int) bool, error) {
+func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library,
+	pairs *batch.Pairs) (func(i int) bool, error) {
 	if !f.apart && !f.deep {
 		return func(int) bool { return true }, nil
 	}
-	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColStatus}}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide,
+		Columns: batch.ColStatus}}
 	if _, err := d.Run(ctx, job, dispatch.Options{Backend: "cpu"}); err != nil {
 		return nil, err
 	}
@@ -209,7 +220,8 @@ func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib 
 }
 
 // point times calls of one size on one back end.
-func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, backend string, lib *batch.Library, pairs *batch.Pairs) (*throughputPoint, error) {
+func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, backend string, lib *batch.Library,
+	pairs *batch.Pairs) (*throughputPoint, error) {
 	job := &batch.Job{Library: lib, Input: pairs, Options: f.options}
 	o := dispatch.Options{Backend: backend}
 	if _, err := d.Run(ctx, job, o); err != nil { // allocates the results, and warms up
@@ -233,7 +245,8 @@ func (f *throughputFlags) point(ctx context.Context, d *dispatch.Dispatcher, bac
 	p.Calls = len(walls)
 	if device {
 		after, _ := f.stats(d, backend)
-		p.moved((after.BytesUp-before.BytesUp)/int64(p.Calls), (after.BytesDown-before.BytesDown)/int64(p.Calls), median(walls), f.link)
+		p.moved((after.BytesUp-before.BytesUp)/int64(p.Calls), (after.BytesDown-before.BytesDown)/int64(p.Calls),
+			median(walls), f.link)
 	}
 	p.Seconds, p.Spread = verify.Number(median(walls)), verify.Number(quartileSpread(walls))
 	p.PairsPerSecond = verify.Number(float64(p.Rows) / median(walls))

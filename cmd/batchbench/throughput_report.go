@@ -10,7 +10,8 @@ import (
 )
 
 // throughputClock describes what the times of `throughput` include.
-const throughputClock = "end to end, from pairs in host memory to answers in host memory, results and library reused from call to call; kernel: the solvers alone, by the clock of the device"
+const throughputClock = "end to end, from pairs in host memory to answers in host memory, results and library reused " +
+	"from call to call; kernel: the solvers alone, by the clock of the device"
 
 // throughputReport is the report of `throughput --json`.
 type throughputReport struct {
@@ -83,14 +84,16 @@ func (r *throughputReport) print(w io.Writer) error {
 	for _, back := range r.Backends {
 		fmt.Fprintf(&b, "%s: %s\n", back.Name, back.Device)
 	}
-	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance), r.Seed, pairsText(r.Apart, r.Overlapping))
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision,
+		toleranceText(r.Tolerance), r.Seed, pairsText(r.Apart, r.Overlapping))
 	fmt.Fprintf(&b, "clock: %s\n\n", r.Clock)
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := len("set")
 	for i := range r.Points {
 		width = max(width, len(r.Points[i].Set))
 	}
-	fmt.Fprintf(tw, "%-*s\tpairs/call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\tB/pair up\tdown\tlink\t\n", width, "set")
+	fmt.Fprintf(tw, "%-*s\tpairs/call\tby\tcalls\tcall\tspread\tpairs/s\tkernel\tkernel/s\tdeclined\tB/pair "+
+		"up\tdown\tlink\t\n", width, "set")
 	for i := range r.Points {
 		p := &r.Points[i]
 		rate, kernel, kernelRate, up, down, link := "-", "-", "-", "-", "-", "-"
@@ -101,13 +104,16 @@ func (r *throughputReport) print(w io.Writer) error {
 			kernel, kernelRate = seconds(*p.KernelSeconds), perSecond(float64(*p.KernelPerSec))
 		}
 		if p.BytesUp != nil && p.Rows > 0 {
-			up, down = fmt.Sprintf("%.0f", float64(*p.BytesUp)/float64(p.Rows)), fmt.Sprintf("%.0f", float64(*p.BytesDown)/float64(p.Rows))
+			up, down = fmt.Sprintf("%.0f", float64(*p.BytesUp)/float64(p.Rows)),
+				fmt.Sprintf("%.0f", float64(*p.BytesDown)/float64(p.Rows))
 		}
 		if p.LinkShare != nil {
 			link = fmt.Sprintf("%.0f %%", 100*float64(*p.LinkShare))
 		}
-		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t±%.0f%%\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", width, p.Set, thousands(p.Rows), p.Backend,
-			thousands(p.Calls), seconds(p.Seconds), 100*float64(p.Spread), rate, kernel, kernelRate, thousands(p.Declined), up, down, link)
+		fmt.Fprintf(tw, "%-*s\t%s\t%s\t%s\t%s\t±%.0f%%\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", width, p.Set,
+			thousands(p.Rows), p.Backend,
+			thousands(p.Calls), seconds(p.Seconds), 100*float64(p.Spread), rate, kernel, kernelRate,
+			thousands(p.Declined), up, down, link)
 	}
 	if err := tw.Flush(); err != nil {
 		return err

@@ -12,14 +12,16 @@ import (
 // Vulkan device and the CPU.
 func TestThroughput(t *testing.T) {
 	f := newFiles(t, ".npz")
-	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query", "collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
+	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query",
+		"collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
 	r := readReport[throughputReport](t, f.json)
 	if len(r.Backends) != 1 || len(r.Points) != 8 || r.Query != "collide" || r.Apart {
 		t.Fatalf("report %+v", r)
 	}
 	for i, rows := range []int{0, 1, 1000, 200_000} {
 		p := r.Points[i]
-		if p.Rows != rows || p.Set != "boxes" || p.Calls < minCalls || !(p.Seconds > 0) || p.KernelSeconds != nil || p.Declined != 0 {
+		if p.Rows != rows || p.Set != "boxes" || p.Calls < minCalls || !(p.Seconds > 0) || p.KernelSeconds != nil ||
+			p.Declined != 0 {
 			t.Errorf("point %+v", p)
 		}
 		if want := verify.Number(float64(rows) / float64(p.Seconds)); p.PairsPerSecond != want {
@@ -33,7 +35,8 @@ func TestThroughput(t *testing.T) {
 
 func TestThroughputVulkan(t *testing.T) {
 	f := newFiles(t, ".npz")
-	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms", "--link", "1e-6,1e-6", "--json", f.json).
+	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms",
+		"--link", "1e-6,1e-6", "--json", f.json).
 		orNoVulkan(t).want(t, exitGood)
 	r := readReport[throughputReport](t, f.json)
 	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Apart {
@@ -48,7 +51,8 @@ func TestThroughputVulkan(t *testing.T) {
 		} else if onDevice && p.Rows > 0 {
 			// Two poses and the indices of a pair; distance, gap, normal, witnesses, status.
 			want := verify.Number(float64(1000*(2*56+16)+1000*48) / float64(p.Seconds))
-			if *p.BytesUp != 1000*(2*56+16) || *p.BytesDown != 1000*48 || math.Abs(float64(*p.LinkShare/want)-1) > 1e-9 {
+			if *p.BytesUp != 1000*(2*56+16) || *p.BytesDown != 1000*48 ||
+				math.Abs(float64(*p.LinkShare/want)-1) > 1e-9 {
 				t.Errorf("%d bytes up, %d down, %v of the link, want %v", *p.BytesUp, *p.BytesDown, *p.LinkShare, want)
 			}
 		}
@@ -60,7 +64,8 @@ func TestThroughputOverlapping(t *testing.T) {
 	for _, backend := range []string{"cpu", "vulkan"} {
 		t.Run(backend, func(t *testing.T) {
 			f := newFiles(t, ".npz")
-			o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes", "--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
+			o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes",
+				"--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
 			if backend == "vulkan" {
 				o.orNoVulkan(t)
 			}

@@ -61,12 +61,14 @@ claims to answer another query, or has another --precision, is refused.`,
 	fs := c.Flags()
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
-	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the text")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
+		"text")
 	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
 	f.addQuestion(fs)
-	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision", "precision that the file must have, single or double; default: that of its columns")
+	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision",
+		"precision that the file must have, single or double; default: that of its columns")
 	f.addWorkers(fs)
 	return c
 }
@@ -89,7 +91,8 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	if err := f.solveFlags.check(); err != nil {
 		return nil, err
 	}
-	if err := checkOutputs(append(f.files(), namedFile{"results", f.results}), []namedFile{{"json", f.json}}); err != nil {
+	if err := checkOutputs(append(f.files(), namedFile{"results", f.results}),
+		[]namedFile{{"json", f.json}}); err != nil {
 		return nil, err
 	}
 	lib, err := readLibrary(f.shapes)
@@ -108,7 +111,8 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	defer results.Close()
 	n := int64(pairs.Len())
 	if results.Len() != n {
-		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"), f.results, plural(results.Len(), "row"))
+		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"),
+			f.results, plural(results.Len(), "row"))
 	}
 	claims := claimsOf(results.Metadata())
 	switch {
@@ -116,9 +120,11 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		return nil, fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them",
 			f.results, strings.Join(columnList(results.Columns()), ", "))
 	case claims.Query != "" && claims.Query != f.options.Query.String():
-		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for %v; see --query", f.results, strconv.Quote(claims.Query), f.options.Query)
+		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for %v; see --query", f.results,
+			strconv.Quote(claims.Query), f.options.Query)
 	case !f.anyPrecision && f.options.Precision != results.Precision():
-		return nil, fmt.Errorf("%s is of precision %v, the audit asks for %v", f.results, results.Precision(), f.options.Precision)
+		return nil, fmt.Errorf("%s is of precision %v, the audit asks for %v", f.results, results.Precision(),
+			f.options.Precision)
 	}
 	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()
 
@@ -146,8 +152,9 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	report := &verifyReport{
 		Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
 		Claims: claims, CutOff: cutOffOf(&f.options),
-		Query: f.options.Query.String(), Precision: f.options.Precision.String(), Tolerance: verify.Number(f.options.Tolerance),
-		Columns: columnList(f.options.Columns), Audit: &c.audit, Compare: &c.compare,
+		Query: f.options.Query.String(), Precision: f.options.Precision.String(),
+		Tolerance: verify.Number(f.options.Tolerance),
+		Columns:   columnList(f.options.Columns), Audit: &c.audit, Compare: &c.compare,
 	}
 	report.Good = report.verdict() == nil
 	return report, nil
@@ -184,7 +191,8 @@ func claimsOf(meta map[string]string) claims {
 // String lists the claims, "" if there are none.
 func (c claims) String() string {
 	var list []string
-	for _, claim := range [][2]string{{metaQuery, c.Query}, {metaMethod, c.Method}, {metaTolerance, c.Tolerance}, {metaCutOff, c.CutOff}} {
+	for _, claim := range [][2]string{{metaQuery, c.Query}, {metaMethod, c.Method}, {metaTolerance, c.Tolerance},
+		{metaCutOff, c.CutOff}} {
 		if claim[1] != "" {
 			list = append(list, claim[0]+" "+claim[1])
 		}

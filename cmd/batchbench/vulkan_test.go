@@ -42,7 +42,8 @@ func TestDevices(t *testing.T) {
 	}
 	for i, name := range []string{"cpu", "ref"} {
 		line := lines[n-2+i]
-		if !strings.HasPrefix(line, name+" ") || !strings.Contains(line, "yes") || !strings.Contains(line, "processors") {
+		if !strings.HasPrefix(line, name+" ") || !strings.Contains(line, "yes") ||
+			!strings.Contains(line, "processors") {
 			t.Errorf("line %q does not describe %s", line, name)
 		}
 	}
@@ -53,7 +54,8 @@ func TestDevices(t *testing.T) {
 func TestVulkan(t *testing.T) {
 	command("--backend", "vulkan", "--pairs", "8", "--sample", "0", "--rounds", "1").orNoVulkan(t)
 	f := newFiles(t, ".npz")
-	o := command("run", "--backend", "vulkan", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json", f.json).want(t, exitGood)
+	o := command("run", "--backend", "vulkan", "--pairs", "1600", "--rounds", "2", "--sample", "20", "--json",
+		f.json).want(t, exitGood)
 	r := readReport[runReport](t, f.json)
 	if !r.Good || r.Backend != "vulkan" || r.Total.Unrepeatable != 0 || r.Total.Repeated != 1600 {
 		t.Errorf("total %+v", r.Total)
@@ -65,10 +67,12 @@ func TestVulkan(t *testing.T) {
 		t.Errorf("no depths by these of the device: %v", r.Total.Solvers)
 	}
 	// The CPU answers the same pairs.
-	if r.Beside == nil || r.Beside.Backend != "cpu" || r.Beside.Total.Pairs != 1600 || r.Beside.Total.Counts != r.Total.Counts || r.Beside.Total.Audited != 1600 {
+	if r.Beside == nil || r.Beside.Backend != "cpu" || r.Beside.Total.Pairs != 1600 ||
+		r.Beside.Total.Counts != r.Total.Counts || r.Beside.Total.Audited != 1600 {
 		t.Errorf("beside: %+v", r.Beside)
 	}
-	if w := r.Total.DeviceRows; w == nil || w.Overlap+w.Kind+w.Gap+w.Budget+w.Unknown != 2*r.Total.Declined || w.Refined < 1 || w.Refined > 3200 {
+	if w := r.Total.DeviceRows; w == nil || w.Overlap+w.Kind+w.Gap+w.Budget+w.Unknown != 2*r.Total.Declined ||
+		w.Refined < 1 || w.Refined > 3200 {
 		t.Errorf("declined for these reasons in two rounds: %+v, %d in one", w, r.Total.Declined)
 	}
 	if !strings.Contains(o.stdout, "by ") || strings.Count(o.stdout, " cpu ") < len(r.Sets) {

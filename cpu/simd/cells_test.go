@@ -35,7 +35,8 @@ func hullsToCut(t testing.TB) map[string]*geom.Convex {
 	}
 	hulls := map[string]*geom.Convex{}
 	for name, v := range map[string][]r3.Vec{
-		"sphere": sphere(500, 1, 1, 1, r3.Vec{}), "plate": sphere(500, 1, 1, 1e-4, r3.Vec{}), "needle": sphere(500, 1e-4, 1e-4, 1e3, r3.Vec{}),
+		"sphere": sphere(500, 1, 1, 1, r3.Vec{}), "plate": sphere(500, 1, 1, 1e-4, r3.Vec{}),
+		"needle":               sphere(500, 1e-4, 1e-4, 1e3, r3.Vec{}),
 		"tiny, off its origin": sphere(500, 1e-4, 2e-4, 5e-5, r3.Vec{X: 3, Y: -2, Z: 1}), "polygon": flat,
 		"disc": disc, "skew": skew, "3,000": sphere(3000, 1, 0.3, 2, r3.Vec{}),
 	} {
@@ -68,9 +69,11 @@ func TestCells(t *testing.T) {
 			}
 			entries += len(l)
 		}
-		t.Logf("%s: %d vertices, grid %d, %.1f vertices a list", name, len(vertices), k, float64(entries)/float64(len(lists)))
+		t.Logf("%s: %d vertices, grid %d, %.1f vertices a list", name, len(vertices), k,
+			float64(entries)/float64(len(lists)))
 		rng := rand.New(rand.NewPCG(3, 4))
-		directions := []r3.Vec{{X: 1}, {Y: 1}, {Z: 1}, {X: -1}, {Y: -1}, {Z: -1}, {X: 1, Y: 1, Z: 1}, {X: 1, Y: -1, Z: 0}}
+		directions := []r3.Vec{{X: 1}, {Y: 1}, {Z: 1}, {X: -1}, {Y: -1}, {Z: -1}, {X: 1, Y: 1, Z: 1},
+			{X: 1, Y: -1, Z: 0}}
 		directions = append(directions, hull.Hull().Normals...)
 		for i := range 20000 {
 			d := testkit.Normal(rng)

@@ -10,7 +10,8 @@ import "testing"
 func TestContains(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var drawn, held, wrong, missed, gained int
-		out := scanProgram(t, variant, "contains.c", "%d drawn %d held %d wrong %d missed %d gained", &drawn, &held, &wrong, &missed, &gained)
+		out := scanProgram(t, variant, "contains.c", "%d drawn %d held %d wrong %d missed %d gained", &drawn, &held,
+			&wrong, &missed, &gained)
 		if drawn < 39000 || held < drawn/10 || held > drawn/2 || wrong > 0 || missed > 0 || gained < held/10 {
 			t.Error(out)
 		}

@@ -51,7 +51,8 @@
 //
 //	kernel.h                  the stages of a call, in order
 //	api.h, classes.h          what Go and C share: table, call, scratch; classes of cores
-//	isa.h                     vectors of the instruction set: isa_avx512.h, isa_avx2.h (isa_x86.h), isa_neon.h, isa_vec.h
+//	isa.h                     vectors of the instruction set: isa_avx512.h, isa_avx2.h (isa_x86.h),
+//	                          isa_neon.h, isa_vec.h
 //	real32.h, real64.h        select float32 or float64
 //	vec3.h, tangent.h         vectors, rotations; 2-vectors and 2×2 forms of tangent planes
 //	elementary.h              logarithm and exponential

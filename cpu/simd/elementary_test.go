@@ -80,10 +80,12 @@ func checkElementary(t *testing.T, args []float64, got [][3]float64, bits int) {
 			}
 			e := math.Abs(got[i][k]-want[k]) / math.Abs(want[k]) / unit
 			if !(e <= limit[k]) {
-				t.Fatalf("%s(%g) = %.17g, want %.17g: off by %g units, more than %g", names[k], x, got[i][k], want[k], e, limit[k])
+				t.Fatalf("%s(%g) = %.17g, want %.17g: off by %g units, more than %g", names[k], x, got[i][k], want[k],
+					e, limit[k])
 			}
 			worst[k] = max(worst[k], e)
 		}
 	}
-	t.Logf("at most %.2f units off: log2 %.2f, log2_1p %.2f, exp2 %.2f", max(worst[0], worst[1], worst[2]), worst[0], worst[1], worst[2])
+	t.Logf("at most %.2f units off: log2 %.2f, log2_1p %.2f, exp2 %.2f", max(worst[0], worst[1], worst[2]), worst[0],
+		worst[1], worst[2])
 }

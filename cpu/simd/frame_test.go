@@ -10,7 +10,8 @@ func TestFrame(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var rows, taken, refused int
 		var rotation, translation, axes float64
-		out := scanProgram(t, variant, "frame.c", "%d rows %d taken %d refused %g rotation %g translation %g axes", &rows, &taken, &refused, &rotation, &translation, &axes)
+		out := scanProgram(t, variant, "frame.c", "%d rows %d taken %d refused %g rotation %g translation %g axes",
+			&rows, &taken, &refused, &rotation, &translation, &axes)
 		if rows < 40000 || taken > 0 || refused > 0 {
 			t.Error(out)
 		}

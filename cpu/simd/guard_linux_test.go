@@ -29,7 +29,8 @@ func fenced[T any](t *testing.T, s []T, atEnd bool) []T {
 	page := syscall.Getpagesize()
 	bytes := len(s) * int(unsafe.Sizeof(s[0]))
 	inner := (bytes + page - 1) / page * page
-	m, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	m, err := syscall.Mmap(-1, 0, inner+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatalf("mmap: %v", err)
 	}
@@ -111,8 +112,10 @@ func fenceLibrary(t *testing.T) *batch.Library {
 		return s
 	}
 	lib, err := batch.NewLibrary([]geom.Shape{
-		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.2, HalfLength: 0.5}, geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}},
-		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}}, geom.Cylinder{R: 0.3, HalfLength: 0.4}, geom.Cone{R: 0.3, HalfLength: 0.4},
+		geom.Sphere{R: 0.3}, geom.Capsule{R: 0.2, HalfLength: 0.5},
+		geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}},
+		geom.Ellipsoid{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}}, geom.Cylinder{R: 0.3, HalfLength: 0.4},
+		geom.Cone{R: 0.3, HalfLength: 0.4},
 		geom.Halfspace{}, hull(4), hull(16), hull(17), hull(41), hull(150),
 		geom.Superquadric{SemiAxes: r3.Vec{X: 0.2, Y: 0.3, Z: 0.4}, Alpha1: 0.5, Alpha2: 1.5},
 		smooth(8), smooth(17), smooth(300), // the last has no kernel
@@ -147,29 +150,33 @@ func TestKernelsStayWithinColumns(t *testing.T) {
 	all := batch.AllColumns
 	for _, variant := range Supported() {
 		for _, o := range []batch.Options{
-			{Columns: all}, {Columns: all, Precision: batch.Double, WarmStart: warm}, {Columns: all, Method: batch.GJK, Query: batch.Penetration},
+			{Columns: all}, {Columns: all, Precision: batch.Double, WarmStart: warm}, {Columns: all, Method: batch.GJK,
+				Query: batch.Penetration},
 			{Query: batch.Collide, WarmStart: warm}, {Query: batch.Collide, Columns: all, Precision: batch.Double},
 		} {
 			for _, atEnd := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s/%v/%v/%v/%t", variant, o.Query, o.Precision, o.Method, atEnd), func(t *testing.T) {
-					table := NewTable(lib, variant)
-					fenceTable(t, table, atEnd)
-					answered := 0
-					step := 1
-					if testing.Short() {
-						step = 3
-					}
-					for n := 1; n <= most; n += step {
-						answered += compareFenced(t, variant, table, &batch.Job{Library: lib, Input: p.Slice(0, n), Options: o}, atEnd)
-						answered += compareFenced(t, variant, table, &batch.Job{Library: lib, Input: worldsOf(p, n), Options: o}, atEnd)
-						if t.Failed() {
-							t.Fatalf("%d rows", n)
+				t.Run(fmt.Sprintf("%s/%v/%v/%v/%t", variant, o.Query, o.Precision, o.Method, atEnd),
+					func(t *testing.T) {
+						table := NewTable(lib, variant)
+						fenceTable(t, table, atEnd)
+						answered := 0
+						step := 1
+						if testing.Short() {
+							step = 3
 						}
-					}
-					if answered < most*most/4/step {
-						t.Errorf("%d rows answered, too few to tell anything", answered)
-					}
-				})
+						for n := 1; n <= most; n += step {
+							answered += compareFenced(t, variant, table, &batch.Job{Library: lib, Input: p.Slice(0, n),
+								Options: o}, atEnd)
+							answered += compareFenced(t, variant, table, &batch.Job{Library: lib, Input: worldsOf(p, n),
+								Options: o}, atEnd)
+							if t.Failed() {
+								t.Fatalf("%d rows", n)
+							}
+						}
+						if answered < most*most/4/step {
+							t.Errorf("%d rows answered, too few to tell anything", answered)
+						}
+					})
 			}
 		}
 	}
@@ -226,7 +233,8 @@ func compareFenced(t *testing.T, variant string, table *Table, job *batch.Job, a
 		t.Errorf("rows left: %v with fences, %v without", gotLeft, wantLeft)
 	}
 	for i := range n {
-		if want.Status[i] != got.Status[i] || want.Gap != nil && math.Float32bits(want.Gap[i]) != math.Float32bits(got.Gap[i]) {
+		if want.Status[i] != got.Status[i] || want.Gap != nil &&
+			math.Float32bits(want.Gap[i]) != math.Float32bits(got.Gap[i]) {
 			t.Errorf("row %d of %d: status %d with fences, %d without", i, n, got.Status[i], want.Status[i])
 		}
 	}

@@ -55,7 +55,8 @@ var includes = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+(?:"([^"]+)"|(
 
 // No header includes itself, directly or indirectly.
 func TestIncludesHaveNoCircle(t *testing.T) {
-	if c := circle(map[string][]string{"a.h": {"b.h"}, "b.h": {"c.h"}, "c.h": {"b.h"}}); !slices.Equal(c, []string{"b.h", "c.h", "b.h"}) {
+	if c := circle(map[string][]string{"a.h": {"b.h"}, "b.h": {"c.h"}, "c.h": {"b.h"}}); !slices.Equal(c,
+		[]string{"b.h", "c.h", "b.h"}) {
 		t.Fatalf("the circle of b.h and c.h is taken for %v", c)
 	}
 	graph := map[string][]string{}

@@ -19,7 +19,8 @@ func TestHessianBounds(t *testing.T) {
 		}
 		var pairs, some, wide int
 		at = append(at, &pairs, &some, &wide)
-		out := scanProgram(t, variant, "hessian_bounds.c", "%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d pairs %d caps %d wide", at...)
+		out := scanProgram(t, variant, "hessian_bounds.c", "%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d %d %d %d\n%d "+
+			"pairs %d caps %d wide", at...)
 		if pairs < 10000 || some*10 < pairs*5 || wide*10 < pairs*2 {
 			t.Error(out)
 		}

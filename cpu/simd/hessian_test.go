@@ -44,7 +44,8 @@ func TestHessians(t *testing.T) {
 			row[0], row[4], s = hull, beta, h
 		case 1:
 			gamma := math.Exp(-6 * rng.Float64())
-			r, err := geom.NewSmoothRevolution([]r2.Vec{{X: axes.X, Y: axes.Y}, {X: axes.X, Y: -axes.Y}, {X: axes.X / 2, Y: axes.Z}}, beta, gamma)
+			r, err := geom.NewSmoothRevolution([]r2.Vec{{X: axes.X, Y: axes.Y}, {X: axes.X, Y: -axes.Y},
+				{X: axes.X / 2, Y: axes.Z}}, beta, gamma)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +63,13 @@ func TestHessians(t *testing.T) {
 	}
 	eachVariant(t, func(t *testing.T, variant string) {
 		got := make([][15]float64, len(rows))
-		if err := binary.Read(bytes.NewReader(runProgram(t, variant, "hessian.c", in.Bytes())), binary.LittleEndian, got); err != nil {
+		if err := binary.Read(bytes.NewReader(runProgram(t, variant, "hessian.c", in.Bytes())), binary.LittleEndian,
+			got); err != nil {
 			t.Fatal(err)
 		}
 		for i, g := range got {
-			p, q, at := r3.Vec{X: g[0], Y: g[1], Z: g[2]}, r3.Vec{X: g[3], Y: g[4], Z: g[5]}, r3.Vec{X: g[6], Y: g[7], Z: g[8]}
+			p, q, at := r3.Vec{X: g[0], Y: g[1], Z: g[2]}, r3.Vec{X: g[3], Y: g[4], Z: g[5]},
+				r3.Vec{X: g[6], Y: g[7], Z: g[8]}
 			h, ok := shapes[i].SupportHessian(directions[i])
 			if !ok {
 				t.Fatalf("row %d: %+v has no Hessian", i, shapes[i])
@@ -74,17 +77,20 @@ func TestHessians(t *testing.T) {
 			size, s := shapes[i].BoundingRadius(), geom.Support(shapes[i], directions[i])
 			bend := math.Abs(h[0]) + math.Abs(h[4]) + math.Abs(h[8])
 			hp, hq := h.MulVec(p), h.MulVec(q)
-			want := [9]float64{s.X, s.Y, s.Z, r3.Dot(directions[i], s), r3.Dot(p, s), r3.Dot(q, s), r3.Dot(p, hp), r3.Dot(p, hq), r3.Dot(q, hq)}
+			want := [9]float64{s.X, s.Y, s.Z, r3.Dot(directions[i], s), r3.Dot(p, s), r3.Dot(q, s), r3.Dot(p, hp),
+				r3.Dot(p, hq), r3.Dot(q, hq)}
 			for k, w := range want {
 				scale := size
 				if k >= 6 {
 					scale = bend
-					if rows[i][0] == revolution || rows[i][0] == hull { // (β − 1)/h times what two squares of lengths leave
+					// (β − 1)/h times what two squares of lengths leave
+					if rows[i][0] == revolution || rows[i][0] == hull {
 						scale += 0.01 * rows[i][4] * size * size / want[3]
 					}
 				}
 				if !(math.Abs(g[6+k]-w) <= 1e-11*scale) {
-					t.Fatalf("row %d: value %d of %+v along %v at %v is %g, want %g", i, k, shapes[i], directions[i], at, g[6+k], w)
+					t.Fatalf("row %d: value %d of %+v along %v at %v is %g, want %g", i, k, shapes[i], directions[i],
+						at, g[6+k], w)
 				}
 			}
 		}

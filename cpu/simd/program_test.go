@@ -20,7 +20,8 @@ func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) 
 	t.Helper()
 	cc, runner := toolchain(t)
 	header := map[string][]string{
-		"avx512":   {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mpopcnt", "-mbmi"},
+		"avx512": {"isa_avx512.h", "-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mpopcnt",
+			"-mbmi"},
 		"avx2":     {"isa_avx2.h", "-mavx2", "-mfma", "-mpopcnt", "-mbmi"},
 		"neon":     {"isa_neon.h"},
 		"portable": {"isa_vec.h"},
@@ -60,12 +61,14 @@ func scanProgram(t *testing.T, variant, file, format string, numbers ...any) str
 func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {
 	t.Helper()
 	file, ok := map[string]string{
-		"avx512": "kernel_avx512_amd64.c", "avx2": "kernel_avx2_amd64.c", "neon": "kernel_neon_arm64.c", "portable": "kernel_portable.c",
+		"avx512": "kernel_avx512_amd64.c", "avx2": "kernel_avx2_amd64.c", "neon": "kernel_neon_arm64.c",
+		"portable": "kernel_portable.c",
 	}[variant]
 	if !ok {
 		t.Fatalf("no kernels are called %s", variant)
 	}
-	flags = append([]string{"-DCLR_GENERIC", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)}, flags...)
+	flags = append([]string{"-DCLR_GENERIC", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)},
+		flags...)
 	out := execute(t, runner, build(t, cc, "sanitize.c", flags...), nil)
 	var answered int
 	if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 1000 {

@@ -10,7 +10,8 @@ import "testing"
 func TestRimCaps(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		var drawn, minima, caps, wide, steps int
-		out := scanProgram(t, variant, "rim_caps.c", "%d drawn %d minima %d caps %d wide %d steps", &drawn, &minima, &caps, &wide, &steps)
+		out := scanProgram(t, variant, "rim_caps.c", "%d drawn %d minima %d caps %d wide %d steps", &drawn, &minima,
+			&caps, &wide, &steps)
 		if drawn < 10000 || minima < drawn*97/100 || caps < drawn*9/10 || wide < caps/4 || steps > 4*drawn {
 			t.Error(out)
 		}

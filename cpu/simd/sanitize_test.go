@@ -33,7 +33,8 @@ func TestSanitizers(t *testing.T) {
 	for _, variant := range Supported() {
 		t.Run(variant, func(t *testing.T) {
 			if variant != "portable" {
-				need.Full(t, "the same source is checked as the portable variant, and TestKernelsStayWithinColumns runs this one")
+				need.Full(t, "the same source is checked as the portable variant, and TestKernelsStayWithinColumns "+
+					"runs this one")
 			}
 			t.Parallel()
 			runKernel(t, variant, cc, nil, "-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

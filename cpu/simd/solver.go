@@ -31,7 +31,8 @@ func NewSolver(variant string) *Solver {
 // Stats returns what the solver did so far.
 func (s *Solver) Stats() Stats {
 	c := &s.scratch[0]
-	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64), int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
+	return Stats{int64(c.rows32), int64(c.steps32), int64(c.lanes32), int64(c.rows64), int64(c.steps64),
+		int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
 // Call is one call of a back end: the columns of a job and of its results, pinned.
@@ -93,7 +94,8 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
 	c.method = pin[C.uint8_t](p, out.Method)
 	// Deciding a row in float32 changes no status, so it may depend on the columns.
-	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil || c.witness_a32 != nil ||
+	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil ||
+		c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
 	boolean := job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR
 	c.boolean = flag(boolean && c.status != nil && c.warm == nil && !others && c.max_steps == 0)

@@ -79,7 +79,8 @@ func NewTable(l *batch.Library, variant string) *Table {
 
 // rounded returns a shape in float32.
 func rounded(s *C.clr_shape) C.clr_shape32 {
-	r := C.clr_shape32{radius: C.float(s.radius), size: C.float(s.size), erode: C.float(s.erode), first: s.first, count: s.count}
+	r := C.clr_shape32{radius: C.float(s.radius), size: C.float(s.size), erode: C.float(s.erode), first: s.first,
+		count: s.count}
 	for j := range s.p {
 		r.p[j], r.center[j] = C.float(s.p[j]), C.float(s.center[j])
 	}

@@ -29,7 +29,8 @@ func Choose(name string) (string, error) {
 	case slices.Contains(have, name):
 		return name, nil
 	case len(have) == 0:
-		return "", fmt.Errorf("SIMD variant %s: this program was built without cgo, which the kernels need; build it with CGO_ENABLED=1, or ask for %s", name, Off)
+		return "", fmt.Errorf("SIMD variant %s: this program was built without cgo, which the kernels need; build it "+
+			"with CGO_ENABLED=1, or ask for %s", name, Off)
 	}
 	return "", fmt.Errorf("SIMD variant %s: this processor lacks it; it has %s", name, strings.Join(have, ", "))
 }

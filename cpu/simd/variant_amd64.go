@@ -9,7 +9,8 @@ import "github.com/klauspost/cpuid/v2"
 
 // Supported returns the variants that this machine can run, best first.
 func Supported() (names []string) {
-	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW, cpuid.AVX2, cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT) {
+	if cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BW, cpuid.AVX2, cpuid.FMA3,
+		cpuid.BMI1, cpuid.POPCNT) {
 		names = append(names, "avx512")
 	}
 	if cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3, cpuid.BMI1, cpuid.POPCNT) {

@@ -55,4 +55,6 @@ def table(kind, index, real, nullable):
 
 pq.write_table(table("list", "i8", "f4", True), "lists.parquet", row_group_size=4, compression="zstd")
 pq.write_table(table("fixed", "i4", "f8", False), "fixed.parquet", data_page_version="2.0", compression="snappy")
-pq.write_table(table("fixed", "i4", "f8", True), "fixed_gzip.parquet", row_group_size=3, compression="gzip", use_dictionary=False)
+pq.write_table(
+    table("fixed", "i4", "f8", True), "fixed_gzip.parquet", row_group_size=3, compression="gzip", use_dictionary=False
+)

@@ -162,7 +162,8 @@ func TestCells(t *testing.T) {
 				try(d)
 			}
 		}
-		t.Logf("%s: %d vertices, %d×%d cells per face, %.1f words per vertex, longest list %d, mean of random directions %.1f",
+		t.Logf("%s: %d vertices, %d×%d cells per face, %.1f words per vertex, longest list %d, mean of random "+
+			"directions %.1f",
 			name, len(h.Vertices), edge, edge,
 			float64(len(p.Cells))/float64(len(h.Vertices)), longest, float64(random)/float64(n))
 	}

@@ -85,7 +85,8 @@ func constants() []ConstantGroup {
 			{"MAX_LENGTH", batch.MaxLength},
 			{"BITS_PER_WORD", batch.BitsPerWord},
 		}},
-		{"Methods.", codes("METHOD", uint8(batch.MethodCount), func(c uint8) string { return batch.Method(c).String() })},
+		{"Methods.", codes("METHOD", uint8(batch.MethodCount),
+			func(c uint8) string { return batch.Method(c).String() })},
 		{"States of a search.", []Constant{
 			{"SEARCH_CONVERGED", SearchConverged},
 			{"SEARCH_INSIDE", SearchInside},

@@ -80,7 +80,8 @@ func checkConstants(t *testing.T, groups []ConstantGroup) {
 		}
 	}
 	for name, want := range map[string]uint32{
-		"KIND_SPHERE": 0, "KIND_CONVEX": 10, "KIND_COUNT": uint32(geom.KindCount), "STATUS_UNDECIDED": 3, "QUERY_COLLIDE": 1,
+		"KIND_SPHERE": 0, "KIND_CONVEX": 10, "KIND_COUNT": uint32(geom.KindCount), "STATUS_UNDECIDED": 3,
+		"QUERY_COLLIDE":            1,
 		"SUPERQUADRIC_EXPONENTS_1": 4, "SOLVER_EPA": 7, "MAX_TOTAL_VERTICES": 1 << 23, "MAX_LENGTH": 1000000000,
 	} {
 		if got, ok := values[name]; !ok || got != want {
@@ -114,7 +115,8 @@ func TestPacked(t *testing.T) {
 		{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}, []float32{1, 2, 3}, 0, 0},
 		{convex, nil, 4, 0},
 		{geom.Ellipsoid{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}}, []float32{1, 2, 3}, 0, 0},
-		{geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}, Alpha1: 0.5, Alpha2: 1.5}, []float32{1, 2, 3, 0.5, 1.5}, 0, 0},
+		{geom.Superquadric{SemiAxes: r3.Vec{X: 1, Y: 2, Z: 3}, Alpha1: 0.5, Alpha2: 1.5}, []float32{1, 2, 3, 0.5, 1.5},
+			0, 0},
 		{geom.WithMargin(point, 1), nil, 1, 1},
 		{geom.Halfspace{}, nil, 0, 0},
 		{mustSmoothHull(t), []float32{7.3}, 6, 0},
@@ -136,7 +138,8 @@ func TestPacked(t *testing.T) {
 		r := p.Shapes[i]
 		var params [ParamCount]float32
 		copy(params[:], c.params)
-		if geom.Kind(r.Kind) != c.shape.Kind() || r.Params != params || r.VertexCount != c.count || r.Radius != c.radius {
+		if geom.Kind(r.Kind) != c.shape.Kind() || r.Params != params || r.VertexCount != c.count ||
+			r.Radius != c.radius {
 			t.Errorf("%v is packed as %+v", c.shape.Kind(), r)
 		}
 		// Every parameter that is there has a name.
@@ -185,10 +188,12 @@ func TestUnpackStatus(t *testing.T) {
 		0: uint32(batch.Separated), 1: uint32(batch.Touching), 2: uint32(batch.Penetrating),
 		PackedInvalid: uint32(batch.Invalid), PackedInvalid | PackedRefined: uint32(batch.Invalid),
 		PackedRefined:     uint32(batch.Separated) | Refined<<8,
-		PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) | Refined<<8,
+		PackedRefined + 1: uint32(batch.Touching) | Refined<<8, PackedRefined + 2: uint32(batch.Penetrating) |
+			Refined<<8,
 		PackedByDepth + 1:            uint32(batch.Touching) | (Refined|ByDepth)<<8,
 		PackedByDepth + 2:            uint32(batch.Penetrating) | (Refined|ByDepth)<<8,
-		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedLoops: Declined | DeclinedLoops<<8,
+		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedLoops: Declined |
+			DeclinedLoops<<8,
 	} {
 		if got := UnpackStatus(code); got != want {
 			t.Errorf("code %d unpacks to %#x, want %#x", code, got, want)

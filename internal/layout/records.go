@@ -87,8 +87,8 @@ type SearchRecord struct {
 	Solver     uint32 // code of a device solver, see Solvers: the solver of the search
 }
 
-// DepthRecord is a row that certify.comp leaves to depth.glsl, as its cores could not be separated: the final simplex, in
-// the frame of A. For a row that trust_region.comp leaves, it is the support point at a local minimum, see
+// DepthRecord is a row that certify.comp leaves to depth.glsl, as its cores could not be separated: the final simplex,
+// in the frame of A. For a row that trust_region.comp leaves, it is the support point at a local minimum, see
 // DepthStationary.
 type DepthRecord struct {
 	Vertices   [12]float64 // of A - B, Count in use
@@ -100,11 +100,12 @@ type DepthRecord struct {
 	Declined   uint32 // the reason if the row is declined
 
 	// The result of epa_float32.comp.
-	Corners      [3 * Float32Faces]uint32 // of its nearest faces: corner of A | corner of B << 16, or SimplexCorners | vertex of the simplex
-	LeastOffset  float32                  // the least offset of these faces, in metres
-	Rounding     float32                  // bound of its rounding error
-	OtherOffsets float32                  // lower bound of the offsets of all other faces, in metres
-	Faces        uint32                   // 0: there is no result
+	// of its nearest faces: corner of A | corner of B << 16, or SimplexCorners | vertex of the simplex
+	Corners      [3 * Float32Faces]uint32
+	LeastOffset  float32 // the least offset of these faces, in metres
+	Rounding     float32 // bound of its rounding error
+	OtherOffsets float32 // lower bound of the offsets of all other faces, in metres
+	Faces        uint32  // 0: there is no result
 }
 
 // States of a search.
@@ -180,7 +181,8 @@ const (
 	Float32Faces   = 8          // the largest number of faces that epa_float32.comp hands on
 	SimplexCorners = 0xffff0000 // in DepthRecord; MaxVertices is less
 
-	DepthStationary = 0xffffffff // Faces of a DepthRecord of trust_region.comp: vertex 1 is the direction of a local minimum
+	// Faces of a DepthRecord of trust_region.comp: vertex 1 is the direction of a local minimum
+	DepthStationary = 0xffffffff
 
 	SolverShift = 12  // bits 12 to 15 of the status word of an answered row: its solver, an index into Solvers
 	SolverMask  = 0xf // of these bits, once shifted
