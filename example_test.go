@@ -22,8 +22,8 @@ func Example() {
 	}
 	defer c.Close()
 
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}},
-		nil)
+	shapes := []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}
+	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,8 +165,8 @@ func ExampleHandle_Hold() {
 	}
 	defer c.Close()
 
-	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}},
-		nil)
+	shapes := []geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1, Y: 1, Z: 1}}, geom.Sphere{R: 0.5}}
+	lib, err := batch.NewLibrary(shapes, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
