@@ -54,7 +54,7 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
         int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
-            certify_depths(c, s, n, ka, kb); // those that float64 found to overlap
+            certify_depths(c, s, n, ka, kb); // those that float64 found to intersect
             finish(c, s, lo - c->first, n, ka, kb, 0, left);
         }
     }
