@@ -215,13 +215,13 @@ func TestSolverOf(t *testing.T) {
 			t.Errorf("%v is in the list twice", s)
 		}
 		for _, rest := range []uint32{0, uint32(batch.Penetrating) | (Refined|ByDepth|FromFloat32)<<8 | 0xffff<<16} {
-			if got := SolverOf(uint32(i)<<SolverShift | rest); got != s {
-				t.Errorf("code %d with %#x is %v, want %v", i, rest, got, s)
+			if got, ok := SolverOf(uint32(i)<<SolverShift | rest); got != s || !ok {
+				t.Errorf("code %d with %#x is %v %t, want %v", i, rest, got, ok, s)
 			}
 		}
 	}
 	for i := len(Solvers); i <= SolverMask; i++ {
-		if got := SolverOf(uint32(i) << SolverShift); got != batch.SolverNone {
+		if got, ok := SolverOf(uint32(i) << SolverShift); got != batch.SolverNone || ok {
 			t.Errorf("code %d, which no shader writes, is %v", i, got)
 		}
 	}

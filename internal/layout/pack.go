@@ -34,6 +34,8 @@ func Pack(l *batch.Library) (*Packed, error) {
 		if err := p.put(&p.Shapes[i], shapes[i]); err != nil {
 			return nil, &batch.ShapeError{Index: i, Name: l.Name(int32(i)), Err: err}
 		}
+		c, r := l.GrowthCenter(int32(i)), l.GrowthInradius(int32(i))
+		p.Shapes[i].Growth = Vec4{float32(c.X), float32(c.Y), float32(c.Z), float32(r)}
 	}
 	p.packCells(shapes)
 	return p, nil

@@ -32,6 +32,12 @@ func Pack64(l *batch.Library, packed *Packed) *Packed64 {
 		r.Bounding = s.BoundingRadius()
 		r.Radius = s.Radius()
 		r.Erode = geom.MinCurvatureRadius(s)
+		g := l.GrowthCenter(int32(i))
+		r.GrowthCenter, r.GrowthOffset = [3]float64{g.X, g.Y, g.Z}, r3.Norm(g)
+		r.GrowthInradius = l.GrowthInradius(int32(i))
+		if r.Reach = r.Bounding + r3.Norm(c); s.Kind().Traits().Unbounded {
+			r.Reach = r.Radius
+		}
 		if _, ok := inner.(*geom.Convex); ok {
 			for k, x := range from.Params { // of its cells
 				r.Params[k] = float64(x)

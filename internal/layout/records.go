@@ -16,6 +16,7 @@ const ParamCount = 8
 type ShapeRecord struct {
 	Params [ParamCount]float32 // see Params; unused ones are 0. Of a hull with cells, see Packed.Cells.
 	Ball   Vec4                // centre x, y, z and bounding radius (+Inf for a half-space)
+	Growth Vec4                // centre of growth x, y, z and the radius of a ball around it in the shape
 
 	Kind         uint32  // code of geom.Kind
 	VertexOffset uint32  // first vertex, of kinds that have vertices
@@ -38,8 +39,13 @@ type ShapeRecord64 struct {
 	Params   [ParamCount]float64
 	Center   [3]float64
 	Bounding float64 // radius of the ball around Center (+Inf for a half-space)
+	Reach    float64 // radius of a ball around the origin that holds the shape (of a half-space: its margin)
 	Radius   float64 // of the ball summed to the core, margin included
 	Erode    float64 // of the ball by which the core can be eroded, see geom.MinCurvatureRadius
+
+	GrowthCenter   [3]float64 // see batch.Library.GrowthCenter
+	GrowthOffset   float64    // its distance from the origin of the frame
+	GrowthInradius float64    // of a ball around it in the shape
 
 	Kind         uint32
 	VertexOffset uint32 // as in ShapeRecord
@@ -79,6 +85,9 @@ type IndexRecord struct {
 
 // SearchRecord is the result of the search in single precision: the directions, in the frame of A, whose support points
 // are the vertices of the final simplex. Nothing in it is trusted.
+//
+// Of a growth distance it holds the triangle that the ray from the centre of A to that of B crosses, or nothing but, in
+// the fourth place, the normal of the best bound of the ray. BallVertex marks vertices that are not support points.
 type SearchRecord struct {
 	Directions [12]float32 // four vectors, Count in use
 	Count      uint32
@@ -135,6 +144,7 @@ type QueryRecord struct {
 	Normal   uint32
 	WitnessA uint32
 	WitnessB uint32
+	Point    uint32
 	Status   uint32
 
 	Tolerance float32   // gap to aim at, relative to the size of the pair
@@ -152,11 +162,12 @@ type QueryRecord struct {
 
 // Flags of a QueryRecord.
 const (
-	FlagCutOff = 1 << iota // there is a cut-off
-	FlagDouble             // columns of numbers are float64
-	FlagWarm               // there are directions to start with
-	FlagOrder              // rows are worked on in the order of a list
-	FlagPacked             // the status column holds PackedBits a row, see PackedStatus
+	FlagCutOff      = 1 << iota // there is a cut-off
+	FlagDouble                  // columns of numbers are float64
+	FlagWarm                    // there are directions to start with
+	FlagOrder                   // rows are worked on in the order of a list
+	FlagPacked                  // the status column holds PackedBits a row, see PackedStatus
+	FlagStatusAlone             // rows end with their status, see batch.Options.StatusAlone
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
@@ -184,6 +195,10 @@ const (
 	// Faces of a DepthRecord of trust_region.comp: vertex 1 is the direction of a local minimum
 	DepthStationary = 0xffffffff
 
+	// In the count of a SearchRecord of a growth distance: vertex k is the point of the inscribed ball of D along
+	// direction k, not a support point, if bit BallVertex + k is set.
+	BallVertex = 2
+
 	SolverShift = 12  // bits 12 to 15 of the status word of an answered row: its solver, an index into Solvers
 	SolverMask  = 0xf // of these bits, once shifted
 )
@@ -205,18 +220,18 @@ const (
 // have eight bits in files, may grow.
 var Solvers = [...]batch.Solver{
 	batch.SolverNone, batch.SolverGJK, batch.SolverNesterov, batch.SolverPolyak, batch.SolverRTR,
-	batch.SolverClosedForm, batch.SolverAxes, batch.SolverEPA,
+	batch.SolverClosedForm, batch.SolverAxes, batch.SolverEPA, batch.SolverGrowth,
 }
 
 // A list that the mask does not hold does not compile.
 var _ [SolverMask + 1 - len(Solvers)]struct{}
 
-// SolverOf is the solver of the status word of an answered row.
-func SolverOf(word uint32) batch.Solver {
+// SolverOf is the solver of the status word of an answered row; ok is false for a code that no shader writes.
+func SolverOf(word uint32) (s batch.Solver, ok bool) {
 	if code := word >> SolverShift & SolverMask; int(code) < len(Solvers) {
-		return Solvers[code]
+		return Solvers[code], true
 	}
-	return batch.SolverNone
+	return batch.SolverNone, false
 }
 
 // UnpackStatus turns a packed status into the status word that it stands for.

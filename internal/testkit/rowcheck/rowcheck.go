@@ -37,6 +37,8 @@ func Differs(r *batch.Results, i int, s *batch.Results, j int) (column string) {
 		return "witness_a"
 	case floats(&r.WitnessB, &s.WitnessB, 3):
 		return "witness_b"
+	case floats(&r.Point, &s.Point, 3):
+		return "point"
 	case r.Iterations != nil && s.Iterations != nil && r.Iterations[i] != s.Iterations[j]:
 		return "iterations"
 	case r.Method != nil && s.Method != nil && r.Method[i] != s.Method[j]:
