@@ -9,11 +9,12 @@ import (
 // Answer is the answer of one row in float64, before it is rounded to columns.
 type Answer struct {
 	Status       Status
-	Distance     float64 // the value that the witnesses attain, metres
+	Distance     float64 // the value that the witnesses attain, see QueryInfo.Value
 	Lower, Upper float64 // bounds of the true value
 
 	Normal             r3.Vec // unit, world frame, from A to B
 	WitnessA, WitnessB r3.Vec // world frame
+	Point              r3.Vec // world frame, of growth only
 	Iterations         int
 	Solver             Solver // the one that ended the row
 }
@@ -21,7 +22,7 @@ type Answer struct {
 // Put stores the answer of row i in the columns present. [Results.PackBits] writes the bits
 // column.
 //
-// Distance, normal and witnesses are rounded to nearest. The gap is the larger of
+// Distance, normal, witnesses and point are rounded to nearest. The gap is the larger of
 // the differences between the stored distance and both bounds, rounded up, so the
 // true value lies in stored distance ± stored gap in either precision. It is
 // +Inf if a bound is NaN or infinite. The status is stored as it was proved in
@@ -43,6 +44,7 @@ func (r *Results) Put(i int, a *Answer) {
 	r.Normal.setVec(i, a.Normal)
 	r.WitnessA.setVec(i, a.WitnessA)
 	r.WitnessB.setVec(i, a.WitnessB)
+	r.Point.setVec(i, a.Point)
 	if r.Status != nil {
 		r.Status[i] = uint8(a.Status)
 	}
@@ -55,12 +57,13 @@ func (r *Results) Put(i int, a *Answer) {
 }
 
 // PutFailure stores a row without an answer, Undecided or Invalid: distance,
-// normal and witnesses NaN, gap +Inf, no iterations, no solver.
+// normal, witnesses and point NaN, gap +Inf, no iterations, no solver.
 func (r *Results) PutFailure(i int, s Status) {
 	r.Distance.nan(i, min(i+1, r.Distance.Len()))
 	r.Normal.nan(3*i, min(3*i+3, r.Normal.Len()))
 	r.WitnessA.nan(3*i, min(3*i+3, r.WitnessA.Len()))
 	r.WitnessB.nan(3*i, min(3*i+3, r.WitnessB.Len()))
+	r.Point.nan(3*i, min(3*i+3, r.Point.Len()))
 	if r.Gap != nil {
 		r.Gap[i] = float32(math.Inf(1))
 	}

@@ -96,19 +96,22 @@ const (
 	ColIterations                     // uint16 [N]
 	ColBits                           // one bit per row [⌈N/64⌉], see Results.Bits
 	ColMethod                         // uint8 [N], the Solver that ended the row
+	ColPoint                          // [N,3], of growth only: the common point of the shapes scaled by the factor
 
 	// AllColumns is every column of an answer, without the bits, which follow from the
 	// status, and the method, which does not describe the pair.
 	AllColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColStatus | ColIterations
 
-	// FileColumns is every column that a results file can contain.
-	FileColumns = AllColumns | ColMethod
+	// FileColumns is every column that a results file of any query can contain.
+	// [QueryInfo.FileColumns] adds those that only some queries have, ExtraColumns.
+	FileColumns  = AllColumns | ColMethod
+	ExtraColumns = ColPoint
 
-	anyColumns = FileColumns | ColBits
+	anyColumns = FileColumns | ColBits | ExtraColumns
 )
 
 var columnNames = [...]string{
-	"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method",
+	"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method", "point",
 }
 
 // String returns the names used in files, separated by commas.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// ErrClosed is wrapped by the error of a call on a back end that is closed.
+var ErrClosed = errors.New("the back end is closed")
+
 // Job is one call: a library, an input, the options of the query, and the results.
 type Job struct {
 	Library *Library

@@ -19,6 +19,9 @@ type Library struct {
 	sizes   []float64 // contribution of each shape to the size of a pair
 	minSize float64   // smallest of sizes
 	hasHalf []bool    // whether the shape is a half-space
+
+	centers  []r3.Vec  // of growth
+	inradius []float64 // about these
 }
 
 // NewLibrary returns a library of the given shapes after validating them. names is nil or
@@ -41,6 +44,7 @@ func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
 		l.minSize = min(l.minSize, l.sizes[i])
 		l.hasHalf[i] = s.Kind().Traits().Unbounded
 	}
+	l.setCenters()
 	return l, nil
 }
 

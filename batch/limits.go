@@ -15,8 +15,8 @@ const (
 	// (2·√3·1e9)⁴ ≈ 1.4e38, stays below the largest float32, 3.4e38.
 	MaxLength = 1e9
 
-	// MaxIterations is the largest value of the iterations column; larger counts are
-	// stored as MaxIterations.
+	// MaxIterations is the largest value of the iterations column, and the largest number of
+	// evaluations that any method makes for a row; larger counts are stored as MaxIterations.
 	MaxIterations = 65535
 
 	// BitsPerWord is the number of rows in one word of the bits column. Chunks
@@ -24,7 +24,7 @@ const (
 	BitsPerWord = 64
 )
 
-// Default tolerances of the precisions on the gap, relative to the size of the pair.
+// Default tolerances of the precisions on the gap, relative to the scale of the query's [ToleranceRule].
 const (
 	// SingleTolerance is well above the rounding of float32 columns, 6e-8 of the
 	// distance.
@@ -36,4 +36,7 @@ const (
 	// DoubleCurvedDepthTolerance is for depths of curved shapes, where every digit of
 	// the lower bound takes more faces of EPA's polytope.
 	DoubleCurvedDepthTolerance = 1e-8
+
+	// DoubleCurvedGrowthTolerance is for growth factors of pairs with a curved shape.
+	DoubleCurvedGrowthTolerance = 1e-10
 )

@@ -21,12 +21,14 @@ type Options struct {
 	// see [Options.EffectiveColumns].
 	Columns Columns
 
-	// Tolerance is the largest gap of a decided row, relative to the size of its pair,
-	// the sum of both bounding radii. 0 is the default of the precision.
+	// Tolerance is the largest gap of a decided row, relative to the scale of the query's
+	// [ToleranceRule]: the size of the pair, the sum of both bounding radii, or the value of
+	// the row, if that is above 1. 0 is the default of the precision.
 	Tolerance float64
 
-	// CutOff, if HasCutOff is set, is a signed distance in metres. Rows beyond it are
-	// only proved to lie beyond it. It applies to queries whose rule is [CallersCutOff].
+	// CutOff, if HasCutOff is set, is a value of the query: a signed distance in metres, or
+	// a growth factor. Rows beyond it are only proved to lie beyond it. It applies to queries
+	// whose rule is [CallersCutOff].
 	CutOff    float64
 	HasCutOff bool
 
@@ -36,7 +38,7 @@ type Options struct {
 	MaxIterations int
 
 	// WarmStart, if not nil, has a direction from A to B in the world frame for each row,
-	// [N,3]; (0, 0, 0) is none.
+	// [N,3]; (0, 0, 0) is none. Growth does not use it.
 	WarmStart []float64
 }
 
@@ -55,12 +57,16 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch: query %v: %w, ask for one of %v", o.Query, ErrNotAvailable, AnsweredQueries())
 	case o.Columns&^anyColumns != 0:
 		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^anyColumns))
+	case o.Columns&^query.Available() != 0:
+		return fmt.Errorf("batch: the query %v has no column %v", o.Query, o.Columns&^query.Available())
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return fmt.Errorf("batch: tolerance %g, want a finite number above 0, or 0 for the default", o.Tolerance)
 	case o.HasCutOff && query.CutOff != CallersCutOff:
-		return fmt.Errorf("batch: a cut-off applies to the distance query, not to %v", o.Query)
+		return fmt.Errorf("batch: a cut-off applies to one of the queries %v, not to %v", cutOffQueries(), o.Query)
 	case o.HasCutOff && (math.IsNaN(o.CutOff) || math.IsInf(o.CutOff, 0)):
 		return fmt.Errorf("batch: cut-off %g, want a finite number", o.CutOff)
+	case o.HasCutOff && query.Tolerance == OfValue && o.CutOff <= 0:
+		return fmt.Errorf("batch: cut-off %g of the query %v, want a factor above 0", o.CutOff, o.Query)
 	case o.MaxIterations < 0:
 		return fmt.Errorf("batch: iteration limit %d, want a number above 0, or 0 for the default", o.MaxIterations)
 	}
@@ -76,26 +82,38 @@ func (o *Options) EffectiveColumns() Columns {
 	return o.Query.Info().Columns
 }
 
-// EffectiveTolerance returns the largest gap of a decided row, in metres, for a pair of the
-// given size. In double precision without a Tolerance it is 0, which stands for the default
-// of the solvers: [DoubleTolerance], or [DoubleCurvedDepthTolerance] for depths of curved
-// shapes, times size.
-func (o *Options) EffectiveTolerance(size float64) float64 {
+// valueColumns are the columns that depend on the value of a row, not on its status alone.
+const valueColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColPoint
+
+// StatusAlone reports whether a row ends as soon as its status is proved, with bounds as wide as that
+// allows: always for a Boolean query, and for one that says so ([QueryInfo.EndsAtStatus]) where no column
+// that depends on the value is requested.
+func (o *Options) StatusAlone() bool {
+	query := o.Query.Info()
+	return query.Boolean() || query.EndsAtStatus && o.EffectiveColumns()&valueColumns == 0
+}
+
+// EffectiveTolerance returns the largest gap of a decided row for a pair of the given scale,
+// which is that of [ToleranceRule.Scale]: in metres for a size, without a unit for a factor. In double
+// precision without a Tolerance it is 0, which stands for the default of the solvers:
+// [DoubleTolerance], or for curved shapes [DoubleCurvedDepthTolerance] of depths and
+// [DoubleCurvedGrowthTolerance] of growth factors, times the scale.
+func (o *Options) EffectiveTolerance(scale float64) float64 {
 	switch {
 	case o.Tolerance > 0:
-		return o.Tolerance * size
+		return o.Tolerance * scale
 	case o.Precision == Single:
-		return SingleTolerance * size
+		return SingleTolerance * scale
 	}
 	return 0
 }
 
-// SolverTolerance returns the tolerance, in metres, for a solver that works in float64, so
+// SolverTolerance returns the tolerance for a solver that works in float64, so
 // that the stored gap meets EffectiveTolerance. In single precision it is half
-// of that: rounding the distance to float32 adds up to 2⁻²⁴·|distance| to the gap,
-// which the other half covers while |distance| ≤ 8·size at the default tolerance.
-func (o *Options) SolverTolerance(size float64) float64 {
-	t := o.EffectiveTolerance(size)
+// of that: rounding the value to float32 adds up to 2⁻²⁴·|value| to the gap,
+// which the other half covers while |value| ≤ 8·scale at the default tolerance.
+func (o *Options) SolverTolerance(scale float64) float64 {
+	t := o.EffectiveTolerance(scale)
 	if o.Precision == Single {
 		t /= 2
 	}

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -20,7 +19,9 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Query: Penetration, Method: Polyak, Precision: Double, Tolerance: 1e-9, MaxIterations: 5}, ""},
 		{Options{HasCutOff: true, CutOff: -1}, ""},
 		{Options{CutOff: nan}, ""}, // not in use
-		{Options{Query: Growth}, "query growth: not available yet"},
+		{Options{Query: Growth, Columns: AllColumns | ColPoint, HasCutOff: true, CutOff: 2}, ""},
+		{Options{Query: Growth, HasCutOff: true}, "cut-off 0 of the query growth, want a factor above 0"},
+		{Options{Query: Growth, HasCutOff: true, CutOff: -1}, "cut-off -1 of the query growth"},
 		{Options{Method: RTR}, ""},
 		{Options{Query: QueryCount}, fmt.Sprintf("unknown query(%d)", QueryCount)},
 		{Options{Method: 77}, "unknown method(77)"},
@@ -31,16 +32,14 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Tolerance: inf}, "tolerance +Inf"},
 		{Options{HasCutOff: true, CutOff: nan}, "cut-off NaN"},
 		{Options{HasCutOff: true, CutOff: -inf}, "cut-off -Inf"},
-		{Options{Query: Penetration, HasCutOff: true}, "not to penetration"},
+		{Options{Query: Penetration, HasCutOff: true}, "[distance growth], not to penetration"},
+		{Options{Columns: ColPoint}, "the query distance has no column point"},
 		{Options{MaxIterations: -1}, "iteration limit -1"},
 	} {
 		err := c.o.Check()
 		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: got %v, want %q", c.o, err, c.want)
 		}
-	}
-	if err := (&Options{Query: Growth}).Check(); !errors.Is(err, ErrNotAvailable) {
-		t.Errorf("%v does not wrap ErrNotAvailable", err)
 	}
 }
 
@@ -60,6 +59,24 @@ func TestTolerances(t *testing.T) {
 		if got := c.o.SolverTolerance(2); got != c.solve {
 			t.Errorf("%+v: asks the solver for %g, want %g", c.o, got, c.solve)
 		}
+	}
+}
+
+// The value columns are those of all columns that a status alone does not fill.
+func TestStatusAlone(t *testing.T) {
+	for c := Columns(1); c <= anyColumns; c <<= 1 {
+		if c&anyColumns == 0 {
+			continue
+		}
+		alone := c&(ColStatus|ColBits|ColIterations|ColMethod) != 0
+		for q, want := range map[Query]bool{Distance: false, Penetration: false, Collide: true, Growth: alone} {
+			if got := (&Options{Query: q, Columns: c}).StatusAlone(); got != want {
+				t.Errorf("%v, column %v: %t, want %t", q, c, got, want)
+			}
+		}
+	}
+	if (&Options{Query: Growth}).StatusAlone() {
+		t.Error("growth with its default columns")
 	}
 }
 
@@ -85,6 +102,7 @@ func TestCutOffs(t *testing.T) {
 func TestSolverCodes(t *testing.T) {
 	codes := []string{
 		0: "none", 1: "gjk", 2: "nesterov", 3: "polyak", 4: "rtr", 5: "closed_form", 6: "axes", 7: "epa", 8: "newton",
+		9: "growth", 10: "bounds",
 	}
 	if len(codes) != int(SolverCount) {
 		t.Fatalf("%d solvers, want the %d below", SolverCount, len(codes))

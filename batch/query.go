@@ -8,7 +8,7 @@ const (
 	Distance    Query = iota // signed distance: minus the penetration depth where interiors intersect
 	Collide                  // status alone
 	Penetration              // penetration depth; separated pairs are only proved to be separated
-	Growth                   // growth factor of both shapes about their centres at which they touch
+	Growth                   // growth distance: factor of both shapes about their centers at which they touch
 	QueryCount
 )
 
@@ -25,6 +25,17 @@ type QueryInfo struct {
 	// columns may be asked for, and hold what was computed on the way.
 	Columns Columns
 
+	// Extra are columns that other queries do not have.
+	Extra Columns
+
+	// Touch is the value of shapes that touch: greater values are separated, smaller ones penetrating.
+	Touch float64
+
+	// EndsAtStatus says that rows end with their status where the caller requests no column that depends
+	// on the value, see [Options.StatusAlone]. The bounds are others then, so that a row within the tolerance of
+	// contact may touch with such a column and be separated or penetrating without, or the other way round.
+	EndsAtStatus bool
+
 	Depth     bool // penetrating pairs have a penetration depth
 	CutOff    CutOffRule
 	Tolerance ToleranceRule
@@ -34,6 +45,15 @@ type QueryInfo struct {
 // Boolean reports whether the query is for a status alone: bounds may be as wide as the status
 // allows.
 func (q *QueryInfo) Boolean() bool { return q.Columns&ColDistance == 0 }
+
+// Growth reports whether the value is a factor by which the shapes grow about their centers.
+func (q *QueryInfo) Growth() bool { return q.Audit == AuditGrowth }
+
+// Available is every column that the query has.
+func (q *QueryInfo) Available() Columns { return FileColumns | ColBits | q.Extra }
+
+// FileColumns is every column that a results file of the query can contain.
+func (q *QueryInfo) FileColumns() Columns { return FileColumns | q.Extra }
 
 // CutOffRule says where the cut-off of a query comes from.
 type CutOffRule uint8
@@ -53,6 +73,14 @@ const (
 	OfPairSize ToleranceRule = iota // the size of the pair, in metres
 	OfValue                         // max(1, value), for values without a unit
 )
+
+// String names what tolerances are relative to, as reports do.
+func (t ToleranceRule) String() string {
+	if t == OfValue {
+		return "max(1, factor)"
+	}
+	return "size"
+}
 
 // Scale is what the tolerance of a pair is relative to, given its size and its value.
 func (t ToleranceRule) Scale(size, value float64) float64 {
@@ -89,8 +117,9 @@ var queries = [QueryCount]QueryInfo{
 		Columns:  AllColumns, Depth: true, CutOff: CutOffAtTouch, Tolerance: OfPairSize, Audit: AuditSignedDistance,
 	},
 	Growth: {
-		Name: "growth", Value: "growth factor of both shapes about their centres",
-		Columns: AllColumns, CutOff: NoCutOff, Tolerance: OfValue, Audit: AuditGrowth,
+		Name: "growth", Value: "growth distance: factor of both shapes about their centers at which they touch",
+		Answered: true, Columns: AllColumns, Extra: ColPoint, Touch: 1, EndsAtStatus: true,
+		CutOff: CallersCutOff, Tolerance: OfValue, Audit: AuditGrowth,
 	},
 }
 
@@ -116,6 +145,11 @@ func ParseQuery(s string) (Query, error) {
 // AnsweredQueries lists the names of the queries that some back end serves.
 func AnsweredQueries() []string {
 	return queryNames(func(q *QueryInfo) bool { return q.Answered })
+}
+
+// cutOffQueries lists the names of the queries whose cut-off callers give.
+func cutOffQueries() []string {
+	return queryNames(func(q *QueryInfo) bool { return q.Answered && q.CutOff == CallersCutOff })
 }
 
 // queryNames lists the names of queries that a condition holds for, or of all.

@@ -26,6 +26,7 @@ type Results struct {
 	Normal     Floats    // [N,3] unit, world frame, from A to B
 	WitnessA   Floats    // [N,3] world frame
 	WitnessB   Floats    // [N,3] world frame
+	Point      Floats    // [N,3] world frame
 	Status     []uint8   // [N]
 	Iterations []uint16  // [N]
 	Method     []uint8   // [N] codes of Solver
@@ -56,6 +57,7 @@ func NewResults(n int, o *Options) *Results {
 	r.Normal = floats(ColNormal, 3*n)
 	r.WitnessA = floats(ColWitnessA, 3*n)
 	r.WitnessB = floats(ColWitnessB, 3*n)
+	r.Point = floats(ColPoint, 3*n)
 	if c&ColGap != 0 {
 		r.Gap = make([]float32, n)
 	}
@@ -82,6 +84,14 @@ func (r *Results) Reset() {
 	for i := range r.N {
 		r.PutFailure(i, Undecided)
 	}
+	r.ResetStatus()
+}
+
+// ResetStatus makes the status of every row Undecided, and sets its bit. The other columns keep what they hold.
+func (r *Results) ResetStatus() {
+	for i := range r.Status {
+		r.Status[i] = uint8(Undecided)
+	}
 	for i := range r.Bits {
 		r.Bits[i] = ^uint64(0)
 	}
@@ -98,11 +108,19 @@ func (r *Results) clearTail() {
 // Slice returns rows lo to hi, sharing the memory. If there is a bits column, lo
 // must be a multiple of [BitsPerWord], and hi must be one or N.
 func (r *Results) Slice(lo, hi int) *Results {
-	s := &Results{N: hi - lo, Columns: r.Columns, Precision: r.Precision}
+	s := new(Results)
+	r.SliceTo(s, lo, hi)
+	return s
+}
+
+// SliceTo is Slice into s, whose contents do not matter. It does not allocate.
+func (r *Results) SliceTo(s *Results, lo, hi int) {
+	*s = Results{N: hi - lo, Columns: r.Columns, Precision: r.Precision}
 	s.Distance = r.Distance.slice(lo, hi)
 	s.Normal = r.Normal.slice(3*lo, 3*hi)
 	s.WitnessA = r.WitnessA.slice(3*lo, 3*hi)
 	s.WitnessB = r.WitnessB.slice(3*lo, 3*hi)
+	s.Point = r.Point.slice(3*lo, 3*hi)
 	if r.Gap != nil {
 		s.Gap = r.Gap[lo:hi]
 	}
@@ -121,7 +139,6 @@ func (r *Results) Slice(lo, hi int) *Results {
 		}
 		s.Bits = r.Bits[lo/BitsPerWord : words(hi)]
 	}
-	return s
 }
 
 // CheckShape returns an error if the length of a column does not match N or its type does
@@ -147,7 +164,7 @@ func (r *Results) CheckShape() error {
 		want int
 	}{
 		{ColDistance, &r.Distance, r.N}, {ColNormal, &r.Normal, 3 * r.N},
-		{ColWitnessA, &r.WitnessA, 3 * r.N}, {ColWitnessB, &r.WitnessB, 3 * r.N},
+		{ColWitnessA, &r.WitnessA, 3 * r.N}, {ColWitnessB, &r.WitnessB, 3 * r.N}, {ColPoint, &r.Point, 3 * r.N},
 	} {
 		want32, want64 := c.want, 0
 		if r.Precision == Double {

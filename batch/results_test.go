@@ -20,7 +20,7 @@ func columnsOf(r *Results) (c Columns) {
 		{ColDistance, r.Distance.Len() > 0}, {ColGap, r.Gap != nil}, {ColNormal, r.Normal.Len() > 0},
 		{ColWitnessA, r.WitnessA.Len() > 0}, {ColWitnessB, r.WitnessB.Len() > 0},
 		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil},
-		{ColMethod, r.Method != nil},
+		{ColMethod, r.Method != nil}, {ColPoint, r.Point.Len() > 0},
 	} {
 		if x.have {
 			c |= x.col
@@ -46,7 +46,7 @@ func TestColumnSelection(t *testing.T) {
 		}
 	}
 	for q, want := range map[Query]Columns{Distance: AllColumns, Penetration: AllColumns,
-		Collide: ColStatus | ColBits} {
+		Collide: ColStatus | ColBits, Growth: AllColumns} {
 		if got := columnsOf(NewResults(1, &Options{Query: q})); got != want {
 			t.Errorf("default columns of %v: %v, want %v", q, got, want)
 		}
@@ -63,7 +63,7 @@ func TestUnansweredRows(t *testing.T) {
 				if Status(r.Status[i]) != Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]),
 					1) ||
 					!math.IsNaN(r.Normal.At(3*i+2)) || !math.IsNaN(r.WitnessA.At(3*i)) ||
-					!math.IsNaN(r.WitnessB.At(3*i+1)) ||
+					!math.IsNaN(r.WitnessB.At(3*i+1)) || !math.IsNaN(r.Point.At(3*i+2)) ||
 					r.Iterations[i] != 0 || Solver(r.Method[i]) != SolverNone || !r.Bit(i) {
 					t.Fatalf("%s: row %d looks answered", what, i)
 				}
@@ -89,15 +89,17 @@ func TestPut(t *testing.T) {
 	a := &Answer{
 		Status: Penetrating, Distance: -0.1, Lower: -0.1 - 1e-9, Upper: -0.1, Iterations: 70000,
 		Normal: r3.Vec{X: 1}, WitnessA: r3.Vec{X: 1, Y: 2, Z: 3}, WitnessB: r3.Vec{X: 4, Y: 5, Z: 6},
+		Point: r3.Vec{X: 7, Y: 8, Z: 9},
 	}
 	for p := range PrecisionCount {
-		r := NewResults(3, &Options{Precision: p})
+		r := NewResults(3, &Options{Precision: p, Columns: anyColumns})
 		r.Put(1, a)
 		if Status(r.Status[1]) != Penetrating || r.Iterations[1] != MaxIterations {
 			t.Errorf("%v: status %d, iterations %d", p, r.Status[1], r.Iterations[1])
 		}
 		for k, want := range []float64{1, 0, 0} {
-			if r.Normal.At(3+k) != want || r.WitnessA.At(3+k) != float64(k+1) || r.WitnessB.At(3+k) != float64(k+4) {
+			if r.Normal.At(3+k) != want || r.WitnessA.At(3+k) != float64(k+1) || r.WitnessB.At(3+k) != float64(k+4) ||
+				r.Point.At(3+k) != float64(k+7) {
 				t.Errorf("%v: component %d of a vector is wrong", p, k)
 			}
 		}

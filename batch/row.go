@@ -15,6 +15,10 @@ type RowError struct {
 	Row    int    // index in the input
 	Column string // name of the column, as in files
 	Reason string
+
+	// Undefined says that the row is in order, but that the query has no value for its shapes, as growth
+	// has none for two flat ones. Other queries answer such a row.
+	Undefined bool
 }
 
 func (e *RowError) Error() string {
@@ -42,7 +46,7 @@ func (l *Library) CheckRow(i int, r *Row) error {
 		return err
 	}
 	if l.hasHalf[r.ShapeA] && l.hasHalf[r.ShapeB] {
-		return &RowError{i, "shape_b", "a half-space against a half-space has no finite depth"}
+		return &RowError{Row: i, Column: "shape_b", Reason: "a half-space against a half-space has no finite depth"}
 	}
 	return nil
 }
@@ -58,23 +62,42 @@ func (l *Library) CheckPair(a, b int32) bool {
 // in place.
 func CheckPose(p *geom.Pose) bool { return checkPose(0, p, "", "") == nil }
 
+// CheckGrowth returns the error of a row whose shapes have no growth distance: both inradii about the
+// centers are 0 (see [Library.GrowthInradius]), as those of flat shapes, so that growth need not bring the
+// shapes into contact. CheckRow must have accepted the row. A half-space counts, since it does not grow.
+func (l *Library) CheckGrowth(i int, a, b int32) error {
+	if l.inradius[a] > 0 || l.inradius[b] > 0 {
+		return nil
+	}
+	return &RowError{Row: i, Column: "shape_b", Undefined: true, Reason: fmt.Sprintf("no growth distance of %s and "+
+		"%s: neither has an interior point as its center", l.flatName(a), l.flatName(b))}
+}
+
+// flatName describes a shape of inradius 0.
+func (l *Library) flatName(i int32) string {
+	if l.hasHalf[i] {
+		return fmt.Sprintf("the half-space %d", i)
+	}
+	return fmt.Sprintf("the flat shape %d", i)
+}
+
 func (l *Library) badIndex(i int, column string, index int32) error {
 	beyond := ""
 	if index == math.MaxInt32 || index == math.MinInt32 { // readers clamp larger int64 indices to these
 		beyond = " or beyond"
 	}
-	return &RowError{i, column, fmt.Sprintf("index %d%s is not in the library, want one in [0, %d)", index, beyond,
-		len(l.shapes))}
+	return &RowError{Row: i, Column: column, Reason: fmt.Sprintf("index %d%s is not in the library, want one in "+
+		"[0, %d)", index, beyond, len(l.shapes))}
 }
 
 func checkPose(i int, p *geom.Pose, position, rotation string) error {
 	if !within(p.Position, MaxLength) {
-		return &RowError{i, position, fmt.Sprintf("(%g, %g, %g), want finite coordinates of at most %g m",
-			p.Position.X, p.Position.Y, p.Position.Z, float64(MaxLength))}
+		return &RowError{Row: i, Column: position, Reason: fmt.Sprintf("(%g, %g, %g), want finite coordinates of at "+
+			"most %g m", p.Position.X, p.Position.Y, p.Position.Z, float64(MaxLength))}
 	}
 	n, err := p.Normalized()
 	if err != nil {
-		return &RowError{i, rotation, err.Error()}
+		return &RowError{Row: i, Column: rotation, Reason: err.Error()}
 	}
 	*p = n
 	return nil
@@ -86,14 +109,20 @@ func checkPose(i int, p *geom.Pose, position, rotation string) error {
 // goroutines, each with its own r.
 func (j *Job) Read(i int, r *Row) (warm r3.Vec, err error) {
 	j.Input.Row(i, r)
-	if err := j.Library.CheckRow(i, r); err != nil {
+	l := j.Library
+	if err := l.CheckRow(i, r); err != nil {
 		return r3.Vec{}, err
+	}
+	if j.Options.Query.Info().Growth() {
+		if err := l.CheckGrowth(i, r.ShapeA, r.ShapeB); err != nil {
+			return r3.Vec{}, err
+		}
 	}
 	if w := j.Options.WarmStart; w != nil {
 		warm = r3.Vec{X: w[3*i], Y: w[3*i+1], Z: w[3*i+2]}
 		if !geom.Finite(warm) {
-			return r3.Vec{}, &RowError{i, "warm_start", fmt.Sprintf("(%g, %g, %g) is not finite", warm.X, warm.Y,
-				warm.Z)}
+			return r3.Vec{}, &RowError{Row: i, Column: "warm_start",
+				Reason: fmt.Sprintf("(%g, %g, %g) is not finite", warm.X, warm.Y, warm.Z)}
 		}
 	}
 	return warm, nil

@@ -14,21 +14,23 @@ type Solver uint8
 
 // Solvers.
 const (
-	SolverNone       Solver = 0 // none: the row is Invalid, or Undecided without bounds
-	SolverGJK        Solver = 1 // GJK, also if another solver began the row
-	SolverNesterov   Solver = 2 // GJK accelerated by Nesterov momentum
-	SolverPolyak     Solver = 3 // GJK accelerated by the heavy ball
-	SolverRTR        Solver = 4 // Riemannian trust region, certified without a polytope
-	SolverClosedForm Solver = 5 // a formula: half-spaces, spheres, capsules, sphere and box
-	SolverAxes       Solver = 6 // separating axes, of boxes, capsules and spheres: boxes all, some of them flat
-	SolverEPA        Solver = 7 // the expanding polytope algorithm
-	SolverNewton     Solver = 8 // Newton's method: on the sphere, on points of boxes, or on alternating projections
+	SolverNone       Solver = 0  // none: the row is Invalid, or Undecided without bounds
+	SolverGJK        Solver = 1  // GJK, also if another solver began the row
+	SolverNesterov   Solver = 2  // GJK accelerated by Nesterov momentum
+	SolverPolyak     Solver = 3  // GJK accelerated by the heavy ball
+	SolverRTR        Solver = 4  // Riemannian trust region, certified without a polytope
+	SolverClosedForm Solver = 5  // a formula: half-spaces, spheres, capsules, sphere and box
+	SolverAxes       Solver = 6  // separating axes, of boxes, capsules and spheres: boxes all, some of them flat
+	SolverEPA        Solver = 7  // the expanding polytope algorithm
+	SolverNewton     Solver = 8  // Newton's method: on the sphere, on points of boxes, or on alternating projections
+	SolverGrowth     Solver = 9  // the simplex method for growth distances [Growth]
+	SolverBounds     Solver = 10 // bounds of bodies that prove them beyond the largest distance asked for, see rollout
 
-	SolverCount Solver = 9
+	SolverCount Solver = 11
 )
 
 var solverNames = [SolverCount]string{
-	"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton",
+	"none", "gjk", "nesterov", "polyak", "rtr", "closed_form", "axes", "epa", "newton", "growth", "bounds",
 }
 
 // String returns the name used in files and reports.
