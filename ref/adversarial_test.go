@@ -147,6 +147,9 @@ func TestAdversarial(t *testing.T) {
 				if err == nil && r.Status == Undecided {
 					err = fmt.Errorf("undecided")
 				}
+				if err == nil && r.Iterations > mostSteps {
+					err = fmt.Errorf("more steps than any pair may take")
+				}
 				if err != nil {
 					t.Errorf("shapes %d and %d, placement %d: %v\n%v [%g, %g] gap/size %.2g, %d steps\n%s",
 						ia, ib, k, err, r.Status, r.Lower, r.Upper, r.Gap()/p.Size(), r.Iterations, q.describe())

@@ -53,36 +53,56 @@ func (t *trustRegion) widestCap(ws *Workspace) (c capCertificate, ok bool) {
 
 // widenCap is widestCap for one sequence of sizes.
 func (t *trustRegion) widenCap(ws *Workspace, from, to float64) (c capCertificate, ok bool) {
-	p := &t.p
-	need := (t.h + p.erodeA + p.erodeB) * (1 + capMargin)
-	e, f := tangents(t.x)
-	back := func(d r3.Vec) r3.Vec { return p.rot.MulVecT(r3.Scale(-1, d)) }
-	eB, fB := back(e), back(f)
-	ws.boundsA.Reset(p.A, t.x)
-	ws.boundsB.Reset(p.B, back(t.x))
+	need := (t.h + t.p.erodeA + t.p.erodeB) * (1 + capMargin)
+	m := t.startCap(ws)
 	most := 0.0
 	for tau := from; tau <= to; tau *= 2 {
-		a, b := ws.boundsA.Widen(tau), ws.boundsB.Widen(tau)
-		var m model
-		m.addForm(&a.K, e, f)
-		m.addForm(&b.K, eB, fB)
-		kappa := m.lowest() - 64*eps*(math.Abs(m.xx)+math.Abs(m.yy))
+		kappa, loose := m.widen(ws, tau)
 		half := 0.5 * kappa * tau / need
 		if !(kappa >= need && half > most) {
 			break
 		}
 		slow := half < capGain*most
 		most = half
-		c = capCertificate{n: t.x, t: maxCapSize}
-		if half < 1 {
-			c.t = min(c.t, 2*half/(1-half*half))
-		}
-		c.low = t.h - t.round - (t.norm+a.Slack+b.Slack)*c.t
+		c = capCertificate{n: t.x, t: capReach(half)}
+		c.low = t.h - t.round - (t.norm+loose)*c.t
 		if ok = c.low > 0; slow || half >= 1 {
 			break
 		}
 	}
 	return c, ok
+}
+
+// capReach is the size to which a cap extends, see widestCap, where half is the tangent of half the angle.
+func capReach(half float64) float64 {
+	if half < 1 {
+		return min(maxCapSize, 2*half/(1-half*half))
+	}
+	return maxCapSize
+}
+
+// capBounds are the tangents of the direction that t ended in, in the frames of both shapes.
+type capBounds struct{ e, f, eB, fB r3.Vec }
+
+// startCap begins the bounds of the Hessians over caps around the direction that t ended in.
+func (t *trustRegion) startCap(ws *Workspace) (m capBounds) {
+	p := &t.p
+	m.e, m.f = tangents(t.x)
+	back := func(d r3.Vec) r3.Vec { return p.rot.MulVecT(r3.Scale(-1, d)) }
+	m.eB, m.fB = back(m.e), back(m.f)
+	ws.boundsA.Reset(p.A, t.x)
+	ws.boundsB.Reset(p.B, back(t.x))
+	return m
+}
+
+// widen bounds the curvature over a cap of size tau, no smaller than those before, from below. The gradient at its
+// center has an error of up to loose.
+func (m *capBounds) widen(ws *Workspace, tau float64) (kappa, loose float64) {
+	a, b := ws.boundsA.Widen(tau), ws.boundsB.Widen(tau)
+	var sum model
+	sum.addForm(&a.K, m.e, m.f)
+	sum.addForm(&b.K, m.eB, m.fB)
+	return sum.lowest() - 64*eps*(math.Abs(sum.xx)+math.Abs(sum.yy)), a.Slack + b.Slack
 }
 
 // apexShare is the size of the cap that the apex uses relative to the proved one; the rest covers

@@ -41,6 +41,9 @@ func TestCapsAreHigh(t *testing.T) {
 				}
 				held++
 				wide += c.t
+				if most := widestProved(&at, &ws); !(c.t <= most*(1+1e-9)) {
+					t.Fatalf("%s, %s and %s: a cap of %g, %g is proved", name, p.A.Kind(), p.B.Kind(), c.t, most)
+				}
 				e, f := tangents(c.n)
 				for k := range 24 {
 					sin, cos := math.Sincos(2 * math.Pi * float64(k) / 24)
@@ -58,6 +61,48 @@ func TestCapsAreHigh(t *testing.T) {
 			t.Errorf("%s: %d of %d minima have caps", name, held, tried)
 		}
 		t.Logf("%s: %d of %d minima have caps, of size %.2f on average", name, held, tried, wide/float64(held))
+	}
+}
+
+// widestProved is the size of the widest cap by the definition: of all sizes over which the curvature exceeds the
+// support value, those to which it then extends.
+func widestProved(at *trustRegion, ws *Workspace) (most float64) {
+	need := at.h + at.p.erodeA + at.p.erodeB
+	for _, sizes := range capSizes {
+		m := at.startCap(ws)
+		for tau := sizes.from; tau <= sizes.to; tau *= 2 {
+			if kappa, _ := m.widen(ws, tau); kappa >= need {
+				most = max(most, capReach(0.5*kappa*tau/need))
+			}
+		}
+	}
+	return most
+}
+
+// The growth ½κτs beyond a cap of size τ, κ ≥ h, is at least h(√(1+s²)-1) as far as the cap extends, and not
+// 2 % farther.
+func TestCapReach(t *testing.T) {
+	g := rand.New(rand.NewPCG(307, 308))
+	beyond := 0
+	for range 10_000 {
+		h, tau := math.Exp(6*g.Float64()-3), math.Exp(-5*g.Float64())
+		kappa := h * math.Exp(2*g.Float64())
+		far := capReach(0.5 * kappa * tau / h)
+		for k := range 51 {
+			s := tau + (far-tau)*float64(k)/50
+			if !(0.5*kappa*tau*s >= h*s*s/(1+math.Sqrt(1+s*s))*(1-1e-12)) {
+				t.Fatalf("h %g, κ %g, τ %g: too little at %g of %g", h, kappa, tau, s, far)
+			}
+		}
+		if far < maxCapSize {
+			beyond++
+			if s := 1.02 * far; 0.5*kappa*tau*s >= h*(math.Sqrt(1+s*s)-1) {
+				t.Fatalf("h %g, κ %g, τ %g: the cap extends beyond %g", h, kappa, tau, far)
+			}
+		}
+	}
+	if beyond < 1000 {
+		t.Errorf("%d caps do not reach the widest", beyond)
 	}
 }
 

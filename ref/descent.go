@@ -71,6 +71,9 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 // normal belong together.
 func (d *descent) support(dir r3.Vec, along bool) {
 	v := d.latest()
+	if norm(dir) < 1e-140 { // its square has lost digits to underflow
+		dir = safeUnit(dir)
+	}
 	d.p.support(r3.Vec{X: -dir.X, Y: -dir.Y, Z: -dir.Z}, v)
 	d.iter++
 	k := 1 / norm(dir)

@@ -10,6 +10,9 @@
 // [Solve] is the composition that callers want: closed form where one is exact,
 // a GJK-family solver for the distance of the cores, EPA when the cores intersect.
 //
+// [Growth] answers another query, the growth distance: the factor by which both shapes, scaled about
+// their centers, touch.
+//
 // No solver allocates once its [Workspace] has grown. A Pair and its
 // Workspace belong to one goroutine; everything else is safe to share.
 package ref

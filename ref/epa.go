@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	defaultEPAIterations = 200_000
+	// defaultEPAIterations leaves room for the solvers before and after EPA, see mostSteps.
+	defaultEPAIterations = mostSteps - 5_535
 	// curvedDepthTolerance is the default gap for depths of curved shapes, relative
 	// to the size of the pair: a certified lower bound costs facets, about one
 	// over the square root of the gap along every flat direction of the surface.

@@ -125,4 +125,29 @@ func (e *expansion) flatAnswer(start *Simplex, t *[4]Vertex, n int, basis *[3]r3
 			}
 		}
 	}
+	if e.upper-e.lower > e.stop {
+		e.nearestEdge(start)
+		e.nearestEdge(&Simplex{V: *t, N: n})
+	}
+}
+
+// nearestEdge moves the near point to an edge of the simplex that comes closer to the origin. Of a needle the weights
+// of a point within have errors of rounding over its width, and the wrong edge may seem to be the closest.
+func (e *expansion) nearestEdge(s *Simplex) {
+	if s == nil {
+		return
+	}
+	for i := range s.N {
+		for j := range i {
+			edge := Simplex{N: 2, Lambda: [4]float64{1, 0}}
+			edge.V[0], edge.V[1] = s.V[i], s.V[j]
+			along := r3.Sub(s.V[j].W, s.V[i].W)
+			for range 2 { // the second step removes the rounding of the first
+				edge.slide(0, 1, along)
+			}
+			if v := edge.vertex(); norm(v.W) < e.upper {
+				e.upper, e.near = norm(v.W), v
+			}
+		}
+	}
 }

@@ -75,8 +75,13 @@ func (p *Pair) Size() float64 { return p.size }
 // Roundoff bounds the rounding error, in metres, of one support value of D and of
 // the distance between two witnesses: relative pose, support point, rotation and
 // dot product are each a chain of at most about ten operations on magnitudes ≤
-// scale, and their errors add up to less than 24 units of roundoff.
-func (p *Pair) Roundoff() float64 { return 24 * eps * p.scale }
+// scale, and their errors add up to less than 24 units of roundoff. Squares of lengths
+// below 1e-154 underflow as well: the points of two hulls of one vertex may be that close.
+func (p *Pair) Roundoff() float64 { return 24*eps*p.scale + underflow }
+
+// underflow bounds, in metres, what underflow adds to the error of a length: products have errors of up to 2⁻¹⁰⁷⁴, so
+// that the root of a sum of three squares and of its products with unit vectors is off by less than 1e-150.
+const underflow = 1e-150
 
 // tolerance is the gap wanted: that of the options, or the default relative to the size.
 func (p *Pair) tolerance(o *Options, relative float64) float64 {

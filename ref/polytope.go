@@ -17,6 +17,7 @@ type polytope struct {
 	from    []int32 // of a vertex: new face that starts there, valid where mark == stamp
 	mark    []int32
 	stamp   int32
+	scanned int     // faces tried by visible, see mostScanned
 	round   float64 // rounding error of plane distances
 	far     float64 // more than any distance in the frame
 }
@@ -43,7 +44,7 @@ type edge struct {
 func (p *polytope) reset(round, far float64) {
 	p.verts, p.faces, p.heap = p.verts[:0], p.faces[:0], p.heap[:0]
 	p.mark, p.from = p.mark[:0], p.from[:0]
-	p.stamp = 0
+	p.stamp, p.scanned = 0, 0
 	p.round, p.far = round, far
 }
 
@@ -174,23 +175,38 @@ func (p *polytope) expand(f int32, v *Vertex) bool {
 
 // visible returns f if point w sees it, else the face that sees w best, or −1. A
 // vertex found along the nearest point of an edge is seen from one of the faces
-// around that edge, which need not be f.
+// around that edge, which need not be f: most often a neighbor of f or one of theirs. All faces are tried
+// only as long as that takes less than mostScanned in all, since there may be a hundred thousand.
 func (p *polytope) visible(f int32, w r3.Vec) int32 {
 	best, most := int32(-1), p.round
 	if p.above(&p.faces[f], w) > most {
 		return f
 	}
+	try := func(i int32) {
+		if g := &p.faces[i]; !g.dead {
+			if h := p.above(g, w); h > most {
+				best, most = i, h
+			}
+		}
+	}
+	for _, i := range p.faces[f].adj {
+		try(i)
+		for _, k := range p.faces[i].adj {
+			try(k)
+		}
+	}
+	if best >= 0 || p.scanned+len(p.faces) > mostScanned {
+		return best
+	}
+	p.scanned += len(p.faces)
 	for i := range p.faces {
-		g := &p.faces[i]
-		if g.dead {
-			continue
-		}
-		if h := p.above(g, w); h > most {
-			best, most = int32(i), h
-		}
+		try(int32(i))
 	}
 	return best
 }
+
+// mostScanned is the number of faces that one run may try in search of a visible one: a quarter of a second.
+const mostScanned = 50_000_000
 
 // above returns the signed distance of w above the plane of g.
 func (p *polytope) above(g *face, w r3.Vec) float64 {

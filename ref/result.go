@@ -37,8 +37,8 @@ type Options struct {
 	Tolerance float64
 
 	// MaxIterations caps the support evaluations of one solver, EPA's and what follows it less
-	// those before them; 0 is 1,000 for GJK, 100 for RTR, 100,000 for Frank-Wolfe, and 200,000
-	// for EPA.
+	// those before them; 0 is 1,000 for GJK, 100 for RTR, 100,000 for Frank-Wolfe, and 60,000
+	// for EPA. With 0, [Solve] takes at most 65,535 with any method but Frank-Wolfe.
 	MaxIterations int
 
 	// CutOff is the signed distance, in metres, beyond which the caller does not
@@ -133,6 +133,8 @@ const (
 	EndedByFormula
 	EndedByGJK // after another method, or in its place
 	EndedByEPA
+	EndedByAxes   // of two boxes
+	EndedByNewton // on the convex dual of the growth distance
 )
 
 // Gap is the half-width that holds the true value around Distance.

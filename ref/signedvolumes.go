@@ -248,10 +248,13 @@ func norm(v r3.Vec) float64 { return math.Sqrt(v.X*v.X + v.Y*v.Y + v.Z*v.Z) }
 // unit returns v/|v|, or zero for zero.
 func unit(v r3.Vec) r3.Vec {
 	n := norm(v)
-	if !(n > 0) {
-		return r3.Vec{}
+	switch {
+	case n > 1e-140:
+		return r3.Scale(1/n, v)
+	case n > 0: // squares have lost digits to underflow
+		return safeUnit(v)
 	}
-	return r3.Scale(1/n, v)
+	return r3.Vec{}
 }
 
 // safeUnit returns v/|v| for a vector from outside, of any magnitude, or zero if v

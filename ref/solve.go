@@ -8,6 +8,10 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
+// mostSteps is the largest number of support evaluations of a pair, of all solvers together, where the options state
+// none. A pair that is not decided by then is undecided, with the bounds that it has.
+const mostSteps = 65_535
+
 // Solve answers a query with the composition that callers want: the half-space in
 // closed form, the method of the options for the cores, EPA where they intersect.
 //
@@ -47,7 +51,8 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	if !o.deduct(spent) {
 		return r
 	}
-	r = EPA(&q, o, &r.Simplex, ws)
+	start := r.Simplex
+	r = expandBriefly(p, &q, o, &start, ws)
 	if r.Status == Undecided && o.deduct(r.Iterations) {
 		r = retryFromNormal(&q, o, r, ws)
 	}
@@ -55,6 +60,30 @@ func solveByCores(p *Pair, o Options, ws *Workspace) Result {
 	if r.Ended == EndedByMethod {
 		r.Ended = EndedByEPA
 	}
+	return r
+}
+
+// expandBriefly is [EPA] of the eroded pair q of p, with another proof of the depth where there is one and the polytope
+// needs many faces.
+func expandBriefly(p, q *Pair, o Options, start *Simplex, ws *Workspace) Result {
+	_, _, _, ok := p.inscribable()
+	if !ok || o.MaxIterations > 0 {
+		return EPA(q, o, start, ws)
+	}
+	brief := o
+	brief.MaxIterations = inscribedAfter
+	r := EPA(q, brief, start, ws)
+	if r.Status != Undecided || r.Iterations < inscribedAfter {
+		return r
+	}
+	found, ok := p.depthByInscribed(&o, &r)
+	if ok {
+		return found
+	}
+	spent := max(r.Iterations, found.Iterations)
+	o.MaxIterations = defaultEPAIterations - spent
+	r = EPA(q, o, start, ws)
+	r.Iterations += spent
 	return r
 }
 

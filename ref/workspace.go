@@ -9,6 +9,7 @@ type Workspace struct {
 	d descent
 	e expansion
 	t trustRegion
+	g growth
 
 	boundsA, boundsB geom.HessianBounds // see widestCap
 	caps             []capCertificate

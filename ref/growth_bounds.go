@@ -1,0 +1,97 @@
+package ref
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// The two bounds of the growth distance. Both are proofs from the shapes alone: they hold for any direction
+// and any points, however these were found.
+
+// primal is a bound from above: a convex combination of points of D on the ray or close to it.
+type primal struct {
+	factor, upper float64 // without and with rounding
+	simplex       Simplex // A and B relative to the centers
+}
+
+// polytopeBody reports whether a shape, its ball included, is a polytope.
+func polytopeBody(s geom.Shape) bool { return polytopeCore(s) && s.Radius() == 0 }
+
+// dualBound raises the lower bound by a unit direction n and the support value h of D along it:
+//
+//	α ≥ <n, p>/h(n), since p ∈ α·D [Growth, eq. 13, 22].
+//
+// h is positive, because D contains a ball around 0. Rounding moves <n, p> by roundRay and h by roundSupport.
+func (g *growth) dualBound(n r3.Vec, h float64) {
+	l := (r3.Dot(n, g.ray) - g.roundRay) / (h + g.roundSupport)
+	if l > g.lower || g.normal == (r3.Vec{}) && r3.Dot(n, g.ray) > 0 {
+		g.lower, g.normal = math.Max(l, 0), n
+	}
+}
+
+// primalBound lowers the upper bound by the point s of a simplex, s = Σ λᵢwᵢ with λ ≥ 0, Σ λ = 1.
+//
+// With the unit vector u along p let τ = <s, u> and e = s − τu. D contains the ball of radius r around 0, so
+// −(r/|e|)·e ∈ D, and the convex combination of s and this point with weights r/(r+|e|) and |e|/(r+|e|) is
+// the point τ·r/(r+|e|)·u of D on the ray. So α ≤ |p|·(r+|e|)/(τ·r).
+//
+// The points of the shapes that s is made of are off by at most roundSupport, which adds to |e| and takes
+// from τ; u is off by roundRay/|p|, which adds τ·roundRay/|p| to |e|; |p| is off by roundRay.
+func (g *growth) primalBound(s *Simplex) {
+	w := s.point()
+	along := r3.Dot(w, g.axis)
+	off := norm(r3.Sub(w, r3.Scale(along, g.axis)))
+	factor := g.length * (g.inradius + off) / (along * g.inradius)
+	moved := off + g.roundSupport + along*g.roundRay/g.length
+	upper := (g.length + g.roundRay) * (g.inradius + moved) / ((along - g.roundSupport) * g.inradius)
+	if along > g.roundSupport && upper < g.best.upper {
+		g.best.factor, g.best.upper, g.best.simplex = factor, upper, *s
+	}
+}
+
+// clearance is the least distance of the ray from the edges of a triangle that [growth.insideBound] takes, in units of
+// the rounding across the ray.
+const clearance = 64
+
+// insideBound lowers the upper bound by the point s of the triangle, where the ray meets it clear of its edges. It does
+// not divide by the inradius, which is small for needles and plates.
+//
+// Let η bound what is between s and the ray: the distance |e| that is computed and the rounding of points and axis, as
+// in primalBound. Suppose that the ray keeps a distance of at least 64·η from each edge, seen along it. The exact
+// corners are within η of the computed ones, so their triangle meets the ray too. The point of the computed triangle
+// with the weights of the exact one on the ray is at most η from the ray, and 2·η from s, in the plane of the triangle.
+// Its slope γ moves the point along the ray by at most γ as much. So the ray leaves D beyond τ − 3·(1 + γ)·η: the third
+// part is for the rounding of the slope, which the clearance keeps below a tenth of it.
+func (g *growth) insideBound(s *Simplex) {
+	n, ok := g.triangleNormal()
+	if !ok {
+		return
+	}
+	w := s.point()
+	along, up := r3.Dot(w, g.axis), r3.Dot(n, g.axis)
+	off := norm(r3.Sub(w, r3.Scale(along, g.axis))) + g.roundSupport + along*g.roundRay/g.length
+	c := &g.x.c
+	for i := range c {
+		a, b := &c[(i+1)%3], &c[(i+2)%3]
+		if !(diffOfProducts(a.x, b.y, a.y, b.x) >= clearance*off*math.Hypot(b.x-a.x, b.y-a.y)) {
+			return
+		}
+	}
+	slope := norm(r3.Sub(n, r3.Scale(up, g.axis))) / up
+	low := along - 3*(1+slope)*off
+	if upper := (g.length + g.roundRay) / low * (1 + 8*eps); low > 0 && upper < g.best.upper {
+		g.best.factor, g.best.upper, g.best.simplex = g.length/along, upper, *s
+	}
+}
+
+// ballBound is the upper bound by the ball that D contains: α ≤ |p|/r. It holds in any direction, so that only |p|
+// adds to its rounding, besides that of the division.
+func (g *growth) ballBound() {
+	s := Simplex{N: 1, Lambda: [4]float64{1}}
+	s.V[0] = Vertex{A: r3.Scale(g.inradiusA, g.axis), B: r3.Scale(-g.inradiusB, g.axis)}
+	s.V[0].W = r3.Sub(s.V[0].A, s.V[0].B)
+	g.best = primal{g.length / g.inradius, (g.length + g.roundRay) / g.inradius * (1 + 8*eps), s}
+}
