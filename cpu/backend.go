@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu/simd"
+	"clearance/ref"
 )
 
 // EnvSIMD names the environment variable that chooses the kernels where
@@ -34,8 +35,12 @@ type Backend struct {
 	workers int
 	simd    string // variant of the kernels, "" for none
 
+	life   sync.RWMutex // held for reading during every call and for writing by Close
+	closed bool
+
 	mu    sync.Mutex
 	idle  []*worker // with grown workspaces, for the next call
+	calls []*call   // not in use
 	table *simd.Table
 	of    *batch.Library // that table was made of
 
@@ -105,6 +110,7 @@ var (
 		{Query: batch.Distance, Methods: methods, Precisions: precisions},
 		{Query: batch.Collide, Methods: methods, Precisions: precisions},
 		{Query: batch.Penetration, Methods: methods, Precisions: precisions},
+		{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
 	}
 )
 
@@ -119,11 +125,15 @@ func (b *Backend) Check(o *batch.Options) error {
 	return o.Check()
 }
 
-// Close frees the workspaces.
+// Close waits for the calls in progress and frees the workspaces. Later calls return an error that wraps
+// [batch.ErrClosed]. It may be called twice.
 func (b *Backend) Close() error {
+	b.life.Lock()
+	defer b.life.Unlock()
+	b.closed = true
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle, b.table, b.of = nil, nil, nil
+	b.idle, b.calls, b.table, b.of = nil, nil, nil, nil
 	return nil
 }
 
@@ -145,6 +155,11 @@ func blockRows(n, workers int) int {
 // checked before every block of the kernels and every row of the reference solvers, which
 // may take long.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+	b.life.RLock()
+	defer b.life.RUnlock()
+	if b.closed {
+		return fmt.Errorf("%s: %w", b.name, batch.ErrClosed)
+	}
 	if err := b.Check(&job.Options); err != nil {
 		return err
 	}
@@ -153,15 +168,22 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	}
 	rows := blockRows(hi-lo, b.workers)
 	blocks := (hi - lo + rows - 1) / rows
-	call := &call{ctx: ctx, job: job, lo: lo, hi: hi, out: out, rows: rows, blocks: int64(blocks)}
+	call := b.begin()
+	defer b.end(call)
+	call.ctx, call.job, call.lo, call.hi, call.out = ctx, job, lo, hi, out
+	call.rows, call.blocks = rows, int64(blocks)
+	if err := call.solvers(); err != nil {
+		return err
+	}
 	if b.simd != "" {
-		if k, ok := simd.NewCall(b.tableOf(job.Library), job, lo, out); ok {
-			defer k.Close()
-			call.kernel, call.variant = k, b.simd
+		if call.memory.Prepare(b.tableOf(job.Library), job, lo, out) {
+			defer call.memory.Close()
+			call.kernel, call.variant = &call.memory, b.simd
 		}
 	}
-	workers := b.take(min(b.workers, blocks))
-	defer b.give(workers)
+	b.take(call, min(b.workers, blocks))
+	defer b.give(call)
+	workers := call.workers
 	if len(workers) == 1 {
 		workers[0].run(call)
 	} else {
@@ -189,23 +211,43 @@ func (b *Backend) tableOf(l *batch.Library) *simd.Table {
 	return b.table
 }
 
-// take returns n workers, idle ones first.
-func (b *Backend) take(n int) []*worker {
+// begin returns a call that is not in use, and end takes it back.
+func (b *Backend) begin() *call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.calls)
+	if n == 0 {
+		return new(call)
+	}
+	c := b.calls[n-1]
+	b.calls = b.calls[:n-1]
+	return c
+}
+
+func (b *Backend) end(c *call) {
+	c.reset()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, c)
+}
+
+// take gives a call n workers, idle ones first.
+func (b *Backend) take(c *call, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	keep := max(len(b.idle)-n, 0)
-	workers := append([]*worker(nil), b.idle[keep:]...)
+	c.workers = append(c.workers[:0], b.idle[keep:]...)
 	b.idle = b.idle[:keep]
-	for len(workers) < n {
-		workers = append(workers, new(worker))
+	for len(c.workers) < n {
+		c.workers = append(c.workers, new(worker))
 	}
-	return workers
 }
 
-func (b *Backend) give(workers []*worker) {
+func (b *Backend) give(c *call) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.idle = append(b.idle, workers...)
+	b.idle = append(b.idle, c.workers...)
+	c.workers = c.workers[:0]
 }
 
 // call is one Run, shared by its workers.
@@ -217,13 +259,30 @@ type call struct {
 	rows   int // of a block
 	blocks int64
 
+	grows    bool // which of the options of the reference solvers apply
+	distance ref.Options
+	growth   ref.GrowthOptions
+
 	kernel  *simd.Call // nil if the reference solvers answer all rows
 	variant string
+
+	memory  simd.Call // of kernel
+	workers []*worker
 
 	bySIMD, byReference atomic.Int64
 
 	next atomic.Int64          // block to hand out
 	err  atomic.Pointer[error] // the first one; workers stop when it is set
+}
+
+// reset makes a call one that has not begun, and drops what it refers to.
+func (c *call) reset() {
+	c.ctx, c.job, c.out, c.kernel = nil, nil, nil, nil
+	c.grows, c.distance, c.growth = false, ref.Options{}, ref.GrowthOptions{}
+	c.bySIMD.Store(0)
+	c.byReference.Store(0)
+	c.next.Store(0)
+	c.err.Store(nil)
 }
 
 func (c *call) fail(err error) { c.err.CompareAndSwap(nil, &err) }

@@ -255,33 +255,35 @@ func TestCancel(t *testing.T) {
 }
 
 // A warm start along the answer's normal, given in the world frame, saves
-// iterations; a wrong frame would cost some.
+// iterations of every solver; a wrong frame would cost some.
 func TestWarmStart(t *testing.T) {
-	n := size(1200)
-	lib, pairs := mixed(t, n, 10)
-	for i := range n {
-		pairs.ShapeA[i], pairs.ShapeB[i] = 6, 6 // ellipsoids
-		pairs.PositionB[3*i] += 5
-	}
-	b := newBackend(t, 2)
-	cold := solve(t, b, lib, pairs, batch.Options{}, 0)
-	o := batch.Options{WarmStart: make([]float64, 3*n)}
-	for i := range o.WarmStart {
-		if v := cold.Normal.At(i); !math.IsNaN(v) {
-			o.WarmStart[i] = v
+	for _, b := range []*Backend{newBackend(t, 2), NewReference()} {
+		n := size(1200)
+		lib, pairs := mixed(t, n, 10)
+		for i := range n {
+			pairs.ShapeA[i], pairs.ShapeB[i] = 6, 6 // ellipsoids
+			pairs.PositionB[3*i] += 5
 		}
-	}
-	warm := solve(t, b, lib, pairs, o, 128)
-	var coldSum, warmSum int
-	for i := range n {
-		coldSum += int(cold.Iterations[i])
-		warmSum += int(warm.Iterations[i])
-		if cold.Status[i] != warm.Status[i] {
-			t.Errorf("row %d: %v cold, %v warm", i, batch.Status(cold.Status[i]), batch.Status(warm.Status[i]))
+		cold := solve(t, b, lib, pairs, batch.Options{}, 0)
+		o := batch.Options{WarmStart: make([]float64, 3*n)}
+		for i := range o.WarmStart {
+			if v := cold.Normal.At(i); !math.IsNaN(v) {
+				o.WarmStart[i] = v
+			}
 		}
-	}
-	if !(float64(warmSum) < 0.7*float64(coldSum)) {
-		t.Errorf("%d iterations warm, %d cold", warmSum, coldSum)
+		warm := solve(t, b, lib, pairs, o, 128)
+		var coldSum, warmSum int
+		for i := range n {
+			coldSum += int(cold.Iterations[i])
+			warmSum += int(warm.Iterations[i])
+			if cold.Status[i] != warm.Status[i] {
+				t.Errorf("%s, row %d: %v cold, %v warm", b.Name(), i, batch.Status(cold.Status[i]),
+					batch.Status(warm.Status[i]))
+			}
+		}
+		if !(float64(warmSum) < 0.7*float64(coldSum)) {
+			t.Errorf("%s: %d iterations warm, %d cold", b.Name(), warmSum, coldSum)
+		}
 	}
 }
 
@@ -323,12 +325,13 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The reference solvers take no query whose values are not signed distances, even from a back end
-// whose table lists it.
+// A query whose value the reference solvers do not compute is refused, even from a back end whose table lists
+// it.
 func TestReferenceOptions(t *testing.T) {
 	for q := range batch.QueryCount + 1 {
-		_, err := baseOptions(&batch.Options{Query: q})
-		if signed := q.Info().Audit == batch.AuditSignedDistance; signed != (err == nil) {
+		c := call{job: &batch.Job{Options: batch.Options{Query: q}}}
+		err := c.solvers()
+		if q.Info().Answered != (err == nil) || q.Info().Growth() != c.grows {
 			t.Errorf("query %v: %v", q, err)
 		}
 		if err != nil && (!errors.Is(err, batch.ErrNotAvailable) || !strings.Contains(err.Error(), q.String())) {

@@ -2,9 +2,11 @@ package cpu
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -60,5 +62,32 @@ func TestInterruptedBetweenRows(t *testing.T) {
 	}
 	if answered > 5 {
 		t.Errorf("%d rows answered after the context had ended,", answered)
+	}
+}
+
+// TestInterruptedBetweenDeclinedRows: so they do between the rows that the kernels decline.
+func TestInterruptedBetweenDeclinedRows(t *testing.T) {
+	if len(simd.Supported()) == 0 {
+		t.Skip("there are no kernels")
+	}
+	lib, pairs := mixed(t, 200, 1)
+	for i := range pairs.Len() {
+		pairs.PositionB[3*i] = math.Inf(1) // invalid, which is for the reference solvers to say
+	}
+	job := &batch.Job{Library: lib, Input: pairs}
+	out := batch.NewResults(200, &job.Options)
+	b := newBackend(t, 1)
+	err := b.Run(&countdown{Context: t.Context(), looks: 5}, job, 0, 200, out)
+	if err != context.Canceled {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	written := 0
+	for _, s := range out.Status {
+		if batch.Status(s) == batch.Invalid {
+			written++
+		}
+	}
+	if written == 0 || written > 5 {
+		t.Errorf("%d rows ended, want some of the first 5", written)
 	}
 }

@@ -28,7 +28,7 @@ func TestMethodColumn(t *testing.T) {
 		defer b.Close()
 		for m := range batch.MethodCount {
 			for q := range batch.QueryCount {
-				if !serves.Query(q) {
+				if !b.Serves().Has(&batch.Options{Query: q, Method: m}) {
 					continue
 				}
 				for _, columns := range []batch.Columns{batch.AllColumns, batch.ColStatus} {

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"clearance/batch"
@@ -47,6 +49,59 @@ func TestPointHulls(t *testing.T) {
 				if err != nil || report.Wrong() > 0 {
 					t.Errorf("%v, %v, kernels %q: %d wrong, %v, status %v", method, precision, variant, report.Wrong(),
 						err, job.Results.Status)
+				}
+			}
+		}
+	}
+}
+
+// TestPointsAlmostTogether: the distances of points that are so close to one another that its square underflows lie
+// within their gaps, and a status is none that the distance refutes.
+func TestPointsAlmostTogether(t *testing.T) {
+	point, err := geom.NewConvex([]r3.Vec{{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := batch.NewLibrary([]geom.Shape{point, geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scales := []float64{5e-324, 1e-310, 1e-300, 1e-200, 1e-170, 1e-162, 1e-161, 3e-161, 1e-160, 1e-158, 1e-155, 1e-153,
+		1e-150, 1e-149, 1e-140, 1e-120, 1e-100}
+	directions := []r3.Vec{{X: 1}, {Y: -1, Z: 2}, {X: 3, Y: 4, Z: 12}}
+	p := batch.NewPairs(len(scales) * len(directions))
+	apart := make([]float64, p.Len())
+	for i := range apart {
+		scale, d := scales[i/len(directions)], directions[i%len(directions)]
+		at := r3.Vec{X: scale * d.X, Y: scale * d.Y, Z: scale * d.Z}
+		apart[i] = math.Hypot(math.Hypot(at.X, at.Y), at.Z)
+		pose := geom.IdentityPose()
+		pose.Position = at
+		p.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: pose})
+	}
+	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
+		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
+			for _, variant := range append(variants(t), "off") {
+				b := newVariant(t, variant, 1)
+				o := batch.Options{Query: query, Precision: batch.Double, Method: method,
+					Columns: query.Info().Available() &^ batch.ColBits}
+				got := solve(t, b, lib, p, o, 0)
+				for i, d := range apart {
+					where := func() string {
+						return fmt.Sprintf("%v, %v, kernels %q: %v apart: %v, %v ± %v, normal %v", query, method,
+							variant, d, batch.Status(got.Status[i]), got.Distance.At(i), got.Gap[i],
+							got.Normal.F64[3*i:3*i+3])
+					}
+					if off := math.Abs(got.Distance.At(i) - d); !(off <= float64(got.Gap[i])) {
+						t.Error(where())
+					}
+					if s := batch.Status(got.Status[i]); s != batch.Touching && s != batch.Separated {
+						t.Error(where())
+					}
+					n := got.Normal.F64[3*i : 3*i+3]
+					if length := math.Hypot(math.Hypot(n[0], n[1]), n[2]); !(math.Abs(length-1) < 1e-12) {
+						t.Error(where())
+					}
 				}
 			}
 		}

@@ -52,6 +52,7 @@ func benchmarkSet(b *testing.B, lib *batch.Library, pairs *batch.Pairs) {
 		}{
 			{"apart", apart, batch.Options{}}, {"apart-double", apart, batch.Options{Precision: batch.Double}},
 			{"all", pairs, batch.Options{}}, {"collide", pairs, batch.Options{Query: batch.Collide}},
+			{"growth", pairs, batch.Options{Query: batch.Growth}},
 		} {
 			for _, variant := range append(simd.Supported(), simd.Off) {
 				b.Run(c.name+"/"+variant, func(b *testing.B) {

@@ -177,6 +177,8 @@ func TestVariantsSameBits(t *testing.T) {
 			for _, o := range []batch.Options{
 				{}, {Precision: batch.Double}, {Query: batch.Penetration},
 				{Query: batch.Collide, Columns: batch.ColStatus | batch.ColIterations},
+				{Query: batch.Growth}, {Query: batch.Growth, Precision: batch.Double},
+				{Query: batch.Growth, Columns: batch.ColStatus | batch.ColIterations},
 			} {
 				o.Columns = o.EffectiveColumns()
 				want := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)

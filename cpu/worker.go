@@ -32,11 +32,6 @@ func (w *worker) run(c *call) {
 			c.fail(&PanicError{Row: w.at, Value: p, Stack: debug.Stack()})
 		}
 	}()
-	base, err := baseOptions(&c.job.Options)
-	if err != nil {
-		c.fail(err)
-		return
-	}
 	for {
 		lo, hi, ok := c.block()
 		if !ok {
@@ -45,7 +40,7 @@ func (w *worker) run(c *call) {
 		if c.kernel == nil {
 			for i := lo; i < hi && !c.stopped(); i++ {
 				w.at = i
-				w.solve(c, i, &base)
+				w.solve(c, i)
 			}
 			c.byReference.Add(int64(hi - lo))
 			continue
@@ -60,7 +55,7 @@ func (w *worker) run(c *call) {
 				break
 			}
 			w.at = lo + int(i)
-			w.solve(c, w.at, &base)
+			w.solve(c, w.at)
 		}
 		c.byReference.Add(int64(len(left)))
 		c.bySIMD.Add(int64(hi - lo - len(left)))
@@ -77,27 +72,31 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("cpu: panic in row %d: %v", e.Row, e.Value) }
 
 // solve answers row i.
-func (w *worker) solve(c *call, i int, base *ref.Options) {
+func (w *worker) solve(c *call, i int) {
 	job, at := c.job, i-c.lo
 	warm, err := job.Read(i, &w.row)
 	if err != nil {
 		c.out.PutFailure(at, batch.Invalid)
 		return
 	}
+	if c.grows {
+		w.grow(c, i)
+		return
+	}
 	a, b := job.Library.Shape(w.row.ShapeA), job.Library.Shape(w.row.ShapeB)
 	w.pair = ref.NewPair(a, b, w.row.PoseA, w.row.PoseB)
-	o := *base
+	o := c.distance
 	o.Tolerance = job.Options.SolverTolerance(w.pair.Size())
 	o.Method = method(job.Options.Method, a.Kind(), b.Kind())
 	if warm != (r3.Vec{}) {
 		o.WarmStart = w.pair.FromWorld(warm)
 	}
 	w.result = ref.Solve(&w.pair, o, &w.ws)
-	w.put(c.out, at)
+	w.put(c.out, at, solver(&w.result))
 }
 
 // put maps the result into the world and stores it.
-func (w *worker) put(out *batch.Results, at int) {
+func (w *worker) put(out *batch.Results, at int, by batch.Solver) {
 	r, a := &w.result, &w.answer
 	a.Status = batch.Status(r.Status) // the codes are the same
 	if a.Status >= batch.Invalid {
@@ -106,7 +105,7 @@ func (w *worker) put(out *batch.Results, at int) {
 	}
 	a.Distance, a.Lower, a.Upper = r.Distance, r.Lower, r.Upper
 	a.Iterations = r.Iterations
-	a.Solver = solver(r)
+	a.Solver = by
 	if out.Columns&batch.ColNormal != 0 {
 		a.Normal = w.pair.DirToWorld(r.Normal)
 	}
@@ -119,21 +118,30 @@ func (w *worker) put(out *batch.Results, at int) {
 	out.Put(at, a)
 }
 
-// baseOptions translates the options that all rows share. The reference solvers compute signed
-// distances: for a query of another value it returns an error.
-func baseOptions(o *batch.Options) (ref.Options, error) {
-	query := o.Query.Info()
-	if query.Audit != batch.AuditSignedDistance {
-		return ref.Options{}, fmt.Errorf("cpu: no reference solver for the query %v: %w", o.Query,
-			batch.ErrNotAvailable)
-	}
+// distanceOptions translates the options of a query of signed distances, which all rows share.
+func distanceOptions(o *batch.Options) ref.Options {
 	cutOff, has := o.EffectiveCutOff()
 	return ref.Options{
 		MaxIterations: o.MaxIterations,
 		CutOff:        cutOff,
 		HasCutOff:     has,
-		Boolean:       query.Boolean(),
-	}, nil
+		Boolean:       o.StatusAlone(),
+	}
+}
+
+// solvers sets the options of the reference solvers. For a query whose value they do not compute it returns
+// an error.
+func (c *call) solvers() error {
+	o := &c.job.Options
+	switch o.Query.Info().Audit {
+	case batch.AuditSignedDistance:
+		c.distance = distanceOptions(o)
+	case batch.AuditGrowth:
+		c.grows, c.growth = true, growthOptions(o)
+	default:
+		return fmt.Errorf("cpu: no reference solver for the query %v: %w", o.Query, batch.ErrNotAvailable)
+	}
+	return nil
 }
 
 // method chooses the solver of a pair. Momentum uses normalized directions for shapes that are not

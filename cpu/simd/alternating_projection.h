@@ -119,8 +119,8 @@ ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int 
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
     ok = MAND(MAND(ok, is_unit(x)), MAND(LT(round, low), LE(lower, upper)));
     V3 normal = T(neg)(x);
-    emit(c, s, at0, k, lanes & MBITS(ok), CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero),
-         normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
+    store_lanes(c, s, at0, k, lanes & MBITS(ok), CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower),
+                LT(upper, zero), normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
 }
 
 // projection_loop answers rows 0 to n−1 of the group with disjoint cores. It writes the rows that stay
@@ -206,6 +206,19 @@ static __attribute__((noinline)) int project_alternately(const clr_call *c, clr_
     if (kb == CLR_BOX) return projection_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);
     if (ka == CLR_BOX) return projection_loop(c, s, at0, n, CLR_BOX, CLR_ROUND);
     return projection_loop(c, s, at0, n, CLR_ROUND, CLR_ROUND);
+}
+
+// prepare_late fills the float32 columns of rows 0 to n−1 of a group, for vectors with unsolved rows. The
+// centers have to be the origins of their shapes.
+static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka,
+                                                   int kb) {
+    for (int k = 0; k < n; k += W) {
+        int open = 0;
+        for (int l = 0; l < W; l++) open |= s->state[k + l] == CLR_OPEN;
+        if (open)
+            prepare32(c, s, lo, k, ka, kb, T(neg)(T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64)),
+                      LOADU(&s->more[CLR_SPAN][k]));
+    }
 }
 
 #endif

@@ -25,7 +25,7 @@ typedef struct {
     int32_t first, count; // vertices; first is a multiple of CLR_VERTEX_ALIGN
     int32_t cells, spare; // of a hull: its first cell in starts
     double extent[3]; // of a hull: half extents relative to the largest, times the cells along an edge of the cube, see
-                      // cells.go
+                      // package hullcells
 } clr_shape;
 
 // clr_shape32 is the part of a shape that Boolean queries read, rounded to float32: see pose_float32.h.
@@ -41,6 +41,8 @@ typedef struct {
 #define CLR_VERTEX_ALIGN 16
 
 #define CLR_CELL_VALUES 8 // values of each shape in cell_values
+
+#define CLR_CENTER_VALUES 12 // values of each shape in centers
 
 // clr_call is the part of a call that all of its rows share.
 typedef struct {
@@ -67,9 +69,12 @@ typedef struct {
     int64_t bodies, templates;
     const double *warm; // [N,3] or null
 
+    const double *centers; // growth: CLR_CENTER_VALUES values of each shape, see Table.centers
+
     int32_t collide; // the query is collide: whether the shapes intersect
     int32_t deep;    // the query is penetration: separated pairs need a separating direction only
-    int32_t boolean; // collide, with the status column alone and without warm starts
+    int32_t boolean; // collide, with the status column alone and without warm starts; growth with that column alone
+    int32_t growth;  // the query is growth
     int32_t closed;  // closed forms may answer; those of half-spaces always may
     int32_t rtr;     // the Riemannian trust region method may answer pairs of smooth cores
     int32_t single;  // columns are float32
@@ -83,6 +88,8 @@ typedef struct {
     int64_t first;
     float *distance32, *normal32, *witness_a32, *witness_b32, *gap;
     double *distance64, *normal64, *witness_a64, *witness_b64;
+    float *point32; // growth: the point in which the scaled shapes touch
+    double *point64;
     uint8_t *status;
     uint16_t *iterations;
     uint8_t *method;
@@ -159,6 +166,38 @@ typedef struct {
     float least[CLR_STRIDE32];       // support value below which a direction belongs to a lower minimum
 } clr_minima;
 
+// clr_growth is the state of the growth query of a group of rows (growth.h). The frame of the ray has its z axis
+// along the ray from the center of A to that of B; in it, D = (A − c_A) − (B − c_B) for the centers.
+enum {
+    CLR_RAY_A = 0,       // rotation from the frame of the ray to that of A, row-major
+    CLR_SHIFT = 9,       // of the vertices of D: what the origins of the cores are off the centers
+    CLR_RAY_B = 20,      // rotation from the frame of the ray to that of B; before it CLR_PA and CLR_PB
+    CLR_BALL = 29,       // sum of the radii of the balls
+    CLR_INRADIUS = 30,   // sum of the inradii
+    CLR_GROWTH_GAP = 31, // relative gap at which the iteration ends
+    CLR_RISE = 32,       // so does it if a support plane lies no higher above the triangle
+    CLR_BELOW = 33,      // or if the upper bound of t is at most this,
+    CLR_ABOVE = 34,      // or the lower bound at least this
+    CLR_GROWTH_IN = 35,
+};
+enum {
+    CLR_BETWEEN_CENTERS = CLR_GROWTH_IN, // distance of the centers, |p|
+    CLR_ROUND_P,                         // rounding bound of p
+    CLR_ROUND_S,                         // rounding bound of a support value of D about the centers
+    CLR_INRADIUS_A,                      // inradius of A alone
+    CLR_CENTER_A,                        // center of A in its frame,
+    CLR_CENTER_B = CLR_CENTER_A + 3,     // of B in its frame
+    CLR_POINTS_A = CLR_CENTER_B + 3,     // points of A in its frame that make up the triangle,
+    CLR_POINTS_B = CLR_POINTS_A + 9,     // points of B in its frame,
+    CLR_LOWEST = CLR_POINTS_B + 9,       // and the direction of the least upper bound
+    CLR_GROWTH_ALL = CLR_LOWEST + 3,
+};
+typedef struct {
+    double in64[CLR_GROWTH_ALL][CLR_STRIDE64];
+    float in32[CLR_GROWTH_IN][CLR_STRIDE32];
+    float facing[9][CLR_STRIDE32]; // of the triangle of float32: directions of which its vertices are support points
+} clr_growth;
+
 // State of a row: unsolved, cores intersect, separated, declined, answered.
 enum { CLR_OPEN, CLR_INSIDE, CLR_AWAY, CLR_BAD, CLR_DONE };
 
@@ -179,6 +218,7 @@ typedef struct {
     int32_t left[CLR_BLOCK]; // declined rows
     clr_found found;
     clr_minima minima;
+    clr_growth growth;
     uint8_t depths[CLR_DEPTH_BYTES]; // polytopes, see epa_surface.h
     int64_t rows32, steps32, lanes32, rows64, steps64, lanes64, rows_rtr, done_rtr, steps_rtr; // statistics, summed up
 } clr_scratch;
@@ -191,5 +231,11 @@ int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 int clr_run_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+
+// The same for the growth query.
+int clr_growth_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_growth_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_growth_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+int clr_growth_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
 
 #endif

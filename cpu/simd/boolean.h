@@ -27,6 +27,12 @@
 // the 128 u include, and twice the offsets of the centers, as the translation may be as long; these
 // are added.
 //
+// A vertex of D has an error of 50 + 4 + 10 + 10 = 74 u of this. A convex combination of vertices adds
+// its own: the weights are at least 0 and sum up to at most 1 + 8 u, times edges of at most 2; the sum
+// of three products has an error of 14 u, its length and the radius 4 u: 34 u. Together 108 u, with 20 u
+// to spare. A row is penetrating below the radii less twice the bound (CLR_NEAR). The proof needs one
+// half of that; the rows in between, which are few, are solved like those of any query.
+//
 // Any points of D prove an intersection. So the simplex begins with the difference of the centers
 // (lanes.h), and large hulls return candidate vertices (candidate_support) until a plane seems to
 // separate or a step brings no progress.
@@ -66,6 +72,12 @@
 // FRAME_OFFSETS bounds the offsets of both centers from the origins of their shapes, together, where
 // no length in the frame is above 1.
 #define FRAME_OFFSETS 0.5f
+
+_Static_assert(BOOLEAN_UNITS == 50 + 4 + 12 + 10 + 10 + 6 + 36, "the derivation above: of planes, and 36 to spare");
+_Static_assert(BOOLEAN_UNITS == 74 + (8 * 2 + 14 + 4) + 20, "the same: of convex combinations, and 20 to spare");
+_Static_assert(BOOLEAN_OFFSET_UNITS == 104 / 2 + 12, "the same: centers, and 12 to spare");
+_Static_assert(BOOLEAN_POWER_UNITS == 39 + (4 + 2 + 20 + 6) + 25, "the same: superquadrics, and 25 to spare");
+_Static_assert(BOOLEAN_WEIGHT_UNITS == (90 * 15 + 69 + 56 + 40) + (128 + 64) + 341, "the same: 20·ln n/β < 56");
 
 // projections_meet tells whether a pair of projections (alternating_projection.h) proves that
 // cylinders, cones, frustums, segments or points have a common point or are closer than the radius. It

@@ -56,6 +56,7 @@ ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
 // float64 rounding errors before. Beyond it box_statuses would decide the same.
 
 #define BOX_UNITS 128
+_Static_assert(BOX_UNITS == (40 + 50) + 1 + 5 + 2 + 30, "the derivation above, and 30 to spare for the error of L");
 
 // box_statuses32 answers the rows of order[0..n), at most W, that float32 decides, and returns the
 // lanes of the others.

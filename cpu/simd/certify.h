@@ -25,10 +25,10 @@
 static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, clr_scratch *s, int64_t at0, int k,
                                                              unsigned in, T(places) *at, int ka, int kb) {
     double answer[12][W] __attribute__((aligned(64)));
-    const int bent = IS_CURVED(ka) || IS_CURVED(kb);
+    const int curved = IS_CURVED(ka) || IS_CURVED(kb);
     const double *more = &s->more[0][k];
     const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
-    const VF stop = depth_stop(c, bent, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
+    const VF stop = depth_stop(c, curved, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
     unsigned by_axes = 0, by_rtr = 0, ok = 0;
     at->lanes = in;
     if (ka == CLR_BOX && kb == CLR_BOX) {
@@ -61,15 +61,15 @@ static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, 
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
-    // As ref has it, the distance is minus the depth that is surely enough.
+    // As in ref, the distance is minus the upper bound of the depth.
     VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
     V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
-    emit(c, s, at0, k, by_axes, CLR_SOLVER_AXES, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
-         wa, wb);
-    emit(c, s, at0, k, by_rtr, CLR_SOLVER_RTR, distance, distance - round, upper, LT(none, none), LT(upper, none), n,
-         wa, wb);
-    emit(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_SOLVER_EPA, distance, distance - round, upper, LT(none, none),
-         LT(upper, none), n, wa, wb);
+    store_lanes(c, s, at0, k, by_axes, CLR_SOLVER_AXES, distance, distance - round, upper, LT(none, none),
+                LT(upper, none), n, wa, wb);
+    store_lanes(c, s, at0, k, by_rtr, CLR_SOLVER_RTR, distance, distance - round, upper, LT(none, none),
+                LT(upper, none), n, wa, wb);
+    store_lanes(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_SOLVER_EPA, distance, distance - round, upper,
+                LT(none, none), LT(upper, none), n, wa, wb);
     return ok;
 }
 
@@ -92,9 +92,9 @@ ALWAYS VM tetrahedron_contains(const T(places) *at, const clr_scratch *s, int k,
     return certain;
 }
 
-// cut_short returns which of `open` may take no more steps and end as they are; `wide` are those that
-// stay undecided. The witnesses are `side` off the normal: where that was all that was
-// wrong, the gap with them may be close enough. depth is the gap asked for of a depth.
+// cut_short returns the lanes of `open` that have reached the iteration limit and end with their present bounds;
+// `wide` are those of them that remain undecided. The witnesses differ from distance·normal by `side`; if only this
+// exceeded the tolerance, the gap that includes it may suffice. depth is the gap wanted of a depth.
 static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uint16_t *steps, unsigned open, VF lower,
                                                     VF *upper, VF distance, VF side, VF depth, VF most,
                                                     unsigned *wide) {
@@ -106,9 +106,9 @@ static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uin
     return open;
 }
 
-// finish_pair answers rows of the group that are open, away or inside. Rows that it cannot
-// answer go to s->list for the float64 loop, with their state, if `again` is set; else,
-// and where only a depth would help, to s->left. It returns the new length of s->list.
+// finish_pair answers rows of the group that are open, away or inside. If `again` is set, rows whose bounds do not
+// suffice go to s->list for the float64 loop, with their state. Otherwise, and if only a depth would help, they go to
+// s->left. It returns the new length of s->list.
 ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
     int listed = 0;
     const VF zero = SET1(0);
@@ -137,12 +137,12 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                   whole = !rough || in;
         put_hulls(c, s, k, whole ? ka : CLR_SMALL, whole ? kb : CLR_SMALL, hull);
         if (away || (in && c->collide)) {
-            // One vertex proves these: it lies beyond the separating plane, or closes
-            // the tetrahedron. No distance was asked for, so that of the plane will do;
-            // what the vertex leans sideways of the normal goes into the gap.
+            // One vertex proves these: it lies beyond the separating plane, or completes the tetrahedron. No
+            // distance is wanted, so that the distance of the plane suffices; the part of the vertex across the
+            // normal counts in the gap.
             V3 a, b, x, w = seed_vertex(&at, s, k, 3, ka, kb, &x, &a, &b);
             x = T(scale)(inverse_length(x), x);
-            // The vertex of a hull was picked in float32: another may be lower.
+            // The vertex of a hull was selected in float32: another may have a lower support value.
             VF along = T(dot)(x, w), low = along;
             if (IS_HULL(ka) || IS_HULL(kb))
                 low = T(support_value)(&at, ka, kb, x,
@@ -156,14 +156,14 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF slack = round + SQRT(T(dot)(side, side));
             VM certain = MAND(LT(round, distance), is_unit(x));
             unsigned ok = away & MBITS(certain);
-            emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, certain,
-                 MANDN(certain, certain), normal, wa, wb);
+            store_lanes(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, certain,
+                        MANDN(certain, certain), normal, wa, wb);
             answered |= ok;
             if (in) {
                 certain = MAND(tetrahedron_contains(&at, s, k, ka, kb, w, round), is_unit(x));
                 ok = in & MBITS(certain);
-                emit(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(certain, certain),
-                     certain, normal, wa, wb);
+                store_lanes(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(certain, certain),
+                            certain, normal, wa, wb);
                 answered |= ok;
             }
         }
@@ -228,9 +228,9 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
             unsigned yes = open & (MBITS(ok) | cut);
-            emit_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(apart) | wide,
-                    MBITS(LT(upper, zero)) | wide, normal, T(axpy)(ra, normal, nearest_a),
-                    T(axpy)(-rb, normal, nearest_b));
+            store_lanes_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(apart) | wide,
+                           MBITS(LT(upper, zero)) | wide, normal, T(axpy)(ra, normal, nearest_a),
+                           T(axpy)(-rb, normal, nearest_b));
             answered |= yes;
             if (again && (open & ~yes)) {
                 for (int j = 0; j < 3; j++) {

@@ -30,9 +30,14 @@
 
 // boolean_rounding_units bounds the rounding error of vertices of D and of dual bounds in the float32
 // frame of boolean.h, where no length exceeds 1, in units of 2⁻²⁴. boolean.h derives it.
+#define BOOLEAN_UNITS 128
+#define BOOLEAN_POWER_UNITS 96    // more for superquadrics
+#define BOOLEAN_OFFSET_UNITS 64   // more for centers off the origins of their shapes
+#define BOOLEAN_WEIGHT_UNITS 2048 // for smooth shapes, in all
 ALWAYS int boolean_rounding_units(int ka, int kb) {
-    if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return 2048;
-    return 128 + (HAS_POWERS(ka) || HAS_POWERS(kb) ? 96 : 0) + (OFF_CENTER(ka) || OFF_CENTER(kb) ? 64 : 0);
+    if ((HAS_POWERS(ka) && HAS_VERTICES(ka)) || (HAS_POWERS(kb) && HAS_VERTICES(kb))) return BOOLEAN_WEIGHT_UNITS;
+    return BOOLEAN_UNITS + (HAS_POWERS(ka) || HAS_POWERS(kb) ? BOOLEAN_POWER_UNITS : 0) +
+           (OFF_CENTER(ka) || OFF_CENTER(kb) ? BOOLEAN_OFFSET_UNITS : 0);
 }
 
 // takes_rtr tells whether pairs of these classes are first given to the Riemannian trust region method:

@@ -163,9 +163,9 @@ static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, cl
         VF h = T(dot)(x, w);
         const V3 side = T(axpy)(-h, x, w);
         const double *m = at.in + CLR_ROT * W;
-        const bent b[2] = {curvature_at(&at, ka, 0, x, e, f),
-                           curvature_at(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)), T(rotate_back)(m, W, e),
-                                        T(rotate_back)(m, W, f))};
+        const curvature_data b[2] = {curvature_at(&at, ka, 0, x, e, f),
+                                     curvature_at(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)), T(rotate_back)(m, W, e),
+                                                  T(rotate_back)(m, W, f))};
         const VF off = SQRT(T(dot)(side, side)), t = widest_cap(&at, ka, kb, b, MAX(h, round));
         const VF gradient_rounding = SET1(16 * 0x1p-53) * (b[0].sharp + b[1].sharp) * LOADU(rows.span);
         const lane_depths d = {h, FNMA(off + gradient_rounding, t, h) - SET1(4) * round, off, x, a, w, LT(zero, h)};

@@ -1,4 +1,4 @@
-// Direction cells of hulls and the scan of their lists of vertices (cells.go). A template, see vec3.h.
+// Direction cells of hulls and the scan of their lists of vertices (package hullcells). A template, see vec3.h.
 //
 // The directions of a hull, scaled by its half extents, are projected onto the faces of a cube with grid² cells
 // each. For each cell, Table.lists holds every vertex that is a support vertex for some direction of the cell,

@@ -32,6 +32,11 @@
 // The powers of superquadrics, smooth hulls and smooth revolutions are computed by elementary.h. Their rounding
 // errors are part of the rounding bounds (support_smooth.h).
 //
+// Growth distances [Growth] have kernels of their own (growth.h). Two spheres and half-spaces have formulas, pairs of
+// smooth cores Newton's method on the convex dual, all others the simplex method. Float32 searches, and three support
+// points in float64 prove both bounds; rows for which these do not suffice continue in float64. Warm starts are not
+// used, and calls that limit the iterations go to the reference solvers.
+//
 // # Declined rows
 //
 // Kernels decline rows, and the reference solvers answer them: invalid rows, shapes without a kernel (such as smooth
@@ -63,7 +68,8 @@
 //	hessian.h                 Hessians of support functions
 //	hessian_bounds.h          their lower bounds over spherical caps
 //	initial_direction.h       initial directions
-//	closed_forms.h            formulas for spheres, capsules, half-spaces, and the Boolean query of boxes
+//	closed_forms.h            formulas for spheres, capsules, half-spaces, and the Boolean query of boxes;
+//	                          closed_rows.h loads and stores their rows
 //	box_axes.h, box_depth.h   separating axes of boxes: the Boolean query in float32; depths
 //	box_distance.h            distances of boxes
 //	projection.h              closest points of cylinders, cones, frustums and segments
@@ -82,6 +88,12 @@
 //	depth_certificate.h       the proof that such a minimum is global
 //	compaction.h              penetrating rows compacted into full vectors
 //	certify.h, store.h        bounds in float64; the answer columns
+//	growth.h                  the stages of the growth query, in order
+//	growth_input.h            rows in the frames of their rays
+//	growth_closed.h           growth to a half-space
+//	growth_newton.h           Newton's method on the convex dual of smooth pairs
+//	growth_simplex.h          the simplex method; growth_lanes.h, growth_support.h
+//	growth_certify.h          bounds in float64: growth_bounds.h, growth_emit.h
 //
 // # Variants
 //

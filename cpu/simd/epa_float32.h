@@ -7,7 +7,7 @@
 //
 // Rounding bound. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. A computed vertex w differs from a
 // point v of D by at most 44 u: points of both cores to 10 u, whatever the rounding of the direction that they
-// support; the rotation of B to 3 u, applied to 6 u; the translation to 2 u; two sums to 3 u; and 10 u to spare.
+// support; the rotation of B to 3 u, applied to 6 u; the translation to 2 u; two sums to 3 u: 24 u, and 20 u to spare.
 // ⟨n, w⟩ is computed to 8 u, n of length 1 to 8 u. So ⟨n, v⟩ along the unit vector n differs from the computed number
 // by less than VERTEX32_ERROR = 64 u. Where float64 replaces v by another point of D, that point is within the same
 // bound of w (checked), and the points v below are those.
@@ -39,6 +39,8 @@
 // to operations other than the support functions of the cores, and 10 u to these. Support points that are computed with
 // powers have greater errors (boolean.h): 39 u for superquadrics; ((κ + 1)(n/4 + 8) + 20·ln n/β + 40) u for smooth
 // shapes of n points and sharpness β, with κ = n^(1/β). The sizes of both cores add up to 1 at most.
+_Static_assert(VERTEX32_UNITS - POLYTOPE32_SPREAD_UNITS == 10 + 3 + 6 + 2 + 3 + 20, "the derivation above");
+_Static_assert(POLYTOPE32_SPREAD_UNITS >= 8 + 8, "the derivation above");
 ALWAYS VF vertex_errors32(const T(hulls) *const hull[2], int ka, int kb) {
     VF more = SET1(HAS_POWERS(ka) || HAS_POWERS(kb) ? 32 : 0);
     for (int side = 0; side < 2; side++) {

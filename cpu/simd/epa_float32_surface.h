@@ -10,8 +10,10 @@
 
 #define POLYTOPE32_VERTICES 32
 #define POLYTOPE32_FACES 64 // at least 2·vertices − 4, and the bits of a word
-#define VERTEX32_ERROR (64 * 0x1p-24)
-#define POLYTOPE32_SPREAD (20 * 0x1p-24)  // the part of it that is no error of a vertex
+#define VERTEX32_UNITS 64   // derived in epa_float32.h
+#define VERTEX32_ERROR (VERTEX32_UNITS * 0x1p-24)
+#define POLYTOPE32_SPREAD_UNITS 20 // the part of them that is no error of a vertex
+#define POLYTOPE32_SPREAD (POLYTOPE32_SPREAD_UNITS * 0x1p-24)
 #define POLYTOPE32_ROUNDING (4 * 0x1p-24) // usual error of ⟨n, w⟩: a vertex beyond a face by less is no progress
 #define POLYTOPE32_END \
     (16 * 0x1p-24) // the same for termination: hulls have few vertices so close to a face, and float64 finds them

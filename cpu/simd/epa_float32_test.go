@@ -1,6 +1,6 @@
 //go:build cgo
 
-package simd
+package simd_test
 
 import "testing"
 

@@ -68,7 +68,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 a;
     VF found[2] = {one, one};
     at->lanes = L->active;
-    V3 w = T(support_or)(at, ka, kb, x, r, &a, boolean ? 0 : found, use_candidate);
+    V3 w = T(support_or_candidate)(at, ka, kb, x, r, &a, boolean ? 0 : found, use_candidate);
 #if REAL_BITS == 32
     VM started = LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
 #else

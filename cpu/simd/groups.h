@@ -32,6 +32,7 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (a->form == CLR_HALF && b->class < CLR_CLASSES) return CLR_HALF_A + b->class;
     if (b->form == CLR_HALF && a->class < CLR_CLASSES) return CLR_HALF_B + a->class;
     if (a->class >= CLR_CLASSES || b->class >= CLR_CLASSES) return CLR_GROUPS;
+    if (c->growth && a->form == CLR_POINT && b->form == CLR_POINT) return CLR_POINTS;
     if (c->closed && a->form && b->form) {
         int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID),
             points = (a->form == CLR_POINT) + (b->form == CLR_POINT);

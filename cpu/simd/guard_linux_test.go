@@ -1,6 +1,6 @@
 //go:build cgo
 
-package simd
+package simd_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit"
 
@@ -70,19 +71,36 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// fenceTable moves the columns of a table that kernels read between fences.
-func fenceTable(t *testing.T, table *Table, atEnd bool) {
-	table.shapes = fenced(t, table.shapes, atEnd)
-	table.vx, table.vy, table.vz = fenced(t, table.vx, atEnd), fenced(t, table.vy, atEnd), fenced(t, table.vz, atEnd)
-	table.corners, table.cellValues = fenced(t, table.corners, atEnd), fenced(t, table.cellValues, atEnd)
-	table.points, table.candidates = fenced(t, table.points, atEnd), fenced(t, table.candidates, atEnd)
-	table.starts, table.lists = fenced(t, table.starts, atEnd), fenced(t, table.lists, atEnd)
+// fenceTable moves every slice of a table between fences.
+func fenceTable(t *testing.T, table *simd.Table, atEnd bool) {
+	t.Helper()
+	fields := reflect.ValueOf(table).Elem()
+	moved := 0
+	for i := range fields.NumField() {
+		if fields.Field(i).Kind() != reflect.Slice {
+			continue
+		}
+		f := fields.Field(i)
+		size := f.Len() * int(f.Type().Elem().Size())
+		if size == 0 {
+			t.Errorf("the table has no %s, so that no access to it is tested", fields.Type().Field(i).Name)
+			continue
+		}
+		from := unsafe.Slice((*byte)(f.UnsafePointer()), size)
+		to := unsafe.Pointer(unsafe.SliceData(fenced(t, from, atEnd)))
+		place := reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem() // the field, which is not exported
+		place.Set(reflect.SliceAt(f.Type().Elem(), to, f.Len()))
+		moved++
+	}
+	if moved == 0 {
+		t.Error("the table has no slices")
+	}
 }
 
 // fenceResults returns results whose columns have fences.
 func fenceResults(t *testing.T, n int, o *batch.Options, atEnd bool) *batch.Results {
 	r := batch.NewResults(n, o)
-	for _, f := range []*batch.Floats{&r.Distance, &r.Normal, &r.WitnessA, &r.WitnessB} {
+	for _, f := range []*batch.Floats{&r.Distance, &r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
 		f.F32, f.F64 = fenced(t, f.F32, atEnd), fenced(t, f.F64, atEnd)
 	}
 	r.Gap, r.Status, r.Iterations = fenced(t, r.Gap, atEnd), fenced(t, r.Status, atEnd), fenced(t, r.Iterations, atEnd)
@@ -148,16 +166,18 @@ func TestKernelsStayWithinColumns(t *testing.T) {
 	}
 	p.RotationA[4*13] = math.NaN()
 	all := batch.AllColumns
-	for _, variant := range Supported() {
+	for _, variant := range simd.Supported() {
 		for _, o := range []batch.Options{
 			{Columns: all}, {Columns: all, Precision: batch.Double, WarmStart: warm}, {Columns: all, Method: batch.GJK,
 				Query: batch.Penetration},
 			{Query: batch.Collide, WarmStart: warm}, {Query: batch.Collide, Columns: all, Precision: batch.Double},
+			{Query: batch.Growth, Columns: all | batch.ColPoint},
+			{Query: batch.Growth, Columns: all | batch.ColPoint, Precision: batch.Double},
 		} {
 			for _, atEnd := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%v/%v/%v/%t", variant, o.Query, o.Precision, o.Method, atEnd),
 					func(t *testing.T) {
-						table := NewTable(lib, variant)
+						table := simd.NewTable(lib, variant)
 						fenceTable(t, table, atEnd)
 						answered := 0
 						step := 1
@@ -193,19 +213,19 @@ func worldsOf(p *batch.Pairs, n int) *batch.Worlds {
 }
 
 // compareFenced runs a job with and without fences and returns how many rows were answered.
-func compareFenced(t *testing.T, variant string, table *Table, job *batch.Job, atEnd bool) (answered int) {
+func compareFenced(t *testing.T, variant string, table *simd.Table, job *batch.Job, atEnd bool) (answered int) {
 	t.Helper()
 	n := job.Input.Len()
 	if job.Options.WarmStart != nil {
 		job.Options.WarmStart = job.Options.WarmStart[:3*n]
 	}
-	run := func(table *Table, in batch.Input, o batch.Options, out *batch.Results) []int32 {
-		c, ok := NewCall(table, &batch.Job{Library: job.Library, Input: in, Options: o, Results: out}, 0, out)
+	run := func(table *simd.Table, in batch.Input, o batch.Options, out *batch.Results) []int32 {
+		c, ok := simd.NewCall(table, &batch.Job{Library: job.Library, Input: in, Options: o, Results: out}, 0, out)
 		if !ok {
 			t.Fatal("the kernels do not support the job")
 		}
 		defer c.Close()
-		left := NewSolver(variant).Run(c, 0, n)
+		left := simd.NewSolver(variant).Run(c, 0, n)
 		return append([]int32(nil), left...)
 	}
 	fence := func(in batch.Input) batch.Input {
@@ -225,7 +245,7 @@ func compareFenced(t *testing.T, variant string, table *Table, job *batch.Job, a
 		panic("no such input")
 	}
 	want, got := batch.NewResults(n, &job.Options), fenceResults(t, n, &job.Options, atEnd)
-	wantLeft := run(NewTable(job.Library, variant), job.Input, job.Options, want)
+	wantLeft := run(simd.NewTable(job.Library, variant), job.Input, job.Options, want)
 	o := job.Options
 	o.WarmStart = fenced(t, o.WarmStart, atEnd)
 	gotLeft := run(table, fence(job.Input), o, got)

@@ -41,7 +41,7 @@
 // errors of a matrix are far below the margin of 1e-6 of widest_cap.
 #define MAX_CURVATURE 1e4
 
-// bent holds what bounds of the Hessian of a core over caps around n are computed from.
+// curvature_data are the numbers from which bounds of the Hessian of a core over caps around n are computed.
 typedef struct {
     VF h;          // support value relative to the center
     flat g;        // its gradient
@@ -55,15 +55,15 @@ typedef struct {
     flat inner, outer; // linear forms of y: the constant factors of both norms
     V3 x, e[2], s;     // powers: direction, basis and gradient in the space of the points
     flat j;            // revolution: linear form of y, the change of (ρ, z) orthogonal to itself
-} bent;
+} curvature_data;
 
 ALWAYS VF flat_length(flat v) { return SQRT(flat_dot(v, v)); }
 
 // curvature_at computes these values of core `side` of class k in direction n, with the basis p, q, in its own frame.
-ALWAYS bent curvature_at(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
+ALWAYS curvature_data curvature_at(const T(places) *at, int k, int side, V3 n, V3 p, V3 q) {
     const double *in = at->in + (side ? CLR_PB : CLR_PA) * at->stride;
     const T(hulls) *h = at->hull[side];
-    bent b;
+    curvature_data b;
     b.ball = SET1(0), b.sharp = SET1(1);
     if (k == CLR_ELLIPSOID) {
         V3 s;
@@ -145,7 +145,7 @@ typedef struct {
 
 // sums_of sums over the points of each lane, as powers_hessian does. c is in the space of the points, whose
 // tangent plane has two dimensions for a hull (flat_space) and one for a profile.
-ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, int flat_space) {
+ALWAYS power_sums sums_of(const T(places) *at, const curvature_data *b, int side, VF c, int flat_space) {
     const T(hulls) *h = at->hull[side];
     const double *x = at->call->vx, *y = at->call->vy, *z = at->call->vz;
     const VF inv = SET1(1) / MAX(b->h, SET1(TINY));
@@ -195,7 +195,7 @@ ALWAYS power_sums sums_of(const T(places) *at, const bent *b, int side, VF c, in
 }
 
 // hessian_bound_over is K of a core over a cap of size t. No term of it exceeds `most` in any direction.
-ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, const bent *b, VF t, VF most) {
+ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, const curvature_data *b, VF t, VF most) {
     const VF zero = SET1(0), one = SET1(1), half = SET1(0.5);
     const T(hulls) *h = at->hull[side];
     flat_matrix m = {zero, zero, zero};
@@ -242,7 +242,7 @@ ALWAYS flat_matrix hessian_bound_over(const T(places) *at, int k, int side, cons
 
 // least_curvature is the least eigenvalue of the sum of K of both cores over a cap of size t, without their
 // erosion.
-ALWAYS VF least_curvature(const T(places) *at, int ka, int kb, const bent b[2], VF most, VF t) {
+ALWAYS VF least_curvature(const T(places) *at, int ka, int kb, const curvature_data b[2], VF most, VF t) {
     const flat_matrix x = hessian_bound_over(at, ka, 0, b, t, most), y = hessian_bound_over(at, kb, 1, b + 1, t, most);
     return least_eigenvalue((flat_matrix){x.xx + y.xx, x.xy + y.xy, x.yy + y.yy});
 }
@@ -258,7 +258,7 @@ ALWAYS VF least_curvature(const T(places) *at, int ka, int kb, const bent b[2], 
 // Let e be the sum of both radii of erosion. The support value along n + y is that of the whole cores less
 // e|n + y|. The whole cores' support value grows by at least ½κ|y|² up to |y| = t. If κ ≥ h + e, this is at least
 // (h + e)(√(1 + |y|²) − 1), up to the size that reach (tangent.h) gives.
-ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const bent b[2], VF h) {
+ALWAYS VF widest_cap(const T(places) *at, int ka, int kb, const curvature_data b[2], VF h) {
     static const double shrink[3] = {HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO,
                                      HESSIAN_CAP_RATIO * HESSIAN_CAP_RATIO, HESSIAN_CAP_RATIO};
     const VF zero = SET1(0), whole = h + b[0].ball + b[1].ball;

@@ -115,9 +115,9 @@ ALWAYS V3 T(sounder)(V3 n, V3 d) {
 }
 
 #if REAL_BITS == 32
-// first_directions writes the initial directions of rows 0 to n−1 of the group. It keeps warm starts, which
+// initial_directions writes the initial directions of rows 0 to n−1 of the group. It keeps warm starts, which
 // prepare has written, with zero for rows without one.
-static __attribute__((noinline)) void first_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
+static __attribute__((noinline)) void initial_directions(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
     const int smooth = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID, purpose = c->collide ? FIRST_STATUS
                                                                              : smooth   ? FIRST_DISTANCE
                                                                                         : FIRST_DEPTH;

@@ -7,7 +7,7 @@
 // A's core and its unit is the distance of the centers plus both bounding radii, so that no length exceeds 1.
 //
 // The rounding bound is that of ref.Pair.Roundoff, 24·2⁻⁵³ of the distance of the origins plus sizes and
-// offsets, plus power_units for classes with powers.
+// offsets and UNDERFLOW_ERROR, plus power_units for classes with powers.
 //
 // Rows are declined (CLR_BAD) if a position or a quaternion is out of the range of good_pose, or if a warm
 // start is not finite.
@@ -108,6 +108,7 @@ ALWAYS void relative(const VF a[9], const VF b[9], VF m[9]) {
 }
 
 #define STOP32 1.2e-7
+#define UNDERFLOW_ERROR 1e-150 // ref.underflow: metres that underflow adds to the error of a length
 
 // power_units bounds the rounding error that powers add to a support value of class k, in units of
 // 2⁻⁵³ of the size: see support_smooth.h.
@@ -225,7 +226,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             STOREU(&s->in64[CLR_PB + j][k], q[j]);
         }
         VF size = u[1] + v[1], scale = SQRT(T(dot)(t, t)) + size + off;
-        VF round = FMA(powers, size, SET1(24 * 0x1p-53) * scale); // see ref.Pair.Roundoff
+        VF round = FMA(powers, size, SET1(24 * 0x1p-53) * scale) + SET1(UNDERFLOW_ERROR); // see ref.Pair.Roundoff
         VF tol = SET1(c->tolerance) * size, stop = MAX(tol - SET1(2) * round, round);
         VF radius = u[0] + v[0];
         STOREU(&s->more[CLR_RA][k], u[0]);
@@ -245,19 +246,6 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
     }
     for (int i = n; i % W != 0; i++) // padding of the last vector
         for (int j = 0; j < 4; j++) s->seed_a[j][i] = s->seed_b[j][i] = 0;
-}
-
-// prepare_late fills the float32 columns of rows 0 to n−1 of a group, for vectors with unsolved rows. The
-// centers have to be the origins of their shapes.
-static __attribute__((noinline)) void prepare_late(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka,
-                                                   int kb) {
-    for (int k = 0; k < n; k += W) {
-        int open = 0;
-        for (int l = 0; l < W; l++) open |= s->state[k + l] == CLR_OPEN;
-        if (open)
-            prepare32(c, s, lo, k, ka, kb, T(neg)(T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64)),
-                      LOADU(&s->more[CLR_SPAN][k]));
-    }
 }
 
 #endif

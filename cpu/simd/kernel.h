@@ -25,9 +25,9 @@
 // Bounds in float64, and the columns of the answer.
 #include "certify.h"
 
-// iterate answers rows order[0..n) of a pair of classes by GJK.
-static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
-                    int *left) {
+// answer_by_gjk answers rows order[0..n) of a pair of classes by GJK.
+static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
+                          int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = answer_box_pairs(c, lo, order, rows);
     if (c->boolean) rows = boolean(c, s, lo, order, rows, ka, kb);
     rows = smooth(c, s, lo, order, rows, ka, kb);
@@ -40,11 +40,11 @@ static void iterate(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *orde
             int open = project_alternately(c, s, lo - c->first, n, ka, kb);
             if (open > 0) {
                 prepare_late(c, s, lo, n, ka, kb);
-                first_directions(c, s, n, ka, kb);
+                initial_directions(c, s, n, ka, kb);
                 gjk32(c, s, s->list, open, ka, kb);
             }
         } else {
-            first_directions(c, s, n, ka, kb);
+            initial_directions(c, s, n, ka, kb);
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
@@ -72,7 +72,7 @@ int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {
             n = closed(c, s, lo, order, n, g, &left);
             ka = kb = CLR_BOX; // points and segments as well
         }
-        iterate(c, s, lo, order, n, ka, kb, &left);
+        answer_by_gjk(c, s, lo, order, n, ka, kb, &left);
     }
     return left;
 }

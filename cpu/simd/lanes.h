@@ -77,12 +77,10 @@ ALWAYS unsigned next_eight(unsigned *put, int lane[8]) {
 }
 #endif
 
-// load_cell_values loads the extents and the first cells of the hulls of side `side` for the lanes in
-// put; the candidate cells only where they are used.
-ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned put) {
-    T(hulls) *h = &L->hull[side];
-    const float *cell_values = w->call->cell_values;
-    const int32_t *shape = side ? w->s->shape_b : w->s->shape_a;
+// load_cell_values loads the extents and the first cells of the hulls of one side for the lanes in put, which
+// have the rows `at`; the candidate cells only with `candidates`.
+ALWAYS void load_cell_values(T(hulls) *h, const float *cell_values, const int32_t *shape, const int32_t at[W],
+                             unsigned put, int candidates) {
 #ifdef SPREAD
     while (put) {
         int lane[8];
@@ -90,11 +88,11 @@ ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned p
         VF v[4];
         const VM m = MFROM(next_eight(&put, lane));
         const __m512i index = SPREAD_INDEX(m);
-        for (int i = 0; i < 8; i++) row[i] = cell_values + CLR_CELL_VALUES * (size_t)shape[L->at[lane[i]]];
+        for (int i = 0; i < 8; i++) row[i] = cell_values + CLR_CELL_VALUES * (size_t)shape[at[lane[i]]];
         SPREAD(v, row, index)
         T(mst3)(h->extent[0], W, m, (V3){v[0], v[1], v[2]});
         MSTORE(h->cells, m, v[3]);
-        if (!w->boolean && !w->call->deep) continue;
+        if (!candidates) continue;
         for (int i = 0; i < 8; i++) row[i] += 4;
         SPREAD(v, row, index)
         T(mst3)(h->candidate_extent[0], W, m, (V3){v[0], v[1], v[2]});
@@ -103,7 +101,7 @@ ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned p
 #else
     for (; put; put &= put - 1) {
         const int l = __builtin_ctz(put);
-        const float *row = cell_values + CLR_CELL_VALUES * (size_t)shape[L->at[l]];
+        const float *row = cell_values + CLR_CELL_VALUES * (size_t)shape[at[l]];
         for (int j = 0; j < 3; j++) h->extent[j][l] = row[j], h->candidate_extent[j][l] = row[4 + j];
         memcpy(&h->cells[l], row + 3, sizeof h->cells[l]);
         memcpy(&h->candidates[l], row + 7, sizeof h->candidates[l]);
@@ -111,12 +109,10 @@ ALWAYS void load_cell_values(T(lanes) *L, const T(work) *w, int side, unsigned p
 #endif
 }
 
-// copy_hulls copies the vertices of the small hulls of side `side` to the lanes in put. The rest of
-// the list repeats the last vertex.
-ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put) {
-    const clr_call *c = w->call;
+// copy_hulls copies the vertices of the small hulls h, scaled, to the lanes in put; `most` is the number of
+// vertices of the largest. The rest of the list repeats the last vertex.
+ALWAYS void T(copy_hulls)(REAL (*copy)[3][W], const T(hulls) *h, const clr_call *c, VF scale, int most, unsigned put) {
     const float *from[3] = {c->fx, c->fy, c->fz};
-    const VF scale = LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]);
 #ifdef SPREAD
     // Eight lanes at a time: seldom more than half of a vector is refilled.
     while (put) {
@@ -124,23 +120,23 @@ ALWAYS void T(copy_hulls)(T(lanes) *L, const T(work) *w, int side, unsigned put)
         const VM m = MFROM(next_eight(&put, lane));
         const __m512i index = SPREAD_INDEX(m);
         for (int axis = 0; axis < 3; axis++)
-            for (int j = 0; j < w->most[side]; j += 4) {
+            for (int j = 0; j < most; j += 4) {
                 const float *row[8];
                 VF v[4];
-                for (int i = 0; i < 8; i++) row[i] = from[axis] + L->hull[side].first[lane[i]] + j;
+                for (int i = 0; i < 8; i++) row[i] = from[axis] + h->first[lane[i]] + j;
                 SPREAD(v, row, index)
-                for (int i = 0; i < 4; i++) MSTORE(L->copy[side][j + i][axis], m, scale * v[i]);
+                for (int i = 0; i < 4; i++) MSTORE(copy[j + i][axis], m, scale * v[i]);
             }
     }
 #else
     const VM m = MFROM(put);
     for (int axis = 0; axis < 3; axis++) {
         const float *row[W];
-        for (int l = 0; l < W; l++) row[l] = from[axis] + L->hull[side].first[l];
-        for (int j = 0; j < w->most[side]; j += 4) {
+        for (int l = 0; l < W; l++) row[l] = from[axis] + h->first[l];
+        for (int j = 0; j < most; j += 4) {
             VF v[4];
             ROWS(v, row, 15)
-            for (int i = 0; i < 4; i++) MSTORE(L->copy[side][j + i][axis], m, scale * v[i]);
+            for (int i = 0; i < 4; i++) MSTORE(copy[j + i][axis], m, scale * v[i]);
             for (int l = 0; l < W; l++) row[l] += 4;
         }
     }
@@ -201,10 +197,15 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
         }
     }
 #if REAL_BITS == 32
-    if (w->ka == CLR_SMALL) T(copy_hulls)(L, w, 0, put);
-    if (w->kb == CLR_SMALL) T(copy_hulls)(L, w, 1, put);
-    if (w->ka == CLR_HULL) load_cell_values(L, w, 0, put);
-    if (w->kb == CLR_HULL) load_cell_values(L, w, 1, put);
+    for (int side = 0; side < 2; side++) {
+        const int kind = side ? w->kb : w->ka;
+        if (kind == CLR_SMALL)
+            T(copy_hulls)(L->copy[side], &L->hull[side], w->call, LOADU(L->in[(side ? CLR_PB : CLR_PA) + 3]),
+                          w->most[side], put);
+        if (kind == CLR_HULL)
+            load_cell_values(&L->hull[side], w->call->cell_values, side ? s->shape_b : s->shape_a, L->at, put,
+                             w->boolean || w->call->deep);
+    }
 #endif
     V3 x = T(ld3)(L->in[CLR_X], W);
     T(mst3)(L->x[0], W, m, x);

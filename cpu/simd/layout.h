@@ -19,5 +19,6 @@
 #define CLR_SOLVER_AXES 6u
 #define CLR_SOLVER_EPA 7u
 #define CLR_SOLVER_NEWTON 8u
+#define CLR_SOLVER_GROWTH 9u
 
 #endif

@@ -10,7 +10,7 @@
 // Input: prepared rows, from the line of centers for ellipsoids, else from the end of float32 GJK: on
 // superquadrics whose support points follow a small power of the direction (exponents below 2/3) long
 // steps go much too far. Output: answers. For any n, f bounds the distance from below and |v| from
-// above. Rows whose bounds do not meet the tolerance go on to GJK.
+// above (primal_excess). Rows whose bounds do not meet the tolerance go on to GJK.
 
 #ifndef CLR_NEWTON_H
 #define CLR_NEWTON_H
@@ -63,12 +63,20 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
     L->n = T(sel)(active, T(scale)(inverse_length(next), next), n);
 }
 
+// primal_excess bounds how much the distance of the cores may exceed low = ⟨n, v⟩: |v| is at most low +
+// min(tilt, tilt²/(2·low)), where tilt is how far v lies off the normal, and `round` covers the rounding
+// errors. The witnesses lie off the normal by tilt, so the gap is at least that.
+ALWAYS VF primal_excess(VF low, VF tilt, VF round) {
+    const VF beyond = MIN(tilt, SET1(0.5) * tilt * (tilt / MAX(low, round)));
+    return MAX(tilt, beyond + round);
+}
+
 // newton_pairs answers rows 0 to n−1 of the group, of two smooth cores each.
 ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int centres = !HAS_POWERS(ka) && !HAS_POWERS(kb);
     const int most = !centres                                       ? NEWTON_LAST_STEPS
                      : c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1
-                                                                    : NEWTON_STEPS; // emit counts one more
+                                                                    : NEWTON_STEPS; // store_lanes counts one more
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         newton_lanes lanes[2];
         unsigned open[2] = {0};
@@ -101,17 +109,17 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             V3 x = lanes[j].at, a = lanes[j].a, v = lanes[j].v;
             VF low = T(dot)(x, v), distance = low - radius;
             V3 side = T(axpy)(-low, x, v);
-            VF tilt_error = SQRT(T(dot)(side, side)), lower = distance - round,
-               upper = distance + MAX(tilt_error, round);
-            VM ok = LE(MAX(tilt_error, round), most_gap(c, ka, kb, tol, round));
+            VF excess = primal_excess(low, SQRT(T(dot)(side, side)), round), lower = distance - round,
+               upper = distance + excess;
+            VM ok = LE(excess, most_gap(c, ka, kb, tol, round));
             if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
             VM certain = MAND(LT(round, low), is_unit(x));
             unsigned yes = open[j] & MBITS(MAND(ok, certain));
             V3 normal = T(neg)(x);
             for (unsigned w = open[j]; w; w &= w - 1)
                 s->steps[k + __builtin_ctz(w)] += (uint16_t)lanes[j].taken[__builtin_ctz(w)];
-            emit(c, s, at0, k, yes, CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero), normal,
-                 T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
+            store_lanes(c, s, at0, k, yes, CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower), LT(upper, zero),
+                        normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, T(sub)(a, v)));
         }
     }
 }

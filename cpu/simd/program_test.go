@@ -1,6 +1,6 @@
 //go:build cgo
 
-package simd
+package simd_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/cpu/simd"
 	"clearance/tests/need"
 )
 
@@ -34,7 +35,7 @@ func runProgram(t *testing.T, variant, file string, in []byte, flags ...string) 
 // between the widest and the portable one, whose code for these programs differs by the width alone.
 func eachVariant(t *testing.T, test func(t *testing.T, variant string)) {
 	t.Helper()
-	variants := Supported()
+	variants := simd.Supported()
 	for k, variant := range variants {
 		t.Run(variant, func(t *testing.T) {
 			if k > 0 && k < len(variants)-1 {
@@ -56,8 +57,8 @@ func scanProgram(t *testing.T, variant, file, format string, numbers ...any) str
 	return out
 }
 
-// runKernel builds sanitize.c with the kernels of one file, compiled with CLR_GENERIC, and runs it: each row
-// is answered or declined, exactly once.
+// runKernel builds sanitize.c with the kernels of one variant, compiled with CLR_GENERIC, those of growth and the
+// others, and runs it: each row is answered or declined, exactly once.
 func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {
 	t.Helper()
 	file, ok := map[string]string{
@@ -67,14 +68,19 @@ func runKernel(t *testing.T, variant, cc string, runner []string, flags ...strin
 	if !ok {
 		t.Fatalf("no kernels are called %s", variant)
 	}
-	flags = append([]string{"-DCLR_GENERIC", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)},
-		flags...)
-	out := execute(t, runner, build(t, cc, "sanitize.c", flags...), nil)
-	var answered int
-	if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 1000 {
-		t.Fatalf("%v: %s", err, out)
+	for _, own := range [][]string{
+		{"-DGROWTH_QUERY=0", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)},
+		{"-DGROWTH_QUERY=1", "-DKERNEL_NAME=clr_growth_" + variant,
+			define(t, "KERNEL_FILE", strings.Replace(file, "kernel_", "growth_", 1))},
+	} {
+		program := build(t, cc, "sanitize.c", append(append(own, "-DCLR_GENERIC"), flags...)...)
+		out := execute(t, runner, program, nil)
+		var answered int
+		if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 1000 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		t.Logf("%s: %s", own[1], bytes.TrimSpace(out))
 	}
-	t.Logf("%s: %s", variant, bytes.TrimSpace(out))
 }
 
 // define is the flag that names a file of this folder, which programs of testdata include.

@@ -8,6 +8,7 @@ var (
 	precisions = []batch.Precision{batch.Single, batch.Double}
 
 	Serves = batch.Serves{
+		{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
 		{Query: batch.Distance, Methods: methods, Precisions: precisions},
 		{Query: batch.Collide, Methods: methods, Precisions: precisions},
 		{Query: batch.Penetration, Methods: methods, Precisions: precisions},

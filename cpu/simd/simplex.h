@@ -143,7 +143,10 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
 
 // LOOSE_VOLUME is a sufficient least volume, as a multiple of G, without knowledge of n: |n| is at
 // most G for the faces at w, and 3√3/2·G for the fourth, a triangle in a ball of radius √G.
-#define LOOSE_VOLUME(vertex_error) FMA(SET1(2.6f), vertex_error, SET1(VOLUME_UNITS * 0x1p-24f))
+#define LOOSE_FACE_TENTHS 26
+#define LOOSE_VOLUME(vertex_error) FMA(SET1(LOOSE_FACE_TENTHS / 10.0f), vertex_error, SET1(VOLUME_UNITS * 0x1p-24f))
+_Static_assert(VOLUME_UNITS == 3 * 9 + 18 + 35, "the derivation above, and 35 to spare for the sums");
+_Static_assert(4 * LOOSE_FACE_TENTHS * LOOSE_FACE_TENTHS >= 27 * 100, "(3√3/2)² is 27/4");
 
 // contains is the proof with the exact |n| of each face.
 ALWAYS VM contains(V3 w, V3 b, V3 c, V3 d, VF vertex_error) {

@@ -27,11 +27,10 @@ ALWAYS void rtr_stretched(V3 p, V3 s, V3 e, V3 f, V3 *unit, V3 *a, V3 *b, VF g[2
     g[0][0] = T(dot)(*a, u), g[0][1] = T(dot)(*a, v), g[1][0] = T(dot)(*b, u), g[1][1] = T(dot)(*b, v);
 }
 
-// rtr_depth bounds the depth of the cores from below: see ref.Pair.innerEllipsoid, whose
-// names these are. x is a unit direction, h > 0 the support value along it. Where it proves
-// nothing it returns what is not above 0. Its products and sums are as many as there; the
-// basis of a tangent plane is orthonormal to 16 units of roundoff instead of to 10, hence twice
-// the allowance.
+// rtr_depth is a lower bound of the depth of the cores, from the inscribed ellipsoid of ref.Pair.innerEllipsoid, whose
+// notation this is. x is a unit direction, h > 0 the support value along it. Without a proof the result is at most 0.
+// Products and sums are as many as there; the basis of a tangent plane is orthonormal to 16 units of roundoff instead
+// of 10, hence twice the rounding bound.
 static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, VF x2, VF h, VF stop, VF scale) {
     const VF one = SET1(1), zero = SET1(0), tiny = SET1(1e-200);
     const double *r = cols + CLR_ROT * CLR_STRIDE64;
@@ -83,7 +82,7 @@ static __attribute__((noinline)) VF rtr_depth(const double *cols, VF x0, VF x1, 
     return SEL(ok, depth, -one);
 }
 
-// rtr_prove answers what it can of the open rows of the group.
+// rtr_prove answers the open rows of the group whose bounds suffice.
 static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int ellipsoids = ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID;
     const VF zero = SET1(0), one = SET1(1);
@@ -127,12 +126,12 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         if (c->collide) ok = MOR(ok, MOR(apart, inside));
         ok = MAND(MAND(ok, unit), LE(lower, upper));
         unsigned yes = open & MBITS(ok);
-        emit(c, s, at0, k, yes, CLR_SOLVER_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a),
-             T(axpy)(-rb, x, T(sub)(a, w)));
+        store_lanes(c, s, at0, k, yes, CLR_SOLVER_RTR, distance, lower, upper, apart, inside, x, T(axpy)(ra, x, a),
+                    T(axpy)(-rb, x, T(sub)(a, w)));
     }
 }
 
-// soft_pair_first moves rows of soft cores to the front of order, and returns their number.
+// soft_pair_first moves rows of two soft cores (trust_region.h) to the front of order, and returns their number.
 static int soft_pair_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t other[CLR_BLOCK];
     int n = 0, others = 0;
@@ -145,10 +144,9 @@ static int soft_pair_first(const clr_call *c, int64_t lo, int32_t *order, int ro
     return n;
 }
 
-// smooth answers rows order[0..n), relative to lo, of two smooth cores each, points among them:
-// separated ellipsoids by Newton's method, unless RTR was named; the others by RTR, unless it was not
-// named and the cores intersect or are not soft. It moves the rest to the front of order, and returns
-// their number.
+// smooth answers rows order[0..n), relative to lo, of pairs of smooth cores and points. If the caller named RTR, it
+// runs on all of them. Otherwise separated ellipsoids are answered by Newton's method and soft cores by RTR. The rows
+// that remain are moved to the front of order; their number is returned.
 static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
                                             int ka, int kb) {
     if (!takes_rtr(c, ka, kb)) return rows;
@@ -160,7 +158,7 @@ static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, i
         for (int k = 0; k < rows; k += CLR_CAP) {
             int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
             prepare(c, s, lo, order + k, n, ka, kb, 0);
-            first_directions(c, s, n, ka, kb);
+            initial_directions(c, s, n, ka, kb);
             if (by_rtr) {
                 rtr_loop(c, s, 0, n, ka, kb);
                 rtr_prove(c, s, lo - c->first, n, ka, kb);

@@ -4,8 +4,9 @@ package simd
 
 // // The race detector does not see C: builds with it compile the kernels in a third of the time.
 // #cgo CFLAGS: -g1 -std=c11 -Wall
-// #cgo !race CFLAGS: -O3
-// #cgo race CFLAGS: -O1 -DCLR_GENERIC
+// // So do those with the tag quickkernels, for tests of what calls them. The answers have the same bits.
+// #cgo !race,!quickkernels CFLAGS: -O3
+// #cgo race quickkernels CFLAGS: -O1 -DCLR_GENERIC
 // #cgo !amd64,!arm64 LDFLAGS: -lm
 // #include "api.h"
 import "C"
@@ -35,16 +36,28 @@ func (s *Solver) Stats() Stats {
 		int64(c.lanes64), int64(c.rows_rtr), int64(c.done_rtr), int64(c.steps_rtr)}
 }
 
-// Call is one call of a back end: the columns of a job and of its results, pinned.
+// Call is one call of a back end: the columns of a job and of its results, pinned. It may be used again after Close.
 type Call struct {
-	c   *C.clr_call // an object of its own: cgo checks all that it is part of
-	pin runtime.Pinner
+	c      *C.clr_call // an object of its own: cgo checks all that it is part of
+	pins   [pinners]runtime.Pinner
+	pinned int
 }
+
+// A runtime.Pinner has room for five pointers before it allocates.
+const (
+	pinsEach = 5
+	pinners  = 8 // for the columns below, 36 at most
+)
 
 // serves reports whether the kernels answer a query with the options o: the table Serves has it, and the
 // iteration limit allows two evaluations of the support function, one for a step and one for its proof. It must
 // not depend on the columns, which change no answer.
-func serves(o *batch.Options) bool { return Serves.Has(o) && o.MaxIterations != 1 }
+func serves(o *batch.Options) bool {
+	if o.Query.Info().Growth() { // only ref counts the iterations of a limit
+		return Serves.Has(o) && (o.MaxIterations == 0 || o.MaxIterations > freeSteps)
+	}
+	return Serves.Has(o) && o.MaxIterations != 1
+}
 
 // freeSteps exceeds the evaluations of any row in the kernels: 64 of GJK in float32, 200 in
 // float64, 180 for local minima and their certificates, and 208 of EPA, when its memory is full. A larger
@@ -55,11 +68,23 @@ const freeSteps = 1024
 // on. ok is false if the kernels do not support the job. The memory of the job,
 // of the table and of out stays pinned until Close.
 func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Call, ok bool) {
-	if len(t.shapes) == 0 || !serves(&job.Options) {
+	call = new(Call)
+	if !call.Prepare(t, job, first, out) {
 		return nil, false
 	}
-	call = &Call{c: new(C.clr_call)}
-	c, p := call.c, &call.pin
+	return call, true
+}
+
+// Prepare is NewCall in the memory of a call that is new or closed.
+func (call *Call) Prepare(t *Table, job *batch.Job, first int, out *batch.Results) (ok bool) {
+	if len(t.shapes) == 0 || !serves(&job.Options) {
+		return false
+	}
+	if call.c == nil {
+		call.c = new(C.clr_call)
+	}
+	*call.c = C.clr_call{}
+	c, p := call.c, call
 	switch in := job.Input.(type) {
 	case *batch.Pairs:
 		c.shape_a, c.shape_b = pin[C.int32_t](p, in.ShapeA), pin[C.int32_t](p, in.ShapeB)
@@ -70,7 +95,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 		c.template_a, c.template_b = pin[C.int32_t](p, in.TemplateA), pin[C.int32_t](p, in.TemplateB)
 		c.bodies, c.templates = C.int64_t(len(in.Shapes)), C.int64_t(len(in.TemplateA))
 	default:
-		return nil, false
+		return false
 	}
 	c.shapes, c.shape_count = pin[C.clr_shape](p, t.shapes), C.int64_t(len(t.shapes))
 	c.shapes32 = pin[C.clr_shape32](p, t.shapes32)
@@ -82,6 +107,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.lists, c.starts = pin[C.float](p, t.lists), pin[C.int32_t](p, t.starts)
 	c.points, c.candidates = pin[C.float](p, t.points), pin[C.int32_t](p, t.candidates)
 	c.warm = pin[C.double](p, job.Options.WarmStart)
+	c.centers = pin[C.double](p, t.centers)
 	call.options(&job.Options)
 
 	c.first = C.int64_t(first)
@@ -89,6 +115,7 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 	c.normal32, c.normal64 = pin[C.float](p, out.Normal.F32), pin[C.double](p, out.Normal.F64)
 	c.witness_a32, c.witness_a64 = pin[C.float](p, out.WitnessA.F32), pin[C.double](p, out.WitnessA.F64)
 	c.witness_b32, c.witness_b64 = pin[C.float](p, out.WitnessB.F32), pin[C.double](p, out.WitnessB.F64)
+	c.point32, c.point64 = pin[C.float](p, out.Point.F32), pin[C.double](p, out.Point.F64)
 	c.gap = pin[C.float](p, out.Gap)
 	c.status = pin[C.uint8_t](p, out.Status)
 	c.iterations = pin[C.uint16_t](p, out.Iterations)
@@ -98,8 +125,12 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 		c.witness_a32 != nil ||
 		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
 	boolean := job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR
+	if c.growth != 0 {
+		c.boolean = flag(job.Options.StatusAlone())
+		return true
+	}
 	c.boolean = flag(boolean && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
-	return call, true
+	return true
 }
 
 // options translates the options, which all rows share.
@@ -110,16 +141,21 @@ func (c *Call) options(o *batch.Options) {
 		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
 	}
 	c.c.curved_depth = C.double(curved)
+	query := o.Query.Info()
+	if query.Growth() && tolerance == batch.DoubleTolerance && o.Tolerance == 0 {
+		c.c.curved_depth = batch.DoubleCurvedGrowthTolerance
+	}
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
-	query := o.Query.Info()
+	c.c.growth = flag(query.Growth())
 	c.c.collide, c.c.deep, c.c.has_cut_off = flag(query.Boolean()), flag(query.CutOff == batch.CutOffAtTouch), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
 	if o.MaxIterations <= freeSteps {
 		c.c.max_steps = C.int32_t(o.MaxIterations)
 	}
 	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && !query.Boolean())
-	c.c.closed = flag(o.Method == batch.Auto) // a call that names a method gets it
+	// A call that names a method gets it. Formulas of distances are none of growth.
+	c.c.closed = flag(o.Method == batch.Auto && !query.Growth())
 }
 
 func flag(b bool) C.int32_t {
@@ -131,23 +167,34 @@ func flag(b bool) C.int32_t {
 
 // pin returns a pointer to a column, pinned, or nil if there is none. E is the C
 // type of a T.
-func pin[E, T any](p *runtime.Pinner, column []T) *E {
+func pin[E, T any](c *Call, column []T) *E {
 	if len(column) == 0 {
 		return nil
 	}
 	data := unsafe.SliceData(column)
-	p.Pin(data)
+	c.pins[c.pinned/pinsEach].Pin(data)
+	c.pinned++
 	return (*E)(unsafe.Pointer(data))
 }
 
 // Close unpins the memory.
-func (c *Call) Close() { c.pin.Unpin() }
+func (c *Call) Close() {
+	for i := range c.pins {
+		c.pins[i].Unpin()
+	}
+	c.pinned = 0
+	*c.c = C.clr_call{} // which would keep the memory
+}
 
 // Run answers rows [lo, hi) of the input, at most [BlockRows], and returns the rows,
 // relative to lo, that it declined. The slice is valid until the next Run.
 func (s *Solver) Run(c *Call, lo, hi int) []int32 {
 	if hi-lo > BlockRows {
 		panic("simd: more rows than a block")
+	}
+	run := run
+	if c.c.growth != 0 {
+		run = runGrowth
 	}
 	n := run(s.variant, c.c, &s.scratch[0], lo, hi)
 	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch[0].left[0])), n)

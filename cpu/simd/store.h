@@ -14,7 +14,7 @@ ALWAYS uint64_t lane_bytes(unsigned m) {
     return ((((m & 255) * each & 0x8040201008040201) + 0x7f * each) >> 7) & each; // bit l of byte l, carried to bit 7
 }
 
-// Where lanes cannot be stored together but all, ok is all of them when rows follow one another.
+// On instruction sets that can store all lanes together but not some, ok is all lanes when rows follow one another.
 #ifndef STORE_SOME8
 #define STORE_SOME8(p, ok, v) memcpy(p, v, W)
 #define STORE_SOME16(p, ok, v) memcpy(p, v, 2 * W)
@@ -59,11 +59,9 @@ _Static_assert(CLR_STATUS_SEPARATED == 0 && (CLR_STATUS_TOUCHING | CLR_STATUS_PE
                "store_answers combines the bits of statuses");
 
 // store_answers stores the lanes in ok of the answers v, by one solver, in rows at0 + row[lane] of the columns:
-// distance, its lower and upper bound, then normal and witnesses in the world. Lanes that are no rows
-// repeat one. The gap
-// holds both bounds around the distance as it is stored, and the rounding of itself: it is the
-// least float32 above. steps are those of a row, or null for one step each. Rows that are both apart and
-// deep are undecided.
+// distance, its lower and upper bound, then normal and witnesses in the world. Lanes without a row repeat one. The gap
+// is the least float32 such that the stored distance ± gap contains both bounds. steps are those of a row, or null for
+// one step each. Rows in both `apart` and `deep` are undecided.
 ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W],
                           unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
     float near[W] __attribute__((aligned(64))), wide[W] __attribute__((aligned(64)));
@@ -119,10 +117,10 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
 }
 #undef ALL_OR_NONE
 
-// emit_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group.
-// Lanes in both `apart` and `deep` are undecided.
-ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance,
-                    VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
+// store_lanes_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group, which are done
+// then. Lanes in both `apart` and `deep` are undecided.
+ALWAYS void store_lanes_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance,
+                           VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
     if (!ok) return;
@@ -139,14 +137,14 @@ ALWAYS void emit_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsig
     for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
 }
 
-ALWAYS void emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance, VF lower,
-                 VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
-    emit_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
+ALWAYS void store_lanes(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance,
+                        VF lower, VF upper, VM separated, VM penetrating, V3 n, V3 wa, V3 wb) {
+    store_lanes_as(c, s, at0, k, ok, solver, distance, lower, upper, MBITS(separated), MBITS(penetrating), n, wa, wb);
 }
 
 // lane_depths are depths, one row per lane, in the frames of the pairs.
 typedef struct {
-    VF high, low, off; // of the depth, and how far off the witnesses are
+    VF high, low, off; // bounds of the depth; how far the witnesses differ from depth·normal
     V3 n, a, near;     // see depth_of
     VM ok;
 } lane_depths;
@@ -160,9 +158,9 @@ ALWAYS void store_depths(double out[12][W], lane_depths d) {
     T(st3)(out[9], W, d.near);
 }
 
-// depth_stop is how close the bounds of a depth are to be, of a pair with gap tol.
-ALWAYS VF depth_stop(const clr_call *c, int bent, VF tol, VF round) {
-    return MAX(SET1((bent ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
+// depth_stop is the difference of the bounds at which a depth is accepted, for a pair with tolerance tol.
+ALWAYS VF depth_stop(const clr_call *c, int curved, VF tol, VF round) {
+    return MAX(SET1((curved ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
 }
 
 #endif

@@ -62,9 +62,10 @@ ALWAYS V3 T(side_support)(const T(places) *at, int k, int side, V3 d, VF r, VF *
 #endif
 }
 
-// support is the support point a − b of D in direction −x, which minimizes <x, a − b>; r is 1/|x|. support_or
-// with `any` takes the candidate vertices of hulls with cells: points of D, which need not be support points.
-ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int any) {
+// support is the support point a − b of D in direction −x, which minimizes <x, a − b>; r is 1/|x|. With `any`,
+// support_or_candidate takes the candidate vertices of hulls with direction cells instead: points of D, which need not
+// be support points.
+ALWAYS V3 T(support_or_candidate)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2], int any) {
     const REAL *m = at->in + CLR_ROT * at->stride;
     const V3 d = T(neg)(x), e = T(rotate_back)(m, at->stride, x);
     V3 b;
@@ -82,7 +83,7 @@ ALWAYS V3 T(support_or)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, 
     return T(sub)(*a, b);
 }
 ALWAYS V3 T(support)(const T(places) *at, int ka, int kb, V3 x, VF r, V3 *a, VF found[2]) {
-    return T(support_or)(at, ka, kb, x, r, a, found, 0);
+    return T(support_or_candidate)(at, ka, kb, x, r, a, found, 0);
 }
 
 #if REAL_BITS == 64

@@ -1,8 +1,8 @@
 // Support vertices and support values of hulls. A template, see vec3.h.
 //
-// Small hulls are copied to the lanes, and each lane scans its own. For a larger hull, each lane finds the
-// direction cell of its direction (direction_cells.h, cells.go). The list of a cell holds every vertex that is a
-// support vertex for some direction of the cell. The lists are scanned one after the other, one vertex per lane.
+// Small hulls are copied to the lanes, and each lane scans its own. For a larger hull, each lane finds the direction
+// cell of its direction (direction_cells.h, package hullcells). The list of a cell holds every vertex that is a support
+// vertex for some direction of the cell. The lists are scanned one after the other, one vertex per lane.
 //
 // In float32 the result is a support vertex up to rounding, which is enough for the float32 loops: they prove
 // nothing. In float64 the scan is exact up to the rounding of float64: float32 support values select all
@@ -216,7 +216,7 @@ ALWAYS V3 T(hull_support)(const T(places) *at, int side, V3 d, VF r, VF *found) 
 // its center, |v| at most the size of its hull. Rounding its coordinates and those of the direction to
 // float32 contributes |v| u each. The product and both sums have magnitudes of at most |v|
 // (Cauchy-Schwarz) and contribute 3 |v| u. Together 5 u of the size, plus second-order terms below 0.01 u.
-#define APPROXIMATE_UNITS 5.01
+#define APPROXIMATE_UNITS (1 + 1 + 3 + 0.01)
 ALWAYS VF approximate_support_value(const T(places) *at, const clr_scratch *s, int k, V3 x, VF size) {
     const V3 d[2] = {T(neg)(x), T(rotate_back)(at->in + CLR_ROT * at->stride, at->stride, x)};
     float u[3][W32] __attribute__((aligned(64))), high[W32] __attribute__((aligned(64)));

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"clearance/batch"
+	"clearance/cpu/simd/hullcells"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -38,6 +39,11 @@ type Table struct {
 	// with a candidate vertex, and the first of these cells.
 	cellValues []float32
 
+	// CLR_CENTER_VALUES values of each shape: its center of growth, in its own frame, and a proved inradius about
+	// it; the distance of that center from the origin, the radius of a ball about it that contains the shape, the
+	// distance of Center() from the origin, and the bounding radius; what Center() is off the center of growth.
+	centers []float64
+
 	candidates []int32 // the candidate vertex of each cell, its place in points
 
 	// Lists of the direction cells, in blocks of width vertices: their x, y and z as in points
@@ -49,11 +55,6 @@ type Table struct {
 // maxTableVertices keeps indices of vertices far within int32. Rows with hulls beyond it, after 24 GiB
 // of vertices, are declined.
 const maxTableVertices = 1 << 29
-
-const (
-	maxScanned   = C.CLR_SMALL_VERTICES // hulls of up to so many vertices are scanned as a whole
-	cellVertices = 20.                  // vertices per direction cell of one face of the cube, see cellGrid
-)
 
 // widths are the numbers of float32 lanes of the variants.
 var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
@@ -70,6 +71,12 @@ func NewTable(l *batch.Library, variant string) *Table {
 				t.shapes32[i] = rounded(&t.shapes[i])
 			}
 		}
+	}
+	for i := range int32(l.Len()) {
+		c, r := l.GrowthCenter(i), &t.shapes[i]
+		off := r3.Sub(r3.Vec{X: float64(r.center[0]), Y: float64(r.center[1]), Z: float64(r.center[2])}, c)
+		t.centers = append(t.centers, c.X, c.Y, c.Z, l.GrowthInradius(i), math.Sqrt(r3.Norm2(c)),
+			float64(r.size)+math.Sqrt(r3.Norm2(off)), float64(r.off), float64(r.size), off.X, off.Y, off.Z, 0)
 	}
 	t.alike = !slices.ContainsFunc(t.shapes, func(s C.clr_shape) bool {
 		return s.class != t.shapes[0].class || s.form != t.shapes[0].form
@@ -214,14 +221,14 @@ func (t *Table) hull(number int, v *geom.Convex) {
 	}
 	r.cells = C.int32_t(len(t.starts))
 	lo, hi := v.AABB()
-	cells := newHullCells(vertices, lo, hi)
+	cells := hullcells.New(vertices, lo, hi, C.CLR_SMALL_VERTICES)
 	outer(r, vertices, c, lo, hi)
-	for j := range cells.extent {
-		r.extent[j] = C.double(cells.extent[j] * float64(cells.grid))
+	for j := range cells.Extent {
+		r.extent[j] = C.double(cells.Extent[j] * float64(cells.Grid))
 	}
 	t.cube(number, cells)
 	block := 4 * t.width
-	for _, list := range cells.lists {
+	for _, list := range cells.Lists {
 		t.starts = append(t.starts, int32(len(t.lists)/block))
 		for len(list) > 0 {
 			b := make([]float32, block)
@@ -243,7 +250,7 @@ func (t *Table) hull(number int, v *geom.Convex) {
 }
 
 // cube writes the cell values of hull i, and its candidate vertices.
-func (t *Table) cube(i int, cells *hullCells) {
+func (t *Table) cube(i int, cells *hullcells.Cells) {
 	r, row := &t.shapes[i], t.cellValues[C.CLR_CELL_VALUES*i:][:C.CLR_CELL_VALUES]
 	for j := range r.extent {
 		row[j] = float32(r.extent[j])
@@ -252,9 +259,9 @@ func (t *Table) cube(i int, cells *hullCells) {
 	if r.class != C.CLR_HULL {
 		return
 	}
-	k, candidates := cells.candidates()
-	for j := range cells.extent {
-		row[4+j] = float32(cells.extent[j] * float64(k))
+	k, candidates := cells.Candidates()
+	for j := range cells.Extent {
+		row[4+j] = float32(cells.Extent[j] * float64(k))
 	}
 	for _, at := range candidates {
 		t.candidates = append(t.candidates, int32(r.first)-int32(len(t.vx))+at)
@@ -279,13 +286,4 @@ func outer(r *C.clr_shape, vertices []r3.Vec, center, lo, hi r3.Vec) {
 		r.p[j] = C.double(half[j])
 	}
 	r.erode = C.double(min(math.Sqrt(most)*(1+64*0x1p-53), 1e30)) // rounded up; 1e30 for flat hulls beside their center
-}
-
-// upTo returns 0, 1, …, n−1.
-func upTo(n int) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = int32(i)
-	}
-	return s
 }

@@ -40,7 +40,7 @@ ALWAYS rtr_model rtr_evaluate(const T(places) *at, int ka, int kb, V3 x) {
     return m;
 }
 
-// rtr_step is a step in the tangent plane and what the model promises of it.
+// rtr_step is a step in the tangent plane and the decrease of the model along it.
 typedef struct {
     VF v0, v1, length, decrease, low;
 } rtr_step;
@@ -92,7 +92,7 @@ ALWAYS V3 rtr_move(const rtr_model *m, V3 x, VF v0, VF v1) {
 
 typedef struct {
     double in[CLR_IN][W];
-    double x[3][W], model[6][W]; // of the last point accepted
+    double x[3][W], model[6][W]; // the last accepted point
     double radius[W], step[W];
     int32_t at[W];    // row of the group
     T(hulls) hull[2]; // of cores that take powers
@@ -141,8 +141,7 @@ ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, rtr_
     L->started |= put;
 }
 
-// rtr_flush stores the directions that finished lanes ended with, and from which another
-// loop would go on.
+// rtr_flush stores the last directions of finished lanes, from which another loop can continue.
 ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
     unsigned finished = LANES & ~(L->active | L->idle);
     for (unsigned m = finished; m; m &= m - 1) {
@@ -153,9 +152,9 @@ ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
     L->idle |= finished;
 }
 
-// rtr_iterate takes one step in all lanes: it evaluates h where the model points, and
-// accepts or refuses the point. Lanes end where the gradient is below what the tolerance
-// asks for and no direction has negative curvature (eq. 13), or where rounding ends them.
+// rtr_iterate takes one step in all lanes: it evaluates h at the minimum of the model within the trust region, and
+// accepts or rejects the point. A lane ends if the gradient is within the tolerance and no direction has negative
+// curvature (eq. 13), or if the decrease is lost to rounding.
 ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int ka, int kb) {
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
@@ -185,7 +184,7 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     VM bowl = MAND(LE(-stop, mean), LE(FMA(d, d, to.xy * to.xy), (mean + stop) * (mean + stop)));
     VM far = LT(LOADU(in + CLR_FAR * W), -to.h);
     VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), started));
-    // What overlaps is searched once a simplex is known that holds the origin (depth_certificate.h).
+    // Intersecting cores are continued once GJK has a simplex that contains the origin (depth_certificate.h).
     if (c->closed && !deep && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), started));
     T(mst3)(L->x[0], W, good, y);
     const VF next[6] = {to.h, to.g0, to.g1, to.xx, to.xy, to.yy};
@@ -196,7 +195,7 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     L->started = 0;
 }
 
-// rtr_pairs runs rows, each for as many steps as a cap leaves to it; those of a list are known to overlap.
+// rtr_pairs runs rows, each up to the iteration limit; rows of a list are known to penetrate.
 ALWAYS void rtr_pairs(const clr_call *c, clr_scratch *s, const int32_t *list, int n, int ka, int kb) {
     const VF most =
         SET1((c->max_steps && c->max_steps <= RTR_STEPS ? c->max_steps - 1 : RTR_STEPS) - 0.5); // the proof takes one
@@ -228,9 +227,9 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
     else rtr_pairs(c, s, list, n, ka, kb);
 }
 
-// soft tells whether the trust region method ends sooner on a core than GJK, or with `deep` than EPA: not near
-// the flat sides and the edges of a superquadric with exponents close to 0 or 2, where the curvature
-// varies a lot (docs/notebook/kernels-curved.md).
+// soft reports whether the trust region method is faster on a core than GJK or, with `deep`, than EPA. It is not near
+// the flat sides and the edges of superquadrics with exponents close to 0 or 2, where the curvature varies strongly
+// (docs/notebook/kernels-curved.md).
 ALWAYS int soft(const clr_shape *s, int deep) {
     const double least = deep ? 0.1 : 0.2, most = 0.95; // halves of exponents
     return s->class != CLR_SUPERQUADRIC ||

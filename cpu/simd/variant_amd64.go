@@ -28,3 +28,13 @@ func run(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
 	}
 	return int(C.clr_run_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
+
+func runGrowth(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
+	switch variant {
+	case "avx512":
+		return int(C.clr_growth_avx512(c, s, C.int64_t(lo), C.int64_t(hi)))
+	case "avx2":
+		return int(C.clr_growth_avx2(c, s, C.int64_t(lo), C.int64_t(hi)))
+	}
+	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}

@@ -15,3 +15,10 @@ func run(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
 	}
 	return int(C.clr_run_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
+
+func runGrowth(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
+	if variant == "neon" {
+		return int(C.clr_growth_neon(c, s, C.int64_t(lo), C.int64_t(hi)))
+	}
+	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}

@@ -11,3 +11,7 @@ func Supported() []string { return []string{"portable"} }
 func run(_ string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
 	return int(C.clr_run_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
+
+func runGrowth(_ string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
+	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}

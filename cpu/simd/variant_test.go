@@ -1,15 +1,26 @@
 //go:build cgo
 
-package simd
+package simd_test
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+
+	"clearance/batch"
+	"clearance/cpu/simd"
+	"clearance/geom"
+)
 
 // The layout of tables depends on the vector width, so every variant has to have one,
 // those of other machines as well.
 func TestEveryVariantHasAWidth(t *testing.T) {
-	for _, name := range Names() {
-		if widths[name] == 0 {
-			t.Errorf("no width for %s", name)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range simd.Names() {
+		if width := reflect.ValueOf(simd.NewTable(lib, name)).Elem().FieldByName("width").Int(); width < 4 {
+			t.Errorf("%s has vectors of %d lanes", name, width)
 		}
 	}
 }

@@ -19,7 +19,7 @@ static double uniform(void) { // in [-1, 1)
 }
 static double power(double most) { return pow(10, most * uniform()); }
 
-// drawn writes a quaternion: random, with four equal components, with few components, or close to `near`.
+// drawn writes a quaternion: random, of four equal components, with some components 0, or close to `near`.
 static void drawn(int kind, const double *near, double *q) {
     for (int j = 0; j < 4; j++) {
         q[j] = kind == 1 ? copysign(0.5 + 1e-3 * uniform(), uniform()) : kind == 2 ? uniform() * power(6) : uniform();
@@ -39,7 +39,7 @@ static void rotation_of(const double *q, double m[3][3]) {
         }
 }
 
-// axes is box_axes in float64.
+// axes repeats box_axes of box_axes.h in float64.
 static double axes(const double a[3], const double b[3], const double t[3], double m[3][3]) {
     double most = -INFINITY;
     for (int k = 0; k < 15; k++) {
@@ -114,7 +114,8 @@ int main(void) {
             for (int j = 0; j < 3; j++) {
                 for (int k = 0; k < 3; k++) {
                     r[j][k] = ra[0][j] * rb[0][k] + ra[1][j] * rb[1][k] + ra[2][j] * rb[2][k];
-                    off[0] += (m[3 * j + k][l] - r[j][k]) * (m[3 * j + k][l] - r[j][k]); // Frobenius, which is more
+                    off[0] +=
+                        (m[3 * j + k][l] - r[j][k]) * (m[3 * j + k][l] - r[j][k]); // an upper bound: the Frobenius norm
                 }
                 flipped[j] = ra[0][j] * d[0] + ra[1][j] * d[1] + ra[2][j] * d[2];
                 off[1] += (t[j][l] - flipped[j]) * (t[j][l] - flipped[j]);

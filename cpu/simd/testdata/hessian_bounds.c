@@ -70,7 +70,7 @@ static void curvatures(void) {
             T(across)(n, &e, &f);
             const T(curvature) known = T(add_curvature)(&at, k, 0, n, e, f, &s);
             const VF t = LOADU(size), h = support_values(&at, k, n), most = SET1(MAX_CURVATURE) * MAX(h, -h);
-            const bent b = curvature_at(&at, k, 0, n, e, f);
+            const curvature_data b = curvature_at(&at, k, 0, n, e, f);
             const flat_matrix m = hessian_bound_over(&at, k, 0, &b, t, most),
                               none = hessian_bound_over(&at, k, 0, &b, SET1(1e-7), most);
             double out[8][W] __attribute__((aligned(64)));
@@ -129,7 +129,7 @@ static void caps(void) {
             {.call = &call, .in = inputs[1][0], .stride = W, .hull = {&hull[1], &hull[1]}, .lanes = LANES}};
         V3 e, f;
         T(across)(n, &e, &f);
-        const bent b[2] = {curvature_at(core, k[0], 0, n, e, f), curvature_at(core + 1, k[1], 0, n, e, f)};
+        const curvature_data b[2] = {curvature_at(core, k[0], 0, n, e, f), curvature_at(core + 1, k[1], 0, n, e, f)};
         // The columns of B where widest_cap reads them.
         double in[CLR_IN64][W] __attribute__((aligned(64)));
         memcpy(in, inputs[0], sizeof in);
@@ -140,6 +140,13 @@ static void caps(void) {
         const VF whole = T(dot)(n, s), h = LOADU(share) * MAX(whole, SET1(1e-3)),
                  size = widest_cap(&at, k[0], k[1], b, h);
         const V3 moved = T(sub)(T(scale)(h, n), s);
+        VF proved = SET1(0); // the largest of the sizes that are tried, by their definition instead of by bisection
+        for (double tried = WIDEST_HESSIAN_CAP; tried > 0.02; tried *= HESSIAN_CAP_RATIO) {
+            const VF r = h + b[0].ball + b[1].ball, to = SET1(tried),
+                     least = least_curvature(&at, k[0], k[1], b, SET1(MAX_CURVATURE) * r, to);
+            proved = MAX(proved, SEL(LE(SET1(1 + 0.99e-6) * r, least), reach(least, to, r), SET1(0)));
+        }
+        if (MBITS(LT(SET1(1 + 1e-9) * proved, size))) printf("a cap is wider than is proved\n"), exit(1);
         STOREU(t, size);
         for (int l = 0; l < W; l++) drawn++, some += t[l] > 0, wide += t[l] > 0.7;
         for (int i = 0; i < 100; i++) {

@@ -47,6 +47,17 @@ static void draw(double in[CLR_IN64][W], int l, int kind) {
 
 static int drawn, minima, caps, wide;
 
+// widest_proved is the size of the largest cap among those tried, by their definition instead of by bisection.
+static VF widest_proved(const rim_pair *r, const rim_place *q, const VF inside[2]) {
+    VF widest = SET1(0);
+    double size = WIDEST_CAP;
+    for (int j = 0; j < CAP_SIZES; j++, size *= CAP_RATIO) {
+        const VF t = SET1(size), curvature = cap_curvature(r, q, inside, t);
+        widest = MAX(widest, SEL(LE(SET1(1 + 0.99e-6) * q->h, curvature), reach(curvature, t, q->h), SET1(0)));
+    }
+    return widest;
+}
+
 // test tests the lanes `found` of q.
 static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64][W], unsigned found) {
     double n[9][W] __attribute__((aligned(64))), low[W] __attribute__((aligned(64))),
@@ -54,6 +65,8 @@ static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64
     VF off = SQRT(flat_dot(q->gradient, q->gradient)), inside[2] = {q->r[0] - off, q->r[1] - off}, times,
        t = cap_size(r, q, inside, &times);
     STOREU(low, FNMA(SEL(MOR(q->face[0], q->face[1]), SET1(0), off), t, FNMA(times, q->deficit, q->h)));
+    const unsigned too_wide = found & MBITS(LT(SET1(1 + 1e-9) * widest_proved(r, q, inside), t));
+    if (too_wide) printf("caps that are wider than is proved: %x\n", too_wide), exit(1);
     STOREU(size, t);
     STOREU(h, q->h);
     T(st3)(n[0], W, q->n);

@@ -1,5 +1,5 @@
 // Runs one kernel under the sanitizers, on columns that end with their last value.
-// Built by TestSanitizers with KERNEL_FILE and KERNEL_NAME; prints how many rows the
+// Built by TestSanitizers with KERNEL_FILE, KERNEL_NAME and GROWTH_QUERY; prints how many rows the
 // kernel answered.
 
 #include <stdio.h>
@@ -33,8 +33,13 @@ int main(void) {
                          CLR_NO_CLASS,     CLR_NO_CLASS};
     int form[SHAPES] = {[0] = CLR_POINT, [1] = CLR_SEGMENT, [2] = CLR_CUBOID, [SHAPES - 2] = CLR_HALF};
     int vertices = 0;
+    double *centers = started(SHAPES * CLR_CENTER_VALUES, sizeof(double));
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
+        double *center = centers + CLR_CENTER_VALUES * i;
+        for (int j = 0; j < 3; j++) center[j] = i % 3 ? 0 : 0.01 * uniform(), center[8 + j] = -center[j];
+        center[3] = form[i] == CLR_HALF ? 0 : 0.05;
+        center[4] = 0.02, center[5] = center[7] = 1.6, center[6] = center[11] = 0;
         s->class = class[i];
         s->form = form[i];
         for (int j = 0; j < 3; j++) s->p[j] = i == 0 ? 0 : i == 1 && j < 2 ? 0 : 0.3 + 0.2 * uniform();
@@ -128,8 +133,11 @@ int main(void) {
                           .candidates = candidates,
                           .lists = lists,
                           .starts = starts,
-                          .collide = collide,
-                          .closed = t % 4 != 1,
+                          .centers = centers,
+                          .growth = GROWTH_QUERY,
+                          .boolean = GROWTH_QUERY && collide,
+                          .collide = !GROWTH_QUERY && collide,
+                          .closed = !GROWTH_QUERY && t % 4 != 1,
                           .rtr = t % 5 > 1,
                           .single = !dbl,
                           .tolerance = dbl ? 1e-12 : 5e-7,
@@ -174,6 +182,8 @@ int main(void) {
                 c.distance32 = started(n, 4), c.normal32 = started(3 * n, 4), c.witness_a32 = started(3 * n, 4),
                 c.witness_b32 = started(3 * n, 4);
             }
+            if (GROWTH_QUERY && !collide && dbl) c.point64 = started(3 * n, 8);
+            if (GROWTH_QUERY && !collide && !dbl) c.point32 = started(3 * n, 4);
             c.gap = collide ? 0 : started(n, 4);
             c.status = started(n, 1);
             c.iterations = started(n, 2);
@@ -192,12 +202,13 @@ int main(void) {
             free((void *)c.poses), free((void *)c.body_shape), free((void *)c.template_a), free((void *)c.template_b);
             free((void *)c.shape_a), free((void *)c.shape_b), free((void *)c.position_a), free((void *)c.position_b);
             free((void *)c.rotation_a), free((void *)c.rotation_b), free((void *)c.warm);
+            free(c.point32), free(c.point64);
             free(c.distance32), free(c.normal32), free(c.witness_a32), free(c.witness_b32);
             free(c.distance64), free(c.normal64), free(c.witness_a64), free(c.witness_b64);
             free(c.gap), free(c.status), free(c.iterations);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
-    free(corners), free(cell_values), free(points), free(candidates);
+    free(centers), free(corners), free(cell_values), free(points), free(candidates);
     free(shapes), free(shapes32), free(scratch), free(lists), free(starts);
     printf("%ld rows answered\n", answered);
     return 0;

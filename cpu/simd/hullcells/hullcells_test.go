@@ -1,6 +1,4 @@
-//go:build cgo
-
-package simd
+package hullcells
 
 import (
 	"math"
@@ -12,6 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
+
+// scanned is the size of the hulls that the kernels scan as a whole.
+const scanned = 16
 
 // hullsToCut are hard cases for direction cells: round, flat and long hulls, with many vertices
 // around one face, with all vertices on few faces, and far from the origin.
@@ -44,7 +45,7 @@ func hullsToCut(t testing.TB) map[string]*geom.Convex {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(h.Hull().Vertices) <= maxScanned {
+		if len(h.Hull().Vertices) <= scanned {
 			t.Fatalf("%s: %d vertices have no cells", name, len(h.Hull().Vertices))
 		}
 		hulls[name] = h
@@ -57,8 +58,8 @@ func TestCells(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
-		cells := newHullCells(vertices, lo, hi)
-		m, k, lists := cells.extent, cells.grid, cells.lists
+		cells := New(vertices, lo, hi, scanned)
+		m, k, lists := cells.Extent, cells.Grid, cells.Lists
 		if k == 0 || len(lists) != 6*k*k {
 			t.Fatalf("%s: grid %d with %d lists", name, k, len(lists))
 		}
@@ -127,9 +128,9 @@ func TestLikelyVertices(t *testing.T) {
 	for name, hull := range hullsToCut(t) {
 		vertices := hull.Hull().Vertices
 		lo, hi := hull.AABB()
-		cells := newHullCells(vertices, lo, hi)
-		m := cells.extent
-		k, candidates := cells.candidates()
+		cells := New(vertices, lo, hi, scanned)
+		m := cells.Extent
+		k, candidates := cells.Candidates()
 		if len(candidates) != 6*k*k {
 			t.Fatalf("%s: grid %d with %d vertices", name, k, len(candidates))
 		}
@@ -168,6 +169,6 @@ func BenchmarkCells(b *testing.B) {
 	hull := hullsToCut(b)["sphere"]
 	lo, hi := hull.AABB()
 	for b.Loop() {
-		newHullCells(hull.Hull().Vertices, lo, hi)
+		New(hull.Hull().Vertices, lo, hi, scanned)
 	}
 }

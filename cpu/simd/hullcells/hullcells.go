@@ -1,6 +1,7 @@
-//go:build cgo
-
-package simd
+// Package hullcells makes the direction cells of hulls as the CPU kernels read them: package geom/cells on the hull
+// scaled to a cube, and a candidate vertex for each cell of a finer grid. It is a package of its own so that its
+// tests need no kernels.
+package hullcells
 
 import (
 	"math"
@@ -22,7 +23,10 @@ const (
 	// rounded three times, products and sums three times: less than 24 units of roundoff for each value.
 	cellRounding = 64 * 0x1p-53
 
-	// Limit of the entries of all lists, per vertex of the hull, see newHullCells.
+	// Vertices per direction cell of one face of the cube, see gridOf.
+	cellVertices = 20.
+
+	// Limit of the entries of all lists, per vertex of the hull, see New.
 	cellEntries = 64
 
 	// Cells with a candidate vertex, per vertex of the hull. GJK takes 2 % more iterations with
@@ -30,51 +34,52 @@ const (
 	candidateCells = 4.
 )
 
-// cellGrid is the number of cells along an edge of the cube for a hull of n vertices.
-// Lists then have about ten vertices.
-func cellGrid(n int) int {
-	if n <= maxScanned {
+// gridOf is the number of cells along an edge of the cube for a hull of n vertices.
+// Lists then have about ten vertices. Hulls of up to scanned vertices have no cells.
+func gridOf(n, scanned int) int {
+	if n <= scanned {
 		return 0
 	}
 	return min(max(int(math.Round(math.Sqrt(float64(n)/cellVertices))), 1), 64)
 }
 
-// hullCells are the direction cells of a hull.
-type hullCells struct {
-	extent [3]float64 // half extents of the hull relative to the largest
-	grid   int        // cells along an edge of the cube; 0: no cells, all vertices are scanned
-	lists  [][]int32  // of each of the 6·grid² cells, or of all directions together
+// Cells are the direction cells of a hull.
+type Cells struct {
+	Extent [3]float64 // half extents of the hull relative to the largest
+	Grid   int        // cells along an edge of the cube; 0: no cells, all vertices are scanned
+	Lists  [][]int32  // of each of the 6·Grid² cells, or of all directions together
 	scaled []r3.Vec   // the vertices scaled to a cube; none where the hull is too small for that
 }
 
-// newHullCells returns the direction cells of a hull with the bounding box lo, hi.
-func newHullCells(vertices []r3.Vec, lo, hi r3.Vec) *hullCells {
-	c := &hullCells{lists: [][]int32{upTo(len(vertices))}}
-	c.extent, c.scaled = cube(vertices, lo, hi)
+// New returns the direction cells of a hull with the bounding box lo, hi. Hulls of up to scanned vertices have none:
+// their vertices are scanned as a whole.
+func New(vertices []r3.Vec, lo, hi r3.Vec, scanned int) *Cells {
+	c := &Cells{Lists: [][]int32{upTo(len(vertices))}}
+	c.Extent, c.scaled = cube(vertices, lo, hi)
 	if c.scaled == nil {
 		return c
 	}
 	o := cells.Options{Margin: cellOverlap, Slack: cellRounding, Room: cellEntries * (len(vertices) + 64)}
-	if k, lists := cells.Fit(c.scaled, cellGrid(len(vertices)), o); k > 0 {
+	if k, lists := cells.Fit(c.scaled, gridOf(len(vertices), scanned), o); k > 0 {
 		cells.Transpose(lists, k)
-		c.grid, c.lists = k, lists
+		c.Grid, c.Lists = k, lists
 	}
 	return c
 }
 
-// candidates returns the candidate vertex of each cell of a grid k: the support vertex in the direction of the
+// Candidates returns the candidate vertex of each cell of a grid k: the support vertex in the direction of the
 // center of the cell. Kernels take it for all directions of the cell where any point of D will do.
-func (c *hullCells) candidates() (k int, vertices []int32) {
+func (c *Cells) Candidates() (k int, vertices []int32) {
 	if c.scaled == nil {
 		return 1, make([]int32, 6)
 	}
 	k = candidateGrid(len(c.scaled))
 	list := func(face, row, col int) []int32 { // of the direction cell that contains the center
-		if c.grid == 0 {
-			return c.lists[0]
+		if c.Grid == 0 {
+			return c.Lists[0]
 		}
-		around := func(i int) int { return (2*i + 1) * c.grid / (2 * k) }
-		return c.lists[(face*c.grid+around(row))*c.grid+around(col)]
+		around := func(i int) int { return (2*i + 1) * c.Grid / (2 * k) }
+		return c.Lists[(face*c.Grid+around(row))*c.Grid+around(col)]
 	}
 	middle := func(i int) float64 { return (2*float64(i)+1)/float64(k) - 1 }
 	for face := range 6 {
@@ -129,4 +134,13 @@ func cube(vertices []r3.Vec, lo, hi r3.Vec) (m [3]float64, u []r3.Vec) {
 		u[i] = r3.Vec{X: scaled(v.X, 0), Y: scaled(v.Y, 1), Z: scaled(v.Z, 2)}
 	}
 	return m, u
+}
+
+// upTo returns 0, 1, …, n−1.
+func upTo(n int) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = int32(i)
+	}
+	return s
 }

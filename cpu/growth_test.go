@@ -1,0 +1,140 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Growth distances of every variant pass the audit, which proves both bounds from the shapes alone, agree with the
+// reference solvers, and few rows are left to these.
+func TestGrowthOfVariants(t *testing.T) {
+	n := size(2000)
+	type set struct {
+		name  string
+		lib   *batch.Library
+		pairs *batch.Pairs
+		most  int // rows left, per thousand
+	}
+	var sets []set
+	for _, name := range conformanceSets {
+		s := set{name: name, most: 5}
+		s.lib, s.pairs = draw(t, name, n)
+		if name == "adversarial" {
+			s.most = 120 // mostly two flat shapes, which have no growth distance
+		}
+		sets = append(sets, s)
+	}
+	for _, p := range powerSets {
+		s := set{name: p.name, most: 15}
+		s.lib, s.pairs = drawPowers(t, p.shape, n)
+		sets = append(sets, s)
+	}
+	for _, s := range sets {
+		for _, variant := range variants(t) {
+			for name, o := range map[string]batch.Options{
+				"single": {Columns: batch.AllColumns | batch.ColPoint}, "double": {Precision: batch.Double},
+				"cut": {HasCutOff: true, CutOff: 1.5}, "status": {Columns: batch.ColStatus},
+			} {
+				o.Query = batch.Growth
+				t.Run(fmt.Sprintf("%s/%s/%s", s.name, variant, name), func(t *testing.T) {
+					b := newVariant(t, variant, 2)
+					r := solve(t, b, s.lib, s.pairs, o, 0)
+					audit(t, &batch.Job{Library: s.lib, Input: s.pairs, Options: o, Results: r})
+					_, left := b.RowsBy()
+					t.Logf("%d of %d rows left to the reference solvers", left, n)
+					if left > int64(n*s.most/1000) {
+						t.Errorf("%d of %d rows left to the reference solvers", left, n)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Centers off the middle, those of callers, change the answers of the kernels as they change those of the
+// reference solvers.
+func TestGrowthAboutOtherCenters(t *testing.T) {
+	n := size(1000)
+	for _, name := range []string{"ellipsoids", "boxes", "hull32", "mixed"} {
+		lib, pairs := draw(t, name, n)
+		centers := map[int32]r3.Vec{}
+		for i := range int32(lib.Len()) {
+			if s := lib.Shape(i); s.Inradius() > 0 && !s.Kind().Traits().Unbounded {
+				rng := rand.New(rand.NewPCG(1, uint64(i)))
+				centers[i] = r3.Add(s.Center(), r3.Scale(0.4*s.Inradius(), direction(rng)))
+			}
+		}
+		moved, err := lib.WithCenters(centers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, variant := range variants(t) {
+			for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+				o := batch.Options{Query: batch.Growth, Precision: precision,
+					Columns: batch.AllColumns | batch.ColPoint}
+				b := newVariant(t, variant, 1)
+				about, other := solve(t, b, lib, pairs, o, 0), solve(t, b, moved, pairs, o, 0)
+				audit(t, &batch.Job{Library: moved, Input: pairs, Options: o, Results: other})
+				if _, left := b.RowsBy(); left > int64(n/100) {
+					t.Errorf("%s, %s, %v: %d rows left to the reference solvers", name, variant, precision, left)
+				}
+				same := 0
+				for i := range n {
+					if about.Distance.At(i) == other.Distance.At(i) {
+						same++
+					}
+				}
+				if same > n/10 {
+					t.Errorf("%s, %s, %v: %d of %d answers do not depend on the centers", name, variant, precision,
+						same, n)
+				}
+			}
+		}
+	}
+}
+
+// Growth distances of plates and needles: the bounds by the inradius are all wider than the tolerance, those by the
+// triangle that the ray meets only where rounding is more beside the thickness along the ray, in about half of the
+// rows.
+func TestGrowthOfThinHulls(t *testing.T) {
+	n := size(2000)
+	lib, pairs := drawPowers(t, func(rng *rand.Rand, i int) geom.Shape {
+		h := r3.Vec{X: 2e-3, Y: 2e-3 + 0.5*float64(i%2), Z: 0.5 + rng.Float64()}
+		var corners []r3.Vec
+		for k := range 8 {
+			corners = append(corners, r3.Vec{X: h.X * float64(k%2*2-1), Y: h.Y * float64(k/2%2*2-1),
+				Z: h.Z * float64(k/4*2-1)})
+		}
+		s, err := geom.NewConvex(corners)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}, n)
+	o := batch.Options{Query: batch.Growth, Precision: batch.Double}
+	for _, variant := range variants(t) {
+		b := newVariant(t, variant, 1)
+		r := solve(t, b, lib, pairs, o, 0)
+		audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
+		rows, wide := 0, 0
+		for i := range n {
+			if lib.Shape(pairs.ShapeA[i]).Radius()+lib.Shape(pairs.ShapeB[i]).Radius() > 0 {
+				continue // with a margin, which has a larger tolerance
+			}
+			rows++
+			if float64(r.Gap[i]) > 1e-12*max(1, r.Distance.At(i)) {
+				wide++
+			}
+		}
+		t.Logf("%s: %d of %d gaps are beyond 1e-12", variant, wide, rows)
+		if wide > rows*2/3 {
+			t.Errorf("%s: %d of %d gaps are beyond 1e-12", variant, wide, rows)
+		}
+	}
+}
