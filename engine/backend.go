@@ -57,7 +57,7 @@ func Open(o Options) (*Backend, error) {
 
 func (b *Backend) open() error {
 	devices := b.instance.Devices()
-	i, err := choose(devices, b.options.Device)
+	i, err := choose(devices, b.options.Device, b.options.unusable)
 	if err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func (b *Backend) Check(o *batch.Options) error { return check(o) }
 // [Options.Validation]. It works after Close as well.
 func (b *Backend) Messages() []string { return b.instance.Messages() }
 
-// ErrClosed is the error of calls after Close.
-var ErrClosed = errors.New("engine: the back end is closed")
+// ErrClosed is the error of calls after Close. It wraps [batch.ErrClosed].
+var ErrClosed = fmt.Errorf("engine: %w", batch.ErrClosed)
 
 // enter begins a call; leave ends it. The error is why there can be none.
 func (b *Backend) enter() error {
@@ -179,20 +179,23 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// Devices describes all Vulkan devices of this machine, in the order of their indices.
-func Devices() ([]batch.Device, error) {
+// Devices describes all Vulkan devices of this machine, in the order of their indices. probe is [Options.Probe].
+func Devices(probe ...string) ([]batch.Device, error) {
 	instance, err := vk.Open(vk.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	defer instance.Close()
+	o := Options{Probe: probe}
 	var out []batch.Device
 	for _, d := range instance.Devices() {
 		out = append(out, describe(&d))
+		out[len(out)-1].Reason = o.unusable(&d)
 	}
 	return out, nil
 }
 
+// describe describes a device that is open.
 func describe(d *vk.DeviceInfo) batch.Device {
 	kinds := map[vk.DeviceType]batch.DeviceKind{
 		vk.Discrete: batch.DiscreteGPU, vk.Integrated: batch.IntegratedGPU, vk.Virtual: batch.VirtualGPU,
@@ -206,5 +209,5 @@ func describe(d *vk.DeviceInfo) batch.Device {
 	if driver != "" {
 		driver += ", "
 	}
-	return batch.Device{Kind: kind, Name: d.Name, Driver: driver + "Vulkan " + d.API.String(), Reason: reason(d)}
+	return batch.Device{Kind: kind, Name: d.Name, Driver: driver + "Vulkan " + d.API.String()}
 }

@@ -16,6 +16,7 @@ import (
 	"clearance/geom"
 	"clearance/internal/layout"
 	"clearance/internal/testkit/rowcheck"
+	"clearance/tests/need"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -25,18 +26,15 @@ import (
 func TestOpenClose(t *testing.T) {
 	lib, pairs := set(t, "boxes", 0, 100)
 	c := processor(t)
-	times := 20
-	switch {
-	case os.Getenv("CLEARANCE_SOAK") != "":
+	times := size(4, 8, 20)
+	if os.Getenv("CLEARANCE_SOAK") != "" {
 		times = 200
-	case testing.Short():
-		times = 4
 	}
 	defer soak.Garbage()()
 	var first, last usage
 	for k := range times {
 		validated := k%4 == 0
-		b, err := Open(Options{Validation: validated, staged: k%2 == 0, CacheDir: testCache})
+		b, err := Open(Options{Validation: validated, staged: k%2 == 0, generic: !need.All(), CacheDir: testCache})
 		if err != nil {
 			open(t, Options{}) // skips, or says the same
 			t.Fatal(err)
@@ -274,13 +272,13 @@ func TestChoose(t *testing.T) {
 		{"5", 0, `no Vulkan device "5"`}, {"-1", 0, "no Vulkan device"},
 		{"radeon", 0, "0: llvmpipe; 1: Old GPU (it has no"},
 	} {
-		got, err := choose(devices, c.device)
+		got, err := choose(devices, c.device, reason)
 		if c.err == "" && (err != nil || got != c.want) || c.err != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: %d, %v", c.device, got, err)
 		}
 	}
-	if _, err := choose(devices[1:2], ""); err == nil || !strings.Contains(err.Error(),
+	if _, err := choose(devices[1:2], "", reason); err == nil || !strings.Contains(err.Error(),
 		"no usable Vulkan device: 0: Old GPU") {
 		t.Errorf("error %v", err)
 	}

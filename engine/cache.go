@@ -13,16 +13,9 @@ import (
 // cacheFile returns the file in which the compiled shaders of a device are kept, one for each device, driver and
 // version of the shaders; "" means none. Package vk checks its contents when it reads it.
 func cacheFile(o *Options, d *vk.DeviceInfo) string {
-	if o.NoCache {
+	dir := cacheDir(o)
+	if o.NoCache || dir == "" {
 		return ""
-	}
-	dir := o.CacheDir
-	if dir == "" {
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return "" // a process without a home
-		}
-		dir = filepath.Join(user, "clearance")
 	}
 	h := sha256.New()
 	for _, code := range shaders.All() {
@@ -30,6 +23,18 @@ func cacheFile(o *Options, d *vk.DeviceInfo) string {
 		h.Write(code)
 	}
 	return filepath.Join(dir, fmt.Sprintf("pipelines-%x-%x-%.8x", d.UUID, d.DriverVersion, h.Sum(nil)))
+}
+
+// cacheDir returns the cache folder, "" for a process without a home.
+func cacheDir(o *Options) string {
+	if o.CacheDir != "" {
+		return o.CacheDir
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(user, "clearance")
 }
 
 // save writes the cache file if there are new compiled shaders.

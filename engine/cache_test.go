@@ -33,9 +33,6 @@ func TestCache(t *testing.T) {
 	lib, pairs := set(t, "boxes", 0, 100)
 	session := func() *batch.Results {
 		b := open(t, Options{CacheDir: dir})
-		if err := b.Warm(t.Context(), lib); err != nil {
-			t.Fatal(err)
-		}
 		out := direct(t, b, lib, pairs, batch.Options{Method: batch.Polyak})
 		if err := b.Close(); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ const (
 	atNormal
 	atWitnessA
 	atWitnessB
+	atPoint
 	atGap
 	atStatus
 	placedColumns
@@ -48,6 +49,7 @@ func placementOf(out *batch.Results, n int) placement {
 	place(atNormal, has(batch.ColNormal), 3*number)
 	place(atWitnessA, has(batch.ColWitnessA), 3*number)
 	place(atWitnessB, has(batch.ColWitnessB), 3*number)
+	place(atPoint, has(batch.ColPoint), 3*number)
 	place(atGap, has(batch.ColGap), 1)
 	l.packed = out.Columns&^(batch.ColStatus|batch.ColBits) == 0
 	place(atStatus, true, 1)
@@ -74,7 +76,7 @@ func (l *placement) putIn(q *layout.QueryRecord) {
 	q.Rows = uint32(l.n)
 	q.Distance, q.Normal = l.offset[atDistance], l.offset[atNormal]
 	q.WitnessA, q.WitnessB = l.offset[atWitnessA], l.offset[atWitnessB]
-	q.Gap, q.Status = l.offset[atGap], l.offset[atStatus]
+	q.Point, q.Gap, q.Status = l.offset[atPoint], l.offset[atGap], l.offset[atStatus]
 	q.Flags &^= layout.FlagPacked
 	if l.packed {
 		q.Flags |= layout.FlagPacked
@@ -88,6 +90,7 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 	l.floats(memory, atNormal, 3, &out.Normal, base, lo, hi)
 	l.floats(memory, atWitnessA, 3, &out.WitnessA, base, lo, hi)
 	l.floats(memory, atWitnessB, 3, &out.WitnessB, base, lo, hi)
+	l.floats(memory, atPoint, 3, &out.Point, base, lo, hi)
 	if at := l.offset[atGap]; at != layout.NoColumn {
 		copy(out.Gap[base+lo:base+hi], recordsIn[float32](memory[4*at:])[lo:hi])
 	}
@@ -101,14 +104,17 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 			w = words[k]
 		}
 		status := batch.Status(w)
+		solver, known := layout.SolverOf(w)
 		switch {
+		case status < batch.Undecided && !known:
+			t.declined[0]++ // no shader writes such a word: the row has no answer
 		case status < batch.Undecided:
 			out.Status[row] = uint8(status)
 			if w>>8&layout.Refined != 0 {
 				t.refined++
 			}
 			if out.Method != nil {
-				out.Method[row] = uint8(layout.SolverOf(w))
+				out.Method[row] = uint8(solver)
 			}
 			if w>>8&layout.ByDepth != 0 {
 				t.depths++

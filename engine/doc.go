@@ -19,15 +19,16 @@
 // [Open] checks that the device adds, multiplies, divides and takes square roots of doubles as certificates require,
 // and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
 // cache folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at
-// once.
+// once. A program may have new devices tried in a process of its own first ([Options.Probe]), because no process
+// survives a driver that crashes.
 //
 // # Answers
 //
-// Every answer is certified on the device in double precision (trust_region.comp, certify.comp, depth.glsl), so it
-// holds whatever single precision computed. A row that the device cannot certify is declined: its polytope fills its
-// memory, its bounds stay too wide, or its loops exceed the limit. Its status remains as it was, and the dispatcher has
-// another back end answer it. Answers are bit-identical on one device and driver, whatever the chunks and the other
-// rows.
+// Every answer is certified on the device in double precision (trust_region.comp, certify.comp, depth.glsl,
+// growth_certify.comp), so it holds whatever single precision computed. A row that the device cannot certify is
+// declined: its polytope fills its memory, its bounds stay too wide, or its loops exceed the limit. Its status remains
+// as it was, and the dispatcher has another back end answer it. Answers are bit-identical on one device and driver,
+// whatever the chunks and the other rows.
 //
 // # Methods
 //
@@ -35,6 +36,9 @@
 // distances and depths alike, and others by GJK. rtr uses that method for all pairs of smooth kinds. For penetrating
 // pairs depth_certificate.glsl proves that the local minimum is global, or finds a smaller one. Rows that this does not
 // answer continue as with the method gjk.
+//
+// Growth distances have one method, auto: the simplex method of [Growth]. growth.comp searches in single precision,
+// growth_certify.comp proves the bounds and continues where they are too wide. Half-spaces are answered by a formula.
 //
 // # Devices
 //

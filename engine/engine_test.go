@@ -24,8 +24,17 @@ func TestMain(m *testing.M) {
 var testCache string
 
 // open opens the back end with the validation layer. At the end of the test it is
-// closed, and any message and any handle left fails the test.
+// closed, and any message and any handle left fails the test. In make test it has shaders for all kinds of shapes
+// alone: a software device takes some seconds to compile those of another set of kinds, and TestVariants compares
+// the sets.
 func open(t testing.TB, o Options) *Backend {
+	t.Helper()
+	o.generic = !need.All()
+	return openSpecialised(t, o)
+}
+
+// openSpecialised is open with shaders for the kinds of each library, as users have them.
+func openSpecialised(t testing.TB, o Options) *Backend {
 	t.Helper()
 	o.Validation = true
 	if o.CacheDir == "" {

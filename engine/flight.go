@@ -130,6 +130,28 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	lib := r.library
 	run(r.chain.input, stampInput, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device,
 		w.indices, w.pairs, w.searches)
+	if r.chain.growth != nil {
+		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
+		f.stamp(stampRefined)
+		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
+			w.columns.device, lib.cells)
+		f.stamp(stampDepthFloat32)
+		f.stamp(stampDepth)
+	} else {
+		f.recordDistance(r, in, w, scratch, run)
+	}
+	if !b.direct {
+		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
+	}
+	f.stamp(stampEnd)
+	return nil
+}
+
+// recordDistance records the passes of signed distances after input.comp. run records a pass over all rows.
+func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scratch,
+	run func(p *vk.Pipeline, stamp int, buffers ...vk.Buffer)) {
+	s, q, lib := f.stream, r.query, r.library
+	n := uint64(q.Rows)
 	run(r.chain.gjk, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 	if r.chain.trustRegion != nil {
 		run(r.chain.trustRegion, stampRefined, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
@@ -159,11 +181,6 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells,
 		w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
 	depth(scratch.invocations, stampDepth)
-	if !b.direct {
-		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
-	}
-	f.stamp(stampEnd)
-	return nil
 }
 
 // stamp notes the time, on devices that can tell it.

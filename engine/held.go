@@ -253,7 +253,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 	}
 	defer h.leave()
 	h.b.stats.call()
-	chain, err := h.b.pipelines.of(methodFor(o, h.library), h.library.have)
+	chain, err := h.b.pipelines.forQuery(o, h.library)
 	if err != nil {
 		return 0, h.b.failed(err)
 	}
@@ -261,6 +261,13 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 		return 0, h.b.failed(err)
 	}
 	query := queryOf(o)
+	defer func() { // also after a panic, of the context for one
+		for i := range h.flights {
+			if e := h.b.failed(h.flights[i].drain(h.b)); e != nil && !errors.Is(err, e) {
+				err = errors.Join(err, e)
+			}
+		}
+	}()
 	for k := 0; k < len(h.chunks)+2 && err == nil; k++ {
 		// Two chunks are under way, each with its half of the work memory.
 		if k >= 2 {
@@ -271,13 +278,6 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 		}
 		if k < len(h.chunks) && err == nil {
 			err = h.start(ctx, k, chain, &query, o, out)
-		}
-	}
-	if err != nil {
-		for i := range h.flights {
-			if e := h.flights[i].drain(h.b); e != nil && !errors.Is(err, e) {
-				err = errors.Join(err, e)
-			}
 		}
 	}
 	return kernel, h.b.failed(err)

@@ -136,6 +136,7 @@ func TestHeld(t *testing.T) {
 				for k, q := range []batch.Options{
 					{}, {}, {Precision: batch.Double, Method: batch.Nesterov}, {HasCutOff: true, CutOff: 0.1},
 					{WarmStart: warm(in.Len())}, {}, {Query: batch.Penetration, Columns: batch.AllColumns},
+					{Query: batch.Growth, Columns: growthColumns}, {Query: batch.Growth, Columns: batch.ColStatus},
 				} {
 					out := unanswered(in.Len(), &q)
 					if err := h.Run(t.Context(), &q, out); err != nil {

@@ -20,50 +20,54 @@ import (
 func TestBitIdentical(t *testing.T) {
 	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}}
 	nesterov := batch.Options{Precision: batch.Double, Method: batch.Nesterov}
+	growth := batch.Options{Query: batch.Growth, Precision: batch.Double, Columns: growthColumns}
 	options := map[string][]batch.Options{
-		"mixed": {{}}, "adversarial": {nesterov}, "smooth": {{Precision: batch.Double, Method: batch.RTR}},
+		"mixed": {{}, {Query: batch.Growth}}, "adversarial": {nesterov, growth},
+		"smooth": {{Precision: batch.Double, Method: batch.RTR}},
 	}
 	if need.All() {
 		rows, paths = 500, append(paths, Options{ChunkRows: 4096})
-		options["mixed"], options["adversarial"] = []batch.Options{{}, nesterov}, []batch.Options{{}, nesterov}
+		options["mixed"] = []batch.Options{{}, nesterov, growth}
+		options["adversarial"] = options["mixed"]
 	}
 	c := processor(t)
-	for name, questions := range options {
-		lib, pairs := set(t, name, 0, rows)
-		pairs.ShapeA[77] = -1
-		for _, o := range questions {
-			var want *batch.Results
-			check := func(t *testing.T, b dispatch.Backend, in batch.Input, order []int, chunk int) {
-				t.Helper()
-				job := &batch.Job{Library: lib, Input: in, Options: o}
-				run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
-				if want == nil {
-					want = job.Results
-					return
-				}
-				for i, j := range order {
-					if !rowcheck.Same(job.Results, i, want, j) {
-						t.Fatalf("%s: row %d has other bits", name, j)
+	wants := map[string]*batch.Results{} // by set and question
+	plain := make([]int, rows)
+	for i := range plain {
+		plain[i] = i
+	}
+	order := slices.Clone(plain)
+	rand.New(rand.NewPCG(3, 4)).Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, opened := range paths {
+		b := open(t, opened)
+		for name, questions := range options {
+			lib, pairs := set(t, name, 0, rows)
+			pairs.ShapeA[77] = -1
+			for k, o := range questions {
+				check := func(b dispatch.Backend, in batch.Input, order []int, chunk int) {
+					t.Helper()
+					job := &batch.Job{Library: lib, Input: in, Options: o}
+					run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
+					key := fmt.Sprint(name, k)
+					if wants[key] == nil {
+						wants[key] = job.Results
+						return
+					}
+					for i, j := range order {
+						if !rowcheck.Same(job.Results, i, wants[key], j) {
+							t.Fatalf("%s: row %d has other bits", name, j)
+						}
 					}
 				}
-			}
-			plain := make([]int, rows)
-			for i := range plain {
-				plain[i] = i
-			}
-			for _, opened := range paths {
-				b := open(t, opened)
 				for _, outer := range []int{64, 1 << 16} {
-					check(t, b, pairs, plain, outer)
+					check(b, pairs, plain, outer)
 				}
-				order := slices.Clone(plain)
-				rand.New(rand.NewPCG(3, 4)).Shuffle(rows, func(i, j int) { order[i], order[j] = order[j], order[i] })
-				check(t, b, permuted{pairs, order}, order, 0)
-				check(t, atOnce{b}, pairs, plain, 128)
-				if err := b.Close(); err != nil {
-					t.Fatal(err)
-				}
+				check(b, permuted{pairs, order}, order, 0)
+				check(atOnce{b}, pairs, plain, 128)
 			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

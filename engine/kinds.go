@@ -38,6 +38,14 @@ func kindsOf(packed *layout.Packed) (have kinds) {
 	return have.reduced()
 }
 
+// kindsFor returns the set for which the shaders of a library are compiled.
+func (b *Backend) kindsFor(packed *layout.Packed) kinds {
+	if b.options.generic {
+		return allKinds
+	}
+	return kindsOf(packed)
+}
+
 // polytopes reports whether epa_float32.comp is compiled for a library of these kinds. It applies to pairs without a
 // curved core, except two boxes; boxes with spheres or capsules alone are too few to have it compiled for all plain
 // kinds.

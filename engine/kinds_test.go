@@ -16,7 +16,7 @@ import (
 // TestVariants: rows have the same bits whatever else the library holds, that is, in
 // every pipeline, and libraries of other kinds get other pipelines.
 func TestVariants(t *testing.T) {
-	b := open(t, Options{})
+	b := openSpecialised(t, Options{})
 	g := rand.New(rand.NewPCG(5, 23))
 	box := geom.Box{HalfExtents: r3.Vec{X: 0.2, Y: 0.5, Z: 0.3}}
 	curved := []geom.Shape{
@@ -73,7 +73,8 @@ func TestVariants(t *testing.T) {
 			}
 			pairs := scattered(g, own, rows)
 			for _, o := range []batch.Options{{}, {Precision: batch.Double, Method: batch.Polyak}, {Method: batch.RTR},
-				{Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()}} {
+				{Query: batch.Collide, Method: batch.Nesterov, Columns: new(batch.Options).EffectiveColumns()},
+				{Query: batch.Growth, Precision: batch.Double, Columns: growthColumns}} {
 				sameAll(t, name, direct(t, b, own, pairs, o), direct(t, b, full, pairs, o))
 			}
 		})
@@ -107,16 +108,17 @@ func TestEveryKindHasAShader(t *testing.T) {
 		away := geom.Translate(1, 2, 4) // outside the half-space
 		pairs.SetRow(0, &batch.Row{ShapeA: int32(i), ShapeB: 0, PoseA: geom.IdentityPose(), PoseB: away})
 		pairs.SetRow(1, &batch.Row{ShapeA: 0, ShapeB: int32(i), PoseA: away, PoseB: geom.IdentityPose()})
-		o := batch.Options{}
 		before := b.Stats().Declined.Kind
-		if err := b.Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, 2,
-			batch.NewResults(2, &o)); err != nil {
-			t.Fatal(err)
+		for _, o := range []batch.Options{{}, {Query: batch.Growth}} {
+			if err := b.Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, 2,
+				batch.NewResults(2, &o)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		declined, why := b.Stats().Declined.Kind-before, noShader[s.Kind()]
 		switch {
 		case declined > 0 && why == "":
-			t.Errorf("%d of 2 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a "+
+			t.Errorf("%d of 4 rows of %v were declined; add the kind to shaders/support.glsl, or to noShader with a "+
 				"reason", declined, s.Kind())
 		case declined == 0 && why != "":
 			t.Errorf("rows of %v were answered; noShader says %q", s.Kind(), why)

@@ -107,7 +107,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		total += uint64(len(parts[i])) + maxAlignment
 	}
 	k := new(library)
-	k.have = kindsOf(single)
+	k.have = b.kindsFor(single)
 	k.ellipsoids = slices.ContainsFunc(single.Shapes,
 		func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
 	k.class, k.classes = classesOf(single)

@@ -18,7 +18,7 @@ const (
 	pairBytes     = uint64(unsafe.Sizeof(layout.PairRecord{}))
 	searchBytes   = uint64(unsafe.Sizeof(layout.SearchRecord{}))
 	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
-	columnBytes   = 8 + 4 + 3*3*8 + 4 // distance, gap, three vectors, status
+	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
 	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
 	workBytes   = indexBytes + pairBytes + searchBytes + depthBytes + columnBytes

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -41,10 +42,19 @@ type Options struct {
 	// NoCache keeps compiled shaders in memory only.
 	NoCache bool
 
+	// Probe, if not empty, is a command that tries a device in a process of its own, so that a driver that
+	// crashes does not take this process with it. It runs once for each device and driver, before the device is
+	// opened for the first time; two arguments are appended, with which the command calls [TryDevice]. The
+	// verdict is kept in the cache folder.
+	Probe []string
+
 	// For tests and benchmarks.
 	staged   bool   // transfer data even where the host reaches the memory of the device
 	budget   uint32 // limit on loop passes of an invocation, 0: loopLimit
 	unsorted bool   // do not sort the rows
+	generic  bool   // shaders for all kinds of shapes, whatever a library holds
+
+	probeTimeout time.Duration // 0: the constant of this name
 }
 
 // Default sizes of a chunk. A GPU wants some hundred thousand invocations at a time; a
@@ -98,25 +108,26 @@ func CheckDevice(device string) error {
 }
 
 // choose returns the index of the device that is asked for: the first whose index or
-// name is meant, or the best usable one for "".
-func choose(devices []vk.DeviceInfo, device string) (int, error) {
+// name is meant, or the best one for "", of which unusable says "".
+func choose(devices []vk.DeviceInfo, device string, unusable func(*vk.DeviceInfo) string) (int, error) {
 	if device == "" {
-		best := -1
-		for i, d := range devices {
-			if reason(&d) == "" && (best < 0 || d.Type < devices[best].Type) {
-				best = i
+		order := make([]int, len(devices))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(devices[i].Type, devices[k].Type) })
+		for _, i := range order {
+			if unusable(&devices[i]) == "" {
+				return i, nil
 			}
 		}
-		if best < 0 {
-			return 0, fmt.Errorf("engine: no usable Vulkan device: %s", list(devices))
-		}
-		return best, nil
+		return 0, fmt.Errorf("engine: no usable Vulkan device: %s", list(devices, unusable))
 	}
 	i, err := find(devices, device)
 	if err != nil {
 		return 0, err
 	}
-	if why := reason(&devices[i]); why != "" {
+	if why := unusable(&devices[i]); why != "" {
 		return 0, fmt.Errorf("engine: Vulkan device %d, %s: %s", i, devices[i].Name, why)
 	}
 	return i, nil
@@ -132,7 +143,7 @@ func find(devices []vk.DeviceInfo, device string) (int, error) {
 	}
 	if i < 0 || i >= len(devices) {
 		return 0, fmt.Errorf("engine: no Vulkan device %q (from the option, flag or %s); there are: %s", device,
-			DeviceVariable, list(devices))
+			DeviceVariable, list(devices, reason))
 	}
 	return i, nil
 }
@@ -150,14 +161,14 @@ func reason(d *vk.DeviceInfo) string {
 	return ""
 }
 
-func list(devices []vk.DeviceInfo) string {
+func list(devices []vk.DeviceInfo, unusable func(*vk.DeviceInfo) string) string {
 	var b strings.Builder
 	for i := range devices {
 		if i > 0 {
 			b.WriteString("; ")
 		}
 		fmt.Fprintf(&b, "%d: %s", i, devices[i].Name)
-		if why := reason(&devices[i]); why != "" {
+		if why := unusable(&devices[i]); why != "" {
 			fmt.Fprintf(&b, " (%s)", why)
 		}
 	}

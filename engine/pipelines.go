@@ -24,8 +24,8 @@ type pipelines struct {
 	device *vk.Device
 
 	mu      sync.Mutex
-	fresh   bool // compiled since the cache was saved
-	input   *vk.Pipeline
+	fresh   bool            // compiled since the cache was saved
+	input   [2]*vk.Pipeline // of growth distances in place 1
 	certify map[kinds]*vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
@@ -33,6 +33,8 @@ type pipelines struct {
 	invocations int // see scratch
 	trustRegion map[search]*vk.Pipeline
 	gjk         map[search]*vk.Pipeline
+
+	growth, growthCertify map[kinds]*vk.Pipeline
 }
 
 // search is what pipelines of gjk.comp, trust_region.comp and depth_certificate.comp are compiled for.
@@ -45,6 +47,7 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
 	p.certify, p.epaFloat32, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 }
 
 // chain holds the pipelines of one query, see the stages in package shaders.
@@ -53,6 +56,8 @@ type chain struct {
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
+
+	growth, growthCertify *vk.Pipeline // of growth distances, which take input and these alone; nil for other queries
 }
 
 // methodFor returns the method of the shaders for a query. Boolean queries do not use the trust region method. auto
@@ -67,22 +72,63 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 	return o.Method
 }
 
-// of returns the pipelines for a method and the kinds of shapes in a library. It compiles those that are missing.
-func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
+// forQuery returns the pipelines for a query on a library. It compiles those that are missing.
+func (p *pipelines) forQuery(o *batch.Options, lib *library) (chain, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if o.Query.Info().Growth() {
+		return p.forGrowth(lib.have)
+	}
+	return p.of(methodFor(o, lib), lib.have)
+}
+
+// forGrowth returns the pipelines for growth distances.
+func (p *pipelines) forGrowth(have kinds) (c chain, err error) {
+	c = chain{growth: p.growth[have], growthCertify: p.growthCertify[have]}
+	if c.input, err = p.inputFor(true); err != nil {
+		return chain{}, err
+	}
+	spec := map[uint32]uint32{2: uint32(have)}
+	if c.growth == nil {
+		if c.growth, err = p.compile("growth", shaders.Growth, 5, spec); err != nil {
+			return chain{}, err
+		}
+		p.growth[have] = c.growth
+	}
+	if c.growthCertify == nil {
+		if c.growthCertify, err = p.compile("growth_certify", shaders.GrowthCertify, 7, spec); err != nil {
+			return chain{}, err
+		}
+		p.growthCertify[have] = c.growthCertify
+	}
+	return c, nil
+}
+
+// inputFor returns the first stage of growth distances, or of all other queries.
+func (p *pipelines) inputFor(growth bool) (input *vk.Pipeline, err error) {
+	place := 0
+	if growth {
+		place = 1
+	}
+	if input = p.input[place]; input == nil {
+		input, err = p.compile("input", shaders.Input, 8, map[uint32]uint32{1: uint32(place)})
+		p.input[place] = input
+	}
+	return input, err
+}
+
+// of returns the pipelines for a method and the kinds of shapes in a library.
+func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
+	input, err := p.inputFor(false)
+	if err != nil {
+		return chain{}, err
+	}
 	key, deep := search{m, have}, search{batch.GJK, have}
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: p.input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have],
+	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have],
 		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
-	if c.input == nil {
-		if c.input, err = p.compile("input", shaders.Input, 8, nil); err != nil {
-			return chain{}, err
-		}
-		p.input = c.input
-	}
 	if c.gjk == nil {
 		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
@@ -136,8 +182,19 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 	return pipeline, err
 }
 
-// Warm compiles the shaders of all methods for libraries with the same kinds of shapes as these, so that no later call
-// waits for the compiler, and saves them, see [Options.CacheDir].
+// warm compiles the pipelines of a method, and those of growth distances with the first one.
+func (p *pipelines) warm(m batch.Method, have kinds) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := p.forGrowth(have); err != nil {
+		return err
+	}
+	_, err := p.of(m, have)
+	return err
+}
+
+// Warm compiles the shaders of all queries and methods for libraries with the same kinds of shapes as these, so that no
+// later call waits for the compiler, and saves them, see [Options.CacheDir].
 func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 	if err := b.enter(); err != nil {
 		return err
@@ -148,11 +205,12 @@ func (b *Backend) Warm(ctx context.Context, libraries ...*batch.Library) error {
 		if err != nil {
 			return fmt.Errorf("engine: %w", err)
 		}
+		have := b.kindsFor(packed)
 		for _, m := range methods {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if _, err := b.pipelines.of(m, kindsOf(packed)); err != nil {
+			if err := b.pipelines.warm(m, have); err != nil {
 				return b.failed(err)
 			}
 		}

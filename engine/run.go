@@ -46,20 +46,36 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int,
 	if b.options.budget != 0 {
 		c.query.LoopLimit = b.options.budget
 	}
-	if c.chain, err = b.pipelines.of(methodFor(&job.Options, c.library), c.library.have); err != nil {
+	if c.chain, err = b.pipelines.forQuery(&job.Options, c.library); err != nil {
 		return 0, b.failed(err)
 	}
+	if c.lane, err = b.takeLane(ctx); err != nil {
+		return 0, err
+	}
+	// Also if the input or the context panics. A drain that fails leaves a chunk on the device, which may write to the
+	// memory of the lane at any time: the device is marked before the lane can be taken again.
+	defer func() {
+		if e := b.failed(c.drain()); err == nil {
+			err = e
+		}
+		b.lanes <- c.lane
+	}()
+	err = b.failed(c.run(hi))
+	return c.kernel, err
+}
+
+// takeLane waits for an idle lane. The call that had it may have found the device unusable.
+func (b *Backend) takeLane(ctx context.Context) (*lane, error) {
 	select {
-	case c.lane = <-b.lanes:
+	case l := <-b.lanes:
+		if err := b.usable(); err != nil {
+			b.lanes <- l
+			return nil, err
+		}
+		return l, nil
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return nil, ctx.Err()
 	}
-	err = c.run(hi)
-	if e := c.drain(); err == nil {
-		err = e
-	}
-	b.lanes <- c.lane
-	return c.kernel, b.failed(err)
 }
 
 // usable returns the error that made the device unusable.
@@ -174,10 +190,16 @@ func queryOf(o *batch.Options) layout.QueryRecord {
 	if o.WarmStart != nil {
 		q.Flags |= layout.FlagWarm
 	}
+	if o.StatusAlone() {
+		q.Flags |= layout.FlagStatusAlone
+	}
 	tolerance := o.SolverTolerance(1)
 	curved := tolerance
 	if tolerance == 0 { // that of the reference solvers
 		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
+		if o.Query.Info().Growth() {
+			curved = batch.DoubleCurvedGrowthTolerance
+		}
 	}
 	q.Tolerance, q.CutOff = float32(tolerance), float32(cutOff)
 	for i, v := range [3]float64{tolerance, cutOff, curved} {

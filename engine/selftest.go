@@ -42,7 +42,9 @@ func newTestData() *testData {
 			s.Params[k] = number()
 		}
 		s.Center = [3]float64{number(), -number(), number()}
-		s.Bounding, s.Radius, s.Erode = number(), number(), number()
+		s.Bounding, s.Reach, s.Radius, s.Erode = number(), number(), number(), number()
+		s.GrowthCenter = [3]float64{number(), -number(), number()}
+		s.GrowthOffset, s.GrowthInradius = number(), number()
 		s.Kind, s.VertexOffset, s.VertexCount = random.Uint32(), random.Uint32(), random.Uint32()
 		p := &d.poses[i]
 		p.Position = [3]float64{number(), number(), -number()}
@@ -80,7 +82,9 @@ func (d *testData) echo() (words []uint32) {
 	s, p, t, q := &d.shapes[1], &d.poses[1], &d.templates[1], &d.query
 	double(s.Params[:]...)
 	double(s.Center[:]...)
-	double(s.Bounding, s.Radius, s.Erode)
+	double(s.Bounding, s.Reach, s.Radius, s.Erode)
+	double(s.GrowthCenter[:]...)
+	double(s.GrowthOffset, s.GrowthInradius)
 	words = append(words, s.Kind, s.VertexOffset, s.VertexCount)
 	double(p.Position[:]...)
 	double(p.Rotation[:]...)
@@ -91,7 +95,7 @@ func (d *testData) echo() (words []uint32) {
 }
 
 // check compares what the device made of the data with what the host makes of it.
-func (d *testData) check(results [][6]float64, echo []uint32) error {
+func (d *testData) check(results [][7]float64, echo []uint32) error {
 	for i, want := range d.echo() {
 		if echo[i] != want {
 			return fmt.Errorf("word %d of the records reads %#x, %#x was written", i, echo[i], want)
@@ -106,6 +110,7 @@ func (d *testData) check(results [][6]float64, echo []uint32) error {
 		}{
 			{"+", x + y, 0}, {"-", x - y, 0}, {"*", x * y, 0}, {"* and + at once", 0, 0},
 			{"/", x / y, quotientUnits}, {"root", math.Sqrt(math.Abs(x)), quotientUnits},
+			{"inverse root", 1 / math.Sqrt(math.Abs(x)), quotientUnits},
 		} {
 			unit := math.Nextafter(math.Abs(op.want), math.Inf(1)) - math.Abs(op.want)
 			if !(math.Abs(got[k]-op.want) <= op.units*unit) {
@@ -131,7 +136,7 @@ func (b *Backend) selfTest() error {
 }
 
 // ask has the device work on test data.
-func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err error) {
+func (b *Backend) ask(d *testData) (results [][7]float64, echo []uint32, err error) {
 	pipeline, err := b.device.NewPipeline(shaders.SelfTest, vk.PipelineOptions{
 		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)),
 		Spec: map[uint32]uint32{0: groupSize},
@@ -147,7 +152,7 @@ func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err err
 		plan.input(&memory[i], uint64(len(data)))
 	}
 	words := len(d.echo())
-	plan.output(&memory[4], testRows*6*8)
+	plan.output(&memory[4], testRows*7*8)
 	plan.output(&memory[5], 4*uint64(words))
 	blocks, err := plan.allocate()
 	if err != nil {
@@ -198,6 +203,6 @@ func (b *Backend) ask(d *testData) (results [][6]float64, echo []uint32, err err
 			return nil, nil, err
 		}
 	}
-	results = append(results, recordsIn[[6]float64](memory[4].host.Bytes())...)
+	results = append(results, recordsIn[[7]float64](memory[4].host.Bytes())...)
 	return results, append(echo, recordsIn[uint32](memory[5].host.Bytes())...), nil
 }

@@ -20,12 +20,13 @@ func TestSelfTest(t *testing.T) {
 			fault vk.Fault
 			want  string
 		}{
-			"a sum":      {vk.Fault{Call: "readback", Mask: 1}, " + "},
-			"a product":  {vk.Fault{Call: "readback", Offset: 48*7 + 16, Mask: 1}, " * "},
-			"a contract": {vk.Fault{Call: "readback", Offset: 48*9 + 24 + 6, Mask: 0x10}, "at once"},
-			"a quotient": {vk.Fault{Call: "readback", Offset: 48*11 + 32, Mask: 0x80}, " / "},
-			"a root":     {vk.Fault{Call: "readback", Offset: 48*(testRows-1) + 40, Mask: 0x80}, "root"},
-			"a record":   {vk.Fault{Call: "readback", After: 1, Offset: echo - 1, Mask: 0x40}, "word"},
+			"a sum":                {vk.Fault{Call: "readback", Mask: 1}, " + "},
+			"a product":            {vk.Fault{Call: "readback", Offset: 56*7 + 16, Mask: 1}, " * "},
+			"a contract":           {vk.Fault{Call: "readback", Offset: 56*9 + 24 + 6, Mask: 0x10}, "at once"},
+			"a quotient":           {vk.Fault{Call: "readback", Offset: 56*11 + 32, Mask: 0x80}, " / "},
+			"a root":               {vk.Fault{Call: "readback", Offset: 56*(testRows-1) + 40, Mask: 0x80}, " root "},
+			"a quotient of a root": {vk.Fault{Call: "readback", Offset: 56*13 + 48, Mask: 0x80}, "inverse root"},
+			"a record":             {vk.Fault{Call: "readback", After: 1, Offset: echo - 1, Mask: 0x40}, "word"},
 		} {
 			disarm := vk.Inject(f.fault)
 			o.Validation, o.CacheDir = true, testCache
@@ -96,7 +97,7 @@ func TestSelfTestData(t *testing.T) {
 		}
 		seen[w] = true
 	}
-	var results [testRows][6]float64
+	var results [testRows][7]float64
 	if d.check(results[:], d.echo()) == nil {
 		t.Error("zeros pass")
 	}

@@ -16,6 +16,7 @@ var serves = batch.Serves{
 	{Query: batch.Distance, Methods: methods, Precisions: precisions},
 	{Query: batch.Collide, Methods: methods, Precisions: precisions},
 	{Query: batch.Penetration, Methods: methods, Precisions: precisions},
+	{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
 }
 
 // check reports options that make no sense, or that are not in the table.

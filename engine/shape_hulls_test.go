@@ -95,7 +95,7 @@ func checkRows(t *testing.T, b *Backend, c dispatch.Backend, lib *batch.Library,
 			run(t, want, dispatch.Options{}, c)
 			compare(t, job, job.Results, want.Results)
 			gap := after.Gap - before.Gap
-			t.Logf("declined of %d rows: %+v", rows, DeclinedRows{Overlap: after.Overlap - before.Overlap, Gap: gap})
+			t.Logf("declined of %d rows: %+v", rows, DeclinedRows{Depth: after.Depth - before.Depth, Gap: gap})
 			if after.Budget != before.Budget || after.Kind != before.Kind || after.Unknown != before.Unknown ||
 				gap*20 > int64(rows) {
 				t.Errorf("declined %+v, before %+v", after, before)

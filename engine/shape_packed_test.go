@@ -42,7 +42,7 @@ func testPackedStatus(t *testing.T, chunk int) {
 				stats[k] = b.Stats()
 				stats[k].Refined -= before.Refined
 				stats[k].Depths -= before.Depths
-				stats[k].Declined.Overlap -= before.Declined.Overlap
+				stats[k].Declined.Depth -= before.Declined.Depth
 				stats[k].Declined.Gap -= before.Declined.Gap
 			}
 			kinds := map[uint8]int{}

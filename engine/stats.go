@@ -33,22 +33,23 @@ type Stats struct {
 	// two share their memory, these bytes cross no link.
 	BytesUp, BytesDown int64
 
-	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp,
-	// trust_region.comp, certify.comp, epa_float32.comp, depth.comp or depth_certificate.comp, transfer of the answers.
+	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
+	// growth.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
+	// depth_certificate.comp, transfer of the answers.
 	Upload, Input, Search, Refine, Certify, DepthFloat32, Depth, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined, by reason.
 type DeclinedRows struct {
 	Kind    int64 // the device has no shader for a kind of shape
-	Overlap int64 // the cores intersect, and the polytope filled its memory or rounding stopped its expansion
+	Depth   int64 // the cores intersect, and the polytope filled its memory or rounding stopped its expansion
 	Gap     int64 // the bounds stayed too wide
 	Budget  int64 // the support functions exceed the limit on loop passes of an invocation
 	Unknown int64 // the device returned no valid status
 }
 
 // Sum returns the number of all declined rows.
-func (d DeclinedRows) Sum() int64 { return d.Kind + d.Overlap + d.Gap + d.Budget + d.Unknown }
+func (d DeclinedRows) Sum() int64 { return d.Kind + d.Depth + d.Gap + d.Budget + d.Unknown }
 
 // tally counts rows of a chunk.
 type tally struct {
@@ -111,7 +112,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.FoundInFloat32 += t.foundInFloat32
 	s.Declined.Unknown += t.declined[0]
 	s.Declined.Kind += t.declined[layout.DeclinedKind]
-	s.Declined.Overlap += t.declined[layout.DeclinedIntersecting]
+	s.Declined.Depth += t.declined[layout.DeclinedIntersecting]
 	s.Declined.Gap += t.declined[layout.DeclinedGap]
 	s.Declined.Budget += t.declined[layout.DeclinedLoops]
 	if times == nil {

@@ -17,15 +17,19 @@
 //     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
 //     auto: it also proves that a local minimum of the support function, found by trust_region.comp, is global.
 //
+// Growth distances take two stages after input.comp: growth.comp finds, in single precision, a triangle that the ray
+// between the centres of growth crosses where it leaves the Minkowski difference; growth_certify.comp forms it anew in
+// double precision, continues where the bounds are too wide, and writes the answer.
+//
 // selftest.comp checks the arithmetic and the record layout of a device.
 //
 // # Buffers
 //
 // Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants. The records are those of
 // layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of
-// a work group, 1 the method, 2 the kinds of shapes in the library (KINDS in support.glsl), 3 and 4 the number of
-// invocations with scratch memory and the vertices of a polytope (polytope.glsl). A list that is longer than the
-// number of invocations takes several dispatches.
+// a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
+// (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
+// (polytope.glsl). A list that is longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -37,6 +41,7 @@ import _ "embed"
 // Code of the shaders, SPIR-V 1.3 for Vulkan 1.1.
 var (
 	// Bindings: shapes64, poses, templates, order, warm, indices (out), pairs (out), searches (out).
+	// Constant 1.
 	//
 	//go:embed spirv/input.spv
 	Input []byte
@@ -74,6 +79,16 @@ var (
 	//go:embed spirv/depth_certificate.spv
 	DepthCertificate []byte
 
+	// Bindings: those of GJK. Constant 2.
+	//
+	//go:embed spirv/growth.spv
+	Growth []byte
+
+	// Bindings: shapes64, vertices64, poses, indices, searches, columns (out), cells. Constant 2.
+	//
+	//go:embed spirv/growth_certify.spv
+	GrowthCertify []byte
+
 	// Bindings: shapes64, poses, templates, numbers, results (out), echo (out).
 	//
 	//go:embed spirv/selftest.spv
@@ -82,7 +97,9 @@ var (
 
 // All returns the code of every shader.
 func All() [][]byte {
-	return [][]byte{Input, GJK, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate, SelfTest}
+	return [][]byte{
+		Input, GJK, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, SelfTest,
+	}
 }
 
 //go:embed spirv/glslc.txt

@@ -5,10 +5,12 @@
 // Row r of the chunk is template (first + r) mod templates of world (first + r) / templates. All later stages work on
 // slots: slot s holds row order[s], so that neighbouring slots are of one kind of pair. Only answers are stored by row.
 //
-// Initial direction [Montaut2022, Alg. 7]: the difference of the centres, or the caller's.
+// Initial direction [Montaut2022, Alg. 7]: the difference of the centres, or the caller's. For a growth distance: the
+// ray from the centre of growth of A to that of B, its length, and the caller's direction as the first normal.
 //
 // Output: indices, pairs and searches by slot. A row without a shape, with an invalid pose or a direction that is not
-// finite gets the mark NO_SHAPE, and certify.comp answers it as invalid.
+// finite gets the mark NO_SHAPE, and certify.comp or growth_certify.comp answers it as invalid; so does a row of a
+// growth distance if neither shape holds a ball around its centre of growth.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -18,6 +20,7 @@
 #include "pose.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint GROWTH = 0u; // not 0: for growth distances
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Poses { PoseRecord poses[]; }; // [worlds, bodies]
@@ -30,6 +33,10 @@ layout(std430, binding = 7) writeonly buffer Searches { SearchRecord searches[];
 layout(push_constant) uniform Query { QueryRecord query; };
 
 dvec3 centreOf(uint shape) { return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]); }
+
+dvec3 growthCentreOf(uint shape) {
+    return dvec3(shapes[shape].growth_center[0], shapes[shape].growth_center[1], shapes[shape].growth_center[2]);
+}
 
 // isRotation is false for the zero quaternion, which marks an invalid pose.
 bool isRotation(dvec4 q) { return q.x != 0.0lf || q.y != 0.0lf || q.z != 0.0lf || q.w != 0.0lf; }
@@ -67,6 +74,9 @@ void main() {
             valid = valid && !isInfinite(warm[3u * row]);
             w = dvec3(warm[3u * row], warm[3u * row + 1u], warm[3u * row + 2u]);
         }
+        if (GROWTH != 0u)
+            valid = valid &&
+                    (shapes[index.shape_a].growth_inradius > 0.0lf || shapes[index.shape_b].growth_inradius > 0.0lf);
         if (!valid) index.shape_a = NO_SHAPE;
     }
     indices[slot] = index;
@@ -84,6 +94,19 @@ void main() {
     for (int k = 0; k < 3; k++) {
         pairs[slot].translation[k] = high[k];
         pairs[slot].translation_low[k] = low[k];
+    }
+
+    if (GROWTH != 0u) {
+        dvec3 p = rotationMatrix(q) * growthCentreOf(index.shape_b) + t - growthCentreOf(index.shape_a);
+        double l = norm(p);
+        vec3 ray = l > 0.0lf ? vec3(p / l) : vec3(0), normal = ray;
+        if (squaredNorm(w) > 0.0lf && dotProduct(w * ra, p) > 0.0lf) normal = vec3((w * ra) / norm(w));
+        for (int k = 0; k < 3; k++) {
+            searches[slot].directions[k] = ray[k];
+            searches[slot].directions[3 + k] = normal[k];
+        }
+        searches[slot].directions[6] = float(l);
+        return;
     }
 
     // x0 = c1 - c2, the difference of the centres, unless the caller gives a direction.

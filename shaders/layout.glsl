@@ -59,6 +59,7 @@ const uint FLAG_DOUBLE = 2u;
 const uint FLAG_WARM = 4u;
 const uint FLAG_ORDER = 8u;
 const uint FLAG_PACKED = 16u;
+const uint FLAG_STATUS_ALONE = 32u;
 const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
@@ -69,6 +70,7 @@ const uint FROM_FLOAT32 = 4u;
 const uint FLOAT32_FACES = 8u;
 const uint SIMPLEX_CORNERS = 4294901760u;
 const uint DEPTH_STATIONARY = 4294967295u;
+const uint BALL_VERTEX = 2u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_INTERSECTING = 2u;
 const uint DECLINED_GAP = 3u;
@@ -88,15 +90,17 @@ const uint SOLVER_RTR = 4u;
 const uint SOLVER_CLOSED_FORM = 5u;
 const uint SOLVER_AXES = 6u;
 const uint SOLVER_EPA = 7u;
+const uint SOLVER_GROWTH = 8u;
 
-// ShapeRecord: one shape of a packed library; 64 bytes.
+// ShapeRecord: one shape of a packed library; 80 bytes.
 struct ShapeRecord {
     float params[8]; // offset 0
     vec4 ball; // offset 32
-    uint kind; // offset 48
-    uint vertex_offset; // offset 52
-    uint vertex_count; // offset 56
-    float radius; // offset 60
+    vec4 growth; // offset 48
+    uint kind; // offset 64
+    uint vertex_offset; // offset 68
+    uint vertex_count; // offset 72
+    float radius; // offset 76
 };
 
 // PairRecord: one pair with its relative pose; 48 bytes.
@@ -108,17 +112,21 @@ struct PairRecord {
     uint shape_b; // offset 44
 };
 
-// ShapeRecord64: one shape of a packed library in double precision; 128 bytes.
+// ShapeRecord64: one shape of a packed library in double precision; 176 bytes.
 struct ShapeRecord64 {
     double params[8]; // offset 0
     double center[3]; // offset 64
     double bounding; // offset 88
-    double radius; // offset 96
-    double erode; // offset 104
-    uint kind; // offset 112
-    uint vertex_offset; // offset 116
-    uint vertex_count; // offset 120
-    uint unused; // offset 124
+    double reach; // offset 96
+    double radius; // offset 104
+    double erode; // offset 112
+    double growth_center[3]; // offset 120
+    double growth_offset; // offset 144
+    double growth_inradius; // offset 152
+    uint kind; // offset 160
+    uint vertex_offset; // offset 164
+    uint vertex_count; // offset 168
+    uint unused; // offset 172
 };
 
 // VertexRecord64: a vertex in double precision; 24 bytes.
@@ -174,7 +182,7 @@ struct DepthRecord {
     uint faces; // offset 348
 };
 
-// QueryRecord: what is the same for all rows; 92 bytes.
+// QueryRecord: what is the same for all rows; 96 bytes.
 struct QueryRecord {
     uint rows; // offset 0
     uint query; // offset 4
@@ -186,14 +194,15 @@ struct QueryRecord {
     uint normal; // offset 28
     uint witness_a; // offset 32
     uint witness_b; // offset 36
-    uint status; // offset 40
-    float tolerance; // offset 44
-    float cut_off; // offset 48
-    uint exact[6]; // offset 52
-    uint first; // offset 76
-    uint templates; // offset 80
-    uint bodies; // offset 84
-    uint first_depth; // offset 88
+    uint point; // offset 40
+    uint status; // offset 44
+    float tolerance; // offset 48
+    float cut_off; // offset 52
+    uint exact[6]; // offset 56
+    uint first; // offset 80
+    uint templates; // offset 84
+    uint bodies; // offset 88
+    uint first_depth; // offset 92
 };
 
 #endif

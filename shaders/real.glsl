@@ -44,6 +44,16 @@ real squareRoot(real x) {
     return s;
 }
 
+// inverseRoot returns 1/√x, of doubles by two Newton steps from what Vulkan promises, as for squareRoot.
+real inverseRoot(real x) {
+    precise real r = inversesqrt(x);
+#ifdef DOUBLE
+    r *= 1.5lf - 0.5lf * x * r * r;
+    r *= 1.5lf - 0.5lf * x * r * r;
+#endif
+    return r;
+}
+
 real norm(real3 v) { return squareRoot(squaredNorm(v)); }
 
 // sameSign is CompareSigns of [Montanari2017, eq. 22]: false if either is zero.

@@ -33,8 +33,12 @@ void echoAll() {
     for (int k = 0; k < 8; k++) echo(shapes[1].params[k]);
     for (int k = 0; k < 3; k++) echo(shapes[1].center[k]);
     echo(shapes[1].bounding);
+    echo(shapes[1].reach);
     echo(shapes[1].radius);
     echo(shapes[1].erode);
+    for (int k = 0; k < 3; k++) echo(shapes[1].growth_center[k]);
+    echo(shapes[1].growth_offset);
+    echo(shapes[1].growth_inradius);
     echo(shapes[1].kind);
     echo(shapes[1].vertex_offset);
     echo(shapes[1].vertex_count);
@@ -63,11 +67,12 @@ void main() {
     precise double product_ = x * y;
     precise double quotient = x / y;
     precise double rest = x * y + z; // 0 unless both are rounded at once
-    results[6u * row] = sum;
-    results[6u * row + 1u] = difference;
-    results[6u * row + 2u] = product_;
-    results[6u * row + 3u] = rest;
-    results[6u * row + 4u] = quotient;
-    results[6u * row + 5u] = squareRoot(abs(x));
+    results[7u * row] = sum;
+    results[7u * row + 1u] = difference;
+    results[7u * row + 2u] = product_;
+    results[7u * row + 3u] = rest;
+    results[7u * row + 4u] = quotient;
+    results[7u * row + 5u] = squareRoot(abs(x));
+    results[7u * row + 6u] = inverseRoot(abs(x));
     if (row == 0u) echoAll();
 }

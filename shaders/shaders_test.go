@@ -39,7 +39,7 @@ var code = []struct {
 }{
 	{"input", shaders.Input, []string{
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "SearchRecord",
-	}, []uint32{0}},
+	}, []uint32{0, 1}},
 	{"gjk", shaders.GJK, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
 	}, []uint32{0, 1, 2}},
@@ -52,6 +52,10 @@ var code = []struct {
 		"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",
 		"vec4 of float", "vec4 of uint", "uint",
 	}, []uint32{0, 2, 3, 4}},
+	{"growth", shaders.Growth, []string{
+		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
+	}, []uint32{0, 2}},
+	{"growth_certify", shaders.GrowthCertify, searchBindings[:7], []uint32{0, 2}},
 	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
 	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},
 }

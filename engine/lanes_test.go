@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
+)
+
+// TestDrainTimesOut: a call that is cancelled while the device does not end its work leaves a chunk in its lane. The
+// next call must not take those answers for its own; the device is of no use any more.
+func TestDrainTimesOut(t *testing.T) {
+	b := open(t, Options{ChunkRows: 128, Timeout: 200 * time.Millisecond})
+	lib, pairs := set(t, "boxes", 0, 500)
+	ctx, cancel := context.WithCancel(t.Context())
+	disarm := vk.Inject(vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout})
+	defer disarm()
+	in := canceller{pairs, 200, cancel} // of the second chunk; the first is on the device
+	o := new(batch.Options)
+	if err := b.Run(ctx, &batch.Job{Library: lib, Input: in}, 0, 500, unanswered(500, o)); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("the cancelled call: %v", err)
+	}
+	disarm()
+	for range lanesPerDevice {
+		out := unanswered(64, o)
+		job := &batch.Job{Library: lib, Input: pairs}
+		if err := b.Run(t.Context(), job, 400, 464, out); !errors.Is(err, vk.Timeout) {
+			t.Errorf("the next call: %v", err)
+		}
+		for i, s := range out.Status {
+			if s < uint8(batch.StatusCount) {
+				t.Fatalf("row %d got an answer, %v, of a device that is of no use", i, batch.Status(s))
+			}
+		}
+	}
+}
+
+// TestWaitingForALane: a call that waits for a lane while the device fails returns the failure.
+func TestWaitingForALane(t *testing.T) {
+	b := open(t, Options{})
+	lib, pairs := set(t, "boxes", 0, 100)
+	var taken []*lane
+	for range lanesPerDevice {
+		taken = append(taken, <-b.lanes)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- b.Run(context.Background(), &batch.Job{Library: lib, Input: pairs}, 0, 100,
+			unanswered(100, new(batch.Options)))
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("ended without a lane: %v", err)
+	case <-time.After(100 * time.Millisecond): // past the check at its beginning
+	}
+	b.failed(&vk.Error{Cause: vk.Timeout, Op: "wait"})
+	for _, l := range taken {
+		b.lanes <- l
+	}
+	if err := <-done; !errors.Is(err, vk.Timeout) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(b.lanes); n != lanesPerDevice {
+		t.Errorf("%d lanes left of %d", n, lanesPerDevice)
+	}
+}
+
+// panicking is a context that panics when it is asked for the third time.
+type panicking struct {
+	context.Context
+	calls *atomic.Int64
+}
+
+func (p panicking) Err() error {
+	if p.calls.Add(1) > 2 {
+		panic("no such context")
+	}
+	return nil
+}
+
+// TestPanicLosesNoLane: after panics of more calls than there are lanes the device answers on.
+func TestPanicLosesNoLane(t *testing.T) {
+	b := open(t, Options{ChunkRows: 64})
+	lib, pairs := set(t, "boxes", 0, 500)
+	o := new(batch.Options)
+	h := hold(t, b, lib, pairs)
+	for range lanesPerDevice + 1 {
+		for name, call := range map[string]func(ctx context.Context) error{
+			"run": func(ctx context.Context) error {
+				return b.Run(ctx, &batch.Job{Library: lib, Input: pairs}, 0, 500, unanswered(500, o))
+			},
+			"held": func(ctx context.Context) error { return h.Run(ctx, o, unanswered(500, o)) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s: no panic", name)
+					}
+				}()
+				call(panicking{context.Background(), new(atomic.Int64)})
+			}()
+		}
+	}
+	if n := len(b.lanes); n != lanesPerDevice {
+		t.Fatalf("%d lanes left of %d", n, lanesPerDevice)
+	}
+	for i := range h.(*Held).flights {
+		if h.(*Held).flights[i].busy {
+			t.Errorf("flight %d of the held batch was not waited for", i)
+		}
+	}
+	run(t, &batch.Job{Library: lib, Input: pairs}, dispatch.Options{}, b, processor(t))
+}
+
+// TestStatusWordOfNoShader: a row with the code of a solver that no shader writes is declined.
+func TestStatusWordOfNoShader(t *testing.T) {
+	o := batch.Options{Columns: batch.ColStatus | batch.ColMethod}
+	out := unanswered(2, &o)
+	l := placementOf(out, 2)
+	memory := make([]byte, l.bytes)
+	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])
+	words[0] = uint32(batch.Separated) | 1<<layout.SolverShift
+	words[1] = uint32(batch.Separated) | uint32(len(layout.Solvers))<<layout.SolverShift
+	sum := l.takeDown(memory, out, 0, 0, 2)
+	if batch.Status(out.Status[0]) != batch.Separated || batch.Solver(out.Method[0]) != layout.Solvers[1] {
+		t.Errorf("row 0: status %d by %d", out.Status[0], out.Method[0])
+	}
+	if out.Status[1] < uint8(batch.StatusCount) || sum.declined[0] != 1 {
+		t.Errorf("row 1: status %d by %d, declined %v", out.Status[1], out.Method[1], sum.declined)
+	}
+}
