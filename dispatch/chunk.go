@@ -21,8 +21,9 @@ type chunk struct {
 	out    *batch.Results // its answers, with all columns that the report needs
 	part   *part          // if the call is a stream
 
-	scratch    *batch.Results // columns that the caller did not request
-	by         *member        // that answered it
+	views      *[2]batch.Results // memory of out and of a part of scratch, if the chunk is used again
+	scratch    *batch.Results    // columns that the caller did not request
+	by         *member           // that answered it
 	wall       time.Duration
 	kernel     time.Duration
 	kernelRows int
@@ -62,9 +63,10 @@ func (c *chunk) reset() {
 // needed returns the columns that the report is computed from.
 func needed(o *batch.Options) batch.Columns {
 	need := batch.ColStatus
-	if !o.Query.Info().Boolean() { // statuses alone are decided faster and transferred as bits
-		need |= batch.ColIterations | batch.ColGap | batch.ColMethod
+	if o.StatusAlone() { // which is decided faster and transferred as bits
+		return need
 	}
+	need |= batch.ColIterations | batch.ColGap | batch.ColMethod
 	if _, ok := o.EffectiveCutOff(); ok || o.Query.Info().Tolerance == batch.OfValue {
 		need |= batch.ColDistance
 	}
@@ -74,14 +76,20 @@ func needed(o *batch.Options) batch.Columns {
 // view sets the answers of a chunk to its rows of the results, with scratch columns for
 // those that the report needs and the caller did not request.
 func (r *runner) view(c *chunk) {
-	out, n := c.job.Results.Slice(c.lo, c.hi), c.hi-c.lo
+	n := c.hi - c.lo
+	if c.views == nil {
+		c.views = new([2]batch.Results)
+	}
+	out := &c.views[0]
+	c.job.Results.SliceTo(out, c.lo, c.hi)
 	c.out = out
 	missing := needed(&c.job.Options) &^ out.Columns
 	if missing == 0 {
 		return
 	}
 	c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
-	s := c.scratch.Slice(0, n)
+	s := &c.views[1]
+	c.scratch.SliceTo(s, 0, n)
 	if missing&batch.ColStatus != 0 {
 		out.Status = s.Status
 	}
@@ -216,13 +224,27 @@ func firstUnwritten(status []uint8) int {
 	return -1
 }
 
-// guard runs a back end and converts a panic to an error. kernel is 0 if the back end
-// does not measure it.
+// badSolver returns the first answered row with a solver code out of range, or -1.
+func badSolver(out *batch.Results) int {
+	for i, m := range out.Method {
+		if m >= uint8(batch.SolverCount) && out.Status[i] < uint8(batch.StatusCount) {
+			return i
+		}
+	}
+	return -1
+}
+
+// guard runs a back end. A panic is an error, and so are answers by a solver that does not exist. kernel is 0 if the
+// back end does not measure it.
 func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration,
 	err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
+		}
+		if i := badSolver(out); i >= 0 {
+			err = fmt.Errorf("row %d of %d: status %v by solver %d, want a code below %d: the back end or the "+
+				"memory is at fault", i, out.N, batch.Status(out.Status[i]), out.Method[i], batch.SolverCount)
 		}
 	}()
 	if m, ok := As[Measured](b); ok {

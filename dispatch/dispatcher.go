@@ -35,6 +35,10 @@ type Options struct {
 	// it is bounded. No answer depends on it.
 	ChunkRows int
 
+	// EstimateRows, if not 0, is the number of rows by which [Auto] selects, in place of those of the call:
+	// calls that are parts of one get the same back end.
+	EstimateRows int
+
 	// Progress, if not nil, is called after every chunk with the number of rows
 	// answered so far and the total, -1 if that is unknown. Calls do not overlap, and
 	// done never decreases.
@@ -42,6 +46,10 @@ type Options struct {
 
 	// MaxRowErrors is the largest number of row errors in the report; 0 is 16.
 	MaxRowErrors int
+
+	// KeepUnreached leaves the columns of rows that a call did not reach as they are, but for the status and the
+	// bits. A cancelled call then ends at once, however many rows it has.
+	KeepUnreached bool
 }
 
 func (o *Options) ensureDefaults() {

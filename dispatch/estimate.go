@@ -43,7 +43,7 @@ func estimate(b Backend, rows int, o *batch.Options) time.Duration {
 		return e.Estimate(rows, o)
 	}
 	c := costs[kind]
-	if kind == batch.CPU && o.Query.Info().Boolean() {
+	if kind == batch.CPU && o.StatusAlone() {
 		c.host *= collideShare
 	}
 	return c.call + time.Duration(float64(rows)*(c.row+c.host/float64(runtime.NumCPU())))

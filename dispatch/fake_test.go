@@ -60,7 +60,8 @@ func (f *fake) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.R
 }
 
 func fakeAnswer(x float64) batch.Answer {
-	a := batch.Answer{Distance: x - 2, Lower: x - 2 - 1e-9, Upper: x - 2, Normal: r3.Vec{X: 1}, Iterations: 2}
+	a := batch.Answer{Distance: x - 2, Lower: x - 2 - 1e-9, Upper: x - 2, Normal: r3.Vec{X: 1}, Iterations: 2,
+		Point: r3.Vec{Y: x}}
 	switch {
 	case a.Lower > 0:
 		a.Status = batch.Separated
@@ -73,7 +74,7 @@ func fakeAnswer(x float64) batch.Answer {
 }
 
 var fakeServes = func() (s batch.Serves) {
-	for _, q := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
+	for _, q := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration, batch.Growth} {
 		s = append(s, batch.Served{
 			Query: q, Methods: []batch.Method{batch.Auto, batch.GJK}, Precisions: []batch.Precision{batch.Single,
 				batch.Double},

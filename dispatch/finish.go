@@ -98,6 +98,7 @@ func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int)
 		copyFloats(&out.Normal, &from.Normal, i, k, 3)
 		copyFloats(&out.WitnessA, &from.WitnessA, i, k, 3)
 		copyFloats(&out.WitnessB, &from.WitnessB, i, k, 3)
+		copyFloats(&out.Point, &from.Point, i, k, 3)
 		if out.Gap != nil {
 			out.Gap[i] = from.Gap[k]
 		}

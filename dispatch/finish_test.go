@@ -222,9 +222,13 @@ func TestDeclinedColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, pairs := testPairs(t, 130)
-	for _, cols := range []batch.Columns{batch.ColBits, batch.ColDistance, batch.ColNormal | batch.ColWitnessB} {
+	for _, cols := range []batch.Columns{batch.ColBits, batch.ColDistance, batch.ColNormal | batch.ColWitnessB,
+		batch.ColPoint} {
 		for _, p := range []batch.Precision{batch.Single, batch.Double} {
 			o := batch.Options{Columns: cols, Precision: p}
+			if cols == batch.ColPoint {
+				o.Query = batch.Growth
+			}
 			want := &batch.Job{Library: lib, Input: pairs, Options: o}
 			got := &batch.Job{Library: lib, Input: pairs, Options: o}
 			if _, err := New(&fake{name: "a"}).Run(t.Context(), want, Options{}); err != nil {
@@ -236,13 +240,16 @@ func TestDeclinedColumns(t *testing.T) {
 			}
 			w, g := want.Results, got.Results
 			same := slices.Equal(w.Bits, g.Bits) && w.Distance.Len() == g.Distance.Len() &&
-				w.Normal.Len() == g.Normal.Len()
+				w.Normal.Len() == g.Normal.Len() && w.Point.Len() == g.Point.Len()
 			for i := range w.Distance.Len() {
 				same = same && w.Distance.At(i) == g.Distance.At(i)
 			}
 			for i := range w.Normal.Len() {
 				same = same && w.Normal.At(i) == g.Normal.At(i) && w.WitnessB.At(i) == g.WitnessB.At(i) &&
 					!math.IsNaN(g.Normal.At(i))
+			}
+			for i := range w.Point.Len() {
+				same = same && w.Point.At(i) == g.Point.At(i) && !math.IsNaN(g.Point.At(i))
 			}
 			if !same {
 				t.Errorf("%v, %v: other answers", cols, p)

@@ -106,6 +106,10 @@ func (b *Batch) Resident() (yes bool, why string) {
 func (b *Batch) Update(ctx context.Context, in batch.Input) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.update(ctx, in)
+}
+
+func (b *Batch) update(ctx context.Context, in batch.Input) error {
 	if b.closed {
 		return errBatchClosed
 	}
@@ -152,6 +156,25 @@ func (b *Batch) release(why error) {
 func (b *Batch) Run(ctx context.Context) (*batch.Results, Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.run(ctx)
+}
+
+// Step is [Batch.Update] and [Batch.Run] in one call, into results of the caller, which have as many rows as the batch
+// and the columns of its options. The batch keeps no reference to in and out, and its own results stay as they are.
+func (b *Batch) Step(ctx context.Context, in batch.Input, out *batch.Results) (Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own := b.job
+	defer func() { b.job = own }()
+	b.job.Results = out
+	if err := b.update(ctx, in); err != nil {
+		return Report{WorstGapRow: -1}, err
+	}
+	_, rep, err := b.run(ctx)
+	return rep, err
+}
+
+func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 	if b.closed {
 		return nil, Report{WorstGapRow: -1}, errBatchClosed
 	}

@@ -252,3 +252,34 @@ func TestHoldRefuses(t *testing.T) {
 		t.Error("a cancelled call costs what is held")
 	}
 }
+
+// TestStep: a step answers into results of the caller, and the batch keeps neither them nor the input.
+func TestStep(t *testing.T) {
+	lib, pairs := testPairs(t, 300)
+	k := newKeeper(none)
+	for _, d := range []*Dispatcher{New(k), New(&fake{name: "gpu"})} {
+		b, err := d.Hold(t.Context(), lib, pairs, allColumns, Options{Backend: "gpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkRows(t, own, pairs, 0, 300)
+		_, other := testPairs(t, 300)
+		move(other, 5)
+		out := used(300, &allColumns)
+		if _, err := b.Step(t.Context(), other, out); err != nil {
+			t.Fatal(err)
+		}
+		checkRows(t, out, other, 0, 300)
+		checkRows(t, own, pairs, 0, 300)
+		if b.job.Input != batch.Input(pairs) || b.job.Results != own {
+			t.Error("the batch kept the input or the results of the step")
+		}
+		if _, err := b.Step(t.Context(), other, used(299, &allColumns)); err == nil {
+			t.Error("results of another size were accepted")
+		}
+	}
+}

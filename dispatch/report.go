@@ -21,18 +21,18 @@ type Report struct {
 	Counts [batch.StatusCount]int
 
 	// Solvers is the number of rows that each solver ended; the sum is Rows. All are 0
-	// for a Boolean query without the method column.
+	// for a query of statuses alone without the method column.
 	Solvers [batch.SolverCount]int
 
 	// RowErrors lists the first Invalid rows, in order, at most Options.MaxRowErrors.
 	RowErrors []*batch.RowError
 
-	Iterations int64 // sum over all rows; 0 for a Boolean query without the iterations column
+	Iterations int64 // sum over all rows; 0 for a query of statuses alone without the column
 
-	// WorstGap is the largest gap relative to the size of its pair, over the rows to
-	// which the tolerance applies: those decided and not beyond the cut-off. It is 0 for
-	// the collide query. Pairs of two points, whose size is 0, are excluded. WorstGapRow
-	// is its row, -1 if there is none.
+	// WorstGap is the largest gap relative to the scale of its row (the size of the pair, or
+	// the value of a growth factor above 1), over the rows to which the tolerance applies: those
+	// decided and not beyond the cut-off. It is 0 for a query of statuses alone. Pairs of two
+	// points, whose size is 0, are excluded. WorstGapRow is its row, -1 if there is none.
 	WorstGap    float64
 	WorstGapRow int
 
@@ -162,7 +162,7 @@ func (rep *Report) span(backend string, lo, hi int, wall time.Duration) {
 func (r *runner) account(c *chunk) {
 	rep, o, out := r.report, &c.job.Options, c.out
 	cutOff, hasCutOff := o.EffectiveCutOff()
-	query := o.Query.Info()
+	query, alone := o.Query.Info(), o.StatusAlone()
 	least := query.Tolerance.Scale(c.job.Library.MinPairSize(), 0) // of all rows
 	for i, s := range out.Status {
 		rep.Counts[s]++
@@ -175,7 +175,7 @@ func (r *runner) account(c *chunk) {
 		if out.Method != nil {
 			rep.Solvers[out.Method[i]]++
 		}
-		if s >= uint8(batch.Undecided) || query.Boolean() {
+		if s >= uint8(batch.Undecided) || alone {
 			continue
 		}
 		// Most rows cannot have the worst gap, whatever the size of their pair.

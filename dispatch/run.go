@@ -40,11 +40,15 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 		return rep, err
 	}
 	n := job.Input.Len()
-	choice, err := d.Choose(o.Backend, &job.Options, n)
+	selectBy := n
+	if o.EstimateRows > 0 {
+		selectBy = o.EstimateRows
+	}
+	choice, err := d.Choose(o.Backend, &job.Options, selectBy)
 	if err != nil {
 		return rep, err
 	}
-	pool := d.newPool(choice, &job.Options, n)
+	pool := d.newPool(choice, &job.Options, selectBy)
 	o.setChunkRows(pool.chunkRows(n))
 	err = pool.run(ctx, job, o, &rep)
 	rep.Backend, rep.Why, rep.Wall = choice.Name(), choice.Why, time.Since(start)
@@ -94,7 +98,12 @@ func (r *runner) run(ctx context.Context, job *batch.Job) error {
 		return c, nil
 	}, nil)
 	if lo < n { // rows of chunks that were not started
-		job.Results.Slice(lo, n).Reset()
+		rest := job.Results.Slice(lo, n)
+		if r.o.KeepUnreached {
+			rest.ResetStatus()
+		} else {
+			rest.Reset()
+		}
 		r.report.Rows += n - lo
 		r.report.Counts[batch.Undecided] += n - lo
 	}
@@ -107,8 +116,12 @@ func (r *runner) runOne(ctx context.Context, job *batch.Job) error {
 	if n == 0 {
 		return nil
 	}
-	c := r.newChunk(job, 0, n, 0)
-	r.answer(ctx, r.pool.all[0], c)
+	return r.runChunk(ctx, r.newChunk(job, 0, n, 0), r.pool.all[0])
+}
+
+// runChunk answers a chunk that is a whole job, a member first.
+func (r *runner) runChunk(ctx context.Context, c *chunk, first *member) error {
+	r.answer(ctx, first, c)
 	if c.err == nil {
 		c.err = r.finishChunk(ctx, c)
 	}

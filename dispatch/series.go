@@ -1,0 +1,100 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"clearance/batch"
+)
+
+// A Series runs one job after the other with the same query on a back end that is selected once, in memory that is
+// kept: a job of one chunk allocates nothing here. A back end that failed is not used again in the series. A Series
+// belongs to one goroutine at a time.
+type Series struct {
+	d      *Dispatcher
+	o      Options
+	choice *Choice
+	pool   *pool
+	runner runner
+	chunk  chunk
+	report Report
+}
+
+// Series selects the back ends for jobs with the given options, as [Dispatcher.Run] does for o.EstimateRows.
+func (d *Dispatcher) Series(options *batch.Options, o Options) (*Series, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	rows := o.EstimateRows
+	if rows == 0 {
+		rows = UnknownRows
+	}
+	choice, err := d.Choose(o.Backend, options, rows)
+	if err != nil {
+		return nil, err
+	}
+	s := &Series{d: d, o: o, choice: choice, pool: d.newPool(choice, options, rows)}
+	s.report.Backend, s.report.Why = choice.Name(), choice.Why
+	return s, nil
+}
+
+// Run answers a job as [Dispatcher.Run] does; job.Results must not be nil. The report, without the wall time of
+// single chunks beyond the first, is valid until the next Run.
+func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
+	start := time.Now()
+	rep := &s.report
+	*rep = Report{WorstGapRow: -1, Backend: rep.Backend, Why: rep.Why, Spans: rep.Spans[:0], Shares: rep.Shares[:0]}
+	if err := s.d.begin(); err != nil {
+		return rep, err
+	}
+	defer s.d.calls.Done()
+	if err := job.Check(); err != nil {
+		return rep, err
+	}
+	n := job.Input.Len()
+	o := s.o
+	o.setChunkRows(s.pool.chunkRows(n))
+	r := &s.runner
+	r.o, r.pool, r.report, r.total = o, s.pool, rep, n
+	m := s.first()
+	if m == nil {
+		job.Results.Reset()
+		return rep, fmt.Errorf("dispatch: %w: all back ends of the series have failed: %w", ErrNoBackend, s.pool.last)
+	}
+	var err error
+	switch {
+	case n > o.ChunkRows:
+		err = r.run(ctx, job)
+	case n > 0:
+		err = r.runChunk(ctx, s.oneChunk(job, n), m)
+	}
+	if err != nil && ended(ctx, err) {
+		err = fmt.Errorf("dispatch: stopped after %d answers: %w", rep.Done, err)
+	}
+	rep.Wall = time.Since(start)
+	return rep, err
+}
+
+// first returns the best member that has not failed, nil if there is none.
+func (s *Series) first() *member {
+	for _, m := range s.pool.all {
+		if s.pool.dropped(m) == nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// oneChunk returns the whole job as a chunk, in the memory of the series.
+func (s *Series) oneChunk(job *batch.Job, n int) *chunk {
+	c := &s.chunk
+	*c = chunk{job: job, hi: n, views: c.views, failovers: c.failovers[:0], handovers: c.handovers[:0]}
+	if c.views == nil {
+		c.views = new([2]batch.Results)
+	}
+	s.runner.view(c)
+	c.reset()
+	return c
+}
