@@ -240,7 +240,8 @@ func TestWriteAfterClose(t *testing.T) {
 func TestShapesFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	room := 10
-	err := writeShapes(fullDisk{room: &room}, filepath.Join(dir, "shapes.json"), []geom.Shape{geom.Sphere{R: 1}}, nil)
+	err := writeShapes(fullDisk{room: &room}, filepath.Join(dir, "shapes.json"),
+		parts{shapes: []geom.Shape{geom.Sphere{R: 1}}})
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "shapes.json") {
 		t.Errorf("%v is not ENOSPC", err)
 	}

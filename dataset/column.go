@@ -80,6 +80,7 @@ func resultColumns(real ...dtype) []column {
 		{"status", 1, []dtype{typeUint8}},
 		{"iterations", 1, []dtype{typeUint16}},
 		{"method", 1, []dtype{typeUint8}},
+		{"point", 3, real},
 	}
 }
 

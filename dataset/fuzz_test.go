@@ -160,16 +160,18 @@ func FuzzShapes(f *testing.F) {
 	f.Add(library(`{"kind": "box", "half_extents": [1, 2, 3], "name": "x", "margin": 0.5}`))
 	f.Add(library(`{"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}`))
 	f.Add(library(`{"kind": "convex", "mesh": "a.obj", "part": "a"}`))
+	f.Add(library(`{"kind": "sphere", "radius": 1, "center": [0.5, 0, 0]}`))
 	f.Add(library(`{"kind": "superquadric", "semi_axes": [1, 2, 3], "exponents": [0.5, 1.5]},
 		{"kind": "frustum", "radius_bottom": 0, "radius_top": 1, "half_length": 1}`))
 	f.Fuzz(func(t *testing.T, text string) {
 		read := func(path string) ([]mesh.Part, error) {
 			return []mesh.Part{{Name: "a", Vertices: []r3.Vec{{}, {X: 1}, {Y: 1}, {Z: 1}}}}, nil
 		}
-		shapes, names, err := parseShapes(strings.NewReader(text), ".", read)
+		p, err := parseShapes(strings.NewReader(text), ".", read)
 		if err != nil {
 			return
 		}
+		shapes, names := p.shapes, p.names
 		if len(shapes) != len(names) {
 			t.Fatalf("%d shapes, %d names", len(shapes), len(names))
 		}
@@ -184,6 +186,25 @@ func FuzzShapes(f *testing.F) {
 		}
 		if again, _, err := ReadShapes(path); err != nil || len(again) != len(shapes) {
 			t.Errorf("%d shapes are read back as %d, %v", len(shapes), len(again), err)
+		}
+		lib, err := batch.NewLibrary(shapes, names)
+		if err == nil {
+			lib, err = lib.WithCenters(p.centers)
+		}
+		if err != nil {
+			return // larger than a library takes
+		}
+		if err := WriteLibrary(path, lib); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadLibrary(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range int32(lib.Len()) {
+			if again.GrowthCenter(i) != lib.GrowthCenter(i) {
+				t.Errorf("shape %d: the center %v is read back as %v", i, lib.GrowthCenter(i), again.GrowthCenter(i))
+			}
 		}
 	})
 }

@@ -1,17 +1,20 @@
 package dataset
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"clearance/batch"
+	"clearance/geom"
 )
 
 // Keys of the metadata that this package reads.
 const (
 	metaQuery     = "query"
-	metaValue     = "value" // what the distance column holds
+	metaValue     = "value"   // what the distance column holds
+	metaCenters   = "centers" // of growth, where they are not the default
 	metaPrecision = "precision"
 	metaSolvers   = "solvers"      // names of the codes of the method column
 	oldSolvers    = "method_codes" // the same in files of earlier versions
@@ -80,4 +83,16 @@ func (s *solverCodes) translate(column []uint8) (unknown int, code uint8) {
 		column[i] = s.codes[c]
 	}
 	return -1, 0
+}
+
+// centersText writes the centers of growth that are not the default ones.
+func centersText(l *batch.Library) (string, error) {
+	centers := map[int32][3]float64{}
+	for i := range int32(l.Len()) {
+		if c := l.GrowthCenter(i); c != geom.GrowthCenter(l.Shape(i)) {
+			centers[i] = [3]float64{c.X, c.Y, c.Z}
+		}
+	}
+	text, err := json.Marshal(centers)
+	return string(text), err
 }

@@ -390,3 +390,57 @@ func TestNPZManyMembers(t *testing.T) {
 	_, err = OpenPairs(tempFile(t, "some.npz", zipped(t, some, zip.Store)))
 	wantError(t, err, "some.npz", "65 members, want 64 arrays at most")
 }
+
+// TestNPZMemberClaims: what the directory of the archive says of a member is checked before the member is read.
+func TestNPZMemberClaims(t *testing.T) {
+	data := []byte("not an array")
+	for _, c := range []struct {
+		name   string
+		header zip.FileHeader
+		want   string
+	}{
+		{"encrypted", zip.FileHeader{Flags: 1}, "array shape_a: member is encrypted"},
+		{"unknown method", zip.FileHeader{Method: 99}, "array shape_a: compression method 99, want stored or deflated"},
+		{"beyond the file", zip.FileHeader{CompressedSize64: 1 << 20},
+			"array shape_a: member claims 1048576 bytes in a file of"},
+		{"stored, of two sizes", zip.FileHeader{UncompressedSize64: 13},
+			"array shape_a: member claims to unpack 12 bytes to 13"},
+		{"deflated, too large", zip.FileHeader{Method: zip.Deflate, UncompressedSize64: 12*maxDeflate + 1},
+			fmt.Sprintf("array shape_a: member claims to unpack 12 bytes to %d", 12*maxDeflate+1)},
+	} {
+		h := c.header
+		h.Name = "shape_a.npy"
+		if h.CompressedSize64 == 0 {
+			h.CompressedSize64 = uint64(len(data))
+		}
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		f, err := w.CreateRaw(&h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Write(data)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := tempFile(t, "member.npz", b.Bytes())
+		_, err = ReadPairs(path)
+		wantError(t, err, path, c.want)
+	}
+}
+
+// TestNPYDimensions: an array has up to 32 dimensions, as in numpy, and each fits 64 bits.
+func TestNPYDimensions(t *testing.T) {
+	var h npyHeader
+	if err := h.parse(dict("<f8", "("+strings.Repeat("1, ", 32)+")")); err != nil || len(h.shape) != 32 {
+		t.Errorf("32 dimensions: %v, %v", h.shape, err)
+	}
+	for _, shape := range []string{"(" + strings.Repeat("1, ", 33) + ")", "(9223372036854775808,)", "(x", "(,)"} {
+		wantError(t, h.parse(dict("<f8", shape)), "want a dimension")
+	}
+	for _, text := range []string{npyMagic + "\x01\x00\x07", npyMagic + "\x02\x00\x07\x00\x00",
+		npyMagic + "\x01\x00\x07\x00{'desc"} {
+		_, err := readNPYHeader(strings.NewReader(text))
+		wantError(t, err, "truncated NPY header")
+	}
+}

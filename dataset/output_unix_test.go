@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 )
 
@@ -98,7 +99,10 @@ func TestSweep(t *testing.T) {
 
 // TestPairsAndShapes: both files appear or neither.
 func TestPairsAndShapes(t *testing.T) {
-	shapes := []geom.Shape{geom.Sphere{R: 1}}
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name    string
 		room    int
@@ -117,7 +121,7 @@ func TestPairsAndShapes(t *testing.T) {
 			if c.write {
 				_ = w.Write(testPairs(1)) // an error comes again from Close
 			}
-			err = w.CloseWithShapes(filepath.Join(dir, "shapes.json"), shapes, nil)
+			err = w.CloseWithLibrary(filepath.Join(dir, "shapes.json"), lib)
 			if (err == nil) != c.good {
 				t.Errorf("error %v", err)
 			}

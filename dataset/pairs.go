@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"clearance/batch"
-	"clearance/geom"
 )
 
 // PairReader streams a file of pairs.
@@ -75,12 +74,16 @@ func createPairs(fs fileSystem, path string, n int64) (*PairWriter, error) {
 	return &PairWriter{tableWriter{path: path, out: out, n: n}, fs}, nil
 }
 
-// CloseWithShapes completes the file together with a library as [WriteShapes] writes it: the
+// CloseWithLibrary completes the file together with a library as [WriteLibrary] writes it: the
 // library is on disk before the pairs get their name, and where it cannot get its own, the
 // pairs are removed.
-func (w *PairWriter) CloseWithShapes(path string, shapes []geom.Shape, names []string) error {
+func (w *PairWriter) CloseWithLibrary(path string, l *batch.Library) error {
 	library := &staging{fileSystem: w.fs}
-	if err := writeShapes(library, path, shapes, names); err != nil {
+	p, err := partsOf(l)
+	if err == nil {
+		err = writeShapes(library, path, p)
+	}
+	if err != nil {
 		w.Abort()
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 var columnBits = []batch.Columns{
 	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus,
 	batch.ColIterations,
-	batch.ColMethod,
+	batch.ColMethod, batch.ColPoint,
 }
 
 // realBits are the columns whose type is that of the precision.
-const realBits = batch.ColDistance | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
+const realBits = batch.ColDistance | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColPoint
 
 // A ResultReader reads a file of results in chunks.
 type ResultReader struct {
@@ -138,6 +138,8 @@ func resultValues(r *batch.Results, i, n int) any {
 		return r.Status[:n]
 	case batch.ColMethod:
 		return r.Method[:n]
+	case batch.ColPoint:
+		return reals(&r.Point, 3*n)
 	default:
 		return r.Iterations[:n]
 	}
@@ -168,7 +170,7 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 	if columns == 0 {
 		columns = batch.AllColumns
 	}
-	if bad := columns &^ batch.FileColumns; bad != 0 {
+	if bad := columns &^ (batch.FileColumns | batch.ExtraColumns); bad != 0 {
 		return nil, fmt.Errorf("dataset: %s: files have no column %v; the status column says what bits do", path, bad)
 	}
 	if precision >= batch.PrecisionCount {
@@ -206,13 +208,21 @@ func codesText[T interface {
 }
 
 // DescribeQuery sets the entries of the metadata that say which query the file answers and what its
-// distance column holds. It returns an error for a query that no back end serves.
-func (w *ResultWriter) DescribeQuery(q batch.Query) error {
+// distance column holds. For growth another entry has the centers of the library that are not the default
+// ones, as a JSON object by the index of the shape. It returns an error for a query that no back end serves.
+func (w *ResultWriter) DescribeQuery(q batch.Query, l *batch.Library) error {
 	if err := (&batch.Options{Query: q}).Check(); err != nil {
 		return fmt.Errorf("dataset: %s: %w", w.path, err)
 	}
 	w.Describe(metaQuery, q.String())
 	w.Describe(metaValue, q.Info().Value)
+	if q.Info().Growth() {
+		text, err := centersText(l)
+		if err != nil {
+			return fmt.Errorf("dataset: %s: %w", w.path, err)
+		}
+		w.Describe(metaCenters, text)
+	}
 	return nil
 }
 

@@ -35,10 +35,13 @@ func testPairs(n int) *batch.Pairs {
 	return p
 }
 
+// everyColumn is what results files can contain, whatever their query.
+const everyColumn = batch.FileColumns | batch.ExtraColumns
+
 func testResults(n int, columns batch.Columns, precision batch.Precision) *batch.Results {
 	res := batch.NewResults(n, &batch.Options{Columns: columns, Precision: precision})
 	r := rand.New(rand.NewPCG(2, uint64(n)))
-	for _, f := range []*batch.Floats{&res.Distance, &res.Normal, &res.WitnessA, &res.WitnessB} {
+	for _, f := range []*batch.Floats{&res.Distance, &res.Normal, &res.WitnessA, &res.WitnessB, &res.Point} {
 		for i := range f.Len() {
 			f.Set(i, r.NormFloat64())
 		}
@@ -173,9 +176,9 @@ func TestResultsRoundTrip(t *testing.T) {
 	const n = 1001
 	for _, ext := range formats {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
-			sets := []batch.Columns{batch.AllColumns, batch.FileColumns, batch.ColDistance | batch.ColStatus}
-			for c := batch.Columns(1); c <= batch.FileColumns; c <<= 1 {
-				if c&batch.FileColumns != 0 {
+			sets := []batch.Columns{batch.AllColumns, everyColumn, batch.ColDistance | batch.ColStatus}
+			for c := batch.Columns(1); c <= everyColumn; c <<= 1 {
+				if c&everyColumn != 0 {
 					sets = append(sets, c)
 				}
 			}
@@ -212,7 +215,8 @@ func TestResultsRoundTrip(t *testing.T) {
 					}
 					codes := ""
 					if columns&batch.ColMethod != 0 {
-						codes = "0=none,1=gjk,2=nesterov,3=polyak,4=rtr,5=closed_form,6=axes,7=epa,8=newton"
+						codes = "0=none,1=gjk,2=nesterov,3=polyak,4=rtr,5=closed_form,6=axes,7=epa,8=newton,9=growth," +
+							"10=bounds"
 					}
 					if m["solvers"] != codes {
 						t.Fatalf("metadata %v", m)

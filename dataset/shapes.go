@@ -10,64 +10,89 @@ import (
 	"slices"
 	"strings"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/mesh"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // shapesVersion is the version of shapes.json that is read and written.
 const shapesVersion = 1
 
-// meshReader reads a mesh file.
-type meshReader func(path string) ([]mesh.Part, error)
-
-// ReadShapes reads a shape library from JSON:
+// ReadLibrary reads a shape library from JSON:
 //
 //	{"version": 1, "shapes": [
 //	  {"kind": "box", "half_extents": [0.1, 0.2, 0.3], "name": "brick", "margin": 0.01},
+//	  {"kind": "cone", "radius": 0.1, "half_length": 0.2, "center": [0, 0, -0.1]},
 //	  {"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
 //	  {"kind": "convex", "mesh": "mug.obj"},
 //	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle"}
 //	]}
 //
-// name and margin are optional. Each kind requires the parameters that geom.Kind lists and
-// permits no others. The path of a mesh is relative to the JSON file. A mesh stands for the
-// hull of all its groups or of the one named by part, which must be convex. names[i] is "" if
-// a shape has no name.
+// name, margin and center are optional; center is that of growth, see [batch.Library.WithCenters],
+// and of a smooth hull the parameter of that name as well. Each kind requires the parameters that geom.Kind
+// lists and permits no others. The path of a mesh is relative to the JSON file. A mesh stands for the
+// hull of all its groups or of the one named by part, which must be convex. The field bodies is that of [ReadBodies].
 //
 // An error names the file, the index and the name of the shape, and the parameter, or the line
 // and column if the document is not valid JSON.
+func ReadLibrary(path string) (*batch.Library, error) {
+	_, l, err := readLibrary(path)
+	return l, err
+}
+
+func readLibrary(path string) (parts, *batch.Library, error) {
+	p, err := readShapes(path)
+	if err != nil {
+		return p, nil, err
+	}
+	l, err := batch.NewLibrary(p.shapes, p.names)
+	if err == nil {
+		l, err = l.WithCenters(p.centers)
+	}
+	if err != nil {
+		return p, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, l, nil
+}
+
+// ReadShapes is [ReadLibrary] without the centers of growth. names[i] is "" if a shape has no name.
 func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
+	p, err := readShapes(path)
+	return p.shapes, p.names, err
+}
+
+// parts are what a library file states: the shapes, their names, "" for none, and the centers of growth by the
+// index of the shape, where they are not the default.
+type parts struct {
+	shapes  []geom.Shape
+	names   []string
+	centers map[int32]r3.Vec
+
+	hasBodies bool
+	bodies    []batch.Body
+}
+
+func readShapes(path string) (parts, error) {
 	f, _, err := openRegular(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("dataset: %w", err)
+		return parts{}, fmt.Errorf("dataset: %w", err)
 	}
 	defer f.Close()
-	shapes, names, err = parseShapes(f, filepath.Dir(path), mesh.Read)
+	p, err := parseShapes(f, filepath.Dir(path), mesh.Read)
 	if err != nil {
-		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
+		return parts{}, fmt.Errorf("dataset: %s: %w", path, err)
 	}
-	return shapes, names, nil
+	return p, nil
 }
 
 // byteOrderMark is what some editors write before the text of a file.
 const byteOrderMark = "\ufeff"
 
-// parseShapes reads the document; meshes are read from dir, each file once.
-func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape, names []string, err error) {
-	cache := map[string][]mesh.Part{}
-	load := func(path string) ([]mesh.Part, error) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if parts, ok := cache[path]; ok {
-			return parts, nil
-		}
-		parts, err := read(path)
-		if err == nil {
-			cache[path] = parts
-		}
-		return parts, err
-	}
+// parseShapes reads the document; meshes are read from dir.
+func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) {
+	load := &meshes{dir: dir, read: read, files: map[string][]mesh.Part{}, hulls: map[meshPart]geom.Shape{}}
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = in.Discard(len(mark)) // of these, which are buffered
@@ -75,6 +100,7 @@ func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape,
 	document := &lines{r: in}
 	d := json.NewDecoder(document)
 	var version, found bool
+	var bodies json.RawMessage
 	err = object(d, func(key string) error {
 		switch key {
 		case "version":
@@ -88,42 +114,51 @@ func parseShapes(r io.Reader, dir string, read meshReader) (shapes []geom.Shape,
 			return nil
 		case "shapes":
 			found = true
-			shapes, names, err = shapeList(d, load)
+			p, err = shapeList(d, load)
 			return err
+		case "bodies":
+			return d.Decode(&bodies)
 		}
-		return fmt.Errorf("unknown field %q, want version and shapes", key)
+		return fmt.Errorf("unknown field %q, want version, shapes and bodies", key)
 	})
 	switch {
 	case err != nil:
-		return nil, nil, located(d, document, err)
+		return p, located(d, document, err)
 	case !version:
-		return nil, nil, fmt.Errorf("no version, want \"version\": %d", shapesVersion)
+		return p, fmt.Errorf("no version, want \"version\": %d", shapesVersion)
 	case !found:
-		return nil, nil, errors.New("no shapes")
+		return p, errors.New("no shapes")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, nil, fmt.Errorf("something follows the end of the document (%s)", document.at(d.InputOffset()))
+		return p, fmt.Errorf("something follows the end of the document (%s)", document.at(d.InputOffset()))
 	}
-	return shapes, names, nil
+	if p.hasBodies = bodies != nil; p.hasBodies {
+		return p, p.readBodies(bodies, load)
+	}
+	return p, nil
 }
 
-func shapeList(d *json.Decoder, load meshReader) (shapes []geom.Shape, names []string, err error) {
+func shapeList(d *json.Decoder, load *meshes) (parts, error) {
+	p := parts{centers: map[int32]r3.Vec{}}
 	if err := delim(d, '['); err != nil {
-		return nil, nil, fmt.Errorf("shapes: %w", err)
+		return p, fmt.Errorf("shapes: %w", err)
 	}
 	for d.More() {
 		e := entry{values: map[string]json.RawMessage{}}
 		s, err := e.read(d, load)
 		if err != nil {
-			at := fmt.Sprintf("shape %d", len(shapes))
+			at := fmt.Sprintf("shape %d", len(p.shapes))
 			if e.name != "" {
 				at += fmt.Sprintf(" (%q)", e.name)
 			}
-			return nil, nil, fmt.Errorf("%s: %w", at, err)
+			return p, fmt.Errorf("%s: %w", at, err)
 		}
-		shapes, names = append(shapes, s), append(names, e.name)
+		if e.center != nil {
+			p.centers[int32(len(p.shapes))] = *e.center
+		}
+		p.shapes, p.names = append(p.shapes, s), append(p.names, e.name)
 	}
-	return shapes, names, delim(d, ']')
+	return p, delim(d, ']')
 }
 
 // entry is one shape of the list.
@@ -131,9 +166,10 @@ type entry struct {
 	kind   geom.Kind
 	name   string
 	values map[string]json.RawMessage // parameters, by name
+	center *r3.Vec                    // of growth, nil for the default
 }
 
-func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
+func (e *entry) read(d *json.Decoder, load *meshes) (geom.Shape, error) {
 	kind := ""
 	err := object(d, func(key string) error {
 		var err error
@@ -175,7 +211,28 @@ func (e *entry) read(d *json.Decoder, load meshReader) (geom.Shape, error) {
 		}
 		s = geom.WithMargin(s, float64(margin))
 	}
-	return s, s.Validate()
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	return s, e.readCenter(s)
+}
+
+// readCenter reads the center of growth of the shape, if there is one.
+func (e *entry) readCenter(s geom.Shape) error {
+	if _, ok := e.values["center"]; !ok || ownCenter(e.kind) {
+		return nil
+	}
+	v, err := e.value(&geom.Param{Name: "center", Width: 3})
+	if err != nil {
+		return err
+	}
+	e.center = &r3.Vec{X: v[0], Y: v[1], Z: v[2]}
+	return geom.CheckGrowthCenter(s, *e.center)
+}
+
+// ownCenter reports whether a center is a parameter of the kind, about which its shapes grow by default.
+func ownCenter(k geom.Kind) bool {
+	return slices.ContainsFunc(k.Params(), func(p geom.Param) bool { return p.Center })
 }
 
 // check reports the first parameter that is missing or does not belong to the kind.
@@ -190,7 +247,8 @@ func (e *entry) check(want []string) error {
 	}
 	var extra []string
 	for p := range e.values {
-		if !slices.Contains(want, p) && p != "margin" && !(p == "part" && slices.Contains(want, "mesh")) {
+		part := p == "part" && slices.Contains(want, "mesh")
+		if !slices.Contains(want, p) && p != "margin" && p != "center" && !part {
 			extra = append(extra, p)
 		}
 	}
@@ -199,7 +257,7 @@ func (e *entry) check(want []string) error {
 	}
 	slices.Sort(extra)
 	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0],
-		strings.Join(append(slices.Clone(want), "name", "margin"), ", "))
+		strings.Join(append(slices.Clone(want), "name", "margin", "center"), ", "))
 }
 
 // wanted returns the parameters that the shape must have: those of its kind, without those left out that may be,
@@ -223,65 +281,19 @@ func (e *entry) fromMesh() bool {
 }
 
 // build makes the shape, without its margin.
-func (e *entry) build(load meshReader) (geom.Shape, error) {
+func (e *entry) build(load *meshes) (geom.Shape, error) {
+	if e.fromMesh() {
+		return e.mesh(load)
+	}
 	params := e.kind.Params()
 	values := make([][]float64, len(params))
 	for i := range params {
 		var err error
-		if e.fromMesh() {
-			values[i], err = e.mesh(load)
-		} else {
-			values[i], err = e.value(&params[i])
-		}
-		if err != nil {
+		if values[i], err = e.value(&params[i]); err != nil {
 			return nil, err
 		}
 	}
 	return e.kind.New(values)
-}
-
-// mesh returns the coordinates of the vertices of the file, or of one part of it.
-func (e *entry) mesh(load meshReader) ([]float64, error) {
-	var path, part string
-	if err := e.get("mesh", &path); err != nil {
-		return nil, err
-	}
-	parts, err := load(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: mesh: %w", e.kind, err)
-	}
-	_, one := e.values["part"]
-	if one {
-		if err := e.get("part", &part); err != nil {
-			return nil, err
-		}
-	}
-	var points []float64
-	found := 0
-	for i := range parts {
-		p := &parts[i]
-		if one && p.Name != part {
-			continue
-		}
-		if found++; one && found > 1 {
-			return nil, fmt.Errorf("%s: part: %s has several groups %q", e.kind, path, part)
-		}
-		if one {
-			if err := p.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
-				return nil, fmt.Errorf("%s: part %q of %s: %w", e.kind, part, path, err)
-			}
-		}
-		for _, v := range p.Vertices {
-			points = append(points, v.X, v.Y, v.Z)
-		}
-	}
-	if one && found == 0 {
-		return nil, fmt.Errorf("%s: part: %s has no group %q", e.kind, path, part)
-	}
-	if len(points) == 0 {
-		return nil, fmt.Errorf("%s: mesh: %s has no vertices", e.kind, path)
-	}
-	return points, nil
 }
 
 func kindList() string {

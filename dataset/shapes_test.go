@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/mesh"
 
@@ -96,6 +97,47 @@ func TestShapesRoundTrip(t *testing.T) {
 	}
 }
 
+// TestCentersRoundTrip: centers of growth that are not the default are read back, of smooth hulls as the
+// parameter that they are.
+func TestCentersRoundTrip(t *testing.T) {
+	const third = 1.0 / 3
+	box := geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}}
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.WithMargin(box, 0.5),
+		smoothHull(t, r3.Vec{X: third, Y: 0.1, Z: -0.1}), convex(t, r3.Vec{}, r3.Vec{X: 1}), geom.Halfspace{}},
+		[]string{"ball", "", "", "stick", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	centers := map[int32]r3.Vec{1: {X: 1.25, Z: third}, 3: {X: third}}
+	if lib, err = lib.WithCenters(centers); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "shapes.json")
+	if err := WriteLibrary(path, lib); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), `"center"`) != 3 {
+		t.Errorf("not 3 centers, %v: %s", err, text)
+	}
+	again, err := ReadLibrary(path)
+	if err != nil || again.Len() != lib.Len() {
+		t.Fatal(again, err)
+	}
+	for i := range int32(lib.Len()) {
+		if again.GrowthCenter(i) != lib.GrowthCenter(i) || again.GrowthInradius(i) != lib.GrowthInradius(i) ||
+			again.Name(i) != lib.Name(i) || !reflect.DeepEqual(plain(again.Shape(i)), plain(lib.Shape(i))) {
+			t.Errorf("shape %d: %v about %v, want %v about %v", i, plain(again.Shape(i)), again.GrowthCenter(i),
+				plain(lib.Shape(i)), lib.GrowthCenter(i))
+		}
+	}
+	if lib, err = lib.WithCenters(map[int32]r3.Vec{2: {}}); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, WriteLibrary(path, lib), path, "shape 2: smooth_hull",
+		"the center of growth is not the parameter center")
+}
+
 // plain replaces a hull by its points.
 func plain(s geom.Shape) any {
 	if c, ok := s.(*geom.Convex); ok {
@@ -166,7 +208,7 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"name": "s", "kind": "sphere", "radius": 1, "radius": 2}`),
 			`shape 1 ("s"): field "radius" occurs twice`},
 		{library(`{"kind": "sphere", "radius": 1, "half_length": 2}`),
-			`sphere: unknown parameter "half_length", want radius, name, margin`},
+			`sphere: unknown parameter "half_length", want radius, name, margin, center`},
 		{library(`{"kind": "sphere", "radius": 1, "color": 2}`), `unknown parameter "color"`},
 		{library(`{"kind": "sphere", "radius": 1, "part": "x"}`), `unknown parameter "part"`},
 		{library(`{"kind": "sphere", "radius": -1, "name": "s"}`), `shape 1 ("s"): sphere: radius = -1`},
@@ -181,6 +223,14 @@ func TestReadShapesErrors(t *testing.T) {
 		{library(`{"kind": "sphere", "radius": 1e999}`), "sphere: radius: number 1e999 is out of the range of float64"},
 		{library(`{"kind": "sphere", "radius": 1, "margin": -0.1}`), "margin = -0.1"},
 		{library(`{"kind": "sphere", "radius": 1, "margin": null}`), "margin: null"},
+		{library(`{"kind": "sphere", "radius": 1, "name": "s", "center": [1, 0, 0]}`),
+			`shape 1 ("s"): sphere: center = (1, 0, 0), want an interior point`},
+		{library(`{"kind": "sphere", "radius": 1, "center": [1, 0]}`), "sphere: center has 2 numbers, want 3"},
+		{library(`{"kind": "sphere", "radius": 1, "center": null}`), "sphere: center: null"},
+		{library(`{"kind": "sphere", "radius": 1, "center": [1, 0, "x"]}`), "sphere: center: string, want a number"},
+		{library(`{"kind": "halfspace", "center": [0, 0, -1]}`), "halfspace: center: a half-space does not grow"},
+		{library(`{"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0]], "center": [2, 0, 0]}`),
+			"convex: center = (2, 0, 0), want a point of the flat shape; this one lies 1 m away"},
 		{library(`{"kind": "capsule", "radius": 1}`), "capsule: parameter half_length is missing"},
 		{library(`{"kind": "cone", "radius": 1, "half_length": -2}`), "cone: half_length = -2"},
 		{library(`{"kind": "frustum", "radius_bottom": 0, "radius_top": 0, "half_length": 1}`), "radius_top"},
@@ -311,6 +361,34 @@ func TestMeshShapes(t *testing.T) {
 	}
 }
 
+// TestHullBuiltOnce: shapes that name one mesh, or one part of it, share the hull, whatever their margins.
+func TestHullBuiltOnce(t *testing.T) {
+	cube := []r3.Vec{{}, {X: 1}, {Y: 1}, {Z: 1}, {X: 1, Y: 1}, {X: 1, Z: 1}, {Y: 1, Z: 1}, {X: 1, Y: 1, Z: 1}}
+	faces := [][]int32{{0, 2, 4, 1}, {3, 5, 7, 6}, {0, 1, 5, 3}, {2, 6, 7, 4}, {0, 3, 6, 2}, {1, 4, 7, 5}}
+	read := func(string) ([]mesh.Part, error) {
+		return []mesh.Part{{Name: "a", Vertices: cube, Faces: faces}, {Name: "b", Vertices: cube, Faces: faces}}, nil
+	}
+	whole, part := `{"kind": "convex", "mesh": "p.obj"`, `{"kind": "convex", "mesh": "p.obj", "part": "a"`
+	text := library(strings.Join([]string{
+		whole + "}", whole + `, "margin": 0.1}`, part + "}", part + `, "margin": 0.2}`,
+		`{"kind": "convex", "mesh": "./p.obj"}`, `{"kind": "convex", "mesh": "p.obj", "part": "b"}`}, ","))
+	p, err := parseShapes(strings.NewReader(text), "dir", read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := p.shapes
+	hull := make([]geom.Shape, len(shapes)-1) // behind a half-space
+	for i := range hull {
+		hull[i], _ = geom.WithoutMargin(shapes[i+1])
+	}
+	if hull[0] != hull[1] || hull[0] != hull[4] || hull[2] != hull[3] {
+		t.Error("a hull was built twice")
+	}
+	if hull[0] == hull[2] || hull[2] == hull[5] {
+		t.Error("different parts share a hull")
+	}
+}
+
 // TestMeshReadOnce: a decomposition of many parts is one file, read once.
 func TestMeshReadOnce(t *testing.T) {
 	reads := 0
@@ -323,13 +401,13 @@ func TestMeshReadOnce(t *testing.T) {
 		return []mesh.Part{{Name: "a", Vertices: cube}, {Name: "a", Vertices: cube}, {Name: "b"}}, nil
 	}
 	one := `{"kind": "convex", "mesh": "p.obj"}`
-	if _, _, err := parseShapes(strings.NewReader(library(one+","+one)), "dir", read); err != nil || reads != 1 {
+	if _, err := parseShapes(strings.NewReader(library(one+","+one)), "dir", read); err != nil || reads != 1 {
 		t.Errorf("%d reads, %v", reads, err)
 	}
-	_, _, err := parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "a"}`)), "dir",
+	_, err := parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "a"}`)), "dir",
 		read)
 	wantError(t, err, `several groups "a"`)
-	_, _, err = parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "b"}`)), "dir", read)
+	_, err = parseShapes(strings.NewReader(library(`{"kind": "convex", "mesh": "p.obj", "part": "b"}`)), "dir", read)
 	if err == nil {
 		t.Error("a part without vertices is no error")
 	}

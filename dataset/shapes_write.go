@@ -6,27 +6,58 @@ import (
 	"fmt"
 	"slices"
 
+	"clearance/batch"
 	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // WriteShapes writes a shape library that ReadShapes reads back bit for bit. names may be nil.
 // Hulls are written with all their points, also those read from meshes.
 func WriteShapes(path string, shapes []geom.Shape, names []string) error {
-	return writeShapes(osFS{}, path, shapes, names)
-}
-
-func writeShapes(fs fileSystem, path string, shapes []geom.Shape, names []string) error {
 	if names != nil && len(names) != len(shapes) {
 		return fmt.Errorf("dataset: %s: %d names for %d shapes", path, len(names), len(shapes))
 	}
+	return writeShapes(osFS{}, path, parts{shapes: shapes, names: names})
+}
+
+// WriteLibrary writes a library that [ReadLibrary] reads back bit for bit, with the centers of growth that are
+// not the default ones. Those of smooth hulls are their parameter, and others cannot be written.
+func WriteLibrary(path string, l *batch.Library) error {
+	p, err := partsOf(l)
+	if err != nil {
+		return fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return writeShapes(osFS{}, path, p)
+}
+
+func partsOf(l *batch.Library) (parts, error) {
+	p := parts{centers: map[int32]r3.Vec{}}
+	for i := range int32(l.Len()) {
+		s, c := l.Shape(i), l.GrowthCenter(i)
+		p.shapes, p.names = append(p.shapes, s), append(p.names, l.Name(i))
+		if c == geom.GrowthCenter(s) {
+			continue
+		}
+		if ownCenter(s.Kind()) {
+			return p, fmt.Errorf("shape %d: %v: the center of growth is not the parameter center, which files state",
+				i, s.Kind())
+		}
+		p.centers[i] = c
+	}
+	return p, nil
+}
+
+func writeShapes(fs fileSystem, path string, p parts) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"version\": %d, \"shapes\": [", shapesVersion)
-	for i, s := range shapes {
+	for i, s := range p.shapes {
 		name := ""
-		if names != nil {
-			name = names[i]
+		if p.names != nil {
+			name = p.names[i]
 		}
-		line, err := encoded(s, name)
+		center, has := p.centers[int32(i)]
+		line, err := encoded(s, name, has, center)
 		if err != nil {
 			return fmt.Errorf("dataset: %s: shape %d: %w", path, i, err)
 		}
@@ -36,13 +67,29 @@ func writeShapes(fs fileSystem, path string, shapes []geom.Shape, names []string
 		b.WriteString("\n  ")
 		b.Write(line)
 	}
-	b.WriteString("\n]}\n")
+	b.WriteString("\n]")
+	if p.hasBodies {
+		b.WriteString(", \"bodies\": [")
+		for i := range p.bodies {
+			line, err := encodedBody(&p.bodies[i])
+			if err != nil {
+				return fmt.Errorf("dataset: %s: body %d: %w", path, i, err)
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString("\n  ")
+			b.Write(line)
+		}
+		b.WriteString("\n]")
+	}
+	b.WriteString("}\n")
 	return writeAtomic(fs, path, b.Bytes())
 }
 
-// encoded is a shape as a JSON object: its kind, its name and margin if it has them, and the parameters of its
-// kind in their order.
-func encoded(s geom.Shape, name string) ([]byte, error) {
+// encoded is a shape as a JSON object: its kind, its name, margin and center of growth if it has them, and the
+// parameters of its kind in their order.
+func encoded(s geom.Shape, name string, hasCenter bool, center r3.Vec) ([]byte, error) {
 	if s == nil {
 		return nil, fmt.Errorf("shape is nil")
 	}
@@ -71,6 +118,9 @@ func encoded(s geom.Shape, name string) ([]byte, error) {
 	}
 	if margin != 0 {
 		o.field("margin", margin)
+	}
+	if hasCenter {
+		o.field("center", []float64{center.X, center.Y, center.Z})
 	}
 	return append(o.b, '}'), o.err
 }

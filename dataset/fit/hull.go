@@ -14,14 +14,17 @@ import (
 // precision and RTR have a hard time.
 const startSharpness, hardest = 10, 200
 
-// SmoothHull fits a smooth hull of k vertices, 4 to 1,000, about the centre of the body: it
+// The numbers of vertices that [SmoothHull] accepts.
+const MinVertices, MaxVertices = 4, 1000
+
+// SmoothHull fits a smooth hull of k vertices, [MinVertices] to [MaxVertices], about the centre of the body: it
 // starts at support points of the body far from each other and moves vertices and sharpness
 // by L-BFGS, with gradients in closed form.
 //
 // It is an error if the body has no volume.
 func SmoothHull(body geom.Shape, k int) (*geom.SmoothHull, error) {
-	if k < 4 || k > 1000 {
-		return nil, fmt.Errorf("fit: smooth hull of %d vertices, want 4 to 1,000", k)
+	if k < MinVertices || k > MaxVertices {
+		return nil, fmt.Errorf("fit: smooth hull of %d vertices, want %d to %d", k, MinVertices, MaxVertices)
 	}
 	if !(body.Inradius() > 0) || math.IsInf(body.BoundingRadius(), 1) {
 		return nil, fmt.Errorf("fit: the %s has no volume, or no end", body.Kind())

@@ -1,0 +1,114 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"clearance/batch"
+	"clearance/geom"
+)
+
+// cubes is two cubes as groups of an OBJ file.
+func cubes() string {
+	text, base := "", 1
+	for _, g := range []struct{ name, x0, x1 string }{{"left", "-2", "-1"}, {"right", "1", "2"}} {
+		text += "g " + g.name + "\n"
+		for _, x := range []string{g.x0, g.x1} {
+			for _, yz := range []string{"0 0", "1 0", "1 1", "0 1"} {
+				text += "v " + x + " " + yz + "\n"
+			}
+		}
+		for _, f := range [][]int{{4, 3, 2, 1}, {5, 6, 7, 8}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 4, 8, 7}, {4, 1, 5, 8}} {
+			text += "f"
+			for _, v := range f {
+				text += " " + string(rune('0'+(base+v-1)/10)) + string(rune('0'+(base+v-1)%10))
+			}
+			text += "\n"
+		}
+		base += 8
+	}
+	return text
+}
+
+func bodiesOf(t *testing.T, document string) (*batch.Bodies, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"shapes.json": document, "cubes.obj": cubes(),
+		"bad.obj": "g L\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.2 0.2 0.2\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 5\n" +
+			"f 3 4 5\nf 4 2 5\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ReadBodies(filepath.Join(dir, "shapes.json"))
+}
+
+const someShapes = `{"version": 1, "shapes": [{"kind": "sphere", "radius": 1, "name": "ball"}, ` +
+	`{"kind": "sphere", "radius": 2}, {"kind": "sphere", "radius": 3, "name": "twice"}, ` +
+	`{"kind": "sphere", "radius": 4, "name": "twice"}], "bodies": `
+
+func TestReadBodies(t *testing.T) {
+	b, err := bodiesOf(t, someShapes+`[
+		{"name": "two", "parts": [{"shape": "ball"}, {"shape": 1, "position": [1, 2, 3], "rotation": [0, 0, 0, 2]}]},
+		{"name": "cubes", "mesh": "cubes.obj"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, mesh := b.Parts(0), b.Parts(1)
+	if b.Len() != 2 || b.Name(1) != "cubes" || len(two) != 2 || two[0].Shape != 0 || two[1].Shape != 1 ||
+		two[0].Pose != geom.IdentityPose() || two[1].Pose.Position.Z != 3 || two[1].Pose.Rotation.Kmag != 1 {
+		t.Errorf("bodies %v, %v", two, mesh)
+	}
+	if lib := b.Library(); lib.Len() != 6 || len(mesh) != 2 || lib.Name(mesh[1].Shape) != "cubes/right" ||
+		lib.Shape(mesh[1].Shape).Center().X != 1.5 {
+		t.Errorf("mesh %v, library of %d shapes", mesh, b.Library().Len())
+	}
+	path := filepath.Join(t.TempDir(), "again.json")
+	if err := WriteBodies(path, b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadBodies(path)
+	if err != nil || again.Len() != 2 || again.Library().Len() != 6 || again.Parts(0)[1] != two[1] ||
+		again.Name(1) != "cubes" {
+		t.Errorf("read back: %v", err)
+	}
+	if lib, err := ReadLibrary(path); err != nil || lib.Len() != 6 {
+		t.Errorf("a library of a file with bodies: %v", err)
+	}
+	alone, err := bodiesOf(t, `{"version": 1, "shapes": [{"kind": "sphere", "radius": 1, "name": "ball"}]}`)
+	if err != nil || alone.Len() != 1 || alone.Name(0) != "ball" {
+		t.Errorf("shapes alone: %v", err)
+	}
+}
+
+func TestBadBodies(t *testing.T) {
+	for _, c := range [][2]string{
+		{`[{"name": "b"}]`, `body 0 ("b"): no parts`},
+		{`[{"parts": []}]`, "body 0: no parts"},
+		{`[{"parts": [{"shape": "cup"}]}]`, `body 0: part 0: shape: no shape is named "cup"`},
+		{`[{"parts": [{"shape": "twice"}]}]`, `several shapes are named "twice"`},
+		{`[{"parts": [{"shape": "ball"}, {"shape": 4}]}]`,
+			"part 1: shape: 4, want the name of a shape or an index in [0, 4)"},
+		{`[{"parts": [{"shape": -1}]}]`, "-1, want"},
+		{`[{"parts": [{"shape": 1.5}]}]`, "1.5, want"},
+		{`[{"parts": [{"shape": null}]}]`, "null, want"},
+		{`[{"parts": [{}]}]`, "part 0: no shape"},
+		{`[{"parts": [{"shape": 0, "scale": 2}]}]`, `unknown field "scale"`},
+		{`[{"parts": [{"shape": 0, "position": [1, 2]}]}]`, "position: 2 numbers, want 3"},
+		{`[{"parts": [{"shape": 0, "position": [1, 2, null]}]}]`, "position: null"},
+		{`[{"parts": [{"shape": 0, "rotation": "up"}]}]`, "rotation: string, want a list"},
+		{`[{"parts": [{"shape": 0, "rotation": [0, 0, 0, 0]}]}]`, "body 0, part 0: rotation: "},
+		{`[{"parts": [{"shape": 0}], "mesh": "cubes.obj"}]`, "parts and a mesh"},
+		{`[{"mesh": "none.obj"}]`, "none.obj"},
+		{`[{"name": "L", "mesh": "bad.obj"}]`, `body 0 ("L"): mesh: group "L" of bad.obj: `},
+		{`[{"mesh": "bad.obj"}]`, "convex decomposition"},
+		{`[{"bones": 1}]`, `unknown field "bones"`},
+		{`{}`, "bodies: "},
+	} {
+		_, err := bodiesOf(t, someShapes+c[0]+"}")
+		wantError(t, err, "shapes.json", c[1])
+	}
+}
