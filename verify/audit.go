@@ -77,6 +77,7 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 		return nil, err
 	}
 	report := newReport(o.Worst)
+	report.Scale = job.Options.Query.Info().Tolerance.String()
 	report.checkColumns(job)
 
 	n := job.Input.Len()
@@ -91,8 +92,7 @@ func Audit(ctx context.Context, job *batch.Job, o Options) (*Report, error) {
 	return report, nil
 }
 
-// checkJob returns an error for an invalid job, or for a query whose values are not signed
-// distances: this package has no audit for others.
+// checkJob returns an error for an invalid job, or for a query that this package has no audit for.
 func checkJob(job *batch.Job) error {
 	if err := job.Check(); err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -101,7 +101,7 @@ func checkJob(job *batch.Job) error {
 }
 
 func checkQuery(q batch.Query) error {
-	if q.Info().Audit != batch.AuditSignedDistance {
+	if a := q.Info().Audit; a != batch.AuditSignedDistance && a != batch.AuditGrowth {
 		return fmt.Errorf("verify: there is no audit of the query %v: %w", q, batch.ErrNotAvailable)
 	}
 	return nil

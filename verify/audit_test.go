@@ -129,6 +129,28 @@ func TestMissingColumns(t *testing.T) {
 	}
 }
 
+// A distance below 0 alone, without a gap and a status, bounds nothing from above: no direction can refute it, and the
+// check is skipped on those rows and counted.
+func TestDepthWithoutGap(t *testing.T) {
+	job, _ := closedJob(t, batch.Double, r3.Vec{})
+	for _, col := range []batch.Columns{batch.ColGap, batch.ColStatus, batch.ColBits} {
+		drop(job, col)
+	}
+	deep := 0
+	for i := range job.Results.N {
+		if job.Results.Distance.At(i) < 0 {
+			deep++
+		}
+	}
+	if deep == 0 {
+		t.Fatal("no row has a negative distance")
+	}
+	r := audit(t, job, verify.Options{})
+	if c := r.Check("directions"); r.Wrong() != 0 || c.Ran != 0 || c.Skipped != deep {
+		t.Errorf("%d wrong; directions ran on %d rows and was skipped on %d of %d", r.Wrong(), c.Ran, c.Skipped, deep)
+	}
+}
+
 // drop takes a column out of the job.
 func drop(job *batch.Job, col batch.Columns) {
 	r := job.Results

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,6 +37,9 @@ type Comparison struct {
 	WrongStatuses  int `json:"wrong_statuses"`  // the bounds of ref exclude the status
 	WrongRows      int `json:"wrong_rows"`      // rows with either fault
 
+	// Scale names what the sizes below are: "size", or "max(1, factor)" of growth distances.
+	Scale string `json:"scale"`
+
 	Errors  Histogram `json:"error_over_size"`   // |distance − ref|
 	Gaps    Histogram `json:"gap_over_size"`     // gaps of the results
 	RefGaps Histogram `json:"ref_gap_over_size"` // gaps of ref
@@ -69,7 +73,7 @@ func Compare(ctx context.Context, job *batch.Job, o CompareOptions) (*Comparison
 	if sample == 0 || sample > n {
 		sample = n
 	}
-	total := &Comparison{Rows: n, worst: base.Worst}
+	total := &Comparison{Rows: n, worst: base.Worst, Scale: job.Options.Query.Info().Tolerance.String()}
 
 	// Depths of curved shapes take milliseconds: small blocks.
 	const block = 64
@@ -125,11 +129,11 @@ func (c *comparer) row(i int) {
 		return
 	}
 	pair := ref.NewPair(job.Library.Shape(c.in.ShapeA), job.Library.Shape(c.in.ShapeB), c.in.PoseA, c.in.PoseB)
-	truth := ref.Solve(&pair, ref.Options{}, &c.ws)
+	truth := c.solve(&pair)
 	if truth.Status == ref.Undecided || truth.Status == ref.Invalid {
 		out.RefUndecided++
 	}
-	out.RefGaps.add(truth.Gap() / pair.Size())
+	out.RefGaps.add(truth.Gap() / c.scale(&pair, &truth))
 
 	wrong := c.distance(i, &pair, &truth)
 	if c.contradicts(i, status, &pair, &truth) {
@@ -141,6 +145,24 @@ func (c *comparer) row(i int) {
 	}
 }
 
+// solve solves the row that has been read again.
+func (c *comparer) solve(pair *ref.Pair) ref.Result {
+	if !c.query().Growth() {
+		return ref.Solve(pair, ref.Options{}, &c.ws)
+	}
+	l, a, b := c.job.Library, c.in.ShapeA, c.in.ShapeB
+	centers := ref.GrowthCenters{A: l.GrowthCenter(a), B: l.GrowthCenter(b),
+		InradiusA: l.GrowthInradius(a), InradiusB: l.GrowthInradius(b)}
+	return ref.Growth(pair, centers, ref.GrowthOptions{}, &c.ws)
+}
+
+func (c *comparer) query() *batch.QueryInfo { return c.job.Options.Query.Info() }
+
+// scale is what tolerances are relative to.
+func (c *comparer) scale(pair *ref.Pair, truth *ref.Result) float64 {
+	return c.query().Tolerance.Scale(pair.Size(), truth.Distance)
+}
+
 // distance compares distance ± gap with the bounds of ref.
 func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong bool) {
 	res, out := c.job.Results, c.out
@@ -148,13 +170,14 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 		return false
 	}
 	out.Distances++
-	d, gap := res.Distance.At(i), c.job.Options.EffectiveTolerance(pair.Size())
+	scale := c.scale(pair, truth)
+	d, gap := res.Distance.At(i), c.tolerance(scale)
 	if res.Gap != nil {
 		gap = float64(res.Gap[i])
-		out.Gaps.add(gap / pair.Size())
+		out.Gaps.add(gap / scale)
 	}
 	err := math.Abs(d - truth.Distance)
-	out.Errors.add(err / pair.Size())
+	out.Errors.add(err / scale)
 	// The distance of the two intervals. Each sum rounds by eps.
 	miss := math.Max(truth.Lower-(d+gap), (d-gap)-truth.Upper)
 	allowed := 4 * eps * (math.Abs(d) + gap)
@@ -162,8 +185,8 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 	if wrong {
 		out.WrongDistances++
 	}
-	if gap <= c.accuracy()*pair.Size() {
-		out.WorstError = Number(math.Max(float64(out.WorstError), err/pair.Size()))
+	if gap <= c.accuracy()*scale {
+		out.WorstError = Number(math.Max(float64(out.WorstError), err/scale))
 	}
 	w := WorstRow{
 		Row: c.firstRow + i, Expected: Number(truth.Distance), Found: Number(d),
@@ -178,44 +201,54 @@ func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong boo
 // accuracy is the relative gap up to which a row counts for WorstError. Rows beyond a cut-off
 // have wider gaps and are not meant to be accurate.
 func (c *comparer) accuracy() float64 {
-	if t := c.job.Options.EffectiveTolerance(1); t > 0 {
-		return 2 * t
-	}
-	return 2 * batch.DoubleCurvedDepthTolerance
+	return 2 * c.tolerance(1)
 }
 
-// contradicts reports whether the bounds of ref exclude the status. Touching means that 0
-// lies in distance ± gap or, without these columns, within the tolerance.
+// tolerance is the largest gap of a decided row, where the default depends on the shapes that of curved ones.
+func (c *comparer) tolerance(scale float64) float64 {
+	t := c.job.Options.EffectiveTolerance(scale)
+	switch {
+	case t > 0:
+		return t
+	case c.query().Growth():
+		return batch.DoubleCurvedGrowthTolerance * scale
+	}
+	return batch.DoubleCurvedDepthTolerance * scale
+}
+
+// contradicts reports whether the bounds of ref exclude the status. Touching means that the value of shapes
+// that touch lies in distance ± gap or, without these columns, within the tolerance.
 func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth *ref.Result) bool {
-	res := c.job.Results
+	res, touch := c.job.Results, c.query().Touch
 	switch status {
 	case batch.Separated:
-		return !(truth.Upper > 0)
+		return !(truth.Upper > touch)
 	case batch.Penetrating:
-		return !(truth.Lower < 0)
+		return !(truth.Lower < touch)
 	case batch.Touching:
 		if res.Distance.Len() != 0 && res.Gap != nil {
-			return !(math.Abs(res.Distance.At(i)) <= float64(res.Gap[i]))
+			return !(math.Abs(res.Distance.At(i)-touch) <= float64(res.Gap[i]))
 		}
 	case batch.StatusCount:
 		if res.Bits == nil {
 			return false
 		}
 		// A set bit means contact or a row without an answer.
-		return truth.Lower > c.touching(pair)
+		return truth.Lower > touch+c.touching(pair, truth)
 	default:
 		return true
 	}
-	t := c.touching(pair)
-	return !(truth.Lower <= t && truth.Upper >= -t)
+	t := c.touching(pair, truth)
+	return !(truth.Lower <= touch+t && truth.Upper >= touch-t)
 }
 
-// touching is the distance up to which a pair may have status Touching, in results without
-// distance and gap.
-func (c *comparer) touching(pair *ref.Pair) float64 {
-	t := c.job.Options.EffectiveTolerance(pair.Size())
-	if t == 0 {
-		t = batch.DoubleCurvedDepthTolerance * pair.Size()
+// touching is how far from that of shapes that touch the value of a pair with status Touching may be, in
+// results without distance and gap.
+func (c *comparer) touching(pair *ref.Pair, truth *ref.Result) float64 {
+	scale := c.scale(pair, truth)
+	t := c.tolerance(scale)
+	if c.query().Growth() { // whose rounding is part of the bounds, and of the reference's
+		return math.Max(t, truth.Upper-truth.Lower)
 	}
 	return math.Max(t, 4*pair.Roundoff())
 }
@@ -229,6 +262,7 @@ func (c *Comparison) keep(w WorstRow) {
 // Merge adds the counts of other, a comparison of other rows of the same batch.
 func (c *Comparison) Merge(other *Comparison) {
 	c.worst = max(c.worst, other.worst)
+	c.Scale = cmp.Or(c.Scale, other.Scale)
 	c.Rows += other.Rows
 	c.Compared += other.Compared
 	c.Distances += other.Distances
@@ -259,11 +293,11 @@ func (c *Comparison) WriteText(w io.Writer) error {
 		"the reference\n",
 		c.Compared, c.Rows, c.WrongRows, c.WrongDistances, c.WrongStatuses, c.Unanswered, c.RefUndecided)
 	if c.Distances > 0 {
-		t.printf("worst error/size of rows within the tolerance  %.2g\n", float64(c.WorstError))
-		t.printf("error/size    %s\n", c.Errors.String())
-		t.printf("gap/size      %s\n", c.Gaps.String())
+		t.printf("worst error/%s of rows within the tolerance  %.2g\n", c.Scale, float64(c.WorstError))
+		t.printf("error/%s    %s\n", c.Scale, c.Errors.String())
+		t.printf("gap/%s      %s\n", c.Scale, c.Gaps.String())
 	}
-	t.printf("ref gap/size  %s\n", c.RefGaps.String())
+	t.printf("ref gap/%s  %s\n", c.Scale, c.RefGaps.String())
 	writeWorst(t, c.Worst)
 	return t.err
 }

@@ -29,6 +29,7 @@ func TestCompareAgrees(t *testing.T) {
 	for _, o := range []batch.Options{
 		{}, {Precision: batch.Double}, {Query: batch.Collide}, {Query: batch.Penetration},
 		{HasCutOff: true, CutOff: 0.05}, {Columns: batch.ColDistance},
+		{Columns: batch.ColDistance, Precision: batch.Double},
 		{Query: batch.Collide, Columns: batch.ColBits},
 	} {
 		job := solved(t, lib, in, o)

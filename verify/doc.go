@@ -18,7 +18,28 @@
 //     direction tried may prove σ > distance + gap (checks "directions" and
 //     "descent"). The axes of both bodies and their cross products are among the
 //     directions, so for two boxes, and for any pair with a half-space, this is a
-//     proof; for other pairs it is a search, and [Compare] is the stronger test.
+//     proof; for other pairs it is a search.
+//
+// [Prove] proves the latter for pairs of every kind, by branch and bound over all directions
+// (cover.go): σ ≤ distance + gap in penetration, but for the rounding error of a support value. A row takes
+// some hundred evaluations of the support function.
+//
+// # Growth distances
+//
+// Both ends of the interval of a growth distance α are proved from the shapes and the
+// centers of growth. With p = c_B − c_A, D = (A − c_A) − (B − c_B) and a proved radius r of
+// a ball about the origin in D,
+//
+//   - the stored normal n proves α ≥ <n, p>/h(n) (check "plane");
+//   - the stored witnesses, as they lie in the shapes, give the point s = a − b of D. With
+//     τ = <s, p>/|p| and e = s − τp/|p| they prove α ≤ |p|·(r + |e|)/(τ·r) (checks
+//     "member_a", "member_b" and "witnesses"). Where they coincide within the gap
+//     once they are scaled, and prove less, a triangle of support points around n has to prove it;
+//   - next to a half-space, which does not grow, the same follows from its plane;
+//   - the column point has to be c_A + α·(a − c_A) (check "point").
+//
+// Where columns are missing, a status is tried like that of a signed distance, whose sign
+// changes where α passes 1.
 //
 // # What it cannot see
 //

@@ -11,6 +11,10 @@ import (
 // eps is the unit roundoff of float64, 2⁻⁵³.
 const eps = 0x1p-53
 
+// underflow bounds, in metres, what underflow adds to the error of a length: squares of lengths below 1e-154 have
+// errors of up to 2⁻¹⁰⁷⁴. Two points may be that close.
+const underflow = 1e-150
+
 // placed is a pair in the frame with the axes of the world and its origin at the position of
 // A: columns need no rotation, and support points do not depend on the distance of the pair
 // from the origin of the world.
@@ -61,7 +65,7 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 	}
 	p.centre = r3.Sub(r3.Sub(centre[0], centre[1]), p.offset)
 	p.scale = norm(p.offset) + p.reach[0] + p.reach[1]
-	p.round = 24 * eps * p.scale
+	p.round = 24*eps*p.scale + underflow
 }
 
 // support returns h(d), the support value of D = A − B in the unit direction d

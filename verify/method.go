@@ -16,6 +16,9 @@ func (a *auditor) checkMethod(i int, c *claim) {
 	}
 	s := batch.Solver(a.res.Method[i])
 	ok := plausible(s, a.job.Options.Method, a.p.shape[0], a.p.shape[1])
+	if a.query.Growth() {
+		ok = a.growthMethod(s)
+	}
 	a.require(checkMethod, c.row, ok, float64(a.job.Options.Method), float64(s))
 }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -27,6 +28,7 @@ const (
 	checkMemberB
 	checkTranslation
 	checkWitnesses
+	checkPoint
 	checkDirections
 	checkDescent
 	checkSeparation
@@ -37,21 +39,23 @@ const (
 var checkTexts = [checkCount][2]string{
 	checkColumns: {"columns", "there are no columns that were not requested (counted once per job, not once per " +
 		"row)"},
-	checkInvalid:     {"invalid", "invalid exactly if the input is, with no answer stored"},
-	checkStatus:      {"status", "the status is one of the codes and agrees with distance, gap and query"},
-	checkBits:        {"bits", "a clear bit exactly if the status is separated"},
-	checkGap:         {"gap", "the gap is finite, not negative and within the tolerance"},
-	checkIterations:  {"iterations", "at least one if a solver had to iterate"},
-	checkMethod:      {"method", "the solver is one that can answer the query for these shapes"},
-	checkNormal:      {"normal", "the normal is a unit vector"},
-	checkPlane:       {"plane", "the support plane along the normal proves distance - gap"},
-	checkMemberA:     {"member_a", "witness_a lies in A"},
-	checkMemberB:     {"member_b", "witness_b lies in B"},
-	checkTranslation: {"translation", "witness_b = witness_a + distance * normal"},
-	checkWitnesses:   {"witnesses", "the witnesses prove distance + gap"},
-	checkDirections:  {"directions", "no direction tried proves more than distance + gap"},
-	checkDescent:     {"descent", "neither does a descent from the best of them (on a sample)"},
-	checkSeparation:  {"separation", "without a normal: a separating plane is found"},
+	checkInvalid:    {"invalid", "invalid exactly if the input is, with no answer stored"},
+	checkStatus:     {"status", "the status is one of the codes and agrees with distance, gap and query"},
+	checkBits:       {"bits", "a clear bit exactly if the status is separated"},
+	checkGap:        {"gap", "the gap is finite, not negative and within the tolerance"},
+	checkIterations: {"iterations", "at least one if a solver had to iterate"},
+	checkMethod:     {"method", "the solver is one that can answer the query for these shapes"},
+	checkNormal:     {"normal", "the normal is a unit vector"},
+	checkPlane:      {"plane", "the support plane along the normal proves distance - gap"},
+	checkMemberA:    {"member_a", "witness_a lies in A"},
+	checkMemberB:    {"member_b", "witness_b lies in B"},
+	checkTranslation: {"translation", "witness_b = witness_a + distance * normal (growth: the witness of a " +
+		"half-space is the point where the scaled shape meets it)"},
+	checkWitnesses:  {"witnesses", "the witnesses prove distance + gap"},
+	checkPoint:      {"point", "the point is witness_a scaled by the growth distance about the center of A"},
+	checkDirections: {"directions", "no direction tried proves more than distance + gap"},
+	checkDescent:    {"descent", "neither does a descent from the best of them (on a sample)"},
+	checkSeparation: {"separation", "without a normal: a separating plane is found"},
 }
 
 // A Report is the result of an audit. Its JSON form is stable.
@@ -60,8 +64,16 @@ type Report struct {
 	WrongRows int          `json:"wrong_rows"` // rows, or the job itself, that failed a check
 	Unproved  int          `json:"unproved"`   // status-only rows that could be neither proved nor refuted
 	Status    StatusCounts `json:"status"`
-	Checks    []Check      `json:"checks"`
-	Gaps      Histogram    `json:"gap_over_size"`
+
+	// Undefined is the number of rows that are rightly invalid as the query has no value for their shapes,
+	// though their input is in order.
+	Undefined int `json:"undefined,omitempty"`
+
+	Checks []Check   `json:"checks"`
+	Gaps   Histogram `json:"gap_over_size"`
+
+	// Scale names what the gaps are relative to: "size", or "max(1, factor)" of growth distances.
+	Scale string `json:"scale"`
 
 	worst int // rows kept for each check
 }
@@ -223,9 +235,11 @@ func (r *Report) Merge(other *Report) {
 	if r.worst == 0 {
 		*r = *newReport(max(other.worst, 1))
 	}
+	r.Scale = cmp.Or(r.Scale, other.Scale)
 	r.Rows += other.Rows
 	r.WrongRows += other.WrongRows
 	r.Unproved += other.Unproved
+	r.Undefined += other.Undefined
 	r.Status.merge(&other.Status)
 	r.Gaps.merge(&other.Gaps)
 	for i := range r.Checks {

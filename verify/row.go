@@ -20,11 +20,14 @@ type auditor struct {
 
 	in     batch.Row // a field, so that rows do not allocate
 	p      placed
+	g      grown // of a growth query
+	query  *batch.QueryInfo
 	failed bool // the current row
 }
 
 func newAuditor(job *batch.Job, o *Options, dirs *compass) *auditor {
-	a := &auditor{job: job, res: job.Results, opt: o, dirs: dirs, report: newReport(o.Worst), u: 0x1p-24}
+	a := &auditor{job: job, res: job.Results, opt: o, dirs: dirs, report: newReport(o.Worst), u: 0x1p-24,
+		query: job.Options.Query.Info()}
 	if job.Results.Precision == batch.Double {
 		a.u = 0x1p-53
 	}
@@ -74,6 +77,13 @@ func (a *auditor) row(i int) {
 		return
 	}
 	a.p.place(a.job.Library.Shape(a.in.ShapeA), a.job.Library.Shape(a.in.ShapeB), &a.in.PoseA, &a.in.PoseB)
+	if a.query.Growth() {
+		a.p.placeGrowth(&a.g, a.job.Library, a.in.ShapeA, a.in.ShapeB)
+		a.readInterval(i, &c)
+		a.growth(i, &c)
+		a.countRow()
+		return
+	}
 	a.readInterval(i, &c)
 	a.checkNormal(i, &c)
 	a.checkInterval(&c)
@@ -141,6 +151,9 @@ func (a *auditor) rowInvalid(i int, c *claim) bool {
 	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations == nil || a.res.Iterations[i] == 0) &&
 		(a.res.Method == nil || batch.Solver(a.res.Method[i]) == batch.SolverNone)
 	a.require(checkInvalid, c.row, ok, float64(batch.Invalid), float64(c.status))
+	if r, is := err.(*batch.RowError); ok && is && r.Undefined {
+		a.report.Undefined++
+	}
 	return true
 }
 
@@ -159,7 +172,7 @@ func (a *auditor) blank(i int) bool {
 	if r.Distance.Len() != 0 && !math.IsNaN(r.Distance.At(i)) {
 		return false
 	}
-	for _, f := range [...]*batch.Floats{&r.Normal, &r.WitnessA, &r.WitnessB} {
+	for _, f := range [...]*batch.Floats{&r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
 		for k := 3 * i; f.Len() != 0 && k < 3*i+3; k++ {
 			if !math.IsNaN(f.At(k)) {
 				return false
@@ -169,7 +182,7 @@ func (a *auditor) blank(i int) bool {
 	return true
 }
 
-// readInterval reads distance and gap, and sets the interval of the signed distance that they
+// readInterval reads distance and gap, and sets the interval of the value that they
 // and the status claim.
 func (a *auditor) readInterval(i int, c *claim) {
 	c.hasDistance, c.hasGap = a.res.Distance.Len() != 0, a.res.Gap != nil
@@ -194,23 +207,29 @@ func (a *auditor) readInterval(i int, c *claim) {
 	// may imply more than the interval.
 	switch c.status {
 	case batch.Separated:
-		c.lower = math.Max(c.lower, 0)
+		c.lower = math.Max(c.lower, a.query.Touch)
 	case batch.Penetrating:
-		c.upper = math.Min(c.upper, 0)
+		c.upper = math.Min(c.upper, a.query.Touch)
 	case batch.Touching:
 		if !c.hasDistance || !c.hasGap {
-			c.lower, c.upper = -c.tolerance, c.tolerance
+			c.lower, c.upper = a.query.Touch-c.tolerance, a.query.Touch+c.tolerance
 		}
 	}
 }
 
-// tolerance is the largest gap, in metres, that the options allow. It is at least the
+// scale is what tolerances are relative to.
+func (a *auditor) scale(c *claim) float64 { return a.query.Tolerance.Scale(a.p.size, c.distance) }
+
+// tolerance is the largest gap that the options allow, in the unit of the value. It is at least the
 // accuracy of float64 at this distance (96 eps·scale, four times the rounding error of a
 // support value: two values, and twice that to compare them) and the rounding of the distance
-// to its column (u·|distance|). Rounding the gap up to float32 may add 2⁻²³ of it.
+// to its column (u·|distance|). Rounding the gap up to float32 may add 2⁻²³ of it, or the least float32.
 func (a *auditor) tolerance(c *claim) float64 {
-	t := a.orDefault(a.job.Options.EffectiveTolerance(a.p.size), c)
-	return math.Max(t, 4*a.p.round)*(1+0x1p-23) + a.u*math.Abs(c.distance)
+	t, floor := a.orDefault(a.job.Options.EffectiveTolerance(a.scale(c)), c), 4*a.p.round
+	if a.query.Growth() {
+		floor = a.g.floor(c.distance)
+	}
+	return math.Max(t, floor)*(1+0x1p-23) + a.u*math.Abs(c.distance) + math.SmallestNonzeroFloat32
 }
 
 // orDefault replaces tolerance 0 by the default of double precision.
@@ -218,6 +237,10 @@ func (a *auditor) orDefault(tolerance float64, c *claim) float64 {
 	switch {
 	case tolerance != 0:
 		return tolerance
+	case a.query.Growth() && polytopeBody(a.p.shape[0]) && polytopeBody(a.p.shape[1]):
+		return batch.DoubleTolerance * a.scale(c)
+	case a.query.Growth():
+		return batch.DoubleCurvedGrowthTolerance * a.scale(c)
 	case c.distance >= 0 || (polytope(a.p.shape[0]) && polytope(a.p.shape[1])):
 		return batch.DoubleTolerance * a.p.size
 	}
@@ -278,10 +301,10 @@ func (a *auditor) checkInterval(c *claim) {
 		a.report.skip(checkGap)
 		return
 	}
-	a.report.Gaps.add(c.gap / a.p.size)
+	a.report.Gaps.add(c.gap / a.scale(c))
 	limit := c.tolerance
 	switch {
-	case c.status == batch.Undecided || a.job.Options.Query.Info().Boolean():
+	case c.status == batch.Undecided || a.job.Options.StatusAlone():
 		// The tolerance does not apply; the gap may be infinite.
 		a.require(checkGap, c.row, c.gap >= 0, 0, c.gap)
 		return
@@ -314,22 +337,22 @@ func (a *auditor) checkStatus(c *claim) {
 	ok, expected := true, 0.0
 	switch c.status {
 	case batch.Separated:
-		ok = !c.hasDistance || c.distance > 0
+		ok = !c.hasDistance || a.onSide(c.distance, 1)
 	case batch.Penetrating:
-		ok = !c.hasDistance || c.distance < 0
+		ok = !c.hasDistance || a.onSide(c.distance, -1)
 	case batch.Touching:
 		expected = c.gap
-		ok = !c.hasDistance || !c.hasGap || math.Abs(c.distance) <= c.gap
+		ok = !c.hasDistance || !c.hasGap || math.Abs(c.distance-a.query.Touch) <= c.gap
 	case batch.Undecided:
 		// A gap that meets the tolerance is no reason to give up. Solvers may
 		// have been asked for less, to leave room for rounding. Rounding moves the distance
 		// to its column by up to u·|distance|, perhaps to the middle of the bounds, so the
 		// gap stored may be that much below the solver's; its arithmetic is given as much.
-		expected = a.orDefault(a.job.Options.SolverTolerance(a.p.size), c)
-		if !a.job.Options.Query.Info().Boolean() {
+		expected = a.orDefault(a.job.Options.SolverTolerance(a.scale(c)), c)
+		if !a.job.Options.StatusAlone() {
 			ok = !c.hasGap || c.gap+2*a.u*math.Abs(c.distance) > expected
 		} else if c.hasGap && c.hasDistance {
-			ok = c.gap >= math.Abs(c.distance)
+			ok = c.gap >= math.Abs(c.distance-a.query.Touch)
 		}
 	default:
 		ok = false
@@ -341,10 +364,22 @@ func (a *auditor) checkStatus(c *claim) {
 	a.require(checkStatus, c.row, ok, expected, found)
 }
 
+// onSide reports whether a stored value lies on one side of that of shapes that touch. Rounding to a column keeps
+// the sign of a signed distance; a growth factor may round to 1.
+func (a *auditor) onSide(value, side float64) bool {
+	by := side * (value - a.query.Touch)
+	return by > 0 || by == 0 && a.query.Touch != 0
+}
+
 // checkIterations checks that a row that no closed form answers was solved.
 func (a *auditor) checkIterations(i int, c *claim) {
 	if a.res.Iterations == nil {
 		a.report.skip(checkIterations)
+		return
+	}
+	if a.query.Growth() {
+		direct := a.growthMethod(batch.SolverClosedForm) || a.growthMethod(batch.SolverAxes)
+		a.require(checkIterations, c.row, direct || a.res.Iterations[i] > 0, 1, float64(a.res.Iterations[i]))
 		return
 	}
 	closedForm := a.p.half >= 0 || (pointOrSegment(a.p.shape[0]) && pointOrSegment(a.p.shape[1]))

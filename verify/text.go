@@ -13,6 +13,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	s := &r.Status
 	t.printf("%d rows: %d separated, %d touching, %d penetrating, %d undecided, %d invalid",
 		r.Rows, s.Separated, s.Touching, s.Penetrating, s.Undecided, s.Invalid)
+	if r.Undefined > 0 {
+		t.printf(" (of %d the shapes have no value of the query)", r.Undefined)
+	}
 	if s.Unknown > 0 {
 		t.printf(", %d without a valid status", s.Unknown)
 	}
@@ -32,7 +35,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(tab, "%s\t%d\t%d\t%d\t%.2g\t\n", c.Name, c.Ran, c.Skipped, c.Failed, float64(c.Residual))
 	}
 	t.keep(tab.Flush())
-	t.printf("\ngap/size  %s\n", r.Gaps.String())
+	t.printf("\ngap/%s  %s\n", r.Scale, r.Gaps.String())
 
 	for i := range r.Checks {
 		c := &r.Checks[i]
