@@ -1,0 +1,313 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"clearance/batch"
+)
+
+// blocks answers one block of worlds after the other.
+func (b *Batch) blocks(ctx context.Context) error {
+	worlds := b.worlds.Len()
+	for lo := 0; lo < worlds; {
+		hi := b.blockEnd(lo)
+		err := ctx.Err()
+		if err == nil {
+			err = b.block(ctx, lo, hi)
+		} else {
+			err = fmt.Errorf("rollout: stopped after %d worlds: %w", lo, err)
+		}
+		if err != nil {
+			b.fail(lo)
+			return err
+		}
+		b.progress(hi)
+		lo = hi
+	}
+	return nil
+}
+
+// progress notes that the worlds before the given one are answered. Of all pairs the unit is a world, since the
+// number of rows is not known.
+func (b *Batch) progress(worlds int) {
+	total := b.rows()
+	if b.sparse() {
+		total = b.worlds.Len()
+	}
+	b.report.Done = worlds * (total / b.worlds.Len())
+	if b.run.Progress != nil {
+		b.run.Progress(b.report.Done, total)
+	}
+}
+
+// fail makes all rows from a world on Undecided.
+func (b *Batch) fail(world int) {
+	if b.sparse() {
+		b.failSparse(world)
+		return
+	}
+	for i := world * (b.rows() / b.worlds.Len()); i < b.rows(); i++ {
+		b.results.PutFailure(i, batch.Undecided)
+		b.results.resetOthers(i)
+		b.statuses[i] = uint8(batch.Undecided)
+	}
+}
+
+// blockEnd returns the end of the block that begins at a world: as many worlds as have BlockPairs pairs of parts,
+// at least one.
+func (b *Batch) blockEnd(lo int) int {
+	limit := int64(b.o.BlockPairs)
+	if limit == 0 {
+		limit = defaultBlockPairs << b.larger
+	}
+	worlds := b.worlds.Len()
+	if b.all != nil {
+		return min(worlds, lo+b.all.worldsOf(limit, b.worlds.BodiesPerWorld()))
+	}
+	var pairs int64
+	for w := lo; w < worlds; w++ {
+		if pairs += b.pairsOf(w); pairs > limit && w > lo {
+			return w
+		}
+		if shared := len(b.worlds.Bodies) == b.worlds.BodiesPerWorld(); shared {
+			return min(worlds, lo+max(int(limit/max(pairs, 1)), 1))
+		}
+	}
+	return worlds
+}
+
+// pairsOf returns the number of pairs of parts of a world.
+func (b *Batch) pairsOf(world int) (n int64) {
+	for i, x := range b.templateA {
+		x, y := b.worlds.Body(world, x), b.worlds.Body(world, b.templateB[i])
+		if x != Absent && y != Absent {
+			n += int64(len(b.bodies.Parts(x))) * int64(len(b.bodies.Parts(y)))
+		}
+	}
+	return n
+}
+
+// tilesPerWorker is more than 1 so that workers end at about the same time.
+const tilesPerWorker = 4
+
+// block answers worlds lo to hi.
+func (b *Batch) block(ctx context.Context, lo, hi int) error {
+	n := 1
+	if b.workers > 1 {
+		n = min(hi-lo, b.workers*tilesPerWorker)
+	}
+	for len(b.tiles) < n {
+		b.tiles = append(b.tiles, &tile{c: b})
+	}
+	tiles := b.tiles[:n]
+	for i, t := range tiles {
+		t.reset(lo+(hi-lo)*i/n, lo+(hi-lo)*(i+1)/n)
+	}
+	if b.all != nil {
+		b.all.workers = max(1, b.workers/n)
+	}
+	b.parallel(n, b.cullTile)
+	for _, t := range tiles {
+		if t.err != nil {
+			return t.err
+		}
+	}
+	b.join(tiles)
+	b.adapt()
+	if err := b.solve(ctx, tiles); err != nil {
+		return err
+	}
+	b.parallel(n, b.foldTile)
+	if b.sparse() {
+		b.storeSparse(tiles)
+	}
+	for _, t := range tiles {
+		b.report.addCounts(&t.count)
+		if b.all != nil {
+			b.all.rows += t.count.rows
+		}
+		b.noteBad(t)
+	}
+	return nil
+}
+
+// maxLarger bounds the growth of blocks: 2³ times as many pairs of parts.
+const maxLarger = 3
+
+// adapt has the next block be larger where culling leaves few pairs, so that back ends are called less often.
+func (b *Batch) adapt() {
+	switch n := len(b.input.TemplateA); {
+	case n > defaultBlockPairs:
+		b.larger = 0
+	case n < defaultBlockPairs/16 && b.larger < maxLarger:
+		b.larger++
+	}
+}
+
+// parallel runs f(worker, 0) to f(worker, n-1).
+func (b *Batch) parallel(n int, f func(worker, i int)) {
+	if workers := min(n, b.workers); workers > 1 {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				for i := int(next.Add(1) - 1); i < n; i = int(next.Add(1) - 1) {
+					f(w, i)
+				}
+			})
+		}
+		wg.Wait()
+		return
+	}
+	for i := range n {
+		f(0, i)
+	}
+}
+
+// join forms the input of the back end.
+func (b *Batch) join(tiles []*tile) {
+	if len(tiles) == 1 {
+		t := tiles[0]
+		t.instance, t.candidate = 0, 0
+		b.input = batch.Worlds{Shapes: t.shapes, Poses: t.poses, TemplateA: t.a, TemplateB: t.b}
+		return
+	}
+	in := &b.joined
+	instances, candidates := 0, 0
+	for _, t := range tiles {
+		t.instance, t.candidate = instances, candidates
+		instances += len(t.shapes)
+		candidates += len(t.a)
+	}
+	in.Shapes, in.Poses = resized(in.Shapes, instances), resized(in.Poses, 7*instances)
+	in.TemplateA, in.TemplateB = resized(in.TemplateA, candidates), resized(in.TemplateB, candidates)
+	b.parallel(len(tiles), func(_, i int) {
+		t := tiles[i]
+		copy(in.Shapes[t.instance:], t.shapes)
+		copy(in.Poses[7*t.instance:], t.poses)
+		for k := range t.a {
+			in.TemplateA[t.candidate+k] = t.a[k] + int32(t.instance)
+			in.TemplateB[t.candidate+k] = t.b[k] + int32(t.instance)
+		}
+	})
+	b.input = *in
+}
+
+// resized returns a slice of n elements of any value, with room to grow.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}
+
+// solve has a back end answer the candidates of the block.
+func (b *Batch) solve(ctx context.Context, tiles []*tile) error {
+	n := len(b.input.TemplateA)
+	if b.answers == nil || b.answers.N < n {
+		b.answers = batch.NewResults(n+n/4, &b.parts.Options)
+	}
+	if n == 0 {
+		return nil
+	}
+	b.answers.SliceTo(&b.view, 0, n)
+	b.parts.Results = &b.view
+	rep, err := b.series.Run(ctx, &b.parts)
+	b.report.add(rep)
+	for _, e := range rep.RowErrors {
+		b.noteRow(tiles, e)
+	}
+	return err
+}
+
+// fold combines the answers of the candidates of a tile.
+func (t *tile) fold(from *batch.Results) {
+	s := &source{from, t}
+	for i := range t.rows {
+		r := &t.rows[i]
+		for k := r.first; k < r.first+r.count; k++ {
+			r.least.solved(k, s.at(k), from)
+		}
+		switch {
+		case t.c.reduce:
+			t.worlds[int(r.world)-t.lo].add(&r.least, r.pair, t.c.boolean)
+			continue
+		case t.c.all != nil:
+			continue
+		}
+		t.c.store(int(r.world)*len(t.c.templateA)+int(r.pair), &r.least, s)
+	}
+	for i := range t.worlds {
+		t.storeWorld(t.lo+i, &t.worlds[i], s)
+	}
+}
+
+// storeWorld stores the answer of a world.
+func (t *tile) storeWorld(world int, w *worldLeast, s *source) {
+	c, out := t.c, t.c.results
+	k := c.store(world, &w.least, s)
+	if !c.valued && !w.invalid && w.contactPair >= 0 {
+		k = max(k, 0) // the contact may be proved by bounds
+	}
+	out.Contacts[world], out.Failed[world], out.Any[world] = w.contacts, w.failures, w.any()
+	switch {
+	case k < 0:
+	case !c.valued:
+		t.storePair(world, w.contactPair)
+	default:
+		t.storePair(world, w.bestPair)
+	}
+}
+
+// storePair stores the pair that attains the least of a world.
+func (t *tile) storePair(world int, pair int32) {
+	out := t.c.results
+	if t.c.all == nil {
+		out.Pair[world] = pair
+		return
+	}
+	out.BodyA[world], out.BodyB[world] = t.bodyA[pair], t.bodyB[pair]
+}
+
+// noteBad lists the invalid poses of a tile in the report.
+func (b *Batch) noteBad(t *tile) {
+	for _, bad := range t.bad {
+		if len(b.report.RowErrors) == b.run.MaxRowErrors {
+			return
+		}
+		e := &RowError{World: bad.world, Body: bad.place, Pair: -1, Column: "poses", Reason: "invalid"}
+		k := int32(bad.place)
+		if err := b.bodies.CheckPose(b.worlds.Body(bad.world, k), b.worlds.Pose(bad.world, k)); err != nil {
+			e.Reason = err.(*batch.RowError).Reason
+		}
+		b.report.RowErrors = append(b.report.RowErrors, e)
+	}
+}
+
+// noteRow lists an invalid pair of parts.
+func (b *Batch) noteRow(tiles []*tile, row *batch.RowError) {
+	if len(b.report.RowErrors) == b.run.MaxRowErrors {
+		return
+	}
+	for _, t := range tiles {
+		k := row.Row - t.candidate
+		if k < 0 || k >= len(t.a) {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(t.rows, int32(k), func(r openRow, k int32) int {
+			return int(r.first + r.count - 1 - k)
+		})
+		r := &t.rows[i]
+		e := &RowError{World: int(r.world), Pair: int(r.pair), Body: -1, Column: row.Column, Reason: row.Reason}
+		if b.all != nil {
+			e.Pair = -1
+			e.Reason = fmt.Sprintf("bodies %d and %d: %s", t.bodyA[r.pair], t.bodyB[r.pair], row.Reason)
+		}
+		b.report.RowErrors = append(b.report.RowErrors, e)
+		return
+	}
+}

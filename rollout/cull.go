@@ -1,0 +1,275 @@
+package rollout
+
+import (
+	"math"
+
+	"clearance/geom"
+)
+
+// A tile is some worlds of a block: the pairs of parts that a solver must answer, and what is known of the rows.
+// It belongs to one goroutine at a time.
+type tile struct {
+	c      *Batch
+	lo, hi int // worlds
+	place  *placement
+
+	// Instances of parts that occur in a candidate, one after the other, and their poses, [7] each.
+	shapes []int32
+	poses  []float64
+
+	// Candidates: pairs of parts to be solved, as instances, and their parts within their bodies.
+	a, b         []int32
+	partA, partB []int32
+
+	rows   []openRow
+	worlds []worldLeast // of the reduction, one for each world
+
+	bodyA, bodyB []int32 // of all pairs: places of the pairs that rows refer to
+	ends         []int   // of all pairs: end of the rows of each world
+
+	lowers  []float64    // lower bounds of the rows of one world
+	nearest int          // the row with the least of these, -1 for none
+	bounds  [][2]float64 // lower and upper, of the pairs of parts of one row
+	count   counts
+	bad     []badPose // the first of them
+
+	err error // of the broad phase
+
+	instance, candidate int // first of the tile within the block
+}
+
+// openRow is a row with candidates.
+type openRow struct {
+	world, pair  int32
+	first, count int32 // candidates
+	least        least // of its culled pairs of parts
+}
+
+// badPose is an invalid pose.
+type badPose struct{ world, place int }
+
+// counts are what a call did with pairs of parts.
+type counts struct {
+	rows, absent, culledRows int64
+	pairs, culled            int64
+}
+
+func (t *tile) reset(lo, hi int) {
+	t.lo, t.hi = lo, hi
+	t.shapes, t.poses = t.shapes[:0], t.poses[:0]
+	t.a, t.b, t.partA, t.partB = t.a[:0], t.b[:0], t.partA[:0], t.partB[:0]
+	t.rows, t.worlds, t.bad = t.rows[:0], t.worlds[:0], t.bad[:0]
+	t.bodyA, t.bodyB, t.ends = t.bodyA[:0], t.bodyB[:0], t.ends[:0]
+	t.count, t.err = counts{}, nil
+}
+
+// cull finds the candidates of the worlds of the tile, and answers the rows that have none.
+func (t *tile) cull() {
+	c := t.c
+	for w := t.lo; w < t.hi; w++ {
+		t.place.place(w)
+		t.noteInvalid(w)
+		if c.reduce {
+			t.worlds = append(t.worlds, noWorld())
+		}
+		if c.all != nil {
+			t.cullAll(w)
+			continue
+		}
+		if !c.bounded {
+			for p, a := range c.templateA {
+				t.row(w, p, a, c.templateB[p], c.threshold)
+			}
+			continue
+		}
+		beyond := t.balls()
+		if c.stops && t.stop(w) {
+			continue
+		}
+		for p, lower := range t.lowers {
+			if lower > beyond {
+				t.culledByBalls(w, p, lower)
+				continue
+			}
+			t.row(w, p, c.templateA[p], c.templateB[p], beyond)
+		}
+	}
+}
+
+// balls bounds the rows of the world at place from below by the balls that contain the bodies, -Inf for rows without
+// bodies. It returns the distance beyond which a row cannot matter: the largest distance asked for, and of a reduction
+// an upper bound of the least, unless that is a contact: contacts are counted.
+func (t *tile) balls() (beyond float64) {
+	c, p := t.c, t.place
+	t.lowers = resized(t.lowers, len(c.templateA))
+	least, at := math.Inf(1), -1
+	tb := c.templateB[:len(t.lowers)]
+	for i, a := range c.templateA[:len(t.lowers)] {
+		b := tb[i]
+		if p.state[a]|p.state[b] != placed {
+			t.lowers[i] = math.Inf(-1)
+			continue
+		}
+		x, y, z := p.x[a]-p.x[b], p.y[a]-p.y[b], p.z[a]-p.z[b]
+		lower := math.Sqrt(x*x+y*y+z*z)*roundDown - p.radius[a] - p.radius[b]
+		t.lowers[i] = lower
+		if lower < least {
+			least, at = lower, i
+		}
+	}
+	t.nearest = at
+	if !c.reduce || !c.valued || at < 0 {
+		return c.threshold
+	}
+	return min(c.threshold, max(t.upper(at), 0))
+}
+
+// upper bounds a row of the world at place from above.
+func (t *tile) upper(pair int) float64 {
+	return upperBound(&t.place.inner[t.c.templateA[pair]], &t.place.inner[t.c.templateB[pair]])
+}
+
+// culledByBalls answers a row that the balls of its bodies prove to be beyond what matters.
+func (t *tile) culledByBalls(world, pair int, lower float64) {
+	c, p := t.c, t.place
+	pairs := p.count[c.templateA[pair]] * p.count[c.templateB[pair]]
+	t.count.rows++
+	t.count.culledRows++
+	t.count.pairs += pairs
+	t.count.culled += pairs
+	if !c.reduce {
+		c.putCulled(world*len(c.templateA)+pair, lower, t.upper(pair))
+		return
+	}
+	// An upper bound of any row is one of the world: that of the row with the least lower bound is enough.
+	upper := math.Inf(1)
+	if pair == t.nearest {
+		upper = t.upper(pair)
+	}
+	t.worlds[world-t.lo].cull(lower, upper)
+}
+
+// noteInvalid remembers the invalid poses of a world.
+func (t *tile) noteInvalid(world int) {
+	for _, k := range t.place.used {
+		if t.place.state[k] == invalid && len(t.bad) < t.c.run.MaxRowErrors {
+			t.bad = append(t.bad, badPose{world, int(k)})
+		}
+	}
+}
+
+// row culls the pairs of parts of a row: of the bodies at places a and b.
+func (t *tile) row(world, pair int, a, b int32, beyond float64) {
+	c, p := t.c, t.place
+	t.count.rows++
+	if p.state[a]|p.state[b] != placed {
+		t.rowWithoutBodies(world, pair, p.state[a] == absent || p.state[b] == absent)
+		return
+	}
+	r := openRow{world: int32(world), pair: int32(pair), first: int32(len(t.a)), least: noLeast()}
+	t.count.pairs += p.count[a] * p.count[b]
+	if c.bounded {
+		t.parts(&r, a, b, beyond)
+	} else {
+		for i := range p.table.Parts(p.body[a]) {
+			for j := range p.table.Parts(p.body[b]) {
+				t.candidateOf(a, b, i, j)
+			}
+		}
+	}
+	if r.count = int32(len(t.a)) - r.first; r.count == 0 {
+		t.culledRow(&r)
+		return
+	}
+	t.rows = append(t.rows, r)
+}
+
+// parts culls the pairs of parts of two bodies that are beyond the given distance, or beyond the least of this row.
+func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
+	p := t.place
+	p.of(a) // which may move the parts of the other
+	bs := p.of(b)
+	as := p.of(a)
+	t.bounds = t.bounds[:0]
+	least := math.Inf(1)
+	for i := range as {
+		for j := range bs {
+			upper := upperOfParts(&as[i], &bs[j])
+			t.bounds = append(t.bounds, [2]float64{lowerOfBalls(&as[i], &bs[j]), upper})
+			least = min(least, upper)
+		}
+	}
+	if t.c.valued {
+		beyond = min(beyond, max(least, 0))
+	}
+	for k, bound := range t.bounds {
+		i, j, lower := k/len(bs), k%len(bs), bound[0]
+		if lower <= beyond {
+			lower = max(lower, lowerOfBoxes(&as[i], &bs[j]))
+		}
+		if lower > beyond {
+			r.least.cull(lower, bound[1])
+			t.count.culled++
+			continue
+		}
+		t.candidateOf(a, b, i, j)
+	}
+}
+
+// candidateOf adds a pair of parts of the bodies at two places to the candidates.
+func (t *tile) candidateOf(a, b int32, i, j int) {
+	t.a = append(t.a, t.instanceOf(a)+int32(i))
+	t.b = append(t.b, t.instanceOf(b)+int32(j))
+	t.partA, t.partB = append(t.partA, int32(i)), append(t.partB, int32(j))
+}
+
+// instanceOf returns the first instance of the parts of the body at a place.
+func (t *tile) instanceOf(k int32) int32 {
+	p := t.place
+	if p.instance[k] >= 0 {
+		return p.instance[k]
+	}
+	first := int32(len(t.shapes))
+	p.instance[k] = first
+	for i, part := range p.table.Parts(p.body[k]) {
+		pose := p.table.PartPose(p.body[k], i, p.pose[k])
+		t.shapes = append(t.shapes, part.Shape)
+		t.poses = appendPose(t.poses, &pose)
+	}
+	return first
+}
+
+func appendPose(to []float64, p *geom.Pose) []float64 {
+	v, q := p.Position, p.Rotation
+	return append(to, v.X, v.Y, v.Z, q.Real, q.Imag, q.Jmag, q.Kmag)
+}
+
+// rowWithoutBodies answers a row with an absent body or an invalid pose.
+func (t *tile) rowWithoutBodies(world, pair int, absent bool) {
+	r := openRow{world: int32(world), pair: int32(pair), first: int32(len(t.a)), least: noLeast()}
+	if absent {
+		t.count.absent++
+	} else {
+		r.least.invalid = true
+	}
+	t.closeRow(&r)
+}
+
+// culledRow answers a row without candidates.
+func (t *tile) culledRow(r *openRow) {
+	t.count.culledRows++
+	t.closeRow(r)
+}
+
+// closeRow stores a row of which all is known, or adds it to its world.
+func (t *tile) closeRow(r *openRow) {
+	switch {
+	case t.c.reduce:
+		t.worlds[int(r.world)-t.lo].add(&r.least, r.pair, t.c.boolean)
+		return
+	case t.c.all != nil:
+		t.closeSparse(r)
+		return
+	}
+	t.c.store(int(r.world)*len(t.c.templateA)+int(r.pair), &r.least, nil)
+}

@@ -1,0 +1,94 @@
+package rollout
+
+import (
+	"fmt"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Motions is W worlds of M bodies, each of which moves through T way points, with one list of P pairs of bodies that
+// all worlds share. Row w·P + p is pair p in world w.
+//
+// A body is at way point k at the time k. In between its position moves along a line at constant speed, and its
+// rotation about a fixed axis at constant speed, by the shorter arc.
+type Motions struct {
+	// M is the number of bodies of a world; 0 stands for len(Bodies). T is the number of way points, at least 2; 0
+	// stands for 2.
+	M, T int
+
+	// Bodies are indices into a [batch.Bodies], or [Absent]: [M], the same in all worlds, or [W,M].
+	Bodies []int32
+
+	// Poses are [W,T,M,7]: x, y, z in metres, then the quaternion w, x, y, z, which is normalized on input. Those of
+	// absent bodies, and of bodies in no pair, are not read.
+	Poses []float64
+
+	// TemplateA and TemplateB are the pairs: [P] indices of bodies within a world.
+	TemplateA, TemplateB []int32
+}
+
+// BodiesPerWorld returns M.
+func (m *Motions) BodiesPerWorld() int {
+	if m.M > 0 {
+		return m.M
+	}
+	return len(m.Bodies)
+}
+
+// WayPoints returns T.
+func (m *Motions) WayPoints() int {
+	if m.T == 0 {
+		return 2
+	}
+	return m.T
+}
+
+// Len returns the number of worlds.
+func (m *Motions) Len() int {
+	if n := m.WayPoints() * m.BodiesPerWorld(); n > 0 {
+		return len(m.Poses) / (7 * n)
+	}
+	return 0
+}
+
+// Body returns the body at place k of a world.
+func (m *Motions) Body(world int, k int32) int32 {
+	if n := m.BodiesPerWorld(); len(m.Bodies) > n {
+		return m.Bodies[world*n+int(k)]
+	}
+	return m.Bodies[k]
+}
+
+// Pose returns the pose of the body at place k of a world at a way point.
+func (m *Motions) Pose(world, wayPoint int, k int32) geom.Pose {
+	p := m.Poses[7*((world*m.WayPoints()+wayPoint)*m.BodiesPerWorld()+int(k)):][:7]
+	return geom.Pose{
+		Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]},
+		Rotation: quat.Number{Real: p[3], Imag: p[4], Jmag: p[5], Kmag: p[6]},
+	}
+}
+
+// CheckShape returns an error if the length of a column does not match the others, or if an index is not that of a
+// body. Poses are checked by body when they are read.
+func (m *Motions) CheckShape(bodies *batch.Bodies) error {
+	n, t := m.BodiesPerWorld(), m.WayPoints()
+	switch {
+	case m.M < 0:
+		return fmt.Errorf("rollout: M = %d, want the number of bodies of a world, or 0 for len(bodies)", m.M)
+	case t < 2:
+		return fmt.Errorf("rollout: T = %d way points, want at least 2, or 0 for 2", m.T)
+	case n == 0 && len(m.Poses) != 0:
+		return fmt.Errorf("rollout: poses have %d numbers for no bodies", len(m.Poses))
+	case n > 0 && len(m.Poses)%(7*n*t) != 0:
+		return fmt.Errorf("rollout: poses have %d numbers, want a multiple of 7 × %d bodies × %d way points",
+			len(m.Poses), n, t)
+	}
+	if err := checkBodies(m.Bodies, n, m.Len(), bodies); err != nil {
+		return err
+	}
+	return checkPairs("template", m.TemplateA, m.TemplateB, n)
+}

@@ -1,0 +1,102 @@
+package rollout_test
+
+import (
+	"os"
+	"testing"
+
+	"clearance/batch"
+	"clearance/bench/peers"
+	"clearance/rollout"
+)
+
+// BenchmarkArmPeers measures other libraries on the pairs of parts of 256 worlds of BenchmarkArm, one after the other
+// on one core, as a loop in C++ calls them: distances, and of penetrating pairs that they penetrate. The metric
+// worlds/s is by the CPU time of that loop alone. The folder of `make peers` is CLEARANCE_PEERS, by default that of
+// bench/peers.
+func BenchmarkArmPeers(b *testing.B) {
+	build := os.Getenv("CLEARANCE_PEERS")
+	if build == "" {
+		build = "../bench/peers/build"
+	}
+	list, _, err := peers.Open(build, b.TempDir())
+	if err != nil {
+		b.Skip(err)
+	}
+	const worlds = 256
+	bodies, w := rollout.Arm(b, worlds)
+	set, err := peers.NewSetOf(b.Context(), "arm", bodies.Library(), pairsOf(bodies, w), b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := peers.ParseQuestion("gjk")
+	if err != nil {
+		b.Fatal(err)
+	}
+	part, truth, err := set.Part(b.Context(), &q)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range list {
+		defer c.Close()
+		if err := c.Shapes(set); err != nil {
+			b.Logf("%s: %v", c.Info().Name, err)
+			continue
+		}
+		if err := c.Pairs(part); err != nil {
+			b.Fatal(err)
+		}
+		configurations, err := c.Configurations(&q)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, configuration := range configurations {
+			b.Run(c.Info().Name+"/"+configuration, func(b *testing.B) {
+				best := 0.0
+				for b.Loop() {
+					s, err := c.Run(&q, configuration)
+					if err != nil {
+						b.Fatal(err)
+					}
+					best = max(best, worlds/s)
+				}
+				answers, err := c.Answers()
+				if err != nil {
+					b.Fatal(err)
+				}
+				wrong := 0
+				for i, a := range answers {
+					if d := a.Distance - truth[i].Distance; truth[i].Distance > 1e-3 && !(d < 1e-4 && d > -1e-4) {
+						wrong++
+					}
+				}
+				b.ReportMetric(best, "worlds/s")
+				b.ReportMetric(float64(wrong), "wrong")
+				b.ReportMetric(float64(len(answers))/worlds, "pairs/world")
+			})
+		}
+	}
+}
+
+// pairsOf returns the pairs of parts of worlds as a list.
+func pairsOf(bodies *batch.Bodies, w *rollout.Worlds) *batch.Pairs {
+	var rows []batch.Row
+	for world := range w.Len() {
+		for p := range w.TemplateA {
+			ka, kb := w.TemplateA[p], w.TemplateB[p]
+			a, b := w.Body(world, ka), w.Body(world, kb)
+			for i, pa := range bodies.Parts(a) {
+				for j, pb := range bodies.Parts(b) {
+					rows = append(rows, batch.Row{
+						ShapeA: pa.Shape, PoseA: bodies.PartPose(a, i, w.Pose(world, ka)),
+						ShapeB: pb.Shape, PoseB: bodies.PartPose(b, j, w.Pose(world, kb)),
+					})
+				}
+			}
+		}
+	}
+	list := batch.NewPairs(len(rows))
+	for i := range rows {
+		list.SetRow(i, &rows[i])
+	}
+	return list
+}

@@ -1,0 +1,164 @@
+package rollout
+
+import (
+	"math"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// placeSlack, of the magnitudes of a position and of the bounds of a body, covers the rounding of points mapped
+// into the world and of the poses of parts: 12 units of rounding for a product with a rotation matrix whose
+// entries are right to 8, the same again for the composed pose, and 128 are counted.
+const placeSlack = 0x1p-46
+
+// States of a place of a world.
+const (
+	placed = iota
+	absent
+	invalid
+)
+
+// placement is the bodies of one world with their bounds in the world frame. Columns have one entry per place.
+type placement struct {
+	table  *batch.Bodies
+	worlds *Worlds
+	used   []int32 // places that occur in a pair
+
+	state  []uint8
+	body   []int32
+	count  []int64 // parts of the body
+	pose   []geom.Pose
+	matrix []geom.Mat3 // of the rotation
+
+	x, y, z, radius []float64 // bounding ball
+	inner           []ball    // a ball within a part, see placedPart.inner
+	slack           []float64
+	partsAt         []int32 // first of its parts in parts; -1 if they are not placed
+	instance        []int32 // first of its parts among the instances of a tile; -1 if there are none
+
+	parts []placedPart
+
+	near neighbors // of all pairs
+}
+
+// ball is a center with a radius.
+type ball struct {
+	c r3.Vec
+	r float64
+}
+
+// placedPart bounds a part in the world frame.
+type placedPart struct {
+	unbounded bool // a half-space: outer.c is a point of its plane, the third column of axes its normal
+
+	outer ball // contains the part; of a half-space r is its margin
+	inner ball // if r > 0 it lies within the part; else the part has a point within -r of c
+
+	box, half r3.Vec
+	axes      geom.Mat3
+}
+
+func newPlacement(table *batch.Bodies, w *Worlds, used []int32) *placement {
+	m := w.BodiesPerWorld()
+	p := &placement{table: table, worlds: w, used: used}
+	p.state, p.body, p.pose = make([]uint8, m), make([]int32, m), make([]geom.Pose, m)
+	p.matrix, p.count = make([]geom.Mat3, m), make([]int64, m)
+	p.x, p.y, p.z, p.radius = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
+	p.inner, p.slack = make([]ball, m), make([]float64, m)
+	p.partsAt, p.instance = make([]int32, m), make([]int32, m)
+	return p
+}
+
+// place places the bodies of a world.
+func (p *placement) place(world int) {
+	p.parts = p.parts[:0]
+	for _, k := range p.used {
+		p.partsAt[k], p.instance[k] = -1, -1
+		b := p.worlds.Body(world, k)
+		p.body[k] = b
+		if b == Absent {
+			p.state[k] = absent
+			continue
+		}
+		p.pose[k] = p.worlds.Pose(world, k)
+		if !p.valid(k) {
+			p.state[k] = invalid
+			continue
+		}
+		p.state[k], p.count[k] = placed, int64(len(p.table.Parts(b)))
+		p.bound(k)
+	}
+}
+
+// valid reports whether the pose at place k is one that [batch.Bodies.CheckPose] accepts.
+func (p *placement) valid(k int32) bool {
+	pose, far := &p.pose[k], batch.MaxLength-p.table.Bounds(p.body[k]).Offset
+	v := pose.Position
+	if nearUnit(pose) && math.Abs(v.X) <= far && math.Abs(v.Y) <= far && math.Abs(v.Z) <= far {
+		return true
+	}
+	return p.table.CheckPose(p.body[k], *pose) == nil
+}
+
+// nearUnit reports whether the matrix of a quaternion can be computed without scaling it first.
+func nearUnit(p *geom.Pose) bool {
+	q := p.Rotation
+	n := q.Real*q.Real + q.Imag*q.Imag + q.Jmag*q.Jmag + q.Kmag*q.Kmag
+	return n > 0.25 && n < 4
+}
+
+// bound computes the balls of the body at place k.
+func (p *placement) bound(k int32) {
+	b, parts := p.table.Bounds(p.body[k]), p.table.PartBounds(p.body[k])
+	pose, in := &p.pose[k], &parts[b.Inner]
+	if nearUnit(pose) {
+		p.matrix[k] = pose.Matrix()
+	} else {
+		n, _ := pose.Normalized() // squares may under- or overflow
+		p.matrix[k] = n.Matrix()
+	}
+	m, v := &p.matrix[k], pose.Position
+	slack := placeSlack * (math.Abs(v.X) + math.Abs(v.Y) + math.Abs(v.Z) + b.Magnitude)
+	c := r3.Add(m.MulVec(b.Center), v)
+	p.x[k], p.y[k], p.z[k], p.radius[k] = c.X, c.Y, c.Z, b.Radius+slack
+	if in.Center != b.Center {
+		c = r3.Add(m.MulVec(in.Center), v)
+	}
+	p.inner[k] = ball{c, innerRadius(in, slack)}
+	p.slack[k] = slack
+}
+
+// innerRadius is the radius of placedPart.inner.
+func innerRadius(b *batch.PartBounds, slack float64) float64 {
+	if r := b.Inradius - slack; r > 0 {
+		return r
+	}
+	return -b.Slack - slack
+}
+
+// of returns the bounds of the parts of the body at place k.
+func (p *placement) of(k int32) []placedPart {
+	bounds := p.table.PartBounds(p.body[k])
+	if p.partsAt[k] < 0 {
+		p.partsAt[k] = int32(len(p.parts))
+		m, v, slack := &p.matrix[k], p.pose[k].Position, p.slack[k]
+		for i := range bounds {
+			b := &bounds[i]
+			c := r3.Add(m.MulVec(b.Center), v)
+			q := placedPart{
+				unbounded: b.Unbounded,
+				outer:     ball{c, b.Radius + slack}, inner: ball{c, innerRadius(b, slack)},
+				axes: geom.Mul(m, &b.Axes),
+			}
+			if !b.Unbounded {
+				q.box = r3.Add(m.MulVec(b.Box), v)
+				q.half = r3.Vec{X: b.Half.X + slack, Y: b.Half.Y + slack, Z: b.Half.Z + slack}
+			}
+			p.parts = append(p.parts, q)
+		}
+	}
+	return p.parts[p.partsAt[k]:][:len(bounds)]
+}

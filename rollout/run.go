@@ -1,0 +1,265 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"clearance/batch"
+	"clearance/dispatch"
+)
+
+// A Job is one call: bodies, worlds, the options of the query, and the results.
+type Job struct {
+	Bodies  *batch.Bodies
+	Worlds  *Worlds
+	Options Options
+	Results *Results // nil has Run allocate them
+}
+
+// Run answers a job. run.Backend selects the back end; run.ChunkRows is the number of pairs of parts that it
+// processes at a time; run.Progress gets rows of the results.
+//
+// The error concerns the call as a whole, as that of [dispatch.Dispatcher.Run]. The report tells which rows have
+// no answer. Rows that an unsuccessful call did not reach are Undecided; of all pairs see [Results.Offsets].
+func Run(ctx context.Context, d *dispatch.Dispatcher, job *Job, run dispatch.Options) (Report, error) {
+	b, err := newBatch(d, job, run)
+	if err != nil {
+		return Report{}, err
+	}
+	defer b.Close()
+	job.Results = b.results
+	_, rep, err := b.Run(ctx)
+	return rep, err
+}
+
+// Hold prepares a rollout for repeated runs while the poses change. The results, and all memory that a run needs,
+// are kept between runs.
+func Hold(d *dispatch.Dispatcher, bodies *batch.Bodies, worlds *Worlds, o Options, run dispatch.Options) (*Batch,
+	error) {
+	return newBatch(d, &Job{Bodies: bodies, Worlds: worlds, Options: o}, run)
+}
+
+// defaultBlockPairs is the default of Options.BlockPairs: results of some 10 MB, and long calls even where most pairs
+// are culled.
+const defaultBlockPairs = 1 << 18
+
+// Batch is a rollout prepared for repeated runs. Its methods may be called by several goroutines; calls are
+// serialized.
+type Batch struct {
+	d   *dispatch.Dispatcher
+	run dispatch.Options
+
+	mu     sync.Mutex
+	closed bool
+
+	bodies               *batch.Bodies
+	worlds               *Worlds
+	o                    Options
+	templateA, templateB []int32
+	used                 []int32 // bodies in some pair
+	workers              int
+	all                  *allPairs // nil for templates
+
+	threshold float64 // distance beyond which no pair is solved
+	bounded   bool    // bounds apply
+	boolean   bool    // statuses are all that is asked for
+	valued    bool    // solvers give values
+	reduce    bool    // rows of the results are worlds
+	stops     bool    // a world ends with a contact that bounds prove
+
+	input   batch.Worlds // candidates of a block: one world whose bodies are instances of parts
+	joined  batch.Worlds // memory of input
+	answers *batch.Results
+	parts   batch.Job
+	series  *dispatch.Series
+	view    batch.Results // of answers, those of a block
+	larger  int           // blocks are 2^larger times as large as by default
+
+	cullTile, foldTile func(worker, tile int)
+	tiles              []*tile
+	pool               []*placement // one for each worker
+
+	results  *Results
+	statuses []uint8
+	report   Report
+}
+
+func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, error) {
+	switch {
+	case job.Bodies == nil:
+		return nil, errors.New("rollout: no bodies")
+	case job.Worlds == nil:
+		return nil, errors.New("rollout: no worlds")
+	}
+	if err := job.Options.Check(); err != nil {
+		return nil, err
+	}
+	if err := job.Worlds.CheckShape(job.Bodies); err != nil {
+		return nil, err
+	}
+	o := &job.Options
+	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results}
+	b.workers = o.Workers
+	if b.workers == 0 {
+		b.workers = runtime.GOMAXPROCS(0)
+	}
+	if b.run.MaxRowErrors == 0 {
+		b.run.MaxRowErrors = 16
+	}
+	b.templateA, b.templateB = job.Worlds.TemplateA, job.Worlds.TemplateB
+	b.used = places(b.templateA, b.templateB)
+	if job.Worlds.AllPairs {
+		if err := b.setAllPairs(); err != nil {
+			return nil, err
+		}
+	}
+	b.threshold = o.threshold()
+	b.bounded = !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
+	b.boolean, b.reduce = o.StatusAlone(), o.Reduce == ReduceWorld
+	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: o.ofParts()}
+	b.valued = b.parts.Options.Columns&batch.ColDistance != 0
+	b.stops = b.reduce && b.boolean && !b.valued && b.bounded && b.all == nil
+	b.run.EstimateRows = b.estimateRows()
+	run = b.run
+	run.Progress = nil
+	var err error
+	if b.series, err = d.Series(&b.parts.Options, run); err != nil {
+		return nil, err
+	}
+	if err := b.makeResults(); err != nil {
+		return nil, err
+	}
+	b.cullTile = func(worker, i int) {
+		b.tiles[i].place = b.pool[worker]
+		b.tiles[i].cull()
+	}
+	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }
+	for range b.workers {
+		b.pool = append(b.pool, newPlacement(b.bodies, b.worlds, b.used))
+	}
+	return b, nil
+}
+
+// estimateRows is the number of rows by which a back end is selected: the pairs of parts of a block of the default size
+// at most, so that it does not depend on the size of blocks.
+func (b *Batch) estimateRows() int {
+	n := int64(1)
+	for w := 0; w < b.worlds.Len() && n < defaultBlockPairs; w++ {
+		n += b.pairsOf(w)
+	}
+	return int(min(n, defaultBlockPairs))
+}
+
+// places lists the bodies that occur in pairs.
+func places(columns ...[]int32) (used []int32) {
+	for _, c := range columns {
+		used = append(used, c...)
+	}
+	slices.Sort(used)
+	return slices.Compact(used)
+}
+
+// rows is the number of rows of the results.
+func (b *Batch) rows() int {
+	switch {
+	case b.reduce:
+		return b.worlds.Len()
+	case b.all != nil:
+		return 0 // so far
+	}
+	return b.worlds.Len() * len(b.templateA)
+}
+
+func (b *Batch) makeResults() error {
+	n := b.rows()
+	if b.results == nil {
+		b.results = NewResults(n, &b.o)
+	} else if err := b.results.check(n, &b.o); err != nil {
+		return err
+	}
+	b.results.ContactsComplete = b.reduce && !b.stops
+	if b.all != nil {
+		b.addBodies()
+	}
+	if b.statuses = b.results.Status; b.statuses == nil {
+		b.statuses = make([]uint8, n)
+	}
+	return nil
+}
+
+// Len returns the number of rows of the results.
+func (b *Batch) Len() int { return b.results.N }
+
+var errClosed = errors.New("rollout: the batch is closed")
+
+// Update sets the poses for the next Run: w is the input of the batch after the caller changed its poses, or another
+// one with as many worlds, the same bodies and the same pairs. It must not change until Run has returned.
+func (b *Batch) Update(w *Worlds) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.update(w)
+}
+
+func (b *Batch) update(w *Worlds) error {
+	if b.closed {
+		return errClosed
+	}
+	if w == nil {
+		return errors.New("rollout: update of a batch without worlds")
+	}
+	if w != b.worlds {
+		if len(w.Poses) != len(b.worlds.Poses) || w.BodiesPerWorld() != b.worlds.BodiesPerWorld() ||
+			!slices.Equal(w.Bodies, b.worlds.Bodies) ||
+			w.AllPairs != b.worlds.AllPairs || !slices.Equal(w.SkipA, b.worlds.SkipA) ||
+			!slices.Equal(w.SkipB, b.worlds.SkipB) || !slices.Equal(w.TemplateA, b.templateA) ||
+			!slices.Equal(w.TemplateB, b.templateB) {
+			return errors.New("rollout: update with other bodies, other pairs or another number of worlds")
+		}
+		b.see(w)
+	}
+	return nil
+}
+
+// Close ends the use of the batch. Closing again does nothing.
+func (b *Batch) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// Run answers all rows. The results belong to the batch and are overwritten by the next Run.
+func (b *Batch) Run(ctx context.Context) (*Results, Report, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.step(ctx)
+}
+
+func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
+	if b.closed {
+		return nil, Report{}, errClosed
+	}
+	start := time.Now()
+	b.report = Report{Worlds: b.worlds.Len(), Rows: b.worlds.Len() * len(b.templateA)}
+	if b.all != nil {
+		b.all.rows = 0
+	}
+	if b.sparse() {
+		b.resetSparse()
+	}
+	err := b.blocks(ctx)
+	rep := &b.report
+	if b.all != nil {
+		rep.Rows = int(b.all.rows)
+	}
+	for _, s := range b.statuses {
+		rep.Counts[s]++
+	}
+	b.results.PackBits(b.statuses)
+	rep.Wall = time.Since(start)
+	return b.results, *rep, err
+}

@@ -1,0 +1,118 @@
+package rollout
+
+import (
+	"slices"
+
+	"clearance/batch"
+)
+
+// sparse reports whether the results have a row for some of all pairs.
+func (b *Batch) sparse() bool { return b.all != nil && !b.reduce }
+
+// addBodies adds the columns of all pairs to the results.
+func (b *Batch) addBodies() {
+	r := b.results
+	r.BodyA, r.BodyB = make([]int32, r.N), make([]int32, r.N)
+	if b.sparse() {
+		r.Offsets = make([]int64, b.worlds.Len()+1)
+	}
+	for i := range r.N {
+		r.resetOthers(i)
+	}
+}
+
+// resetSparse removes all rows.
+func (b *Batch) resetSparse() {
+	b.grow(0)
+	b.results.Offsets = resized(b.results.Offsets, b.worlds.Len()+1)
+	clear(b.results.Offsets)
+}
+
+// failSparse ends the offsets at a world that has no rows for lack of an answer.
+func (b *Batch) failSparse(world int) {
+	offsets := b.results.Offsets
+	for w := world; w < b.worlds.Len(); w++ {
+		offsets[w+1] = offsets[world]
+	}
+}
+
+// closeSparse keeps a row of which all is known, if it belongs to the results.
+func (t *tile) closeSparse(r *openRow) {
+	if !t.c.drops(&r.least) {
+		t.rows = append(t.rows, *r)
+	}
+}
+
+// drops reports whether a pair has no row: it is proved to be separated, and beyond the largest distance if there is
+// one.
+func (b *Batch) drops(l *least) bool {
+	if l.status(b.boolean) != batch.Separated {
+		return false
+	}
+	return b.threshold == 0 || l.lower > b.threshold
+}
+
+// storeSparse appends the rows of the tiles to the results, and the ends of their worlds.
+func (b *Batch) storeSparse(tiles []*tile) {
+	at := b.results.N
+	firsts := make([]int, len(tiles))
+	for i, t := range tiles {
+		firsts[i] = at
+		first := 0
+		for w, end := range t.ends {
+			for k := first; k < end; k++ {
+				if !b.drops(&t.rows[k].least) {
+					at++
+				}
+			}
+			first = end
+			b.results.Offsets[t.lo+w+1] = int64(at)
+		}
+	}
+	b.grow(at)
+	b.parallel(len(tiles), func(_, i int) {
+		t, row := tiles[i], firsts[i]
+		s := &source{b.answers, t}
+		for k := range t.rows {
+			r := &t.rows[k]
+			if b.drops(&r.least) {
+				continue
+			}
+			b.results.BodyA[row], b.results.BodyB[row] = t.bodyA[r.pair], t.bodyB[r.pair]
+			b.store(row, &r.least, s)
+			row++
+		}
+	})
+}
+
+// grow sets the number of rows. New rows hold any values.
+func (b *Batch) grow(n int) {
+	r := b.results
+	r.N = n
+	floats := func(f *batch.Floats, per int) {
+		f.F32, f.F64 = extended(f.F32, per*n), extended(f.F64, per*n)
+	}
+	floats(&r.Distance, 1)
+	floats(&r.Normal, 3)
+	floats(&r.WitnessA, 3)
+	floats(&r.WitnessB, 3)
+	floats(&r.Point, 3)
+	r.Gap, r.Status, r.Iterations = extended(r.Gap, n), extended(r.Status, n), extended(r.Iterations, n)
+	r.Method = extended(r.Method, n)
+	r.Bits = extended(r.Bits, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
+	r.PartA, r.PartB = extended(r.PartA, n), extended(r.PartB, n)
+	r.BodyA, r.BodyB = extended(r.BodyA, n), extended(r.BodyB, n)
+	if r.Status != nil {
+		b.statuses = r.Status
+	} else {
+		b.statuses = extended(b.statuses, n)
+	}
+}
+
+// extended returns s with the given length, keeping what it holds; nil, an absent column, stays nil.
+func extended[T any](s []T, n int) []T {
+	if s == nil || n <= len(s) {
+		return s[:min(n, len(s))]
+	}
+	return slices.Grow(s, n-len(s))[:n]
+}

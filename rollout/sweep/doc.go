@@ -1,0 +1,25 @@
+// Package sweep finds first contacts of moving convex shapes, and lower bounds of their distance over a motion, by
+// conservative advancement [Mirtich1996; Zhang2006] on certified distances.
+//
+// A row is two shapes of a library, each at a pose in the frame of a moving body. A body moves from one pose to
+// another in the time from 0 to 1: its position along a line at constant speed, its rotation by spherical linear
+// interpolation, which is a rotation about a fixed axis at constant speed, at most half a revolution.
+//
+// # What is proved
+//
+// At a time a the solvers of a back end give a lower bound L of the distance and a normal n. Along n the package
+// computes the separation S by itself, with the rounding bound of package verify. In a time s no point of one shape
+// comes nearer to the other by more than s·μ, and nearer along n by more than s·σ, where, with the relative velocity
+// v of B, the angles θ of rotation, the unit axes w, and the largest distance ρ of points of a shape from its axis of
+// rotation
+//
+//	μ = |v| + θ_A·ρ_A + θ_B·ρ_B
+//	σ = max(0, −⟨v, n⟩ + θ_A·ρ_A·|w_A × n| + θ_B·ρ_B·|w_B × n|)
+//
+// So the distance is at least max(L − s·μ, S − s·σ). Backward in time the same holds with −v. An interval between two
+// such times is proved free of contact where both bounds leave no gap. Others are halved, the earliest first, until all
+// are proved, or a contact is known at the end of an interval that is proved up to the tolerance before it.
+//
+// A contact is a pose whose status is touching or penetrating, as in all queries: the shapes intersect, or 0 lies
+// within the gap of their distance.
+package sweep

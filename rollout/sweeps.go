@@ -1,0 +1,269 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/rollout/sweep"
+)
+
+// A SweepJob is one call of [Sweep]: bodies, their motions, options, and the results.
+type SweepJob struct {
+	Bodies  *batch.Bodies
+	Motions *Motions
+	Options sweep.Options
+	Results *SweepResults // set by Sweep
+}
+
+// SweepResults has one row per pair of bodies in a world: row w·P + p. Times are in [0, T−1], way point k at the time
+// k.
+type SweepResults struct {
+	N int
+
+	// State is that of the first contact of the bodies: codes of [sweep.State]. Rows with an absent body are Free.
+	State []uint8
+
+	// Lower and Upper bound the least distance over the motion, in metres. Of Free rows Lower is proved and above 0:
+	// +Inf with an absent body. Of others it is 0. Upper is attained at the time Closest.
+	Lower, Upper, Closest []float64
+
+	// No contact is before T0. Of rows in Contact the first contact is in [T0, T1], which is not wider than the
+	// tolerance. Of Free rows T0 is the end of the motion. Of Undecided rows T1 is the earliest known contact, NaN
+	// for none.
+	T0, T1 []float64
+
+	// PartA and PartB are the parts of the earliest known contact; of Free rows those of the least upper bound; -1 if
+	// there are none.
+	PartA, PartB []int32
+
+	Evaluations []int32 // poses of pairs of parts at which the solvers were asked
+}
+
+// newSweepResults allocates results of n rows, all of them Undecided.
+func newSweepResults(n int) *SweepResults {
+	r := &SweepResults{N: n, State: make([]uint8, n), PartA: make([]int32, n), PartB: make([]int32, n),
+		Evaluations: make([]int32, n)}
+	for _, c := range []*[]float64{&r.Lower, &r.Upper, &r.Closest, &r.T0, &r.T1} {
+		*c = make([]float64, n)
+	}
+	for i := range n {
+		r.State[i], r.Upper[i], r.Closest[i], r.T1[i] = uint8(sweep.Undecided), math.Inf(1), math.NaN(), math.NaN()
+		r.PartA[i], r.PartB[i] = -1, -1
+	}
+	return r
+}
+
+// SweepReport describes the outcome of a call of [Sweep].
+type SweepReport struct {
+	Backend     string
+	Why         string
+	Worlds      int
+	Rows        int
+	States      [sweep.StateCount]int
+	Evaluations int64       // poses of pairs of parts at which the solvers were asked
+	RowErrors   []*RowError // the first bodies with bad input
+	Wall        time.Duration
+}
+
+// Err returns an error if any row has no answer, and nil otherwise.
+func (r *SweepReport) Err() error {
+	undecided, bad := r.States[sweep.Undecided], r.States[sweep.Invalid]
+	if undecided == 0 && bad == 0 {
+		return nil
+	}
+	if len(r.RowErrors) > 0 {
+		return fmt.Errorf("rows without an answer: %d undecided, %d invalid; first: %w", undecided, bad, r.RowErrors[0])
+	}
+	return fmt.Errorf("rows without an answer: %d undecided, %d invalid", undecided, bad)
+}
+
+// sweepPairs is the number of pairs of parts that are in memory at a time, at least those of one row.
+const sweepPairs = 1 << 17
+
+// Sweep finds the first contact of every pair of bodies along their motions, and bounds of the least distance of
+// those that stay free of contact; package sweep says what is proved. run selects the back end, which answers
+// distances at single poses. run.Progress gets rows.
+//
+// The error concerns the call as a whole. Rows that an unsuccessful call did not reach are Undecided.
+func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispatch.Options) (SweepReport, error) {
+	start := time.Now()
+	switch {
+	case job.Bodies == nil:
+		return SweepReport{}, errors.New("rollout: no bodies")
+	case job.Motions == nil:
+		return SweepReport{}, errors.New("rollout: no motions")
+	}
+	if err := job.Options.Check(); err != nil {
+		return SweepReport{}, err
+	}
+	if err := job.Motions.CheckShape(job.Bodies); err != nil {
+		return SweepReport{}, err
+	}
+	s := newSweeper(d, job, run)
+	err := s.run(ctx)
+	for _, state := range job.Results.State {
+		s.report.States[state]++
+	}
+	s.report.Wall = time.Since(start)
+	return s.report, err
+}
+
+// sweeper is a call of Sweep.
+type sweeper struct {
+	d       *dispatch.Dispatcher
+	dopt    dispatch.Options
+	bodies  *batch.Bodies
+	motions *Motions
+	o       sweep.Options
+	out     *SweepResults
+	report  SweepReport
+
+	progress func(done, total int)
+
+	bad   []bool // [W,M]: some way point is invalid
+	rows  []int  // of the block, those that go on
+	first []int  // [len(rows)+1]: first of the pairs of parts of each
+	leg   int    // from way point leg to leg+1
+}
+
+func newSweeper(d *dispatch.Dispatcher, job *SweepJob, run dispatch.Options) *sweeper {
+	m := job.Motions
+	job.Results = newSweepResults(m.Len() * len(m.TemplateA))
+	s := &sweeper{d: d, dopt: run, bodies: job.Bodies, motions: m, o: job.Options, out: job.Results}
+	s.progress, s.dopt.Progress = run.Progress, nil
+	s.report.Worlds, s.report.Rows = m.Len(), job.Results.N
+	s.checkPoses(run.MaxRowErrors)
+	return s
+}
+
+// checkPoses finds the bodies with an invalid way point.
+func (s *sweeper) checkPoses(limit int) {
+	if limit == 0 {
+		limit = 16
+	}
+	m := s.motions
+	s.bad = make([]bool, m.Len()*m.BodiesPerWorld())
+	for world := range m.Len() {
+		for _, k := range places(m.TemplateA, m.TemplateB) {
+			body := m.Body(world, k)
+			if body == Absent {
+				continue
+			}
+			for way := range m.WayPoints() {
+				err := s.bodies.CheckPose(body, m.Pose(world, way, k))
+				if err == nil {
+					continue
+				}
+				if !s.bad[world*m.BodiesPerWorld()+int(k)] && len(s.report.RowErrors) < limit {
+					reason := err.Error()
+					var row *batch.RowError
+					if errors.As(err, &row) {
+						reason = row.Column + ": " + row.Reason
+					}
+					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: world, Body: int(k), Pair: -1,
+						Column: "poses", Reason: fmt.Sprintf("way point %d: %s", way, reason)})
+				}
+				s.bad[world*m.BodiesPerWorld()+int(k)] = true
+			}
+		}
+	}
+}
+
+// run answers one block of rows after the other.
+func (s *sweeper) run(ctx context.Context) error {
+	for lo := 0; lo < s.out.N; {
+		hi, pairs := lo, 0
+		s.rows = s.rows[:0]
+		for ; hi < s.out.N && (hi == lo || pairs < sweepPairs); hi++ {
+			if n := s.begin(hi); n > 0 {
+				s.rows = append(s.rows, hi)
+				pairs += n
+			}
+		}
+		for s.leg = 0; s.leg+1 < s.motions.WayPoints() && len(s.rows) > 0; s.leg++ {
+			if err := s.advance(ctx); err != nil {
+				s.fail(lo)
+				return err
+			}
+		}
+		lo = hi
+		if s.progress != nil {
+			s.progress(lo, s.out.N)
+		}
+	}
+	return ctx.Err()
+}
+
+// fail makes the rows from lo on undecided, without anything proved.
+func (s *sweeper) fail(lo int) {
+	none := newSweepResults(1)
+	for i := lo; i < s.out.N; i++ {
+		s.out.State[i], s.out.Lower[i], s.out.Upper[i] = none.State[0], 0, none.Upper[0]
+		s.out.Closest[i], s.out.T0[i], s.out.T1[i] = math.NaN(), 0, math.NaN()
+		s.out.PartA[i], s.out.PartB[i] = -1, -1
+	}
+}
+
+// of returns the world of a row, and the places of its bodies.
+func (s *sweeper) of(row int) (world int, a, b int32) {
+	world, p := row/len(s.motions.TemplateA), row%len(s.motions.TemplateA)
+	return world, s.motions.TemplateA[p], s.motions.TemplateB[p]
+}
+
+// begin answers a row without bodies or with an invalid one, and returns the number of pairs of parts of others.
+func (s *sweeper) begin(row int) int {
+	world, a, b := s.of(row)
+	x, y := s.motions.Body(world, a), s.motions.Body(world, b)
+	r, m := s.out, s.motions.BodiesPerWorld()
+	inf := math.Inf(1)
+	r.Lower[row] = inf
+	switch {
+	case x == Absent || y == Absent:
+		r.State[row], r.Upper[row], r.T0[row] = uint8(sweep.Free), inf, float64(s.motions.WayPoints()-1)
+		return 0
+	case s.bad[world*m+int(a)] || s.bad[world*m+int(b)]:
+		s.invalid(row)
+		return 0
+	}
+	return len(s.bodies.Parts(x)) * len(s.bodies.Parts(y))
+}
+
+func (s *sweeper) invalid(row int) {
+	r, nan := s.out, math.NaN()
+	r.State[row] = uint8(sweep.Invalid)
+	r.Lower[row], r.Upper[row], r.Closest[row], r.T0[row], r.T1[row] = nan, nan, nan, nan, nan
+	r.PartA[row], r.PartB[row] = -1, -1
+}
+
+// advance moves the rows of the block from one way point to the next, and keeps those that are free of contact until
+// then.
+func (s *sweeper) advance(ctx context.Context) error {
+	s.first = append(s.first[:0], 0)
+	for _, row := range s.rows {
+		world, a, b := s.of(row)
+		n := len(s.bodies.Parts(s.motions.Body(world, a))) * len(s.bodies.Parts(s.motions.Body(world, b)))
+		s.first = append(s.first, s.first[len(s.first)-1]+n)
+	}
+	solve := func(ctx context.Context, job *batch.Job) error {
+		rep, err := s.d.Run(ctx, job, s.dopt)
+		s.report.Backend, s.report.Why = rep.Backend, rep.Why
+		return err
+	}
+	answers, err := sweep.Run(ctx, s.bodies.Library(), &partMotions{s}, s.o, solve)
+	if err != nil {
+		return err
+	}
+	on := s.rows[:0]
+	for i, row := range s.rows {
+		if s.fold(row, answers[s.first[i]:s.first[i+1]]) {
+			on = append(on, row)
+		}
+	}
+	s.rows = on
+	return nil
+}

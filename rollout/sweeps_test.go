@@ -1,0 +1,235 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/rollout/sweep"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// paths returns worlds of moving bodies of the table, one of them a half-space at rest.
+func paths(rng *rand.Rand, bodies *batch.Bodies, worlds, m, t, pairs int) *Motions {
+	s := scene(rng, bodies, worlds*t, m, pairs, false)
+	q := &Motions{T: t, Bodies: s.Bodies, Poses: s.Poses, TemplateA: s.TemplateA, TemplateB: s.TemplateB}
+	for w := range worlds {
+		for k := 1; k < t; k++ { // body 0 is the ground
+			copy(q.Poses[7*(w*t+k)*m:][:7], q.Poses[7*w*t*m:][:7])
+		}
+	}
+	return q
+}
+
+func mustSweep(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, m *Motions, o sweep.Options,
+	backend string) (*SweepResults, SweepReport) {
+	t.Helper()
+	job := &SweepJob{Bodies: bodies, Motions: m, Options: o}
+	rep, err := Sweep(context.Background(), d, job, dispatch.Options{Backend: backend})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job.Results, rep
+}
+
+// at returns the worlds at a time of the motions.
+func (m *Motions) at(time float64) *Worlds {
+	w := &Worlds{M: m.BodiesPerWorld(), Bodies: m.Bodies, TemplateA: m.TemplateA, TemplateB: m.TemplateB}
+	leg := min(int(time), m.WayPoints()-2)
+	for world := range m.Len() {
+		for k := range int32(m.BodiesPerWorld()) {
+			from, _ := m.Pose(world, leg, k).Normalized()
+			to, _ := m.Pose(world, leg+1, k).Normalized()
+			p := sweep.Between(from, to, time-float64(leg))
+			w.Poses = appendPose(w.Poses, &p)
+		}
+	}
+	return w
+}
+
+// TestSweepsAgainstSampling answers the distances of the bodies at many times, without culling: none may be in contact
+// before the interval of the first contact, or nearer than the lower bound of a free row.
+func TestSweepsAgainstSampling(t *testing.T) {
+	d := dispatcher(t)
+	samples := 400
+	if testing.Short() {
+		samples = 80
+	}
+	for _, backend := range []string{"cpu", "ref"} {
+		for _, ways := range []int{2, 4} {
+			rng := rand.New(rand.NewPCG(uint64(ways), 8))
+			bodies := table(t, rng)
+			m := paths(rng, bodies, 12, 10, ways, 14)
+			got, rep := mustSweep(t, d, bodies, m, sweep.Options{}, backend)
+			if n := rep.States; n[sweep.Invalid] > 0 || n[sweep.Undecided] > 1 || n[sweep.Free] < 10 ||
+				n[sweep.Contact] < 10 {
+				t.Errorf("%s: rows by state: %v", backend, n)
+			}
+			if backend == "ref" {
+				continue
+			}
+			o := Options{Options: batch.Options{Precision: batch.Double}, NoCulling: true}
+			for k := range samples {
+				time := float64(ways-1) * (float64(k) + rng.Float64()) / float64(samples)
+				res, _ := mustRun(t, d, bodies, m.at(time), o, "cpu")
+				for i := range got.N {
+					status, low := batch.Status(res.Status[i]), res.Distance.F64[i]+float64(res.Gap[i])
+					if time < got.T0[i] && status == batch.Penetrating {
+						t.Fatalf("row %d: contact at %g missed: %v from %.9g", i, time, sweep.State(got.State[i]),
+							got.T0[i])
+					}
+					if sweep.State(got.State[i]) == sweep.Free && !(low >= got.Lower[i]) {
+						t.Fatalf("row %d: distance %g at %g below the bound %g", i, low, time, got.Lower[i])
+					}
+				}
+			}
+			for i := range got.N {
+				if s := sweep.State(got.State[i]); s == sweep.Contact && !(got.T1[i]-got.T0[i] <= 1.001e-6) ||
+					s == sweep.Free && (got.T0[i] != float64(ways-1) || !(got.Lower[i] > 0)) {
+					t.Errorf("row %d: %v, lower bound %g, from %g to %g", i, s, got.Lower[i], got.T0[i], got.T1[i])
+				}
+			}
+		}
+	}
+}
+
+// TestSweepWayPoints moves a ball along the sides of a square, into the second part of a body on the third.
+func TestSweepWayPoints(t *testing.T) {
+	d := dispatcher(t)
+	box := geom.Box{HalfExtents: r3.Vec{X: 0.1, Y: 0.1, Z: 0.1}}
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.1}, box}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{
+		{Parts: []batch.Part{{Shape: 0, Pose: geom.IdentityPose()}}},
+		{Parts: []batch.Part{{Shape: 1, Pose: geom.Translate(9, 9, 0)}, {Shape: 1, Pose: geom.Translate(0.4, 1, 0)}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Motions{T: 5, Bodies: []int32{0, 1, Absent}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
+	for _, p := range []r3.Vec{{}, {X: 1}, {X: 1, Y: 1}, {Y: 1}, {}} {
+		a, b := geom.Translate(p.X, p.Y, 0), geom.IdentityPose()
+		m.Poses = appendPose(appendPose(appendPose(m.Poses, &a), &b), &b)
+	}
+	r, _ := mustSweep(t, d, bodies, m, sweep.Options{}, "cpu")
+	const at = 2 + 0.4 // from x = 1 to 0.4 + 0.1 + 0.1
+	if sweep.State(r.State[0]) != sweep.Contact || r.T0[0] > at+1e-9 || r.T1[0] < at-1e-7 || r.PartB[0] != 1 {
+		t.Errorf("%v in [%.9g, %.9g] with part %d, want contact at 2.4 with part 1", sweep.State(r.State[0]), r.T0[0],
+			r.T1[0], r.PartB[0])
+	}
+	if sweep.State(r.State[1]) != sweep.Free || !math.IsInf(r.Lower[1], 1) || r.T0[1] != 4 {
+		t.Errorf("an absent body: %v, lower bound %g", sweep.State(r.State[1]), r.Lower[1])
+	}
+}
+
+// TestSweepInvalid: a NaN in a way point of one world makes its rows invalid, and no others.
+func TestSweepInvalid(t *testing.T) {
+	d := dispatcher(t)
+	rng := rand.New(rand.NewPCG(4, 5))
+	bodies := table(t, rng)
+	m := paths(rng, bodies, 3, 6, 3, 8)
+	good, _ := mustSweep(t, d, bodies, m, sweep.Options{}, "cpu")
+	k := m.TemplateA[2]
+	m.Poses[7*((1*3+2)*6+int(k))+1] = math.NaN()
+	bad, rep := mustSweep(t, d, bodies, m, sweep.Options{}, "cpu")
+	for i := range bad.N {
+		p := i % 8
+		of := i/8 == 1 && (m.TemplateA[p] == k || m.TemplateB[p] == k)
+		if of != (sweep.State(bad.State[i]) == sweep.Invalid) {
+			t.Errorf("row %d: %v", i, sweep.State(bad.State[i]))
+		}
+		same := fmt.Sprint(bad.State[i], bad.Lower[i], bad.T0[i], bad.T1[i]) ==
+			fmt.Sprint(good.State[i], good.Lower[i], good.T0[i], good.T1[i])
+		if !of && !same {
+			t.Errorf("row %d changes beside an invalid one", i)
+		}
+	}
+	if len(rep.RowErrors) != 1 || rep.RowErrors[0].World != 1 || rep.RowErrors[0].Body != int(k) ||
+		!strings.Contains(rep.RowErrors[0].Error(), "way point 2") {
+		t.Errorf("row errors %v", rep.RowErrors)
+	}
+	if rep.Err() == nil {
+		t.Error("the report has no error for invalid rows")
+	}
+}
+
+// TestSweepRefused gives motions of a wrong shape, and a cancelled context.
+func TestSweepRefused(t *testing.T) {
+	d := dispatcher(t)
+	rng := rand.New(rand.NewPCG(6, 7))
+	bodies := table(t, rng)
+	for name, change := range map[string]func(m *Motions){
+		"one way point":     func(m *Motions) { m.T = 1 },
+		"odd poses":         func(m *Motions) { m.Poses = m.Poses[1:] },
+		"no such body":      func(m *Motions) { m.Bodies[1] = 99 },
+		"no such pair":      func(m *Motions) { m.TemplateB[0] = 6 },
+		"a body and itself": func(m *Motions) { m.TemplateB[0] = m.TemplateA[0] },
+		"too few bodies":    func(m *Motions) { m.M, m.Bodies = 6, m.Bodies[:5] },
+	} {
+		m := paths(rng, bodies, 2, 6, 3, 8)
+		change(m)
+		job := &SweepJob{Bodies: bodies, Motions: m}
+		if _, err := Sweep(context.Background(), d, job, dispatch.Options{}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	job := &SweepJob{Bodies: bodies, Motions: paths(rng, bodies, 2, 6, 3, 8)}
+	rep, err := Sweep(ctx, d, job, dispatch.Options{})
+	if err == nil || rep.States[sweep.Undecided] != job.Results.N {
+		t.Errorf("cancelled: %v, rows by state %v", err, rep.States)
+	}
+}
+
+// TestSweepManyParts crosses the limits of the blocks of pairs of parts.
+func TestSweepManyParts(t *testing.T) {
+	d := dispatcher(t)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.01}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(8, 9))
+	cloud := batch.Body{}
+	for range 300 {
+		cloud.Parts = append(cloud.Parts, batch.Part{Pose: testkit.Pose(rng, 1)})
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{cloud, cloud})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Motions{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for range 3 {
+		for _, x := range []float64{0, 4, 0, 2.3} {
+			p := geom.Translate(x, 0, 0)
+			m.Poses = appendPose(m.Poses, &p)
+		}
+	}
+	r, _ := mustSweep(t, d, bodies, m, sweep.Options{HasMaxDistance: true, MaxDistance: 1e-3}, "cpu")
+	// The first contact of spheres that move along x, by a formula.
+	first := math.Inf(1)
+	for _, a := range cloud.Parts {
+		for _, b := range cloud.Parts {
+			c := r3.Sub(b.Pose.Position, a.Pose.Position)
+			if s := 0.02*0.02 - c.Y*c.Y - c.Z*c.Z; s > 0 {
+				first = min(first, (4+c.X-math.Sqrt(s))/1.7)
+			}
+		}
+	}
+	for i := range r.N {
+		if sweep.State(r.State[i]) != sweep.Contact || r.T0[i] > first+1e-9 || r.T1[i] < first-1e-7 {
+			t.Errorf("row %d: %v in [%.9g, %.9g], want contact at %.9g", i, sweep.State(r.State[i]), r.T0[i], r.T1[i],
+				first)
+		}
+	}
+}
