@@ -41,6 +41,8 @@ import (
 	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/engine"
+	"clearance/rollout"
+	"clearance/rollout/sweep"
 )
 
 // An Option configures [Open].
@@ -49,6 +51,7 @@ type Option func(*config)
 type config struct {
 	cpu    cpu.Options
 	device string
+	probe  []string
 	run    dispatch.Options
 }
 
@@ -63,6 +66,12 @@ func WithBackend(name string) Option { return func(c *config) { c.run.Backend = 
 // all of them, which then share the rows of each call. The default is the device named by
 // the environment variable CLEARANCE_DEVICE, or else the best one.
 func WithDevice(device string) Option { return func(c *config) { c.device = device } }
+
+// WithProbe names a command, with arguments, that tries a Vulkan device in a process of its own before it is opened for
+// the first time. A driver that crashes then costs the device and not the program: the CPU answers. The command calls
+// [engine.TryDevice] with the two arguments that are appended; the command line does so as "batchbench try-device". The
+// verdict is remembered for each device and driver. By default devices are opened directly.
+func WithProbe(command ...string) Option { return func(c *config) { c.probe = command } }
 
 // WithSIMD selects the kernels of the CPU back end: "avx512", "avx2", "neon" or "portable",
 // or "off" for the solvers in Go alone. The default is the value of the environment
@@ -145,6 +154,15 @@ func (h *Handle) Collide(ctx context.Context, lib *batch.Library, in batch.Input
 	return h.query(ctx, lib, in, batch.Collide)
 }
 
+// Growth computes the growth distance of every pair in single precision, with all columns: the factor by
+// which both shapes, scaled about their centers, just touch. It is below 1 for penetrating pairs.
+//
+// Rows without an answer are not an error; the report counts them.
+func (h *Handle) Growth(ctx context.Context, lib *batch.Library, in batch.Input) (*batch.Results, dispatch.Report,
+	error) {
+	return h.query(ctx, lib, in, batch.Growth)
+}
+
 func (h *Handle) query(ctx context.Context, lib *batch.Library, in batch.Input, q batch.Query) (*batch.Results,
 	dispatch.Report, error) {
 	job := &batch.Job{Library: lib, Input: in, Options: batch.Options{Query: q}}
@@ -182,6 +200,36 @@ func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispa
 func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o batch.Options) (*dispatch.Batch,
 	error) {
 	return h.dispatcher.Hold(ctx, lib, in, o, h.run)
+}
+
+// Rollout answers a query between bodies of several convex parts in many worlds: see package
+// [clearance/rollout]. It rules out pairs that are proved to lie beyond MaxDistance, and reduces the
+// answers to one per world if the options say so.
+//
+// Rows and worlds without an answer are not an error; the report counts them.
+func (h *Handle) Rollout(ctx context.Context, bodies *batch.Bodies, worlds *rollout.Worlds, o rollout.Options) (
+	*rollout.Results, rollout.Report, error) {
+	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
+	report, err := rollout.Run(ctx, h.dispatcher, job, h.run)
+	return job.Results, report, err
+}
+
+// Sweep finds the first contact of every pair of bodies along their motions, and proves lower bounds of the distance of
+// those that stay free of contact: see [rollout.Sweep].
+//
+// Rows without an answer are not an error; the report counts them.
+func (h *Handle) Sweep(ctx context.Context, bodies *batch.Bodies, motions *rollout.Motions, o sweep.Options) (
+	*rollout.SweepResults, rollout.SweepReport, error) {
+	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o}
+	report, err := rollout.Sweep(ctx, h.dispatcher, job, h.run)
+	return job.Results, report, err
+}
+
+// HoldRollout prepares a rollout for repeated runs while the poses change. All memory that a run needs is kept.
+// Use it as [Handle.Hold], and close it before the handle.
+func (h *Handle) HoldRollout(bodies *batch.Bodies, worlds *rollout.Worlds, o rollout.Options) (*rollout.Batch,
+	error) {
+	return rollout.Hold(h.dispatcher, bodies, worlds, o, h.run)
 }
 
 // Backends returns the back ends of this machine, Vulkan devices first, whether usable or

@@ -57,6 +57,11 @@ func TestQueries(t *testing.T) {
 	if rep.Counts[batch.Penetrating] != 1 {
 		t.Errorf("report %+v", rep)
 	}
+	r, rep, err = h.Growth(ctx, lib, pairs)
+	if err != nil || math.Abs(r.Distance.At(0)-2.5) > 1e-6 || math.Abs(r.Distance.At(1)-0.75) > 1e-6 ||
+		rep.Counts[batch.Penetrating] != 1 {
+		t.Errorf("factors %v, report %+v, %v", r.Distance, rep, err)
+	}
 	r, _, err = h.Collide(ctx, lib, pairs)
 	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance.Len() != 0 {
 		t.Errorf("bits %b, %v", r.Bits, err)

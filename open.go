@@ -27,7 +27,7 @@ func openVulkan(c *config) (list []dispatch.Backend, note string) {
 			name = vulkanName
 		}
 		if want == AllDevices {
-			all, err := openAll()
+			all, err := openAll(c)
 			if err == nil {
 				list = append(list, all...)
 				continue
@@ -35,7 +35,7 @@ func openVulkan(c *config) (list []dispatch.Backend, note string) {
 			list, why = append(list, absent(vulkanName, err)), reason(err)
 			continue
 		}
-		b, err := engine.Open(engine.Options{Device: device})
+		b, err := engine.Open(engine.Options{Device: device, Probe: c.probe})
 		switch {
 		case err != nil:
 			list, why = append(list, absent(name, err)), reason(err)
@@ -76,8 +76,8 @@ func vulkanDevices(c *config) (devices []string) {
 }
 
 // openAll opens every hardware device, or, if there is none, every software device.
-func openAll() ([]dispatch.Backend, error) {
-	devices, err := engine.Devices()
+func openAll(c *config) ([]dispatch.Backend, error) {
+	devices, err := engine.Devices(c.probe...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func openAll() ([]dispatch.Backend, error) {
 	}
 	var list []dispatch.Backend
 	for _, i := range hard {
-		b, err := engine.Open(engine.Options{Device: strconv.Itoa(i)})
+		b, err := engine.Open(engine.Options{Device: strconv.Itoa(i), Probe: c.probe})
 		if err != nil {
 			for _, b := range list {
 				b.Close()
@@ -106,7 +106,7 @@ func openAll() ([]dispatch.Backend, error) {
 		list = append(list, dispatch.Label(b, vulkanName+":"+strconv.Itoa(i)))
 	}
 	if len(list) == 0 {
-		b, err := engine.Open(engine.Options{}) // its error gives the reason
+		b, err := engine.Open(engine.Options{Probe: c.probe}) // its error gives the reason
 		if err != nil {
 			return nil, err
 		}
