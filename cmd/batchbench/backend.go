@@ -38,7 +38,7 @@ func checkBackend(value string) error {
 // handle owns them.
 func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, error) {
 	h, err := clearance.Open(clearance.WithBackend(f.backend), clearance.WithDevice(f.device),
-		clearance.WithWorkers(f.workers), clearance.WithSIMD(f.simd))
+		clearance.WithWorkers(f.workers), clearance.WithSIMD(f.simd), clearance.WithProbe(deviceProbe...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,7 +110,7 @@ func listDevices() ([]deviceReport, error) {
 		}
 		list = append(list, r)
 	}
-	devices, err := engine.Devices()
+	devices, err := engine.Devices(deviceProbe...)
 	if err != nil {
 		add(vulkanName, "", batch.Device{Kind: batch.DiscreteGPU, Reason: strings.TrimPrefix(err.Error(), "engine: ")})
 	}

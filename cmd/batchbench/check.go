@@ -17,12 +17,14 @@ const defaultSample = 1000
 type checker struct {
 	total   int64  // rows of all chunks
 	sample  int64  // rows to solve again, at most total
+	prove   int64  // rows whose depths are proved, at most total
 	seed    uint64 // draws the sample
 	workers int
 	bar     *progress
 
 	audit   verify.Report
 	compare verify.Comparison
+	proof   verify.Proof
 }
 
 // chunk checks the answers of a job; first is the number of its first row.
@@ -37,7 +39,16 @@ func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error 
 
 	// The sample is spread over the chunks in proportion to their rows.
 	last := first + int64(job.Input.Len())
-	sample := c.share(last) - c.share(first)
+	if prove := c.share(last, c.prove) - c.share(first, c.prove); prove > 0 {
+		proof, err := verify.Prove(ctx, job, verify.ProveOptions{
+			Sample: int(prove), Seed: c.seed, Workers: c.workers, FirstRow: int(first),
+		})
+		if err != nil {
+			return err
+		}
+		c.proof.Merge(proof)
+	}
+	sample := c.share(last, c.sample) - c.share(first, c.sample)
 	if sample == 0 {
 		return nil
 	}
@@ -51,16 +62,16 @@ func (c *checker) chunk(ctx context.Context, job *batch.Job, first int64) error 
 	return nil
 }
 
-// share is the part of the sample among the rows before the given one,
+// share is the part of a sample among the rows before the given one,
 // ⌊row·sample/total⌋. The product may need more than 64 bits.
-func (c *checker) share(row int64) int64 {
-	hi, lo := bits.Mul64(uint64(row), uint64(c.sample))
+func (c *checker) share(row, sample int64) int64 {
+	hi, lo := bits.Mul64(uint64(row), uint64(sample))
 	share, _ := bits.Div64(hi, lo, uint64(c.total))
 	return int64(share)
 }
 
 // faults describes the worst rows that failed a check, at most limit of them.
-func faults(audit *verify.Report, compare *verify.Comparison, limit int) []string {
+func faults(c *checker, limit int) []string {
 	var list []string
 	note := func(what string, rows []verify.WorstRow) {
 		for _, w := range rows {
@@ -70,10 +81,11 @@ func faults(audit *verify.Report, compare *verify.Comparison, limit int) []strin
 			}
 		}
 	}
-	for i := range audit.Checks {
-		note("check "+audit.Checks[i].Name, audit.Checks[i].Worst)
+	for i := range c.audit.Checks {
+		note("check "+c.audit.Checks[i].Name, c.audit.Checks[i].Worst)
 	}
-	note("the comparison with the reference", compare.Worst)
+	note("the comparison with the reference", c.compare.Worst)
+	note("the proof of its depth", c.proof.Worst)
 	return list
 }
 
@@ -92,18 +104,29 @@ type verifyReport struct {
 	Good      bool               `json:"good"`
 	Audit     *verify.Report     `json:"audit"`
 	Compare   *verify.Comparison `json:"comparison"`
+	Proof     *verify.Proof      `json:"proof,omitempty"` // of --prove
 }
 
-func cutOffText(c *verify.Number) string {
+func cutOffText(c *verify.Number, query string) string {
 	if c == nil {
 		return ""
 	}
-	return fmt.Sprintf(", cut-off %g m", float64(*c))
+	unit := " m"
+	if scaleOf(query) == batch.OfValue {
+		unit = ""
+	}
+	return fmt.Sprintf(", cut-off %g%s", float64(*c), unit)
 }
 
-// wrong is the larger of the numbers of rows refuted by the audit and by the reference,
-// since a row may be in both counts.
-func (r *verifyReport) wrong() int { return max(r.Audit.Wrong(), r.Compare.Wrong()) }
+// wrong is the largest of the numbers of rows refuted by the audit, by the reference and by the
+// proof of their depths, since a row may be in all counts.
+func (r *verifyReport) wrong() int {
+	wrong := max(r.Audit.Wrong(), r.Compare.Wrong())
+	if r.Proof != nil {
+		wrong = max(wrong, r.Proof.Refuted)
+	}
+	return wrong
+}
 
 // verdict returns an error with the exit code if the answers are not good.
 func (r *verifyReport) verdict() error {
@@ -113,6 +136,8 @@ func (r *verifyReport) verdict() error {
 			plural(r.wrong(), "wrong answer"))
 	case r.Audit.Undecided() > 0:
 		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
+	case r.Proof != nil && r.Proof.Unproved > 0:
+		return exitf(exitWrong, "%s: %s neither proved nor refuted", r.Results, plural(r.Proof.Unproved, "depth"))
 	}
 	return nil
 }
@@ -120,7 +145,7 @@ func (r *verifyReport) verdict() error {
 // print writes the report as text.
 func (r *verifyReport) print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "\naudit of %s: query %s, precision %s%s%s\n", r.Results, r.Query, r.Precision,
-		toleranceText(r.Tolerance), cutOffText(r.CutOff)); err != nil {
+		toleranceText(r.Tolerance, r.Query), cutOffText(r.CutOff, r.Query)); err != nil {
 		return err
 	}
 	if text := r.Claims.String(); text != "" {
@@ -130,6 +155,14 @@ func (r *verifyReport) print(w io.Writer) error {
 	}
 	if err := r.Audit.WriteText(w); err != nil {
 		return err
+	}
+	if r.Proof != nil {
+		if _, err := fmt.Fprintln(w, "\nproof of depths"); err != nil {
+			return err
+		}
+		if err := r.Proof.WriteText(w); err != nil {
+			return err
+		}
 	}
 	if r.Compare.Compared == 0 {
 		return nil

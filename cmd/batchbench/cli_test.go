@@ -96,7 +96,7 @@ func (f files) ballAndBox(t *testing.T, n int, change func(p *batch.Pairs)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeLibrary(f.shapes, lib); err != nil {
+	if err := dataset.WriteLibrary(f.shapes, lib); err != nil {
 		t.Fatal(err)
 	}
 	pairs := batch.NewPairs(n)
@@ -165,13 +165,13 @@ func TestUsage(t *testing.T) {
 		{[]string{"run", "--sample", "-1"}, "--sample -1"},
 		{[]string{"run", "--workers", "-1"}, "--workers -1"},
 		{[]string{"run", "--query", "warmth"}, `unknown query "warmth", want one of [distance collide penetration`},
-		{[]string{"run", "--query", "growth"}, "query growth: not available yet"},
+		{[]string{"run", "--query", "growth", "--cutoff", "0"}, "cut-off 0 of the query growth, want a factor above 0"},
 		{[]string{"run", "--precision", "half"}, `unknown precision "half"`},
 		{[]string{"run", "--tolerance", "-1"}, "tolerance -1"},
 		{[]string{"run", "--tolerance", "NaN"}, "tolerance NaN"},
 		{[]string{"run", "--max-iterations", "-1"}, "iteration limit -1"},
 		{[]string{"run", "--cutoff", "NaN"}, "cut-off NaN"},
-		{[]string{"run", "--query", "collide", "--cutoff", "1"}, "cut-off applies to the distance query"},
+		{[]string{"run", "--query", "collide", "--cutoff", "1"}, "applies to one of the queries [distance growth]"},
 		{[]string{"run", "--backend", "abacus"}, `--backend "abacus": want one of auto, vulkan, cpu, ref`},
 		{[]string{"run", "--pairs", "8", "--json", filepath.Join(f.dir, "none", "r.json")}, "cannot write"},
 		{[]string{"score"}, "--shapes is missing"},

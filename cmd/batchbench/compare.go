@@ -52,6 +52,9 @@ machine did. Only measurements of this program count.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if !(alpha > 0 && alpha < 1) {
+				return fmt.Errorf("--alpha %g: want a number between 0 and 1", alpha)
+			}
 			return compareReports(e, args[0], args[1], regress.Options{Threshold: float64(threshold), Alpha: alpha})
 		},
 	}

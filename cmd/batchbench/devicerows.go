@@ -13,7 +13,7 @@ import (
 type deviceRows struct {
 	Refined int64 `json:"refined_in_double"`
 	Kind    int64 `json:"no_shader_for_the_kind"`
-	Overlap int64 `json:"depth_of_overlapping_cores"`
+	Depth   int64 `json:"depth_of_intersecting_cores"`
 	Gap     int64 `json:"bounds_too_wide"`
 	Budget  int64 `json:"too_many_vertices"`
 	Unknown int64 `json:"no_status"`
@@ -29,7 +29,7 @@ func deviceRowsOf(l *lane) (sum *deviceRows) {
 		if e, ok := dispatch.As[*engine.Backend](b); ok {
 			s := e.Stats()
 			d := s.Declined
-			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Overlap: d.Overlap, Gap: d.Gap,
+			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Depth: d.Depth, Gap: d.Gap,
 				Budget: d.Budget, Unknown: d.Unknown})
 		}
 	}
@@ -49,7 +49,7 @@ func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 		d = new(deviceRows)
 	}
 	return &deviceRows{
-		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Overlap: d.Overlap + sign*o.Overlap,
+		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Depth: d.Depth + sign*o.Depth,
 		Gap:    d.Gap + sign*o.Gap,
 		Budget: d.Budget + sign*o.Budget, Unknown: d.Unknown + sign*o.Unknown,
 	}
@@ -63,7 +63,7 @@ func (d *deviceRows) String() string {
 			list = append(list, fmt.Sprintf("%s: %s", what, thousands(n)))
 		}
 	}
-	note(d.Overlap, "depths")
+	note(d.Depth, "depths")
 	note(d.Kind, "kinds without a shader")
 	note(d.Gap, "bounds too wide")
 	note(d.Budget, "too many vertices")

@@ -69,6 +69,9 @@ func runFit(ctx context.Context, e *env, f *fitFlags) error {
 	if f.kind != geom.KindSmoothHull.String() && f.kind != geom.KindSuperquadric.String() {
 		return fmt.Errorf("--kind %s: want smooth_hull or superquadric", f.kind)
 	}
+	if f.vertices < fit.MinVertices || f.vertices > fit.MaxVertices {
+		return fmt.Errorf("--vertices %d: want %d to %d", f.vertices, fit.MinVertices, fit.MaxVertices)
+	}
 	if err := checkOutputs(meshInputs(f.meshes), []namedFile{{"shapes", f.shapes}, {"json", f.json}}); err != nil {
 		return err
 	}

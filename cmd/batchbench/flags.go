@@ -84,10 +84,10 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 func (f *solveFlags) addQuestion(fs *pflag.FlagSet) {
 	o := &f.options
 	fs.Var(choice[batch.Query]{&o.Query, batch.ParseQuery}, "query", orList(batch.AnsweredQueries()))
-	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair; 0 is the default of the "+
-		"precision")
-	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres; pairs farther from each other are only "+
-		"proved to be so")
+	fs.Float64Var(&o.Tolerance, "tolerance", 0, "largest gap relative to the size of a pair, of growth to "+
+		"max(1, factor); 0 is the default of the precision")
+	fs.Float64Var(&f.cutoff, "cutoff", math.Inf(1), "distance in metres, of growth a factor; pairs beyond it are "+
+		"only proved to be so")
 }
 
 // orList joins names as "a, b or c".
@@ -103,7 +103,8 @@ func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {
 // add registers the flags on fs.
 func (f *inputFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
-	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz; with --worlds, all for "+
+		"all pairs of the bodies of a world")
 	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies that they share, .npz")
 }
 
@@ -125,7 +126,7 @@ func (f *solveFlags) check() error {
 		o.CutOff, o.HasCutOff = f.cutoff, true
 	}
 	var err error
-	if o.Columns, err = parseColumns(f.columns); err != nil {
+	if o.Columns, err = parseColumns(f.columns, o.Query); err != nil {
 		return err
 	}
 	if o.Columns == 0 {
@@ -143,8 +144,11 @@ func plainError(err error) error {
 	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "batch: "))
 }
 
+// everyColumn is what results files can contain, whatever their query.
+const everyColumn = batch.FileColumns | batch.ExtraColumns
+
 // fileColumns lists the names of the columns that a results file can contain.
-func fileColumns() []string { return columnList(batch.FileColumns) }
+func fileColumns() []string { return columnList(everyColumn) }
 
 // columnList lists the names of a set of columns.
 func columnList(set batch.Columns) []string {
@@ -158,17 +162,17 @@ func columnList(set batch.Columns) []string {
 }
 
 // parseColumns is the inverse of columnList; no names are the empty set, and
-// "all" is every column that a file can contain.
-func parseColumns(names []string) (batch.Columns, error) {
+// "all" is every column that a file of the query can contain.
+func parseColumns(names []string, q batch.Query) (batch.Columns, error) {
 	var set batch.Columns
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if name == "all" {
-			set |= batch.FileColumns
+			set |= q.Info().FileColumns()
 			continue
 		}
 		bit := batch.Columns(1)
-		for bit&batch.FileColumns == 0 || bit.String() != name {
+		for bit&everyColumn == 0 || bit.String() != name {
 			if bit <<= 1; bit == 0 {
 				return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name,
 					strings.Join(fileColumns(), ", "))

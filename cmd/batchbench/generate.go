@@ -77,8 +77,7 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		}
 		bar.add(rows.Len())
 	}
-	shapes, names := libraryParts(gen.Library())
-	if err := w.CloseWithShapes(f.shapes, shapes, names); err != nil {
+	if err := w.CloseWithLibrary(f.shapes, gen.Library()); err != nil {
 		return err
 	}
 	bar.done()

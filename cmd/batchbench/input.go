@@ -21,7 +21,7 @@ func (f *inputFlags) check() error {
 	switch {
 	case f.pairs == "" && f.worlds == "":
 		return needFlags("shapes", f.shapes, "pairs", f.pairs)
-	case f.pairs != "" && f.worlds != "":
+	case f.pairs != "" && f.worlds != "" && f.pairs != allPairs:
 		return errors.New("--pairs and --worlds are two forms of the same input; give one of them")
 	}
 	return needFlags("shapes", f.shapes)
@@ -29,7 +29,11 @@ func (f *inputFlags) check() error {
 
 // files lists the files of the question.
 func (f *inputFlags) files() []namedFile {
-	return []namedFile{{"shapes", f.shapes}, {"pairs", f.pairs}, {"worlds", f.worlds}}
+	pairs := f.pairs
+	if f.worlds != "" {
+		pairs = "" // all
+	}
+	return []namedFile{{"shapes", f.shapes}, {"pairs", pairs}, {"worlds", f.worlds}}
 }
 
 // path is the path of the file of the rows.

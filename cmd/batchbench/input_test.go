@@ -24,17 +24,23 @@ func TestWorlds(t *testing.T) {
 	if err := dataset.WriteWorlds(worlds, w); err != nil {
 		t.Fatal(err)
 	}
-	command("score", "--shapes", f.shapes, "--worlds", worlds, "--out", f.results).want(t, exitGood)
-	command("verify", "--shapes", f.shapes, "--worlds", worlds, "--results", f.results, "--all").want(t, exitGood)
-	res := readResults(t, f.results)
-	if res.N != 6 {
-		t.Fatalf("%d answers, want 6", res.N)
-	}
-	for i := range res.N {
-		step := float64(i/2 + 2)
-		want := []float64{step - 1.5, step - 1}[i%2] // box and ball, ball and ball
-		if d := res.Distance.At(i); math.Abs(d-want) > 1e-6 {
-			t.Errorf("row %d: distance %g, want %g", i, d, want)
+	for _, query := range []string{"distance", "growth"} {
+		in := []string{"--shapes", f.shapes, "--worlds", worlds, "--query", query}
+		command(append([]string{"score", "--out", f.results}, in...)...).want(t, exitGood)
+		command(append([]string{"verify", "--results", f.results, "--all"}, in...)...).want(t, exitGood)
+		res := readResults(t, f.results)
+		if res.N != 6 {
+			t.Fatalf("%d answers, want 6", res.N)
+		}
+		for i := range res.N {
+			step := float64(i/2 + 2)
+			want := []float64{step - 1.5, step - 1}[i%2] // box and ball, ball and ball
+			if query == "growth" {
+				want = []float64{step / 1.5, step}[i%2]
+			}
+			if d := res.Distance.At(i); math.Abs(d-want) > 1e-6 {
+				t.Errorf("row %d: %s %g, want %g", i, query, d, want)
+			}
 		}
 	}
 

@@ -59,6 +59,7 @@ func main() {
 	context.AfterFunc(ctx, func() {
 		time.AfterFunc(grace, func() { abandon(os.Stderr, os.Exit) })
 	})
+	deviceProbe = probeCommand()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -152,8 +152,12 @@ func (f *matrixFlags) cases() ([]matrix.Case, error) {
 		return nil, fmt.Errorf("--rounds %d: want 1 to %d", f.lab.Rounds, maxRounds)
 	case max(p.Pairs, p.ThreadPairs) > maxCallRows:
 		return nil, fmt.Errorf("--pairs %d, --thread-pairs %d: want at most %d", p.Pairs, p.ThreadPairs, maxCallRows)
-	case len(p.Threads) > 0 && slices.Max(p.Threads) > maxWorkers:
+	case slices.Min(p.Threads) < 1:
+		return nil, fmt.Errorf("--threads %d: want 1 or more", slices.Min(p.Threads))
+	case slices.Max(p.Threads) > maxWorkers:
 		return nil, fmt.Errorf("--threads %d: want at most %d", slices.Max(p.Threads), maxWorkers)
+	case min(p.Pairs, p.ThreadPairs) < 1:
+		return nil, fmt.Errorf("--pairs %d, --thread-pairs %d: want 1 or more", p.Pairs, p.ThreadPairs)
 	case f.lab.Time <= 0:
 		return nil, fmt.Errorf("--time %v: want a time above 0", f.lab.Time)
 	case f.lab.Sample < 0:
@@ -204,7 +208,7 @@ func runMatrix(ctx context.Context, e *env, f *matrixFlags) error {
 	f.lab.Progress = func(done, _ int) { bar.add(done - last); last = done }
 	f.lab.Open = func(backend string, workers int) (*clearance.Handle, error) {
 		return clearance.Open(clearance.WithBackend(backend), clearance.WithWorkers(workers),
-			clearance.WithSIMD(f.simd))
+			clearance.WithSIMD(f.simd), clearance.WithProbe(deviceProbe...))
 	}
 	err = f.lab.Run(ctx, cases, r)
 	bar.done()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/bench/matrix"
 )
 
@@ -24,7 +25,8 @@ func TestMatrix(t *testing.T) {
 	}
 	path := filepath.Join(dir, matrix.ResultsFile)
 	r := readReport[matrix.Report](t, path)
-	if n := len(r.Points); n != 6+2+2+2+2 || r.Points[0].Set != "hull8" || r.Processor == "" {
+	questions := 2 * len(batch.AnsweredQueries())
+	if n := len(r.Points); n != questions+2+2+2+2 || r.Points[0].Set != "hull8" || r.Processor == "" {
 		t.Errorf("%d points, the first %+v", n, r.Points[0])
 	}
 	page := filepath.Join(dir, matrix.ReportFile)
@@ -53,7 +55,7 @@ func TestMatrixRefuses(t *testing.T) {
 		"--time 0s":         "--time 0s: want a time above 0",
 		"--sample -1":       "--sample -1: want 0",
 		"--tables x":        `unknown table "x"`,
-		"--queries growth":  "query growth",
+		"--queries warmth":  `unknown query "warmth"`,
 		"--print-only":      "no such file",
 		"surplus":           `unexpected argument "surplus"`,
 	} {

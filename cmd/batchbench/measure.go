@@ -52,7 +52,8 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 	for _, l := range m.lanes {
 		l.seconds = make([]float64, f.rounds)
 		l.report = setReport{Set: name, Pairs: n}
-		l.check = &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: l.bar}
+		l.check = &checker{total: n, sample: min(f.sample, n), prove: min(f.sample, n), seed: f.seed,
+			workers: f.workers, bar: l.bar}
 		l.answers, l.again = batch.NewResults(rows, &f.options), batch.NewResults(rows, &f.options)
 	}
 	pairs := batch.NewPairs(rows)
@@ -124,7 +125,7 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 		l.report.Declined += int64(rep.Declined())
 		l.report.WorstGap = max(l.report.WorstGap, verify.Number(rep.WorstGap))
 		for _, e := range rep.RowErrors {
-			if len(l.report.Faults) < listedFaults {
+			if len(l.report.Faults) < listedFaults && !e.Undefined {
 				l.report.Faults = append(l.report.Faults, fmt.Sprintf("row %d of the set is invalid: %v",
 					first+int64(e.Row), e))
 			}
@@ -145,8 +146,11 @@ func (l *lane) finish(rows *deviceRows) {
 	r.MeanIterations = verify.Number(mean(l.iterations, int(r.Pairs-r.Counts.Invalid)))
 	r.Audit, r.Compare = &c.audit, &c.compare
 	r.Audited, r.Refuted = int64(c.audit.Rows), int64(c.audit.Wrong())
+	r.Undefined = int64(c.audit.Undefined)
 	r.Compared, r.Mismatches = int64(c.compare.Compared), int64(c.compare.Wrong())
-	r.Faults = append(r.Faults, faults(&c.audit, &c.compare, listedFaults)...)
+	r.Proof = &c.proof
+	r.Proved, r.Disproved, r.Open = int64(c.proof.Proved), int64(c.proof.Refuted), int64(c.proof.Unproved)
+	r.Faults = append(r.Faults, faults(c, listedFaults)...)
 	if r.Unrepeatable > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("%s had other bits when run again", plural(r.Unrepeatable, "answer")))
 	}
@@ -194,11 +198,15 @@ func (r *side) finish(rounds int) {
 		iterations += float64(s.MeanIterations) * float64(s.Pairs)
 		t.WorstGap = max(t.WorstGap, s.WorstGap)
 		t.Counts.add(s.Counts)
+		t.Undefined += s.Undefined
 		t.Solvers = t.Solvers.plus(s.Solvers)
 		t.Audited += s.Audited
 		t.Refuted += s.Refuted
 		t.Compared += s.Compared
 		t.Mismatches += s.Mismatches
+		t.Proved += s.Proved
+		t.Disproved += s.Disproved
+		t.Open += s.Open
 		t.Repeated += s.Repeated
 		t.Unrepeatable += s.Unrepeatable
 	}

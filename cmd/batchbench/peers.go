@@ -25,6 +25,9 @@ type peersFlags struct {
 	from, pictures  string
 }
 
+// maxPeerRows is the largest number of pairs of a set.
+const maxPeerRows = 1 << 22
+
 // peerSets are the sets that peers are compared on.
 func peerSets() []string {
 	return slices.DeleteFunc(generate.Names(), func(name string) bool {
@@ -72,6 +75,8 @@ func (f *peersFlags) check() ([]peers.Question, error) {
 	switch {
 	case f.rows < 3:
 		return nil, fmt.Errorf("--rows %d: want 3 or more, so that each third of a set has a pair", f.rows)
+	case f.rows > maxPeerRows:
+		return nil, fmt.Errorf("--rows %d: want at most %d, since the reference solves every row", f.rows, maxPeerRows)
 	case f.rounds < 1 || f.rounds > maxRounds:
 		return nil, fmt.Errorf("--rounds %d: want 1 to %d", f.rounds, maxRounds)
 	case len(f.sets) == 0 || len(f.questions) == 0:

@@ -75,7 +75,7 @@ func TestCompare(t *testing.T) {
 	command("compare", old).want(t, exitBadInput).says(t, "want two reports")
 	command("compare", old, filepath.Join(dir, "none.json")).want(t, exitBadInput).says(t, "none.json")
 	command("compare", old, slow, "--threshold", "much").want(t, exitBadInput).says(t, "want a number like 5% or 0.05")
-	command("compare", old, slow, "--alpha", "2").want(t, exitBadInput).says(t, "significance level 2")
+	command("compare", old, slow, "--alpha", "2").want(t, exitBadInput).says(t, "--alpha 2: want")
 	other := command("compare", old, report("seed.json", 2, 1, 1.02, 0.99, 1.00, 1.03, 0.97))
 	if other.code != exitGood {
 		t.Errorf("exit code %d for another seed, want 0", other.code)

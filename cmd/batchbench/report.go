@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"clearance/batch"
 	"clearance/verify"
 )
 
@@ -53,16 +54,20 @@ type setReport struct {
 	MeanIterations verify.Number   `json:"mean_iterations"`         // evaluations of the support function per pair
 	WorstGap       verify.Number   `json:"worst_gap_over_size"`     // largest gap relative to the size of its pair
 	Counts         counts          `json:"counts"`                  // rows by status
+	Undefined      int64           `json:"undefined,omitempty"`     // invalid ones, without a value of the query
 	// rows by the solver that ended them; absent for statuses alone
 	Solvers solverRows `json:"solvers,omitempty"`
 	// rows that the back end declined, in the first round
 	Declined int64 `json:"declined"`
 	// of all rounds; absent if the back end does not count them
 	DeviceRows *deviceRows `json:"device_rows,omitempty"`
-	Audited    int64       `json:"audited"`    // rows checked from the shapes alone
-	Refuted    int64       `json:"refuted"`    // rows that the audit refuted
-	Compared   int64       `json:"compared"`   // rows solved again by the reference
-	Mismatches int64       `json:"mismatches"` // rows that the reference contradicts
+	Audited    int64       `json:"audited"`         // rows checked from the shapes alone
+	Refuted    int64       `json:"refuted"`         // rows that the audit refuted
+	Compared   int64       `json:"compared"`        // rows solved again by the reference
+	Mismatches int64       `json:"mismatches"`      // rows that the reference contradicts
+	Proved     int64       `json:"depths_proved"`   // rows whose depth is proved from below
+	Disproved  int64       `json:"depths_refuted"`  // rows with a smaller depth than claimed, less the gap
+	Open       int64       `json:"depths_unproved"` // rows on which the proof reached its limit
 	// rows answered again, once per round after the first
 	Repeated int64 `json:"repeated"`
 	// of these, rows with other bits than the first time
@@ -72,6 +77,7 @@ type setReport struct {
 	// All results of the checks; null for the total.
 	Audit   *verify.Report     `json:"audit"`
 	Compare *verify.Comparison `json:"comparison"`
+	Proof   *verify.Proof      `json:"proof"`
 }
 
 // counts is the number of rows of each status.
@@ -92,18 +98,31 @@ func (c *counts) add(o counts) {
 }
 
 // wrong is the number of faults. A row that fails two checks counts twice.
-func (s *setReport) wrong() int64 { return s.Refuted + s.Mismatches + s.Unrepeatable }
+func (s *setReport) wrong() int64 { return s.Refuted + s.Mismatches + s.Disproved + s.Unrepeatable }
+
+// bad is the number of invalid rows, less those whose shapes have no value of the query.
+func (s *setReport) bad() int64 { return s.Counts.Invalid - s.Undefined }
 
 // good reports whether every answer of the set is decided and none is wrong.
 func (s *setReport) good() bool {
-	return s.wrong() == 0 && s.Counts.Undecided == 0 && s.Counts.Invalid == 0
+	return s.wrong() == 0 && s.Counts.Undecided == 0 && s.bad() == 0
 }
 
-func toleranceText(t verify.Number) string {
+// toleranceText describes a tolerance of a query, by its name.
+func toleranceText(t verify.Number, query string) string {
 	if t == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (gap at most %.3g of the size)", float64(t))
+	return fmt.Sprintf(" (gap at most %.3g of the %v)", float64(t), scaleOf(query))
+}
+
+// scaleOf returns what the tolerances of a query are relative to.
+func scaleOf(query string) batch.ToleranceRule {
+	q, err := batch.ParseQuery(query)
+	if err != nil {
+		return batch.OfPairSize
+	}
+	return q.Info().Tolerance
 }
 
 // perSecond formats a rate with three significant digits.

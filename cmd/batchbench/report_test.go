@@ -108,7 +108,7 @@ func TestWriteFileKeepsDevices(t *testing.T) {
 
 func TestColumnsRoundTrip(t *testing.T) {
 	for _, names := range [][]string{{"distance"}, {"status", "normal"}, fileColumns()} {
-		set, err := parseColumns(names)
+		set, err := parseColumns(names, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

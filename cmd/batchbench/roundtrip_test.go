@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/cpu"
+	"clearance/dataset"
 )
 
 // decode reads a JSON report.
@@ -40,6 +42,9 @@ func TestRoundTrip(t *testing.T) {
 			{"--query", "distance", "--method", "nesterov", "--tolerance", "1e-4", "--cutoff", "0.5"},
 			{"--query", "penetration", "--workers", "2"},
 			{"--query", "collide", "--backend", "ref"},
+			{"--query", "growth", "--columns", "all"},
+			{"--query", "growth", "--precision", "double", "--cutoff", "1.5"},
+			{"--query", "growth", "--columns", "status,method", "--tolerance", "1e-4"},
 			{"--columns", "status,distance"},
 		} {
 			t.Run(strings.Join(ask, " ")+ext, func(t *testing.T) {
@@ -79,6 +84,51 @@ func TestRoundTrip(t *testing.T) {
 						report.Tolerance, report.Columns)
 				}
 			})
+		}
+	}
+}
+
+// TestGrowthCenters: growth is about the centers that the shapes state, and the results say which these are.
+func TestGrowthCenters(t *testing.T) {
+	for _, ext := range []string{".parquet", ".npz"} {
+		f := newFiles(t, ext)
+		f.ballAndBox(t, 2, nil) // 4.5 m along x, where they reach 1 m and 0.5 m
+		for center, want := range map[string]float64{"": 3, `, "center": [0.5, 0, 0]`: 4} {
+			text := `{"version": 1, "shapes": [{"kind": "box", "half_extents": [1, 1, 1]` + center +
+				`}, {"kind": "sphere", "radius": 0.5}]}`
+			if err := os.WriteFile(f.shapes, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f.score("--query", "growth", "--columns", "all").want(t, exitGood)
+			f.verify("--query", "growth").want(t, exitGood)
+			r := readResults(t, f.results)
+			if d := r.Distance.At(1); math.Abs(d-want) > 1e-6 {
+				t.Errorf("%s: factor %g about the center %q, want %g", ext, d, center, want)
+			}
+			// Both meet where the box reaches when it is scaled.
+			if x := r.Point.At(3); math.Abs(x-(4.5-0.5*want)) > 1e-5 {
+				t.Errorf("%s: the scaled shapes meet at x = %g, about the center %q", ext, x, center)
+			}
+			file, err := dataset.OpenResults(f.results)
+			if err != nil {
+				t.Fatal(err)
+			}
+			meta := file.Metadata()
+			file.Close()
+			stated := "{}"
+			if center != "" {
+				stated = `{"0":[0.5,0,0]}`
+			}
+			if meta["centers"] != stated || meta["value"] != batch.Growth.Info().Value {
+				t.Errorf("%s: metadata %v", ext, meta)
+			}
+			if center != "" { // other centers, other answers
+				other := strings.Replace(text, center, "", 1)
+				if err := os.WriteFile(f.shapes, []byte(other), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				f.verify("--query", "growth").want(t, exitWrong)
+			}
 		}
 	}
 }
@@ -218,5 +268,27 @@ func TestGenerateIsSeeded(t *testing.T) {
 	}
 	if first == other {
 		t.Error("seeds 3 and 4 gave the same files")
+	}
+}
+
+// TestProve: `verify --prove` proves the depths of a file, and refutes one that is too large.
+func TestProve(t *testing.T) {
+	f := newFiles(t, ".npz")
+	command("generate", "--set", "mixed", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).want(t, exitGood)
+	for _, precision := range []string{"single", "double"} {
+		f.score("--precision", precision).want(t, exitGood)
+		o := f.verify("--prove", "300", "--json", f.json).want(t, exitGood)
+		r := readReport[verifyReport](t, f.json)
+		if p := r.Proof; p == nil || p.Sampled != 300 || p.Depths < 80 || p.Proved != p.Depths || !r.Good {
+			t.Errorf("%s: proof %+v", precision, r.Proof)
+		}
+		if !strings.Contains(o.stdout, "300 rows sampled") {
+			t.Errorf("%s: %s", precision, o.stdout)
+		}
+	}
+	f.verify("--prove", "-1").want(t, exitBadInput).says(t, "--prove -1")
+	f.verify("--json", f.json).want(t, exitGood)
+	if r := readReport[verifyReport](t, f.json); r.Proof != nil {
+		t.Errorf("a proof that was not asked for: %+v", r.Proof)
 	}
 }

@@ -141,7 +141,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 			t = report.Beside.Total
 		}
 		return exitf(exitWrong, "not every answer is good: %s, %s undecided, %s invalid", plural(t.wrong(), "fault"),
-			thousands(t.Counts.Undecided), thousands(t.Counts.Invalid))
+			thousands(t.Counts.Undecided), thousands(t.bad()))
 	}
 	return nil
 }

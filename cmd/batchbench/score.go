@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/dispatch"
+	"clearance/internal/score"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -23,6 +23,8 @@ const listedRowErrors = 20
 type scoreFlags struct {
 	solveFlags
 	inputFlags
+	rolloutFlags
+	sweepFlags
 	out, json string
 	audit     bool
 }
@@ -36,11 +38,19 @@ func newScore(e *env) *cobra.Command {
 streamed, so it may be larger than memory. The results file appears under its name
 only once it is complete.
 
+Worlds of bodies (the array bodies of --worlds, or --reduce or --max-distance) have the
+columns part_a and part_b; with --reduce world they have one row per world. With --pairs
+all, or where the file has no templates, all pairs of the bodies of a world are asked, and
+the results have rows (world, body_a, body_b) for those within --max-distance.
+
+--query sweep reads poses [W,T,M,7] at T way points and writes, for each pair of bodies, the
+interval of the first contact or a lower bound of the distance.
+
 An invalid row gets status invalid and is listed; all other rows are answered. The exit
 code is then 2. Without invalid rows it is 1 if a row is undecided or, with --audit, if
 an answer was refuted.`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return score(c.Context(), e, &f) },
+		RunE: func(c *cobra.Command, _ []string) error { return runScore(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
 	f.inputFlags.add(fs)
@@ -50,6 +60,8 @@ an answer was refuted.`,
 		", ")+"; default all but method (collide: status)")
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
 	f.solveFlags.add(fs)
+	f.rolloutFlags.add(fs)
+	f.sweepFlags.add(fs)
 	return c
 }
 
@@ -83,7 +95,7 @@ type scoreReport struct {
 	Verify    *verifyReport `json:"verify,omitempty"` // with --audit
 }
 
-func score(ctx context.Context, e *env, f *scoreFlags) error {
+func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := f.inputFlags.check(); err != nil {
 		return err
 	}
@@ -100,11 +112,24 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := checkOutputs(f.files(), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
 		return err
 	}
+	if err := f.checkSweep(); err != nil {
+		return err
+	}
+	inWorlds, err := f.isRollout()
+	if err != nil {
+		return err
+	}
 	h, _, err := f.choose(dispatch.UnknownRows)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
+	if f.sweep {
+		return scoreSweep(ctx, e, f, h.Dispatcher())
+	}
+	if inWorlds {
+		return scoreRollout(ctx, e, f, h.Dispatcher())
+	}
 	rep, devices, err := scoreFile(ctx, e, f, h.Dispatcher())
 	if err != nil {
 		return err
@@ -127,7 +152,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 		}
 		verdict = report.Verify.verdict()
 	}
-	if err := report.write(e, f); err != nil {
+	if err := f.write(e, report); err != nil {
 		return err
 	}
 	switch c := report.Counts; {
@@ -147,7 +172,7 @@ func score(ctx context.Context, e *env, f *scoreFlags) error {
 // the devices. After an error there is no results file.
 func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string,
 	err error) {
-	lib, err := readLibrary(f.shapes)
+	lib, err := dataset.ReadLibrary(f.shapes)
 	if err != nil {
 		return rep, "", err
 	}
@@ -161,48 +186,23 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 		return rep, "", err
 	}
 	devices = devicesText(chosen.Share)
-	out, err := dataset.CreateResults(f.out, f.options.Columns, f.options.Precision, int64(pairs.Len()))
-	if err != nil {
-		return rep, devices, err
-	}
-	defer out.Abort()
-	if err := describe(out, &f.options); err != nil {
-		return rep, devices, err
-	}
-
 	bar := newProgress(e.stderr, "score", int64(pairs.Len()))
 	defer bar.done()
 	last := 0
-	rep, err = d.RunStream(ctx, lib, pairs, f.options, out, dispatch.Options{
+	rep, err = score.Run(ctx, d, lib, pairs, int64(pairs.Len()), f.out, f.options, dispatch.Options{
 		Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done },
 	})
-	if err != nil {
-		return rep, devices, err
-	}
-	return rep, devices, out.Close()
+	return rep, devices, err
 }
 
 // Keys of the metadata that describes the query of a results file.
 const (
-	metaQuery     = "query"
-	metaMethod    = "method"
-	metaTolerance = "tolerance"
-	metaCutOff    = "cutoff"
+	metaQuery     = score.MetaQuery
+	metaMethod    = score.MetaMethod
+	metaTolerance = score.MetaTolerance
+	metaCutOff    = score.MetaCutOff
 )
-
-// describe stores the query in the metadata of the file.
-func describe(w *dataset.ResultWriter, o *batch.Options) error {
-	if err := w.DescribeQuery(o.Query); err != nil {
-		return err
-	}
-	w.Describe(metaMethod, o.Method.String())
-	w.Describe(metaTolerance, strconv.FormatFloat(o.Tolerance, 'g', -1, 64))
-	if o.HasCutOff {
-		w.Describe(metaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
-	}
-	return nil
-}
 
 func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreReport {
 	o := &f.options
@@ -226,8 +226,13 @@ func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreR
 	return r
 }
 
-// write prints the report, as text or as JSON.
-func (r *scoreReport) write(e *env, f *scoreFlags) error {
+// printer is a report of score, as text; as JSON it is its fields.
+type printer interface {
+	print(w io.Writer, out string) error
+}
+
+// write prints a report, as text or as JSON.
+func (f *scoreFlags) write(e *env, r printer) error {
 	if f.json != "-" {
 		if err := r.print(e.stdout, f.out); err != nil {
 			return err
@@ -242,7 +247,8 @@ func (r *scoreReport) write(e *env, f *scoreFlags) error {
 func (r *scoreReport) print(w io.Writer, out string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", r.Backend, r.Device)
-	fmt.Fprintf(&b, "query %s, method %s, precision %s%s\n", r.Query, r.Method, r.Precision, toleranceText(r.Tolerance))
+	fmt.Fprintf(&b, "query %s, method %s, precision %s%s\n", r.Query, r.Method, r.Precision,
+		toleranceText(r.Tolerance, r.Query))
 	fmt.Fprintf(&b, "%s in %.3gs, %s pairs/s (%s)\n", plural(r.Pairs, "pair"), float64(r.Seconds),
 		perSecond(float64(r.PairsPerSecond)), r.Clock)
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
@@ -256,8 +262,8 @@ func (r *scoreReport) print(w io.Writer, out string) error {
 		fmt.Fprintf(&b, "%s declined by %s and answered by another back end\n", plural(r.Declined, "row"), r.Backend)
 	}
 	if r.WorstGapRow >= 0 {
-		fmt.Fprintf(&b, "worst gap %.2g of the size, in row %d; %.1f iterations per pair\n", float64(r.WorstGap),
-			r.WorstGapRow, float64(r.MeanIterations))
+		fmt.Fprintf(&b, "worst gap %.2g of the %v, in row %d; %.1f iterations per pair\n", float64(r.WorstGap),
+			scaleOf(r.Query), r.WorstGapRow, float64(r.MeanIterations))
 	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	if _, err := io.WriteString(w, b.String()); err != nil {

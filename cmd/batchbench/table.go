@@ -18,7 +18,7 @@ func (r *runReport) printTable(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %s\n", r.Beside.Backend, r.Beside.Device)
 	}
 	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d\n", r.Query, r.Method, r.Precision,
-		toleranceText(r.Tolerance), r.Seed)
+		toleranceText(r.Tolerance, r.Query), r.Seed)
 	fmt.Fprintf(&b, "clock: %s; median of %s\n\n", r.Clock, plural(r.Rounds, "round"))
 	if err := r.printRows(&b); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (r *runReport) printRows(b *strings.Builder) error {
 		title += fmt.Sprintf("  %-*s", names, "by")
 	}
 	fmt.Fprintf(tw, "%s\tpairs\tpairs/s\tspread\tkernel/s\tns/pair\titer\tworst "+
-		"gap/size\tapart\ttouching\toverlap\tundecided\tinvalid\tfaults\t", title)
+		"gap/%v\tseparated\ttouching\tpenetrating\tundecided\tinvalid\tfaults\t", title, scaleOf(r.Query))
 	if r.Beside != nil {
 		fmt.Fprint(tw, "refined\tdeclined\t")
 	}
@@ -122,13 +122,19 @@ func (s *setReport) printChecks(b *strings.Builder, backend string) {
 		fmt.Fprintf(b, "%s of %s declined by %s%s and answered by another back end, included in the times\n",
 			plural(s.Declined, "row"), thousands(s.Pairs), backend, why)
 	}
-	fmt.Fprintf(b, "%s: %s audited from the shapes alone, %s solved again by the reference, %s run again: ",
-		backend, plural(s.Audited, "answer"), thousands(s.Compared), thousands(s.Repeated))
+	fmt.Fprintf(b, "%s: %s audited from the shapes alone, %s solved again by the reference, %s proved, %s run again: ",
+		backend, plural(s.Audited, "answer"), thousands(s.Compared), plural(s.Proved, "depth"), thousands(s.Repeated))
+	if s.Undefined > 0 {
+		fmt.Fprintf(b, "%s without a value of the query, rightly invalid; ", plural(s.Undefined, "row"))
+	}
+	if s.Open > 0 {
+		fmt.Fprintf(b, "%s not proved within the limit; ", plural(s.Open, "depth"))
+	}
 	if s.good() {
 		fmt.Fprintln(b, "every answer is good")
 	} else {
 		fmt.Fprintf(b, "%s, %s undecided, %s invalid\n", plural(s.wrong(), "fault"), thousands(s.Counts.Undecided),
-			thousands(s.Counts.Invalid))
+			thousands(s.bad()))
 	}
 }
 

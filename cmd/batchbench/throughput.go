@@ -28,16 +28,15 @@ const minCalls = 3
 // throughputFlags are the flags of `throughput`.
 type throughputFlags struct {
 	solveFlags
-	sets   []string
-	sizes  []string
-	beside string
-	meshes []string
-	seed   uint64
-	apart  bool
-	deep   bool
-	time   time.Duration
-	link   []float64 // MB/s up and down, empty if unknown
-	json   string
+	sets                   []string
+	sizes                  []string
+	beside                 string
+	meshes                 []string
+	seed                   uint64
+	separated, penetrating bool
+	time                   time.Duration
+	link                   []float64 // MB/s up and down, empty if unknown
+	json                   string
 
 	rows []int // sizes, as numbers
 }
@@ -62,9 +61,9 @@ the kernels and end to end, on one back end and on a second one. Answers are not
 	fs.StringSliceVar(&f.meshes, "mesh", nil, "mesh file (OBJ, STL, PLY) or directory for the set mesh; may be "+
 		"repeated")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sets")
-	fs.BoolVar(&f.apart, "apart", false, "only separated pairs")
-	fs.BoolVar(&f.deep, "overlapping", false, "only penetrating pairs")
-	c.MarkFlagsMutuallyExclusive("apart", "overlapping")
+	fs.BoolVar(&f.separated, "separated", false, "only separated pairs")
+	fs.BoolVar(&f.penetrating, "penetrating", false, "only penetrating pairs")
+	c.MarkFlagsMutuallyExclusive("separated", "penetrating")
 	fs.DurationVar(&f.time, "time", time.Second, fmt.Sprintf("time for each size of each set; at least %d calls are "+
 		"made", minCalls))
 	fs.Float64SliceVar(&f.link, "link", nil, "bandwidth of the link to the device and back, in MB/s, such as "+
@@ -80,9 +79,9 @@ the kernels and end to end, on one back end and on a second one. Answers are not
 func (f *throughputFlags) check() error {
 	for _, s := range f.sizes {
 		v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		if err != nil || !(v >= 0 && v <= 1e9) || v != math.Trunc(v) {
-			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to 1e9, such as 1000 or 1e6",
-				s)
+		if err != nil || !(v >= 0 && v <= maxCallRows) || v != math.Trunc(v) {
+			return fmt.Errorf("--sizes: %q is not a number of pairs, want integers from 0 to %d, such as 1000 or 1e6",
+				s, maxCallRows)
 		}
 		f.rows = append(f.rows, int(v))
 	}
@@ -92,7 +91,8 @@ func (f *throughputFlags) check() error {
 	if f.time <= 0 {
 		return fmt.Errorf("--time %v: want a time above 0", f.time)
 	}
-	if n := len(f.link); n != 0 && (n != 2 || !(min(f.link[0], f.link[1]) > 0)) {
+	positive := func(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
+	if n := len(f.link); n != 0 && (n != 2 || !positive(f.link[0]) || !positive(f.link[1])) {
 		return fmt.Errorf("--link %v: want two bandwidths above 0, up and down, in MB/s", f.link)
 	}
 	if err := checkSets("--set", f.sets); err != nil {
@@ -123,7 +123,8 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Share)}},
 		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance),
-		Columns:   columnList(o.Columns), Seed: f.seed, Apart: f.apart, Overlapping: f.deep, Clock: throughputClock,
+		Columns:   columnList(o.Columns), Seed: f.seed, Separated: f.separated, Penetrating: f.penetrating,
+		Clock: throughputClock,
 	}
 	beside, err := f.besideOf(h.Dispatcher(), chosen, f.beside)
 	if err != nil {
@@ -194,7 +195,7 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 			}
 		}
 		if first > 100*distinctRows {
-			return nil, nil, fmt.Errorf("set %s has hardly any %s", set, pairsText(f.apart, f.deep))
+			return nil, nil, fmt.Errorf("set %s has hardly any %s", set, pairsText(f.separated, f.penetrating))
 		}
 	}
 	var r batch.Row
@@ -208,7 +209,7 @@ func (f *throughputFlags) pairs(ctx context.Context, d *dispatch.Dispatcher, set
 // keep returns a function that selects the pairs to measure.
 func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library,
 	pairs *batch.Pairs) (func(i int) bool, error) {
-	if !f.apart && !f.deep {
+	if !f.separated && !f.penetrating {
 		return func(int) bool { return true }, nil
 	}
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide,
@@ -216,7 +217,7 @@ func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib 
 	if _, err := d.Run(ctx, job, dispatch.Options{Backend: "cpu"}); err != nil {
 		return nil, err
 	}
-	return func(i int) bool { return (batch.Status(job.Results.Status[i]) == batch.Separated) == f.apart }, nil
+	return func(i int) bool { return (batch.Status(job.Results.Status[i]) == batch.Separated) == f.separated }, nil
 }
 
 // point times calls of one size on one back end.

@@ -27,8 +27,8 @@ type throughputReport struct {
 	Tolerance   verify.Number     `json:"tolerance"`
 	Columns     []string          `json:"columns"`
 	Seed        uint64            `json:"seed"`
-	Apart       bool              `json:"apart"`       // only separated pairs
-	Overlapping bool              `json:"overlapping"` // only penetrating pairs
+	Separated   bool              `json:"separated"`   // only separated pairs
+	Penetrating bool              `json:"penetrating"` // only penetrating pairs
 	Clock       string            `json:"clock"`
 	Points      []throughputPoint `json:"points"`
 }
@@ -67,11 +67,11 @@ func (p *throughputPoint) moved(up, down int64, call float64, link []float64) {
 }
 
 // pairsText describes the pairs that are measured.
-func pairsText(apart, overlapping bool) string {
+func pairsText(separated, penetrating bool) string {
 	switch {
-	case apart:
+	case separated:
 		return "separated pairs"
-	case overlapping:
+	case penetrating:
 		return "penetrating pairs"
 	}
 	return "all pairs"
@@ -85,7 +85,7 @@ func (r *throughputReport) print(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %s\n", back.Name, back.Device)
 	}
 	fmt.Fprintf(&b, "query %s, method %s, precision %s%s, seed %d, %s\n", r.Query, r.Method, r.Precision,
-		toleranceText(r.Tolerance), r.Seed, pairsText(r.Apart, r.Overlapping))
+		toleranceText(r.Tolerance, r.Query), r.Seed, pairsText(r.Separated, r.Penetrating))
 	fmt.Fprintf(&b, "clock: %s\n\n", r.Clock)
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := len("set")

@@ -15,7 +15,7 @@ func TestThroughput(t *testing.T) {
 	o := command("throughput", "--backend", "cpu", "--sizes", "0, 1,1e3,2e5", "--set", "boxes,ellipsoids", "--query",
 		"collide", "--time", "1ms", "--json", f.json).want(t, exitGood)
 	r := readReport[throughputReport](t, f.json)
-	if len(r.Backends) != 1 || len(r.Points) != 8 || r.Query != "collide" || r.Apart {
+	if len(r.Backends) != 1 || len(r.Points) != 8 || r.Query != "collide" || r.Separated {
 		t.Fatalf("report %+v", r)
 	}
 	for i, rows := range []int{0, 1, 1000, 200_000} {
@@ -35,11 +35,11 @@ func TestThroughput(t *testing.T) {
 
 func TestThroughputVulkan(t *testing.T) {
 	f := newFiles(t, ".npz")
-	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--apart", "--time", "1ms",
+	command("throughput", "--backend", "vulkan", "--sizes", "0,1000", "--set", "boxes", "--separated", "--time", "1ms",
 		"--link", "1e-6,1e-6", "--json", f.json).
 		orNoVulkan(t).want(t, exitGood)
 	r := readReport[throughputReport](t, f.json)
-	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Apart {
+	if len(r.Backends) != 2 || len(r.Points) != 4 || !r.Separated {
 		t.Fatalf("report %+v", r)
 	}
 	for i, p := range r.Points {
@@ -59,19 +59,20 @@ func TestThroughputVulkan(t *testing.T) {
 	}
 }
 
-// TestThroughputOverlapping: depths are measured, and those on a device are answered by it.
-func TestThroughputOverlapping(t *testing.T) {
+// TestThroughputPenetrating: depths are measured, and those on a device are answered by it.
+func TestThroughputPenetrating(t *testing.T) {
 	for _, backend := range []string{"cpu", "vulkan"} {
 		t.Run(backend, func(t *testing.T) {
 			f := newFiles(t, ".npz")
 			o := command("throughput", "--backend", backend, "--beside", "none", "--sizes", "300", "--set", "boxes",
-				"--overlapping", "--query", "penetration", "--time", "1ms", "--json", f.json)
+				"--penetrating", "--query", "penetration", "--time", "1ms", "--json", f.json)
 			if backend == "vulkan" {
 				o.orNoVulkan(t)
 			}
 			o.want(t, exitGood)
 			r := readReport[throughputReport](t, f.json)
-			if len(r.Points) != 1 || !r.Overlapping || r.Apart || r.Points[0].Declined != 0 || r.Points[0].Rows != 300 {
+			if len(r.Points) != 1 || !r.Penetrating || r.Separated || r.Points[0].Declined != 0 ||
+				r.Points[0].Rows != 300 {
 				t.Errorf("report %+v", r)
 			}
 			if !strings.Contains(o.stdout, "penetrating pairs") {
@@ -90,7 +91,7 @@ func TestThroughputRefuses(t *testing.T) {
 		{[]string{"--sizes", "1.5"}, `"1.5" is not a number of pairs`},
 		{[]string{"--sizes", "-1"}, `"-1" is not a number`},
 		{[]string{"--sizes", "NaN"}, `"NaN" is not a number`},
-		{[]string{"--apart", "--overlapping"}, "apart"},
+		{[]string{"--separated", "--penetrating"}, "separated"},
 		{[]string{"--set", "stars"}, `--set: unknown set "stars"`},
 		{[]string{"--link", "5"}, "want two bandwidths above 0"},
 		{[]string{"--link", "5,0"}, "want two bandwidths above 0"},

@@ -21,7 +21,7 @@ type verifyFlags struct {
 	inputFlags
 	results, json string
 	all           bool
-	sample        int64
+	sample, prove int64
 	seed          uint64
 	anyPrecision  bool // of the file is good
 }
@@ -32,7 +32,8 @@ func newVerify(e *env) *cobra.Command {
 		Use:   "verify --shapes shapes.json --pairs pairs.parquet|.npz --results results.parquet|.npz",
 		Short: "audit a results file against its inputs",
 		Long: `Checks every answer of a results file from the shapes and poses alone, trusting no
-solver, and has the reference solve a sample of the rows again.
+solver, and has the reference solve a sample of the rows again. That proves distances
+and the upper bounds of depths. --prove N proves the lower bounds of the depths of N rows.
 
 What a right answer is, the command line says: give the --query, --tolerance and
 --cutoff that the answers have to meet if they are not the defaults. What a Parquet
@@ -65,6 +66,8 @@ claims to answer another query, or has another --precision, is refused.`,
 		"text")
 	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
 	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
+	fs.Int64Var(&f.prove, "prove", 0, "rows of which the lower bound of the depth is proved, by branch and bound over "+
+		"directions; 0 is none")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
 	f.addQuestion(fs)
 	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision",
@@ -82,11 +85,17 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	if err := f.inputFlags.check(); err != nil {
 		return nil, err
 	}
+	if f.worlds != "" && f.pairs == allPairs {
+		return nil, errors.New("--pairs all applies to score, not to an audit")
+	}
 	if err := needFlags("results", f.results); err != nil {
 		return nil, err
 	}
 	if f.sample < 0 {
 		return nil, fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
+	}
+	if f.prove < 0 {
+		return nil, fmt.Errorf("--prove %d: want 0 (none) or more", f.prove)
 	}
 	if err := f.solveFlags.check(); err != nil {
 		return nil, err
@@ -95,7 +104,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		[]namedFile{{"json", f.json}}); err != nil {
 		return nil, err
 	}
-	lib, err := readLibrary(f.shapes)
+	lib, err := dataset.ReadLibrary(f.shapes)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +139,8 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 
 	bar := newProgress(e.stderr, "verify", n)
 	defer bar.done()
-	c := &checker{total: n, sample: min(f.sample, n), seed: f.seed, workers: f.workers, bar: bar}
+	c := &checker{total: n, sample: min(f.sample, n), prove: min(f.prove, n), seed: f.seed, workers: f.workers,
+		bar: bar}
 	if f.all {
 		c.sample = n
 	}
@@ -155,6 +165,9 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		Query: f.options.Query.String(), Precision: f.options.Precision.String(),
 		Tolerance: verify.Number(f.options.Tolerance),
 		Columns:   columnList(f.options.Columns), Audit: &c.audit, Compare: &c.compare,
+	}
+	if f.prove > 0 {
+		report.Proof = &c.proof
 	}
 	report.Good = report.verdict() == nil
 	return report, nil

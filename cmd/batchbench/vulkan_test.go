@@ -71,7 +71,7 @@ func TestVulkan(t *testing.T) {
 		r.Beside.Total.Counts != r.Total.Counts || r.Beside.Total.Audited != 1600 {
 		t.Errorf("beside: %+v", r.Beside)
 	}
-	if w := r.Total.DeviceRows; w == nil || w.Overlap+w.Kind+w.Gap+w.Budget+w.Unknown != 2*r.Total.Declined ||
+	if w := r.Total.DeviceRows; w == nil || w.Depth+w.Kind+w.Gap+w.Budget+w.Unknown != 2*r.Total.Declined ||
 		w.Refined < 1 || w.Refined > 3200 {
 		t.Errorf("declined for these reasons in two rounds: %+v, %d in one", w, r.Total.Declined)
 	}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+	"clearance/rollout"
+	"clearance/verify"
+
+	"github.com/spf13/pflag"
+)
+
+// rolloutFlags are the flags of `score` for worlds of bodies.
+type rolloutFlags struct {
+	maxDistance float64
+	reduce      rollout.Reduce
+	noCulling   bool
+}
+
+func (f *rolloutFlags) add(fs *pflag.FlagSet) {
+	fs.Float64Var(&f.maxDistance, "max-distance", math.Inf(1), "with --worlds: distance in metres; pairs of bodies "+
+		"beyond it are only proved to be so, mostly by bounds and without a solver")
+	fs.Var(choice[rollout.Reduce]{&f.reduce, rollout.ParseReduce}, "reduce", "with --worlds: none, or world for one "+
+		"row per world, that of its least pair")
+	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
+}
+
+// used reports whether a flag asks for a rollout.
+func (f *rolloutFlags) used() bool {
+	return f.maxDistance != math.Inf(1) || f.reduce != rollout.ReduceNone || f.noCulling
+}
+
+// isRollout reports whether the question is one for package rollout: worlds with bodies, or with one of the flags.
+func (f *scoreFlags) isRollout() (bool, error) {
+	if f.worlds == "" {
+		if f.rolloutFlags.used() {
+			return false, errors.New("--max-distance, --reduce and --no-culling apply to --worlds")
+		}
+		return false, nil
+	}
+	if f.rolloutFlags.used() || f.pairs == allPairs {
+		return true, nil
+	}
+	return dataset.HasBodies(f.worlds)
+}
+
+// rolloutInput reads the bodies and the worlds.
+func (f *scoreFlags) rolloutInput() (*batch.Bodies, *rollout.Worlds, error) {
+	has, err := dataset.HasBodies(f.worlds)
+	if err != nil {
+		return nil, nil, err
+	}
+	bodies, err := dataset.ReadBodies(f.shapes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if has {
+		w, err := dataset.ReadRollout(f.worlds, bodies)
+		if err == nil && f.pairs == allPairs {
+			w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
+		}
+		return bodies, w, err
+	}
+	plain, err := dataset.ReadWorlds(f.worlds) // whose bodies are shapes
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &rollout.Worlds{Bodies: plain.Shapes, Poses: plain.Poses, TemplateA: plain.TemplateA,
+		TemplateB: plain.TemplateB}
+	if f.pairs == allPairs {
+		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
+	}
+	bodies = batch.BodiesOfShapes(bodies.Library())
+	return bodies, w, w.CheckShape(bodies)
+}
+
+// scoreRollout answers worlds of bodies into the results file.
+func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) error {
+	if f.audit {
+		return errors.New("--audit applies to pairs of shapes, not to worlds of bodies")
+	}
+	bodies, worlds, err := f.rolloutInput()
+	if err != nil {
+		return err
+	}
+	o := rollout.Options{Options: f.options, Reduce: f.reduce, NoCulling: f.noCulling, Workers: f.workers}
+	if f.maxDistance != math.Inf(1) {
+		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
+	}
+	if err := o.Check(); err != nil {
+		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "rollout: "), "batch: "))
+	}
+	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
+	bar := newProgress(e.stderr, "score", int64(worlds.Len()*max(len(worlds.TemplateA), 1)))
+	defer bar.done()
+	last := 0
+	rep, err := rollout.Run(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
+		Progress: func(done, _ int) { bar.add(done - last); last = done }})
+	if err != nil {
+		return err
+	}
+	meta := map[string]string{metaMethod: o.Method.String(),
+		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
+	if err := dataset.WriteRolloutResults(f.out, job.Results, &o, worlds.Len(), meta); err != nil {
+		return err
+	}
+	for _, row := range rep.RowErrors {
+		e.warn("%s: %v", f.worlds, row)
+	}
+	report := newRolloutReport(&o, &rep)
+	report.Results = job.Results.N
+	if err := f.write(e, report); err != nil {
+		return err
+	}
+	switch c := report.Counts; {
+	case c.Invalid > 0:
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered",
+			plural(c.Invalid, "row"), thousands(report.Results), f.worlds)
+	case c.Undecided > 0:
+		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance",
+			plural(c.Undecided, "row"), thousands(report.Results))
+	}
+	return nil
+}
+
+// rolloutReport is the report of `score --json` for worlds of bodies.
+type rolloutReport struct {
+	Program         string        `json:"program"`
+	Version         string        `json:"version"`
+	Date            string        `json:"date"`
+	Platform        string        `json:"platform"`
+	Backend         string        `json:"backend"`
+	Why             string        `json:"why"`
+	Query           string        `json:"query"`
+	Precision       string        `json:"precision"`
+	Reduce          string        `json:"reduce"`
+	Worlds          int           `json:"worlds"`
+	Pairs           int           `json:"pairs"`   // of bodies in worlds
+	Results         int           `json:"results"` // rows of the file
+	AbsentPairs     int64         `json:"absent_pairs"`
+	CulledPairs     int64         `json:"culled_pairs"`
+	PartPairs       int64         `json:"part_pairs"`
+	SolvedPartPairs int64         `json:"solved_part_pairs"`
+	Clock           string        `json:"clock"`
+	Seconds         verify.Number `json:"seconds"`
+	Counts          counts        `json:"counts"` // of the results
+	RowErrors       []string      `json:"row_errors,omitempty"`
+}
+
+func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
+	r := &rolloutReport{
+		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
+		Backend: rep.Backend, Why: rep.Why, Query: o.Query.String(), Precision: o.Precision.String(),
+		Reduce: o.Reduce.String(), Worlds: rep.Worlds, Pairs: rep.Rows, AbsentPairs: rep.AbsentRows,
+		CulledPairs: rep.CulledRows, PartPairs: rep.PartPairs, SolvedPartPairs: rep.Solved,
+		Clock: "without reading and writing the files", Seconds: verify.Number(rep.Wall.Seconds()),
+		Counts: countsOf(&dispatch.Report{Counts: rep.Counts}),
+	}
+	for _, row := range rep.RowErrors {
+		r.RowErrors = append(r.RowErrors, row.Error())
+	}
+	return r
+}
+
+func (r *rolloutReport) print(w io.Writer, out string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", r.Backend, r.Why)
+	fmt.Fprintf(&b, "query %s, precision %s, reduce %s\n", r.Query, r.Precision, r.Reduce)
+	fmt.Fprintf(&b, "%s, %s of bodies in %.3gs (%s)\n", plural(r.Worlds, "world"), plural(r.Pairs, "pair"),
+		float64(r.Seconds), r.Clock)
+	fmt.Fprintf(&b, "%s of bodies culled, %s with an absent body; %s of %s of parts solved\n",
+		plural(r.CulledPairs, "pair"), thousands(r.AbsentPairs), thousands(r.SolvedPartPairs),
+		plural(r.PartPairs, "pair"))
+	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
+		thousands(r.Counts.Separated), thousands(r.Counts.Touching), thousands(r.Counts.Penetrating),
+		thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	fmt.Fprintf(&b, "results: %s\n", out)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

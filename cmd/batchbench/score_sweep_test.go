@@ -1,0 +1,122 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"clearance/dataset"
+	"clearance/rollout"
+	"clearance/rollout/sweep"
+)
+
+// ballsFile writes a file of shapes with a ball of radius 0.5.
+func ballsFile(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "shapes.json")
+	document := `{"version": 1, "shapes": [{"kind": "sphere", "radius": 0.5}]}`
+	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestScoreSweep scores three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
+func TestScoreSweep(t *testing.T) {
+	dir := t.TempDir()
+	shapes, motions := ballsFile(t, dir), filepath.Join(dir, "motions.npz")
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &rollout.Motions{T: 3, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for _, y := range []float64{0, 2} {
+		for _, x := range []float64{-4, -2, 2} {
+			m.Poses = append(m.Poses, 0, 0, 0, 1, 0, 0, 0, x, y, 0, 1, 0, 0, 0)
+		}
+	}
+	write := func() {
+		if err := dataset.WriteMotions(motions, m, bodies); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	for _, ext := range []string{".npz", ".parquet"} {
+		out := filepath.Join(dir, "results"+ext)
+		in := []string{"score", "--shapes", shapes, "--worlds", motions, "--query", "sweep", "--out", out,
+			"--time-tolerance", "1e-4"}
+		o := command(in...).want(t, exitGood)
+		if !strings.Contains(o.stdout, "1 free, 1 in contact") {
+			t.Errorf("report %s", o.stdout)
+		}
+		r, meta, err := dataset.ReadSweepResults(out)
+		if err != nil || r.N != 2 || sweep.State(r.State[0]) != sweep.Contact || math.Abs(r.T1[0]-1.25) > 1e-4 ||
+			!(r.T0[0] <= 1.25 && r.T1[0]-r.T0[0] <= 1e-4) || sweep.State(r.State[1]) != sweep.Free ||
+			!(r.Lower[1] >= 0.5 && r.Lower[1] <= 1 && r.Upper[1] >= 1) || meta["way_points"] != "3" {
+			t.Fatalf("%+v, %v, %v", r, meta, err)
+		}
+		o = command(append(in, "--json", "-")...).want(t, exitGood)
+		if !strings.Contains(o.stdout, `"evaluations"`) {
+			t.Errorf("report %s", o.stdout)
+		}
+		command(append(in, "--max-evaluations", "2")...).want(t, exitWrong).says(t, "2 rows of 2 undecided")
+	}
+	out := filepath.Join(dir, "results.npz")
+	in := []string{"score", "--shapes", shapes, "--worlds", motions, "--out", out}
+	command(append(in, "--query", "sweep", "--reduce", "world")...).want(t, exitBadInput).says(t, "do not apply")
+	command(append(in, "--query", "sweep", "--time-tolerance", "2")...).want(t, exitBadInput).
+		says(t, "time tolerance 2")
+	command(append(in, "--query", "collide")...).want(t, exitBadInput).says(t, "poses")
+	command(append(in, "--query", "swep")...).want(t, exitBadInput).says(t, "swep")
+	command(append(in, "--time-tolerance", "0.1")...).want(t, exitBadInput).says(t, "apply to --query sweep")
+	command("score", "--shapes", shapes, "--pairs", "p.npz", "--out", out, "--query", "sweep").want(t, exitBadInput).
+		says(t, "--worlds")
+	m.Poses[7*3] = math.NaN()
+	write()
+	command(append(in, "--query", "sweep")...).want(t, exitBadInput).says(t, "world 0, body 1, column poses").
+		says(t, "1 row of 2")
+}
+
+// TestScoreAllPairs scores all pairs of balls in a row, by a file without templates and by --pairs all.
+func TestScoreAllPairs(t *testing.T) {
+	dir := t.TempDir()
+	shapes, worlds := ballsFile(t, dir), filepath.Join(dir, "worlds.npz")
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &rollout.Worlds{Bodies: []int32{0, 0, 0, 0}}
+	for _, step := range []float64{1.1, 3, 0.9} {
+		for k := range 4 {
+			w.Poses = append(w.Poses, step*float64(k), 0, 0, 1, 0, 0, 0)
+		}
+	}
+	out := filepath.Join(dir, "results.parquet")
+	for _, flag := range []bool{false, true} {
+		if w.AllPairs = !flag; flag {
+			w.TemplateA, w.TemplateB = []int32{0}, []int32{3}
+		}
+		if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+			t.Fatal(err)
+		}
+		in := []string{"score", "--shapes", shapes, "--worlds", worlds, "--out", out, "--max-distance", "0.2"}
+		if flag {
+			in = append(in, "--pairs", "all")
+		}
+		command(in...).want(t, exitGood)
+		r, _, err := dataset.ReadRolloutResults(out)
+		if err != nil || r.N != 6 || r.BodyA[1] != 1 || r.BodyB[1] != 2 || r.Offsets[1] != 3 || r.Offsets[2] != 3 ||
+			math.Abs(r.Distance.At(4)+0.1) > 1e-6 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		command(append(in, "--reduce", "world")...).want(t, exitGood)
+		if r, _, err = dataset.ReadRolloutResults(out); err != nil || r.N != 3 || r.Contacts[2] != 3 ||
+			r.Any[1] != rollout.AnyNone {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	command("verify", "--shapes", shapes, "--worlds", worlds, "--pairs", "all", "--results", out).want(t, exitBadInput).
+		says(t, "--pairs all")
+}

@@ -1,0 +1,146 @@
+// Package score answers the pairs of a file and writes the answers to another, for the command line and the C
+// interface: both write the same bytes.
+package score
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+	"clearance/verify"
+)
+
+// Keys of the metadata that describes the query of a results file.
+const (
+	MetaQuery     = "query"
+	MetaMethod    = "method"
+	MetaTolerance = "tolerance"
+	MetaCutOff    = "cutoff"
+)
+
+// Describe stores the query in the metadata of the file.
+func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) error {
+	if err := w.DescribeQuery(o.Query, lib); err != nil {
+		return err
+	}
+	w.Describe(MetaMethod, o.Method.String())
+	w.Describe(MetaTolerance, strconv.FormatFloat(o.Tolerance, 'g', -1, 64))
+	if o.HasCutOff {
+		w.Describe(MetaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
+	}
+	return nil
+}
+
+// Run answers n pairs of a source into a results file, which appears under its name once it is complete. After an
+// error there is no file.
+func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs dispatch.Source, n int64, path string,
+	o batch.Options, run dispatch.Options) (dispatch.Report, error) {
+	failed := dispatch.Report{WorstGapRow: -1}
+	out, err := dataset.CreateResults(path, o.Columns, o.Precision, n)
+	if err != nil {
+		return failed, err
+	}
+	defer out.Abort()
+	if err := Describe(out, &o, lib); err != nil {
+		return failed, err
+	}
+	rep, err := d.RunStream(ctx, lib, pairs, o, out, run)
+	if err != nil {
+		return rep, err
+	}
+	return rep, out.Close()
+}
+
+// Files answers the pairs of a file, see Run. Columns of 0 stand for those of the query that files hold.
+func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs, out string, o batch.Options,
+	run dispatch.Options) (dispatch.Report, error) {
+	failed := dispatch.Report{WorstGapRow: -1}
+	if o.Columns == 0 {
+		o.Columns = o.EffectiveColumns()
+	}
+	o.Columns &^= batch.ColBits // the status says the same
+	if err := different(pairs, out); err != nil {
+		return failed, err
+	}
+	in, err := dataset.OpenPairs(pairs)
+	if err != nil {
+		return failed, err
+	}
+	defer in.Close()
+	return Run(ctx, d, lib, in, in.Len(), out, o, run)
+}
+
+// different returns an error if a path would replace its input.
+func different(in, out string) error {
+	a, err := os.Stat(in)
+	if err != nil {
+		return err
+	}
+	if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
+		return fmt.Errorf("%s is the file of pairs; give the results another name", out)
+	}
+	return nil
+}
+
+// auditRows is the number of rows that are audited at a time.
+const auditRows = 1 << 16
+
+// Audit audits every answer of a results file from the shapes alone. o are the options that the answers have to meet,
+// with their columns.
+func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o batch.Options, workers int) (
+	*verify.Report, error) {
+	in, err := dataset.OpenPairs(pairs)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	from, err := dataset.OpenResults(results)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	if from.Len() != in.Len() {
+		return nil, fmt.Errorf("%s holds %d pairs, %s holds %d rows", pairs, in.Len(), results, from.Len())
+	}
+	o.Columns, o.Precision = from.Columns(), from.Precision()
+	rows := int(min(in.Len(), auditRows))
+	p, r := batch.NewPairs(rows), batch.NewResults(rows, &o)
+	total := new(verify.Report)
+	for first := int64(0); first < in.Len(); first += auditRows {
+		n := int(min(in.Len()-first, auditRows))
+		job := &batch.Job{Library: lib, Input: p.Slice(0, n), Options: o, Results: r.Slice(0, n)}
+		if err := fill(n, func(at int) (int, error) { return in.Next(p.Slice(at, n)) }); err != nil {
+			return nil, err
+		}
+		if err := fill(n, func(at int) (int, error) { return from.Next(r.Slice(at, n)) }); err != nil {
+			return nil, err
+		}
+		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1})
+		if err != nil {
+			return nil, err
+		}
+		total.Merge(audit)
+	}
+	return total, nil
+}
+
+// fill calls next until it has yielded n rows.
+func fill(n int, next func(at int) (int, error)) error {
+	for at := 0; at < n; {
+		k, err := next(at)
+		if errors.Is(err, io.EOF) || (err == nil && k == 0) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		at += k
+	}
+	return nil
+}
