@@ -78,7 +78,6 @@ func TestCases(t *testing.T) {
 		"0 pairs or threads":         func(p *Plan) { p.Sizes = []int{0} },
 		"no number of threads":       func(p *Plan) { p.Threads = nil },
 		"whatever":                   func(p *Plan) { p.Queries = []string{"whatever"} },
-		"query growth":               func(p *Plan) { p.Queries = []string{"growth"} },
 		"triple":                     func(p *Plan) { p.Precisions = []string{"triple"} },
 		"nothing to measure: the ta": func(p *Plan) { p.Tables, p.Regimes = []string{Sizes}, []string{"distant"} },
 	} {

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 )
@@ -54,6 +55,9 @@ func (r *Results) check() error {
 			}
 			want(len(m.Hull), len(m.Vertices), "rtr, mesh %d, hull_us", i)
 		}
+	}
+	if g := r.Growth; g != nil && (len(g.Times) == 0 || len(g.Vertices) == 0 || len(g.Curves) == 0) {
+		return errors.New("growth: a table without rows")
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,9 @@
 //   - Warm starts along a trajectory (sec. IV-D of GJK++).
 //   - Accuracy of Signed Volumes and of Johnson's sub-algorithm on nearly flat simplices
 //     and contacts (sec. 5.1 of "Improving the GJK Algorithm", 2017).
+//   - The Riemannian trust region beside GJK and EPA ([RTR], Tables I and II, Fig. 6 and 8).
+//   - The growth distance by the simplex method, by internal expansion and by Newton's method
+//     ([Growth], Table III, Fig. 3 to 5).
 //
 // The layers: an [Experiment] fills its part of [Results]; [Results.Write] prints
 // them through the template report.md.tmpl, which holds the words. Counts follow

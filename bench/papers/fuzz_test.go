@@ -21,7 +21,10 @@ var papersJSON = `{"pairs": 1, "seconds": {"qp": 1},
 	"generic": [{"vertices": 8, "methods": ["gjk"], "ns": [1], "ns_sd": [0]}],
 	"rtr": {"cells": [{}` + strings.Repeat(", {}", 35) + `], "starts": [1],
 		"depths": [{"hi": 1, "local": [0], "us": [1]}], "times": [{}], "choice": [{}],
-		"meshes": [{"mesh": "m", "vertices": [8], "hull_us": [1]}]}}`
+		"meshes": [{"mesh": "m", "vertices": [8], "hull_us": [1]}]},
+	"growth": {"times": [{"set": "boxes", "start": "cold", "method": "IE", "median_us": 1}],
+		"vertices": [{"n": 10, "method": "IE", "median_us": 1}],
+		"curves": [{"set": "boxes", "method": "IE", "gap": [[1, 2, 3]]}]}}`
 
 // broken are parts of papersJSON, what takes their place, and what the error says.
 var broken = []struct{ from, to, want string }{
@@ -38,6 +41,8 @@ var broken = []struct{ from, to, want string }{
 	{`"starts": [1]`, `"starts": []`, "rtr, depth 0, local has 1 values, want 0"},
 	{`"vertices": [8]`, `"vertices": []`, "rtr, mesh 0 has no vertices"},
 	{`"vertices": [8]`, `"vertices": [8, 9]`, "rtr, mesh 0, hull_us has 1 values, want 2"},
+	{`"vertices": [{"n": 10, "method": "IE", "median_us": 1}]`, `"vertices": []`, "growth: a table without rows"},
+	{`"curves": [{"set": "boxes"`, `"curves": [{"set": "/boxes"`, "make no file name"},
 	{`"pairs": 1, "seconds": {"qp": 1},`, ``, "no results of 'batchbench papers'"},
 }
 

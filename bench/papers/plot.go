@@ -14,9 +14,11 @@ import (
 type figure struct {
 	name, title string
 	x, y        string
-	logY        bool
+	logX, logY  bool
+	beside      bool        // the legend stands right of the plot
 	ticks       plot.Ticker // of the x axis; nil for plain numbers
 	lines       []line
+	bars        *plots.Bars // in place of lines
 }
 
 // line is a curve with a band around it; lo and hi may be nil.
@@ -34,7 +36,12 @@ var methodColors = map[string]int{
 
 // draw writes the figure into dir.
 func (f *figure) draw(dir string) error {
-	p := plots.Lines{Title: f.title, X: f.x, Y: f.y, LogY: f.logY, Ticks: f.ticks}
+	if f.bars != nil {
+		b := *f.bars
+		b.Title, b.Y = f.title, f.y
+		return b.Draw(filepath.Join(dir, f.name))
+	}
+	p := plots.Lines{Title: f.title, X: f.x, Y: f.y, LogX: f.logX, LogY: f.logY, Ticks: f.ticks, Beside: f.beside}
 	for _, l := range f.lines {
 		p.Lines = append(p.Lines, plots.Line{Name: l.name, X: l.x, Y: l.y, Lo: l.lo, Hi: l.hi, Dashed: l.dashed,
 			Color: l.colorFrom})
@@ -92,7 +99,16 @@ func (r *Results) figures() []figure {
 	for _, s := range order {
 		out = append(out, *byShape[s])
 	}
-	return append(out, r.rtrFigures()...)
+	return append(append(out, r.rtrFigures()...), r.growthFigures()...)
+}
+
+// emptyBars is n bars that are not there.
+func emptyBars(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = math.NaN()
+	}
+	return out
 }
 
 // distanceAxis spreads the distances around zero: linear below a millimetre, logarithmic

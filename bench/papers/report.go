@@ -45,6 +45,8 @@ func (r *Results) Markdown() (string, error) {
 		"warm-start": r.printWarmStart, "sub-algorithm": r.printSubAlgorithm, "gear": r.printGear,
 		"rtr": r.printRTR, "rtr-share": r.printRTRShare, "rtr-depths": r.printRTRDepths,
 		"rtr-choice": r.printRTRChoice, "rtr-meshes": r.printRTRMeshes,
+		"growth-times": r.printGrowthTimes, "growth-vertices": r.printGrowthVertices,
+		"growth-convergence": r.printGrowthCurves,
 	}
 	figures := r.figures()
 	t, err := template.New("report").Funcs(template.FuncMap{
@@ -88,6 +90,7 @@ func (r *Results) has(name string) bool {
 		"qp": len(r.Generic) > 0, "warm-start": len(r.WarmStart) > 0, "sub-algorithm": len(r.SubAlgorithm) > 0,
 		"gear": len(r.Gear) > 0, "rtr": r.RTR != nil, "rtr-share": r.RTR != nil, "rtr-depths": r.RTR != nil,
 		"rtr-choice": r.RTR != nil, "rtr-meshes": r.RTR != nil,
+		"growth-times": r.Growth != nil, "growth-vertices": r.Growth != nil, "growth-convergence": r.Growth != nil,
 	}[name]
 }
 

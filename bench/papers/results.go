@@ -36,6 +36,7 @@ type Results struct {
 	Convergence  []Curve            `json:"convergence"`
 	Generic      []GenericRow       `json:"generic"`
 	RTR          *RTRResults        `json:"rtr,omitempty"`
+	Growth       *GrowthResults     `json:"growth,omitempty"`
 	Seconds      map[string]float64 `json:"seconds"` // by experiment
 }
 
@@ -102,6 +103,8 @@ var Experiments = []Experiment{
 		subAlgorithms},
 	{"gear", "two gear teeth that approach (TOG 2017, Fig. 14 and 15)", gear},
 	{"rtr", "the Riemannian trust region beside GJK and EPA [RTR, Tables I and II, Fig. 6 and 8]", rtr},
+	{"growth", "the growth distance by the simplex method, IE and Newton's method [Growth, Table III, Fig. 3 to 5]",
+		growth},
 }
 
 // Names returns the names of the experiments.

@@ -135,6 +135,9 @@ func (d *driver) Pairs(p *Part) error {
 }
 
 func (d *driver) Configurations(q *Question) ([]string, error) {
+	if q.driver == "" {
+		return nil, nil
+	}
 	var reply struct{ Configurations []string }
 	err := d.ask(&reply, "configurations", q.driver)
 	return reply.Configurations, err

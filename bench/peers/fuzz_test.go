@@ -47,7 +47,7 @@ func packAnswers(answers []Answer) (data []byte) {
 // A file of answers is refused, and named, or holds as many answers as the driver says.
 // Written again they are the same bits, but for verdicts that are none.
 func FuzzAnswers(f *testing.F) {
-	two := packAnswers([]Answer{{Distance: 1, B: [3]float64{0, 0, 1}}, {Distance: math.NaN(), Verdict: Overlapping}})
+	two := packAnswers([]Answer{{Distance: 1, B: [3]float64{0, 0, 1}}, {Distance: math.NaN(), Verdict: Penetrating}})
 	f.Add(two, 2)
 	f.Add(two, 1)
 	f.Add(two[:len(two)/2+1], 1)

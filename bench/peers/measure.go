@@ -92,7 +92,7 @@ func (m *measurement) set(ctx context.Context, set *Set) ([]Table, error) {
 	var tables []Table
 	for k := range m.o.Questions {
 		q := &m.o.Questions[k]
-		part, truth, err := set.Part(q)
+		part, truth, err := set.Part(ctx, q)
 		if err != nil {
 			return nil, err
 		}

@@ -66,7 +66,9 @@ func (o *ours) prepare(q *Question) {
 	switch q.wants {
 	case wantVerdict:
 		options = batch.Options{Precision: o.precision, Query: batch.Collide, Columns: batch.ColStatus}
-	case wantApart:
+	case wantGrowth:
+		options.Query = batch.Growth
+	case wantSeparated:
 		if !twoCalls(q) {
 			break
 		}
@@ -81,7 +83,7 @@ func (o *ours) prepare(q *Question) {
 }
 
 // twoCalls reports whether the question takes a Boolean and a distance call.
-func twoCalls(q *Question) bool { return q.wants == wantApart && q.Rows != ApartRows }
+func twoCalls(q *Question) bool { return q.wants == wantSeparated && q.Rows != SeparatedRows }
 
 func (o *ours) Run(q *Question, _ string) (float64, error) {
 	o.prepare(q)
@@ -139,9 +141,9 @@ func answerOf(r *batch.Results, i int) Answer {
 	a := Answer{Distance: nan, A: [3]float64{nan, nan, nan}, B: [3]float64{nan, nan, nan}, Verdict: Failed}
 	switch batch.Status(r.Status[i]) {
 	case batch.Separated:
-		a.Verdict = Apart
+		a.Verdict = Separated
 	case batch.Touching, batch.Penetrating:
-		a.Verdict = Overlapping
+		a.Verdict = Penetrating
 	default:
 		return a
 	}

@@ -13,16 +13,16 @@ type Rows uint8
 // Parts of a set.
 const (
 	AllRows Rows = iota
-	ApartRows
-	OverlappingRows
+	SeparatedRows
+	PenetratingRows
 )
 
 // has reports whether row i of a set is in the part.
 func (r Rows) has(i int) bool {
 	switch r {
-	case ApartRows:
+	case SeparatedRows:
 		return i%3 != 0
-	case OverlappingRows:
+	case PenetratingRows:
 		return i%3 == 0
 	}
 	return true
@@ -35,7 +35,7 @@ type Question struct {
 	Text  string // the query, and what the clock includes
 	Rows  Rows
 
-	driver string // its name in the protocol of the drivers
+	driver string // its name in the protocol of the drivers, "" if no library with such a query can be had
 	wants  wants
 }
 
@@ -43,16 +43,17 @@ type Question struct {
 type wants uint8
 
 const (
-	wantVerdict  wants = iota // only whether the shapes intersect
-	wantApart                 // distance and witnesses of separated pairs
-	wantDistance              // and depth and witnesses of penetrating pairs
+	wantVerdict   wants = iota // only whether the shapes intersect
+	wantSeparated              // distance and witnesses of separated pairs
+	wantDistance               // and depth and witnesses of penetrating pairs
+	wantGrowth                 // the growth distance
 )
 
 // Questions are all questions, in the order of the report.
 func Questions() []Question {
 	return []Question{
 		{
-			Name: "distance", Title: "Distance and witnesses", Rows: ApartRows, driver: "gjk", wants: wantApart,
+			Name: "distance", Title: "Distance and witnesses", Rows: SeparatedRows, driver: "gjk", wants: wantSeparated,
 			Text: "Separated pairs. Everyone computes distance and witness points; nobody has a depth to compute.",
 		},
 		{
@@ -60,11 +61,11 @@ func Questions() []Question {
 			Text: "All pairs, a third of them overlapping. Everyone says only whether the shapes intersect.",
 		},
 		{
-			Name: "depth", Title: "Penetration", Rows: OverlappingRows, driver: "signed", wants: wantDistance,
+			Name: "depth", Title: "Penetration", Rows: PenetratingRows, driver: "signed", wants: wantDistance,
 			Text: "The overlapping third. Everyone computes depth and witness points.",
 		},
 		{
-			Name: "gjk", Title: "Distance and witnesses, no depth", Rows: AllRows, driver: "gjk", wants: wantApart,
+			Name: "gjk", Title: "Distance and witnesses, no depth", Rows: AllRows, driver: "gjk", wants: wantSeparated,
 			Text: "All pairs. Distance and witness points of separated pairs; of penetrating pairs only that they " +
 				"penetrate: " +
 				"a peer's GJK stops there and no EPA follows. Clearance has no such query; its time is that of two " +
@@ -75,6 +76,12 @@ func Questions() []Question {
 			Name: "signed", Title: "Signed distance and witnesses", Rows: AllRows, driver: "signed",
 			wants: wantDistance,
 			Text:  "All pairs, depths included: GJK, and EPA on the overlapping third, in one call for everyone.",
+		},
+		{
+			Name: "growth", Title: "Growth distance", Rows: AllRows, wants: wantGrowth,
+			Text: "All pairs: by what factor both shapes, scaled about their centers, just touch, with witnesses. No " +
+				"peer has this query, and the library of its authors is in no package registry. Errors are of the " +
+				"factor.",
 		},
 	}
 }
@@ -116,8 +123,8 @@ type Verdict uint8
 
 // Verdicts. Failed stands for any answer that the library itself does not vouch for.
 const (
-	Apart Verdict = iota
-	Overlapping
+	Separated Verdict = iota
+	Penetrating
 	Failed
 )
 

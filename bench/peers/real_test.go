@@ -41,6 +41,9 @@ func TestRealPeers(t *testing.T) {
 			tb, e := &report.Tables[i], &report.Tables[i].Entries[k]
 			where := tb.Set + ", " + tb.Question + ", " + e.Name
 			if e.Missing != "" {
+				if tb.Question == "growth" && k >= ourContestants {
+					continue
+				}
 				if e.Name != "MuJoCo" || tb.Set != "capsule-cylinder-cone" {
 					t.Errorf("%s: missing: %s", where, e.Missing)
 				}
@@ -74,7 +77,7 @@ func TestRegression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, _, err := set.Part(&q)
+	part, _, err := set.Part(t.Context(), &q)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,9 +52,9 @@ func (a *Accuracy) judge(q *Question, got *Answer, truth Truth, errors []float64
 	}
 	if c := truth.certain(); c != Failed && c != got.Verdict {
 		a.Wrong++
-		a.WorstWrong = max(a.WorstWrong, verify.Number(math.Abs(truth.Distance)))
+		a.WorstWrong = max(a.WorstWrong, verify.Number(math.Abs(truth.Distance-truth.Touch)))
 	}
-	if q.wants == wantVerdict || (q.wants == wantApart && got.Verdict == Overlapping) {
+	if q.wants == wantVerdict || (q.wants == wantSeparated && got.Verdict == Penetrating) {
 		return errors
 	}
 	e := math.Abs(got.Distance-truth.Distance) - truth.Gap
@@ -66,6 +66,9 @@ func (a *Accuracy) judge(q *Question, got *Answer, truth Truth, errors []float64
 	a.MaxError = max(a.MaxError, verify.Number(e))
 	if e > OffBy {
 		a.Off++
+	}
+	if q.wants == wantGrowth { // whose witnesses are in the shapes before they are scaled
+		return append(errors, e)
 	}
 	w := math.Abs(math.Hypot(math.Hypot(got.B[0]-got.A[0], got.B[1]-got.A[1]),
 		got.B[2]-got.A[2])-math.Abs(truth.Distance)) - truth.Gap

@@ -26,25 +26,26 @@ type Set struct {
 	ShapesPath string // JSON for drivers, with the triangles of hulls
 	Library    *batch.Library
 	Pairs      *batch.Pairs
-	Truth      []Truth
+	Truth      []Truth // of signed distances
 
-	dir   string
-	parts map[Rows]*Part
+	growth []Truth // of growth distances, solved when first asked for
+	dir    string
+	parts  map[Rows]*Part
 }
 
-// Truth is the certified answer to one pair: the signed distance lies in
-// Distance ± Gap.
+// Truth is the certified answer to one pair: the signed distance, or the growth
+// distance, lies in Distance ± Gap. Touch is that of shapes that touch, 0 or 1.
 type Truth struct {
-	Distance, Gap float64
+	Distance, Gap, Touch float64
 }
 
 // certain returns what is certified about the pair; Failed means nothing is.
 func (t Truth) certain() Verdict {
 	switch {
-	case t.Distance-t.Gap > 0:
-		return Apart
-	case t.Distance+t.Gap < 0:
-		return Overlapping
+	case t.Distance-t.Gap > t.Touch:
+		return Separated
+	case t.Distance+t.Gap < t.Touch:
+		return Penetrating
 	}
 	return Failed
 }
@@ -56,26 +57,46 @@ func NewSet(ctx context.Context, name string, seed uint64, n int, dir string) (*
 	if err != nil {
 		return nil, err
 	}
+	pairs := batch.NewPairs(n)
+	gen.Fill(pairs, 0)
+	return NewSetOf(ctx, name, gen.Library(), pairs, dir)
+}
+
+// NewSetOf is NewSet for any pairs.
+func NewSetOf(ctx context.Context, name string, lib *batch.Library, pairs *batch.Pairs, dir string) (*Set, error) {
 	s := &Set{
-		Name: name, Library: gen.Library(), Pairs: batch.NewPairs(n),
+		Name: name, Library: lib, Pairs: pairs,
 		ShapesPath: filepath.Join(dir, name+".json"), dir: dir, parts: map[Rows]*Part{},
 	}
-	gen.Fill(s.Pairs, 0)
 	if err := writeShapes(s.ShapesPath, s.Library); err != nil {
 		return nil, err
 	}
-	s.Truth, err = solve(ctx, s.Library, s.Pairs)
+	var err error
+	s.Truth, err = solve(ctx, s.Library, s.Pairs, batch.Distance)
 	return s, err
 }
 
+// truth returns what is known of the value that a question asks for.
+func (s *Set) truth(ctx context.Context, q *Question) ([]Truth, error) {
+	if q.wants != wantGrowth {
+		return s.Truth, nil
+	}
+	var err error
+	if s.growth == nil {
+		s.growth, err = solve(ctx, s.Library, s.Pairs, batch.Growth)
+	}
+	return s.growth, err
+}
+
 // solve has the reference answer all pairs.
-func solve(ctx context.Context, lib *batch.Library, pairs *batch.Pairs) ([]Truth, error) {
+func solve(ctx context.Context, lib *batch.Library, pairs *batch.Pairs, query batch.Query) ([]Truth, error) {
 	b, err := cpu.New(cpu.Options{SIMD: "off"})
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
+	o := batch.Options{Query: query, Precision: batch.Double,
+		Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 	res := batch.NewResults(pairs.Len(), &o)
 	if err := b.Run(ctx, &batch.Job{Library: lib, Input: pairs, Options: o}, 0, pairs.Len(), res); err != nil {
 		return nil, err
@@ -86,13 +107,17 @@ func solve(ctx context.Context, lib *batch.Library, pairs *batch.Pairs) ([]Truth
 			return nil, fmt.Errorf("the reference leaves pair %d %v; nothing can be judged by it", i,
 				batch.Status(res.Status[i]))
 		}
-		truth[i] = Truth{res.Distance.F64[i], float64(res.Gap[i])}
+		truth[i] = Truth{res.Distance.F64[i], float64(res.Gap[i]), query.Info().Touch}
 	}
 	return truth, nil
 }
 
 // Part returns the pairs of a question and the truth about them.
-func (s *Set) Part(q *Question) (*Part, []Truth, error) {
+func (s *Set) Part(ctx context.Context, q *Question) (*Part, []Truth, error) {
+	all, err := s.truth(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
 	var rows []int
 	for i := range s.Pairs.Len() {
 		if q.Rows.has(i) {
@@ -101,7 +126,7 @@ func (s *Set) Part(q *Question) (*Part, []Truth, error) {
 	}
 	truth := make([]Truth, len(rows))
 	for k, i := range rows {
-		truth[k] = s.Truth[i]
+		truth[k] = all[i]
 	}
 	if p := s.parts[q.Rows]; p != nil {
 		return p, truth, nil

@@ -80,7 +80,8 @@ unpacked() {
 	rm -rf "$build/deb"
 	mkdir -p "$build/deb/archives"
 	packages="libfcl-dev libccd-dev libccd2 liboctomap-dev libeigen3-dev"
-	runtime=$(apt-cache depends libfcl-dev liboctomap-dev | sed -n 's/.*Depends: \(libfcl[0-9.]*[0-9a-z]*\|liboctomap[0-9.]*[0-9a-z]*\)$/\1/p' | sort -u)
+	runtime=$(apt-cache depends libfcl-dev liboctomap-dev |
+		sed -n 's/.*Depends: \(libfcl[0-9.]*[0-9a-z]*\|liboctomap[0-9.]*[0-9a-z]*\)$/\1/p' | sort -u)
 	(cd "$build/deb/archives" && apt-get download $packages $runtime) || return 1
 	for archive in "$build"/deb/archives/*.deb; do
 		dpkg-deb -x "$archive" "$build/deb" || return 1
@@ -101,7 +102,8 @@ fcl() {
 parry3d() {
 	need "$CARGO" || return 1
 	cd "$drivers/parry" || return 1
-	PEER_FLAGS="-C opt-level=3 -C target-cpu=native, fat LTO" RUSTFLAGS="-C target-cpu=native" CARGO_TARGET_DIR="$build/cargo" \
+	PEER_FLAGS="-C opt-level=3 -C target-cpu=native, fat LTO" RUSTFLAGS="-C target-cpu=native" \
+		CARGO_TARGET_DIR="$build/cargo" \
 		"$CARGO" build --quiet --release --locked || return 1
 	cp "$build/cargo/release/peer-parry3d" "$build/bin/peer-$1"
 }
@@ -113,13 +115,30 @@ jolt() {
 	source=$(find "$build/vendor" -type d -path '*joltc-sys*/JoltPhysics' | head -n 1)
 	[ -n "$source" ] || { echo "the crate joltc-sys no longer carries JoltPhysics"; return 1; }
 	cmake -S "$source/Build" -B "$build/jolt" -DCMAKE_BUILD_TYPE=Distribution -DINTERPROCEDURAL_OPTIMIZATION=OFF \
-		-DTARGET_UNIT_TESTS=OFF -DTARGET_HELLO_WORLD=OFF -DTARGET_PERFORMANCE_TEST=OFF -DTARGET_SAMPLES=OFF -DTARGET_VIEWER=OFF \
-		-DENABLE_ALL_WARNINGS=OFF -DCMAKE_CXX_FLAGS=-march=native && cmake --build "$build/jolt" --target Jolt || return 1
+		-DTARGET_UNIT_TESTS=OFF -DTARGET_HELLO_WORLD=OFF -DTARGET_PERFORMANCE_TEST=OFF \
+		-DTARGET_SAMPLES=OFF -DTARGET_VIEWER=OFF \
+		-DENABLE_ALL_WARNINGS=OFF -DCMAKE_CXX_FLAGS=-march=native &&
+		cmake --build "$build/jolt" --target Jolt || return 1
 	# The driver must be compiled as the library was: these switch vector types.
 	defines=$(sed -n 's/^CXX_DEFINES = //p' "$build/jolt/CMakeFiles/Jolt.dir/flags.make")
 	options=$(sed -n 's/^CXX_FLAGS = //p' "$build/jolt/CMakeFiles/Jolt.dir/flags.make")
-	"$CXX" $options $defines -w "-DPEER_FLAGS=\"library and driver $flags\"" "$drivers/jolt.cpp" -o "$build/bin/peer-$1" \
+	"$CXX" $options $defines -w "-DPEER_FLAGS=\"library and driver $flags\"" "$drivers/jolt.cpp" \
+		-o "$build/bin/peer-$1" \
 		-isystem "$source" -isystem "$prefix/include" "$build/jolt/libJolt.a" -lpthread
+}
+
+# The broad phases of coal and FCL; 'batchbench peers' does not run them, see docs/notebook/broadphase.md.
+broad_coal() {
+	wheels && compile "$1" broadphase.cpp $eigen -isystem "$prefix/include" -isystem "$prefix/include/eigen3" \
+		-L"$prefix/lib" -lcoal "-Wl,-rpath,$prefix/lib" && mv "$build/bin/peer-$1" "$build/bin/$1"
+}
+
+broad_fcl() {
+	unpacked || return 1
+	lib=$(dirname "$(find "$build/deb" -name 'libfcl.so' | head -n 1)")
+	compile "$1" broadphase.cpp $eigen -DFCL -isystem "$build/deb/usr/include" \
+		-isystem "$build/deb/usr/include/eigen3" -L"$lib" -lfcl -lccd -Wl,--disable-new-dtags \
+		"-Wl,-rpath,$lib" "-Wl,-rpath-link,$lib" && mv "$build/bin/peer-$1" "$build/bin/$1"
 }
 
 opengjk() {
@@ -134,5 +153,7 @@ peer fcl-own fcl
 peer parry3d parry3d
 peer jolt jolt
 peer opengjk opengjk
+peer broadphase-coal broad_coal
+peer broadphase-fcl broad_fcl
 
 ls "$build"/bin/peer-* >/dev/null 2>&1 || { echo "peers: none could be built; $build/log says why" >&2; exit 1; }

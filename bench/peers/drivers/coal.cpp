@@ -16,8 +16,9 @@ using Hull = coal::Convex<coal::Triangle>;
 
 // Solve is the function of coal for a pair of types: GJK and EPA, or a closed form
 // where coal has one.
-using Solve = coal::CoalScalar (*)(const coal::CollisionGeometry*, const coal::Transform3s&, const coal::CollisionGeometry*,
-                                   const coal::Transform3s&, const coal::GJKSolver*, bool, coal::Vec3s&, coal::Vec3s&, coal::Vec3s&);
+using Solve = coal::CoalScalar (*)(const coal::CollisionGeometry*, const coal::Transform3s&,
+                                   const coal::CollisionGeometry*, const coal::Transform3s&, const coal::GJKSolver*,
+                                   bool, coal::Vec3s&, coal::Vec3s&, coal::Vec3s&);
 
 enum Kind { kBox, kEllipsoid, kCapsule, kCylinder, kCone, kConvex, kKinds };
 
@@ -78,7 +79,9 @@ class Coal : public peers::Peer {
     solver_.gjk_tolerance = solver_.epa_tolerance = 1e-6;
     solver_.gjk_max_iterations = 1000;
     solver_.epa_max_iterations = 256;
-    solver_.gjk_variant = c[0] == 'N' ? coal::NesterovAcceleration : c[0] == 'P' ? coal::PolyakAcceleration : coal::DefaultGJK;
+    solver_.gjk_variant = c[0] == 'N'   ? coal::NesterovAcceleration
+                          : c[0] == 'P' ? coal::PolyakAcceleration
+                                        : coal::DefaultGJK;
     solver_.gjk_initial_guess = c.find("centres") != std::string::npos ? coal::BoundingVolumeGuess : coal::DefaultGuess;
     // A Boolean question ends as soon as the shapes are known to be apart, as coal's
     // own CollisionRequest has it.
@@ -92,9 +95,10 @@ class Coal : public peers::Peer {
       const Row& r = rows_[i];
       const double d = r.solve(r.a, r.poseA, r.b, r.poseB, &solver_, depth, a, b, normal);
       const bool apart = q == peers::Question::kBoolean ? d > 0 : d > solver_.gjk_tolerance;
-      if (q == peers::Question::kBoolean) out[i].set(peers::kNaN, nullptr, nullptr, apart ? peers::kApart : peers::kOverlap);
-      else if (apart || depth) out[i].set(d, a.data(), b.data(), d > 0 ? peers::kApart : peers::kOverlap);
-      else out[i].set(peers::kNaN, nullptr, nullptr, peers::kOverlap);
+      if (q == peers::Question::kBoolean)
+        out[i].set(peers::kNaN, nullptr, nullptr, apart ? peers::kSeparated : peers::kPenetrating);
+      else if (apart || depth) out[i].set(d, a.data(), b.data(), d > 0 ? peers::kSeparated : peers::kPenetrating);
+      else out[i].set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
     }
   }
 
@@ -112,9 +116,11 @@ class Coal : public peers::Peer {
 
   static std::shared_ptr<coal::CollisionGeometry> hull(const peers::Shape& s) {
     auto points = std::make_shared<std::vector<coal::Vec3s>>();
-    for (size_t i = 0; i < s.vertices.size(); i += 3) points->emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
+    for (size_t i = 0; i < s.vertices.size(); i += 3)
+      points->emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
     auto faces = std::make_shared<std::vector<coal::Triangle>>();
-    for (size_t i = 0; i < s.triangles.size(); i += 3) faces->emplace_back(s.triangles[i], s.triangles[i + 1], s.triangles[i + 2]);
+    for (size_t i = 0; i < s.triangles.size(); i += 3)
+      faces->emplace_back(s.triangles[i], s.triangles[i + 1], s.triangles[i + 2]);
     return std::make_shared<Hull>(points, unsigned(points->size()), faces, unsigned(faces->size()));
   }
 

@@ -69,7 +69,7 @@ struct Pairs {
   size_t size() const { return a.size(); }
 };
 
-enum Status { kApart = 0, kOverlap = 1, kFailed = 2 };
+enum Status { kSeparated = 0, kPenetrating = 1, kFailed = 2 };
 
 struct Answer {
   double distance, a[3], b[3], status;
@@ -148,10 +148,12 @@ inline Pairs readPairs(const std::string& path, size_t shapes) {
   p.b = arrays.at("shape_b").as<int32_t>("<i4");
   auto poses = [&](const char* position, const char* rotation) {
     const auto x = arrays.at(position).as<double>("<f8"), q = arrays.at(rotation).as<double>("<f8");
-    if (x.size() != 3 * p.size() || q.size() != 4 * p.size()) throw std::runtime_error(path + ": columns of different lengths");
+    if (x.size() != 3 * p.size() || q.size() != 4 * p.size())
+      throw std::runtime_error(path + ": columns of different lengths");
     std::vector<Pose> out(p.size());
     for (size_t i = 0; i < p.size(); i++) {
-      const double norm = std::sqrt(q[4 * i] * q[4 * i] + q[4 * i + 1] * q[4 * i + 1] + q[4 * i + 2] * q[4 * i + 2] + q[4 * i + 3] * q[4 * i + 3]);
+      const double norm = std::sqrt(q[4 * i] * q[4 * i] + q[4 * i + 1] * q[4 * i + 1] + q[4 * i + 2] * q[4 * i + 2] +
+                                    q[4 * i + 3] * q[4 * i + 3]);
       for (int k = 0; k < 3; k++) out[i].p[k] = x[3 * i + k];
       for (int k = 0; k < 4; k++) out[i].q[k] = q[4 * i + k] / norm;
     }
@@ -161,7 +163,8 @@ inline Pairs readPairs(const std::string& path, size_t shapes) {
   p.poseA = poses("position_a", "rotation_a");
   p.poseB = poses("position_b", "rotation_b");
   for (size_t i = 0; i < p.size(); i++)
-    if (p.a[i] < 0 || p.b[i] < 0 || size_t(p.a[i]) >= shapes || size_t(p.b[i]) >= shapes) throw std::runtime_error(path + ": no such shape");
+    if (p.a[i] < 0 || p.b[i] < 0 || size_t(p.a[i]) >= shapes || size_t(p.b[i]) >= shapes)
+      throw std::runtime_error(path + ": no such shape");
   return p;
 }
 

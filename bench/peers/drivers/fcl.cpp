@@ -28,21 +28,27 @@ using Solver = fcl::detail::GJKSolver_libccdd;
 
 // Functions of the library for a pair of types.
 struct Functions {
-  bool (*intersect)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&, std::vector<fcl::ContactPointd>*);
-  bool (*distance)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&, double*, Vector*, Vector*);
-  bool (*signedDistance)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&, double*, Vector*, Vector*);
+  bool (*intersect)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&,
+                    std::vector<fcl::ContactPointd>*);
+  bool (*distance)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&, double*,
+                   Vector*, Vector*);
+  bool (*signedDistance)(const Solver&, const Geometry*, const Transform&, const Geometry*, const Transform&, double*,
+                         Vector*, Vector*);
 };
 
 template <typename A, typename B>
 Functions functions() {
   return {
-      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb, std::vector<fcl::ContactPointd>* c) {
+      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb,
+         std::vector<fcl::ContactPointd>* c) {
         return s.shapeIntersect(*static_cast<const A*>(a), ta, *static_cast<const B*>(b), tb, c);
       },
-      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb, double* d, Vector* pa, Vector* pb) {
+      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb, double* d,
+         Vector* pa, Vector* pb) {
         return s.shapeDistance(*static_cast<const A*>(a), ta, *static_cast<const B*>(b), tb, d, pa, pb);
       },
-      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb, double* d, Vector* pa, Vector* pb) {
+      [](const Solver& s, const Geometry* a, const Transform& ta, const Geometry* b, const Transform& tb, double* d,
+         Vector* pa, Vector* pb) {
         return s.shapeSignedDistance(*static_cast<const A*>(a), ta, *static_cast<const B*>(b), tb, d, pa, pb);
       },
   };
@@ -90,8 +96,10 @@ class FCL : public peers::Peer {
     for (const auto& s : list) {
       if (s.kind == "box") shapes_.push_back({kBox, std::make_shared<fcl::Boxd>(2 * s.x, 2 * s.y, 2 * s.z)});
       else if (s.kind == "ellipsoid") shapes_.push_back({kEllipsoid, std::make_shared<fcl::Ellipsoidd>(s.x, s.y, s.z)});
-      else if (s.kind == "capsule") shapes_.push_back({kCapsule, std::make_shared<fcl::Capsuled>(s.radius, 2 * s.half)});
-      else if (s.kind == "cylinder") shapes_.push_back({kCylinder, std::make_shared<fcl::Cylinderd>(s.radius, 2 * s.half)});
+      else if (s.kind == "capsule")
+        shapes_.push_back({kCapsule, std::make_shared<fcl::Capsuled>(s.radius, 2 * s.half)});
+      else if (s.kind == "cylinder")
+        shapes_.push_back({kCylinder, std::make_shared<fcl::Cylinderd>(s.radius, 2 * s.half)});
       else if (s.kind == "cone") shapes_.push_back({kCone, std::make_shared<fcl::Coned>(s.radius, 2 * s.half)});
       else if (s.kind == "convex") shapes_.push_back({kConvex, hull(s)});
       else throw std::runtime_error("no shape of kind " + s.kind);
@@ -103,7 +111,8 @@ class FCL : public peers::Peer {
     rows_.clear();
     for (size_t i = 0; i < p.size(); i++) {
       const Entry &a = shapes_[size_t(p.a[i])], &b = shapes_[size_t(p.b[i])];
-      rows_.push_back({a.geometry.get(), b.geometry.get(), pose(p.poseA[i]), pose(p.poseB[i]), &table_[a.kind][b.kind]});
+      rows_.push_back(
+          {a.geometry.get(), b.geometry.get(), pose(p.poseA[i]), pose(p.poseB[i]), &table_[a.kind][b.kind]});
     }
   }
 
@@ -127,22 +136,22 @@ class FCL : public peers::Peer {
       const Row& r = rows_[i];
       if (q == peers::Question::kBoolean) {
         const bool hit = r.f->intersect(solver_, r.a, r.poseA, r.b, r.poseB, nullptr);
-        out[i].set(peers::kNaN, nullptr, nullptr, hit ? peers::kOverlap : peers::kApart);
+        out[i].set(peers::kNaN, nullptr, nullptr, hit ? peers::kPenetrating : peers::kSeparated);
         continue;
       }
       double d = peers::kNaN;
       Vector a, b;
       if (q == peers::Question::kSigned && together_) {
         r.f->signedDistance(solver_, r.a, r.poseA, r.b, r.poseB, &d, &a, &b);
-        out[i].set(d, a.data(), b.data(), d > 0 ? peers::kApart : peers::kOverlap);
+        out[i].set(d, a.data(), b.data(), d > 0 ? peers::kSeparated : peers::kPenetrating);
         continue;
       }
       // Closed forms, as that of two capsules, return true whatever the sign.
       if (r.f->distance(solver_, r.a, r.poseA, r.b, r.poseB, &d, &a, &b) && (d > 0 || q == peers::Question::kSigned)) {
-        out[i].set(d, a.data(), b.data(), d > 0 ? peers::kApart : peers::kOverlap);
+        out[i].set(d, a.data(), b.data(), d > 0 ? peers::kSeparated : peers::kPenetrating);
         continue;
       }
-      out[i].set(peers::kNaN, nullptr, nullptr, peers::kOverlap);
+      out[i].set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
       if (q != peers::Question::kSigned) continue;
       contacts_.clear();
       if (!r.f->intersect(solver_, r.a, r.poseA, r.b, r.poseB, &contacts_) || contacts_.empty()) continue;
@@ -154,7 +163,7 @@ class FCL : public peers::Peer {
       const double depth = std::abs(c.penetration_depth);
       a = c.pos + 0.5 * depth * c.normal;
       b = c.pos - 0.5 * depth * c.normal;
-      out[i].set(-depth, a.data(), b.data(), peers::kOverlap);
+      out[i].set(-depth, a.data(), b.data(), peers::kPenetrating);
     }
   }
 
@@ -171,7 +180,8 @@ class FCL : public peers::Peer {
 
   static std::shared_ptr<Geometry> hull(const peers::Shape& s) {
     auto points = std::make_shared<std::vector<Vector>>();
-    for (size_t i = 0; i < s.vertices.size(); i += 3) points->emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
+    for (size_t i = 0; i < s.vertices.size(); i += 3)
+      points->emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
     auto faces = std::make_shared<std::vector<int>>();
     for (size_t i = 0; i < s.triangles.size(); i += 3) {
       faces->push_back(3);

@@ -74,7 +74,8 @@ class Jolt : public peers::Peer {
  public:
   const char* name() const override { return "Jolt, float32"; }
   std::string version() const override {
-    return std::to_string(JPH_VERSION_MAJOR) + "." + std::to_string(JPH_VERSION_MINOR) + "." + std::to_string(JPH_VERSION_PATCH);
+    return std::to_string(JPH_VERSION_MAJOR) + "." + std::to_string(JPH_VERSION_MINOR) + "." +
+           std::to_string(JPH_VERSION_PATCH);
   }
 
   void shapes(const std::vector<peers::Shape>& list) override {
@@ -124,19 +125,22 @@ class Jolt : public peers::Peer {
 
       JPH::ConvexShape::SupportBuffer bufferA, bufferB;
       if (q == peers::Question::kBoolean) {
-        const Support *a = r.a->get(Mode::IncludeConvexRadius, bufferA), *b = r.b->get(Mode::IncludeConvexRadius, bufferB);
+        const Support *a = r.a->get(Mode::IncludeConvexRadius, bufferA),
+                      *b = r.b->get(Mode::IncludeConvexRadius, bufferB);
         JPH::GJKClosestPoint gjk;
         const bool hit = gjk.Intersects(*a, JPH::TransformedConvexObject<Support>(relative, *b), kTolerance, v);
-        out[i].set(peers::kNaN, nullptr, nullptr, hit ? peers::kOverlap : peers::kApart);
+        out[i].set(peers::kNaN, nullptr, nullptr, hit ? peers::kPenetrating : peers::kSeparated);
         continue;
       }
       Vec3 pa, pb;
       JPH::EPAPenetrationDepth depth;
       JPH::EPAPenetrationDepth::EStatus status;
       {
-        const Support *a = r.a->get(Mode::ExcludeConvexRadius, bufferA), *b = r.b->get(Mode::ExcludeConvexRadius, bufferB);
+        const Support *a = r.a->get(Mode::ExcludeConvexRadius, bufferA),
+                      *b = r.b->get(Mode::ExcludeConvexRadius, bufferB);
         const float ra = a->GetConvexRadius(), rb = b->GetConvexRadius();
-        status = depth.GetPenetrationDepthStepGJK(*a, ra + kMaxSeparation, JPH::TransformedConvexObject<Support>(relative, *b), rb, kTolerance, v, pa, pb);
+        status = depth.GetPenetrationDepthStepGJK(
+            *a, ra + kMaxSeparation, JPH::TransformedConvexObject<Support>(relative, *b), rb, kTolerance, v, pa, pb);
         if (status == JPH::EPAPenetrationDepth::EStatus::Colliding) {
           const float length = v.Length();
           pa -= v * (kMaxSeparation / length);  // back to the surface of A
@@ -146,14 +150,16 @@ class Jolt : public peers::Peer {
       }
       if (status == JPH::EPAPenetrationDepth::EStatus::NotColliding) continue;  // a failure: nothing is that far apart
       if (q != peers::Question::kSigned) {
-        out[i].set(peers::kNaN, nullptr, nullptr, peers::kOverlap);
+        out[i].set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
         continue;
       }
-      const Support *a = r.a->get(Mode::IncludeConvexRadius, bufferA), *b = r.b->get(Mode::IncludeConvexRadius, bufferB);
-      if (depth.GetPenetrationDepthStepEPA(*a, JPH::TransformedConvexObject<Support>(relative, *b), kEPATolerance, v, pa, pb))
+      const Support *a = r.a->get(Mode::IncludeConvexRadius, bufferA),
+                    *b = r.b->get(Mode::IncludeConvexRadius, bufferB);
+      if (depth.GetPenetrationDepthStepEPA(*a, JPH::TransformedConvexObject<Support>(relative, *b), kEPATolerance, v,
+                                           pa, pb))
         put(out[i], q, -(pb - pa).Length(), r.poseA * pa, r.poseA * pb);
       else
-        out[i].set(0, nullptr, nullptr, peers::kApart);  // EPA says that they do not collide after all
+        out[i].set(0, nullptr, nullptr, peers::kSeparated);  // EPA says that they do not collide after all
     }
   }
 
@@ -165,18 +171,20 @@ class Jolt : public peers::Peer {
 
   static void put(peers::Answer& out, peers::Question q, float d, Vec3 a, Vec3 b) {
     if (d <= 0 && q != peers::Question::kSigned) {
-      out.set(peers::kNaN, nullptr, nullptr, peers::kOverlap);
+      out.set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
       return;
     }
     const double pa[3] = {a.GetX(), a.GetY(), a.GetZ()}, pb[3] = {b.GetX(), b.GetY(), b.GetZ()};
-    out.set(d, pa, pb, d > 0 ? peers::kApart : peers::kOverlap);
+    out.set(d, pa, pb, d > 0 ? peers::kSeparated : peers::kPenetrating);
   }
 
   static void hull(const peers::Shape& s, Body& b) {
     JPH::Array<Vec3> points;
-    for (size_t i = 0; i < s.vertices.size(); i += 3) points.push_back(Vec3(float(s.vertices[i]), float(s.vertices[i + 1]), float(s.vertices[i + 2])));
+    for (size_t i = 0; i < s.vertices.size(); i += 3)
+      points.push_back(Vec3(float(s.vertices[i]), float(s.vertices[i + 1]), float(s.vertices[i + 2])));
     if (points.size() > size_t(JPH::ConvexHullShape::cMaxPointsInHull))
-      throw std::runtime_error("Jolt has no hull of more than " + std::to_string(JPH::ConvexHullShape::cMaxPointsInHull) + " vertices");
+      throw std::runtime_error("Jolt has no hull of more than " +
+                               std::to_string(JPH::ConvexHullShape::cMaxPointsInHull) + " vertices");
     JPH::ConvexHullShapeSettings settings(points, 0.0f);
     settings.mHullTolerance = 1e-6f;  // keep every vertex
     auto result = settings.Create();
@@ -187,7 +195,8 @@ class Jolt : public peers::Peer {
 
   static Mat44 pose(const peers::Pose& p, const Body& b) {
     const Quat q(float(p.q[1]), float(p.q[2]), float(p.q[3]), float(p.q[0]));
-    return Mat44::sRotationTranslation((q * b.turn).Normalized(), Vec3(float(p.p[0]), float(p.p[1]), float(p.p[2]))).PreTranslated(b.centre);
+    return Mat44::sRotationTranslation((q * b.turn).Normalized(), Vec3(float(p.p[0]), float(p.p[1]), float(p.p[2])))
+        .PreTranslated(b.centre);
   }
 
   std::vector<Body> bodies_;

@@ -40,7 +40,10 @@ class MuJoCo : public peers::Peer {
       }
       for (int k = 0; k < 2; k++) geoms += "<geom " + attributes + "/>";
     }
-    const std::string xml = "<mujoco><compiler boundmass=\"1e-9\" boundinertia=\"1e-12\"/><option ccd_tolerance=\"1e-6\" ccd_iterations=\"200\"/><asset>" + assets + "</asset><worldbody>" + geoms + "</worldbody></mujoco>";
+    const std::string xml =
+        "<mujoco><compiler boundmass=\"1e-9\" boundinertia=\"1e-12\"/><option ccd_tolerance=\"1e-6\" "
+        "ccd_iterations=\"200\"/><asset>" +
+        assets + "</asset><worldbody>" + geoms + "</worldbody></mujoco>";
     char error[500] = "";
     mjSpec* spec = mj_parseXMLString(xml.c_str(), nullptr, error, sizeof error);
     if (!spec) throw std::runtime_error(error);
@@ -81,13 +84,14 @@ class MuJoCo : public peers::Peer {
       std::copy_n(r.matrixB, 9, data_->geom_xmat + 9 * r.b);
       if (boolean) {
         const double d = mj_geomDistance(model_, data_, r.a, r.b, 0, nullptr);
-        out[i].set(peers::kNaN, nullptr, nullptr, d < 0 ? peers::kOverlap : peers::kApart);
+        out[i].set(peers::kNaN, nullptr, nullptr, d < 0 ? peers::kPenetrating : peers::kSeparated);
         continue;
       }
       double ends[6];
       const double d = mj_geomDistance(model_, data_, r.a, r.b, 1e6, ends);
-      if (d > 0 || q == peers::Question::kSigned) out[i].set(d, ends, ends + 3, d > 0 ? peers::kApart : peers::kOverlap);
-      else out[i].set(peers::kNaN, nullptr, nullptr, peers::kOverlap);
+      if (d > 0 || q == peers::Question::kSigned)
+        out[i].set(d, ends, ends + 3, d > 0 ? peers::kSeparated : peers::kPenetrating);
+      else out[i].set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
     }
   }
 

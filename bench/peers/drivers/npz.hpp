@@ -57,14 +57,16 @@ inline std::map<std::string, Array> readNPZ(const std::string& path) {
     at = data + size;
 
     // The header of NPY: magic, version, length, a dictionary as text.
-    if (size < 12 || std::memcmp(&file[data], "\x93NUMPY", 6) != 0) throw std::runtime_error(path + ": " + name + " is no NPY array");
+    if (size < 12 || std::memcmp(&file[data], "\x93NUMPY", 6) != 0)
+      throw std::runtime_error(path + ": " + name + " is no NPY array");
     const bool wide = file[data + 6] > 1;
     const uint64_t body = data + (wide ? 12 + number(data + 8, 4) : 10 + number(data + 8, 2));
     if (body > at) throw std::runtime_error(path + ": " + name + " is truncated");
     const std::string header(&file[data], body - data);
     const size_t key = header.find("'descr'");
     const size_t open = header.find('\'', key + 7), close = header.find('\'', open + 1);
-    if (key == std::string::npos || close == std::string::npos || header.find("'fortran_order': False") == std::string::npos)
+    if (key == std::string::npos || close == std::string::npos ||
+        header.find("'fortran_order': False") == std::string::npos)
       throw std::runtime_error(path + ": " + name + " is not in C order");
     Array a;
     a.type = header.substr(open + 1, close - open - 1);

@@ -46,7 +46,9 @@ pub fn read_pairs(path: &str) -> Result<Pairs, String> {
         rotation: [column(&mut file, "rotation_a")?, column(&mut file, "rotation_b")?],
     };
     let n = pairs.shape[0].len();
-    if (0..2).any(|k| pairs.shape[k].len() != n || pairs.position[k].len() != 3 * n || pairs.rotation[k].len() != 4 * n) {
+    if (0..2).any(|k| {
+        pairs.shape[k].len() != n || pairs.position[k].len() != 3 * n || pairs.rotation[k].len() != 4 * n
+    }) {
         return Err(format!("{path}: columns of different lengths"));
     }
     Ok(pairs)

@@ -173,7 +173,10 @@ fn answer(question: Question, r: &Row, a: &dyn Shape, b: &dyn Shape) -> [f64; 8]
 fn answer_by_support(question: Question, r: &Row, a: &dyn SupportMap, b: &dyn SupportMap) -> [f64; 8] {
     let relative = r.pose_a.inv_mul(&r.pose_b);
     match question {
-        Question::Boolean => only(if details::intersection_test_support_map_support_map(&relative, a, b) { OVERLAP } else { APART }),
+        Question::Boolean => {
+            let overlap = details::intersection_test_support_map_support_map(&relative, a, b);
+            only(if overlap { OVERLAP } else { APART })
+        }
         Question::Gjk => match details::closest_points_support_map_support_map(&relative, a, b, Real::MAX) {
             ClosestPoints::WithinMargin(p, q) => {
                 let (p, q) = (r.pose_a * p, r.pose_b * q);
