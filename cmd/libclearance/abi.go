@@ -1,0 +1,205 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"encoding/json"
+	"runtime"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/geom"
+)
+
+// version is set by the build.
+var version = "devel"
+
+// fail fills *out with the error and returns its code.
+func fail(out *C.clearance_error, err error) C.int32_t {
+	c := codeOf(err)
+	if out != nil {
+		out.code, out.reserved = C.int32_t(c), 0
+		text := ""
+		if err != nil {
+			text = message(err)
+		}
+		putText(out.message[:], text)
+	}
+	return C.int32_t(c)
+}
+
+// putText stores a text with a zero byte at its end. Where it is too long it is cut before a rune.
+func putText(out []C.char, text string) {
+	n := min(len(text), len(out)-1)
+	for n > 0 && n < len(text) && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	for i := range n {
+		out[i] = C.char(text[i])
+	}
+	out[n] = 0
+}
+
+// text returns the text at p, "" for NULL.
+func text(p *C.clearance_text) string {
+	if p == nil {
+		return ""
+	}
+	return C.GoString((*C.char)(unsafe.Pointer(p)))
+}
+
+// write copies a text with a zero byte to out if size bytes suffice, and returns how many it needs.
+func write(text []byte, out *C.char, size C.int64_t) C.int64_t {
+	need := len(text) + 1
+	if out != nil && int(size) >= need {
+		to := unsafe.Slice((*byte)(unsafe.Pointer(out)), need)
+		copy(to, text)
+		to[need-1] = 0
+	}
+	return C.int64_t(need)
+}
+
+// array returns the n numbers at p; they must not be used after the call or the job.
+func array[T, E any](p *E, n int) []T {
+	if p == nil || n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(p)), n)
+}
+
+//export clearance_check
+func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_t {
+	if caller == nil {
+		return fail(out, argument("no sizes"))
+	}
+	own := C.clearance_sizes{
+		abi: C.CLEARANCE_ABI, error: C.sizeof_clearance_error, shape: C.sizeof_clearance_shape,
+		options: C.sizeof_clearance_options, query: C.sizeof_clearance_query, pairs: C.sizeof_clearance_pairs,
+		worlds: C.sizeof_clearance_worlds, results: C.sizeof_clearance_results, report: C.sizeof_clearance_report,
+		part: C.sizeof_clearance_part, scene: C.sizeof_clearance_scene, more: C.sizeof_clearance_more,
+	}
+	switch {
+	case caller.abi != own.abi:
+		return fail(out, argument("the caller has version %d of the interface, the library version %d", caller.abi,
+			own.abi))
+	case *caller != own:
+		return fail(out, argument("the structs of the caller have the sizes %v, those of the library %v", *caller, own))
+	}
+	return fail(out, nil)
+}
+
+// description is what clearance_describe writes.
+type description struct {
+	Version    string             `json:"version"`
+	Go         string             `json:"go"`
+	Platform   string             `json:"platform"`
+	Kinds      []kindDescription  `json:"kinds"`
+	Queries    []queryDescription `json:"queries"`
+	Methods    []string           `json:"methods"`
+	Precisions []string           `json:"precisions"`
+	Columns    []string           `json:"columns"`
+	Statuses   []string           `json:"statuses"`
+	Solvers    []string           `json:"solvers"`
+	MaxShapes  int                `json:"max_shapes"`
+}
+
+type kindDescription struct {
+	Name   string             `json:"name"`
+	Params []paramDescription `json:"params"`
+}
+
+type paramDescription struct {
+	Name     string `json:"name"`
+	Width    int    `json:"width"` // numbers of the value, or of each entry of a list
+	List     bool   `json:"list"`
+	Optional bool   `json:"optional"`
+}
+
+type queryDescription struct {
+	Name      string   `json:"name"`
+	Value     string   `json:"value"`     // what the column distance holds
+	Touch     float64  `json:"touch"`     // value of shapes that touch
+	Columns   []string `json:"columns"`   // by default
+	Available []string `json:"available"` // columns that the query has
+}
+
+func describe() description {
+	d := description{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Methods: names(batch.MethodCount), Precisions: names(batch.PrecisionCount),
+		Columns: columnNames(^batch.Columns(0)), Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
+		MaxShapes: batch.MaxShapes}
+	for k := range geom.KindCount {
+		kind := kindDescription{Name: k.String(), Params: []paramDescription{}}
+		for _, p := range k.Params() {
+			kind.Params = append(kind.Params, paramDescription{p.Name, p.Width, p.List, p.Optional})
+		}
+		d.Kinds = append(d.Kinds, kind)
+	}
+	for q := range batch.QueryCount {
+		info := q.Info()
+		d.Queries = append(d.Queries, queryDescription{info.Name, info.Value, info.Touch, columnNames(info.Columns),
+			columnNames(info.Available())})
+	}
+	return d
+}
+
+// names lists the names of the codes below count.
+func names[T interface {
+	~uint8
+	String() string
+}](count T) (list []string) {
+	for c := range count {
+		list = append(list, c.String())
+	}
+	return list
+}
+
+// columnNames lists the columns of a set by their bits.
+func columnNames(set batch.Columns) (list []string) {
+	all := batch.FileColumns | batch.ExtraColumns | batch.ColBits
+	for bit := batch.Columns(1); bit != 0 && bit <= all; bit <<= 1 {
+		if set&all&bit != 0 {
+			list = append(list, bit.String())
+		}
+	}
+	return list
+}
+
+//export clearance_describe
+func clearance_describe(out *C.char, size C.int64_t) C.int64_t {
+	data, err := json.Marshal(describe())
+	if err != nil {
+		return -1
+	}
+	return write(data, out, size)
+}
+
+// putReport stores the report of a job.
+func putReport(out *C.clearance_report, j *job) {
+	if out == nil {
+		return
+	}
+	r := &j.report
+	*out = C.clearance_report{
+		rows: C.int64_t(r.Rows), done: C.int64_t(r.Done), declined: C.int64_t(r.Declined()),
+		iterations: C.int64_t(r.Iterations), worst_row: C.int64_t(r.WorstGapRow), worst_gap: C.double(r.WorstGap),
+		wall_seconds: C.double(r.Wall.Seconds()), kernel_seconds: C.double(r.Kernel.Seconds()), error_row: -1,
+	}
+	out.audited, out.refuted = C.int64_t(j.audited), C.int64_t(j.refuted)
+	if s := j.scene; s != nil {
+		out.culled, out.absent = C.int64_t(s.CulledRows), C.int64_t(s.AbsentRows)
+		out.part_pairs, out.solved, out.declined = C.int64_t(s.PartPairs), C.int64_t(s.Solved), C.int64_t(s.Declined)
+	}
+	for i := range out.counts {
+		out.counts[i] = C.int64_t(r.Counts[i])
+	}
+	if len(r.RowErrors) > 0 {
+		e := r.RowErrors[0]
+		out.error_row = C.int64_t(e.Row)
+		putText(out.error_column[:], e.Column)
+		putText(out.error_reason[:], e.Reason)
+	}
+	putText(out.backend[:], r.Backend)
+	putText(out.why[:], r.Why)
+}

@@ -1,0 +1,308 @@
+// clearance.h: the C interface of libclearance.
+//
+// Units are metres and seconds. Quaternions are (w, x, y, z). Arrays are C-contiguous and aligned to their elements.
+// Normals point from A to B, and normals and witnesses are in the world frame. "[N,3]" are N rows of 3 numbers.
+//
+// Memory. The caller owns every array, text and struct that it passes, and every one that is filled. No pointer is kept
+// after a function returns, with one exception: the arrays of a job must stay where they are until the job has ended,
+// that is, until clearance_job_wait returns anything but CLEARANCE_RUNNING. Nothing that the library returns is freed
+// by the caller except handles, by the functions below.
+//
+// Errors. A function that returns int32_t returns CLEARANCE_OK, CLEARANCE_RUNNING or a code of clearance_code. On an
+// error it fills *error, if error is not NULL. A row without an answer is not an error of the call: its status says so,
+// and the report counts it. After an error of a job, rows that were answered before are valid. Of the others only
+// the columns status (undecided) and bits are written.
+//
+// Threads. Every function may be called from any thread. The library holds a Go runtime: it must not be unloaded, and a
+// process that has called it must not fork and then call it in the child.
+#ifndef CLEARANCE_H
+#define CLEARANCE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// The version of this interface. It changes with every change of a struct, a code or a function.
+#define CLEARANCE_ABI 1
+
+typedef enum {
+    CLEARANCE_OK = 0,
+    CLEARANCE_RUNNING = 1,    // not an error: the job has not ended
+    CLEARANCE_ARGUMENT = 2,   // an argument is invalid
+    CLEARANCE_FAILED = 3,     // the call failed as a whole
+    CLEARANCE_CANCELLED = 4,  // the job was cancelled, or its engine closed; see below
+    CLEARANCE_CLOSED = 5,     // a handle that is not open
+    CLEARANCE_NO_BACKEND = 6, // no back end of this machine can be used
+    CLEARANCE_REFUSED = 7,    // no back end supports the query
+    CLEARANCE_FILE = 8        // a file is missing or invalid
+} clearance_code;
+
+// A text that is read only: UTF-8, ended by a zero byte. NULL is the default.
+typedef const char clearance_text;
+
+// Numbers that are read only.
+typedef const double clearance_reals;
+typedef const int32_t clearance_indices;
+
+// Handles; 0 is none.
+typedef uint64_t clearance_library;
+typedef uint64_t clearance_engine;
+typedef uint64_t clearance_rollout;
+typedef uint64_t clearance_job;
+typedef uint64_t clearance_bodies;
+
+// The error of a call. Texts end with a zero byte and are cut where they are too long.
+typedef struct {
+    int32_t code;     // of clearance_code
+    int32_t reserved; // 0
+    char message[1016];
+} clearance_error;
+
+// A shape: its kind, by its index in "kinds" of clearance_describe, and its parameters.
+typedef struct {
+    int32_t kind;
+    int32_t has_center;      // whether center is that of growth; 0 is the default of the kind
+    double margin;           // radius of the ball added to the shape, at least 0
+    double center[3];        // local frame
+    clearance_reals *values; // the numbers of all parameters, in their order
+    int64_t counts[4];       // the numbers of each parameter
+    clearance_text *name;    // NULL for none
+} clearance_shape;
+
+// How an engine is opened. Zeros and NULL are the defaults.
+typedef struct {
+    clearance_text *backend; // "auto", "cpu", "vulkan", "vulkan:1", "ref", …
+    clearance_text *device;  // Vulkan device, by index or part of its name
+    clearance_text *simd;    // kernels of the CPU
+    int32_t workers;         // threads of the CPU back end; 0 is one per processor
+    int32_t probe_count;
+    clearance_text **probe; // command that tries a Vulkan device in a process of its own, see clearance_try_device
+} clearance_options;
+
+// A query; codes are indices into the lists of clearance_describe.
+typedef struct {
+    clearance_library library;
+    int32_t query;
+    int32_t method;
+    int32_t precision; // 0: float32 columns, 1: float64 columns
+    uint32_t columns;  // one bit per column
+    double tolerance;  // relative; 0 is the default of the precision
+    double cut_off;    // used if has_cut_off
+    int32_t has_cut_off;
+    int32_t max_iterations; // 0 is the default
+} clearance_query;
+
+// A list of N pairs, world frame. All arrays are read only.
+typedef struct {
+    int64_t rows;                // N
+    clearance_indices *shape_a;  // [N] index into the library
+    clearance_indices *shape_b;  // [N]
+    clearance_reals *position_a; // [N,3]
+    clearance_reals *position_b; // [N,3]
+    clearance_reals *rotation_a; // [N,4], normalized on input
+    clearance_reals *rotation_b; // [N,4]
+    clearance_reals *warm_start; // [N,3] direction from A to B, or NULL
+} clearance_pairs;
+
+// A convex part of a body.
+typedef struct {
+    int32_t shape; // index into the library
+    int32_t reserved;
+    double pose[7]; // in the frame of the body: x, y, z, then the quaternion
+} clearance_part;
+
+// W worlds of M places for bodies, with one list of P pairs of places that all worlds share.
+typedef struct {
+    clearance_bodies table;
+    int64_t worlds;                // W
+    int64_t places;                // M
+    int64_t templates;             // P
+    int32_t per_world;             // 0: bodies are [M], 1: [W,M]
+    int32_t reduce;                // 0: rows are the pairs, W·P; 1: rows are the worlds, W
+    clearance_indices *bodies;     // index into the table, -1 for none
+    clearance_indices *template_a; // [P] place
+    clearance_indices *template_b; // [P] place
+    double max_distance;           // used if has_max_distance
+    int32_t has_max_distance;
+    int32_t no_culling;
+    int32_t workers; // threads that cull and combine; 0 is one per processor
+    int32_t reserved;
+} clearance_scene;
+
+// Columns of N rows of a scene, besides those of clearance_results. Those of worlds are NULL unless rows are worlds.
+typedef struct {
+    int32_t *part_a;   // [N] part that attains the least, -1 if none was solved
+    int32_t *part_b;   // [N]
+    int32_t *pair;     // [W] index of the pair that attains the least, -1 if that is not known
+    int32_t *contacts; // [W] pairs proved to be in contact
+    int32_t *failed;   // [W] pairs without an answer
+    uint8_t *any;      // [W] 0: proved free, 1: a contact is proved, 2: neither
+    int32_t complete;  // filled: 1 if contacts counts all contacts
+    int32_t reserved;
+} clearance_more;
+
+// W worlds of M bodies, with one list of P pairs of bodies that all worlds share: W·P rows, row w·P + p.
+typedef struct {
+    int64_t worlds;                // W
+    int64_t bodies;                // M
+    int64_t templates;             // P
+    clearance_indices *shapes;     // [M] index into the library
+    clearance_indices *template_a; // [P] body
+    clearance_indices *template_b; // [P] body
+    clearance_reals *poses;        // [W,M,7]: x, y, z, then the quaternion
+} clearance_worlds;
+
+// Result columns of N rows, filled by the call; NULL for those that the query does not name. "real" is float or double,
+// by the precision.
+typedef struct {
+    int64_t rows;         // N
+    void *distance;       // real [N]
+    float *gap;           // [N]; the true value lies in distance ± gap
+    void *normal;         // real [N,3]
+    void *witness_a;      // real [N,3]
+    void *witness_b;      // real [N,3]
+    uint8_t *status;      // [N]
+    uint16_t *iterations; // [N]
+    uint64_t *bits;       // [(N + 63) / 64]; a set bit is a row that is not proved separated
+    uint8_t *method;      // [N]
+    void *point;          // real [N,3]
+} clearance_results;
+
+// What became of a call.
+typedef struct {
+    int64_t rows;
+    int64_t done;       // rows that a back end answered
+    int64_t counts[5];  // rows by status: separated, touching, penetrating, undecided, invalid
+    int64_t declined;   // rows that one back end passed on to another
+    int64_t iterations; // sum over the rows
+    int64_t worst_row;  // row of worst_gap, -1 if there is none
+    double worst_gap;   // largest gap, relative to the scale of the tolerance
+    double wall_seconds;
+    double kernel_seconds; // of devices that measure it, else 0
+    int64_t culled;        // of scenes: pairs of bodies that bounds proved without a solver
+    int64_t absent;        // of scenes: pairs of bodies with an absent one
+    int64_t part_pairs;    // of scenes: pairs of parts of the others
+    int64_t solved;        // of scenes: pairs of parts that a back end answered
+    int64_t audited;       // of files that are audited: rows
+    int64_t refuted;       // rows whose answer the audit refuted
+    int64_t error_row;     // first invalid row, of scenes its world; -1 if there is none
+    char error_column[32]; // its column
+    char error_reason[224];
+    char backend[64];
+    char why[192]; // the reason for that back end
+} clearance_report;
+
+// Sizes of the structs above, as the caller knows them.
+typedef struct {
+    uint32_t abi;
+    uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more;
+} clearance_sizes;
+
+// clearance_check compares the interface of the caller with that of the library. Call it first.
+int32_t clearance_check(clearance_sizes *caller, clearance_error *error);
+
+// clearance_describe writes a description of the library as JSON (version, kinds, queries, columns, …), ended by a zero
+// byte, if size bytes suffice, and returns the number of bytes that it needs.
+int64_t clearance_describe(char *out, int64_t size);
+
+// clearance_library_new makes a library of count shapes.
+int32_t clearance_library_new(clearance_shape *shapes, int64_t count, clearance_library *out, clearance_error *error);
+
+// clearance_library_read reads shapes.json.
+int32_t clearance_library_read(clearance_text *path, clearance_library *out, clearance_error *error);
+
+// clearance_library_mesh makes a library of the convex hull of each part of a mesh file (OBJ, STL, PLY). If whole is
+// not 0, it is one hull of all parts. Otherwise a part that is not convex is an error.
+int32_t clearance_library_mesh(clearance_text *path, int32_t whole, clearance_library *out, clearance_error *error);
+
+// clearance_library_write writes shapes.json.
+int32_t clearance_library_write(clearance_library library, clearance_text *path, clearance_error *error);
+
+// clearance_library_count returns the number of shapes, -1 for a handle that is not open.
+int64_t clearance_library_count(clearance_library library);
+
+// clearance_library_shape reads shape index: its fields but values and name into *out, its numbers into values if
+// capacity numbers suffice, and its name into name (size bytes, cut). *needed is the number of numbers.
+int32_t clearance_library_shape(clearance_library library, int64_t index, clearance_shape *out, double *values,
+                                int64_t capacity, int64_t *needed, char *name, int64_t size, clearance_error *error);
+
+// clearance_library_free gives a handle back. Calls in progress are not disturbed.
+int32_t clearance_library_free(clearance_library library, clearance_error *error);
+
+// clearance_engine_open opens the back ends of this machine.
+int32_t clearance_engine_open(clearance_options *options, clearance_engine *out, clearance_error *error);
+
+// clearance_engine_describe is clearance_describe of an engine: its back ends and devices, and why one cannot be used.
+// It returns -1 for a handle that is not open.
+int64_t clearance_engine_describe(clearance_engine engine, char *out, int64_t size);
+
+// clearance_engine_close cancels the jobs of the engine, waits for them, and closes the back ends.
+int32_t clearance_engine_close(clearance_engine engine, clearance_error *error);
+
+// clearance_submit starts a query and waits for it for at most wait_ms milliseconds. If it has ended, the result is
+// that of clearance_job_wait and *job is 0. Otherwise the result is CLEARANCE_RUNNING and *job is the job.
+int32_t clearance_submit(clearance_engine engine, clearance_query *query, clearance_pairs *pairs,
+                         clearance_results *results, int64_t wait_ms, clearance_job *job, clearance_report *report,
+                         clearance_error *error);
+
+// clearance_rollout_open prepares worlds for repeated runs of one query. It copies the arrays of *worlds.
+int32_t clearance_rollout_open(clearance_engine engine, clearance_query *query, clearance_worlds *worlds,
+                               clearance_rollout *out, clearance_error *error);
+
+// clearance_rollout_submit answers all rows of a rollout for new poses [W,M,7]; otherwise it is clearance_submit.
+int32_t clearance_rollout_submit(clearance_rollout rollout, clearance_reals *poses, clearance_results *results,
+                                 int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_bodies_new makes a table of count bodies: body i has the parts first[i] to first[i+1]-1, and the name
+// names[i], if names is not NULL.
+int32_t clearance_bodies_new(clearance_library library, clearance_part *parts, clearance_indices *first, int64_t count,
+                             clearance_text **names, clearance_bodies *out, clearance_error *error);
+
+// clearance_bodies_free gives a handle back. Calls in progress are not disturbed.
+int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);
+
+// clearance_scene_open prepares a scene for repeated runs of one query. It copies the arrays of *scene. The library of
+// the query is that of the bodies and is not read.
+int32_t clearance_scene_open(clearance_engine engine, clearance_query *query, clearance_scene *scene,
+                             clearance_rollout *out, clearance_error *error);
+
+// clearance_scene_submit answers all rows of a scene for new poses [W,M,7]; otherwise it is clearance_submit.
+int32_t clearance_scene_submit(clearance_rollout rollout, clearance_reals *poses, clearance_results *results,
+                               clearance_more *more, int64_t wait_ms, clearance_job *job, clearance_report *report,
+                               clearance_error *error);
+
+// clearance_scene_close frees a scene after its job, if it has one, has ended.
+int32_t clearance_scene_close(clearance_rollout rollout, clearance_error *error);
+
+// clearance_rollout_close frees a rollout after its job, if it has one, has ended.
+int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *error);
+
+// clearance_score starts a job that answers the pairs of a file (.parquet, .npz) and writes the answers to another, in
+// input order, as 'batchbench score' does; it appears under its name once it is complete. A library of 0 is read from
+// the file shapes. If audit is not 0, every answer is then audited from the shapes alone, and audited and refuted of
+// the report are counted.
+int32_t clearance_score(clearance_engine engine, clearance_query *query, clearance_text *shapes, clearance_text *pairs,
+                        clearance_text *out, int32_t audit, clearance_job *job, clearance_error *error);
+
+// clearance_job_wait waits for at most wait_ms milliseconds. If the job has ended, it fills *report, the result is that
+// of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.
+int32_t clearance_job_wait(clearance_job job, int64_t wait_ms, clearance_report *report, clearance_error *error);
+
+// clearance_job_progress returns the number of rows answered so far, and in *total those of the job, -1 if unknown. It
+// returns -1 for a job that has been waited for.
+int64_t clearance_job_progress(clearance_job job, int64_t *total);
+
+// clearance_job_cancel asks a job to end. Wait for it all the same.
+int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
+
+// clearance_try_device opens and closes the Vulkan device of an index in this process, for the verdict of a name: the
+// two arguments that follow the probe command of clearance_options. It writes to the standard output of the process.
+int32_t clearance_try_device(clearance_text *index, clearance_text *name, clearance_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

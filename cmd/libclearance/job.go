@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"clearance"
+	"clearance/dispatch"
+	"clearance/rollout"
+)
+
+// engineHandle is an open engine.
+type engineHandle struct {
+	*clearance.Handle
+	run    dispatch.Options
+	ctx    context.Context // of all jobs
+	cancel context.CancelFunc
+	jobs   sync.WaitGroup
+}
+
+var engines = handles[*engineHandle]{what: "engine"}
+
+// job is a call in a goroutine of its own, so that its caller can look after other things, such as signals, while it
+// waits.
+type job struct {
+	cancel context.CancelFunc
+	ended  chan struct{} // closed after report and err were written
+
+	report dispatch.Report
+	scene  *rollout.Report // of a scene, else nil
+	err    error
+
+	done, total      atomic.Int64 // rows, of jobs that report progress
+	audited, refuted int64        // rows of files
+}
+
+var jobs = handles[*job]{what: "job"}
+
+// inlineRows is the largest number of rows of a job that runs in the thread of its caller: two changes of thread, some
+// tens of microseconds, would cost more than such rows. They take a few milliseconds; the slowest kinds in double
+// precision 0.1 s.
+const inlineRows = 2048
+
+// start begins a job of some rows that ends when work returns. Its context ends with the engine and by cancel.
+func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch.Report, error)) *job {
+	ctx, cancel := context.WithCancel(e.ctx)
+	j := &job{cancel: cancel, ended: make(chan struct{})}
+	j.total.Store(-1)
+	e.jobs.Add(1)
+	run := func() {
+		defer e.jobs.Done()
+		defer close(j.ended)
+		defer cancel()
+		defer recovered(&j.err)
+		j.report, j.err = work(ctx, j)
+	}
+	if rows <= inlineRows {
+		run()
+	} else {
+		go run()
+	}
+	return j
+}
+
+// wait reports whether the job has ended within the given time.
+func (j *job) wait(ms int64) bool {
+	select {
+	case <-j.ended:
+		return true
+	default:
+	}
+	if ms <= 0 {
+		return false
+	}
+	timer := time.NewTimer(time.Duration(min(ms, 1<<31)) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-j.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

@@ -1,0 +1,164 @@
+//go:build cgo
+
+package main
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/tests/need"
+)
+
+// TestCodes: the codes of the header are those of Go.
+func TestCodes(t *testing.T) {
+	want := map[string]code{"OK": codeOK, "RUNNING": codeRunning, "ARGUMENT": codeArgument, "FAILED": codeFailed,
+		"CANCELLED": codeCancelled, "CLOSED": codeClosed, "NO_BACKEND": codeNoBackend, "REFUSED": codeRefused,
+		"FILE": codeFile}
+	found := regexp.MustCompile(`(?m)^\s+CLEARANCE_(\w+) = (\d)`).FindAllStringSubmatch(header(t), -1)
+	if len(found) != len(want) {
+		t.Fatalf("the header has %d codes, want %d", len(found), len(want))
+	}
+	for _, m := range found {
+		if c, ok := want[m[1]]; !ok || int(c) != int(m[2][0]-'0') {
+			t.Errorf("CLEARANCE_%s is %s, want %d", m[1], m[2], c)
+		}
+	}
+}
+
+// TestDescription: names stand at their codes, as callers of the interface look them up.
+func TestDescription(t *testing.T) {
+	data, err := json.Marshal(describe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d description
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range d.Columns {
+		if got := batch.Columns(1 << i).String(); got != name {
+			t.Errorf("column %d is %q, want %q", i, name, got)
+		}
+	}
+	for i, q := range d.Queries {
+		if got, err := batch.ParseQuery(q.Name); err != nil || int(got) != i {
+			t.Errorf("query %d is %q", i, q.Name)
+		}
+	}
+}
+
+// envLibrary names a shared library that is built already, as 'make python' does.
+const envLibrary = "CLEARANCE_LIBRARY"
+
+// TestLibrary: the shared library exports the functions of the header alone, and a C program can use it.
+func TestLibrary(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the version script is that of the linkers of Linux")
+	}
+	folder := t.TempDir()
+	library := os.Getenv(envLibrary)
+	if library == "" {
+		need.Full(t, "'make python', which builds the library, repeats it")
+		library = filepath.Join(folder, "libclearance.so")
+		run(t, "../../scripts/libclearance.sh", library)
+	}
+	t.Run("symbols", func(t *testing.T) { checkSymbols(t, library) })
+	t.Run("client", func(t *testing.T) {
+		client := filepath.Join(folder, "client")
+		run(t, "cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-I.", "-o", client, "testdata/client.c", library,
+			"-lm")
+		if out := run(t, client); out != "good\n" {
+			t.Errorf("the client says %q", out)
+		}
+	})
+}
+
+// checkSymbols: the library exports the functions of the header, and nothing else.
+func checkSymbols(t *testing.T, library string) {
+	file, err := elf.Open(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF {
+			got = append(got, s.Name)
+		}
+	}
+	slices.Sort(got)
+	if want := declared(t); !slices.Equal(got, want) {
+		t.Errorf("the library exports\n%v, want\n%v", got, want)
+	}
+}
+
+// TestHeader: the header declares what the Go files export, each function with a comment that begins with its name.
+func TestHeader(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exported []string
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^//export (\w+)$`).FindAllStringSubmatch(string(data), -1) {
+			exported = append(exported, m[1])
+		}
+	}
+	slices.Sort(exported)
+	want := declared(t)
+	if !slices.Equal(exported, want) {
+		t.Errorf("exported are\n%v, the header declares\n%v", exported, want)
+	}
+	for _, name := range want {
+		if !strings.Contains(header(t), "\n// "+name+" ") {
+			t.Errorf("%s has no comment in the header", name)
+		}
+	}
+}
+
+// declared lists the functions of the header.
+func declared(t *testing.T) (names []string) {
+	for _, m := range regexp.MustCompile(`(?m)^int(?:32|64)_t (\w+)\(`).FindAllStringSubmatch(header(t), -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 15 {
+		t.Fatalf("the header declares %v only", names)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func header(t *testing.T) string {
+	data, err := os.ReadFile("clearance.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// run runs a command and returns its output.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}

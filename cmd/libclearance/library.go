@@ -1,0 +1,224 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/geom"
+	"clearance/geom/mesh"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// maxNumbers bounds the numbers of one parameter. Hulls may be given with many points that are no vertices.
+const maxNumbers = 1 << 28
+
+var libraries = handles[*batch.Library]{what: "library"}
+
+//export clearance_library_new
+func clearance_library_new(shapes *C.clearance_shape, count C.int64_t, out *C.clearance_library,
+	e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if count < 0 || count > batch.MaxShapes || (count > 0 && shapes == nil) || out == nil {
+			return argument("%d shapes, want at most %d", count, batch.MaxShapes)
+		}
+		list := make([]geom.Shape, count)
+		names := make([]string, count)
+		centers := map[int32]r3.Vec{}
+		for i, s := range unsafe.Slice(shapes, int(count)) {
+			names[i] = text(s.name)
+			if list[i], err = shapeOf(&s); err != nil {
+				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
+			}
+			if s.has_center != 0 {
+				c := r3.Vec{X: float64(s.center[0]), Y: float64(s.center[1]), Z: float64(s.center[2])}
+				if err := geom.CheckGrowthCenter(list[i], c); err != nil {
+					return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
+				}
+				centers[int32(i)] = c
+			}
+		}
+		return putLibrary(list, names, centers, out)
+	}())
+}
+
+// putLibrary makes a library and its handle.
+func putLibrary(shapes []geom.Shape, names []string, centers map[int32]r3.Vec, out *C.clearance_library) error {
+	l, err := batch.NewLibrary(shapes, names)
+	if err == nil && len(centers) > 0 {
+		l, err = l.WithCenters(centers)
+	}
+	if err != nil {
+		return failure{codeArgument, err}
+	}
+	*out = C.clearance_library(libraries.put(l))
+	return nil
+}
+
+// shapeOf makes a shape. Its numbers are copied.
+func shapeOf(s *C.clearance_shape) (geom.Shape, error) {
+	if s.kind < 0 || s.kind >= C.int32_t(geom.KindCount) {
+		return nil, fmt.Errorf("kind %d, want one below %d", s.kind, geom.KindCount)
+	}
+	kind := geom.Kind(s.kind)
+	params := kind.Params()
+	total := 0
+	for i := range params {
+		n := int(s.counts[i])
+		if n < 0 || n > maxNumbers {
+			return nil, fmt.Errorf("%s: %s has %d numbers, want at most %d", kind, params[i].Name, n, maxNumbers)
+		}
+		total += n
+	}
+	all := slices.Clone(array[float64](s.values, total))
+	if len(all) != total {
+		return nil, fmt.Errorf("%s: no numbers", kind)
+	}
+	values := make([][]float64, len(params))
+	for i := range params {
+		n := int(s.counts[i])
+		values[i], all = all[:n:n], all[n:]
+	}
+	shape, err := kind.New(values)
+	if err == nil && s.margin != 0 {
+		shape = geom.WithMargin(shape, float64(s.margin))
+		err = shape.Validate()
+	}
+	return shape, err
+}
+
+//export clearance_library_read
+func clearance_library_read(path *C.clearance_text, out *C.clearance_library, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if out == nil {
+			return argument("no place for the handle")
+		}
+		l, err := dataset.ReadLibrary(text(path))
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		*out = C.clearance_library(libraries.put(l))
+		return nil
+	}())
+}
+
+//export clearance_library_mesh
+func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, out *C.clearance_library,
+	e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if out == nil {
+			return argument("no place for the handle")
+		}
+		parts, err := mesh.Read(text(path))
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		if whole != 0 {
+			var all mesh.Part
+			for _, p := range parts {
+				all.Vertices = append(all.Vertices, p.Vertices...)
+			}
+			all.Name, parts = parts[0].Name, []mesh.Part{all}
+		}
+		var shapes []geom.Shape
+		var names []string
+		for _, p := range parts {
+			if whole == 0 {
+				if err := p.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
+					return failure{codeFile, fmt.Errorf("%s: %w", text(path), err)}
+				}
+			}
+			s, err := hullOf(p.Vertices)
+			if err != nil {
+				return failure{codeFile, fmt.Errorf("%s: part %q: %w", text(path), p.Name, err)}
+			}
+			shapes, names = append(shapes, s), append(names, p.Name)
+		}
+		return putLibrary(shapes, names, nil, out)
+	}())
+}
+
+// hullOf returns the convex hull of points.
+func hullOf(points []r3.Vec) (geom.Shape, error) {
+	numbers := make([]float64, 0, 3*len(points))
+	for _, p := range points {
+		numbers = append(numbers, p.X, p.Y, p.Z)
+	}
+	return geom.KindConvex.New([][]float64{numbers})
+}
+
+//export clearance_library_write
+func clearance_library_write(library C.clearance_library, path *C.clearance_text, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		l, err := libraries.get(uint64(library))
+		if err != nil {
+			return err
+		}
+		if err := dataset.WriteLibrary(text(path), l); err != nil {
+			return failure{codeFile, err}
+		}
+		return nil
+	}())
+}
+
+//export clearance_library_count
+func clearance_library_count(library C.clearance_library) C.int64_t {
+	l, err := libraries.get(uint64(library))
+	if err != nil {
+		return -1
+	}
+	return C.int64_t(l.Len())
+}
+
+//export clearance_library_shape
+func clearance_library_shape(library C.clearance_library, index C.int64_t, out *C.clearance_shape, values *C.double,
+	capacity C.int64_t, needed *C.int64_t, name *C.char, size C.int64_t, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		l, err := libraries.get(uint64(library))
+		switch {
+		case err != nil:
+			return err
+		case index < 0 || int64(index) >= int64(l.Len()):
+			return argument("shape %d of %d", index, l.Len())
+		case out == nil || needed == nil:
+			return argument("no place for the shape")
+		}
+		inner, margin := geom.WithoutMargin(l.Shape(int32(index)))
+		numbers, ok := geom.Values(inner)
+		if !ok {
+			return argument("shape %d: %T has no parameters", index, inner)
+		}
+		*out = C.clearance_shape{kind: C.int32_t(inner.Kind()), margin: C.double(margin)}
+		if c := l.GrowthCenter(int32(index)); c != geom.GrowthCenter(l.Shape(int32(index))) {
+			out.has_center, out.center = 1, [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
+		}
+		all := slices.Concat(numbers...)
+		for i, v := range numbers {
+			out.counts[i] = C.int64_t(len(v))
+		}
+		if *needed = C.int64_t(len(all)); int(capacity) >= len(all) {
+			copy(array[float64](values, len(all)), all)
+		}
+		if name != nil && size > 0 {
+			putText(unsafe.Slice(name, int(size)), l.Name(int32(index)))
+		}
+		return nil
+	}())
+}
+
+//export clearance_library_free
+func clearance_library_free(library C.clearance_library, e *C.clearance_error) C.int32_t {
+	_, err := libraries.take(uint64(library))
+	return fail(e, err)
+}

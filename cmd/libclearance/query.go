@@ -1,0 +1,184 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/dispatch"
+)
+
+// optionsOf translates a query. The library stays valid though its handle is given back.
+func optionsOf(q *C.clearance_query) (*batch.Library, batch.Options, error) {
+	if q == nil {
+		return nil, batch.Options{}, argument("no query")
+	}
+	lib, err := libraries.get(uint64(q.library))
+	if err != nil {
+		return nil, batch.Options{}, err
+	}
+	for _, c := range []struct {
+		name         string
+		value, count C.int32_t
+	}{{"query", q.query, C.int32_t(batch.QueryCount)}, {"method", q.method, C.int32_t(batch.MethodCount)},
+		{"precision", q.precision, C.int32_t(batch.PrecisionCount)}} {
+		if c.value < 0 || c.value >= c.count {
+			return nil, batch.Options{}, argument("%s %d, want a code below %d", c.name, c.value, c.count)
+		}
+	}
+	if q.columns >= 1<<16 {
+		return nil, batch.Options{}, argument("unknown columns %#x", uint32(q.columns))
+	}
+	o := batch.Options{
+		Query: batch.Query(q.query), Method: batch.Method(q.method), Precision: batch.Precision(q.precision),
+		Columns: batch.Columns(q.columns), Tolerance: float64(q.tolerance), MaxIterations: int(q.max_iterations),
+		HasCutOff: q.has_cut_off != 0,
+	}
+	if o.HasCutOff {
+		o.CutOff = float64(q.cut_off)
+	}
+	if err := o.Check(); err != nil {
+		if codeOf(err) == codeFailed {
+			err = failure{codeArgument, err}
+		}
+		return nil, o, err
+	}
+	return lib, o, nil
+}
+
+// resultsOf are the columns of the caller, in memory of the caller.
+func resultsOf(r *C.clearance_results, o *batch.Options) (*batch.Results, error) {
+	if r == nil || r.rows < 0 {
+		return nil, argument("no results")
+	}
+	n := int(r.rows)
+	out := &batch.Results{N: n, Columns: o.EffectiveColumns(), Precision: o.Precision}
+	reals := func(p unsafe.Pointer, n int) batch.Floats {
+		if o.Precision == batch.Double {
+			return batch.Floats{F64: array[float64]((*byte)(p), n)}
+		}
+		return batch.Floats{F32: array[float32]((*byte)(p), n)}
+	}
+	out.Distance, out.Normal, out.Point = reals(r.distance, n), reals(r.normal, 3*n), reals(r.point, 3*n)
+	out.WitnessA, out.WitnessB = reals(r.witness_a, 3*n), reals(r.witness_b, 3*n)
+	out.Gap, out.Status = array[float32](r.gap, n), array[uint8](r.status, n)
+	out.Iterations, out.Method = array[uint16](r.iterations, n), array[uint8](r.method, n)
+	out.Bits = array[uint64](r.bits, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
+	if err := out.CheckShape(); err != nil {
+		return nil, failure{codeArgument, err}
+	}
+	return out, nil
+}
+
+// pairsOf are the pairs of the caller, in memory of the caller.
+func pairsOf(p *C.clearance_pairs) (pairs *batch.Pairs, warm []float64, err error) {
+	if p == nil || p.rows < 0 || p.rows > 1<<40 {
+		return nil, nil, argument("no pairs")
+	}
+	n := int(p.rows)
+	pairs = &batch.Pairs{
+		ShapeA: array[int32](p.shape_a, n), ShapeB: array[int32](p.shape_b, n),
+		PositionA: array[float64](p.position_a, 3*n), PositionB: array[float64](p.position_b, 3*n),
+		RotationA: array[float64](p.rotation_a, 4*n), RotationB: array[float64](p.rotation_b, 4*n),
+	}
+	if len(pairs.ShapeA) != n {
+		return nil, nil, argument("column shape_a has no numbers, want %d", n)
+	}
+	if err := pairs.CheckShape(); err != nil {
+		return nil, nil, failure{codeArgument, err}
+	}
+	return pairs, array[float64](p.warm_start, 3*n), nil
+}
+
+//export clearance_submit
+func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs *C.clearance_pairs,
+	results *C.clearance_results, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
+	e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		if err != nil {
+			return nil, err
+		}
+		lib, o, err := optionsOf(query)
+		if err != nil {
+			return nil, err
+		}
+		in, warm, err := pairsOf(pairs)
+		if err != nil {
+			return nil, err
+		}
+		o.WarmStart = warm
+		to, err := resultsOf(results, &o)
+		if err != nil {
+			return nil, err
+		}
+		return start(h, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			return h.Dispatcher().Run(ctx, &batch.Job{Library: lib, Input: in, Options: o, Results: to}, h.run)
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// settle waits for a job that was started, and ends the call as clearance_submit says.
+func settle(j *job, err error, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
+	e *C.clearance_error) C.int32_t {
+	switch {
+	case err != nil:
+		return fail(e, err)
+	case !j.wait(int64(waitMs)):
+		if out == nil { // nobody could wait for it
+			j.cancel()
+			<-j.ended
+			return fail(e, argument("no place for the job"))
+		}
+		*out = C.clearance_job(jobs.put(j))
+		return C.int32_t(codeRunning)
+	}
+	if out != nil {
+		*out = 0
+	}
+	putReport(report, j)
+	return fail(e, j.err)
+}
+
+//export clearance_job_wait
+func clearance_job_wait(handle C.clearance_job, waitMs C.int64_t, report *C.clearance_report,
+	e *C.clearance_error) C.int32_t {
+	j, err := jobs.get(uint64(handle))
+	if err != nil {
+		return fail(e, err)
+	}
+	if !j.wait(int64(waitMs)) {
+		return C.int32_t(codeRunning)
+	}
+	if _, err := jobs.take(uint64(handle)); err != nil { // another thread has the answer
+		return fail(e, err)
+	}
+	putReport(report, j)
+	return fail(e, j.err)
+}
+
+//export clearance_job_progress
+func clearance_job_progress(handle C.clearance_job, total *C.int64_t) C.int64_t {
+	j, err := jobs.get(uint64(handle))
+	if err != nil {
+		return -1
+	}
+	if total != nil {
+		*total = C.int64_t(j.total.Load())
+	}
+	return C.int64_t(j.done.Load())
+}
+
+//export clearance_job_cancel
+func clearance_job_cancel(handle C.clearance_job, e *C.clearance_error) C.int32_t {
+	j, err := jobs.get(uint64(handle))
+	if err == nil {
+		j.cancel()
+	}
+	return fail(e, err)
+}

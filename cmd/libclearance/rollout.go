@@ -1,0 +1,96 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"slices"
+
+	"clearance/batch"
+	"clearance/dispatch"
+)
+
+// rolloutHandle is a batch of worlds that is held.
+type rolloutHandle struct {
+	engine  *engineHandle
+	batch   *dispatch.Batch
+	worlds  batch.Worlds // without poses
+	numbers int          // of the poses
+	options batch.Options
+}
+
+var rollouts = handles[*rolloutHandle]{what: "rollout"}
+
+//export clearance_rollout_open
+func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query, worlds *C.clearance_worlds,
+	out *C.clearance_rollout, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		if err != nil {
+			return err
+		}
+		lib, o, err := optionsOf(query)
+		if err != nil {
+			return err
+		}
+		if worlds == nil || worlds.worlds < 0 || worlds.bodies < 0 || worlds.templates < 0 || out == nil {
+			return argument("no worlds, or no place for the handle")
+		}
+		m, p := int(worlds.bodies), int(worlds.templates)
+		r := &rolloutHandle{engine: h, options: o, numbers: 7 * int(worlds.worlds) * m}
+		in := &batch.Worlds{
+			Shapes:    slices.Clone(array[int32](worlds.shapes, m)),
+			TemplateA: slices.Clone(array[int32](worlds.template_a, p)),
+			TemplateB: slices.Clone(array[int32](worlds.template_b, p)),
+			Poses:     slices.Clone(array[float64](worlds.poses, r.numbers)),
+		}
+		if len(in.Poses) != r.numbers || len(in.Shapes) != m || len(in.TemplateA) != p {
+			return argument("an array of the worlds is missing")
+		}
+		r.worlds = *in
+		r.worlds.Poses = nil
+		if r.batch, err = h.Dispatcher().Hold(h.ctx, lib, in, o, h.run); err != nil {
+			return err
+		}
+		*out = C.clearance_rollout(rollouts.put(r))
+		return nil
+	}())
+}
+
+//export clearance_rollout_submit
+func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_reals, results *C.clearance_results,
+	waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		r, err := rollouts.get(uint64(handle))
+		if err != nil {
+			return nil, err
+		}
+		to, err := resultsOf(results, &r.options)
+		if err != nil {
+			return nil, err
+		}
+		in := r.worlds
+		if in.Poses = array[float64](poses, r.numbers); len(in.Poses) != r.numbers {
+			return nil, argument("no poses")
+		}
+		return start(r.engine, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
+			return r.batch.Step(ctx, &in, to)
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+//export clearance_rollout_close
+func clearance_rollout_close(handle C.clearance_rollout, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		r, err := rollouts.take(uint64(handle))
+		if err != nil {
+			return err
+		}
+		return r.batch.Close()
+	}())
+}

@@ -1,0 +1,222 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/rollout"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+var bodyTables = handles[*batch.Bodies]{what: "table of bodies"}
+
+//export clearance_bodies_new
+func clearance_bodies_new(library C.clearance_library, parts *C.clearance_part, first *C.clearance_indices,
+	count C.int64_t, names **C.clearance_text, out *C.clearance_bodies, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		lib, err := libraries.get(uint64(library))
+		switch {
+		case err != nil:
+			return err
+		case count < 0 || count > math.MaxInt32 || first == nil || out == nil:
+			return argument("%d bodies, or no list of their parts", count)
+		}
+		starts := array[int32](first, int(count)+1)
+		total := int(starts[count])
+		if starts[0] != 0 || !slices.IsSorted(starts) || (total > 0 && parts == nil) {
+			return argument("the lists of parts do not follow one another")
+		}
+		all := unsafe.Slice(parts, total)
+		list := make([]batch.Body, count)
+		for i := range list {
+			if names != nil {
+				list[i].Name = text(unsafe.Slice(names, int(count))[i])
+			}
+			for _, p := range all[starts[i]:starts[i+1]] {
+				list[i].Parts = append(list[i].Parts, batch.Part{Shape: int32(p.shape), Pose: poseOf(&p.pose)})
+			}
+		}
+		table, err := batch.NewBodies(lib, list)
+		if err != nil {
+			return failure{codeArgument, err}
+		}
+		*out = C.clearance_bodies(bodyTables.put(table))
+		return nil
+	}())
+}
+
+func poseOf(p *[7]C.double) geom.Pose {
+	return geom.Pose{
+		Position: r3.Vec{X: float64(p[0]), Y: float64(p[1]), Z: float64(p[2])},
+		Rotation: quat.Number{Real: float64(p[3]), Imag: float64(p[4]), Jmag: float64(p[5]), Kmag: float64(p[6])},
+	}
+}
+
+//export clearance_bodies_free
+func clearance_bodies_free(bodies C.clearance_bodies, e *C.clearance_error) C.int32_t {
+	_, err := bodyTables.take(uint64(bodies))
+	return fail(e, err)
+}
+
+// sceneHandle is a rollout of bodies that is held.
+type sceneHandle struct {
+	engine  *engineHandle
+	batch   *rollout.Batch
+	worlds  rollout.Worlds // without poses
+	numbers int            // of the poses
+	options rollout.Options
+}
+
+var scenes = handles[*sceneHandle]{what: "scene"}
+
+//export clearance_scene_open
+func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene,
+	out *C.clearance_rollout, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		if err != nil {
+			return err
+		}
+		_, o, err := optionsOf(query)
+		if err != nil {
+			return err
+		}
+		if scene == nil || out == nil || scene.worlds < 0 || scene.places < 0 || scene.templates < 0 {
+			return argument("no scene, or no place for the handle")
+		}
+		table, err := bodyTables.get(uint64(scene.table))
+		if err != nil {
+			return err
+		}
+		s, err := newScene(h, table, scene, o)
+		if err != nil && codeOf(err) == codeFailed {
+			return failure{codeArgument, err}
+		}
+		if err != nil {
+			return err
+		}
+		*out = C.clearance_rollout(scenes.put(s))
+		return nil
+	}())
+}
+
+// newScene holds a scene. The poses that it begins with are those of no step.
+func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batch.Options) (*sceneHandle, error) {
+	w, m, p := int(c.worlds), int(c.places), int(c.templates)
+	n := m
+	if c.per_world != 0 {
+		n = w * m
+	}
+	s := &sceneHandle{engine: h, numbers: 7 * w * m, options: rollout.Options{Options: o,
+		HasMaxDistance: c.has_max_distance != 0, Reduce: rollout.Reduce(c.reduce), NoCulling: c.no_culling != 0,
+		Workers: int(c.workers)}}
+	if s.options.HasMaxDistance {
+		s.options.MaxDistance = float64(c.max_distance)
+	}
+	s.worlds = rollout.Worlds{
+		M: m, Bodies: slices.Clone(array[int32](c.bodies, n)),
+		TemplateA: slices.Clone(array[int32](c.template_a, p)), TemplateB: slices.Clone(array[int32](c.template_b, p)),
+	}
+	if len(s.worlds.Bodies) != n || len(s.worlds.TemplateA) != p || len(s.worlds.TemplateB) != p {
+		return nil, fmt.Errorf("an array of the scene is missing")
+	}
+	in := s.worlds
+	in.Poses = make([]float64, s.numbers)
+	var err error
+	s.batch, err = rollout.Hold(h.Dispatcher(), table, &in, s.options, h.run)
+	return s, err
+}
+
+// size is the number of pairs of bodies of a step, of all worlds.
+func (s *sceneHandle) size() int {
+	m := max(s.worlds.M, 1)
+	pairs := len(s.worlds.TemplateA)
+	if s.worlds.AllPairs {
+		pairs = m * (m - 1) / 2
+	}
+	return max(s.numbers/7, s.numbers/(7*m)*pairs)
+}
+
+//export clearance_scene_submit
+func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals, results *C.clearance_results,
+	more *C.clearance_more, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
+	e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		s, err := scenes.get(uint64(handle))
+		if err != nil {
+			return nil, err
+		}
+		base, err := resultsOf(results, &s.options.Options)
+		if err != nil {
+			return nil, err
+		}
+		if more == nil {
+			return nil, argument("no place for the parts")
+		}
+		n := base.N
+		to := &rollout.Results{Results: base, PartA: array[int32](more.part_a, n), PartB: array[int32](more.part_b, n)}
+		if s.options.Reduce == rollout.ReduceWorld {
+			to.Pair, to.Contacts = array[int32](more.pair, n), array[int32](more.contacts, n)
+			to.Failed, to.Any = array[int32](more.failed, n), array[uint8](more.any, n)
+		}
+		in := s.worlds
+		if in.Poses = array[float64](poses, s.numbers); len(in.Poses) != s.numbers {
+			return nil, argument("no poses")
+		}
+		more.complete = 1
+		if s.options.StatusAlone() && s.options.Reduce == rollout.ReduceWorld { // stops in a world at the first contact
+			more.complete = 0
+		}
+		return start(s.engine, s.size(), func(ctx context.Context, j *job) (dispatch.Report, error) {
+			rep, err := s.batch.Step(ctx, &in, to)
+			return j.of(&rep), err
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// of keeps what the report of a scene tells beyond that of a pair list, and returns the rest.
+func (j *job) of(r *rollout.Report) dispatch.Report {
+	j.scene = r
+	d := dispatch.Report{Backend: r.Backend, Why: r.Why, Rows: r.Done, Done: r.Done, Counts: r.Counts,
+		Iterations: r.Iterations, Kernel: r.Kernel, Wall: r.Wall, WorstGapRow: -1, Failovers: r.Failovers}
+	d.Rows = 0
+	for _, n := range r.Counts {
+		d.Rows += n
+	}
+	if len(r.RowErrors) > 0 {
+		e := r.RowErrors[0]
+		reason := fmt.Sprintf("body %d: %s", e.Body, e.Reason)
+		if e.Body < 0 {
+			reason = fmt.Sprintf("pair %d: %s", e.Pair, e.Reason)
+		}
+		d.RowErrors = []*batch.RowError{{Row: e.World, Column: e.Column, Reason: reason}}
+	}
+	return d
+}
+
+//export clearance_scene_close
+func clearance_scene_close(handle C.clearance_rollout, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		s, err := scenes.take(uint64(handle))
+		if err != nil {
+			return err
+		}
+		return s.batch.Close()
+	}())
+}

@@ -1,0 +1,71 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+	"clearance/internal/score"
+)
+
+//export clearance_score
+func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes, pairs, out *C.clearance_text,
+	audit C.int32_t, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		switch {
+		case err != nil:
+			return err
+		case query == nil || place == nil || text(pairs) == "" || text(out) == "":
+			return argument("no query, no files, or no place for the job")
+		}
+		q, library := *query, text(shapes)
+		if library != "" { // the codes are checked with any library
+			lib, err := dataset.ReadLibrary(library)
+			if err != nil {
+				return failure{codeFile, err}
+			}
+			n := libraries.put(lib)
+			defer libraries.take(n)
+			q.library = C.clearance_library(n)
+		}
+		lib, o, err := optionsOf(&q)
+		if err != nil {
+			return err
+		}
+		from, to, check := text(pairs), text(out), audit != 0
+		*place = C.clearance_job(jobs.put(start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report,
+			error) {
+			return scoreFiles(ctx, h, j, lib, from, to, o, check)
+		})))
+		return nil
+	}())
+}
+
+// scoreFiles scores a file and, if asked to, audits the answers.
+func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library, from, to string, o batch.Options,
+	check bool) (dispatch.Report, error) {
+	run := h.run
+	run.Progress = func(done, total int) {
+		j.done.Store(int64(done))
+		j.total.Store(int64(total))
+	}
+	rep, err := score.Files(ctx, h.Dispatcher(), lib, from, to, o, run)
+	if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
+		return rep, failure{codeFile, err}
+	}
+	if err != nil || !check {
+		return rep, err
+	}
+	audit, err := score.Audit(ctx, lib, from, to, o, 0)
+	if err != nil {
+		return rep, err
+	}
+	j.audited, j.refuted = int64(rep.Rows), int64(audit.Wrong())
+	return rep, nil
+}
