@@ -1,0 +1,39 @@
+"""Builds the native library into the wheel and tags the wheel for the oldest glibc that the library asks for.
+
+The library is built by Go with the C compiler of the environment (CC, CGO_CFLAGS). CLEARANCE_LIBRARY names one that is
+built already. The tag is py3-none-linux_ARCH; ``make wheel`` has auditwheel replace it by the manylinux tag that it
+finds.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Build(BuildHookInterface[Any]):
+    """The build hook of the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if platform.system() != "Linux":
+            raise RuntimeError("wheels are built and tested on Linux; on other systems build the library by hand")
+        named = os.environ.get("CLEARANCE_LIBRARY")
+        library = Path(named) if named else self._build()
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-linux_{platform.machine()}"
+        build_data["force_include"][str(library)] = "clearance/libclearance.so"
+        build_data["force_include"][str(ROOT / "cmd/libclearance/clearance.h")] = "clearance/clearance.h"
+
+    def _build(self) -> Path:
+        self._folder = tempfile.TemporaryDirectory()
+        library = Path(self._folder.name) / "libclearance.so"
+        subprocess.run([str(ROOT / "scripts/libclearance.sh"), str(library)], check=True)
+        return library

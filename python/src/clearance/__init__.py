@@ -1,0 +1,71 @@
+"""Clearance: collision queries between millions of pairs of convex shapes, with a bound on the error of every answer.
+
+    import clearance as cl
+
+    lib = cl.Library()
+    box, ball = lib.box([1, 1, 1]), lib.sphere(0.5)
+    eng = cl.Engine()
+    r = eng.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
+
+Lengths are in metres, normals point from A to B, quaternions are in the order that the caller states. Every answer is
+an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fails says so in ``r.status`` and never reads
+as free.
+"""
+
+from ._engine import Engine
+from ._errors import (
+    ArrayError,
+    CallError,
+    ClearanceError,
+    ClosedError,
+    CopyError,
+    FileError,
+    ForkError,
+    NoBackendError,
+    OptionError,
+    RefusedError,
+    RefutedError,
+    RowError,
+    ShapeError,
+)
+from ._library import Library, Shape
+from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
+from ._rollout import Rollout, SceneRollout
+from ._scene import Body, Part, Scene
+from ._score import FileReport, score_file
+from ._version import __version__
+
+__all__ = [
+    "INVALID",
+    "PENETRATING",
+    "SEPARATED",
+    "TOUCHING",
+    "UNDECIDED",
+    "ArrayError",
+    "Body",
+    "CallError",
+    "ClearanceError",
+    "ClosedError",
+    "CopyError",
+    "Engine",
+    "FileError",
+    "FileReport",
+    "ForkError",
+    "Library",
+    "NoBackendError",
+    "OptionError",
+    "Part",
+    "RefusedError",
+    "RefutedError",
+    "Report",
+    "Result",
+    "Rollout",
+    "RowError",
+    "Scene",
+    "SceneResult",
+    "SceneRollout",
+    "Shape",
+    "ShapeError",
+    "__version__",
+    "score_file",
+]

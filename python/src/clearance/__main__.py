@@ -1,0 +1,51 @@
+"""``python -m clearance``, and the console script ``clearance``."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+from ._errors import ClearanceError
+
+USAGE = """usage: clearance doctor [--json]    what works on this machine: versions, devices, a self-test, speed
+       clearance --version"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        if words and words[0] == "try-device" and len(words) == 3:
+            return _try_device(words[1], words[2])
+        if words == ["--version"]:
+            from ._version import __version__
+
+            print(__version__)
+            return 0
+        if words in (["doctor"], ["doctor", "--json"], []):
+            from ._doctor import doctor
+
+            return doctor(as_json="--json" in words)
+    except ClearanceError as e:
+        print(f"clearance: {e}", file=sys.stderr)
+        return 3
+    print(USAGE, file=sys.stderr)
+    return 2
+
+
+def _try_device(index: str, name: str) -> int:
+    """The child process that opens a Vulkan device first, since no process survives a driver that crashes."""
+    import signal
+
+    from . import _native as nat
+
+    for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # those of a group are meant for the parent
+        signal.signal(s, signal.SIG_IGN)
+    n, error = nat.native(), nat.Error()
+    code = n.try_device(index.encode(), name.encode(), error)
+    if code != nat.OK:
+        print(ctypes.string_at(error.message).decode(), file=sys.stderr)
+    return int(code != nat.OK)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

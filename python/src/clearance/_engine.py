@@ -1,0 +1,432 @@
+"""Engines: the back ends of this machine, and the queries that they answer."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from . import _jobs
+from . import _native as nat
+from ._arrays import Array, address, is_torch, rotations, take, torch_device
+from ._errors import ArrayError, ClosedError, OptionError
+from ._library import Library
+from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, to_torch
+from ._rollout import Rollout, SceneRollout
+from ._scene import Scene
+
+Backend = str
+Precision = Literal["single", "double"]
+Order = Literal["wxyz", "xyzw"]
+
+
+class Engine:
+    """The back ends of this machine: the CPU, and Vulkan devices.
+
+    ``backend`` is "auto" (the fastest by estimate, for each call), "cpu", "vulkan", "vulkan:1" or "ref".
+    ``precision`` "single" gives float32 columns and gaps of 1e-6 of the size of a pair, "double" float64 columns and
+    1e-12. ``workers`` bounds the threads on the CPU (default: one per processor). ``device`` selects the Vulkan device
+    by index or part of its name, ``simd`` the kernels of the CPU.
+
+    Threads may share an engine; calls release the GIL. An engine is closed by :meth:`close`, by a with statement, or at
+    the exit of the interpreter.
+    """
+
+    def __init__(
+        self,
+        backend: Backend = "auto",
+        precision: Precision = "single",
+        workers: int | None = None,
+        *,
+        device: str | None = None,
+        simd: str | None = None,
+    ) -> None:
+        n = nat.native()
+        self._number = 0
+        self.precision: Precision = _one_of("precision", precision, n.precisions)
+        if workers is not None and (not isinstance(workers, int) or workers < 1):
+            raise OptionError(f"workers: {workers!r}, want a number above 0, or None for one per processor")
+        options = nat.Options()
+        options.backend = backend.encode()
+        options.device = device.encode() if device else None
+        options.simd = simd.encode() if simd else None
+        options.workers = workers or 0
+        words = [w.encode() for w in _probe()]
+        options.probe_count, options.probe = len(words), (ctypes.c_char_p * max(len(words), 1))(*words)
+        number, error = ctypes.c_uint64(), nat.Error()
+        n.raise_for(n.engine_open(options, number, error), error)
+        self._native, self._number = n, number.value
+        self._lock = threading.Lock()
+        self._workers = workers or 0
+        _jobs.register(self)
+
+    # -- queries ------------------------------------------------------------------------------------------------------
+
+    def distance(
+        self,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Order,
+        columns: Iterable[str] | None = None,
+        max_distance: float | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+        **options: Any,
+    ) -> Result:
+        """The signed distance of N pairs: minus the penetration depth where a pair penetrates.
+
+        a, b: int32 [N], indices into the library. pos_a, pos_b: float64 [N,3]. quat_a, quat_b: float64 [N,4] in the
+        order that ``quat`` states, normalized on input. ``columns`` are the result columns (default: distance, gap,
+        normal, witness_a, witness_b, status, iterations; those not requested are neither computed nor moved). Pairs
+        beyond ``max_distance`` are only proved to lie beyond it.
+
+        ``out``, a former result or arrays by name, is filled in place of new arrays. With ``copy=False`` an array that
+        would have to be copied raises :class:`CopyError`. Further options: ``method``, ``precision``, ``tolerance``,
+        ``max_iterations``, ``warm_start``.
+        """
+        options |= {"columns": columns, "cut_off": max_distance, "out": out, "copy": copy}
+        return self.query("distance", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+
+    def collide(
+        self,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Order,
+        columns: Iterable[str] | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+        **options: Any,
+    ) -> Result:
+        """Whether each of N pairs is in contact; the result has the column status. See :meth:`distance`."""
+        options |= {"columns": columns, "out": out, "copy": copy}
+        return self.query("collide", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+
+    def penetration(
+        self,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Order,
+        columns: Iterable[str] | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+        **options: Any,
+    ) -> Result:
+        """The penetration depth, as a negative distance; separated pairs are only proved so. See :meth:`distance`."""
+        options |= {"columns": columns, "out": out, "copy": copy}
+        return self.query("penetration", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+
+    def growth(
+        self,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Order,
+        columns: Iterable[str] | None = None,
+        max_factor: float | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+        **options: Any,
+    ) -> Result:
+        """The factor by which both shapes, scaled about their centers, just touch. See :meth:`distance`."""
+        options |= {"columns": columns, "cut_off": max_factor, "out": out, "copy": copy}
+        return self.query("growth", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+
+    def query(
+        self,
+        query: str,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Order,
+        columns: Iterable[str] | None = None,
+        cut_off: float | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+        method: str = "auto",
+        precision: Precision | None = None,
+        tolerance: float | None = None,
+        max_iterations: int | None = None,
+        warm_start: Any = None,
+    ) -> Result:
+        """Any query by name; ``cut_off`` is a value of the query beyond which rows are only proved to lie beyond."""
+        if quat not in ("wxyz", "xyzw"):
+            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        n = self._native
+        q = self._query(query, library, columns, cut_off, method, precision, tolerance, max_iterations)
+        arrays = [take("a", a, np.int32, (), None, copy)]
+        rows = len(arrays[0])
+        arrays += [
+            take("b", b, np.int32, (), rows, copy),
+            take("pos_a", pos_a, np.float64, (3,), rows, copy),
+            take("pos_b", pos_b, np.float64, (3,), rows, copy),
+            rotations("quat_a", quat_a, quat, rows, copy),
+            rotations("quat_b", quat_b, quat, rows, copy),
+        ]
+        if warm_start is not None:
+            arrays.append(take("warm_start", warm_start, np.float64, (3,), rows, copy))
+        pairs = nat.Pairs(rows, *map(address, arrays))
+        results, columns_out = self._results(q, (rows,), out)
+        if not self._number:
+            raise ClosedError("the engine is closed")
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.submit(self._number, q, pairs, results, ms, job, report, error))
+
+        report = _jobs.run(submit, (arrays, columns_out, library._open()))
+        return cast(Result, self._result(q, report, columns_out, torch_device(pos_a, pos_b, a)))
+
+    def rollout_of_shapes(
+        self,
+        library: Library,
+        shapes: Any,
+        template_a: Any,
+        template_b: Any,
+        *,
+        worlds: int,
+        query: str = "distance",
+        columns: Iterable[str] | None = None,
+        max_distance: float | None = None,
+        method: str = "auto",
+        precision: Precision | None = None,
+        tolerance: float | None = None,
+        max_iterations: int | None = None,
+    ) -> Rollout:
+        """W worlds of M bodies, each one shape, with P pairs of bodies that all worlds share, held for many steps.
+
+        shapes: int32 [M], the shape of each body. template_a, template_b: int32 [P], bodies. Calling the rollout with
+        the poses of a step answers its W × P rows.
+        """
+        q = self._query(query, library, columns, max_distance, method, precision, tolerance, max_iterations)
+        if not self._number:
+            raise ClosedError("the engine is closed")
+        return Rollout(self, q, library, shapes, template_a, template_b, worlds)
+
+    def rollout(
+        self,
+        scene: Scene,
+        *,
+        worlds: int,
+        query: str = "distance",
+        columns: Iterable[str] | None = None,
+        max_distance: float | None = None,
+        reduce: Literal["world"] | None = None,
+        bodies: Any = None,
+        method: str = "auto",
+        precision: Precision | None = None,
+        tolerance: float | None = None,
+        max_iterations: int | None = None,
+        culling: bool = True,
+    ) -> SceneRollout:
+        """W worlds of the bodies of a scene, held for many steps; calling it with the poses of a step answers them.
+
+        The distance of two bodies is the least of their parts; of penetrating ones it is minus the depth of the deepest
+        pair of parts. Pairs that bounds prove to lie beyond ``max_distance`` are not solved. Rows are the pairs of
+        bodies, [W,P], or with ``reduce="world"`` the worlds, [W]: the least of the pairs of each. ``bodies`` int32 [M]
+        or [W,M] puts bodies of the scene at the places, -1 for none (default: body i at place i).
+        """
+        q = self._query(query, scene.library, columns, None, method, precision, tolerance, max_iterations)
+        if not self._number:
+            raise ClosedError("the engine is closed")
+        return SceneRollout(self, q, scene, worlds, bodies, max_distance, reduce, culling)
+
+    # -- the engine itself --------------------------------------------------------------------------------------------
+
+    def info(self) -> dict[str, Any]:
+        """Versions, back ends with their devices (and why one cannot be used), and what moves between memories."""
+        if not self._number:
+            raise ClosedError("the engine is closed")
+        nat.check_fork()
+        n = self._native
+        engine = json.loads(n.text(n.engine_describe, self._number))
+        return {
+            "version": n.about["version"],
+            "go": n.about["go"],
+            "platform": n.about["platform"],
+            "precision": self.precision,
+            **engine,
+            "transfers": {
+                "numpy, host tensors": "none: read and written where they lie, if type and strides fit",
+                "cuda tensors": "poses to the host through page-locked memory, answers back to the device of the poses",
+                "vulkan": "poses to the device, requested columns back; a held rollout keeps shapes and pairs there",
+            },
+        }
+
+    def close(self) -> None:
+        """Free the devices. Calls in progress are cancelled and raise ClosedError. Closing again does nothing."""
+        with self._lock:
+            number, self._number = self._number, 0
+        if number and nat.usable():
+            error = nat.Error()
+            self._native.raise_for(self._native.engine_close(number, error), error)
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_number", 0) and nat.usable():
+            self._native.engine_close(self._number, None)
+
+    def __repr__(self) -> str:
+        if not self._number:
+            return "Engine, closed"
+        if not nat.usable():
+            return "Engine of the parent process"
+        usable = [b["name"] for b in self.info()["backends"] if b["usable"]]
+        return f"Engine of {', '.join(usable)}; {self.precision} precision"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Engine belongs to its process: open one in each; a Library may be pickled")
+
+    # -- shared by all queries ----------------------------------------------------------------------------------------
+
+    def _query(
+        self,
+        query: str,
+        library: Library,
+        columns: Iterable[str] | None,
+        cut_off: float | None,
+        method: str,
+        precision: Precision | None,
+        tolerance: float | None,
+        max_iterations: int | None,
+    ) -> nat.Query:
+        nat.check_fork()
+        n = self._native
+        if not isinstance(library, Library):
+            raise OptionError(f"library: a {type(library).__name__}, want a Library")
+        if query not in n.query_codes:
+            raise OptionError(f"query: {query!r}, want one of {', '.join(n.query_codes)}")
+        about = n.queries[query]
+        chosen = list(about["columns"]) if columns is None else _names(columns)
+        for name in chosen:
+            if name not in about["available"]:
+                raise OptionError(f"columns: {name!r}, want some of {', '.join(about['available'])}")
+        if columns is None and "bits" in chosen:
+            chosen.remove("bits")
+        q = nat.Query()
+        q.library = library._open().number
+        q.query = n.query_codes[query]
+        q.method = n.methods.index(_one_of("method", method, n.methods))
+        q.precision = n.precisions.index(_one_of("precision", precision or self.precision, n.precisions))
+        q.columns = n.column_set(chosen)
+        q.tolerance = tolerance or 0.0
+        q.has_cut_off, q.cut_off = int(cut_off is not None), cut_off or 0.0
+        q.max_iterations = max_iterations or 0
+        return q
+
+    def _results(
+        self, q: nat.Query, rows: tuple[int, ...], out: Result | Mapping[str, Any] | None
+    ) -> tuple[nat.Results, dict[str, Array]]:
+        """The columns of a query, new or those of the caller."""
+        n = self._native
+        results, columns = nat.Results(), {}
+        results.rows = math.prod(rows)
+        precision = n.precisions[q.precision]
+        for name in n.column_lists[q.columns]:
+            shape, dtype = column_shape(name, rows), column_type(name, precision)
+            given = _given(out, name)
+            columns[name] = column = np.empty(shape, dtype) if given is None else _output(name, given, shape, dtype)
+            setattr(results, name, address(column))
+        return results, columns
+
+    def _result(
+        self,
+        q: nat.Query,
+        report: nat.Report,
+        columns: dict[str, Array],
+        device: Any,
+        more: Mapping[str, Any] | None = None,
+    ) -> Any:
+        n = self._native
+        every: dict[str, Any] = {**columns, **(more or {})}
+        if device is not None:
+            every = {k: to_torch(c, device) if isinstance(c, np.ndarray) else c for k, c in every.items()}
+        query, precision = n.about["queries"][q.query]["name"], n.precisions[q.precision]
+        kind = Result if more is None else SceneResult
+        return kind(**every, query=query, precision=precision, _record=report)
+
+
+def _names(columns: Iterable[str]) -> list[str]:
+    if isinstance(columns, str):
+        raise OptionError(f"columns: {columns!r} is a text, want a list of names, such as ({columns!r},)")
+    names = list(columns)
+    return names if names else ["status"]
+
+
+def _one_of(option: str, value: Any, choices: list[str]) -> Any:
+    if value not in choices:
+        raise OptionError(f"{option}: {value!r}, want one of {', '.join(choices)}")
+    return value
+
+
+def _given(out: Result | Mapping[str, Any] | None, name: str) -> Any:
+    if out is None:
+        return None
+    return getattr(out, name) if isinstance(out, Result) else out.get(name)
+
+
+def _output(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A column of the caller, which must fit as it is."""
+    name = f"out.{name}"
+    if is_torch(value) and value.device.type != "cpu":
+        raise ArrayError(name, f"lies on the device {value.device}, want memory of the host")
+    array: Array = value.detach().numpy() if is_torch(value) else np.asarray(value)
+    flags = array.flags
+    if array is not value and not np.shares_memory(array, np.asarray(value)):
+        raise ArrayError(name, f"is a {type(value).__name__}, want an array")
+    if array.shape != shape or array.dtype != dtype:
+        raise ArrayError(name, f"is {array.dtype} {list(array.shape)}, want {dtype} {list(shape)}")
+    if not (flags.c_contiguous and flags.aligned and flags.writeable):
+        raise ArrayError(name, "want an array that is C-contiguous, aligned and writable")
+    return array
+
+
+def _probe() -> list[str]:
+    """The command that tries a Vulkan device in a process of its own: no process survives a driver that crashes."""
+    if not sys.executable or os.environ.get("CLEARANCE_NO_PROBE"):
+        return []
+    return [sys.executable, "-m", "clearance", "try-device"]
+
+
+__all__ = ["COLUMNS", "Engine", "Library", "Rollout"]

@@ -1,0 +1,72 @@
+"""The exceptions of the package. All of them are a :class:`ClearanceError`."""
+
+from __future__ import annotations
+
+
+class ClearanceError(Exception):
+    """Any error of this package."""
+
+
+class ArrayError(ClearanceError, ValueError):
+    """An array of a call is unusable: its type, its shape, or where it lies.
+
+    ``array`` is the name of the argument, ``row`` the first row at fault (-1 if it is the array as a whole) and
+    ``reason`` says what is wrong with it.
+    """
+
+    def __init__(self, array: str, reason: str, row: int = -1) -> None:
+        where = array if row < 0 else f"{array}[{row}]"
+        super().__init__(f"{where}: {reason}")
+        self.array, self.row, self.reason = array, row, reason
+
+
+class CopyError(ArrayError):
+    """An array would have to be copied, and the caller forbade it by ``copy=False``."""
+
+
+class RowError(ClearanceError, ValueError):
+    """Rows of a result have no answer; raised by :meth:`Result.raise_if_failed`.
+
+    ``array``, ``row`` and ``reason`` are those of the first invalid row. If no row is invalid, ``row`` is the first
+    undecided one and ``array`` is ``"status"``.
+    """
+
+    def __init__(self, message: str, array: str, row: int, reason: str) -> None:
+        super().__init__(message)
+        self.array, self.row, self.reason = array, row, reason
+
+
+class ShapeError(ClearanceError, ValueError):
+    """A shape is invalid; the message names its index, its name and the parameter."""
+
+
+class FileError(ClearanceError, ValueError):
+    """A file is missing or invalid; the message names the file and the place."""
+
+
+class OptionError(ClearanceError, ValueError):
+    """An option of an engine or a query is invalid."""
+
+
+class RefusedError(ClearanceError, NotImplementedError):
+    """No back end supports the query with these options."""
+
+
+class NoBackendError(ClearanceError, RuntimeError):
+    """No back end of this machine can be used; ``clearance doctor`` says why."""
+
+
+class ClosedError(ClearanceError, RuntimeError):
+    """The engine or the rollout is closed, or was closed during the call."""
+
+
+class ForkError(ClearanceError, RuntimeError):
+    """The process was forked after the native library was loaded, which the library does not survive."""
+
+
+class RefutedError(ClearanceError, RuntimeError):
+    """An audit refuted answers; raised by ``raise_if_refuted``."""
+
+
+class CallError(ClearanceError, RuntimeError):
+    """A call failed as a whole, for a reason inside the library or a device."""

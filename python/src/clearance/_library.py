@@ -1,0 +1,365 @@
+"""Libraries of shapes: what the rows of a query refer to by index."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native as nat
+from ._arrays import address
+from ._errors import ShapeError
+
+Vector = Sequence[float] | NDArray[Any]
+Points = Sequence[Sequence[float]] | NDArray[Any]
+
+# The parameters of each kind: name, numbers of the value (or of each entry of a list), whether it is a list.
+KINDS: Final[dict[str, tuple[tuple[str, int, bool], ...]]] = {
+    "sphere": (("radius", 1, False),),
+    "capsule": (("radius", 1, False), ("half_length", 1, False)),
+    "cylinder": (("radius", 1, False), ("half_length", 1, False)),
+    "cone": (("radius", 1, False), ("half_length", 1, False)),
+    "frustum": (("radius_bottom", 1, False), ("radius_top", 1, False), ("half_length", 1, False)),
+    "box": (("half_extents", 3, False),),
+    "ellipsoid": (("semi_axes", 3, False),),
+    "superquadric": (("semi_axes", 3, False), ("exponents", 2, False)),
+    "smooth_hull": (("vertices", 3, True), ("sharpness", 1, False), ("center", 3, False)),
+    "smooth_revolution": (("profile", 2, True), ("sharpness", 1, False), ("flatness", 1, False)),
+    "convex": (("vertices", 3, True),),
+    "halfspace": (),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape of a library. ``parameters`` are those of its kind by name, in metres, in the frame of the shape."""
+
+    kind: str
+    parameters: dict[str, Any]
+    margin: float = 0.0
+    center: NDArray[np.float64] | None = None  # of growth, where it is not the default
+    name: str = ""
+
+    def __repr__(self) -> str:
+        texts = [f"{name}={_short(value)}" for name, value in self.parameters.items()]
+        if self.margin:
+            texts.append(f"margin={self.margin:g}")
+        if self.name:
+            texts.append(f"name={self.name!r}")
+        return f"{self.kind}({', '.join(texts)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"[{len(value)} points]" if value.ndim == 2 else str([float(f"{x:g}") for x in value])
+    return f"{value:g}"
+
+
+def _numbers(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any:
+    """A parameter, checked for its shape and for numbers that are not finite."""
+    try:
+        array = np.array(value, dtype=np.float64)  # a copy: shapes do not change
+    except (TypeError, ValueError) as e:
+        raise ShapeError(f"{kind}: {name}: {e}") from e
+    want = (width,) if width > 1 else ()
+    if is_list:
+        good = array.ndim == 2 and array.shape[1] == width
+        text = f"[N,{width}]"
+    else:
+        good, text = array.shape == want, f"{width} numbers" if width > 1 else "a number"
+    if not good:
+        raise ShapeError(f"{kind}: {name} has the shape {list(array.shape)}, want {text}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        at = [int(i) for i in np.argwhere(bad)[0]]
+        raise ShapeError(f"{kind}: {name}{at if at else ''} is not finite")
+    array.flags.writeable = False
+    return array if array.ndim else float(array)
+
+
+class Library:
+    """A table of shapes. Methods that add a shape return its index.
+
+    A library is plain Python data until an engine uses it: it may be pickled, and made before a fork. Lengths are in
+    metres. Every shape takes ``margin``, the radius of a ball that is added to it, ``name``, and ``center``, the point
+    about which the query growth scales it (in its own frame; the default is that of its kind).
+
+    Sizes are checked by the native library at the first use, which raises :class:`ShapeError`.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: list[Shape] = []
+        self._lock = threading.Lock()
+        self._handle: _Handle | None = None
+
+    # -- shapes -------------------------------------------------------------------------------------------------------
+
+    def sphere(self, radius: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+        """A ball about the origin."""
+        return self.add("sphere", {"radius": radius}, margin=margin, name=name, center=center)
+
+    def capsule(
+        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+    ) -> int:
+        """A segment along local z of length ``2 * half_length``, and a ball."""
+        return self.add(
+            "capsule", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center
+        )
+
+    def cylinder(
+        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+    ) -> int:
+        """A cylinder along local z."""
+        return self.add(
+            "cylinder", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center
+        )
+
+    def cone(
+        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+    ) -> int:
+        """A cone along local z: the apex at ``+half_length``, the base at ``-half_length``."""
+        return self.add("cone", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center)
+
+    def frustum(
+        self,
+        radius_bottom: float,
+        radius_top: float,
+        half_length: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        center: Vector | None = None,
+    ) -> int:
+        """A truncated cone along local z."""
+        parameters = {"radius_bottom": radius_bottom, "radius_top": radius_top, "half_length": half_length}
+        return self.add("frustum", parameters, margin=margin, name=name, center=center)
+
+    def box(self, half_extents: Vector, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+        """A box of three half-extents about the origin."""
+        return self.add("box", {"half_extents": half_extents}, margin=margin, name=name, center=center)
+
+    def ellipsoid(self, semi_axes: Vector, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+        """An ellipsoid of three semi-axes about the origin."""
+        return self.add("ellipsoid", {"semi_axes": semi_axes}, margin=margin, name=name, center=center)
+
+    def superquadric(
+        self,
+        semi_axes: Vector,
+        exponents: Vector,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        center: Vector | None = None,
+    ) -> int:
+        """A superquadric of three semi-axes and two exponents."""
+        parameters = {"semi_axes": semi_axes, "exponents": exponents}
+        return self.add("superquadric", parameters, margin=margin, name=name, center=center)
+
+    def smooth_hull(
+        self, vertices: Points, sharpness: float, *, center: Vector | None = None, margin: float = 0.0, name: str = ""
+    ) -> int:
+        """A smooth convex body about vertices [N,3]; the greater the sharpness, the closer to their hull."""
+        parameters: dict[str, Any] = {"vertices": vertices, "sharpness": sharpness}
+        parameters["center"] = (0.0, 0.0, 0.0) if center is None else center
+        return self.add("smooth_hull", parameters, margin=margin, name=name)
+
+    def smooth_revolution(
+        self,
+        profile: Points,
+        sharpness: float,
+        flatness: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        center: Vector | None = None,
+    ) -> int:
+        """A smooth solid of revolution about local z, of a profile [N,2] of (r, z)."""
+        parameters = {"profile": profile, "sharpness": sharpness, "flatness": flatness}
+        return self.add("smooth_revolution", parameters, margin=margin, name=name, center=center)
+
+    def convex(self, vertices: Points, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+        """The convex hull of points [N,3]; one point, a segment and a flat polygon are hulls, too."""
+        return self.add("convex", {"vertices": vertices}, margin=margin, name=name, center=center)
+
+    def halfspace(self, *, margin: float = 0.0, name: str = "") -> int:
+        """All points below local z = 0."""
+        return self.add("halfspace", {}, margin=margin, name=name)
+
+    def mesh(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        concave: Literal["raise", "hull"] = "raise",
+        margin: float = 0.0,
+        name: str = "",
+    ) -> int:
+        """The convex hull of a mesh file (OBJ, STL, PLY; its own unit).
+
+        A mesh that is not convex, or has several parts, raises :class:`FileError`; ``concave="hull"`` takes the hull
+        of all its vertices instead. :meth:`mesh_parts` keeps the parts.
+        """
+        shapes = _read_mesh(path, concave == "hull")
+        if len(shapes) != 1:
+            raise ShapeError(
+                f"{os.fspath(path)} has {len(shapes)} parts: use mesh_parts, or concave='hull' for the hull of all"
+            )
+        return self._append(shapes[0], margin, name)
+
+    def mesh_parts(self, path: str | os.PathLike[str], *, margin: float = 0.0) -> list[int]:
+        """Every part (group, solid) of a mesh file as a convex shape; a part that is not convex raises FileError."""
+        return [self._append(s, margin, s.name) for s in _read_mesh(path, False)]
+
+    def add(
+        self,
+        kind: str,
+        parameters: dict[str, Any],
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        center: Vector | None = None,
+    ) -> int:
+        """A shape of any kind, with its parameters by name."""
+        if kind not in KINDS:
+            raise ShapeError(f"unknown kind {kind!r}, want one of {', '.join(KINDS)}")
+        wanted = [p[0] for p in KINDS[kind]]
+        if set(parameters) != set(wanted):
+            raise ShapeError(f"{kind}: parameters {sorted(parameters)}, want {wanted}")
+        values = {p[0]: _numbers(kind, p[0], parameters[p[0]], p[1], p[2]) for p in KINDS[kind]}
+        at = None if center is None else _numbers(kind, "center", center, 3, False)
+        ball = _numbers(kind, "margin", margin, 1, False)
+        if ball < 0:
+            raise ShapeError(f"{kind}: margin = {ball:g}, want at least 0")
+        return self._append(Shape(kind, values, ball, at, name), 0.0, name)
+
+    def _append(self, shape: Shape, margin: float, name: str) -> int:
+        shape = Shape(shape.kind, shape.parameters, shape.margin + margin, shape.center, name or shape.name)
+        with self._lock:
+            self._shapes.append(shape)
+            self._handle = None
+            return len(self._shapes) - 1
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Library:
+        """Read shapes.json. An error names the file, the shape and the parameter."""
+        library = Library()
+        library._shapes = _shapes_of(lambda n, out, e: n.library_read(os.fsencode(path), out, e))
+        return library
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write shapes.json, which :meth:`load` reads back bit for bit."""
+        n, error = nat.native(), nat.Error()
+        n.raise_for(n.library_write(self._open().number, os.fsencode(path), error), error)
+
+    # -- contents -----------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def __getitem__(self, index: int) -> Shape:
+        return self._shapes[index]
+
+    def __iter__(self) -> Iterator[Shape]:
+        return iter(self._shapes)
+
+    def index(self, name: str) -> int:
+        """The index of the only shape of a name."""
+        found = [i for i, s in enumerate(self._shapes) if s.name == name]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} shapes have the name {name!r}")
+        return found[0]
+
+    def __repr__(self) -> str:
+        count: dict[str, int] = {}
+        for s in self._shapes:
+            count[s.kind] = count.get(s.kind, 0) + 1
+        return f"Library of {len(self._shapes)} shapes: " + (", ".join(f"{n} {k}" for k, n in count.items()) or "empty")
+
+    def __getstate__(self) -> list[Shape]:
+        return self._shapes
+
+    def __setstate__(self, shapes: list[Shape]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self._shapes = shapes
+
+    def _open(self) -> _Handle:
+        """The shapes in the native library, made at the first use after a change."""
+        n = nat.native()
+        handle = self._handle
+        if handle is not None:
+            return handle
+        with self._lock:
+            if self._handle is None:
+                self._handle = _new(n, self._shapes)
+            return self._handle
+
+
+class _Handle:
+    """A library handle, given back with its last user."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        if nat.usable():
+            nat.native().library_free(self.number, None)
+
+
+def _new(n: nat.Native, shapes: list[Shape]) -> _Handle:
+    records = (nat.Shape * max(len(shapes), 1))()
+    keep: list[Any] = []
+    for record, shape in zip(records, shapes, strict=False):
+        record.kind = n.kinds.index(shape.kind)
+        record.margin = shape.margin
+        values = [np.ravel(v) for v in shape.parameters.values()]
+        for i, v in enumerate(values):
+            record.counts[i] = v.size
+        flat = np.concatenate(values) if values else np.zeros(0)
+        keep.append(flat)
+        record.values = address(flat)
+        if shape.center is not None:
+            record.has_center, record.center = 1, (ctypes.c_double * 3)(*shape.center)
+        record.name = shape.name.encode() if shape.name else None
+    number, error = ctypes.c_uint64(), nat.Error()
+    code = n.library_new(records, len(shapes), number, error)
+    if code == nat.ARGUMENT:
+        raise ShapeError(error.message.decode())
+    n.raise_for(code, error)
+    return _Handle(number.value)
+
+
+def _read_mesh(path: str | os.PathLike[str], whole: bool) -> list[Shape]:
+    return _shapes_of(lambda n, out, e: n.library_mesh(os.fsencode(path), int(whole), out, e))
+
+
+def _shapes_of(make: Callable[[nat.Native, Any, nat.Error], int]) -> list[Shape]:
+    """The shapes of a library that a native function makes."""
+    n, number, error = nat.native(), ctypes.c_uint64(), nat.Error()
+    n.raise_for(make(n, number, error), error)
+    handle = _Handle(number.value)
+    return [_shape(n, handle.number, i) for i in range(n.library_count(handle.number))]
+
+
+def _shape(n: nat.Native, library: int, index: int) -> Shape:
+    record, needed, error = nat.Shape(), ctypes.c_int64(), nat.Error()
+    name = ctypes.create_string_buffer(1 << 12)
+    place = (library, index, record)
+    rest = (needed, ctypes.addressof(name), len(name), error)
+    n.raise_for(n.library_shape(*place, None, 0, *rest), error)
+    flat = np.empty(needed.value)
+    n.raise_for(n.library_shape(*place, address(flat), flat.size, *rest), error)
+    kind, parameters, at = n.kinds[record.kind], {}, 0
+    for i, (parameter, width, is_list) in enumerate(KINDS[kind]):
+        part = flat[at : at + record.counts[i]]
+        at += record.counts[i]
+        value = part.reshape(-1, width) if is_list else part if width > 1 else part[0]
+        parameters[parameter] = _numbers(kind, parameter, value, width, is_list)
+    center = np.array(record.center[:]) if record.has_center else None
+    return Shape(kind, parameters, record.margin, center, name.value.decode())

@@ -1,0 +1,352 @@
+"""The native library by ctypes: structs, names, loading, and what a fork does to it.
+
+The structs are those of ``clearance.h``; their sizes are compared with the library's when it is loaded. The library is
+loaded once, at the first use, and never unloaded: it holds a Go runtime, which supports neither unloading nor forks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from . import _errors as errors
+
+ABI: Final = 1
+
+OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
+
+_i32, _i64, _u32, _u64 = ctypes.c_int32, ctypes.c_int64, ctypes.c_uint32, ctypes.c_uint64
+_real, _pointer, _text = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", _i32), ("reserved", _i32), ("message", ctypes.c_char * 1016)]
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [
+        ("kind", _i32),
+        ("has_center", _i32),
+        ("margin", _real),
+        ("center", _real * 3),
+        ("values", _pointer),
+        ("counts", _i64 * 4),
+        ("name", _text),
+    ]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("backend", _text),
+        ("device", _text),
+        ("simd", _text),
+        ("workers", _i32),
+        ("probe_count", _i32),
+        ("probe", ctypes.POINTER(_text)),
+    ]
+
+
+class Query(ctypes.Structure):
+    _fields_ = [
+        ("library", _u64),
+        ("query", _i32),
+        ("method", _i32),
+        ("precision", _i32),
+        ("columns", _u32),
+        ("tolerance", _real),
+        ("cut_off", _real),
+        ("has_cut_off", _i32),
+        ("max_iterations", _i32),
+    ]
+
+
+class Pairs(ctypes.Structure):
+    _fields_ = [
+        ("rows", _i64),
+        ("shape_a", _pointer),
+        ("shape_b", _pointer),
+        ("position_a", _pointer),
+        ("position_b", _pointer),
+        ("rotation_a", _pointer),
+        ("rotation_b", _pointer),
+        ("warm_start", _pointer),
+    ]
+
+
+class Worlds(ctypes.Structure):
+    _fields_ = [
+        ("worlds", _i64),
+        ("bodies", _i64),
+        ("templates", _i64),
+        ("shapes", _pointer),
+        ("template_a", _pointer),
+        ("template_b", _pointer),
+        ("poses", _pointer),
+    ]
+
+
+class Results(ctypes.Structure):
+    _fields_ = [
+        ("rows", _i64),
+        ("distance", _pointer),
+        ("gap", _pointer),
+        ("normal", _pointer),
+        ("witness_a", _pointer),
+        ("witness_b", _pointer),
+        ("status", _pointer),
+        ("iterations", _pointer),
+        ("bits", _pointer),
+        ("method", _pointer),
+        ("point", _pointer),
+    ]
+
+
+class Part(ctypes.Structure):
+    _fields_ = [("shape", _i32), ("reserved", _i32), ("pose", _real * 7)]
+
+
+class Scene(ctypes.Structure):
+    _fields_ = [
+        ("table", _u64),
+        ("worlds", _i64),
+        ("places", _i64),
+        ("templates", _i64),
+        ("per_world", _i32),
+        ("reduce", _i32),
+        ("bodies", _pointer),
+        ("template_a", _pointer),
+        ("template_b", _pointer),
+        ("max_distance", _real),
+        ("has_max_distance", _i32),
+        ("no_culling", _i32),
+        ("workers", _i32),
+        ("reserved", _i32),
+    ]
+
+
+class More(ctypes.Structure):
+    _fields_ = [
+        ("part_a", _pointer),
+        ("part_b", _pointer),
+        ("pair", _pointer),
+        ("contacts", _pointer),
+        ("failed", _pointer),
+        ("any", _pointer),
+        ("complete", _i32),
+        ("reserved", _i32),
+    ]
+
+
+class Report(ctypes.Structure):
+    _fields_ = [
+        ("rows", _i64),
+        ("done", _i64),
+        ("counts", _i64 * 5),
+        ("declined", _i64),
+        ("iterations", _i64),
+        ("worst_row", _i64),
+        ("worst_gap", _real),
+        ("wall_seconds", _real),
+        ("kernel_seconds", _real),
+        ("culled", _i64),
+        ("absent", _i64),
+        ("part_pairs", _i64),
+        ("solved", _i64),
+        ("audited", _i64),
+        ("refuted", _i64),
+        ("error_row", _i64),
+        ("error_column", ctypes.c_char * 32),
+        ("error_reason", ctypes.c_char * 224),
+        ("backend", ctypes.c_char * 64),
+        ("why", ctypes.c_char * 192),
+    ]
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = [
+        (t, _u32)
+        for t in (
+            "abi",
+            "error",
+            "shape",
+            "options",
+            "query",
+            "pairs",
+            "worlds",
+            "results",
+            "report",
+            "part",
+            "scene",
+            "more",
+        )
+    ]
+
+
+_STRUCTS: Final = (Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More)
+
+_S, _R = ctypes.POINTER, _i32
+
+# Every function of clearance.h: its result and its arguments.
+_FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "check": (_R, [_S(Sizes), _S(Error)]),
+    "describe": (_i64, [_pointer, _i64]),
+    "library_new": (_R, [_S(Shape), _i64, _S(_u64), _S(Error)]),
+    "library_read": (_R, [_text, _S(_u64), _S(Error)]),
+    "library_mesh": (_R, [_text, _i32, _S(_u64), _S(Error)]),
+    "library_write": (_R, [_u64, _text, _S(Error)]),
+    "library_count": (_i64, [_u64]),
+    "library_shape": (_R, [_u64, _i64, _S(Shape), _pointer, _i64, _S(_i64), _pointer, _i64, _S(Error)]),
+    "library_free": (_R, [_u64, _S(Error)]),
+    "engine_open": (_R, [_S(Options), _S(_u64), _S(Error)]),
+    "engine_describe": (_i64, [_u64, _pointer, _i64]),
+    "engine_close": (_R, [_u64, _S(Error)]),
+    "submit": (_R, [_u64, _S(Query), _S(Pairs), _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "rollout_open": (_R, [_u64, _S(Query), _S(Worlds), _S(_u64), _S(Error)]),
+    "rollout_submit": (_R, [_u64, _pointer, _S(Results), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "rollout_close": (_R, [_u64, _S(Error)]),
+    "bodies_new": (_R, [_u64, _S(Part), _pointer, _i64, _S(_text), _S(_u64), _S(Error)]),
+    "bodies_free": (_R, [_u64, _S(Error)]),
+    "scene_open": (_R, [_u64, _S(Query), _S(Scene), _S(_u64), _S(Error)]),
+    "scene_submit": (_R, [_u64, _pointer, _S(Results), _S(More), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "scene_close": (_R, [_u64, _S(Error)]),
+    "score": (_R, [_u64, _S(Query), _text, _text, _text, _i32, _S(_u64), _S(Error)]),
+    "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
+    "job_progress": (_i64, [_u64, _S(_i64)]),
+    "job_cancel": (_R, [_u64, _S(Error)]),
+    "try_device": (_R, [_text, _text, _S(Error)]),
+}
+
+_EXCEPTIONS: Final[dict[int, type[errors.ClearanceError]]] = {
+    ARGUMENT: errors.OptionError,
+    FAILED: errors.CallError,
+    CANCELLED: errors.ClosedError,
+    CLOSED: errors.ClosedError,
+    NO_BACKEND: errors.NoBackendError,
+    REFUSED: errors.RefusedError,
+    FILE: errors.FileError,
+}
+
+
+def library_path() -> Path:
+    """The file of the native library: that of ``CLEARANCE_LIBRARY``, or the one in the package."""
+    named = os.environ.get("CLEARANCE_LIBRARY")
+    if named:
+        return Path(named)
+    return Path(__file__).with_name("libclearance.so")
+
+
+class Native:
+    """The loaded library: its functions as attributes, and the lists of names whose indices are its codes."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            handle = ctypes.CDLL(str(path))
+        except OSError as e:
+            raise errors.NoBackendError(
+                f"cannot load the native library {path}: {e}. The wheel is for Linux with glibc; on another system, "
+                "build it with 'make wheel' and see python/README.md"
+            ) from e
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(handle, f"clearance_{name}", None)
+            if function is None:
+                raise errors.NoBackendError(f"{path} has no function clearance_{name}: it is of another version")
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+        sizes = Sizes(ABI, *map(ctypes.sizeof, _STRUCTS))
+        error = Error()
+        if self.check(sizes, error) != OK:
+            raise errors.NoBackendError(f"{path}: {error.message.decode()}")
+        self.path = path
+        about = self.text(self.describe)
+        self.about: dict[str, Any] = json.loads(about)
+        self.kinds: list[str] = [k["name"] for k in self.about["kinds"]]
+        self.queries: dict[str, dict[str, Any]] = {q["name"]: q for q in self.about["queries"]}
+        self.query_codes = {q["name"]: i for i, q in enumerate(self.about["queries"])}
+        self.methods: list[str] = self.about["methods"]
+        self.precisions: list[str] = self.about["precisions"]
+        self.columns: list[str] = self.about["columns"]
+        self.solvers: list[str] = self.about["solvers"]
+        self._column_sets: dict[tuple[str, ...], int] = {}
+        self.column_lists: dict[int, list[str]] = {}  # by the bits of column_set
+
+    def column_set(self, names: list[str]) -> int:
+        """The bits of a set of columns, and of the status, which always comes."""
+        key = tuple(names)
+        bits = self._column_sets.get(key)
+        if bits is None:
+            bits = sum(1 << self.columns.index(c) for c in {*names, "status"})
+            # In this order: other threads look into column_lists with what they find in _column_sets.
+            self.column_lists[bits] = [c for i, c in enumerate(self.columns) if bits >> i & 1]
+            self._column_sets[key] = bits
+        return bits
+
+    def __getattr__(self, name: str) -> Any:  # the functions, which __init__ sets
+        raise AttributeError(name)
+
+    def text(self, function: Any, *arguments: Any) -> str:
+        """The text of a function that is given its arguments, a buffer and its size, and returns what it needs."""
+        size = 1 << 14
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            need = function(*arguments, ctypes.addressof(buffer), size)
+            if need < 0:
+                raise errors.ClosedError("the handle is not open")
+            if need <= size:
+                return buffer.value.decode()
+            size = need
+
+    def raise_for(self, code: int, error: Error) -> None:
+        """Raise the exception of a code that is neither OK nor RUNNING."""
+        if code in (OK, RUNNING):
+            return
+        raise _EXCEPTIONS.get(code, errors.CallError)(error.message.decode(errors="replace"))
+
+
+_lock = threading.Lock()
+_native: Native | None = None
+_forked = False
+
+_FORK_ADVICE: Final = (
+    "this process was forked after Clearance had been used in its parent, and the native library does not survive a "
+    "fork. Use multiprocessing with the start method 'spawn' or 'forkserver', or make the first Engine (or load the "
+    "first file) in the child: importing clearance before a fork is fine"
+)
+
+
+def _after_fork_in_child() -> None:
+    global _forked, _lock
+    _lock = threading.Lock()
+    if _native is not None:
+        _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def check_fork() -> None:
+    """Raise ForkError if the library was loaded before this process was forked."""
+    if _forked:
+        raise errors.ForkError(_FORK_ADVICE)
+
+
+def native() -> Native:
+    """The library, loaded at the first call."""
+    global _native
+    check_fork()
+    loaded = _native
+    if loaded is None:
+        with _lock:
+            if _native is None:
+                _native = Native(library_path())
+            loaded = _native
+    return loaded
+
+
+def usable() -> bool:
+    """Whether handles may still be given back: the library is loaded, and not in a forked child."""
+    return _native is not None and not _forked

@@ -1,0 +1,273 @@
+"""Results: the columns of the rows of a query, and what became of the call."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native as nat
+from ._arrays import Array, is_torch
+from ._errors import OptionError, RowError
+
+SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
+STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
+
+# Arguments of the package by the columns of files and row errors.
+_ARGUMENTS: Final = {
+    "shape_a": "a",
+    "shape_b": "b",
+    "position_a": "pos_a",
+    "position_b": "pos_b",
+    "rotation_a": "quat_a",
+    "rotation_b": "quat_b",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a call.
+
+    ``counts`` are the rows by status. ``worst_gap`` is the largest gap of a decided row relative to the scale of the
+    tolerance, in row ``worst_row`` (-1 if there is none). ``error`` is the first invalid row: argument, row, reason.
+    """
+
+    rows: int
+    done: int
+    counts: dict[str, int]
+    backend: str
+    why: str
+    seconds: float
+    kernel_seconds: float
+    declined: int
+    iterations: int
+    worst_gap: float
+    worst_row: int
+    error: tuple[str, int, str] | None
+
+
+def report_of(r: nat.Report) -> Report:
+    error: tuple[str, int, str] | None = None
+    if r.error_row >= 0:
+        column: str = r.error_column.decode()
+        error = (_ARGUMENTS.get(column, column), int(r.error_row), r.error_reason.decode(errors="replace"))
+    return Report(
+        rows=r.rows,
+        done=r.done,
+        counts=dict(zip(STATUSES, r.counts, strict=True)),
+        backend=r.backend.decode(),
+        why=r.why.decode(errors="replace"),
+        seconds=r.wall_seconds,
+        kernel_seconds=r.kernel_seconds,
+        declined=r.declined,
+        iterations=r.iterations,
+        worst_gap=r.worst_gap,
+        worst_row=r.worst_row,
+        error=error,
+    )
+
+
+def host_array(column: Any) -> Array:
+    """A column as a NumPy array; those of tensors share the memory if it is that of the host."""
+    if is_torch(column):
+        array: Array = column.cpu().numpy()
+        return array
+    return np.asarray(column)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The answers of a query, in the order of the rows: [N], or [W,P] of a rollout.
+
+    Columns that were not requested are None. ``status`` is always present. The true value lies in
+    ``distance`` ± ``gap``. ``distance`` is the signed distance in metres, minus the penetration depth of penetrating
+    pairs; of the query growth it is the factor. ``normal`` [N,3] points from A to B; ``witness_a`` and ``witness_b``
+    [N,3] are the closest or deepest points; all three are in the world frame.
+
+    A failed row (undecided or invalid) never reads as free: ``hit`` is true for it, ``lower`` of an invalid one
+    is -inf.
+    """
+
+    status: Any
+    distance: Any = None
+    gap: Any = None
+    normal: Any = None
+    witness_a: Any = None
+    witness_b: Any = None
+    iterations: Any = None
+    bits: Any = None
+    method: Any = None
+    point: Any = None
+    query: str = "distance"
+    precision: str = "single"
+    _record: nat.Report = field(default_factory=nat.Report)
+
+    @property
+    def report(self) -> Report:
+        """What became of the call: counts, back end, time."""
+        return report_of(self._record)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return int(np.prod(self.status.shape))
+
+    def __len__(self) -> int:
+        return int(self.status.shape[0])
+
+    @property
+    def ok(self) -> Any:
+        """Rows with an answer."""
+        return self.status <= PENETRATING
+
+    @property
+    def failed(self) -> Any:
+        """Rows without an answer: undecided or invalid."""
+        return self.status >= UNDECIDED
+
+    @property
+    def hit(self) -> Any:
+        """Rows that are not proved separated: in contact, or failed. This is the cautious reading."""
+        return self.status != SEPARATED
+
+    @property
+    def lower(self) -> Any:
+        """The lower bound of the true value, float64, rounded down; -inf where nothing is proved."""
+        return self._bound(-1)
+
+    @property
+    def upper(self) -> Any:
+        """The upper bound of the true value, float64, rounded up; +inf where nothing is proved."""
+        return self._bound(1)
+
+    def _bound(self, sign: int) -> Any:
+        if self.distance is None or self.gap is None:
+            raise OptionError("bounds need the columns distance and gap; request both")
+        end = sign * np.inf
+        value = host_array(self.distance).astype(np.float64)
+        value += sign * host_array(self.gap).astype(np.float64)
+        # The sum may have been rounded to nearest; an infinite distance is that to an absent body.
+        value = np.where(np.isinf(value), value, np.nextafter(value, end))
+        value[np.isnan(value)] = end
+        return _like(value, self.status)
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`RowError` if any row has no answer; it names the array, the row and the reason."""
+        counts = self._record.counts
+        undecided, invalid = int(counts[UNDECIDED]), int(counts[INVALID])
+        if not undecided and not invalid:
+            return
+        message = f"{undecided + invalid} rows without an answer ({undecided} undecided, {invalid} invalid)"
+        error = self.report.error
+        if error is not None:
+            array, row, reason = error
+            raise RowError(f"{message}; first invalid: {array}[{row}]: {reason}", array, row, reason)
+        row = int(np.flatnonzero(host_array(self.status).ravel() >= UNDECIDED)[0])
+        reason = "the bounds stayed wider than the tolerance; try precision='double' or a larger tolerance"
+        raise RowError(f"{message}; first: status[{row}]: {reason}", "status", row, reason)
+
+    def __repr__(self) -> str:
+        report = self.report
+        counts = ", ".join(f"{n:,} {name}" for name, n in report.counts.items() if n or name == "separated")
+        shape = "×".join(f"{n:,}" for n in self.status.shape)
+        lines = [
+            f"Result of {shape} rows: {self.query}, {self.precision} precision, on {report.backend}",
+            f"  {counts}",
+        ]
+        if self.distance is not None and self.rows:
+            value = host_array(self.distance)
+            if np.isfinite(value).any():
+                line = f"  distance {np.nanmin(value):.6g} to {np.nanmax(value):.6g}"
+                if report.worst_row >= 0:
+                    line += f", gap at most {report.worst_gap:.2g} of the scale"
+                lines.append(line)
+        if report.error is not None:
+            lines.append("  first invalid: {}[{}]: {}".format(*report.error))
+        present = [n for n in COLUMNS if getattr(self, n) is not None]
+        lines.append(f"  columns {', '.join(present)}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SceneResult(Result):
+    """The answers of a rollout of a scene: rows are pairs of bodies [W,P], or worlds [W].
+
+    ``part_a``, ``part_b``: the parts of both bodies that attain the least, counted within the body; -1 if none was
+    solved.
+
+    Of worlds: ``pair``, the index of the pair of bodies that attains the least, -1 if that is not known; ``contacts``,
+    the pairs proved to be in contact (all of them if ``contacts_complete``); ``failures``, the pairs without an answer;
+    ``any``: 0 the world is proved free, 1 a contact is proved, 2 neither. ``hit`` is ``any != 0``.
+
+    A pair with an absent body has the distance +inf. A pair that bounds ruled out is separated, and its lower bound is
+    proved.
+    """
+
+    part_a: Any = None
+    part_b: Any = None
+    pair: Any = None
+    contacts: Any = None
+    failures: Any = None
+    any: Any = None
+    contacts_complete: bool = True
+
+    @property
+    def hit(self) -> Any:
+        """Rows that are not proved separated; worlds that are not proved free."""
+        return self.status != SEPARATED if self.any is None else self.any != 0
+
+
+COLUMNS: Final = (
+    "distance",
+    "gap",
+    "normal",
+    "witness_a",
+    "witness_b",
+    "status",
+    "iterations",
+    "bits",
+    "method",
+    "point",
+)
+
+_REAL: Final = ("distance", "normal", "witness_a", "witness_b", "point")
+_VECTOR: Final = ("normal", "witness_a", "witness_b", "point")
+_SINGLE: Final[dict[str, np.dtype[Any]]] = {
+    **dict.fromkeys(_REAL, np.dtype(np.float32)),
+    "gap": np.dtype(np.float32),
+    "status": np.dtype(np.uint8),
+    "iterations": np.dtype(np.uint16),
+    "bits": np.dtype(np.uint64),
+    "method": np.dtype(np.uint8),
+}
+_DOUBLE: Final = _SINGLE | dict.fromkeys(_REAL, np.dtype(np.float64))
+
+
+def column_shape(name: str, rows: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a column of a result of the given rows."""
+    if name == "bits":
+        n = int(np.prod(rows))
+        return ((n + 63) // 64,)
+    return (*rows, 3) if name in _VECTOR else rows
+
+
+def column_type(name: str, precision: str) -> np.dtype[Any]:
+    """The type of a column."""
+    return _DOUBLE[name] if precision == "double" else _SINGLE[name]
+
+
+def _like(array: NDArray[Any], model: Any) -> Any:
+    """A NumPy array as what the model is: a NumPy array, or a tensor on its device."""
+    return to_torch(array, model.device) if is_torch(model) else array
+
+
+def to_torch(array: NDArray[Any], device: Any) -> Any:
+    """A tensor of the memory of an array; on another device than the CPU it is a copy."""
+    torch: Any = sys.modules["torch"]
+    if array.dtype in (np.uint16, np.uint64) and not hasattr(torch, "uint64"):
+        array = array.astype(np.int32) if array.dtype == np.uint16 else array.view(np.int64)
+    tensor = torch.from_numpy(array)
+    return tensor if device.type == "cpu" else tensor.to(device)

@@ -1,0 +1,234 @@
+"""Rollouts: worlds that are held between the steps of a simulation."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import numpy as np
+
+from . import _jobs
+from . import _native as nat
+from ._arrays import Array, address, host, reordered, take, torch_device
+from ._errors import ArrayError, ClosedError, CopyError, OptionError
+from ._result import Result, SceneResult
+from ._scene import Scene, Table, reduction
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+    from ._library import Library
+
+
+Self = TypeVar("Self", bound="Rollout")
+
+
+class Rollout:
+    """W worlds of M bodies with P pairs of bodies that all worlds share; see :meth:`Engine.rollout_of_shapes`."""
+
+    def __init__(
+        self, engine: Engine, q: nat.Query, library: Library, shapes: Any, template_a: Any, template_b: Any, worlds: int
+    ) -> None:
+        n = engine._native
+        body = take("shapes", shapes, np.int32, (), None, True)
+        first = take("template_a", template_a, np.int32, (), None, True)
+        second = take("template_b", template_b, np.int32, (), len(first), True)
+        if worlds < 0:
+            raise OptionError(f"worlds: {worlds}, want at least 0")
+        self.worlds, self.bodies, self.pairs = worlds, len(body), len(first)
+        poses = np.zeros((worlds, len(body), 7))
+        poses[..., 3] = 1
+        record = nat.Worlds(worlds, len(body), len(first), *map(address, (body, first, second, poses)))
+        number, error = ctypes.c_uint64(), nat.Error()
+        n.raise_for(n.rollout_open(engine._number, q, record, number, error), error)
+        self._engine, self._query, self._library, self._number = engine, q, library, number.value
+
+    def __call__(
+        self,
+        poses: Any = None,
+        *,
+        xpos: Any = None,
+        xmat: Any = None,
+        quat: Literal["wxyz", "xyzw"] | None = None,
+        out: Result | Mapping[str, Any] | None = None,
+        copy: bool = True,
+    ) -> Result:
+        """Answer the rows of a step: a result of [W,P].
+
+        poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states; float64 in the order "wxyz"
+        is used as it is. Or xpos [W,M,3] with xmat [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted.
+        ``out`` and ``copy`` are those of :meth:`Engine.distance`.
+        """
+        engine, number = self._engine, self._number
+        nat.check_fork()
+        if not number or not engine._number:
+            raise ClosedError("the rollout or its engine is closed")
+        given = poses if poses is not None else xpos
+        if (poses is None) == (xpos is None and xmat is None) or (poses is None and (xpos is None or xmat is None)):
+            raise OptionError("want either poses, or both xpos and xmat")
+        array = self._of_matrices(xpos, xmat, copy) if poses is None else self._of_poses(poses, quat, copy)
+        return self._run(address(array), array, given, out)
+
+    def _run(self, at: int | None, array: Array, given: Any, out: Any) -> Result:
+        engine, number, n = self._engine, self._number, self._engine._native
+        results, columns = engine._results(self._query, (self.worlds, self.pairs), out)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.rollout_submit(number, at, results, ms, job, report, error))
+
+        report = _jobs.run(submit, (array, columns))
+        return cast(Result, engine._result(self._query, report, columns, torch_device(given)))
+
+    def _of_poses(self, poses: Any, quat: str | None, copy: bool) -> Array:
+        if quat not in ("wxyz", "xyzw"):
+            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        array = take("poses", poses, np.float64, (self.bodies, 7), self.worlds, copy)
+        if quat == "xyzw":
+            if not copy:
+                raise CopyError("poses", 'have the order "xyzw", which takes a copy, and copy=False')
+            array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+        return array
+
+    def _of_matrices(self, xpos: Any, xmat: Any, copy: bool) -> Array:
+        if not copy:
+            raise CopyError("xmat", "rotation matrices are converted, which takes a copy, and copy=False")
+        w, m = self.worlds, self.bodies
+        matrices = host("xmat", xmat, copy)
+        if matrices.shape not in ((w, m, 3, 3), (w, m, 9)):
+            raise ArrayError("xmat", f"has the shape {list(matrices.shape)}, want [{w}, {m}, 3, 3] or [{w}, {m}, 9]")
+        poses = np.empty((w, m, 7))
+        poses[..., :3] = take("xpos", xpos, np.float64, (m, 3), w, copy)
+        poses[..., 3:] = quaternions(matrices.reshape(w, m, 3, 3).astype(np.float64))
+        return poses
+
+    def close(self) -> None:
+        """Free what is held. Closing again does nothing."""
+        number, self._number = self._number, 0
+        if number and nat.usable():
+            self._free(number)
+
+    def _free(self, number: int) -> None:
+        self._engine._native.rollout_close(number, None)
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_number", 0):
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"Rollout of {self.worlds:,} worlds × {self.pairs:,} pairs of {self.bodies:,} bodies"
+
+
+class SceneRollout(Rollout):
+    """W worlds of the bodies of a scene; see :meth:`Engine.rollout`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        q: nat.Query,
+        scene: Scene,
+        worlds: int,
+        bodies: Any,
+        max_distance: float | None,
+        reduce: str | None,
+        culling: bool,
+    ) -> None:
+        n = engine._native
+        if worlds < 0:
+            raise OptionError(f"worlds: {worlds}, want at least 0")
+        first, second = scene.pair_arrays()
+        m = len(scene.bodies)
+        per_world = False
+        if bodies is None:
+            places = np.arange(m, dtype=np.int32)
+        else:
+            given = host("bodies", bodies, True)
+            per_world = given.ndim == 2
+            m = given.shape[-1] if given.ndim else 0
+            places = take("bodies", given, np.int32, (m,) if per_world else (), worlds if per_world else m, True)
+        self.worlds, self.bodies, self.pairs = worlds, m, len(first)
+        self._reduce = reduction(reduce)
+        table = Table(scene.library, scene.bodies)
+        record = nat.Scene(table.number, worlds, m, len(first), int(per_world), self._reduce)
+        record.bodies, record.template_a, record.template_b = address(places), address(first), address(second)
+        record.has_max_distance, record.max_distance = int(max_distance is not None), max_distance or 0.0
+        record.no_culling, record.workers = int(not culling), engine._workers
+        number, error = ctypes.c_uint64(), nat.Error()
+        n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
+        self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
+        self._scene = scene
+
+    def _run(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
+        engine, number, n = self._engine, self._number, self._engine._native
+        rows = (self.worlds,) if self._reduce else (self.worlds, self.pairs)
+        results, columns = engine._results(self._query, rows, out)
+        names = ["part_a", "part_b"] + (["pair", "contacts", "failures", "any"] if self._reduce else [])
+        reuse = isinstance(out, SceneResult)
+        more, extra = nat.More(), {}
+        for name in names:
+            old = getattr(out, name) if reuse else None
+            fits = isinstance(old, np.ndarray) and old.shape == rows
+            extra[name] = old if fits else np.empty(rows, np.uint8 if name == "any" else np.int32)
+            setattr(more, "failed" if name == "failures" else name, address(extra[name]))
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.scene_submit(number, at, results, more, ms, job, report, error))
+
+        report = _jobs.run(submit, (array, columns, extra, more))
+        complete = {"contacts_complete": bool(more.complete)}
+        result = engine._result(self._query, report, columns, torch_device(given), extra | complete)
+        return cast(SceneResult, result)
+
+    if TYPE_CHECKING:
+
+        def __call__(
+            self,
+            poses: Any = None,
+            *,
+            xpos: Any = None,
+            xmat: Any = None,
+            quat: Literal["wxyz", "xyzw"] | None = None,
+            out: Result | Mapping[str, Any] | None = None,
+            copy: bool = True,
+        ) -> SceneResult: ...
+
+    def _free(self, number: int) -> None:
+        self._engine._native.scene_close(number, None)
+
+
+def quaternions(matrices: Array) -> Array:
+    """Unit quaternions (w, x, y, z) [..., 4] of rotation matrices [..., 3, 3].
+
+    Of the four formulas, that with the largest divisor is taken for each matrix, so that rounding stays at a few units.
+    A matrix that is no rotation gives NaN, and so an invalid row: one with a NaN, a reflection, or one whose product
+    with its transpose differs from the identity by more than 1e-3.
+    """
+    m = matrices
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # 4 w², 4 x², 4 y², 4 z²
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
+    zy, xz, yx = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    xy, xz_sum, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
+    products = np.empty((*m.shape[:-2], 4, 4))  # row i: 4 q_i q_j
+    for i, row in enumerate(
+        (
+            (squares[..., 0], zy, xz, yx),
+            (zy, squares[..., 1], xy, xz_sum),
+            (xz, xy, squares[..., 2], yz),
+            (yx, xz_sum, yz, squares[..., 3]),
+        )
+    ):
+        for j, value in enumerate(row):
+            products[..., i, j] = value
+    best = np.argmax(squares, axis=-1)
+    q: Array = np.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :]
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0)
+    with np.errstate(invalid="ignore"):
+        q[~(error <= 1e-3) | (np.linalg.det(m) < 0)] = np.nan
+    return q

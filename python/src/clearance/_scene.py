@@ -1,0 +1,106 @@
+"""Scenes: bodies of convex parts, and the pairs of bodies that are asked about."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _native as nat
+from ._arrays import Array, address
+from ._errors import OptionError, ShapeError
+from ._library import Library, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A convex part of a body: a shape of the library at a pose in the frame of the body."""
+
+    shape: int
+    position: Vector = (0.0, 0.0, 0.0)
+    rotation: Vector = (1.0, 0.0, 0.0, 0.0)  # quaternion (w, x, y, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A union of convex parts that move together."""
+
+    parts: tuple[Part, ...]
+    name: str = ""
+
+
+@dataclass(eq=False)
+class Scene:
+    """M bodies, and P pairs of them: what every world of a rollout shares.
+
+    ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies. Body i stands at
+    place i of every world. Like a library, a scene is plain data: it may be pickled, and made before a fork.
+    """
+
+    library: Library = field(default_factory=Library)
+    bodies: list[Body] = field(default_factory=list)
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, *parts: int | Part, name: str = "") -> int:
+        """Add a body of shapes (at the origin of the body) or parts, and return its index."""
+        if not parts:
+            raise ShapeError(f"body {len(self.bodies)} ({name!r}) has no parts")
+        self.bodies.append(Body(tuple(p if isinstance(p, Part) else Part(int(p)) for p in parts), name))
+        return len(self.bodies) - 1
+
+    def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
+        """Ask about all pairs of bodies, without those to skip."""
+        skipped = {frozenset(p) for p in skip}
+        m = len(self.bodies)
+        self.pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if frozenset((i, j)) not in skipped]
+
+    def index(self, name: str) -> int:
+        """The index of the only body of a name."""
+        found = [i for i, b in enumerate(self.bodies) if b.name == name]
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} bodies have the name {name!r}")
+        return found[0]
+
+    def pair_arrays(self) -> tuple[Array, Array]:
+        """The pairs as two int32 arrays [P]."""
+        pairs = np.array(self.pairs, np.int32).reshape(-1, 2)
+        return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+    def __repr__(self) -> str:
+        parts = sum(len(b.parts) for b in self.bodies)
+        return (
+            f"Scene of {len(self.bodies)} bodies of {parts} parts, {len(self.pairs)} pairs, {len(self.library)} shapes"
+        )
+
+
+class Table:
+    """The bodies of a scene in the native library."""
+
+    def __init__(self, library: Library, bodies: Sequence[Body]) -> None:
+        n = nat.native()
+        parts = [p for b in bodies for p in b.parts]
+        records = (nat.Part * max(len(parts), 1))()
+        for record, p in zip(records, parts, strict=False):
+            record.shape = p.shape
+            record.pose = (ctypes.c_double * 7)(*p.position, *p.rotation)
+        first = np.concatenate([[0], np.cumsum([len(b.parts) for b in bodies])]).astype(np.int32)
+        names = (ctypes.c_char_p * max(len(bodies), 1))(*(b.name.encode() or None for b in bodies))
+        number, error = ctypes.c_uint64(), nat.Error()
+        code = n.bodies_new(library._open().number, records, address(first), len(bodies), names, number, error)
+        if code == nat.ARGUMENT:
+            raise ShapeError(error.message.decode())
+        n.raise_for(code, error)
+        self.number: int = number.value
+
+    def __del__(self) -> None:
+        if getattr(self, "number", 0) and nat.usable():
+            nat.native().bodies_free(self.number, None)
+
+
+def reduction(reduce: str | None) -> int:
+    """The code of a reduction."""
+    if reduce not in (None, "none", "world"):
+        raise OptionError(f'reduce: {reduce!r}, want None or "world"')
+    return int(reduce == "world")

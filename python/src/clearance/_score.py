@@ -1,0 +1,101 @@
+"""Files of pairs: scored in a stream, larger than memory if need be."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from . import _jobs
+from . import _native as nat
+from ._engine import Engine
+from ._errors import OptionError, RefutedError, RowError
+from ._library import Library
+from ._result import Report, report_of
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What became of a file: the report of its rows, and of the audit (None if there was none)."""
+
+    out: str
+    report: Report
+    refuted: int | None
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`RowError` if any row has no answer."""
+        counts, error = self.report.counts, self.report.error
+        undecided, invalid = counts["undecided"], counts["invalid"]
+        if undecided + invalid == 0:
+            return
+        array, row, reason = error or ("status", -1, "the bounds stayed wider than the tolerance")
+        message = f"{self.out}: {undecided} rows undecided, {invalid} invalid"
+        raise RowError(f"{message}; first invalid: {array}[{row}]: {reason}" if error else message, array, row, reason)
+
+    def raise_if_refuted(self) -> None:
+        """Raise :class:`RefutedError` if the audit refuted an answer, or if there was no audit."""
+        if self.refuted is None:
+            raise RefutedError(f"{self.out} was not audited: score_file(..., audit=True)")
+        if self.refuted:
+            raise RefutedError(f"{self.out}: the audit refuted {self.refuted} of {self.report.rows} answers")
+
+
+def score_file(
+    pairs: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    library: Library | str | os.PathLike[str],
+    query: str = "distance",
+    columns: Iterable[str] | None = None,
+    max_distance: float | None = None,
+    method: str = "auto",
+    precision: Literal["single", "double"] | None = None,
+    tolerance: float | None = None,
+    max_iterations: int | None = None,
+    audit: bool = True,
+    progress: bool | Callable[[int, int], object] = False,
+    engine: Engine | None = None,
+) -> FileReport:
+    """Answer the pairs of a file (.parquet, .npz) into another, in input order, as ``batchbench score`` does.
+
+    The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete.
+    ``library`` is a Library or the path of a shapes.json. ``audit`` checks every answer from the shapes alone, sharing
+    no code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
+    that is called with rows done and rows in total. An ``engine`` is opened if none is given.
+    """
+    if engine is None:
+        with Engine() as opened:
+            options: dict[str, Any] = {
+                k: v for k, v in locals().items() if k not in ("opened", "pairs", "out", "engine")
+            }
+            return score_file(pairs, out, engine=opened, **options)
+    n = engine._native
+    shapes = None if isinstance(library, Library) else os.fsencode(library)
+    about = library if isinstance(library, Library) else Library()
+    q = engine._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
+    if isinstance(progress, int) and not isinstance(progress, bool):
+        raise OptionError(f"progress: {progress!r}, want True, False or a function")
+    tell = progress if callable(progress) else _line if progress else None
+
+    def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+        names = (shapes, os.fsencode(pairs), os.fsencode(out))
+        code = n.score(engine._number, q, *names, int(audit), job, error)
+        return cast(int, nat.RUNNING if code == nat.OK else code)
+
+    def look(job: Any) -> None:
+        total = ctypes.c_int64()
+        done = n.job_progress(job, total)
+        if tell is not None and 0 <= done < total.value:  # then the audit begins
+            tell(int(done), int(total.value))
+
+    report = _jobs.run(submit, (about, shapes), look)
+    if tell is not None:
+        tell(report.rows, report.rows)
+    return FileReport(os.fspath(out), report_of(report), int(report.refuted) if audit else None)
+
+
+def _line(done: int, total: int) -> None:
+    print(f"\r{done:,} of {total:,} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)

@@ -1,0 +1,176 @@
+"""Scenes of MuJoCo models: shapes, bodies, the pairs that MuJoCo would collide, and poses.
+
+import mujoco, clearance as cl
+from clearance.mujoco import from_model
+
+model = mujoco.MjModel.from_xml_path("robot.xml")
+scene = from_model(model, concave="hull")
+roll = cl.Engine().rollout(scene, worlds=1, max_distance=0.1)
+r = roll(scene.poses(data), quat="wxyz")
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ._arrays import Array, host
+from ._errors import ArrayError, FileError, OptionError, ShapeError
+from ._rollout import quaternions
+from ._scene import Part, Scene
+
+# mjtGeom
+_PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH, _SDF = range(9)
+
+
+@dataclass(eq=False, repr=False)
+class MujocoScene(Scene):
+    """A scene of a MuJoCo model.
+
+    A body of the scene is the geoms of one MuJoCo body that collide alike. ``body_ids[i]`` is the MuJoCo body of body i
+    of the scene, and ``geom_ids[i][k]`` the geom of its part k, as ``part_a`` and ``part_b`` of results count them.
+    """
+
+    body_ids: list[int] = field(default_factory=list)
+    geom_ids: list[list[int]] = field(default_factory=list)
+
+    def poses(self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None) -> Array:
+        """Poses [W,M,7] in the order "wxyz": of one or more MjData, or of batched xpos [W,nbody,3] with xquat
+        [W,nbody,4] or xmat [W,nbody,9]."""
+        if data is not None:
+            every = data if isinstance(data, Sequence) else [data]
+            xpos, xquat = np.stack([d.xpos for d in every]), np.stack([d.xquat for d in every])
+        if xpos is None or (xquat is None) == (xmat is None):
+            raise OptionError("want MjData, or xpos with one of xquat and xmat")
+        p = host("xpos", xpos, True)
+        if p.ndim != 3 or p.shape[-1] != 3:
+            raise ArrayError("xpos", f"has the shape {list(p.shape)}, want [W, nbody, 3]")
+        if xquat is not None:
+            q = host("xquat", xquat, True)[:, self.body_ids]
+        else:
+            q = quaternions(host("xmat", xmat, True).reshape(*p.shape[:2], 3, 3)[:, self.body_ids].astype(np.float64))
+        return np.concatenate([p[:, self.body_ids], q], axis=-1, dtype=np.float64)
+
+
+def from_model(
+    model: Any,
+    *,
+    margin: Literal["ignore", "add"] = "ignore",
+    concave: Literal["raise", "hull"] = "raise",
+) -> MujocoScene:
+    """The scene of an ``MjModel``.
+
+    Shapes are those of the geoms that can collide (contype or conaffinity is not 0). MuJoCo collides a mesh as its
+    convex hull: ``concave="hull"`` does so, too, while ``"raise"`` raises :class:`FileError` for a mesh that is not
+    convex to 3 % of its size. A plane is a half-space. An hfield or SDF geom is refused by name. ``margin="add"`` adds
+    ``geom_margin`` to every shape, as a ball.
+
+    Pairs are those that MuJoCo collides: by contype and conaffinity, without bodies that are welded together, parents
+    and children (unless that filter is off), and excluded pairs; with the explicit pairs of the model.
+    """
+    if margin not in ("ignore", "add"):
+        raise OptionError(f'margin: {margin!r}, want "ignore" or "add"')
+    if concave not in ("raise", "hull"):
+        raise OptionError(f'concave: {concave!r}, want "raise" or "hull"')
+    explicit = {(int(model.pair_geom1[i]), int(model.pair_geom2[i])) for i in range(model.npair)}
+    named = {g for pair in explicit for g in pair}
+    scene = MujocoScene()
+    groups: dict[tuple[int, int, int, int, bool], list[int]] = {}
+    for g in range(model.ngeom):
+        contype, affinity = int(model.geom_contype[g]), int(model.geom_conaffinity[g])
+        if contype or affinity or g in named:
+            plane = int(model.geom_type[g]) == _PLANE
+            key = (int(model.geom_bodyid[g]), contype, affinity, g if g in named else -1, plane)
+            groups.setdefault(key, []).append(g)
+    meshes: dict[int, Any] = {}
+    for (body, *_), geoms in groups.items():
+        parts = []
+        for g in geoms:
+            shape = _shape(scene, model, g, margin, concave, meshes)
+            parts.append(Part(shape, model.geom_pos[g].copy(), model.geom_quat[g].copy()))
+        scene.add(*parts, name=_name(model, "body", body))
+        scene.body_ids.append(body)
+        scene.geom_ids.append(geoms)
+    keys = list(groups)
+    excluded = {divmod(int(s), 1 << 16) for s in model.exclude_signature}
+    for i, j in itertools.combinations(range(len(keys)), 2):
+        pair = (keys[i][3], keys[j][3])
+        if pair in explicit or pair[::-1] in explicit or _collide(model, keys[i], keys[j], excluded):
+            scene.pairs.append((i, j))
+    return scene
+
+
+def _collide(model: Any, a: Any, b: Any, excluded: set[tuple[int, int]]) -> bool:
+    """Whether MuJoCo's filters let two groups collide: filterBitmask, filterBodyPair and exclude of its driver."""
+    if not (a[1] & b[2] or b[1] & a[2]) or (a[4] and b[4]):
+        return False
+    weld_a, weld_b = int(model.body_weldid[a[0]]), int(model.body_weldid[b[0]])
+    if weld_a == weld_b or (a[0], b[0]) in excluded or (b[0], a[0]) in excluded:
+        return False
+    # The bit is not that of every version of MuJoCo. Who has a model has imported the package.
+    parents_off = int(sys.modules["mujoco"].mjtDisableBit.mjDSBL_FILTERPARENT)
+    if int(model.opt.disableflags) & parents_off or not (weld_a and weld_b):
+        return True
+    parent_a, parent_b = (int(model.body_weldid[model.body_parentid[w]]) for w in (weld_a, weld_b))
+    return weld_a != parent_b and weld_b != parent_a
+
+
+def _name(model: Any, what: str, index: int) -> str:
+    """The name of an object of the model, or what and its index."""
+    at = int(getattr(model, f"name_{what}adr")[index])
+    names = bytes(model.names)
+    return names[at : names.index(b"\0", at)].decode() or f"{what} {index}"
+
+
+def _shape(scene: Scene, model: Any, g: int, margin: str, concave: str, meshes: dict[int, Any]) -> int:
+    lib, size = scene.library, [float(s) for s in model.geom_size[g]]
+    name = _name(model, "geom", g)
+    options: dict[str, Any] = {"name": name, "margin": float(model.geom_margin[g]) if margin == "add" else 0.0}
+    kind = int(model.geom_type[g])
+    if kind == _PLANE:
+        return lib.halfspace(**options)
+    if kind == _SPHERE:
+        return lib.sphere(size[0], **options)
+    if kind == _CAPSULE:
+        return lib.capsule(size[0], size[1], **options)
+    if kind == _ELLIPSOID:
+        return lib.ellipsoid(size, **options)
+    if kind == _CYLINDER:
+        return lib.cylinder(size[0], size[1], **options)
+    if kind == _BOX:
+        return lib.box(size, **options)
+    if kind == _MESH:
+        return lib.convex(_vertices(model, int(model.geom_dataid[g]), name, concave, meshes), **options)
+    what = {_HFIELD: "an hfield", _SDF: "a signed distance function"}.get(kind, f"of type {kind}")
+    raise ShapeError(f"geom {g} ({name!r}) is {what}, which no convex shape stands for")
+
+
+def _vertices(model: Any, mesh: int, geom: str, concave: str, meshes: dict[int, Any]) -> Any:
+    """The vertices [N,3] of a mesh in the frame of its geoms, which is checked to be convex unless its hull will do."""
+    if mesh in meshes:
+        return meshes[mesh]
+    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    vertices = np.array(model.mesh_vert[first : first + count], np.float64).reshape(-1, 3)
+    if concave == "raise":
+        face, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+        corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3) + 1
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mesh.obj"
+            lines = ["v {!r} {!r} {!r}".format(*map(float, v)) for v in vertices]
+            lines += ["f {} {} {}".format(*f) for f in corners]
+            path.write_text("\n".join(lines) + "\n")
+            try:
+                Scene().library.mesh(path)
+            except FileError as e:
+                name = _name(model, "mesh", mesh)
+                reason = str(e).replace(str(path), f"mesh {name!r} of geom {geom!r}")
+                raise FileError(f'{reason}. MuJoCo collides its hull: concave="hull" does, too') from e
+    meshes[mesh] = vertices
+    return vertices

@@ -1,0 +1,81 @@
+"""Fixtures: an engine, a library, pairs, and the commands that tests compare with or run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Any:
+    with cl.Engine("cpu") as e:
+        yield e
+
+
+@pytest.fixture(scope="session")
+def batchbench() -> Path:
+    """The command line, built by `make python`."""
+    path = Path(os.environ.get("CLEARANCE_BATCHBENCH", ROOT / "bin/batchbench"))
+    if not path.exists():
+        pytest.skip(f"{path} is missing: run 'make python'")
+    return path
+
+
+class Pairs:
+    """N seeded pairs of a library."""
+
+    def __init__(self, library: cl.Library, n: int, seed: int = 1, spread: float = 2.0) -> None:
+        rng = np.random.default_rng(seed)
+        self.library = library
+        self.a = rng.integers(0, len(library), n, dtype=np.int32)
+        self.b = rng.integers(0, len(library), n, dtype=np.int32)
+        self.pos_a, self.pos_b = rng.normal(0, spread, (n, 3)), rng.normal(0, spread, (n, 3))
+        self.quat_a, self.quat_b = rng.normal(size=(n, 4)), rng.normal(size=(n, 4))
+
+    def arrays(self) -> tuple[Any, ...]:
+        return (self.library, self.a, self.b, self.pos_a, self.quat_a, self.pos_b, self.quat_b)
+
+
+def every_kind() -> cl.Library:
+    """A library with one shape of each kind but the half-space."""
+    rng = np.random.default_rng(3)
+    lib = cl.Library()
+    lib.sphere(0.5)
+    lib.capsule(0.3, 0.5)
+    lib.cylinder(0.4, 0.6)
+    lib.cone(0.5, 0.5)
+    lib.frustum(0.5, 0.2, 0.4)
+    lib.box([0.5, 0.6, 0.7], name="crate", margin=0.01)
+    lib.ellipsoid([0.4, 0.5, 0.6])
+    lib.superquadric([0.5, 0.5, 0.6], [0.5, 0.8])
+    lib.smooth_hull(rng.normal(0, 0.5, (12, 3)), 10)
+    lib.smooth_revolution([[0.2, -0.5], [0.5, 0], [0.2, 0.5]], 10, 0.5)
+    lib.convex(rng.normal(0, 0.5, (30, 3)), center=[0.01, 0, 0])
+    return lib
+
+
+@pytest.fixture(scope="session")
+def pairs() -> Pairs:
+    return Pairs(every_kind(), 2000)
+
+
+def run_python(code: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in an interpreter of its own. It takes SIGINT also where this process was told to ignore it."""
+    interrupts = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", interrupts + code],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=os.environ | env,
+    )

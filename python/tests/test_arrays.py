@@ -1,0 +1,193 @@
+"""Arrays of callers: what is used as it is, what is copied, what is refused, and by what name."""
+
+from __future__ import annotations
+
+import array
+import resource
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Pairs, every_kind, run_python
+
+import clearance as cl
+
+ARGUMENTS = ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")
+
+
+class Interface:
+    """An object that has only the array interface."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.__array_interface__ = values.__array_interface__
+
+
+class Capsule:
+    """An object that has only DLPack."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
+
+class OnDevice(Capsule):
+    """A tensor of a device that NumPy cannot read."""
+
+    def __dlpack_device__(self) -> Any:
+        return (2, 0)
+
+
+def call(engine: cl.Engine, pairs: Pairs, **changes: Any) -> cl.Result:
+    arguments = dict(zip(ARGUMENTS, pairs.arrays()[1:], strict=True))
+    options = {k: changes.pop(k) for k in ("copy", "out", "columns") if k in changes}
+    arguments |= changes
+    return engine.distance(pairs.library, *arguments.values(), quat="wxyz", **options)
+
+
+@pytest.fixture(scope="module")
+def small() -> Pairs:
+    return Pairs(every_kind(), 64, seed=4)
+
+
+def test_no_copy(engine: cl.Engine, small: Pairs) -> None:
+    """Arrays that fit pass with copy=False, whatever protocol hands them over, also if they are read-only."""
+    want = call(engine, small, copy=False)
+    frozen = small.pos_a.copy()
+    frozen.flags.writeable = False
+    for value in (
+        frozen,
+        Interface(small.pos_a),
+        Capsule(small.pos_a),
+        memoryview(small.pos_a),  # type: ignore[arg-type]
+        np.concatenate([small.pos_a, small.pos_a])[: len(small.a)],
+    ):
+        assert call(engine, small, copy=False, pos_a=value).distance.tobytes() == want.distance.tobytes()
+
+
+def test_one_copy(engine: cl.Engine, small: Pairs) -> None:
+    """Arrays of another type or layout are copied once, and refused with copy=False."""
+    want = call(engine, small)
+    wide = np.zeros((len(small.a), 5))
+    wide[:, :3] = small.pos_a
+    for name, value in {
+        "pos_a": wide[:, :3],
+        "pos_b": np.asfortranarray(small.pos_b),
+        "quat_a": small.quat_a.astype(">f8"),
+        "a": small.a.astype(np.int64),
+        "b": small.b.tolist(),
+        "quat_b": small.quat_b.tolist(),
+    }.items():
+        assert call(engine, small, **{name: value}).distance.tobytes() == want.distance.tobytes()
+        with pytest.raises(cl.CopyError) as error:
+            call(engine, small, copy=False, **{name: value})
+        assert error.value.array == name
+    single = call(engine, small, pos_a=small.pos_a.astype(np.float32))
+    assert np.abs(single.distance - want.distance).max() < 1e-5
+    whole = call(engine, small, a=array.array("i", small.a.tolist()), copy=False)
+    assert whole.distance.tobytes() == want.distance.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("pos_a", lambda v: v[:, :2], r"\[64, 2\], want \[64, 3\]"),
+        ("pos_b", lambda v: v[:-1], r"\[63, 3\], want \[64, 3\]"),
+        ("quat_a", lambda v: v.ravel(), r"want \[64, 4\]"),
+        ("b", lambda v: v[:, None], r"want \[64\]"),
+        ("a", lambda v: v.astype(float), "want integers"),
+        ("pos_a", lambda v: v.astype(complex), "want real numbers"),
+        ("pos_a", lambda v: np.full(v.shape, "x"), "want real numbers"),
+        ("quat_b", lambda v: [[1, 2], [3]], "inhomogeneous"),
+    ],
+)
+def test_refused(engine: cl.Engine, small: Pairs, name: str, change: Any, reason: str) -> None:
+    with pytest.raises(cl.ArrayError, match=reason) as error:
+        call(engine, small, **{name: change(getattr(small, name))})
+    assert error.value.array == name
+
+
+def test_index_beyond_int32(engine: cl.Engine, small: Pairs) -> None:
+    big = small.a.astype(np.int64)
+    big[7] = 1 << 40
+    with pytest.raises(cl.ArrayError) as error:
+        call(engine, small, a=big)
+    assert (error.value.array, error.value.row) == ("a", 7)
+
+
+def test_device(engine: cl.Engine, small: Pairs) -> None:
+    """A tensor on a device is not read behind the caller's back with copy=False."""
+    with pytest.raises(cl.CopyError, match="device"):
+        call(engine, small, pos_a=OnDevice(small.pos_a), copy=False)
+
+
+def test_out(engine: cl.Engine, small: Pairs) -> None:
+    """Outputs of the caller are filled where they lie; those that do not fit are refused by name."""
+    first = call(engine, small)
+    again = call(engine, small, out=first)
+    assert again.distance is first.distance and again.status is first.status
+    mine = np.empty(64, np.float32)
+    assert call(engine, small, out={"distance": mine}, columns=["distance"]).distance is mine
+    assert mine.tobytes() == first.distance.tobytes()
+    frozen = mine.copy()
+    frozen.flags.writeable = False
+    for bad in (np.empty(63, np.float32), np.empty(64), np.empty(128, np.float32)[::2], frozen):
+        with pytest.raises(cl.ArrayError, match=r"out\.distance"):
+            call(engine, small, out={"distance": bad})
+
+
+def test_nothing_is_copied() -> None:
+    """A call with all arrays given takes no memory in proportion to its rows: less than one column of them."""
+    code = """
+import resource, numpy as np, clearance as cl
+lib = cl.Library(); a = lib.sphere(0.5); b = lib.box([1, 1, 1])
+def pairs(n):
+    rng = np.random.default_rng(1); q = np.zeros((n, 4)); q[:, 0] = 1
+    return (np.full(n, a, np.int32), np.full(n, b, np.int32), rng.normal(0, 3, (n, 3)), q, np.zeros((n, 3)), q.copy())
+with cl.Engine("cpu") as eng:
+    small = pairs(100_000)
+    for _ in range(3):
+        eng.distance(lib, *small, quat="wxyz", copy=False, out=eng.distance(lib, *small, quat="wxyz"))
+    big = pairs(4_000_000)
+    names = cl._result.COLUMNS[:7] + ("method",)
+    out = {n: np.ones(cl._result.column_shape(n, (4_000_000,)), cl._result.column_type(n, "single")) for n in names}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    r = eng.distance(lib, *big, quat="wxyz", copy=False, out=out, columns=names)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert r.distance is out["distance"] and not r.failed.any()
+    print((after - before) * 1024 / 4_000_000)
+"""
+    run = run_python(code)
+    assert run.returncode == 0, run.stderr
+    per_row = float(run.stdout)
+    assert per_row < 4, f"{per_row} bytes per row; a column of float32 has 4"
+
+
+def test_page_size_is_known() -> None:
+    """ru_maxrss counts kilobytes on Linux, which the test above relies on."""
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 1 << 10
+
+
+def test_torch(engine: cl.Engine, small: Pairs) -> None:
+    """Tensors in, tensors out, in shared memory."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
+    want = call(engine, small)
+    tensors = {n: torch.from_numpy(getattr(small, n)) for n in ARGUMENTS}
+    got = call(engine, small, copy=False, **tensors)
+    assert isinstance(got.distance, torch.Tensor) and isinstance(got.lower, torch.Tensor)
+    assert got.distance.numpy().tobytes() == want.distance.tobytes()
+    assert got.hit.dtype == torch.bool
+    tensors["pos_a"].requires_grad_(True)
+    assert call(engine, small, copy=False, **tensors).distance.numpy().tobytes() == want.distance.tobytes()
+
+
+def test_jax(engine: cl.Engine, small: Pairs) -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed: pip install jax to run this test")
+    jax.config.update("jax_enable_x64", True)
+    value = jax.numpy.asarray(small.pos_a)
+    assert call(engine, small, pos_a=value, copy=False).distance.tobytes() == call(engine, small).distance.tobytes()

@@ -1,0 +1,113 @@
+"""Shapes and files of shapes."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Pairs, every_kind
+
+import clearance as cl
+from clearance import _library, _native
+
+
+def test_kinds_are_those_of_the_library() -> None:
+    """The table of kinds in Python is the library's: names, order and widths of the parameters."""
+    about = _native.native().about
+    got = {k: [(n, w, li) for n, w, li in p] for k, p in _library.KINDS.items()}
+    want = {k["name"]: [(p["name"], p["width"], p["list"]) for p in k["params"]] for k in about["kinds"]}
+    assert got == want
+    assert about["statuses"] == list(cl._result.STATUSES)
+    assert about["columns"] == list(cl._result.COLUMNS)
+
+
+def test_round_trip(tmp_path: Path, engine: cl.Engine) -> None:
+    """Saved, loaded and pickled libraries are the same, and give the same bits."""
+    lib = every_kind()
+    lib.halfspace(name="floor")
+    lib.save(tmp_path / "shapes.json")
+    loaded = cl.Library.load(tmp_path / "shapes.json")
+    copied = pickle.loads(pickle.dumps(lib))
+    for other in (loaded, copied):
+        assert len(other) == len(lib)
+        for got, want in zip(other, lib, strict=True):
+            assert (got.kind, got.name, got.margin) == (want.kind, want.name, want.margin)
+            for name, value in want.parameters.items():
+                np.testing.assert_array_equal(got.parameters[name], value)
+            np.testing.assert_array_equal(got.center, want.center) if want.center is not None else None
+    p = Pairs(lib, 500)
+    p.a[p.a == len(lib) - 1] = 0
+    want_bits = engine.growth(*p.arrays(), quat="wxyz").distance.tobytes()
+    for other in (loaded, copied):
+        assert engine.growth(other, *p.arrays()[1:], quat="wxyz").distance.tobytes() == want_bits
+    assert loaded.index("crate") == 5 and "crate" in repr(loaded[5])
+    with pytest.raises(KeyError):
+        loaded.index("no such name")
+    assert "12 shapes" in repr(loaded)
+
+
+def test_invalid_shapes(engine: cl.Engine) -> None:
+    lib = cl.Library()
+    for make, reason in (
+        (lambda: lib.box([1, 2]), r"half_extents has the shape \[2\]"),
+        (lambda: lib.box([1, 2, np.nan]), r"half_extents\[2\] is not finite"),
+        (lambda: lib.sphere("big"), "radius"),  # type: ignore[arg-type]
+        (lambda: lib.sphere(1, margin=-1), "margin = -1"),
+        (lambda: lib.convex([[0, 0], [1, 1]]), r"vertices has the shape \[2, 2\]"),
+        (lambda: lib.add("cube", {}), "unknown kind 'cube'"),
+        (lambda: lib.add("sphere", {"r": 1}), "want \\['radius'\\]"),
+    ):
+        with pytest.raises(cl.ShapeError, match=reason):
+            make()  # type: ignore[no-untyped-call]
+    assert len(lib) == 0
+    lib.sphere(1)
+    lib.sphere(-1, name="inside out")
+    q = [[1.0, 0, 0, 0]]
+    with pytest.raises(cl.ShapeError, match=r'shape 1 \("inside out"\).*radius = -1'):
+        engine.distance(lib, [0], [0], [[0, 0, 0]], q, [[3, 0, 0]], q, quat="wxyz")
+
+
+def test_grows(engine: cl.Engine) -> None:
+    """A shape that is added after a call is there at the next one."""
+    lib = cl.Library()
+    q, origin, there = [[1.0, 0, 0, 0]], [[0, 0, 0]], [[3, 0, 0]]
+    a = lib.sphere(1)
+    assert engine.distance(lib, [a], [a], origin, q, there, q, quat="wxyz").distance[0] == 1
+    b = lib.sphere(0.5)
+    assert engine.distance(lib, [a], [b], origin, q, there, q, quat="wxyz").distance[0] == 1.5
+
+
+CUBE = "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1))
+FACES = "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+
+
+def test_meshes(tmp_path: Path) -> None:
+    """Convex meshes are hulls; of others the caller decides."""
+    (tmp_path / "cube.obj").write_text(CUBE + FACES)
+    second = CUBE.replace("v 0", "v 3").replace("v 1", "v 4")
+    numbers = re.sub(r"\d", lambda m: str(int(m[0]) + 8), FACES)
+    (tmp_path / "two.obj").write_text("o one\n" + CUBE + FACES + "o two\n" + second + numbers)
+    (tmp_path / "one.obj").write_text(CUBE + second + FACES + numbers)
+    lib = cl.Library()
+    assert lib[lib.mesh(tmp_path / "cube.obj", name="cube", margin=0.1)].parameters["vertices"].shape == (8, 3)
+    assert lib[0].name == "cube" and lib[0].margin == 0.1
+    assert lib.mesh_parts(tmp_path / "two.obj") == [1, 2] and lib[1].name == "one"
+    with pytest.raises(cl.ShapeError, match="2 parts"):
+        lib.mesh(tmp_path / "two.obj")
+    with pytest.raises(cl.FileError, match="not convex"):
+        lib.mesh(tmp_path / "one.obj")
+    assert lib[lib.mesh(tmp_path / "one.obj", concave="hull")].parameters["vertices"].shape[1] == 3
+    with pytest.raises(cl.FileError, match=r"missing\.obj"):
+        lib.mesh(tmp_path / "missing.obj")
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.json"
+    path.write_text('{"version": 1, "shapes": [{"kind": "box", "half_extents": [1, 2]}]}')
+    with pytest.raises(cl.FileError, match=r"shapes\.json: shape 0: box: half_extents has 2 numbers, want 3"):
+        cl.Library.load(path)
+    with pytest.raises(cl.FileError, match="no such file"):
+        cl.Library.load(tmp_path / "missing.json")

@@ -1,0 +1,153 @@
+"""Scenes of MuJoCo models, against mujoco itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+from clearance.mujoco import from_model
+
+mujoco: Any = pytest.importorskip("mujoco", reason="mujoco is not installed: pip install mujoco to run these tests")
+
+MODEL = """
+<mujoco>
+  <asset>
+    <mesh name="wedge" vertex="0 0 0  .3 0 0  0 .2 0  0 0 .25  .3 .2 0"/>
+    <mesh name="dart" vertex="0 0 0  .4 .05 0  .1 .1 0  .05 .4 0  .1 .1 .3"
+          face="0 2 1  0 3 2  0 1 4  1 2 4  2 3 4  3 0 4"/>
+  </asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1"/>
+    <geom name="wall" type="box" size=".1 2 1" pos="1.5 0 1" euler="0 0 20"/>
+    <geom name="picture" type="box" size=".1 .1 .1" contype="0" conaffinity="0"/>
+    <body name="arm" pos="0 0 .5">
+      <joint type="hinge" axis="0 0 1"/><joint type="hinge" axis="0 1 0"/>
+      <geom name="rod" type="capsule" size=".08 .3" pos=".3 0 0" euler="0 90 0"/>
+      <geom name="knob" type="sphere" size=".12" margin=".02"/>
+      <body name="plate" pos=".6 0 0">
+        <geom name="disc" type="cylinder" size=".15 .02"/>
+        <body name="hand" pos=".1 0 0">
+          <joint type="ball"/>
+          <geom name="palm" type="ellipsoid" size=".1 .15 .05"/>
+          <geom name="tag" type="box" size=".05 .05 .05" pos=".1 0 0" contype="2" conaffinity="2"/>
+        </body>
+      </body>
+    </body>
+    <body name="free" pos="0 .8 .8"><freejoint/><geom name="block" type="mesh" mesh="wedge" contype="3"/></body>
+    <body name="loose" pos="-.8 0 .8"><freejoint/><geom name="cube" type="box" size=".2 .1 .15" conaffinity="3"/></body>
+    <body name="ghost" pos="0 -.8 .8"><freejoint/>
+      <geom name="only" type="sphere" size=".2" contype="0" conaffinity="0"/></body>
+  </worldbody>
+  <contact>
+    <exclude body1="free" body2="loose"/>
+    <pair geom1="only" geom2="cube"/>
+  </contact>
+</mujoco>
+"""
+
+
+def compiled(text: str = MODEL) -> tuple[Any, Any]:
+    model = mujoco.MjModel.from_xml_string(text)
+    return model, mujoco.MjData(model)
+
+
+def at_random(model: Any, data: Any, rng: np.random.Generator) -> None:
+    """A configuration with free bodies near the rest."""
+    for j in range(model.njnt):
+        at = model.jnt_qposadr[j]
+        kind = model.jnt_type[j]
+        n = {0: 7, 1: 4}.get(int(kind), 1)
+        data.qpos[at : at + n] = rng.normal(0, 0.6, n)
+        if n == 7:
+            data.qpos[at + 2] += 0.8
+    mujoco.mj_normalizeQuat(model, data.qpos)
+    mujoco.mj_forward(model, data)
+
+
+def pairs_of_geoms(scene: Any) -> set[tuple[int, int]]:
+    """The pairs of geoms that a scene asks about."""
+    geoms = scene.geom_ids
+    return {(min(a, b), max(a, b)) for i, j in scene.pairs for a in geoms[i] for b in geoms[j]}
+
+
+def test_pairs_are_those_of_mujoco() -> None:
+    """With margins beyond all distances, every pair that MuJoCo's filters pass has a contact."""
+    for flags in ("", 'filterparent="disable"'):  # the middle phase keeps the margins of the compiler
+        option = f'<mujoco><option><flag midphase="disable" {flags}/></option>'
+        # It misses contacts of boxes at large margins; the filters do not depend on the types.
+        text = MODEL.replace("<mujoco>", option).replace('type="box"', 'type="ellipsoid"')
+        model, data = compiled(text)
+        scene = from_model(model)
+        model.geom_margin[:] = 20
+        model.pair_margin[:] = 20
+        mujoco.mj_forward(model, data)
+        want = {(int(min(c.geom)), int(max(c.geom))) for c in data.contact}
+        got = pairs_of_geoms(scene)
+        names = {(model.geom(a).name, model.geom(b).name) for a, b in got ^ want}
+        assert not names
+        assert len(got) > 10
+
+
+def test_distances_are_those_of_mujoco(engine: cl.Engine) -> None:
+    """Distances of random configurations lie within both tolerances of mj_geomDistance, where the pair is separated.
+
+    Depths are left out: MuJoCo's are estimates of its EPA, and its documentation promises no bound.
+    """
+    model, data = compiled()
+    scene = from_model(model)
+    pairs = scene.pairs
+    roll = engine.rollout(scene, worlds=1, precision="double", culling=False)
+    rng, compared, worst = np.random.default_rng(1), 0, 0.0
+    for _ in range(200):
+        at_random(model, data, rng)
+        r = roll(scene.poses(data), quat="wxyz")
+        for p in range(len(pairs)):
+            if r.hit[0, p]:
+                continue
+            a, b = (scene.geom_ids[i][part[0, p]] for i, part in zip(pairs[p], (r.part_a, r.part_b), strict=True))
+            got = mujoco.mj_geomDistance(model, data, a, b, 50.0, None)
+            worst = max(worst, abs(got - r.distance[0, p]))
+            compared += 1
+    # MuJoCo's tolerance of its convex solver, mjOption.ccd_tolerance, is 1e-6.
+    assert compared > 1500 and worst < 1e-5, (compared, worst)
+
+
+def test_poses(engine: cl.Engine) -> None:
+    """Poses of MjData, of batches with quaternions, and with matrices, are the same."""
+    model, data = compiled()
+    scene = from_model(model)
+    rng, every = np.random.default_rng(2), []
+    for _ in range(3):
+        at_random(model, data, rng)
+        every.append((data.xpos.copy(), data.xquat.copy(), data.xmat.copy()))
+    xpos, xquat, xmat = (np.stack(x) for x in zip(*every, strict=True))
+    roll = engine.rollout(scene, worlds=3)
+    a = roll(scene.poses(xpos=xpos, xquat=xquat), quat="wxyz")
+    b = roll(scene.poses(xpos=xpos, xmat=xmat), quat="wxyz")
+    np.testing.assert_allclose(a.distance, b.distance, atol=1e-6)
+    assert scene.poses(data).tobytes() == scene.poses(xpos=xpos, xquat=xquat)[2:].tobytes()
+    with pytest.raises(cl.OptionError):
+        scene.poses(xpos=xpos)
+    with pytest.raises(cl.ArrayError, match="nbody"):
+        scene.poses(xpos=xpos[0], xquat=xquat[0])
+
+
+def test_margins_and_meshes() -> None:
+    model, _ = compiled()
+    knob = next(i for i, s in enumerate(from_model(model, margin="add").library) if s.name == "knob")
+    assert from_model(model, margin="add").library[knob].margin == 0.02
+    assert from_model(model).library[knob].margin == 0
+    model, _ = compiled(MODEL.replace('mesh="wedge"', 'mesh="dart"'))
+    with pytest.raises(cl.FileError, match=r"mesh 'dart' of geom 'block'.*not convex.*concave"):
+        from_model(model)
+    assert len(from_model(model, concave="hull").library) == len(from_model(compiled()[0]).library)
+
+
+def test_hfields_are_refused_by_name() -> None:
+    text = MODEL.replace("<asset>", '<asset><hfield name="hills" nrow="4" ncol="4" size="1 1 1 .1"/>')
+    text = text.replace("<worldbody>", '<worldbody><geom name="ground" type="hfield" hfield="hills"/>')
+    with pytest.raises(cl.ShapeError, match=r"'ground'.*hfield"):
+        from_model(compiled(text)[0])

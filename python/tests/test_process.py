@@ -1,0 +1,302 @@
+"""Threads, signals, forks, exits, and many engines: no crash, no hang, no leak."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import Pairs, every_kind, run_python
+
+import clearance as cl
+
+SETUP = """
+import os, signal, sys, threading, time
+import numpy as np
+import clearance as cl
+lib = cl.Library()
+a = lib.superquadric([0.5, 0.5, 0.6], [0.5, 0.8])
+b = lib.convex(np.random.default_rng(1).normal(size=(200, 3)))
+def pairs(n, spread=0.5):
+    rng = np.random.default_rng(2)
+    q = rng.normal(size=(n, 4))
+    indices = np.full(n, a, np.int32), np.full(n, b, np.int32)
+    return (*indices, rng.normal(0, spread, (n, 3)), q, np.zeros((n, 3)), q.copy())
+long = lambda eng: eng.distance(lib, *LONG, quat="wxyz", precision="double")
+LONG = pairs(3_000_000)
+"""
+
+
+def ran(code: str, timeout: float = 60, want: int = 0) -> str:
+    run = run_python(SETUP + code, timeout)
+    assert run.returncode == want, f"exit {run.returncode}\n{run.stdout}\n{run.stderr}"
+    return run.stdout
+
+
+def test_interrupt() -> None:
+    """Ctrl-C ends a call of half a minute within 100 ms, and the engine stays usable."""
+    out = ran("""
+sent = [0.0]
+def interrupt():
+    sent[0] = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+with cl.Engine("cpu") as eng:
+    short = pairs(100)
+    want = eng.distance(lib, *short, quat="wxyz").distance.tobytes()
+    for _ in range(5):
+        threading.Timer(0.3, interrupt).start()
+        start = time.perf_counter()
+        try:
+            long(eng)
+            print("the call was not interrupted")
+        except KeyboardInterrupt:
+            print(time.perf_counter() - sent[0])
+        assert eng.distance(lib, *short, quat="wxyz").distance.tobytes() == want
+""")
+    waits = sorted(float(x) for x in out.split())
+    assert len(waits) == 5
+    # The machine may be busy with other tests: the least of five says what the package needs.
+    assert waits[0] < 0.1 and waits[-1] < 2, waits
+
+
+def test_interrupt_while_others_work() -> None:
+    """An interrupt ends the call of the main thread; a call of another thread goes on to its end."""
+    ran("""
+with cl.Engine("cpu") as eng:
+    mine = pairs(60_000)
+    want = eng.distance(lib, *mine, quat="wxyz").distance.tobytes()
+    got = []
+    worker = threading.Thread(target=lambda: got.append(eng.distance(lib, *mine, quat="wxyz").distance.tobytes()))
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        worker.start()
+        long(eng)
+        sys.exit("not interrupted")
+    except KeyboardInterrupt:
+        pass
+    worker.join()
+    assert got == [want]
+""")
+
+
+def test_threads_share_an_engine(engine: cl.Engine) -> None:
+    """Eight threads, sixteen calls each, of different queries: the bits of a single thread."""
+    lib = every_kind()
+    sets = [Pairs(lib, 300 + 50 * i, seed=i) for i in range(8)]
+    queries = ["distance", "penetration", "growth", "collide"]
+    want = [engine.query(queries[i % 4], *p.arrays(), quat="wxyz").status.tobytes() for i, p in enumerate(sets)]
+
+    def work(i: int) -> list[bytes]:
+        p = sets[i]
+        return [engine.query(queries[i % 4], *p.arrays(), quat="wxyz").status.tobytes() for _ in range(16)]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for i, got in enumerate(pool.map(work, range(8))):
+            assert set(got) == {want[i]}
+
+
+def test_the_interpreter_lock_is_released(engine: cl.Engine) -> None:
+    """Another thread runs while a call computes."""
+    p = Pairs(every_kind(), 200_000)
+    beats, stop = [0], threading.Event()
+
+    def beat() -> None:
+        while not stop.is_set():
+            beats[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    engine.distance(*p.arrays(), quat="wxyz", precision="double")
+    stop.set()
+    thread.join()
+    assert beats[0] > 10
+
+
+def test_an_exception_leaves_the_engine_usable(engine: cl.Engine) -> None:
+    p = Pairs(every_kind(), 100)
+    want = engine.distance(*p.arrays(), quat="wxyz").distance.tobytes()
+    for _ in range(3):
+        with pytest.raises(cl.ArrayError):
+            engine.distance(p.library, p.a, p.b[:-1], p.pos_a, p.quat_a, p.pos_b, p.quat_b, quat="wxyz")
+        with pytest.raises(cl.OptionError):
+            engine.distance(*p.arrays(), quat="wxyz", tolerance=-1)
+        with pytest.raises(cl.RefusedError):
+            engine.growth(*p.arrays(), quat="wxyz", method="rtr")
+        assert engine.distance(*p.arrays(), quat="wxyz").distance.tobytes() == want
+
+
+def test_exit_with_work_in_flight() -> None:
+    """The interpreter exits while daemon threads are in calls; so does sys.exit from the main thread."""
+    start = time.perf_counter()
+    ran("""
+eng = cl.Engine("cpu")
+for _ in range(3):
+    threading.Thread(target=long, args=(eng,), daemon=True).start()
+time.sleep(0.5)
+""")
+    assert time.perf_counter() - start < 15
+    ran("eng = cl.Engine('cpu'); threading.Thread(target=long, args=(eng,), daemon=True).start(); sys.exit(7)", want=7)
+
+
+def test_close_during_a_call() -> None:
+    """Closing an engine ends the calls of other threads by ClosedError."""
+    ran("""
+eng = cl.Engine("cpu")
+caught = []
+def work():
+    try:
+        long(eng)
+    except cl.ClosedError as e:
+        caught.append(e)
+thread = threading.Thread(target=work); thread.start()
+time.sleep(0.3)
+eng.close(); thread.join()
+assert len(caught) == 1
+try:
+    long(eng); sys.exit("closed engines answer")
+except cl.ClosedError:
+    pass
+""")
+
+
+def test_fork() -> None:
+    """Import, fork, use works in the child; use, fork, use raises ForkError at once in the child, not in the parent."""
+    ran("""
+import faulthandler; faulthandler.dump_traceback_later(50, exit=True)
+p = pairs(50)
+def child(f):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            f()
+        except BaseException as e:
+            print(e); os._exit(3)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+def use():
+    with cl.Engine("cpu") as e:
+        e.distance(lib, *p, quat="wxyz")
+assert child(use) == 0
+eng = cl.Engine("cpu"); roll = eng.rollout_of_shapes(lib, [a, b], [0], [1], worlds=1)
+want = eng.distance(lib, *p, quat="wxyz").distance.tobytes()
+poses = np.zeros((1, 2, 7)); poses[..., 3] = 1
+def refused(f):
+    def g():
+        try:
+            f()
+        except cl.ForkError as e:
+            assert "spawn" in str(e); return
+        os._exit(4)
+    return g
+call = lambda: eng.distance(lib, *p, quat="wxyz")
+for f in (use, call, lambda: roll(poses, quat="wxyz"), lambda: cl.Library.load("x")):
+    assert child(refused(f)) == 0
+assert child(lambda: eng.close()) == 0
+assert eng.distance(lib, *p, quat="wxyz").distance.tobytes() == want
+roll(poses, quat="wxyz")
+""")
+
+
+def test_spawn() -> None:
+    """A pool of spawned processes takes pickled libraries."""
+    ran("""
+import multiprocessing, tempfile, pathlib, subprocess
+source = '''
+import multiprocessing, numpy as np, clearance as cl
+def work(job):
+    lib, n = job
+    with cl.Engine("cpu", workers=1) as e:
+        q = np.tile([1.0, 0, 0, 0], (n, 1))
+        zeros = np.zeros(n, np.int32)
+        there = np.full((n, 3), 2.0)
+        return float(e.distance(lib, zeros, zeros, np.zeros((n, 3)), q, there, q, quat="wxyz").distance[0])
+if __name__ == "__main__":
+    lib = cl.Library(); lib.sphere(0.5)
+    cl.Engine("cpu").close()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        assert len(set(pool.map(work, [(lib, n) for n in (1, 10, 100)]))) == 1
+'''
+path = pathlib.Path(tempfile.mkdtemp()) / "pool.py"
+path.write_text(source)
+subprocess.run([sys.executable, path], check=True, timeout=50)
+""")
+
+
+def test_many_engines() -> None:
+    """Engines, libraries, rollouts, opened and closed: neither memory nor threads nor files grow."""
+    out = ran(
+        """
+import resource
+short = pairs(10)
+def cycle():
+    one = cl.Library(); one.sphere(0.5)
+    with cl.Engine("cpu", workers=1) as e, e.rollout_of_shapes(one, [0, 0], [0], [1], worlds=2) as roll:
+        e.distance(lib, *short, quat="wxyz")
+        poses = np.zeros((2, 2, 7)); poses[..., 3] = 1
+        roll(poses, quat="wxyz")
+def state():
+    memory = int(next(l for l in open("/proc/self/status") if l.startswith("VmRSS")).split()[1])
+    return memory, len(os.listdir("/proc/self/task")), len(os.listdir("/proc/self/fd"))
+for _ in range(300):
+    cycle()
+first = state()
+for _ in range(COUNT):
+    cycle()
+last = state()
+print(*first, *last)
+assert last[0] < first[0] + 20_000 and last[1] <= first[1] + 4 and last[2] <= first[2] + 1
+""".replace("COUNT", "700")
+    )
+    assert out
+
+
+def test_faulthandler() -> None:
+    """faulthandler's traceback of a fault in other native code is printed with the library loaded."""
+    run = run_python("""
+import ctypes, faulthandler, clearance as cl
+eng = cl.Engine("cpu")
+faulthandler.enable()
+ctypes.string_at(0)
+""")
+    assert run.returncode == -11 and "Segmentation fault" in run.stderr and "string_at" in run.stderr
+
+
+def test_import_is_light() -> None:
+    """Importing the package loads no native library, and takes little time beyond that of NumPy."""
+    out = run_python("""
+import time
+import numpy, numpy.typing, json, ctypes, threading, dataclasses, weakref, pathlib
+start = time.perf_counter()
+import clearance
+print(time.perf_counter() - start)
+assert "libclearance" not in open("/proc/self/maps").read()
+""").stdout
+    assert float(out) < 0.2  # 20 ms on an idle machine; the goal is 50 ms
+
+
+def test_engine_says_what_it_is(engine: cl.Engine) -> None:
+    info = engine.info()
+    assert [b["usable"] for b in info["backends"] if b["name"] == "cpu"] == [True]
+    assert "cuda tensors" in info["transfers"] and info["version"]
+    with pytest.raises(cl.NoBackendError):
+        cl.Engine("abacus")
+    with pytest.raises(cl.OptionError):
+        cl.Engine("cpu", workers=0)
+    with pytest.raises(cl.OptionError):
+        cl.Engine("cpu", "half")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="process"):
+        __import__("pickle").dumps(engine)
+    assert np.isfinite(1)
+
+
+def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
+    from clearance import __main__ as program
+
+    assert program.main(["doctor"]) == 0
+    text = capsys.readouterr().out
+    assert "self-test of cpu: passed" in text and "million pairs/s" in text
+    assert program.main(["doctor", "--json"]) == 0
+    assert program.main(["nonsense"]) == 2

@@ -1,0 +1,83 @@
+"""Files scored from Python are those of the command line, byte for byte."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import run_python
+
+import clearance as cl
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, batchbench: Path) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    for ending in ("npz", "parquet"):
+        command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", "2000", "--shapes"]
+        subprocess.run([*command, folder / "shapes.json", "--out", folder / f"pairs.{ending}"], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_same_bytes(files: Path, batchbench: Path, engine: cl.Engine, ending: str) -> None:
+    pairs, want, got = files / f"pairs.{ending}", files / f"want.{ending}", files / f"got.{ending}"
+    command: list[Any] = [batchbench, "score", "--shapes", files / "shapes.json", "--pairs", pairs, "--out", want]
+    subprocess.run([*command, "--backend", "cpu", "--query", "penetration"], check=True, capture_output=True)
+    seen: list[tuple[int, int]] = []
+    rep = cl.score_file(
+        pairs,
+        got,
+        library=files / "shapes.json",
+        query="penetration",
+        engine=engine,
+        progress=lambda *x: seen.append(x),
+    )
+    assert got.read_bytes() == want.read_bytes()
+    assert rep.report.rows == 2000 and rep.refuted == 0 and seen[-1] == (2000, 2000)
+    rep.raise_if_refuted()
+    rep.raise_if_failed()
+    again = cl.score_file(
+        pairs, got, library=cl.Library.load(files / "shapes.json"), query="penetration", engine=engine, audit=False
+    )
+    assert got.read_bytes() == want.read_bytes()
+    with pytest.raises(cl.RefutedError, match="not audited"):
+        again.raise_if_refuted()
+
+
+def test_bad_rows_and_files(files: Path, engine: cl.Engine, tmp_path: Path) -> None:
+    with np.load(files / "pairs.npz") as p:
+        arrays = dict(p)
+    arrays["position_b"][7, 1] = np.nan
+    np.savez(tmp_path / "bad.npz", **arrays)
+    rep = cl.score_file(tmp_path / "bad.npz", tmp_path / "out.npz", library=files / "shapes.json", engine=engine)
+    with pytest.raises(cl.RowError, match=r"pos_b\[7\]"):
+        rep.raise_if_failed()
+    for pairs, out, why in (
+        (tmp_path / "missing.npz", tmp_path / "o.npz", "missing"),
+        (files / "pairs.npz", files / "pairs.npz", "another name"),
+        (files / "pairs.npz", tmp_path / "out.csv", "out.csv"),
+    ):
+        with pytest.raises(cl.FileError, match=why):
+            cl.score_file(pairs, out, library=files / "shapes.json", engine=engine)
+    with pytest.raises(cl.FileError, match=r"nothing\.json"):
+        cl.score_file(files / "pairs.npz", tmp_path / "o.npz", library=tmp_path / "nothing.json", engine=engine)
+
+
+def test_interrupt_leaves_no_file(tmp_path: Path, batchbench: Path) -> None:
+    """Ctrl-C ends a long file; there is no results file then, and no temporary one."""
+    command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", "400000", "--shapes"]
+    subprocess.run([*command, tmp_path / "shapes.json", "--out", tmp_path / "pairs.npz"], check=True)
+    code = """
+import os, signal, sys, threading, clearance as cl
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    cl.score_file("pairs.npz", "out.npz", library="shapes.json", precision="double", progress=True)
+except KeyboardInterrupt:
+    print(sorted(os.listdir()))
+"""
+    run = run_python(f"import os; os.chdir({str(tmp_path)!r})\n{code}")
+    assert run.stdout == "['pairs.npz', 'shapes.json']\n", run.stderr
