@@ -8,7 +8,14 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # Packages with concurrent code. Of cpu, engine and the command, which are slow under the race detector, it runs
 # the tests in which goroutines share something (tests/make_test.go checks that they exist).
 RACE       := . ./batch ./dispatch ./engine/internal/vk ./verify
-RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestRun|TestInterrupt)$$
+RACE_TESTS := ^(TestConcurrentCalls|TestSameBitsForAnyWorkersAndChunks|TestHeldShared|TestLibraries|TestCancel|TestInterrupt)$$
+
+# The checks of make test, which do not depend on one another. JOBS of them run at a time: unit takes half of the
+# time, mostly on one core, and the others run beside it, one at a time. Those that need no kernels are first: unit
+# compiles the kernels meanwhile.
+CHECKS := unit nocgo generated fuzz lint race python
+JOBS   ?= 2
+SYNC   := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 # The version is passed by -ldflags, so that a checkout that git refuses to read
 # (another owner, an unpacked archive) builds as well.
@@ -19,7 +26,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GALLIVM_PERF ?= nopt
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers pictures gpu-check test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz cover clean
+.PHONY: help build bench peers pictures gpu-check test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -40,20 +47,18 @@ pictures: build ## draw docs/results/pictures anew from the results beside it
 gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
 	./scripts/gpu-check.sh
 
-test: vulkan lint generated nocgo fuzz race unit ## what a change has to pass (.ci/run runs it); it lists what it leaves to test-all
+test: vulkan ## what a change has to pass (.ci/run runs it); it lists what it leaves to test-all
+	$(MAKE) --keep-going --jobs=$(JOBS) $(SYNC) $(CHECKS)
 
-test-all: export CLEARANCE_TESTS := all
-test-all: export CLEARANCE_SOAK := 60s
-test-all: export GALLIVM_PERF :=
-test-all: FUZZTIME := 600
-test-all: RACE := ./...
-test-all: RACE_TESTS :=
-test-all: vulkan lint generated nocgo fuzz race unit cross ## every test in full: sanitizers per variant, soak, ten minutes of fuzzing, other processors
+test-all: vulkan ## every test in full: sanitizers per variant, soak, ten minutes of fuzzing, other processors
+	CLEARANCE_TESTS=all CLEARANCE_SOAK=60s \
+		$(MAKE) --keep-going $(CHECKS) cross GALLIVM_PERF= FUZZTIME=600 RACE=./... RACE_TESTS=
 
+# With GOGC the garbage collector takes less of the time, for some memory.
 lint: format-check ## formatting, go vet, staticcheck
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted, run 'make fmt':"; echo "$$bad"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	GOGC=400 $(GO) vet ./...
+	GOGC=400 $(GO) tool staticcheck ./...
 
 format-check: ## whether C and GLSL are formatted (installs clang-format in build/tools)
 	./scripts/clang-format.sh
@@ -91,9 +96,18 @@ race: ## the race detector on the packages with concurrent code (needs a C compi
 fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default $(FUZZTIME))
 	./scripts/fuzz.sh $(FUZZTIME)
 
+python: ## the Python package: wheel, C interface, ruff, mypy, pyright, pytest (installs them in build/python)
+	./scripts/python.sh
+
+wheel: ## build the Python wheel in build/python/dist
+	./scripts/wheel.sh
+
 cover: ## test coverage, by function, in cover.out
 	$(GO) test -short -coverpkg=./... -coverprofile=cover.out ./...
 	$(GO) tool cover -func=cover.out | tail -n 1
+
+vulncheck: ## known vulnerabilities in the code that is called; needs a network, and fails where it cannot check
+	GO="$(GO)" ./scripts/govulncheck.sh
 
 clean: ## remove what was built
 	rm -rf bin cover.out

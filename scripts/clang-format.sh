@@ -9,6 +9,7 @@ version=23.1.5
 files=(
 	cpu/simd/*.h cpu/simd/*.c cpu/simd/testdata/*.h cpu/simd/testdata/*.c
 	engine/internal/vk/*.h engine/internal/vk/*.c
+	cmd/libclearance/*.h cmd/libclearance/testdata/*.c
 	shaders/[!l]*.glsl shaders/loop_limit.glsl shaders/*.comp shaders/testdata/*.comp # not the generated layout.glsl
 )
 
@@ -17,7 +18,8 @@ format=$tool/bin/clang-format
 if ! "$format" --version 2>/dev/null | grep -qF "version $version"; then
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT
-	if ! { python3 -m venv "$tool" && "$tool/bin/pip" install -q --disable-pip-version-check "clang-format==$version"; } >"$log" 2>&1; then
+	if ! { python3 -m venv "$tool" &&
+		"$tool/bin/pip" install -q --disable-pip-version-check "clang-format==$version"; } >"$log" 2>&1; then
 		tail -n 3 "$log" >&2
 		echo "clang-format.sh: SKIPPED: clang-format $version could not be installed with python3 -m venv and pip" >&2
 		[ "${CI:-}" != true ] && [ "${REQUIRE_COMPILER:-}" != 1 ]
@@ -29,4 +31,7 @@ if [ "${1:-}" = --fix ]; then
 	"$format" -i "${files[@]}"
 	exit
 fi
-"$format" --dry-run -Werror --ferror-limit=3 "${files[@]}" || { echo "clang-format.sh: not formatted, run 'make fmt'" >&2; exit 1; }
+"$format" --dry-run -Werror --ferror-limit=3 "${files[@]}" || {
+	echo "clang-format.sh: not formatted, run 'make fmt'" >&2
+	exit 1
+}

@@ -3,13 +3,22 @@
 # them (at least 2 s each), and fails if any of them fails or if there is none.
 # Targets are found by `go test -list`, so a new one needs no entry here. A package whose targets
 # build without cgo is fuzzed without it: instrumented, the C kernels would be compiled once more.
+# Reports that bench reads are the user's own: with CLEARANCE_TESTS=all alone, as in make test-all, their readers are
+# fuzzed too, since their packages take longer to compile than make test has time for them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 go=${GO:-go}
 seconds=${1:-60}
+# make test fuzzes beside other checks, which need the other processors.
+workers=1
+[[ ${CLEARANCE_TESTS:-} != all ]] || workers=$(getconf _NPROCESSORS_ONLN)
 
 targets=()
 for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do
+	if [[ $dir == ./bench/* && ${CLEARANCE_TESTS:-} != all ]]; then
+		echo "left to make test-all: the fuzz targets of $dir"
+		continue
+	fi
 	declared=$(cat "$dir"/*_test.go | grep -c '^func Fuzz')
 	cgo=0
 	listed=$(CGO_ENABLED=0 $go test -list '^Fuzz' "$dir" | grep '^Fuzz' || true)
@@ -39,7 +48,8 @@ for target in "${targets[@]}"; do
 	# all of the time. Then the target has another two tries, each of twice the time.
 	for try in 1 2 3; do
 		rc=0 time=$((each << (try - 1)))
-		out=$(CGO_ENABLED=$cgo $go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" -fuzzminimizetime 20x "$dir" 2>&1) || rc=$?
+		out=$(CGO_ENABLED=$cgo $go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" \
+			-fuzzminimizetime 20x -parallel "$workers" "$dir" 2>&1) || rc=$?
 		if ((!rc)); then
 			[[ $out != *'execs: '* ]] || break
 			echo "no new input in ${time}s, try $try"

@@ -43,7 +43,8 @@ expect 3 'no usable Vulkan device' there VK_DRIVER_FILES=/nowhere VK_ICD_FILENAM
 expect 3 'no such card' there -- --quick --out none --device 'no such card'
 
 there -- --quick --out report
-for f in report.md devices.json run-single.json run-double.json run-collide.json throughput-distance.json throughput-distance-apart.json throughput-collide-apart.json; do
+for f in report.md devices.json run-single.json run-double.json run-collide.json throughput-distance.json \
+	throughput-distance-separated.json throughput-collide-separated.json; do
 	[ -s "$dir/there/report/$f" ] || {
 		echo "gpu-check.sh: the run left no $f" >&2
 		exit 1

@@ -43,11 +43,13 @@ else
 	echo "gpu-pack.sh: no Vulkan loader here to pack; the other machine needs its own" >&2
 fi
 if layer=$(found /usr/lib/*/libVkLayer_khronos_validation.so /usr/lib64/libVkLayer_khronos_validation.so) &&
-	manifest=$(found /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json /etc/vulkan/explicit_layer.d/VkLayer_khronos_validation.json); then
+	manifest=$(found {/usr/share,/etc}/vulkan/explicit_layer.d/VkLayer_khronos_validation.json); then
 	cp -L "$layer" "$pack/vulkan/"
-	sed 's|"library_path": *"[^"]*"|"library_path": "./libVkLayer_khronos_validation.so"|' "$manifest" >"$pack/vulkan/VkLayer_khronos_validation.json"
+	sed 's|"library_path": *"[^"]*"|"library_path": "./libVkLayer_khronos_validation.so"|' "$manifest" \
+		>"$pack/vulkan/VkLayer_khronos_validation.json"
 else
-	echo "gpu-pack.sh: no validation layer here to pack; without one on the other machine the engine's tests cannot run there" >&2
+	echo "gpu-pack.sh: no validation layer here to pack; without one on the other machine the engine's tests" \
+		"cannot run there" >&2
 fi
 
 {
@@ -56,4 +58,5 @@ fi
 	echo "C library $(ldd --version 2>/dev/null | sed -n '1s/.* //p')"
 } >"$pack/BUILD"
 tar -C "$stage" -czf "$archive" clearance-gpu
-echo "$archive: $(du -h "$archive" | cut -f1), $(tar -tzf "$archive" | wc -l) entries; there: tar xzf, then clearance-gpu/gpu-run.sh --help"
+echo "$archive: $(du -h "$archive" | cut -f1), $(tar -tzf "$archive" | wc -l) entries; there:" \
+	"tar xzf, then clearance-gpu/gpu-run.sh --help"

@@ -47,7 +47,8 @@ for step in ${only//,/ }; do
 	esac
 done
 for binary in batchbench engine.test vk.test clearance.test; do
-	[ -x "$here/$binary" ] || fail 2 "$binary is not beside this script; unpack the archive of gpu-pack.sh and run the script in it"
+	[ -x "$here/$binary" ] ||
+		fail 2 "$binary is not beside this script; unpack the archive of gpu-pack.sh and run the script in it"
 done
 mkdir -p "$out" || fail 2 "cannot create $out; choose another folder with --out"
 out=$(cd "$out" && pwd)
@@ -67,7 +68,10 @@ fi
 [ -z "$device" ] || export CLEARANCE_DEVICE=$device
 
 # Is there a device? With the system's loader, or else with the one in the archive.
-usable() { "$here/batchbench" devices --json "$out/devices.json" >"$out/devices.txt" 2>&1 && grep -q '^vulkan .* yes ' "$out/devices.txt"; }
+usable() {
+	"$here/batchbench" devices --json "$out/devices.json" >"$out/devices.txt" 2>&1 &&
+		grep -q '^vulkan .* yes ' "$out/devices.txt"
+}
 loader="the system's"
 if ! usable && [ -e "$here/vulkan/libvulkan.so.1" ]; then
 	export LD_LIBRARY_PATH=$here/vulkan${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -77,19 +81,22 @@ fi
 if ! grep -q '^vulkan .* yes ' "$out/devices.txt"; then
 	cat "$out/devices.txt" >&2
 	fail 3 "no usable Vulkan device. The table above says why. What may help:
-  the loader:  install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora), or set LD_LIBRARY_PATH to the folder of libvulkan.so.1
+  the loader:  install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora), or set LD_LIBRARY_PATH to the
+               folder of libvulkan.so.1
   the driver:  that of the GPU's maker; set VK_DRIVER_FILES to its icd .json if it lies in an unusual place
   no GPU:      mesa-vulkan-drivers brings lavapipe, which runs on the CPU"
 fi
 if ! probe=$("$here/batchbench" throughput --backend vulkan --beside none --sizes 1 --set boxes --time 1ms 2>&1); then
 	fail 3 "the Vulkan device does not work: $probe"
 fi
-if [ -e "$here/vulkan/VkLayer_khronos_validation.json" ] && ! compgen -G '/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json' >/dev/null; then
+layer=VkLayer_khronos_validation.json
+if [ -e "$here/vulkan/$layer" ] && ! [ -e "/usr/share/vulkan/explicit_layer.d/$layer" ]; then
 	export VK_LAYER_PATH=$here/vulkan${VK_LAYER_PATH:+:$VK_LAYER_PATH}
 fi
 
 if ((quick)); then
-	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed budget=50ms short=-test.short benchtime=3x stride=8
+	soak=${soak:-5} pairs=8000 rounds=1 sizes=0,1,1e3,1e4 sets=boxes,mixed
+	budget=50ms short=-test.short benchtime=3x stride=8
 	conformance='^(TestConformance|TestBitIdentical|TestHeld|TestGarbage)$'
 else
 	soak=${soak:-120} pairs=1000000 rounds=5 sizes=0,1,1e3,1e4,1e5,1e6,1e7 budget=1s short= benchtime=1s stride=1
@@ -133,7 +140,8 @@ step() {
 	printf '# Clearance on Vulkan\n\n%s; loader: %s; %s\n\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$loader" "$(uname -srm)"
 	printf '```\n'
 	cat "$here/BUILD" 2>/dev/null
-	echo "processors: $(getconf _NPROCESSORS_ONLN); $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)"
+	model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+	echo "processors: $(getconf _NPROCESSORS_ONLN); $model"
 	cat "$out/devices.txt"
 	printf '```\n'
 } >"$report"
@@ -141,7 +149,8 @@ step() {
 export REQUIRE_VULKAN=1
 if wanted conformance; then
 	expect='^--- PASS: TestConformance'
-	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" -test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v -stride $stride
+	step 'Conformance, faults, identity' conformance.txt "$here/engine.test" -test.run "$conformance" \
+		-test.skip '^(TestSoak|TestOpenClose)$' $short -test.timeout 60m -test.v -stride $stride
 	grep -E '^ *--- (FAIL|SKIP)' "$out/conformance.txt" | sort | uniq >"$out/conformance-failed-or-skipped.txt"
 	expect='^--- PASS: TestTwoEngines'
 	step 'Facade: two engines, held batches' facade.txt "$here/clearance.test" -test.timeout 20m -test.v
@@ -149,35 +158,49 @@ fi
 if wanted soak; then
 	export CLEARANCE_SOAK=${soak}s
 	expect='^--- PASS: TestSoak'
-	step "Soak of the engine, $soak s" soak.txt "$here/engine.test" -test.run '^(TestSoak|TestOpenClose)$' -test.timeout 60m -test.v
-	step "Soak of the Vulkan layer, $soak s" soak-vk.txt "$here/vk.test" -test.run '^(TestSoak|TestOpenClose)$' -test.timeout 60m -test.v
+	step "Soak of the engine, $soak s" soak.txt "$here/engine.test" -test.run '^(TestSoak|TestOpenClose)$' \
+		-test.timeout 60m -test.v
+	step "Soak of the Vulkan layer, $soak s" soak-vk.txt "$here/vk.test" -test.run '^(TestSoak|TestOpenClose)$' \
+		-test.timeout 60m -test.v
 	unset CLEARANCE_SOAK
 fi
 if wanted link; then
 	expect='^BenchmarkLink/up.* MB/s'
-	step 'Bandwidth of the link' link.txt "$here/vk.test" -test.run '^$' -test.bench '^(BenchmarkLink|BenchmarkSubmit)' -test.benchtime "$benchtime"
+	step 'Bandwidth of the link' link.txt "$here/vk.test" -test.run '^$' \
+		-test.bench '^(BenchmarkLink|BenchmarkSubmit)' -test.benchtime "$benchtime"
 fi
 # The bandwidths of the link in MB/s, as batchbench wants them; the best of the rounds.
 link=()
 if [ -e "$out/link.txt" ]; then
-	rate() { awk -v name="BenchmarkLink/$1" 'index($1, name) == 1 { for (i = 2; i <= NF; i++) if ($i == "MB/s" && $(i-1) > best) best = $(i-1) } END { if (best) print best }' "$out/link.txt"; }
+	rate() {
+		awk -v name="BenchmarkLink/$1" '
+			index($1, name) == 1 { for (i = 2; i <= NF; i++) if ($i == "MB/s" && $(i-1) > best) best = $(i-1) }
+			END { if (best) print best }
+		' "$out/link.txt"
+	}
 	up=$(rate up) down=$(rate down)
 	[ -z "$up" ] || [ -z "$down" ] || link=(--link "$up,$down")
 fi
 if wanted run; then
 	expect='^vulkan: .*: every answer is good'
 	for precision in single double; do
-		step "Every answer audited, $precision precision" "run-$precision.txt" "$here/batchbench" run --backend vulkan --precision $precision --pairs "$pairs" --rounds "$rounds" --json "run-$precision.json"
+		step "Every answer audited, $precision precision" "run-$precision.txt" "$here/batchbench" run \
+			--backend vulkan --precision $precision --pairs "$pairs" --rounds "$rounds" --json "run-$precision.json"
 	done
-	step 'Every answer audited, Boolean' run-collide.txt "$here/batchbench" run --backend vulkan --query collide --pairs "$pairs" --rounds "$rounds" --json "run-collide.json"
+	step 'Every answer audited, Boolean' run-collide.txt "$here/batchbench" run --backend vulkan --query collide \
+		--pairs "$pairs" --rounds "$rounds" --json "run-collide.json"
 fi
 if wanted throughput; then
 	expect='pairs/call'
+	measure=("$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget")
+	measure+=("${link[@]}")
 	for query in distance collide; do
-		step "Throughput, $query, separated pairs" "throughput-$query-apart.txt" "$here/batchbench" throughput --backend vulkan --query $query --apart --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-$query-apart.json"
+		step "Throughput, $query, separated pairs" "throughput-$query-separated.txt" "${measure[@]}" \
+			--query $query --separated --json "throughput-$query-separated.json"
 	done
-	step 'Throughput, penetration, penetrating pairs' "throughput-penetration.txt" "$here/batchbench" throughput --backend vulkan --query penetration --overlapping --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-penetration.json"
-	step 'Throughput, distance, all pairs' throughput-distance.txt "$here/batchbench" throughput --backend vulkan --set "$sets" --sizes "$sizes" --time "$budget" "${link[@]}" --json "throughput-distance.json"
+	step 'Throughput, penetration, penetrating pairs' throughput-penetration.txt "${measure[@]}" \
+		--query penetration --penetrating --json throughput-penetration.json
+	step 'Throughput, distance, all pairs' throughput-distance.txt "${measure[@]}" --json throughput-distance.json
 fi
 
 if ((${#failed[@]})); then

@@ -20,10 +20,14 @@ kernels=$("$program" devices | sed -n 's/^cpu .*[ ;]\([a-z0-9]*\) kernels.*/\1/p
 case $kernels in
 avx512) slow=avx2 ;;
 avx2 | portable) slow=off ;;
-*) echo "regression.sh: this build has no SIMD kernels ('$program devices'), so there are none to slow down" >&2; exit 2 ;;
+*)
+	echo "regression.sh: this build has no SIMD kernels ('$program devices'), so there are none to slow down" >&2
+	exit 2
+	;;
 esac
 
-plan=(--tables questions --sets ellipsoids,boxes,hull32 --separations close,distant --queries distance,collide --precisions single --sample 20 --rounds 5 --time 20ms)
+plan=(--tables questions --sets ellipsoids,boxes,hull32 --separations close,distant --queries distance,collide
+	--precisions single --sample 20 --rounds 5 --time 20ms)
 rounds=(1 2 3)
 for round in "${rounds[@]}"; do
 	for name in before again slowed; do
@@ -45,13 +49,16 @@ field() { sed -n "s/^ \"$1\": \"\\(.*\\)\",\$/\\1/p" "$work/before1/throughput.j
 {
 	echo '# Is a regression seen, and is noise not?'
 	echo
-	echo "Written by \`scripts/regression.sh\`: $(field processor), $(field platform), version $(field version), $(field date). Each report is of"
+	echo "Written by \`scripts/regression.sh\`: $(field processor), $(field platform), version $(field version)," \
+		"$(field date). Each report is of"
 	echo
 	echo '```'
 	echo "batchbench matrix ${plan[*]} --out DIR"
 	echo '```'
 	echo
-	echo "measured in turn, three times each: as it is ($kernels kernels) for \`before\` and for \`again\`, and with \`--simd $slow\` for \`slowed\`. The rounds of the three count as one sample. A measurement is slower if its median grew by more than 5 % and the Mann-Whitney U test finds the rounds to differ at the level 0.01."
+	echo "measured in turn, three times each: as it is ($kernels kernels) for \`before\` and for \`again\`, and with" \
+		"\`--simd $slow\` for \`slowed\`. The rounds of the three count as one sample. A measurement is slower if its" \
+		"median grew by more than 5 % and the Mann-Whitney U test finds the rounds to differ at the level 0.01."
 	echo
 	echo '## The same again'
 	echo
@@ -70,6 +77,7 @@ field() { sed -n "s/^ \"$1\": \"\\(.*\\)\",\$/\\1/p" "$work/before1/throughput.j
 	echo '```'
 } >"$page" || exit 2
 if [ "${verdicts[0]}" != 0 ] || [ "${verdicts[1]}" != 1 ]; then
-	echo "regression.sh: the same again ended with code ${verdicts[0]} (want 0), slowed with ${verdicts[1]} (want 1); see $page" >&2
+	echo "regression.sh: the same again ended with code ${verdicts[0]} (want 0), slowed with ${verdicts[1]} (want 1);" \
+		"see $page" >&2
 	exit 1
 fi

@@ -10,7 +10,6 @@ if ! command -v glslc >/dev/null; then
 	exit 1
 fi
 mkdir -p "$out"
-for source in *.comp; do
-	glslc --target-env=vulkan1.1 -O -o "$out/${source%.comp}.spv" "$source"
-done
+printf '%s\n' *.comp | sed 's/\.comp$//' |
+	xargs -P "$(getconf _NPROCESSORS_ONLN)" -I '{}' glslc --target-env=vulkan1.1 -O -o "$out/{}.spv" '{}.comp'
 glslc --version | sed -n '1,3p' >"$out/glslc.txt"

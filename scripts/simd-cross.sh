@@ -14,7 +14,8 @@ arm=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 [ "$host" = arm64 ] && arm=() # its own compiler and processor do, and make test has run them
 
 missing() { # prints the packages of a Debian system that are not there
-	[ "$host" = arm64 ] || command -v aarch64-linux-gnu-gcc >/dev/null && [ -e $sysroot/lib/ld-linux-aarch64.so.1 ] || echo "${arm[@]}"
+	[ "$host" = arm64 ] || command -v aarch64-linux-gnu-gcc >/dev/null && [ -e $sysroot/lib/ld-linux-aarch64.so.1 ] ||
+		echo "${arm[@]}"
 	command -v qemu-aarch64 >/dev/null && command -v qemu-x86_64 >/dev/null || echo qemu-user
 	command -v clang >/dev/null || echo clang
 }
@@ -46,11 +47,13 @@ elif ! command -v aarch64-linux-gnu-gcc >/dev/null || ! [ -e $sysroot/lib/ld-lin
 elif ! command -v qemu-aarch64 >/dev/null; then
 	skip NEON "no qemu-aarch64; Debian and Ubuntu: apt-get install qemu-user"
 else
+	cross=(env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc)
 	# shellcheck disable=SC2086
-	check "NEON and portable kernels, arm64 under qemu" env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc \
+	check "NEON and portable kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" $packages
-	check "conformance of the NEON kernels, arm64 under qemu" env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc \
-		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./tests/conformance -run 'TestSupportMatrix/cpu,_kernels_neon'
+	check "conformance of the NEON kernels, arm64 under qemu" "${cross[@]}" \
+		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
+		-run 'TestSupportMatrix/cpu,_kernels_neon'
 fi
 
 if [ "$host" != amd64 ]; then
@@ -61,7 +64,8 @@ else
 	# qemu's vmaskmov reads the words that are masked off, too, and so beyond the end of a column:
 	# the test with fences around columns is for processors, which do not.
 	# shellcheck disable=SC2086
-	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m -skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
+	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m \
+		-skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
 fi
 
 if ! command -v clang >/dev/null; then

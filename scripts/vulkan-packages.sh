@@ -19,7 +19,8 @@ need() { # package, and a file or command that it brings
 
 need libvulkan1 '/usr/lib/*/libvulkan.so.1' '/usr/lib*/libvulkan.so.1'
 need mesa-vulkan-drivers '/usr/share/vulkan/icd.d/*.json' '/etc/vulkan/icd.d/*.json'
-need vulkan-validationlayers '/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json' '/etc/vulkan/explicit_layer.d/VkLayer_khronos_validation.json'
+layer=vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+need vulkan-validationlayers "/usr/share/$layer" "/etc/$layer"
 need glslc glslc
 need libvulkan-dev '/usr/include/vulkan/vulkan_core.h'
 if ((${#missing[@]} == 0)); then

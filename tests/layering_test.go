@@ -22,13 +22,14 @@ const anything = "*"
 // package may import. A package without a line here is an error, so that a new one
 // gets its place on purpose. "." is the root package.
 var layers = map[string][]string{
-	".":                {"geom", "batch", "dispatch", "engine", "cpu"},
+	".":                {"geom", "batch", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
 	"geom":             {"geom/hull", "geom/mesh"},
 	"geom/hull":        {},
 	"geom/mesh":        {"geom/hull"},
 	"ref":              {"geom"},
 	"geom/cells":       {},
 	"batch":            {"geom"},
+	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
 	"internal/layout":  {"batch", "geom", "geom/cells"},
 	"internal/testkit": {"geom"},
 	// for tests alone
@@ -38,10 +39,14 @@ var layers = map[string][]string{
 	"engine/internal/vk":        {},
 	"engine/internal/soak":      {}, // for tests alone
 	"cpu":                       {"batch", "geom", "ref", "cpu/simd"},
-	"cpu/simd":                  {"batch", "geom", "geom/cells"},
+	"cpu/simd":                  {"batch", "geom", "cpu/simd/hullcells"},
+	"cpu/simd/hullcells":        {"geom/cells"},
 	"dispatch":                  {"batch"},
+	"rollout":                   {"batch", "dispatch", "geom", "rollout/broadphase", "rollout/sweep"},
 	"verify":                    {"geom", "batch", "ref"},
-	"dataset":                   {"geom", "geom/mesh", "batch"},
+	"rollout/broadphase":        {},
+	"rollout/sweep":             {"batch", "geom"},
+	"dataset":                   {"geom", "geom/mesh", "batch", "rollout", "rollout/sweep"},
 	"dataset/generate":          {"geom", "geom/mesh", "batch", "ref"},
 	"dataset/fit":               {"geom"},
 	"bench/papers":              {"geom", "geom/mesh", "ref", "dataset/fit", "bench/folder", "bench/plots"},
@@ -55,7 +60,9 @@ var layers = map[string][]string{
 		"bench/plots", "bench/stats"},
 	"cmd/batchbench": {anything},
 	"cmd/genlayout":  {"internal/layout"},
-	"tests":          {anything}, // and the packages below it
+	"cmd/libclearance": {".", "batch", "dataset", "dispatch", "engine", "geom", "geom/mesh", "internal/score",
+		"rollout"},
+	"tests": {anything}, // and the packages below it
 }
 
 // testLayers holds the test files of some packages to a table as well: the truth
@@ -65,7 +72,7 @@ var testLayers = map[string][]string{
 	"geom":      {"geom/hull", "geom/mesh", "internal/testkit"},
 	"geom/hull": {},
 	"geom/mesh": {"geom/hull"},
-	"ref":       {"geom", "geom/hull", "geom/mesh", "internal/testkit"},
+	"ref":       {"geom", "geom/hull", "geom/mesh", "internal/testkit", "tests/need"},
 }
 
 // owners says which part of the tree may import a third-party module that would

@@ -37,6 +37,20 @@ func TestRaceList(t *testing.T) {
 	}
 }
 
+// TestKernelsCompileOnce: the tests of a package that compiles the kernels are a package of their own. With a test
+// file of the package itself, go vet and go test compile the kernels twice, which takes minutes.
+func TestKernelsCompileOnce(t *testing.T) {
+	files := testFiles(t, "cpu/simd")
+	if len(files) == 0 {
+		t.Fatal("cpu/simd has no tests")
+	}
+	for _, file := range files {
+		if source := read(t, file); !strings.Contains(source, "\npackage simd_test\n") {
+			t.Errorf("%s is not of package simd_test", file)
+		}
+	}
+}
+
 func testFiles(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))

@@ -163,7 +163,7 @@ func write(t *testing.T, file, named string, asked batch.Query) error {
 	defer w.Abort()
 	if named != asked.String() {
 		w.Describe("query", named)
-	} else if err := w.DescribeQuery(asked); err != nil {
+	} else if err := w.DescribeQuery(asked, nil); err != nil {
 		return err
 	}
 	if err := w.Write(batch.NewResults(1, &batch.Options{Columns: batch.ColDistance})); err != nil {

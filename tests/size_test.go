@@ -2,9 +2,7 @@ package tests
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,14 +21,6 @@ const (
 
 // handWritten are the endings of the languages that the limits apply to.
 var handWritten = []string{".go", ".c", ".h", ".glsl", ".comp", ".py", ".sh", ".cpp", ".hpp", ".rs"}
-
-// tooWide are the folders that still have lines beyond maxColumns. The list only shrinks.
-var tooWide = []string{
-	"bench/peers",
-	"bench/peers/drivers",
-	"bench/peers/drivers/parry/src",
-	"scripts",
-}
 
 // sourceFiles calls f with every hand-written source file of the module and its path from the root.
 func sourceFiles(t *testing.T, f func(name string, data []byte)) {
@@ -85,22 +75,11 @@ func TestFileLength(t *testing.T) {
 
 // TestLineLength keeps lines within maxColumns.
 func TestLineLength(t *testing.T) {
-	wide := map[string][]string{}
 	sourceFiles(t, func(name string, data []byte) {
 		if at := wideLine(data); at > 0 {
-			wide[path.Dir(name)] = append(wide[path.Dir(name)], fmt.Sprintf("%s:%d", name, at))
+			t.Errorf("%s:%d has more than %d columns", name, at, maxColumns)
 		}
 	})
-	for _, dir := range slices.Sorted(maps.Keys(wide)) {
-		if !slices.Contains(tooWide, dir) {
-			t.Errorf("lines of more than %d columns: %s", maxColumns, strings.Join(wide[dir], " "))
-		}
-	}
-	for _, dir := range tooWide {
-		if wide[dir] == nil {
-			t.Logf("%s is clean; take its line out of tooWide", dir)
-		}
-	}
 }
 
 // wideLine returns the number of the first line of more than maxColumns, or 0.

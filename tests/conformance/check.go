@@ -62,7 +62,7 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 		return r.unavailable(ctx, backend, err, o, v)
 	}
 	if !o.Query.Info().Boolean() { // of which statuses alone go other ways
-		o.Columns = o.EffectiveColumns() | batch.ColMethod
+		o.Columns = o.EffectiveColumns() | batch.ColMethod | o.Query.Info().Extra
 	}
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	rep, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{MaxRowErrors: r.Len()})
@@ -93,9 +93,12 @@ func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *
 			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
 		}
 		v.Solver = res.Method
+		if o.Query.Info().EndsAtStatus {
+			r.checkStatusAlone(ctx, backend, o, res, v)
+		}
 		return
 	}
-	o.Columns = batch.FileColumns
+	o.Columns = o.Query.Info().FileColumns()
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	if _, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{}); err != nil {
 		v.fault(-1, "run with all columns: %v", err)
@@ -173,35 +176,35 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 	res, e, truth := job.Results, &r.Expect[i], &r.Truth[i]
 	status := batch.Status(res.Status[i])
-	if e.Relation == Nonsense || status >= batch.Undecided {
-		if e.Relation != Nonsense || status != batch.Invalid {
+	if refused := r.Refused(i, job.Options.Query); refused || status >= batch.Undecided {
+		if !refused || status != batch.Invalid {
 			v.fault(i, "%s: %v", r.Describe(i), status)
 		}
 		return
 	}
 	lower, upper := interval(job, i, status)
-	known := [2]float64{e.Distance - e.Round, e.Distance + e.Round}
-	switch e.Relation {
-	case Overlap:
-		known[1] = 0
-	case Meeting:
-		known[1] = e.Round
+	least, greatest, proved := 0.0, 0.0, truth
+	if query := job.Options.Query.Info(); query.Growth() {
+		least, greatest = r.growthOf(i)
+		proved = &r.growthTruth()[i]
+	} else {
+		least, greatest = e.interval()
 	}
-	if !meet(lower, upper, known[0], known[1]) {
-		v.fault(i, "%s: %v, signed distance in [%.17g, %.17g], known to lie in [%.17g, %.17g]",
-			r.Describe(i), status, lower, upper, known[0], known[1])
+	if !meet(lower, upper, least, greatest) {
+		v.fault(i, "%s: %v, value in [%.17g, %.17g], known to lie in [%.17g, %.17g]",
+			r.Describe(i), status, lower, upper, least, greatest)
 	}
-	if !meet(lower, upper, truth.Lower, truth.Upper) {
-		v.fault(i, "%s: %v, signed distance in [%.17g, %.17g], the reference bounds it by [%.17g, %.17g]",
-			r.Describe(i), status, lower, upper, truth.Lower, truth.Upper)
+	if !meet(lower, upper, proved.Lower, proved.Upper) {
+		v.fault(i, "%s: %v, value in [%.17g, %.17g], the reference bounds it by [%.17g, %.17g]",
+			r.Describe(i), status, lower, upper, proved.Lower, proved.Upper)
 	}
 	// Rows that are clear of contact by more than any tolerance have one right status.
 	clear := 1e-5 * r.Library.PairSize(r.Pairs.ShapeA[i], r.Pairs.ShapeB[i])
 	want := status
 	switch {
-	case e.Relation == Apart && e.Distance > clear:
+	case e.Relation == Separated && e.Distance > clear:
 		want = batch.Separated
-	case e.Relation == Overlap && truth.Upper < -clear:
+	case e.Relation == Penetrating && truth.Upper < -clear:
 		want = batch.Penetrating
 	}
 	if status != want {
@@ -212,10 +215,10 @@ func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 	}
 }
 
-// interval is what an answer claims of the signed distance: distance ± gap, cut by
+// interval is what an answer claims of the value: distance ± gap, cut by
 // what the status says. An answer without a distance says it with its status.
 func interval(job *batch.Job, i int, status batch.Status) (lower, upper float64) {
-	res := job.Results
+	res, touch := job.Results, job.Options.Query.Info().Touch
 	lower, upper = math.Inf(-1), math.Inf(1)
 	if res.Distance.Len() != 0 && res.Gap != nil {
 		d, gap := res.Distance.At(i), float64(res.Gap[i])
@@ -223,9 +226,9 @@ func interval(job *batch.Job, i int, status batch.Status) (lower, upper float64)
 	}
 	switch status {
 	case batch.Separated:
-		lower = math.Max(lower, 0)
+		lower = math.Max(lower, touch)
 	case batch.Penetrating:
-		upper = math.Min(upper, 0)
+		upper = math.Min(upper, touch)
 	case batch.Touching:
 		if math.IsInf(lower, -1) {
 			var row batch.Row

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +138,14 @@ func TestSuiteCatchesFaults(t *testing.T) {
 	}
 }
 
+// narrow is a back end that does not support growth.
+type narrow struct{ dispatch.Backend }
+
+func (n narrow) Serves() batch.Serves {
+	growth := func(r batch.Served) bool { return r.Query == batch.Growth }
+	return slices.DeleteFunc(slices.Clone(n.Backend.Serves()), growth)
+}
+
 // TestMatrixShowsFailure: a failed row makes its shapes fail in the page, and what
 // never ran is not yet supported.
 func TestMatrixShowsFailure(t *testing.T) {
@@ -150,7 +159,7 @@ func TestMatrixShowsFailure(t *testing.T) {
 		i := row(j, r, batch.Separated, "cone")
 		r.Distance.Set(i, r.Distance.At(i)*2)
 	}
-	m.Declare(dispatch.Label(cpu.NewReference(), "cpu"))
+	m.Declare(narrow{dispatch.Label(cpu.NewReference(), "cpu")})
 	m.Note("cpu", o, rows, rows.Check(t.Context(), liar{Backend: cpu.NewReference(), spoil: spoil}, o))
 	page := m.Markdown(page)
 	for _, want := range []string{

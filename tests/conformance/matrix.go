@@ -87,7 +87,7 @@ func (m *Matrix) Note(backend string, o batch.Options, rows *Rows, v *Verdict) {
 		switch {
 		case v.Wrong[i]:
 			got = failed
-		case rows.Expect[i].Relation == Nonsense:
+		case rows.Refused(i, o.Query):
 			got = refused
 		}
 		for _, form := range []int{a, b} {
@@ -110,23 +110,38 @@ func (m *Matrix) writeBackend(b *strings.Builder, backend string) {
 		fmt.Fprintf(b, "%s\n\n", sentence(notYet))
 		return
 	}
+	before := map[string]batch.Query{} // tables, by what they say
 	for q := range batch.QueryCount {
 		fmt.Fprintf(b, "### Query %v\n\n", q)
-		methods := m.methods(backend, q)
-		if len(methods) == 0 {
-			fmt.Fprintf(b, "%s\n\n", sentence(notServed))
+		table := m.queryTable(backend, q)
+		if same, ok := before[table]; ok {
+			fmt.Fprintf(b, "As query %v.\n\n", same)
 			continue
 		}
-		b.WriteString("| shape |")
-		for _, method := range methods {
-			fmt.Fprintf(b, " %v |", method)
+		if len(m.methods(backend, q)) > 0 {
+			before[table] = q
 		}
-		b.WriteString("\n|---|" + strings.Repeat("---|", len(methods)) + "\n")
-		for k := range geom.KindCount {
-			m.writeKind(b, backend, q, k)
-		}
-		b.WriteString("\n")
+		b.WriteString(table)
 	}
+}
+
+// queryTable is the table of a query.
+func (m *Matrix) queryTable(backend string, q batch.Query) string {
+	methods := m.methods(backend, q)
+	if len(methods) == 0 {
+		return sentence(notServed) + "\n\n"
+	}
+	var b strings.Builder
+	b.WriteString("| shape |")
+	for _, method := range methods {
+		fmt.Fprintf(&b, " %v |", method)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(methods)) + "\n")
+	for k := range geom.KindCount {
+		m.writeKind(&b, backend, q, k)
+	}
+	b.WriteString("\n")
+	return b.String()
 }
 
 // writeKind writes one line for each form of a kind, or one for a kind without any.

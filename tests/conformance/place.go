@@ -16,23 +16,35 @@ type Relation uint8
 
 // Relations.
 const (
-	Apart    Relation = iota // at the exact distance Expect.Distance
-	Contact                  // touching at a point, at distance 0
-	Overlap                  // the interiors intersect
-	Meeting                  // a point in common, interiors unknown: two flat shapes
-	Nonsense                 // two half-spaces: the row is refused
+	Separated   Relation = iota // at the exact distance Expect.Distance
+	Contact                     // touching at a point, at distance 0
+	Penetrating                 // the interiors intersect
+	Meeting                     // a point in common, interiors unknown: two flat shapes
+	Nonsense                    // two half-spaces: the row is refused
 )
 
 // Expect is what is known of a row.
 type Expect struct {
 	Relation Relation
 
-	// Distance is the signed distance where it is known exactly (Apart, Contact),
+	// Distance is the signed distance where it is known exactly (Separated, Contact),
 	// and a lower bound of it, minus the overlap along one direction, for the others.
 	Distance float64
 
 	// Round bounds the error in Distance that the rounding of the poses makes, metres.
 	Round float64
+}
+
+// interval bounds the signed distance.
+func (e *Expect) interval() (lower, upper float64) {
+	lower, upper = e.Distance-e.Round, e.Distance+e.Round
+	switch e.Relation {
+	case Penetrating:
+		upper = 0
+	case Meeting:
+		upper = e.Round
+	}
+	return lower, upper
 }
 
 // placement is one way to place B beside A.
@@ -125,7 +137,7 @@ func place(rng *rand.Rand, lib *batch.Library, a, b int32, p *placement) (batch.
 		pa = r3.Add(pa, r3.Scale(p.inner, r3.Sub(innerA, supportA)))
 		pb = r3.Add(pb, r3.Scale(p.inner, r3.Sub(innerB, supportB)))
 		e.Distance = -p.inner * (r3.Dot(d, r3.Sub(supportA, innerA)) + r3.Dot(d, r3.Sub(innerB, supportB)))
-		e.Relation = Overlap
+		e.Relation = Penetrating
 		if flat(sa) && flat(sb) {
 			e.Relation = Meeting
 		}

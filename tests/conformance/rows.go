@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"clearance/batch"
 	"clearance/ref"
@@ -18,6 +19,9 @@ type Rows struct {
 	Truth  []ref.Result // a reference solve of every row; zero where it is refused
 
 	placement []int // index into placements
+
+	once   sync.Once
+	growth []ref.Result // see growthTruth
 }
 
 // NewRows places every form against every form, without margins, with one and with

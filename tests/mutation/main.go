@@ -35,6 +35,7 @@ var guards = []struct {
 	{"dataset", []string{"./dataset", "./cmd/batchbench"}},
 	{"verify", []string{"./verify", "./tests/conformance", "./cmd/batchbench"}},
 	{"cpu", []string{"./cpu", "./tests/conformance", "./tests"}},
+	{"cpu/simd/hullcells", []string{"./cpu/simd/hullcells", "./cpu/simd", "./cpu"}},
 	{"cpu/simd", []string{"./cpu/simd", "./cpu", "./tests/conformance", "./tests"}},
 }
 

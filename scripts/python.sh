@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# python.sh [ARGUMENT...]: the checks of the Python package. The wheel is built and installed in a virtual environment,
+# the C interface is tested, then ruff, mypy, pyright and pytest (with the arguments) run. It needs Python 3.11.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+command -v "${GO:-go}" >/dev/null || PATH="$PATH:/usr/local/go/bin"
+bin=$(./scripts/venv.sh)
+# The kernels would be compiled once more for a shared library, for minutes. make test does so with less optimization;
+# the answers have the same bits, which the tests compare with those of the command line. make test-all and make wheel
+# optimize.
+out=$PWD/build/python/test
+[[ ${CLEARANCE_TESTS:-} == all ]] || export CLEARANCE_TAGS=quickkernels
+mkdir -p "$out"
+CLEARANCE_LIBRARY=$out/libclearance.so CLEARANCE_WHEELS=$out/dist ./scripts/wheel.sh
+"$bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --force-reinstall \
+	"$out"/dist/*.whl
+"${GO:-go}" build -o build/python/batchbench ./cmd/batchbench
+CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libclearance
+cd python
+"$bin/ruff" format --config pyproject.toml --check . ../examples
+"$bin/ruff" check --config pyproject.toml . ../examples
+"$bin/mypy" src tests ../examples
+"$bin/basedpyright" --pythonpath "$bin/python" --level error
+CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench "$bin/python" -m pytest -rs "$@"
