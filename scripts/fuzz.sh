@@ -9,9 +9,17 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 go=${GO:-go}
 seconds=${1:-60}
-# make test fuzzes beside other checks, which need the other processors.
+# make test fuzzes beside other checks, which need the other processors. It starts from the committed inputs: those
+# that earlier runs left in Go's cache are tried first, and after an hour of fuzzing they alone take minutes.
 workers=1
-[[ ${CLEARANCE_TESTS:-} != all ]] || workers=$(getconf _NPROCESSORS_ONLN)
+corpus=()
+if [[ ${CLEARANCE_TESTS:-} == all ]]; then
+	workers=$(getconf _NPROCESSORS_ONLN)
+else
+	inputs=$(mktemp -d)
+	trap 'rm -rf "$inputs"' EXIT
+	corpus=(-args "-test.fuzzcachedir=$inputs")
+fi
 
 targets=()
 for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n 1 dirname | sort -u); do
@@ -49,7 +57,7 @@ for target in "${targets[@]}"; do
 	for try in 1 2 3; do
 		rc=0 time=$((each << (try - 1)))
 		out=$(CGO_ENABLED=$cgo $go test -run '^$' -fuzz "^$name\$" -fuzztime "${time}s" \
-			-fuzzminimizetime 20x -parallel "$workers" "$dir" 2>&1) || rc=$?
+			-fuzzminimizetime 20x -parallel "$workers" "$dir" "${corpus[@]}" 2>&1) || rc=$?
 		if ((!rc)); then
 			[[ $out != *'execs: '* ]] || break
 			echo "no new input in ${time}s, try $try"
