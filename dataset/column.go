@@ -204,6 +204,37 @@ func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, 
 	return n, nil
 }
 
+// readColumn reads the n values of column i into the slice that to points to. Memory grows with what has been read: the
+// length of a damaged file may be wrong. The slice is not nil.
+func readColumn(src source, i int, n int64, to any) error {
+	switch to := to.(type) {
+	case *[]uint8:
+		return readGrowing(src, i, n, to)
+	case *[]uint16:
+		return readGrowing(src, i, n, to)
+	case *[]int32:
+		return readGrowing(src, i, n, to)
+	case *[]float32:
+		return readGrowing(src, i, n, to)
+	case *[]float64:
+		return readGrowing(src, i, n, to)
+	}
+	return fmt.Errorf("dataset: column %d: no reader of %T", i, to)
+}
+
+func readGrowing[T any](src source, i int, n int64, to *[]T) error {
+	const most = 3 << 16 // whole rows of 1 or 3 values
+	*to = []T{}
+	for at := int64(0); at < n; at = int64(len(*to)) {
+		more := int(min(n-at, most))
+		*to = slices.Grow(*to, more)[:int(at)+more]
+		if err := src.read(i, (*to)[at:]); err != nil {
+			return notEnd(err)
+		}
+	}
+	return nil
+}
+
 // notEnd is an error within the rows, which may hold io.EOF of a damaged page, as one that
 // nobody takes for the end of the file.
 func notEnd(err error) error {

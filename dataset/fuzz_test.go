@@ -12,6 +12,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom/mesh"
+	"clearance/rollout"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -63,6 +64,54 @@ func drainResults(t *testing.T, path string) {
 			return
 		}
 		rows += int64(n)
+	}
+}
+
+// drainRollouts reads results of rollouts and sweeps, unless the file claims to be long.
+func drainRollouts(t *testing.T, path string) {
+	t.Helper()
+	long := func(cols []column) bool {
+		src, err := openTable(path, cols, false, nil)
+		if err != nil {
+			return true
+		}
+		defer src.Close()
+		return src.rows() >= 1<<16
+	}
+	if !long(rolloutResultColumns()) {
+		r, _, err := ReadRolloutResults(path, WithMemory(1<<20))
+		if err == nil && (len(r.PartA) != r.N || len(r.PartB) != r.N || r.Results.CheckShape() != nil) {
+			t.Errorf("results of %d rows with %d and %d parts", r.N, len(r.PartA), len(r.PartB))
+		}
+	}
+	if cols, _ := sweepColumns(&rollout.SweepResults{}); !long(cols) {
+		if r, _, err := ReadSweepResults(path); err == nil && len(r.T1) != r.N {
+			t.Errorf("sweeps of %d rows with %d times", r.N, len(r.T1))
+		}
+	}
+}
+
+// addRollouts adds files of results of rollouts and sweeps.
+func addRollouts(f *testing.F, ext string) {
+	o := rollout.Options{Reduce: rollout.ReduceWorld}
+	worlds := filepath.Join(f.TempDir(), "worlds"+ext)
+	err := WriteRolloutResults(worlds, rollout.NewResults(2, &o), &o, 2, nil)
+	o.Reduce = rollout.ReduceNone
+	r := rollout.NewResults(1, &o)
+	r.Offsets, r.BodyA, r.BodyB = []int64{0, 1}, []int32{0}, []int32{1}
+	sparse := filepath.Join(f.TempDir(), "sparse"+ext)
+	err = errors.Join(err, WriteRolloutResults(sparse, r, &o, 1, nil))
+	sweeps := filepath.Join(f.TempDir(), "sweeps"+ext)
+	err = errors.Join(err, WriteSweepResults(sweeps, &rollout.SweepResults{}, 0, 2, nil))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{worlds, sparse, sweeps} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
 	}
 }
 
@@ -126,6 +175,7 @@ func fuzzFile(t *testing.T, ext string, data []byte) string {
 
 func FuzzNPZ(f *testing.F) {
 	addGolden(f, ".npz")
+	addRollouts(f, ".npz")
 	f.Add(zipped(f, pairFiles(2), zip.Store))
 	worlds := filepath.Join(f.TempDir(), "worlds.npz")
 	if err := WriteWorlds(worlds, &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1},
@@ -141,6 +191,7 @@ func FuzzNPZ(f *testing.F) {
 		path := fuzzFile(t, ".npz", data)
 		drainPairs(t, path)
 		drainResults(t, path)
+		drainRollouts(t, path)
 		if w, err := ReadWorlds(path); err == nil && w.CheckShape() != nil {
 			t.Error("ReadWorlds lets a wrong shape pass")
 		}
@@ -149,10 +200,12 @@ func FuzzNPZ(f *testing.F) {
 
 func FuzzParquet(f *testing.F) {
 	addGolden(f, ".parquet")
+	addRollouts(f, ".parquet")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := fuzzFile(t, ".parquet", data)
 		drainPairs(t, path)
 		drainResults(t, path)
+		drainRollouts(t, path)
 	})
 }
 

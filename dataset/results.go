@@ -105,14 +105,25 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 	n, err := r.advance(dst.N, len(columnBits), func(i, n int) any {
 		return resultValues(dst, i, n)
 	})
-	if err == nil && r.solvers != nil && dst.Method != nil {
-		if i, code := r.solvers.translate(dst.Method[:n]); i >= 0 {
-			return 0, fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not "+
-				"know",
-				r.path, first+int64(i), code, r.solvers.names[code])
-		}
+	if err == nil && dst.Method != nil {
+		err = r.translate(dst.Method[:n], first)
 	}
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// translate replaces the codes of solvers, from a row on, by those of this version.
+func (r *ResultReader) translate(methods []uint8, first int64) error {
+	if r.solvers == nil {
+		return nil
+	}
+	if i, code := r.solvers.translate(methods); i >= 0 {
+		return fmt.Errorf("dataset: %s: row %d, column method: code %d is %.60q, which this version does not know",
+			r.path, first+int64(i), code, r.solvers.names[code])
+	}
+	return nil
 }
 
 // Close closes the file.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,21 @@ import (
 const (
 	metaReduce      = "reduce"
 	metaMaxDistance = "max_distance"
-	metaWorlds      = "worlds" // number of worlds
+	metaWorlds      = "worlds"            // number of worlds
+	metaComplete    = "contacts_complete" // of worlds: whether contacts counts all of them
+)
+
+// Columns of results of rollouts that those of pairs lack.
+const (
+	columnPartA    = "part_a"
+	columnPartB    = "part_b"
+	columnPair     = "pair"
+	columnContacts = "contacts"
+	columnFailed   = "failed"
+	columnAny      = "any"
+	columnBodyA    = "body_a"
+	columnBodyB    = "body_b"
+	columnWorld    = "world" // of each row of all pairs
 )
 
 // rolloutColumns are the columns of results of rollouts that those of pairs lack.
@@ -24,20 +39,17 @@ func rolloutColumns(r *rollout.Results) (cols []column, values []any) {
 			cols, values = append(cols, column{name, 1, []dtype{typ}}), append(values, v)
 		}
 	}
-	add("part_a", typeInt32, true, r.PartA)
-	add("part_b", typeInt32, true, r.PartB)
-	add("pair", typeInt32, r.Pair != nil, r.Pair)
-	add("contacts", typeInt32, r.Contacts != nil, r.Contacts)
-	add("failed", typeInt32, r.Failed != nil, r.Failed)
-	add("any", typeUint8, r.Any != nil, r.Any)
-	add("body_a", typeInt32, r.BodyA != nil, r.BodyA)
-	add("body_b", typeInt32, r.BodyB != nil, r.BodyB)
+	add(columnPartA, typeInt32, true, r.PartA)
+	add(columnPartB, typeInt32, true, r.PartB)
+	add(columnPair, typeInt32, r.Pair != nil, r.Pair)
+	add(columnContacts, typeInt32, r.Contacts != nil, r.Contacts)
+	add(columnFailed, typeInt32, r.Failed != nil, r.Failed)
+	add(columnAny, typeUint8, r.Any != nil, r.Any)
+	add(columnBodyA, typeInt32, r.BodyA != nil, r.BodyA)
+	add(columnBodyB, typeInt32, r.BodyB != nil, r.BodyB)
 	add(columnWorld, typeInt32, r.Offsets != nil, worldsOf(r.Offsets))
 	return cols, values
 }
-
-// columnWorld is the world of each row of all pairs.
-const columnWorld = "world"
 
 // worldsOf returns the world of each row.
 func worldsOf(offsets []int64) []int32 {
@@ -70,8 +82,8 @@ func offsetsOf(worlds []int32, n int) ([]int64, error) {
 
 // WriteRolloutResults writes the results of a rollout of W worlds to a Parquet or NPZ file: the columns of
 // [CreateResults] that r has but bits, and part_a, part_b; of worlds also pair, contacts, failed and any; of all
-// pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest distance
-// and W, and has the given entries.
+// pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest distance,
+// W, and of worlds whether contacts are complete, and has the given entries.
 func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, worlds int,
 	meta map[string]string) error {
 	var cols []column
@@ -96,6 +108,9 @@ func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, wo
 	out.describe(metaValue, o.Query.Info().Value)
 	out.describe(metaReduce, o.Reduce.String())
 	out.describe(metaWorlds, fmt.Sprint(worlds))
+	if o.Reduce == rollout.ReduceWorld {
+		out.describe(metaComplete, strconv.FormatBool(r.ContactsComplete))
+	}
 	if o.HasMaxDistance {
 		out.describe(metaMaxDistance, fmt.Sprint(o.MaxDistance))
 	}
@@ -108,57 +123,157 @@ func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, wo
 	return w.Close()
 }
 
-// ReadRolloutResults reads a file of [WriteRolloutResults], and its metadata.
+// ReadRolloutResults reads a file of [WriteRolloutResults], and its metadata. Codes of solvers are translated by the
+// names in the metadata. An option bounds the memory of Offsets, whose length only the metadata state.
 func ReadRolloutResults(path string, opts ...Option) (*rollout.Results, map[string]string, error) {
-	all := &rollout.Results{Pair: []int32{}, Contacts: []int32{}, Failed: []int32{}, Any: []uint8{}, BodyA: []int32{},
-		BodyB: []int32{}, Offsets: []int64{0}}
-	others, _ := rolloutColumns(all)
-	cols := append(resultColumns(typeFloat32, typeFloat64), others...)
+	cols := rolloutResultColumns()
 	src, err := openTable(path, cols, false, opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer src.Close()
-	reader := ResultReader{tableReader: tableReader{path: path, src: src}}
-	if err := reader.describe(cols); err != nil {
+	f := &rolloutFile{ResultReader: ResultReader{tableReader: tableReader{path: path, src: src}}, cols: cols,
+		r: &rollout.Results{}}
+	if err := errors.Join(f.describe(cols), f.readMetadata(), f.checkColumns()); err != nil {
 		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
-	n := int(src.rows())
-	r := &rollout.Results{Results: batch.NewResults(n, &batch.Options{Columns: reader.columns,
-		Precision: reader.precision})}
-	var worlds []int32
-	ints := []*[]int32{&r.PartA, &r.PartB, &r.Pair, &r.Contacts, &r.Failed, nil, &r.BodyA, &r.BodyB, &worlds}
-	for i := range cols {
-		if _, ok := src.typeOf(i); !ok {
+	if err := f.read(opts); err != nil {
+		return nil, nil, err
+	}
+	return f.r, src.metadata(), nil
+}
+
+// rolloutResultColumns are all columns that a file may have.
+func rolloutResultColumns() []column {
+	all := &rollout.Results{Pair: []int32{}, Contacts: []int32{}, Failed: []int32{}, Any: []uint8{}, BodyA: []int32{},
+		BodyB: []int32{}, Offsets: []int64{0}}
+	others, _ := rolloutColumns(all)
+	return append(resultColumns(typeFloat32, typeFloat64), others...)
+}
+
+// rolloutFile is a file of results of a rollout while it is read.
+type rolloutFile struct {
+	ResultReader
+	cols []column
+	r    *rollout.Results
+}
+
+// column returns the index of a column, and whether the file has it.
+func (f *rolloutFile) column(name string) (i int, ok bool) {
+	i = slices.IndexFunc(f.cols, func(c column) bool { return c.name == name })
+	_, ok = f.src.typeOf(i)
+	return i, ok
+}
+
+// checkColumns reports a column that the file must have, given the others.
+func (f *rolloutFile) checkColumns() error {
+	for _, c := range []struct{ name, with string }{
+		{columnPartA, ""}, {columnPartB, ""},
+		{columnContacts, columnPair}, {columnFailed, columnPair}, {columnAny, columnPair},
+		{columnPair, columnContacts}, {columnPair, columnFailed}, {columnPair, columnAny},
+		{columnBodyA, columnBodyB}, {columnBodyB, columnBodyA}, {columnBodyA, columnWorld},
+	} {
+		with := c.with == ""
+		if !with {
+			_, with = f.column(c.with)
+		}
+		i, has := f.column(c.name)
+		if !with || has {
 			continue
 		}
-		var to any
-		switch k := i - len(columnBits); {
-		case k < 0:
-			to = resultValues(r.Results, i, n)
-		case ints[k] == nil:
-			r.Any = make([]uint8, n)
-			to = r.Any
-		default:
-			*ints[k] = make([]int32, n)
-			to = *ints[k]
+		of := ""
+		if c.with != "" {
+			of = " besides " + c.with
 		}
-		if err := src.read(i, to); err != nil {
-			return nil, nil, notEnd(err)
+		return fmt.Errorf("column %s is missing, want %s [N]%s", c.name, f.cols[i].types(), of)
+	}
+	return nil
+}
+
+// read reads all columns.
+func (f *rolloutFile) read(opts []Option) error {
+	n, r := f.src.rows(), f.r
+	r.Results = batch.NewResults(0, &batch.Options{Columns: f.columns, Precision: f.precision})
+	var worlds []int32
+	others := map[string]any{columnPartA: &r.PartA, columnPartB: &r.PartB, columnPair: &r.Pair,
+		columnContacts: &r.Contacts, columnFailed: &r.Failed, columnAny: &r.Any, columnBodyA: &r.BodyA,
+		columnBodyB: &r.BodyB, columnWorld: &worlds}
+	for i := range f.cols {
+		if _, ok := f.src.typeOf(i); !ok {
+			continue
+		}
+		to := others[f.cols[i].name]
+		if to == nil {
+			to = resultColumn(r.Results, i)
+		}
+		if err := readColumn(f.src, i, n*int64(f.cols[i].width), to); err != nil {
+			return err
 		}
 	}
-	meta := src.metadata()
-	if worlds != nil {
-		count, err := strconv.Atoi(meta[metaWorlds])
-		if err == nil && (count < 0 || count > 1<<30) {
-			err = fmt.Errorf("%d worlds", count)
+	r.N = int(n)
+	err := f.translate(r.Method, 0)
+	if err == nil {
+		err = f.readWorlds(worlds, opts)
+	}
+	return err
+}
+
+// resultColumn points to column i of those of package batch.
+func resultColumn(r *batch.Results, i int) any {
+	reals := func(f *batch.Floats) any {
+		if r.Precision == batch.Double {
+			return &f.F64
 		}
-		if err == nil {
-			r.Offsets, err = offsetsOf(worlds, count)
-		}
+		return &f.F32
+	}
+	switch columnBits[i] {
+	case batch.ColDistance:
+		return reals(&r.Distance)
+	case batch.ColNormal:
+		return reals(&r.Normal)
+	case batch.ColWitnessA:
+		return reals(&r.WitnessA)
+	case batch.ColWitnessB:
+		return reals(&r.WitnessB)
+	case batch.ColPoint:
+		return reals(&r.Point)
+	case batch.ColGap:
+		return &r.Gap
+	case batch.ColStatus:
+		return &r.Status
+	case batch.ColMethod:
+		return &r.Method
+	default:
+		return &r.Iterations
+	}
+}
+
+// readWorlds reads what the metadata say of the worlds.
+func (f *rolloutFile) readWorlds(worlds []int32, opts []Option) error {
+	meta := f.src.metadata()
+	wrong := func(key string, err error) error {
+		return fmt.Errorf("dataset: %s: metadata %s: %w", f.path, key, err)
+	}
+	if s, ok := meta[metaComplete]; ok {
+		complete, err := strconv.ParseBool(s)
 		if err != nil {
-			return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
+			return wrong(metaComplete, fmt.Errorf("%.60q, want true or false", s))
 		}
+		f.r.ContactsComplete = complete
 	}
-	return r, meta, nil
+	if worlds == nil {
+		return nil
+	}
+	count, err := strconv.ParseInt(meta[metaWorlds], 10, 32)
+	if err != nil || count < 0 {
+		return wrong(metaWorlds, fmt.Errorf("%.60q, want the number of worlds", meta[metaWorlds]))
+	}
+	if err := newLimits(opts).take(8*(count+1), fmt.Sprintf("offsets of %d worlds", count)); err != nil {
+		return wrong(metaWorlds, err)
+	}
+	f.r.Offsets, err = offsetsOf(worlds, int(count))
+	if err != nil {
+		return fmt.Errorf("dataset: %s: %w", f.path, err)
+	}
+	return nil
 }

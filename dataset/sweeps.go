@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"clearance/batch"
@@ -100,27 +101,27 @@ func WriteMotions(path string, m *rollout.Motions, bodies *batch.Bodies) error {
 	return z.commit()
 }
 
-// sweepColumns are the columns of results of sweeps, and their values.
-func sweepColumns(r *rollout.SweepResults) (cols []column, values []any) {
+// sweepColumns are the columns of results of sweeps, and where their values are: pointers to slices.
+func sweepColumns(r *rollout.SweepResults) (cols []column, at []any) {
 	for _, c := range []struct {
 		name string
 		typ  dtype
-		v    any
+		at   any
 	}{
-		{"state", typeUint8, r.State}, {"lower", typeFloat64, r.Lower}, {"upper", typeFloat64, r.Upper},
-		{"closest", typeFloat64, r.Closest}, {"t0", typeFloat64, r.T0}, {"t1", typeFloat64, r.T1},
-		{"part_a", typeInt32, r.PartA}, {"part_b", typeInt32, r.PartB}, {"evaluations", typeInt32, r.Evaluations},
+		{"state", typeUint8, &r.State}, {"lower", typeFloat64, &r.Lower}, {"upper", typeFloat64, &r.Upper},
+		{"closest", typeFloat64, &r.Closest}, {"t0", typeFloat64, &r.T0}, {"t1", typeFloat64, &r.T1},
+		{"part_a", typeInt32, &r.PartA}, {"part_b", typeInt32, &r.PartB}, {"evaluations", typeInt32, &r.Evaluations},
 	} {
-		cols, values = append(cols, column{c.name, 1, []dtype{c.typ}}), append(values, c.v)
+		cols, at = append(cols, column{c.name, 1, []dtype{c.typ}}), append(at, c.at)
 	}
-	return cols, values
+	return cols, at
 }
 
 // WriteSweepResults writes the results of a sweep of W worlds through T way points to a Parquet or NPZ file: the
 // columns state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [rollout.SweepResults]. The
 // metadata states the codes of the states, W and T, and has the given entries.
 func WriteSweepResults(path string, r *rollout.SweepResults, worlds, wayPoints int, meta map[string]string) error {
-	cols, values := sweepColumns(r)
+	cols, at := sweepColumns(r)
 	out, err := createTable(osFS{}, path, cols, int64(r.N))
 	if err != nil {
 		return err
@@ -133,6 +134,10 @@ func WriteSweepResults(path string, r *rollout.SweepResults, worlds, wayPoints i
 	out.describe(metaWayPoints, fmt.Sprint(wayPoints))
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		out.describe(key, meta[key])
+	}
+	values := make([]any, len(at))
+	for i, p := range at {
+		values[i] = reflect.ValueOf(p).Elem().Interface()
 	}
 	if err := w.append(values, r.N); err != nil {
 		return err
@@ -148,14 +153,12 @@ func ReadSweepResults(path string, opts ...Option) (*rollout.SweepResults, map[s
 		return nil, nil, err
 	}
 	defer src.Close()
-	n := int(src.rows())
-	r := &rollout.SweepResults{N: n, State: make([]uint8, n), Lower: make([]float64, n), Upper: make([]float64, n),
-		Closest: make([]float64, n), T0: make([]float64, n), T1: make([]float64, n), PartA: make([]int32, n),
-		PartB: make([]int32, n), Evaluations: make([]int32, n)}
-	_, values := sweepColumns(r)
-	for i, v := range values {
-		if err := src.read(i, v); err != nil {
-			return nil, nil, notEnd(err)
+	n := src.rows()
+	r := &rollout.SweepResults{N: int(n)}
+	_, columns := sweepColumns(r)
+	for i, to := range columns {
+		if err := readColumn(src, i, n, to); err != nil {
+			return nil, nil, err
 		}
 	}
 	return r, src.metadata(), nil

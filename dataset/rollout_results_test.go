@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"path/filepath"
+	"testing"
+
+	"clearance/batch"
+	"clearance/rollout"
+)
+
+// rolloutTable writes a file of results of a rollout by hand: columns that are int32 or uint8, and metadata.
+func rolloutTable(t *testing.T, ext string, columns map[string]any, meta map[string]string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "results"+ext)
+	var cols []column
+	var values []any
+	n := 0
+	for name, v := range columns {
+		typ := typeInt32
+		if list, ok := v.([]int32); ok {
+			n = len(list)
+		} else {
+			typ, n = typeUint8, len(v.([]uint8))
+		}
+		cols, values = append(cols, column{name, 1, []dtype{typ}}), append(values, v)
+	}
+	out, err := createTable(osFS{}, path, cols, int64(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, text := range meta {
+		out.describe(key, text)
+	}
+	if err := out.write(values, n); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestContactsComplete: a file says whether the contacts of its worlds are all of them.
+func TestContactsComplete(t *testing.T) {
+	for _, ext := range formats {
+		for _, complete := range []bool{false, true} {
+			o := rollout.Options{Reduce: rollout.ReduceWorld}
+			r := rollout.NewResults(2, &o)
+			r.ContactsComplete = complete
+			path := filepath.Join(t.TempDir(), "results"+ext)
+			if err := WriteRolloutResults(path, r, &o, 2, nil); err != nil {
+				t.Fatal(err)
+			}
+			got, meta, err := ReadRolloutResults(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ContactsComplete != complete || (meta["contacts_complete"] == "true") != complete {
+				t.Errorf("%s: complete %t, metadata %q, want %t", ext, got.ContactsComplete, meta["contacts_complete"],
+					complete)
+			}
+		}
+		part := []int32{0}
+		bad := rolloutTable(t, ext, map[string]any{"part_a": part, "part_b": part},
+			map[string]string{"contacts_complete": "perhaps"})
+		_, _, err := ReadRolloutResults(bad)
+		wantError(t, err, bad, "metadata contacts_complete", `"perhaps"`)
+	}
+}
+
+// TestWorldsOfTinyFile: the number of worlds that metadata state does not make a small file large.
+func TestWorldsOfTinyFile(t *testing.T) {
+	part := []int32{0}
+	for _, ext := range formats {
+		columns := map[string]any{"part_a": part, "part_b": part, "body_a": part, "body_b": part, "world": part}
+		for _, worlds := range []string{"100000000", "2147483647", "99999999999999", "-1", "many", ""} {
+			path := rolloutTable(t, ext, columns, map[string]string{"worlds": worlds})
+			_, _, err := ReadRolloutResults(path)
+			wantError(t, err, path, "metadata worlds", worlds)
+		}
+		path := rolloutTable(t, ext, columns, map[string]string{"worlds": "1000"})
+		if _, _, err := ReadRolloutResults(path, WithMemory(1000)); err == nil && ext == ".npz" {
+			t.Error("offsets of 8008 bytes in a budget of 1000")
+		}
+		if r, _, err := ReadRolloutResults(path); err != nil || len(r.Offsets) != 1001 || r.Offsets[1] != 1 {
+			t.Errorf("%s: 1000 worlds: %v", ext, err)
+		}
+	}
+}
+
+// TestSolversOfRollouts: codes of solvers are those of the names in the metadata.
+func TestSolversOfRollouts(t *testing.T) {
+	part := []int32{0, 0}
+	for _, ext := range formats {
+		columns := map[string]any{"part_a": part, "part_b": part, "method": []uint8{1, 9}}
+		path := rolloutTable(t, ext, columns, map[string]string{"solvers": "1=epa,9=bounds"})
+		r, _, err := ReadRolloutResults(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Method[0] != uint8(batch.SolverEPA) || r.Method[1] != uint8(batch.SolverBounds) {
+			t.Errorf("%s: solvers %v", ext, r.Method)
+		}
+		path = rolloutTable(t, ext, columns, map[string]string{"solvers": "1=epa,9=warp"})
+		_, _, err = ReadRolloutResults(path)
+		wantError(t, err, path, "row 1", "column method", `"warp"`)
+	}
+}
+
+// TestIncompleteRollouts: a file without a column that its others need is refused.
+func TestIncompleteRollouts(t *testing.T) {
+	part, status := []int32{0}, []uint8{0}
+	for _, ext := range formats {
+		for missing, columns := range map[string]map[string]any{
+			"part_a":   {"status": status},
+			"part_b":   {"status": status, "part_a": part},
+			"contacts": {"part_a": part, "part_b": part, "pair": part, "failed": part, "any": status},
+			"pair":     {"part_a": part, "part_b": part, "any": status},
+			"body_b":   {"part_a": part, "part_b": part, "body_a": part},
+			"body_a":   {"part_a": part, "part_b": part, "world": part},
+		} {
+			path := rolloutTable(t, ext, columns, map[string]string{"worlds": "1"})
+			_, _, err := ReadRolloutResults(path)
+			wantError(t, err, path, "column "+missing+" is missing")
+		}
+	}
+}
