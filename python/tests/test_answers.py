@@ -201,7 +201,7 @@ def matrices(q: Any) -> Any:
 
 def test_quaternions_of_matrices() -> None:
     """Also where the rotation is a half circle, and w is 0."""
-    from clearance._rollout import quaternions
+    from clearance._kinematics import quaternions
 
     rng = np.random.default_rng(2)
     q = rng.normal(size=(1000, 4))

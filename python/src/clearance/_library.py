@@ -204,7 +204,7 @@ class Library:
         A mesh that is not convex, or has several parts, raises :class:`FileError`; ``concave="hull"`` takes the hull
         of all its vertices instead. :meth:`mesh_parts` keeps the parts.
         """
-        shapes = _read_mesh(path, concave == "hull")
+        shapes = read_mesh(path, concave == "hull")
         if len(shapes) != 1:
             raise ShapeError(
                 f"{os.fspath(path)} has {len(shapes)} parts: use mesh_parts, or concave='hull' for the hull of all"
@@ -213,7 +213,7 @@ class Library:
 
     def mesh_parts(self, path: str | os.PathLike[str], *, margin: float = 0.0) -> list[int]:
         """Every part (group, solid) of a mesh file as a convex shape; a part that is not convex raises FileError."""
-        return [self._append(s, margin, s.name) for s in _read_mesh(path, False)]
+        return [self._append(s, margin, s.name) for s in read_mesh(path, False)]
 
     def add(
         self,
@@ -335,7 +335,8 @@ def _new(n: nat.Native, shapes: list[Shape]) -> _Handle:
     return _Handle(number.value)
 
 
-def _read_mesh(path: str | os.PathLike[str], whole: bool) -> list[Shape]:
+def read_mesh(path: str | os.PathLike[str], whole: bool) -> list[Shape]:
+    """The parts of a mesh file as convex shapes, or the hull of the whole; a part that is not convex is an error."""
     return _shapes_of(lambda n, out, e: n.library_mesh(os.fsencode(path), int(whole), out, e))
 
 

@@ -12,6 +12,7 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
+from ._kinematics import quaternions
 from ._result import Result, SceneResult
 from ._scene import Scene, Table, reduction
 
@@ -199,36 +200,3 @@ class SceneRollout(Rollout):
 
     def _free(self, number: int) -> None:
         self._engine._native.scene_close(number, None)
-
-
-def quaternions(matrices: Array) -> Array:
-    """Unit quaternions (w, x, y, z) [..., 4] of rotation matrices [..., 3, 3].
-
-    Of the four formulas, that with the largest divisor is taken for each matrix, so that rounding stays at a few units.
-    A matrix that is no rotation gives NaN, and so an invalid row: one with a NaN, a reflection, or one whose product
-    with its transpose differs from the identity by more than 1e-3.
-    """
-    m = matrices
-    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    # 4 w², 4 x², 4 y², 4 z²
-    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
-    zy, xz, yx = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
-    xy, xz_sum, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
-    products = np.empty((*m.shape[:-2], 4, 4))  # row i: 4 q_i q_j
-    for i, row in enumerate(
-        (
-            (squares[..., 0], zy, xz, yx),
-            (zy, squares[..., 1], xy, xz_sum),
-            (xz, xy, squares[..., 2], yz),
-            (yx, xz_sum, yz, squares[..., 3]),
-        )
-    ):
-        for j, value in enumerate(row):
-            products[..., i, j] = value
-    best = np.argmax(squares, axis=-1)
-    q: Array = np.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :]
-    q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0)
-    with np.errstate(invalid="ignore"):
-        q[~(error <= 1e-3) | (np.linalg.det(m) < 0)] = np.nan
-    return q

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 import itertools
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from ._arrays import Array, host
-from ._errors import ArrayError, FileError, OptionError, ShapeError
-from ._rollout import quaternions
+from ._errors import ArrayError, OptionError, ShapeError
+from ._kinematics import quaternions
+from ._meshes import check_convex
 from ._scene import Part, Scene
 
 # mjtGeom
@@ -160,17 +159,8 @@ def _vertices(model: Any, mesh: int, geom: str, concave: str, meshes: dict[int, 
     vertices = np.array(model.mesh_vert[first : first + count], np.float64).reshape(-1, 3)
     if concave == "raise":
         face, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-        corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3) + 1
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "mesh.obj"
-            lines = ["v {!r} {!r} {!r}".format(*map(float, v)) for v in vertices]
-            lines += ["f {} {} {}".format(*f) for f in corners]
-            path.write_text("\n".join(lines) + "\n")
-            try:
-                Scene().library.mesh(path)
-            except FileError as e:
-                name = _name(model, "mesh", mesh)
-                reason = str(e).replace(str(path), f"mesh {name!r} of geom {geom!r}")
-                raise FileError(f'{reason}. MuJoCo collides its hull: concave="hull" does, too') from e
+        corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3)
+        what = f"mesh {_name(model, 'mesh', mesh)!r} of geom {geom!r}"
+        check_convex(vertices, corners, what, 'MuJoCo collides its hull: concave="hull" does, too')
     meshes[mesh] = vertices
     return vertices

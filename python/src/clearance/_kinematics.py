@@ -1,0 +1,207 @@
+"""Forward kinematics of trees of joints, for many configurations at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from ._arrays import Array
+from ._errors import FileError
+
+_MOVING: Final = ("revolute", "continuous", "prismatic")
+_WANTED: Final = "Want revolute, continuous, prismatic or fixed"
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint of a tree. Its value is ``multiplier`` times entry ``index`` of the configuration, plus ``offset``."""
+
+    kind: str
+    parent: int  # link
+    child: int
+    position: Array  # of the joint in the frame of the parent, [3]
+    rotation: Array  # [4]
+    axis: Array  # unit, in the frame of the joint
+    index: int = -1
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(eq=False)
+class Tree:
+    """Links that joints connect to a tree."""
+
+    links: int = 0
+    root: int = 0
+    joints: list[Joint] = field(default_factory=list)  # a joint follows those above it
+    names: list[str] = field(default_factory=list)  # of the entries of a configuration
+    kinds: list[str] = field(default_factory=list)
+    limits: list[tuple[float, float]] = field(default_factory=list)
+
+    @staticmethod
+    def of(path: str, links: Sequence[str], joints: Sequence[Any]) -> Tree:
+        """The tree of the joints that yourdfpy read from a file, which is checked to be one."""
+        _unique(path, "links", links)
+        _unique(path, "joints", [j.name for j in joints])
+        number = {name: i for i, name in enumerate(links)}
+        tree = Tree(len(links))
+        above: dict[int, Any] = {}
+        for j in joints:
+            _check(path, j, number)
+            child = number[j.child]
+            if child in above:
+                raise FileError(f"{path}: link {j.child!r} is the child of joints {above[child].name!r} and {j.name!r}")
+            above[child] = j
+            if j.type in _MOVING and j.mimic is None:
+                tree.names.append(j.name)
+                tree.kinds.append(j.type)
+                tree.limits.append(_limits(j))
+        roots = [i for i in range(len(links)) if i not in above]
+        if len(roots) != 1:
+            raise FileError(f"{path}: {len(roots)} links have no parent, want one: {[links[i] for i in roots]}")
+        tree.root = roots[0]
+        by_name = {j.name: j for j in joints}
+        reached, waiting = {tree.root}, list(joints)
+        while waiting:
+            ready = [j for j in waiting if number[j.parent] in reached]
+            if not ready:
+                raise FileError(f"{path}: joint {waiting[0].name!r} is in a cycle of joints")
+            for j in ready:
+                tree.joints.append(tree._joint(path, j, number, by_name))
+                reached.add(number[j.child])
+            waiting = [j for j in waiting if number[j.child] not in reached]
+        return tree
+
+    def _joint(self, path: str, j: Any, number: dict[str, int], by_name: dict[str, Any]) -> Joint:
+        origin = np.eye(4) if j.origin is None else j.origin
+        place = (number[j.parent], number[j.child], origin[:3, 3], quaternions(origin[None, :3, :3])[0])
+        axis = np.asarray(j.axis, np.float64)
+        if j.type == "fixed":
+            return Joint(j.type, *place, axis)
+        multiplier, offset, seen, source = 1.0, 0.0, {j.name}, j
+        while source.mimic is not None:
+            m = source.mimic
+            if m.joint not in by_name or by_name[m.joint].type not in _MOVING or m.joint in seen:
+                raise FileError(f"{path}: joint {source.name!r} mimics {m.joint!r}, want another joint that moves")
+            # multiplier * (m.multiplier * q + m.offset) + offset
+            offset += multiplier * float(m.offset)
+            multiplier *= float(m.multiplier)
+            source = by_name[m.joint]
+            seen.add(source.name)
+        return Joint(j.type, *place, axis / np.linalg.norm(axis), self.names.index(source.name), multiplier, offset)
+
+    def forward(self, q: Array, base: Array | None) -> Array:
+        """Poses [W,L,7] of the links of configurations [W,dof]."""
+        poses = np.empty((len(q), self.links, 7))
+        poses[:, self.root] = np.array([0, 0, 0, 1.0, 0, 0, 0]) if base is None else base
+        for j in self.joints:
+            above, to = poses[:, j.parent], poses[:, j.child]
+            rotation = product(above[:, 3:], j.rotation)
+            place = above[:, :3] + rotated(above[:, 3:], j.position)
+            if j.index >= 0:
+                value = (j.multiplier * q[:, j.index] + j.offset)[:, None]
+                if j.kind == "prismatic":
+                    place += rotated(rotation, value * j.axis)
+                else:
+                    half = value / 2
+                    rotation = product(rotation, np.concatenate([np.cos(half), np.sin(half) * j.axis], axis=1))
+            to[:, :3], to[:, 3:] = place, rotation
+        return poses
+
+    def adjacent(self) -> set[tuple[int, int]]:
+        """Pairs of links whose distance never changes, and pairs of groups of such links that a joint connects."""
+        group = list(range(self.links))
+        for j in self.joints:  # a joint follows those above it
+            if j.kind == "fixed":
+                group[j.child] = group[j.parent]
+        next_to = {(g, g) for g in group}
+        for j in self.joints:
+            next_to |= {(group[j.parent], group[j.child]), (group[j.child], group[j.parent])}
+        n = range(self.links)
+        return {(a, b) for a in n for b in n if a < b and (group[a], group[b]) in next_to}
+
+
+def _unique(path: str, what: str, names: Sequence[str]) -> None:
+    for name in names:
+        if not name or names.count(name) > 1:
+            raise FileError(f"{path}: {names.count(name)} {what} have the name {name!r}")
+
+
+def _check(path: str, j: Any, number: dict[str, int]) -> None:
+    where = f"{path}: joint {j.name!r}"
+    if j.type in ("floating", "planar"):
+        raise FileError(
+            f"{where} is {j.type}, which has no single value; want revolute, continuous, prismatic or fixed"
+        )
+    if j.type not in (*_MOVING, "fixed"):
+        raise FileError(f"{where} is of type {j.type!r}, want revolute, continuous, prismatic or fixed")
+    for name in (j.parent, j.child):
+        if name not in number:
+            raise FileError(f"{where} names the link {name!r}, which the file does not have")
+    axis = np.asarray(j.axis, np.float64)
+    if j.type != "fixed" and (axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any()):
+        raise FileError(f"{where} has the axis {axis.tolist()}, want three numbers that are not all 0")
+
+
+def _limits(j: Any) -> tuple[float, float]:
+    if j.type == "continuous" or j.limit is None or j.limit.lower is None or j.limit.upper is None:
+        return -np.inf, np.inf
+    return float(j.limit.lower), float(j.limit.upper)
+
+
+def product(q: Array, r: Array) -> Array:
+    """Products of quaternions [..., 4] in the order (w, x, y, z)."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    s, a, b, c = np.moveaxis(r, -1, 0)
+    return np.stack(
+        [
+            w * s - x * a - y * b - z * c,
+            w * a + x * s + y * c - z * b,
+            w * b - x * c + y * s + z * a,
+            w * c + x * b - y * a + z * s,
+        ],
+        axis=-1,
+    )
+
+
+def rotated(q: Array, v: Array) -> Array:
+    """Vectors [..., 3] rotated by unit quaternions [..., 4]."""
+    t = 2 * np.cross(q[..., 1:], v)
+    moved: Array = v + q[..., :1] * t + np.cross(q[..., 1:], t)
+    return moved
+
+
+def quaternions(matrices: Array) -> Array:
+    """Unit quaternions (w, x, y, z) [..., 4] of rotation matrices [..., 3, 3].
+
+    Of the four formulas, that with the largest divisor is taken for each matrix, so that rounding stays at a few units.
+    A matrix that is no rotation gives NaN, and so an invalid row: one with a NaN, a reflection, or one whose product
+    with its transpose differs from the identity by more than 1e-3.
+    """
+    m = matrices
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # 4 w², 4 x², 4 y², 4 z²
+    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
+    zy, xz, yx = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    xy, xz_sum, yz = m[..., 0, 1] + m[..., 1, 0], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 2] + m[..., 2, 1]
+    products = np.empty((*m.shape[:-2], 4, 4))  # row i: 4 q_i q_j
+    for i, row in enumerate(
+        (
+            (squares[..., 0], zy, xz, yx),
+            (zy, squares[..., 1], xy, xz_sum),
+            (xz, xy, squares[..., 2], yz),
+            (yx, xz_sum, yz, squares[..., 3]),
+        )
+    ):
+        for j, value in enumerate(row):
+            products[..., i, j] = value
+    best = np.argmax(squares, axis=-1)
+    q: Array = np.take_along_axis(products, best[..., None, None], axis=-2)[..., 0, :]
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1), initial=0)
+    with np.errstate(invalid="ignore"):
+        q[~(error <= 1e-3) | (np.linalg.det(m) < 0)] = np.nan
+    return q

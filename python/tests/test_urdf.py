@@ -1,0 +1,303 @@
+"""Scenes of URDF models: kinematics against yourdfpy's own, geometry against trimesh, SRDF files read strictly."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_answers import matrices
+
+import clearance as cl
+from clearance import urdf
+
+yourdfpy: Any = pytest.importorskip("yourdfpy", reason="yourdfpy is not installed: pip install it to run these tests")
+
+ARM = """<?xml version="1.0"?>
+<robot name="arm">
+  <link name="base">
+    <collision name="plate"><geometry><box size="0.4 0.3 0.02"/></geometry></collision>
+    <collision><origin xyz="0 0 0.1" rpy="0.1 0.2 0.3"/>
+      <geometry><cylinder radius="0.05" length="0.2"/></geometry></collision>
+  </link>
+  <link name="shoulder"/>
+  <link name="upper">
+    <collision><origin xyz="0.2 0 0" rpy="0 1.5707963 0"/><geometry><cylinder radius="0.04" length="0.4"/></geometry>
+    </collision></link>
+  <link name="cover"><collision><geometry><sphere radius="0.06"/></geometry></collision></link>
+  <link name="slide"><collision><geometry><mesh filename="wedge.obj" scale="0.5 -1 2"/></geometry></collision></link>
+  <link name="left"><collision><geometry><mesh filename="package://gripper/finger.stl"/></geometry></collision></link>
+  <link name="right"><collision><geometry><box size="0.02 0.05 0.1"/></geometry></collision></link>
+  <joint name="pan" type="continuous"><parent link="base"/><child link="shoulder"/>
+    <origin xyz="0 0 0.2" rpy="0 0 0.4"/><axis xyz="0 0 1"/></joint>
+  <joint name="grip_right" type="prismatic"><parent link="slide"/><child link="right"/>
+    <origin xyz="0.1 0 0"/><axis xyz="0 -1 0"/><limit lower="0" upper="0.05" effort="1" velocity="1"/>
+    <mimic joint="grip_left" multiplier="-0.5" offset="0.01"/></joint>
+  <joint name="lift" type="revolute"><parent link="shoulder"/><child link="upper"/>
+    <origin xyz="0.05 0.02 0.1" rpy="0.3 -0.2 0.1"/><axis xyz="0 0.6 0.8"/>
+    <limit lower="-1.5" upper="2" effort="1" velocity="1"/></joint>
+  <joint name="glue" type="fixed"><parent link="upper"/><child link="cover"/><origin xyz="0.4 0 0" rpy="0 0 1"/></joint>
+  <joint name="reach" type="prismatic"><parent link="cover"/><child link="slide"/>
+    <origin xyz="0 0 0.05" rpy="1 0 0"/><axis xyz="1 0 0"/><limit lower="-0.1" upper="0.3" effort="1" velocity="1"/>
+  </joint>
+  <joint name="grip_left" type="revolute"><parent link="slide"/><child link="left"/>
+    <origin xyz="0.1 0.1 0"/><axis xyz="0 0 1"/><limit lower="-0.4" upper="0.5" effort="1" velocity="1"/></joint>
+</robot>
+"""
+
+WEDGE = "v 0 0 0\nv .3 0 0\nv 0 .2 0\nv 0 0 .25\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+FINGER = [[0, 0, 0], [0.1, 0, 0], [0, 0.05, 0], [0, 0, 0.2]]
+
+
+def stl(points: Any, faces: Any) -> str:
+    lines = ["solid finger"]
+    for f in faces:
+        corners = "\n".join("vertex {} {} {}".format(*points[i]) for i in f)
+        lines.append(f"facet normal 0 0 0\nouter loop\n{corners}\nendloop\nendfacet")
+    return "\n".join([*lines, "endsolid finger"])
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    """The file of the arm, in the package beside that of its gripper."""
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "gripper").mkdir()
+    (tmp_path / "arm/wedge.obj").write_text(WEDGE)
+    faces = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]
+    (tmp_path / "gripper/finger.stl").write_text(stl(FINGER, faces))
+    path = tmp_path / "arm/arm.urdf"
+    path.write_text(ARM)
+    return path
+
+
+def homogeneous(poses: Any) -> Any:
+    """Matrices [..., 4, 4] of poses [..., 7]."""
+    t = np.zeros((*poses.shape[:-1], 4, 4))
+    t[..., :3, :3], t[..., :3, 3], t[..., 3, 3] = matrices(poses[..., 3:]), poses[..., :3], 1
+    return t
+
+
+def check_kinematics(path: Path, count: int) -> None:
+    """Poses of all links are those of yourdfpy in random configurations."""
+    scene = urdf.load(path, concave="hull")
+    other = yourdfpy.URDF.load(str(path), load_meshes=False)
+    assert scene.joint_names == list(other.actuated_joint_names)
+    joints = scene.random_joints(count, seed=1)
+    got = homogeneous(scene.forward(joints))
+    worst = 0.0
+    for k in range(count):
+        other.update_cfg(joints[k])
+        for i, name in enumerate(scene.link_names):
+            worst = max(worst, np.abs(other.get_transform(name) - got[k, i]).max())
+    assert worst < 1e-13, worst
+
+
+def test_kinematics(arm: Path) -> None:
+    check_kinematics(arm, 2000)
+
+
+def random_tree(rng: np.random.Generator, joints: int) -> str:
+    """A tree of joints of all types; some mimic an earlier one."""
+    lines = ['<robot name="r"><link name="l0"/>']
+    movable: list[str] = []
+    for j in range(joints):
+        kind = rng.choice(["revolute", "continuous", "prismatic", "fixed"])
+        axis, xyz, rpy = rng.normal(size=3), rng.normal(size=3), rng.uniform(-3, 3, 3)
+        if kind == "prismatic":
+            axis /= np.linalg.norm(axis)  # yourdfpy does not normalize it
+        attributes = [" ".join(map(repr, v.tolist())) for v in (xyz, rpy, axis)]
+        mimic = ""
+        if kind != "fixed" and movable and rng.random() < 0.3:
+            mimic = f'<mimic joint="{rng.choice(movable)}" multiplier="{rng.normal()}" offset="{rng.normal()}"/>'
+        elif kind != "fixed":
+            movable.append(f"j{j}")
+        lines.append(f'<link name="l{j + 1}"/><joint name="j{j}" type="{kind}"><parent link="l{rng.integers(j + 1)}"/>')
+        lines.append('<child link="l{}"/><origin xyz="{}" rpy="{}"/><axis xyz="{}"/>'.format(j + 1, *attributes))
+        lines.append(f'<limit lower="-2" upper="1" effort="1" velocity="1"/>{mimic}</joint>')
+    return "".join([*lines, "</robot>"])
+
+
+def test_kinematics_of_random_trees(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for k in range(20):
+        path = tmp_path / f"{k}.urdf"
+        path.write_text(random_tree(rng, 12))
+        check_kinematics(path, 50)
+
+
+def test_model_of_a_package() -> None:
+    """The model that mujoco ships has the kinematics that yourdfpy finds."""
+    mujoco: Any = pytest.importorskip("mujoco", reason="mujoco, whose package has a URDF file, is not installed")
+    check_kinematics(Path(mujoco.__file__).parent / "testdata/model.urdf", 500)
+
+
+def test_geometry(engine: cl.Engine, arm: Path) -> None:
+    """Support values of the bodies in the world are those of yourdfpy's meshes, in every direction of the axes."""
+    scene = urdf.load(arm)
+    assert [b.name for b in scene.bodies] == ["base", "upper", "cover", "slide", "left", "right"]
+    assert [len(b.parts) for b in scene.bodies] == [2, 1, 1, 1, 1, 1]
+
+    def find(fname: str) -> str:
+        return fname.replace("package://", f"{arm.parents[1]}/") if "://" in fname else str(arm.parent / fname)
+
+    other = yourdfpy.URDF.load(
+        str(arm),
+        build_collision_scene_graph=True,
+        load_collision_meshes=True,
+        force_collision_mesh=False,
+        filename_handler=find,
+    )
+    joints = scene.random_joints(3, seed=2)
+    walls = cl.Scene(scene.library, list(scene.bodies))
+    wall = walls.add(walls.library.halfspace())
+    walls.pairs = [(i, wall) for i in range(wall)]
+    poses = np.concatenate([scene.poses(joints), np.zeros((3, 1, 7))], axis=1)
+    poses[:, wall, :4] = 0, 0, -3, 1
+    r = engine.rollout(walls, worlds=3, precision="double")(poses, quat="wxyz")
+    for k in range(3):
+        other.update_cfg(joints[k])
+        for i, body in enumerate(scene.bodies):
+            low = []
+            for node in other.collision_scene.graph.nodes_geometry:
+                transform, geometry = other.collision_scene.graph[node]
+                if other.collision_scene.graph.transforms.parents[node] == body.name:
+                    mesh = other.collision_scene.geometry[geometry]
+                    low.append((mesh.vertices @ transform[:3, :3].T + transform[:3, 3])[:, 2].min())
+            # trimesh's cylinders and spheres are inscribed polyhedra: its least z is never below the true one.
+            slack = 1e-9 if body.name in ("slide", "left", "right") else 2e-3
+            assert -1e-9 < min(low) + 3 - r.distance[k, i] < slack, (body.name, min(low) + 3, r.distance[k, i])
+
+
+def test_pairs(arm: Path, tmp_path: Path) -> None:
+    scene = urdf.load(arm)
+    names = [b.name for b in scene.bodies]
+    pairs = {frozenset((names[i], names[j])) for i, j in scene.pairs}
+    # base - (shoulder) - upper+cover - slide - left, right
+    adjacent = [("upper", "cover"), ("upper", "slide"), ("cover", "slide"), ("slide", "left"), ("slide", "right")]
+    every = {frozenset((a, b)) for a in names for b in names if a != b}
+    assert pairs == every - {frozenset(p) for p in adjacent}
+    srdf = tmp_path / "arm.srdf"
+    srdf.write_text("""<robot name="arm"><!-- a comment -->
+      <group name="all"><chain base_link="base" tip_link="slide"/><link name="left"/><joint name="grip_right"/></group>
+      <group name="more"><group name="all"/></group>
+      <group_state name="home" group="all"><joint name="pan" value="0"/></group_state>
+      <virtual_joint name="world" type="fixed" parent_frame="map" child_link="base"/>
+      <passive_joint name="grip_right"/>
+      <disable_default_collisions link="cover"/><enable_collisions link1="cover" link2="base"/>
+      <disable_collisions link1="left" link2="right" reason="User"/>
+      <disable_collisions link1="shoulder" link2="base"/></robot>""")
+    scene = urdf.load(arm, srdf=srdf)
+    pairs = {frozenset((names[i], names[j])) for i, j in scene.pairs}
+    gone = [("left", "right"), *(("cover", n) for n in names if n not in ("cover", "base"))]
+    assert pairs == every - {frozenset(p) for p in gone}
+    assert len(urdf.load(arm, srdf=srdf, skip_adjacent=True).pairs) == len(pairs) - 3
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('<disable_collision link1="left" link2="right"/>', "unknown element <disable_collision>"),
+        ('<disable_collisions link1="left" link2="rigth"/>', "link2='rigth' is no link"),
+        ('<disable_collisions link1="left" linkB="right"/>', "unknown attribute 'linkB'"),
+        ('<disable_collisions link1="left" reason="Never"/>', "lacks the attribute 'link2'"),
+        ('<disable_collisions link1="left" link2="left"/>', "and itself"),
+        ('<group name="g"><disable_collisions link1="left" link2="right"/></group>', "in <group>"),
+        ('<group name="g"><chain base_link="base" tip_link="tool"/></group>', "tip_link='tool'"),
+        ("stray text", "text in <robot>"),
+        ("<open>", "line 3"),
+    ],
+)
+def test_srdf_is_read_strictly(arm: Path, tmp_path: Path, line: str, reason: str) -> None:
+    srdf = tmp_path / "arm.srdf"
+    srdf.write_text(f'<robot name="arm">\n{line}\n</robot>')
+    with pytest.raises(cl.FileError, match=r"arm\.srdf") as error:
+        urdf.load(arm, srdf=srdf)
+    assert reason in str(error.value)
+    extended = '<robot name="arm"><gripper name="g"/><disable_collisions link1="base" link2="left"/></robot>'
+    srdf.write_text(extended)
+    with pytest.raises(cl.FileError, match="<gripper>"):
+        urdf.load(arm, srdf=srdf)
+    assert len(urdf.load(arm, srdf=srdf, srdf_ignore=["gripper"]).pairs) == 14
+    srdf.write_text('<robot name="leg"/>')
+    with pytest.raises(cl.FileError, match="'leg'"):
+        urdf.load(arm, srdf=srdf)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('name="reach" type="prismatic"', 'name="reach" type="floating"', "joint 'reach' is floating"),
+        ('name="reach" type="prismatic"', 'name="reach" type="planar"', "joint 'reach' is planar"),
+        ('name="reach" type="prismatic"', 'name="reach" type="ball"', "type 'ball'"),
+        ('<axis xyz="1 0 0"/>', '<axis xyz="0 0 0"/>', "joint 'reach' has the axis"),
+        ('<mimic joint="grip_left"', '<mimic joint="glue"', "mimics 'glue'"),
+        ('<mimic joint="grip_left"', '<mimic joint="grip_right"', "mimics 'grip_right'"),
+        ('<child link="cover"/>', '<child link="tool"/>', "'tool'"),
+        ('<child link="cover"/>', '<child link="slide"/>', "child of joints"),
+        ('<parent link="upper"/>', '<parent link="left"/>', "in a cycle"),
+        ('<link name="shoulder"/>', '<link name="shoulder"/><link name="lost"/>', "2 links have no parent"),
+        ('<link name="shoulder"/>', '<link name="base"/>', "2 links have the name 'base'"),
+        ("wedge.obj", "wedges.obj", r"slide/0.*wedges.obj is not found"),
+        ('scale="0.5 -1 2"', 'scale="1 1 1 0"', "slide/0.*scale"),
+        ("package://gripper", "package://grip", "packages="),
+        ("package://gripper", "http://gripper", "want a path"),
+        ("<sphere radius", "<capsule radius", "capsule"),
+        ("</robot>", "", "arm.urdf"),
+    ],
+)
+def test_refused_by_name(arm: Path, old: str, new: str, reason: str) -> None:
+    assert old in ARM
+    arm.write_text(ARM.replace(old, new))
+    with pytest.raises((cl.FileError, cl.ShapeError), match=reason):
+        urdf.load(arm)
+
+
+def test_meshes(arm: Path, tmp_path: Path) -> None:
+    """Concave meshes raise unless their hulls will do; packages may be named; other formats are read by trimesh."""
+    finger: Any = FINGER
+    scene = urdf.load(arm, packages={"gripper": arm.parents[1] / "gripper"}, margin=0.01)
+    left: Any = scene.library[scene.bodies[scene.index("left")].parts[0].shape]
+    assert sorted(left.parameters["vertices"].tolist()) == sorted(finger) and left.margin == 0.01
+    dart = (
+        "v 0 0 0\nv .4 .05 0\nv .1 .1 0\nv .05 .4 0\nv .1 .1 .3\nf 1 3 2\nf 1 4 3\nf 1 2 5\nf 2 3 5\nf 3 4 5\nf 4 1 5"
+    )
+    (arm.parent / "wedge.obj").write_text(dart)
+    with pytest.raises(cl.FileError, match=r"slide/0.*wedge\.obj.*not convex"):
+        urdf.load(arm)
+    assert len(urdf.load(arm, concave="hull").library) == len(scene.library)
+    off = "OFF\n4 4 0\n0 0 0\n.3 0 0\n0 .2 0\n0 0 .25\n3 0 2 1\n3 0 1 3\n3 1 2 3\n3 2 0 3\n"
+    (arm.parent / "wedge.off").write_text(off)
+    arm.write_text(ARM.replace("wedge.obj", "wedge.off"))
+    part = urdf.load(arm).bodies[3].parts[0].shape
+    want: Any = [[0, -0.2, 0], [0, 0, 0], [0, 0, 0.5], [0.15, 0, 0]]
+    got: Any = urdf.load(arm).library[part].parameters["vertices"].tolist()
+    assert sorted(got) == sorted(want)
+
+
+def test_poses(engine: cl.Engine, arm: Path) -> None:
+    """The base may stand anywhere; bodies added later have poses of their own; the scene survives a pickle."""
+    scene = pickle.loads(pickle.dumps(urdf.load(arm)))
+    wall = scene.add(scene.library.halfspace(), name="wall")
+    scene.pairs += [(i, wall) for i in range(wall)]
+    joints = scene.random_joints(4)
+    rotation = np.array([0.5, 0.5, 0.5, 0.5])
+    base = np.concatenate([[1, 2, 3], rotation])
+    here, there = scene.poses(joints), scene.poses(joints, base=base, others=base[None])
+    t = homogeneous(base)
+    np.testing.assert_allclose(homogeneous(there), t @ homogeneous(here), atol=1e-14)
+    roll = engine.rollout(scene, worlds=4)
+    a, b = roll(here, quat="wxyz"), roll(there, quat="wxyz")
+    np.testing.assert_allclose(a.distance, b.distance, atol=1e-5)
+    with pytest.raises(cl.ArrayError, match="joints"):
+        scene.forward(np.zeros((4, 9)))
+    with pytest.raises(cl.ArrayError, match="base"):
+        scene.forward(joints, base=np.zeros((3, 7)))
+    limits = scene.limits
+    assert (joints >= np.maximum(limits[:, 0], -np.pi)).all() and (joints <= np.minimum(limits[:, 1], np.pi)).all()
+    scene.tree.limits[2] = (0.1, -0.1)
+    with pytest.raises(cl.OptionError, match="'reach'"):
+        scene.random_joints(1)
+    limits = scene.limits
+    assert limits[0].tolist() == [-np.inf, np.inf]
