@@ -2,11 +2,12 @@ package cpu
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/verify"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -66,15 +67,9 @@ func TestPointsAlmostTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scales := []float64{5e-324, 1e-310, 1e-300, 1e-200, 1e-170, 1e-162, 1e-161, 3e-161, 1e-160, 1e-158, 1e-155, 1e-153,
-		1e-150, 1e-149, 1e-140, 1e-120, 1e-100}
-	directions := []r3.Vec{{X: 1}, {Y: -1, Z: 2}, {X: 3, Y: 4, Z: 12}}
-	p := batch.NewPairs(len(scales) * len(directions))
-	apart := make([]float64, p.Len())
-	for i := range apart {
-		scale, d := scales[i/len(directions)], directions[i%len(directions)]
-		at := r3.Vec{X: scale * d.X, Y: scale * d.Y, Z: scale * d.Z}
-		apart[i] = math.Hypot(math.Hypot(at.X, at.Y), at.Z)
+	offsets, apart := testkit.TinyOffsets()
+	p := batch.NewPairs(len(offsets))
+	for i, at := range offsets {
 		pose := geom.IdentityPose()
 		pose.Position = at
 		p.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: pose})
@@ -86,23 +81,7 @@ func TestPointsAlmostTogether(t *testing.T) {
 				o := batch.Options{Query: query, Precision: batch.Double, Method: method,
 					Columns: query.Info().Available() &^ batch.ColBits}
 				got := solve(t, b, lib, p, o, 0)
-				for i, d := range apart {
-					where := func() string {
-						return fmt.Sprintf("%v, %v, kernels %q: %v apart: %v, %v ± %v, normal %v", query, method,
-							variant, d, batch.Status(got.Status[i]), got.Distance.At(i), got.Gap[i],
-							got.Normal.F64[3*i:3*i+3])
-					}
-					if off := math.Abs(got.Distance.At(i) - d); !(off <= float64(got.Gap[i])) {
-						t.Error(where())
-					}
-					if s := batch.Status(got.Status[i]); s != batch.Touching && s != batch.Separated {
-						t.Error(where())
-					}
-					n := got.Normal.F64[3*i : 3*i+3]
-					if length := math.Hypot(math.Hypot(n[0], n[1]), n[2]); !(math.Abs(length-1) < 1e-12) {
-						t.Error(where())
-					}
-				}
+				rowcheck.Points(t, fmt.Sprintf("%v, %v, kernels %q", query, method, variant), got, apart)
 			}
 		}
 	}

@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -41,5 +45,41 @@ func TestWideGaps(t *testing.T) {
 	}
 	if wide == 0 || wide > rows/100 {
 		t.Errorf("%d of %d gaps are above 1e-6 of the size", wide, rows)
+	}
+}
+
+// TestPointsAlmostTogether: points so close to one another that squares underflow are left to the CPU, and the
+// distances of all lie within their gaps.
+func TestPointsAlmostTogether(t *testing.T) {
+	b, c := open(t, Options{}), processor(t)
+	point, err := geom.NewConvex([]r3.Vec{{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := batch.NewLibrary([]geom.Shape{point, geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets, apart := testkit.TinyOffsets()
+	pairs := batch.NewPairs(len(offsets))
+	for i, at := range offsets {
+		pose := geom.IdentityPose()
+		pose.Position = at
+		pairs.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: pose})
+	}
+	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
+		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
+			o := batch.Options{Query: query, Precision: batch.Double, Method: method,
+				Columns: query.Info().Available() &^ batch.ColBits}
+			where := fmt.Sprintf("%v, %v", query, method)
+			for i, status := range direct(t, b, lib, pairs, o).Status {
+				if left := status == 0xff; left != (apart[i] < 1e-140) {
+					t.Errorf("%s: %v apart: left to the CPU %v", where, apart[i], left)
+				}
+			}
+			job := &batch.Job{Library: lib, Input: pairs, Options: o}
+			run(t, job, dispatch.Options{}, b, c)
+			rowcheck.Points(t, where, job.Results, apart)
+		}
 	}
 }

@@ -10,8 +10,8 @@
 //
 // Output: columns. A row whose bounds stay too wide, most often because its cores intersect, goes to the list of
 // DepthRecords, which depth.glsl answers. A row is declined, and left to another back end, if its kind has no shader
-// (DECLINED_KIND), if its support functions exceed the limit on loop passes (DECLINED_LOOPS), or if a half-space's
-// bounds stay too wide (DECLINED_GAP).
+// (DECLINED_KIND), if its support functions exceed the limit on loop passes (DECLINED_LOOPS), or (DECLINED_GAP) if a
+// half-space's bounds stay too wide or the pair is two points closer than SHORTEST_LENGTH.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -45,6 +45,10 @@ dvec3 initialDirection(uint k) {
 
 // The limit on steps in double precision.
 const uint MAX_STEPS = 128u;
+
+// The squares of shorter lengths underflow. From here on their error, 2^-1074 in a square and so 1e-161 in a length, is
+// far below lengthRounding, which is 2.7e-155 at least.
+const double SHORTEST_LENGTH = 1e-140lf;
 
 // initializeSearch sets the state before the first vertex.
 void initializeSearch() {
@@ -159,6 +163,10 @@ void main() {
     }
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
+    if (!(largestLength >= SHORTEST_LENGTH)) {
+        decline(row, DECLINED_GAP);
+        return;
+    }
     loadQuery();
 
     evaluations = searches[slot].iterations;

@@ -4,6 +4,7 @@
 package testkit
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"clearance/geom"
@@ -59,4 +60,18 @@ func Hull(rng *rand.Rand, semiAxes r3.Vec, n int) *geom.Convex {
 		panic(err)
 	}
 	return c
+}
+
+// TinyOffsets returns vectors so short, from 1e-100 down to the least number, that most of their squares underflow, and
+// their lengths.
+func TinyOffsets() (offsets []r3.Vec, lengths []float64) {
+	for _, scale := range []float64{5e-324, 1e-310, 1e-300, 1e-200, 1e-170, 1e-162, 1e-161, 3e-161, 1e-160, 1e-158,
+		1e-155, 1e-153, 1e-150, 1e-149, 1e-140, 1e-120, 1e-100} {
+		for _, d := range []r3.Vec{{X: 1}, {Y: -1, Z: 2}, {X: 3, Y: 4, Z: 12}} {
+			v := r3.Vec{X: scale * d.X, Y: scale * d.Y, Z: scale * d.Z}
+			offsets = append(offsets, v)
+			lengths = append(lengths, math.Hypot(math.Hypot(v.X, v.Y), v.Z))
+		}
+	}
+	return offsets, lengths
 }

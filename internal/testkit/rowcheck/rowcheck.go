@@ -72,3 +72,17 @@ func Audit(t *testing.T, job *batch.Job) *verify.Report {
 	}
 	return report
 }
+
+// Points fails the test unless the answers are those of pairs of points that are so far apart: the distances lie within
+// their gaps, no status is one that they refute, and normals, which are float64, are units.
+func Points(t *testing.T, what string, got *batch.Results, apart []float64) {
+	t.Helper()
+	for i, d := range apart {
+		n, status := got.Normal.F64[3*i:3*i+3], batch.Status(got.Status[i])
+		length := math.Hypot(math.Hypot(n[0], n[1]), n[2])
+		if !(math.Abs(got.Distance.At(i)-d) <= float64(got.Gap[i])) || !(math.Abs(length-1) < 1e-12) ||
+			status != batch.Touching && status != batch.Separated {
+			t.Errorf("%s: %v apart: %v, %v ± %v, normal %v", what, d, status, got.Distance.At(i), got.Gap[i], n)
+		}
+	}
+}
