@@ -103,7 +103,7 @@ func (t *tile) cullAll(world int) {
 	} else {
 		beyond = t.candidatesOfWorld(world)
 	}
-	t.pairsOfBad()
+	t.pairsOfBad(world)
 	for _, key := range near.pairs {
 		a, b := int32(key>>32), int32(key)
 		if c.all.skips(a, b) {
@@ -119,9 +119,15 @@ func (t *tile) cullAll(world int) {
 }
 
 // pairsOfBad adds the pairs of the bodies with an invalid pose, in order.
-func (t *tile) pairsOfBad() {
+func (t *tile) pairsOfBad(world int) {
 	near := &t.place.near
 	if len(near.bad) == 0 {
+		return
+	}
+	bad := int64(len(near.bad))
+	if pairs := bad*int64(len(near.at)) + bad*(bad-1)/2; pairs > maxAllPairs {
+		t.err = fmt.Errorf("rollout: world %d: %d bodies with an invalid pose are in %d of all pairs, more than %d", world,
+			bad, pairs, maxAllPairs)
 		return
 	}
 	for i, a := range near.bad {

@@ -18,6 +18,9 @@ func (b *Batch) blocks(ctx context.Context) error {
 		err := ctx.Err()
 		if err == nil {
 			err = b.block(ctx, lo, hi)
+			for ; isTooMany(err) && hi-lo > 1; err = b.block(ctx, lo, hi) {
+				hi = lo + (hi-lo)/2
+			}
 		} else {
 			err = fmt.Errorf("rollout: stopped after %d worlds: %w", lo, err)
 		}
@@ -64,6 +67,7 @@ func (b *Batch) blockEnd(lo int) int {
 	if limit == 0 {
 		limit = defaultBlockPairs << b.larger
 	}
+	limit = min(limit, b.most)
 	worlds := b.worlds.Len()
 	if b.all != nil {
 		return min(worlds, lo+b.all.worldsOf(limit, b.worlds.BodiesPerWorld()))
@@ -116,7 +120,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 			return t.err
 		}
 	}
-	b.join(tiles)
+	if err := b.join(tiles, lo); err != nil {
+		return err
+	}
 	b.adapt()
 	if err := b.solve(ctx, tiles); err != nil {
 		return err
@@ -168,13 +174,18 @@ func (b *Batch) parallel(n int, f func(worker, i int)) {
 	}
 }
 
-// join forms the input of the back end.
-func (b *Batch) join(tiles []*tile) {
+func isTooMany(err error) bool {
+	_, ok := err.(*tooManyError)
+	return ok
+}
+
+// join forms the input of the back end, of a block that begins at a world.
+func (b *Batch) join(tiles []*tile, world int) error {
 	if len(tiles) == 1 {
 		t := tiles[0]
 		t.instance, t.candidate = 0, 0
 		b.input = batch.Worlds{Shapes: t.shapes, Poses: t.poses, TemplateA: t.a, TemplateB: t.b}
-		return
+		return nil
 	}
 	in := &b.joined
 	instances, candidates := 0, 0
@@ -182,6 +193,9 @@ func (b *Batch) join(tiles []*tile) {
 		t.instance, t.candidate = instances, candidates
 		instances += len(t.shapes)
 		candidates += len(t.a)
+	}
+	if int64(candidates) > b.most || instances > maxCandidates {
+		return &tooManyError{world, b.most}
 	}
 	in.Shapes, in.Poses = resized(in.Shapes, instances), resized(in.Poses, 7*instances)
 	in.TemplateA, in.TemplateB = resized(in.TemplateA, candidates), resized(in.TemplateB, candidates)
@@ -195,6 +209,7 @@ func (b *Batch) join(tiles []*tile) {
 		}
 	})
 	b.input = *in
+	return nil
 }
 
 // resized returns a slice of n elements of any value, with room to grow.

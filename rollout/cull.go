@@ -1,8 +1,10 @@
 package rollout
 
 import (
+	"fmt"
 	"math"
 
+	"clearance/batch"
 	"clearance/geom"
 )
 
@@ -33,7 +35,7 @@ type tile struct {
 	count   counts
 	bad     []badPose // the first of them
 
-	err error // of the broad phase
+	err error // of the broad phase, or too many candidates
 
 	instance, candidate int // first of the tile within the block
 }
@@ -66,7 +68,7 @@ func (t *tile) reset(lo, hi int) {
 // cull finds the candidates of the worlds of the tile, and answers the rows that have none.
 func (t *tile) cull() {
 	c := t.c
-	for w := t.lo; w < t.hi; w++ {
+	for w := t.lo; w < t.hi && t.err == nil; w++ {
 		t.place.place(w)
 		t.noteInvalid(w)
 		if c.reduce {
@@ -168,9 +170,10 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 	}
 	r := openRow{world: int32(world), pair: int32(pair), first: int32(len(t.a)), least: noLeast()}
 	t.count.pairs += p.count[a] * p.count[b]
-	if c.bounded {
+	switch {
+	case c.bounded:
 		t.parts(&r, a, b, beyond)
-	} else {
+	case t.room(world, p.count[a]*p.count[b]):
 		for i := range p.table.Parts(p.body[a]) {
 			for j := range p.table.Parts(p.body[b]) {
 				t.candidateOf(a, b, i, j)
@@ -184,6 +187,9 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 	t.rows = append(t.rows, r)
 }
 
+// keptBounds is the number of pairs of parts of two bodies whose bounds are kept; those of others are computed twice.
+const keptBounds = 1 << 16
+
 // parts culls the pairs of parts of two bodies that are beyond the given distance, or beyond the least of this row.
 func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 	p := t.place
@@ -195,15 +201,24 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 	for i := range as {
 		for j := range bs {
 			upper := upperOfParts(&as[i], &bs[j])
-			t.bounds = append(t.bounds, [2]float64{lowerOfBalls(&as[i], &bs[j]), upper})
+			if len(t.bounds) < keptBounds {
+				t.bounds = append(t.bounds, [2]float64{lowerOfBalls(&as[i], &bs[j]), upper})
+			}
 			least = min(least, upper)
 		}
 	}
 	if t.c.valued {
 		beyond = min(beyond, max(least, 0))
 	}
-	for k, bound := range t.bounds {
-		i, j, lower := k/len(bs), k%len(bs), bound[0]
+	for k := range len(as) * len(bs) {
+		i, j := k/len(bs), k%len(bs)
+		var bound [2]float64
+		if k < len(t.bounds) {
+			bound = t.bounds[k]
+		} else {
+			bound = [2]float64{lowerOfBalls(&as[i], &bs[j]), upperOfParts(&as[i], &bs[j])}
+		}
+		lower := bound[0]
 		if lower <= beyond {
 			lower = max(lower, lowerOfBoxes(&as[i], &bs[j]))
 		}
@@ -212,8 +227,37 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 			t.count.culled++
 			continue
 		}
+		if !t.room(int(r.world), 1) {
+			return
+		}
 		t.candidateOf(a, b, i, j)
 	}
+}
+
+// maxCandidates bounds the candidates of a block, and their instances, which indices of 32 bits count.
+const maxCandidates = math.MaxInt32 - 2*batch.MaxParts
+
+// room reports whether that many more candidates of a world, with the parts of their bodies, fit into the tile, and
+// notes the error of a world for which they do not.
+func (t *tile) room(world int, more int64) bool {
+	if int64(len(t.a))+more <= t.c.most && len(t.shapes) <= maxCandidates {
+		return true
+	}
+	if t.err == nil {
+		t.err = &tooManyError{world, t.c.most}
+	}
+	return false
+}
+
+// tooManyError is the error of a block with more candidates than can be counted.
+type tooManyError struct {
+	world int
+	most  int64
+}
+
+func (e *tooManyError) Error() string {
+	return fmt.Sprintf("rollout: world %d has more than %d pairs of parts that bounds do not rule out; ask for those "+
+		"within a max_distance, or for fewer pairs of bodies in more worlds", e.world, e.most)
 }
 
 // candidateOf adds a pair of parts of the bodies at two places to the candidates.

@@ -77,6 +77,7 @@ type Batch struct {
 	parts   batch.Job
 	series  *dispatch.Series
 	view    batch.Results // of answers, those of a block
+	most    int64         // candidates of a block
 	larger  int           // blocks are 2^larger times as large as by default
 
 	cullTile, foldTile func(worker, tile int)
@@ -102,7 +103,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		return nil, err
 	}
 	o := &job.Options
-	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results}
+	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results, most: maxCandidates}
 	b.workers = o.Workers
 	if b.workers == 0 {
 		b.workers = runtime.GOMAXPROCS(0)

@@ -105,7 +105,10 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 		return SweepReport{}, err
 	}
 	s := newSweeper(d, job, run)
-	err := s.run(ctx)
+	err := s.checkParts()
+	if err == nil {
+		err = s.run(ctx)
+	}
 	for _, state := range job.Results.State {
 		s.report.States[state]++
 	}
@@ -172,6 +175,25 @@ func (s *sweeper) checkPoses(limit int) {
 			}
 		}
 	}
+}
+
+// maxSweepPairs is the largest number of pairs of parts of a row, all of which are in memory at a time.
+const maxSweepPairs = 1 << 26
+
+// checkParts returns an error if a row has too many pairs of parts.
+func (s *sweeper) checkParts() error {
+	for row := range s.out.N {
+		world, a, b := s.of(row)
+		x, y := s.motions.Body(world, a), s.motions.Body(world, b)
+		if x == Absent || y == Absent {
+			continue
+		}
+		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > maxSweepPairs {
+			return fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most %d in a "+
+				"sweep", world, row%len(s.motions.TemplateA), x, y, n, int64(maxSweepPairs))
+		}
+	}
+	return nil
 }
 
 // run answers one block of rows after the other.

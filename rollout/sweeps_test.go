@@ -11,7 +11,6 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
-	"clearance/internal/testkit"
 	"clearance/rollout/sweep"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -200,11 +199,8 @@ func TestSweepManyParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(8, 9))
-	cloud := batch.Body{}
-	for range 300 {
-		cloud.Parts = append(cloud.Parts, batch.Part{Pose: testkit.Pose(rng, 1)})
-	}
-	bodies, err := batch.NewBodies(lib, []batch.Body{cloud, cloud})
+	balls := cloud(rng, 300)
+	bodies, err := batch.NewBodies(lib, []batch.Body{balls, balls})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +214,8 @@ func TestSweepManyParts(t *testing.T) {
 	r, _ := mustSweep(t, d, bodies, m, sweep.Options{HasMaxDistance: true, MaxDistance: 1e-3}, "cpu")
 	// The first contact of spheres that move along x, by a formula.
 	first := math.Inf(1)
-	for _, a := range cloud.Parts {
-		for _, b := range cloud.Parts {
+	for _, a := range balls.Parts {
+		for _, b := range balls.Parts {
 			c := r3.Sub(b.Pose.Position, a.Pose.Position)
 			if s := 0.02*0.02 - c.Y*c.Y - c.Z*c.Z; s > 0 {
 				first = min(first, (4+c.X-math.Sqrt(s))/1.7)
