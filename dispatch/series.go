@@ -40,6 +40,9 @@ func (d *Dispatcher) Series(options *batch.Options, o Options) (*Series, error) 
 	return s, nil
 }
 
+// Choice returns the back ends that were selected, and why. It must not be changed.
+func (s *Series) Choice() *Choice { return s.choice }
+
 // Run answers a job as [Dispatcher.Run] does; job.Results must not be nil. The report, without the wall time of
 // single chunks beyond the first, is valid until the next Run.
 func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {

@@ -62,11 +62,16 @@ func (a *allPairs) skips(x, y int32) bool {
 
 // worldsOf is the number of worlds of a block of about the given number of pairs.
 func (a *allPairs) worldsOf(limit int64, m int) int {
-	perWorld := int64(8 * m)
+	return int(max(1, limit/max(a.perWorld(int64(m)), 1)))
+}
+
+// perWorld is about the number of pairs of a world of m bodies.
+func (a *allPairs) perWorld(m int64) int64 {
+	all := m * (m - 1) / 2
 	if a.full {
-		perWorld = int64(m) * int64(m-1) / 2
+		return all
 	}
-	return int(max(1, limit/max(perWorld, 1)))
+	return min(all, 8*m)
 }
 
 // neighbors is the memory of the broad phase of a goroutine.
@@ -126,8 +131,8 @@ func (t *tile) pairsOfBad(world int) {
 	}
 	bad := int64(len(near.bad))
 	if pairs := bad*int64(len(near.at)) + bad*(bad-1)/2; pairs > maxAllPairs {
-		t.err = fmt.Errorf("rollout: world %d: %d bodies with an invalid pose are in %d of all pairs, more than %d", world,
-			bad, pairs, maxAllPairs)
+		t.err = fmt.Errorf("rollout: world %d: %d bodies with an invalid pose are in %d of all pairs, more than %d",
+			world, bad, pairs, maxAllPairs)
 		return
 	}
 	for i, a := range near.bad {

@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -84,8 +85,18 @@ func (b *Batch) blockEnd(lo int) int {
 	return worlds
 }
 
-// pairsOf returns the number of pairs of parts of a world.
+// pairsOf returns the number of pairs of parts of a world; of all pairs an estimate, from the mean number of parts.
 func (b *Batch) pairsOf(world int) (n int64) {
+	if b.all != nil {
+		bodies, parts := int64(0), int64(0)
+		for k := range int32(b.worlds.BodiesPerWorld()) {
+			if x := b.worlds.Body(world, k); x != Absent {
+				bodies, parts = bodies+1, parts+int64(len(b.bodies.Parts(x)))
+			}
+		}
+		pairs := b.all.perWorld(bodies)
+		return pairs * parts / max(bodies, 1) * parts / max(bodies, 1)
+	}
 	for i, x := range b.templateA {
 		x, y := b.worlds.Body(world, x), b.worlds.Body(world, b.templateB[i])
 		if x != Absent && y != Absent {
@@ -124,7 +135,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		return err
 	}
 	b.adapt()
-	if err := b.solve(ctx, tiles); err != nil {
+	err := b.solve(ctx, tiles)
+	b.noteErrors(tiles)
+	if err != nil {
 		return err
 	}
 	b.parallel(n, b.foldTile)
@@ -136,7 +149,6 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		if b.all != nil {
 			b.all.rows += t.count.rows
 		}
-		b.noteBad(t)
 	}
 	return nil
 }
@@ -288,26 +300,37 @@ func (t *tile) storePair(world int, pair int32) {
 	out.BodyA[world], out.BodyB[world] = t.bodyA[pair], t.bodyB[pair]
 }
 
-// noteBad lists the invalid poses of a tile in the report.
-func (b *Batch) noteBad(t *tile) {
-	for _, bad := range t.bad {
-		if len(b.report.RowErrors) == b.run.MaxRowErrors {
-			return
+// noteErrors lists the bad input of a block in the report: by world, first its poses, by place, then its pairs of
+// parts. Both lists are ascending and as long as the report may be, so that it does not depend on the blocks.
+func (b *Batch) noteErrors(tiles []*tile) {
+	pairs, rep := b.badPairs, &b.report
+	before := func(world int) {
+		for ; len(pairs) > 0 && pairs[0].World < world; pairs = pairs[1:] {
+			rep.note(pairs[0], b.run.MaxRowErrors)
 		}
-		e := &RowError{World: bad.world, Body: bad.place, Pair: -1, Column: "poses", Reason: "invalid"}
-		k := int32(bad.place)
-		if err := b.bodies.CheckPose(b.worlds.Body(bad.world, k), b.worlds.Pose(bad.world, k)); err != nil {
-			e.Reason = err.(*batch.RowError).Reason
-		}
-		b.report.RowErrors = append(b.report.RowErrors, e)
 	}
+	for _, t := range tiles {
+		for _, bad := range t.bad {
+			before(bad.world)
+			rep.note(b.badPose(bad), b.run.MaxRowErrors)
+		}
+	}
+	before(math.MaxInt)
+	b.badPairs = b.badPairs[:0]
 }
 
-// noteRow lists an invalid pair of parts.
-func (b *Batch) noteRow(tiles []*tile, row *batch.RowError) {
-	if len(b.report.RowErrors) == b.run.MaxRowErrors {
-		return
+// badPose is the error of an invalid pose.
+func (b *Batch) badPose(bad badPose) *RowError {
+	e := &RowError{World: bad.world, Body: bad.place, Pair: -1, Column: "poses", Reason: "invalid"}
+	k := int32(bad.place)
+	if err := b.bodies.CheckPose(b.worlds.Body(bad.world, k), b.worlds.Pose(bad.world, k)); err != nil {
+		e.Reason = err.(*batch.RowError).Reason
 	}
+	return e
+}
+
+// noteRow notes an invalid pair of parts, a row of the input of the back end.
+func (b *Batch) noteRow(tiles []*tile, row *batch.RowError) {
 	for _, t := range tiles {
 		k := row.Row - t.candidate
 		if k < 0 || k >= len(t.a) {
@@ -322,7 +345,7 @@ func (b *Batch) noteRow(tiles []*tile, row *batch.RowError) {
 			e.Pair = -1
 			e.Reason = fmt.Sprintf("bodies %d and %d: %s", t.bodyA[r.pair], t.bodyB[r.pair], row.Reason)
 		}
-		b.report.RowErrors = append(b.report.RowErrors, e)
+		b.badPairs = append(b.badPairs, e)
 		return
 	}
 }

@@ -112,7 +112,8 @@ func TestManyParts(t *testing.T) {
 func TestManyBadPoses(t *testing.T) {
 	w := &Worlds{AllPairs: true, Bodies: make([]int32, 30_000)}
 	w.Poses = make([]float64, 7*len(w.Bodies)) // no rotation
-	job := &Job{Bodies: bodiesOf(t, geom.Sphere{R: 1}), Worlds: w, Options: Options{MaxDistance: 1, HasMaxDistance: true}}
+	o := Options{MaxDistance: 1, HasMaxDistance: true}
+	job := &Job{Bodies: bodiesOf(t, geom.Sphere{R: 1}), Worlds: w, Options: o}
 	_, err := Run(t.Context(), dispatcher(t), job, dispatch.Options{Backend: "cpu"})
 	if err == nil || !strings.Contains(err.Error(), "world 0: 30000 bodies with an invalid pose") {
 		t.Error(err)

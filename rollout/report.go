@@ -69,6 +69,13 @@ func (r *Report) Err() error {
 	return fmt.Errorf("rows without an answer: %d undecided, %d invalid", undecided, bad)
 }
 
+// note adds an error to the first ones.
+func (r *Report) note(e *RowError, most int) {
+	if len(r.RowErrors) < most {
+		r.RowErrors = append(r.RowErrors, e)
+	}
+}
+
 // add adds the report of a block of pairs of parts.
 func (r *Report) add(d *dispatch.Report) {
 	r.Backend, r.Why = d.Backend, d.Why

@@ -76,6 +76,8 @@ type Batch struct {
 	answers *batch.Results
 	parts   batch.Job
 	series  *dispatch.Series
+	backend string // of the series
+	why     string
 	view    batch.Results // of answers, those of a block
 	most    int64         // candidates of a block
 	larger  int           // blocks are 2^larger times as large as by default
@@ -87,6 +89,7 @@ type Batch struct {
 	results  *Results
 	statuses []uint8
 	report   Report
+	badPairs []*RowError // of a block
 }
 
 func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, error) {
@@ -103,7 +106,8 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		return nil, err
 	}
 	o := &job.Options
-	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results, most: maxCandidates}
+	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results,
+		most: maxCandidates}
 	b.workers = o.Workers
 	if b.workers == 0 {
 		b.workers = runtime.GOMAXPROCS(0)
@@ -124,13 +128,16 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: o.ofParts()}
 	b.valued = b.parts.Options.Columns&batch.ColDistance != 0
 	b.stops = b.reduce && b.boolean && !b.valued && b.bounded && b.all == nil
-	b.run.EstimateRows = b.estimateRows()
+	if b.run.EstimateRows == 0 {
+		b.run.EstimateRows = b.estimateRows()
+	}
 	run = b.run
 	run.Progress = nil
 	var err error
 	if b.series, err = d.Series(&b.parts.Options, run); err != nil {
 		return nil, err
 	}
+	b.backend, b.why = b.series.Choice().Name(), b.series.Choice().Why
 	if err := b.makeResults(); err != nil {
 		return nil, err
 	}
@@ -148,11 +155,11 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 // estimateRows is the number of rows by which a back end is selected: the pairs of parts of a block of the default size
 // at most, so that it does not depend on the size of blocks.
 func (b *Batch) estimateRows() int {
-	n := int64(1)
+	n := int64(0)
 	for w := 0; w < b.worlds.Len() && n < defaultBlockPairs; w++ {
 		n += b.pairsOf(w)
 	}
-	return int(min(n, defaultBlockPairs))
+	return int(min(max(n, 1), defaultBlockPairs))
 }
 
 // places lists the bodies that occur in pairs.
@@ -245,7 +252,8 @@ func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
 		return nil, Report{}, errClosed
 	}
 	start := time.Now()
-	b.report = Report{Worlds: b.worlds.Len(), Rows: b.worlds.Len() * len(b.templateA)}
+	b.report = Report{Backend: b.backend, Why: b.why, Worlds: b.worlds.Len(),
+		Rows: b.worlds.Len() * len(b.templateA)}
 	if b.all != nil {
 		b.all.rows = 0
 	}

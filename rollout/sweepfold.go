@@ -40,7 +40,7 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 	free, contact, by, open := 1.0, math.Inf(1), -1, false
 	for k := range parts {
 		a := &parts[k]
-		r.Evaluations[row] += int32(a.Evaluations)
+		r.Evaluations[row] = int32(min(int64(r.Evaluations[row])+int64(a.Evaluations), math.MaxInt32))
 		s.report.Evaluations += int64(a.Evaluations)
 		if a.State == sweep.Invalid { // half-spaces
 			s.invalid(row)

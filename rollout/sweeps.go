@@ -37,11 +37,11 @@ type SweepResults struct {
 	// for none.
 	T0, T1 []float64
 
-	// PartA and PartB are the parts of the earliest known contact; of Free rows those of the least upper bound; -1 if
-	// there are none.
+	// PartA and PartB are the parts of the earliest known contact; of rows without one those of the least upper bound;
+	// -1 if there are none.
 	PartA, PartB []int32
 
-	Evaluations []int32 // poses of pairs of parts at which the solvers were asked
+	Evaluations []int32 // poses of pairs of parts at which the solvers were asked; the largest int32 for more
 }
 
 // newSweepResults allocates results of n rows, all of them Undecided.
@@ -104,8 +104,8 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 	if err := job.Motions.CheckShape(job.Bodies); err != nil {
 		return SweepReport{}, err
 	}
-	s := newSweeper(d, job, run)
-	err := s.checkParts()
+	s := newSweeper(job, run)
+	err := s.open(d, run)
 	if err == nil {
 		err = s.run(ctx)
 	}
@@ -118,8 +118,7 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 
 // sweeper is a call of Sweep.
 type sweeper struct {
-	d       *dispatch.Dispatcher
-	dopt    dispatch.Options
+	series  *dispatch.Series
 	bodies  *batch.Bodies
 	motions *Motions
 	o       sweep.Options
@@ -134,11 +133,10 @@ type sweeper struct {
 	leg   int    // from way point leg to leg+1
 }
 
-func newSweeper(d *dispatch.Dispatcher, job *SweepJob, run dispatch.Options) *sweeper {
+func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	m := job.Motions
 	job.Results = newSweepResults(m.Len() * len(m.TemplateA))
-	s := &sweeper{d: d, dopt: run, bodies: job.Bodies, motions: m, o: job.Options, out: job.Results}
-	s.progress, s.dopt.Progress = run.Progress, nil
+	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options, out: job.Results, progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Len(), job.Results.N
 	s.checkPoses(run.MaxRowErrors)
 	return s
@@ -180,8 +178,27 @@ func (s *sweeper) checkPoses(limit int) {
 // maxSweepPairs is the largest number of pairs of parts of a row, all of which are in memory at a time.
 const maxSweepPairs = 1 << 26
 
-// checkParts returns an error if a row has too many pairs of parts.
-func (s *sweeper) checkParts() error {
+// open selects the back end, by the number of pairs of parts that calls of the solvers have at most.
+func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options) error {
+	pairs, err := s.countParts()
+	if err != nil {
+		return err
+	}
+	if run.EstimateRows == 0 {
+		run.EstimateRows = int(min(max(pairs, 1), sweep.ActiveRows))
+	}
+	run.Progress = nil
+	options := s.o.OfDistances()
+	if s.series, err = d.Series(&options, run); err != nil {
+		return err
+	}
+	choice := s.series.Choice()
+	s.report.Backend, s.report.Why = choice.Name(), choice.Why
+	return nil
+}
+
+// countParts returns the number of pairs of parts, and an error if a row has too many.
+func (s *sweeper) countParts() (pairs int64, err error) {
 	for row := range s.out.N {
 		world, a, b := s.of(row)
 		x, y := s.motions.Body(world, a), s.motions.Body(world, b)
@@ -189,11 +206,13 @@ func (s *sweeper) checkParts() error {
 			continue
 		}
 		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > maxSweepPairs {
-			return fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most %d in a "+
-				"sweep", world, row%len(s.motions.TemplateA), x, y, n, int64(maxSweepPairs))
+			return 0, fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most "+
+				"%d in a sweep", world, row%len(s.motions.TemplateA), x, y, n, int64(maxSweepPairs))
+		} else {
+			pairs += n
 		}
 	}
-	return nil
+	return pairs, nil
 }
 
 // run answers one block of rows after the other.
@@ -272,8 +291,7 @@ func (s *sweeper) advance(ctx context.Context) error {
 		s.first = append(s.first, s.first[len(s.first)-1]+n)
 	}
 	solve := func(ctx context.Context, job *batch.Job) error {
-		rep, err := s.d.Run(ctx, job, s.dopt)
-		s.report.Backend, s.report.Why = rep.Backend, rep.Why
+		_, err := s.series.Run(ctx, job)
 		return err
 	}
 	answers, err := sweep.Run(ctx, s.bodies.Library(), &partMotions{s}, s.o, solve)

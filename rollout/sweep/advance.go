@@ -60,9 +60,12 @@ func (t *track) learn(time float64, a *answer, poseA, poseB *geom.Pose, o *Optio
 	switch {
 	case t.evaluations == 1:
 		t.marks = append(t.marks, m)
-		if m.contact {
+		switch {
+		case m.contact:
 			t.t0, t.t1 = 0, 0
 			t.end(Contact)
+		case o.MaxEvaluations == 1:
+			t.endFirst(&m, o)
 		}
 		return
 	case t.evaluations == 2: // the end goes below the beginning
@@ -112,6 +115,18 @@ func (t *track) advance(o *Options) {
 	}
 	t.t0 = 1
 	t.end(Free)
+}
+
+// endFirst ends a row that no more than its beginning is asked of.
+func (t *track) endFirst(m *mark, o *Options) {
+	lower := max(m.distance-t.speed, m.plane-m.after) * (1 - 8*eps)
+	if lower > 0 && m.until(t.level(o), t.speed) >= 1 {
+		t.lower, t.t0 = min(t.lower, lower), 1
+		t.end(Free)
+		return
+	}
+	t.t0 = min(max(m.until(0, t.speed), 0), 1)
+	t.end(Undecided)
 }
 
 // end ends the row.

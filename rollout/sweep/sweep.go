@@ -134,11 +134,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// OfDistances returns the options of the distances that solvers are asked for.
+func (o Options) OfDistances() batch.Options {
+	return batch.Options{
+		Query: batch.Distance, Precision: batch.Double, Tolerance: o.withDefaults().Tolerance,
+		Columns: batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColStatus,
+	}
+}
+
 // Solve answers a job of distances, for example by a dispatcher.
 type Solve func(ctx context.Context, job *batch.Job) error
 
-// activeRows is the number of rows that are solved at a time, one pose of each in a call of the solvers.
-const activeRows = 1 << 14
+// ActiveRows is the number of rows that are solved at a time: a call of the solvers has one pose of each.
+const ActiveRows = 1 << 14
 
 // Run answers the rows of the input: answer i is that of row i. It depends on that row alone. After an error of the
 // solvers or of the context the answers of rows that were not reached are Undecided.
@@ -180,11 +188,8 @@ type runner struct {
 }
 
 func (r *runner) run(ctx context.Context) error {
-	n := min(activeRows, r.in.Len())
-	options := batch.Options{
-		Query: batch.Distance, Precision: batch.Double, Tolerance: r.o.Tolerance,
-		Columns: batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColStatus,
-	}
+	n := min(ActiveRows, r.in.Len())
+	options := r.o.OfDistances()
 	r.times, r.posesA, r.posesB = make([]float64, n), make([]geom.Pose, n), make([]geom.Pose, n)
 	r.pairs, r.results = batch.NewPairs(n), batch.NewResults(n, &options)
 	for {

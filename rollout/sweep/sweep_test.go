@@ -313,11 +313,25 @@ func TestUndecided(t *testing.T) {
 	lib := library(t, geom.Sphere{R: 0.1}, geom.Sphere{R: 0.1})
 	r := still(geom.Translate(-1, 0, 0), geom.Translate(0, 0.2, 0)) // grazes at 0.5
 	r.ToA = geom.Translate(1, 1e-7, 0)
-	for _, limit := range []int{2, 3, 5, 9} {
+	for _, limit := range []int{1, 2, 3, 5, 9} {
 		a := run(t, lib, rows{r}, Options{MaxEvaluations: limit, Tolerance: 1e-12})[0]
 		if a.State != Undecided || !(a.T0 > 0 && a.T0 < 0.5) || a.Lower != 0 || a.Evaluations != limit {
 			t.Errorf("%d evaluations: %+v", limit, a)
 		}
+	}
+	// One evaluation is enough of spheres at rest, or of those that move less than they are separated.
+	r = still(geom.Translate(-1, 0, 0), geom.Translate(0, 0, 0))
+	for _, to := range []float64{-1, -0.8} {
+		r.ToA = geom.Translate(to, 0, 0)
+		a := run(t, lib, rows{r}, Options{MaxEvaluations: 1})[0]
+		if least := -to - 0.2; a.State != Free || a.Evaluations != 1 || a.T0 != 1 || !(a.Lower <= least) ||
+			a.Lower < least-1e-6 || math.Abs(a.Upper-0.8) > 1e-6 {
+			t.Errorf("one evaluation of spheres at least %g from one another: %+v", least, a)
+		}
+	}
+	r.ToA = geom.Translate(0, 0, 0)
+	if a := run(t, lib, rows{r}, Options{MaxEvaluations: 1})[0]; a.State != Undecided || math.Abs(a.T0-0.8) > 1e-6 {
+		t.Errorf("one evaluation of spheres that meet at 0.8: %+v", a)
 	}
 }
 
@@ -347,7 +361,7 @@ func TestInvalid(t *testing.T) {
 func TestSameForAnyWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	lib := mixed(t, rng)
-	in := random(rng, lib, activeRows+700, 3)
+	in := random(rng, lib, ActiveRows+700, 3)
 	o := Options{HasMaxDistance: true, MaxDistance: 0.01, TimeTolerance: 1e-3, Workers: 1}
 	one := run(t, lib, in, o)
 	o.Workers = 3
@@ -356,9 +370,9 @@ func TestSameForAnyWorkers(t *testing.T) {
 			t.Fatalf("row %d: %+v with 3 workers, %+v with 1", i, a, one[i])
 		}
 	}
-	for i, a := range run(t, lib, in[activeRows:], o) {
-		if fmt.Sprint(a) != fmt.Sprint(one[activeRows+i]) {
-			t.Fatalf("row %d: %+v alone, %+v among others", activeRows+i, a, one[activeRows+i])
+	for i, a := range run(t, lib, in[ActiveRows:], o) {
+		if fmt.Sprint(a) != fmt.Sprint(one[ActiveRows+i]) {
+			t.Fatalf("row %d: %+v alone, %+v among others", ActiveRows+i, a, one[ActiveRows+i])
 		}
 	}
 }
