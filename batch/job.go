@@ -14,6 +14,9 @@ type Job struct {
 	Input   Input
 	Options Options
 	Results *Results // of Input.Len() rows, see NewResults
+
+	// Reduction, if not nil, allows back ends to omit rows.
+	Reduction *Reduction
 }
 
 // Check returns an error if the job as a whole is invalid: its options, the lengths of its
@@ -48,6 +51,11 @@ func (j *Job) Check() error {
 	}
 	if missing := j.Options.EffectiveColumns() &^ j.Results.Columns; missing != 0 {
 		return fmt.Errorf("batch: results lack the columns %v", missing)
+	}
+	if j.Reduction != nil {
+		if err := j.Reduction.check(n, j.Results.Columns); err != nil {
+			return err
+		}
 	}
 	return j.Results.CheckShape()
 }

@@ -60,6 +60,14 @@ type Measured interface {
 	RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration, err error)
 }
 
+// Reducer is implemented by back ends that can omit rows, see [batch.Reduction].
+type Reducer interface {
+	// RunReduced is RunMeasured. It may omit rows if the job has a reduction: their status is then [batch.Omitted], and
+	// they are added to the tally, with the bytes read of the device's memory.
+	RunReduced(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally) (
+		kernel time.Duration, err error)
+}
+
 // Chunked is implemented by back ends that prefer a chunk size of their own.
 type Chunked interface {
 	ChunkRows() int // the default in place of [DefaultChunkRows]

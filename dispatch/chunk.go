@@ -27,6 +27,7 @@ type chunk struct {
 	wall       time.Duration
 	kernel     time.Duration
 	kernelRows int
+	tally      batch.Tally // of the rows that were omitted
 	failovers  []Failover
 	handovers  []Handover
 	err        error // why rows have no answer
@@ -55,6 +56,7 @@ func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 
 // reset marks every row as unwritten.
 func (c *chunk) reset() {
+	c.tally.Reset()
 	for i := range c.out.Status {
 		c.out.Status[i] = unwritten
 	}
@@ -137,7 +139,7 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 		return err
 	}
 	start := time.Now()
-	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out)
+	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out, &c.tally)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
 	for i, s := range c.out.Status {
-		if s >= uint8(batch.StatusCount) {
+		if noAnswer(s) {
 			c.out.PutFailure(i, batch.Undecided)
 			unanswered++
 		}
@@ -198,6 +200,10 @@ func (r *runner) settle(c *chunk) {
 	rep.Failovers = append(rep.Failovers, c.failovers...)
 	for _, h := range c.handovers {
 		rep.handover(h)
+	}
+	rep.BytesDown += c.tally.Bytes
+	if red := c.job.Reduction; red != nil {
+		red.Tally.Add(&c.tally)
 	}
 	if c.by != nil {
 		rep.span(c.by.Name(), c.base+c.lo, c.base+c.hi, c.wall)
@@ -217,11 +223,26 @@ func (r *runner) progress() {
 // firstUnwritten returns the first unwritten row, or -1.
 func firstUnwritten(status []uint8) int {
 	for i, s := range status {
-		if s >= uint8(batch.StatusCount) {
+		if noAnswer(s) {
 			return i
 		}
 	}
 	return -1
+}
+
+// noAnswer reports whether a row with this status byte has no answer.
+func noAnswer(status uint8) bool {
+	return status >= uint8(batch.StatusCount) && status != batch.Omitted
+}
+
+// omitted counts the rows that a back end omitted.
+func omitted(status []uint8) (n int) {
+	for _, s := range status {
+		if s == batch.Omitted {
+			n++
+		}
+	}
+	return n
 }
 
 // badSolver returns the first answered row with a solver code out of range, or -1.
@@ -234,10 +255,11 @@ func badSolver(out *batch.Results) int {
 	return -1
 }
 
-// guard runs a back end. A panic is an error, and so are answers by a solver that does not exist. kernel is 0 if the
-// back end does not measure it.
-func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results) (kernel time.Duration,
-	err error) {
+// guard runs a back end. A panic is an error, and so are answers by a solver that does not exist, and omitted rows that
+// the tally does not account for. kernel is 0 if the back end does not measure it. tally is nil if no row may be
+// omitted.
+func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally) (
+	kernel time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -246,7 +268,17 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 			err = fmt.Errorf("row %d of %d: status %v by solver %d, want a code below %d: the back end or the "+
 				"memory is at fault", i, out.N, batch.Status(out.Status[i]), out.Method[i], batch.SolverCount)
 		}
+		counted := 0
+		if tally != nil {
+			counted = tally.Rows
+		}
+		if n := omitted(out.Status); n != counted && err == nil {
+			err = fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, counted)
+		}
 	}()
+	if r, ok := As[Reducer](b); ok && tally != nil {
+		return r.RunReduced(ctx, job, lo, hi, out, tally)
+	}
 	if m, ok := As[Measured](b); ok {
 		return m.RunMeasured(ctx, job, lo, hi, out)
 	}

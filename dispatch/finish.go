@@ -28,7 +28,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 		}
 		start := time.Now()
 		sub := c.subset(rows)
-		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results)
+		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results, nil)
 		if err != nil && !ended(ctx, err) {
 			lo, hi := c.base+c.lo, c.base+c.hi
 			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi,
@@ -50,7 +50,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 // declinedRows lists the rows that are unwritten.
 func declinedRows(status []uint8) (rows []int) {
 	for i, s := range status {
-		if s >= uint8(batch.StatusCount) {
+		if noAnswer(s) {
 			rows = append(rows, i)
 		}
 	}

@@ -48,6 +48,8 @@ type Report struct {
 	Kernel     time.Duration
 	KernelRows int
 
+	BytesDown int64 // that back ends read of the memory of devices, of those that tell
+
 	Wall time.Duration // from the call to the last answer
 }
 
@@ -164,7 +166,22 @@ func (r *runner) account(c *chunk) {
 	cutOff, hasCutOff := o.EffectiveCutOff()
 	query, alone := o.Query.Info(), o.StatusAlone()
 	least := query.Tolerance.Scale(c.job.Library.MinPairSize(), 0) // of all rows
+	t := &c.tally
+	for s, n := range t.Counts {
+		rep.Counts[s] += n
+	}
+	if out.Iterations != nil {
+		rep.Iterations += t.Iterations
+	}
+	if out.Method != nil {
+		for s, n := range t.Solvers {
+			rep.Solvers[s] += n
+		}
+	}
 	for i, s := range out.Status {
+		if s == batch.Omitted {
+			continue
+		}
 		rep.Counts[s]++
 		if batch.Status(s) == batch.Invalid {
 			r.noteInvalid(c, c.lo+i)

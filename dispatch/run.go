@@ -39,6 +39,9 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err := job.Check(); err != nil {
 		return rep, err
 	}
+	if job.Reduction != nil {
+		job.Reduction.Tally.Reset()
+	}
 	n := job.Input.Len()
 	selectBy := n
 	if o.EstimateRows > 0 {

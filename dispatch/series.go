@@ -56,6 +56,9 @@ func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	if err := job.Check(); err != nil {
 		return rep, err
 	}
+	if job.Reduction != nil {
+		job.Reduction.Tally.Reset()
+	}
 	n := job.Input.Len()
 	o := s.o
 	o.setChunkRows(s.pool.chunkRows(n))
@@ -93,11 +96,21 @@ func (s *Series) first() *member {
 // oneChunk returns the whole job as a chunk, in the memory of the series.
 func (s *Series) oneChunk(job *batch.Job, n int) *chunk {
 	c := &s.chunk
-	*c = chunk{job: job, hi: n, views: c.views, failovers: c.failovers[:0], handovers: c.handovers[:0]}
+	*c = chunk{job: job, hi: n, views: c.views, tally: c.tally, failovers: c.failovers[:0], handovers: c.handovers[:0]}
 	if c.views == nil {
 		c.views = new([2]batch.Results)
 	}
 	s.runner.view(c)
 	c.reset()
 	return c
+}
+
+// Reduces reports whether the back end that is asked first can omit rows, see [batch.Reduction].
+func (s *Series) Reduces() bool {
+	m := s.first()
+	if m == nil {
+		return false
+	}
+	_, ok := As[Reducer](m.Backend)
+	return ok
 }

@@ -103,40 +103,45 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 		} else {
 			w = words[k]
 		}
-		status := batch.Status(w)
-		solver, known := layout.SolverOf(w)
-		switch {
-		case status < batch.Undecided && !known:
-			t.declined[0]++ // no shader writes such a word: the row has no answer
-		case status < batch.Undecided:
-			out.Status[row] = uint8(status)
-			if w>>8&layout.Refined != 0 {
-				t.refined++
-			}
-			if out.Method != nil {
-				out.Method[row] = uint8(solver)
-			}
-			if w>>8&layout.ByDepth != 0 {
-				t.depths++
-			}
-			if w>>8&layout.FromFloat32 != 0 {
-				t.foundInFloat32++
-			}
-			if out.Iterations != nil {
-				out.Iterations[row] = uint16(w >> 16)
-			}
-		case status == batch.Invalid:
-			out.PutFailure(row, batch.Invalid)
-		default: // declined, or no status at all
-			why := w >> 8 & 0xff
-			if w&0xff != layout.Declined || why >= layout.DeclinedCount {
-				why = 0
-			}
-			t.declined[why]++
-		}
+		t.status(w, out, row)
 	}
 	t.rows = int64(hi - lo)
 	return t
+}
+
+// status stores what a status word says of a row, and counts it. A row without an answer keeps the status it has.
+func (t *tally) status(w uint32, out *batch.Results, row int) {
+	status := batch.Status(w)
+	solver, known := layout.SolverOf(w)
+	switch {
+	case status < batch.Undecided && !known:
+		t.declined[0]++ // no shader writes such a word: the row has no answer
+	case status < batch.Undecided:
+		out.Status[row] = uint8(status)
+		if w>>8&layout.Refined != 0 {
+			t.refined++
+		}
+		if out.Method != nil {
+			out.Method[row] = uint8(solver)
+		}
+		if w>>8&layout.ByDepth != 0 {
+			t.depths++
+		}
+		if w>>8&layout.FromFloat32 != 0 {
+			t.foundInFloat32++
+		}
+		if out.Iterations != nil {
+			out.Iterations[row] = uint16(w >> 16)
+		}
+	case status == batch.Invalid:
+		out.PutFailure(row, batch.Invalid)
+	default: // declined, or no status at all
+		why := w >> 8 & 0xff
+		if w&0xff != layout.Declined || why >= layout.DeclinedCount {
+			why = 0
+		}
+		t.declined[why]++
+	}
 }
 
 func (l *placement) floats(memory []byte, at, perRow int, to *batch.Floats, base, lo, hi int) {

@@ -19,6 +19,7 @@ const (
 	stampCertified
 	stampDepthFloat32
 	stampDepth
+	stampReduced
 	stampEnd
 	stampCount
 )
@@ -34,6 +35,7 @@ type flight struct {
 	lo, n   int  // rows
 	layout  placement
 	columns *mirror
+	reduce  *reduction // nil: all rows are read
 	taker   taker
 	times   []time.Duration
 }
@@ -47,11 +49,15 @@ type recording struct {
 	fresh   [4]uint64    // bytes to move to the device
 	down    uint64       // bytes to move back
 	status  uint64       // bytes of statuses among them
+
+	reduction layout.ReductionRecord
+	reduced   [2]vk.Buffer // its input and output
+	bounds    uint64       // bytes of its input to move to the device
 }
 
-// start hands a chunk to the device.
+// start hands a chunk to the device. With a reduction, not nil, only the rows that it needs are moved back.
 func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, l placement, in *inputs, w *work,
-	lo int) error {
+	red *reduction, lo int) error {
 	if err := f.open(b); err != nil {
 		return err
 	}
@@ -59,19 +65,25 @@ func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, 
 	if err != nil {
 		return err
 	}
-	f.lo, f.n, f.layout, f.columns = lo, l.n, l, &w.columns
+	f.lo, f.n, f.layout, f.columns, f.reduce = lo, l.n, l, &w.columns, red
 	l.putIn(&q)
 	in.putIn(&q)
 	r := recording{
 		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
 		buffers: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.quads},
 	}
+	if red != nil {
+		r.reduction, r.reduced, r.down = red.record, [2]vk.Buffer{red.bounds.device, red.out.device}, red.bytes
+	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
+		if red != nil {
+			r.bounds = red.bounds.fresh
+		}
 	}
 	if r != f.recorded {
 		f.recorded = recording{}
-		if err := f.record(b, &r, in, w, scratch); err != nil {
+		if err := f.record(b, &r, in, w, red, scratch); err != nil {
 			return err
 		}
 		f.recorded = r
@@ -83,6 +95,10 @@ func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, 
 	f.busy = true
 	b.stats.sent(in.poses.fresh + in.templates.fresh + in.order.fresh + in.warm.fresh)
 	in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh = 0, 0, 0, 0
+	if red != nil {
+		b.stats.sent(red.bounds.fresh)
+		red.bounds.fresh = 0
+	}
 	return nil
 }
 
@@ -101,7 +117,7 @@ func (f *flight) open(b *Backend) error {
 }
 
 // record records the commands of a chunk.
-func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *scratch) error {
+func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *reduction, scratch *scratch) error {
 	s := f.stream
 	if err := s.Begin(); err != nil {
 		return err
@@ -117,6 +133,9 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	// A row that no shader writes must not look answered.
 	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
 	s.Fill(w.counts, 0)
+	if red != nil {
+		red.fill(s, r.bounds)
+	}
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	f.stamp(stampUploaded)
 	constants := bytesOf([]layout.QueryRecord{q})
@@ -140,8 +159,14 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, scratch *
 	} else {
 		f.recordDistance(r, in, w, scratch, run)
 	}
+	back := &w.columns
+	if red != nil {
+		red.dispatch(s, w.columns.device)
+		back = &red.out
+	}
+	f.stamp(stampReduced)
 	if !b.direct {
-		s.Copy(w.columns.host.Slice(0, r.down), w.columns.device.Slice(0, r.down))
+		s.Copy(back.host.Slice(0, r.down), back.device.Slice(0, r.down))
 	}
 	f.stamp(stampEnd)
 	return nil
@@ -191,28 +216,72 @@ func (f *flight) stamp(slot int) {
 }
 
 // finish waits for the chunk, if there is one, and takes down its answers to the rows of
-// out that begin at base. It returns the time in which the device ran the shaders.
-func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, base int) (time.Duration, error) {
+// out that begin at base. It returns the time in which the device ran the shaders. tally, not nil if there is a
+// reduction, gets the rows that are omitted and the bytes that are read.
+func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, base int, t *batch.Tally) (time.Duration,
+	error) {
 	if !f.busy {
 		return 0, nil
 	}
-	if err := f.stream.Wait(ctx, b.options.Timeout); err != nil {
+	if err := f.wait(ctx, b); err != nil {
 		return 0, err
 	}
-	f.busy = false
-	if err := f.columns.host.Slice(0, f.layout.bytes).Invalidate(); err != nil {
-		return 0, err
-	}
-	sum, err := f.taker.take(&f.layout, f.columns.host.Bytes(), out, base)
-	if err != nil {
-		return 0, err
-	}
+	var err error
 	if f.stamped {
 		if f.times, err = f.stream.AppendTimes(f.times[:0]); err != nil {
 			return 0, err
 		}
 	}
-	return b.stats.chunk(sum, f.layout.bytes, f.times), nil
+	var sum tally
+	bytes, reduced := uint64(0), false
+	if f.reduce != nil {
+		if bytes, err = f.reduce.read(b.direct); err != nil {
+			return 0, err
+		}
+		if reduced = f.reduce.fits(); reduced {
+			sum = f.reduce.take(&f.layout, f.reduce.out.host.Bytes(), out, base, f.lo, t)
+		} else if err := f.fetch(ctx, b); err != nil {
+			return 0, err
+		}
+	}
+	if !reduced {
+		bytes += f.layout.bytes
+		if err := f.columns.host.Slice(0, f.layout.bytes).Invalidate(); err != nil {
+			return 0, err
+		}
+		if sum, err = f.taker.take(&f.layout, f.columns.host.Bytes(), out, base); err != nil {
+			return 0, err
+		}
+	}
+	if t != nil {
+		t.Bytes += int64(bytes)
+	}
+	return b.stats.chunk(sum, bytes, f.times), nil
+}
+
+func (f *flight) wait(ctx context.Context, b *Backend) error {
+	err := f.stream.Wait(ctx, b.options.Timeout)
+	f.busy = err != nil
+	return err
+}
+
+// fetch moves all columns of a chunk back after its reduction had no room.
+func (f *flight) fetch(ctx context.Context, b *Backend) error {
+	if b.direct {
+		return nil
+	}
+	f.recorded = recording{}
+	s, n := f.stream, f.layout.bytes
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	s.Barrier(vk.StageCompute, vk.StageTransfer)
+	s.Copy(f.columns.host.Slice(0, n), f.columns.device.Slice(0, n))
+	if err := s.Submit(); err != nil {
+		return err
+	}
+	f.busy = true
+	return f.wait(ctx, b)
 }
 
 // drain waits for what is still under way after an error, so that its memory can be used

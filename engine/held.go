@@ -273,7 +273,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 		if k >= 2 {
 			f := &h.flights[(k-2)%len(h.flights)]
 			var t time.Duration
-			t, err = f.finish(ctx, h.b, out, f.lo)
+			t, err = f.finish(ctx, h.b, out, f.lo, nil)
 			kernel += t
 		}
 		if k < len(h.chunks) && err == nil {
@@ -298,7 +298,7 @@ func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRec
 		}
 	}
 	f := &h.flights[k%len(h.flights)]
-	return f.start(h.b, h.library, chain, *q, placementOf(out, c.n), &c.inputs, &h.work[k%2], c.lo)
+	return f.start(h.b, h.library, chain, *q, placementOf(out, c.n), &c.inputs, &h.work[k%2], nil, c.lo)
 }
 
 // check reports a question that makes no sense, as [batch.Job.Check] does.

@@ -22,7 +22,8 @@ const (
 
 	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
 	workBytes   = indexBytes + pairBytes + searchBytes + depthBytes + columnBytes
-	rowBytes    = inputBytes + workBytes
+	boundBytes  = 2 * 4 // of a reduction, which has less memory for answers than the columns
+	rowBytes    = inputBytes + workBytes + boundBytes + columnBytes
 	maxRowBytes = depthBytes
 
 	maxAlignment = 256 // no device asks for more

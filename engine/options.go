@@ -49,10 +49,11 @@ type Options struct {
 	Probe []string
 
 	// For tests and benchmarks.
-	staged   bool   // transfer data even where the host reaches the memory of the device
-	budget   uint32 // limit on loop passes of an invocation, 0: loopLimit
-	unsorted bool   // do not sort the rows
-	generic  bool   // shaders for all kinds of shapes, whatever a library holds
+	staged    bool   // transfer data even where the host reaches the memory of the device
+	budget    uint32 // limit on loop passes of an invocation, 0: loopLimit
+	unsorted  bool   // do not sort the rows
+	reduceAll bool   // omit rows even where that saves nothing
+	generic   bool   // shaders for all kinds of shapes, whatever a library holds
 
 	probeTimeout time.Duration // 0: the constant of this name
 }

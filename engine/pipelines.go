@@ -35,6 +35,8 @@ type pipelines struct {
 	gjk         map[search]*vk.Pipeline
 
 	growth, growthCertify map[kinds]*vk.Pipeline
+
+	reduce *vk.Pipeline
 }
 
 // search is what pipelines of gjk.comp, trust_region.comp and depth_certificate.comp are compiled for.
@@ -169,12 +171,35 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	return c, nil
 }
 
+const reduceName = "reduce"
+
+// forReduction returns the pipeline that reduces answers.
+func (p *pipelines) forReduction() (*vk.Pipeline, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ofReduction()
+}
+
+func (p *pipelines) ofReduction() (*vk.Pipeline, error) {
+	if p.reduce == nil {
+		var err error
+		if p.reduce, err = p.compile(reduceName, shaders.Reduce, 3, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p.reduce, nil
+}
+
 // compile compiles a shader with values for its specialisation constants.
 func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uint32]uint32) (*vk.Pipeline, error) {
 	all := map[uint32]uint32{0: groupSize}
 	maps.Copy(all, spec)
+	pushed := unsafe.Sizeof(layout.QueryRecord{})
+	if name == reduceName {
+		pushed = unsafe.Sizeof(layout.ReductionRecord{})
+	}
 	pipeline, err := p.device.NewPipeline(code, vk.PipelineOptions{
-		Name: name, Bindings: bindings, PushConstantSize: int(unsafe.Sizeof(layout.QueryRecord{})), Spec: all,
+		Name: name, Bindings: bindings, PushConstantSize: int(pushed), Spec: all,
 	})
 	if err == nil {
 		p.fresh = true
@@ -182,11 +207,14 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 	return pipeline, err
 }
 
-// warm compiles the pipelines of a method, and those of growth distances with the first one.
+// warm compiles the pipelines of a method, and the others with the first one.
 func (p *pipelines) warm(m batch.Method, have kinds) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, err := p.forGrowth(have); err != nil {
+		return err
+	}
+	if _, err := p.ofReduction(); err != nil {
 		return err
 	}
 	_, err := p.of(m, have)

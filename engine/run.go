@@ -27,6 +27,13 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 // not tell the time.
 func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int,
 	out *batch.Results) (kernel time.Duration, err error) {
+	return b.RunReduced(ctx, job, lo, hi, out, nil)
+}
+
+// RunReduced is RunMeasured. If the job has a reduction, and tally is not nil, rows that it does not need are omitted
+// where that saves transfers: they are answered on the device and stay there.
+func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results,
+	tally *batch.Tally) (kernel time.Duration, err error) {
 	if err := b.enter(); err != nil {
 		return 0, err
 	}
@@ -36,7 +43,7 @@ func (b *Backend) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int,
 	}
 	number := b.stats.call()
 	c := call{
-		b: b, ctx: ctx, job: job, lo: lo, out: out, query: queryOf(&job.Options), number: number,
+		b: b, ctx: ctx, job: job, lo: lo, out: out, tally: tally, query: queryOf(&job.Options), number: number,
 		worlds: asWorlds(job.Input, lo, hi, b.chunkRows),
 	}
 	if c.library, err = b.libraries.of(ctx, job.Library); err != nil {
@@ -103,6 +110,7 @@ type call struct {
 	job     *batch.Job
 	lo      int
 	out     *batch.Results
+	tally   *batch.Tally // nil: no row may be omitted
 	query   layout.QueryRecord
 	chain   chain
 	library *library
@@ -153,12 +161,23 @@ func (c *call) start(s *slot, at, n, room int) error {
 		return err
 	}
 	s.call = c.number
-	return s.flight.start(c.b, c.library, c.chain, c.query, placementOf(c.out, n), &s.inputs, &s.work, at)
+	l := placementOf(c.out, n)
+	var red *reduction
+	if c.job.Reduction != nil && c.tally != nil {
+		reduces, err := s.reduce.prepare(c.b, c.job, at, n, &l)
+		if err != nil {
+			return err
+		}
+		if reduces {
+			red = &s.reduce
+		}
+	}
+	return s.flight.start(c.b, c.library, c.chain, c.query, l, &s.inputs, &s.work, red, at)
 }
 
 // finish waits for a chunk, if there is one in the slot, and takes down its answers.
 func (c *call) finish(s *slot) error {
-	kernel, err := s.flight.finish(c.ctx, c.b, c.out, s.flight.lo-c.lo)
+	kernel, err := s.flight.finish(c.ctx, c.b, c.out, s.flight.lo-c.lo, c.tally)
 	c.kernel += kernel
 	return err
 }

@@ -35,8 +35,8 @@ type Stats struct {
 
 	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
 	// growth.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
-	// depth_certificate.comp, transfer of the answers.
-	Upload, Input, Search, Refine, Certify, DepthFloat32, Depth, Download time.Duration
+	// depth_certificate.comp, reduce.comp, transfer of the answers.
+	Upload, Input, Search, Refine, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined, by reason.
@@ -126,6 +126,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Certify += span(stampRefined, stampCertified)
 	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)
 	s.Depth += span(stampDepthFloat32, stampDepth)
-	s.Download += span(stampDepth, stampEnd)
-	return span(stampUploaded, stampDepth)
+	s.Reduce += span(stampDepth, stampReduced)
+	s.Download += span(stampReduced, stampEnd)
+	return span(stampUploaded, stampReduced)
 }

@@ -134,6 +134,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	if err := b.join(tiles, lo); err != nil {
 		return err
 	}
+	b.setReduction(tiles)
 	b.adapt()
 	err := b.solve(ctx, tiles)
 	b.noteErrors(tiles)
@@ -245,6 +246,9 @@ func (b *Batch) solve(ctx context.Context, tiles []*tile) error {
 	b.parts.Results = &b.view
 	rep, err := b.series.Run(ctx, &b.parts)
 	b.report.add(rep)
+	if b.parts.Reduction != nil {
+		b.report.Omitted += int64(b.sets.Tally.Rows)
+	}
 	for _, e := range rep.RowErrors {
 		b.noteRow(tiles, e)
 	}
@@ -254,11 +258,17 @@ func (b *Batch) solve(ctx context.Context, tiles []*tile) error {
 // fold combines the answers of the candidates of a tile.
 func (t *tile) fold(from *batch.Results) {
 	s := &source{from, t}
+	omitted := t.omitted()
 	for i := range t.rows {
 		r := &t.rows[i]
 		for k := r.first; k < r.first+r.count; k++ {
-			r.least.solved(k, s.at(k), from)
+			if at := s.at(k); from.Status[at] != batch.Omitted {
+				r.least.solved(k, at, from)
+			} else {
+				r.least.pairs++
+			}
 		}
+		omitted = t.addOmitted(r, omitted)
 		switch {
 		case t.c.reduce:
 			t.worlds[int(r.world)-t.lo].add(&r.least, r.pair, t.c.boolean)

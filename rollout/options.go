@@ -56,6 +56,10 @@ type Options struct {
 	// NoCulling has every pair of parts solved.
 	NoCulling bool
 
+	// NoDeviceReduction has back ends return the answers of all pairs of parts. Otherwise a back end with a device may
+	// return those alone from which the results follow, see [Report.Omitted]. No answer depends on it.
+	NoDeviceReduction bool
+
 	// BlockPairs is the number of pairs of parts that are in memory at a time, rounded up to those of one world;
 	// 0 is a default. Workers is the number of goroutines that cull and combine; 0 is one per processor.
 	// No answer depends on either.

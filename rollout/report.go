@@ -28,6 +28,10 @@ type Report struct {
 	// answered.
 	PartPairs, Solved int64
 
+	// Omitted is the number of those that a device answered and did not return, since the results do not depend on
+	// them. BytesDown is the number of bytes that it returned, 0 for back ends without a device.
+	Omitted, BytesDown int64
+
 	Solvers    [batch.SolverCount]int // pairs of parts solved, by the solver that ended them
 	Iterations int64                  // sum over all pairs of parts
 
@@ -86,6 +90,7 @@ func (r *Report) add(d *dispatch.Report) {
 	r.Failovers = append(r.Failovers, d.Failovers...)
 	r.Declined += d.Declined()
 	r.Kernel += d.Kernel
+	r.BytesDown += d.BytesDown
 }
 
 // addCounts adds what a tile did.

@@ -78,9 +78,10 @@ type Batch struct {
 	series  *dispatch.Series
 	backend string // of the series
 	why     string
-	view    batch.Results // of answers, those of a block
-	most    int64         // candidates of a block
-	larger  int           // blocks are 2^larger times as large as by default
+	sets    batch.Reduction // of the candidates of a block: rows and what the results are of them
+	view    batch.Results   // of answers, those of a block
+	most    int64           // candidates of a block
+	larger  int             // blocks are 2^larger times as large as by default
 
 	cullTile, foldTile func(worker, tile int)
 	tiles              []*tile

@@ -21,11 +21,15 @@
 // between the centres of growth crosses where it leaves the Minkowski difference; growth_certify.comp forms it anew in
 // double precision, continues where the bounds are too wide, and writes the answer.
 //
+// Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
+// invocation of it works on a portion of up to 512 rows.
+//
 // selftest.comp checks the arithmetic and the record layout of a device.
 //
 // # Buffers
 //
-// Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants. The records are those of
+// Every shader reads and writes storage buffers of set 0 and a QueryRecord of push constants, reduce.comp a
+// ReductionRecord. The records are those of
 // layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
@@ -89,6 +93,11 @@ var (
 	//go:embed spirv/growth_certify.spv
 	GrowthCertify []byte
 
+	// Bindings: columns, bounds of portions and sets, reduced columns (out).
+	//
+	//go:embed spirv/reduce.spv
+	Reduce []byte
+
 	// Bindings: shapes64, poses, templates, numbers, results (out), echo (out).
 	//
 	//go:embed spirv/selftest.spv
@@ -98,7 +107,7 @@ var (
 // All returns the code of every shader.
 func All() [][]byte {
 	return [][]byte{
-		Input, GJK, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, SelfTest,
+		Input, GJK, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, Reduce, SelfTest,
 	}
 }
 

@@ -60,6 +60,7 @@ const uint FLAG_WARM = 4u;
 const uint FLAG_ORDER = 8u;
 const uint FLAG_PACKED = 16u;
 const uint FLAG_STATUS_ALONE = 32u;
+const uint FLAG_ITERATIONS = 64u;
 const uint NO_SHAPE = 4294967295u;
 const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
@@ -81,6 +82,14 @@ const uint PACKED_REFINED = 4u;
 const uint PACKED_DECLINED = 8u;
 const uint PACKED_BY_DEPTH = 12u;
 
+// The output of reduce.comp.
+const uint REDUCED_ITERATIONS = 1u;
+const uint REDUCED_STATUSES = 3u;
+const uint REDUCED_MARKS = 6u;
+const uint REDUCED_SOLVERS = 9u;
+const uint REDUCED_HEADER = 25u;
+const uint PORTION_WORDS = 2u;
+
 // What ended a row.
 const uint SOLVER_NONE = 0u;
 const uint SOLVER_GJK = 1u;
@@ -91,6 +100,7 @@ const uint SOLVER_CLOSED_FORM = 5u;
 const uint SOLVER_AXES = 6u;
 const uint SOLVER_EPA = 7u;
 const uint SOLVER_GROWTH = 8u;
+const uint SOLVER_COUNT = 9u;
 
 // ShapeRecord: one shape of a packed library; 80 bytes.
 struct ShapeRecord {
@@ -203,6 +213,21 @@ struct QueryRecord {
     uint templates; // offset 84
     uint bodies; // offset 88
     uint first_depth; // offset 92
+};
+
+// ReductionRecord: what reduce.comp is told; 44 bytes.
+struct ReductionRecord {
+    uint portions; // offset 0
+    uint room; // offset 4
+    uint entry; // offset 8
+    uint flags; // offset 12
+    uint distance; // offset 16
+    uint gap; // offset 20
+    uint normal; // offset 24
+    uint witness_a; // offset 28
+    uint witness_b; // offset 32
+    uint point; // offset 36
+    uint status; // offset 40
 };
 
 #endif

@@ -56,6 +56,7 @@ var code = []struct {
 		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
 	}, []uint32{0, 2}},
 	{"growth_certify", shaders.GrowthCertify, searchBindings[:7], []uint32{0, 2}},
+	{"reduce", shaders.Reduce, []string{"uint", "uint", "uint"}, []uint32{0}},
 	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
 	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},
 }
@@ -104,10 +105,14 @@ func TestLayout(t *testing.T) {
 				block := m.types[m.types[v.pointer].elem]
 				switch v.storage {
 				case storagePushConstant:
-					for _, bad := range m.compare(block.members[0], records["QueryRecord"]) {
+					constants := "QueryRecord"
+					if s.name == "reduce" {
+						constants = "ReductionRecord"
+					}
+					for _, bad := range m.compare(block.members[0], records[constants]) {
 						t.Error(bad)
 					}
-					seen["QueryRecord"] = true
+					seen[constants] = true
 				case storageStorageBuffer:
 					array := block.members[0]
 					elem, want := m.types[array].elem, s.bindings[m.bindings[id]]
@@ -136,7 +141,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 10 {
+	if len(seen) != 11 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

@@ -32,6 +32,7 @@ func Records() []Record {
 		{"SearchRecord", reflect.TypeFor[SearchRecord](), "the result of the search in single precision"},
 		{"DepthRecord", reflect.TypeFor[DepthRecord](), "a row that is left to depth.glsl"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
+		{"ReductionRecord", reflect.TypeFor[ReductionRecord](), "what reduce.comp is told"},
 	}
 }
 
@@ -53,6 +54,7 @@ func GLSLConstants() []ConstantGroup {
 	for i, s := range Solvers {
 		solvers[i] = Constant{solverName(s), uint32(i)}
 	}
+	solvers = append(solvers, Constant{"SOLVER_COUNT", uint32(len(Solvers))})
 	return append(constants(), ConstantGroup{"What ended a row.", solvers})
 }
 
@@ -103,6 +105,7 @@ func constants() []ConstantGroup {
 			{"FLAG_ORDER", FlagOrder},
 			{"FLAG_PACKED", FlagPacked},
 			{"FLAG_STATUS_ALONE", FlagStatusAlone},
+			{"FLAG_ITERATIONS", FlagIterations},
 			{"NO_SHAPE", NoShape},
 			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
@@ -123,6 +126,14 @@ func constants() []ConstantGroup {
 			{"PACKED_REFINED", PackedRefined},
 			{"PACKED_DECLINED", PackedDeclined},
 			{"PACKED_BY_DEPTH", PackedByDepth},
+		}},
+		{"The output of reduce.comp.", []Constant{
+			{"REDUCED_ITERATIONS", ReducedIterations},
+			{"REDUCED_STATUSES", ReducedStatuses},
+			{"REDUCED_MARKS", ReducedMarks},
+			{"REDUCED_SOLVERS", ReducedSolvers},
+			{"REDUCED_HEADER", ReducedHeader},
+			{"PORTION_WORDS", PortionWords},
 		}},
 	}
 }

@@ -160,6 +160,40 @@ type QueryRecord struct {
 	FirstDepth uint32 // index of the DepthRecord of the first invocation of a dispatch
 }
 
+// ReductionRecord is what reduce.comp is told. Its input is the bounds: the first set of each portion and the end of
+// the last one, then the first row of each set and the end of the last one. Its output is ReducedHeader words, then
+// PortionWords words for each portion, one more with FlagIterations, then entries.
+type ReductionRecord struct {
+	Portions uint32
+	Room     uint32 // entries that there is room for
+	Entry    uint32 // words of an entry: the row, its status, its gap, distance, normal, witnesses and point
+	Flags    uint32 // FlagDouble, FlagPacked and FlagIterations
+
+	// Where the columns begin, as in a QueryRecord.
+	Distance uint32
+	Gap      uint32
+	Normal   uint32
+	WitnessA uint32
+	WitnessB uint32
+	Point    uint32
+	Status   uint32
+}
+
+// The output of reduce.comp. The header counts the entries of all portions, then what is known of omitted rows: the
+// sum of iterations, the low word first; rows by status; rows by mark, Refined, ByDepth and FromFloat32; rows by
+// solver. The words of a portion are the index of its first entry, the number of its entries | contacts << 16, and with
+// FlagIterations the sum of the iterations of its omitted rows.
+const (
+	ReducedIterations = 1
+	ReducedStatuses   = 3
+	ReducedMarks      = 6
+	ReducedSolvers    = 9
+	ReducedHeader     = ReducedSolvers + SolverMask + 1
+
+	PortionWords = 2
+	PortionRows  = 512 // at most; 16 bits hold their number
+)
+
 // Flags of a QueryRecord.
 const (
 	FlagCutOff      = 1 << iota // there is a cut-off
@@ -168,6 +202,8 @@ const (
 	FlagOrder                   // rows are worked on in the order of a list
 	FlagPacked                  // the status column holds PackedBits a row, see PackedStatus
 	FlagStatusAlone             // rows end with their status, see batch.Options.StatusAlone
+
+	FlagIterations // of a ReductionRecord: iterations are summed by portion
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.

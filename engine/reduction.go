@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"sort"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
+)
+
+// reduction is what reduce.comp needs for a chunk: its portions, and the memory for the rows that it stores.
+type reduction struct {
+	blocks       []*vk.Block
+	bounds, out  mirror
+	input, bytes uint64 // room, and bytes that are in use of the output if all its entries are
+
+	pipeline *vk.Pipeline
+	record   layout.ReductionRecord
+	portions []uint32 // first set of each, and the end of the last
+	sets     []uint32 // first row of each, and the end of the last
+
+	seen []uint32 // portion + 1 of the entry of a row, while they are checked
+}
+
+// prepare cuts rows [at, at+n) into portions and makes room for them. It reports false if the columns are hardly larger
+// than what would be read in their place.
+func (r *reduction) prepare(b *Backend, job *batch.Job, at, n int, l *placement) (bool, error) {
+	number := uint32(1)
+	if l.double {
+		number = 2
+	}
+	q := layout.ReductionRecord{Entry: 2}
+	for _, c := range []struct {
+		to    *uint32
+		at    int
+		words uint32
+	}{
+		{&q.Gap, atGap, 1}, {&q.Distance, atDistance, number}, {&q.Normal, atNormal, 3 * number},
+		{&q.WitnessA, atWitnessA, 3 * number}, {&q.WitnessB, atWitnessB, 3 * number}, {&q.Point, atPoint, 3 * number},
+	} {
+		if *c.to = l.offset[c.at]; *c.to != layout.NoColumn {
+			q.Entry += c.words
+		}
+	}
+	if q.Distance != layout.NoColumn && q.Gap == layout.NoColumn {
+		return false, nil // there are no bounds to compare
+	}
+	q.Status = l.offset[atStatus]
+	if l.double {
+		q.Flags |= layout.FlagDouble
+	}
+	if l.packed {
+		q.Flags |= layout.FlagPacked
+	}
+	if job.Options.EffectiveColumns()&batch.ColIterations != 0 {
+		q.Flags |= layout.FlagIterations
+	}
+	r.cut(job.Reduction, at, n)
+	q.Portions = uint32(len(r.portions) - 1)
+	q.Room = min(uint32(n), q.Portions+q.Portions/2+8)
+	if b.options.reduceAll {
+		q.Room = uint32(n)
+	}
+	r.record = q
+	r.bytes = 4 * uint64(r.firstEntry()+q.Room*q.Entry)
+	if 4*r.bytes > 3*l.bytes && !b.options.reduceAll {
+		return false, nil
+	}
+	var err error
+	if r.pipeline, err = b.pipelines.forReduction(); err != nil {
+		return false, err
+	}
+	return true, r.write(b)
+}
+
+// cut cuts rows [at, at+n) into portions: whole sets of one group, or consecutive rows of one set.
+func (r *reduction) cut(of *batch.Reduction, at, n int) {
+	r.portions, r.sets = r.portions[:0], r.sets[:0]
+	begin := func() { r.portions = append(r.portions, uint32(len(r.sets))) }
+	after := func(ends []int32, x int) int {
+		return sort.Search(len(ends)-1, func(i int) bool { return int(ends[i+1]) > x })
+	}
+	s := after(of.Sets, at)
+	g := after(of.Groups, s)
+	size := 0 // of the portion that may grow
+	for row, end := at, at+n; row < end; s++ {
+		for int(of.Groups[g+1]) <= s {
+			g++
+			size = 0
+		}
+		hi := min(int(of.Sets[s+1]), end)
+		if row > int(of.Sets[s]) || hi < int(of.Sets[s+1]) || hi-row > layout.PortionRows {
+			for ; row < hi; row = min(row+layout.PortionRows, hi) {
+				begin()
+				r.sets = append(r.sets, uint32(row-at))
+			}
+			size = 0
+			continue
+		}
+		if row == hi {
+			continue
+		}
+		if size == 0 || size+hi-row > layout.PortionRows {
+			begin()
+			size = 0
+		}
+		r.sets = append(r.sets, uint32(row-at))
+		size += hi - row
+		row = hi
+	}
+	begin()
+	r.sets = append(r.sets, uint32(n))
+}
+
+// portionWords is the number of words of a portion in the output.
+func (r *reduction) portionWords() uint32 {
+	if r.record.Flags&layout.FlagIterations != 0 {
+		return layout.PortionWords + 1
+	}
+	return layout.PortionWords
+}
+
+// firstEntry is the place of the first entry in the output, in words.
+func (r *reduction) firstEntry() uint32 {
+	return layout.ReducedHeader + r.record.Portions*r.portionWords()
+}
+
+// write makes room and writes the bounds.
+func (r *reduction) write(b *Backend) error {
+	words := len(r.portions) + len(r.sets)
+	if need := 4 * uint64(words); need > r.bounds.host.Size() || r.bytes > r.out.host.Size() {
+		free(r.blocks)
+		old := *r
+		r.blocks, r.bounds, r.out = nil, mirror{}, mirror{}
+		p := plan{b: b}
+		p.input(&r.bounds, max(need+need/4, old.bounds.host.Size()))
+		p.output(&r.out, max(r.bytes+r.bytes/4, old.out.host.Size()))
+		var err error
+		if r.blocks, err = p.allocate(); err != nil {
+			r.bounds, r.out = mirror{}, mirror{}
+			return err
+		}
+	}
+	to := recordsIn[uint32](r.bounds.host.Bytes())
+	copy(to[copy(to, r.portions):], r.sets)
+	return r.bounds.wrote(4 * uint64(words))
+}
+
+// fill prepares the memory on the device. A portion that the shader does not write must not look reduced.
+func (r *reduction) fill(s *vk.Stream, bounds uint64) {
+	if bounds > 0 {
+		s.Copy(r.bounds.device.Slice(0, bounds), r.bounds.host.Slice(0, bounds))
+	}
+	header := uint64(4 * layout.ReducedHeader)
+	s.Fill(r.out.device.Slice(0, header), 0)
+	s.Fill(r.out.device.Slice(header, 4*uint64(r.firstEntry())-header), ^uint32(0))
+}
+
+// dispatch records the shader, after those that write the columns.
+func (r *reduction) dispatch(s *vk.Stream, columns vk.Buffer) {
+	s.Bind(r.pipeline, columns, r.bounds.device, r.out.device)
+	s.Push(bytesOf([]layout.ReductionRecord{r.record}))
+	s.Dispatch((r.record.Portions+groupSize-1)/groupSize, 1, 1)
+	s.Barrier(vk.StageCompute, vk.StageTransfer)
+}
+
+// read makes the output visible to the host, and returns the number of bytes that it reads: all that were moved, or
+// those in use where nothing is moved.
+func (r *reduction) read(direct bool) (uint64, error) {
+	if err := r.out.host.Slice(0, r.bytes).Invalidate(); err != nil {
+		return 0, err
+	}
+	if direct && r.fits() {
+		return 4 * uint64(r.firstEntry()+recordsIn[uint32](r.out.host.Bytes())[0]*r.record.Entry), nil
+	}
+	return r.bytes, nil
+}
+
+// fits reports whether there was room for all entries.
+func (r *reduction) fits() bool { return recordsIn[uint32](r.out.host.Bytes())[0] <= r.record.Room }
+
+// take stores the entries in rows of out that begin at base, marks the other rows as omitted and adds them to the
+// tally. first is the row of the job at which the chunk begins. Unless the output accounts for every row, no row has an
+// answer.
+func (r *reduction) take(l *placement, memory []byte, out *batch.Results, base, first int, to *batch.Tally) (t tally) {
+	words := recordsIn[uint32](memory)
+	omitted := r.check(words, l.n)
+	t.rows = int64(l.n)
+	if omitted < 0 {
+		t.declined[0] = t.rows
+		return t
+	}
+	q := &r.record
+	for p := range int(q.Portions) {
+		lo, hi := r.rows(p)
+		w := words[layout.ReducedHeader+uint32(p)*r.portionWords():][:r.portionWords()]
+		entry := words[r.firstEntry()+w[0]*q.Entry:]
+		for range w[1] & 0xffff {
+			r.store(l, entry[:q.Entry], out, base, &t)
+			entry = entry[q.Entry:]
+		}
+		for k := lo; k < hi; k++ {
+			if r.seen[k] == 0 {
+				out.Status[base+k] = batch.Omitted
+			}
+		}
+		portion := batch.Portion{Row: int32(first + lo), Contacts: int32(w[1] >> 16)}
+		if len(w) > layout.PortionWords {
+			portion.Iterations = int64(w[layout.PortionWords])
+		}
+		if portion.Contacts != 0 || portion.Iterations != 0 {
+			to.Portions = append(to.Portions, portion)
+		}
+	}
+	to.Rows += omitted
+	to.Iterations += int64(words[layout.ReducedIterations]) | int64(words[layout.ReducedIterations+1])<<32
+	for s := range layout.ReducedMarks - layout.ReducedStatuses {
+		to.Counts[s] += int(words[layout.ReducedStatuses+s])
+	}
+	for i, s := range layout.Solvers {
+		to.Solvers[s] += int(words[layout.ReducedSolvers+i])
+	}
+	t.refined += int64(words[layout.ReducedMarks])
+	t.depths += int64(words[layout.ReducedMarks+1])
+	t.foundInFloat32 += int64(words[layout.ReducedMarks+2])
+	return t
+}
+
+// rows returns the rows of a portion.
+func (r *reduction) rows(p int) (lo, hi int) {
+	return int(r.sets[r.portions[p]]), int(r.sets[r.portions[p+1]])
+}
+
+// check returns the number of rows that have no entry, and notes the others. It is negative if the output is not what
+// the shader writes for n rows.
+func (r *reduction) check(words []uint32, n int) int {
+	if cap(r.seen) < n {
+		r.seen = make([]uint32, n)
+	}
+	r.seen = r.seen[:n]
+	clear(r.seen)
+	q := &r.record
+	omitted, used := n, words[0]
+	for p := range int(q.Portions) {
+		lo, hi := r.rows(p)
+		w := words[layout.ReducedHeader+uint32(p)*r.portionWords():]
+		entries, contacts := w[1]&0xffff, w[1]>>16
+		if w[0] > used || entries > used-w[0] || contacts > r.portions[p+1]-r.portions[p] {
+			return -1
+		}
+		for e := range entries {
+			k := int(words[r.firstEntry()+(w[0]+e)*q.Entry])
+			if k < lo || k >= hi || r.seen[k] != 0 {
+				return -1
+			}
+			r.seen[k] = uint32(p) + 1
+		}
+		omitted -= int(entries)
+	}
+	counted := 0
+	for _, c := range words[layout.ReducedStatuses:layout.ReducedMarks] {
+		counted += int(c)
+	}
+	if counted != omitted {
+		return -1
+	}
+	return omitted
+}
+
+// store stores an entry in its row.
+func (r *reduction) store(l *placement, entry []uint32, out *batch.Results, base int, t *tally) {
+	row, at := base+int(entry[0]), uint32(2)
+	if l.offset[atGap] != layout.NoColumn {
+		copy(out.Gap[row:row+1], recordsIn[float32](bytesOf(entry[at:])))
+		at++
+	}
+	for _, c := range []struct {
+		at, perRow int
+		to         *batch.Floats
+	}{
+		{atDistance, 1, &out.Distance}, {atNormal, 3, &out.Normal}, {atWitnessA, 3, &out.WitnessA},
+		{atWitnessB, 3, &out.WitnessB}, {atPoint, 3, &out.Point},
+	} {
+		if l.offset[c.at] == layout.NoColumn {
+			continue
+		}
+		from := bytesOf(entry[at:])
+		if l.double {
+			copy(bytesOf(c.to.F64[c.perRow*row:c.perRow*(row+1)]), from) // which may begin at any word
+			at += 2 * uint32(c.perRow)
+		} else {
+			copy(bytesOf(c.to.F32[c.perRow*row:c.perRow*(row+1)]), from)
+			at += uint32(c.perRow)
+		}
+	}
+	w := entry[1]
+	if l.packed {
+		w = layout.UnpackStatus(w)
+	}
+	t.status(w, out, row)
+}

@@ -1,0 +1,362 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
+)
+
+// randomReduction is one of n rows: sets of up to most rows, groups of up to eight sets.
+func randomReduction(rng *rand.Rand, n, most int) *batch.Reduction {
+	r := &batch.Reduction{Sets: []int32{0}, Groups: []int32{0}}
+	for at := 0; at < n; {
+		at = min(n, at+rng.IntN(most+1)) // a set may be empty
+		r.Sets = append(r.Sets, int32(at))
+	}
+	for s := 0; s < len(r.Sets)-1; {
+		s = min(len(r.Sets)-1, s+1+rng.IntN(8))
+		r.Groups = append(r.Groups, int32(s))
+	}
+	return r
+}
+
+// TestPortions: portions cover the rows of a chunk in order. Each is whole sets of one group, or rows of one set, of at
+// most PortionRows rows.
+func TestPortions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, most := range []int{1, 3, 40, 700, 2000} {
+		const rows = 5000
+		of := randomReduction(rng, rows, most)
+		var r reduction
+		for at := 0; at < rows; {
+			n := min(1+rng.IntN(2000), rows-at)
+			r.cut(of, at, n)
+			if r.portions[0] != 0 || r.sets[0] != 0 || int(r.sets[len(r.sets)-1]) != n ||
+				int(r.portions[len(r.portions)-1]) != len(r.sets)-1 {
+				t.Fatalf("rows %d to %d: portions %v of sets %v", at, at+n, r.portions, r.sets)
+			}
+			for p := range len(r.portions) - 1 {
+				lo, hi := r.rows(p)
+				sets := r.sets[r.portions[p] : r.portions[p+1]+1]
+				whole := true
+				for i, s := range sets {
+					whole = whole && slices.Contains(of.Sets, int32(at)+int32(s))
+					if i > 0 && s <= sets[i-1] {
+						t.Fatalf("sets %v", sets)
+					}
+				}
+				first, last := setOf(of.Sets, at+lo), setOf(of.Sets, at+hi-1)
+				if hi-lo > layout.PortionRows || setOf(of.Groups, first) != setOf(of.Groups, last) ||
+					!whole && (len(sets) != 2 || first != last) {
+					t.Errorf("sets of up to %d rows: a portion of rows %d to %d, sets %d to %d", most, at+lo, at+hi,
+						first, last)
+				}
+			}
+			at += n
+		}
+	}
+}
+
+// setOf returns the range that contains x.
+func setOf(ends []int32, x int) int {
+	i := 0
+	for int(ends[i+1]) <= x {
+		i++
+	}
+	return i
+}
+
+// TestReduceShader: of random columns, with ties, zeros of both signs, denormal numbers, infinities and NaN, and with
+// every kind of status word, the shader stores exactly the rows that batch.Reduction names and counts the others.
+func TestReduceShader(t *testing.T) { eachPath(t, testReduceShader) }
+
+func testReduceShader(t *testing.T, o Options) {
+	b := open(t, Options{staged: o.staged, reduceAll: true})
+	rng := rand.New(rand.NewPCG(2, 2))
+	for round := range size(12, 60, 600) {
+		options := batch.Options{Precision: batch.Precision(round % 2)}
+		switch round % 3 {
+		case 0:
+			options.Columns = batch.AllColumns | batch.ColIterations | batch.ColMethod
+		case 1:
+			options.Columns = batch.ColStatus
+		case 2:
+			options.Columns = batch.ColStatus | batch.ColDistance | batch.ColGap
+		}
+		n := 1 + rng.IntN(1500)
+		of := randomReduction(rng, n+100, []int{2, 20, 900}[round%5%3])
+		at := rng.IntN(100)
+		job := &batch.Job{Options: options, Reduction: of}
+		want, got := unanswered(n, &options), unanswered(n, &options)
+		l := placementOf(want, n)
+		columns := randomColumns(rng, &l, want)
+		var r reduction
+		if ok, err := r.prepare(b, job, at, n, &l); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		memory := runReduction(t, b, &r, columns)
+		l.takeDown(columns, want, 0, 0, n)
+		var sum batch.Tally
+		r.take(&l, memory, got, 0, at, &sum)
+		name := fmt.Sprintf("round %d, %d rows, precision %v, columns %v", round, n, options.Precision, options.Columns)
+		checkReduced(t, name, &r, at, got, want, &sum)
+		checkGarbage(t, name, rng, &r, &l, memory, got)
+		free(r.blocks)
+	}
+}
+
+// randomColumns fills the memory of columns.
+func randomColumns(rng *rand.Rand, l *placement, out *batch.Results) []byte {
+	memory := make([]byte, l.bytes+8)
+	words := recordsIn[uint32](memory)
+	for i := range words {
+		words[i] = rng.Uint32()
+	}
+	numbers := []float64{1, 1, 1 + 1e-7, 2, 0, math.Copysign(0, -1), -1, -1, 1e-40, -1e-40, 1e30, 3}
+	gaps := []float32{0, 1e-3, 1e-3, 1e-40, 1, 1e-7}
+	if rng.IntN(2) == 0 {
+		numbers = append(numbers, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32, 5e-324)
+		gaps = append(gaps, float32(math.Inf(1)), float32(math.NaN()), math.MaxFloat32)
+	}
+	bad := rng.IntN(3) // of eight
+	for k := range l.n {
+		if at := l.offset[atDistance]; at != layout.NoColumn {
+			v := numbers[rng.IntN(len(numbers))]
+			if l.double {
+				recordsIn[float64](memory[4*at:])[k] = v
+			} else {
+				recordsIn[float32](memory[4*at:])[k] = float32(v)
+			}
+		}
+		if at := l.offset[atGap]; at != layout.NoColumn {
+			recordsIn[float32](memory[4*at:])[k] = gaps[rng.IntN(len(gaps))]
+		}
+		odd := rng.IntN(30) < bad
+		if !l.packed {
+			w := uint32(rng.IntN(3)) | uint32(rng.IntN(8))<<8 | rng.Uint32()<<16 |
+				uint32(rng.IntN(len(layout.Solvers)))<<layout.SolverShift
+			if odd {
+				w = []uint32{^uint32(0), uint32(batch.Invalid), layout.Declined | layout.DeclinedGap<<8,
+					uint32(len(layout.Solvers)) << layout.SolverShift, uint32(batch.Undecided)}[rng.IntN(5)]
+			}
+			words[l.offset[atStatus]+uint32(k)] = w
+			continue
+		}
+		code := uint32([]int{0, 0, 1, 2, 4, 5, 6, 13, 14}[rng.IntN(9)])
+		if odd {
+			code = uint32([]int{3, 7, 8, 9, 10, 11, 12, 15}[rng.IntN(8)])
+		}
+		word, shift := l.offset[atStatus]+uint32(k/perWord), k%perWord*layout.PackedBits
+		words[word] = words[word]&^(0xf<<shift) | code<<shift
+	}
+	return memory
+}
+
+// runReduction has the device reduce columns, and returns the output.
+func runReduction(t *testing.T, b *Backend, r *reduction, columns []byte) []byte {
+	t.Helper()
+	var in mirror
+	plan := plan{b: b}
+	plan.input(&in, uint64(len(columns)))
+	blocks, err := plan.allocate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free(blocks)
+	copy(in.host.Bytes(), columns)
+	if err := in.wrote(uint64(len(columns))); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.device.NewStream(vk.StreamOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	if !b.direct {
+		s.Copy(in.device, in.host)
+		r.fill(s, r.bounds.fresh)
+	} else {
+		r.fill(s, 0)
+	}
+	s.Barrier(vk.StageTransfer, vk.StageCompute)
+	r.dispatch(s, in.device)
+	if !b.direct {
+		s.Copy(r.out.host.Slice(0, r.bytes), r.out.device.Slice(0, r.bytes))
+	}
+	if err := s.Submit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(t.Context(), b.options.Timeout); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.read(b.direct); err != nil {
+		t.Fatal(err)
+	}
+	if !r.fits() {
+		t.Fatal("there is no room for all rows")
+	}
+	return slices.Clone(r.out.host.Bytes()[:r.bytes])
+}
+
+// checkReduced compares reduced answers with all answers.
+func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *batch.Results, sum *batch.Tally) {
+	t.Helper()
+	var expect batch.Tally
+	for p := range len(r.portions) - 1 {
+		lo, hi := r.rows(p)
+		stored := map[int]bool{}
+		contacts := map[int]bool{} // sets
+		least := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
+		rows, greatest, contact := [3]int{-1, -1, -1}, 0, -1
+		for s := r.portions[p]; s < r.portions[p+1]; s++ {
+			first, end := int(r.sets[s]), int(r.sets[s+1])
+			if !allAnswered(want, first, end) {
+				for k := first; k < end; k++ {
+					stored[k] = true
+				}
+				continue
+			}
+			for k := first; k < end; k++ {
+				if status := int(want.Status[k]); status > 0 {
+					contacts[int(s)] = true
+					if status > greatest {
+						greatest, contact = status, k
+					}
+				}
+				for i, v := range bounds(want, k) {
+					if v < least[i] {
+						least[i], rows[i] = v, k
+					}
+				}
+			}
+		}
+		for _, k := range append(rows[:], contact) {
+			if k >= 0 {
+				stored[k] = true
+				if want.Status[k] != 0 {
+					delete(contacts, setIn(r.sets, k))
+				}
+			}
+		}
+		portion := batch.Portion{Row: int32(at + lo), Contacts: int32(len(contacts))}
+		for k := lo; k < hi; k++ {
+			if stored[k] != (got.Status[k] != batch.Omitted) {
+				t.Fatalf("%s: row %d of portion %d to %d, distances %v, has status %d", name, k, lo, hi, bounds(want, k),
+					got.Status[k])
+			}
+			if stored[k] {
+				sameRow(t, name, k, got, want)
+				continue
+			}
+			expect.Rows++
+			expect.Counts[want.Status[k]]++
+			if want.Method != nil {
+				expect.Solvers[want.Method[k]]++
+				expect.Iterations += int64(want.Iterations[k])
+				portion.Iterations += int64(want.Iterations[k])
+			}
+		}
+		if portion.Contacts != 0 || portion.Iterations != 0 {
+			expect.Portions = append(expect.Portions, portion)
+		}
+	}
+	if want.Method == nil {
+		sum.Solvers, sum.Iterations = expect.Solvers, expect.Iterations
+	}
+	if fmt.Sprint(*sum) != fmt.Sprint(expect) {
+		t.Errorf("%s: tally\n%+v, want\n%+v", name, *sum, expect)
+	}
+}
+
+func setIn(sets []uint32, k int) int {
+	i := 0
+	for int(sets[i+1]) <= k {
+		i++
+	}
+	return i
+}
+
+// bounds are the distance of a row and its bounds as package rollout has them, -Inf without distances, so that the
+// first row is the least.
+func bounds(r *batch.Results, k int) [3]float64 {
+	if r.Distance.Len() == 0 {
+		return [3]float64{math.Inf(-1), math.Inf(1), math.Inf(1)}
+	}
+	d, gap := r.Distance.At(k), float64(r.Gap[k])
+	if gap == 0 {
+		return [3]float64{d, d, d}
+	}
+	return [3]float64{d, math.Nextafter(d-gap, math.Inf(-1)), math.Nextafter(d+gap, math.Inf(1))}
+}
+
+func allAnswered(r *batch.Results, lo, hi int) bool {
+	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	for k := lo; k < hi; k++ {
+		if r.Status[k] >= uint8(batch.Undecided) ||
+			r.Distance.Len() > 0 && !(finite(r.Distance.At(k)) && finite(float64(r.Gap[k]))) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameRow compares all columns of a row bit for bit.
+func sameRow(t *testing.T, name string, k int, got, want *batch.Results) {
+	t.Helper()
+	same := got.Status[k] == want.Status[k]
+	for i, f := range [5][2]*batch.Floats{{&got.Distance, &want.Distance}, {&got.Normal, &want.Normal},
+		{&got.WitnessA, &want.WitnessA}, {&got.WitnessB, &want.WitnessB}, {&got.Point, &want.Point}} {
+		per := 3
+		if i == 0 {
+			per = 1
+		}
+		for j := per * k; f[1].Len() > 0 && j < per*(k+1); j++ {
+			same = same && math.Float64bits(f[0].At(j)) == math.Float64bits(f[1].At(j))
+		}
+	}
+	if want.Gap != nil {
+		same = same && math.Float32bits(got.Gap[k]) == math.Float32bits(want.Gap[k])
+	}
+	if want.Method != nil && want.Status[k] < uint8(batch.StatusCount) {
+		same = same && got.Method[k] == want.Method[k] && got.Iterations[k] == want.Iterations[k]
+	}
+	if !same {
+		t.Fatalf("%s: row %d differs", name, k)
+	}
+}
+
+// checkGarbage: output in which a word that tells rows is wrong leaves every row without an answer.
+func checkGarbage(t *testing.T, name string, rng *rand.Rand, r *reduction, l *placement, memory []byte,
+	clean *batch.Results) {
+	t.Helper()
+	q := &r.record
+	portion := uint32(rng.IntN(int(q.Portions)))
+	at := layout.ReducedHeader + portion*r.portionWords()
+	words := recordsIn[uint32](memory)
+	places := map[string]uint32{"the count of separated rows": layout.ReducedStatuses, "the number of entries": at + 1}
+	if words[at+1]&0xffff > 0 {
+		places["the first entry"] = at
+		places["the row of an entry"] = r.firstEntry() + words[at]*q.Entry
+	}
+	for what, k := range places {
+		broken := slices.Clone(memory)
+		recordsIn[uint32](broken)[k] ^= 1 << 15
+		out := unanswered(l.n, &batch.Options{Precision: clean.Precision, Columns: clean.Columns})
+		var sum batch.Tally
+		r.take(l, broken, out, 0, 0, &sum)
+		for i, s := range out.Status {
+			if s < uint8(batch.StatusCount) || s == batch.Omitted || sum.Rows != 0 {
+				t.Fatalf("%s: with %s garbled, row %d has status %d, and %d rows are omitted", name, what, i, s, sum.Rows)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package rollout
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/engine"
+	"clearance/tests/need"
+)
+
+// TestDeviceReduction: results and reports are the same, bit for bit, whether or not a device returns all answers: of
+// every query, reduction, precision and set of columns, with and without culling, in chunks of any size.
+func TestDeviceReduction(t *testing.T) {
+	for _, chunk := range []int{64, 0} {
+		t.Run(fmt.Sprintf("chunks of %d", chunk), func(t *testing.T) { testDeviceReduction(t, chunk) })
+	}
+}
+
+func testDeviceReduction(t *testing.T, chunkRows int) {
+	device, err := engine.Open(engine.Options{ChunkRows: chunkRows, Validation: true})
+	if err != nil {
+		need.Vulkan(t, err.Error())
+	}
+	d := dispatch.New(device, dispatcher(t).Backends()[0])
+	rng := rand.New(rand.NewPCG(4, 21))
+	bodies := table(t, rng)
+	w := scene(rng, bodies, 24, 8, 30, true)
+	invalid := 24 / 2 * 8 * 7
+	w.Poses[invalid+3] = math.NaN()
+	cloud := crowd(rng, bodies, 3, 14, 2)
+	omitted := int64(0)
+	for i, o := range reductionVariants() {
+		if chunkRows != 0 && !need.All() && i%3 != 1 {
+			continue // every third has all queries, reductions, precisions and columns among them
+		}
+		in := w
+		if i%5 == 4 {
+			in = cloud
+		}
+		run := dispatch.Options{Backend: "vulkan"}
+		if i%4 < 2 {
+			run.ChunkRows = 192
+		}
+		answer := func(whole bool) (*Results, Report) {
+			o.NoDeviceReduction = whole
+			job := &Job{Bodies: bodies, Worlds: in, Options: o}
+			rep, err := Run(t.Context(), d, job, run)
+			if err != nil || rep.Backend != "vulkan" {
+				t.Fatalf("%+v: back end %q, error %v", o, rep.Backend, err)
+			}
+			return job.Results, rep
+		}
+		want, whole := answer(true)
+		got, rep := answer(false)
+		name := fmt.Sprintf("%v, %v, %v, columns %v, variant %d", o.Query, o.Reduce, o.Precision, o.Columns, i)
+		sameResults(t, name, got, want)
+		omitted += rep.Omitted
+		if whole.Omitted != 0 || rep.Omitted > 0 && rep.BytesDown >= whole.BytesDown {
+			t.Errorf("%s: %d and %d answers omitted, %d and %d bytes", name, rep.Omitted, whole.Omitted, rep.BytesDown,
+				whole.BytesDown)
+		}
+		for _, r := range []*Report{&rep, &whole} {
+			r.Omitted, r.BytesDown, r.Kernel, r.Wall = 0, 0, 0, 0
+		}
+		if fmt.Sprint(rep) != fmt.Sprint(whole) {
+			t.Errorf("%s: report\n%+v, want\n%+v", name, rep, whole)
+		}
+	}
+	if omitted == 0 {
+		t.Error("no answer was omitted")
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, m := range device.Messages() {
+		t.Error(m)
+	}
+}
+
+// reductionVariants are options of every query, reduction and precision.
+func reductionVariants() (list []Options) {
+	some := batch.ColDistance | batch.ColGap | batch.ColStatus
+	for _, q := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration, batch.Growth} {
+		for _, reduce := range []Reduce{ReduceWorld, ReduceNone} {
+			for _, p := range []batch.Precision{batch.Single, batch.Double} {
+				for _, columns := range []batch.Columns{some, 0, batch.ColStatus, some | batch.ColMethod} {
+					o := Options{Reduce: reduce, Workers: 2}
+					o.Query, o.Precision, o.Columns = q, p, columns
+					o.NoCulling = len(list)%2 == 0
+					list = append(list, o)
+					if q == batch.Distance {
+						o.MaxDistance, o.HasMaxDistance, o.NoCulling = 0.3, true, false
+						list = append(list, o)
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// sameResults compares results bit for bit.
+func sameResults(t *testing.T, name string, got, want *Results) {
+	t.Helper()
+	a, b := reflect.ValueOf(*bitsOf(got)), reflect.ValueOf(*bitsOf(want))
+	for i := range a.NumField() {
+		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			t.Errorf("%s: %s is %v, want %v", name, a.Type().Field(i).Name, x, y)
+		}
+	}
+}
+
+// columnBits are the columns of results as integers, so that NaN can be compared.
+type columnBits struct {
+	Columns, Of string
+	Floats      [5][]uint64
+	Gap         []uint64
+	Status, Any []uint8
+	Iterations  []uint16
+	Method      []uint8
+	Bits        []uint64
+	Parts, Pair [2][]int32
+	Counts      [2][]int32
+	Offsets     []int64
+	Bodies      [2][]int32
+}
+
+func bitsOf(r *Results) *columnBits {
+	c := &columnBits{Columns: fmt.Sprint(r.Columns), Of: fmt.Sprint(r.N, r.Precision, r.ContactsComplete)}
+	for i, f := range []*batch.Floats{&r.Distance, &r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
+		for k := range f.Len() {
+			c.Floats[i] = append(c.Floats[i], math.Float64bits(f.At(k)))
+		}
+	}
+	for _, g := range r.Gap {
+		c.Gap = append(c.Gap, uint64(math.Float32bits(g)))
+	}
+	c.Status, c.Any, c.Iterations, c.Method, c.Bits = r.Status, r.Any, r.Iterations, r.Method, r.Bits
+	c.Parts, c.Pair[0], c.Counts = [2][]int32{r.PartA, r.PartB}, r.Pair, [2][]int32{r.Contacts, r.Failed}
+	c.Offsets, c.Bodies = r.Offsets, [2][]int32{r.BodyA, r.BodyB}
+	return c
+}
