@@ -67,7 +67,7 @@ func TestReductionFails(t *testing.T) {
 			defer disarm()
 			job := &batch.Job{Library: lib, Input: pairs}
 			job.Reduction = randomReduction(rand.New(rand.NewPCG(4, 4)), 1000, 20)
-			rep, err := dispatch.New(first{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 256})
+			rep, err := dispatch.New(first{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 512})
 			disarm()
 			omitted := 0
 			for _, s := range job.Results.Status {

@@ -264,8 +264,6 @@ func (t *tile) fold(from *batch.Results) {
 		for k := r.first; k < r.first+r.count; k++ {
 			if at := s.at(k); from.Status[at] != batch.Omitted {
 				r.least.solved(k, at, from)
-			} else {
-				r.least.pairs++
 			}
 		}
 		omitted = t.addOmitted(r, omitted)
