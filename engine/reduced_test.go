@@ -63,7 +63,8 @@ func TestReductionFails(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d", after), func(t *testing.T) {
 			b, c := open(t, Options{ChunkRows: 128, staged: true, budget: uint32(40 * (after % 2))}), processor(t)
 			lib, pairs := set(t, "boxes", 0, 1000)
-			disarm := vk.Inject(vk.Fault{Call: "vkQueueSubmit", After: 3 + after, Times: -1, Result: vk.ErrorDeviceLost})
+			disarm := vk.Inject(vk.Fault{Call: "vkQueueSubmit", After: 3 + after, Times: -1,
+				Result: vk.ErrorDeviceLost})
 			defer disarm()
 			job := &batch.Job{Library: lib, Input: pairs}
 			job.Reduction = randomReduction(rand.New(rand.NewPCG(4, 4)), 1000, 20)
