@@ -80,7 +80,8 @@ func checkEnds(name string, ends []int32, n int) error {
 	}
 	for i, e := range ends[1:] {
 		if e < ends[i] {
-			return fmt.Errorf("batch: %s[%d] = %d of a reduction is less than the one before, %d", name, i+1, e, ends[i])
+			return fmt.Errorf("batch: %s[%d] = %d of a reduction is less than the one before, %d", name, i+1, e,
+				ends[i])
 		}
 	}
 	return nil
