@@ -43,7 +43,8 @@ type Bodies struct {
 // quaternions of the parts normalized.
 //
 // The error is a *[BodyError] for the first body without parts, with a part whose shape is not in the
-// library, or with a part whose pose [CheckPose] refuses.
+// library, with a part whose pose [CheckPose] refuses, or with one farther than [MaxLength] from the origin of the
+// body, which no pose of the body is valid for.
 func NewBodies(lib *Library, bodies []Body) (*Bodies, error) {
 	if lib == nil {
 		return nil, fmt.Errorf("batch: bodies without a library")
@@ -64,6 +65,10 @@ func NewBodies(lib *Library, bodies []Body) (*Bodies, error) {
 			if err := checkPose(0, &p.Pose, "position", "rotation"); err != nil {
 				e := err.(*RowError)
 				return nil, &BodyError{i, b.Name, k, e.Column + ": " + e.Reason}
+			}
+			if far := norm(p.Pose.Position); far > MaxLength {
+				return nil, &BodyError{i, b.Name, k, fmt.Sprintf("position: %g m from the origin of the body, want at "+
+					"most %g m", far, float64(MaxLength))}
 			}
 			t.add(p)
 		}

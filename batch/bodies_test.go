@@ -33,6 +33,7 @@ func TestBadBodies(t *testing.T) {
 		{at(geom.Pose{}), 1, `body 1 ("b"), part 1: rotation: `},
 		{at(geom.Translate(math.NaN(), 0, 0)), 1, "part 1: position: (NaN, 0, 0)"},
 		{at(geom.Translate(0, 2e9, 0)), 1, "position: (0, 2e+09, 0)"},
+		{at(geom.Translate(MaxLength, 0, MaxLength)), 1, "m from the origin of the body, want at most"},
 	} {
 		_, err := NewBodies(lib, []Body{{Parts: at(geom.IdentityPose())}, {Name: "b", Parts: c.parts}})
 		var e *BodyError
@@ -80,6 +81,16 @@ func TestBodies(t *testing.T) {
 	}
 	if err := b.CheckPose(0, geom.Translate(MaxLength, 0, 0)); err != nil {
 		t.Error(err)
+	}
+	far, err := NewBodies(lib, []Body{{Parts: []Part{{Pose: geom.Translate(0, MaxLength, 0)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := far.CheckPose(0, geom.IdentityPose()); err != nil {
+		t.Errorf("a part at the largest length of a body at the origin: %v", err)
+	}
+	if err := far.CheckPose(0, geom.Translate(1, 0, 0)); err == nil || !strings.Contains(err.Error(), "at most 0 m") {
+		t.Errorf("a part beyond the largest length: %v", err)
 	}
 	shapes := BodiesOfShapes(lib)
 	if shapes.Len() != 2 || shapes.Name(1) != "bar" || shapes.Parts(1)[0].Shape != 1 {

@@ -187,11 +187,13 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	if len(workers) == 1 {
 		workers[0].run(call)
 	} else {
-		var wg sync.WaitGroup
-		for _, w := range workers {
-			wg.Go(func() { w.run(call) })
+		for _, w := range workers[1:] {
+			call.started.Add(1)
+			w.call = call
+			go w.start()
 		}
-		wg.Wait()
+		workers[0].run(call)
+		call.started.Wait()
 	}
 	b.bySIMD.Add(call.bySIMD.Load())
 	b.byReference.Add(call.byReference.Load())
@@ -239,7 +241,7 @@ func (b *Backend) take(c *call, n int) {
 	c.workers = append(c.workers[:0], b.idle[keep:]...)
 	b.idle = b.idle[:keep]
 	for len(c.workers) < n {
-		c.workers = append(c.workers, new(worker))
+		c.workers = append(c.workers, newWorker())
 	}
 }
 
@@ -268,6 +270,7 @@ type call struct {
 
 	memory  simd.Call // of kernel
 	workers []*worker
+	started sync.WaitGroup // workers but the first
 
 	bySIMD, byReference atomic.Int64
 

@@ -22,13 +22,27 @@ type worker struct {
 	answer batch.Answer
 	ws     ref.Workspace
 	solver *simd.Solver // made when a call first has a kernel
+
+	start func() // runs the call on a goroutine; kept, so that starting it does not allocate
+	call  *call
+}
+
+func newWorker() *worker {
+	w := new(worker)
+	w.start = func() {
+		c := w.call
+		defer c.started.Done()
+		w.call = nil
+		w.run(c)
+	}
+	return w
 }
 
 // run takes blocks until there are none.
 func (w *worker) run(c *call) {
 	defer func() {
 		if p := recover(); p != nil {
-			*w = worker{at: w.at} // the workspace may be half written
+			*w = worker{at: w.at, start: w.start} // the workspace may be half written
 			c.fail(&PanicError{Row: w.at, Value: p, Stack: debug.Stack()})
 		}
 	}()

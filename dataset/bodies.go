@@ -42,8 +42,8 @@ func ReadBodies(path string) (*batch.Bodies, error) {
 	return b, nil
 }
 
-// WriteBodies writes a library file that [ReadBodies] reads back bit for bit, but for bodies that are shapes alone: a
-// file of these is that of [WriteLibrary].
+// WriteBodies writes a library file with a list of bodies, also of those that are shapes alone, that [ReadBodies] reads
+// back: shapes, names and positions bit for bit, and rotations normalized once more, which may change their last bits.
 func WriteBodies(path string, b *batch.Bodies) error {
 	p, err := partsOf(b.Library())
 	if err != nil {

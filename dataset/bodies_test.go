@@ -1,12 +1,16 @@
 package dataset
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+
+	"gonum.org/v1/gonum/num/quat"
 )
 
 // cubes is two cubes as groups of an OBJ file.
@@ -46,6 +50,37 @@ func bodiesOf(t *testing.T, document string) (*batch.Bodies, error) {
 	return ReadBodies(filepath.Join(dir, "shapes.json"))
 }
 
+// TestRotationsOfBodies: rotations are read back to their last bits, positions and names in full.
+func TestRotationsOfBodies(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 7))
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := batch.Body{Name: "many"}
+	for range 200 {
+		body.Parts = append(body.Parts, batch.Part{Pose: testkit.Pose(rng, 1)})
+	}
+	b, err := batch.NewBodies(lib, []batch.Body{body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "bodies.json")
+	if err := WriteBodies(path, b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadBodies(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, p := range again.Parts(0) {
+		want := b.Parts(0)[k].Pose
+		if d := quat.Abs(quat.Sub(p.Pose.Rotation, want.Rotation)); p.Pose.Position != want.Position || !(d <= 1e-15) {
+			t.Errorf("part %d at %v is read back at %v", k, want, p.Pose)
+		}
+	}
+}
+
 const someShapes = `{"version": 1, "shapes": [{"kind": "sphere", "radius": 1, "name": "ball"}, ` +
 	`{"kind": "sphere", "radius": 2}, {"kind": "sphere", "radius": 3, "name": "twice"}, ` +
 	`{"kind": "sphere", "radius": 4, "name": "twice"}], "bodies": `
@@ -74,6 +109,14 @@ func TestReadBodies(t *testing.T) {
 	if err != nil || again.Len() != 2 || again.Library().Len() != 6 || again.Parts(0)[1] != two[1] ||
 		again.Name(1) != "cubes" {
 		t.Errorf("read back: %v", err)
+	}
+	shapes := batch.BodiesOfShapes(b.Library())
+	if err := WriteBodies(path, shapes); err != nil {
+		t.Fatal(err)
+	}
+	again, err = ReadBodies(path)
+	if err != nil || again.Len() != 6 || again.Name(0) != "ball" || again.Parts(3)[0] != shapes.Parts(3)[0] {
+		t.Errorf("shapes alone are read back as %d bodies: %v", again.Len(), err)
 	}
 	if lib, err := ReadLibrary(path); err != nil || lib.Len() != 6 {
 		t.Errorf("a library of a file with bodies: %v", err)

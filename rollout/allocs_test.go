@@ -10,16 +10,16 @@ import (
 	"clearance/tests/need"
 )
 
-// heldArm returns a held rollout of the arm on one worker, after its first steps.
-func heldArm(t testing.TB, worlds int) *Batch {
+// heldArm returns a held rollout of the arm on some workers, after its first steps.
+func heldArm(t testing.TB, worlds, workers int) *Batch {
 	t.Helper()
-	c, err := cpu.New(cpu.Options{Workers: 1})
+	c, err := cpu.New(cpu.Options{Workers: workers})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := dispatch.New(c)
 	bodies, w := arm(t, worlds)
-	o := Options{MaxDistance: 0.1, HasMaxDistance: true, Reduce: ReduceWorld, Workers: 1}
+	o := Options{MaxDistance: 0.1, HasMaxDistance: true, Reduce: ReduceWorld, Workers: workers}
 	o.Columns = batch.ColDistance | batch.ColGap | batch.ColStatus | batch.ColNormal | batch.ColWitnessA
 	h, err := Hold(d, bodies, w, o, dispatch.Options{})
 	if err != nil {
@@ -34,23 +34,25 @@ func heldArm(t testing.TB, worlds int) *Batch {
 	return h
 }
 
-// TestAllocations: a step of a held rollout on one worker allocates nothing.
+// TestAllocations: a step of a held rollout allocates nothing, also on several workers.
 func TestAllocations(t *testing.T) {
-	h := heldArm(t, 300)
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(20, func() {
-		if _, _, err := h.Run(ctx); err != nil {
-			t.Fatal(err)
+	for _, workers := range []int{1, 2, 3} {
+		h := heldArm(t, 300, workers)
+		if n := testing.AllocsPerRun(20, func() {
+			if _, _, err := h.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%v allocations per step on %d workers", n, workers)
 		}
-	}); n > 0 {
-		t.Errorf("%v allocations per step", n)
 	}
 }
 
 // TestMemory: 10,000 steps take the memory of the first.
 func TestMemory(t *testing.T) {
 	need.Full(t, "TestAllocations counts allocations per step")
-	h := heldArm(t, 64)
+	h := heldArm(t, 64, 1)
 	size := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()

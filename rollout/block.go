@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"clearance/batch"
 )
@@ -125,7 +123,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	if b.all != nil {
 		b.all.workers = max(1, b.workers/n)
 	}
-	b.parallel(n, b.cullTile)
+	b.team.run(n, b.cullTile)
 	for _, t := range tiles {
 		if t.err != nil {
 			return t.err
@@ -141,7 +139,7 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	b.parallel(n, b.foldTile)
+	b.team.run(n, b.foldTile)
 	if b.sparse() {
 		b.storeSparse(tiles)
 	}
@@ -164,26 +162,6 @@ func (b *Batch) adapt() {
 		b.larger = 0
 	case n < defaultBlockPairs/16 && b.larger < maxLarger:
 		b.larger++
-	}
-}
-
-// parallel runs f(worker, 0) to f(worker, n-1).
-func (b *Batch) parallel(n int, f func(worker, i int)) {
-	if workers := min(n, b.workers); workers > 1 {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for w := range workers {
-			wg.Go(func() {
-				for i := int(next.Add(1) - 1); i < n; i = int(next.Add(1) - 1) {
-					f(w, i)
-				}
-			})
-		}
-		wg.Wait()
-		return
-	}
-	for i := range n {
-		f(0, i)
 	}
 }
 
@@ -212,17 +190,19 @@ func (b *Batch) join(tiles []*tile, world int) error {
 	}
 	in.Shapes, in.Poses = resized(in.Shapes, instances), resized(in.Poses, 7*instances)
 	in.TemplateA, in.TemplateB = resized(in.TemplateA, candidates), resized(in.TemplateB, candidates)
-	b.parallel(len(tiles), func(_, i int) {
-		t := tiles[i]
-		copy(in.Shapes[t.instance:], t.shapes)
-		copy(in.Poses[7*t.instance:], t.poses)
-		for k := range t.a {
-			in.TemplateA[t.candidate+k] = t.a[k] + int32(t.instance)
-			in.TemplateB[t.candidate+k] = t.b[k] + int32(t.instance)
-		}
-	})
+	b.team.run(len(tiles), b.joinTile)
 	b.input = *in
 	return nil
+}
+
+// copyTo copies the instances and the candidates of a tile to those of the block.
+func (t *tile) copyTo(in *batch.Worlds) {
+	copy(in.Shapes[t.instance:], t.shapes)
+	copy(in.Poses[7*t.instance:], t.poses)
+	for k := range t.a {
+		in.TemplateA[t.candidate+k] = t.a[k] + int32(t.instance)
+		in.TemplateB[t.candidate+k] = t.b[k] + int32(t.instance)
+	}
 }
 
 // resized returns a slice of n elements of any value, with room to grow.

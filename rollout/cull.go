@@ -38,6 +38,7 @@ type tile struct {
 	err error // of the broad phase, or too many candidates
 
 	instance, candidate int // first of the tile within the block
+	firstRow            int // of sparse results
 }
 
 // openRow is a row with candidates.

@@ -105,7 +105,7 @@ func (o *Options) ofParts() batch.Options {
 	p := o.Options
 	columns := o.EffectiveColumns()
 	p.Columns = columns&^batch.ColBits | batch.ColStatus
-	if !o.StatusAlone() {
+	if !o.StatusAlone() || columns&(batch.ColDistance|batch.ColGap) != 0 {
 		p.Columns |= batch.ColDistance | batch.ColGap
 	}
 	if o.HasMaxDistance && o.Query.Info().CutOff == batch.CallersCutOff && !(o.HasCutOff && o.CutOff < o.MaxDistance) {

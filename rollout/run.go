@@ -83,9 +83,11 @@ type Batch struct {
 	most    int64           // candidates of a block
 	larger  int             // blocks are 2^larger times as large as by default
 
-	cullTile, foldTile func(worker, tile int)
-	tiles              []*tile
-	pool               []*placement // one for each worker
+	team  *team
+	tiles []*tile
+	pool  []*placement // one for each worker
+
+	cullTile, joinTile, foldTile, storeTile func(worker, tile int)
 
 	results  *Results
 	statuses []uint8
@@ -146,7 +148,10 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
 	}
+	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }
+	b.storeTile = func(_, i int) { b.tiles[i].storeSparse() }
+	b.team = newTeam(b.workers)
 	for range b.workers {
 		b.pool = append(b.pool, newPlacement(b.bodies, b.worlds, b.used))
 	}

@@ -55,9 +55,8 @@ func (b *Batch) drops(l *least) bool {
 // storeSparse appends the rows of the tiles to the results, and the ends of their worlds.
 func (b *Batch) storeSparse(tiles []*tile) {
 	at := b.results.N
-	firsts := make([]int, len(tiles))
-	for i, t := range tiles {
-		firsts[i] = at
+	for _, t := range tiles {
+		t.firstRow = at
 		first := 0
 		for w, end := range t.ends {
 			for k := first; k < end; k++ {
@@ -70,19 +69,22 @@ func (b *Batch) storeSparse(tiles []*tile) {
 		}
 	}
 	b.grow(at)
-	b.parallel(len(tiles), func(_, i int) {
-		t, row := tiles[i], firsts[i]
-		s := &source{b.answers, t}
-		for k := range t.rows {
-			r := &t.rows[k]
-			if b.drops(&r.least) {
-				continue
-			}
-			b.results.BodyA[row], b.results.BodyB[row] = t.bodyA[r.pair], t.bodyB[r.pair]
-			b.store(row, &r.least, s)
-			row++
+	b.team.run(len(tiles), b.storeTile)
+}
+
+// storeSparse stores the rows of a tile from firstRow on.
+func (t *tile) storeSparse() {
+	c, row := t.c, t.firstRow
+	s := &source{c.answers, t}
+	for k := range t.rows {
+		r := &t.rows[k]
+		if c.drops(&r.least) {
+			continue
 		}
-	})
+		c.results.BodyA[row], c.results.BodyB[row] = t.bodyA[r.pair], t.bodyB[r.pair]
+		c.store(row, &r.least, s)
+		row++
+	}
 }
 
 // grow sets the number of rows. New rows hold any values.

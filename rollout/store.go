@@ -43,7 +43,7 @@ func (c *Batch) store(i int, l *least, s *source) int32 {
 	if k >= 0 {
 		c.take(&a, k, s)
 		out.PartA[i], out.PartB[i] = s.t.partA[k], s.t.partB[k]
-	} else if l.best >= 0 && s.from.Method != nil {
+	} else if !c.valued && l.best >= 0 && s.from.Method != nil {
 		a.Solver = batch.Solver(s.from.Method[s.at(l.best)])
 	}
 	out.Put(i, &a)

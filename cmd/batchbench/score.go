@@ -27,6 +27,7 @@ type scoreFlags struct {
 	sweepFlags
 	out, json string
 	audit     bool
+	given     func(flag string) bool // on the command line
 }
 
 func newScore(e *env) *cobra.Command {
@@ -53,6 +54,7 @@ an answer was refuted.`,
 		RunE: func(c *cobra.Command, _ []string) error { return runScore(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
+	f.given = fs.Changed
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"clearance/batch"
 	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/rollout"
@@ -71,10 +72,14 @@ func (f *scoreFlags) checkSweep() error {
 		return nil
 	case f.worlds == "":
 		return errors.New("--query sweep applies to --worlds, with poses [W,T,M,7]")
-	case f.audit || f.reduce != rollout.ReduceNone || f.noCulling || f.pairs != "" || f.columns != nil ||
-		f.cutoff != math.Inf(1):
-		return errors.New("--audit, --reduce, --no-culling, --pairs, --columns and --cutoff do not apply to " +
-			"--query sweep")
+	case f.given("precision") && f.options.Precision != batch.Double:
+		return errors.New("--precision single does not apply to --query sweep, whose distances are in double precision")
+	}
+	for _, name := range []string{"audit", "reduce", "no-culling", "pairs", "columns", "cutoff", "method",
+		"max-iterations"} {
+		if f.given(name) {
+			return fmt.Errorf("--%s does not apply to --query sweep", name)
+		}
 	}
 	return nil
 }

@@ -65,7 +65,13 @@ func TestScoreSweep(t *testing.T) {
 	}
 	out := filepath.Join(dir, "results.npz")
 	in := []string{"score", "--shapes", shapes, "--worlds", motions, "--out", out}
-	command(append(in, "--query", "sweep", "--reduce", "world")...).want(t, exitBadInput).says(t, "do not apply")
+	for _, c := range [][]string{{"--reduce", "world"}, {"--reduce", "none"}, {"--no-culling"}, {"--columns", "status"},
+		{"--cutoff", "1"}, {"--method", "gjk"}, {"--method", "auto"}, {"--precision", "single"},
+		{"--max-iterations", "9"}} {
+		command(append(append(in, "--query", "sweep"), c...)...).want(t, exitBadInput).
+			says(t, c[0]+" ").says(t, "does not apply to --query sweep")
+	}
+	command(append(in, "--query", "sweep", "--precision", "double")...).want(t, exitGood)
 	command(append(in, "--query", "sweep", "--time-tolerance", "2")...).want(t, exitBadInput).
 		says(t, "time tolerance 2")
 	command(append(in, "--query", "collide")...).want(t, exitBadInput).says(t, "poses")
