@@ -26,7 +26,7 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 export GALLIVM_PERF ?= nopt
 
 .DEFAULT_GOAL := help
-.PHONY: help build bench peers pictures gpu-check test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
+.PHONY: help build bench peers pictures gpu-check gpu-cost test test-all fmt lint format-check generate generated shaders vulkan cross nocgo unit race fuzz python wheel cover vulncheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ pictures: build ## draw docs/results/pictures anew from the results beside it
 
 gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
 	./scripts/gpu-check.sh
+
+gpu-cost: vulkan ## what the shaders cost on GPUs, by their compilers: docs/results/gpu-cost.md, without a GPU
+	$(GO) run ./cmd/gpucost
 
 test: vulkan ## what a change has to pass (.ci/run runs it); it lists what it leaves to test-all
 	$(MAKE) --keep-going --jobs=$(JOBS) $(SYNC) $(CHECKS)

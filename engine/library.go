@@ -106,10 +106,7 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		}
 		total += uint64(len(parts[i])) + maxAlignment
 	}
-	k := new(library)
-	k.have = b.kindsFor(single)
-	k.ellipsoids = slices.ContainsFunc(single.Shapes,
-		func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })
+	k := describeLibrary(single, b.kindsFor(single))
 	k.class, k.classes = classesOf(single)
 	kind := vk.DeviceLocal
 	if b.direct {
@@ -123,6 +120,12 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 		return nil, err
 	}
 	return k, nil
+}
+
+// describeLibrary returns a library with what the choice of the pipelines depends on.
+func describeLibrary(packed *layout.Packed, have kinds) *library {
+	return &library{have: have, ellipsoids: slices.ContainsFunc(packed.Shapes,
+		func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })}
 }
 
 // fill writes the parts of a library into its block.

@@ -142,6 +142,25 @@ typedef struct VkComputePipelineCreateInfo {
     VkPipeline basePipelineHandle;
     int32_t basePipelineIndex;
 } VkComputePipelineCreateInfo;
+typedef struct VkPipelineExecutableInfoKHR {
+    VkStructureType sType;
+    const void *pNext;
+    VkPipeline pipeline;
+    uint32_t executableIndex;
+} VkPipelineExecutableInfoKHR;
+typedef union VkPipelineExecutableStatisticValueKHR {
+    VkBool32 b32;
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+} VkPipelineExecutableStatisticValueKHR;
+typedef struct VkPipelineExecutableStatisticKHR {
+    VkStructureType sType;
+    void *pNext;
+    char name[256], description[256];
+    int32_t format;
+    VkPipelineExecutableStatisticValueKHR value;
+} VkPipelineExecutableStatisticKHR;
 typedef struct VkPipelineCacheCreateInfo {
     VkStructureType sType;
     const void *pNext;

@@ -175,5 +175,8 @@ typedef VkDeviceAddress(VKAPI_PTR *PFN_vkGetBufferDeviceAddress)(VkDevice device
 typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryHostPointerPropertiesEXT)(
     VkDevice device, VkExternalMemoryHandleTypeFlagBits handleType, const void *pHostPointer,
     VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties);
+typedef VkResult(VKAPI_PTR *PFN_vkGetPipelineExecutableStatisticsKHR)(
+    VkDevice device, const VkPipelineExecutableInfoKHR *pExecutableInfo, uint32_t *pStatisticCount,
+    VkPipelineExecutableStatisticKHR *pStatistics);
 
 #endif

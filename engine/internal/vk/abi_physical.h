@@ -240,6 +240,11 @@ typedef struct VkPhysicalDeviceVulkan12Features {
     VkBool32 vulkanMemoryModelAvailabilityVisibilityChains, shaderOutputViewportIndex, shaderOutputLayer;
     VkBool32 subgroupBroadcastDynamicId;
 } VkPhysicalDeviceVulkan12Features;
+typedef struct VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 pipelineExecutableInfo;
+} VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR;
 typedef struct VkPhysicalDeviceVulkan13Features {
     VkStructureType sType;
     void *pNext;

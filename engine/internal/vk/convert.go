@@ -13,6 +13,7 @@ import "unsafe"
 var (
 	_ = [1]struct{}{}[C.VKC_F_FLOAT64^Float64]
 	_ = [1]struct{}{}[C.VKC_F_ROBUST_ACCESS^RobustAccess]
+	_ = [1]struct{}{}[C.VKC_F_STATISTICS^Statistics]
 	_ = [1]struct{}{}[C.VKC_F_TIMELINE^TimelineSemaphore]
 	_ = [1]struct{}{}[C.VKC_F_HOST_IMPORT^HostImport]
 	_ = [1]struct{}{}[C.VKC_F_SUBGROUP_SIZE^SubgroupSize]

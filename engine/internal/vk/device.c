@@ -18,7 +18,8 @@ static VkResult load_functions(vkc_instance *in, vkc_device *d) {
 #undef LOAD_OPTIONAL
     int complete = (!(d->features & VKC_F_TIMELINE) || d->vkWaitSemaphores) &&
                    (!(d->features & VKC_F_DEVICE_ADDRESS) || d->vkGetBufferDeviceAddress) &&
-                   (!(d->features & VKC_F_HOST_IMPORT) || d->vkGetMemoryHostPointerPropertiesEXT);
+                   (!(d->features & VKC_F_HOST_IMPORT) || d->vkGetMemoryHostPointerPropertiesEXT) &&
+                   (!(d->features & VKC_F_STATISTICS) || d->vkGetPipelineExecutableStatisticsKHR);
     return complete ? VK_SUCCESS : VK_ERROR_INCOMPATIBLE_DRIVER;
 }
 
@@ -73,6 +74,12 @@ VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info,
                 .shaderInt16 = (features & VKC_F_INT16) != 0,
             },
     };
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+        .pNext = &storage16,
+        .pipelineExecutableInfo = 1,
+    };
+    if (features & VKC_F_STATISTICS) all.pNext = &statistics;
     if (info->api_version >= VKC_VERSION(1, 2)) storage16.pNext = &v12;
     if (info->api_version >= VKC_VERSION(1, 3)) v12.pNext = &v13;
 
@@ -91,10 +98,11 @@ VkResult vkc_device_create(vkc_instance *in, uint32_t gpu, const vkc_info *info,
             .pQueuePriorities = &priority,
         };
     }
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t extension_count = 0;
     if (features & VKC_F_HOST_IMPORT) extensions[extension_count++] = "VK_EXT_external_memory_host";
     if (info->portability_subset) extensions[extension_count++] = "VK_KHR_portability_subset";
+    if (features & VKC_F_STATISTICS) extensions[extension_count++] = "VK_KHR_pipeline_executable_properties";
     VkDeviceCreateInfo create = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &all,

@@ -389,3 +389,32 @@ func TestAllocLimits(t *testing.T) {
 		t.Errorf("%s allocations left", s)
 	}
 }
+
+// TestStatistics: the driver's statistics of a pipeline need the feature, which is not on unless required.
+func TestStatistics(t *testing.T) {
+	in := openInstance(t)
+	d, err := in.OpenDevice(0, DeviceOptions{})
+	ok(t, err)
+	if d.Features().Has(Statistics) {
+		t.Error("statistics are on without being required")
+	}
+	p := must[*Pipeline](t)(d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8}))
+	if _, err := p.Statistics(); !errors.Is(err, UnsupportedFeature) {
+		t.Errorf("without the feature: %v", err)
+	}
+	if !in.Devices()[0].Features.Has(Statistics) {
+		return
+	}
+	d, err = in.OpenDevice(0, DeviceOptions{Require: Statistics})
+	ok(t, err)
+	p = must[*Pipeline](t)(d.NewPipeline(addSPIRV, PipelineOptions{Bindings: 3, PushConstantSize: 8}))
+	statistics, err := p.Statistics()
+	ok(t, err)
+	if len(statistics) == 0 {
+		t.Error("the driver has no statistics")
+	}
+	ok(t, p.Close())
+	if _, err := p.Statistics(); !errors.Is(err, Closed) {
+		t.Errorf("of a closed pipeline: %v", err)
+	}
+}

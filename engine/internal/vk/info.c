@@ -28,6 +28,8 @@ static void get_extensions(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out
         for (uint32_t i = 0; i < n; i++) {
             if (strcmp(list[i].extensionName, "VK_EXT_external_memory_host") == 0) out->features |= VKC_F_HOST_IMPORT;
             if (strcmp(list[i].extensionName, "VK_KHR_portability_subset") == 0) out->portability_subset = 1;
+            if (strcmp(list[i].extensionName, "VK_KHR_pipeline_executable_properties") == 0)
+                out->features |= VKC_F_STATISTICS;
         }
     }
     free(list);
@@ -61,8 +63,11 @@ static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) 
     VkPhysicalDevice16BitStorageFeatures storage16 = {0};
     VkPhysicalDeviceVulkan12Features v12 = {0};
     VkPhysicalDeviceVulkan13Features v13 = {0};
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR statistics = {0};
     VkPhysicalDeviceFeatures2 all = {0};
     void *chain = NULL;
+    if (out->features & VKC_F_STATISTICS)
+        prepend(&chain, &statistics, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
     prepend(&chain, &storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES);
     if (out->api_version >= VKC_VERSION(1, 2))
         prepend(&chain, &v12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
@@ -87,6 +92,7 @@ static void get_features(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) 
     HAVE(v12.vulkanMemoryModel && v12.vulkanMemoryModelDeviceScope, VKC_F_MEMORY_MODEL);
     HAVE(v13.subgroupSizeControl, VKC_F_SUBGROUP_SIZE);
     HAVE(v13.computeFullSubgroups, VKC_F_FULL_SUBGROUPS);
+    if (!statistics.pipelineExecutableInfo) out->features &= ~(uint32_t)VKC_F_STATISTICS;
 }
 
 static void get_properties(vkc_instance *in, VkPhysicalDevice gpu, vkc_info *out) {

@@ -46,8 +46,8 @@ func (v Version) String() string {
 // A Feature is a set of optional abilities of a device.
 type Feature uint32
 
-// The features. All that a device has are enabled when it is opened, except RobustAccess,
-// which costs time and must be required.
+// The features. All that a device has are enabled when it is opened, except RobustAccess and Statistics,
+// which cost time and must be required.
 const (
 	Float64           Feature = 1 << iota // shaderFloat64
 	Int64                                 // shaderInt64
@@ -65,6 +65,7 @@ const (
 	FullSubgroups                         // computeFullSubgroups
 	HostImport                            // VK_EXT_external_memory_host
 	RobustAccess                          // robustBufferAccess
+	Statistics                            // VK_KHR_pipeline_executable_properties: statistics of compiled pipelines
 	featureEnd
 )
 
@@ -72,7 +73,7 @@ var featureNames = [...]string{
 	"shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8", "shaderFloat16", "storageBuffer16BitAccess",
 	"storageBuffer8BitAccess", "scalarBlockLayout", "timelineSemaphore", "bufferDeviceAddress",
 	"shaderBufferInt64Atomics", "vulkanMemoryModel", "subgroupSizeControl", "computeFullSubgroups",
-	"external_memory_host", "robustBufferAccess",
+	"external_memory_host", "robustBufferAccess", "pipelineExecutableInfo",
 }
 
 // Has reports whether all features of g are in f.

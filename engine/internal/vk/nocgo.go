@@ -105,6 +105,9 @@ type Pipeline struct{}
 // Options returns nothing.
 func (p *Pipeline) Options() PipelineOptions { return PipelineOptions{} }
 
+// Statistics fails with NoCgo.
+func (p *Pipeline) Statistics() (map[string]uint64, error) { return nil, noCgo("read statistics") }
+
 // Close does nothing.
 func (p *Pipeline) Close() error { return nil }
 

@@ -60,6 +60,7 @@ static VkResult compile(vkc_device *d, vkc_pipeline *p, VkShaderModule module, c
             },
         .layout = p->layout,
         .basePipelineIndex = -1,
+        .flags = d->features & VKC_F_STATISTICS ? VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR : 0,
     };
     VkResult r = d->vkCreateComputePipelines(d->handle, d->cache, 1, &info, NULL, &p->handle);
     if (r == VK_SUCCESS) vkc_live_add(VKC_LIVE_PIPELINE, 1);
@@ -120,4 +121,15 @@ void vkc_pipeline_destroy(vkc_device *d, vkc_pipeline *p) {
         vkc_live_add(VKC_LIVE_SET_LAYOUT, -1);
     }
     vkc_free(p);
+}
+
+VkResult vkc_pipeline_statistics(vkc_device *d, vkc_pipeline *p, uint32_t *count,
+                                 VkPipelineExecutableStatisticKHR *out) {
+    VkPipelineExecutableInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR,
+        .pipeline = p->handle,
+    };
+    for (uint32_t i = 0; out && i < *count; i++)
+        out[i] = (VkPipelineExecutableStatisticKHR){.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR};
+    return d->vkGetPipelineExecutableStatisticsKHR(d->handle, &info, count, out);
 }

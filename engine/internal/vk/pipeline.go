@@ -100,6 +100,37 @@ func (d *Device) checkPipeline(op string, spirv []byte, o *PipelineOptions) ([]u
 // Options returns what the pipeline was made with.
 func (p *Pipeline) Options() PipelineOptions { return p.options }
 
+// Statistics returns what the driver says of the compiled code, by its names for it: registers, instructions and
+// such, integers all. The device needs the feature Statistics.
+func (p *Pipeline) Statistics() (map[string]uint64, error) {
+	const op = "read statistics of a pipeline"
+	if !p.d.features.Has(Statistics) {
+		return nil, &Error{Cause: UnsupportedFeature, Op: op, Detail: Statistics.String()}
+	}
+	if err := p.d.enter(op); err != nil {
+		return nil, err
+	}
+	defer p.d.leave()
+	if p.closed.Load() {
+		return nil, &Error{Cause: Closed, Op: op, Detail: "the pipeline"}
+	}
+	var n C.uint32_t
+	if err := p.d.check(op, C.vkc_pipeline_statistics(p.d.c, p.c, &n, nil), ""); err != nil {
+		return nil, err
+	}
+	list := make([]C.VkPipelineExecutableStatisticKHR, max(n, 1))
+	if err := p.d.check(op, C.vkc_pipeline_statistics(p.d.c, p.c, &n, &list[0]), ""); err != nil {
+		return nil, err
+	}
+	out := map[string]uint64{}
+	for _, s := range list[:n] {
+		if s.format == C.VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_UINT64_KHR {
+			out[C.GoString(&s.name[0])] = *(*uint64)(unsafe.Pointer(&s.value))
+		}
+	}
+	return out, nil
+}
+
 // Close frees the pipeline, once no recording uses it.
 func (p *Pipeline) Close() error {
 	if p.closed.Swap(true) {

@@ -78,6 +78,7 @@ func (d *Device) NewStream(o StreamOptions) (*Stream, error) {
 	s.owner = d.own(func() { C.vkc_stream_destroy(d.c, c) })
 	d.childrenMu.Lock()
 	d.streams[s] = struct{}{}
+	d.streamed.Store(true)
 	d.childrenMu.Unlock()
 	return s, nil
 }

@@ -148,7 +148,8 @@ enum {
     VKC_F_SUBGROUP_SIZE = 1 << 12,
     VKC_F_FULL_SUBGROUPS = 1 << 13,
     VKC_F_HOST_IMPORT = 1 << 14,
-    VKC_F_ROBUST_ACCESS = 1 << 15
+    VKC_F_ROBUST_ACCESS = 1 << 15,
+    VKC_F_STATISTICS = 1 << 16
 };
 
 enum { // bits of float_controls
@@ -239,7 +240,8 @@ void vkc_info_get(vkc_instance *in, uint32_t gpu, vkc_info *out);
 #define VKC_DEVICE_OPTIONAL(X)  \
     X(vkWaitSemaphores)         \
     X(vkGetBufferDeviceAddress) \
-    X(vkGetMemoryHostPointerPropertiesEXT)
+    X(vkGetMemoryHostPointerPropertiesEXT) \
+    X(vkGetPipelineExecutableStatisticsKHR)
 
 enum { VKC_QUEUE_COMPUTE, VKC_QUEUE_TRANSFER, VKC_QUEUE_COUNT };
 
@@ -293,11 +295,16 @@ typedef struct vkc_pipeline {
 
 // vkc_pipeline_create compiles a compute shader whose storage buffers are bindings 0 to
 // bindings-1 of set 0. spec holds spec_count ids, then as many values. subgroup 0 leaves
-// the size to the driver.
+// the size to the driver. With VKC_F_STATISTICS the driver keeps statistics of the compiled code.
 VkResult vkc_pipeline_create(vkc_device *d, const uint32_t *code, size_t code_size, const char *entry,
                              uint32_t bindings, uint32_t push_size, const uint32_t *spec, uint32_t spec_count,
                              uint32_t subgroup, int full_subgroups, vkc_pipeline **out);
 void vkc_pipeline_destroy(vkc_device *d, vkc_pipeline *p);
+
+// vkc_pipeline_statistics works as vkGetPipelineExecutableStatisticsKHR does, for the only executable of a
+// compute pipeline.
+VkResult vkc_pipeline_statistics(vkc_device *d, vkc_pipeline *p, uint32_t *count,
+                                 VkPipelineExecutableStatisticKHR *out);
 
 // ---- Streams: a command buffer and what it needs to be submitted and waited for.
 

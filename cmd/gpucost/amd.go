@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dataset/generate"
+	"clearance/engine"
+)
+
+// families are the GPUs that RADV compiles for: names of RADV_FORCE_FAMILY, with what reports call them.
+var families = []struct{ name, architecture string }{
+	{"navi21", "RDNA2"}, {"gfx1100", "RDNA3"}, {"vega20", "GCN5"},
+}
+
+// childVariable is set, to the name of a family, in the process that compiles for it.
+const childVariable = "GPUCOST_FAMILY"
+
+// errNoRADV is wrapped by the error that says that there is no RADV on this machine.
+var errNoRADV = errors.New("Mesa's RADV driver is not installed (Debian and Ubuntu: mesa-vulkan-drivers)")
+
+// compileAMD compiles for every family.
+func compileAMD() (*Report, error) {
+	all := new(Report)
+	for _, f := range families {
+		one, err := inChild(f.name)
+		if err != nil {
+			return nil, err
+		}
+		one.Targets[0].Architecture = f.architecture
+		if err := all.add(one); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// radvManifest returns the file that tells the Vulkan loader where RADV is.
+func radvManifest() (string, error) {
+	for _, dir := range []string{"/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"} {
+		if files, _ := filepath.Glob(filepath.Join(dir, "radeon_icd*.json")); len(files) > 0 {
+			return files[0], nil
+		}
+	}
+	return "", errNoRADV
+}
+
+// inChild compiles for one family in a process of its own.
+func inChild(family string) (*Report, error) {
+	manifest, err := radvManifest()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), childVariable+"="+family, "RADV_FORCE_FAMILY="+family, "VK_ICD_FILENAMES="+manifest,
+		"VK_DRIVER_FILES="+manifest, "MESA_SHADER_CACHE_DISABLE=true")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", family, err, strings.TrimSpace(stderr.String()))
+	}
+	r := new(Report)
+	if err := json.Unmarshal(out, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", family, err)
+	}
+	return r, nil
+}
+
+// child is the process that compiles for the family of childVariable: it writes a report of that one.
+func child(stdout, stderr io.Writer) int {
+	r, err := compile(os.Getenv(childVariable))
+	if err == nil {
+		err = json.NewEncoder(stdout).Encode(r)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// compile compiles the pipelines of all uses with the only driver of this process.
+func compile(target string) (*Report, error) {
+	c, err := engine.OpenCompiler(engine.Options{Device: "0"})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	r := &Report{Targets: []Target{{Name: target, Compiler: c.Device().Driver}}}
+	err = calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
+		compiled, err := c.Compile(lib, o)
+		if err != nil {
+			return err
+		}
+		u := Use{Library: set, Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String()}
+		for _, p := range compiled {
+			at := r.pipeline(p.Stage, p.Constants)
+			if r.Pipelines[at].Costs[target], err = costOf(p.Statistics); err != nil {
+				return err
+			}
+			u.Pipelines = append(u.Pipelines, at)
+		}
+		r.Uses = append(r.Uses, u)
+		return nil
+	})
+	return r, err
+}
+
+// calls visits every kind of call: each query and precision on a library of each set by the method auto, and the
+// distance by the other methods.
+func calls(serves batch.Serves, visit func(string, *batch.Library, *batch.Options) error) error {
+	for _, set := range generate.Names() {
+		if set == "mesh" {
+			continue // it takes files; its shapes are hulls
+		}
+		g, err := generate.New(set, 1, generate.Options{Shapes: 32})
+		if err != nil {
+			return err
+		}
+		for _, s := range serves {
+			for _, m := range s.Methods {
+				for _, p := range s.Precisions {
+					if m != batch.Auto && (s.Query != batch.Distance || p != batch.Single) {
+						continue
+					}
+					o := batch.Options{Query: s.Query, Method: m, Precision: p}
+					if err := visit(set, g.Library(), &o); err != nil {
+						return fmt.Errorf("%s, %v %v, %v: %w", set, p, s.Query, m, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// costOf reads the statistics of RADV.
+func costOf(statistics map[string]uint64) (c Cost, err error) {
+	for name, to := range map[string]*uint64{
+		"VGPRs": &c.Registers, "Spilled VGPRs": &c.Spills, "Spilled SGPRs": &c.ScalarSpills,
+		"Scratch size": &c.Scratch, "Subgroups per SIMD": &c.Waves, "Instructions": &c.Instructions,
+		"Code size": &c.Code,
+	} {
+		v, ok := statistics[name]
+		if !ok {
+			return c, fmt.Errorf("the driver has no statistic %q", name)
+		}
+		*to = v
+	}
+	return c, nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"clearance/tests/need"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(child(os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// results is the folder of the committed results.
+const results = "../../docs/results"
+
+// TestCommitted compiles for RDNA2 and compares with the committed results.
+func TestCommitted(t *testing.T) {
+	committed, err := read(filepath.Join(results, resultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := inChild(families[0].name)
+	if errors.Is(err, errNoRADV) {
+		need.Vulkan(t, err.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(now.Pipelines) < 40 || len(now.Uses) < 80 {
+		t.Errorf("%d pipelines for %d calls: some are missing", len(now.Pipelines), len(now.Uses))
+	}
+	found, err := compare(committed, now)
+	if errors.Is(err, errOtherCompiler) {
+		t.Skip("SKIPPED: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range found {
+		t.Error(line)
+	}
+	if len(found) > 0 {
+		t.Log("where these are meant, run 'make gpu-cost' and commit the results")
+	}
+}
+
+// TestPage: the committed page is that of the committed results.
+func TestPage(t *testing.T) {
+	r, err := read(filepath.Join(results, resultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(results, pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(page) != string(r.page()) {
+		t.Error("gpu-cost.md is not the page of gpu-cost.json; run 'make gpu-cost'")
+	}
+}
+
+// example is a report of one GPU with two calls that share their first stage.
+func example() *Report {
+	cost := map[string]Cost{"gpu": {Registers: 100, Spills: 10, Waves: 4, Instructions: 1000, Code: 8000}}
+	return &Report{
+		Targets: []Target{{"gpu", "A", "compiler 1"}},
+		Pipelines: []Pipeline{
+			{"first", map[uint32]uint32{0: 64}, cost}, {"second", map[uint32]uint32{0: 64, 2: 7}, cost},
+			{"second", map[uint32]uint32{0: 64, 2: 8}, cost},
+		},
+		Uses: []Use{
+			{"boxes", "distance", "auto", "single", []int{0, 1}},
+			{"hulls", "distance", "auto", "single", []int{0, 2}},
+		},
+	}
+}
+
+func TestCompare(t *testing.T) {
+	set := func(c Cost) func(*Report) {
+		return func(r *Report) { r.Pipelines[2].Costs = map[string]Cost{"gpu": c} }
+	}
+	for name, c := range map[string]struct {
+		change func(*Report)
+		want   string // part of the only line, "": no line
+	}{
+		"equal":  {func(*Report) {}, ""},
+		"better": {set(Cost{Registers: 64, Instructions: 10, Code: 80}), ""},
+		"within": {set(Cost{Registers: 110, Spills: 11, Instructions: 1100, Code: 8800}), ""},
+		"spills": {set(Cost{Spills: 12}),
+			"hulls, single distance, auto: stage second: 12 spilled registers, 10 before"},
+		"scalar spills": {set(Cost{Spills: 8, ScalarSpills: 4}), "12 spilled registers, 10 before"},
+		"registers":     {set(Cost{Registers: 111}), "111 registers, 100 before"},
+		"instructions":  {set(Cost{Instructions: 1101}), "1101 instructions, 1000 before"},
+		"code":          {set(Cost{Code: 8801}), "8801 bytes of code"},
+		"constants":     {func(r *Report) { r.Pipelines[1].Constants = map[uint32]uint32{9: 9} }, ""},
+		"new call":      {func(r *Report) { r.Uses[0].Query = "collide" }, "not in the committed results"},
+		"new stage":     {func(r *Report) { r.Pipelines[1].Stage = "third" }, "stage third is not in the committed"},
+		"new GPU":       {func(r *Report) { r.Targets[0].Name = "other" }, "other: not in the committed results"},
+	} {
+		now := example()
+		c.change(now)
+		found, err := compare(example(), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || !strings.Contains(found[0], c.want)) {
+			t.Errorf("%s: %q, want %q", name, found, c.want)
+		}
+	}
+	now := example()
+	now.Targets[0].Compiler = "compiler 2"
+	if _, err := compare(example(), now); !errors.Is(err, errOtherCompiler) {
+		t.Errorf("another compiler: %v", err)
+	}
+}
+
+// TestRoundTrip: what is written is read back, and a pipeline that is not there is refused.
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, resultsFile)
+	if err := example().write(file, filepath.Join(dir, pageFile)); err != nil {
+		t.Fatal(err)
+	}
+	back, err := read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back, example()) {
+		t.Errorf("read back %+v", back)
+	}
+	wrong := example()
+	wrong.Uses[1].Pipelines[1] = 3
+	if err := wrong.write(file, filepath.Join(dir, pageFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(file); err == nil || !strings.Contains(err.Error(), "no pipeline 3") {
+		t.Errorf("a pipeline that is not there: %v", err)
+	}
+}
+
+// TestAdd: reports of two GPUs have the same calls and stages, or are refused.
+func TestAdd(t *testing.T) {
+	other := func() *Report {
+		r := example()
+		r.Targets[0].Name = "other"
+		for i := range r.Pipelines {
+			r.Pipelines[i].Costs = map[string]Cost{"other": {Registers: 1}}
+		}
+		return r
+	}
+	all := new(Report)
+	for _, r := range []*Report{example(), other()} {
+		if err := all.add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(all.Targets) != 2 || len(all.Pipelines) != 3 || len(all.Uses) != 2 {
+		t.Errorf("%d GPUs, %d pipelines, %d calls", len(all.Targets), len(all.Pipelines), len(all.Uses))
+	}
+	for _, p := range all.Pipelines {
+		if len(p.Costs) != 2 || p.Costs["other"].Registers != 1 || p.Costs["gpu"].Registers != 100 {
+			t.Errorf("costs %v", p.Costs)
+		}
+	}
+	third := other()
+	third.Pipelines[2].Constants = map[uint32]uint32{2: 9}
+	if err := all.add(third); err == nil {
+		t.Error("other pipelines for the same call are merged")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	var out, errs strings.Builder
+	if code := run([]string{"x"}, &out, &errs); code != 2 || !strings.Contains(errs.String(), `"x"`) {
+		t.Errorf("code %d, %q", code, errs.String())
+	}
+	if code := run([]string{"-nothing"}, &out, &errs); code != 2 {
+		t.Errorf("code %d", code)
+	}
+}

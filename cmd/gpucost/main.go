@@ -1,0 +1,105 @@
+// Command gpucost compiles the pipelines of the Vulkan back end with compilers of real GPUs, on a machine that has
+// none, and writes what these say of the code: registers, spills, waves, instructions. Nothing runs on a GPU, and no
+// figure is a measurement of one.
+//
+// # Compilers
+//
+//   - Mesa's RADV compiles for an AMD GPU that is not there if RADV_FORCE_FAMILY names one. The pipelines are those
+//     that package engine creates, with its specialisation constants; VK_KHR_pipeline_executable_properties describes
+//     the code.
+//
+// A driver aborts the process on a family that it does not know, so each family is compiled in a process of its own.
+//
+// # Results
+//
+// docs/results/gpu-cost.json holds, for every pipeline and every GPU, the figures of the compiler, and for every
+// library, query, method and precision the pipelines that rows pass. gpu-cost.md is the same as tables. -check
+// compares with that file, and fails where a pipeline spills more, or is larger, by more than a tenth.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Names of the results in the folder of -out.
+const (
+	resultsFile = "gpu-cost.json"
+	pageFile    = "gpu-cost.md"
+)
+
+func main() {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(child(os.Stdout, os.Stderr))
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its arguments and outputs as parameters. It returns the exit code: 0, 1 if something failed or
+// -check found something, 2 on wrong usage.
+func run(args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("gpucost", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	out := flags.String("out", "docs/results", "`folder` of "+resultsFile+" and "+pageFile)
+	check := flags.Bool("check", false, "compare with the results in the folder, and write nothing")
+	printOnly := flags.Bool("print-only", false, "write the page from the results in the folder, without compiling")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "gpucost: unexpected argument %q\n", flags.Arg(0))
+		return 2
+	}
+	var err error
+	if *printOnly {
+		err = rewrite(*out)
+	} else {
+		err = measure(*out, *check, stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "gpucost:", err)
+		return 1
+	}
+	return 0
+}
+
+// rewrite writes the results of a folder anew, with the page.
+func rewrite(dir string) error {
+	file := filepath.Join(dir, resultsFile)
+	r, err := read(file)
+	if err != nil {
+		return err
+	}
+	return r.write(file, filepath.Join(dir, pageFile))
+}
+
+// measure compiles everything, and writes the results or compares them with those of the folder.
+func measure(dir string, check bool, stdout io.Writer) error {
+	file := filepath.Join(dir, resultsFile)
+	now, err := compileAMD()
+	if err != nil {
+		return err
+	}
+	if !check {
+		return now.write(file, filepath.Join(dir, pageFile))
+	}
+	committed, err := read(file)
+	if err != nil {
+		return err
+	}
+	found, err := compare(committed, now)
+	if err != nil {
+		return err
+	}
+	for _, line := range found {
+		fmt.Fprintln(stdout, line)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%d differences from %s; where they are meant, run 'make gpu-cost' and commit the results",
+			len(found), file)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Report is what the compilers say.
+type Report struct {
+	Targets   []Target   `json:"targets"`
+	Pipelines []Pipeline `json:"pipelines"`
+	Uses      []Use      `json:"uses"`
+}
+
+// Target is a GPU for which a compiler compiles.
+type Target struct {
+	Name         string `json:"name"` // as its compiler calls it
+	Architecture string `json:"architecture"`
+	Compiler     string `json:"compiler"` // with its version
+}
+
+// Pipeline is a shader with values of its specialisation constants.
+type Pipeline struct {
+	Stage     string            `json:"stage"`
+	Constants map[uint32]uint32 `json:"constants"`
+	Costs     map[string]Cost   `json:"costs"` // by the name of the target
+}
+
+// Cost describes compiled code. Figures that a compiler does not give are 0.
+type Cost struct {
+	Registers    uint64 `json:"registers"`     // vector registers of one invocation
+	Spills       uint64 `json:"spills"`        // vector registers that are spilled
+	ScalarSpills uint64 `json:"scalar_spills"` // scalar registers that are spilled
+	Scratch      uint64 `json:"scratch_bytes"` // memory of one subgroup
+	Waves        uint64 `json:"waves"`         // subgroups that a SIMD unit holds, by registers
+	Instructions uint64 `json:"instructions"`
+	Code         uint64 `json:"code_bytes"`
+}
+
+// Use is a kind of call with the pipelines that its rows pass, as indices in the order of the stages.
+type Use struct {
+	Library   string `json:"library"` // the name of a generated set
+	Query     string `json:"query"`
+	Method    string `json:"method"`
+	Precision string `json:"precision"`
+	Pipelines []int  `json:"pipelines"`
+}
+
+// String names the call.
+func (u *Use) String() string {
+	return fmt.Sprintf("%s, %s %s, %s", u.Library, u.Precision, u.Query, u.Method)
+}
+
+// pipeline returns the index of a pipeline, adding it if it is new.
+func (r *Report) pipeline(stage string, constants map[uint32]uint32) int {
+	for i := range r.Pipelines {
+		if p := &r.Pipelines[i]; p.Stage == stage && maps.Equal(p.Constants, constants) {
+			return i
+		}
+	}
+	r.Pipelines = append(r.Pipelines, Pipeline{stage, constants, map[string]Cost{}})
+	return len(r.Pipelines) - 1
+}
+
+// use returns the use of the same call, nil if there is none.
+func (r *Report) use(like *Use) *Use {
+	for i := range r.Uses {
+		u := &r.Uses[i]
+		if u.Library == like.Library && u.Query == like.Query && u.Method == like.Method &&
+			u.Precision == like.Precision {
+			return u
+		}
+	}
+	return nil
+}
+
+// add merges the report of one target into r. Every target has the same uses and pipelines.
+func (r *Report) add(t *Report) error {
+	for i := range t.Uses {
+		from := &t.Uses[i]
+		var list []int
+		for _, k := range from.Pipelines {
+			p := &t.Pipelines[k]
+			at := r.pipeline(p.Stage, p.Constants)
+			maps.Copy(r.Pipelines[at].Costs, p.Costs)
+			list = append(list, at)
+		}
+		to := r.use(from)
+		if to == nil {
+			r.Uses = append(r.Uses, Use{from.Library, from.Query, from.Method, from.Precision, list})
+		} else if !slices.Equal(to.Pipelines, list) {
+			return fmt.Errorf("%v: the pipelines for %s are others than those for %s", from, t.Targets[0].Name,
+				r.Targets[0].Name)
+		}
+	}
+	r.Targets = append(r.Targets, t.Targets...)
+	return nil
+}
+
+// target returns the target of a name, nil if there is none.
+func (r *Report) target(name string) *Target {
+	for i := range r.Targets {
+		if r.Targets[i].Name == name {
+			return &r.Targets[i]
+		}
+	}
+	return nil
+}
+
+// read reads the results file.
+func read(file string) (*Report, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, u := range r.Uses {
+		for _, p := range u.Pipelines {
+			if p < 0 || p >= len(r.Pipelines) {
+				return nil, fmt.Errorf("%s: %v: there is no pipeline %d", file, &u, p)
+			}
+		}
+	}
+	return r, nil
+}
+
+// write writes the results file and the page.
+func (r *Report) write(file, page string) error {
+	data, err := r.marshal()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(page, r.page(), 0o644)
+}
+
+// marshal writes one pipeline and one use per line, so that a change of the file reads well.
+func (r *Report) marshal() ([]byte, error) {
+	out := []byte("{")
+	for i, list := range []struct {
+		name string
+		n    int
+		at   func(int) any
+	}{
+		{"targets", len(r.Targets), func(i int) any { return r.Targets[i] }},
+		{"pipelines", len(r.Pipelines), func(i int) any { return r.Pipelines[i] }},
+		{"uses", len(r.Uses), func(i int) any { return r.Uses[i] }},
+	} {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = fmt.Appendf(out, "\n %q: [", list.name)
+		for k := range list.n {
+			line, err := json.Marshal(list.at(k))
+			if err != nil {
+				return nil, err
+			}
+			if k > 0 {
+				out = append(out, ',')
+			}
+			out = append(append(out, "\n  "...), line...)
+		}
+		out = append(out, "\n ]"...)
+	}
+	return append(out, "\n}\n"...), nil
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"fmt"
+
+	"clearance/batch"
+	"clearance/engine/internal/vk"
+	"clearance/internal/layout"
+)
+
+// Compiled is a pipeline as a driver's compiler left it.
+type Compiled struct {
+	Stage      string            // the name of its source, without .comp
+	Constants  map[uint32]uint32 // specialisation constants by id
+	Statistics map[string]uint64 // by the driver's names: registers, spills, instructions and such
+}
+
+// Compiler compiles the pipelines of queries and reads what the driver says of their code. It runs nothing: a driver
+// that compiles for a GPU which is not there is sufficient.
+type Compiler struct {
+	instance  *vk.Instance
+	device    *vk.Device
+	info      vk.DeviceInfo
+	pipelines pipelines
+}
+
+// OpenCompiler opens the device that o.Device selects. The driver needs VK_KHR_pipeline_executable_properties.
+func OpenCompiler(o Options) (*Compiler, error) {
+	o.ensureDefaults()
+	instance, err := vk.Open(vk.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	c := &Compiler{instance: instance}
+	devices := instance.Devices()
+	i, err := choose(devices, o.Device, func(*vk.DeviceInfo) string { return "" })
+	if err == nil {
+		c.device, err = instance.OpenDevice(i, vk.DeviceOptions{Require: needed | vk.Statistics})
+	}
+	if err != nil {
+		instance.Close()
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	c.info = devices[i]
+	c.pipelines.init(c.device, defaultInvocations)
+	return c, nil
+}
+
+// Device describes the device.
+func (c *Compiler) Device() batch.Device { return describe(&c.info) }
+
+// Compile returns the pipelines that answer a query on a library, in the order in which rows pass them.
+func (c *Compiler) Compile(l *batch.Library, o *batch.Options) ([]Compiled, error) {
+	if err := check(o); err != nil {
+		return nil, err
+	}
+	packed, err := layout.Pack(l)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	chain, err := c.pipelines.forQuery(o, describeLibrary(packed, kindsOf(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	var out []Compiled
+	for _, p := range chain.all() {
+		statistics, err := p.Statistics()
+		if err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+		out = append(out, Compiled{p.Options().Name, p.Options().Spec, statistics})
+	}
+	return out, nil
+}
+
+// Close frees everything.
+func (c *Compiler) Close() error { return c.instance.Close() }
+
+// all returns the pipelines of a chain in the order of their stages.
+func (c *chain) all() (list []*vk.Pipeline) {
+	for _, p := range []*vk.Pipeline{
+		c.input, c.gjk, c.trustRegion, c.certify, c.epaFloat32, c.depth, c.growth, c.growthCertify,
+	} {
+		if p != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Serves returns the table of the queries, methods and precisions that have pipelines.
+func (c *Compiler) Serves() batch.Serves { return serves }
