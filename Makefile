@@ -47,8 +47,8 @@ pictures: build ## draw docs/results/pictures anew from the results beside it
 gpu-check: ## check the scripts for a GPU: pack, unpack elsewhere, run with small sizes
 	./scripts/gpu-check.sh
 
-gpu-cost: vulkan ## what the shaders cost on GPUs, by their compilers: docs/results/gpu-cost.md, without a GPU
-	$(GO) run ./cmd/gpucost
+gpu-cost: vulkan ## what the shaders cost on GPUs, by compilers and without a GPU; NVIDIA=1: on those of NVIDIA as well
+	GO="$(GO)" NVIDIA="$(NVIDIA)" ./scripts/gpu-cost.sh
 
 test: vulkan ## what a change has to pass (.ci/run runs it); it lists what it leaves to test-all
 	$(MAKE) --keep-going --jobs=$(JOBS) $(SYNC) $(CHECKS)

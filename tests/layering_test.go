@@ -60,7 +60,7 @@ var layers = map[string][]string{
 		"bench/plots", "bench/stats"},
 	"cmd/batchbench": {anything},
 	"cmd/genlayout":  {"internal/layout"},
-	"cmd/gpucost":    {"batch", "dataset/generate", "engine"},
+	"cmd/gpucost":    {"batch", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "dataset", "dispatch", "engine", "geom", "geom/mesh", "internal/score",
 		"rollout"},
 	"tests": {anything}, // and the packages below it

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset/generate"
 	"clearance/engine"
+	"clearance/shaders"
 )
 
 // families are the GPUs that RADV compiles for: names of RADV_FORCE_FAMILY, with what reports call them.
@@ -99,7 +101,7 @@ func compile(target string) (*Report, error) {
 		return nil, err
 	}
 	defer c.Close()
-	r := &Report{Targets: []Target{{Name: target, Compiler: c.Device().Driver}}}
+	r := &Report{Shaders: hashOfShaders(), Targets: []Target{{Name: target, Compiler: c.Device().Driver}}}
 	err = calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
 		compiled, err := c.Compile(lib, o)
 		if err != nil {
@@ -117,6 +119,15 @@ func compile(target string) (*Report, error) {
 		return nil
 	})
 	return r, err
+}
+
+// hashOfShaders is of the code of all shaders.
+func hashOfShaders() string {
+	h := sha256.New()
+	for _, code := range shaders.All() {
+		h.Write(code)
+	}
+	return fmt.Sprintf("%.8x", h.Sum(nil))
 }
 
 // calls visits every kind of call: each query and precision on a library of each set by the method auto, and the

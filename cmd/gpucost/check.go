@@ -13,8 +13,9 @@ const growth = 1.1
 var errOtherCompiler = errors.New("the committed figures are those of another compiler")
 
 // compare returns what the new report has that is worse than in the committed one, on the targets of the new one: a
-// stage of a call that has more spilled registers, registers, instructions or bytes by more than a tenth; and calls or stages that the committed report lacks. A stage is compared by the call that it is part of, so that
-// other specialisation constants do not hide a difference.
+// stage of a call that has more spilled registers, registers, instructions or bytes by more than a tenth; and calls or
+// stages that the committed report lacks. A stage is compared by the call that it is part of, so that other
+// specialisation constants do not hide a difference.
 func compare(committed, now *Report) (found []string, err error) {
 	for _, t := range now.Targets {
 		was := committed.target(t.Name)

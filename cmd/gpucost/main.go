@@ -8,13 +8,17 @@
 //     that package engine creates, with its specialisation constants; VK_KHR_pipeline_executable_properties describes
 //     the code.
 //
+//   - NVIDIA's compilers of CUDA, by -nvidia, which scripts/gpu-cost.sh installs. Slang translates the sources to CUDA,
+//     with the values of the constants. They are a proxy for the compiler of the driver.
+//
 // A driver aborts the process on a family that it does not know, so each family is compiled in a process of its own.
 //
 // # Results
 //
 // docs/results/gpu-cost.json holds, for every pipeline and every GPU, the figures of the compiler, and for every
-// library, query, method and precision the pipelines that rows pass. gpu-cost.md is the same as tables. -check
-// compares with that file, and fails where a pipeline spills more, or is larger, by more than a tenth.
+// library, query, method and precision the pipelines that rows pass; gpu-cost-nvidia.json does so for NVIDIA.
+// gpu-cost.md is both as tables. -check compares with the files, and fails where a pipeline spills more, or is larger,
+// by more than a tenth.
 package main
 
 import (
@@ -28,6 +32,7 @@ import (
 // Names of the results in the folder of -out.
 const (
 	resultsFile = "gpu-cost.json"
+	nvidiaFile  = "gpu-cost-nvidia.json"
 	pageFile    = "gpu-cost.md"
 )
 
@@ -46,6 +51,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := flags.String("out", "docs/results", "`folder` of "+resultsFile+" and "+pageFile)
 	check := flags.Bool("check", false, "compare with the results in the folder, and write nothing")
 	printOnly := flags.Bool("print-only", false, "write the page from the results in the folder, without compiling")
+	nvidia := flags.String("nvidia", "", "compile with NVIDIA's compilers in this `folder`, in place of RADV; for the "+
+		"pipelines of "+resultsFile+", in the root of the repository")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -55,9 +62,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	var err error
 	if *printOnly {
-		err = rewrite(*out)
+		err = writePage(*out)
 	} else {
-		err = measure(*out, *check, stdout)
+		err = measure(*out, *nvidia, *check, stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "gpucost:", err)
@@ -66,25 +73,32 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// rewrite writes the results of a folder anew, with the page.
-func rewrite(dir string) error {
-	file := filepath.Join(dir, resultsFile)
-	r, err := read(file)
-	if err != nil {
-		return err
+// measure compiles everything for AMD's GPUs, or with the compilers in the folder nvidia if that is not "", and writes
+// the results or compares them with those of the folder dir.
+func measure(dir, nvidia string, check bool, stdout io.Writer) error {
+	file, compileAll := filepath.Join(dir, resultsFile), compileAMD
+	if nvidia != "" {
+		file, compileAll = filepath.Join(dir, nvidiaFile), func() (*Report, error) {
+			c, err := openCUDA(nvidia, "shaders")
+			if err != nil {
+				return nil, err
+			}
+			like, err := read(filepath.Join(dir, resultsFile))
+			if err != nil {
+				return nil, err
+			}
+			return c.report(like)
+		}
 	}
-	return r.write(file, filepath.Join(dir, pageFile))
-}
-
-// measure compiles everything, and writes the results or compares them with those of the folder.
-func measure(dir string, check bool, stdout io.Writer) error {
-	file := filepath.Join(dir, resultsFile)
-	now, err := compileAMD()
+	now, err := compileAll()
 	if err != nil {
 		return err
 	}
 	if !check {
-		return now.write(file, filepath.Join(dir, pageFile))
+		if err := now.write(file); err != nil {
+			return err
+		}
+		return writePage(dir)
 	}
 	committed, err := read(file)
 	if err != nil {

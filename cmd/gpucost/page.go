@@ -2,49 +2,86 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// page is the report as Markdown.
-func (r *Report) page() []byte {
+// writePage writes the page of the results in a folder; those of NVIDIA need not be there.
+func writePage(dir string) error {
+	amd, err := read(filepath.Join(dir, resultsFile))
+	if err != nil {
+		return err
+	}
+	nvidia, err := read(filepath.Join(dir, nvidiaFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, pageFile), page(amd, nvidia), 0o644)
+}
+
+// page is the results as Markdown. nvidia may be nil.
+func page(amd, nvidia *Report) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# What the shaders cost on GPUs, by their compilers
 
 Written by ` + "`make gpu-cost`" + ` from the results in [gpu-cost.json](gpu-cost.json). **No GPU ran**:
-compilers of real GPUs compiled the pipelines on a machine without one, and these are their figures.
-
-| GPU | architecture | compiler |
-|---|---|---|
-`)
-	for _, t := range r.Targets {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", t.Name, t.Architecture, t.Compiler)
-	}
-	b.WriteString(`
-## Pipelines
+compilers of real GPUs compiled the pipelines on a machine without one, and these are their figures. What was changed
+for them is in the [notebook](../notebook/gpu-cost.md).
 
 Vector registers of an invocation / spilled registers / waves of a SIMD unit / instructions, by GPU. A call takes every
-stage of its library, query, method and precision; a row of the table is one pipeline, and the last column says which
-calls take it. Waves are those of 64 invocations that the registers leave room for.
+stage of its library, query, method and precision; a row of a table is one pipeline, and the last column says which
+calls take it. Waves are the subgroups that the registers leave room for.
+
+## AMD
+
+Subgroups of 64. Spilled registers are vector and scalar ones.
 
 `)
-	b.WriteString("| stage |")
+	amd.tables(&b)
+	if nvidia == nil {
+		return b.Bytes()
+	}
+	b.WriteString(`
+## NVIDIA
+
+Written by ` + "`make gpu-cost NVIDIA=1`" + ` from the results in [gpu-cost-nvidia.json](gpu-cost-nvidia.json).
+Slang translated the shaders to CUDA and NVIDIA's compilers of CUDA compiled that: a proxy for the compiler of the
+driver. Subgroups of 32; waves are warps of a scheduler; calls by the method auto.
+
+`)
+	if nvidia.Shaders != amd.Shaders {
+		b.WriteString("These are figures of **earlier shaders** than the table above.\n\n")
+	}
+	nvidia.tables(&b)
+	return b.Bytes()
+}
+
+// tables writes the compilers and the pipelines.
+func (r *Report) tables(b *bytes.Buffer) {
+	b.WriteString("| GPU | architecture | compiler |\n|---|---|---|\n")
 	for _, t := range r.Targets {
-		fmt.Fprintf(&b, " %s |", t.Architecture)
+		fmt.Fprintf(b, "| %s | %s | %s |\n", t.Name, t.Architecture, t.Compiler)
+	}
+	b.WriteString("\n| stage |")
+	for _, t := range r.Targets {
+		fmt.Fprintf(b, " %s |", t.Architecture)
 	}
 	b.WriteString(" calls |\n|---|" + strings.Repeat("---|", len(r.Targets)+1) + "\n")
 	for _, i := range r.order() {
 		p := &r.Pipelines[i]
-		fmt.Fprintf(&b, "| %s |", p.Stage)
+		fmt.Fprintf(b, "| %s |", p.Stage)
 		for _, t := range r.Targets {
 			c := p.Costs[t.Name]
-			fmt.Fprintf(&b, " %d / %d / %d / %s |", c.Registers, c.Spills+c.ScalarSpills, c.Waves,
+			fmt.Fprintf(b, " %d / %d / %d / %s |", c.Registers, c.Spills+c.ScalarSpills, c.Waves,
 				thousands(c.Instructions))
 		}
-		fmt.Fprintf(&b, " %s |\n", r.callsOf(i))
+		fmt.Fprintf(b, " %s |\n", r.callsOf(i))
 	}
-	return b.Bytes()
 }
 
 // order returns the indices of the pipelines by stage, in the order in which stages first occur.

@@ -10,6 +10,7 @@ import (
 
 // Report is what the compilers say.
 type Report struct {
+	Shaders   string     `json:"shaders"` // a hash of the code of all shaders
 	Targets   []Target   `json:"targets"`
 	Pipelines []Pipeline `json:"pipelines"`
 	Uses      []Use      `json:"uses"`
@@ -79,6 +80,7 @@ func (r *Report) use(like *Use) *Use {
 
 // add merges the report of one target into r. Every target has the same uses and pipelines.
 func (r *Report) add(t *Report) error {
+	r.Shaders = t.Shaders
 	for i := range t.Uses {
 		from := &t.Uses[i]
 		var list []int
@@ -130,21 +132,18 @@ func read(file string) (*Report, error) {
 	return r, nil
 }
 
-// write writes the results file and the page.
-func (r *Report) write(file, page string) error {
+// write writes the results file.
+func (r *Report) write(file string) error {
 	data, err := r.marshal()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(page, r.page(), 0o644)
+	return os.WriteFile(file, data, 0o644)
 }
 
 // marshal writes one pipeline and one use per line, so that a change of the file reads well.
 func (r *Report) marshal() ([]byte, error) {
-	out := []byte("{")
+	out := fmt.Appendf(nil, "{\n \"shaders\": %q,", r.Shaders)
 	for i, list := range []struct {
 		name string
 		n    int

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// rewrites are changes of the sources for Slang 2026.14, which takes a variable of a loop that enters the loop
+// undefined for the other value of it, and drops atomic operations on buffers. Registers and instructions are those of
+// the changed text, which differs by a move or by the kind of memory operation.
+var rewrites = []struct{ file, from, to string }{
+	{"gjk_float64.glsl", "dvec3 coreA, coreB = dvec3(0);", "dvec3 coreA = dvec3(0), coreB = dvec3(0);"},
+	{"certify.comp", "uint at = atomicAdd(counts[0], 1u);", "uint at = counts[0]; counts[0] = at + 1u;"},
+	{"trust_region.comp", "uint at = atomicAdd(counts[0], 1u);", "uint at = counts[0]; counts[0] = at + 1u;"},
+	{"store.glsl", "atomicAnd(words[at], (code << shift) | ~(mask << shift));",
+		"words[at] = words[at] & ((code << shift) | ~(mask << shift));"},
+}
+
+var constant = regexp.MustCompile(`layout\(constant_id = (\d+)\) const uint (\w+) = \w+;`)
+
+// specialise writes the sources of the shaders in folder from into folder to, with the values of a pipeline in place
+// of specialisation constants. A constant without a value keeps that of its text, as in Vulkan.
+func specialise(from, to string, constants map[uint32]uint32) error {
+	files, err := filepath.Glob(filepath.Join(from, "*.*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		if ext := filepath.Ext(name); ext != ".comp" && ext != ".glsl" {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text := string(data)
+		for _, r := range rewrites {
+			if r.file != name {
+				continue
+			}
+			if !strings.Contains(text, r.from) {
+				return fmt.Errorf("%s: there is no %q to rewrite for Slang", name, r.from)
+			}
+			text = strings.ReplaceAll(text, r.from, r.to)
+		}
+		text = constant.ReplaceAllStringFunc(text, func(s string) string {
+			m := constant.FindStringSubmatch(s)
+			var id uint32
+			fmt.Sscan(m[1], &id)
+			if v, ok := constants[id]; ok {
+				return fmt.Sprintf("const uint %s = %du;", m[2], v)
+			}
+			return strings.TrimPrefix(s, "layout(constant_id = "+m[1]+") ")
+		})
+		text = strings.ReplaceAll(text, "local_size_x_id = 0", fmt.Sprintf("local_size_x = %d", constants[0]))
+		text = strings.ReplaceAll(text, "writeonly buffer", "buffer")
+		if err := os.WriteFile(filepath.Join(to, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
