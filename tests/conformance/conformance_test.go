@@ -51,6 +51,7 @@ func TestSupportMatrix(t *testing.T) {
 	var m Matrix
 	t.Run("ref", func(t *testing.T) {
 		Run(t, cpu.NewReference(), Options{Matrix: &m, Solvers: &m, SolversOf: "ref"})
+		Rollouts(t, cpu.NewReference(), &m)
 	})
 	variants := append(simd.Supported(), simd.Off)
 	whole := portable
@@ -62,6 +63,7 @@ func TestSupportMatrix(t *testing.T) {
 			switch {
 			case kernels == whole:
 				Run(t, open(t, kernels), Options{Matrix: &m, Solvers: &m, SolversOf: "cpu"})
+				Rollouts(t, open(t, kernels), &m)
 			case need.All():
 				Run(t, open(t, kernels), Options{})
 			default:

@@ -22,7 +22,9 @@ type Matrix struct {
 
 	serves  map[string]batch.Serves // what back ends declare
 	endings map[ending]solverSet
-	endedBy []string // what solvers are noted of, in the order they ran
+
+	rollouts map[rolloutCell]outcome
+	endedBy  []string // what solvers are noted of, in the order they ran
 }
 
 // cell is one entry of the matrix.

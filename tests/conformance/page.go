@@ -49,6 +49,7 @@ func (m *Matrix) Markdown(p *Page) string {
 	for _, name := range backends {
 		m.writeBackend(&b, name)
 	}
+	m.writeRollouts(&b, backends)
 	m.writePairs(&b)
 	m.writeSolvers(&b, p.Solvers)
 	return b.String()
