@@ -16,6 +16,24 @@
 
 ALWAYS VF T(size)(VF x) { return MAX(x, -x); }
 
+// widths_a, widths_b and widths_edges are half the sum of the widths of both boxes, about their middles, along face
+// normal i of A, face normal j of B, and the cross product of edges i of A and j of B: aᵢ × bⱼ = m₍ᵢ₊₁₎ⱼ·a₍ᵢ₊₂₎ −
+// m₍ᵢ₊₂₎ⱼ·a₍ᵢ₊₁₎. Along the last one along_edges is the coordinate of t. q are the magnitudes of the rotation m of B.
+ALWAYS VF T(widths_a)(const VF a[3], const VF b[3], const VF q[9], int i) {
+    return FMA(b[2], q[3 * i + 2], FMA(b[1], q[3 * i + 1], FMA(b[0], q[3 * i], a[i])));
+}
+ALWAYS VF T(widths_b)(const VF a[3], const VF b[3], const VF q[9], int j) {
+    return FMA(a[2], q[6 + j], FMA(a[1], q[3 + j], FMA(a[0], q[j], b[j])));
+}
+ALWAYS VF T(widths_edges)(const VF a[3], const VF b[3], const VF q[9], int i, int j) {
+    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+    return FMA(b[j2], q[3 * i + j1], FMA(b[j1], q[3 * i + j2], FMA(a[i2], q[3 * i1 + j], a[i1] * q[3 * i2 + j])));
+}
+ALWAYS VF T(along_edges)(const VF t[3], const VF m[9], int i, int j) {
+    const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+    return FNMA(t[i1], m[3 * i2 + j], t[i2] * m[3 * i1 + j]);
+}
+
 // box_axes is the greatest separation of the cores along one of the fifteen axes, in units of the
 // axis' length, which is at most 1: negative if the intervals intersect along all of them. shift and m
 // are the origin and the rotation of B in the frame of A.
@@ -24,19 +42,12 @@ ALWAYS VF T(box_axes)(V3 half_a, V3 half_b, V3 shift, const VF m[9]) {
              t[3] = {shift.x, shift.y, shift.z};
     VF q[9], most = SET1(-INFINITY);
     for (int i = 0; i < 9; i++) q[i] = T(size)(m[i]);
-    for (int i = 0; i < 3; i++)
-        most = MAX(most, T(size)(t[i]) - FMA(b[2], q[3 * i + 2], FMA(b[1], q[3 * i + 1], FMA(b[0], q[3 * i], a[i]))));
+    for (int i = 0; i < 3; i++) most = MAX(most, T(size)(t[i]) - T(widths_a)(a, b, q, i));
     for (int j = 0; j < 3; j++)
-        most = MAX(most, T(size)(FMA(m[6 + j], t[2], FMA(m[3 + j], t[1], m[j] * t[0]))) -
-                             FMA(a[2], q[6 + j], FMA(a[1], q[3 + j], FMA(a[0], q[j], b[j]))));
+        most = MAX(most, T(size)(FMA(m[6 + j], t[2], FMA(m[3 + j], t[1], m[j] * t[0]))) - T(widths_b)(a, b, q, j));
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            VF along = FNMA(t[i1], m[3 * i2 + j], t[i2] * m[3 * i1 + j]);
-            most = MAX(most, T(size)(along) -
-                                 FMA(b[j2], q[3 * i + j1],
-                                     FMA(b[j1], q[3 * i + j2], FMA(a[i2], q[3 * i1 + j], a[i1] * q[3 * i2 + j]))));
-        }
+        for (int j = 0; j < 3; j++)
+            most = MAX(most, T(size)(T(along_edges)(t, m, i, j)) - T(widths_edges)(a, b, q, i, j));
     return most;
 }
 

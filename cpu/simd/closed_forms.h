@@ -13,6 +13,7 @@
 #define CLR_CLOSED_FORMS_H
 
 #include "real64.h"
+#include "box_axes.h"
 #include "closed_rows.h"
 
 // meets_tolerance reports whether the bounds meet the tolerance or answer the query.
@@ -192,15 +193,11 @@ ALWAYS closed_out half_space_distance(const clr_call *c, const closed_in *in, in
 ALWAYS closed_out box_intersection(const closed_in *in) {
     closed_out o;
     const VF zero = SET1(0), one = SET1(1);
-    VF ra[9], rb[9], rotation[9], m[3][3], q[3][3];
+    VF ra[9], rb[9], m[9], q[9];
     matrix(in->w[0], in->v[0], ra);
     matrix(in->w[1], in->v[1], rb);
-    relative(ra, rb, rotation);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            m[i][j] = rotation[3 * i + j];
-            q[i][j] = magnitude(m[i][j]);
-        }
+    relative(ra, rb, m);
+    for (int i = 0; i < 9; i++) q[i] = magnitude(m[i]);
     const V3 ta = T(apply_transposed)(ra, in->t), tb = T(apply_transposed)(rb, in->t);
     const VF t[3] = {ta.x, ta.y, ta.z}, u[3] = {tb.x, tb.y, tb.z};
     const VF a[3] = {in->p[0].x, in->p[0].y, in->p[0].z}, b[3] = {in->p[1].x, in->p[1].y, in->p[1].z};
@@ -210,7 +207,7 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
     VF best = SET1(-1e300);
     V3 n = {one, zero, zero};
     for (int i = 0; i < 3; i++) {
-        VF separation = magnitude(t[i]) - (a[i] + FMA(b[2], q[i][2], FMA(b[1], q[i][1], b[0] * q[i][0])));
+        VF separation = magnitude(t[i]) - T(widths_a)(a, b, q, i);
         VM more = LT(best, separation);
         VF sign = COPYSIGN(one, t[i]);
         VF axis[3] = {zero, zero, zero};
@@ -219,10 +216,10 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
         best = SEL(more, separation, best);
     }
     for (int j = 0; j < 3; j++) {
-        VF separation = magnitude(u[j]) - (b[j] + FMA(a[2], q[2][j], FMA(a[1], q[1][j], a[0] * q[0][j])));
+        VF separation = magnitude(u[j]) - T(widths_b)(a, b, q, j);
         VM more = LT(best, separation);
         VF sign = COPYSIGN(one, u[j]);
-        n = T(sel)(more, (V3){sign * m[0][j], sign * m[1][j], sign * m[2][j]}, n);
+        n = T(sel)(more, (V3){sign * m[j], sign * m[3 + j], sign * m[6 + j]}, n);
         best = SEL(more, separation, best);
     }
     VM by_face = LT(error + radius, best), intersecting = MANDN(LT(one, zero), by_face);
@@ -234,10 +231,9 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
         V3 edge = n;
         for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++) {
-                const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-                VF x1 = m[i1][j], x2 = m[i2][j], s = FNMA(t[i1], x2, t[i2] * x1); // aᵢ × bⱼ = x1·a₍ᵢ₊₂₎ − x2·a₍ᵢ₊₁₎
-                VF separation =
-                    magnitude(s) - (FMA(a[i1], q[i2][j], a[i2] * q[i1][j]) + FMA(b[j1], q[i][j2], b[j2] * q[i][j1]));
+                const int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
+                VF x1 = m[3 * i1 + j], x2 = m[3 * i2 + j], s = T(along_edges)(t, m, i, j);
+                VF separation = magnitude(s) - T(widths_edges)(a, b, q, i, j);
                 VF l2 = FMA(x1, x1, x2 * x2);
                 VM is_short = LT(l2, SET1(NEARLY_PARALLEL * NEARLY_PARALLEL)),
                    is_long = LT(SET1(CLEARLY_CROSSED * CLEARLY_CROSSED), l2);
@@ -269,12 +265,9 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
     // The support vertices along n, and their support planes.
     n = unit(n);
     V3 pa = {COPYSIGN(a[0], n.x), COPYSIGN(a[1], n.y), COPYSIGN(a[2], n.z)};
-    VF d[3];
-    for (int j = 0; j < 3; j++) d[j] = FMA(m[2][j], n.z, FMA(m[1][j], n.y, m[0][j] * n.x));
-    V3 cb = {-COPYSIGN(b[0], d[0]), -COPYSIGN(b[1], d[1]), -COPYSIGN(b[2], d[2])};
-    V3 pb = T(add)(ta, (V3){FMA(m[0][2], cb.z, FMA(m[0][1], cb.y, m[0][0] * cb.x)),
-                            FMA(m[1][2], cb.z, FMA(m[1][1], cb.y, m[1][0] * cb.x)),
-                            FMA(m[2][2], cb.z, FMA(m[2][1], cb.y, m[2][0] * cb.x))});
+    const V3 d = T(apply_transposed)(m, n);
+    V3 cb = {-COPYSIGN(b[0], d.x), -COPYSIGN(b[1], d.y), -COPYSIGN(b[2], d.z)};
+    V3 pb = T(add)(ta, T(apply)(m, cb));
     V3 x = T(sub)(pb, pa);
     VF low = T(dot)(n, x);
     V3 side = T(axpy)(-low, n, x);

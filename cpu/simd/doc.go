@@ -32,10 +32,10 @@
 // The powers of superquadrics, smooth hulls and smooth revolutions are computed by elementary.h. Their rounding
 // errors are part of the rounding bounds (support_smooth.h).
 //
-// Growth distances [Growth] have kernels of their own (growth.h). Two spheres and half-spaces have formulas, pairs of
-// smooth cores Newton's method on the convex dual, all others the simplex method. Float32 searches, and three support
-// points in float64 prove both bounds; rows for which these do not suffice continue in float64. Warm starts are not
-// used, and calls that limit the iterations go to the reference solvers.
+// Growth distances [Growth] have kernels of their own (growth.h). Two spheres and half-spaces have formulas, two boxes
+// their separating axes, pairs of smooth cores Newton's method on the convex dual, all others the simplex method.
+// Float32 searches, and three support points in float64 prove both bounds; rows for which these do not suffice
+// continue in float64. Warm starts are not used, and calls that limit the iterations go to the reference solvers.
 //
 // # Declined rows
 //
@@ -71,7 +71,7 @@
 //	closed_forms.h            formulas for spheres, capsules, half-spaces, and the Boolean query of boxes;
 //	                          closed_rows.h loads and stores their rows
 //	box_axes.h, box_depth.h   separating axes of boxes: the Boolean query in float32; depths
-//	box_distance.h            distances of boxes
+//	box_distance.h            distances of boxes; box_rows.h loads and stores their rows
 //	projection.h              closest points of cylinders, cones, frustums and segments
 //	alternating_projection.h  their distances
 //	simplex.h                 the distance sub-algorithm of GJK
@@ -91,6 +91,7 @@
 //	growth.h                  the stages of the growth query, in order
 //	growth_input.h            rows in the frames of their rays
 //	growth_closed.h           growth to a half-space
+//	growth_boxes.h            growth of two boxes
 //	growth_newton.h           Newton's method on the convex dual of smooth pairs
 //	growth_simplex.h          the simplex method; growth_lanes.h, growth_support.h
 //	growth_certify.h          bounds in float64: growth_bounds.h, growth_emit.h

@@ -18,7 +18,7 @@ enum {
     CLR_SEGMENTS,                           // two segments, or a segment and a point
     CLR_BOX_POINT,
     CLR_POINT_BOX,
-    CLR_BOXES,  // whether two boxes intersect
+    CLR_BOXES,  // whether two boxes intersect; the growth factor of two boxes
     CLR_HALF_A, // a half-space and a shape of class g − CLR_HALF_A
     CLR_HALF_B = CLR_HALF_A + CLR_CLASSES,
     CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
@@ -33,6 +33,7 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (b->form == CLR_HALF && a->class < CLR_CLASSES) return CLR_HALF_B + a->class;
     if (a->class >= CLR_CLASSES || b->class >= CLR_CLASSES) return CLR_GROUPS;
     if (c->growth && a->form == CLR_POINT && b->form == CLR_POINT) return CLR_POINTS;
+    if (c->growth && a->form == CLR_CUBOID && b->form == CLR_CUBOID) return CLR_BOXES;
     if (c->closed && a->form && b->form) {
         int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID),
             points = (a->form == CLR_POINT) + (b->form == CLR_POINT);

@@ -6,6 +6,7 @@
 #include "growth_input.h"
 
 // Answers without a search, and Newton's method.
+#include "growth_boxes.h"
 #include "growth_closed.h"
 #include "growth_newton.h"
 
@@ -42,11 +43,12 @@ int GROWTH(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {
     int32_t first[CLR_GROUPS + 1];
     int left = sort(c, s, lo, (int)(hi - lo), first);
     for (int g = 0; g < CLR_GROUPS; g++) {
-        const int32_t *order = s->order + first[g];
+        int32_t *order = s->order + first[g];
         const int n = first[g + 1] - first[g];
         if (n == 0) continue;
         if (g < CLR_POINTS) grow(c, s, lo, order, n, g / CLR_CLASSES, g % CLR_CLASSES, 0, &left);
         else if (g == CLR_POINTS) grow(c, s, lo, order, n, CLR_BOX, CLR_BOX, 1, &left);
+        else if (g == CLR_BOXES) grow(c, s, lo, order, growth_boxes(c, lo, order, n), CLR_BOX, CLR_BOX, 0, &left);
         else growth_half_space(c, s, lo, order, n, g, &left);
     }
     return left;

@@ -35,22 +35,28 @@ ALWAYS growth_scales load_growth_scales(const double *in) {
                            LOADU(in + CLR_ROUND_S * CLR_STRIDE64), LOADU(in + CLR_INRADIUS * CLR_STRIDE64)};
 }
 
-// growth_lower is the bound by the support value `value` along n. It is 0 where n proves nothing.
-ALWAYS VF growth_lower(const growth_scales *g, V3 n, VF value) {
-    const VF zero = SET1(0), low = FMA(n.z, g->length, -g->round_p) * RCP(value + g->round_s);
-    return SEL(MAND(is_unit(n), MAND(LT(zero, value), LT(zero, low))), FNMA(SET1(0x1p-50), low, low), zero);
+// growth_lower_along is the bound by the support value `value` along a unit vector with the coordinate z along the ray,
+// and 0 where that proves nothing. proper is false for a vector that had no direction. growth_lower is the same for n.
+ALWAYS VF growth_lower_along(const growth_scales *g, VF z, VF value, VM proper) {
+    const VF zero = SET1(0), low = FMA(z, g->length, -g->round_p) * RCP(value + g->round_s);
+    return SEL(MAND(proper, MAND(LT(zero, value), LT(zero, low))), FNMA(SET1(0x1p-50), low, low), zero);
 }
+ALWAYS VF growth_lower(const growth_scales *g, V3 n, VF value) { return growth_lower_along(g, n.z, value, is_unit(n)); }
 
 // lateral_rounding is η', at the distance t.
 ALWAYS VF lateral_rounding(const growth_scales *g, VF t) {
     return FMA(t * RCP(MAX(g->length, SET1(TINY))), g->round_p, g->round_s);
 }
 
-// growth_upper is the bound by the point s of D, or infinity.
-ALWAYS VF growth_upper(const growth_scales *g, V3 s) {
-    const VF side = SQRT(FMA(s.x, s.x, s.y * s.y)), off = side + lateral_rounding(g, s.z);
-    const VF low = s.z - g->round_s, high = (g->length + g->round_p) * (g->inradius + off) * RCP(low * g->inradius);
+// growth_upper_beside is the bound by a point of D with the coordinate z along the ray and the distance `side` from it,
+// or infinity. growth_upper is the same for the point s.
+ALWAYS VF growth_upper_beside(const growth_scales *g, VF z, VF side) {
+    const VF off = side + lateral_rounding(g, z);
+    const VF low = z - g->round_s, high = (g->length + g->round_p) * (g->inradius + off) * RCP(low * g->inradius);
     return SEL(LT(SET1(0), low), FMA(SET1(0x1p-50), high, high), SET1(INFINITY));
+}
+ALWAYS VF growth_upper(const growth_scales *g, V3 s) {
+    return growth_upper_beside(g, s.z, SQRT(FMA(s.x, s.x, s.y * s.y)));
 }
 
 // growth_upper_inside is the same by the triangle v with normal n and the point s of it. twice are the doubled areas
