@@ -71,6 +71,8 @@ class ArmEnv(gym.vector.VectorEnv[Any, Any, Any]):
 
     def __init__(self, worlds: int, engine: cl.Engine, limit: int = 200) -> None:
         self.num_envs, self.limit = worlds, limit
+        # An episode that ends begins anew in the same step; its last observation is info["final_obs"].
+        self.metadata = {"autoreset_mode": gym.vector.AutoresetMode.SAME_STEP}
         self.single_action_space = gym.spaces.Box(-1, 1, (LINKS,), np.float32)
         self.single_observation_space = gym.spaces.Box(-np.inf, np.inf, (2 * LINKS + 1,), np.float32)
         self.action_space = batch_space(self.single_action_space, worlds)
@@ -103,6 +105,7 @@ class ArmEnv(gym.vector.VectorEnv[Any, Any, Any]):
         info = {"clearance": clearance, "pair": self.result.pair.copy()}
         done = terminated | truncated
         if done.any():
+            info |= {"final_obs": self._observe(), "_final_obs": done}
             self._restart(done)
             self._look()
         return self._observe(), reward, terminated, truncated, info

@@ -317,6 +317,20 @@ func TestAllPairsHeld(t *testing.T) {
 				!slices.Equal(got.PartA, want.PartA) || !slices.Equal(got.Offsets, want.Offsets) {
 				t.Fatalf("%v, step %d: the results are not those of a call of its own", reduce, step)
 			}
+			found, _, err := held.Find(context.Background(), w)
+			if err != nil || fmt.Sprint(*found.Results) != fmt.Sprint(*want.Results) || found == got ||
+				!slices.Equal(found.BodyA, want.BodyA) || !slices.Equal(found.Offsets, want.Offsets) {
+				t.Fatalf("%v, step %d: Find has not the results of a call of its own (%v)", reduce, step, err)
+			}
+			if reduce != ReduceWorld {
+				continue
+			}
+			out := NewResults(w.Len(), &o)
+			out.BodyA, out.BodyB = make([]int32, w.Len()), make([]int32, w.Len())
+			mine := out.BodyA
+			if _, err := held.Step(context.Background(), w, out); err != nil || !slices.Equal(mine, want.BodyA) {
+				t.Fatalf("step %d: the columns of the caller have the bodies %v (%v)", step, mine, err)
+			}
 		}
 		held.Close()
 	}

@@ -12,7 +12,9 @@ func (b *Batch) sparse() bool { return b.all != nil && !b.reduce }
 // addBodies adds the columns of all pairs to the results.
 func (b *Batch) addBodies() {
 	r := b.results
-	r.BodyA, r.BodyB = make([]int32, r.N), make([]int32, r.N)
+	if r.BodyA == nil || len(r.BodyA) != r.N || len(r.BodyB) != r.N { // else they are the caller's
+		r.BodyA, r.BodyB = make([]int32, r.N), make([]int32, r.N)
+	}
 	if b.sparse() {
 		r.Offsets = make([]int64, b.worlds.Len()+1)
 	}

@@ -17,7 +17,7 @@ type SweepJob struct {
 	Bodies  *batch.Bodies
 	Motions *Motions
 	Options sweep.Options
-	Results *SweepResults // set by Sweep
+	Results *SweepResults // nil has Sweep allocate them
 }
 
 // SweepResults has one row per pair of bodies in a world: row w·P + p. Times are in [0, T−1], way point k at the time
@@ -51,11 +51,27 @@ func newSweepResults(n int) *SweepResults {
 	for _, c := range []*[]float64{&r.Lower, &r.Upper, &r.Closest, &r.T0, &r.T1} {
 		*c = make([]float64, n)
 	}
-	for i := range n {
-		r.State[i], r.Upper[i], r.Closest[i], r.T1[i] = uint8(sweep.Undecided), math.Inf(1), math.NaN(), math.NaN()
-		r.PartA[i], r.PartB[i] = -1, -1
-	}
+	r.reset()
 	return r
+}
+
+// reset makes every row Undecided.
+func (r *SweepResults) reset() {
+	for i := range r.N {
+		r.State[i], r.Upper[i], r.Closest[i], r.T1[i] = uint8(sweep.Undecided), math.Inf(1), math.NaN(), math.NaN()
+		r.Lower[i], r.T0[i], r.PartA[i], r.PartB[i], r.Evaluations[i] = 0, 0, -1, -1, 0
+	}
+}
+
+// check returns an error if the results are not those of n rows.
+func (r *SweepResults) check(n int) error {
+	for _, length := range []int{r.N, len(r.State), len(r.Lower), len(r.Upper), len(r.Closest), len(r.T0), len(r.T1),
+		len(r.PartA), len(r.PartB), len(r.Evaluations)} {
+		if length != n {
+			return fmt.Errorf("rollout: results of sweeps have %d rows, or a column of %d, want %d", r.N, length, n)
+		}
+	}
+	return nil
 }
 
 // SweepReport describes the outcome of a call of [Sweep].
@@ -104,6 +120,12 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 	if err := job.Motions.CheckShape(job.Bodies); err != nil {
 		return SweepReport{}, err
 	}
+	if job.Results != nil {
+		if err := job.Results.check(job.Motions.Len() * len(job.Motions.TemplateA)); err != nil {
+			return SweepReport{}, err
+		}
+		job.Results.reset()
+	}
 	s := newSweeper(job, run)
 	err := s.open(d, run)
 	if err == nil {
@@ -135,7 +157,9 @@ type sweeper struct {
 
 func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	m := job.Motions
-	job.Results = newSweepResults(m.Len() * len(m.TemplateA))
+	if job.Results == nil {
+		job.Results = newSweepResults(m.Len() * len(m.TemplateA))
+	}
 	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options, out: job.Results, progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Len(), job.Results.N
 	s.checkPoses(run.MaxRowErrors)

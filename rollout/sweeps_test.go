@@ -153,6 +153,18 @@ func TestSweepInvalid(t *testing.T) {
 			t.Errorf("row %d changes beside an invalid one", i)
 		}
 	}
+	mine := newSweepResults(bad.N)
+	job := &SweepJob{Bodies: bodies, Motions: m, Results: mine}
+	for range 2 { // the second call overwrites the answers of the first
+		if _, err := Sweep(context.Background(), d, job, dispatch.Options{}); err != nil ||
+			fmt.Sprint(*mine) != fmt.Sprint(*bad) {
+			t.Errorf("results of the caller are not those of a call without (%v)", err)
+		}
+	}
+	mine.T0 = mine.T0[1:]
+	if _, err := Sweep(context.Background(), d, job, dispatch.Options{}); err == nil {
+		t.Error("results of another length were accepted")
+	}
 	if len(rep.RowErrors) != 1 || rep.RowErrors[0].World != 1 || rep.RowErrors[0].Body != int(k) ||
 		!strings.Contains(rep.RowErrors[0].Error(), "way point 2") {
 		t.Errorf("row errors %v", rep.RowErrors)

@@ -78,6 +78,7 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 		options: C.sizeof_clearance_options, query: C.sizeof_clearance_query, pairs: C.sizeof_clearance_pairs,
 		worlds: C.sizeof_clearance_worlds, results: C.sizeof_clearance_results, report: C.sizeof_clearance_report,
 		part: C.sizeof_clearance_part, scene: C.sizeof_clearance_scene, more: C.sizeof_clearance_more,
+		motions: C.sizeof_clearance_motions, contacts: C.sizeof_clearance_contacts,
 	}
 	switch {
 	case caller.abi != own.abi:

@@ -10,8 +10,9 @@
 //
 // Errors. A function that returns int32_t returns CLEARANCE_OK, CLEARANCE_RUNNING or a code of clearance_code. On an
 // error it fills *error, if error is not NULL. A row without an answer is not an error of the call: its status says so,
-// and the report counts it. After an error of a job, rows that were answered before are valid. Of the others only
-// the columns status (undecided) and bits are written.
+// and the report counts it. A call whose arguments are refused starts no job and writes no column. After an error of a
+// job, rows that were answered before are valid. Of the others only the columns status (undecided) and bits are
+// written.
 //
 // Threads. Every function may be called from any thread. The library holds a Go runtime: it must not be unloaded, and a
 // process that has called it must not fork and then call it in the child.
@@ -25,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 1
+#define CLEARANCE_ABI 2
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -52,6 +53,7 @@ typedef uint64_t clearance_engine;
 typedef uint64_t clearance_rollout;
 typedef uint64_t clearance_job;
 typedef uint64_t clearance_bodies;
+typedef uint64_t clearance_found;
 
 // The error of a call. Texts end with a zero byte and are cut where they are too long.
 typedef struct {
@@ -122,13 +124,13 @@ typedef struct {
     int32_t per_world;             // 0: bodies are [M], 1: [W,M]
     int32_t reduce;                // 0: rows are the pairs, W·P; 1: rows are the worlds, W
     clearance_indices *bodies;     // index into the table, -1 for none
-    clearance_indices *template_a; // [P] place
+    clearance_indices *template_a; // [P] place; if all_pairs, the P pairs are those to leave out
     clearance_indices *template_b; // [P] place
     double max_distance;           // used if has_max_distance
     int32_t has_max_distance;
     int32_t no_culling;
-    int32_t workers; // threads that cull and combine; 0 is one per processor
-    int32_t reserved;
+    int32_t workers;   // threads that cull and combine; 0 is one per processor
+    int32_t all_pairs; // 1: all pairs of a world; rows of pairs are found by clearance_scene_find
 } clearance_scene;
 
 // Columns of N rows of a scene, besides those of clearance_results. Those of worlds are NULL unless rows are worlds.
@@ -139,9 +141,47 @@ typedef struct {
     int32_t *contacts; // [W] pairs proved to be in contact
     int32_t *failed;   // [W] pairs without an answer
     uint8_t *any;      // [W] 0: proved free, 1: a contact is proved, 2: neither
+    int32_t *body_a;   // [N] of all pairs, else NULL: place of the row, -1 of a world whose least pair is not known
+    int32_t *body_b;   // [N]
     int32_t complete;  // filled: 1 if contacts counts all contacts
     int32_t reserved;
 } clearance_more;
+
+// W worlds of M places for bodies that move along T way points, with one list of P pairs of places: W·P rows, row
+// w·P + p. A body is at way point k at the time k; in between its position moves along a line at constant speed, and its
+// rotation about a fixed axis at constant speed, by the shorter arc.
+typedef struct {
+    clearance_bodies table;
+    int64_t worlds;                // W
+    int64_t places;                // M
+    int64_t way_points;            // T, at least 2
+    int64_t templates;             // P
+    clearance_indices *bodies;     // [M], or [W,M] if per_world; index into the table, -1 for none
+    clearance_indices *template_a; // [P] place
+    clearance_indices *template_b; // [P] place
+    clearance_reals *poses;        // [W,T,M,7]: x, y, z, then the quaternion
+    double time_tolerance;         // largest width of the interval of a contact; 0 is the default
+    double tolerance;              // of distances, relative; 0 is the default
+    double max_distance;           // used if has_max_distance: rows beyond it are only proved to be
+    int32_t has_max_distance;
+    int32_t per_world;
+    int32_t max_evaluations; // poses of a pair of parts at which the solvers are asked; 0 is the default
+    int32_t workers;         // threads beside the solvers; 0 is one per processor
+} clearance_motions;
+
+// Result columns of the N = W·P rows of motions. All of them are filled.
+typedef struct {
+    int64_t rows;         // N
+    uint8_t *state;       // [N] 0: free of contact, 1: contact, 2: undecided, 3: invalid
+    double *lower;        // [N] proved lower bound of the least distance of a free row, 0 of others
+    double *upper;        // [N] upper bound of it, attained at the time closest
+    double *closest;      // [N]
+    double *t0;           // [N] there is no contact before it
+    double *t1;           // [N] earliest known time of a contact, NaN if none is known
+    int32_t *part_a;      // [N] parts of that contact; of free rows those of upper; -1 if there are none
+    int32_t *part_b;      // [N]
+    int32_t *evaluations; // [N] poses of pairs of parts at which the solvers were asked
+} clearance_contacts;
 
 // W worlds of M bodies, with one list of P pairs of bodies that all worlds share: W·P rows, row w·P + p.
 typedef struct {
@@ -174,7 +214,7 @@ typedef struct {
 typedef struct {
     int64_t rows;
     int64_t done;       // rows that a back end answered
-    int64_t counts[5];  // rows by status: separated, touching, penetrating, undecided, invalid
+    int64_t counts[5];  // rows by status: separated, touching, penetrating, undecided, invalid; of motions by state
     int64_t declined;   // rows that one back end passed on to another
     int64_t iterations; // sum over the rows
     int64_t worst_row;  // row of worst_gap, -1 if there is none
@@ -197,7 +237,7 @@ typedef struct {
 // Sizes of the structs above, as the caller knows them.
 typedef struct {
     uint32_t abi;
-    uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more;
+    uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more, motions, contacts;
 } clearance_sizes;
 
 // clearance_check compares the interface of the caller with that of the library. Call it first.
@@ -264,19 +304,37 @@ int32_t clearance_bodies_new(clearance_library library, clearance_part *parts, c
 int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);
 
 // clearance_scene_open prepares a scene for repeated runs of one query. It copies the arrays of *scene. The library of
-// the query is that of the bodies and is not read.
+// the query must be open; the shapes are those of the bodies. clearance_rollout_close closes it.
 int32_t clearance_scene_open(clearance_engine engine, clearance_query *query, clearance_scene *scene,
                              clearance_rollout *out, clearance_error *error);
 
-// clearance_scene_submit answers all rows of a scene for new poses [W,M,7]; otherwise it is clearance_submit.
+// clearance_scene_submit answers all rows of a scene for new poses [W,M,7]; otherwise it is clearance_submit. A scene of
+// all pairs is one of rows of worlds.
 int32_t clearance_scene_submit(clearance_rollout rollout, clearance_reals *poses, clearance_results *results,
                                clearance_more *more, int64_t wait_ms, clearance_job *job, clearance_report *report,
                                clearance_error *error);
 
-// clearance_scene_close frees a scene after its job, if it has one, has ended.
-int32_t clearance_scene_close(clearance_rollout rollout, clearance_error *error);
+// clearance_scene_find answers all pairs of a scene by rows of pairs, whose number is that of the report: a pair without
+// a row is proved separated, and beyond the largest distance if there is one. If the result is CLEARANCE_OK or
+// CLEARANCE_RUNNING, *found is the answers, to be read after the job has ended, and freed. Otherwise it is
+// clearance_scene_submit.
+int32_t clearance_scene_find(clearance_rollout rollout, clearance_reals *poses, clearance_found *found, int64_t wait_ms,
+                             clearance_job *job, clearance_report *report, clearance_error *error);
 
-// clearance_rollout_close frees a rollout after its job, if it has one, has ended.
+// clearance_found_read copies the answers of a job that has ended: rows offsets[w] to offsets[w+1]-1 [W+1] are those of
+// world w, in ascending order of both bodies. The number of rows of *results is that of the report.
+int32_t clearance_found_read(clearance_found found, int64_t *offsets, clearance_results *results,
+                             clearance_more *more, clearance_error *error);
+
+// clearance_found_free frees the answers. It must not be called before their job has ended.
+int32_t clearance_found_free(clearance_found found, clearance_error *error);
+
+// clearance_sweep finds the first contact of every pair along the motions, or proves that there is none; otherwise it is
+// clearance_submit. counts of the report are the rows by state: free, 0, contact, undecided, invalid.
+int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, clearance_contacts *contacts,
+                        int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_rollout_close frees a rollout of shapes or of a scene after its job, if it has one, has ended.
 int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *error);
 
 // clearance_score starts a job that answers the pairs of a file (.parquet, .npz) and writes the answers to another, in

@@ -91,9 +91,7 @@ func clearance_engine_close(handle C.clearance_engine, e *C.clearance_error) C.i
 		if err != nil {
 			return err
 		}
-		h.cancel()
-		h.jobs.Wait()
-		return h.Close()
+		return h.end()
 	}())
 }
 

@@ -17,7 +17,31 @@ type engineHandle struct {
 	run    dispatch.Options
 	ctx    context.Context // of all jobs
 	cancel context.CancelFunc
+
+	mu     sync.Mutex // of closed, and of jobs growing from zero
+	closed bool
 	jobs   sync.WaitGroup
+}
+
+// begin counts a job, unless the engine is closed: a wait for all jobs that has begun must not see another one.
+func (e *engineHandle) begin() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return engines.missing()
+	}
+	e.jobs.Add(1)
+	return nil
+}
+
+// end cancels all jobs, waits for them, and closes the back ends.
+func (e *engineHandle) end() error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.cancel()
+	e.jobs.Wait()
+	return e.Close()
 }
 
 var engines = handles[*engineHandle]{what: "engine"}
@@ -44,11 +68,13 @@ var jobs = handles[*job]{what: "job"}
 const inlineRows = 2048
 
 // start begins a job of some rows that ends when work returns. Its context ends with the engine and by cancel.
-func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch.Report, error)) *job {
+func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch.Report, error)) (*job, error) {
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(e.ctx)
 	j := &job{cancel: cancel, ended: make(chan struct{})}
 	j.total.Store(-1)
-	e.jobs.Add(1)
 	run := func() {
 		defer e.jobs.Done()
 		defer close(j.ended)
@@ -61,7 +87,7 @@ func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch
 	} else {
 		go run()
 	}
-	return j
+	return j, nil
 }
 
 // wait reports whether the job has ended within the given time.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"debug/elf"
 	"encoding/json"
 	"os"
@@ -14,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"clearance"
 	"clearance/batch"
+	"clearance/dispatch"
 	"clearance/tests/need"
 )
 
@@ -31,6 +34,38 @@ func TestCodes(t *testing.T) {
 		if c, ok := want[m[1]]; !ok || int(c) != int(m[2][0]-'0') {
 			t.Errorf("CLEARANCE_%s is %s, want %d", m[1], m[2], c)
 		}
+	}
+}
+
+// TestClosedEngine: an engine that is closed while another thread has found it starts no job.
+func TestClosedEngine(t *testing.T) {
+	h, err := clearance.Open(clearance.WithBackend("ref"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engineHandle{Handle: h}
+	e.ctx, e.cancel = context.WithCancel(t.Context())
+	if err := e.begin(); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error)
+	go func() { closed <- e.end() }()
+	<-e.ctx.Done() // the engine is closing, and waits for the job
+	j, err := start(e, 1, func(context.Context, *job) (dispatch.Report, error) {
+		t.Error("a job of a closed engine began")
+		return dispatch.Report{}, nil
+	})
+	if j != nil || codeOf(err) != codeClosed {
+		t.Errorf("a job of a closed engine: %v, %v", j, err)
+	}
+	select {
+	case <-closed:
+		t.Error("the engine closed before its job ended")
+	default:
+	}
+	e.jobs.Done()
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -118,7 +118,7 @@ func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs
 		}
 		return start(h, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			return h.Dispatcher().Run(ctx, &batch.Job{Library: lib, Input: in, Options: o, Results: to}, h.run)
-		}), nil
+		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
 }

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"io"
 	"slices"
 
 	"clearance/batch"
@@ -20,7 +21,25 @@ type rolloutHandle struct {
 	options batch.Options
 }
 
-var rollouts = handles[*rolloutHandle]{what: "rollout"}
+// rollouts are those of shapes (*rolloutHandle) and of scenes (*sceneHandle).
+var rollouts = handles[io.Closer]{what: "rollout"}
+
+// Close ends the use of the rollout.
+func (r *rolloutHandle) Close() error { return r.batch.Close() }
+
+// rolloutOf returns an open rollout of a type.
+func rolloutOf[T io.Closer](handle C.clearance_rollout) (T, error) {
+	var none T
+	r, err := rollouts.get(uint64(handle))
+	if err != nil {
+		return none, err
+	}
+	of, ok := r.(T)
+	if !ok {
+		return none, argument("the rollout is one of shapes where one of a scene is wanted, or the other way round")
+	}
+	return of, nil
+}
 
 //export clearance_rollout_open
 func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query, worlds *C.clearance_worlds,
@@ -64,7 +83,7 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 	waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report, e *C.clearance_error) C.int32_t {
 	j, err := func() (j *job, err error) {
 		defer recovered(&err)
-		r, err := rollouts.get(uint64(handle))
+		r, err := rolloutOf[*rolloutHandle](handle)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +97,7 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 		}
 		return start(r.engine, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			return r.batch.Step(ctx, &in, to)
-		}), nil
+		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
 }
@@ -91,6 +110,6 @@ func clearance_rollout_close(handle C.clearance_rollout, e *C.clearance_error) C
 		if err != nil {
 			return err
 		}
-		return r.batch.Close()
+		return r.Close()
 	}())
 }

@@ -79,7 +79,8 @@ type sceneHandle struct {
 	options rollout.Options
 }
 
-var scenes = handles[*sceneHandle]{what: "scene"}
+// Close ends the use of the scene.
+func (s *sceneHandle) Close() error { return s.batch.Close() }
 
 //export clearance_scene_open
 func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene,
@@ -108,7 +109,7 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 		if err != nil {
 			return err
 		}
-		*out = C.clearance_rollout(scenes.put(s))
+		*out = C.clearance_rollout(rollouts.put(s))
 		return nil
 	}())
 }
@@ -126,12 +127,15 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 	if s.options.HasMaxDistance {
 		s.options.MaxDistance = float64(c.max_distance)
 	}
-	s.worlds = rollout.Worlds{
-		M: m, Bodies: slices.Clone(array[int32](c.bodies, n)),
-		TemplateA: slices.Clone(array[int32](c.template_a, p)), TemplateB: slices.Clone(array[int32](c.template_b, p)),
-	}
-	if len(s.worlds.Bodies) != n || len(s.worlds.TemplateA) != p || len(s.worlds.TemplateB) != p {
+	first, second := slices.Clone(array[int32](c.template_a, p)), slices.Clone(array[int32](c.template_b, p))
+	s.worlds = rollout.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
+	if len(s.worlds.Bodies) != n || len(first) != p || len(second) != p {
 		return nil, fmt.Errorf("an array of the scene is missing")
+	}
+	if s.worlds.AllPairs {
+		s.worlds.SkipA, s.worlds.SkipB = first, second
+	} else {
+		s.worlds.TemplateA, s.worlds.TemplateB = first, second
 	}
 	in := s.worlds
 	in.Poses = make([]float64, s.numbers)
@@ -150,13 +154,22 @@ func (s *sceneHandle) size() int {
 	return max(s.numbers/7, s.numbers/(7*m)*pairs)
 }
 
+// at returns the worlds at poses of the caller.
+func (s *sceneHandle) at(poses *C.clearance_reals) (*rollout.Worlds, error) {
+	in := s.worlds
+	if in.Poses = array[float64](poses, s.numbers); len(in.Poses) != s.numbers {
+		return nil, argument("no poses")
+	}
+	return &in, nil
+}
+
 //export clearance_scene_submit
 func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals, results *C.clearance_results,
 	more *C.clearance_more, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
 	e *C.clearance_error) C.int32_t {
 	j, err := func() (j *job, err error) {
 		defer recovered(&err)
-		s, err := scenes.get(uint64(handle))
+		s, err := rolloutOf[*sceneHandle](handle)
 		if err != nil {
 			return nil, err
 		}
@@ -173,18 +186,21 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 			to.Pair, to.Contacts = array[int32](more.pair, n), array[int32](more.contacts, n)
 			to.Failed, to.Any = array[int32](more.failed, n), array[uint8](more.any, n)
 		}
-		in := s.worlds
-		if in.Poses = array[float64](poses, s.numbers); len(in.Poses) != s.numbers {
-			return nil, argument("no poses")
+		if s.worlds.AllPairs {
+			to.BodyA, to.BodyB = array[int32](more.body_a, n), array[int32](more.body_b, n)
+		}
+		in, err := s.at(poses)
+		if err != nil {
+			return nil, err
 		}
 		more.complete = 1
 		if s.options.StatusAlone() && s.options.Reduce == rollout.ReduceWorld { // stops in a world at the first contact
 			more.complete = 0
 		}
 		return start(s.engine, s.size(), func(ctx context.Context, j *job) (dispatch.Report, error) {
-			rep, err := s.batch.Step(ctx, &in, to)
+			rep, err := s.batch.Step(ctx, in, to)
 			return j.of(&rep), err
-		}), nil
+		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
 }
@@ -198,25 +214,19 @@ func (j *job) of(r *rollout.Report) dispatch.Report {
 	for _, n := range r.Counts {
 		d.Rows += n
 	}
-	if len(r.RowErrors) > 0 {
-		e := r.RowErrors[0]
-		reason := fmt.Sprintf("body %d: %s", e.Body, e.Reason)
-		if e.Body < 0 {
-			reason = fmt.Sprintf("pair %d: %s", e.Pair, e.Reason)
-		}
-		d.RowErrors = []*batch.RowError{{Row: e.World, Column: e.Column, Reason: reason}}
-	}
+	d.RowErrors = rowErrors(r.RowErrors)
 	return d
 }
 
-//export clearance_scene_close
-func clearance_scene_close(handle C.clearance_rollout, e *C.clearance_error) C.int32_t {
-	return fail(e, func() (err error) {
-		defer recovered(&err)
-		s, err := scenes.take(uint64(handle))
-		if err != nil {
-			return err
-		}
-		return s.batch.Close()
-	}())
+// rowErrors is the first of the errors of worlds, as that of a row.
+func rowErrors(list []*rollout.RowError) []*batch.RowError {
+	if len(list) == 0 {
+		return nil
+	}
+	e := list[0]
+	reason := fmt.Sprintf("body %d: %s", e.Body, e.Reason)
+	if e.Body < 0 {
+		reason = fmt.Sprintf("pair %d: %s", e.Pair, e.Reason)
+	}
+	return []*batch.RowError{{Row: e.World, Column: e.Column, Reason: reason}}
 }

@@ -39,11 +39,13 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 			return err
 		}
 		from, to, check := text(pairs), text(out), audit != 0
-		*place = C.clearance_job(jobs.put(start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report,
-			error) {
+		j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
 			return scoreFiles(ctx, h, j, lib, from, to, o, check)
-		})))
-		return nil
+		})
+		if err == nil {
+			*place = C.clearance_job(jobs.put(j))
+		}
+		return err
 	}())
 }
 

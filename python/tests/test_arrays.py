@@ -191,3 +191,52 @@ def test_jax(engine: cl.Engine, small: Pairs) -> None:
     jax.config.update("jax_enable_x64", True)
     value = jax.numpy.asarray(small.pos_a)
     assert call(engine, small, pos_a=value, copy=False).distance.tobytes() == call(engine, small).distance.tobytes()
+
+
+class OnlyArray:
+    """An object that converts itself, perhaps by a copy."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.array, dtype)
+
+
+def test_objects_that_convert_themselves(engine: cl.Engine, small: Pairs) -> None:
+    lib, a, b, pos_a, quat_a, pos_b, quat_b = small.arrays()
+    want = engine.distance(lib, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")
+    arrays = (lib, a, b, OnlyArray(pos_a), quat_a, pos_b, quat_b)
+    assert engine.distance(*arrays, quat="wxyz").distance.tobytes() == want.distance.tobytes()
+    with pytest.raises(cl.CopyError, match=r"pos_a.*__array__"):
+        engine.distance(*arrays, quat="wxyz", copy=False)
+
+
+def test_options_are_not_ignored(engine: cl.Engine, small: Pairs) -> None:
+    """A place for a column that the result does not have, and numbers that a C struct would cut, are errors."""
+    n = len(small.a)
+    out = {"distance": np.empty(n, np.float32), "distnace": np.empty(n, np.float32)}
+    with pytest.raises(cl.OptionError, match="distnace"):
+        engine.distance(*small.arrays(), quat="wxyz", out=out)
+    with pytest.raises(cl.OptionError, match="normal"):
+        engine.distance(*small.arrays(), quat="wxyz", columns=["gap"], out={"normal": np.empty((n, 3), np.float32)})
+    with pytest.raises(cl.OptionError, match="max_distance"):
+        engine.distance(*small.arrays(), quat="wxyz", cut_off=0.1)
+    with pytest.raises(cl.OptionError, match="max_factor"):
+        engine.growth(*small.arrays(), quat="wxyz", cut_off=0.1)
+    for count in (1 << 32, -1, 1.5, True):
+        with pytest.raises(cl.OptionError, match="max_iterations"):
+            engine.distance(*small.arrays(), quat="wxyz", max_iterations=count)
+    with pytest.raises(cl.OptionError, match="workers"):
+        cl.Engine("cpu", workers=(1 << 32) + 1)
+    scene = cl.Scene()
+    scene.add(scene.library.sphere(1))
+    scene.add(cl.Part(1 << 32))
+    with pytest.raises(cl.OptionError, match="shape of a part"):
+        engine.rollout(scene, worlds=1)
+    scene.pairs = [(0, 1, 2)]  # type: ignore[list-item]
+    with pytest.raises(cl.OptionError, match="pairs"):
+        engine.rollout(scene, worlds=1)
+    scene.pairs = [(0, 1 << 32)]
+    with pytest.raises(cl.ArrayError, match=r"pairs\[0\]"):
+        engine.rollout(scene, worlds=1)

@@ -32,7 +32,7 @@ def test_package_page(capsys: pytest.CaptureFixture[str]) -> None:
     )
     counts = re.findall(r"[\d,]+ separated, [\d,]+ penetrating", said[1])
     assert counts and counts[0] in out
-    assert names["r"].distance.shape == (4096,) and not names["r"].failed.any()
+    assert names["r"].hit.tolist() == [[True, True]] and (names["r"].t1 - names["r"].t0 <= 1.1e-6).all()
 
 
 def test_root_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

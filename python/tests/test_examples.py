@@ -13,7 +13,9 @@ from conftest import ROOT
 
 import clearance as cl
 
-pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install gymnasium to run this test")
+gymnasium: Any = pytest.importorskip(
+    "gymnasium", reason="gymnasium is not installed: pip install gymnasium to run this test"
+)
 
 
 def load(name: str) -> Any:
@@ -37,12 +39,16 @@ def test_arm_env(engine: cl.Engine) -> None:
     env = arm.ArmEnv(64, engine)
     observation, _ = env.reset(seed=3)
     ended = 0
+    assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
     for _ in range(40):
         action = np.clip(observation[:, arm.LINKS : 2 * arm.LINKS], -1, 1)
         observation, reward, terminated, _, info = env.step(action)
         assert (info["clearance"][~terminated] > 0).all() and (info["clearance"][terminated] == 0).all()
         assert np.isfinite(reward).all() and observation.shape == env.observation_space.shape
         ended += int(terminated.sum())
+        if terminated.any():
+            assert (info["_final_obs"] == terminated).all() and (info["final_obs"][terminated][:, -1] == 0).all()
+            assert not observation[terminated][:, : arm.LINKS].any(), "a new episode begins upright"
     assert ended > 0
     env.close()
 

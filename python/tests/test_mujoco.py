@@ -146,6 +146,23 @@ def test_margins_and_meshes() -> None:
     assert len(from_model(model, concave="hull").library) == len(from_model(compiled()[0]).library)
 
 
+def test_planes_do_not_collide() -> None:
+    """MuJoCo has no contacts of two planes, also not of an explicit pair; nor has the scene that pair."""
+    text = MODEL.replace('type="box" size=".05 .05 .05"', 'type="sphere" size=".05"')
+    text = text.replace("<worldbody>", '<worldbody><geom name="roof" type="plane" size="0 0 1" pos="0 0 -1"/>')
+    text = text.replace("<contact>", '<contact><pair geom1="floor" geom2="roof"/><pair geom1="floor" geom2="wall"/>')
+    model, data = compiled(text)
+    scene = from_model(model)
+    planes = {i for i, g in enumerate(scene.geom_ids) if model.geom_type[g[0]] == 0}
+    assert len(planes) == 2 and not [p for p in scene.pairs if set(p) <= planes]
+    floor, wall = (
+        next(i for i, g in enumerate(scene.geom_ids) if model.geom(name).id in g) for name in ("floor", "wall")
+    )
+    assert (min(floor, wall), max(floor, wall)) in scene.pairs
+    mujoco.mj_forward(model, data)
+    assert not [c for c in data.contact if all(model.geom_type[g] == 0 for g in c.geom)]
+
+
 def test_hfields_are_refused_by_name() -> None:
     text = MODEL.replace("<asset>", '<asset><hfield name="hills" nrow="4" ncol="4" size="1 1 1 .1"/>')
     text = text.replace("<worldbody>", '<worldbody><geom name="ground" type="hfield" hfield="hills"/>')

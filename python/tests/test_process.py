@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,6 +96,68 @@ def test_threads_share_an_engine(engine: cl.Engine) -> None:
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         for i, got in enumerate(pool.map(work, range(8))):
             assert set(got) == {want[i]}
+
+
+def test_a_library_grows_during_calls(engine: cl.Engine) -> None:
+    """Calls go on with the shapes that they began with while another thread adds to their library."""
+    lib = cl.Library()
+    for _ in range(3):
+        lib.sphere(0.5)
+    ended = threading.Event()
+
+    def grow() -> None:
+        while not ended.is_set():
+            lib.sphere(0.1)
+            lib._open()
+            if len(lib) > 2000:
+                del lib._shapes[3:]
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    scene = cl.Scene(lib)
+    scene.add(0)
+    scene.add(1)
+    scene.all_pairs()
+    quat = np.array([[1.0, 0, 0, 0]])
+    try:
+        for _ in range(300):
+            r = engine.distance(lib, [0], [1], np.zeros((1, 3)), quat, np.array([[0, 0, 3.0]]), quat, quat="wxyz")
+            assert r.distance[0] == 2
+            engine.rollout(scene, worlds=1).close()
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_threads_share_a_rollout(engine: cl.Engine) -> None:
+    """Steps of two threads on one rollout are answered one after the other, each with its own poses."""
+    lib = cl.Library()
+    ball = lib.sphere(0.5)
+    scene = cl.Scene(lib)
+    for _ in range(3):
+        scene.add(ball)
+    scene.all_pairs()
+    w = 3000
+    plain = engine.rollout_of_shapes(lib, [ball, ball, ball], [0, 0, 1], [1, 2, 2], worlds=w)
+    rolls: list[Any] = [plain, engine.rollout(scene, worlds=w), engine.rollout(scene, worlds=w, pairs="all")]
+    wrong: list[Any] = []
+
+    def steps(roll: Any, apart: float) -> None:
+        poses = np.zeros((w, 3, 7))
+        poses[..., 3], poses[..., 0] = 1, apart * np.arange(3)
+        for _ in range(10):
+            r = roll(poses, quat="wxyz")
+            want = np.tile(np.array([apart, 2 * apart, apart]) - 1, w)
+            if not np.allclose(r.distance.ravel(), want, atol=1e-5):
+                wrong.append((roll, apart))
+
+    for roll in rolls:
+        threads = [threading.Thread(target=steps, args=(roll, d)) for d in (2.0, 3.0)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert not wrong
 
 
 def test_the_interpreter_lock_is_released(engine: cl.Engine) -> None:
@@ -198,6 +261,27 @@ assert child(lambda: eng.close()) == 0
 assert eng.distance(lib, *p, quat="wxyz").distance.tobytes() == want
 roll(poses, quat="wxyz")
 """)
+
+
+def test_fork_while_the_library_is_loaded() -> None:
+    """A fork by another thread while the library is loaded is one after its use: Go's threads are gone in the child."""
+    code = """
+import os, clearance as cl, clearance._native as nat
+init = nat.Native.__init__
+def forking(self, path):
+    init(self, path)
+    nat.Native.__init__ = init
+    pid = os.fork()
+    if pid == 0:
+        try: cl.Engine("cpu")
+        except cl.ForkError: os._exit(7)
+        os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+nat.Native.__init__ = forking
+cl.Engine("cpu").close()
+"""
+    run = run_python(code)
+    assert run.stdout.strip() == "7", run.stdout + run.stderr
 
 
 def test_spawn() -> None:

@@ -156,6 +156,7 @@ with cl.Engine("cpu") as eng:
     poses = np.zeros((W, 8, 7)); poses[..., 3] = 1
     poses[..., 0] = np.arange(8) + np.random.default_rng(1).random((W, 8))
     out = roll(poses, quat="wxyz")
+    out = roll(poses, quat="wxyz", copy=False, out=out)  # blocks have their full size from the second step on
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(5): out = roll(poses, quat="wxyz", copy=False, out=out)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,6 +15,66 @@ static void check(int good, const char *what) {
     }
 }
 
+// bodies_of_parts asks for all pairs of three bodies by rows, and for the first contact of one that moves.
+static void bodies_of_parts(clearance_engine engine, clearance_library library) {
+    clearance_part parts[2] = {{0, 0, {0, 0, 0, 1, 0, 0, 0}}, {1, 0, {0, 0, 0, 1, 0, 0, 0}}};
+    int32_t first[3] = {0, 1, 2}, bodies[3] = {0, 1, 1}, skip_a = 2, skip_b = 0;
+    clearance_bodies table = 0;
+    check(clearance_bodies_new(library, parts, first, 2, NULL, &table, &error) == CLEARANCE_OK, "bodies");
+    clearance_query query;
+    memset(&query, 0, sizeof query);
+    query.library = library, query.precision = 1, query.columns = 1 | 2 | 32; // distance, gap, status
+    clearance_scene scene;
+    memset(&scene, 0, sizeof scene);
+    scene.table = table, scene.worlds = 1, scene.places = 3, scene.templates = 1, scene.all_pairs = 1;
+    scene.bodies = bodies, scene.template_a = &skip_a, scene.template_b = &skip_b;
+    clearance_rollout rollout = 0;
+    check(clearance_scene_open(engine, &query, &scene, &rollout, &error) == CLEARANCE_OK, "scene");
+    double poses[42] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 5, 0, 0, 1, 0, 0, 0,
+                        0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 1, 0, 0, 0};
+    clearance_found found = 0;
+    clearance_job job = 0;
+    clearance_report report;
+    check(clearance_scene_find(rollout, poses, &found, 10000, &job, &report, &error) == CLEARANCE_OK, "find");
+    check(report.rows == 2, "rows found");
+    double distance[2];
+    float gap[2];
+    uint8_t status[2];
+    int64_t offsets[2];
+    int32_t part_a[2], part_b[2], body_a[2], body_b[2];
+    clearance_results results;
+    memset(&results, 0, sizeof results);
+    results.rows = 2, results.distance = distance, results.gap = gap, results.status = status;
+    clearance_more more;
+    memset(&more, 0, sizeof more);
+    more.part_a = part_a, more.part_b = part_b, more.body_a = body_a, more.body_b = body_b;
+    check(clearance_found_read(found, offsets, &results, &more, &error) == CLEARANCE_OK, "read");
+    check(offsets[1] == 2 && body_a[0] == 0 && body_b[0] == 1 && body_a[1] == 1 && body_b[1] == 2, "bodies found");
+    check(fabs(distance[0] - 0.5) < 1e-11 && fabs(distance[1] - 2) < 1e-11, "distances found");
+    results.rows = 1;
+    check(clearance_found_read(found, offsets, &results, &more, &error) == CLEARANCE_ARGUMENT, "too few rows passed");
+    check(clearance_found_free(found, &error) == CLEARANCE_OK, "free what was found");
+    check(clearance_rollout_submit(rollout, poses, &results, 0, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "a scene passed for a rollout of shapes");
+    check(clearance_rollout_close(rollout, &error) == CLEARANCE_OK, "close the scene");
+
+    int32_t one = 1, two = 0;
+    uint8_t state;
+    double real[5];
+    int32_t whole[3];
+    clearance_motions motions;
+    memset(&motions, 0, sizeof motions);
+    motions.table = table, motions.worlds = 1, motions.places = 3, motions.way_points = 2, motions.templates = 1;
+    motions.bodies = bodies, motions.template_a = &one, motions.template_b = &two, motions.poses = poses;
+    clearance_contacts contacts = {1,        &state,   &real[0],  &real[1],  &real[2],
+                                   &real[3], &real[4], &whole[0], &whole[1], &whole[2]};
+    check(clearance_sweep(engine, &motions, &contacts, 10000, &job, &report, &error) == CLEARANCE_OK, "sweep");
+    // The ball moves from x = 2 to 0 and touches the box at 1.5.
+    check(state == 1 && real[3] <= 0.25 && 0.25 <= real[4] && real[4] - real[3] <= 1e-6 && report.counts[2] == 1,
+          "first contact");
+    check(clearance_bodies_free(table, &error) == CLEARANCE_OK, "free the bodies");
+}
+
 int main(void) {
     clearance_sizes sizes = {CLEARANCE_ABI,
                              sizeof(clearance_error),
@@ -27,7 +87,9 @@ int main(void) {
                              sizeof(clearance_report),
                              sizeof(clearance_part),
                              sizeof(clearance_scene),
-                             sizeof(clearance_more)};
+                             sizeof(clearance_more),
+                             sizeof(clearance_motions),
+                             sizeof(clearance_contacts)};
     check(clearance_check(&sizes, &error) == CLEARANCE_OK, "check");
     sizes.report++;
     check(clearance_check(&sizes, &error) == CLEARANCE_ARGUMENT && strlen(error.message) > 0, "a wrong size passed");
@@ -82,6 +144,8 @@ int main(void) {
     check(clearance_submit(engine, &query, &pairs, &results, 1000, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "a missing column passed");
     results.normal = normal;
+
+    bodies_of_parts(engine, library);
 
     double poses[14] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 1.25, 1, 0, 0, 0};
     int32_t bodies[2] = {0, 1}, first = 0, second = 1;

@@ -33,9 +33,12 @@ from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Repor
 from ._rollout import Rollout, SceneRollout
 from ._scene import Body, Part, Scene
 from ._score import FileReport, score_file
+from ._sweep import CONTACT, FREE, SweepResult
 from ._version import __version__
 
 __all__ = [
+    "CONTACT",
+    "FREE",
     "INVALID",
     "PENETRATING",
     "SEPARATED",
@@ -66,6 +69,7 @@ __all__ = [
     "SceneRollout",
     "Shape",
     "ShapeError",
+    "SweepResult",
     "__version__",
     "score_file",
 ]

@@ -38,7 +38,7 @@ def host(name: str, value: Any, copy: bool) -> Array:
         if hasattr(value, "get"):  # CuPy
             return np.asarray(value.get())
         return np.asarray(value)
-    if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+    if hasattr(value, "__array_interface__"):
         return np.asarray(value)
     try:
         return np.asarray(memoryview(value))
@@ -46,6 +46,10 @@ def host(name: str, value: Any, copy: bool) -> Array:
         pass
     if device is not None:
         return np.from_dlpack(value)
+    if hasattr(value, "__array__"):  # which may return the array of the object, or one made for the call
+        if not copy:
+            raise CopyError(name, f"is a {type(value).__name__}, which may copy by __array__, and copy=False")
+        return np.asarray(value)
     if not copy:
         raise CopyError(name, f"is a {type(value).__name__}, want an array with copy=False")
     try:

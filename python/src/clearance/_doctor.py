@@ -44,9 +44,16 @@ def _advice(backends: list[dict[str, Any]]) -> list[str]:
     if any(b["usable"] for b in backends if b["name"].startswith("vulkan")):
         return []
     advice = ["No Vulkan device can be used; the CPU answers everything."]
-    if os.path.exists("/dev/nvidiactl") or os.environ.get("NVIDIA_VISIBLE_DEVICES"):
-        has = os.environ.get("NVIDIA_DRIVER_CAPABILITIES", "compute,utility")
-        if "graphics" not in has and has != "all":
+    named = os.environ.get("NVIDIA_VISIBLE_DEVICES", "void")
+    if os.path.exists("/dev/nvidiactl") or named not in ("", "void", "none"):
+        has = os.environ.get("NVIDIA_DRIVER_CAPABILITIES")
+        if has is None:
+            advice.append(
+                "An NVIDIA GPU is here. If this is a container, it has the capabilities compute and utility alone, "
+                "without which Vulkan is hidden: start it with NVIDIA_DRIVER_CAPABILITIES=all (or add 'graphics'). "
+                "If it is not, install the driver with its Vulkan part."
+            )
+        elif not {"graphics", "all"} & {c.strip() for c in has.split(",")}:
             advice.append(
                 f"An NVIDIA GPU is here, but this container grants the capabilities {has!r} only, which hides Vulkan: "
                 "start it with NVIDIA_DRIVER_CAPABILITIES=all (or add 'graphics')."

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, cast
 
@@ -16,12 +16,14 @@ import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, is_torch, rotations, take, torch_device
-from ._errors import ArrayError, ClosedError, OptionError
+from ._arrays import Array, address, rotations, take, torch_device
+from ._errors import ClosedError, OptionError
 from ._library import Library
+from ._options import check_out, names_of, one_of, place, whole
 from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, to_torch
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
+from ._sweep import SweepOptions, SweepResult, sweep
 
 Backend = str
 Precision = Literal["single", "double"]
@@ -51,9 +53,9 @@ class Engine:
     ) -> None:
         n = nat.native()
         self._number = 0
-        self.precision: Precision = _one_of("precision", precision, n.precisions)
-        if workers is not None and (not isinstance(workers, int) or workers < 1):
-            raise OptionError(f"workers: {workers!r}, want a number above 0, or None for one per processor")
+        self.precision: Precision = one_of("precision", precision, n.precisions)
+        if workers is not None:
+            workers = whole("workers", workers, 1)
         options = nat.Options()
         options.backend = backend.encode()
         options.device = device.encode() if device else None
@@ -98,6 +100,8 @@ class Engine:
         would have to be copied raises :class:`CopyError`. Further options: ``method``, ``precision``, ``tolerance``,
         ``max_iterations``, ``warm_start``.
         """
+        if "cut_off" in options:
+            raise OptionError("cut_off: that of distances is max_distance")
         options |= {"columns": columns, "cut_off": max_distance, "out": out, "copy": copy}
         return self.query("distance", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
 
@@ -159,6 +163,8 @@ class Engine:
         **options: Any,
     ) -> Result:
         """The factor by which both shapes, scaled about their centers, just touch. See :meth:`distance`."""
+        if "cut_off" in options:
+            raise OptionError("cut_off: that of growth distances is max_factor")
         options |= {"columns": columns, "cut_off": max_factor, "out": out, "copy": copy}
         return self.query("growth", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
 
@@ -208,7 +214,7 @@ class Engine:
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
             return cast(int, n.submit(self._number, q, pairs, results, ms, job, report, error))
 
-        report = _jobs.run(submit, (arrays, columns_out, library._open()))
+        report = _jobs.run(submit, (arrays, columns_out, q))
         return cast(Result, self._result(q, report, columns_out, torch_device(pos_a, pos_b, a)))
 
     def rollout_of_shapes(
@@ -246,6 +252,8 @@ class Engine:
         columns: Iterable[str] | None = None,
         max_distance: float | None = None,
         reduce: Literal["world"] | None = None,
+        pairs: Literal["all"] | None = None,
+        skip: Iterable[tuple[int, int]] = (),
         bodies: Any = None,
         method: str = "auto",
         precision: Precision | None = None,
@@ -259,11 +267,44 @@ class Engine:
         pair of parts. Pairs that bounds prove to lie beyond ``max_distance`` are not solved. Rows are the pairs of
         bodies, [W,P], or with ``reduce="world"`` the worlds, [W]: the least of the pairs of each. ``bodies`` int32 [M]
         or [W,M] puts bodies of the scene at the places, -1 for none (default: body i at place i).
+
+        ``pairs="all"`` asks about all pairs of places, without those in ``skip``, in place of the pairs of the scene.
+        Rows of pairs are then sparse: a pair without a row is proved separated, and beyond
+        ``max_distance`` if there is one. Neither is expanded in memory.
         """
         q = self._query(query, scene.library, columns, None, method, precision, tolerance, max_iterations)
         if not self._number:
             raise ClosedError("the engine is closed")
-        return SceneRollout(self, q, scene, worlds, bodies, max_distance, reduce, culling)
+        chosen = None if pairs is None else [(int(i), int(j)) for i, j in skip]
+        if pairs not in (None, "all") or (pairs is None and skip):
+            raise OptionError(f'pairs: {pairs!r}, want None or "all", which pairs to skip need')
+        return SceneRollout(self, q, scene, worlds, bodies, max_distance, reduce, culling, chosen)
+
+    def sweep(
+        self,
+        scene: Scene,
+        poses: Any,
+        *,
+        quat: Order,
+        bodies: Any = None,
+        max_distance: float | None = None,
+        time_tolerance: float | None = None,
+        tolerance: float | None = None,
+        max_evaluations: int | None = None,
+        copy: bool = True,
+    ) -> SweepResult:
+        """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
+
+        poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states, at T way points. A body is
+        at way point k at the time k; in between it moves along a line and rotates about a fixed axis, both at constant
+        speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6), distances to
+        ``tolerance`` (relative, default 1e-8). Rows beyond ``max_distance`` are only proved to be. A pair of parts is
+        asked about at ``max_evaluations`` poses at most (default 512), beyond which the row is undecided.
+        """
+        if not self._number:
+            raise ClosedError("the engine is closed")
+        options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
+        return sweep(self, scene, poses, quat, bodies, options, copy)
 
     # -- the engine itself --------------------------------------------------------------------------------------------
 
@@ -338,35 +379,37 @@ class Engine:
         if query not in n.query_codes:
             raise OptionError(f"query: {query!r}, want one of {', '.join(n.query_codes)}")
         about = n.queries[query]
-        chosen = list(about["columns"]) if columns is None else _names(columns)
+        chosen = list(about["columns"]) if columns is None else names_of(columns)
         for name in chosen:
             if name not in about["available"]:
                 raise OptionError(f"columns: {name!r}, want some of {', '.join(about['available'])}")
         if columns is None and "bits" in chosen:
             chosen.remove("bits")
         q = nat.Query()
-        q.library = library._open().number
+        # The handle lives as long as the query: another thread may add to the library, which then has a new one.
+        q.handle = library._open()
+        q.library = q.handle.number
         q.query = n.query_codes[query]
-        q.method = n.methods.index(_one_of("method", method, n.methods))
-        q.precision = n.precisions.index(_one_of("precision", precision or self.precision, n.precisions))
+        q.method = n.methods.index(one_of("method", method, n.methods))
+        q.precision = n.precisions.index(one_of("precision", precision or self.precision, n.precisions))
         q.columns = n.column_set(chosen)
         q.tolerance = tolerance or 0.0
         q.has_cut_off, q.cut_off = int(cut_off is not None), cut_off or 0.0
-        q.max_iterations = max_iterations or 0
+        q.max_iterations = 0 if max_iterations is None else whole("max_iterations", max_iterations)
         return q
 
     def _results(
-        self, q: nat.Query, rows: tuple[int, ...], out: Result | Mapping[str, Any] | None
+        self, q: nat.Query, rows: tuple[int, ...], out: Result | Mapping[str, Any] | None, more: Sequence[str] = ()
     ) -> tuple[nat.Results, dict[str, Array]]:
-        """The columns of a query, new or those of the caller."""
+        """The columns of a query, new or those of the caller, who may give those of ``more``, too."""
         n = self._native
+        check_out(out, [*n.column_lists[q.columns], *more])
         results, columns = nat.Results(), {}
         results.rows = math.prod(rows)
         precision = n.precisions[q.precision]
         for name in n.column_lists[q.columns]:
             shape, dtype = column_shape(name, rows), column_type(name, precision)
-            given = _given(out, name)
-            columns[name] = column = np.empty(shape, dtype) if given is None else _output(name, given, shape, dtype)
+            columns[name] = column = place(out, name, shape, dtype)
             setattr(results, name, address(column))
         return results, columns
 
@@ -385,41 +428,6 @@ class Engine:
         query, precision = n.about["queries"][q.query]["name"], n.precisions[q.precision]
         kind = Result if more is None else SceneResult
         return kind(**every, query=query, precision=precision, _record=report)
-
-
-def _names(columns: Iterable[str]) -> list[str]:
-    if isinstance(columns, str):
-        raise OptionError(f"columns: {columns!r} is a text, want a list of names, such as ({columns!r},)")
-    names = list(columns)
-    return names if names else ["status"]
-
-
-def _one_of(option: str, value: Any, choices: list[str]) -> Any:
-    if value not in choices:
-        raise OptionError(f"{option}: {value!r}, want one of {', '.join(choices)}")
-    return value
-
-
-def _given(out: Result | Mapping[str, Any] | None, name: str) -> Any:
-    if out is None:
-        return None
-    return getattr(out, name) if isinstance(out, Result) else out.get(name)
-
-
-def _output(name: str, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A column of the caller, which must fit as it is."""
-    name = f"out.{name}"
-    if is_torch(value) and value.device.type != "cpu":
-        raise ArrayError(name, f"lies on the device {value.device}, want memory of the host")
-    array: Array = value.detach().numpy() if is_torch(value) else np.asarray(value)
-    flags = array.flags
-    if array is not value and not np.shares_memory(array, np.asarray(value)):
-        raise ArrayError(name, f"is a {type(value).__name__}, want an array")
-    if array.shape != shape or array.dtype != dtype:
-        raise ArrayError(name, f"is {array.dtype} {list(array.shape)}, want {dtype} {list(shape)}")
-    if not (flags.c_contiguous and flags.aligned and flags.writeable):
-        raise ArrayError(name, "want an array that is C-contiguous, aligned and writable")
-    return array
 
 
 def _probe() -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 1
+ABI: Final = 2
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -124,7 +124,7 @@ class Scene(ctypes.Structure):
         ("has_max_distance", _i32),
         ("no_culling", _i32),
         ("workers", _i32),
-        ("reserved", _i32),
+        ("all_pairs", _i32),
     ]
 
 
@@ -136,8 +136,46 @@ class More(ctypes.Structure):
         ("contacts", _pointer),
         ("failed", _pointer),
         ("any", _pointer),
+        ("body_a", _pointer),
+        ("body_b", _pointer),
         ("complete", _i32),
         ("reserved", _i32),
+    ]
+
+
+class Motions(ctypes.Structure):
+    _fields_ = [
+        ("table", _u64),
+        ("worlds", _i64),
+        ("places", _i64),
+        ("way_points", _i64),
+        ("templates", _i64),
+        ("bodies", _pointer),
+        ("template_a", _pointer),
+        ("template_b", _pointer),
+        ("poses", _pointer),
+        ("time_tolerance", _real),
+        ("tolerance", _real),
+        ("max_distance", _real),
+        ("has_max_distance", _i32),
+        ("per_world", _i32),
+        ("max_evaluations", _i32),
+        ("workers", _i32),
+    ]
+
+
+class Contacts(ctypes.Structure):
+    _fields_ = [
+        ("rows", _i64),
+        ("state", _pointer),
+        ("lower", _pointer),
+        ("upper", _pointer),
+        ("closest", _pointer),
+        ("t0", _pointer),
+        ("t1", _pointer),
+        ("part_a", _pointer),
+        ("part_b", _pointer),
+        ("evaluations", _pointer),
     ]
 
 
@@ -182,11 +220,13 @@ class Sizes(ctypes.Structure):
             "part",
             "scene",
             "more",
+            "motions",
+            "contacts",
         )
     ]
 
 
-_STRUCTS: Final = (Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More)
+_STRUCTS: Final = (Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More, Motions, Contacts)
 
 _S, _R = ctypes.POINTER, _i32
 
@@ -212,7 +252,10 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "bodies_free": (_R, [_u64, _S(Error)]),
     "scene_open": (_R, [_u64, _S(Query), _S(Scene), _S(_u64), _S(Error)]),
     "scene_submit": (_R, [_u64, _pointer, _S(Results), _S(More), _i64, _S(_u64), _S(Report), _S(Error)]),
-    "scene_close": (_R, [_u64, _S(Error)]),
+    "scene_find": (_R, [_u64, _pointer, _S(_u64), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "found_read": (_R, [_u64, _pointer, _S(Results), _S(More), _S(Error)]),
+    "found_free": (_R, [_u64, _S(Error)]),
+    "sweep": (_R, [_u64, _S(Motions), _S(Contacts), _i64, _S(_u64), _S(Report), _S(Error)]),
     "score": (_R, [_u64, _S(Query), _text, _text, _text, _i32, _S(_u64), _S(Error)]),
     "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
     "job_progress": (_i64, [_u64, _S(_i64)]),
@@ -308,6 +351,7 @@ class Native:
 
 _lock = threading.Lock()
 _native: Native | None = None
+_loading = False  # from before the Go runtime starts
 _forked = False
 
 _FORK_ADVICE: Final = (
@@ -320,7 +364,7 @@ _FORK_ADVICE: Final = (
 def _after_fork_in_child() -> None:
     global _forked, _lock
     _lock = threading.Lock()
-    if _native is not None:
+    if _loading:
         _forked = True
 
 
@@ -336,13 +380,15 @@ def check_fork() -> None:
 
 def native() -> Native:
     """The library, loaded at the first call."""
-    global _native
+    global _native, _loading
     check_fork()
     loaded = _native
     if loaded is None:
         with _lock:
             if _native is None:
-                _native = Native(library_path())
+                path = library_path()
+                _loading = path.exists()
+                _native = Native(path)
             loaded = _native
     return loaded
 

@@ -198,6 +198,11 @@ class SceneResult(Result):
     ``part_a``, ``part_b``: the parts of both bodies that attain the least, counted within the body; -1 if none was
     solved.
 
+    Of all pairs: rows [N] are some of the pairs, and a pair without a row is proved separated, and beyond
+    ``max_distance`` if there is one. ``body_a`` < ``body_b`` are the places of a row; the rows of world w are
+    ``offsets[w]`` to ``offsets[w+1]-1``, in ascending order of both. Of worlds they are the places of the pair that
+    attains the least, -1 if that is not known.
+
     Of worlds: ``pair``, the index of the pair of bodies that attains the least, -1 if that is not known; ``contacts``,
     the pairs proved to be in contact (all of them if ``contacts_complete``); ``failures``, the pairs without an answer;
     ``any``: 0 the world is proved free, 1 a contact is proved, 2 neither. ``hit`` is ``any != 0``.
@@ -212,12 +217,33 @@ class SceneResult(Result):
     contacts: Any = None
     failures: Any = None
     any: Any = None
+    body_a: Any = None
+    body_b: Any = None
+    offsets: Any = None
     contacts_complete: bool = True
 
     @property
     def hit(self) -> Any:
         """Rows that are not proved separated; worlds that are not proved free."""
         return self.status != SEPARATED if self.any is None else self.any != 0
+
+    @property
+    def world(self) -> Any:
+        """The world of each row of all pairs, int64 [N]."""
+        offsets = self._offsets()
+        return _like(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.status)
+
+    def of(self, world: int) -> slice:
+        """The rows of a world among those of all pairs: ``result.distance[result.of(3)]``."""
+        offsets = self._offsets()
+        if not 0 <= world < len(offsets) - 1:
+            raise IndexError(f"world {world} of {len(offsets) - 1}")
+        return slice(int(offsets[world]), int(offsets[world + 1]))
+
+    def _offsets(self) -> Array:
+        if self.offsets is None:
+            raise OptionError('the rows are not those of pairs="all": row [w,p] is pair p of world w')
+        return host_array(self.offsets)
 
 
 COLUMNS: Final = (

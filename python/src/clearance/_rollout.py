@@ -13,8 +13,9 @@ from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
+from ._options import INT64, place, whole
 from ._result import Result, SceneResult
-from ._scene import Scene, Table, reduction
+from ._scene import Scene, Table, pair_arrays, places_of, reduction
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -34,8 +35,7 @@ class Rollout:
         body = take("shapes", shapes, np.int32, (), None, True)
         first = take("template_a", template_a, np.int32, (), None, True)
         second = take("template_b", template_b, np.int32, (), len(first), True)
-        if worlds < 0:
-            raise OptionError(f"worlds: {worlds}, want at least 0")
+        worlds = whole("worlds", worlds, 0, INT64)
         self.worlds, self.bodies, self.pairs = worlds, len(body), len(first)
         poses = np.zeros((worlds, len(body), 7))
         poses[..., 3] = 1
@@ -106,10 +106,7 @@ class Rollout:
         """Free what is held. Closing again does nothing."""
         number, self._number = self._number, 0
         if number and nat.usable():
-            self._free(number)
-
-    def _free(self, number: int) -> None:
-        self._engine._native.rollout_close(number, None)
+            self._engine._native.rollout_close(number, None)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -138,43 +135,38 @@ class SceneRollout(Rollout):
         max_distance: float | None,
         reduce: str | None,
         culling: bool,
+        skip: list[tuple[int, int]] | None,
     ) -> None:
         n = engine._native
-        if worlds < 0:
-            raise OptionError(f"worlds: {worlds}, want at least 0")
-        first, second = scene.pair_arrays()
-        m = len(scene.bodies)
-        per_world = False
-        if bodies is None:
-            places = np.arange(m, dtype=np.int32)
-        else:
-            given = host("bodies", bodies, True)
-            per_world = given.ndim == 2
-            m = given.shape[-1] if given.ndim else 0
-            places = take("bodies", given, np.int32, (m,) if per_world else (), worlds if per_world else m, True)
-        self.worlds, self.bodies, self.pairs = worlds, m, len(first)
+        worlds = whole("worlds", worlds, 0, INT64)
+        first, second = scene.pair_arrays() if skip is None else pair_arrays("skip", skip)
+        places, per_world = places_of(scene, bodies, worlds)
+        m = places.shape[-1]
+        self._all = skip is not None
+        self.worlds, self.bodies, self.pairs = worlds, m, m * (m - 1) // 2 if self._all else len(first)
         self._reduce = reduction(reduce)
         table = Table(scene.library, scene.bodies)
         record = nat.Scene(table.number, worlds, m, len(first), int(per_world), self._reduce)
         record.bodies, record.template_a, record.template_b = address(places), address(first), address(second)
         record.has_max_distance, record.max_distance = int(max_distance is not None), max_distance or 0.0
-        record.no_culling, record.workers = int(not culling), engine._workers
+        record.no_culling, record.workers, record.all_pairs = int(not culling), engine._workers, int(self._all)
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
         self._scene = scene
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
+        if self._all and not self._reduce:
+            return self._find(at, array, given, out)
         engine, number, n = self._engine, self._number, self._engine._native
         rows = (self.worlds,) if self._reduce else (self.worlds, self.pairs)
-        results, columns = engine._results(self._query, rows, out)
-        names = ["part_a", "part_b"] + (["pair", "contacts", "failures", "any"] if self._reduce else [])
-        reuse = isinstance(out, SceneResult)
+        names = ["part_a", "part_b"]
+        names += ["pair", "contacts", "failures", "any"] if self._reduce else []
+        names += ["body_a", "body_b"] if self._all else []
+        results, columns = engine._results(self._query, rows, out, names)
         more, extra = nat.More(), {}
         for name in names:
-            old = getattr(out, name) if reuse else None
-            fits = isinstance(old, np.ndarray) and old.shape == rows
-            extra[name] = old if fits else np.empty(rows, np.uint8 if name == "any" else np.int32)
+            extra[name] = place(out, name, rows, np.uint8 if name == "any" else np.int32)
             setattr(more, "failed" if name == "failures" else name, address(extra[name]))
 
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
@@ -184,6 +176,30 @@ class SceneRollout(Rollout):
         complete = {"contacts_complete": bool(more.complete)}
         result = engine._result(self._query, report, columns, torch_device(given), extra | complete)
         return cast(SceneResult, result)
+
+    def _find(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
+        """The rows of all pairs, whose number is not known before."""
+        if out is not None:
+            raise OptionError("out: the rows of all pairs are as many as are found, so no array can be ready for them")
+        engine, number, n = self._engine, self._number, self._engine._native
+        found = ctypes.c_uint64(0)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.scene_find(number, at, found, ms, job, report, error))
+
+        try:
+            report = _jobs.run(submit, (array, found))
+            rows = (int(report.rows),)
+            results, columns = engine._results(self._query, rows, None)
+            extra = {name: np.empty(rows, np.int32) for name in ("part_a", "part_b", "body_a", "body_b")}
+            extra["offsets"] = np.zeros(self.worlds + 1, np.int64)
+            more = nat.More(**{name: address(c) for name, c in extra.items() if name != "offsets"})
+            error = nat.Error()
+            n.raise_for(n.found_read(found, address(extra["offsets"]), results, more, error), error)
+        finally:
+            if found.value and nat.usable():
+                n.found_free(found, None)
+        return cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra))
 
     if TYPE_CHECKING:
 
@@ -197,6 +213,3 @@ class SceneRollout(Rollout):
             out: Result | Mapping[str, Any] | None = None,
             copy: bool = True,
         ) -> SceneResult: ...
-
-    def _free(self, number: int) -> None:
-        self._engine._native.scene_close(number, None)

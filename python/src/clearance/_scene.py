@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from . import _native as nat
-from ._arrays import Array, address
+from ._arrays import Array, address, host, take
 from ._errors import OptionError, ShapeError
 from ._library import Library, Vector
+from ._options import INT32, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +67,7 @@ class Scene:
 
     def pair_arrays(self) -> tuple[Array, Array]:
         """The pairs as two int32 arrays [P]."""
-        pairs = np.array(self.pairs, np.int32).reshape(-1, 2)
-        return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        return pair_arrays("pairs", self.pairs)
 
     def __repr__(self) -> str:
         parts = sum(len(b.parts) for b in self.bodies)
@@ -83,12 +84,13 @@ class Table:
         parts = [p for b in bodies for p in b.parts]
         records = (nat.Part * max(len(parts), 1))()
         for record, p in zip(records, parts, strict=False):
-            record.shape = p.shape
+            record.shape = whole("shape of a part", p.shape, -INT32)
             record.pose = (ctypes.c_double * 7)(*p.position, *p.rotation)
         first = np.concatenate([[0], np.cumsum([len(b.parts) for b in bodies])]).astype(np.int32)
         names = (ctypes.c_char_p * max(len(bodies), 1))(*(b.name.encode() or None for b in bodies))
         number, error = ctypes.c_uint64(), nat.Error()
-        code = n.bodies_new(library._open().number, records, address(first), len(bodies), names, number, error)
+        handle = library._open()  # which lives until the call has ended
+        code = n.bodies_new(handle.number, records, address(first), len(bodies), names, number, error)
         if code == nat.ARGUMENT:
             raise ShapeError(error.message.decode())
         n.raise_for(code, error)
@@ -97,6 +99,27 @@ class Table:
     def __del__(self) -> None:
         if getattr(self, "number", 0) and nat.usable():
             nat.native().bodies_free(self.number, None)
+
+
+def pair_arrays(name: str, pairs: Iterable[tuple[int, int]]) -> tuple[Array, Array]:
+    """Pairs of bodies as two int32 arrays [P]."""
+    listed = list(pairs)
+    if any(len(p) != 2 for p in listed):
+        raise OptionError(f"{name}: {next(p for p in listed if len(p) != 2)!r}, want pairs of two bodies")
+    given: Array = np.array(listed).reshape(-1, 2) if listed else np.zeros((0, 2), np.int32)
+    array = take(name, given, np.int32, (2,), None, True)
+    return np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])
+
+
+def places_of(scene: Scene, bodies: Any, worlds: int) -> tuple[Array, bool]:
+    """The bodies at the places, [M] or [W,M], and whether they are those of each world."""
+    if bodies is None:
+        return np.arange(len(scene.bodies), dtype=np.int32), False
+    array = host("bodies", bodies, True)
+    m = array.shape[-1] if array.ndim else 0
+    if array.ndim == 2:
+        return take("bodies", array, np.int32, (m,), worlds, True), True
+    return take("bodies", array, np.int32, (), m, True), False
 
 
 def reduction(reduce: str | None) -> int:

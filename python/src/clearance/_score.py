@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -66,18 +67,25 @@ def score_file(
     no code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
     that is called with rows done and rows in total. An ``engine`` is opened if none is given.
     """
-    if engine is None:
-        with Engine() as opened:
-            options: dict[str, Any] = {
-                k: v for k, v in locals().items() if k not in ("opened", "pairs", "out", "engine")
-            }
-            return score_file(pairs, out, engine=opened, **options)
-    n = engine._native
-    shapes = None if isinstance(library, Library) else os.fsencode(library)
-    about = library if isinstance(library, Library) else Library()
-    q = engine._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
     if isinstance(progress, int) and not isinstance(progress, bool):
         raise OptionError(f"progress: {progress!r}, want True, False or a function")
+    with Engine() if engine is None else contextlib.nullcontext(engine) as opened:
+        about = library if isinstance(library, Library) else Library()
+        q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
+        shapes = None if isinstance(library, Library) else os.fsencode(library)
+        return _score(opened, q, shapes, os.fspath(pairs), os.fspath(out), audit, progress)
+
+
+def _score(
+    engine: Engine,
+    q: nat.Query,
+    shapes: bytes | None,
+    pairs: str,
+    out: str,
+    audit: bool,
+    progress: bool | Callable[[int, int], object],
+) -> FileReport:
+    n = engine._native
     tell = progress if callable(progress) else _line if progress else None
 
     def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
@@ -91,10 +99,15 @@ def score_file(
         if tell is not None and 0 <= done < total.value:  # then the audit begins
             tell(int(done), int(total.value))
 
-    report = _jobs.run(submit, (about, shapes), look)
+    try:
+        report = _jobs.run(submit, (q, shapes), look)
+    except BaseException:
+        if tell is _line:
+            print(file=sys.stderr)
+        raise
     if tell is not None:
         tell(report.rows, report.rows)
-    return FileReport(os.fspath(out), report_of(report), int(report.refuted) if audit else None)
+    return FileReport(out, report_of(report), int(report.refuted) if audit else None)
 
 
 def _line(done: int, total: int) -> None:

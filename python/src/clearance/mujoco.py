@@ -101,6 +101,8 @@ def from_model(
     excluded = {divmod(int(s), 1 << 16) for s in model.exclude_signature}
     for i, j in itertools.combinations(range(len(keys)), 2):
         pair = (keys[i][3], keys[j][3])
+        if keys[i][4] and keys[j][4]:
+            continue  # MuJoCo has no collision of two planes, also of an explicit pair
         if pair in explicit or pair[::-1] in explicit or _collide(model, keys[i], keys[j], excluded):
             scene.pairs.append((i, j))
     return scene
@@ -108,7 +110,7 @@ def from_model(
 
 def _collide(model: Any, a: Any, b: Any, excluded: set[tuple[int, int]]) -> bool:
     """Whether MuJoCo's filters let two groups collide: filterBitmask, filterBodyPair and exclude of its driver."""
-    if not (a[1] & b[2] or b[1] & a[2]) or (a[4] and b[4]):
+    if not (a[1] & b[2] or b[1] & a[2]):
         return False
     weld_a, weld_b = int(model.body_weldid[a[0]]), int(model.body_weldid[b[0]])
     if weld_a == weld_b or (a[0], b[0]) in excluded or (b[0], a[0]) in excluded:

@@ -1,0 +1,98 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"unsafe"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/rollout"
+)
+
+// stateCounts are the places of the states of a sweep in the counts of a report.
+var stateCounts = [...]batch.Status{batch.Separated, batch.Penetrating, batch.Undecided, batch.Invalid}
+
+//export clearance_sweep
+func clearance_sweep(handle C.clearance_engine, motions *C.clearance_motions, contacts *C.clearance_contacts,
+	waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report, e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		if err != nil {
+			return nil, err
+		}
+		sweep, err := sweepOf(motions, contacts)
+		if err != nil {
+			return nil, err
+		}
+		// A row takes some tens of queries.
+		return start(h, 32*sweep.Results.N, func(ctx context.Context, j *job) (dispatch.Report, error) {
+			rep, err := rollout.Sweep(ctx, h.Dispatcher(), sweep, h.run)
+			return reportOfSweep(&rep), err
+		})
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// sweepOf reads the motions and the columns of the caller.
+func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob, error) {
+	if m == nil || c == nil || m.worlds < 0 || m.places < 0 || m.templates < 0 || m.way_points < 2 {
+		return nil, argument("no motions along two way points or more, or no place for the contacts")
+	}
+	table, err := bodyTables.get(uint64(m.table))
+	if err != nil {
+		return nil, err
+	}
+	w, places, t, p := int(m.worlds), int(m.places), int(m.way_points), int(m.templates)
+	n := places
+	if m.per_world != 0 {
+		n *= w
+	}
+	in := &rollout.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
+		TemplateA: array[int32](m.template_a, p), TemplateB: array[int32](m.template_b, p),
+		Poses: array[float64](m.poses, 7*w*t*places)}
+	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != 7*w*t*places {
+		return nil, argument("an array of the motions is missing")
+	}
+	job := &rollout.SweepJob{Bodies: table, Motions: in, Results: contactsOf(c)}
+	o := &job.Options
+	o.TimeTolerance, o.Tolerance = float64(m.time_tolerance), float64(m.tolerance)
+	o.MaxEvaluations, o.Workers = int(m.max_evaluations), int(m.workers)
+	if o.HasMaxDistance = m.has_max_distance != 0; o.HasMaxDistance {
+		o.MaxDistance = float64(m.max_distance)
+	}
+	if err := o.Check(); err != nil {
+		return nil, failure{codeArgument, err}
+	}
+	if err := in.CheckShape(table); err != nil {
+		return nil, failure{codeArgument, err}
+	}
+	if job.Results.N != in.Len()*p {
+		return nil, argument("contacts of %d rows, want %d", job.Results.N, in.Len()*p)
+	}
+	return job, nil
+}
+
+// contactsOf are the columns of the caller, in memory of the caller.
+func contactsOf(c *C.clearance_contacts) *rollout.SweepResults {
+	n := int(c.rows)
+	reals := func(p *C.double) []float64 { return array[float64](p, n) }
+	ints := func(p *C.int32_t) []int32 { return array[int32]((*byte)(unsafe.Pointer(p)), n) }
+	return &rollout.SweepResults{N: n, State: array[uint8](c.state, n), Lower: reals(c.lower), Upper: reals(c.upper),
+		Closest: reals(c.closest), T0: reals(c.t0), T1: reals(c.t1), PartA: ints(c.part_a), PartB: ints(c.part_b),
+		Evaluations: ints(c.evaluations)}
+}
+
+// reportOfSweep is the report of a sweep in the form of that of a pair list.
+func reportOfSweep(r *rollout.SweepReport) dispatch.Report {
+	d := dispatch.Report{Backend: r.Backend, Why: r.Why, Rows: r.Rows, Done: r.Rows, Iterations: r.Evaluations,
+		Wall: r.Wall, WorstGapRow: -1}
+	for state, status := range stateCounts {
+		d.Counts[status] = r.States[state]
+	}
+	d.RowErrors = rowErrors(r.RowErrors)
+	return d
+}
