@@ -33,6 +33,7 @@ from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Repor
 from ._rollout import Rollout, SceneRollout
 from ._scene import Body, Part, Scene
 from ._score import FileReport, score_file
+from ._skip import SkipProposal
 from ._sweep import CONTACT, FREE, SweepResult
 from ._version import __version__
 
@@ -69,6 +70,7 @@ __all__ = [
     "SceneRollout",
     "Shape",
     "ShapeError",
+    "SkipProposal",
     "SweepResult",
     "__version__",
     "score_file",

@@ -191,7 +191,9 @@ class SceneRollout(Rollout):
             report = _jobs.run(submit, (array, found))
             rows = (int(report.rows),)
             results, columns = engine._results(self._query, rows, None)
-            extra = {name: np.empty(rows, np.int32) for name in ("part_a", "part_b", "body_a", "body_b")}
+            extra: dict[str, Array] = {
+                name: np.empty(rows, np.int32) for name in ("part_a", "part_b", "body_a", "body_b")
+            }
             extra["offsets"] = np.zeros(self.worlds + 1, np.int64)
             more = nat.More(**{name: address(c) for name, c in extra.items() if name != "offsets"})
             error = nat.Error()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ._arrays import Array, address, host, take
 from ._errors import OptionError, ShapeError
 from ._library import Library, Vector
 from ._options import INT32, whole
+from ._skip import SkipProposal, batches_of, propose
+
+if TYPE_CHECKING:
+    from ._engine import Engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,46 @@ class Scene:
         skipped = {frozenset(p) for p in skip}
         m = len(self.bodies)
         self.pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if frozenset((i, j)) not in skipped]
+
+    def skip(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Leave out pairs, in either order."""
+        skipped = {frozenset(p) for p in pairs}
+        self.pairs = [p for p in self.pairs if frozenset(p) not in skipped]
+
+    def skip_never_and_always(
+        self, samples: int = 10_000, *, poses: Any = None, engine: Engine | None = None, seed: int = 0
+    ) -> SkipProposal:
+        """A proposal of pairs to skip, by the contacts of sampled configurations, with counts; it is no proof.
+
+        Scenes of URDF and MuJoCo models draw ``samples`` configurations within the limits of their joints; pairs whose
+        relative pose these do not determine (bodies added later, free bodies) are not proposed. Any scene takes
+        ``poses`` [N,M,7], "wxyz", instead. :meth:`skip` takes what is proposed: ``scene.skip(proposal.skip)``.
+        """
+        opened = engine
+        if opened is None:
+            from ._engine import Engine
+
+            opened = Engine()
+        try:
+            if poses is not None:
+                array = host("poses", poses, True)
+                given = take("poses", array, np.float64, (len(self.bodies), 7), None, True)
+                return propose(opened, self, [given])
+            sizes = batches_of(whole("samples", samples, 1), len(self.bodies))
+            rng = np.random.default_rng(seed)
+            part = Scene(self.library, self.bodies, self._sampled())
+            return propose(opened, part, (self._samples(n, rng) for n in sizes))
+        finally:
+            if engine is None:
+                opened.close()
+
+    def _sampled(self) -> list[tuple[int, int]]:
+        """The pairs whose relative poses :meth:`_samples` determines."""
+        raise OptionError("poses: this scene does not know its configurations, want their poses [N,M,7]")
+
+    def _samples(self, count: int, rng: np.random.Generator) -> Array:
+        """Poses [count,M,7] of random configurations."""
+        raise NotImplementedError
 
     def index(self, name: str) -> int:
         """The index of the only body of a name."""

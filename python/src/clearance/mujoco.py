@@ -25,6 +25,9 @@ from ._kinematics import quaternions
 from ._meshes import check_convex
 from ._scene import Part, Scene
 
+# mjtJoint
+_FREE, _BALL, _SLIDE, _HINGE = range(4)
+
 # mjtGeom
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH, _SDF = range(9)
 
@@ -39,6 +42,7 @@ class MujocoScene(Scene):
 
     body_ids: list[int] = field(default_factory=list)
     geom_ids: list[list[int]] = field(default_factory=list)
+    model: Any = None
 
     def poses(self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None) -> Array:
         """Poses [W,M,7] in the order "wxyz": of one or more MjData, or of batched xpos [W,nbody,3] with xquat
@@ -56,6 +60,48 @@ class MujocoScene(Scene):
         else:
             q = quaternions(host("xmat", xmat, True).reshape(*p.shape[:2], 3, 3)[:, self.body_ids].astype(np.float64))
         return np.concatenate([p[:, self.body_ids], q], axis=-1, dtype=np.float64)
+
+    def random_qpos(self, count: int, seed: int | np.random.Generator = 0) -> Array:
+        """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls
+        in all orientations up to their limit, free bodies as in ``qpos0``; a slide without limits is refused. Equality
+        constraints of the model are not looked at."""
+        model, rng = self.model, np.random.default_rng(seed)
+        qpos = np.tile(np.asarray(model.qpos0, np.float64), (count, 1))
+        for j in range(model.njnt):
+            at, kind, limited = int(model.jnt_qposadr[j]), int(model.jnt_type[j]), bool(model.jnt_limited[j])
+            low, high = (float(x) for x in model.jnt_range[j])
+            if kind == _BALL:
+                axis = rng.normal(size=(count, 4))
+                if limited:  # the angle is at most high
+                    half = rng.uniform(0, high / 2, (count, 1))
+                    axis[:, :1] = np.linalg.norm(axis[:, 1:], axis=1, keepdims=True) / np.tan(half)
+                qpos[:, at : at + 4] = axis / np.linalg.norm(axis, axis=1, keepdims=True)
+            elif kind != _FREE:
+                if not limited and kind == _SLIDE:
+                    raise OptionError(f"joint {_name(model, 'jnt', j)!r} slides and has no limits to sample within")
+                qpos[:, at] = rng.uniform(low if limited else -np.pi, high if limited else np.pi, count)
+        return qpos
+
+    def _sampled(self) -> list[tuple[int, int]]:
+        group = [self._free_body(b) for b in self.body_ids]
+        return [(i, j) for i, j in self.pairs if group[i] == group[j]]
+
+    def _free_body(self, body: int) -> int:
+        """The nearest body above a body, or itself, that is free to go anywhere; 0, the world, if there is none."""
+        model = self.model
+        while body and not (model.body_jntnum[body] and int(model.jnt_type[model.body_jntadr[body]]) == _FREE):
+            body = int(model.body_parentid[body])
+        return body
+
+    def _samples(self, count: int, rng: np.random.Generator) -> Array:
+        mujoco: Any = sys.modules["mujoco"]
+        data = mujoco.MjData(self.model)
+        xpos, xquat = np.empty((count, self.model.nbody, 3)), np.empty((count, self.model.nbody, 4))
+        for k, qpos in enumerate(self.random_qpos(count, rng)):
+            data.qpos[:] = qpos
+            mujoco.mj_kinematics(self.model, data)
+            xpos[k], xquat[k] = data.xpos, data.xquat
+        return self.poses(xpos=xpos, xquat=xquat)
 
 
 def from_model(
@@ -80,7 +126,7 @@ def from_model(
         raise OptionError(f'concave: {concave!r}, want "raise" or "hull"')
     explicit = {(int(model.pair_geom1[i]), int(model.pair_geom2[i])) for i in range(model.npair)}
     named = {g for pair in explicit for g in pair}
-    scene = MujocoScene()
+    scene = MujocoScene(model=model)
     groups: dict[tuple[int, int, int, int, bool], list[int]] = {}
     for g in range(model.ngeom):
         contype, affinity = int(model.geom_contype[g]), int(model.geom_conaffinity[g])

@@ -92,6 +92,13 @@ class UrdfScene(Scene):
                 limits[i] = -np.pi, np.pi
         return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (count, len(limits)))
 
+    def _sampled(self) -> list[tuple[int, int]]:
+        linked = len(self.body_links)
+        return [(i, j) for i, j in self.pairs if i < linked and j < linked]
+
+    def _samples(self, count: int, rng: np.random.Generator) -> Array:
+        return self.poses(self.random_joints(count, rng))
+
 
 def _poses(name: str, value: Any, worlds: int, inner: tuple[int, ...]) -> Array:
     array = host(name, value, True).astype(np.float64)
