@@ -31,6 +31,9 @@ class Build(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-linux_{platform.machine()}"
         build_data["force_include"][str(library)] = "clearance/libclearance.so"
         build_data["force_include"][str(ROOT / "cmd/libclearance/clearance.h")] = "clearance/clearance.h"
+        viewer = ROOT / "build/viewer/bundle.js"  # of scripts/viewer.sh; without it clearance.show says what is missing
+        if viewer.exists():
+            build_data["force_include"][str(viewer)] = "clearance/viewer.js"
 
     def _build(self) -> Path:
         self._folder = tempfile.TemporaryDirectory()

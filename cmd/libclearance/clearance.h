@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 2
+#define CLEARANCE_ABI 3
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -267,6 +267,11 @@ int64_t clearance_library_count(clearance_library library);
 // capacity numbers suffice, and its name into name (size bytes, cut). *needed is the number of numbers.
 int32_t clearance_library_shape(clearance_library library, int64_t index, clearance_shape *out, double *values,
                                 int64_t capacity, int64_t *needed, char *name, int64_t size, clearance_error *error);
+
+// clearance_library_support finds a support point of a shape, its margin included, for each of count directions [N,3],
+// which need not be unit vectors but not 0: points [N,3] in the frame of the shape.
+int32_t clearance_library_support(clearance_library library, int64_t index, int64_t count, clearance_reals *directions,
+                                  double *points, clearance_error *error);
 
 // clearance_library_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_library_free(clearance_library library, clearance_error *error);

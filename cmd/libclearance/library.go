@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -212,6 +213,38 @@ func clearance_library_shape(library C.clearance_library, index C.int64_t, out *
 		}
 		if name != nil && size > 0 {
 			putText(unsafe.Slice(name, int(size)), l.Name(int32(index)))
+		}
+		return nil
+	}())
+}
+
+//export clearance_library_support
+func clearance_library_support(library C.clearance_library, index, count C.int64_t, directions *C.clearance_reals,
+	points *C.double, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		l, err := libraries.get(uint64(library))
+		if err != nil {
+			return err
+		}
+		if index < 0 || int64(index) >= int64(l.Len()) || count < 0 {
+			return argument("shape %d of %d, %d directions", index, l.Len(), count)
+		}
+		s, n := l.Shape(int32(index)), 3*int(count)
+		from, to := array[float64](directions, n), array[float64](points, n)
+		if len(from) != n || len(to) != n {
+			return argument("no directions, or no place for the points")
+		}
+		if s.Kind() == geom.KindHalfspace {
+			return argument("shape %d is a half-space, which has support points in one direction alone", index)
+		}
+		for i := 0; i < n; i += 3 {
+			d := r3.Vec{X: from[i], Y: from[i+1], Z: from[i+2]}
+			if !(r3.Norm(d) > 0) || math.IsInf(r3.Norm(d), 1) {
+				return argument("direction %d is %v", i/3, d)
+			}
+			p := geom.Support(s, d)
+			to[i], to[i+1], to[i+2] = p.X, p.Y, p.Z
 		}
 		return nil
 	}())

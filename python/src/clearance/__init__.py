@@ -33,6 +33,7 @@ from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Repor
 from ._rollout import Rollout, SceneRollout
 from ._scene import Body, Part, Scene
 from ._score import FileReport, score_file
+from ._show import View, show
 from ._skip import SkipProposal
 from ._sweep import CONTACT, FREE, SweepResult
 from ._version import __version__
@@ -72,6 +73,8 @@ __all__ = [
     "ShapeError",
     "SkipProposal",
     "SweepResult",
+    "View",
     "__version__",
     "score_file",
+    "show",
 ]

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native as nat
-from ._arrays import address
+from ._arrays import address, take
 from ._errors import ShapeError
+from ._options import whole
 
 Vector = Sequence[float] | NDArray[Any]
 Points = Sequence[Sequence[float]] | NDArray[Any]
@@ -256,9 +257,20 @@ class Library:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write shapes.json, which :meth:`load` reads back bit for bit."""
         n, error = nat.native(), nat.Error()
-        n.raise_for(n.library_write(self._open().number, os.fsencode(path), error), error)
+        handle = self._open()  # which lives until the call has ended
+        n.raise_for(n.library_write(handle.number, os.fsencode(path), error), error)
 
     # -- contents -----------------------------------------------------------------------------------------------------
+
+    def support(self, index: int, directions: Any) -> NDArray[np.float64]:
+        """Support points [N,3] of a shape, margin included, for directions [N,3], in the frame of the shape."""
+        n, error = nat.native(), nat.Error()
+        d = take("directions", directions, np.float64, (3,), None, True)
+        points = np.empty_like(d)
+        handle = self._open()  # which lives until the call has ended
+        place = whole("shape", index), len(d), address(d), address(points)
+        n.raise_for(n.library_support(handle.number, *place, error), error)
+        return points
 
     def __len__(self) -> int:
         return len(self._shapes)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 2
+ABI: Final = 3
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -240,6 +240,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "library_write": (_R, [_u64, _text, _S(Error)]),
     "library_count": (_i64, [_u64]),
     "library_shape": (_R, [_u64, _i64, _S(Shape), _pointer, _i64, _S(_i64), _pointer, _i64, _S(Error)]),
+    "library_support": (_R, [_u64, _i64, _i64, _pointer, _pointer, _S(Error)]),
     "library_free": (_R, [_u64, _S(Error)]),
     "engine_open": (_R, [_S(Options), _S(_u64), _S(Error)]),
     "engine_describe": (_i64, [_u64, _pointer, _i64]),

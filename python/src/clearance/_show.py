@@ -1,0 +1,238 @@
+"""Rows of a result as one HTML page to look at: shapes, witnesses, normal, support planes. It works offline."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ._arrays import Array, host, reordered, rotations, take
+from ._errors import FileError, OptionError
+from ._kinematics import product, rotated
+from ._library import Library
+from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
+from ._scene import Scene
+
+# A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.
+_DIRECTIONS: Final = 700
+_VERTICES: Final = 2000
+
+# A part of a body as drawn: its shape, and its pose in the world (position, quaternion).
+_Placed = tuple[int, Array]
+
+
+@dataclass(frozen=True, repr=False)
+class View:
+    """A page of rows. Notebooks show it; ``save`` writes it as a file."""
+
+    html: str
+    rows: int
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        text = html.escape(self.html, quote=True)
+        return f'<iframe style="width:100%;height:560px;border:0" srcdoc="{text}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"View of {self.rows} rows, {len(self.html) / 1e6:.1f} MB of HTML: save it to look at it"
+
+
+def show(
+    result: Result,
+    *question: Any,
+    quat: str,
+    rows: Iterable[int] | None = None,
+    most: int = 100,
+    path: str | os.PathLike[str] | None = None,
+) -> View:
+    """A page that shows rows of a result: shapes, witnesses, normal, support planes, in a list to sort by distance, gap
+    or status.
+
+    ``question`` is what the result answers: ``show(r, library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")`` for a
+    pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of a scene. ``rows`` are indices into the flattened
+    result (default: rows without an answer, then the least distances, ``most`` of them). ``path`` is a file to write.
+    """
+    status = host_array(result.status).ravel()
+    chosen = _worst(result, status, most) if rows is None else [int(i) for i in rows]
+    for i in chosen:
+        if not 0 <= i < len(status):
+            raise OptionError(f"rows: {i}, want rows from 0 to {len(status) - 1}")
+    scene_given = len(question) == 2 and isinstance(question[0], Scene)
+    if quat not in ("wxyz", "xyzw") or not (scene_given or (len(question) == 7 and isinstance(question[0], Library))):
+        raise OptionError(
+            "want show(result, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=…) or "
+            'show(result, scene, poses, quat=…) with quat "wxyz" or "xyzw"'
+        )
+    pairs = _Bodies(result, quat, *question) if scene_given else _Pairs(len(status), quat, *question)
+    library: Library = pairs.library
+    used: dict[int, int] = {}  # shapes of the library by their place on the page
+    records = [_record(result, library, i, status[i], *pairs.of(i), used) for i in chosen]
+    data = {
+        "value": "factor" if result.query == "growth" else "distance",
+        "shapes": [_shape(library, s) for s in used],
+        "rows": records,
+    }
+    heading = f"{result.query}, {result.precision} precision: {len(chosen):,} of {len(status):,} rows"
+    page = _page("Clearance", heading, data)
+    view = View(page, len(chosen))
+    if path is not None:
+        view.save(path)
+    return view
+
+
+def _worst(result: Result, status: Array, most: int) -> list[int]:
+    """Rows without an answer, then those of the least value."""
+    value = np.zeros(len(status)) if result.distance is None else host_array(result.distance).ravel().astype(np.float64)
+    value = np.where(status >= UNDECIDED, -np.inf, value)
+    return [int(i) for i in np.argsort(value, kind="stable")[:most]]
+
+
+class _Pairs:
+    """The shapes of the rows of a pair list."""
+
+    def __init__(
+        self, rows: int, quat: str, library: Library, a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any
+    ) -> None:
+        self.library = library
+        self.shapes = [take(n, v, np.int32, (), rows, True) for n, v in (("a", a), ("b", b))]
+        self.positions = [take(n, v, np.float64, (3,), rows, True) for n, v in (("pos_a", pos_a), ("pos_b", pos_b))]
+        self.rotations = [rotations(n, v, quat, rows, True) for n, v in (("quat_a", quat_a), ("quat_b", quat_b))]
+
+    def of(self, row: int) -> tuple[str, str, list[list[_Placed]]]:
+        names: list[str] = []
+        placed: list[list[_Placed]] = []
+        for shapes, position, rotation in zip(self.shapes, self.positions, self.rotations, strict=True):
+            s = int(shapes[row])
+            good = 0 <= s < len(self.library)
+            names.append(f"{s}: {self.library[s]!r}" if good else f"{s}: not in the library")
+            placed.append([(s, np.concatenate([position[row], rotation[row]]))] if good else [])
+        return names[0], names[1], placed
+
+
+class _Bodies:
+    """The bodies of the rows of a rollout of a scene."""
+
+    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any) -> None:
+        if not isinstance(result, SceneResult):
+            raise OptionError("the result is not one of a scene")
+        self.library, self.scene, self.result = scene.library, scene, result
+        array = host("poses", poses, True)
+        self.poses = take("poses", array, np.float64, (len(scene.bodies), 7), None, True)
+        if quat == "xyzw":
+            self.poses = reordered(self.poses, (0, 1, 2, 6, 3, 4, 5))
+
+    def of(self, row: int) -> tuple[str, str, list[list[_Placed]]]:
+        r, scene = self.result, self.scene
+        if r.offsets is not None:
+            world, pair = int(host_array(r.world)[row]), (int(r.body_a[row]), int(r.body_b[row]))
+        elif r.pair is None:
+            world, p = divmod(row, len(scene.pairs))
+            pair = scene.pairs[p]
+        elif r.body_a is not None:
+            world, pair = row, (int(r.body_a[row]), int(r.body_b[row]))
+        else:
+            world, p = row, int(r.pair[row])
+            pair = scene.pairs[p] if p >= 0 else (-1, -1)
+        names: list[str] = []
+        placed: list[list[_Placed]] = []
+        for body in pair:
+            if body < 0:
+                names.append(f"world {world}: not known")
+                placed.append([])
+                continue
+            pose = self.poses[world, body]
+            names.append(f"world {world}, body {body}: {scene.bodies[body].name}")
+            placed.append([_place(pose, p) for p in scene.bodies[body].parts])
+        return names[0], names[1], placed
+
+
+def _place(pose: Array, part: Any) -> _Placed:
+    rotation = pose[3:] / np.linalg.norm(pose[3:])
+    own = np.asarray(part.rotation, np.float64)
+    position = pose[:3] + rotated(rotation, np.asarray(part.position, np.float64))
+    return part.shape, np.concatenate([position, product(rotation, own / np.linalg.norm(own))])
+
+
+def _record(
+    result: Result, library: Library, row: int, status: int, name_a: str, name_b: str, placed: Any, used: dict[int, int]
+) -> dict[str, Any]:
+    """A row as the page has it."""
+    record: dict[str, Any] = {"row": row, "code": int(status), "status": STATUSES[status]}
+    record |= {"name_a": name_a, "name_b": name_b, "planes": []}
+    for side, parts in zip("ab", placed, strict=True):
+        finite = [(s, pose) for s, pose in parts if np.isfinite(pose).all() and pose[3:].any()]
+        record[side] = [[used.setdefault(s, len(used)), pose.tolist()] for s, pose in finite]
+    for name, width in (("distance", 1), ("gap", 1), ("normal", 3), ("witness_a", 3), ("witness_b", 3)):
+        column = getattr(result, name)
+        value = None if column is None else host_array(column).reshape(-1, width)[row].astype(np.float64)
+        if value is not None and not np.isfinite(value).all():
+            value = None
+        record[name] = value if value is None else value.tolist() if width > 1 else float(value[0])
+    if record["normal"] and record["witness_a"] and record["witness_b"] and result.query != "growth":
+        n, at = np.array(record["normal"]), np.array(record["witness_a"])
+        for parts, sign in zip(placed, (1.0, -1.0), strict=True):
+            values = [sign * _support_value(library, s, pose, sign * n) for s, pose in parts]
+            if values and np.isfinite(values).all():
+                value = max(values) if sign > 0 else min(values)
+                record["planes"].append((at + (value - n @ at) * n).tolist())
+    return record
+
+
+def _support_value(library: Library, shape: int, pose: Array, direction: Array) -> float:
+    """The support value of a shape at a pose in a direction of the world; inf for half-spaces."""
+    if library[shape].kind == "halfspace":
+        return float("inf")
+    q = pose[3:] / np.linalg.norm(pose[3:])
+    local = rotated(q * [1, -1, -1, -1], direction)
+    return float(direction @ pose[:3] + local @ library.support(shape, local[None])[0])
+
+
+def _shape(library: Library, index: int) -> dict[str, Any]:
+    """A shape as the points whose hull is drawn."""
+    s = library[index]
+    if s.kind == "halfspace":
+        return {"kind": s.kind, "points": []}
+    if s.kind == "convex" and not s.margin and len(s.parameters["vertices"]) <= _VERTICES:
+        points = s.parameters["vertices"]
+    elif s.kind == "box" and not s.margin:
+        corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        points = corners * s.parameters["half_extents"]
+    else:
+        points = np.unique(library.support(index, _directions(_DIRECTIONS)), axis=0)
+    return {"kind": s.kind, "points": [[float(f"{x:.7g}") for x in p] for p in points]}
+
+
+def _directions(count: int) -> Array:
+    """Unit vectors on a spiral, about evenly over the sphere."""
+    k = np.arange(count) + 0.5
+    z, angle = 1 - 2 * k / count, np.pi * (1 + 5**0.5) * k
+    r = np.sqrt(1 - z * z)
+    return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
+
+
+def _page(title: str, heading: str, data: Any) -> str:
+    folder = Path(__file__).parent
+    script = folder / "viewer.js"
+    if not script.exists():
+        raise FileError(
+            f"{script} is missing: the wheel was built without npm, from which the viewer comes. Build it where npm is "
+            "installed: 'make wheel'"
+        )
+    parts = {
+        "title": html.escape(title),
+        "heading": html.escape(heading),
+        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "script": script.read_text(encoding="utf-8"),
+    }
+    text = (folder / "viewer.html").read_text(encoding="utf-8")
+    pieces = text.split("{{")
+    return pieces[0] + "".join(parts[p.split("}}", 1)[0]] + p.split("}}", 1)[1] for p in pieces[1:])

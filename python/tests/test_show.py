@@ -1,0 +1,125 @@
+"""The page of rows: what it contains, and what a browser draws of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Pairs, every_kind
+from test_scene import make_scene
+
+import clearance as cl
+
+if not (Path(cl.__file__).parent / "viewer.js").exists():
+    pytest.skip("the wheel has no viewer: npm was missing when it was built", allow_module_level=True)
+
+
+def contents(view: cl.View) -> Any:
+    """The data of a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', view.html, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_support_points() -> None:
+    """Support points are those of closed forms, and no sampled point lies beyond the support value."""
+    lib = every_kind()
+    rng = np.random.default_rng(1)
+    d = rng.normal(size=(300, 3))
+    unit = d / np.linalg.norm(d, axis=1, keepdims=True)
+    np.testing.assert_allclose(lib.support(0, d), 0.5 * unit, atol=1e-12)
+    crate = np.sign(d) * [0.5, 0.6, 0.7] + 0.01 * unit
+    np.testing.assert_allclose(lib.support(5, d), crate, atol=1e-12)
+    for s in range(len(lib)):
+        points = lib.support(s, d)
+        values = d @ points.T
+        assert (values <= np.diag(values)[:, None] + 1e-9).all(), lib[s]
+    with pytest.raises(cl.OptionError, match="direction 1"):
+        lib.support(0, [[1, 0, 0], [0, 0, 0]])
+    with pytest.raises(cl.OptionError, match="half-space"):
+        lib.support(lib.halfspace(), [[1, 0, 0]])
+
+
+def test_contents(engine: cl.Engine, tmp_path: Path) -> None:
+    """Rows of a pair list: the worst ones, poses, and planes that leave each shape on its side."""
+    p = Pairs(every_kind(), 300, seed=4, spread=1.2)
+    p.quat_a[5] = 0
+    r = engine.distance(*p.arrays(), quat="wxyz", precision="double")
+    view = cl.show(r, *p.arrays(), quat="wxyz", most=40, path=tmp_path / "rows.html")
+    assert (tmp_path / "rows.html").read_text() == view.html and "http" not in view.html.split("<script>")[0]
+    data = contents(view)
+    rows = [row["row"] for row in data["rows"]]
+    assert rows[0] == 5 and rows[1:] == np.argsort(np.where(r.failed, np.inf, r.distance), kind="stable")[:39].tolist()
+    assert data["rows"][0]["status"] == "invalid" and data["rows"][0]["distance"] is None
+    view = cl.show(r, *p.arrays(), quat="wxyz", rows=range(300))
+    for row in contents(view)["rows"]:
+        i = row["row"]
+        if r.failed[i]:
+            continue
+        assert row["distance"] == r.distance[i] and row["normal"] == r.normal[i].tolist()
+        n, (a, b) = r.normal[i], (np.array(x) for x in row["planes"])
+        assert abs(n @ (b - a) - r.distance[i]) < 1e-6, "the planes are as far apart as the shapes"
+        _, pose = row["a"][0]
+        assert pose[:3] == p.pos_a[i].tolist() and len(data["shapes"][0]["points"]) >= 8
+    assert "<iframe" in view._repr_html_() and "300 rows" in repr(view)
+    with pytest.raises(cl.OptionError, match="rows: 300"):
+        cl.show(r, *p.arrays(), quat="wxyz", rows=[300])
+    with pytest.raises(cl.OptionError, match="want show"):
+        cl.show(r, quat="wxyz")
+
+
+@pytest.mark.parametrize("options", [{}, {"reduce": "world"}, {"pairs": "all"}, {"pairs": "all", "reduce": "world"}])
+def test_scenes(engine: cl.Engine, options: Any) -> None:
+    """Bodies with all their parts stand where the poses put them."""
+    scene = make_scene()
+    poses = np.random.default_rng(2).normal(0, 0.8, (6, 4, 7))
+    r = engine.rollout(scene, worlds=6, precision="double", **options)(poses, quat="wxyz")
+    for row in contents(cl.show(r, scene, poses, quat="wxyz"))["rows"]:
+        n, i = row["normal"], row["row"]
+        assert row["distance"] == r.distance.ravel()[i] and n is not None
+        assert len(row["a"]) >= 1 and len(row["b"]) >= 1 and len(row["planes"]) == 2
+        if row["status"] == "separated" and len(row["a"]) == len(row["b"]) == 1:
+            a, b = (np.array(x) for x in row["planes"])
+            assert abs(np.dot(n, b - a) - row["distance"]) < 1e-6
+
+
+def browser() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    pytest.skip("no Chromium is installed: apt-get install chromium to run this test")
+
+
+def test_in_a_browser(engine: cl.Engine, tmp_path: Path) -> None:
+    """Chromium without a network draws both shapes and lists the rows."""
+    program = browser()
+    lib = cl.Library()
+    box, ball, floor = lib.box([1, 1, 1], name="crate"), lib.sphere(0.8, name="</script><b>ball"), lib.halfspace()
+    quat = np.tile([1.0, 0, 0, 0], (3, 1))
+    pos_a, pos_b = np.zeros((3, 3)), np.array([[2.5, 0, 0], [1.2, 0.4, 0.3], [0, 0, 3]])
+    arrays = (lib, [box, box, floor], [ball, ball, box], pos_a, quat, pos_b, quat)
+    r = engine.distance(*arrays, quat="wxyz")
+    page, picture = tmp_path / "rows.html", tmp_path / "rows.png"
+    cl.show(r, *arrays, quat="wxyz", path=page)
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--use-angle=swiftshader", "--hide-scrollbars"]
+    flags += ["--enable-unsafe-swiftshader", "--window-size=900,600", "--virtual-time-budget=20000", "--incognito"]
+    flags += [f"--user-data-dir={tmp_path / 'profile'}", "--proxy-server=127.0.0.1:9"]
+    command = [program, *flags]
+    run = subprocess.run([*command, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
+    assert 'data-ready="3"' in run.stdout, run.stderr[-2000:]
+    items = re.findall(r'<li data-position="\d" class="(\w+)(?: chosen)?">(\d) ', run.stdout)
+    assert items == [("penetrating", "1"), ("separated", "0"), ("separated", "2")]
+    assert "row 1: penetrating" in run.stdout
+    subprocess.run([*command, f"--screenshot={picture}", page.as_uri()], capture_output=True, timeout=120, check=True)
+    image: Any = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
+    pixels = np.asarray(image.open(picture).convert("RGB")).astype(int)[:, 320:]
+    red, blue = pixels[..., 0], pixels[..., 2]
+    blueish, orange = (blue > red + 30), (red > blue + 30)
+    assert blueish.mean() > 0.02 and orange.mean() > 0.02, (blueish.mean(), orange.mean())
