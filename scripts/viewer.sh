@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # viewer.sh: builds the script of the viewer (clearance.show) into build/viewer/bundle.js: python/viewer/viewer.js with
-# three.js, bundled by esbuild. Both come from npm, by the versions and the checksums of python/viewer/package-lock.json.
+# three.js, bundled by esbuild. Both come from npm, by versions and checksums of python/viewer/package-lock.json.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source=$PWD/python/viewer

@@ -148,8 +148,8 @@ typedef struct {
 } clearance_more;
 
 // W worlds of M places for bodies that move along T way points, with one list of P pairs of places: W·P rows, row
-// w·P + p. A body is at way point k at the time k; in between its position moves along a line at constant speed, and its
-// rotation about a fixed axis at constant speed, by the shorter arc.
+// w·P + p. A body is at way point k at the time k; in between its position moves along a line, and its rotation about a
+// fixed axis by the shorter arc, both at constant speed.
 typedef struct {
     clearance_bodies table;
     int64_t worlds;                // W
@@ -313,14 +313,14 @@ int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);
 int32_t clearance_scene_open(clearance_engine engine, clearance_query *query, clearance_scene *scene,
                              clearance_rollout *out, clearance_error *error);
 
-// clearance_scene_submit answers all rows of a scene for new poses [W,M,7]; otherwise it is clearance_submit. A scene of
-// all pairs is one of rows of worlds.
+// clearance_scene_submit answers all rows of a scene for new poses [W,M,7]; otherwise it is clearance_submit. Of all
+// pairs the rows are worlds.
 int32_t clearance_scene_submit(clearance_rollout rollout, clearance_reals *poses, clearance_results *results,
                                clearance_more *more, int64_t wait_ms, clearance_job *job, clearance_report *report,
                                clearance_error *error);
 
-// clearance_scene_find answers all pairs of a scene by rows of pairs, whose number is that of the report: a pair without
-// a row is proved separated, and beyond the largest distance if there is one. If the result is CLEARANCE_OK or
+// clearance_scene_find answers all pairs of a scene by rows, whose number is that of the report: a pair without a
+// row is proved separated, and beyond the largest distance if there is one. If the result is CLEARANCE_OK or
 // CLEARANCE_RUNNING, *found is the answers, to be read after the job has ended, and freed. Otherwise it is
 // clearance_scene_submit.
 int32_t clearance_scene_find(clearance_rollout rollout, clearance_reals *poses, clearance_found *found, int64_t wait_ms,
@@ -328,14 +328,14 @@ int32_t clearance_scene_find(clearance_rollout rollout, clearance_reals *poses, 
 
 // clearance_found_read copies the answers of a job that has ended: rows offsets[w] to offsets[w+1]-1 [W+1] are those of
 // world w, in ascending order of both bodies. The number of rows of *results is that of the report.
-int32_t clearance_found_read(clearance_found found, int64_t *offsets, clearance_results *results,
-                             clearance_more *more, clearance_error *error);
+int32_t clearance_found_read(clearance_found found, int64_t *offsets, clearance_results *results, clearance_more *more,
+                             clearance_error *error);
 
 // clearance_found_free frees the answers. It must not be called before their job has ended.
 int32_t clearance_found_free(clearance_found found, clearance_error *error);
 
-// clearance_sweep finds the first contact of every pair along the motions, or proves that there is none; otherwise it is
-// clearance_submit. counts of the report are the rows by state: free, 0, contact, undecided, invalid.
+// clearance_sweep finds the first contact of every pair along the motions, or proves that there is none; otherwise it
+// is clearance_submit. counts of the report are the rows by state: free, 0, contact, undecided, invalid.
 int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, clearance_contacts *contacts,
                         int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
 

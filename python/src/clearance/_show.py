@@ -40,7 +40,7 @@ class View:
 
     def _repr_html_(self) -> str:
         text = html.escape(self.html, quote=True)
-        return f'<iframe style="width:100%;height:560px;border:0" srcdoc="{text}"></iframe>'
+        return f'<iframe style="width:100%;height:560px" srcdoc="{text}"></iframe>'
 
     def __repr__(self) -> str:
         return f"View of {self.rows} rows, {len(self.html) / 1e6:.1f} MB of HTML: save it to look at it"
