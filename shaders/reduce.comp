@@ -196,8 +196,8 @@ void main() {
         for (uint j = 0u; j < k; j++) {
             if (chosen[j].row == NONE) continue;
             again = again || chosen[j].row == chosen[k].row;
-            counted = counted || (chosen[j].set == chosen[k].set &&
-                                  statusOf(statusWord(chosen[j].row)) != STATUS_SEPARATED);
+            counted =
+                counted || (chosen[j].set == chosen[k].set && statusOf(statusWord(chosen[j].row)) != STATUS_SEPARATED);
         }
         if (!counted) contacts--;
         if (again) {

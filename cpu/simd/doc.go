@@ -92,7 +92,7 @@
 //	growth_input.h            rows in the frames of their rays
 //	growth_closed.h           growth to a half-space
 //	growth_boxes.h            growth of two boxes
-//	growth_newton.h           Newton's method on the convex dual of smooth pairs
+//	growth_newton.h           Newton's method on the convex dual of smooth pairs; growth_dual.h
 //	growth_simplex.h          the simplex method; growth_lanes.h, growth_support.h
 //	growth_certify.h          bounds in float64: growth_bounds.h, growth_emit.h
 //

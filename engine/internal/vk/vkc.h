@@ -237,9 +237,9 @@ void vkc_info_get(vkc_instance *in, uint32_t gpu, vkc_info *out);
     X(vkResetFences)                  \
     X(vkWaitForFences)
 
-#define VKC_DEVICE_OPTIONAL(X)  \
-    X(vkWaitSemaphores)         \
-    X(vkGetBufferDeviceAddress) \
+#define VKC_DEVICE_OPTIONAL(X)             \
+    X(vkWaitSemaphores)                    \
+    X(vkGetBufferDeviceAddress)            \
     X(vkGetMemoryHostPointerPropertiesEXT) \
     X(vkGetPipelineExecutableStatisticsKHR)
 
