@@ -143,7 +143,7 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 	if err != nil {
 		return err
 	}
-	if i := firstUnwritten(c.out.Status); i >= 0 && !m.partial() {
+	if i := c.firstUnwritten(); i >= 0 && !m.partial() {
 		return fmt.Errorf("row %d was not answered", c.base+c.lo+i)
 	}
 	c.by, c.wall = m, time.Since(start)
@@ -187,7 +187,7 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
 	for i, s := range c.out.Status {
-		if noAnswer(s) {
+		if c.noAnswer(s) {
 			c.out.PutFailure(i, batch.Undecided)
 			unanswered++
 		}
@@ -221,9 +221,9 @@ func (r *runner) progress() {
 }
 
 // firstUnwritten returns the first unwritten row, or -1.
-func firstUnwritten(status []uint8) int {
-	for i, s := range status {
-		if noAnswer(s) {
+func (c *chunk) firstUnwritten() int {
+	for i, s := range c.out.Status {
+		if c.noAnswer(s) {
 			return i
 		}
 	}
@@ -231,8 +231,8 @@ func firstUnwritten(status []uint8) int {
 }
 
 // noAnswer reports whether a row with this status byte has no answer.
-func noAnswer(status uint8) bool {
-	return status >= uint8(batch.StatusCount) && status != batch.Omitted
+func (c *chunk) noAnswer(status uint8) bool {
+	return status >= uint8(batch.StatusCount) && !(status == batch.Omitted && c.job.Reduction != nil)
 }
 
 // omitted counts the rows that a back end omitted.
@@ -268,12 +268,11 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 			err = fmt.Errorf("row %d of %d: status %v by solver %d, want a code below %d: the back end or the "+
 				"memory is at fault", i, out.N, batch.Status(out.Status[i]), out.Method[i], batch.SolverCount)
 		}
-		counted := 0
-		if tally != nil {
-			counted = tally.Rows
+		if job.Reduction == nil || tally == nil || err != nil {
+			return
 		}
-		if n := omitted(out.Status); n != counted && err == nil {
-			err = fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, counted)
+		if n := omitted(out.Status); n != tally.Rows {
+			err = fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, tally.Rows)
 		}
 	}()
 	if r, ok := As[Reducer](b); ok && tally != nil {

@@ -19,7 +19,7 @@ type Handover struct {
 // all of them decline remain unwritten. The error is that of the context.
 func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 	for _, m := range r.pool.declined {
-		rows := declinedRows(c.out.Status)
+		rows := c.declinedRows()
 		if len(rows) == 0 {
 			return nil
 		}
@@ -48,9 +48,9 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 }
 
 // declinedRows lists the rows that are unwritten.
-func declinedRows(status []uint8) (rows []int) {
-	for i, s := range status {
-		if noAnswer(s) {
+func (c *chunk) declinedRows() (rows []int) {
+	for i, s := range c.out.Status {
+		if c.noAnswer(s) {
 			rows = append(rows, i)
 		}
 	}
