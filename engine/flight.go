@@ -73,7 +73,7 @@ func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, 
 		buffers: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.quads},
 	}
 	if red != nil {
-		r.reduction, r.reduced, r.down = red.record, [2]vk.Buffer{red.bounds.device, red.out.device}, red.bytes
+		r.reduction, r.reduced, r.down = red.record, [2]vk.Buffer{red.bounds.device, red.out.device}, red.moved
 	}
 	if !b.direct {
 		r.fresh = [4]uint64{in.poses.fresh, in.templates.fresh, in.order.fresh, in.warm.fresh}
@@ -235,13 +235,11 @@ func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, bas
 	var sum tally
 	bytes, reduced := uint64(0), false
 	if f.reduce != nil {
-		if bytes, err = f.reduce.read(b.direct); err != nil {
+		if bytes, reduced, err = f.entries(ctx, b); err != nil {
 			return 0, err
 		}
-		if reduced = f.reduce.fits(); reduced {
+		if reduced {
 			sum = f.reduce.take(&f.layout, f.reduce.out.host.Bytes(), out, base, f.lo, t)
-		} else if err := f.fetch(ctx, b); err != nil {
-			return 0, err
 		}
 	}
 	if !reduced {
@@ -265,18 +263,42 @@ func (f *flight) wait(ctx context.Context, b *Backend) error {
 	return err
 }
 
-// fetch moves all columns of a chunk back after its reduction had no room.
-func (f *flight) fetch(ctx context.Context, b *Backend) error {
+// entries makes the output of the reduction visible to the host, what was not moved with the chunk as well. It returns
+// the number of bytes read so far. If there was no room for all entries it reports false, and all columns are moved.
+func (f *flight) entries(ctx context.Context, b *Backend) (bytes uint64, ok bool, err error) {
+	r := f.reduce
+	if err := r.out.host.Slice(0, r.bytes).Invalidate(); err != nil {
+		return 0, false, err
+	}
+	n := r.entries()
+	if n > r.record.Room {
+		return r.moved, false, f.fetch(ctx, b, f.columns, 0, f.layout.bytes)
+	}
+	used := r.bytesOf(n)
+	if b.direct {
+		return used, true, nil
+	}
+	if used <= r.moved {
+		return r.moved, true, nil
+	}
+	if err := f.fetch(ctx, b, &r.out, r.moved, used); err != nil {
+		return 0, false, err
+	}
+	return used, true, r.out.host.Slice(0, used).Invalidate()
+}
+
+// fetch moves bytes lo to hi back after the chunk.
+func (f *flight) fetch(ctx context.Context, b *Backend, m *mirror, lo, hi uint64) error {
 	if b.direct {
 		return nil
 	}
 	f.recorded = recording{}
-	s, n := f.stream, f.layout.bytes
+	s := f.stream
 	if err := s.Begin(); err != nil {
 		return err
 	}
 	s.Barrier(vk.StageCompute, vk.StageTransfer)
-	s.Copy(f.columns.host.Slice(0, n), f.columns.device.Slice(0, n))
+	s.Copy(m.host.Slice(lo, hi-lo), m.device.Slice(lo, hi-lo))
 	if err := s.Submit(); err != nil {
 		return err
 	}

@@ -10,50 +10,66 @@ import (
 	"clearance/engine/internal/vk"
 )
 
-// TestReducedAnswers: a device answers the same with a reduction and without, in one memory or two, and where it
-// declines so many rows that the reduction has no room.
+// TestReducedAnswers: a device answers the same with a reduction and without, in one memory or two, where no row is
+// declined, where more rows are returned than are moved with the chunk, and where there is no room for them.
 func TestReducedAnswers(t *testing.T) { eachPath(t, testReducedAnswers) }
 
 func testReducedAnswers(t *testing.T, o Options) {
-	for _, budget := range []uint32{0, 40} {
-		t.Run(fmt.Sprintf("budget %d", budget), func(t *testing.T) { answersReduced(t, o, budget) })
-	}
-}
-
-func answersReduced(t *testing.T, o Options, budget uint32) {
 	lib, pairs := set(t, "mixed", 0, size(600, 1500, 10000))
 	n := pairs.Len()
 	rng := rand.New(rand.NewPCG(3, 3))
-	b, c := open(t, Options{ChunkRows: 256, staged: o.staged, budget: budget}), processor(t)
-	d := dispatch.New(b, c)
-	for _, columns := range []batch.Columns{0, batch.ColDistance | batch.ColGap | batch.ColStatus, batch.ColStatus} {
-		whole := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Columns: columns}}
-		few := &batch.Job{Library: lib, Input: pairs, Options: whole.Options}
-		few.Reduction = randomReduction(rng, n, 60)
-		var bytes [2]int64
-		for i, job := range []*batch.Job{whole, few} {
-			rep, err := d.Run(t.Context(), job, dispatch.Options{Backend: b.Name(), ChunkRows: 500})
-			if err != nil {
-				t.Fatal(err)
+	for _, c := range []struct {
+		what       string
+		budget     uint32
+		rows, sets int // at most, of a set and of a group
+		omits      bool
+	}{
+		{"all answered", 0, 60, 8, true},
+		{"some declined", 40, 4, 40, true},
+		{"no room", 40, 60, 8, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			b := open(t, Options{ChunkRows: 256, staged: o.staged, budget: c.budget})
+			d := dispatch.New(b, processor(t))
+			for _, columns := range []batch.Columns{0, batch.ColDistance | batch.ColGap | batch.ColStatus} {
+				whole := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Columns: columns}}
+				few := &batch.Job{Library: lib, Input: pairs, Options: whole.Options}
+				few.Reduction = randomReduction(rng, n, c.rows, c.sets)
+				var bytes [2]int64
+				// The memory must not hold the answers already.
+				for i, job := range []*batch.Job{few, whole} {
+					rep, err := d.Run(t.Context(), job, dispatch.Options{Backend: b.Name(), ChunkRows: 500})
+					if err != nil {
+						t.Fatal(err)
+					}
+					bytes[i] = rep.BytesDown
+				}
+				omitted := countOmitted(few.Results)
+				for k, s := range few.Results.Status {
+					if s != batch.Omitted {
+						sameRow(t, "reduced", k, few.Results, whole.Results)
+					}
+				}
+				if sum := few.Reduction.Tally.Rows; sum != omitted || c.omits != (omitted > 0) ||
+					c.omits != (bytes[0] < bytes[1]) {
+					t.Errorf("%d rows of %d omitted, and %d counted; %d bytes, without %d", omitted, n, sum, bytes[0],
+						bytes[1])
+				}
 			}
-			bytes[i] = rep.BytesDown
-		}
-		omitted := 0
-		for k, s := range few.Results.Status {
-			if s == batch.Omitted {
-				omitted++
-			} else {
-				sameRow(t, "reduced", k, few.Results, whole.Results)
+			if declined := b.Stats().Declined.Sum(); c.budget != 0 == (declined == 0) {
+				t.Errorf("%d rows declined", declined)
 			}
-		}
-		if sum := few.Reduction.Tally.Rows; sum != omitted || budget == 0 && (omitted == 0 || bytes[1] >= bytes[0]) {
-			t.Errorf("%d rows of %d omitted, and %d counted; %d bytes of %d", omitted, n, sum, bytes[1], bytes[0])
-		}
-		declined := b.Stats().Declined.Sum()
-		if budget != 0 && declined == 0 {
-			t.Error("no row was declined")
+		})
+	}
+}
+
+func countOmitted(r *batch.Results) (n int) {
+	for _, s := range r.Status {
+		if s == batch.Omitted {
+			n++
 		}
 	}
+	return n
 }
 
 // TestReductionFails: a device that is lost in a call leaves no omitted rows, and no tally, of the chunks that another
@@ -67,15 +83,10 @@ func TestReductionFails(t *testing.T) {
 				Result: vk.ErrorDeviceLost})
 			defer disarm()
 			job := &batch.Job{Library: lib, Input: pairs}
-			job.Reduction = randomReduction(rand.New(rand.NewPCG(4, 4)), 1000, 20)
+			job.Reduction = randomReduction(rand.New(rand.NewPCG(4, 4)), 1000, 20, 8)
 			rep, err := dispatch.New(first{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 512})
 			disarm()
-			omitted := 0
-			for _, s := range job.Results.Status {
-				if s == batch.Omitted {
-					omitted++
-				}
-			}
+			omitted := countOmitted(job.Results)
 			if err != nil || rep.Done != 1000 || rep.Counts[batch.Undecided] != 0 || len(rep.Failovers) != 1 ||
 				omitted != job.Reduction.Tally.Rows || omitted == 1000 {
 				t.Errorf("loss %d: report %+v, %d omitted, %d counted, error %v", after, rep, omitted,

@@ -12,7 +12,7 @@ import (
 type reduction struct {
 	blocks       []*vk.Block
 	bounds, out  mirror
-	input, bytes uint64 // room, and bytes that are in use of the output if all its entries are
+	bytes, moved uint64 // of the output, and those that are moved back with the chunk
 
 	pipeline *vk.Pipeline
 	record   layout.ReductionRecord
@@ -57,13 +57,15 @@ func (r *reduction) prepare(b *Backend, job *batch.Job, at, n int, l *placement)
 	}
 	r.cut(job.Reduction, at, n)
 	q.Portions = uint32(len(r.portions) - 1)
-	q.Room = min(uint32(n), q.Portions+q.Portions/2+8)
+	// Most portions have one entry. There may be a few more, and many where a device declines rows.
+	usual := min(uint32(n), q.Portions+q.Portions/2+8)
+	q.Room = max(usual, uint32(n)/4)
 	if b.options.reduceAll {
 		q.Room = uint32(n)
 	}
 	r.record = q
-	r.bytes = 4 * uint64(r.firstEntry()+q.Room*q.Entry)
-	if 4*r.bytes > 3*l.bytes && !b.options.reduceAll {
+	r.bytes, r.moved = r.bytesOf(q.Room), r.bytesOf(usual)
+	if 4*r.moved > 3*l.bytes && !b.options.reduceAll {
 		return false, nil
 	}
 	var err error
@@ -125,6 +127,11 @@ func (r *reduction) firstEntry() uint32 {
 	return layout.ReducedHeader + r.record.Portions*r.portionWords()
 }
 
+// bytesOf is the length of the output with so many entries.
+func (r *reduction) bytesOf(entries uint32) uint64 {
+	return 4 * uint64(r.firstEntry()+entries*r.record.Entry)
+}
+
 // write makes room and writes the bounds.
 func (r *reduction) write(b *Backend) error {
 	words := len(r.portions) + len(r.sets)
@@ -164,20 +171,8 @@ func (r *reduction) dispatch(s *vk.Stream, columns vk.Buffer) {
 	s.Barrier(vk.StageCompute, vk.StageTransfer)
 }
 
-// read makes the output visible to the host, and returns the number of bytes that it reads: all that were moved, or
-// those in use where nothing is moved.
-func (r *reduction) read(direct bool) (uint64, error) {
-	if err := r.out.host.Slice(0, r.bytes).Invalidate(); err != nil {
-		return 0, err
-	}
-	if direct && r.fits() {
-		return 4 * uint64(r.firstEntry()+recordsIn[uint32](r.out.host.Bytes())[0]*r.record.Entry), nil
-	}
-	return r.bytes, nil
-}
-
-// fits reports whether there was room for all entries.
-func (r *reduction) fits() bool { return recordsIn[uint32](r.out.host.Bytes())[0] <= r.record.Room }
+// entries is the number of entries. The output has room for r.record.Room of them.
+func (r *reduction) entries() uint32 { return recordsIn[uint32](r.out.host.Bytes())[0] }
 
 // take stores the entries in rows of out that begin at base, marks the other rows as omitted and adds them to the
 // tally. first is the row of the job at which the chunk begins. Unless the output accounts for every row, no row has an

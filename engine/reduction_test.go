@@ -12,15 +12,15 @@ import (
 	"clearance/internal/layout"
 )
 
-// randomReduction is one of n rows: sets of up to most rows, groups of up to eight sets.
-func randomReduction(rng *rand.Rand, n, most int) *batch.Reduction {
+// randomReduction is one of n rows: sets of up to most rows, groups of up to so many sets.
+func randomReduction(rng *rand.Rand, n, most, sets int) *batch.Reduction {
 	r := &batch.Reduction{Sets: []int32{0}, Groups: []int32{0}}
 	for at := 0; at < n; {
 		at = min(n, at+rng.IntN(most+1)) // a set may be empty
 		r.Sets = append(r.Sets, int32(at))
 	}
 	for s := 0; s < len(r.Sets)-1; {
-		s = min(len(r.Sets)-1, s+1+rng.IntN(8))
+		s = min(len(r.Sets)-1, s+1+rng.IntN(sets))
 		r.Groups = append(r.Groups, int32(s))
 	}
 	return r
@@ -32,7 +32,7 @@ func TestPortions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, most := range []int{1, 3, 40, 700, 2000} {
 		const rows = 5000
-		of := randomReduction(rng, rows, most)
+		of := randomReduction(rng, rows, most, 8)
 		var r reduction
 		for at := 0; at < rows; {
 			n := min(1+rng.IntN(2000), rows-at)
@@ -90,7 +90,7 @@ func testReduceShader(t *testing.T, o Options) {
 			options.Columns = batch.ColStatus | batch.ColDistance | batch.ColGap
 		}
 		n := 1 + rng.IntN(1500)
-		of := randomReduction(rng, n+100, []int{2, 20, 900}[round%5%3])
+		of := randomReduction(rng, n+100, []int{2, 20, 900}[round%5%3], 8)
 		at := rng.IntN(100)
 		job := &batch.Job{Options: options, Reduction: of}
 		want, got := unanswered(n, &options), unanswered(n, &options)
@@ -198,11 +198,8 @@ func runReduction(t *testing.T, b *Backend, r *reduction, columns []byte) []byte
 	if err := s.Wait(t.Context(), b.options.Timeout); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.read(b.direct); err != nil {
+	if err := r.out.host.Slice(0, r.bytes).Invalidate(); err != nil {
 		t.Fatal(err)
-	}
-	if !r.fits() {
-		t.Fatal("there is no room for all rows")
 	}
 	return slices.Clone(r.out.host.Bytes()[:r.bytes])
 }
