@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,10 @@ from conftest import ROOT
 
 import clearance as cl
 
-gymnasium: Any = pytest.importorskip(
-    "gymnasium", reason="gymnasium is not installed: pip install gymnasium to run this test"
-)
 
-
-def load(name: str) -> Any:
+def load(name: str, package: str) -> Any:
+    """An example as a module, if the package that it needs is installed."""
+    pytest.importorskip(package, reason=f"{package} is not installed: pip install {package} to run this test")
     spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,7 +28,7 @@ def load(name: str) -> Any:
 
 def test_arm_env(engine: cl.Engine) -> None:
     """Links are joined, episodes end exactly where contact is not ruled out, and restarts stand free or end at once."""
-    arm = load("arm_env")
+    arm = load("arm_env", "gymnasium")
     joints = np.random.default_rng(1).uniform(-1, 1, (5, arm.LINKS))
     poses = arm.forward(joints)
     x, y, z = np.moveaxis(poses[..., 4:], -1, 0)
@@ -39,7 +39,7 @@ def test_arm_env(engine: cl.Engine) -> None:
     env = arm.ArmEnv(64, engine)
     observation, _ = env.reset(seed=3)
     ended = 0
-    assert env.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+    assert env.metadata["autoreset_mode"] is arm.gym.vector.AutoresetMode.SAME_STEP
     for _ in range(40):
         action = np.clip(observation[:, arm.LINKS : 2 * arm.LINKS], -1, 1)
         observation, reward, terminated, _, info = env.step(action)
@@ -54,6 +54,61 @@ def test_arm_env(engine: cl.Engine) -> None:
 
 
 def test_arm_env_as_a_program() -> None:
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install gymnasium to run this test")
     command = [sys.executable, str(ROOT / "examples/arm_env.py"), "--worlds", "64", "--steps", "5"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and "arm steps/s" in run.stdout, run.stderr
+
+
+def test_grasps(engine: cl.Engine, tmp_path: Path) -> None:
+    """The verdict of a grasp is the least of its rows; next to the table it is that of a closed form."""
+    grasps = load("grasps", "pyarrow")
+    library = grasps.make_library(tmp_path)
+    grasps.write_grasps(tmp_path / "grasps.parquet", 300)
+    report = cl.score_file(tmp_path / "grasps.parquet", tmp_path / "out.parquet", library=library, engine=engine)
+    report.raise_if_refuted()
+    lower, answered = grasps.verdicts(tmp_path / "out.parquet")
+    table = grasps.pq.read_table(tmp_path / "grasps.parquet")
+    c = {n: np.array(table.column(n).to_pylist()) for n in table.column_names}
+    names = ("shape_a", "shape_b", "position_a", "rotation_a", "position_b", "rotation_b")
+    a, b, pos_a, quat_a, pos_b, quat_b = (c[n] for n in names)
+    r = engine.distance(library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz", precision="double")
+    np.testing.assert_allclose(lower, r.lower.reshape(-1, 4).min(axis=1), atol=1e-6)
+    # The table is a half-space: the clearance of a finger is that of its lowest corner.
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * grasps.FINGER
+    w, x, y, z = np.moveaxis(quat_a[1::2], -1, 0)
+    row = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=1)
+    least = pos_a[1::2, 2] + (row @ corners.T).min(axis=1)
+    np.testing.assert_allclose(r.distance[1::2], least, atol=1e-9)
+    assert answered.all() and 10 < (lower > grasps.CLEAR).sum() < 290
+
+
+def test_trajectory(engine: cl.Engine, tmp_path: Path) -> None:
+    """The steps are free before the first contact that the sweep proves, and agree with it after."""
+    example = load("trajectory", "matplotlib")
+    joints = np.linspace([0, 0.4, 0.3], [2.2, -0.2, 0.5], 30)
+    steps, motion = example.study(engine, joints)
+    assert steps.distance.shape == (30, 6) and not steps.failed.any() and not motion.failed.any()
+    for p in range(6):
+        assert not steps.hit[: int(motion.t0[0, p]) + 1, p].any()
+        if motion.hit[0, p]:
+            assert steps.hit[:, p].any() and motion.t1[0, p] - motion.t0[0, p] <= 1.1e-6
+        else:
+            assert (steps.upper[:, p] >= motion.lower[0, p]).all()
+    assert motion.hit.any() and not motion.hit.all()
+    example.draw(steps, motion, str(tmp_path / "t.png"))
+    assert (tmp_path / "t.png").stat().st_size > 10_000
+
+
+def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    """The cells of the notebook run one after the other."""
+    cells = json.loads((ROOT / "examples/first_steps.ipynb").read_text())["cells"]
+    names: dict[str, Any] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert not cell["outputs"], "the notebook is stored without outputs"
+            if "cl.show" in "".join(cell["source"]) and not (Path(cl.__file__).parent / "viewer.js").exists():
+                pytest.skip("the cell that shows rows: the wheel has no viewer, npm was missing when it was built")
+            exec("".join(cell["source"]), names)
+    assert "worlds are not proved free" in capsys.readouterr().out
+    assert names["view"].rows == 20 and "<iframe" in names["view"]._repr_html_()

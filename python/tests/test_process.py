@@ -337,6 +337,45 @@ assert last[0] < first[0] + 20_000 and last[1] <= first[1] + 4 and last[2] <= fi
     assert out
 
 
+def test_beside_another_go_runtime() -> None:
+    """An ADBC driver, a Go library of its own, works in the same process, in turns and from two threads."""
+    reason = "an ADBC driver in Go is not installed: pip install adbc-driver-flightsql adbc-driver-manager"
+    pytest.importorskip("adbc_driver_flightsql", reason=reason)
+    pytest.importorskip("adbc_driver_manager", reason=reason)
+    out = ran(
+        """
+import threading, adbc_driver_flightsql, adbc_driver_manager
+def other():
+    # Nothing listens there: the driver's Go code runs until its connection fails.
+    options = {"driver": adbc_driver_flightsql._driver_path(), "uri": "grpc://127.0.0.1:9"}
+    options["adbc.flight.sql.rpc.timeout_seconds.query"] = "0.2"
+    try:
+        with adbc_driver_manager.AdbcDatabase(**options) as db, adbc_driver_manager.AdbcConnection(db) as c:
+            s = adbc_driver_manager.AdbcStatement(c)
+            s.set_sql_query("select 1")
+            try: s.execute_query()
+            finally: s.close()
+    except adbc_driver_manager.Error as e:
+        return e.status_code.name
+eng, short = cl.Engine("cpu"), pairs(500)
+want = eng.distance(lib, *short, quat="wxyz").distance.tobytes()
+failed = []
+for _ in range(20):
+    failed.append(other())
+    assert eng.distance(lib, *short, quat="wxyz").distance.tobytes() == want
+thread = threading.Thread(target=lambda: [failed.append(other()) for _ in range(20)])
+thread.start()
+while thread.is_alive():
+    assert eng.distance(lib, *short, quat="wxyz").distance.tobytes() == want
+thread.join()
+print(len(failed), *set(failed))
+maps = open("/proc/self/maps").read()
+assert "libclearance" in maps and "adbc_driver_flightsql" in maps
+"""
+    )
+    assert out.startswith("40 ") and "None" not in out, out
+
+
 def test_faulthandler() -> None:
     """faulthandler's traceback of a fault in other native code is printed with the library loaded."""
     run = run_python("""
