@@ -423,3 +423,32 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     assert "self-test of cpu: passed" in text and "million pairs/s" in text
     assert program.main(["doctor", "--json"]) == 0
     assert program.main(["nonsense"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("device", "visible", "capabilities", "words"),
+    [
+        (False, None, None, []),
+        (False, "void", None, []),
+        (True, None, None, ["If this is a container", "graphics"]),
+        (True, "all", "compute,utility", ["grants the capabilities 'compute,utility' only"]),
+        (False, "0", "compute,utility", ["grants the capabilities 'compute,utility' only"]),
+        (True, "all", "compute, graphics", []),
+        (True, "all", "all", []),
+    ],
+)
+def test_advice_in_containers(
+    monkeypatch: pytest.MonkeyPatch, device: bool, visible: str | None, capabilities: str | None, words: list[str]
+) -> None:
+    """What the doctor says of containers: nothing of GPUs where none is, and no claim that it cannot make."""
+    from clearance import _doctor
+
+    monkeypatch.setattr("os.path.exists", lambda path: device and path == "/dev/nvidiactl")
+    for name, value in (("NVIDIA_VISIBLE_DEVICES", visible), ("NVIDIA_DRIVER_CAPABILITIES", capabilities)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    advice = _doctor._advice([{"name": "cpu", "usable": True}])
+    assert len(advice) == 1 + bool(words) and all(w in advice[-1] for w in words)
+    assert _doctor._advice([{"name": "vulkan:0", "usable": True}]) == []

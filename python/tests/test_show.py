@@ -15,6 +15,7 @@ from conftest import Pairs, every_kind
 from test_scene import make_scene
 
 import clearance as cl
+from clearance.__main__ import main
 
 if not (Path(cl.__file__).parent / "viewer.js").exists():
     pytest.skip("the wheel has no viewer: npm was missing when it was built", allow_module_level=True)
@@ -87,6 +88,29 @@ def test_scenes(engine: cl.Engine, options: Any) -> None:
         if row["status"] == "separated" and len(row["a"]) == len(row["b"]) == 1:
             a, b = (np.array(x) for x in row["planes"])
             assert abs(np.dot(n, b - a) - row["distance"]) < 1e-6
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_view_of_files(
+    engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command shows rows of files as they stand there."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow to run this test")
+    shapes, pairs, out = tmp_path / "shapes.json", tmp_path / f"pairs.{ending}", tmp_path / f"out.{ending}"
+    made = ["generate", "--set", "boxes", "--pairs", "200", "--shapes", str(shapes), "--out", str(pairs)]
+    subprocess.run([str(batchbench), *made], check=True)
+    cl.score_file(pairs, out, library=shapes, engine=engine, audit=False)
+    words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(out)]
+    words += ["--out", str(tmp_path / "rows.html"), "--rows", "7,3"]
+    assert main(words) == 0 and "2 rows" in capsys.readouterr().out
+    page = cl.View((tmp_path / "rows.html").read_text(), 2)
+    rows = contents(page)["rows"]
+    assert [r["row"] for r in rows] == [7, 3] and all(len(r["planes"]) == 2 and r["a"] and r["b"] for r in rows)
+    for r in rows:
+        assert abs(np.dot(r["normal"], np.subtract(*r["planes"][::-1])) - r["distance"]) < 1e-5
+    assert main([*words[:3], "--pairs", str(out), *words[5:]]) == 3
+    assert "has no column shape_a" in capsys.readouterr().err
 
 
 def browser() -> str:

@@ -8,6 +8,8 @@ import sys
 from ._errors import ClearanceError
 
 USAGE = """usage: clearance doctor [--json]    what works on this machine: versions, devices, a self-test, speed
+       clearance view --shapes shapes.json --pairs pairs.npz --results out.npz --out rows.html
+                                    rows of files as a page to look at; view --help
        clearance --version"""
 
 
@@ -25,6 +27,10 @@ def main(arguments: list[str] | None = None) -> int:
             from ._doctor import doctor
 
             return doctor(as_json="--json" in words)
+        if words and words[0] == "view":
+            from ._view import view
+
+            return view(words[1:])
     except ClearanceError as e:
         print(f"clearance: {e}", file=sys.stderr)
         return 3
