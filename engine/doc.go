@@ -14,6 +14,10 @@
 // [Backend.Hold] keeps a batch on the device between calls. Its commands are recorded once, and a step of a rollout
 // transfers poses and answers and allocates nothing.
 //
+// Where the caller combines answers ([batch.Reduction]), [Backend.RunReduced] reads back those that matter and counts
+// of the others, which reduce.comp copies to a buffer. Where that would save little, or many rows are returned beside
+// declined ones, the columns are read as in any call.
+//
 // # Opening
 //
 // [Open] checks that the device adds, multiplies, divides and takes square roots of doubles as certificates require,

@@ -149,6 +149,8 @@ type rolloutReport struct {
 	CulledPairs     int64         `json:"culled_pairs"`
 	PartPairs       int64         `json:"part_pairs"`
 	SolvedPartPairs int64         `json:"solved_part_pairs"`
+	Omitted         int64         `json:"omitted_part_pairs,omitempty"` // of the solved ones
+	DeviceBytes     int64         `json:"device_bytes,omitempty"`       // read of the memory of a device
 	Clock           string        `json:"clock"`
 	Seconds         verify.Number `json:"seconds"`
 	Counts          counts        `json:"counts"` // of the results
@@ -161,6 +163,7 @@ func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
 		Backend: rep.Backend, Why: rep.Why, Query: o.Query.String(), Precision: o.Precision.String(),
 		Reduce: o.Reduce.String(), Worlds: rep.Worlds, Pairs: rep.Rows, AbsentPairs: rep.AbsentRows,
 		CulledPairs: rep.CulledRows, PartPairs: rep.PartPairs, SolvedPartPairs: rep.Solved,
+		Omitted: rep.Omitted, DeviceBytes: rep.BytesDown,
 		Clock: "without reading and writing the files", Seconds: verify.Number(rep.Wall.Seconds()),
 		Counts: countsOf(&dispatch.Report{Counts: rep.Counts}),
 	}
@@ -179,6 +182,10 @@ func (r *rolloutReport) print(w io.Writer, out string) error {
 	fmt.Fprintf(&b, "%s of bodies culled, %s with an absent body; %s of %s of parts solved\n",
 		plural(r.CulledPairs, "pair"), thousands(r.AbsentPairs), thousands(r.SolvedPartPairs),
 		plural(r.PartPairs, "pair"))
+	if r.DeviceBytes > 0 {
+		fmt.Fprintf(&b, "%s of parts reduced on the device, %s read of it\n", plural(r.Omitted, "pair"),
+			plural(r.DeviceBytes, "byte"))
+	}
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
 		thousands(r.Counts.Separated), thousands(r.Counts.Touching), thousands(r.Counts.Penetrating),
 		thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
