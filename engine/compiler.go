@@ -90,3 +90,59 @@ func (c *chain) all() (list []*vk.Pipeline) {
 
 // Serves returns the table of the queries, methods and precisions that have pipelines.
 func (c *Compiler) Serves() batch.Serves { return serves }
+
+// Chunk is the memory of a chunk before its first stage, by the names of the buffers in the shaders, with 64 at the end
+// for records in double precision.
+type Chunk struct {
+	Buffers map[string][]byte
+	Query   []byte // the push constants
+
+	distance uint32 // where the column begins, in words
+	double   bool
+}
+
+// ChunkOf returns the memory for the rows of a pair list, without scratch memory of polytopes.
+func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, error) {
+	single, err := layout.Pack(l)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	double := layout.Pack64(l, single)
+	n := pairs.Len()
+	poses, templates := make([]layout.PoseRecord, 2*n), make([]layout.TemplateRecord, n)
+	p := packer{shapes: l}
+	var r batch.Row
+	for i := range n {
+		pairs.Row(i, &r)
+		putPose(&poses[2*i], r.PoseA)
+		putPose(&poses[2*i+1], r.PoseB)
+		templates[i] = p.record(uint32(2*i), uint32(2*i+1), r.ShapeA, r.ShapeB)
+	}
+	q := queryOf(o)
+	place := placementOf(&batch.Results{Precision: o.Precision, Columns: o.EffectiveColumns()}, n)
+	place.putIn(&q)
+	(&inputs{period: n}).putIn(&q)
+	columns := make([]byte, place.bytes)
+	for i := range columns {
+		columns[i] = 0xff // no status, see writePacked in store.glsl
+	}
+	c := &Chunk{Query: bytesOf([]layout.QueryRecord{q}), distance: place.offset[atDistance], double: place.double}
+	c.Buffers = map[string][]byte{
+		"Shapes": bytesOf(single.Shapes), "Vertices": bytesOf(single.Vertices), "Shapes64": bytesOf(double.Shapes),
+		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
+		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
+		"Counts": make([]byte, 4), "Indices": make([]byte, uint64(n)*indexBytes),
+		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
+		"Depths": make([]byte, uint64(n)*depthBytes),
+	}
+	return c, nil
+}
+
+// Distance returns the distance of a row in the columns.
+func (c *Chunk) Distance(row int) float64 {
+	at := c.Buffers["Columns"][4*c.distance:]
+	if c.double {
+		return recordsIn[float64](at)[row]
+	}
+	return float64(recordsIn[float32](at)[row])
+}

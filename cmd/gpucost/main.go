@@ -13,6 +13,9 @@
 //
 // A driver aborts the process on a family that it does not know, so each family is compiled in a process of its own.
 //
+// An interpreter of the PTX runs the stages before the depths on generated rows, and counts what a row and a warp
+// execute. A roofline of data-sheet figures makes estimates of throughput from these counts.
+//
 // # Results
 //
 // docs/results/gpu-cost.json holds, for every pipeline and every GPU, the figures of the compiler, and for every
@@ -87,7 +90,11 @@ func measure(dir, nvidia string, check bool, stdout io.Writer) error {
 			if err != nil {
 				return nil, err
 			}
-			return c.report(like)
+			r, err := c.report(like)
+			if err == nil {
+				r.Executed, err = c.simulate(like)
+			}
+			return r, err
 		}
 	}
 	now, err := compileAll()

@@ -58,7 +58,55 @@ driver. Subgroups of 32; waves are warps of a scheduler; calls by the method aut
 		b.WriteString("These are figures of **earlier shaders** than the table above.\n\n")
 	}
 	nvidia.tables(&b)
+	nvidia.estimates(&b)
 	return b.Bytes()
+}
+
+// estimates writes what rows execute, and the model of GPUs.
+func (r *Report) estimates(b *bytes.Buffer) {
+	if len(r.Executed) == 0 {
+		return
+	}
+	fmt.Fprintf(b, `
+## What rows execute
+
+%d separated rows of each set, the distance in single precision, as an interpreter of the PTX for %s ran them. Their
+answers agreed with the separations at which the rows were placed. Instructions of a row are those of its thread, those
+of a warp are per row: each basic block as often as in the thread of 32 that runs it most often, as if threads that
+part met again at once. A quotient in double precision counts as 12 instructions, a root as 14, in single precision as 8
+and 6, a move as none. Bytes are 32-byte sectors of all buffers that the stage touches, as with a perfect cache.
+
+| set | stage | row: single and integer | row: double | warp: single and integer | warp: double | row / warp | bytes |
+|---|---|---|---|---|---|---|---|
+`, simulatedRows, r.Targets[0].Name)
+	for _, e := range r.Executed {
+		for _, s := range e.Stages {
+			fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.0f |\n", e.Set, s.Stage, s.Row, s.Row64,
+				s.Warp, s.Warp64, s.Efficiency, s.Bytes)
+		}
+	}
+	b.WriteString(`
+## Estimates
+
+**No GPU has run this; a model says it.** Every stage takes the longest of three times: to issue the instructions of
+its warps, to compute those in double precision, and to move its bytes. Stages follow one another. Assumed, and more
+than a GPU reaches: data-sheet clocks, an instruction issued in every clock, bandwidth of the data sheet, no latency, no
+launch, no transfer over the link. Instructions are those of the table above on every GPU, that of AMD included.
+
+| GPU | units | GHz | warps issued per clock and unit | in double precision | GB/s |
+|---|---|---|---|---|---|
+`)
+	for _, g := range gpus {
+		fmt.Fprintf(b, "| %s | %g | %g | %g | %g | %g |\n", g.name, g.units, g.clock, g.issue, g.double, g.bandwidth)
+	}
+	b.WriteString("\n| GPU | set | at most, million rows/s | nanoseconds of a stage per row, and its bound |\n" +
+		"|---|---|---|---|\n")
+	for _, g := range gpus {
+		for i := range r.Executed {
+			rows, stages := g.estimate(&r.Executed[i])
+			fmt.Fprintf(b, "| %s | %s | %.0f | %s |\n", g.name, r.Executed[i].Set, rows, strings.Join(stages, ", "))
+		}
+	}
 }
 
 // tables writes the compilers and the pipelines.

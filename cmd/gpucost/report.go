@@ -14,6 +14,7 @@ type Report struct {
 	Targets   []Target   `json:"targets"`
 	Pipelines []Pipeline `json:"pipelines"`
 	Uses      []Use      `json:"uses"`
+	Executed  []Executed `json:"executed,omitempty"`
 }
 
 // Target is a GPU for which a compiler compiles.
@@ -152,7 +153,11 @@ func (r *Report) marshal() ([]byte, error) {
 		{"targets", len(r.Targets), func(i int) any { return r.Targets[i] }},
 		{"pipelines", len(r.Pipelines), func(i int) any { return r.Pipelines[i] }},
 		{"uses", len(r.Uses), func(i int) any { return r.Uses[i] }},
+		{"executed", len(r.Executed), func(i int) any { return r.Executed[i] }},
 	} {
+		if i > 2 && list.n == 0 {
+			continue
+		}
 		if i > 0 {
 			out = append(out, ',')
 		}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"clearance/batch"
+	"clearance/dataset/generate"
+	"clearance/engine"
+)
+
+// Executed is what the rows of a set execute of PTX: an estimate of what a GPU executes, without one. Instructions of
+// a row are those of its own thread; those of a warp are divided by its rows. In a warp each basic block runs as often
+// as in the thread that runs it most often, as if threads that part met again at once.
+type Executed struct {
+	Set    string          `json:"set"`
+	Rows   int             `json:"rows"`
+	Stages []ExecutedStage `json:"stages"`
+}
+
+// ExecutedStage is one stage of an Executed. Quotients, roots and such count as the instructions that weights has.
+type ExecutedStage struct {
+	Stage      string  `json:"stage"`
+	Row        float64 `json:"row"`      // instructions of a row, without those in double precision
+	Row64      float64 `json:"row_f64"`  // in double precision
+	Warp       float64 `json:"warp"`     // per row of a warp
+	Warp64     float64 `json:"warp_f64"` // per row of a warp
+	Bytes      float64 `json:"bytes"`    // of the sectors of all buffers that the stage touches, per row
+	Efficiency float64 `json:"efficiency"`
+}
+
+// Sets, and rows of each: separated pairs, which end without a depth.
+var simulated = []string{"boxes", "ellipsoids", "hull32"}
+
+const (
+	simulatedRows = 2048
+	sectorBytes   = 32
+)
+
+// weights are the instructions that a GPU of NVIDIA takes for one of PTX that has no counterpart, from the machine code
+// of such functions; classes that are not here count as one. Moves between registers are left out: most of them vanish
+// in machine code.
+var weights = map[string]float64{
+	"div.f64": 12, "sqrt.f64": 14, "special.f64": 2, "div.f32": 8, "sqrt.f32": 6, "move": 0, "param": 0,
+}
+
+// simulate runs the stages of the distance in single precision on every set.
+func (c *cuda) simulate(like *Report) (list []Executed, err error) {
+	for _, set := range simulated {
+		u := like.use(&Use{Library: set, Query: "distance", Method: "auto", Precision: "single"})
+		if u == nil {
+			return nil, fmt.Errorf("no pipelines for %s", set)
+		}
+		e, err := c.simulateSet(set, like, u)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", set, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// simulateSet runs the stages before the depths on rows of a set, and compares the answers with the separations at
+// which the rows were placed.
+func (c *cuda) simulateSet(set string, like *Report, u *Use) (e Executed, err error) {
+	g, err := generate.New(set, 1, generate.Options{Shapes: 256})
+	if err != nil {
+		return e, err
+	}
+	all := batch.NewPairs(simulatedRows * 3 / 2)
+	g.Fill(all, 0)
+	pairs := batch.NewPairs(simulatedRows)
+	var want []float64
+	var r batch.Row
+	for i := range all.Len() {
+		if g.Separation(i) > 0 && len(want) < simulatedRows {
+			all.Row(i, &r)
+			pairs.SetRow(len(want), &r)
+			want = append(want, g.Separation(i))
+		}
+	}
+	chunk, err := engine.ChunkOf(g.Library(), pairs.Slice(0, len(want)), new(batch.Options))
+	if err != nil {
+		return e, err
+	}
+	e = Executed{Set: set, Rows: len(want)}
+	for _, k := range u.Pipelines {
+		p := &like.Pipelines[k]
+		if strings.HasPrefix(p.Stage, "depth") || p.Stage == "epa_float32" {
+			break
+		}
+		s, err := c.simulateStage(p, chunk, len(want))
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", p.Stage, err)
+		}
+		e.Stages = append(e.Stages, s)
+	}
+	wrong := 0
+	for i, d := range want {
+		if !(math.Abs(chunk.Distance(i)-d) <= 1e-4) {
+			wrong++
+		}
+	}
+	if wrong*50 > len(want) { // others are left to the depths
+		return e, fmt.Errorf("%d of %d simulated distances are wrong", wrong, len(want))
+	}
+	return e, nil
+}
+
+var bufferOf = regexp.MustCompile(`(?m)^layout\(std430, binding = (\d+)\).* buffer (\w+) \{ (\w+) `)
+
+// simulateStage runs one stage.
+func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s ExecutedStage, err error) {
+	dir, err := os.MkdirTemp("", "gpucost")
+	if err != nil {
+		return s, err
+	}
+	defer os.RemoveAll(dir)
+	source, ptx := filepath.Join(dir, p.Stage+".cu"), filepath.Join(dir, p.Stage+".ptx")
+	if err := c.translate(p, dir, source); err != nil {
+		return s, err
+	}
+	if err := c.ptx(capabilities[0].name, source, ptx); err != nil {
+		return s, err
+	}
+	text, err := os.ReadFile(ptx)
+	if err != nil {
+		return s, err
+	}
+	program, err := parsePTX(string(text))
+	if err != nil {
+		return s, err
+	}
+	glsl, err := os.ReadFile(filepath.Join(dir, p.Stage+".comp"))
+	if err != nil {
+		return s, err
+	}
+	var buffers [][]byte
+	for _, b := range bufferOf.FindAllStringSubmatch(string(glsl), -1) {
+		name := b[2]
+		if name == "Shapes" && b[3] == "ShapeRecord64" || name == "Vertices" && b[3] == "VertexRecord64" {
+			name += "64"
+		}
+		memory, ok := chunk.Buffers[name]
+		if !ok || b[1] != fmt.Sprint(len(buffers)) {
+			return s, fmt.Errorf("buffer %s at binding %s", name, b[1])
+		}
+		buffers = append(buffers, memory)
+	}
+	m := new(machine)
+	m.bind(append(buffers, chunk.Query)...)
+	return m.runAll(p.Stage, program, rows)
+}
+
+// runAll runs the threads of all rows and sums up what they execute.
+func (m *machine) runAll(stage string, p *program, rows int) (s ExecutedStage, err error) {
+	s.Stage = stage
+	own, most := make([]float64, len(p.blocks)), make([]float64, len(p.blocks))
+	warp := make([]uint32, len(p.blocks))
+	m.touched = map[uint64]struct{}{}
+	for i := range rows {
+		if err := m.run(p, i); err != nil {
+			return s, err
+		}
+		for b, n := range m.counts {
+			own[b] += float64(n)
+			warp[b] = max(warp[b], n)
+		}
+		if i%warpThreads == warpThreads-1 || i == rows-1 {
+			for b, n := range warp {
+				most[b] += float64(n) * warpThreads
+				warp[b] = 0
+			}
+		}
+	}
+	s.Row, s.Row64 = p.total(own, rows)
+	s.Warp, s.Warp64 = p.total(most, rows)
+	s.Efficiency = (s.Row + s.Row64) / (s.Warp + s.Warp64)
+	s.Bytes = float64(len(m.touched)*sectorBytes) / float64(rows)
+	return s, nil
+}
+
+// total returns the instructions of so many runs of the blocks, per row: those in single precision and of integers,
+// and those in double precision.
+func (p *program) total(runs []float64, rows int) (single, double float64) {
+	for b, classes := range p.blocks {
+		for class, n := range classes {
+			weight, ok := weights[class]
+			if !ok {
+				weight = 1
+			}
+			if strings.HasSuffix(class, "f64") {
+				double += runs[b] * n * weight / float64(rows)
+			} else {
+				single += runs[b] * n * weight / float64(rows)
+			}
+		}
+	}
+	return single, double
+}
+
+// note remembers the sectors of memory that are touched, but for parameters and local memory.
+func (m *machine) note(address uint64, n int) {
+	if address < parameterBase && m.touched != nil {
+		for a := address / sectorBytes; a <= (address+uint64(n)-1)/sectorBytes; a++ {
+			m.touched[a] = struct{}{}
+		}
+	}
+}
+
+// load reads a number of n bytes.
+func (m *machine) load(address uint64, n int) uint64 {
+	m.note(address, n)
+	var b [8]byte
+	copy(b[:], m.at(address, n))
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+func (m *machine) store(address uint64, n int, v uint64) {
+	m.note(address, n)
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], v)
+	copy(m.at(address, n), b[:n])
+}
