@@ -26,7 +26,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	fresh   bool            // compiled since the cache was saved
 	input   [2]*vk.Pipeline // of growth distances in place 1
-	certify map[kinds]*vk.Pipeline
+	certify map[proof]*vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
 	depth       map[search]*vk.Pipeline
@@ -45,9 +45,24 @@ type search struct {
 	have   kinds
 }
 
+// proof is what pipelines of certify.comp are compiled for, so that each lacks what its queries cannot reach.
+type proof struct {
+	have    kinds
+	boolean bool // the query is for a status alone
+	fine    bool // the tolerance is below fineTolerance
+}
+
+// fineTolerance is the tolerance relative to the size of a pair below which search directions have to be exact to their
+// last digits, see searchDirection in gjk_float64.glsl.
+const fineTolerance = 1e-7
+
+func proofFor(o *batch.Options, have kinds) proof {
+	return proof{have, o.Query == batch.Collide, o.SolverTolerance(1) < fineTolerance}
+}
+
 func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
-	p.certify, p.epaFloat32, p.depth = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 }
@@ -81,7 +96,7 @@ func (p *pipelines) forQuery(o *batch.Options, lib *library) (chain, error) {
 	if o.Query.Info().Growth() {
 		return p.forGrowth(lib.have)
 	}
-	return p.of(methodFor(o, lib), lib.have)
+	return p.of(methodFor(o, lib), proofFor(o, lib.have))
 }
 
 // forGrowth returns the pipelines for growth distances.
@@ -119,8 +134,9 @@ func (p *pipelines) inputFor(growth bool) (input *vk.Pipeline, err error) {
 	return input, err
 }
 
-// of returns the pipelines for a method and the kinds of shapes in a library.
-func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
+// of returns the pipelines for a method, and the query and the kinds of shapes of a proof.
+func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
+	have := proved.have
 	input, err := p.inputFor(false)
 	if err != nil {
 		return chain{}, err
@@ -129,7 +145,7 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[have],
+	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[proved],
 		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.gjk == nil {
 		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
@@ -145,10 +161,11 @@ func (p *pipelines) of(m batch.Method, have kinds) (c chain, err error) {
 		p.trustRegion[key] = c.trustRegion
 	}
 	if c.certify == nil {
-		if c.certify, err = p.compile("certify", shaders.Certify, 9, map[uint32]uint32{2: uint32(have)}); err != nil {
+		spec := map[uint32]uint32{2: uint32(have), 5: constant(proved.boolean), 6: constant(proved.fine)}
+		if c.certify, err = p.compile("certify", shaders.Certify, 9, spec); err != nil {
 			return chain{}, err
 		}
-		p.certify[have] = c.certify
+		p.certify[proved] = c.certify
 	}
 	if c.epaFloat32 == nil && have.polytopes() {
 		spec := map[uint32]uint32{2: uint32(have), 3: uint32(float32Invocations(p.invocations)), 4: float32Vertices}
@@ -190,6 +207,14 @@ func (p *pipelines) ofReduction() (*vk.Pipeline, error) {
 	return p.reduce, nil
 }
 
+// constant is the value of a specialisation constant that says yes or no.
+func constant(v bool) uint32 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
 // compile compiles a shader with values for its specialisation constants.
 func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uint32]uint32) (*vk.Pipeline, error) {
 	all := map[uint32]uint32{0: groupSize}
@@ -207,7 +232,7 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 	return pipeline, err
 }
 
-// warm compiles the pipelines of a method, and the others with the first one.
+// warm compiles the pipelines of a method for every query and tolerance, and the others with the first one.
 func (p *pipelines) warm(m batch.Method, have kinds) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,8 +242,14 @@ func (p *pipelines) warm(m batch.Method, have kinds) error {
 	if _, err := p.ofReduction(); err != nil {
 		return err
 	}
-	_, err := p.of(m, have)
-	return err
+	for _, boolean := range []bool{false, true} {
+		for _, fine := range []bool{false, true} {
+			if _, err := p.of(m, proof{have, boolean, fine}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Warm compiles the shaders of all queries and methods for libraries with the same kinds of shapes as these, so that no

@@ -20,6 +20,9 @@
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 5) const uint BOOLEAN = 0u; // not 0: the query is for a status alone
+layout(constant_id = 6) const uint FINE = 1u;    // not 0: the tolerance requires directions to their last digits
+#define BOOLEAN_QUERY (BOOLEAN != 0u)
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
@@ -99,7 +102,9 @@ Answer certify(bool inside) {
     if (inside) {
         // No depth exceeds the width of A - B along the line of the centres.
         bound = -largestLength;
-        if (simplex.n == 4u) upper = -depthInTetrahedron();
+        // For a value the bounds are too wide, unless the tolerance exceeds half of `size`: the tetrahedron lies in a
+        // ball of radius `size`, so its inscribed ball has at most a third of that.
+        if (BOOLEAN_QUERY && simplex.n == 4u) upper = -depthInTetrahedron();
     }
     precise double d = upper - radius;
     precise double above = d + supportRounding;

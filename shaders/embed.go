@@ -33,7 +33,8 @@
 // layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
-// (polytope.glsl). A list that is longer than the number of invocations takes several dispatches.
+// (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine. A
+// list that is longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -61,7 +62,7 @@ var (
 	//go:embed spirv/trust_region.spv
 	TrustRegion []byte
 
-	// Bindings: those of TrustRegion; searches are only read. Constant 2.
+	// Bindings: those of TrustRegion; searches are only read. Constants 2, 5 and 6.
 	//
 	//go:embed spirv/certify.spv
 	Certify []byte

@@ -22,6 +22,10 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint METHOD = METHOD_GJK;
 
+// Whether steps begin with momentum. The search sets a variable to false where it no longer helps; without this
+// constant compilers keep its code for methods that have none.
+const bool MOMENTUM = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
+
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
@@ -119,7 +123,7 @@ void main() {
         return;
     }
 
-    bool momentum = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
+    bool momentum = MOMENTUM;
     // [Montaut2022, Alg. 8]: shapes that are not strictly convex need unit vectors.
     bool normalizeTerms = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
 
@@ -130,7 +134,7 @@ void main() {
     bool separated = false; // a separating plane is known: the origin cannot be inside from here on
     uint state = SEARCH_LIMITED, restarts = 0u, step = 0u;
     for (uint k = 0u; step < evaluationLimit; k++) {
-        if (momentum) {
+        if (MOMENTUM && momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
             vec3 y = METHOD == METHOD_NESTEROV ? interpolate(previous, x, delta) : x;
             dir = normalizeTerms ? interpolate(normalizedSafely(y), normalizedSafely(dir), delta)
@@ -154,7 +158,7 @@ void main() {
         if (s.n > 0u) {
             bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding) ||
                         (booleanQuery && len < radius - 2.0 * rounding);
-            if (done && momentum) { // the gap is to hold along x as well
+            if (MOMENTUM && done && momentum) { // the gap is to hold along x as well
                 momentum = false;
                 continue;
             }
@@ -176,7 +180,7 @@ void main() {
             break;
         }
         if (s.n > 0u && !(l < len)) {
-            if (momentum) {
+            if (MOMENTUM && momentum) {
                 momentum = false;
                 continue;
             }

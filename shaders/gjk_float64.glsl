@@ -9,6 +9,7 @@
 //
 // The including file defines, before the include,
 //     dvec3 initialDirection(uint k)  // direction k of the initial simplex
+//     const uint FINE                 // see searchDirection
 
 #ifndef CLEARANCE_GJK_FLOAT64_GLSL
 #define CLEARANCE_GJK_FLOAT64_GLSL
@@ -131,9 +132,11 @@ void orderLongestEdgeFirst(inout Simplex s) {
 
 // searchDirection returns a vector in the direction of x that is orthogonal to the edges of the simplex to the last
 // digits. x itself is a sum that cancels: its direction is off by rounding divided by |x|, and for polytopes the gap
-// grows by as much.
+// grows by as much. With FINE 0 it is x: the tolerance is at least 1e-7 of the size of the pair, and largestLength
+// exceeds a hundred sizes only where |x| is as large, so that x is off by a few roundings, or where centres of shapes
+// are as far from the origins of their frames.
 dvec3 searchDirection() {
-    if (distanceGap > 1e-9lf * largestLength || simplex.n < 2u || simplex.n > 3u) return x;
+    if (FINE == 0u || distanceGap > 1e-9lf * largestLength || simplex.n < 2u || simplex.n > 3u) return x;
     orderLongestEdgeFirst(simplex);
     precise dvec3 e = simplex.w1 - simplex.w0;
     double ee = squaredNorm(e);

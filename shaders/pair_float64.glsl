@@ -7,6 +7,11 @@
 #include "pair.glsl"
 #include "loop_limit.glsl"
 
+// A pipeline that is compiled for a query defines this as a constant.
+#ifndef BOOLEAN_QUERY
+#define BOOLEAN_QUERY (query.query == QUERY_COLLIDE)
+#endif
+
 dvec3 translation;      // origin of B in the frame of A
 double radius;          // sum of the radii of both shapes, with the erosion of their cores
 double lengthRounding;  // ref.Pair.Roundoff: bound of the rounding of a support value, by the lengths in it
@@ -59,7 +64,7 @@ double computedGapFor(double t) { return max(t - 2.0lf * supportRounding, suppor
 
 // loadQuery sets the query. It follows loadPose.
 void loadQuery() {
-    booleanQuery = query.query == QUERY_COLLIDE;
+    booleanQuery = BOOLEAN_QUERY;
     hasCutOff = (query.flags & FLAG_CUT_OFF) != 0u;
     tolerance = joined(query.exact[0], query.exact[1]) * size;
     cutOff = joined(query.exact[2], query.exact[3]);

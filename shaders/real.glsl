@@ -31,19 +31,6 @@ real dotProduct(real3 u, real3 v) {
     return s;
 }
 
-// squareRoot returns √x. Vulkan promises no more accuracy for the square root of doubles than for that of floats, so
-// two Newton steps follow: each doubles the number of correct digits.
-real squareRoot(real x) {
-    precise real s = sqrt(x);
-#ifdef DOUBLE
-    if (s > 0.0) {
-        s = 0.5lf * (s + x / s);
-        s = 0.5lf * (s + x / s);
-    }
-#endif
-    return s;
-}
-
 // inverseRoot returns 1/√x, of doubles by two Newton steps from what Vulkan promises, as for squareRoot.
 real inverseRoot(real x) {
     precise real r = inversesqrt(x);
@@ -52,6 +39,20 @@ real inverseRoot(real x) {
     r *= 1.5lf - 0.5lf * x * r * r;
 #endif
     return r;
+}
+
+// squareRoot returns √x, for doubles to 1.5 units of roundoff: s = x·r of the inverse root r is off by a few, and its
+// residual x - s² by one unit of x, since the subtraction is exact. GPUs have no quotient of doubles, which the usual
+// Newton step takes: a compiler makes forty instructions of it.
+real squareRoot(real x) {
+#ifdef DOUBLE
+    precise double r = inverseRoot(x);
+    precise double s = x * r;
+    s += 0.5lf * r * (x - s * s);
+    return x == 0.0lf ? 0.0lf : s; // NaN stays
+#else
+    return sqrt(x);
+#endif
 }
 
 real norm(real3 v) { return squareRoot(squaredNorm(v)); }

@@ -62,8 +62,8 @@ func TestInterpreter(t *testing.T) {
 			t.Errorf("thread %d: %g, want %g", i, got, want)
 		}
 	}
-	// A pass has a conversion, a sum, and a quotient that counts as more; thread i makes i passes, and a warp as many as
-	// its last thread.
+	// A pass has a conversion, a sum, and a quotient that counts as more. Thread i makes i passes, and a warp as many
+	// as its last thread.
 	pass := 2 + weights["div.f64"]
 	if want := pass * (rows - 1) / 2; s.Row64 != want {
 		t.Errorf("%g instructions of a row in double precision, want %g", s.Row64, want)
