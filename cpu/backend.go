@@ -15,7 +15,7 @@ import (
 
 // EnvSIMD names the environment variable that chooses the kernels where
 // Options.SIMD is empty, with the same values.
-const EnvSIMD = "CLEARANCE_SIMD"
+const EnvSIMD = simd.EnvSIMD
 
 // Options configure the back end. The zero value is the default.
 type Options struct {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/geom"
 )
 
@@ -68,34 +69,43 @@ func (t *tile) reset(lo, hi int) {
 
 // cull finds the candidates of the worlds of the tile, and answers the rows that have none.
 func (t *tile) cull() {
+	w := t.lo
+	for ; t.place.culler != nil && w+simd.CullLanes <= t.hi && t.err == nil; w += simd.CullLanes {
+		t.cullLanes(w)
+	}
+	for ; w < t.hi && t.err == nil; w++ {
+		t.cullWorld(w)
+	}
+}
+
+// cullWorld is cull of one world.
+func (t *tile) cullWorld(w int) {
 	c := t.c
-	for w := t.lo; w < t.hi && t.err == nil; w++ {
-		t.place.place(w)
-		t.noteInvalid(w)
-		if c.reduce {
-			t.worlds = append(t.worlds, noWorld())
+	t.place.place(w)
+	t.noteInvalid(w)
+	if c.reduce {
+		t.worlds = append(t.worlds, noWorld())
+	}
+	if c.all != nil {
+		t.cullAll(w)
+		return
+	}
+	if !c.bounded {
+		for p, a := range c.templateA {
+			t.row(w, p, a, c.templateB[p], c.threshold)
 		}
-		if c.all != nil {
-			t.cullAll(w)
+		return
+	}
+	beyond := t.balls()
+	if c.stops && t.stop(w) {
+		return
+	}
+	for p, lower := range t.lowers {
+		if lower > beyond {
+			t.culledByBalls(w, p, lower)
 			continue
 		}
-		if !c.bounded {
-			for p, a := range c.templateA {
-				t.row(w, p, a, c.templateB[p], c.threshold)
-			}
-			continue
-		}
-		beyond := t.balls()
-		if c.stops && t.stop(w) {
-			continue
-		}
-		for p, lower := range t.lowers {
-			if lower > beyond {
-				t.culledByBalls(w, p, lower)
-				continue
-			}
-			t.row(w, p, c.templateA[p], c.templateB[p], beyond)
-		}
+		t.row(w, p, c.templateA[p], c.templateB[p], beyond)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -41,6 +42,10 @@ type placement struct {
 
 	parts []placedPart
 
+	epoch    int   // worlds begun
+	placedIn []int // of each place, the epoch in which it was placed last
+	culler   *simd.Culler
+
 	near neighbors // of all pairs
 }
 
@@ -68,29 +73,47 @@ func newPlacement(table *batch.Bodies, w *Worlds, used []int32) *placement {
 	p.matrix, p.count = make([]geom.Mat3, m), make([]int64, m)
 	p.x, p.y, p.z, p.radius = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	p.inner, p.slack = make([]ball, m), make([]float64, m)
-	p.partsAt, p.instance = make([]int32, m), make([]int32, m)
+	p.partsAt, p.instance, p.placedIn = make([]int32, m), make([]int32, m), make([]int, m)
 	return p
+}
+
+// begin begins a world, of which no body is placed.
+func (p *placement) begin() {
+	p.parts = p.parts[:0]
+	p.epoch++
 }
 
 // place places the bodies of a world.
 func (p *placement) place(world int) {
-	p.parts = p.parts[:0]
+	p.begin()
 	for _, k := range p.used {
-		p.partsAt[k], p.instance[k] = -1, -1
-		b := p.worlds.Body(world, k)
-		p.body[k] = b
-		if b == Absent {
-			p.state[k] = absent
-			continue
-		}
-		p.pose[k] = p.worlds.Pose(world, k)
-		if !p.valid(k) {
-			p.state[k] = invalid
-			continue
-		}
-		p.state[k], p.count[k] = placed, int64(len(p.table.Parts(b)))
-		p.bound(k)
+		p.placeBody(world, k)
 	}
+}
+
+// placeOnce places a body of the world that was begun, unless it is.
+func (p *placement) placeOnce(world int, k int32) {
+	if p.placedIn[k] != p.epoch {
+		p.placeBody(world, k)
+	}
+}
+
+func (p *placement) placeBody(world int, k int32) {
+	p.placedIn[k] = p.epoch
+	p.partsAt[k], p.instance[k] = -1, -1
+	b := p.worlds.Body(world, k)
+	p.body[k] = b
+	if b == Absent {
+		p.state[k] = absent
+		return
+	}
+	p.pose[k] = p.worlds.Pose(world, k)
+	if !p.valid(k) {
+		p.state[k] = invalid
+		return
+	}
+	p.state[k], p.count[k] = placed, int64(len(p.table.Parts(b)))
+	p.bound(k)
 }
 
 // valid reports whether the pose at place k is one that [batch.Bodies.CheckPose] accepts.

@@ -83,6 +83,8 @@ type Batch struct {
 	most    int64           // candidates of a block
 	larger  int             // blocks are 2^larger times as large as by default
 
+	vectors *vectors // nil if no kernel culls
+
 	team  *team
 	tiles []*tile
 	pool  []*placement // one for each worker
@@ -148,12 +150,15 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
 	}
+	b.setVectors()
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }
 	b.storeTile = func(_, i int) { b.tiles[i].storeSparse() }
 	b.team = newTeam(b.workers)
 	for range b.workers {
-		b.pool = append(b.pool, newPlacement(b.bodies, b.worlds, b.used))
+		p := newPlacement(b.bodies, b.worlds, b.used)
+		p.culler = b.vectors.culler()
+		b.pool = append(b.pool, p)
 	}
 	return b, nil
 }

@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"cpu/simd":                  {"batch", "geom", "cpu/simd/hullcells"},
 	"cpu/simd/hullcells":        {"geom/cells"},
 	"dispatch":                  {"batch"},
-	"rollout":                   {"batch", "dispatch", "geom", "rollout/broadphase", "rollout/sweep"},
+	"rollout":                   {"batch", "cpu/simd", "dispatch", "geom", "rollout/broadphase", "rollout/sweep"},
 	"verify":                    {"geom", "batch", "ref"},
 	"rollout/broadphase":        {},
 	"rollout/sweep":             {"batch", "geom"},

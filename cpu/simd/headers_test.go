@@ -37,8 +37,8 @@ func TestHeadersCompileAlone(t *testing.T) {
 		for _, bits := range []int{32, 64} {
 			file := filepath.Join(dir, fmt.Sprintf("%s_%d.c", strings.TrimSuffix(header, ".h"), bits))
 			text := fmt.Sprintf("#define KERNEL clr_run_portable\n#define GROWTH clr_growth_portable\n"+
-				"#include \"real%d.h\"\n#include %q\n", bits, header)
-			if header != "kernel.h" && header != "growth.h" {
+				"#define CULL clr_cull_portable\n#include \"real%d.h\"\n#include %q\n", bits, header)
+			if header != "kernel.h" && header != "growth.h" && header != "cull.h" {
 				text += fmt.Sprintf("#include %q\n", header) // the guards
 			}
 			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

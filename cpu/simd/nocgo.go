@@ -34,3 +34,36 @@ func (s *Solver) Run(*Call, int, int) []int32 { panic("simd: no kernels without 
 
 // Stats returns zeros.
 func (s *Solver) Stats() Stats { return Stats{} }
+
+// CullLanes is the number of worlds that a Culler would take.
+const CullLanes = 8
+
+// The types of culling, of which none is made.
+type (
+	Culler   struct{}
+	CullBody struct {
+		Center                 [3]float64
+		Radius, Magnitude, Far float64
+		Inner                  [3]float64
+		Inradius, Slack        float64
+	}
+	CullOptions struct {
+		Stride    int
+		Threshold float64
+		Valued    bool
+	}
+	Culled struct {
+		Open                 []int32
+		Nearest              int
+		Upper, Beyond, Least float64
+	}
+)
+
+// NewCuller returns nil.
+func NewCuller(string, []int32, []CullBody, []int32, []int32, CullOptions) *Culler { return nil }
+
+// Run is never called.
+func (u *Culler) Run([]float64) uint { panic("simd: no kernels without cgo") }
+
+// World is never called.
+func (u *Culler) World(int) Culled { panic("simd: no kernels without cgo") }

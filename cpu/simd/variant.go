@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// EnvSIMD names the environment variable that chooses the variant where a caller does not.
+const EnvSIMD = "CLEARANCE_SIMD"
+
 // Off is the name of the choice of no kernels.
 const Off = "off"
 

@@ -3,6 +3,7 @@
 package simd
 
 // #include "api.h"
+// #include "cull_api.h"
 import "C"
 
 import "github.com/klauspost/cpuid/v2"
@@ -37,4 +38,15 @@ func runGrowth(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int 
 		return int(C.clr_growth_avx2(c, s, C.int64_t(lo), C.int64_t(hi)))
 	}
 	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
+}
+
+func cull(variant string, c *C.clr_cull, poses *C.double, place, a, b *C.int32_t, bodies, balls, lowers *C.double,
+	open *C.int32_t, out *C.clr_culled) C.int32_t {
+	switch variant {
+	case "avx512":
+		return C.clr_cull_avx512(c, poses, place, a, b, bodies, balls, lowers, open, out)
+	case "avx2":
+		return C.clr_cull_avx2(c, poses, place, a, b, bodies, balls, lowers, open, out)
+	}
+	return C.clr_cull_portable(c, poses, place, a, b, bodies, balls, lowers, open, out)
 }

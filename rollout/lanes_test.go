@@ -1,0 +1,77 @@
+package rollout
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"clearance/batch"
+	"clearance/cpu/simd"
+	"clearance/dispatch"
+)
+
+// TestLanes: culling by every variant of the kernels gives the bits of culling in Go, with the same counts, also
+// beside worlds with an invalid pose or a quaternion that has to be scaled.
+func TestLanes(t *testing.T) {
+	d := dispatcher(t)
+	rng := rand.New(rand.NewPCG(13, 1))
+	bodies := table(t, rng)
+	random := scene(rng, bodies, 203, 9, 24, false)
+	for i := range random.Poses { // farther from one another
+		if i%7 < 3 {
+			random.Poses[i] *= 3
+		}
+	}
+	random.Poses[7*9*20+7*3+1] = math.NaN()
+	random.Poses[7*9*21+7*4] = 2e9
+	for k := 3; k < 7; k++ {
+		random.Poses[7*9*40+7*5+k] *= 1e-170
+		random.Poses[7*9*41+7*5+k] *= 1.5
+	}
+	armBodies, armWorlds := arm(t, 77)
+	for _, variant := range simd.Supported() {
+		for _, o := range []Options{
+			{Reduce: ReduceWorld},
+			{Reduce: ReduceWorld, MaxDistance: 0.1, HasMaxDistance: true},
+			{Reduce: ReduceWorld, MaxDistance: 0, HasMaxDistance: true, Workers: 3},
+			{Reduce: ReduceWorld, Options: batch.Options{Query: batch.Penetration}},
+			{Reduce: ReduceWorld, Options: batch.Options{Query: batch.Collide,
+				Columns: batch.ColStatus | batch.ColGap}},
+		} {
+			for name, c := range map[string]*Job{
+				"random": {Bodies: bodies, Worlds: random, Options: o},
+				"arm":    {Bodies: armBodies, Worlds: armWorlds, Options: o},
+			} {
+				t.Setenv(simd.EnvSIMD, simd.Off)
+				want := *c
+				plain, err := Run(t.Context(), d, &want, dispatch.Options{Backend: "cpu"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Setenv(simd.EnvSIMD, variant)
+				b, err := newBatch(d, c, dispatch.Options{Backend: "cpu"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.vectors == nil {
+					t.Fatalf("%s: no kernel culls %v", variant, o.Query)
+				}
+				got, rep, err := b.Run(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := want.Results
+				if !slices.Equal(got.Status, r.Status) || !sameBits(got.Distance.F32, r.Distance.F32) ||
+					!sameBits(got.Gap, r.Gap) || !slices.Equal(got.PartA, r.PartA) || !slices.Equal(got.Pair, r.Pair) ||
+					!slices.Equal(got.Contacts, r.Contacts) || !slices.Equal(got.Any, r.Any) {
+					t.Errorf("%s, %s, %v: other answers than those of culling in Go", variant, name, o.Query)
+				}
+				if rep.CulledRows != plain.CulledRows || rep.PartPairs != plain.PartPairs ||
+					rep.Solved != plain.Solved || rep.Rows != plain.Rows || len(rep.RowErrors) != len(plain.RowErrors) {
+					t.Errorf("%s, %s, %v: report %+v, want %+v", variant, name, o.Query, rep, plain)
+				}
+			}
+		}
+	}
+}
