@@ -60,7 +60,8 @@ an answer was refuted.`,
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
 		", ")+"; default all but method (collide: status)")
-	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
+	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does; of worlds of bodies, "+
+		"have the reference solve all pairs of parts of a sample of worlds")
 	f.solveFlags.add(fs)
 	f.rolloutFlags.add(fs)
 	f.sweepFlags.add(fs)

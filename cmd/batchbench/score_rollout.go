@@ -84,9 +84,6 @@ func (f *scoreFlags) rolloutInput() (*batch.Bodies, *rollout.Worlds, error) {
 
 // scoreRollout answers worlds of bodies into the results file.
 func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) error {
-	if f.audit {
-		return errors.New("--audit applies to pairs of shapes, not to worlds of bodies")
-	}
 	bodies, worlds, err := f.rolloutInput()
 	if err != nil {
 		return err
@@ -117,10 +114,17 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	}
 	report := newRolloutReport(&o, &rep)
 	report.Results = job.Results.N
+	if f.audit {
+		if report.Audit, err = auditRollout(ctx, job); err != nil {
+			return err
+		}
+	}
 	if err := f.write(e, report); err != nil {
 		return err
 	}
 	switch c := report.Counts; {
+	case report.Audit != nil && report.Audit.Refuted > 0:
+		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.Refuted, "row"))
 	case c.Invalid > 0:
 		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered",
 			plural(c.Invalid, "row"), thousands(report.Results), f.worlds)
@@ -155,6 +159,7 @@ type rolloutReport struct {
 	Seconds         verify.Number `json:"seconds"`
 	Counts          counts        `json:"counts"` // of the results
 	RowErrors       []string      `json:"row_errors,omitempty"`
+	Audit           *rolloutAudit `json:"audit,omitempty"` // with --audit
 }
 
 func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
@@ -189,6 +194,13 @@ func (r *rolloutReport) print(w io.Writer, out string) error {
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
 		thousands(r.Counts.Separated), thousands(r.Counts.Touching), thousands(r.Counts.Penetrating),
 		thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
+	if a := r.Audit; a != nil {
+		fmt.Fprintf(&b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(a.PartPairs, "pair"),
+			plural(a.Worlds, "world"), plural(a.Refuted, "row"))
+		for _, text := range a.First {
+			fmt.Fprintf(&b, "refuted: %s\n", text)
+		}
+	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"clearance/batch"
+	"clearance/cpu"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/rollout"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// auditedJob answers worlds of bodies of one and of two parts, by a template or of all pairs.
+func auditedJob(t *testing.T, o rollout.Options, all bool) *rollout.Job {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(12, 21))
+	shapes := []geom.Shape{geom.Sphere{R: 0.2}, geom.Box{HalfExtents: r3.Vec{X: 0.1, Y: 0.2, Z: 0.3}}}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{
+		{Parts: []batch.Part{{Shape: 0, Pose: geom.IdentityPose()}}},
+		{Parts: []batch.Part{{Shape: 1, Pose: testkit.Pose(rng, 0.3)}, {Shape: 0, Pose: testkit.Pose(rng, 0.3)}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &rollout.Worlds{Bodies: []int32{0, 1, 1, 0, 1}, AllPairs: all}
+	if !all {
+		w.TemplateA, w.TemplateB = []int32{0, 1, 4, 2}, []int32{1, 2, 3, 0}
+	}
+	for range 20 * len(w.Bodies) {
+		p := testkit.Pose(rng, 0.9)
+		v, q := p.Position, p.Rotation
+		w.Poses = append(w.Poses, v.X, v.Y, v.Z, q.Real, q.Imag, q.Jmag, q.Kmag)
+	}
+	c, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(c)
+	defer d.Close()
+	job := &rollout.Job{Bodies: bodies, Worlds: w, Options: o}
+	if _, err := rollout.Run(t.Context(), d, job, dispatch.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// TestAuditOfRollouts: results pass the audit, and each of these changes of one row is refuted.
+func TestAuditOfRollouts(t *testing.T) {
+	columns := batch.ColDistance | batch.ColGap | batch.ColStatus
+	for name, c := range map[string]struct {
+		o   rollout.Options
+		all bool
+	}{
+		"rows":     {o: rollout.Options{}},
+		"culled":   {o: rollout.Options{MaxDistance: 0.1, HasMaxDistance: true}},
+		"worlds":   {o: rollout.Options{Reduce: rollout.ReduceWorld}},
+		"all":      {o: rollout.Options{MaxDistance: 0.3, HasMaxDistance: true}, all: true},
+		"least":    {o: rollout.Options{Reduce: rollout.ReduceWorld}, all: true},
+		"contacts": {o: rollout.Options{Reduce: rollout.ReduceWorld, Options: batch.Options{Query: batch.Penetration}}},
+	} {
+		c.o.Columns = columns
+		audit := func(change func(r *rollout.Results, i int)) int {
+			job := auditedJob(t, c.o, c.all)
+			if change != nil {
+				change(job.Results, job.Results.N/2)
+			}
+			a, err := auditRollout(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Worlds != 20 || len(a.First) != min(a.Refuted, 5) {
+				t.Errorf("%s: %+v", name, a)
+			}
+			return a.Refuted
+		}
+		if n := audit(nil); n != 0 {
+			t.Errorf("%s: %d right rows are refuted", name, n)
+		}
+		changes := map[string]func(r *rollout.Results, i int){
+			"nearer":  func(r *rollout.Results, i int) { r.Distance.F32[i] -= 2 + 2*r.Gap[i] },
+			"farther": func(r *rollout.Results, i int) { r.Distance.F32[i] += 2 + 2*r.Gap[i] },
+			"invalid": func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Invalid) },
+			"status": func(r *rollout.Results, i int) {
+				for k := range r.N { // separated rows as penetrating, and the other way around
+					r.Status[k] = uint8(batch.Penetrating) - r.Status[k]
+				}
+			},
+		}
+		if c.o.Reduce == rollout.ReduceWorld {
+			changes["contacts"] = func(r *rollout.Results, i int) { r.Contacts[i] += 9 }
+		} else if c.all {
+			changes["pair"] = func(r *rollout.Results, i int) { r.BodyB[i]++ }
+		}
+		for what, change := range changes {
+			if audit(change) == 0 {
+				t.Errorf("%s: a row with another %s is not refuted", name, what)
+			}
+		}
+	}
+}
