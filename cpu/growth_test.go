@@ -7,6 +7,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -135,6 +136,32 @@ func TestGrowthOfThinHulls(t *testing.T) {
 		t.Logf("%s: %d of %d gaps are beyond 1e-12", variant, wide, rows)
 		if wide > rows*2/3 {
 			t.Errorf("%s: %d of %d gaps are beyond 1e-12", variant, wide, rows)
+		}
+	}
+}
+
+// TestGrowthOfConcentricRows: a row whose centers coincide, which no kernel searches, has the same bits alone and
+// beside rows that are searched.
+func TestGrowthOfConcentricRows(t *testing.T) {
+	lib, pairs := draw(t, "ellipsoids", 64)
+	var r batch.Row
+	for i := 0; i < pairs.Len(); i += 3 {
+		pairs.Row(i, &r)
+		r.PoseB.Position = r.PoseA.Position
+		pairs.SetRow(i, &r)
+	}
+	for _, variant := range variants(t) {
+		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
+			b := newVariant(t, variant, 1)
+			o := batch.Options{Query: batch.Growth, Precision: precision, Columns: batch.Growth.Info().Available()}
+			together, alone := solve(t, b, lib, pairs, o, 0), batch.NewPairs(1)
+			for i := range pairs.Len() {
+				pairs.Row(i, &r)
+				alone.SetRow(0, &r)
+				if column := rowcheck.Differs(together, i, solve(t, b, lib, alone, o, 0), 0); column != "" {
+					t.Errorf("%s, %v: row %d has other bits alone, in column %s", variant, precision, i, column)
+				}
+			}
 		}
 	}
 }

@@ -122,7 +122,8 @@ ALWAYS void newton_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, i
         }
         double taken[W] __attribute__((aligned(64)));
         STOREU(taken, p.taken);
-        for (int l = 0; l < W; l++) s->steps[k + l] += (uint16_t)taken[l];
+        for (int l = 0; l < W; l++)
+            if (open >> l & 1) s->steps[k + l] += (uint16_t)taken[l];
         const VF r = RSQRT(FMA(p.x, p.x, FMA(p.y, p.y, one)));
         answer_by_point(c, s, at0, k, open & ~MBITS(active), &at, ka, kb, (V3){p.x * r, p.y * r, r}, CLR_SOLVER_NEWTON);
     }
