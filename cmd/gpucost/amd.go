@@ -27,7 +27,7 @@ var families = []struct{ name, architecture string }{
 const childVariable = "GPUCOST_FAMILY"
 
 // errNoRADV is wrapped by the error that says that there is no RADV on this machine.
-var errNoRADV = errors.New("Mesa's RADV driver is not installed (Debian and Ubuntu: mesa-vulkan-drivers)")
+var errNoRADV = errors.New("no RADV, Mesa's driver for AMD; install it (Debian and Ubuntu: mesa-vulkan-drivers)")
 
 // compileAMD compiles for every family.
 func compileAMD() (*Report, error) {

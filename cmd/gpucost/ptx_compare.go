@@ -20,8 +20,7 @@ func (q *parser) compare(parts, args []string) (string, func(m *machine), error)
 	if err != nil {
 		return "", nil, err
 	}
-	less := func(x, y uint64) bool { return x < y }
-	equal := func(x, y uint64) bool { return x == y }
+	var less, equal func(x, y uint64) bool
 	unordered := func(x, y uint64) bool { return false }
 	class := "int"
 	switch typ {
