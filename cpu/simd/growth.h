@@ -31,6 +31,7 @@ static void grow(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *o
         int open = 0;
         for (int i = 0; i < n; i++)
             if (s->state[i] == CLR_OPEN) s->list[open++] = i;
+        if (open && ka == CLR_HULL && kb == CLR_HULL) growth_starts(c, s, n);
         growth_search32(c, s, open == n ? 0 : s->list, open, ka, kb);
         const int listed = certify_growth(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed == 0) continue;

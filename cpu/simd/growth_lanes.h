@@ -16,7 +16,8 @@ typedef struct {
     REAL in[CLR_GROWTH_IN][W];
     REAL vert[9][W]; // the triangle
 #if REAL_BITS == 32
-    REAL dir[9][W]; // directions of its vertices
+    REAL dir[9][W];   // directions of its vertices
+    REAL start[3][W]; // of hulls: see growth_starts
 #else
     REAL point[2][9][W]; // the points of A and B that make up its vertices, in their frames, balls included
 #endif
@@ -77,6 +78,22 @@ ALWAYS void T(load_growth_hulls)(T(growth_lanes) *L, const T(growth_rows) *w, in
 #endif
 }
 
+#if REAL_BITS == 32
+// start_direction is number j, 0 to 2, of three unit vectors about (x, y, 1): each is the third value of `start` off
+// it, in units of the z axis.
+ALWAYS V3 start_direction(const float start[3][W], VF j) {
+    const VF one = SET1(1), zero = SET1(0), high = SET1(0.8660254f), tilt = LOADU(start[2]);
+    const VM first = LT(j, SET1(0.5f)), second = LT(j, SET1(1.5f));
+    const VF x = FMA(tilt, SEL(first, one, SET1(-0.5f)), LOADU(start[0]));
+    const VF y = FMA(tilt, SEL(first, zero, SEL(second, high, -high)), LOADU(start[1]));
+    const VF r = RSQRT(FMA(x, x, FMA(y, y, one)));
+    return (V3){x * r, y * r, r};
+}
+
+// greatest is the greatest coordinate of three points along n.
+ALWAYS VF greatest(V3 n, const V3 v[3]) { return MAX(MAX(T(dot)(n, v[0]), T(dot)(n, v[1])), T(dot)(n, v[2])); }
+#endif
+
 // refill_growth gives idle lanes the next rows: in float32 with a triangle in the ball of the inradii, in float64
 // with that of growth_certify.h.
 ALWAYS void T(refill_growth)(T(growth_lanes) *L, T(growth_rows) *w) {
@@ -123,6 +140,15 @@ ALWAYS void T(refill_growth)(T(growth_lanes) *L, T(growth_rows) *w) {
     }
     T(mst3)(L->n[0], W, m, up);
     MSTORE(L->height, m, zero);
+    if (w->ka == CLR_HULL && w->kb == CLR_HULL) {
+        for (unsigned p = put; p; p &= p - 1) {
+            const int l = __builtin_ctz(p), i = L->at[l];
+            for (int j = 0; j < 3; j++) L->start[j][l] = s->growth.facing[j][i];
+        }
+        const V3 n = start_direction(L->start, zero);
+        T(mst3)(L->n[0], W, m, n);
+        MSTORE(L->height, m, r * greatest(n, corner));
+    }
 #else
     (void)zero, (void)one;
     for (unsigned p = put; p; p &= p - 1) {

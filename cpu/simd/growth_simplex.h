@@ -11,6 +11,11 @@
 // from above. That is the ratio test [Growth, eq. 26], from signs of 2×2 determinants alone, and so without the
 // ill-conditioned inverse of the basis.
 //
+// Two hulls start with three directions about that in which the ray leaves the sum of two ellipsoids with their extents
+// (growth_starts). The support points are vertices near the ray, on different sides of it in most rows, where the
+// normal of a triangle with vertices of the first one, which is small, points elsewhere. Until then s is compared with
+// the vertices instead of the plane of the triangle.
+//
 // A lane ends if the bounds are close, if s lies no higher than rounding above the triangle, if a bound passes a
 // threshold (CLR_BELOW, CLR_ABOVE), or if the triangle is too thin to have a normal. In float32 it stores the
 // directions of which the vertices are support points, the vertices of hulls by number, and the direction of the least
@@ -34,9 +39,32 @@
 #define REFILL (W / 4 > 0 ? W / 4 : 1)
 
 #if REAL_BITS == 32
-#define MAX_STEPS 64 // a float32 loop that needs more has stalled: float64 continues
+#include "growth_dual.h"
+#define STARTS 3
+#define STEEPEST 1e3f // directions closer to the plane across the ray are no start
+#define MAX_STEPS 64  // a float32 loop that needs more has stalled: float64 continues
 #else
 #define MAX_STEPS 200
+#endif
+
+#if REAL_BITS == 32
+// growth_starts writes what start_direction needs for rows 0 to n−1 of two hulls, in columns that are written again
+// when the lanes of these rows end. The tilt is about the distance of neighbouring vertices of a hull of a vertices,
+// some 2/√a of its width.
+static __attribute__((noinline)) void growth_starts(const clr_call *c, clr_scratch *s, int n) {
+    for (int k = 0; k < n; k += W) {
+        const float *in = &s->growth.in32[0][k];
+        const T(stretched) a = T(load_stretched)(in, CLR_STRIDE32, 0), b = T(load_stretched)(in, CLR_STRIDE32, 1);
+        const T(newton_iterate) p = T(majorant_start)(&a, &b, LOADU(in + CLR_BALL * CLR_STRIDE32));
+        const VM sound = LT(MAX(p.x, -p.x) + MAX(p.y, -p.y), SET1(STEEPEST));
+        float vertices[W] = {0};
+        for (int l = 0; l < W && k + l < n; l++)
+            vertices[l] = (float)(c->shapes[s->shape_a[k + l]].count + c->shapes[s->shape_b[k + l]].count);
+        STOREU(&s->growth.facing[0][k], SEL(sound, p.x, SET1(0)));
+        STOREU(&s->growth.facing[1][k], SEL(sound, p.y, SET1(0)));
+        STOREU(&s->growth.facing[2][k], SQRT(SET1(8) / MAX(LOADU(vertices), SET1(1))));
+    }
+}
 #endif
 
 // growth_step takes one step in all lanes.
@@ -79,16 +107,28 @@ ALWAYS void T(growth_step)(T(growth_lanes) *L, T(places) *at, int ka, int kb) {
         if (IS_HULL(ka)) MSTORE(L->found[0][j], put[j], found[0]);
         if (IS_HULL(kb)) MSTORE(L->found[1][j], put[j], found[1]);
     }
-    const VM moved = MOR(put[0], MOR(put[1], put[2]));
+    VM moved = MOR(put[0], MOR(put[1], put[2]));
 
     const V3 normal = T(triangle_normal)(v);
     const VF height = T(dot)(normal, v[0]), lower = height * RCP(normal.z);
+    const VF step = SEL(active, LOADU(L->step) + one, LOADU(L->step));
+#if REAL_BITS == 32
+    const int starts = ka == CLR_HULL && kb == CLR_HULL ? STARTS : 0;
+    if (starts) moved = MOR(moved, MAND(active, LT(step, SET1(STARTS + 0.5f))));
+#endif
     T(mst3)(L->n[0], W, moved, normal);
     MSTORE(L->height, moved, height);
+#if REAL_BITS == 32
+    if (starts) {
+        const VM more = MAND(active, LT(step, SET1(STARTS - 0.5f)));
+        const V3 other = start_direction(L->start, step);
+        T(mst3)(L->n[0], W, more, other);
+        MSTORE(L->height, more, greatest(other, v));
+    }
+#endif
     const VF gap = LOADU(in + CLR_GROWTH_GAP * W);
     const VM more = MAND(LT(lower, FNMA(gap, upper, upper)),
                          MAND(LT(LOADU(in + CLR_BELOW * W), upper), LT(lower, LOADU(in + CLR_ABOVE * W))));
-    const VF step = SEL(active, LOADU(L->step) + one, LOADU(L->step));
     STOREU(L->step, step);
     L->active = MBITS(MAND(MAND(moved, LT(SET1(TINY), normal.z)), MAND(more, LT(step, SET1(MAX_STEPS - (REAL)0.5)))));
 }
@@ -166,6 +206,8 @@ static __attribute__((noinline)) void T(growth_search)(const clr_call *call, clr
 }
 
 #undef MAX_STEPS
+#undef STARTS
+#undef STEEPEST
 #undef REFILL
 #undef BLOCKS
 
