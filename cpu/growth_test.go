@@ -100,7 +100,7 @@ func TestGrowthAboutOtherCenters(t *testing.T) {
 	}
 }
 
-// The simplex method starts near the ray: hulls of 128 vertices took 12.1 evaluations per row from a triangle around it.
+// The simplex method starts near the ray: from a triangle around it, hulls of 128 vertices took 12.1 evaluations.
 func TestGrowthOfHullsStartsNearTheRay(t *testing.T) {
 	n := size(2000)
 	lib, pairs := draw(t, "hull128", n)

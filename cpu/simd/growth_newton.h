@@ -103,17 +103,17 @@ ALWAYS void newton_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, i
         T(stretched) a, b;
         if (ka == CLR_ELLIPSOID) a = T(load_stretched)(in, CLR_STRIDE64, 0);
         if (kb == CLR_ELLIPSOID) b = T(load_stretched)(in, CLR_STRIDE64, 1);
+        VM active = MFROM(open);
         T(newton_iterate) p = T(newton_from)(zero, zero);
         if (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) {
             const VF x = WIDEN(&s->growth.facing[0][k]), y = WIDEN(&s->growth.facing[1][k]);
             const VM sound = LT(magnitude(x) + magnitude(y), SET1(FAR));
             p = T(newton_from)(SEL(sound, x, zero), SEL(sound, y, zero));
-            p.taken = WIDEN(&s->growth.facing[2][k]);
+            p.taken = SEL(active, WIDEN(&s->growth.facing[2][k]), zero);
         }
         // Near the minimum a step squares the error, so that the last one needs no further evaluation.
         const VF tolerance = LOADU(&s->more[CLR_TOL][k]), inradius = LOADU(in + CLR_INRADIUS * CLR_STRIDE64);
         const VF stop = SET1(NEARLY) * SQRT(tolerance) * inradius;
-        VM active = MFROM(open);
         for (int step = 0; step < NEWTON_STEPS && MBITS(active); step++) {
             at.lanes = MBITS(active);
             const T(growth_dual) d = dual_at(&at, ka, kb, &a, &b, p.x, p.y);
