@@ -74,8 +74,8 @@ CLR_CULL_FUNCTION(CULL) {
     unsigned valid = (1u << CLR_CULL_LANES) - 1;
     for (int64_t k = 0; k < c->places; k++)
         for (int lane = 0; lane < CLR_CULL_LANES; lane += W) {
-            unsigned ok = cull_place(c, poses + 7 * place[k], bodies + CLR_CULL_VALUES * k,
-                                     balls + CLR_CULL_BALLS * k, lane);
+            unsigned ok =
+                cull_place(c, poses + 7 * place[k], bodies + CLR_CULL_VALUES * k, balls + CLR_CULL_BALLS * k, lane);
             valid &= ~((LANES & ~ok) << lane);
         }
     for (int lane = 0; lane < CLR_CULL_LANES; lane += W) {

@@ -42,7 +42,7 @@ typedef struct {
 // the others nothing is known. place has the place of each body in a world, a and b the pairs, as indices into it,
 // bodies CLR_CULL_VALUES for each. Scratch: balls has CLR_CULL_BALLS for each body, lowers CLR_CULL_LANES for each
 // pair. open has the pairs that are left, from l · pairs on for world l.
-#define CLR_CULL_FUNCTION(name)                                                                                  \
+#define CLR_CULL_FUNCTION(name)                                                                                    \
     int32_t name(const clr_cull *c, const double *poses, const int32_t *place, const int32_t *a, const int32_t *b, \
                  const double *bodies, double *balls, double *lowers, int32_t *open, clr_culled *out)
 CLR_CULL_FUNCTION(clr_cull_avx512);
