@@ -12,6 +12,7 @@ an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fail
 as free.
 """
 
+from ._decompose import decompose
 from ._engine import Engine
 from ._errors import (
     ArrayError,
@@ -75,6 +76,7 @@ __all__ = [
     "SweepResult",
     "View",
     "__version__",
+    "decompose",
     "score_file",
     "show",
 ]

@@ -10,6 +10,8 @@ from ._errors import ClearanceError
 USAGE = """usage: clearance doctor [--json]    what works on this machine: versions, devices, a self-test, speed
        clearance view --shapes shapes.json --pairs pairs.npz --results out.npz --out rows.html
                                     rows of files as a page to look at; view --help
+       clearance decompose mesh.stl parts.obj
+                                    convex parts of a concave mesh, by CoACD; decompose --help
        clearance --version"""
 
 
@@ -31,6 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
             from ._view import view
 
             return view(words[1:])
+        if words and words[0] == "decompose":
+            from ._decompose import command
+
+            return command(words[1:])
     except ClearanceError as e:
         print(f"clearance: {e}", file=sys.stderr)
         return 3

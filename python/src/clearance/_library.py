@@ -196,25 +196,43 @@ class Library:
         self,
         path: str | os.PathLike[str],
         *,
-        concave: Literal["raise", "hull"] = "raise",
+        concave: Literal["raise", "hull", "coacd"] = "raise",
         margin: float = 0.0,
         name: str = "",
     ) -> int:
         """The convex hull of a mesh file (OBJ, STL, PLY; its own unit).
 
-        A mesh that is not convex, or has several parts, raises :class:`FileError`; ``concave="hull"`` takes the hull
-        of all its vertices instead. :meth:`mesh_parts` keeps the parts.
+        A mesh that is not convex raises :class:`FileError`, one of several parts :class:`ShapeError`;
+        ``concave="hull"`` takes the hull of all its vertices instead. Parts make a body, not a shape:
+        :meth:`mesh_parts` keeps them, and those of a decomposition (``concave="coacd"``), which is refused here unless
+        it has one part alone.
         """
-        shapes = read_mesh(path, concave == "hull")
+        from ._decompose import mesh_shapes
+
+        shapes = mesh_shapes(path, concave)
         if len(shapes) != 1:
+            how = ', concave="coacd"' if concave == "coacd" else ""
             raise ShapeError(
-                f"{os.fspath(path)} has {len(shapes)} parts: use mesh_parts, or concave='hull' for the hull of all"
+                f"{os.fspath(path)} has {len(shapes)} parts, which are no single shape but a body: "
+                f"scene.add(*lib.mesh_parts(path{how})), or concave='hull' for the hull of all"
             )
         return self._append(shapes[0], margin, name)
 
-    def mesh_parts(self, path: str | os.PathLike[str], *, margin: float = 0.0) -> list[int]:
-        """Every part (group, solid) of a mesh file as a convex shape; a part that is not convex raises FileError."""
-        return [self._append(s, margin, s.name) for s in read_mesh(path, False)]
+    def mesh_parts(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        concave: Literal["raise", "coacd"] = "raise",
+        margin: float = 0.0,
+    ) -> list[int]:
+        """Every part (group, solid) of a mesh file as a convex shape; a part that is not convex raises FileError.
+
+        ``concave="coacd"`` takes the parts that :func:`clearance.decompose` finds if one is not convex, which may last
+        minutes: its command writes them to a file once.
+        """
+        from ._decompose import mesh_shapes
+
+        return [self._append(s, margin, s.name) for s in mesh_shapes(path, concave)]
 
     def add(
         self,

@@ -1,11 +1,16 @@
-"""Meshes in memory, checked as those of files are."""
+"""Meshes in memory, checked as those of files are, and meshes in formats that only trimesh reads."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ._arrays import Array
 from ._errors import FileError
 from ._library import read_mesh
 
@@ -24,3 +29,16 @@ def check_convex(vertices: Any, faces: Any, what: str, advice: str) -> None:
             read_mesh(path, False)
         except FileError as e:
             raise FileError(f"{str(e).replace(str(path), what)}. {advice}") from e
+
+
+def foreign_mesh(file: Path) -> tuple[Array, Array]:
+    """Vertices [N,3] and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as one."""
+    try:
+        trimesh: Any = importlib.import_module("trimesh")
+    except ImportError as e:
+        raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
+    try:
+        mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
+        return np.array(mesh.vertices, np.float64).reshape(-1, 3), np.array(mesh.faces, np.int64).reshape(-1, 3)
+    except Exception as e:  # of many libraries
+        raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e

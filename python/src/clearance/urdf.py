@@ -22,10 +22,11 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from ._arrays import Array, host, take
+from ._decompose import advice, concavity, decomposed, mesh_shapes
 from ._errors import ArrayError, FileError, OptionError, ShapeError
 from ._kinematics import Tree, quaternions
-from ._library import Shape, read_mesh
-from ._meshes import check_convex
+from ._library import Shape
+from ._meshes import check_convex, foreign_mesh
 from ._scene import Part, Scene
 from ._srdf import disabled_pairs, parse
 
@@ -113,7 +114,7 @@ def load(
     *,
     srdf: str | os.PathLike[str] | None = None,
     srdf_ignore: Collection[str] = (),
-    concave: Literal["raise", "hull"] = "raise",
+    concave: Literal["raise", "hull", "coacd"] = "raise",
     margin: float = 0.0,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
     skip_adjacent: bool | None = None,
@@ -121,10 +122,10 @@ def load(
     """The scene of a URDF file.
 
     Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres and meshes. A mesh whose parts
-    are not convex raises :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices. OBJ, STL and PLY
-    are read as :meth:`Library.mesh` does, other formats by trimesh. ``margin`` is the radius of a ball that is added
-    to every shape. ``packages`` are the folders of packages by name; ``package://`` is looked for in the folders above
-    the file, too.
+    are not convex raises :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the
+    parts that :func:`clearance.decompose` finds. OBJ, STL and PLY are read as :meth:`Library.mesh_parts` does, other
+    formats by trimesh. ``margin`` is the radius of a ball that is added to every shape. ``packages`` are the folders
+    of packages by name; ``package://`` is looked for in the folders above the file, too.
 
     Joints are revolute, continuous, prismatic or fixed, and may mimic another. Floating and planar joints are refused
     by name.
@@ -134,8 +135,7 @@ def load(
     it (or with ``skip_adjacent=True``), so are links that a joint connects, and links that only fixed joints connect,
     whose distance never changes.
     """
-    if concave not in ("raise", "hull"):
-        raise OptionError(f'concave: {concave!r}, want "raise" or "hull"')
+    concavity(concave)
     robot = _read(os.fspath(path))
     names = [link.name for link in robot.links]
     scene = UrdfScene(link_names=names, tree=Tree.of(os.fspath(path), names, robot.joints))
@@ -207,24 +207,23 @@ class _Meshes:
         """The convex parts of a mesh file, or its hull."""
         file = self.find(uri, name)
         if file not in self.known:
-            whole = self.concave == "hull"
             try:
                 own = file.suffix.lower() in _OWN_MESHES
-                self.known[file] = read_mesh(file, whole) if own else self.foreign(file)
+                self.known[file] = mesh_shapes(file, self.concave) if own else self.foreign(file)
             except FileError as e:
                 raise FileError(f"collision element {name!r}: {e}") from e
         return self.known[file]
 
     def foreign(self, file: Path) -> list[Shape]:
-        """The hull of a mesh in a format that only trimesh reads."""
-        trimesh: Any = importlib.import_module("trimesh")
-        try:
-            mesh = trimesh.load(os.fspath(file), force="mesh")
-            vertices, faces = np.array(mesh.vertices, np.float64), np.array(mesh.faces)
-        except Exception as e:  # of many libraries
-            raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e
-        if self.concave == "raise":
-            check_convex(vertices, faces, os.fspath(file), 'concave="hull" takes its hull')
+        """The hull of a mesh in a format that only trimesh reads, or its parts."""
+        vertices, faces = foreign_mesh(file)
+        if self.concave != "hull":
+            try:
+                check_convex(vertices, faces, os.fspath(file), advice(file))
+            except FileError:
+                if self.concave == "raise":
+                    raise
+                return decomposed(file)
         return [Shape("convex", {"vertices": vertices})]
 
     def find(self, uri: str, name: str) -> Path:
