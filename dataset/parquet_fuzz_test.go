@@ -104,12 +104,16 @@ func FuzzParquetThrift(f *testing.F) {
 		p.setPages(k, append(h.write(nil), pages[n:]...))
 		p.footer.mutate(footer)
 		path := fuzzFile(t, ".parquet", p.join())
-		begin := time.Now()
-		if n := allocated(func() { drainPairs(t, path); drainResults(t, path) }); n > fuzzBytes {
-			t.Errorf("%d bytes allocated", n)
+		fastest := time.Duration(math.MaxInt64) // of three, as other work may take the processor
+		for try := 0; try < 3 && fastest > fuzzTime; try++ {
+			begin := time.Now()
+			if n := allocated(func() { drainPairs(t, path); drainResults(t, path) }); n > fuzzBytes {
+				t.Errorf("%d bytes allocated", n)
+			}
+			fastest = min(fastest, time.Since(begin))
 		}
-		if d := time.Since(begin); d > fuzzTime {
-			t.Errorf("took %v", d)
+		if fastest > fuzzTime {
+			t.Errorf("took %v", fastest)
 		}
 	})
 }
