@@ -111,7 +111,7 @@ def decompose(
 
 
 def _closed(path: Path) -> tuple[Array, Array]:
-    """Vertices and triangles of a closed surface, outwards, equal vertices as one; an error says where it is open."""
+    """Vertices and triangles of a closed surface, equal vertices as one; an error says where it is open."""
     if not path.is_file():
         raise FileError(f"{path}: no such file")
     given, faces = foreign_mesh(path)
@@ -141,7 +141,7 @@ def _closed(path: Path) -> tuple[Array, Array]:
     volume = float(np.einsum("ij,ij->", x, np.cross(y, z)))
     if not abs(volume) > 1e-12 * float(np.prod(np.ptp(vertices, axis=0).clip(min=1e-300))) or not len(corners):
         raise FileError(f"{path} has no volume")
-    return vertices, np.ascontiguousarray(corners if volume > 0 else corners[:, ::-1], dtype=np.int32)
+    return vertices, corners.astype(np.int32)  # CoACD takes either orientation
 
 
 def command(words: list[str]) -> int:
