@@ -135,6 +135,33 @@ def test_poses(engine: cl.Engine) -> None:
         scene.poses(xpos=xpos[0], xquat=xquat[0])
 
 
+def test_poses_of_added_bodies(engine: cl.Engine) -> None:
+    """Bodies added to the scene stand at the origin, or where ``others`` says, in one world or in each."""
+    model, data = compiled()
+    scene = from_model(model)
+    known = len(scene.bodies)
+    at_random(model, data, np.random.default_rng(4))
+    alone = scene.poses(data)
+    wall = scene.add(scene.library.halfspace(), name="wall")
+    scene.all_pairs()
+    poses = scene.poses([data, data])
+    assert wall == known and poses.shape == (2, known + 1, 7)
+    assert (poses[:, :known] == alone).all() and (poses[:, wall] == [0, 0, 0, 1, 0, 0, 0]).all()
+    low = np.array([[0, 0, -9, 1.0, 0, 0, 0]])
+    worlds = np.stack([low, low])
+    worlds[1, 0, 2] -= 2
+    assert (scene.poses([data, data], others=low)[:, wall] == low).all()
+    both = scene.poses([data, data], others=worlds)
+    assert (both[:, wall] == worlds[:, 0]).all()
+    r = engine.rollout(scene, worlds=2, precision="double")(both, quat="wxyz")
+    # All but the floor: two half-spaces have no distance.
+    bounded = [p for p, (i, j) in enumerate(scene.pairs) if j == wall and model.geom_type[scene.geom_ids[i][0]] != 0]
+    assert len(bounded) == known - 1
+    np.testing.assert_allclose(r.distance[1, bounded] - r.distance[0, bounded], 2, atol=1e-9)
+    with pytest.raises(cl.ArrayError, match=r"others.*\[1, 7\] or \[2, 1, 7\]"):
+        scene.poses([data, data], others=low[0])
+
+
 def test_margins_and_meshes() -> None:
     model, _ = compiled()
     knob = next(i for i, s in enumerate(from_model(model, margin="add").library) if s.name == "knob")

@@ -73,6 +73,8 @@ def test_mujoco(engine: cl.Engine) -> None:
           <body pos=".1 0 0" name="bulb"><joint type="ball" range="0 .5" limited="true"/>
             <geom type="ellipsoid" size=".05 .06 .07" pos=".1 0 0"/></body></body></body>
       <body name="loose" pos="0 1 0"><freejoint/><geom type="sphere" size=".1"/></body>
+      <body name="target" mocap="true" pos="0 2 0"><geom type="sphere" size=".1"/>
+        <body name="flag" pos="0 0 .2"><geom type="sphere" size=".1"/></body></body>
     </worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(
         text.replace("<mujoco>", '<mujoco><compiler angle="radian"/>', 1).replace("-30 30", "-.5 .5")
@@ -80,7 +82,9 @@ def test_mujoco(engine: cl.Engine) -> None:
     scene = from_model(model)
     names = [b.name for b in scene.bodies]
     p = scene.skip_never_and_always(1000, engine=engine)
-    assert all("loose" not in (names[i], names[j]) for i, j in p.pairs) and len(p.pairs) < len(scene.pairs)
+    free = {"loose", "target", "flag"}  # MuJoCo's mocap bodies are where the caller puts them
+    assert not [(i, j) for i, j in p.pairs if free & {names[i], names[j]}]
+    assert sum(bool(free & {names[i], names[j]}) for i, j in scene.pairs) == len(scene.pairs) - len(p.pairs) > 6
     qpos = scene.random_qpos(1000, 0)
     assert np.abs(qpos[:, 0]).max() <= 0.5 and np.abs(qpos[:, 1]).max() <= 0.2
     assert (2 * np.arccos(qpos[:, 2]) <= 0.5 + 1e-12).all()
@@ -93,6 +97,11 @@ def test_mujoco(engine: cl.Engine) -> None:
         for pair in hit & number.keys():
             seen[number[pair]] += 1
     assert np.abs(seen - p.contact).max() <= 2 and 0 < p.contact.max() < 1000
+    added = from_model(model)
+    wall = added.add(added.library.halfspace(), name="wall")
+    added.pairs += [(i, wall) for i in range(wall)]
+    more = added.skip_never_and_always(1000, engine=engine)
+    assert more.pairs == p.pairs and (more.contact == p.contact).all() and (more.separated == p.separated).all()
     loose = mujoco.MjModel.from_xml_string(text.replace(' range="-.2 .2" limited="true"', ""))
     with pytest.raises(cl.OptionError, match="push"):
         from_model(loose).skip_never_and_always(10, engine=engine)

@@ -175,7 +175,7 @@ def test_pairs(arm: Path, tmp_path: Path) -> None:
     names = [b.name for b in scene.bodies]
     pairs = {frozenset((names[i], names[j])) for i, j in scene.pairs}
     # base - (shoulder) - upper+cover - slide - left, right
-    adjacent = [("upper", "cover"), ("upper", "slide"), ("cover", "slide"), ("slide", "left"), ("slide", "right")]
+    adjacent = [("upper", "cover"), ("cover", "slide"), ("slide", "left"), ("slide", "right")]
     every = {frozenset((a, b)) for a in names for b in names if a != b}
     assert pairs == every - {frozenset(p) for p in adjacent}
     srdf = tmp_path / "arm.srdf"
@@ -192,7 +192,38 @@ def test_pairs(arm: Path, tmp_path: Path) -> None:
     pairs = {frozenset((names[i], names[j])) for i, j in scene.pairs}
     gone = [("left", "right"), *(("cover", n) for n in names if n not in ("cover", "base"))]
     assert pairs == every - {frozenset(p) for p in gone}
-    assert len(urdf.load(arm, srdf=srdf, skip_adjacent=True).pairs) == len(pairs) - 3
+    assert len(urdf.load(arm, srdf=srdf, skip_adjacent=True).pairs) == len(pairs) - 2
+
+
+def test_adjacent_links(tmp_path: Path) -> None:
+    """Left out are links that a joint connects and links that fixed joints alone connect, of any length and branching;
+    links beside a connected one move against each other and stay."""
+    ball = '<link name="{}"><collision><geometry><sphere radius="1"/></geometry></collision></link>'
+    joints = [("a", "b", "fixed"), ("b", "c", "fixed"), ("a", "d", "fixed"), ("c", "e", "continuous")]
+    joints += [("e", "f", "fixed"), ("f", "g", "continuous")]
+    text = "".join(ball.format(name) for name in "abcdefg")
+    for parent, child, kind in joints:
+        text += f'<joint name="{child}" type="{kind}"><parent link="{parent}"/><child link="{child}"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{text}</robot>')
+    scene = urdf.load(tmp_path / "r.urdf")
+    got = {"abcdefg"[i] + "abcdefg"[j] for i, j in scene.pairs}
+    gone = {"ab", "ac", "ad", "bc", "bd", "cd", "ce", "ef", "fg"}
+    assert got == {a + b for a in "abcdefg" for b in "abcdefg" if a < b} - gone
+
+
+def test_limits(arm: Path) -> None:
+    """A lower or upper limit that <limit> does not name is 0, as the specification has it; continuous joints have none,
+    nor has a joint without <limit>."""
+    text = ARM.replace('<limit lower="-1.5" upper="2" ', '<limit upper="2" ')
+    text = text.replace('<limit lower="-0.1" upper="0.3" ', '<limit lower="-0.1" ')
+    text = text.replace('<limit lower="-0.4" upper="0.5" effort="1" velocity="1"/>', "")
+    text = text.replace('<axis xyz="0 0 1"/></joint>', '<axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint>', 1)
+    arm.write_text(text)
+    scene = urdf.load(arm)
+    assert scene.joint_names == ["pan", "lift", "reach", "grip_left"]
+    assert scene.limits.tolist() == [[-np.inf, np.inf], [0, 2], [-0.1, 0], [-np.inf, np.inf]]
+    arm.write_text(text.replace('<limit upper="2" ', "<limit "))
+    assert urdf.load(arm).limits[1].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -274,6 +305,62 @@ def test_meshes(arm: Path, tmp_path: Path) -> None:
     want: Any = [[0, -0.2, 0], [0, 0, 0], [0, 0, 0.5], [0.15, 0, 0]]
     got: Any = urdf.load(arm).library[part].parameters["vertices"].tolist()
     assert sorted(got) == sorted(want)
+
+
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset>UNIT<up_axis>Z_UP</up_axis></asset>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p"><float_array id="f" count="12">0 0 0 30 0 0 0 20 0 0 0 25</float_array><technique_common>
+      <accessor source="#f" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+        <param name="Z" type="float"/></accessor></technique_common></source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 1 2 3 2 0 3</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node id="n"><translate>0 0 4</translate>
+    <instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>"""
+
+
+def test_units_of_meshes(arm: Path) -> None:
+    """COLLADA files state their unit, 1 m without one; vertices are in metres, then scaled as the URDF says."""
+    pytest.importorskip("collada", reason="pycollada, by which trimesh reads COLLADA, is not installed")
+    arm.write_text(ARM.replace("wedge.obj", "wedge.dae"))
+    corners = np.array([[0, 0, 4], [30, 0, 4], [0, 20, 4], [0, 0, 29]])
+    for unit, metres in (('<unit meter="0.0254" name="inch"/>', 0.0254), ('<unit meter="0.01"/>', 0.01), ("", 1.0)):
+        (arm.parent / "wedge.dae").write_text(DAE.replace("UNIT", unit))
+        scene = urdf.load(arm)
+        got: Any = scene.library[scene.bodies[scene.index("slide")].parts[0].shape].parameters["vertices"]
+        want = corners * metres * [0.5, -1, 2]
+        np.testing.assert_allclose(sorted(got.tolist()), sorted(want.tolist()), rtol=1e-14, atol=0)
+    for wrong in ("0", "-1", "nan"):
+        (arm.parent / "wedge.dae").write_text(DAE.replace("UNIT", f'<unit meter="{wrong}"/>'))
+        with pytest.raises(cl.FileError, match=r"slide/0.*wedge\.dae.*unit"):
+            urdf.load(arm)
+
+
+def test_base_of_any_length(engine: cl.Engine, arm: Path) -> None:
+    """Quaternions of the base mean the rotation of any length; without a rotation, the world alone is invalid."""
+    scene = urdf.load(arm)
+    joints = scene.random_joints(8)
+    base = np.random.default_rng(3).normal(size=(8, 7))
+    base[:, 3:] /= np.linalg.norm(base[:, 3:], axis=1, keepdims=True)
+    want = scene.forward(joints, base)
+    scaled = base.copy()
+    scaled[:, 3:] *= np.array([1, 2, 1e-3, -3, 1e200, 1e-200, 0.5, 7])[:, None]
+    got = homogeneous(scene.forward(joints, scaled))
+    np.testing.assert_allclose(got, homogeneous(want), atol=1e-14)
+    np.testing.assert_allclose(homogeneous(scene.forward(joints, scaled[1]))[1], homogeneous(want)[1], atol=1e-14)
+    scaled[2, 3:], scaled[4, 4], scaled[6, 6] = 0, np.inf, np.nan
+    before = scaled.copy()
+    with np.errstate(all="raise"):
+        poses = scene.poses(joints, scaled)
+    assert (scaled == before)[~np.isnan(before)].all()
+    bad = np.isin(np.arange(8), [2, 4, 6])
+    assert np.isnan(poses[bad][..., 3:]).all() and np.isfinite(poses[~bad]).all()
+    status = engine.rollout(scene, worlds=8)(poses, quat="wxyz").status
+    assert (status[bad] == cl.INVALID).all() and (status[~bad] != cl.INVALID).all()
 
 
 def test_poses(engine: cl.Engine, arm: Path) -> None:

@@ -73,10 +73,11 @@ def decompose(
 ) -> int:
     """Write the parts of an approximate convex decomposition of a closed mesh, and return their number.
 
-    ``path`` is any mesh file that trimesh reads; ``out`` is an OBJ file with one group per part, in the same unit,
-    that :meth:`Library.mesh_parts` reads. ``threshold`` is CoACD's concavity of a part, from 0.01 (many parts, close to
-    the mesh) to 1. It is an approximation: distances are proved for the parts, not for the mesh. Equal input, options
-    and version of CoACD give an equal file. It needs the packages coacd and trimesh.
+    ``path`` is any mesh file that trimesh reads; ``out`` is an OBJ file with one group per part, in metres if the
+    mesh file states its unit, else in its numbers, that :meth:`Library.mesh_parts` reads. ``threshold`` is CoACD's
+    concavity of a part, from 0.01 (many parts, close to the mesh) to 1. It is an approximation: distances are proved
+    for the parts, not for the mesh. Equal input, options and version of CoACD give an equal file. It needs the packages
+    coacd and trimesh.
     """
     if not 0.01 <= threshold <= 1:
         raise OptionError(f"threshold: {threshold}, want a number from 0.01 to 1")

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._arrays import Array
-from ._errors import FileError
+from ._arrays import Array, host
+from ._errors import ArrayError, FileError
 
 _MOVING: Final = ("revolute", "continuous", "prismatic")
 _WANTED: Final = "Want revolute, continuous, prismatic or fixed"
@@ -112,16 +112,14 @@ class Tree:
         return poses
 
     def adjacent(self) -> set[tuple[int, int]]:
-        """Pairs of links whose distance never changes, and pairs of groups of such links that a joint connects."""
+        """Pairs of links that a joint connects, and of links that fixed joints alone connect."""
         group = list(range(self.links))
         for j in self.joints:  # a joint follows those above it
             if j.kind == "fixed":
                 group[j.child] = group[j.parent]
-        next_to = {(g, g) for g in group}
-        for j in self.joints:
-            next_to |= {(group[j.parent], group[j.child]), (group[j.child], group[j.parent])}
         n = range(self.links)
-        return {(a, b) for a in n for b in n if a < b and (group[a], group[b]) in next_to}
+        rigid = {(a, b) for a in n for b in n if a < b and group[a] == group[b]}
+        return rigid | {(min(j.parent, j.child), max(j.parent, j.child)) for j in self.joints}
 
 
 def _unique(path: str, what: str, names: Sequence[str]) -> None:
@@ -147,9 +145,10 @@ def _check(path: str, j: Any, number: dict[str, int]) -> None:
 
 
 def _limits(j: Any) -> tuple[float, float]:
-    if j.type == "continuous" or j.limit is None or j.limit.lower is None or j.limit.upper is None:
+    if j.type == "continuous" or j.limit is None:
         return -np.inf, np.inf
-    return float(j.limit.lower), float(j.limit.upper)
+    # The specification of URDF: an attribute lower or upper that is missing is 0.
+    return float(j.limit.lower or 0), float(j.limit.upper or 0)
 
 
 def product(q: Array, r: Array) -> Array:
@@ -172,6 +171,36 @@ def rotated(q: Array, v: Array) -> Array:
     t = 2 * np.cross(q[..., 1:], v)
     moved: Array = v + q[..., :1] * t + np.cross(q[..., 1:], t)
     return moved
+
+
+def normalized(poses: Array) -> Array:
+    """Poses [..., 7], "wxyz", with unit quaternions. One that is 0 or not finite gives NaN, and so an invalid row."""
+    unit = poses.copy()
+    q = unit[..., 3:]
+    size = np.abs(q).max(axis=-1, keepdims=True)
+    # Divided by the largest number first, so that no square overflows and the sum is not 0.
+    q /= np.where((size > 0) & np.isfinite(size), size, np.nan)
+    q /= np.linalg.norm(q, axis=-1, keepdims=True)
+    return unit
+
+
+def given_poses(name: str, value: Any, worlds: int, inner: tuple[int, ...]) -> Array:
+    """An argument that is poses of one world, [*inner, 7], or of each, [worlds, *inner, 7]."""
+    array = host(name, value, True).astype(np.float64)
+    if array.shape not in ((*inner, 7), (worlds, *inner, 7)):
+        one = ", ".join(map(str, (*inner, 7)))
+        raise ArrayError(name, f"has the shape {list(array.shape)}, want [{one}] or [{worlds}, {one}]")
+    return array
+
+
+def with_others(poses: Array, others: Any, count: int) -> Array:
+    """Poses [W,M,7] of the bodies of a model, and after them those of ``count`` others, at the origin by default."""
+    worlds, known = poses.shape[:2]
+    every = np.empty((worlds, known + count, 7))
+    every[:, :known] = poses
+    rest = np.array([0, 0, 0, 1.0, 0, 0, 0])
+    every[:, known:] = rest if others is None else given_poses("others", others, worlds, (count,))
+    return every
 
 
 def quaternions(matrices: Array) -> Array:

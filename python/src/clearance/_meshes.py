@@ -32,13 +32,29 @@ def check_convex(vertices: Any, faces: Any, what: str, advice: str) -> None:
 
 
 def foreign_mesh(file: Path) -> tuple[Array, Array]:
-    """Vertices [N,3] and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as one."""
+    """Vertices [N,3], in metres, and triangles [F,3] of a mesh file of any format that trimesh reads, its parts as
+    one."""
     try:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError as e:
         raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
     try:
         mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
-        return np.array(mesh.vertices, np.float64).reshape(-1, 3), np.array(mesh.faces, np.int64).reshape(-1, 3)
+        vertices = np.array(mesh.vertices, np.float64).reshape(-1, 3)
+        faces = np.array(mesh.faces, np.int64).reshape(-1, 3)
     except Exception as e:  # of many libraries
         raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e
+    return vertices * _metres(trimesh, mesh.units, file), faces
+
+
+def _metres(trimesh: Any, unit: str | None, file: Path) -> float:
+    """The metres of the unit that a file states, by trimesh's name of it. A file without one is in metres."""
+    if unit is None:
+        return 1.0
+    try:
+        metres = float(trimesh.units.unit_conversion(unit, "meters"))
+    except (KeyError, ValueError) as e:
+        raise FileError(f"{file}: the unit {unit!r} is not known") from e
+    if not 0 < metres < np.inf:
+        raise FileError(f"{file}: the unit {unit!r}, want a length above 0")
+    return metres

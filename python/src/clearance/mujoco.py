@@ -21,7 +21,7 @@ import numpy as np
 
 from ._arrays import Array, host
 from ._errors import ArrayError, OptionError, ShapeError
-from ._kinematics import quaternions
+from ._kinematics import quaternions, with_others
 from ._meshes import check_convex
 from ._scene import Part, Scene
 
@@ -38,15 +38,22 @@ class MujocoScene(Scene):
 
     A body of the scene is the geoms of one MuJoCo body that collide alike. ``body_ids[i]`` is the MuJoCo body of body i
     of the scene, and ``geom_ids[i][k]`` the geom of its part k, as ``part_a`` and ``part_b`` of results count them.
+
+    Bodies that are added to the scene belong to no body of the model; ``poses`` takes theirs as ``others``.
     """
 
     body_ids: list[int] = field(default_factory=list)
     geom_ids: list[list[int]] = field(default_factory=list)
     model: Any = None
 
-    def poses(self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None) -> Array:
+    def poses(
+        self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None, others: Any = None
+    ) -> Array:
         """Poses [W,M,7] in the order "wxyz": of one or more MjData, or of batched xpos [W,nbody,3] with xquat
-        [W,nbody,4] or xmat [W,nbody,9]."""
+        [W,nbody,4] or xmat [W,nbody,9].
+
+        ``others`` are the poses of the bodies added to the scene, [K,7] or [W,K,7] (default: the origin).
+        """
         if data is not None:
             every = data if isinstance(data, Sequence) else [data]
             xpos, xquat = np.stack([d.xpos for d in every]), np.stack([d.xquat for d in every])
@@ -59,7 +66,8 @@ class MujocoScene(Scene):
             q = host("xquat", xquat, True)[:, self.body_ids]
         else:
             q = quaternions(host("xmat", xmat, True).reshape(*p.shape[:2], 3, 3)[:, self.body_ids].astype(np.float64))
-        return np.concatenate([p[:, self.body_ids], q], axis=-1, dtype=np.float64)
+        known = np.concatenate([p[:, self.body_ids], q], axis=-1, dtype=np.float64)
+        return with_others(known, others, len(self.bodies) - len(self.body_ids))
 
     def random_qpos(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls
@@ -84,12 +92,16 @@ class MujocoScene(Scene):
 
     def _sampled(self) -> list[tuple[int, int]]:
         group = [self._free_body(b) for b in self.body_ids]
-        return [(i, j) for i, j in self.pairs if group[i] == group[j]]
+        known = len(group)
+        return [(i, j) for i, j in self.pairs if i < known and j < known and group[i] == group[j]]
 
     def _free_body(self, body: int) -> int:
-        """The nearest body above a body, or itself, that is free to go anywhere; 0, the world, if there is none."""
+        """The nearest body above a body, or itself, that is free to go anywhere, as mocap bodies are; 0, the world, if
+        there is none."""
         model = self.model
-        while body and not (model.body_jntnum[body] and int(model.jnt_type[model.body_jntadr[body]]) == _FREE):
+        while body and model.body_mocapid[body] < 0:
+            if model.body_jntnum[body] and int(model.jnt_type[model.body_jntadr[body]]) == _FREE:
+                break
             body = int(model.body_parentid[body])
         return body
 

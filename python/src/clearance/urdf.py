@@ -21,10 +21,10 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from ._arrays import Array, host, take
+from ._arrays import Array, take
 from ._decompose import advice, concavity, decomposed, mesh_shapes
-from ._errors import ArrayError, FileError, OptionError, ShapeError
-from ._kinematics import Tree, quaternions
+from ._errors import FileError, OptionError, ShapeError
+from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
 from ._library import Shape
 from ._meshes import check_convex, foreign_mesh
 from ._scene import Part, Scene
@@ -39,8 +39,8 @@ class UrdfScene(Scene):
 
     A body is a link with collision geometry, ``body_links[i]`` its index in ``link_names``, its parts are the collision
     elements of the link (meshes of several parts give several). ``joint_names`` are the joints of a configuration:
-    those that move and do not mimic another, in the order of the file; ``limits`` [dof,2] are theirs, infinite where
-    the file has none.
+    those that move and do not mimic another, in the order of the file; ``limits`` [dof,2] are theirs: infinite of
+    continuous joints and without ``<limit>``, 0 for a ``lower`` or ``upper`` that it does not name.
 
     Bodies that are added after loading, such as obstacles, belong to no link; ``poses`` takes theirs as ``others``.
     """
@@ -62,23 +62,19 @@ class UrdfScene(Scene):
     def forward(self, joints: Any, base: Any = None) -> Array:
         """Poses of all links [W,L,7], position and quaternion "wxyz", of configurations [W,dof].
 
-        ``base`` is the pose of the root link in the world, [7] or [W,7] (default: the origin).
+        ``base`` is the pose of the root link in the world, [7] or [W,7] (default: the origin). Its quaternion may have
+        any length; one that is 0 or not finite gives poses with NaN, whose rows are invalid.
         """
         q = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
-        return self.tree.forward(q, None if base is None else _poses("base", base, len(q), ()))
+        return self.tree.forward(q, None if base is None else normalized(given_poses("base", base, len(q), ())))
 
     def poses(self, joints: Any, base: Any = None, others: Any = None) -> Array:
         """Poses of the bodies [W,M,7] in the order "wxyz", for a rollout, of configurations [W,dof].
 
         ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin).
         """
-        links = self.forward(joints, base)
-        extra = len(self.bodies) - len(self.body_links)
-        poses = np.empty((len(links), len(self.bodies), 7))
-        poses[:, : len(self.body_links)] = links[:, self.body_links]
-        rest = np.array([0, 0, 0, 1.0, 0, 0, 0])
-        poses[:, len(self.body_links) :] = rest if others is None else _poses("others", others, len(links), (extra,))
-        return poses
+        links = self.forward(joints, base)[:, self.body_links]
+        return with_others(links, others, len(self.bodies) - len(self.body_links))
 
     def random_joints(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled
@@ -101,14 +97,6 @@ class UrdfScene(Scene):
         return self.poses(self.random_joints(count, rng))
 
 
-def _poses(name: str, value: Any, worlds: int, inner: tuple[int, ...]) -> Array:
-    array = host(name, value, True).astype(np.float64)
-    if array.shape not in ((*inner, 7), (worlds, *inner, 7)):
-        one = ", ".join(map(str, (*inner, 7)))
-        raise ArrayError(name, f"has the shape {list(array.shape)}, want [{one}] or [{worlds}, {one}]")
-    return array
-
-
 def load(
     path: str | os.PathLike[str],
     *,
@@ -124,8 +112,9 @@ def load(
     Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres and meshes. A mesh whose parts
     are not convex raises :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the
     parts that :func:`clearance.decompose` finds. OBJ, STL and PLY are read as :meth:`Library.mesh_parts` does, other
-    formats by trimesh. ``margin`` is the radius of a ball that is added to every shape. ``packages`` are the folders
-    of packages by name; ``package://`` is looked for in the folders above the file, too.
+    formats by trimesh, from the unit that the file states to metres (COLLADA's ``unit``). ``margin`` is the radius of a
+    ball that is added to every shape. ``packages`` are the folders of packages by name; ``package://`` is looked for in
+    the folders above the file, too.
 
     Joints are revolute, continuous, prismatic or fixed, and may mimic another. Floating and planar joints are refused
     by name.
