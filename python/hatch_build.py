@@ -31,9 +31,10 @@ class Build(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-linux_{platform.machine()}"
         build_data["force_include"][str(library)] = "clearance/libclearance.so"
         build_data["force_include"][str(ROOT / "cmd/libclearance/clearance.h")] = "clearance/clearance.h"
-        viewer = ROOT / "build/viewer/bundle.js"  # of scripts/viewer.sh; without it clearance.show says what is missing
-        if viewer.exists():
-            build_data["force_include"][str(viewer)] = "clearance/viewer.js"
+        viewer = ROOT / "build/viewer"  # of scripts/viewer.sh; without the bundle clearance.show says what is missing
+        for made, name in (("bundle.js", "viewer.js"), ("LICENSE", "viewer.LICENSE"), ("missing", "viewer.missing")):
+            if (viewer / made).exists():
+                build_data["force_include"][str(viewer / made)] = f"clearance/{name}"
 
     def _build(self) -> Path:
         self._folder = tempfile.TemporaryDirectory()

@@ -7,7 +7,10 @@ bin=$(./scripts/venv.sh)
 export CLEARANCE_LIBRARY=${CLEARANCE_LIBRARY:-$PWD/build/python/libclearance.so}
 wheels=${CLEARANCE_WHEELS:-build/python/dist}
 ./scripts/libclearance.sh "$CLEARANCE_LIBRARY"
-./scripts/viewer.sh || { rm -f build/viewer/bundle.js; echo "wheel.sh: the wheel has no clearance.show" >&2; }
+./scripts/viewer.sh || case $? in
+3 | 4) echo "wheel.sh: the wheel has no clearance.show" >&2 ;; # no npm, or no way to its registry
+*) exit 1 ;;
+esac
 rm -rf "$wheels" build/python/raw
 (cd python && "$bin/python" -m hatchling build -t wheel -d ../build/python/raw >/dev/null)
 log=build/python/auditwheel.txt

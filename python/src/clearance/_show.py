@@ -219,20 +219,26 @@ def _directions(count: int) -> Array:
     return np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
 
 
-def _page(title: str, heading: str, data: Any) -> str:
+def _script() -> str:
+    """The script of the page. Without it the error says why, as scripts/viewer.sh found it."""
     folder = Path(__file__).parent
-    script = folder / "viewer.js"
-    if not script.exists():
-        raise FileError(
-            f"{script} is missing: the wheel was built without npm, from which the viewer comes. Build it where npm is "
-            "installed: 'make wheel'"
-        )
+    script, reason = folder / "viewer.js", folder / "viewer.missing"
+    if script.exists():
+        return script.read_text(encoding="utf-8")
+    why = reason.read_text(encoding="utf-8").strip() if reason.exists() else "scripts/viewer.sh was not run"
+    raise FileError(
+        f"{script} is missing: {why} when the wheel was built. The viewer comes from npm; build the wheel where npm is "
+        "installed and reaches its registry: 'make wheel'"
+    )
+
+
+def _page(title: str, heading: str, data: Any) -> str:
     parts = {
         "title": html.escape(title),
         "heading": html.escape(heading),
         "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-        "script": script.read_text(encoding="utf-8"),
+        "script": _script(),
     }
-    text = (folder / "viewer.html").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("viewer.html").read_text(encoding="utf-8")
     pieces = text.split("{{")
     return pieces[0] + "".join(parts[p.split("}}", 1)[0]] + p.split("}}", 1)[1] for p in pieces[1:])
