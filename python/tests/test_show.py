@@ -110,9 +110,42 @@ def test_scenes(engine: cl.Engine, options: Any) -> None:
         n, i = row["normal"], row["row"]
         assert row["distance"] == r.distance.ravel()[i] and n is not None
         assert len(row["a"]) >= 1 and len(row["b"]) >= 1 and len(row["planes"]) == 2
-        if row["status"] == "separated" and len(row["a"]) == len(row["b"]) == 1:
-            a, b = (np.array(x) for x in row["planes"])
-            assert abs(np.dot(n, b - a) - row["distance"]) < 1e-6
+        a, b = (np.array(x) for x in row["planes"])
+        assert abs(np.dot(n, b - a) - row["distance"]) < 1e-6, "the planes are those of the parts of the row"
+
+
+@pytest.mark.parametrize("options", [{}, {"reduce": "world"}, {"pairs": "all"}, {"pairs": "all", "reduce": "world"}])
+@pytest.mark.parametrize("bodies", [[1, 0, 2, 3], [2, -1, 0], [[3, 1, 0], [0, 2, -1], [1, 1, 1]]])
+def test_places(engine: cl.Engine, options: Any, bodies: Any) -> None:
+    """What is drawn are the bodies that were asked about, also where the scene and the list of bodies have changed."""
+    scene = make_scene()
+    kinds = [[part.shape for part in b.parts] for b in scene.bodies]
+    scene.pairs = [(0, 1), (2, 0), (1, 2)]
+    places = np.array(bodies, np.int32)
+    poses = np.random.default_rng(3).normal(0, 0.8, (3, places.shape[-1], 7))
+    r = engine.rollout(scene, worlds=3, bodies=places, precision="double", **options)(poses, quat="wxyz")
+    stands = np.broadcast_to(places, poses.shape[:2]).copy()
+    places[:] = 0
+    scene.pairs = [(1, 2)]
+    page = contents(cl.show(r, scene, poses, quat="wxyz"))
+    for row in page["rows"]:
+        named = [re.match(r"world (\d), place (\d)", row[f"name_{side}"]) for side in "ab"]
+        if None in named:
+            assert row["distance"] is None and not row["a"] and not row["b"], "all pairs of the world have no body"
+            continue
+        for side, found in zip("ab", named, strict=True):
+            assert found is not None
+            w, place = map(int, found.groups())
+            body = int(stands[w, place])
+            used = [page["shapes"][s]["kind"] for s, _ in row[side]]
+            assert used == [scene.library[s].kind for s in (kinds[body] if body >= 0 else [])]
+        if row["normal"] is not None:
+            assert len(row["planes"]) == 2
+            assert abs(np.dot(row["normal"], np.subtract(*row["planes"][::-1])) - row["distance"]) < 1e-6
+    with pytest.raises(cl.ArrayError, match="poses"):
+        cl.show(r, scene, poses[:2], quat="wxyz")
+    with pytest.raises(cl.OptionError, match=r"scene has 0 bodies"):
+        cl.show(r, cl.Scene(), poses, quat="wxyz")
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])

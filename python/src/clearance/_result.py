@@ -221,6 +221,7 @@ class SceneResult(Result):
     body_b: Any = None
     offsets: Any = None
     contacts_complete: bool = True
+    _asked: Any = None  # a _scene.Asked
 
     @property
     def hit(self) -> Any:

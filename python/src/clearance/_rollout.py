@@ -15,7 +15,7 @@ from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._options import INT64, place, whole
 from ._result import Result, SceneResult
-from ._scene import Scene, Table, pair_arrays, places_of, reduction
+from ._scene import Asked, Scene, Table, pair_arrays, places_of, reduction
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -153,7 +153,9 @@ class SceneRollout(Rollout):
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
-        self._scene = scene
+        # A copy, since arrays and scenes may change: results say what was asked when the rollout was opened.
+        asked = None if self._all else np.stack([first, second], axis=1)
+        self._asked = Asked(places.copy(), asked)
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
         if self._all and not self._reduce:
@@ -173,8 +175,8 @@ class SceneRollout(Rollout):
             return cast(int, n.scene_submit(number, at, results, more, ms, job, report, error))
 
         report = _jobs.run(submit, (array, columns, extra, more))
-        complete = {"contacts_complete": bool(more.complete)}
-        result = engine._result(self._query, report, columns, torch_device(given), extra | complete)
+        about = {"contacts_complete": bool(more.complete), "_asked": self._asked}
+        result = engine._result(self._query, report, columns, torch_device(given), extra | about)
         return cast(SceneResult, result)
 
     def _find(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
@@ -201,7 +203,8 @@ class SceneRollout(Rollout):
         finally:
             if found.value and nat.usable():
                 n.found_free(found, None)
-        return cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra))
+        about = {"_asked": self._asked}
+        return cast(SceneResult, engine._result(self._query, report, columns, torch_device(given), extra | about))
 
     if TYPE_CHECKING:
 

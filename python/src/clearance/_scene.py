@@ -120,6 +120,19 @@ class Scene:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the rows of a rollout are about: the bodies at its places, [M] or [W,M], -1 for none; the pairs of places
+    [P,2], None if all pairs are asked about."""
+
+    bodies: Array
+    pairs: Array | None
+
+    def body(self, world: int, place: int) -> int:
+        """The body of the scene at a place of a world, -1 if none stands there."""
+        return int(self.bodies[place] if self.bodies.ndim == 1 else self.bodies[world, place])
+
+
 class Table:
     """The bodies of a scene in the native library."""
 

@@ -17,7 +17,7 @@ from ._errors import FileError, OptionError
 from ._kinematics import product, rotated
 from ._library import Library
 from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
-from ._scene import Scene
+from ._scene import Asked, Scene
 
 # A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.
 _DIRECTIONS: Final = 700
@@ -25,6 +25,9 @@ _VERTICES: Final = 2000
 
 # A part of a body as drawn: its shape, and its pose in the world (position, quaternion).
 _Placed = tuple[int, Array]
+
+# What a row is about: names of both sides, their parts, and those parts that attain the least: of these are the planes.
+_Sides = tuple[str, str, list[list[_Placed]], list[list[_Placed]]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,7 +78,7 @@ def show(
     pairs = _Bodies(result, quat, *question) if scene_given else _Pairs(len(status), quat, *question)
     library: Library = pairs.library
     used: dict[int, int] = {}  # shapes of the library by their place on the page
-    records = [_record(result, library, i, status[i], *pairs.of(i), used) for i in chosen]
+    records = [_record(result, library, i, status[i], pairs.of(i), used) for i in chosen]
     data = {
         "value": "factor" if result.query == "growth" else "distance",
         "shapes": [_shape(library, s) for s in used],
@@ -107,7 +110,7 @@ class _Pairs:
         self.positions = [take(n, v, np.float64, (3,), rows, True) for n, v in (("pos_a", pos_a), ("pos_b", pos_b))]
         self.rotations = [rotations(n, v, quat, rows, True) for n, v in (("quat_a", quat_a), ("quat_b", quat_b))]
 
-    def of(self, row: int) -> tuple[str, str, list[list[_Placed]]]:
+    def of(self, row: int) -> _Sides:
         names: list[str] = []
         placed: list[list[_Placed]] = []
         for shapes, position, rotation in zip(self.shapes, self.positions, self.rotations, strict=True):
@@ -115,44 +118,64 @@ class _Pairs:
             good = 0 <= s < len(self.library)
             names.append(f"{s}: {self.library[s]!r}" if good else f"{s}: not in the library")
             placed.append([(s, np.concatenate([position[row], rotation[row]]))] if good else [])
-        return names[0], names[1], placed
+        return names[0], names[1], placed, placed
 
 
 class _Bodies:
-    """The bodies of the rows of a rollout of a scene."""
+    """The bodies of the rows of a rollout of a scene, as they were asked about."""
 
     def __init__(self, result: Result, quat: str, scene: Scene, poses: Any) -> None:
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
+        if result._asked is None:
+            raise OptionError("the result does not say which bodies its rows are about; want one of Engine.rollout")
         self.library, self.scene, self.result = scene.library, scene, result
+        self.asked: Asked = result._asked
+        if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
+            raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
+        worlds = len(result) if result.offsets is None else len(result.offsets) - 1
         array = host("poses", poses, True)
-        self.poses = take("poses", array, np.float64, (len(scene.bodies), 7), None, True)
+        self.poses = take("poses", array, np.float64, (self.asked.bodies.shape[-1], 7), worlds, True)
         if quat == "xyzw":
             self.poses = reordered(self.poses, (0, 1, 2, 6, 3, 4, 5))
+        if result.offsets is not None:
+            self.worlds = host_array(result.world)
+        self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
 
-    def of(self, row: int) -> tuple[str, str, list[list[_Placed]]]:
-        r, scene = self.result, self.scene
-        if r.offsets is not None:
-            world, pair = int(host_array(r.world)[row]), (int(r.body_a[row]), int(r.body_b[row]))
-        elif r.pair is None:
-            world, p = divmod(row, len(scene.pairs))
-            pair = scene.pairs[p]
-        elif r.body_a is not None:
-            world, pair = row, (int(r.body_a[row]), int(r.body_b[row]))
-        else:
-            world, p = row, int(r.pair[row])
-            pair = scene.pairs[p] if p >= 0 else (-1, -1)
+    def of(self, row: int) -> _Sides:
+        world, pair = self._places(row)
         names: list[str] = []
         placed: list[list[_Placed]] = []
-        for body in pair:
-            if body < 0:
-                names.append(f"world {world}: not known")
-                placed.append([])
-                continue
-            pose = self.poses[world, body]
-            names.append(f"world {world}, body {body}: {scene.bodies[body].name}")
-            placed.append([_place(pose, p) for p in scene.bodies[body].parts])
-        return names[0], names[1], placed
+        nearest: list[list[_Placed]] = []
+        for place, column in zip(pair, self.parts, strict=True):
+            body = -1 if place < 0 else self.asked.body(world, place)
+            parts = [_place(self.poses[world, place], p) for p in self.scene.bodies[body].parts] if body >= 0 else []
+            part = -1 if column is None else int(column[row])
+            if part >= len(parts) > 0:
+                raise OptionError(
+                    f"row {row} is about part {part} of body {body}, which has {len(parts)} in this scene"
+                )
+            names.append(
+                f"world {world}: not known" if place < 0 else f"world {world}, place {place}: {self._name(body)}"
+            )
+            placed.append(parts)
+            nearest.append(parts[part : part + 1] if part >= 0 else [])
+        return names[0], names[1], placed, nearest
+
+    def _places(self, row: int) -> tuple[int, tuple[int, int]]:
+        """The world of a row and its pair of places, -1 where the row does not say."""
+        r, pairs = self.result, self.asked.pairs
+        if r.offsets is not None:
+            return int(self.worlds[row]), (int(r.body_a[row]), int(r.body_b[row]))
+        if r.pair is not None and r.body_a is not None:
+            return row, (int(r.body_a[row]), int(r.body_b[row]))
+        if pairs is None:
+            raise OptionError("the result has no columns body_a and body_b")
+        world, p = divmod(row, len(pairs)) if r.pair is None else (row, int(r.pair[row]))
+        return world, (int(pairs[p, 0]), int(pairs[p, 1])) if p >= 0 else (-1, -1)
+
+    def _name(self, body: int) -> str:
+        return f"body {body}: {self.scene.bodies[body].name}" if body >= 0 else "no body"
 
 
 def _place(pose: Array, part: Any) -> _Placed:
@@ -163,9 +186,10 @@ def _place(pose: Array, part: Any) -> _Placed:
 
 
 def _record(
-    result: Result, library: Library, row: int, status: int, name_a: str, name_b: str, placed: Any, used: dict[int, int]
+    result: Result, library: Library, row: int, status: int, sides: _Sides, used: dict[int, int]
 ) -> dict[str, Any]:
     """A row as the page has it."""
+    name_a, name_b, placed, nearest = sides
     record: dict[str, Any] = {"row": row, "code": int(status), "status": STATUSES[status]}
     record |= {"name_a": name_a, "name_b": name_b, "planes": []}
     for side, parts in zip("ab", placed, strict=True):
@@ -179,7 +203,7 @@ def _record(
         record[name] = value if value is None else value.tolist() if width > 1 else float(value[0])
     if record["normal"] and record["witness_a"] and record["witness_b"] and result.query != "growth":
         n, at = np.array(record["normal"]), np.array(record["witness_a"])
-        for parts, sign in zip(placed, (1.0, -1.0), strict=True):
+        for parts, sign in zip(nearest, (1.0, -1.0), strict=True):
             values = [sign * _support_value(library, s, pose, sign * n) for s, pose in parts]
             if values and np.isfinite(values).all():
                 value = max(values) if sign > 0 else min(values)
