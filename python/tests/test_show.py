@@ -171,6 +171,73 @@ def test_view_of_files(
     assert "has no column shape_a" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+@pytest.mark.parametrize("query", ["growth", "penetration"])
+def test_view_of_a_query(engine: cl.Engine, batchbench: Path, tmp_path: Path, ending: str, query: str) -> None:
+    """The query is that of the metadata: growth distances are titled factors and have no planes."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow to run this test")
+    shapes, pairs, out = tmp_path / "shapes.json", tmp_path / f"pairs.{ending}", tmp_path / f"out.{ending}"
+    made = ["generate", "--set", "boxes", "--pairs", "20", "--shapes", str(shapes), "--out", str(pairs)]
+    subprocess.run([str(batchbench), *made], check=True)
+    cl.score_file(pairs, out, library=shapes, engine=engine, audit=False, query=query)
+    words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(out)]
+    assert main([*words, "--out", str(tmp_path / "rows.html")]) == 0
+    page = cl.View((tmp_path / "rows.html").read_text(), 20)
+    data = contents(page)
+    assert f"{query}, single precision: 20 of 20 rows" in page.html
+    assert data["value"] == ("factor" if query == "growth" else "distance")
+    assert all(bool(row["planes"]) == (query != "growth" and row["normal"] is not None) for row in data["rows"])
+
+
+def test_view_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be read ends in a message that names the file, and in no traceback."""
+    p = Pairs(every_kind(), 6)
+    names = ("shape_a", "shape_b", "position_a", "rotation_a", "position_b", "rotation_b")
+    columns = dict(zip(names, p.arrays()[1:], strict=True))
+    shapes, pairs, out, page = (tmp_path / n for n in ("shapes.json", "pairs.npz", "out.npz", "rows.html"))
+    p.library.save(shapes)
+    np.savez(pairs, **columns)
+    status = np.zeros(6, np.uint8)
+
+    def view(*more: str, to: Path = page) -> tuple[int, str]:
+        words = ["view", "--shapes", str(shapes), "--pairs", str(pairs), "--results", str(out), "--out", str(to)]
+        return main([*words, *more]), capsys.readouterr().err
+
+    np.savez(out, status=status)
+    assert view() == (0, "")
+    assert view(to=tmp_path / "none" / "rows.html")[0] == 3
+    with pytest.raises(SystemExit, match="2"):
+        view("--rows", "7,x")
+    assert "--rows: '7,x', want numbers of rows" in capsys.readouterr().err
+    whole = out.read_bytes()
+    for damage, says in (
+        (whole[: len(whole) // 2], "is damaged"),
+        (whole.replace(b"NUMPY", b"NUMPX"), "is damaged"),
+        (b"", "is damaged"),
+        (b"PK\x03\x04", "is damaged"),
+    ):
+        out.write_bytes(damage)
+        code, text = view()
+        assert code == 3 and f"{out} {says}" in text, (code, text)
+    for arrays, says in (
+        ({"status": status, "query": np.array("nearness")}, "metadata query: 'nearness', want one of"),
+        ({"status": status, "distance": np.zeros(5)}, "distance has the shape [5], want as many rows as status"),
+        ({"status": np.array(3)}, "status has the shape []"),
+        ({"status": status + 5}, "status: want codes from 0 to 4"),
+        ({"status": status[:5]}, "has 5 rows"),
+    ):
+        np.savez(out, **arrays)
+        code, text = view()
+        assert code == 3 and says in text, (code, text)
+    array = tmp_path / "out.npy"
+    np.save(array, status)
+    array.rename(out)
+    assert view() == (3, f"clearance: {out} is one array, want a file of columns, .npz or .parquet\n")
+    out.unlink()
+    assert view() == (3, f"clearance: {out}: No such file or directory\n")
+
+
 def browser() -> str:
     for name in ("chromium", "chromium-browser", "google-chrome"):
         found = shutil.which(name)

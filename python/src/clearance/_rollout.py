@@ -153,7 +153,7 @@ class SceneRollout(Rollout):
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, scene.library, number.value
-        # A copy, since arrays and scenes may change: results say what was asked when the rollout was opened.
+        # A copy, since arrays and scenes may change: results keep the state at the opening of the rollout.
         asked = None if self._all else np.stack([first, second], axis=1)
         self._asked = Asked(places.copy(), asked)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import _native as nat
 from ._errors import FileError
 from ._library import Library
-from ._result import COLUMNS, Result
+from ._result import COLUMNS, STATUSES, Result
 from ._show import show
 
 _INPUT = ("shape_a", "shape_b", "position_a", "rotation_a", "position_b", "rotation_b")
@@ -24,46 +26,80 @@ def view(words: list[str]) -> int:
     parser.add_argument("--pairs", required=True, help="pairs, .npz or (with pyarrow) .parquet")
     parser.add_argument("--results", required=True, help="their results, .npz or .parquet")
     parser.add_argument("--out", required=True, help="the page to write")
-    parser.add_argument("--rows", help="rows, as in 7,40,41; default: those without an answer, then the nearest")
+    parser.add_argument(
+        "--rows", type=_rows, help="rows, as in 7,40,41; default: those without an answer, then the nearest"
+    )
     parser.add_argument("--most", type=int, default=100, help="number of rows by default")
     options = parser.parse_args(words)
-    pairs = _columns(options.pairs, _INPUT, _INPUT)
-    found = _columns(options.results, COLUMNS, ("status",))
+    pairs, _ = _read(options.pairs, _INPUT, _INPUT)
+    found, query = _read(options.results, [name for name in COLUMNS if name != "bits"], ("status",))
     if len(pairs["shape_a"]) != len(found["status"]):
         raise FileError(f"{options.results} has {len(found['status'])} rows, {options.pairs} {len(pairs['shape_a'])}")
+    if found["status"].dtype.kind not in "iu" or not np.isin(found["status"], range(len(STATUSES))).all():
+        raise FileError(f"{options.results}: status: want codes from 0 to {len(STATUSES) - 1}")
     double = "distance" in found and found["distance"].dtype == np.float64
-    result = Result(**found, precision="double" if double else "single")
-    rows = None if options.rows is None else [int(r) for r in options.rows.split(",")]
+    result = Result(**found, query=query, precision="double" if double else "single")
     library = Library.load(options.shapes)
     arrays = [pairs[name] for name in _INPUT]
-    page = show(result, library, *arrays, quat="wxyz", rows=rows, most=options.most, path=options.out)
+    page = show(result, library, *arrays, quat="wxyz", rows=options.rows, most=options.most)
+    try:
+        page.save(options.out)
+    except OSError as e:
+        raise FileError(f"{options.out}: {e.strerror}") from e
     print(f"{options.out}: {page.rows} rows")
     return 0
 
 
-def _columns(path: str, names: tuple[str, ...], needed: tuple[str, ...]) -> dict[str, Any]:
-    """The columns of a file that it has of the names."""
-    columns: dict[str, Any] = {}
+def _rows(text: str) -> list[int]:
+    """The value of --rows."""
     try:
-        if Path(path).suffix == ".parquet":
-            try:
-                parquet: Any = importlib.import_module("pyarrow.parquet")
-            except ImportError as e:
-                raise FileError(f"{path}: Parquet files are read by pyarrow: pip install pyarrow") from e
-            table = parquet.read_table(path)
-            for name in names:
-                if name in table.column_names:
-                    column = table.column(name).combine_chunks()
-                    lists = hasattr(column.type, "value_type")
-                    values = column.flatten() if lists else column
-                    array = values.to_numpy(zero_copy_only=False)
-                    columns[name] = array.reshape(len(column), -1) if lists else array
-        else:
-            with np.load(path, allow_pickle=False) as z:
-                columns = {name: z[name] for name in names if name in z}
-    except (OSError, ValueError) as e:
-        raise FileError(f"{path}: {e}") from e
+        return [int(r) for r in text.split(",")]
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(f"{text!r}, want numbers of rows, as in 7,40,41") from e
+
+
+def _read(path: str, names: Sequence[str], needed: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The columns of a file that it has of the names, all of one length, and the query that its metadata name."""
+    try:
+        columns, query = (_parquet if Path(path).suffix == ".parquet" else _npz)(path, names)
+    except FileError:
+        raise
+    except OSError as e:
+        raise FileError(f"{path}: {e.strerror or e}") from e
+    except Exception as e:  # of zipfile, zlib, NumPy or pyarrow: a damaged file may raise any of theirs
+        raise FileError(f"{path} is damaged or no file of columns: {e}") from e
     for name in needed:
         if name not in columns:
             raise FileError(f"{path} has no column {name}")
-    return columns
+    rows = columns[needed[0]].shape[:1]
+    for name, column in columns.items():
+        if not rows or column.shape[:1] != rows:
+            raise FileError(f"{path}: {name} has the shape {list(column.shape)}, want as many rows as {needed[0]}")
+    if query not in nat.native().query_codes:
+        raise FileError(f"{path}: metadata query: {query!r}, want one of {', '.join(nat.native().query_codes)}")
+    return columns, query
+
+
+def _npz(path: str, names: Sequence[str]) -> tuple[dict[str, Any], str]:
+    loaded = np.load(path, allow_pickle=False)
+    if isinstance(loaded, np.ndarray):
+        raise FileError(f"{path} is one array, want a file of columns, .npz or .parquet")
+    with loaded as z:
+        return {name: z[name] for name in names if name in z}, str(z["query"]) if "query" in z else "distance"
+
+
+def _parquet(path: str, names: Sequence[str]) -> tuple[dict[str, Any], str]:
+    try:
+        parquet: Any = importlib.import_module("pyarrow.parquet")
+    except ImportError as e:
+        raise FileError(f"{path}: Parquet files are read by pyarrow: pip install pyarrow") from e
+    columns: dict[str, Any] = {}
+    with parquet.ParquetFile(path) as file:
+        query = (file.metadata.metadata or {}).get(b"query", b"distance").decode()
+        table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
+    for name in table.column_names:
+        column = table.column(name).combine_chunks()
+        lists = hasattr(column.type, "value_type")
+        array = (column.flatten() if lists else column).to_numpy(zero_copy_only=False)
+        columns[name] = array.reshape(len(column), -1) if lists else array
+    return columns, query
