@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"clearance/batch"
@@ -23,8 +24,11 @@ var families = []struct{ name, architecture string }{
 	{"navi21", "RDNA2"}, {"gfx1100", "RDNA3"}, {"vega20", "GCN5"},
 }
 
-// childVariable is set, to the name of a family, in the process that compiles for it.
-const childVariable = "GPUCOST_FAMILY"
+// Variables of the process that compiles for a family.
+const (
+	childVariable  = "GPUCOST_FAMILY" // its name
+	driverVariable = "GPUCOST_DRIVER" // set where only the target is asked for, with the version of the driver
+)
 
 // errNoRADV is wrapped by the error that says that there is no RADV on this machine.
 var errNoRADV = errors.New("no RADV, Mesa's driver for AMD; install it (Debian and Ubuntu: mesa-vulkan-drivers)")
@@ -33,7 +37,7 @@ var errNoRADV = errors.New("no RADV, Mesa's driver for AMD; install it (Debian a
 func compileAMD() (*Report, error) {
 	all := new(Report)
 	for _, f := range families {
-		one, err := inChild(f.name)
+		one, err := inChild(f.name, false)
 		if err != nil {
 			return nil, err
 		}
@@ -48,15 +52,36 @@ func compileAMD() (*Report, error) {
 // radvManifest returns the file that tells the Vulkan loader where RADV is.
 func radvManifest() (string, error) {
 	for _, dir := range []string{"/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"} {
-		if files, _ := filepath.Glob(filepath.Join(dir, "radeon_icd*.json")); len(files) > 0 {
-			return files[0], nil
+		files, err := filepath.Glob(filepath.Join(dir, "radeon_icd*.json"))
+		if err != nil {
+			return "", err
+		}
+		if file := manifestFor(runtime.GOARCH, files); file != "" {
+			return file, nil
 		}
 	}
 	return "", errNoRADV
 }
 
-// inChild compiles for one family in a process of its own.
-func inChild(family string) (*Report, error) {
+// machines are the names of architectures in the names of manifests.
+var machines = map[string]string{"amd64": "x86_64", "386": "i686", "arm64": "aarch64", "ppc64le": "ppc64le"}
+
+// manifestFor returns the manifest of the driver for an architecture, or one that names none; "" if there is neither.
+// A process cannot load the driver of another architecture.
+func manifestFor(arch string, files []string) string {
+	for _, name := range []string{"radeon_icd." + machines[arch] + ".json", "radeon_icd.json"} {
+		for _, file := range files {
+			if filepath.Base(file) == name {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// inChild compiles for one family in a process of its own. With driverOnly it compiles nothing, and the report has only
+// the target.
+func inChild(family string, driverOnly bool) (*Report, error) {
 	manifest, err := radvManifest()
 	if err != nil {
 		return nil, err
@@ -68,6 +93,9 @@ func inChild(family string) (*Report, error) {
 	c := exec.Command(self)
 	c.Env = append(os.Environ(), childVariable+"="+family, "RADV_FORCE_FAMILY="+family, "VK_ICD_FILENAMES="+manifest,
 		"VK_DRIVER_FILES="+manifest, "MESA_SHADER_CACHE_DISABLE=true")
+	if driverOnly {
+		c.Env = append(c.Env, driverVariable+"=1")
+	}
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	out, err := c.Output()
@@ -79,6 +107,15 @@ func inChild(family string) (*Report, error) {
 		return nil, fmt.Errorf("%s: %w", family, err)
 	}
 	return r, nil
+}
+
+// askDriver fails where RADV is not that of the committed results, before anything is compiled.
+func askDriver(committed *Report) error {
+	now, err := inChild(families[0].name, true)
+	if err != nil {
+		return err
+	}
+	return sameCompilers(committed, now)
 }
 
 // child is the process that compiles for the family of childVariable: it writes a report of that one.
@@ -102,6 +139,9 @@ func compile(target string) (*Report, error) {
 	}
 	defer c.Close()
 	r := &Report{Shaders: hashOfShaders(), Targets: []Target{{Name: target, Compiler: c.Device().Driver}}}
+	if os.Getenv(driverVariable) != "" {
+		return r, nil
+	}
 	err = calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
 		compiled, err := c.Compile(lib, o)
 		if err != nil {

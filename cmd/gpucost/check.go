@@ -12,19 +12,28 @@ const growth = 1.1
 // errOtherCompiler is wrapped by the error that says that figures of different compilers are not compared.
 var errOtherCompiler = errors.New("the committed figures are those of another compiler")
 
+// sameCompilers fails where a target of the new report has another compiler in the committed one.
+func sameCompilers(committed, now *Report) error {
+	for _, t := range now.Targets {
+		if was := committed.target(t.Name); was != nil && was.Compiler != t.Compiler {
+			return fmt.Errorf("%s: %w: %s, here %s", t.Name, errOtherCompiler, was.Compiler, t.Compiler)
+		}
+	}
+	return nil
+}
+
 // compare returns what the new report has that is worse than in the committed one, on the targets of the new one: a
 // stage of a call that has more spilled registers, registers, instructions or bytes by more than a tenth; and calls or
-// stages that the committed report lacks. A stage is compared by the call that it is part of, so that other
+// stages that one of both reports lacks. A stage is compared by the call that it is part of, so that other
 // specialisation constants do not hide a difference.
 func compare(committed, now *Report) (found []string, err error) {
+	if err := sameCompilers(committed, now); err != nil {
+		return nil, err
+	}
 	for _, t := range now.Targets {
-		was := committed.target(t.Name)
-		switch {
-		case was == nil:
+		if committed.target(t.Name) == nil {
 			found = append(found, fmt.Sprintf("%s: not in the committed results", t.Name))
 			continue
-		case was.Compiler != t.Compiler:
-			return nil, fmt.Errorf("%s: %w: %s, here %s", t.Name, errOtherCompiler, was.Compiler, t.Compiler)
 		}
 		seen := map[[2]int]bool{}
 		for i := range now.Uses {
@@ -51,7 +60,25 @@ func compare(committed, now *Report) (found []string, err error) {
 			}
 		}
 	}
-	return found, nil
+	return append(found, gone(committed, now)...), nil
+}
+
+// gone returns the calls and the stages of calls that only the committed report has.
+func gone(committed, now *Report) (found []string) {
+	for i := range committed.Uses {
+		old := &committed.Uses[i]
+		u := now.use(old)
+		if u == nil {
+			found = append(found, fmt.Sprintf("%v: only in the committed results", old))
+			continue
+		}
+		for _, k := range old.Pipelines {
+			if stage := committed.Pipelines[k].Stage; now.stage(u, stage) < 0 {
+				found = append(found, fmt.Sprintf("%v: stage %s is only in the committed results", old, stage))
+			}
+		}
+	}
+	return found
 }
 
 // stage returns the index of the pipeline of a stage of a use, -1 if there is none.

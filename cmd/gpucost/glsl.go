@@ -1,10 +1,12 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,18 +23,42 @@ var rewrites = []struct{ file, from, to string }{
 
 var constant = regexp.MustCompile(`layout\(constant_id = (\d+)\) const uint (\w+) = \w+;`)
 
+// sourcesIn returns the files of the shaders in a folder, in the order of their names.
+func sourcesIn(folder string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.*"))
+	return slices.DeleteFunc(files, func(file string) bool {
+		ext := filepath.Ext(file)
+		return ext != ".comp" && ext != ".glsl"
+	}), err
+}
+
+// hashOfSources is of the names and the texts of the shaders in a folder.
+func hashOfSources(folder string) (string, error) {
+	files, err := sourcesIn(folder)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", filepath.Base(file), len(data))
+		h.Write(data)
+	}
+	return fmt.Sprintf("%.8x", h.Sum(nil)), nil
+}
+
 // specialise writes the sources of the shaders in folder from into folder to, with the values of a pipeline in place
 // of specialisation constants. A constant without a value keeps that of its text, as in Vulkan.
 func specialise(from, to string, constants map[uint32]uint32) error {
-	files, err := filepath.Glob(filepath.Join(from, "*.*"))
+	files, err := sourcesIn(from)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
-		if ext := filepath.Ext(name); ext != ".comp" && ext != ".glsl" {
-			continue
-		}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@
 // docs/results/gpu-cost.json holds, for every pipeline and every GPU, the figures of the compiler, and for every
 // library, query, method and precision the pipelines that rows pass; gpu-cost-nvidia.json does so for NVIDIA.
 // gpu-cost.md is both as tables. -check compares with the files, and fails where a pipeline spills more, or is larger,
-// by more than a tenth.
+// by more than a tenth, or where a call has appeared or vanished.
 package main
 
 import (
@@ -97,6 +97,18 @@ func measure(dir, nvidia string, check bool, stdout io.Writer) error {
 			return r, err
 		}
 	}
+	var committed *Report
+	if check {
+		var err error
+		if committed, err = read(file); err != nil {
+			return err
+		}
+		if nvidia == "" {
+			if err := askDriver(committed); err != nil {
+				return err
+			}
+		}
+	}
 	now, err := compileAll()
 	if err != nil {
 		return err
@@ -106,10 +118,6 @@ func measure(dir, nvidia string, check bool, stdout io.Writer) error {
 			return err
 		}
 		return writePage(dir)
-	}
-	committed, err := read(file)
-	if err != nil {
-		return err
 	}
 	found, err := compare(committed, now)
 	if err != nil {

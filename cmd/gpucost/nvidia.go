@@ -66,7 +66,11 @@ func command(name string, args ...string) (string, error) {
 
 // report compiles the pipelines of a report of another GPU, those that calls by the method auto take.
 func (c *cuda) report(like *Report) (*Report, error) {
-	r := &Report{Shaders: like.Shaders}
+	sources, err := hashOfSources(c.shaders)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Shaders: hashOfShaders(), Sources: sources}
 	for _, t := range capabilities {
 		r.Targets = append(r.Targets, Target{t.name, t.architecture, c.version})
 	}

@@ -10,7 +10,8 @@ import (
 
 // Report is what the compilers say.
 type Report struct {
-	Shaders   string     `json:"shaders"` // a hash of the code of all shaders
+	Shaders   string     `json:"shaders"`           // a hash of the code of all shaders
+	Sources   string     `json:"sources,omitempty"` // a hash of their sources, of compilers that take these
 	Targets   []Target   `json:"targets"`
 	Pipelines []Pipeline `json:"pipelines"`
 	Uses      []Use      `json:"uses"`
@@ -145,6 +146,9 @@ func (r *Report) write(file string) error {
 // marshal writes one pipeline and one use per line, so that a change of the file reads well.
 func (r *Report) marshal() ([]byte, error) {
 	out := fmt.Appendf(nil, "{\n \"shaders\": %q,", r.Shaders)
+	if r.Sources != "" {
+		out = fmt.Appendf(out, "\n \"sources\": %q,", r.Sources)
+	}
 	for i, list := range []struct {
 		name string
 		n    int
