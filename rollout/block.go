@@ -92,8 +92,8 @@ func (b *Batch) pairsOf(world int) (n int64) {
 				bodies, parts = bodies+1, parts+int64(len(b.bodies.Parts(x)))
 			}
 		}
-		pairs := b.all.perWorld(bodies)
-		return pairs * parts / max(bodies, 1) * parts / max(bodies, 1)
+		mean := float64(parts) / float64(max(bodies, 1))
+		return int64(min(float64(b.all.perWorld(bodies))*mean*mean, math.MaxInt32))
 	}
 	for i, x := range b.templateA {
 		x, y := b.worlds.Body(world, x), b.worlds.Body(world, b.templateB[i])
@@ -124,17 +124,24 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 		b.all.workers = max(1, b.workers/n)
 	}
 	b.team.run(n, b.cullTile)
+	var err error
 	for _, t := range tiles {
-		if t.err != nil {
-			return t.err
+		if err == nil {
+			err = t.err
 		}
 	}
-	if err := b.join(tiles, lo); err != nil {
+	if err == nil {
+		err = b.join(tiles, lo)
+	}
+	if err != nil {
+		if !isTooMany(err) || hi-lo == 1 { // else the worlds are answered in smaller blocks
+			b.noteErrors(tiles)
+		}
 		return err
 	}
 	b.setReduction(tiles)
 	b.adapt()
-	err := b.solve(ctx, tiles)
+	err = b.solve(ctx, tiles)
 	b.noteErrors(tiles)
 	if err != nil {
 		return err

@@ -69,11 +69,13 @@ func (t *tile) reset(lo, hi int) {
 
 // cull finds the candidates of the worlds of the tile, and answers the rows that have none.
 func (t *tile) cull() {
-	w := t.lo
-	for ; t.place.culler != nil && w+simd.CullLanes <= t.hi && t.err == nil; w += simd.CullLanes {
-		t.cullLanes(w)
+	if t.place.culler != nil { // for all worlds, so that the bits of a world do not depend on its tile
+		for w := t.lo; w < t.hi && t.err == nil; w += simd.CullLanes {
+			t.cullLanes(w, min(simd.CullLanes, t.hi-w))
+		}
+		return
 	}
-	for ; w < t.hi && t.err == nil; w++ {
+	for w := t.lo; w < t.hi && t.err == nil; w++ {
 		t.cullWorld(w)
 	}
 }

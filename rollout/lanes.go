@@ -22,11 +22,15 @@ type vectors struct {
 	all     int64   // their sum
 }
 
+// maxCullPairs limits the pairs that are culled by kernels, which take about a hundred bytes of memory for each.
+const maxCullPairs = 1 << 20
+
 // setVectors prepares culling by kernels, where there are any and the rollout has the form for it.
 func (b *Batch) setVectors() {
 	variant, err := simd.Choose(os.Getenv(simd.EnvSIMD))
 	if err != nil || variant == "" || !b.bounded || !b.reduce || b.stops || b.all != nil ||
-		len(b.templateA) == 0 || len(b.worlds.Bodies) != b.worlds.BodiesPerWorld() {
+		len(b.templateA) == 0 || len(b.worlds.Bodies) != b.worlds.BodiesPerWorld() ||
+		len(b.templateA) > maxCullPairs || len(b.used) > maxCullPairs || b.worlds.Len() < simd.CullLanes {
 		return
 	}
 	v := &vectors{variant: variant, places: b.used, options: simd.CullOptions{
@@ -64,13 +68,21 @@ func (v *vectors) culler() *simd.Culler {
 	return simd.NewCuller(v.variant, v.places, v.bodies, v.a, v.b, v.options)
 }
 
-// cullLanes culls the worlds from w on by a kernel, as many as it takes at a time. Worlds with an invalid pose, or one
-// whose quaternion has to be scaled first, are culled one by one.
-func (t *tile) cullLanes(w int) {
+// cullLanes culls n worlds from w on by a kernel, at most as many as it takes at a time; of fewer the last one is
+// repeated. Worlds with an invalid pose, or one whose quaternion has to be scaled first, are culled one by one.
+func (t *tile) cullLanes(w, n int) {
 	v, p := t.c.vectors, t.place
 	stride := v.options.Stride
-	valid := p.culler.Run(t.c.worlds.Poses[w*stride : (w+simd.CullLanes)*stride])
-	for l := range simd.CullLanes {
+	poses := t.c.worlds.Poses[w*stride : (w+n)*stride]
+	if n < simd.CullLanes {
+		p.padded = append(p.padded[:0], poses...)
+		for range simd.CullLanes - n {
+			p.padded = append(p.padded, poses[(n-1)*stride:]...)
+		}
+		poses = p.padded
+	}
+	valid := p.culler.Run(poses)
+	for l := range n {
 		if valid>>l&1 == 0 {
 			t.cullWorld(w + l)
 			continue

@@ -61,6 +61,24 @@ func TestManyCandidates(t *testing.T) {
 	}
 }
 
+// TestErrorsOfWorldWithManyCandidates: a call that ends since a world has too many candidates reports its bad poses.
+func TestErrorsOfWorldWithManyCandidates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 2))
+	bodies := table(t, rng)
+	w := scene(rng, bodies, 2, 6, 15, false)
+	w.Poses[0] = math.NaN()
+	b, err := newBatch(dispatcher(t), &Job{Bodies: bodies, Worlds: w, Options: Options{NoCulling: true}},
+		dispatch.Options{Backend: "cpu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.most = 1
+	_, report, err := b.Run(t.Context())
+	if !isTooMany(err) || len(report.RowErrors) == 0 || report.RowErrors[0].World != 0 {
+		t.Errorf("%v, with the errors %v", err, report.RowErrors)
+	}
+}
+
 // cloud is a body of n balls of 1 cm within a meter.
 func cloud(rng *rand.Rand, n int) (b batch.Body) {
 	for range n {

@@ -42,8 +42,9 @@ type placement struct {
 
 	parts []placedPart
 
-	epoch    int   // worlds begun
-	placedIn []int // of each place, the epoch in which it was placed last
+	epoch    int       // worlds begun
+	placedIn []int     // of each place, the epoch in which it was placed last
+	padded   []float64 // poses of the last worlds of a tile
 	culler   *simd.Culler
 
 	near neighbors // of all pairs

@@ -34,9 +34,11 @@ func (t *team) run(n int, f func(worker, i int)) {
 		t.wg.Add(1)
 		go start()
 	}
+	defer func() { // also where f panics, so that no goroutine works on for a call that has ended
+		t.wg.Wait()
+		t.f = nil
+	}()
 	t.work(0)
-	t.wg.Wait()
-	t.f = nil
 }
 
 func (t *team) work(worker int) {
