@@ -37,7 +37,7 @@ func clearance_scene_find(handle C.clearance_rollout, poses *C.clearance_reals, 
 			return nil, err
 		}
 		f := &foundHandle{scene: s}
-		j, err = start(s.engine, s.size(), func(ctx context.Context, j *job) (dispatch.Report, error) {
+		j, err = start(s.engine, s.rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
 			results, rep, err := s.batch.Find(ctx, in)
 			if err == nil {
 				f.results.Store(results)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	"clearance"
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/rollout"
 	"clearance/tests/need"
 )
 
@@ -66,6 +69,35 @@ func TestClosedEngine(t *testing.T) {
 	e.jobs.Done()
 	if err := <-closed; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRowsOfScenes: steps whose bodies have many parts do not run in the thread of their caller.
+func TestRowsOfScenes(t *testing.T) {
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	single := batch.Body{Parts: []batch.Part{{Pose: geom.IdentityPose()}}}
+	many := batch.Body{Parts: slices.Repeat(single.Parts, 50)}
+	for _, c := range []struct {
+		body   batch.Body
+		worlds rollout.Worlds
+		rows   int
+	}{
+		{single, rollout.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 12},
+		{many, rollout.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 20000},
+		{many, rollout.Worlds{M: 3, AllPairs: true}, 30000},
+		{single, rollout.Worlds{M: 1 << 20, AllPairs: true}, math.MaxInt32},
+	} {
+		table, err := batch.NewBodies(lib, []batch.Body{c.body, single})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stepRows(&c.worlds, table, 4); got != c.rows {
+			t.Errorf("%d places, bodies of up to %d parts: %d rows, want %d", c.worlds.M, len(c.body.Parts), got,
+				c.rows)
+		}
 	}
 }
 

@@ -76,6 +76,7 @@ type sceneHandle struct {
 	batch   *rollout.Batch
 	worlds  rollout.Worlds // without poses
 	numbers int            // of the poses
+	rows    int            // that a step may take as long as
 	options rollout.Options
 }
 
@@ -137,6 +138,7 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 	} else {
 		s.worlds.TemplateA, s.worlds.TemplateB = first, second
 	}
+	s.rows = stepRows(&s.worlds, table, w)
 	in := s.worlds
 	in.Poses = make([]float64, s.numbers)
 	var err error
@@ -144,14 +146,23 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 	return s, err
 }
 
-// size is the number of pairs of bodies of a step, of all worlds.
-func (s *sceneHandle) size() int {
-	m := max(s.worlds.M, 1)
-	pairs := len(s.worlds.TemplateA)
-	if s.worlds.AllPairs {
-		pairs = m * (m - 1) / 2
+// stepRows returns the rows that a step of w worlds may take as long as: the pairs of parts if all bodies have as many
+// as the largest one, or the poses.
+func stepRows(worlds *rollout.Worlds, table *batch.Bodies, w int) int {
+	pairs := len(worlds.TemplateA)
+	if worlds.AllPairs {
+		pairs = worlds.M * (worlds.M - 1) / 2
 	}
-	return max(s.numbers/7, s.numbers/(7*m)*pairs)
+	return max(w*worlds.M, pairsOfParts(table, float64(w)*float64(pairs)))
+}
+
+// pairsOfParts bounds the pairs of parts of n pairs of bodies.
+func pairsOfParts(table *batch.Bodies, n float64) int {
+	most := 1.0
+	for i := range table.Len() {
+		most = max(most, float64(len(table.Parts(int32(i)))))
+	}
+	return int(min(n*most*most, math.MaxInt32))
 }
 
 // at returns the worlds at poses of the caller.
@@ -197,7 +208,7 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 		if s.options.StatusAlone() && s.options.Reduce == rollout.ReduceWorld { // stops in a world at the first contact
 			more.complete = 0
 		}
-		return start(s.engine, s.size(), func(ctx context.Context, j *job) (dispatch.Report, error) {
+		return start(s.engine, s.rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
 			rep, err := s.batch.Step(ctx, in, to)
 			return j.of(&rep), err
 		})

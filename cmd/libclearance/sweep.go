@@ -28,8 +28,10 @@ func clearance_sweep(handle C.clearance_engine, motions *C.clearance_motions, co
 		if err != nil {
 			return nil, err
 		}
-		// A row takes some tens of queries.
-		return start(h, 32*sweep.Results.N, func(ctx context.Context, j *job) (dispatch.Report, error) {
+		// A pair of parts takes some tens of queries between two way points.
+		queries := 32 * float64(sweep.Results.N) * float64(sweep.Motions.T-1)
+		rows := pairsOfParts(sweep.Bodies, queries)
+		return start(h, rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
 			rep, err := rollout.Sweep(ctx, h.Dispatcher(), sweep, h.run)
 			return reportOfSweep(&rep), err
 		})
