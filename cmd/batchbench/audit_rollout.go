@@ -40,19 +40,54 @@ type rowOf struct {
 	known       interval
 }
 
-// auditRollout audits the results of a job.
-func auditRollout(ctx context.Context, job *rollout.Job) (*rolloutAudit, error) {
+// auditStep returns the distance of the worlds that are audited, and an error if a world has more pairs of parts than
+// the reference could solve.
+func auditStep(job *rollout.Job) (step int, err error) {
+	w, all := job.Worlds, int64(0)
+	for world := range w.Len() {
+		n := partPairs(job, world)
+		if n > 50*auditedPairs {
+			return 0, fmt.Errorf("--audit: world %d has %d pairs of parts, which the reference would solve", world, n)
+		}
+		all += n
+		if len(w.Bodies) == w.BodiesPerWorld() { // the same in all worlds
+			all *= int64(w.Len())
+			break
+		}
+	}
+	return int(max(1, all/auditedPairs)), nil
+}
+
+// partPairs is the number of pairs of parts of a world; of all pairs with those that are skipped.
+func partPairs(job *rollout.Job, world int) (n int64) {
+	w := job.Worlds
+	parts := func(k int32) int64 {
+		if x := w.Body(world, k); x != rollout.Absent {
+			return int64(len(job.Bodies.Parts(x)))
+		}
+		return 0
+	}
+	if !w.AllPairs {
+		for p, a := range w.TemplateA {
+			n += parts(a) * parts(w.TemplateB[p])
+		}
+		return n
+	}
+	before := int64(0)
+	for k := range int32(w.BodiesPerWorld()) {
+		n += before * parts(k)
+		before += parts(k)
+	}
+	return n
+}
+
+// auditRollout audits the results of a job, in worlds at the distance of auditStep.
+func auditRollout(ctx context.Context, job *rollout.Job, step int) (*rolloutAudit, error) {
 	w, r := job.Worlds, &rolloutAudit{}
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
-	for world, step := 0, 1; world < w.Len() && r.PartPairs < auditedPairs; world += step {
-		rows, list, err := listOf(job, world)
-		if err != nil {
-			return nil, err
-		}
-		if world == 0 {
-			step = max(1, w.Len()*len(list)/auditedPairs)
-		}
+	for world := 0; world < w.Len() && r.PartPairs < auditedPairs; world += step {
+		rows, list := listOf(job, world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 		if job.Options.Query == batch.Growth {
 			o.Query = batch.Growth
@@ -73,7 +108,7 @@ func auditRollout(ctx context.Context, job *rollout.Job) (*rolloutAudit, error) 
 }
 
 // listOf returns the pairs of bodies of a world, and the list of their pairs of parts.
-func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row, err error) {
+func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
 	w, b := job.Worlds, job.Bodies
 	add := func(ka, kb int32) {
 		x, y := w.Body(world, ka), w.Body(world, kb)
@@ -93,12 +128,9 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row, err er
 		for p, a := range w.TemplateA {
 			add(a, w.TemplateB[p])
 		}
-		return rows, list, nil
+		return rows, list
 	}
 	m := int32(w.BodiesPerWorld())
-	if pairs := int64(m) * int64(m-1) / 2; pairs > 50*auditedPairs {
-		return nil, nil, fmt.Errorf("--audit: a world has %d pairs of bodies, which the reference would solve", pairs)
-	}
 	skipped := map[[2]int32]bool{}
 	for i, a := range w.SkipA {
 		skipped[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
@@ -110,7 +142,7 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row, err er
 			}
 		}
 	}
-	return rows, list, nil
+	return rows, list
 }
 
 // world audits the rows of a world.

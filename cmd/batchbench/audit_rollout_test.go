@@ -2,6 +2,8 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"clearance/batch"
@@ -72,7 +74,11 @@ func TestAuditOfRollouts(t *testing.T) {
 			if change != nil {
 				change(job.Results, job.Results.N/2)
 			}
-			a, err := auditRollout(t.Context(), job)
+			step, err := auditStep(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := auditRollout(t.Context(), job, step)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,5 +110,31 @@ func TestAuditOfRollouts(t *testing.T) {
 				t.Errorf("%s: a row with another %s is not refuted", name, what)
 			}
 		}
+	}
+}
+
+// TestAuditStep: the worlds that are audited have so many pairs of parts together as the reference solves, also if the
+// first world has none, and a world with too many is refused by number.
+func TestAuditStep(t *testing.T) {
+	job := auditedJob(t, rollout.Options{}, true)
+	const one = 1 + 2 + 2 + 1 + 2 // parts of a world
+	if n := partPairs(job, 3); n != (one*one-(1+4+4+1+4))/2 {
+		t.Errorf("%d pairs of parts", n)
+	}
+	w := &rollout.Worlds{Poses: make([]float64, 7*2*5000), TemplateA: []int32{0}, TemplateB: []int32{1}, M: 2}
+	for range 5000 {
+		w.Bodies = append(w.Bodies, 1, 1)
+	}
+	w.Bodies[0] = rollout.Absent
+	for _, c := range []struct{ pairs, step int }{{1, 1}, {30, 4999 * 4 * 30 / auditedPairs}} {
+		w.TemplateA, w.TemplateB = make([]int32, c.pairs), slices.Repeat([]int32{1}, c.pairs)
+		if step, err := auditStep(&rollout.Job{Bodies: job.Bodies, Worlds: w}); err != nil || step != c.step {
+			t.Errorf("%d pairs of bodies per world: every world in %d, want %d, %v", c.pairs, step, c.step, err)
+		}
+	}
+	w.TemplateA, w.TemplateB = make([]int32, 20*auditedPairs), slices.Repeat([]int32{1}, 20*auditedPairs)
+	_, err := auditStep(&rollout.Job{Bodies: job.Bodies, Worlds: w})
+	if err == nil || !strings.Contains(err.Error(), "world 1 has 1600000 pairs of parts") {
+		t.Errorf("%v", err)
 	}
 }

@@ -96,6 +96,12 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "rollout: "), "batch: "))
 	}
 	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
+	step := 0
+	if f.audit {
+		if step, err = auditStep(job); err != nil {
+			return err
+		}
+	}
 	bar := newProgress(e.stderr, "score", int64(worlds.Len()*max(len(worlds.TemplateA), 1)))
 	defer bar.done()
 	last := 0
@@ -115,7 +121,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	report := newRolloutReport(&o, &rep)
 	report.Results = job.Results.N
 	if f.audit {
-		if report.Audit, err = auditRollout(ctx, job); err != nil {
+		if report.Audit, err = auditRollout(ctx, job, step); err != nil {
 			return err
 		}
 	}
