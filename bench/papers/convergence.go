@@ -65,16 +65,19 @@ func (r *Results) printConvergence() string {
 	for _, c := range r.Convergence {
 		row := []string{c.Shapes, c.Method}
 		for _, l := range levels {
-			cell := fmt.Sprintf("more than %d", len(c.Error))
-			for k, e := range c.Error {
-				if e[1] <= l {
-					cell = fmt.Sprint(k + 1)
-					break
-				}
-			}
-			row = append(row, cell)
+			row = append(row, firstWithin(c.Error, l))
 		}
 		rows = append(rows, row)
 	}
 	return printTable(header, rows)
+}
+
+// firstWithin returns after how many steps the median of the quartiles is within a limit.
+func firstWithin(quartiles [][3]float64, limit float64) string {
+	for k, q := range quartiles {
+		if q[1] <= limit {
+			return fmt.Sprint(k + 1)
+		}
+	}
+	return fmt.Sprintf("more than %d", len(quartiles))
 }

@@ -64,14 +64,7 @@ func (r *Results) printGrowthCurves() string {
 	for _, c := range r.Growth.Curves {
 		row := []string{c.Set, c.Method}
 		for _, l := range levels {
-			cell := fmt.Sprintf("more than %d", len(c.Gap))
-			for k, e := range c.Gap {
-				if e[1] <= l {
-					cell = fmt.Sprint(k + 1)
-					break
-				}
-			}
-			row = append(row, cell)
+			row = append(row, firstWithin(c.Gap, l))
 		}
 		rows = append(rows, row)
 	}
