@@ -158,17 +158,28 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	switch c := report.Counts; {
-	case report.Verify != nil && report.Verify.wrong() > 0:
-		return verdict
-	case c.Invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered",
-			plural(c.Invalid, "row"), thousands(report.Pairs), f.path())
-	case c.Undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance",
-			plural(c.Undecided, "row"), thousands(report.Pairs))
+	if report.Verify == nil || report.Verify.wrong() == 0 {
+		c := report.Counts
+		if err := f.unanswered(c.Invalid, c.Undecided, int64(report.Pairs), "status", adviceUndecided); err != nil {
+			return err
+		}
 	}
 	return verdict
+}
+
+const adviceUndecided = "try --precision double or a larger --tolerance"
+
+// unanswered returns the error of a run of which some rows have no answer, nil if there are none. The column is that
+// which says so, and the advice is for undecided rows.
+func (f *scoreFlags) unanswered(invalid, undecided, rows int64, column, advice string) error {
+	switch {
+	case invalid > 0:
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their %s is invalid, all others are answered",
+			plural(invalid, "row"), thousands(rows), f.path(), column)
+	case undecided > 0:
+		return exitf(exitWrong, "%s of %s undecided; %s", plural(undecided, "row"), thousands(rows), advice)
+	}
+	return nil
 }
 
 // scoreFile answers the pairs of the file into the results file and returns a description of

@@ -128,17 +128,11 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	switch c := report.Counts; {
-	case report.Audit != nil && report.Audit.Refuted > 0:
+	if report.Audit != nil && report.Audit.Refuted > 0 {
 		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.Refuted, "row"))
-	case c.Invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their status is invalid, all others are answered",
-			plural(c.Invalid, "row"), thousands(report.Results), f.worlds)
-	case c.Undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; try --precision double or a larger --tolerance",
-			plural(c.Undecided, "row"), thousands(report.Results))
 	}
-	return nil
+	c := report.Counts
+	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
 }
 
 // rolloutReport is the report of `score --json` for worlds of bodies.

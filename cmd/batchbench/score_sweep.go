@@ -123,15 +123,8 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	switch c := report; {
-	case c.Invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their state is invalid, all others are answered",
-			plural(c.Invalid, "row"), thousands(c.Rows), f.worlds)
-	case c.Undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; try a larger --time-tolerance or --max-evaluations",
-			plural(c.Undecided, "row"), thousands(c.Rows))
-	}
-	return nil
+	return f.unanswered(int64(report.Invalid), int64(report.Undecided), int64(report.Rows), "state",
+		"try a larger --time-tolerance or --max-evaluations")
 }
 
 // sweepReport is the report of `score --query sweep --json`.
