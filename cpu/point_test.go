@@ -6,7 +6,6 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
-	"clearance/internal/testkit"
 	"clearance/internal/testkit/rowcheck"
 	"clearance/verify"
 
@@ -59,21 +58,7 @@ func TestPointHulls(t *testing.T) {
 // TestPointsAlmostTogether: the distances of points that are so close to one another that its square underflows lie
 // within their gaps, and a status is none that the distance refutes.
 func TestPointsAlmostTogether(t *testing.T) {
-	point, err := geom.NewConvex([]r3.Vec{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := batch.NewLibrary([]geom.Shape{point, geom.Sphere{R: 1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	offsets, apart := testkit.TinyOffsets()
-	p := batch.NewPairs(len(offsets))
-	for i, at := range offsets {
-		pose := geom.IdentityPose()
-		pose.Position = at
-		p.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: pose})
-	}
+	lib, p, apart := rowcheck.TinyPairs(t)
 	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
 		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
 			for _, variant := range append(variants(t), "off") {

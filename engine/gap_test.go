@@ -7,8 +7,6 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
-	"clearance/geom"
-	"clearance/internal/testkit"
 	"clearance/internal/testkit/rowcheck"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -52,21 +50,7 @@ func TestWideGaps(t *testing.T) {
 // distances of all lie within their gaps.
 func TestPointsAlmostTogether(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
-	point, err := geom.NewConvex([]r3.Vec{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := batch.NewLibrary([]geom.Shape{point, geom.Sphere{R: 1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	offsets, apart := testkit.TinyOffsets()
-	pairs := batch.NewPairs(len(offsets))
-	for i, at := range offsets {
-		pose := geom.IdentityPose()
-		pose.Position = at
-		pairs.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: pose})
-	}
+	lib, pairs, apart := rowcheck.TinyPairs(t)
 	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
 		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
 			o := batch.Options{Query: query, Precision: batch.Double, Method: method,

@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"internal/layout":  {"batch", "geom", "geom/cells"},
 	"internal/testkit": {"geom"},
 	// for tests alone
-	"internal/testkit/rowcheck": {"batch", "verify"},
+	"internal/testkit/rowcheck": {"batch", "geom", "internal/testkit", "verify"},
 	"shaders":                   {},
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":        {},

@@ -7,7 +7,11 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/geom"
+	"clearance/internal/testkit"
 	"clearance/verify"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Differs returns the name of the first column in which row i of r and row j of s are not equal bit for
@@ -71,6 +75,24 @@ func Audit(t *testing.T, job *batch.Job) *verify.Report {
 		}
 	}
 	return report
+}
+
+// TinyPairs returns pairs of a library's first shape, a point, that lie as far apart as testkit.TinyOffsets says.
+func TinyPairs(t *testing.T) (lib *batch.Library, pairs *batch.Pairs, apart []float64) {
+	t.Helper()
+	point, err := geom.NewConvex([]r3.Vec{{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lib, err = batch.NewLibrary([]geom.Shape{point, geom.Sphere{R: 1}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	offsets, apart := testkit.TinyOffsets()
+	pairs = batch.NewPairs(len(offsets))
+	for i, at := range offsets {
+		pairs.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: geom.Translate(at.X, at.Y, at.Z)})
+	}
+	return lib, pairs, apart
 }
 
 // Points fails the test unless the answers are those of pairs of points that are so far apart: the distances lie within
