@@ -19,6 +19,6 @@ CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libcleara
 cd python
 "$bin/ruff" format --config pyproject.toml --check . ../examples
 "$bin/ruff" check --config pyproject.toml . ../examples
-"$bin/mypy" src tests ../examples
+"$bin/mypy" src tests benchmarks ../examples
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench "$bin/python" -m pytest -rs "$@"

@@ -6,6 +6,7 @@ copied once, or refused if the caller said ``copy=False``. Arrays may be read-on
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any, Final
 
@@ -129,8 +130,12 @@ def address(array: Array | None) -> int | None:
     """Where the elements of an array begin."""
     if array is None or array.size == 0:
         return None
-    if not array.flags.c_contiguous:
+    flags = array.flags
+    if not flags.c_contiguous:
         raise AssertionError("an array that is not contiguous has no address")
+    if flags.writeable:  # the buffer protocol takes a third of the time of the attribute
+        buffer: Any = array  # which NumPy's types do not say before Python 3.12
+        return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     return array.ctypes.data
 
 

@@ -60,18 +60,26 @@ def given(out: Any, name: str) -> Any:
 def place(out: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
     """The array of a column: that of the caller, which must fit as it is, or a new one."""
     value = given(out, name)
-    dtype = np.dtype(dtype)
     if value is None:
         return np.empty(shape, dtype)
-    name = f"out.{name}"
-    if is_torch(value) and value.device.type != "cpu":
-        raise ArrayError(name, f"lies on the device {value.device}, want memory of the host")
-    array: Array = value.detach().numpy() if is_torch(value) else np.asarray(value)
+    name, dtype = f"out.{name}", np.dtype(dtype)
+    array: Array = value if type(value) is np.ndarray else _memory_of(name, value)
     flags = array.flags
-    if array is not value and not np.shares_memory(array, np.asarray(value)):
-        raise ArrayError(name, f"is a {type(value).__name__}, want an array")
     if array.shape != shape or array.dtype != dtype:
         raise ArrayError(name, f"is {array.dtype} {list(array.shape)}, want {dtype} {list(shape)}")
     if not (flags.c_contiguous and flags.aligned and flags.writeable):
         raise ArrayError(name, "want an array that is C-contiguous, aligned and writable")
+    return array
+
+
+def _memory_of(name: str, value: Any) -> Array:
+    """The array of the memory of a value, which must not be copied."""
+    if is_torch(value):
+        if value.device.type != "cpu":
+            raise ArrayError(name, f"lies on the device {value.device}, want memory of the host")
+        tensor: Array = value.detach().numpy()
+        return tensor
+    array = np.asarray(value)
+    if not np.shares_memory(array, np.asarray(value)):
+        raise ArrayError(name, f"is a {type(value).__name__}, want an array")
     return array
