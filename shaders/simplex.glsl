@@ -104,66 +104,38 @@ real2 nearestOnSegment(real3 p, real3 q) {
     return real2(k, l);
 }
 
-// nearestOnTriangle returns the weights of the point of triangle pqr nearest to the origin. The origin is projected on
-// the plane of the triangle, and signed areas are compared in the coordinate plane in which the triangle's is largest.
-real3 nearestOnTriangle(real3 p, real3 q, real3 r) {
+// projectOnTriangle sets the weights of the projection of the origin onto the plane of triangle pqr, and returns the
+// edges that it lies beyond, bit 0 that opposite to p. Signed areas are compared in the coordinate plane in which the
+// triangle's is largest. A triangle without an area has all edges searched.
+uint projectOnTriangle(real3 p, real3 q, real3 r, out real3 weight) {
     precise real3 e = q - p;
     precise real3 f = r - p;
     precise real3 n = cross(e, f);
     real nn = squaredNorm(n);
-    real mu = real(0), c0 = real(0), c1 = real(0), c2 = real(0);
-    if (nn > real(0)) { // else all signs differ and the edges are searched
-        precise real k = dotProduct(p, n) / nn;
-        precise real3 o = k * n;
-        real3 m = abs(n);
-        precise real3 po = p - o;
-        precise real3 qo = q - o;
-        precise real3 ro = r - o;
-        real2 a, b, c;
-        // clang-format off
-        if (m.x >= m.y && m.x >= m.z) { mu = n.x; a = po.yz; b = qo.yz; c = ro.yz; }
-        else if (m.y >= m.z) { mu = n.y; a = po.zx; b = qo.zx; c = ro.zx; }
-        else { mu = n.z; a = po.xy; b = qo.xy; c = ro.xy; }
-        // clang-format on
-        precise real d0 = b.x * c.y - b.y * c.x;
-        precise real d1 = c.x * a.y - c.y * a.x;
-        precise real d2 = a.x * b.y - a.y * b.x;
-        c0 = d0;
-        c1 = d1;
-        c2 = d2;
-    }
-    bool in0 = sameSign(mu, c0), in1 = sameSign(mu, c1), in2 = sameSign(mu, c2);
-    if (in0 && in1 && in2) {
-        precise real k = real(1) / (c0 + c1 + c2);
-        precise real3 l = real3(c0, c1, c2) * k;
-        return l;
-    }
-    real best = real(-1);
-    real3 weight = real3(1, 0, 0);
-    if (!in0) {
-        real2 l = nearestOnSegment(q, r);
-        best = squaredNorm(combine2(l.x, q, l.y, r));
-        weight = real3(0, l);
-    }
-    if (!in1) {
-        real2 l = nearestOnSegment(p, r);
-        real d = squaredNorm(combine2(l.x, p, l.y, r));
-        if (best < real(0) || d < best) {
-            best = d;
-            weight = real3(l.x, 0, l.y);
-        }
-    }
-    if (!in2) {
-        real2 l = nearestOnSegment(p, q);
-        real d = squaredNorm(combine2(l.x, p, l.y, q));
-        if (best < real(0) || d < best) weight = real3(l, 0);
-    }
-    return weight;
+    precise real k = dotProduct(p, n) / nn;
+    precise real3 o = k * n;
+    real3 m = abs(n);
+    precise real3 po = p - o;
+    precise real3 qo = q - o;
+    precise real3 ro = r - o;
+    bool onX = m.x >= m.y && m.x >= m.z, onY = m.y >= m.z;
+    real mu = onX ? n.x : onY ? n.y : n.z;
+    real2 a = onX ? po.yz : onY ? po.zx : po.xy;
+    real2 b = onX ? qo.yz : onY ? qo.zx : qo.xy;
+    real2 c = onX ? ro.yz : onY ? ro.zx : ro.xy;
+    precise real d0 = b.x * c.y - b.y * c.x;
+    precise real d1 = c.x * a.y - c.y * a.x;
+    precise real d2 = a.x * b.y - a.y * b.x;
+    precise real inverse = real(1) / (d0 + d1 + d2);
+    precise real3 l = real3(d0, d1, d2) * inverse;
+    weight = l;
+    if (!(nn > real(0))) return 7u;
+    return (sameSign(mu, d0) ? 0u : 1u) | (sameSign(mu, d1) ? 0u : 2u) | (sameSign(mu, d2) ? 0u : 4u);
 }
 
-// nearestOnTetrahedron returns the weights of the point of tetrahedron pqrs nearest to the origin, and whether it
-// contains the origin. The caller forbids that answer where a separating plane is known.
-real4 nearestOnTetrahedron(real3 p, real3 q, real3 r, real3 s, bool forbidInside, out bool inside) {
+// facesBeyond returns the faces of tetrahedron pqrs that the origin lies beyond, bit 0 that opposite to p, and sets the
+// weights of the origin, which count if it lies beyond none.
+uint facesBeyond(real3 p, real3 q, real3 r, real3 s, out real4 weight) {
     precise real3 e0 = p - s;
     precise real3 e1 = q - s;
     precise real3 e2 = r - s;
@@ -176,55 +148,60 @@ real4 nearestOnTetrahedron(real3 p, real3 q, real3 r, real3 s, bool forbidInside
     // The face opposite to s has its own determinant: taking it as a difference of
     // the others would lose all digits of a thin tetrahedron.
     real c3 = dotProduct(p, n);
-    bool in0 = sameSign(mu, c0), in1 = sameSign(mu, c1), in2 = sameSign(mu, c2), in3 = sameSign(mu, c3);
-    inside = false;
-    if (in0 && in1 && in2 && in3) {
-        if (!forbidInside) {
-            inside = true;
-            precise real k = real(1) / (c0 + c1 + c2 + c3);
-            precise real4 l = real4(c0, c1, c2, c3) * k;
-            return l;
-        }
-        in0 = in1 = in2 = in3 = false;
-    }
-    real best = real(-1);
-    real4 weight = real4(0, 0, 0, 1);
-    if (!in0) {
-        real3 l = nearestOnTriangle(q, r, s);
-        best = squaredNorm(combine3(l.x, q, l.y, r, l.z, s));
-        weight = real4(0, l);
-    }
-    if (!in1) {
-        real3 l = nearestOnTriangle(p, r, s);
-        real d = squaredNorm(combine3(l.x, p, l.y, r, l.z, s));
-        if (best < real(0) || d < best) {
-            best = d;
-            weight = real4(l.x, 0, l.yz);
-        }
-    }
-    if (!in2) {
-        real3 l = nearestOnTriangle(p, q, s);
-        real d = squaredNorm(combine3(l.x, p, l.y, q, l.z, s));
-        if (best < real(0) || d < best) {
-            best = d;
-            weight = real4(l.xy, 0, l.z);
-        }
-    }
-    if (!in3) {
-        real3 l = nearestOnTriangle(p, q, r);
-        real d = squaredNorm(combine3(l.x, p, l.y, q, l.z, r));
-        if (best < real(0) || d < best) weight = real4(l, 0);
-    }
-    return weight;
+    precise real k = real(1) / (c0 + c1 + c2 + c3);
+    precise real4 l = real4(c0, c1, c2, c3) * k;
+    weight = l;
+    return (sameSign(mu, c0) ? 0u : 1u) | (sameSign(mu, c1) ? 0u : 2u) | (sameSign(mu, c2) ? 0u : 4u) |
+           (sameSign(mu, c3) ? 0u : 8u);
 }
 
-// signedVolumes sets the weights of the point nearest to the origin.
+// signedVolumes sets the weights of the point nearest to the origin. A segment is an edge of face 3, a triangle is
+// face 3, so that one text of faces and edges serves all simplices: threads of a warp that are at different ones
+// execute it together.
 void signedVolumes(inout Simplex s, bool forbidInside, out bool inside) {
     inside = false;
-    if (s.n == 1u) s.weight = real4(1, 0, 0, 0);
-    else if (s.n == 2u) s.weight = real4(nearestOnSegment(s.w0, s.w1), 0, 0);
-    else if (s.n == 3u) s.weight = real4(nearestOnTriangle(s.w0, s.w1, s.w2), 0);
-    else s.weight = nearestOnTetrahedron(s.w0, s.w1, s.w2, s.w3, forbidInside, inside);
+    uint faces = 8u;
+    s.weight = real4(1, 0, 0, 0);
+    if (s.n == 1u) return;
+    if (s.n == 4u) {
+        real4 weight;
+        faces = facesBeyond(s.w0, s.w1, s.w2, s.w3, weight);
+        inside = faces == 0u && !forbidInside;
+        s.weight = inside ? weight : real4(0, 0, 0, 1);
+        if (inside) return;
+        if (faces == 0u) faces = 15u;
+    }
+    real best = real(-1);
+    while (faces != 0u) {
+        uint face = faces & -faces; // the lowest bit
+        faces ^= face;
+        real3 p = face == 1u ? s.w1 : s.w0, q = face <= 2u ? s.w2 : s.w1, r = face == 8u ? s.w2 : s.w3;
+        uint edges = 4u;
+        real3 weight = real3(1, 0, 0), projected;
+        if (s.n > 2u) {
+            edges = projectOnTriangle(p, q, r, projected);
+            if (edges == 0u) weight = projected;
+        }
+        real bestOfFace = real(-1);
+        while (edges != 0u) {
+            uint edge = edges & -edges;
+            edges ^= edge;
+            real3 a = edge == 1u ? q : p, b = edge == 4u ? q : r;
+            real2 l = nearestOnSegment(a, b);
+            real d = squaredNorm(combine2(l.x, a, l.y, b));
+            if (bestOfFace < real(0) || d < bestOfFace) {
+                bestOfFace = d;
+                weight = real3(edge == 1u ? real(0) : l.x, edge == 1u ? l.x : edge == 4u ? l.y : real(0),
+                               edge == 4u ? real(0) : l.y);
+            }
+        }
+        real d = squaredNorm(combine3(weight.x, p, weight.y, q, weight.z, r));
+        if (best < real(0) || d < best) {
+            best = d;
+            s.weight = real4(face == 1u ? real(0) : weight.x, face == 1u ? weight.x : face == 2u ? real(0) : weight.y,
+                             face <= 2u ? weight.y : face == 4u ? real(0) : weight.z, face == 8u ? real(0) : weight.z);
+        }
+    }
 }
 
 #endif
