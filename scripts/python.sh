@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # python.sh [ARGUMENT...]: the checks of the Python package. The wheel is built and installed in a virtual environment,
-# the C interface is tested, then ruff, mypy, pyright and pytest (with the arguments) run. It needs Python 3.11.
+# the C interface is tested, then ruff, mypy, pyright and pytest (with the arguments) run, and at the end the wheel is
+# tried in a new environment without compilers (fresh-venv.sh). It needs Python 3.11 and the registries of pip and npm.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v "${GO:-go}" >/dev/null || PATH="$PATH:/usr/local/go/bin"
@@ -16,9 +17,11 @@ CLEARANCE_LIBRARY=$out/libclearance.so CLEARANCE_WHEELS=$out/dist ./scripts/whee
 	"$out"/dist/*.whl
 "${GO:-go}" build -o build/python/batchbench ./cmd/batchbench
 CLEARANCE_LIBRARY=$out/libclearance.so "${GO:-go}" test -vet=off ./cmd/libclearance
-cd python
+pushd python >/dev/null
 "$bin/ruff" format --config pyproject.toml --check . ../examples
 "$bin/ruff" check --config pyproject.toml . ../examples
 "$bin/mypy" src tests benchmarks ../examples
 "$bin/basedpyright" --pythonpath "$bin/python" --level error
 CLEARANCE_BATCHBENCH=$PWD/../build/python/batchbench "$bin/python" -m pytest -rs "$@"
+popd >/dev/null
+./scripts/fresh-venv.sh "$out"/dist/*.whl build/python/batchbench
