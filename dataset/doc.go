@@ -1,5 +1,5 @@
 // Package dataset reads and writes the files that users exchange: shape
-// libraries as JSON, pairs and results as Parquet or NPZ, worlds as NPZ.
+// libraries as JSON; pairs, worlds and results as Parquet or NPZ.
 //
 // # Formats
 //
@@ -12,12 +12,15 @@
 // iterations and method (the solver that ended the row, see [batch.Solver]);
 // float32 files are single precision, float64 files double, but gap is float32
 // always. Parquet carries the names of the statuses as text under the metadata
-// key "status", and those of the solvers under "solvers".
+// key "status", and those of the solvers under "solvers". Worlds are arrays in NPZ;
+// in Parquet a row is a body of a world, and the pairs that worlds share are
+// metadata ([ReadWorlds], [ReadRollout], [ReadMotions]).
 //
 // # Streaming
 //
 // Pairs and results are read and written a chunk at a time in memory that
-// depends on the chunk only, so a file may be larger than memory.
+// depends on the chunk only, so a file may be larger than memory. Worlds, and
+// results of rollouts and sweeps, are read as a whole.
 //
 // # Errors
 //

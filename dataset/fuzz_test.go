@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -67,17 +68,84 @@ func drainResults(t *testing.T, path string) {
 	}
 }
 
+// shortTable reports whether a file is a table of the columns that does not claim to be long.
+func shortTable(path string, cols []column) bool {
+	src, err := openTable(path, cols, false, nil)
+	if err != nil {
+		return false
+	}
+	defer src.Close()
+	return src.rows() < 1<<16
+}
+
+// drainWorlds reads files of worlds, unless a table claims to be long.
+func drainWorlds(t *testing.T, path string) {
+	t.Helper()
+	parquet := filepath.Ext(path) == ".parquet"
+	has, hasErr := HasBodies(path)
+	bodies := someBodies(t)
+	for _, form := range []*worldForm{&formShapes, &formBodies, &formMotions} {
+		if parquet && !shortTable(path, form.table()) {
+			continue
+		}
+		f, err := readWorldFile(path, form, nil)
+		if err != nil {
+			continue
+		}
+		if hasErr != nil || has != (form != &formShapes) {
+			t.Errorf("bodies %t, %v, in a file of %s", has, hasErr, form.list)
+		}
+		if n := f.worlds() * f.m * f.t; len(f.poses) != 7*n || len(f.list) != f.m && len(f.list) != f.worlds()*f.m {
+			t.Errorf("%d poses, %d %s in %d worlds of %d, %d way points", len(f.poses), len(f.list), form.list,
+				f.worlds(), f.m, f.t)
+		}
+	}
+	if w, err := ReadWorlds(path); !parquet && err == nil && w.CheckShape() != nil {
+		t.Error("ReadWorlds lets a wrong shape pass")
+	}
+	if w, err := ReadRollout(path, bodies); !parquet && err == nil && w.CheckShape(bodies) != nil {
+		t.Error("ReadRollout lets a wrong shape pass")
+	}
+}
+
+// addWorlds adds files of worlds of each form.
+func addWorlds(f *testing.F, ext string) {
+	bodies := someBodies(f)
+	poses, template := make([]float64, 4*2*7), [2][]int32{{0}, {1}}
+	for i, write := range []func(path string) error{
+		func(path string) error {
+			return WriteWorlds(path, &batch.Worlds{Shapes: []int32{0, 1}, Poses: poses, TemplateA: template[0],
+				TemplateB: template[1]})
+		},
+		func(path string) error {
+			return WriteRollout(path, &rollout.Worlds{M: 2, Bodies: []int32{0, 1, 1, -1, 0, 0, 0, 1}, Poses: poses,
+				TemplateA: template[0], TemplateB: template[1]}, bodies)
+		},
+		func(path string) error {
+			return WriteRollout(path, &rollout.Worlds{Bodies: []int32{0, 1}, Poses: poses, AllPairs: true,
+				SkipA: template[0], SkipB: template[1]}, bodies)
+		},
+		func(path string) error {
+			return WriteMotions(path, &rollout.Motions{M: 2, T: 2, Bodies: []int32{0, 1, 1, 1}, Poses: poses,
+				TemplateA: template[0], TemplateB: template[1]}, bodies)
+		},
+	} {
+		path := filepath.Join(f.TempDir(), fmt.Sprint(i, ext))
+		if err := write(path); err != nil {
+			f.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+}
+
 // drainRollouts reads results of rollouts and sweeps, unless the file claims to be long.
 func drainRollouts(t *testing.T, path string) {
 	t.Helper()
-	long := func(cols []column) bool {
-		src, err := openTable(path, cols, false, nil)
-		if err != nil {
-			return true
-		}
-		defer src.Close()
-		return src.rows() >= 1<<16
-	}
+	long := func(cols []column) bool { return !shortTable(path, cols) }
 	if !long(rolloutResultColumns()) {
 		r, _, err := ReadRolloutResults(path, WithMemory(1<<20))
 		if err == nil && (len(r.PartA) != r.N || len(r.PartB) != r.N || r.Results.CheckShape() != nil) {
@@ -176,36 +244,27 @@ func fuzzFile(t *testing.T, ext string, data []byte) string {
 func FuzzNPZ(f *testing.F) {
 	addGolden(f, ".npz")
 	addRollouts(f, ".npz")
+	addWorlds(f, ".npz")
 	f.Add(zipped(f, pairFiles(2), zip.Store))
-	worlds := filepath.Join(f.TempDir(), "worlds.npz")
-	if err := WriteWorlds(worlds, &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1},
-		Poses: make([]float64, 3*2*7)}); err != nil {
-		f.Fatal(err)
-	}
-	data, err := os.ReadFile(worlds)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := fuzzFile(t, ".npz", data)
 		drainPairs(t, path)
 		drainResults(t, path)
 		drainRollouts(t, path)
-		if w, err := ReadWorlds(path); err == nil && w.CheckShape() != nil {
-			t.Error("ReadWorlds lets a wrong shape pass")
-		}
+		drainWorlds(t, path)
 	})
 }
 
 func FuzzParquet(f *testing.F) {
 	addGolden(f, ".parquet")
 	addRollouts(f, ".parquet")
+	addWorlds(f, ".parquet")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := fuzzFile(t, ".parquet", data)
 		drainPairs(t, path)
 		drainResults(t, path)
 		drainRollouts(t, path)
+		drainWorlds(t, path)
 	})
 }
 

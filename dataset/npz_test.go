@@ -321,7 +321,7 @@ func TestWorldsErrors(t *testing.T) {
 		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(6, 7)"); return f },
 			"poses has shape [6,7], want [W,M,7]"},
 		{func(f []npyFile) []npyFile { f[1].header = dict("<f8", "(2, 3, 7)"); return f },
-			"poses has shape [2,3,7], want [W,2,7] for 2 bodies"},
+			"poses has shape [2,3,7], want [W,2,7] for shapes of shape [2]"},
 		{func(f []npyFile) []npyFile { f[1].header = dict("<i8", "(3, 2, 7)"); return f }, "poses is int64"},
 		{func(f []npyFile) []npyFile { f[3].data = []byte{2, 0, 0, 0}; return f }, "template_b[0] = 2"},
 	} {
@@ -332,8 +332,8 @@ func TestWorldsErrors(t *testing.T) {
 	if w, err := ReadWorlds(tempFile(t, "w.npz", zipped(t, good(), zip.Deflate))); err != nil || w.Len() != 3 {
 		t.Errorf("the file that the others are made from: %v", err)
 	}
-	_, err := ReadWorlds("w.parquet")
-	wantError(t, err, "w.parquet", ".npz")
+	_, err := ReadWorlds("w.csv")
+	wantError(t, err, "w.csv", ".npz")
 }
 
 func TestNPYHeaderForms(t *testing.T) {

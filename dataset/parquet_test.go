@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"clearance/batch"
@@ -39,7 +40,7 @@ func pairLeaves() []leafSpec {
 }
 
 func width(name string) int {
-	for _, c := range pairColumns {
+	for _, c := range slices.Concat(pairColumns, formMotions.table()) {
 		if c.name == name {
 			return c.width
 		}

@@ -39,9 +39,11 @@ func TestWritersRefuse(t *testing.T) {
 		emptyDir(t, dir)
 	}
 	dir := t.TempDir()
-	wantError(t, WriteWorlds(filepath.Join(dir, "w.parquet"), new(batch.Worlds)), "worlds are written to .npz files")
+	wantError(t, WriteWorlds(filepath.Join(dir, "w.csv"), new(batch.Worlds)), "want .parquet or .npz")
 	w := &batch.Worlds{Shapes: []int32{0, 0}, Poses: make([]float64, 13), TemplateA: []int32{0}, TemplateB: []int32{1}}
-	wantError(t, WriteWorlds(filepath.Join(dir, "w.npz"), w), "w.npz", "poses")
+	for _, ext := range formats {
+		wantError(t, WriteWorlds(filepath.Join(dir, "w"+ext), w), "w"+ext, "poses")
+	}
 	emptyDir(t, dir)
 }
 

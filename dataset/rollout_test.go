@@ -11,7 +11,7 @@ import (
 	"clearance/rollout"
 )
 
-func someBodies(t *testing.T) *batch.Bodies {
+func someBodies(t testing.TB) *batch.Bodies {
 	t.Helper()
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}, geom.Sphere{R: 2}}, nil)
 	if err != nil {
@@ -24,46 +24,50 @@ func TestRolloutFiles(t *testing.T) {
 	bodies := someBodies(t)
 	poses := make([]float64, 7*6)
 	for i := range poses {
-		poses[i] = float64(i)
+		poses[i] = math.Sqrt(float64(i))
 	}
-	for _, w := range []*rollout.Worlds{
-		{M: 3, Bodies: []int32{0, 1, -1}, Poses: poses, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}},
-		{M: 3, Bodies: []int32{0, 1, -1, 1, 1, 0}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{2}},
-		{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses, AllPairs: true, SkipA: []int32{0}, SkipB: []int32{2}},
-		{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses, AllPairs: true},
-	} {
-		path := filepath.Join(t.TempDir(), "worlds.npz")
-		if err := WriteRollout(path, w, bodies); err != nil {
+	for _, ext := range formats {
+		for _, w := range []*rollout.Worlds{
+			{M: 3, Bodies: []int32{0, 1, -1}, Poses: poses, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}},
+			{M: 3, Bodies: []int32{0, 1, -1, 1, 1, 0}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{2}},
+			{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses, AllPairs: true, SkipA: []int32{0}, SkipB: []int32{2}},
+			{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses, AllPairs: true},
+			{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses},
+			{M: 6, Bodies: []int32{0, 1, 1, -1, 0, 0}, Poses: poses, TemplateA: []int32{5}, TemplateB: []int32{4}},
+			{},
+		} {
+			path := filepath.Join(t.TempDir(), "worlds"+ext)
+			if err := WriteRollout(path, w, bodies); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadRollout(path, bodies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.M != w.M || !slices.Equal(got.Bodies, w.Bodies) || !slices.Equal(got.Poses, w.Poses) ||
+				!slices.Equal(got.TemplateA, w.TemplateA) || !slices.Equal(got.TemplateB, w.TemplateB) ||
+				got.AllPairs != w.AllPairs || !slices.Equal(got.SkipA, w.SkipA) || !slices.Equal(got.SkipB, w.SkipB) {
+				t.Errorf("%s: %+v, want %+v", ext, got, w)
+			}
+			if has, err := HasBodies(path); err != nil || !has {
+				t.Errorf("%s has bodies: %t, %v", ext, has, err)
+			}
+			_, err = ReadWorlds(path)
+			wantError(t, err, path, `unknown column "bod`)
+		}
+		dir := t.TempDir()
+		bad := &rollout.Worlds{Bodies: []int32{0, 7}, Poses: poses[:14], TemplateA: []int32{0}, TemplateB: []int32{1}}
+		wantError(t, WriteRollout(filepath.Join(dir, "w"+ext), bad, bodies), "w"+ext, "bodies[1]")
+		plain := filepath.Join(dir, "plain"+ext)
+		if err := WriteWorlds(plain, &batch.Worlds{Shapes: []int32{0}, Poses: poses[:7]}); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadRollout(path, bodies)
-		if err != nil {
-			t.Fatal(err)
+		if has, err := HasBodies(plain); err != nil || has {
+			t.Errorf("%s has bodies: %t, %v", ext, has, err)
 		}
-		if got.M != 3 || !slices.Equal(got.Bodies, w.Bodies) || !slices.Equal(got.Poses, w.Poses) ||
-			!slices.Equal(got.TemplateB, w.TemplateB) || got.AllPairs != w.AllPairs ||
-			!slices.Equal(got.SkipB, w.SkipB) {
-			t.Errorf("%+v, want %+v", got, w)
-		}
-		if has, err := HasBodies(path); err != nil || !has {
-			t.Errorf("has bodies: %t, %v", has, err)
-		}
-		_, err = ReadWorlds(path)
-		wantError(t, err, path, "bodies")
+		_, err := ReadRollout(plain, bodies)
+		wantError(t, err, plain, "shape")
 	}
-	dir := t.TempDir()
-	bad := &rollout.Worlds{Bodies: []int32{0, 7}, Poses: poses[:14], TemplateA: []int32{0}, TemplateB: []int32{1}}
-	wantError(t, WriteRollout(filepath.Join(dir, "w.npz"), bad, bodies), "w.npz", "bodies[1]")
-	wantError(t, WriteRollout(filepath.Join(dir, "w.parquet"), bad, bodies), "npz")
-	plain := filepath.Join(dir, "plain.npz")
-	if err := WriteWorlds(plain, &batch.Worlds{Shapes: []int32{0}, Poses: poses[:7]}); err != nil {
-		t.Fatal(err)
-	}
-	if has, err := HasBodies(plain); err != nil || has {
-		t.Errorf("has bodies: %t, %v", has, err)
-	}
-	_, err := ReadRollout(plain, bodies)
-	wantError(t, err, plain, "shapes")
 }
 
 func TestRolloutResults(t *testing.T) {

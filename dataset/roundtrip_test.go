@@ -253,15 +253,17 @@ func TestWorldsRoundTrip(t *testing.T) {
 	for i := range w.Poses {
 		w.Poses[i] = math.Sqrt(float64(i))
 	}
-	path := filepath.Join(t.TempDir(), "worlds.npz")
-	if err := WriteWorlds(path, w); err != nil {
-		t.Fatal(err)
+	for _, ext := range formats {
+		path := filepath.Join(t.TempDir(), "worlds"+ext)
+		if err := WriteWorlds(path, w); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadWorlds(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, got, w)
 	}
-	got, err := ReadWorlds(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sameBits(t, got, w)
 }
 
 func BenchmarkPairs(b *testing.B) {

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -19,86 +18,27 @@ const (
 )
 
 // ReadMotions reads worlds of moving bodies from an NPZ file: bodies int32 [M], or [W,M] with -1 for none; poses
-// float64 [W,T,M,7] (position, then quaternion w, x, y, z) at T way points; template_a and template_b int32 [P].
-// int64 indices and float32 poses are read too.
-func ReadMotions(path string, bodies *batch.Bodies) (*rollout.Motions, error) {
-	if f, err := formatOf(path); err != nil || f != formatNPZ {
-		return nil, fmt.Errorf("dataset: %s: motions are read from .npz files", path)
-	}
-	z, err := openNPZ(path)
+// float64 [W,T,M,7] (position, then quaternion w, x, y, z) at T way points; template_a and template_b int32 [P]. Or
+// from a Parquet file of W·T·M rows: world, way_point and body int32, position float64 [3], rotation float64 [4], and
+// the metadata template, a JSON array of pairs. int64 indices and float32 poses are read too.
+func ReadMotions(path string, bodies *batch.Bodies, opts ...Option) (*rollout.Motions, error) {
+	f, err := readWorldFile(path, &formMotions, opts)
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
-	m := &rollout.Motions{}
-	if err := readMotions(z, m); err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", path, err)
-	}
-	if err := m.CheckShape(bodies); err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", path, err)
-	}
-	return m, nil
+	m := &rollout.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
+		TemplateB: f.templateB}
+	return checked(path, m, m.CheckShape(bodies))
 }
 
-func readMotions(z *npzFile, m *rollout.Motions) error {
-	cols := rolloutArrays()[:4]
-	for _, name := range z.names() {
-		if err := checkName(name, cols); err != nil {
-			return err
-		}
-	}
-	dims := []string{"[M] or [W,M]", "[W,T,M,7]", "[P]", "[P]"}
-	ranks := [][]int{{1, 2}, {4}, {1}, {1}}
-	for i := range cols {
-		c := &cols[i]
-		a := z.arrays[c.name]
-		switch {
-		case a == nil:
-			return fmt.Errorf("array %s is missing, want %s %s", c.name, c.read[0], dims[i])
-		case !c.accepts(a.header.typ):
-			return fmt.Errorf("array %s is %s, want %s", c.name, a.header.typ, c.types())
-		case !slices.Contains(ranks[i], len(a.header.shape)):
-			return fmt.Errorf("array %s has shape %s, want %s", c.name, a.header.shapeString(), dims[i])
-		}
-	}
-	list, p := z.arrays[worldBodies].header.shape, z.arrays[worldPoses].header.shape
-	n := list[len(list)-1]
-	if p[1] < 2 || p[1] > 1<<30 || p[2] != n || p[3] != 7 || len(list) == 2 && list[0] != p[0] {
-		return fmt.Errorf("array %s has shape %s, want [W,T,%d,7] with at least 2 way points for bodies of shape %s",
-			worldPoses, z.arrays[worldPoses].header.shapeString(), n, z.arrays[worldBodies].header.shapeString())
-	}
-	m.M, m.T = int(n), int(p[1])
-	return errors.Join(readInto(z, worldBodies, &m.Bodies), readInto(z, worldPoses, &m.Poses),
-		readInto(z, worldTemplateA, &m.TemplateA), readInto(z, worldTemplateB, &m.TemplateB))
-}
-
-// WriteMotions writes worlds of moving bodies as an NPZ file.
+// WriteMotions writes worlds of moving bodies as an NPZ or a Parquet file.
 func WriteMotions(path string, m *rollout.Motions, bodies *batch.Bodies) error {
-	if f, err := formatOf(path); err != nil || f != formatNPZ {
-		return fmt.Errorf("dataset: %s: motions are written to .npz files", path)
-	}
 	if err := m.CheckShape(bodies); err != nil {
-		return fmt.Errorf("dataset: %s: %w", path, err)
+		return wrong(path, err)
 	}
-	n, worlds, p := int64(m.BodiesPerWorld()), int64(m.Len()), int64(len(m.TemplateA))
-	shape := []int64{n}
-	if int64(len(m.Bodies)) != n {
-		shape = []int64{worlds, n}
-	}
-	z, err := createNPZ(osFS{}, path, []arraySpec{
-		{worldBodies, typeInt32, shape}, {worldPoses, typeFloat64, []int64{worlds, int64(m.WayPoints()), n, 7}},
-		{worldTemplateA, typeInt32, []int64{p}}, {worldTemplateB, typeInt32, []int64{p}},
-	})
-	if err != nil {
-		return err
-	}
-	for i, v := range []any{m.Bodies, m.Poses, m.TemplateA, m.TemplateB} {
-		if err := z.append(i, v); err != nil {
-			z.abort()
-			return fmt.Errorf("dataset: cannot write %s: %w", path, err)
-		}
-	}
-	return z.commit()
+	f := &worldFile{worldForm: &formMotions, m: m.BodiesPerWorld(), t: m.WayPoints(), list: m.Bodies, poses: m.Poses,
+		templateA: m.TemplateA, templateB: m.TemplateB}
+	return f.write(path)
 }
 
 // sweepColumns are the columns of results of sweeps, and where their values are: pointers to slices.

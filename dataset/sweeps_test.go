@@ -17,37 +17,45 @@ func TestMotionFiles(t *testing.T) {
 	for i := range poses {
 		poses[i] = float64(i)
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "motions.npz")
-	for _, list := range [][]int32{{0, 1}, {0, 1, -1, 0}} {
-		m := &rollout.Motions{M: 2, T: 3, Bodies: list, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for _, ext := range formats {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "motions"+ext)
+		for _, list := range [][]int32{{0, 1}, {0, 1, -1, 0}} {
+			m := &rollout.Motions{M: 2, T: 3, Bodies: list, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
+			if err := WriteMotions(path, m, bodies); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadMotions(path, bodies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.M != 2 || got.T != 3 || got.Len() != 2 || !slices.Equal(got.Bodies, list) ||
+				!slices.Equal(got.Poses, poses) || !slices.Equal(got.TemplateB, m.TemplateB) {
+				t.Errorf("%s: %+v, want %+v", ext, got, m)
+			}
+			_, err = ReadRollout(path, bodies)
+			wantError(t, err, path, map[string]string{".npz": "array poses has shape [2,3,2,7], want [W,M,7]",
+				".parquet": `unknown column "way_point"`}[ext])
+		}
+		worlds := filepath.Join(dir, "worlds"+ext)
+		w := &rollout.Worlds{M: 2, Bodies: []int32{0, 1}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
+		if err := WriteRollout(worlds, w, bodies); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadMotions(worlds, bodies)
+		wantError(t, err, worlds, map[string]string{".npz": "[W,T,M,7]", ".parquet": "way_point is missing"}[ext])
+		m := &rollout.Motions{M: 2, T: 1, Bodies: []int32{0, 1}, Poses: poses}
+		wantError(t, WriteMotions(path, m, bodies), path, "way points")
+		m = &rollout.Motions{}
 		if err := WriteMotions(path, m, bodies); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadMotions(path, bodies)
-		if err != nil {
-			t.Fatal(err)
+		if got, err := ReadMotions(path, bodies); err != nil || got.Len() != 0 || got.WayPoints() != 2 {
+			t.Errorf("%s: no motions: %+v, %v", ext, got, err)
 		}
-		if got.M != 2 || got.T != 3 || got.Len() != 2 || !slices.Equal(got.Bodies, list) ||
-			!slices.Equal(got.Poses, poses) || !slices.Equal(got.TemplateB, m.TemplateB) {
-			t.Errorf("%+v, want %+v", got, m)
-		}
-		_, err = ReadRollout(path, bodies)
-		wantError(t, err, path, "poses")
 	}
-	worlds := filepath.Join(dir, "worlds.npz")
-	w := &rollout.Worlds{M: 2, Bodies: []int32{0, 1}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
-	if err := WriteRollout(worlds, w, bodies); err != nil {
-		t.Fatal(err)
-	}
-	_, err := ReadMotions(worlds, bodies)
-	wantError(t, err, worlds, "[W,T,M,7]")
-	m := &rollout.Motions{M: 2, T: 1, Bodies: []int32{0, 1}, Poses: poses}
-	wantError(t, WriteMotions(path, m, bodies), path, "way points")
-	m.T = 2
-	wantError(t, WriteMotions(filepath.Join(dir, "m.parquet"), m, bodies), "npz")
-	_, err = ReadMotions(filepath.Join(dir, "m.parquet"), bodies)
-	wantError(t, err, "npz")
+	_, err := ReadMotions("m.csv", bodies)
+	wantError(t, err, ".csv", "want .parquet or .npz")
 }
 
 func TestSweepResults(t *testing.T) {

@@ -105,7 +105,8 @@ func (f *inputFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
 	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz; with --worlds, all for "+
 		"all pairs of the bodies of a world")
-	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies that they share, .npz")
+	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies that they share, "+
+		".parquet or .npz")
 }
 
 // check completes the options and returns an error for a value out of range.

@@ -44,7 +44,7 @@ columns part_a and part_b; with --reduce world they have one row per world. With
 all, or where the file has no templates, all pairs of the bodies of a world are asked, and
 the results have rows (world, body_a, body_b) for those within --max-distance.
 
---query sweep reads poses [W,T,M,7] at T way points and writes, for each pair of bodies, the
+--query sweep reads poses at way points and writes, for each pair of bodies, the
 interval of the first contact or a lower bound of the distance.
 
 An invalid row gets status invalid and is listed; all other rows are answered. The exit

@@ -16,7 +16,7 @@ import (
 // worlds; in the last the pose is bad.
 func TestScoreRollout(t *testing.T) {
 	dir := t.TempDir()
-	shapes, worlds := filepath.Join(dir, "shapes.json"), filepath.Join(dir, "worlds.npz")
+	shapes, worlds := filepath.Join(dir, "shapes.json"), filepath.Join(dir, "worlds")
 	document := `{"version": 1, "shapes": [{"kind": "sphere", "radius": 0.5, "name": "ball"}], "bodies": [
 		{"name": "bell", "parts": [{"shape": "ball", "position": [-1, 0, 0]},
 			{"shape": "ball", "position": [1, 0, 0]}]},
@@ -33,14 +33,16 @@ func TestScoreRollout(t *testing.T) {
 		w.Poses = append(w.Poses, 0, 0, 0, 1, 0, 0, 0, x, 0, 0, 1, 0, 0, 0, -9, 0, 0, 1, 0, 0, 0)
 	}
 	write := func() {
-		if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
-			t.Fatal(err)
+		for _, ext := range formats {
+			if err := dataset.WriteRollout(worlds+ext, w, bodies); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	write()
-	for _, ext := range []string{".npz", ".parquet"} {
+	for _, ext := range formats {
 		out := filepath.Join(dir, "results"+ext)
-		in := []string{"score", "--shapes", shapes, "--worlds", worlds, "--out", out, "--columns", "all"}
+		in := []string{"score", "--shapes", shapes, "--worlds", worlds + ext, "--out", out, "--columns", "all"}
 		command(in...).want(t, exitGood)
 		r, meta, err := dataset.ReadRolloutResults(out)
 		if err != nil || r.N != 4 || math.Abs(r.Distance.At(0)-1) > 1e-6 || math.Abs(r.Distance.At(2)+0.5) > 1e-6 ||
@@ -62,19 +64,21 @@ func TestScoreRollout(t *testing.T) {
 		}
 	}
 	out := filepath.Join(dir, "results.npz")
-	plain := filepath.Join(dir, "plain.npz")
 	p := &batch.Worlds{Shapes: []int32{0, 0}, Poses: w.Poses[:14], TemplateA: []int32{0}, TemplateB: []int32{1}}
-	if err := dataset.WriteWorlds(plain, p); err != nil {
-		t.Fatal(err)
-	}
-	command("score", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
-	if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 || math.Abs(r.Distance.At(0)-2) > 1e-6 {
-		t.Errorf("shapes as bodies: %+v, %v", r, err)
+	for _, ext := range formats {
+		plain := filepath.Join(dir, "plain"+ext)
+		if err := dataset.WriteWorlds(plain, p); err != nil {
+			t.Fatal(err)
+		}
+		command("score", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
+		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 || math.Abs(r.Distance.At(0)-2) > 1e-6 {
+			t.Errorf("shapes as bodies: %+v, %v", r, err)
+		}
 	}
 
 	w.Poses[7*4] = math.NaN()
 	write()
-	in := []string{"score", "--shapes", shapes, "--worlds", worlds, "--out", out}
+	in := []string{"score", "--shapes", shapes, "--worlds", worlds + ".parquet", "--out", out}
 	command(append(in, "--reduce", "world")...).want(t, exitBadInput).says(t, "world 1, body 1, column poses").
 		says(t, "1 row of 2")
 	o := command(append(in, "--audit")...).want(t, exitBadInput)

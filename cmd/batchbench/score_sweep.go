@@ -71,7 +71,7 @@ func (f *scoreFlags) checkSweep() error {
 	case !f.sweep:
 		return nil
 	case f.worlds == "":
-		return errors.New("--query sweep applies to --worlds, with poses [W,T,M,7]")
+		return errors.New("--query sweep applies to --worlds, with poses at way points")
 	case f.given("precision") && f.options.Precision != batch.Double:
 		return errors.New("--precision single does not apply to --query sweep, whose distances are in double precision")
 	}

@@ -12,6 +12,9 @@ import (
 	"clearance/rollout/sweep"
 )
 
+// formats are the extensions of files.
+var formats = []string{".npz", ".parquet"}
+
 // ballsFile writes a file of shapes with a ball of radius 0.5.
 func ballsFile(t *testing.T, dir string) string {
 	t.Helper()
@@ -26,7 +29,7 @@ func ballsFile(t *testing.T, dir string) string {
 // TestScoreSweep scores three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
 func TestScoreSweep(t *testing.T) {
 	dir := t.TempDir()
-	shapes, motions := ballsFile(t, dir), filepath.Join(dir, "motions.npz")
+	shapes, motions := ballsFile(t, dir), filepath.Join(dir, "motions")
 	bodies, err := dataset.ReadBodies(shapes)
 	if err != nil {
 		t.Fatal(err)
@@ -38,14 +41,16 @@ func TestScoreSweep(t *testing.T) {
 		}
 	}
 	write := func() {
-		if err := dataset.WriteMotions(motions, m, bodies); err != nil {
-			t.Fatal(err)
+		for _, ext := range formats {
+			if err := dataset.WriteMotions(motions+ext, m, bodies); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	write()
-	for _, ext := range []string{".npz", ".parquet"} {
+	for _, ext := range formats {
 		out := filepath.Join(dir, "results"+ext)
-		in := []string{"score", "--shapes", shapes, "--worlds", motions, "--query", "sweep", "--out", out,
+		in := []string{"score", "--shapes", shapes, "--worlds", motions + ext, "--query", "sweep", "--out", out,
 			"--time-tolerance", "1e-4"}
 		o := command(in...).want(t, exitGood)
 		if !strings.Contains(o.stdout, "1 free, 1 in contact") {
@@ -64,7 +69,7 @@ func TestScoreSweep(t *testing.T) {
 		command(append(in, "--max-evaluations", "2")...).want(t, exitWrong).says(t, "2 rows of 2 undecided")
 	}
 	out := filepath.Join(dir, "results.npz")
-	in := []string{"score", "--shapes", shapes, "--worlds", motions, "--out", out}
+	in := []string{"score", "--shapes", shapes, "--worlds", motions + ".npz", "--out", out}
 	for _, c := range [][]string{{"--reduce", "world"}, {"--reduce", "none"}, {"--no-culling"}, {"--columns", "status"},
 		{"--cutoff", "1"}, {"--method", "gjk"}, {"--method", "auto"}, {"--precision", "single"},
 		{"--max-iterations", "9"}} {
@@ -88,7 +93,7 @@ func TestScoreSweep(t *testing.T) {
 // TestScoreAllPairs scores all pairs of balls in a row, by a file without templates and by --pairs all.
 func TestScoreAllPairs(t *testing.T) {
 	dir := t.TempDir()
-	shapes, worlds := ballsFile(t, dir), filepath.Join(dir, "worlds.npz")
+	shapes := ballsFile(t, dir)
 	bodies, err := dataset.ReadBodies(shapes)
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +104,13 @@ func TestScoreAllPairs(t *testing.T) {
 			w.Poses = append(w.Poses, step*float64(k), 0, 0, 1, 0, 0, 0)
 		}
 	}
-	out := filepath.Join(dir, "results.parquet")
-	for _, flag := range []bool{false, true} {
+	out, worlds := filepath.Join(dir, "results.parquet"), ""
+	for i := range 4 {
+		flag := i >= 2
 		if w.AllPairs = !flag; flag {
 			w.TemplateA, w.TemplateB = []int32{0}, []int32{3}
 		}
+		worlds = filepath.Join(dir, "worlds"+formats[i%2])
 		if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
 			t.Fatal(err)
 		}
