@@ -79,7 +79,7 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 // all returns the pipelines of a chain in the order of their stages.
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.trustRegion, c.certify, c.epaFloat32, c.depth, c.growth, c.growthCertify,
+		c.input, c.gjk, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth, c.growthCertify,
 	} {
 		if p != nil {
 			list = append(list, p)
@@ -131,11 +131,20 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Shapes": bytesOf(single.Shapes), "Vertices": bytesOf(single.Vertices), "Shapes64": bytesOf(double.Shapes),
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
 		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
-		"Counts": make([]byte, 4), "Indices": make([]byte, uint64(n)*indexBytes),
-		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
+		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*continuedBytes),
+		"Indices": make([]byte, uint64(n)*indexBytes),
+		"Pairs":   make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
 		"Depths": make([]byte, uint64(n)*depthBytes),
 	}
 	return c, nil
+}
+
+// Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
+func (c *Chunk) Listed(stage string) (n int, ok bool) {
+	if stage != "certify" {
+		return 0, false
+	}
+	return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*layout.ListContinue+layout.ListRows]), true
 }
 
 // Distance returns the distance of a row in the columns.

@@ -16,6 +16,7 @@ const (
 	stampInput
 	stampSearched
 	stampRefined
+	stampProved
 	stampCertified
 	stampDepthFloat32
 	stampDepth
@@ -132,7 +133,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	}
 	// A row that no shader writes must not look answered.
 	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
-	s.Fill(w.counts, 0)
+	w.clear(s)
 	if red != nil {
 		red.fill(s, r.bounds)
 	}
@@ -143,7 +144,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 		s.Bind(p, buffers...)
 		s.Push(constants)
 		s.Dispatch(uint32((n+groupSize-1)/groupSize), 1, 1)
-		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect|vk.StageTransfer)
 		f.stamp(stamp)
 	}
 	lib := r.library
@@ -152,6 +153,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	if r.chain.growth != nil {
 		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 		f.stamp(stampRefined)
+		f.stamp(stampProved)
 		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
 			w.columns.device, lib.cells)
 		f.stamp(stampDepthFloat32)
@@ -184,8 +186,13 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	} else {
 		f.stamp(stampRefined)
 	}
-	run(r.chain.certify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
-		w.columns.device, lib.cells, w.depths, w.counts)
+	run(r.chain.prove, stampProved, w.searches, w.counts, w.continued)
+	s.Bind(r.chain.certify, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
+		lib.cells, w.depths, w.counts, w.continued)
+	s.Push(bytesOf([]layout.QueryRecord{q}))
+	s.DispatchIndirect(w.groups(layout.ListContinue))
+	s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+	f.stamp(stampCertified)
 	// The next dispatch uses the same scratch memory, also that of another stream.
 	depth := func(invocations, stamp int) {
 		for at := uint64(0); at < n; at += uint64(invocations) {

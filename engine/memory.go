@@ -20,11 +20,13 @@ const (
 	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
 	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
-	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes   = indexBytes + pairBytes + searchBytes + depthBytes + columnBytes
-	boundBytes  = 2 * 4 // of a reduction, which has less memory for answers than the columns
-	rowBytes    = inputBytes + workBytes + boundBytes + columnBytes
-	maxRowBytes = depthBytes
+	inputBytes     = 2*poseBytes + templateBytes + orderBytes + warmBytes
+	workBytes      = indexBytes + pairBytes + searchBytes + depthBytes + continuedBytes + columnBytes
+	continuedBytes = 4
+	countBytes     = 4 * layout.ListWords * layout.ListCount
+	boundBytes     = 2 * 4 // of a reduction, which has less memory for answers than the columns
+	rowBytes       = inputBytes + workBytes + boundBytes + columnBytes
+	maxRowBytes    = depthBytes
 
 	maxAlignment = 256 // no device asks for more
 )
@@ -158,6 +160,7 @@ func (in *inputs) putIn(q *layout.QueryRecord) {
 type work struct {
 	indices, pairs, searches vk.Buffer
 	depths, counts           vk.Buffer
+	continued                vk.Buffer // slots of layout.ListContinue
 	columns                  mirror
 }
 
@@ -168,6 +171,19 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.pairs, n*pairBytes)
 	p.device(&w.searches, n*searchBytes)
 	p.device(&w.depths, n*depthBytes)
-	p.device(&w.counts, 4)
+	p.device(&w.continued, n*continuedBytes)
+	p.device(&w.counts, countBytes)
 	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }
+
+// clear records commands that empty the lists of rows: no rows, which take a work group in y and z and none in x.
+func (w *work) clear(s *vk.Stream) {
+	for at := uint64(0); at < countBytes; at += 4 * layout.ListWords {
+		s.Fill(w.counts.Slice(at, 4), 0)
+		s.Fill(w.counts.Slice(at+4, 8), 1)
+		s.Fill(w.counts.Slice(at+4*layout.ListRows, 4), 0)
+	}
+}
+
+// groups is where the number of work groups of a list is, for an indirect dispatch.
+func (w *work) groups(list uint64) vk.Buffer { return w.counts.Slice(4*layout.ListWords*list, 12) }

@@ -13,8 +13,8 @@ import (
 	"clearance/shaders"
 )
 
-// groupSize is the number of invocations of a work group: two subgroups of most GPUs, one of those with the largest.
-const groupSize = 64
+// groupSize is the number of invocations of a work group.
+const groupSize = layout.GroupSize
 
 // maxBindings is the largest number of buffers of one shader.
 const maxBindings = 11
@@ -26,6 +26,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	fresh   bool            // compiled since the cache was saved
 	input   [2]*vk.Pipeline // of growth distances in place 1
+	prove   *vk.Pipeline
 	certify map[proof]*vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
@@ -71,6 +72,7 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 type chain struct {
 	input, gjk     *vk.Pipeline
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
+	prove          *vk.Pipeline
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
 
@@ -145,8 +147,8 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], certify: p.certify[proved],
-		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], prove: p.prove,
+		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.gjk == nil {
 		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
@@ -160,9 +162,15 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 		}
 		p.trustRegion[key] = c.trustRegion
 	}
+	if c.prove == nil {
+		if c.prove, err = p.compile("prove", shaders.Prove, 3, nil); err != nil {
+			return chain{}, err
+		}
+		p.prove = c.prove
+	}
 	if c.certify == nil {
 		spec := map[uint32]uint32{2: uint32(have), 5: constant(proved.boolean), 6: constant(proved.fine)}
-		if c.certify, err = p.compile("certify", shaders.Certify, 9, spec); err != nil {
+		if c.certify, err = p.compile("certify", shaders.Certify, 10, spec); err != nil {
 			return chain{}, err
 		}
 		p.certify[proved] = c.certify

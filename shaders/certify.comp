@@ -5,8 +5,8 @@
 // Bounds. Separated: the norm of the point of the simplex from above, the support plane along the normal from below.
 // For intersecting cores: the depth of the origin in the simplex from below, the diameter of the pair from above.
 //
-// Input: the simplices of gjk.comp, or the directions of rows that trust_region.comp did not prove. Rows with
-// SEARCH_ANSWERED are answered or listed by trust_region.comp.
+// Input: the simplices of gjk.comp, or the directions of rows that trust_region.comp did not prove, by the list of
+// prove.comp.
 //
 // Output: columns. A row whose bounds stay too wide, most often because its cores intersect, goes to the list of
 // DepthRecords, which depth.glsl answers. A row is declined, and left to another back end, if its kind has no shader
@@ -32,11 +32,13 @@ layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; 
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) writeonly buffer Depths { DepthRecord depths[]; };
-layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of DepthRecords
+layout(std430, binding = 8) buffer Counts { uint counts[]; };
+layout(std430, binding = 9) readonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
 #include "store.glsl"
+#include "list.glsl"
 
 uint slot;
 dvec3 initialDirection(uint k) {
@@ -124,7 +126,7 @@ Answer certify(bool inside) {
 
 // leaveToDepth adds the row to the list that depth.glsl answers, with the reason if that declines it.
 void leaveToDepth(uint why) {
-    uint at = atomicAdd(counts[0], 1u);
+    uint at = addTo(LIST_DEPTHS);
     depths[at].slot = slot;
     depths[at].count = simplex.n;
     depths[at].iterations = evaluations;
@@ -144,10 +146,9 @@ void leaveToDepth(uint why) {
 }
 
 void main() {
-    slot = gl_GlobalInvocationID.x;
-    if (slot >= query.rows) return;
+    if (gl_GlobalInvocationID.x >= rowsIn(LIST_CONTINUE)) return;
+    slot = continued[gl_GlobalInvocationID.x];
     refined = false;
-    if (searches[slot].state == SEARCH_ANSWERED) return;
     IndexRecord index = indices[slot];
     uint row = index.row;
     if (index.shape_a == NO_SHAPE) {

@@ -27,13 +27,14 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 6) readonly buffer Depths { DepthRecord depths[]; };
-layout(std430, binding = 7) readonly buffer Counts { uint counts[]; };
+layout(std430, binding = 7) buffer Counts { uint counts[]; };
 layout(std430, binding = 8) buffer Quads { dvec4 quads[]; };
 layout(std430, binding = 9) buffer Faces { uvec4 faces[]; };
 layout(std430, binding = 10) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
+#include "list.glsl"
 
 uint item; // index of the record
 dvec3 simplexVertex(uint k) {
@@ -77,7 +78,7 @@ Answer answer(CoreDepth r) {
 void main() {
     invocation = gl_GlobalInvocationID.x;
     item = query.first_depth + invocation;
-    if (invocation >= INVOCATIONS || item >= counts[0]) return;
+    if (invocation >= INVOCATIONS || item >= rowsIn(LIST_DEPTHS)) return;
     refined = true;
     IndexRecord index = indices[depths[item].slot];
     shapeA = loadShape(index.shape_a);

@@ -10,9 +10,11 @@
 //   - gjk.comp finds the simplex nearest to the origin in single precision, or for some pairs of smooth shapes a
 //     direction along which the support function is stationary.
 //   - trust_region.comp refines that direction and proves the answer in double precision.
-//   - certify.comp forms the simplex anew in double precision from its directions, ends the search, and writes the
-//     answer with its bounds. Rows whose cores intersect, or cannot be distinguished from touching, go to a list.
-//   - epa_float32.comp takes the pairs of polytopes in that list and finds their depth in single precision.
+//   - prove.comp lists the rows that are left (list.glsl).
+//   - certify.comp takes that list. It forms the simplex anew in double precision from its directions, ends the
+//     search, and writes the answer with its bounds. Rows whose cores intersect, or cannot be distinguished from
+//     touching, go to another list.
+//   - epa_float32.comp takes the pairs of polytopes in the latter and finds their depth in single precision.
 //   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating
 //     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
 //     auto: it also proves that a local minimum of the support function, found by trust_region.comp, is global.
@@ -34,7 +36,7 @@
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
 // (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine. A
-// list that is longer than the number of invocations takes several dispatches.
+// list of depths that is longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -62,7 +64,12 @@ var (
 	//go:embed spirv/trust_region.spv
 	TrustRegion []byte
 
-	// Bindings: those of TrustRegion; searches are only read. Constants 2, 5 and 6.
+	// Bindings: searches, counts (in and out), continued (out).
+	//
+	//go:embed spirv/prove.spv
+	Prove []byte
+
+	// Bindings: those of TrustRegion; searches are only read; continued. Constants 2, 5 and 6.
 	//
 	//go:embed spirv/certify.spv
 	Certify []byte
@@ -108,7 +115,8 @@ var (
 // All returns the code of every shader.
 func All() [][]byte {
 	return [][]byte{
-		Input, GJK, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, Reduce, SelfTest,
+		Input, GJK, TrustRegion, Prove, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, Reduce,
+		SelfTest,
 	}
 }
 

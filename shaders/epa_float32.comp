@@ -41,7 +41,7 @@ layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 3) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 4) buffer Depths { DepthRecord depths[]; };
-layout(std430, binding = 5) readonly buffer Counts { uint counts[]; };
+layout(std430, binding = 5) buffer Counts { uint counts[]; };
 layout(std430, binding = 6) buffer Quads { vec4 quads[]; };
 layout(std430, binding = 7) buffer Faces { uvec4 faces[]; };
 layout(std430, binding = 8) buffer Links { uint links[]; };
@@ -58,6 +58,7 @@ const float supportRounding = 2.0 * 2.0 * UNIT_ROUNDOFF;
 #include "pair_float32.glsl"
 #include "loop_limit.glsl"
 #include "polytope.glsl"
+#include "list.glsl"
 
 float frameScale; // power of two from metres to the frame of the proof
 
@@ -154,7 +155,7 @@ const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 66u * VERTICES;
 void main() {
     invocation = gl_GlobalInvocationID.x;
     uint item = query.first_depth + invocation;
-    if (invocation >= INVOCATIONS || item >= counts[0]) return;
+    if (invocation >= INVOCATIONS || item >= rowsIn(LIST_DEPTHS)) return;
     // Flat simplices and limits on iterations are left to double precision.
     if (depths[item].count != 4u || query.max_iterations != 0u) return;
     PairRecord pair = pairs[depths[item].slot];

@@ -82,6 +82,13 @@ const uint PACKED_REFINED = 4u;
 const uint PACKED_DECLINED = 8u;
 const uint PACKED_BY_DEPTH = 12u;
 
+// Lists of rows, in the buffer of counts.
+const uint LIST_DEPTHS = 0u;
+const uint LIST_CONTINUE = 1u;
+const uint LIST_WORDS = 4u;
+const uint LIST_ROWS = 3u;
+const uint GROUP_SIZE = 64u;
+
 // The output of reduce.comp.
 const uint REDUCED_ITERATIONS = 1u;
 const uint REDUCED_STATUSES = 3u;

@@ -26,11 +26,12 @@ layout(std430, binding = 4) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) writeonly buffer Depths { DepthRecord depths[]; };
-layout(std430, binding = 8) buffer Counts { uint counts[]; }; // of DepthRecords
+layout(std430, binding = 8) buffer Counts { uint counts[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
 #include "store.glsl"
+#include "list.glsl"
 
 #include "trust_region.glsl"
 #include "inscribed_ellipsoid.glsl"
@@ -69,7 +70,7 @@ Answer answer(Iterate p) {
 // leaveToDepth adds the row to the list of depth_certificate.comp: the support point of the eroded cores along p, and
 // its direction.
 void leaveToDepth(uint slot, Iterate p, uint evaluationCount) {
-    uint at = atomicAdd(counts[0], 1u);
+    uint at = addTo(LIST_DEPTHS);
     depths[at].slot = slot;
     depths[at].count = 1u;
     depths[at].iterations = evaluationCount;

@@ -15,8 +15,10 @@ import (
 // the changed text, which differs by a move or by the kind of memory operation.
 var rewrites = []struct{ file, from, to string }{
 	{"gjk_float64.glsl", "dvec3 coreA, coreB = dvec3(0);", "dvec3 coreA = dvec3(0), coreB = dvec3(0);"},
-	{"certify.comp", "uint at = atomicAdd(counts[0], 1u);", "uint at = counts[0]; counts[0] = at + 1u;"},
-	{"trust_region.comp", "uint at = atomicAdd(counts[0], 1u);", "uint at = counts[0]; counts[0] = at + 1u;"},
+	{"list.glsl", "uint at = atomicAdd(counts[LIST_WORDS * list + LIST_ROWS], 1u);",
+		"uint at = counts[LIST_WORDS * list + LIST_ROWS]; counts[LIST_WORDS * list + LIST_ROWS] = at + 1u;"},
+	{"list.glsl", "atomicAdd(counts[LIST_WORDS * list], 1u);",
+		"counts[LIST_WORDS * list] = counts[LIST_WORDS * list] + 1u;"},
 	{"store.glsl", "atomicAnd(words[at], (code << shift) | ~(mask << shift));",
 		"words[at] = words[at] & ((code << shift) | ~(mask << shift));"},
 }

@@ -49,7 +49,7 @@ func TestInterpreter(t *testing.T) {
 	memory := make([]byte, 8*rows)
 	m := new(machine)
 	m.bind(memory)
-	s, err := m.runAll("sum", p, rows)
+	s, err := m.runAll("sum", p, rows, rows)
 	if err != nil {
 		t.Fatal(err)
 	}

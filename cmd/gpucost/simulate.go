@@ -154,16 +154,20 @@ func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s Exec
 	}
 	m := new(machine)
 	m.bind(append(buffers, chunk.Query)...)
-	return m.runAll(p.Stage, program, rows)
+	threads := rows
+	if n, ok := chunk.Listed(p.Stage); ok {
+		threads = n
+	}
+	return m.runAll(p.Stage, program, threads, rows)
 }
 
-// runAll runs the threads of all rows and sums up what they execute.
-func (m *machine) runAll(stage string, p *program, rows int) (s ExecutedStage, err error) {
+// runAll runs the threads of a stage and sums up what they execute, per row of all rows.
+func (m *machine) runAll(stage string, p *program, threads, rows int) (s ExecutedStage, err error) {
 	s.Stage = stage
 	own, most := make([]float64, len(p.blocks)), make([]float64, len(p.blocks))
 	warp := make([]uint32, len(p.blocks))
 	m.touched = map[uint64]struct{}{}
-	for i := range rows {
+	for i := range threads {
 		if err := m.run(p, i); err != nil {
 			return s, err
 		}
@@ -171,7 +175,7 @@ func (m *machine) runAll(stage string, p *program, rows int) (s ExecutedStage, e
 			own[b] += float64(n)
 			warp[b] = max(warp[b], n)
 		}
-		if i%warpThreads == warpThreads-1 || i == rows-1 {
+		if i%warpThreads == warpThreads-1 || i == threads-1 {
 			for b, n := range warp {
 				most[b] += float64(n) * warpThreads
 				warp[b] = 0

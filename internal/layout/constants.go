@@ -127,6 +127,13 @@ func constants() []ConstantGroup {
 			{"PACKED_DECLINED", PackedDeclined},
 			{"PACKED_BY_DEPTH", PackedByDepth},
 		}},
+		{"Lists of rows, in the buffer of counts.", []Constant{
+			{"LIST_DEPTHS", ListDepths},
+			{"LIST_CONTINUE", ListContinue},
+			{"LIST_WORDS", ListWords},
+			{"LIST_ROWS", ListRows},
+			{"GROUP_SIZE", GroupSize},
+		}},
 		{"The output of reduce.comp.", []Constant{
 			{"REDUCED_ITERATIONS", ReducedIterations},
 			{"REDUCED_STATUSES", ReducedStatuses},

@@ -194,6 +194,20 @@ const (
 	PortionRows  = 512 // at most; 16 bits hold their number
 )
 
+// Lists of rows that one shader makes for a later one. Each has ListWords words in the buffer of counts: the numbers of
+// work groups that its rows take, as an indirect dispatch reads them, and the number of its rows in word ListRows.
+const (
+	ListDepths   = iota // DepthRecords: rows that need a depth
+	ListContinue        // slots that certify.comp continues
+	ListCount
+
+	ListWords = 4
+	ListRows  = 3
+)
+
+// GroupSize is the number of invocations of a work group: two subgroups of most GPUs, one of those with the largest.
+const GroupSize = 64
+
 // Flags of a QueryRecord.
 const (
 	FlagCutOff      = 1 << iota // there is a cut-off
