@@ -3,51 +3,82 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
+	"math/rand/v2"
+	"strings"
 
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/rollout"
+	"clearance/verify"
 )
 
 // auditedPairs is the number of pairs of parts that the audit of a rollout has the reference solve: whole worlds, at
 // even distances.
 const auditedPairs = 20_000
 
-// rolloutAudit is the audit of the results of a rollout: the reference solves every pair of parts of a sample of
+// rolloutAudit is the audit of the results of a rollout. Of each row it checks the form and, from the shapes alone, the
+// answer as one of the pair of parts that the row names. The reference solves every pair of parts of a sample of
 // worlds, culled or not, and its certified bounds refute answers that exclude them.
 type rolloutAudit struct {
-	Worlds    int      `json:"worlds"` // audited
-	PartPairs int      `json:"part_pairs"`
-	Refuted   int      `json:"refuted"`         // rows
-	First     []string `json:"first,omitempty"` // the first of them
+	Rows      int            `json:"rows"`
+	Undecided int            `json:"undecided"`
+	Invalid   int            `json:"invalid"`
+	Named     *verify.Report `json:"named"`  // rows that name a pair of parts, as answers of that pair
+	Worlds    int            `json:"worlds"` // solved by the reference
+	PartPairs int            `json:"part_pairs"`
+	Refuted   int            `json:"refuted"`         // rows, by their form or by the reference
+	First     []string       `json:"first,omitempty"` // the first of them
 }
 
-// interval is what the reference proves of a pair of parts, of a row or of a world.
-type interval struct {
-	lower, upper float64
-	sure, maybe  int // rows that are, and that may be, in contact
-	invalid      bool
+// rolloutSample says which worlds the reference solves.
+type rolloutSample struct {
+	pairs   int64 // of parts, but that worlds are solved whole
+	seed    uint64
+	workers int
+	bar     *progress // of rows
 }
 
-var nothing = interval{lower: math.Inf(1), upper: math.Inf(1)}
-
-// rowOf is a pair of bodies of a world with its pairs of parts.
-type rowOf struct {
-	a, b        int32
-	first, part int // of its pairs of parts in the list, and the number of parts of b
-	known       interval
+// print adds the audit as text.
+func (r *rolloutAudit) print(b *strings.Builder) {
+	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
+		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
+	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
+		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(refutedAs(r.Named), "row"))
+	for _, text := range r.First {
+		fmt.Fprintf(b, "refuted: %s\n", text)
+	}
+	for i := range r.Named.Checks {
+		for _, w := range r.Named.Checks[i].Worst {
+			if name := r.Named.Checks[i].Name; w.Failed && name != gapCheck {
+				fmt.Fprintf(b, "refuted: row %d fails check %s: found %.9g, expected %.9g\n", w.Row, name,
+					float64(w.Found), float64(w.Expected))
+			}
+		}
+	}
 }
 
-// auditStep returns the distance of the worlds that are audited, and an error if a world has more pairs of parts than
-// the reference could solve.
-func auditStep(job *rollout.Job) (step int, err error) {
+// note counts a refuted row.
+func (r *rolloutAudit) note(world, row int, err error) {
+	if err == nil {
+		return
+	}
+	if r.Refuted++; len(r.First) < 5 {
+		r.First = append(r.First, fmt.Sprintf("world %d, row %d: %v", world, row, err))
+	}
+}
+
+// wrong is the larger of the numbers of rows that both kinds of checks refute, since a row may be in both.
+func (r *rolloutAudit) wrong() int { return max(r.Refuted, refutedAs(r.Named)) }
+
+// step returns the distance of the worlds that are solved, and an error if a world has more pairs of parts than the
+// reference could solve.
+func (s *rolloutSample) step(job *rollout.Job) (step int, err error) {
 	w, all := job.Worlds, int64(0)
 	for world := range w.Len() {
 		n := partPairs(job, world)
-		if n > 50*auditedPairs {
-			return 0, fmt.Errorf("--audit: world %d has %d pairs of parts, which the reference would solve", world, n)
+		if n/50 > max(s.pairs, auditedPairs) {
+			return 0, fmt.Errorf("audit: world %d has %d pairs of parts, which the reference would solve", world, n)
 		}
 		all += n
 		if len(w.Bodies) == w.BodiesPerWorld() { // the same in all worlds
@@ -55,7 +86,7 @@ func auditStep(job *rollout.Job) (step int, err error) {
 			break
 		}
 	}
-	return int(max(1, all/auditedPairs)), nil
+	return int(max(1, all/max(1, s.pairs))), nil
 }
 
 // partPairs is the number of pairs of parts of a world; of all pairs with those that are skipped.
@@ -81,12 +112,23 @@ func partPairs(job *rollout.Job, world int) (n int64) {
 	return n
 }
 
-// auditRollout audits the results of a job, in worlds at the distance of auditStep.
-func auditRollout(ctx context.Context, job *rollout.Job, step int) (*rolloutAudit, error) {
-	w, r := job.Worlds, &rolloutAudit{}
+// auditRollout audits the results of a job.
+func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rolloutAudit, error) {
+	step, err := s.step(job)
+	if err != nil {
+		return nil, err
+	}
+	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report)}
+	if err := r.rows(ctx, job, s); err != nil {
+		return nil, err
+	}
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
-	for world := 0; world < w.Len() && r.PartPairs < auditedPairs; world += step {
+	world := 0
+	if w := job.Worlds.Len(); w > 0 {
+		world = rand.New(rand.NewPCG(s.seed, 0)).IntN(min(step, w))
+	}
+	for ; world < job.Worlds.Len() && int64(r.PartPairs) < s.pairs; world += step {
 		rows, list := listOf(job, world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 		if job.Options.Query == batch.Growth {
@@ -105,167 +147,4 @@ func auditRollout(ctx context.Context, job *rollout.Job, step int) (*rolloutAudi
 		r.world(job, world, rows, solved.Results)
 	}
 	return r, nil
-}
-
-// listOf returns the pairs of bodies of a world, and the list of their pairs of parts.
-func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
-	w, b := job.Worlds, job.Bodies
-	add := func(ka, kb int32) {
-		x, y := w.Body(world, ka), w.Body(world, kb)
-		row := rowOf{a: ka, b: kb, first: len(list), part: 1, known: nothing}
-		if x != rollout.Absent && y != rollout.Absent {
-			row.part = len(b.Parts(y))
-			for i, p := range b.Parts(x) {
-				for j, q := range b.Parts(y) {
-					list = append(list, batch.Row{ShapeA: p.Shape, PoseA: b.PartPose(x, i, w.Pose(world, ka)),
-						ShapeB: q.Shape, PoseB: b.PartPose(y, j, w.Pose(world, kb))})
-				}
-			}
-		}
-		rows = append(rows, row)
-	}
-	if !w.AllPairs {
-		for p, a := range w.TemplateA {
-			add(a, w.TemplateB[p])
-		}
-		return rows, list
-	}
-	m := int32(w.BodiesPerWorld())
-	skipped := map[[2]int32]bool{}
-	for i, a := range w.SkipA {
-		skipped[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
-	}
-	for a := range m {
-		for b := a + 1; b < m; b++ {
-			if !skipped[[2]int32{a, b}] {
-				add(a, b)
-			}
-		}
-	}
-	return rows, list
-}
-
-// world audits the rows of a world.
-func (r *rolloutAudit) world(job *rollout.Job, world int, rows []rowOf, solved *batch.Results) {
-	whole := nothing
-	for i := range rows {
-		row := &rows[i]
-		end := solved.N
-		if i+1 < len(rows) {
-			end = rows[i+1].first
-		}
-		for k := row.first; k < end; k++ {
-			row.known.add(boundsOf(solved, k))
-		}
-		if row.known.upper <= 0 {
-			row.known.sure = 1
-		}
-		if row.known.lower <= 0 {
-			row.known.maybe = 1
-		}
-		whole.add(row.known)
-		whole.sure, whole.maybe = whole.sure+row.known.sure, whole.maybe+row.known.maybe
-	}
-	out := job.Results
-	note := func(at int, err error) {
-		if err == nil {
-			return
-		}
-		if r.Refuted++; len(r.First) < 5 {
-			r.First = append(r.First, fmt.Sprintf("world %d, row %d: %v", world, at, err))
-		}
-	}
-	switch {
-	case out.Pair != nil:
-		note(world, whole.check(out, world, &job.Options))
-	case out.Offsets == nil:
-		for i := range rows {
-			at := world*len(rows) + i
-			note(at, rows[i].check(out, at, &job.Options, solved))
-		}
-	default:
-		at := int(out.Offsets[world])
-		for i := range rows {
-			row := &rows[i]
-			if at < int(out.Offsets[world+1]) && out.BodyA[at] == row.a && out.BodyB[at] == row.b {
-				note(at, row.check(out, at, &job.Options, solved))
-				at++
-			} else if least := job.Options.MaxDistance; row.known.invalid || row.known.upper < least {
-				note(at, fmt.Errorf("bodies %d and %d have no row, and are nearer than %g m", row.a, row.b, least))
-			}
-		}
-		if at != int(out.Offsets[world+1]) {
-			note(at, fmt.Errorf("bodies %d and %d are not asked, or out of order", out.BodyA[at], out.BodyB[at]))
-		}
-	}
-}
-
-// boundsOf returns what the reference proves of a pair of parts.
-func boundsOf(solved *batch.Results, k int) interval {
-	if batch.Status(solved.Status[k]) == batch.Invalid {
-		return interval{lower: math.Inf(1), upper: math.Inf(1), invalid: true}
-	}
-	d, gap := solved.Distance.F64[k], float64(solved.Gap[k])
-	if math.IsNaN(d) || math.IsInf(gap, 1) {
-		return interval{lower: math.Inf(-1), upper: math.Inf(1)}
-	}
-	return interval{lower: d - gap, upper: d + gap}
-}
-
-// add takes the least of both; rows in contact are counted by the caller.
-func (x *interval) add(y interval) {
-	x.lower, x.upper = min(x.lower, y.lower), min(x.upper, y.upper)
-	x.invalid = x.invalid || y.invalid
-}
-
-// check returns an error if row i of the results is refuted, also by the pair of parts that it names.
-func (row *rowOf) check(out *rollout.Results, i int, o *rollout.Options, solved *batch.Results) error {
-	if err := row.known.check(out, i, o); err != nil {
-		return err
-	}
-	if a, b := out.PartA[i], out.PartB[i]; a >= 0 && out.Distance.Len() != 0 && out.Gap != nil {
-		of := boundsOf(solved, row.first+int(a)*row.part+int(b))
-		if d, gap := out.Distance.At(i), float64(out.Gap[i]); of.lower > d+gap {
-			return fmt.Errorf("%g ± %g by parts %d and %d, which are beyond %g", d, gap, a, b, of.lower)
-		}
-	}
-	return nil
-}
-
-// check returns an error if row i of the results excludes what is known.
-func (x *interval) check(out *rollout.Results, i int, o *rollout.Options) error {
-	status := batch.Undecided
-	if out.Status != nil {
-		status = batch.Status(out.Status[i])
-	}
-	growth := o.Query == batch.Growth // whose contacts are those of a factor of at most 1
-	switch {
-	case x.invalid:
-		if out.Status != nil && status != batch.Invalid {
-			return fmt.Errorf("%v, with an invalid pose or pair", status)
-		}
-		return nil
-	case status == batch.Invalid:
-		return fmt.Errorf("invalid, without an invalid pose or pair")
-	case !growth && status == batch.Separated && x.upper < 0:
-		return fmt.Errorf("separated, with a distance of at most %g", x.upper)
-	case !growth && status == batch.Penetrating && x.lower > 0:
-		return fmt.Errorf("penetrating, with a distance of at least %g", x.lower)
-	}
-	if out.Distance.Len() != 0 && out.Gap != nil {
-		d, gap := out.Distance.At(i), float64(out.Gap[i])
-		if d-gap > x.upper || d+gap < x.lower {
-			return fmt.Errorf("%g ± %g excludes [%g, %g] of the reference", d, gap, x.lower, x.upper)
-		}
-	}
-	if out.Pair == nil || growth {
-		return nil
-	}
-	switch n := int(out.Contacts[i]); {
-	case out.Any[i] == rollout.AnyNone && x.sure > 0 || out.Any[i] == rollout.AnyContact && x.maybe == 0:
-		return fmt.Errorf("any is %d, with %d to %d pairs in contact", out.Any[i], x.sure, x.maybe)
-	case n > x.maybe || out.ContactsComplete && n+int(out.Failed[i]) < x.sure:
-		return fmt.Errorf("%d contacts, of %d to %d pairs", n, x.sure, x.maybe)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func auditedJob(t *testing.T, o rollout.Options, all bool) *rollout.Job {
 
 // TestAuditOfRollouts: results pass the audit, and each of these changes of one row is refuted.
 func TestAuditOfRollouts(t *testing.T) {
-	columns := batch.ColDistance | batch.ColGap | batch.ColStatus
+	columns := batch.FileColumns
 	for name, c := range map[string]struct {
 		o   rollout.Options
 		all bool
@@ -74,18 +75,14 @@ func TestAuditOfRollouts(t *testing.T) {
 			if change != nil {
 				change(job.Results, job.Results.N/2)
 			}
-			step, err := auditStep(job)
+			a, err := auditRollout(t.Context(), job, &rolloutSample{pairs: auditedPairs})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := auditRollout(t.Context(), job, step)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a.Worlds != 20 || len(a.First) != min(a.Refuted, 5) {
+			if a.Worlds != 20 || len(a.First) != min(a.Refuted, 5) || a.Rows != job.Results.N {
 				t.Errorf("%s: %+v", name, a)
 			}
-			return a.Refuted
+			return a.wrong()
 		}
 		if n := audit(nil); n != 0 {
 			t.Errorf("%s: %d right rows are refuted", name, n)
@@ -94,6 +91,13 @@ func TestAuditOfRollouts(t *testing.T) {
 			"nearer":  func(r *rollout.Results, i int) { r.Distance.F32[i] -= 2 + 2*r.Gap[i] },
 			"farther": func(r *rollout.Results, i int) { r.Distance.F32[i] += 2 + 2*r.Gap[i] },
 			"invalid": func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Invalid) },
+			"code":    func(r *rollout.Results, i int) { r.Status[i] = 77 },
+			"part":    func(r *rollout.Results, i int) { r.PartA[named(r)], r.PartB[named(r)] = 7, 1<<31-1 },
+			"half":    func(r *rollout.Results, i int) { r.PartA[named(r)] = -1 },
+			"gap":     func(r *rollout.Results, i int) { r.Gap[named(r)] = 40 },
+			"no gap":  func(r *rollout.Results, i int) { r.Gap[i] = float32(math.NaN()) },
+			"normal":  func(r *rollout.Results, i int) { r.Normal.F32[3*named(r)] *= -1 },
+			"witness": func(r *rollout.Results, i int) { r.WitnessB.F32[3*named(r)+1] += 0.1 },
 			"status": func(r *rollout.Results, i int) {
 				for k := range r.N { // separated rows as penetrating, and the other way around
 					r.Status[k] = uint8(batch.Penetrating) - r.Status[k]
@@ -102,8 +106,22 @@ func TestAuditOfRollouts(t *testing.T) {
 		}
 		if c.o.Reduce == rollout.ReduceWorld {
 			changes["contacts"] = func(r *rollout.Results, i int) { r.Contacts[i] += 9 }
+			changes["any"] = func(r *rollout.Results, i int) { r.Any[i] = 3 }
+			changes["failed"] = func(r *rollout.Results, i int) { r.Failed[i] = -1 }
+			changes["pair"] = func(r *rollout.Results, i int) { r.Pair[i] = 4 }
+			if c.all {
+				changes["pair"] = func(r *rollout.Results, i int) { r.BodyB[i] = 5 }
+			}
+			changes["least"] = func(r *rollout.Results, i int) {
+				for k := range r.N { // some of which are of another pair
+					if r.Pair[k] = 1; c.all {
+						r.BodyA[k], r.BodyB[k] = 1, 2
+					}
+				}
+			}
 		} else if c.all {
 			changes["pair"] = func(r *rollout.Results, i int) { r.BodyB[i]++ }
+			changes["body"] = func(r *rollout.Results, i int) { r.BodyA[i] = -1 }
 		}
 		for what, change := range changes {
 			if audit(change) == 0 {
@@ -111,6 +129,11 @@ func TestAuditOfRollouts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// named is the first row that names a pair of parts.
+func named(r *rollout.Results) int {
+	return slices.IndexFunc(r.PartA, func(a int32) bool { return a >= 0 })
 }
 
 // TestAuditStep: the worlds that are audited have so many pairs of parts together as the reference solves, also if the
@@ -126,14 +149,15 @@ func TestAuditStep(t *testing.T) {
 		w.Bodies = append(w.Bodies, 1, 1)
 	}
 	w.Bodies[0] = rollout.Absent
+	sample := &rolloutSample{pairs: auditedPairs}
 	for _, c := range []struct{ pairs, step int }{{1, 1}, {30, 4999 * 4 * 30 / auditedPairs}} {
 		w.TemplateA, w.TemplateB = make([]int32, c.pairs), slices.Repeat([]int32{1}, c.pairs)
-		if step, err := auditStep(&rollout.Job{Bodies: job.Bodies, Worlds: w}); err != nil || step != c.step {
+		if step, err := sample.step(&rollout.Job{Bodies: job.Bodies, Worlds: w}); err != nil || step != c.step {
 			t.Errorf("%d pairs of bodies per world: every world in %d, want %d, %v", c.pairs, step, c.step, err)
 		}
 	}
 	w.TemplateA, w.TemplateB = make([]int32, 20*auditedPairs), slices.Repeat([]int32{1}, 20*auditedPairs)
-	_, err := auditStep(&rollout.Job{Bodies: job.Bodies, Worlds: w})
+	_, err := sample.step(&rollout.Job{Bodies: job.Bodies, Worlds: w})
 	if err == nil || !strings.Contains(err.Error(), "world 1 has 1600000 pairs of parts") {
 		t.Errorf("%v", err)
 	}

@@ -60,10 +60,10 @@ an answer was refuted.`,
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
 		", ")+"; default all but method (collide: status)")
-	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does; of worlds of bodies, "+
-		"have the reference solve all pairs of parts of a sample of worlds")
+	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
 	f.solveFlags.add(fs)
 	f.rolloutFlags.add(fs)
+	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
 	f.sweepFlags.add(fs)
 	return c
 }
@@ -118,7 +118,7 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	if err := f.checkSweep(); err != nil {
 		return err
 	}
-	inWorlds, err := f.isRollout()
+	inWorlds, err := f.isRollout(&f.rolloutFlags)
 	if err != nil {
 		return err
 	}

@@ -25,12 +25,12 @@ type rolloutFlags struct {
 	noCulling   bool
 }
 
+// add registers the flags that define a correct answer.
 func (f *rolloutFlags) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.maxDistance, "max-distance", math.Inf(1), "with --worlds: distance in metres; pairs of bodies "+
 		"beyond it are only proved to be so, mostly by bounds and without a solver")
 	fs.Var(choice[rollout.Reduce]{&f.reduce, rollout.ParseReduce}, "reduce", "with --worlds: none, or world for one "+
 		"row per world, that of its least pair")
-	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
 }
 
 // used reports whether a flag asks for a rollout.
@@ -39,21 +39,33 @@ func (f *rolloutFlags) used() bool {
 }
 
 // isRollout reports whether the question is one for package rollout: worlds with bodies, or with one of the flags.
-func (f *scoreFlags) isRollout() (bool, error) {
+func (f *inputFlags) isRollout(of *rolloutFlags) (bool, error) {
 	if f.worlds == "" {
-		if f.rolloutFlags.used() {
+		if of.used() {
 			return false, errors.New("--max-distance, --reduce and --no-culling apply to --worlds")
 		}
 		return false, nil
 	}
-	if f.rolloutFlags.used() || f.pairs == allPairs {
+	if of.used() || f.pairs == allPairs {
 		return true, nil
 	}
 	return dataset.HasBodies(f.worlds)
 }
 
-// rolloutInput reads the bodies and the worlds.
-func (f *scoreFlags) rolloutInput() (*batch.Bodies, *rollout.Worlds, error) {
+// rolloutOptions are the options of a rollout.
+func (f *rolloutFlags) rolloutOptions(s *solveFlags) (rollout.Options, error) {
+	o := rollout.Options{Options: s.options, Reduce: f.reduce, NoCulling: f.noCulling, Workers: s.workers}
+	if f.maxDistance != math.Inf(1) {
+		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
+	}
+	if err := o.Check(); err != nil {
+		return o, errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "rollout: "), "batch: "))
+	}
+	return o, nil
+}
+
+// rollout reads the bodies and the worlds.
+func (f *inputFlags) rollout() (*batch.Bodies, *rollout.Worlds, error) {
 	has, err := dataset.HasBodies(f.worlds)
 	if err != nil {
 		return nil, nil, err
@@ -84,21 +96,18 @@ func (f *scoreFlags) rolloutInput() (*batch.Bodies, *rollout.Worlds, error) {
 
 // scoreRollout answers worlds of bodies into the results file.
 func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) error {
-	bodies, worlds, err := f.rolloutInput()
+	bodies, worlds, err := f.rollout()
 	if err != nil {
 		return err
 	}
-	o := rollout.Options{Options: f.options, Reduce: f.reduce, NoCulling: f.noCulling, Workers: f.workers}
-	if f.maxDistance != math.Inf(1) {
-		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
-	}
-	if err := o.Check(); err != nil {
-		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "rollout: "), "batch: "))
+	o, err := f.rolloutOptions(&f.solveFlags)
+	if err != nil {
+		return err
 	}
 	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
-	step := 0
+	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: f.workers}
 	if f.audit {
-		if step, err = auditStep(job); err != nil {
+		if _, err := sample.step(job); err != nil {
 			return err
 		}
 	}
@@ -121,15 +130,15 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	report := newRolloutReport(&o, &rep)
 	report.Results = job.Results.N
 	if f.audit {
-		if report.Audit, err = auditRollout(ctx, job, step); err != nil {
+		if report.Audit, err = auditRollout(ctx, job, sample); err != nil {
 			return err
 		}
 	}
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	if report.Audit != nil && report.Audit.Refuted > 0 {
-		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.Refuted, "row"))
+	if report.Audit != nil && report.Audit.wrong() > 0 {
+		return exitf(exitWrong, "%s refuted by the audit", plural(report.Audit.wrong(), "row"))
 	}
 	c := report.Counts
 	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
@@ -194,12 +203,8 @@ func (r *rolloutReport) print(w io.Writer, out string) error {
 	fmt.Fprintf(&b, "%s separated, %s touching, %s penetrating, %s undecided, %s invalid\n",
 		thousands(r.Counts.Separated), thousands(r.Counts.Touching), thousands(r.Counts.Penetrating),
 		thousands(r.Counts.Undecided), thousands(r.Counts.Invalid))
-	if a := r.Audit; a != nil {
-		fmt.Fprintf(&b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(a.PartPairs, "pair"),
-			plural(a.Worlds, "world"), plural(a.Refuted, "row"))
-		for _, text := range a.First {
-			fmt.Fprintf(&b, "refuted: %s\n", text)
-		}
+	if r.Audit != nil {
+		r.Audit.print(&b)
 	}
 	fmt.Fprintf(&b, "results: %s\n", out)
 	_, err := io.WriteString(w, b.String())

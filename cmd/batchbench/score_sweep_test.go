@@ -130,6 +130,6 @@ func TestScoreAllPairs(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	command("verify", "--shapes", shapes, "--worlds", worlds, "--pairs", "all", "--results", out).want(t, exitBadInput).
-		says(t, "--pairs all")
+	command("verify", "--shapes", shapes, "--worlds", worlds, "--pairs", "all", "--results", out, "--max-distance",
+		"0.2", "--reduce", "world").want(t, exitGood)
 }

@@ -19,11 +19,13 @@ import (
 type verifyFlags struct {
 	solveFlags
 	inputFlags
+	rolloutFlags
 	results, json string
 	all           bool
 	sample, prove int64
 	seed          uint64
 	anyPrecision  bool // of the file is good
+	anySample     bool // is not on the command line
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -38,11 +40,16 @@ and the upper bounds of depths. --prove N proves the lower bounds of the depths 
 What a right answer is, the command line says: give the --query, --tolerance and
 --cutoff that the answers have to meet if they are not the defaults. What a Parquet
 file claims was asked is printed beside them and believed in nothing; a file that
-claims to answer another query, or has another --precision, is refused.`,
+claims to answer another query, or has another --precision, is refused.
+
+Of worlds of bodies (see 'score'), give --reduce, --max-distance and --pairs all as they
+were. The form of each row is checked, and its answer as one of the pair of parts that it
+names; the reference solves all pairs of parts of a sample of worlds, --sample of them in
+all, and what it proves of them refutes rows, worlds, counts and missing rows.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.anyPrecision = !c.Flags().Changed("precision")
-			report, err := verifyFile(c.Context(), e, &f)
+			f.anyPrecision, f.anySample = !c.Flags().Changed("precision"), !c.Flags().Changed("sample")
+			report, err := f.run(c.Context(), e)
 			if err != nil {
 				return err
 			}
@@ -65,7 +72,8 @@ claims to answer another query, or has another --precision, is refused.`,
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
 		"text")
 	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
-	fs.Int64Var(&f.sample, "sample", defaultSample, "rows that the reference solves again; 0 is none")
+	fs.Int64Var(&f.sample, "sample", defaultSample, fmt.Sprintf("rows that the reference solves again; 0 is none. Of "+
+		"worlds of bodies: pairs of parts, %d by default", auditedPairs))
 	fs.Int64Var(&f.prove, "prove", 0, "rows of which the lower bound of the depth is proved, by branch and bound over "+
 		"directions; 0 is none")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
@@ -73,37 +81,57 @@ claims to answer another query, or has another --precision, is refused.`,
 	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision",
 		"precision that the file must have, single or double; default: that of its columns")
 	f.addWorkers(fs)
+	f.rolloutFlags.add(fs)
 	return c
+}
+
+// checkedReport is a report of verify, as text; as JSON it is its fields.
+type checkedReport interface {
+	print(w io.Writer) error
+	verdict() error // an error with the exit code if the answers are not good
+}
+
+// run audits the file.
+func (f *verifyFlags) run(ctx context.Context, e *env) (checkedReport, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	inWorlds, err := f.isRollout(&f.rolloutFlags)
+	if err != nil {
+		return nil, err
+	}
+	if inWorlds {
+		return verifyRollout(ctx, e, f)
+	}
+	return verifyFile(ctx, e, f)
+}
+
+// check returns an error for flags that are missing or do not go together.
+func (f *verifyFlags) check() error {
+	if err := f.inputFlags.check(); err != nil {
+		return err
+	}
+	if err := needFlags("results", f.results); err != nil {
+		return err
+	}
+	if f.sample < 0 {
+		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
+	}
+	if f.prove < 0 {
+		return fmt.Errorf("--prove %d: want 0 (none) or more", f.prove)
+	}
+	if err := f.solveFlags.check(); err != nil {
+		return err
+	}
+	return checkOutputs(append(f.files(), namedFile{"results", f.results}), []namedFile{{"json", f.json}})
 }
 
 // auditColumns are columns that claim something of a pair; what the others hold is judged
 // together with one of these.
 const auditColumns = batch.ColStatus | batch.ColDistance
 
-// verifyFile audits a results file against the question of the flags.
+// verifyFile audits a results file against the question of the flags, which have been checked.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
-	if err := f.inputFlags.check(); err != nil {
-		return nil, err
-	}
-	if f.worlds != "" && f.pairs == allPairs {
-		return nil, errors.New("--pairs all applies to score, not to an audit")
-	}
-	if err := needFlags("results", f.results); err != nil {
-		return nil, err
-	}
-	if f.sample < 0 {
-		return nil, fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
-	}
-	if f.prove < 0 {
-		return nil, fmt.Errorf("--prove %d: want 0 (none) or more", f.prove)
-	}
-	if err := f.solveFlags.check(); err != nil {
-		return nil, err
-	}
-	if err := checkOutputs(append(f.files(), namedFile{"results", f.results}),
-		[]namedFile{{"json", f.json}}); err != nil {
-		return nil, err
-	}
 	lib, err := dataset.ReadLibrary(f.shapes)
 	if err != nil {
 		return nil, err
