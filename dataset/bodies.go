@@ -235,8 +235,8 @@ func (b *bodyEntry) mesh(file string) error {
 	for i := range groups {
 		g := &groups[i]
 		if err := g.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
-			return fmt.Errorf("mesh: group %q of %s: %w; write the parts of a convex decomposition, as CoACD computes "+
-				"one, as groups of an OBJ file", g.Name, file, err)
+			return fmt.Errorf("mesh: group %q of %s: %w; write the parts of a convex decomposition as "+
+				"groups of an OBJ file, for example with 'batchbench decompose'", g.Name, file, err)
 		}
 		s, err := geom.NewConvex(g.Vertices)
 		if err != nil {

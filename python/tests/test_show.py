@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,10 @@ def test_view_of_files(
     words += ["--out", str(tmp_path / "rows.html"), "--rows", "7,3"]
     assert main(words) == 0 and "2 rows" in capsys.readouterr().out
     page = cl.View((tmp_path / "rows.html").read_text(), 2)
+    words[words.index("--out") + 1] = str(tmp_path / "same.html")
+    environment = os.environ | {"CLEARANCE_PYTHON": sys.executable}
+    subprocess.run([str(batchbench), *words], check=True, env=environment)
+    assert (tmp_path / "same.html").read_bytes() == (tmp_path / "rows.html").read_bytes()
     rows = contents(page)["rows"]
     assert [r["row"] for r in rows] == [7, 3] and all(len(r["planes"]) == 2 and r["a"] and r["b"] for r in rows)
     for r in rows:
