@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -35,23 +36,33 @@ func compile(t *testing.T, source string) []byte {
 // further ones given.
 func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, rows, perRow int, more ...vk.Buffer) []float64 {
 	t.Helper()
+	return evaluateWith(t, b, code, nil, numbers, rows, perRow, more...)
+}
+
+// evaluateWith is evaluate with values of specialisation constants, and numbers of either type.
+func evaluateWith[T float32 | float64](t *testing.T, b *Backend, code []byte, spec map[uint32]uint32, numbers []T, rows,
+	perRow int, more ...vk.Buffer) []T {
+	t.Helper()
+	all := map[uint32]uint32{0: groupSize}
+	maps.Copy(all, spec)
 	p, err := b.device.NewPipeline(code, vk.PipelineOptions{Name: "test", Bindings: 2 + len(more), PushConstantSize: 4,
-		Spec: map[uint32]uint32{0: groupSize}})
+		Spec: all})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	var in, out mirror
 	plan := plan{b: b}
-	plan.input(&in, uint64(8*len(numbers)))
-	plan.output(&out, uint64(8*rows*perRow))
+	size := uint64(len(bytesOf(numbers)))
+	plan.input(&in, size)
+	plan.output(&out, size/uint64(len(numbers))*uint64(rows*perRow))
 	blocks, err := plan.allocate()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer free(blocks)
 	copy(in.host.Bytes(), bytesOf(numbers))
-	if err := in.wrote(uint64(8 * len(numbers))); err != nil {
+	if err := in.wrote(size); err != nil {
 		t.Fatal(err)
 	}
 	s, err := b.device.NewStream(vk.StreamOptions{})
@@ -82,7 +93,7 @@ func evaluate(t *testing.T, b *Backend, code []byte, numbers []float64, rows, pe
 	if err := out.host.Invalidate(); err != nil {
 		t.Fatal(err)
 	}
-	return append([]float64(nil), recordsIn[float64](out.host.Bytes())[:rows*perRow]...)
+	return append([]T(nil), recordsIn[T](out.host.Bytes())[:rows*perRow]...)
 }
 
 // bigExp is e^x in 200 bits, of which squaring loses 40.
