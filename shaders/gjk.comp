@@ -40,26 +40,15 @@ layout(push_constant) uniform Query { QueryRecord query; };
 // values: four units of roundoff. A gap below it has no significance.
 const float SUPPORT_ROUNDING = 4.0 * UNIT_ROUNDOFF;
 
-// The number of times that a stalled thin simplex is replaced by a new one.
-const uint MAX_RESTARTS = 2u;
-
 // The limit on steps. Double precision needs fewer from there.
 const uint MAX_STEPS = 64u;
 
-float largestTerm; // largest length that entered a support value so far, scaled
-
-// countLengths updates largestTerm for a point a of A and a point of B, of which b is the position after rotation.
-void countLengths(vec3 a, vec3 b) {
-    precise vec3 moved = b + translationHigh;
-    precise float l = scaleToUnit * (norm(a) + norm(moved));
-    largestTerm = max(largestTerm, l);
-}
+// Shorter lengths count as this, so that their inverse is finite.
+const float SHORTEST_SQUARED = 1e-36;
 
 // difference returns a point of A minus a point of B, each given in the frame of its shape, scaled.
 vec3 difference(vec3 a, vec3 b) {
-    vec3 rotated = toFrameA(b);
-    countLengths(a, rotated);
-    precise vec3 w = scaleToUnit * differenceOf(a, rotated);
+    precise vec3 w = scaleToUnit * differenceOf(a, toFrameA(b));
     return w;
 }
 
@@ -68,7 +57,6 @@ vec3 difference(vec3 a, vec3 b) {
 // evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled.
 vec3 evaluateSupport(vec3 u) {
     vec3 coreA = coreSupport(shapeA, -u), coreB = toFrameA(coreSupport(shapeB, toFrameB(u)));
-    countLengths(coreA, coreB);
     precise vec3 w = scaleToUnit * (differenceOf(coreA, coreB) + (shapeA.erode + shapeB.erode) * u);
     return w;
 }
@@ -94,9 +82,9 @@ void main() {
     if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
 
     loadPose(pair);
-    largestTerm = 0.0;
 
     precise float radius = scaleToUnit * (shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode);
+    precise float rounding = SUPPORT_ROUNDING * scaleToUnit * largestLength;
     precise float tolerance = 0.5 * scaleToUnit * query.tolerance * size;
     bool booleanQuery = query.query == QUERY_COLLIDE;
     bool hasCutOff = (query.flags & FLAG_CUT_OFF) != 0u;
@@ -107,14 +95,12 @@ void main() {
 
     if (trustRegionApplies(shapeA, shapeB)) {
         vec3 start = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
-        precise float lengthBound = scaleToUnit * largestLength;
-        precise float valueLimit =
-            hasCutOff ? -(cutOff + radius + 2.0 * SUPPORT_ROUNDING * lengthBound) : -4.0 * lengthBound;
+        precise float valueLimit = hasCutOff ? -(cutOff + radius + 2.0 * rounding) : -4.0 * scaleToUnit * largestLength;
         uint evaluationCount = 0u;
         if (query.max_iterations != 0u) evaluationLimit--; // one evaluation is left for double precision
         evaluationLimit = min(evaluationLimit, MAX_EVALUATIONS);
-        Iterate p = trustRegion(-normalized(start), max(tolerance, 2.0 * SUPPORT_ROUNDING * lengthBound),
-                                SUPPORT_ROUNDING * lengthBound, valueLimit, evaluationLimit, evaluationCount);
+        Iterate p = trustRegion(-normalized(start), max(tolerance, 2.0 * rounding), rounding, valueLimit,
+                                evaluationLimit, evaluationCount);
         for (int k = 0; k < 3; k++) searches[row].directions[k] = -p.x[k];
         searches[row].count = 1u;
         searches[row].iterations = evaluationCount;
@@ -129,10 +115,10 @@ void main() {
 
     Simplex s = emptySimplex();
     vec3 x = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
-    float len = 1.0;
+    float len = 1.0, lenSquared = 1.0, inverseLen = 1.0; // x is a unit vector
     vec3 dir = x, previous = x, u = x;
     bool separated = false; // a separating plane is known: the origin cannot be inside from here on
-    uint state = SEARCH_LIMITED, restarts = 0u, step = 0u;
+    uint state = SEARCH_LIMITED, step = 0u;
     for (uint k = 0u; step < evaluationLimit; k++) {
         if (MOMENTUM && momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
@@ -141,11 +127,11 @@ void main() {
                                  : interpolate(y, dir, delta);
             u = normalizedSafely(dir);
         } else {
-            u = normalizedSafely(x);
+            precise vec3 unit = x * inverseLen;
+            u = unit;
         }
         vec3 w = evaluateSupport(u);
         step++;
-        float rounding = SUPPORT_ROUNDING * largestTerm;
         float plane = dotProduct(u, w);
         separated = separated || plane > rounding;
         if (booleanQuery && plane > radius + 2.0 * rounding) { // one direction proves the status
@@ -154,7 +140,7 @@ void main() {
             state = SEARCH_CONVERGED;
             break;
         }
-        precise float gap = len - dotProduct(x, w) / len;
+        precise float gap = len - (MOMENTUM ? dotProduct(x, w) * inverseLen : plane);
         if (s.n > 0u) {
             bool done = gap <= max(tolerance, rounding) || (hasCutOff && plane - radius > cutOff + 2.0 * rounding) ||
                         (booleanQuery && len < radius - 2.0 * rounding);
@@ -173,34 +159,28 @@ void main() {
         bool inside;
         signedVolumes(t, separated, inside);
         vec3 projection = pointOf(t);
-        float l = norm(projection);
+        float squared = max(squaredNorm(projection), SHORTEST_SQUARED);
+        float inverse = inverseRoot(squared);
+        precise float l = squared * inverse;
         if (inside || (!separated && l <= 0.5 * rounding)) {
             s = t;
             state = SEARCH_INSIDE;
             break;
         }
-        if (s.n > 0u && !(l < len)) {
+        if (s.n > 0u && !(squared < lenSquared)) {
             if (MOMENTUM && momentum) {
                 momentum = false;
                 continue;
             }
-            if (restarts >= MAX_RESTARTS || !(gap > 4.0 * rounding)) {
-                state = SEARCH_STALLED;
-                break;
-            }
-            restarts++;
-            s.n = 1u;
-            s.w0 = w;
-            s.p0 = u;
-            s.weight = vec4(1, 0, 0, 0);
-            x = w;
-            len = max(norm(w), 1e-30);
-            continue;
+            state = SEARCH_STALLED;
+            break;
         }
         s = t;
         reduce(s);
         x = projection;
-        len = max(l, 1e-30);
+        lenSquared = squared;
+        inverseLen = inverse;
+        len = l;
         previous = w;
     }
     if (s.n == 0u) {

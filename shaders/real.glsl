@@ -57,6 +57,16 @@ real squareRoot(real x) {
 
 real norm(real3 v) { return squareRoot(squaredNorm(v)); }
 
+// inverseNorm returns 1/|v|, of doubles with one rounding more than norm. Products with it take the place of quotients.
+real inverseNorm(real3 v) {
+#ifdef DOUBLE
+    precise double r = 1.0lf / norm(v);
+    return r;
+#else
+    return inverseRoot(squaredNorm(v));
+#endif
+}
+
 // sameSign is CompareSigns of [Montanari2017, eq. 22]: false if either is zero.
 bool sameSign(real a, real b) { return (a > real(0) && b > real(0)) || (a < real(0) && b < real(0)); }
 

@@ -191,24 +191,16 @@ void signedVolumes(inout Simplex s, bool forbidInside, out bool inside) {
             real d = squaredNorm(combine2(l.x, a, l.y, b));
             if (bestOfFace < real(0) || d < bestOfFace) {
                 bestOfFace = d;
-                weight = real3(edge == 1u ? real(0) : l.x,
-                               edge == 1u   ? l.x
-                               : edge == 4u ? l.y
-                                            : real(0),
-                               edge == 4u ? real(0) : l.y);
+                weight = edge == 1u ? real3(0, l) : edge == 4u ? real3(l, 0) : real3(l.x, 0, l.y);
             }
         }
         real d = squaredNorm(combine3(weight.x, p, weight.y, q, weight.z, r));
         if (best < real(0) || d < best) {
             best = d;
-            s.weight = real4(face == 1u ? real(0) : weight.x,
-                             face == 1u   ? weight.x
-                             : face == 2u ? real(0)
-                                          : weight.y,
-                             face <= 2u   ? weight.y
-                             : face == 4u ? real(0)
-                                          : weight.z,
-                             face == 8u ? real(0) : weight.z);
+            s.weight = face == 1u   ? real4(0, weight)
+                       : face == 2u ? real4(weight.x, 0, weight.yz)
+                       : face == 4u ? real4(weight.xy, 0, weight.z)
+                                    : real4(weight, 0);
         }
     }
 }

@@ -83,22 +83,20 @@ real3 boxSupport(real3 p, real3 d) {
 
 real3 ellipsoidSupport(real3 p, real3 d) {
     precise real3 s = p * d;
-    real l = norm(s);
-    if (!(l > real(0))) return real3(0);
-    precise real3 e = p * (s / l);
-    return e;
+    real inverse = inverseNorm(s);
+    precise real3 e = p * (s * inverse);
+    return squaredNorm(s) > real(0) ? e : real3(0);
 }
 
 // ellipsoidHessian returns the Hessian A(I - m mᵀ)A/h, m = Ad/h, of the support function h = |Ad| as a form on the
 // plane of e and f, see hessian.glsl. It is formed from cross products with m.
 real3 ellipsoidHessian(real3 axes, real3 d, real3 e, real3 f) {
     precise real3 s = axes * d;
-    real value = norm(s);
-    if (!(value > real(0))) return real3(0);
-    precise real3 m = s / value;
+    real inverse = inverseNorm(s);
+    precise real3 m = s * inverse;
     precise real3 p = cross(axes * e, m), q = cross(axes * f, m);
-    precise real3 hessian = real3(squaredNorm(p), dotProduct(p, q), squaredNorm(q)) / value;
-    return hessian;
+    precise real3 hessian = real3(squaredNorm(p), dotProduct(p, q), squaredNorm(q)) * inverse;
+    return squaredNorm(s) > real(0) ? hessian : real3(0);
 }
 
 #include "support_hull.glsl"

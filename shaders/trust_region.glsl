@@ -64,7 +64,7 @@ real smallestEigenvalue(real3 m) {
 }
 
 real3 normalized(real3 v) {
-    precise real3 u = v / norm(v);
+    precise real3 u = v * inverseNorm(v);
     return u;
 }
 
@@ -106,51 +106,47 @@ Iterate evaluate(real3 x) {
     return p;
 }
 
-// boundaryPoint returns the point v + τp, τ ≥ 0, on the boundary of the disc; v is inside.
-real2 boundaryPoint(real2 v, real2 p, real radius) {
-    real a = dotProduct2(p, p), b = dotProduct2(v, p);
-    precise real c = dotProduct2(v, v) - radius * radius;
-    if (!(a > real(0))) return v;
-    precise real discriminant = b * b - a * c;
-    precise real2 r = v + (squareRoot(max(discriminant, real(0))) - b) / a * p;
-    return r;
-}
-
-// boundedStep minimises the model of h in the disc by truncated conjugate gradients [Steihaug1983; RTR, eq. 9], which
-// stop at the boundary and at negative curvature. Two iterations are exact in the plane. At a stationary point that is
-// no minimum the step goes along the direction of least curvature.
+// boundedStep minimises the model of h in the disc [RTR, eq. 9]. Where the minimum of the model lies in the disc it is
+// the step, as that of truncated conjugate gradients [Steihaug1983], of which two iterations are exact in the plane.
+// Else these stop at the boundary or at negative curvature. At a stationary point that is no minimum the step goes
+// along the direction of least curvature.
 real2 boundedStep(Iterate p, real radius) {
-    real eigenvalue = smallestEigenvalue(p.hessian);
-    if (eigenvalue < real(0) && p.gradientNorm <= -eigenvalue * radius * real(1e-6)) {
-        precise real2 v = real2(p.hessian.y, eigenvalue - p.hessian.x);
-        precise real2 u = real2(eigenvalue - p.hessian.z, p.hessian.y);
-        if (dotProduct2(u, u) > dotProduct2(v, v)) v = u;
-        real n = squareRoot(dotProduct2(v, v));
-        if (!(n > real(0))) {
-            v = real2(1, 0);
-            n = real(1);
-        }
-        precise real2 r = v * ((dotProduct2(v, p.g) > real(0) ? -radius : radius) / n);
-        return r;
+    real3 m = p.hessian;
+    precise real determinant = m.x * m.z - m.y * m.y;
+    if (m.x > real(0) && determinant > real(0)) {
+        precise real inverse = real(1) / determinant;
+        precise real2 newton = real2(m.y * p.g.y - m.z * p.g.x, m.y * p.g.x - m.x * p.g.y) * inverse;
+        if (dotProduct2(newton, newton) < radius * radius) return newton;
     }
-    real2 v = real2(0), r = -p.g, d = r;
-    real rr = dotProduct2(r, r);
-    for (int k = 0; k < 2; k++) {
-        real2 hd = multiply(p.hessian, d);
+    real eigenvalue = smallestEigenvalue(m);
+    real2 v = real2(0), d = -p.g;
+    real rest = radius * radius; // of the square of the radius
+    if (eigenvalue < real(0) && p.gradientNorm <= -eigenvalue * radius * real(1e-6)) {
+        precise real2 u = real2(m.y, eigenvalue - m.x);
+        precise real2 t = real2(eigenvalue - m.z, m.y);
+        d = dotProduct2(t, t) > dotProduct2(u, u) ? t : u;
+        if (!(dotProduct2(d, d) > real(0))) d = real2(1, 0);
+        if (dotProduct2(d, p.g) > real(0)) d = -d;
+    } else {
+        real rr = dotProduct2(d, d);
+        real2 hd = multiply(m, d);
         real curvature = dotProduct2(d, hd);
         precise real along = rr / curvature;
-        precise real2 next = v + along * d;
-        if (!(curvature > real(0)) || !(dotProduct2(next, next) < radius * radius)) return boundaryPoint(v, d, radius);
-        v = next;
-        precise real2 rest = r - along * hd;
-        r = rest;
-        real left = dotProduct2(r, r);
-        if (!(left > real(0))) break;
-        precise real2 conjugate = r + left / rr * d;
-        d = conjugate;
-        rr = left;
+        precise real2 first = along * d;
+        real ff = dotProduct2(first, first);
+        if (curvature > real(0) && ff < rest) { // the second iteration leaves the disc
+            precise real2 r = d - along * hd;
+            precise real2 conjugate = r + dotProduct2(r, r) / rr * d;
+            v = first;
+            d = conjugate;
+            rest -= ff;
+        }
     }
-    return v;
+    // the point v + τd, τ ≥ 0, on the boundary
+    real a = dotProduct2(d, d), b = dotProduct2(v, d);
+    precise real discriminant = b * b + a * rest;
+    precise real2 step = v + (squareRoot(max(discriminant, real(0))) - b) / a * d;
+    return a > real(0) ? step : v;
 }
 
 // trustRegion runs the method from the unit direction x. It ends when the gradient is below half of gradientGap and no
