@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/geom/mesh"
 	"clearance/internal/testkit"
 	"clearance/rollout/broadphase"
 
@@ -24,6 +26,46 @@ import (
 // envBoxes names a folder into which BenchmarkGrid writes the boxes of its scenes, for
 // bench/peers/drivers/broadphase.cpp: float64, lower and upper corner of each.
 const envBoxes = "CLEARANCE_BOXES"
+
+// envMeshes names a folder of mesh files, of which BenchmarkGrid places the hulls in place of random ones: a body
+// for each file *_parts.obj, whose groups are its parts.
+const envMeshes = "CLEARANCE_MESHES"
+
+// objects returns the bodies of a folder of mesh files.
+func objects(t testing.TB, folder string) *batch.Bodies {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_parts.obj"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no *_parts.obj in %s: %v", folder, err)
+	}
+	var shapes []geom.Shape
+	var bodies []batch.Body
+	for _, file := range files {
+		groups, err := mesh.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := batch.Body{Name: filepath.Base(file)}
+		for i := range groups {
+			s, err := geom.NewConvex(groups[i].Vertices)
+			if err != nil {
+				t.Fatalf("%s: group %d: %v", file, i, err)
+			}
+			body.Parts = append(body.Parts, batch.Part{Shape: int32(len(shapes)), Pose: geom.IdentityPose()})
+			shapes = append(shapes, s)
+		}
+		bodies = append(bodies, body)
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := batch.NewBodies(lib, bodies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
 
 // hulls returns bodies of one hull each, of the sizes of household objects.
 func hulls(t testing.TB) *batch.Bodies {
@@ -81,6 +123,9 @@ func boxesOf(t testing.TB, bodies *batch.Bodies, w *Worlds, d float64) *broadpha
 func BenchmarkGrid(b *testing.B) {
 	const d = 0.01
 	bodies := hulls(b)
+	if folder := os.Getenv(envMeshes); folder != "" {
+		bodies = objects(b, folder)
+	}
 	backends := dispatcher(b)
 	for _, n := range []int{1000, 10_000, 100_000} {
 		w := grid(bodies, n)
@@ -90,20 +135,21 @@ func BenchmarkGrid(b *testing.B) {
 		}
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%d/new/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{Workers: workers}
+				f := broadphase.Finder{SIMD: kernels(backends), Workers: workers}
 				less := broadphase.NewBoxes(n - 1) // another number of boxes, so that no order is kept
 				for k := range 3 {
 					copy(less.Lo[k], boxes.Lo[k])
 					copy(less.Hi[k], boxes.Hi[k])
 				}
 				pairs := 0
+				begin := processorTime(b)
 				for i := 0; b.Loop(); i++ {
-					pairs = find(b, &f, []*broadphase.Boxes{boxes, less}[i%2])
+					pairs += find(b, &f, []*broadphase.Boxes{boxes, less}[i%2])
 				}
-				perPair(b, pairs)
+				perPair(b, pairs, begin)
 			})
 			b.Run(fmt.Sprintf("%d/moved/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{Workers: workers}
+				f := broadphase.Finder{SIMD: kernels(backends), Workers: workers}
 				moved := [2]*broadphase.Boxes{boxes, broadphase.NewBoxes(n)}
 				rng := rand.New(rand.NewPCG(5, 6))
 				for k := range 3 {
@@ -113,10 +159,11 @@ func BenchmarkGrid(b *testing.B) {
 					}
 				}
 				pairs := 0
+				begin := processorTime(b)
 				for i := 0; b.Loop(); i++ {
-					pairs = find(b, &f, moved[i%2])
+					pairs += find(b, &f, moved[i%2])
 				}
-				perPair(b, pairs)
+				perPair(b, pairs, begin)
 			})
 			b.Run(fmt.Sprintf("%d/distances/workers=%d", n, workers), func(b *testing.B) {
 				o := Options{MaxDistance: d, HasMaxDistance: true, Workers: workers}
@@ -126,15 +173,15 @@ func BenchmarkGrid(b *testing.B) {
 					b.Fatal(err)
 				}
 				defer held.Close()
-				rows := 0
+				rows, begin := 0, processorTime(b)
 				for b.Loop() {
 					r, _, err := held.Run(context.Background())
 					if err != nil {
 						b.Fatal(err)
 					}
-					rows = r.N
+					rows += r.N
 				}
-				perPair(b, rows)
+				perPair(b, rows, begin)
 			})
 		}
 	}
@@ -148,9 +195,11 @@ func find(b *testing.B, f *broadphase.Finder, boxes *broadphase.Boxes) int {
 	return p.Len()
 }
 
-func perPair(b *testing.B, pairs int) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(pairs), "ns/pair")
-	b.ReportMetric(float64(pairs), "pairs")
+// perPair reports the time of each of all pairs of a benchmark, by the clock and of processors since it began.
+func perPair(b *testing.B, pairs int, begin time.Duration) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(pairs), "ns/pair")
+	b.ReportMetric(float64((processorTime(b)-begin).Nanoseconds())/float64(pairs), "cpu-ns/pair")
+	b.ReportMetric(float64(pairs)/float64(b.N), "pairs")
 }
 
 func writeBoxes(b *testing.B, path string, boxes *broadphase.Boxes) {

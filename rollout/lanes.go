@@ -6,6 +6,7 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu/simd"
+	"clearance/dispatch"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -27,8 +28,8 @@ const maxCullPairs = 1 << 20
 
 // setVectors prepares culling by kernels, where there are any and the rollout has the form for it.
 func (b *Batch) setVectors() {
-	variant, err := simd.Choose(os.Getenv(simd.EnvSIMD))
-	if err != nil || variant == "" || !b.bounded || !b.reduce || b.stops || b.all != nil ||
+	variant := b.simd
+	if variant == "" || !b.bounded || !b.reduce || b.stops || b.all != nil ||
 		len(b.templateA) == 0 || len(b.worlds.Bodies) != b.worlds.BodiesPerWorld() ||
 		len(b.templateA) > maxCullPairs || len(b.used) > maxCullPairs || b.worlds.Len() < simd.CullLanes {
 		return
@@ -56,6 +57,24 @@ func (b *Batch) setVectors() {
 		v.parts, v.all = append(v.parts, n), v.all+n
 	}
 	b.vectors = v
+}
+
+// kernels returns the variant of the kernels that the CPU back end of a dispatcher uses, "" for none. Without that back
+// end it is the variant that the environment chooses.
+func kernels(d *dispatch.Dispatcher) string {
+	name := os.Getenv(simd.EnvSIMD)
+	for _, b := range d.Backends() {
+		if x, ok := dispatch.As[interface{ SIMD() string }](b); ok {
+			if name = x.SIMD(); name != simd.Off { // as that of the back end "ref" is
+				break
+			}
+		}
+	}
+	variant, err := simd.Choose(name)
+	if err != nil {
+		return ""
+	}
+	return variant
 }
 
 func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu"
 	"clearance/cpu/simd"
 	"clearance/dispatch"
 )
@@ -14,7 +15,6 @@ import (
 // TestLanes: culling by every variant of the kernels gives the bits of culling in Go, with the same counts, also
 // beside worlds with an invalid pose or a quaternion that has to be scaled.
 func TestLanes(t *testing.T) {
-	d := dispatcher(t)
 	rng := rand.New(rand.NewPCG(13, 1))
 	bodies := table(t, rng)
 	random := scene(rng, bodies, 203, 9, 24, false)
@@ -31,6 +31,7 @@ func TestLanes(t *testing.T) {
 	}
 	armBodies, armWorlds := arm(t, 77)
 	for _, variant := range simd.Supported() {
+		d := dispatcherOf(t, variant)
 		for _, o := range []Options{
 			{Reduce: ReduceWorld},
 			{Reduce: ReduceWorld, MaxDistance: 0.1, HasMaxDistance: true},
@@ -43,13 +44,17 @@ func TestLanes(t *testing.T) {
 				"random": {Bodies: bodies, Worlds: random, Options: o},
 				"arm":    {Bodies: armBodies, Worlds: armWorlds, Options: o},
 			} {
-				t.Setenv(simd.EnvSIMD, simd.Off)
-				want := *c
-				plain, err := Run(t.Context(), d, &want, dispatch.Options{Backend: "cpu"})
+				inGo, err := newBatch(d, c, dispatch.Options{Backend: "cpu"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Setenv(simd.EnvSIMD, variant)
+				for _, p := range inGo.pool {
+					p.culler = nil
+				}
+				r, plain, err := inGo.Run(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
 				b, err := newBatch(d, c, dispatch.Options{Backend: "cpu"})
 				if err != nil {
 					t.Fatal(err)
@@ -61,7 +66,6 @@ func TestLanes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := want.Results
 				if !slices.Equal(got.Status, r.Status) || !sameBits(got.Distance.F32, r.Distance.F32) ||
 					!sameBits(got.Gap, r.Gap) || !slices.Equal(got.PartA, r.PartA) || !slices.Equal(got.Pair, r.Pair) ||
 					!slices.Equal(got.Contacts, r.Contacts) || !slices.Equal(got.Any, r.Any) {
@@ -73,5 +77,31 @@ func TestLanes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// dispatcherOf returns the CPU with the kernels of a variant, and the reference.
+func dispatcherOf(t *testing.T, variant string) *dispatch.Dispatcher {
+	t.Helper()
+	c, err := cpu.New(cpu.Options{SIMD: variant})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dispatch.New(c, cpu.NewReference())
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// TestKernelsOfTheBackend: culling and the broad phase use the kernels of the CPU back end, whatever the environment
+// says.
+func TestKernelsOfTheBackend(t *testing.T) {
+	t.Setenv(simd.EnvSIMD, simd.Off)
+	for _, variant := range simd.Supported() {
+		if got := kernels(dispatcherOf(t, variant)); got != variant {
+			t.Errorf("%q, want %q", got, variant)
+		}
+	}
+	if got := kernels(dispatcherOf(t, simd.Off)); got != "" {
+		t.Errorf("%q without kernels", got)
 	}
 }

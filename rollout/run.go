@@ -83,6 +83,7 @@ type Batch struct {
 	most    int64           // candidates of a block
 	larger  int             // blocks are 2^larger times as large as by default
 
+	simd    string   // variant of the kernels, "" for none
 	vectors *vectors // nil if no kernel culls
 
 	team  *team
@@ -150,6 +151,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
 	}
+	b.simd = kernels(d)
 	b.setVectors()
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }

@@ -1,9 +1,6 @@
 package broadphase
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Boxes are n closed axis-aligned boxes, as one array per axis and side: box i is the set of points p with
 // Lo[k][i] ≤ p[k] ≤ Hi[k][i] for the axes k = 0, 1, 2. Bounds may be infinite.
@@ -78,38 +75,6 @@ func (b *Boxes) Meet(i, j int) bool {
 	return b.Lo[0][i] <= b.Hi[0][j] && b.Lo[0][j] <= b.Hi[0][i] &&
 		b.Lo[1][i] <= b.Hi[1][j] && b.Lo[1][j] <= b.Hi[1][i] &&
 		b.Lo[2][i] <= b.Hi[2][j] && b.Lo[2][j] <= b.Hi[2][i]
-}
-
-// bounds is a box in keys, see keyOf.
-type bounds struct {
-	x0, y0, z0, x1, y1, z1 int64
-}
-
-// keyOf maps numbers to integers in [−2⁶², 2⁶²) in ascending order: x ≤ y implies keyOf(x) ≤ keyOf(y). The converse
-// holds but for neighbors, since the last bit of the mantissa is dropped, so that differences of keys do not overflow.
-func keyOf(x float64) int64 {
-	b := int64(math.Float64bits(x))
-	if b < 0 {
-		b = -(b & math.MaxInt64) // −0 is 0
-	}
-	return b >> 1
-}
-
-// meet reports whether the keys allow that two boxes have a common point: no difference is negative.
-func meet(a, b *bounds) bool {
-	return (b.x1-a.x0)|(a.x1-b.x0)|(b.y1-a.y0)|(a.y1-b.y0)|(b.z1-a.z0)|(a.z1-b.z0) >= 0
-}
-
-// surelyMeet reports whether the keys prove that two boxes have a common point: all differences are positive. Where
-// one is 0, the numbers may differ in the bit that keys lack.
-func surelyMeet(a, b *bounds) bool {
-	return (b.x1-a.x0-1)|(a.x1-b.x0-1)|(b.y1-a.y0-1)|(a.y1-b.y0-1)|(b.z1-a.z0-1)|(a.z1-b.z0-1) >= 0
-}
-
-// add extends a by b.
-func (a *bounds) add(b *bounds) {
-	a.x0, a.y0, a.z0 = min(a.x0, b.x0), min(a.y0, b.y0), min(a.z0, b.z0)
-	a.x1, a.y1, a.z1 = max(a.x1, b.x1), max(a.y1, b.y1), max(a.z1, b.z1)
 }
 
 // resized returns a slice of length n, in the memory of s if that suffices.

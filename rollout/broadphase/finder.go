@@ -24,6 +24,10 @@ func (p *Pairs) Of(i int) []int32 { return p.Partner[p.Offset[i]:p.Offset[i+1]] 
 // A Finder finds pairs, in memory that it keeps for the next call. The zero value is ready. A Finder is used by one
 // goroutine at a time.
 type Finder struct {
+	// SIMD is the instruction set of the kernel, as package cpu/simd names its variants; "" is none: Go. No answer
+	// depends on it.
+	SIMD string
+
 	// Workers is the number of goroutines; 0 is one per processor. No answer depends on it.
 	Workers int
 
@@ -31,12 +35,12 @@ type Finder struct {
 	MaxPairs int
 
 	tree  tree
-	found []hits // per task
+	tasks []search
 	pairs Pairs
 	total atomic.Int64
 }
 
-// DefaultMaxPairs is the default of [Finder.MaxPairs]: 12 GiB of memory while they are found.
+// DefaultMaxPairs is the default of [Finder.MaxPairs]: about 12 GiB of memory while they are found.
 const DefaultMaxPairs = 1 << 30
 
 // TooManyPairsError is the error of boxes that meet in more pairs than allowed.
@@ -46,16 +50,9 @@ func (e *TooManyPairsError) Error() string {
 	return fmt.Sprintf("broadphase: more than %d pairs of boxes meet", e.Max)
 }
 
-// pair is two box indices.
-type pair struct{ a, b int32 }
-
-// hits are the pairs of one task.
-type hits struct{ pairs []pair }
-
 const (
 	tasksPerWorker = 8
-	minTaskLeaves  = 64   // below that, starting a goroutine costs more than the work
-	allowedAtOnce  = 4096 // pairs that a task may find before it asks whether there are too many
+	minTaskLeaves  = 64 // below that, starting a goroutine costs more than the work
 )
 
 // Find returns all pairs of boxes that meet. They are valid until the next call. The error is that of [Boxes.Check], or
@@ -80,49 +77,47 @@ func (f *Finder) Find(b *Boxes) (*Pairs, error) {
 	if most <= 0 {
 		most = DefaultMaxPairs
 	}
-	if !f.join(b, workers, int64(most)) {
+	if !f.search(workers, int64(most)) {
 		return nil, &TooManyPairsError{Max: most}
 	}
 	f.collect(workers)
 	return &f.pairs, nil
 }
 
-// join finds the pairs, one task per range of leaves. It reports whether there are at most the given number.
-func (f *Finder) join(b *Boxes, workers int, most int64) bool {
-	leaves := len(f.tree.levels[0])
+// search finds the rows of all boxes, one task per range of leaves, and puts the length of row i into offset i+1. It
+// reports whether there are at most the given number of pairs.
+func (f *Finder) search(workers int, most int64) bool {
+	leaves := f.tree.leaves()
 	tasks := min(workers*tasksPerWorker, (leaves+minTaskLeaves-1)/minTaskLeaves)
 	if workers == 1 {
 		tasks = 1
 	}
-	for len(f.found) < tasks {
-		f.found = append(f.found, hits{})
+	for len(f.tasks) < tasks {
+		f.tasks = append(f.tasks, search{})
 	}
-	f.found = f.found[:tasks]
+	f.tasks = f.tasks[:tasks]
+	for i := range f.tasks {
+		f.tasks[i].lo, f.tasks[i].hi = i*leaves/tasks, (i+1)*leaves/tasks
+	}
 	f.total.Store(0)
 	if tasks == 1 { // without the closure, which would be allocated
-		f.task(b, 0, leaves, &f.found[0], most)
-		return f.total.Load() <= most
+		f.task(0, most)
+	} else {
+		parallel(workers, tasks, func(i int) { f.task(i, most) })
 	}
-	parallel(workers, tasks, func(task int) {
-		f.task(b, task*leaves/tasks, (task+1)*leaves/tasks, &f.found[task], most)
-	})
 	return f.total.Load() <= most
 }
 
-// task finds the pairs of leaves lo to hi.
-func (f *Finder) task(b *Boxes, lo, hi int, h *hits, most int64) {
-	h.pairs = h.pairs[:0]
-	counted := 0
-	for leaf := lo; leaf < hi; leaf++ {
-		h.pairs = f.tree.joinLeaf(b, leaf, h.pairs)
-		if more := len(h.pairs) - counted; more >= allowedAtOnce {
-			counted = len(h.pairs)
-			if f.total.Add(int64(more)) > most {
-				return
-			}
+// task finds the rows of the leaves of a task.
+func (f *Finder) task(i int, most int64) {
+	s := &f.tasks[i]
+	s.leaf, s.used = s.lo, 0
+	for counted := 0; s.leaf < s.hi; counted = s.used {
+		s.run(f.SIMD, &f.tree, f.pairs.Offset)
+		if f.total.Add(int64(s.used-counted)) > most {
+			return
 		}
 	}
-	f.total.Add(int64(len(h.pairs) - counted))
 }
 
 // parallel calls f for 0 to n−1 on the given number of goroutines.
@@ -150,59 +145,32 @@ func parallel(workers, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// collect puts the pairs found into rows by their first box: count, then fill, then sort each row.
+// collect puts the rows in the order of their boxes.
 func (f *Finder) collect(workers int) {
 	offset := f.pairs.Offset
-	n := len(offset) - 1
-	for t := range f.found {
-		for _, p := range f.found[t].pairs {
-			offset[p.a+1]++
-		}
-	}
-	for i := range n {
+	for i := range len(offset) - 1 {
 		offset[i+1] += offset[i]
 	}
-	f.pairs.Partner = resized(f.pairs.Partner, int(offset[n]))
-	partner := f.pairs.Partner
-	for t := range f.found {
-		for _, p := range f.found[t].pairs {
-			partner[offset[p.a]] = p.b
-			offset[p.a]++
-		}
-	}
-	// Each offset now is that of the next row.
-	copy(offset[1:], offset[:n])
-	offset[0] = 0
-	if workers == 1 || n < minSortedRows {
-		f.sortRows(0, n)
+	f.pairs.Partner = resized(f.pairs.Partner, int(offset[len(offset)-1]))
+	if len(f.tasks) == 1 {
+		f.place(0)
 		return
 	}
-	parallel(workers, (n+minSortedRows-1)/minSortedRows, func(i int) {
-		f.sortRows(i*minSortedRows, min(n, (i+1)*minSortedRows))
-	})
+	parallel(workers, len(f.tasks), f.place)
 }
 
-// minSortedRows is the number of rows that a goroutine sorts at a time.
-const minSortedRows = 4096
-
-// sortRows sorts rows lo to hi.
-func (f *Finder) sortRows(lo, hi int) {
-	for r := lo; r < hi; r++ {
-		sortRow(f.pairs.Partner[f.pairs.Offset[r]:f.pairs.Offset[r+1]])
-	}
-}
-
-// sortRow sorts the partners of one box.
-func sortRow(s []int32) {
-	if len(s) > 16 {
-		slices.Sort(s)
-		return
-	}
-	for i := 1; i < len(s); i++ {
-		x, j := s[i], i
-		for ; j > 0 && s[j-1] > x; j-- {
-			s[j] = s[j-1]
+// place copies the rows of a task to their places, and sorts those that are not.
+func (f *Finder) place(task int) {
+	s, offset := &f.tasks[task], f.pairs.Offset
+	at := 0
+	for _, id := range f.tree.ids[lanes*s.lo : lanes*s.hi] {
+		if id < 0 {
+			break
 		}
-		s[j] = x
+		row := f.pairs.Partner[offset[id]:offset[id+1]]
+		copy(row, s.rows[at:])
+		if at += len(row); len(row) > sorted {
+			slices.Sort(row)
+		}
 	}
 }

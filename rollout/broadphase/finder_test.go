@@ -7,7 +7,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"clearance/cpu/simd"
 )
+
+// variants are the kernels of this machine, and Go.
+var variants = append(simd.Supported(), "")
+
+// pair is two box indices.
+type pair struct{ a, b int32 }
 
 // brute returns all pairs of boxes that meet, by comparing all.
 func brute(b *Boxes) []pair {
@@ -166,17 +174,22 @@ func TestAgainstBruteForce(t *testing.T) {
 	}
 	for _, s := range scenes {
 		t.Run(s.name, func(t *testing.T) {
-			var f Finder // reused, so that what is left of one call would show in the next
+			finders := make([]Finder, len(variants)) // reused, so that what is left of one call would show in the next
 			for round, n := range sizes {
 				rng := rand.New(rand.NewPCG(uint64(n), 3))
 				b := s.make(rng, n)
-				f.Workers = round % 4
-				got, err := f.Find(b)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, want := listed(got), brute(b); !slices.Equal(got, want) {
-					t.Fatalf("%d boxes: %d pairs, want %d, %s", n, len(got), len(want), firstDifference(got, want))
+				want := brute(b)
+				for i, variant := range variants {
+					f := &finders[i]
+					f.SIMD, f.Workers = variant, round%4
+					got, err := f.Find(b)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := listed(got); !slices.Equal(got, want) {
+						t.Fatalf("%q: %d boxes: %d pairs, want %d, %s", variant, n, len(got), len(want),
+							firstDifference(got, want))
+					}
 				}
 			}
 		})
@@ -208,7 +221,7 @@ func TestLarge(t *testing.T) {
 				m = 3000
 			}
 			b := s.make(rand.New(rand.NewPCG(1, 2)), m)
-			one, two := Finder{Workers: 1}, Finder{Workers: 3}
+			one, two := Finder{SIMD: variants[0], Workers: 1}, Finder{Workers: 3}
 			p, err := one.Find(b)
 			if err != nil {
 				t.Fatal(err)
@@ -218,7 +231,7 @@ func TestLarge(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(p.Offset, q.Offset) || !slices.Equal(p.Partner, q.Partner) {
-				t.Errorf("%s: other pairs with 3 workers than with 1", name)
+				t.Errorf("%s: other pairs in Go with 3 workers than by %q with 1", name, variants[0])
 			}
 			for i := 0; i < m; i += m / 50 {
 				var want []int32
@@ -260,8 +273,8 @@ func TestRefused(t *testing.T) {
 func TestTooManyPairs(t *testing.T) {
 	const n = 300
 	b := NewBoxes(n) // all the same point
-	for _, workers := range []int{1, 2} {
-		f := Finder{Workers: workers, MaxPairs: n * (n - 1) / 2}
+	for i := range 2 * len(variants) {
+		f := Finder{SIMD: variants[i/2], Workers: 1 + i%2, MaxPairs: n * (n - 1) / 2}
 		if p, err := f.Find(b); err != nil || p.Len() != n*(n-1)/2 {
 			t.Errorf("%d pairs, %v, want all", p.Len(), err)
 		}
@@ -273,27 +286,11 @@ func TestTooManyPairs(t *testing.T) {
 	}
 }
 
-// TestKeys compares the order of keys with that of the numbers.
-func TestKeys(t *testing.T) {
-	x := []float64{math.Inf(-1), -math.MaxFloat64, -1e9, -1, -5e-324, math.Copysign(0, -1), 0, 5e-324, 1e-300, 1,
-		math.Nextafter(1, 2), 1 + 0x1p-51, 1e9, math.MaxFloat64, math.Inf(1)}
-	for i := range x {
-		for j := range x {
-			if x[i] <= x[j] && keyOf(x[i]) > keyOf(x[j]) {
-				t.Errorf("keys of %g and %g are in descending order", x[i], x[j])
-			}
-			if d := keyOf(x[i]) - keyOf(x[j]); (d < 0) != (keyOf(x[i]) < keyOf(x[j])) {
-				t.Errorf("the difference of the keys of %g and %g overflows", x[i], x[j])
-			}
-		}
-	}
-}
-
 // TestNoAllocation holds a scene whose boxes move.
 func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	b := scenes[0].make(rng, 2000)
-	f := Finder{Workers: 1}
+	f := Finder{SIMD: variants[0], Workers: 1}
 	step := func() {
 		for i := range b.Lo[0] {
 			d := 0.01 * rng.NormFloat64()
@@ -317,7 +314,7 @@ func TestNoAllocation(t *testing.T) {
 func TestMoving(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	b := scenes[0].make(rng, 700)
-	var f Finder
+	f := Finder{SIMD: variants[0]}
 	for step := range 30 {
 		far := 0.01
 		if step > 20 {
@@ -357,12 +354,15 @@ func FuzzFind(f *testing.F) {
 			}
 			return lo, hi
 		})
-		p, err := (&Finder{Workers: 1 + int(n%3)}).Find(boxes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(listed(p), brute(boxes)) {
-			t.Error("the pairs are not those of a comparison of all")
+		want := brute(boxes)
+		for _, variant := range variants {
+			p, err := (&Finder{SIMD: variant, Workers: 1 + int(n%3)}).Find(boxes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(listed(p), want) {
+				t.Errorf("%q: the pairs are not those of a comparison of all", variant)
+			}
 		}
 	})
 }
@@ -372,7 +372,7 @@ func BenchmarkFind(b *testing.B) {
 		for _, n := range []int{10, 100, 1000, 10_000, 100_000} {
 			boxes := s.make(rand.New(rand.NewPCG(1, 2)), n)
 			b.Run(fmt.Sprintf("%s/%d", s.name, n), func(b *testing.B) {
-				f := Finder{Workers: 1, MaxPairs: 20_000_000}
+				f := Finder{SIMD: variants[0], Workers: 1, MaxPairs: 20_000_000}
 				pairs := 0
 				for b.Loop() {
 					p, err := f.Find(boxes)

@@ -7,23 +7,28 @@ import (
 )
 
 const (
-	leafBoxes  = 8              // boxes per leaf
-	fanBits    = 2              // log2 of the number of children of a node
-	fan        = 1 << fanBits   // number of children
-	maxSpread  = 1.5            // ratio of spreads from which on a new order is made
-	largeRatio = 16             // times the median extent: boxes that are kept apart in the order
-	parallelBy = 2048 * fan     // leaves below which a branch is built by one goroutine
-	maxLevels  = 28/fanBits + 2 // of MaxBoxes
+	lanes      = 8            // boxes per leaf, and children of a node
+	maxSpread  = 1.5          // ratio of spreads from which on a new order is made
+	largeRatio = 16           // times the median extent: boxes that are kept apart in the order
+	parallelBy = 1024 * lanes // leaves below which a branch is built by one goroutine
+	maxLevels  = 28/3 + 1     // of MaxBoxes
 )
 
-// tree is a hierarchy of bounds without pointers. The boxes stand in the order of their leaves, leafBoxes to a leaf.
-// levels[0] has the bounds of the leaves, and node i of level l+1 has those of nodes fan·i to fan·i+fan−1 of level l.
+// block is the bounds of eight boxes, one per lane. A lane without a box has NaN, which compares as false.
+type block struct {
+	lo, hi [3][lanes]float64
+}
+
+// tree is a hierarchy of bounds without pointers. Its lowest level are the boxes in the order of their leaves, a block
+// for each leaf. Of each level above, the lane i of block j has the bounds of block 8·j+i of the level below. The
+// root is one block.
 type tree struct {
 	items  []item
-	spread float64  // of the last order made, see place
-	ids    []int32  // of the boxes, in the order of items
-	boxes  []bounds // in the order of items
-	levels [][]bounds
+	spread float64   // of the last order made, see place
+	ids    []int32   // of the boxes, in the order of items; -1 where the last leaf has no box
+	blocks []block   // of all levels, from the boxes up
+	first  []int     // block of each level
+	last   []int32   // the largest box of each leaf
 	extent []float64 // scratch of largeExtent
 }
 
@@ -41,44 +46,102 @@ type item struct {
 // with small boxes each of them would make the leaf large.
 func (t *tree) build(b *Boxes, workers int) {
 	n := b.Len()
-	if n != len(t.items) || n == 0 || !(t.place(b) <= maxSpread*t.spread) {
+	if n != len(t.items) || !(t.place(b) <= maxSpread*t.spread) {
 		t.items = resized(t.items, n)
 		small := t.order(b)
 		t.split(t.items[:small], workers)
 		t.split(t.items[small:], workers)
+		t.number()
 		t.spread = t.place(b)
 	}
 	t.bound()
 }
 
-// place copies the boxes in their order and returns the sum over all leaves and axes of how far the centers extend,
-// by which orders are compared: boxes that have moved little keep the order of the last call. The pairs do not depend
-// on it.
+// place copies the boxes in the order of the leaves, with the bounds of leaves, and returns the sum over all leaves and
+// axes of how far the lower bounds extend, by which orders are compared: boxes that have moved little keep the order of
+// the last call. The pairs do not depend on it.
 func (t *tree) place(b *Boxes) (spread float64) {
-	t.boxes, t.ids = resized(t.boxes, len(t.items)), resized(t.ids, len(t.items))
-	for first := 0; first < len(t.items); first += leafBoxes {
-		inf := math.Inf(1)
-		lo, hi := [3]float64{inf, inf, inf}, [3]float64{-inf, -inf, -inf}
-		for i := first; i < min(first+leafBoxes, len(t.items)); i++ {
-			j := t.items[i].id
-			t.ids[i] = j
-			x0, y0, z0, x1, y1, z1 := b.Lo[0][j], b.Lo[1][j], b.Lo[2][j], b.Hi[0][j], b.Hi[1][j], b.Hi[2][j]
-			t.boxes[i] = bounds{keyOf(x0), keyOf(y0), keyOf(z0), keyOf(x1), keyOf(y1), keyOf(z1)}
-			for k, c := range [3]float64{middle(x0, x1), middle(y0, y1), middle(z0, z1)} {
-				if c < lo[k] {
-					lo[k] = c
-				}
-				if c > hi[k] {
-					hi[k] = c
-				}
-			}
+	var none block
+	for leaf := range t.leaves() {
+		above, lane := &none, 0
+		if len(t.first) > 1 {
+			above, lane = t.whole(leaf), leaf%lanes
 		}
-		spread += hi[0] - lo[0] + (hi[1] - lo[1]) + (hi[2] - lo[2])
+		ids := (*[lanes]int32)(t.ids[lanes*leaf:])
+		for axis := range 3 {
+			spread += t.blocks[leaf].place(axis, ids, b.Lo[axis], b.Hi[axis], above, lane)
+		}
 	}
 	return spread
 }
 
-// order fills the items, small boxes first, and returns their number, a multiple of leafBoxes unless all are small.
+// place copies the bounds of boxes along an axis into a leaf, and their union into a lane of the block above. It
+// returns how far the lower bounds extend, 0 for infinitely far.
+func (b *block) place(axis int, ids *[lanes]int32, los, his []float64, above *block, lane int) (spread float64) {
+	least, most, last := math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for l, id := range ids {
+		if id < 0 {
+			b.lo[axis][l], b.hi[axis][l] = math.NaN(), math.NaN()
+			continue
+		}
+		lo, hi := los[id], his[id]
+		b.lo[axis][l], b.hi[axis][l] = lo, hi
+		least, last, most = min(least, lo), max(last, lo), max(most, hi)
+	}
+	above.lo[axis][lane], above.hi[axis][lane] = least, most
+	if spread = last - least; spread < math.Inf(1) { // else infinite, or NaN
+		return spread
+	}
+	return 0
+}
+
+// number lists the boxes of the leaves.
+func (t *tree) number() {
+	t.levels(len(t.items))
+	for i := range t.ids {
+		t.ids[i] = -1
+		if i < len(t.items) {
+			t.ids[i] = t.items[i].id
+		}
+	}
+	t.last = resized(t.last, t.leaves())
+	for leaf := range t.last {
+		t.last[leaf] = slices.Max(t.ids[lanes*leaf:][:lanes])
+	}
+}
+
+// levels makes room for n boxes.
+func (t *tree) levels(n int) {
+	t.first = t.first[:0]
+	blocks, of := 0, n
+	for {
+		of = (of + lanes - 1) / lanes
+		t.first = append(t.first, blocks)
+		blocks += of
+		if of == 1 {
+			break
+		}
+	}
+	t.blocks = resized(t.blocks, blocks)
+	t.ids = resized(t.ids, lanes*t.leaves())
+}
+
+// leaves is the number of leaves.
+func (t *tree) leaves() int {
+	if len(t.first) == 1 {
+		return 1
+	}
+	return t.first[1]
+}
+
+// clear has no box in a lane.
+func (b *block) clear(lane int) {
+	for k := range 3 {
+		b.lo[k][lane], b.hi[k][lane] = math.NaN(), math.NaN()
+	}
+}
+
+// order fills the items, small boxes first, and returns their number, a multiple of lanes unless all are small.
 func (t *tree) order(b *Boxes) (small int) {
 	n := b.Len()
 	limit := t.largeExtent(b)
@@ -100,7 +163,7 @@ func (t *tree) order(b *Boxes) (small int) {
 		}
 	}
 	if small < n {
-		small -= small % leafBoxes
+		small -= small % lanes
 	}
 	return small
 }
@@ -109,7 +172,7 @@ func (t *tree) order(b *Boxes) (small int) {
 func (t *tree) largeExtent(b *Boxes) float64 {
 	const sample = 256
 	n := b.Len()
-	if n <= 4*leafBoxes {
+	if n <= 4*lanes {
 		return math.Inf(1)
 	}
 	t.extent = t.extent[:0]
@@ -133,10 +196,10 @@ func middle(lo, hi float64) float64 {
 
 // split orders items into leaves.
 func (t *tree) split(items []item, workers int) {
-	for len(items) > leafBoxes {
-		leaves := (len(items) + leafBoxes - 1) / leafBoxes
-		half := leafBoxes
-		for 2*half < leaves*leafBoxes {
+	for len(items) > lanes {
+		leaves := (len(items) + lanes - 1) / lanes
+		half := lanes
+		for 2*half < leaves*lanes {
 			half *= 2
 		}
 		nth(items, half, widest(items))
@@ -159,17 +222,13 @@ func (t *tree) splitBoth(items []item, half, workers int) {
 
 // widest returns the axis along which the centers, or a sample of many, extend farthest.
 func widest(items []item) int {
-	const sample = 256
+	const sample = 32
 	step := max(1, len(items)/sample)
 	lo, hi := items[0].center, items[0].center
-	for i := 0; i < len(items); i += step {
+	for i := step; i < len(items); i += step {
 		c := &items[i].center
 		for k := range 3 {
-			if c[k] < lo[k] {
-				lo[k] = c[k]
-			} else if c[k] > hi[k] {
-				hi[k] = c[k]
-			}
+			lo[k], hi[k] = min(lo[k], c[k]), max(hi[k], c[k])
 		}
 	}
 	axis := 0
@@ -181,28 +240,34 @@ func widest(items []item) int {
 	return axis
 }
 
-// bound computes the bounds of all levels from the boxes.
+// bound computes the bounds of all levels above the leaves.
 func (t *tree) bound() {
-	below, per := t.boxes, leafBoxes
-	for level := 0; ; level++ {
-		if level == len(t.levels) {
-			t.levels = append(t.levels, nil)
-		}
-		n := (len(below) + per - 1) / per
-		nodes := resized(t.levels[level], n)
-		for i := range nodes {
-			of := below[per*i : min(per*i+per, len(below))]
-			node := of[0]
-			for j := 1; j < len(of); j++ {
-				node.add(&of[j])
+	for level := 1; level < len(t.first); level++ {
+		below := t.blocks[t.first[level-1]:t.first[level]]
+		above := t.blocks[t.first[level]:]
+		for i := range below {
+			if level > 1 { // else place has
+				above[i/lanes].set(i%lanes, &below[i])
 			}
-			nodes[i] = node
 		}
-		t.levels[level] = nodes
-		if n <= 1 {
-			t.levels = t.levels[:level+1]
-			return
+		for i := len(below); i%lanes != 0; i++ {
+			above[i/lanes].clear(i % lanes)
 		}
-		below, per = nodes, fan
+	}
+}
+
+// set sets a lane to the bounds of all boxes of another block.
+func (b *block) set(lane int, of *block) {
+	for k := range 3 {
+		lo, hi := of.lo[k][0], of.hi[k][0]
+		for l := 1; l < lanes; l++ { // comparisons with NaN are false
+			if x := of.lo[k][l]; x < lo {
+				lo = x
+			}
+			if x := of.hi[k][l]; x > hi {
+				hi = x
+			}
+		}
+		b.lo[k][lane], b.hi[k][lane] = lo, hi
 	}
 }
