@@ -353,8 +353,9 @@ int32_t clearance_score(clearance_engine engine, clearance_query *query, clearan
 // of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.
 int32_t clearance_job_wait(clearance_job job, int64_t wait_ms, clearance_report *report, clearance_error *error);
 
-// clearance_job_progress returns the number of rows answered so far, and in *total those of the job, -1 if unknown. It
-// returns -1 for a job that has been waited for.
+// clearance_job_progress returns the number of rows answered so far, and in *total those of the job, -1 if unknown.
+// Rows of a file that is audited count twice, when they are answered and when they are audited. It returns -1 for a job
+// that has been waited for.
 int64_t clearance_job_progress(clearance_job job, int64_t *total);
 
 // clearance_job_cancel asks a job to end. Wait for it all the same.

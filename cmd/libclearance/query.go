@@ -93,17 +93,24 @@ func pairsOf(p *C.clearance_pairs) (pairs *batch.Pairs, warm []float64, err erro
 	return pairs, array[float64](p.warm_start, 3*n), nil
 }
 
+// questionOf returns an open engine, and the library and the options of a query.
+func questionOf(handle C.clearance_engine, query *C.clearance_query) (*engineHandle, *batch.Library, batch.Options,
+	error) {
+	h, err := engines.get(uint64(handle))
+	if err != nil {
+		return nil, nil, batch.Options{}, err
+	}
+	lib, o, err := optionsOf(query)
+	return h, lib, o, err
+}
+
 //export clearance_submit
 func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs *C.clearance_pairs,
 	results *C.clearance_results, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
 	e *C.clearance_error) C.int32_t {
 	j, err := func() (j *job, err error) {
 		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		if err != nil {
-			return nil, err
-		}
-		lib, o, err := optionsOf(query)
+		h, lib, o, err := questionOf(handle, query)
 		if err != nil {
 			return nil, err
 		}

@@ -46,11 +46,7 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 	out *C.clearance_rollout, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		if err != nil {
-			return err
-		}
-		lib, o, err := optionsOf(query)
+		h, lib, o, err := questionOf(handle, query)
 		if err != nil {
 			return err
 		}

@@ -88,11 +88,7 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 	out *C.clearance_rollout, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
-		h, err := engines.get(uint64(handle))
-		if err != nil {
-			return err
-		}
-		_, o, err := optionsOf(query)
+		h, _, o, err := questionOf(handle, query)
 		if err != nil {
 			return err
 		}

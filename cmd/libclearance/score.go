@@ -54,6 +54,9 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 	check bool) (dispatch.Report, error) {
 	run := h.run
 	run.Progress = func(done, total int) {
+		if check { // each row counts twice
+			total *= 2
+		}
 		j.done.Store(int64(done))
 		j.total.Store(int64(total))
 	}
@@ -64,7 +67,8 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 	if err != nil || !check {
 		return rep, err
 	}
-	audit, err := score.Audit(ctx, lib, from, to, o, 0)
+	j.done.Store(int64(rep.Rows))
+	audit, err := score.Audit(ctx, lib, from, to, o, 0, func(rows int) { j.done.Add(int64(rows)) })
 	if err != nil {
 		return rep, err
 	}

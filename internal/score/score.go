@@ -92,9 +92,9 @@ func different(in, out string) error {
 const auditRows = 1 << 16
 
 // Audit audits every answer of a results file from the shapes alone. o are the options that the answers have to meet,
-// with their columns.
-func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o batch.Options, workers int) (
-	*verify.Report, error) {
+// with their columns. audited, if not nil, is called with the number of rows since the last call.
+func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o batch.Options, workers int,
+	audited func(rows int)) (*verify.Report, error) {
 	in, err := dataset.OpenPairs(pairs)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,8 @@ func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o bat
 		if err := fill(n, func(at int) (int, error) { return from.Next(r.Slice(at, n)) }); err != nil {
 			return nil, err
 		}
-		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1})
+		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1,
+			Progress: audited})
 		if err != nil {
 			return nil, err
 		}

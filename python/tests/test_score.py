@@ -37,7 +37,7 @@ def test_same_bytes(files: Path, batchbench: Path, engine: cl.Engine, ending: st
         progress=lambda *x: seen.append(x),
     )
     assert got.read_bytes() == want.read_bytes()
-    assert rep.report.rows == 2000 and rep.refuted == 0 and seen[-1] == (2000, 2000)
+    assert rep.report.rows == 2000 and rep.refuted == 0 and seen[-1] == (4000, 4000)
     rep.raise_if_refuted()
     rep.raise_if_failed()
     again = cl.score_file(
@@ -46,6 +46,28 @@ def test_same_bytes(files: Path, batchbench: Path, engine: cl.Engine, ending: st
     assert got.read_bytes() == want.read_bytes()
     with pytest.raises(cl.RefutedError, match="not audited"):
         again.raise_if_refuted()
+
+
+@pytest.mark.parametrize("audit", [False, True])
+def test_progress(tmp_path: Path, batchbench: Path, engine: cl.Engine, audit: bool) -> None:
+    """Rows are counted when they are answered and, with an audit, once more when they are audited."""
+    n = 150_000
+    command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", str(n), "--shapes"]
+    subprocess.run([*command, tmp_path / "shapes.json", "--out", tmp_path / "pairs.npz"], check=True)
+    seen: list[tuple[int, int]] = []
+    files = (tmp_path / "pairs.npz", tmp_path / "out.npz")
+    cl.score_file(
+        *files,
+        library=tmp_path / "shapes.json",
+        engine=engine,
+        precision="double",
+        audit=audit,
+        progress=lambda *x: seen.append(x),
+    )
+    total = 2 * n if audit else n
+    done = [d for d, _ in seen]
+    assert all(t == total for _, t in seen) and done == sorted(done) and done[-1] == total
+    assert any(n < d < 2 * n for d in done) == audit, done
 
 
 def test_bad_rows_and_files(files: Path, engine: cl.Engine, tmp_path: Path) -> None:

@@ -340,6 +340,33 @@ def test_units_of_meshes(arm: Path) -> None:
             urdf.load(arm)
 
 
+def test_axes_of_meshes(arm: Path) -> None:
+    """COLLADA files whose z does not point up are refused by name: programs do not agree on what they mean."""
+    pytest.importorskip("trimesh", reason="trimesh, by which COLLADA is read, is not installed")
+    arm.write_text(ARM.replace("wedge.obj", "wedge.dae"))
+    file = arm.parent / "wedge.dae"
+    good = DAE.replace("UNIT", "")
+    for text, says in (
+        (good.replace("Z_UP", "Y_UP"), "up_axis Y_UP, want Z_UP"),
+        (good.replace("Z_UP", "X_UP"), "up_axis X_UP"),
+        (good.replace("<up_axis>Z_UP</up_axis>", ""), "up_axis Y_UP"),
+        (
+            good.replace("<asset>", "<extra><asset><up_axis>Z_UP</up_axis></asset></extra><asset>", 1).replace(
+                "</extra><asset><up_axis>Z_UP", "</extra><asset><up_axis>Y_UP"
+            ),
+            "up_axis Y_UP",
+        ),
+        ("<COLLADA", "no COLLADA file"),
+    ):
+        file.write_text(text)
+        with pytest.raises(cl.FileError, match=rf"wedge\.dae.*{says}"):
+            urdf.load(arm)
+    arm.write_text(ARM.replace("wedge.obj", "wedge.zae"))
+    (arm.parent / "wedge.zae").write_bytes(b"PK")
+    with pytest.raises(cl.FileError, match=r"wedge\.zae.*unpack"):
+        urdf.load(arm)
+
+
 def test_base_of_any_length(engine: cl.Engine, arm: Path) -> None:
     """Quaternions of the base mean the rotation of any length; without a rotation, the world alone is invalid."""
     scene = urdf.load(arm)

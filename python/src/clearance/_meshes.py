@@ -7,6 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def foreign_mesh(file: Path) -> tuple[Array, Array]:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError as e:
         raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
+    _check_axes(file)
     try:
         mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
         vertices = np.array(mesh.vertices, np.float64).reshape(-1, 3)
@@ -45,6 +47,38 @@ def foreign_mesh(file: Path) -> tuple[Array, Array]:
     except Exception as e:  # of many libraries
         raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e
     return vertices * _metres(trimesh, mesh.units, file), faces
+
+
+def _check_axes(file: Path) -> None:
+    """Raise FileError for a COLLADA file unless it states that z points up.
+
+    Programs do not agree on the others: by the standard they are to be rotated, ROS and trimesh leave them as they are.
+    A file that states no axis has Y_UP by the standard.
+    """
+    kind = file.suffix.lower()
+    if kind == ".zae":
+        raise FileError(f"{file} is zipped COLLADA: unpack it")
+    if kind != ".dae":
+        return
+    axis, depth = "Y_UP", 0
+    try:
+        for event, element in ElementTree.iterparse(file, ("start", "end")):
+            depth += 1 if event == "start" else -1
+            if depth == 1 and event == "end" and _local(element) == "asset":
+                axis = next(((c.text or "").strip() for c in element if _local(c) == "up_axis"), axis)
+                break
+    except (OSError, ElementTree.ParseError) as e:
+        raise FileError(f"{file} is no COLLADA file: {e}") from e
+    if axis != "Z_UP":
+        raise FileError(
+            f"{file}: up_axis {axis}, want Z_UP: programs do not agree on whether other axes are rotated, so export "
+            "the mesh with z up, or state Z_UP if its axes are those of the link as they are"
+        )
+
+
+def _local(element: ElementTree.Element) -> str:
+    """The name of an element without its namespace."""
+    return element.tag.rsplit("}", 1)[-1]
 
 
 def _metres(trimesh: Any, unit: str | None, file: Path) -> float:

@@ -65,7 +65,8 @@ def score_file(
     The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete.
     ``library`` is a Library or the path of a shapes.json. ``audit`` checks every answer from the shapes alone, sharing
     no code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
-    that is called with rows done and rows in total. An ``engine`` is opened if none is given.
+    that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
+    it is audited. An ``engine`` is opened if none is given.
     """
     if isinstance(progress, int) and not isinstance(progress, bool):
         raise OptionError(f"progress: {progress!r}, want True, False or a function")
@@ -86,7 +87,8 @@ def _score(
     progress: bool | Callable[[int, int], object],
 ) -> FileReport:
     n = engine._native
-    tell = progress if callable(progress) else _line if progress else None
+    line = _audited if audit else _line
+    tell = progress if callable(progress) else line if progress else None
 
     def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
         names = (shapes, os.fsencode(pairs), os.fsencode(out))
@@ -96,19 +98,24 @@ def _score(
     def look(job: Any) -> None:
         total = ctypes.c_int64()
         done = n.job_progress(job, total)
-        if tell is not None and 0 <= done < total.value:  # then the audit begins
+        if tell is not None and 0 <= done < total.value:
             tell(int(done), int(total.value))
 
     try:
         report = _jobs.run(submit, (q, shapes), look)
     except BaseException:
-        if tell is _line:
+        if tell is line:
             print(file=sys.stderr)
         raise
     if tell is not None:
-        tell(report.rows, report.rows)
+        rows = 2 * report.rows if audit else report.rows
+        tell(rows, rows)
     return FileReport(out, report_of(report), int(report.refuted) if audit else None)
 
 
-def _line(done: int, total: int) -> None:
-    print(f"\r{done:,} of {total:,} pairs", end="\n" if done == total else "", file=sys.stderr, flush=True)
+def _line(done: int, total: int, what: str = "pairs") -> None:
+    print(f"\r{done:,} of {total:,} {what}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+def _audited(done: int, total: int) -> None:
+    _line(done, total, "answers and audits")

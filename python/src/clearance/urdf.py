@@ -112,9 +112,9 @@ def load(
     Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres and meshes. A mesh whose parts
     are not convex raises :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the
     parts that :func:`clearance.decompose` finds. OBJ, STL and PLY are read as :meth:`Library.mesh_parts` does, other
-    formats by trimesh, from the unit that the file states to metres (COLLADA's ``unit``). ``margin`` is the radius of a
-    ball that is added to every shape. ``packages`` are the folders of packages by name; ``package://`` is looked for in
-    the folders above the file, too.
+    formats by trimesh, from the unit that the file states to metres (COLLADA's ``unit``; its ``up_axis`` must be
+    ``Z_UP``). ``margin`` is the radius of a ball that is added to every shape. ``packages`` are the folders of packages
+    by name; ``package://`` is looked for in the folders above the file, too.
 
     Joints are revolute, continuous, prismatic or fixed, and may mimic another. Floating and planar joints are refused
     by name.
