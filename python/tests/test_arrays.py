@@ -184,6 +184,11 @@ def test_torch(engine: cl.Engine, small: Pairs) -> None:
     assert got.hit.dtype == torch.bool
     tensors["pos_a"].requires_grad_(True)
     assert call(engine, small, copy=False, **tensors).distance.numpy().tobytes() == want.distance.tobytes()
+    mine = torch.empty(len(small.a))
+    assert call(engine, small, out={"distance": mine}, **tensors).distance.data_ptr() == mine.data_ptr()
+    assert mine.numpy().tobytes() == want.distance.tobytes()
+    with pytest.raises(cl.ArrayError, match=r"out\.distance"):
+        call(engine, small, out={"distance": mine.double()}, **tensors)
 
 
 def test_jax(engine: cl.Engine, small: Pairs) -> None:

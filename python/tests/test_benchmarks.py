@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 
@@ -21,3 +22,15 @@ def test_calls() -> None:
     assert len(lines) == 5
     for line in lines:
         assert re.search(r" +\d+\.\d µs \(\d+\.\d to \d+\.\d\)$", line), line
+
+
+def test_arms() -> None:
+    """The rollouts, and the loops over what is installed, with the same distances."""
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed: pip install gymnasium to run this test")
+    lines = ran("arms.py", "--worlds", "8", "--looped", "8", "--rounds", "1", "--steps", "1").splitlines()
+    assert sum("rollout, " in line and "arm steps/s" in line for line in lines) == 4
+    differences = [line for line in lines if "differences from ours" in line]
+    loops = [line for line in lines if ", a loop  " in line]
+    assert len(differences) == len(loops)
+    for line in differences:
+        assert float(re.findall(r"([0-9.e-]+) m of separated", line)[0]) < 1e-6, line
