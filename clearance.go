@@ -73,9 +73,9 @@ func WithDevice(device string) Option { return func(c *config) { c.device = devi
 // verdict is remembered for each device and driver. By default devices are opened directly.
 func WithProbe(command ...string) Option { return func(c *config) { c.probe = command } }
 
-// WithSIMD selects the kernels of the CPU back end: "avx512", "avx2", "neon" or "portable",
-// or "off" for the solvers in Go alone. The default is the value of the environment
-// variable CLEARANCE_SIMD, or else the best kernels that the processor supports.
+// WithSIMD selects the kernels of the CPU back end, and of culling in rollouts: "avx512", "avx2",
+// "neon" or "portable", or "off" for the solvers in Go alone. The default is the value of the
+// environment variable CLEARANCE_SIMD, or else the best kernels that the processor supports.
 func WithSIMD(variant string) Option { return func(c *config) { c.cpu.SIMD = variant } }
 
 // WithWorkers sets the number of goroutines of the CPU back end. The default is one per

@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 GO=${GO:-go}
-packages="./cpu ./cpu/simd"
+packages="./cpu ./cpu/simd ./rollout/broadphase"
 sysroot=/usr/aarch64-linux-gnu
 
 host=$($GO env GOHOSTARCH)
@@ -51,6 +51,8 @@ else
 	# shellcheck disable=SC2086
 	check "NEON and portable kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" $packages
+	check "culling of rollouts by the NEON kernels, arm64 under qemu" "${cross[@]}" \
+		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./rollout -run TestLanes
 	check "conformance of the NEON kernels, arm64 under qemu" "${cross[@]}" \
 		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
 		-run 'TestSupportMatrix/cpu,_kernels_neon'
@@ -66,6 +68,8 @@ else
 	# shellcheck disable=SC2086
 	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m \
 		-skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
+	check "culling of rollouts, amd64 under qemu" $GO test -short -timeout 20m -exec "qemu-x86_64 -cpu max" \
+		./rollout -run TestLanes
 fi
 
 if ! command -v clang >/dev/null; then
@@ -73,6 +77,7 @@ if ! command -v clang >/dev/null; then
 else
 	# shellcheck disable=SC2086
 	check "all kernels, compiled by Clang" env CC=clang $GO test -short -timeout 20m $packages
+	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 20m ./rollout -run TestLanes
 fi
 
 [ "$failed" = 0 ] && { [ "$skipped" = 0 ] || [ "${REQUIRE_CROSS:-0}" != 1 ] || [ "$host" != amd64 ]; }

@@ -23,7 +23,7 @@ typedef struct {
 // A kernel appends to rows, for each box of the leaves, the boxes of higher index that it meets, ascending unless there
 // are more than CLR_SORTED. last has the largest index of a box in each leaf. length receives the length of the row of
 // each box. near, next and lanes are scratch.
-#define CLR_ROWS_FUNCTION(name)                                                                              \
+#define CLR_ROWS_FUNCTION(name)                                                                          \
     void name(clr_rows *c, const double *blocks, const int32_t *ids, const int32_t *last, int32_t *near, \
               int32_t *next, int32_t *lanes, int32_t *rows, int64_t *length)
 CLR_ROWS_FUNCTION(clr_rows_avx512);

@@ -11,10 +11,10 @@
 
 #define ROWS_INLINE static inline __attribute__((always_inline))
 #define ROWS clr_rows_avx2
-#define BOX(p)                                                                                             \
-    (clr_box) {                                                                                            \
+#define BOX(p)                                                                                            \
+    (clr_box) {                                                                                           \
         _mm256_set1_pd((p)[0]), _mm256_set1_pd((p)[8]), _mm256_set1_pd((p)[16]), _mm256_set1_pd((p)[24]), \
-            _mm256_set1_pd((p)[32]), _mm256_set1_pd((p)[40])                                               \
+            _mm256_set1_pd((p)[32]), _mm256_set1_pd((p)[40])                                              \
     }
 #define MEETS(block, box) (meets4(block, &(box)) | meets4((block) + 4, &(box)) << 4)
 #define ABOVE(ids, id) above(ids, id)
@@ -51,11 +51,9 @@ ROWS_INLINE unsigned have(const int32_t *sets, int bit) {
 }
 ROWS_INLINE __m128i pack4(__m128i x, unsigned bits) {
     // Indices of the lanes whose bits are set.
-    static const int32_t order[16][4] = {
-        {0}, {0}, {1}, {0, 1}, {2}, {0, 2}, {1, 2}, {0, 1, 2},
-        {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
-    return _mm_castps_si128(
-        _mm_permutevar_ps(_mm_castsi128_ps(x), _mm_loadu_si128((const __m128i *)order[bits])));
+    static const int32_t order[16][4] = {{0}, {0},    {1},    {0, 1},    {2},    {0, 2},    {1, 2},    {0, 1, 2},
+                                         {3}, {0, 3}, {1, 3}, {0, 1, 3}, {2, 3}, {0, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}};
+    return _mm_castps_si128(_mm_permutevar_ps(_mm_castsi128_ps(x), _mm_loadu_si128((const __m128i *)order[bits])));
 }
 ROWS_INLINE void put(int32_t *to, __m256i x, unsigned bits) {
     _mm_storeu_si128((__m128i *)to, pack4(_mm256_castsi256_si128(x), bits & 15));

@@ -11,10 +11,10 @@
 
 #define ROWS_INLINE static inline __attribute__((always_inline))
 #define ROWS clr_rows_avx512
-#define BOX(p)                                                                                              \
-    (clr_box) {                                                                                             \
-        _mm512_set1_pd((p)[0]), _mm512_set1_pd((p)[8]), _mm512_set1_pd((p)[16]), _mm512_set1_pd((p)[24]),  \
-            _mm512_set1_pd((p)[32]), _mm512_set1_pd((p)[40])                                                \
+#define BOX(p)                                                                                            \
+    (clr_box) {                                                                                           \
+        _mm512_set1_pd((p)[0]), _mm512_set1_pd((p)[8]), _mm512_set1_pd((p)[16]), _mm512_set1_pd((p)[24]), \
+            _mm512_set1_pd((p)[32]), _mm512_set1_pd((p)[40])                                              \
     }
 #define MEETS(block, box) meets(block, &(box))
 #define ABOVE(ids, id) above(ids, id)
