@@ -13,7 +13,7 @@ const Omitted = 0xfe
 // A back end that omits rows of a group cuts it into portions: whole sets, or consecutive rows of one set. Of each
 // portion it stores
 //
-//   - all rows of a set of which one has no answer, or is [Undecided], [Invalid], or without a finite gap;
+//   - all of its rows of a set, if one of these has no answer, or is [Undecided], [Invalid], or without a finite gap;
 //   - of all other rows the first with the least distance, the first with the least distance − gap, the first with the
 //     least distance + gap, and the first of the greatest status, if that is a contact. Without the distance column
 //     it is the first row of all.

@@ -120,6 +120,13 @@ func TestReductionRefused(t *testing.T) {
 	if err != nil || rep.Declined() != n/2 {
 		t.Errorf("%d rows declined, error %v", rep.Declined(), err)
 	}
+	counted := 0
+	for _, k := range rep.Counts {
+		counted += k
+	}
+	if counted != n {
+		t.Errorf("%d rows counted, want %d", counted, n)
+	}
 	checkRows(t, job.Results, pairs, 0, n)
 
 	good := pairsInSets(n)

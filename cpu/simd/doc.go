@@ -95,6 +95,7 @@
 //	growth_newton.h           Newton's method on the convex dual of smooth pairs; growth_dual.h
 //	growth_simplex.h          the simplex method; growth_lanes.h, growth_support.h
 //	growth_certify.h          bounds in float64: growth_bounds.h, growth_emit.h
+//	cull.h                    pairs of bodies culled by their balls, one world per lane; cull_api.h
 //
 // # Variants
 //
