@@ -176,7 +176,9 @@ func TestDeclines(t *testing.T) {
 		pairs.SetRow(i, &batch.Row{ShapeB: []int32{0, 0, 1, 2}[i], ShapeA: []int32{0, 0, 0, 2}[i],
 			PoseA: geom.IdentityPose(), PoseB: geom.IdentityPose()})
 	}
-	pairs.PositionB[0], pairs.PositionB[9] = 3, 3
+	pairs.PositionB[0] = 3
+	// The polygons cross, so that the search does not end before its limit.
+	pairs.PositionB[9], pairs.RotationB[12], pairs.RotationB[13] = 0.5, math.Sqrt2/2, math.Sqrt2/2
 	job := &batch.Job{Library: lib, Input: pairs}
 	rep, err := dispatch.New(b).Run(t.Context(), job, dispatch.Options{})
 	if err != nil || rep.Counts != [batch.StatusCount]int{batch.Separated: 1, batch.Penetrating: 2,

@@ -162,7 +162,7 @@ func TestFloat32Rounding(t *testing.T) {
 	}
 	depths, indices := recordsIn[layout.DepthRecord](slot.work.depths.Bytes()),
 		recordsIn[layout.IndexRecord](slot.work.indices.Bytes())
-	n := recordsIn[uint32](slot.work.counts.Bytes())[0]
+	n := slot.listed(layout.ListDepths)
 	worst, found, thin := 0.0, 0, 0
 	var r batch.Row
 	for i := range depths[:n] {

@@ -186,7 +186,8 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	} else {
 		f.stamp(stampRefined)
 	}
-	run(r.chain.prove, stampProved, w.searches, w.counts, w.continued)
+	run(r.chain.prove, stampProved, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
+		w.columns.device, lib.cells, w.counts, w.continued)
 	s.Bind(r.chain.certify, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
 		lib.cells, w.depths, w.counts, w.continued)
 	s.Push(bytesOf([]layout.QueryRecord{q}))

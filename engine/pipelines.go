@@ -26,7 +26,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	fresh   bool            // compiled since the cache was saved
 	input   [2]*vk.Pipeline // of growth distances in place 1
-	prove   *vk.Pipeline
+	prove   map[proof]*vk.Pipeline
 	certify map[proof]*vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
@@ -46,7 +46,8 @@ type search struct {
 	have   kinds
 }
 
-// proof is what pipelines of certify.comp are compiled for, so that each lacks what its queries cannot reach.
+// proof is what pipelines of prove.comp and certify.comp are compiled for, so that each lacks what its queries cannot
+// reach.
 type proof struct {
 	have    kinds
 	boolean bool // the query is for a status alone
@@ -63,6 +64,7 @@ func proofFor(o *batch.Options, have kinds) proof {
 
 func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
+	p.prove = map[proof]*vk.Pipeline{}
 	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
@@ -147,7 +149,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], prove: p.prove,
+	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], prove: p.prove[proved],
 		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.gjk == nil {
 		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
@@ -162,14 +164,14 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 		}
 		p.trustRegion[key] = c.trustRegion
 	}
+	spec := map[uint32]uint32{2: uint32(have), 5: constant(proved.boolean), 6: constant(proved.fine)}
 	if c.prove == nil {
-		if c.prove, err = p.compile("prove", shaders.Prove, 3, nil); err != nil {
+		if c.prove, err = p.compile("prove", shaders.Prove, 9, spec); err != nil {
 			return chain{}, err
 		}
-		p.prove = c.prove
+		p.prove[proved] = c.prove
 	}
 	if c.certify == nil {
-		spec := map[uint32]uint32{2: uint32(have), 5: constant(proved.boolean), 6: constant(proved.fine)}
 		if c.certify, err = p.compile("certify", shaders.Certify, 10, spec); err != nil {
 			return chain{}, err
 		}

@@ -1,6 +1,6 @@
-// Proves the answer of every row in double precision: forms the vertices of the initial simplex anew from their
-// directions, continues with GJK as far as the gap requires (gjk_float64.glsl), and stores the answer with bounds that
-// include all rounding errors. Half-spaces are answered in closed form.
+// Proves the rows that prove.comp leaves, in double precision: forms the vertices of the initial simplex anew,
+// continues with GJK as far as the gap requires (gjk_float64.glsl), and stores the answer with bounds that include all
+// rounding errors. Half-spaces are answered in closed form.
 //
 // Bounds. Separated: the norm of the point of the simplex from above, the support plane along the normal from below.
 // For intersecting cores: the depth of the origin in the simplex from below, the diameter of the pair from above.
@@ -38,13 +38,13 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
 #include "store.glsl"
+#include "search_result.glsl"
 #include "list.glsl"
 
 uint slot;
-dvec3 initialDirection(uint k) {
-    return dvec3(searches[slot].directions[3u * k], searches[slot].directions[3u * k + 1u],
-                 searches[slot].directions[3u * k + 2u]);
-}
+bool initialCorners() { return cornersGiven(slot); }
+dvec3 initialVertex(uint k, out dvec3 a) { return givenVertex(slot, k, a); }
+dvec3 initialDirection(uint k) { return dvec3(sourceOf(slot, k)); }
 
 #include "gjk_float64.glsl"
 
@@ -190,11 +190,11 @@ void main() {
         }
         uint stepLimit = min(MAX_STEPS, passLimit - 4u);
         if (query.max_iterations != 0u) {
-            uint made = evaluations + min(searches[slot].count, 4u);
+            uint made = evaluations + (cornersGiven(slot) ? 0u : min(vertexCountOf(slot), 4u));
             stepLimit = min(stepLimit, max(query.max_iterations, made) - made);
         }
         initializeSearch();
-        inside = runGJK(clamp(searches[slot].count, 1u, 4u), stepLimit);
+        inside = runGJK(clamp(vertexCountOf(slot), 1u, 4u), stepLimit);
         r = certify(inside);
     }
     uint status = classify(r);

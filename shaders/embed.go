@@ -10,10 +10,11 @@
 //   - gjk.comp finds the simplex nearest to the origin in single precision, or for some pairs of smooth shapes a
 //     direction along which the support function is stationary.
 //   - trust_region.comp refines that direction and proves the answer in double precision.
-//   - prove.comp lists the rows that are left (list.glsl).
-//   - certify.comp takes that list. It forms the simplex anew in double precision from its directions, ends the
-//     search, and writes the answer with its bounds. Rows whose cores intersect, or cannot be distinguished from
-//     touching, go to another list.
+//   - prove.comp forms the simplex anew in double precision, from its directions or the numbers of its corners, moves
+//     the point nearest to the origin by one step, and writes the answer where the bounds suffice. It lists the rows
+//     that are left (list.glsl).
+//   - certify.comp takes that list. It continues the search from the same simplex in double precision, and writes the
+//     answer with its bounds. Rows whose cores intersect, or cannot be distinguished from touching, go to another list.
 //   - epa_float32.comp takes the pairs of polytopes in the latter and finds their depth in single precision.
 //   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating
 //     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
@@ -64,7 +65,8 @@ var (
 	//go:embed spirv/trust_region.spv
 	TrustRegion []byte
 
-	// Bindings: searches, counts (in and out), continued (out).
+	// Bindings: shapes64, vertices64, poses, indices, searches, columns (out), cells, counts (in and out),
+	// continued (out). Constants 2, 5 and 6.
 	//
 	//go:embed spirv/prove.spv
 	Prove []byte

@@ -11,8 +11,8 @@
 // is its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the
 // simplex contains the origin), stalled (rounding prevents progress) or capped.
 //
-// Output: the directions of the simplex, the evaluations, the state and the solver of every slot with two shapes.
-// Half-spaces are left to certify.comp.
+// Output: the directions of the simplex or its corners, its weights, the evaluations, the state and the solver of every
+// slot with two shapes. Half-spaces are left to certify.comp.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -54,9 +54,14 @@ vec3 difference(vec3 a, vec3 b) {
 
 #include "trust_region.glsl"
 
-// evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled.
-vec3 evaluateSupport(vec3 u) {
-    vec3 coreA = coreSupport(shapeA, -u), coreB = toFrameA(coreSupport(shapeB, toFrameB(u)));
+bool corners; // the vertices of the simplex are handed on by the numbers of corners, see search_result.glsl
+
+// evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled, and what is
+// handed on of it.
+vec3 evaluateSupport(vec3 u, out vec3 source) {
+    uint a, b;
+    vec3 coreA = coreSupport(shapeA, -u, a), coreB = toFrameA(coreSupport(shapeB, toFrameB(u), b));
+    source = corners ? vec3(a, b, 0) : u;
     precise vec3 w = scaleToUnit * (differenceOf(coreA, coreB) + (shapeA.erode + shapeB.erode) * u);
     return w;
 }
@@ -113,6 +118,7 @@ void main() {
     // [Montaut2022, Alg. 8]: shapes that are not strictly convex need unit vectors.
     bool normalizeTerms = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
 
+    corners = handsOnCorners(shapeA, shapeB, booleanQuery);
     Simplex s = emptySimplex();
     vec3 x = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
     float len = 1.0, lenSquared = 1.0, inverseLen = 1.0; // x is a unit vector
@@ -130,13 +136,15 @@ void main() {
             precise vec3 unit = x * inverseLen;
             u = unit;
         }
-        vec3 w = evaluateSupport(u);
+        vec3 source;
+        vec3 w = evaluateSupport(u, source);
         step++;
         float plane = dotProduct(u, w);
         separated = separated || plane > rounding;
         if (booleanQuery && plane > radius + 2.0 * rounding) { // one direction proves the status
             s.n = 1u;
             s.p0 = u;
+            s.weight = vec4(1, 0, 0, 0);
             state = SEARCH_CONVERGED;
             break;
         }
@@ -154,7 +162,7 @@ void main() {
             }
         }
         Simplex t = s;
-        setSlot(t, t.n, w, u);
+        setSlot(t, t.n, w, source);
         t.n++;
         bool inside;
         signedVolumes(t, separated, inside);
@@ -177,23 +185,30 @@ void main() {
         }
         s = t;
         reduce(s);
+        // The point lies on a face. That the fourth vertex is none keeps it out of registers.
+        s.n = min(s.n, 3u);
+        s.w3 = vec3(0);
+        s.p3 = vec3(0);
+        s.weight.w = 0.0;
         x = projection;
         lenSquared = squared;
         inverseLen = inverse;
         len = l;
         previous = w;
     }
-    if (s.n == 0u) {
+    if (s.n == 0u) { // no evaluation was allowed
+        corners = false;
         s.n = 1u;
         s.p0 = u;
+        s.weight = vec4(1, 0, 0, 0);
     }
     for (int k = 0; k < 3; k++) {
         searches[row].directions[k] = s.p0[k];
         searches[row].directions[3 + k] = s.p1[k];
         searches[row].directions[6 + k] = s.p2[k];
-        searches[row].directions[9 + k] = s.p3[k];
+        searches[row].directions[9 + k] = s.n < 4u ? s.weight[k] : s.p3[k];
     }
-    searches[row].count = s.n;
+    searches[row].count = s.n | (corners ? CORNERS_GIVEN : 0u);
     searches[row].iterations = step;
     searches[row].state = state;
     searches[row].solver = METHOD == METHOD_NESTEROV ? SOLVER_NESTEROV

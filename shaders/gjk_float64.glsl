@@ -8,8 +8,10 @@
 // greatest lower bound so far, and axis and lower are the latest direction along x with its bound.
 //
 // The including file defines, before the include,
-//     dvec3 initialDirection(uint k)  // direction k of the initial simplex
-//     const uint FINE                 // see searchDirection
+//     bool initialCorners()                      // whether the initial simplex is given by its vertices
+//     dvec3 initialVertex(uint k, out dvec3 a)   // these, and their points of A
+//     dvec3 initialDirection(uint k)             // or their directions
+//     const uint FINE                            // see searchDirection
 
 #ifndef CLEARANCE_GJK_FLOAT64_GLSL
 #define CLEARANCE_GJK_FLOAT64_GLSL
@@ -158,15 +160,16 @@ dvec3 searchDirection() {
     return y;
 }
 
-// runGJK forms the initial simplex from its directions and runs GJK until the query is answered, a step makes no
-// progress, or stepLimit steps are made. It returns whether the cores intersect or cannot be distinguished from
-// touching. Both kinds of vertices use one text of the support functions.
+// runGJK forms the initial simplex from its corners or directions and runs GJK until the query is answered, a step
+// makes no progress, or stepLimit steps are made. It returns whether the cores intersect or cannot be distinguished
+// from touching. Both kinds of vertices use one text of the support functions.
 bool runGJK(uint directionCount, uint stepLimit) {
     bool inside = false;
     for (uint k = 0u; k < directionCount + stepLimit; k++) {
         bool initial = k < directionCount;
         uint n = initial ? 0u : simplex.n;
-        evaluateSupport(initial ? initialDirection(k) : searchDirection(), directionCount == 1u || !initial);
+        if (initial && initialCorners()) latestVertex = initialVertex(k, latestPointA);
+        else evaluateSupport(initial ? initialDirection(k) : searchDirection(), directionCount == 1u || !initial);
         if (!initial && boundsSuffice()) return false;
         if (!initial) refined = true;
         bool added = addVertex();

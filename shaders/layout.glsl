@@ -72,6 +72,7 @@ const uint FLOAT32_FACES = 8u;
 const uint SIMPLEX_CORNERS = 4294901760u;
 const uint DEPTH_STATIONARY = 4294967295u;
 const uint BALL_VERTEX = 2u;
+const uint CORNERS_GIVEN = 256u;
 const uint DECLINED_KIND = 1u;
 const uint DECLINED_INTERSECTING = 2u;
 const uint DECLINED_GAP = 3u;

@@ -13,12 +13,6 @@
 vec3 translationHigh, translationLow; // origin of B in the frame of A: their sum
 float scaleToUnit;                    // power of two with scaleToUnit·largestLength in [1, 2)
 
-// unitScale returns the power of two that scales a length into [1, 2).
-float unitScale(float len) {
-    uint exponent = floatBitsToUint(len) >> 23;
-    return uintBitsToFloat(clamp(254u - exponent, 1u, 254u) << 23);
-}
-
 // loadPose sets the relative pose and the lengths that follow from it.
 void loadPose(PairRecord pair) {
     rotation = rotationMatrix(pair.rotation);

@@ -1,20 +1,214 @@
-// Lists the rows that certify.comp answers.
+// Proves, in double precision, the rows whose search single precision ended: no search, and no loop over a simplex. A
+// row that it does not prove goes to the list of certify.comp, which continues from the same simplex.
+//
+// The point x = Σ λ_k w_k has the vertices w_k of the simplex formed anew, from their corners or directions, and the
+// weights λ_k of single precision. For polytopes one Newton step for the weights moves x to where it is orthogonal to
+// the edges of the simplex: the weights of single precision are off by its rounding, and the gap is as large as the
+// product of x with an edge. For a fine tolerance these products are formed in double precision; curved shapes are then
+// left to certify.comp, since single precision ends their search too early.
+//
+// Bounds, those of certify.comp. The norm of x, a point of D = A - B, bounds the distance from above; the support plane
+// along x bounds it from below. Weights that do not fit make the bounds wide, not wrong: λ_k >= 0 and Σ λ_k = 1 hold
+// for whatever single precision left. x and its plane are each a chain of at most ten operations, as Pair.Roundoff of
+// package ref has it: sums of three products, a rotation and a translation.
+//
+// Input: the simplices of gjk.comp. Output: columns of the rows that are proved, and LIST_CONTINUE with all others but
+// those that trust_region.comp answered.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
+#define DOUBLE
 #include "layout.glsl"
+#include "real.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 5) const uint BOOLEAN = 0u; // as in certify.comp
+layout(constant_id = 6) const uint FINE = 1u;
+#define BOOLEAN_QUERY (BOOLEAN != 0u)
 
-layout(std430, binding = 0) readonly buffer Searches { SearchRecord searches[]; };
-layout(std430, binding = 1) buffer Counts { uint counts[]; };
-layout(std430, binding = 2) writeonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
+layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
+// Not read-only: the rotation of A would stay in 18 registers from loadPose to writeColumns.
+layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };
+layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
+layout(std430, binding = 5) buffer Columns { uint words[]; };
+layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 7) buffer Counts { uint counts[]; };
+layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
 layout(push_constant) uniform Query { QueryRecord query; };
 
+#include "pair_float64.glsl"
+#include "store.glsl"
 #include "list.glsl"
+#include "search_result.glsl"
+
+uint slot;
+
+// Points closer to the origin are left to certify.comp: their squares are not normal numbers.
+const double SHORTEST_LENGTH = 1e-140lf;
+
+// closedWeights returns weights of a simplex of n vertices, those of w1 and w2 near to l: not negative, and of sum 1 up
+// to rounding, whatever l is.
+dvec3 closedWeights(dvec2 l, uint n) {
+    double second = n > 1u ? clamp(l.x, 0.0lf, 1.0lf) : 0.0lf;
+    precise double rest = 1.0lf - second;
+    double third = n > 2u ? clamp(l.y, 0.0lf, rest) : 0.0lf;
+    precise double first = rest - third;
+    return dvec3(first, second, third);
+}
+
+// Edges are those of the simplex, from its first vertex, in units in which they do not overflow.
+struct Edges {
+    vec3 first, e, f;
+    dvec3 fineFirst, fineE, fineF; // in metres; only for a fine tolerance
+};
+
+// addToEdges takes vertex k, the difference of p and the rotated q up to a translation.
+void addToEdges(inout Edges edges, uint k, dvec3 p, dvec3 q, float scale) {
+    precise vec3 w = scale * (vec3(p) - mat3(rotation) * vec3(q));
+    if (k == 0u) edges.first = w;
+    if (k == 1u) edges.e = w - edges.first;
+    if (k == 2u) edges.f = w - edges.first;
+    if (FINE == 0u) return;
+    precise dvec3 fine = p - rotation * q;
+    if (k == 0u) edges.fineFirst = fine;
+    if (k == 1u) edges.fineE = fine - edges.fineFirst;
+    if (k == 2u) edges.fineF = fine - edges.fineFirst;
+}
+
+// newtonStep returns the changes of the weights of w1 and w2 by which the point x of the simplex becomes orthogonal to
+// its edges. The step may be off by the rounding of single precision, the products with x may not for a fine tolerance.
+vec2 newtonStep(Edges edges, dvec3 x, uint n, float scale) {
+    vec3 e = edges.e, f = edges.f, y = scale * vec3(x);
+    precise vec2 product = vec2(dot(e, y), dot(f, y));
+    if (FINE != 0u) {
+        double square = double(scale) * double(scale);
+        product = vec2(square * dvec2(dotProduct(edges.fineE, x), dotProduct(edges.fineF, x)));
+    }
+    precise float ee = dot(e, e);
+    if (n == 2u) return vec2(-product.x / ee, 0);
+    precise float ff = dot(f, f), ef = dot(e, f);
+    precise vec2 change = vec2(product.y * ef - product.x * ff, product.x * ef - product.y * ee);
+    change /= ee * ff - ef * ef;
+    return change;
+}
+
+// The point x with its sums of points of A and of B, and the latest support plane.
+dvec3 sumA = dvec3(0), sumB = dvec3(0), x = dvec3(0), axis = dvec3(0);
+double len = 0.0lf, lower = 0.0lf;
+
+void formPoint() {
+    precise dvec3 point = sumA - (rotation * sumB + translation);
+    x = point;
+}
+
+// proveRow returns what the simplex of n vertices proves. along says that its only vertex is the support point along a
+// direction that separates, which is the normal.
+bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
+    bool corners = cornersGiven(slot);
+    dvec3 weights = closedWeights(dvec2(sourceOf(slot, 3u).yz), n);
+    Edges edges = Edges(vec3(0), vec3(0), vec3(0), dvec3(0), dvec3(0), dvec3(0));
+    float scale = unitScale(float(largestLength));
+    // The vertices; those of polytopes a second time, with the weights of the Newton step; then the plane.
+    uint last = corners && n > 1u ? 2u * n : along ? 0u : n;
+    for (uint k = 0u; k <= last; k++) {
+        uint vertex = k < n ? k : k - n;
+        if (k == n || k == last) formPoint();
+        if (k == n && k < last) {
+            weights = closedWeights(weights.yz + dvec2(newtonStep(edges, x, n, scale)), n);
+            sumA = dvec3(0);
+            sumB = dvec3(0);
+        }
+        dvec3 u = k == last && !along ? x : dvec3(sourceOf(slot, vertex)), v = dvec3(0);
+        bool searched = !corners || k == last;
+        if (searched) {
+            double uu = squaredNorm(u);
+            if (!(uu >= SHORTEST_LENGTH * SHORTEST_LENGTH)) return false;
+            len = squareRoot(uu);
+            precise dvec3 unit = u * inverseRoot(uu);
+            axis = unit;
+            precise dvec3 rotated = unit * rotation;
+            v = rotated;
+        }
+        dvec3 p = dvec3(0), q = dvec3(0);
+        for (int j = 0; j < 2; j++) { // both shapes by one text of the support functions: half the code
+            Shape s = loadShape(j == 0 ? index.shape_a : index.shape_b);
+            p = q;
+            if (searched) {
+                dvec3 d = j == 0 ? -axis : v;
+                precise dvec3 point = coreSupport(s, d) - s.erode * d;
+                q = point;
+            } else {
+                q = cornerPosition(s, uint(j == 0 ? u.x : u.y));
+            }
+        }
+        if (searched) {
+            precise double h = dotProduct(axis, p) - dotProduct(v, q) - dotProduct(axis, translation);
+            lower = h;
+        }
+        if (k == last && !along) break;
+        precise dvec3 a = sumA + weights[vertex] * p, b = sumB + weights[vertex] * q;
+        sumA = a;
+        sumB = b;
+        if (k < n && corners) addToEdges(edges, k, p, q, scale);
+    }
+    if (along) {
+        formPoint();
+        len = norm(x);
+    }
+    // The witnesses differ by -x, and distance times normal is -len·axis. The gap includes the difference of the two.
+    precise dvec3 offset = x - len * axis;
+    double offsetLength = norm(offset), bound = lower;
+    if (!BOOLEAN_QUERY) bound = min(bound, len - offsetLength);
+    precise double d = len - radius;
+    precise double above = d + supportRounding;
+    precise double below = bound - radius - supportRounding;
+    r.distance = d;
+    r.upper = above;
+    r.lower = below;
+    r.normal = -axis;
+    precise dvec3 wa = sumA - (shapeA.radius + shapeA.erode) * axis;
+    precise dvec3 wb = (sumA - x) + (shapeB.radius + shapeB.erode) * axis;
+    r.witnessA = wa;
+    r.witnessB = wb;
+    return true;
+}
+
+// prove reports whether it answered the row.
+bool prove(IndexRecord index) {
+    uint state = searches[slot].state, n = vertexCountOf(slot);
+    if (index.shape_a == NO_SHAPE || state == SEARCH_INSIDE || state == SEARCH_START || state == SEARCH_STATIONARY ||
+        n - 1u > 2u || (FINE != 0u && !cornersGiven(slot)))
+        return false;
+    shapeA = loadShape(index.shape_a);
+    shapeB = loadShape(index.shape_b);
+    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
+    loadPose(index);
+    loadQuery();
+    bool along = BOOLEAN_QUERY && n == 1u;
+    uint evaluations = searches[slot].iterations + (cornersGiven(slot) || along ? 1u : n + 1u);
+    uint passes = 2u * n + (n + 1u) * (1u + supportPasses(shapeA) + supportPasses(shapeB));
+    if (query.max_iterations != 0u && evaluations > query.max_iterations) return false;
+    if (passes > query.loop_limit) return false;
+    Answer r;
+    if (!proveRow(index, n, along, r)) return false;
+    uint status = classify(r);
+    if (status == DECLINED || !loopsCompleted()) return false;
+    if (BOOLEAN_QUERY) { // see certify.comp
+        precise dvec3 offset = x - len * axis;
+        double offsetLength = norm(offset);
+        if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
+        else r.lower = min(r.lower, r.distance - offsetLength);
+    }
+    writeStatus(index.row, status, searches[slot].solver, evaluations);
+    writeColumns(index.row, indices[slot].pose_a, r);
+    return true;
+}
 
 void main() {
-    uint slot = gl_GlobalInvocationID.x;
+    slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows || searches[slot].state == SEARCH_ANSWERED) return;
-    continued[addTo(LIST_CONTINUE)] = slot;
+    refined = false;
+    if (!prove(indices[slot])) continued[addTo(LIST_CONTINUE)] = slot;
 }

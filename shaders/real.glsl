@@ -21,6 +21,12 @@ const double UNIT_ROUNDOFF = 1.1102230246251565e-16lf; // 2^-53
 const float UNIT_ROUNDOFF = 5.9604645e-8; // 2^-24
 #endif
 
+// unitScale returns the power of two that scales a length into [1, 2).
+float unitScale(float len) {
+    uint exponent = floatBitsToUint(len) >> 23;
+    return uintBitsToFloat(clamp(254u - exponent, 1u, 254u) << 23);
+}
+
 real squaredNorm(real3 v) {
     precise real s = v.x * v.x + v.y * v.y + v.z * v.z;
     return s;

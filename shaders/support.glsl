@@ -108,14 +108,20 @@ bool isPolytope(Shape s) {
     return s.family == FAMILY_BOX || s.family == FAMILY_CONVEX;
 }
 
+// handsOnCorners reports whether gjk.comp hands on the numbers of corners instead of directions. The direction of a
+// single vertex may prove a Boolean query.
+bool handsOnCorners(Shape a, Shape b, bool booleanQuery) { return isPolytope(a) && isPolytope(b) && !booleanQuery; }
+
+uint signsOf(real3 d) { return (d.x < real(0) ? 1u : 0u) | (d.y < real(0) ? 2u : 0u) | (d.z < real(0) ? 4u : 0u); }
+
 // supportCorner returns the number of a corner that maximises <d, x>.
 uint supportCorner(Shape s, real3 d) {
     if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return supportVertex(s, d) - s.first;
-    return (d.x < real(0) ? 1u : 0u) | (d.y < real(0) ? 2u : 0u) | (d.z < real(0) ? 4u : 0u);
+    return signsOf(d);
 }
 
 real3 cornerPosition(Shape s, uint number) {
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(s.first + number);
+    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(s.first + min(number, s.count - 1u));
     real3 p = s.params;
     return real3((number & 1u) != 0u ? -p.x : p.x, (number & 2u) != 0u ? -p.y : p.y, (number & 4u) != 0u ? -p.z : p.z);
 }
@@ -134,12 +140,17 @@ uint supportPasses(Shape s) {
     return ((s.cells != 0u ? cellWord(s.cells + 1u) : s.count) + 2u) / 4u;
 }
 
-// coreSupport returns a point of the core that maximises <d, x>.
-real3 coreSupport(Shape s, real3 d) {
+// coreSupport returns a point of the core that maximises <d, x>, and its number if the core is a polytope.
+real3 coreSupport(Shape s, real3 d, out uint corner) {
+    corner = signsOf(d);
     if (uses(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) return frustumSupport(s.params, d);
     if (uses(KIND_BOX) && s.family == FAMILY_BOX) return boxSupport(s.params, d);
     if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return ellipsoidSupport(s.params, d);
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(supportVertex(s, d));
+    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) {
+        uint v = supportVertex(s, d);
+        corner = v - s.first;
+        return vertexAt(v);
+    }
     if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0);
         real alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
@@ -148,6 +159,11 @@ real3 coreSupport(Shape s, real3 d) {
     real3 hessian;
     if (isSmooth(s)) return smoothSupport(s, d, real3(0), real3(0), hessian);
     return real3(0);
+}
+
+real3 coreSupport(Shape s, real3 d) {
+    uint corner;
+    return coreSupport(s, d, corner);
 }
 
 #ifdef DOUBLE

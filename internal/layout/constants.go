@@ -117,6 +117,7 @@ func constants() []ConstantGroup {
 			{"SIMPLEX_CORNERS", SimplexCorners},
 			{"DEPTH_STATIONARY", DepthStationary},
 			{"BALL_VERTEX", BallVertex},
+			{"CORNERS_GIVEN", CornersGiven},
 			{"DECLINED_KIND", DeclinedKind},
 			{"DECLINED_INTERSECTING", DeclinedIntersecting},
 			{"DECLINED_GAP", DeclinedGap},

@@ -84,16 +84,17 @@ type IndexRecord struct {
 }
 
 // SearchRecord is the result of the search in single precision: the directions, in the frame of A, whose support points
-// are the vertices of the final simplex. Nothing in it is trusted.
+// are the vertices of the final simplex, or with CornersGiven the numbers of its corners of A and of B. Of up to three
+// vertices, the fourth vector is their weights in the point nearest to the origin. Nothing in it is trusted.
 //
 // Of a growth distance it holds the triangle that the ray from the centre of A to that of B crosses, or nothing but, in
 // the fourth place, the normal of the best bound of the ray. BallVertex marks vertices that are not support points.
 type SearchRecord struct {
 	Directions [12]float32 // four vectors, Count in use
-	Count      uint32
-	Iterations uint32 // evaluations of the support function so far
-	State      uint32 // SearchConverged and so on
-	Solver     uint32 // code of a device solver, see Solvers: the solver of the search
+	Count      uint32      // and CornersGiven
+	Iterations uint32      // evaluations of the support function so far
+	State      uint32      // SearchConverged and so on
+	Solver     uint32      // code of a device solver, see Solvers: the solver of the search
 }
 
 // DepthRecord is a row that certify.comp leaves to depth.glsl, as its cores could not be separated: the final simplex,
@@ -248,6 +249,9 @@ const (
 	// In the count of a SearchRecord of a growth distance: vertex k is the point of the inscribed ball of D along
 	// direction k, not a support point, if bit BallVertex + k is set.
 	BallVertex = 2
+
+	// In the count of a SearchRecord of a distance: the vectors are numbers of corners, not directions.
+	CornersGiven = 1 << 8
 
 	SolverShift = 12  // bits 12 to 15 of the status word of an answered row: its solver, an index into Solvers
 	SolverMask  = 0xf // of these bits, once shifted
