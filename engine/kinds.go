@@ -51,6 +51,16 @@ func (b *Backend) kindsFor(packed *layout.Packed) kinds {
 // kinds.
 func (k kinds) polytopes() bool { return k&(1<<geom.KindConvex) != 0 }
 
+// withoutPowers returns the kinds whose support functions take no powers: those of prove.comp.
+func (k kinds) withoutPowers() kinds {
+	for i := range geom.KindCount {
+		if i.Traits().Powers {
+			k &^= 1 << i
+		}
+	}
+	return k
+}
+
 // reduced returns the set for which shaders are compiled in place of k.
 func (k kinds) reduced() kinds {
 	if k&plain != 0 {

@@ -54,6 +54,11 @@ type proof struct {
 	fine    bool // the tolerance is below fineTolerance
 }
 
+// constants returns the specialisation constants for these kinds.
+func (p proof) constants(have kinds) map[uint32]uint32 {
+	return map[uint32]uint32{2: uint32(have), 5: constant(p.boolean), 6: constant(p.fine)}
+}
+
 // fineTolerance is the tolerance relative to the size of a pair below which search directions have to be exact to their
 // last digits, see searchDirection in gjk_float64.glsl.
 const fineTolerance = 1e-7
@@ -164,14 +169,15 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 		}
 		p.trustRegion[key] = c.trustRegion
 	}
-	spec := map[uint32]uint32{2: uint32(have), 5: constant(proved.boolean), 6: constant(proved.fine)}
 	if c.prove == nil {
+		spec := proved.constants(have.withoutPowers())
 		if c.prove, err = p.compile("prove", shaders.Prove, 9, spec); err != nil {
 			return chain{}, err
 		}
 		p.prove[proved] = c.prove
 	}
 	if c.certify == nil {
+		spec := proved.constants(have)
 		if c.certify, err = p.compile("certify", shaders.Certify, 10, spec); err != nil {
 			return chain{}, err
 		}

@@ -58,33 +58,42 @@ dvec3 closedWeights(dvec2 l, uint n) {
     return dvec3(first, second, third);
 }
 
-// Edges are those of the simplex, from its first vertex, in units in which they do not overflow.
+// x with the sums of points of A and, until x is formed, of B in its place; and the latest support plane.
+dvec3 sumA = dvec3(0), x = dvec3(0), axis = dvec3(0);
+double len = 0.0lf, lower = 0.0lf;
+
+// Edges are those of the simplex from its first vertex, for a fine tolerance in double precision and in metres, else in
+// units in which they do not overflow.
 struct Edges {
     vec3 first, e, f;
-    dvec3 fineFirst, fineE, fineF; // in metres; only for a fine tolerance
+    dvec3 fineFirst, fineE, fineF;
 };
 
 // addToEdges takes vertex k, the difference of p and the rotated q up to a translation.
 void addToEdges(inout Edges edges, uint k, dvec3 p, dvec3 q, float scale) {
+    if (FINE != 0u) {
+        precise dvec3 fine = p - rotation * q;
+        if (k == 0u) edges.fineFirst = fine;
+        if (k == 1u) edges.fineE = fine - edges.fineFirst;
+        if (k == 2u) edges.fineF = fine - edges.fineFirst;
+        return;
+    }
     precise vec3 w = scale * (vec3(p) - mat3(rotation) * vec3(q));
     if (k == 0u) edges.first = w;
     if (k == 1u) edges.e = w - edges.first;
     if (k == 2u) edges.f = w - edges.first;
-    if (FINE == 0u) return;
-    precise dvec3 fine = p - rotation * q;
-    if (k == 0u) edges.fineFirst = fine;
-    if (k == 1u) edges.fineE = fine - edges.fineFirst;
-    if (k == 2u) edges.fineF = fine - edges.fineFirst;
 }
 
 // newtonStep returns the changes of the weights of w1 and w2 by which the point x of the simplex becomes orthogonal to
 // its edges. The step may be off by the rounding of single precision, the products with x may not for a fine tolerance.
-vec2 newtonStep(Edges edges, dvec3 x, uint n, float scale) {
+vec2 newtonStep(Edges edges, uint n, float scale) {
     vec3 e = edges.e, f = edges.f, y = scale * vec3(x);
     precise vec2 product = vec2(dot(e, y), dot(f, y));
     if (FINE != 0u) {
-        double square = double(scale) * double(scale);
-        product = vec2(square * dvec2(dotProduct(edges.fineE, x), dotProduct(edges.fineF, x)));
+        double s = double(scale);
+        e = vec3(s * edges.fineE);
+        f = vec3(s * edges.fineF);
+        product = vec2(s * s * dvec2(dotProduct(edges.fineE, x), dotProduct(edges.fineF, x)));
     }
     precise float ee = dot(e, e);
     if (n == 2u) return vec2(-product.x / ee, 0);
@@ -94,64 +103,69 @@ vec2 newtonStep(Edges edges, dvec3 x, uint n, float scale) {
     return change;
 }
 
-// The point x with its sums of points of A and of B, and the latest support plane.
-dvec3 sumA = dvec3(0), sumB = dvec3(0), x = dvec3(0), axis = dvec3(0);
-double len = 0.0lf, lower = 0.0lf;
+void addWeighted(inout dvec3 sum, double weight, dvec3 point) {
+    precise dvec3 added = sum + weight * point;
+    sum = added;
+}
 
 void formPoint() {
-    precise dvec3 point = sumA - (rotation * sumB + translation);
+    precise dvec3 point = sumA - (rotation * x + translation);
     x = point;
+}
+
+// addCorners adds up the vertices that are given by their corners, with their weights, then once more with those of the
+// Newton step.
+void addCorners(IndexRecord index, dvec3 weights, uint n) {
+    Edges edges = Edges(vec3(0), vec3(0), vec3(0), dvec3(0), dvec3(0), dvec3(0));
+    float scale = unitScale(float(largestLength));
+    for (uint k = 0u; k < (n > 1u ? 2u * n : 1u); k++) {
+        if (k == n) {
+            formPoint();
+            weights = closedWeights(weights.yz + dvec2(newtonStep(edges, n, scale)), n);
+            sumA = dvec3(0);
+            x = dvec3(0);
+        }
+        uint vertex = k < n ? k : k - n;
+        vec3 numbers = sourceOf(slot, vertex);
+        dvec3 p = cornerPosition(loadShape(index.shape_a), uint(numbers.x));
+        dvec3 q = cornerPosition(loadShape(index.shape_b), uint(numbers.y));
+        addWeighted(sumA, weights[vertex], p);
+        addWeighted(x, weights[vertex], q);
+        if (k < n) addToEdges(edges, k, p, q, scale);
+    }
 }
 
 // proveRow returns what the simplex of n vertices proves. along says that its only vertex is the support point along a
 // direction that separates, which is the normal.
 bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
-    bool corners = cornersGiven(slot);
     dvec3 weights = closedWeights(dvec2(sourceOf(slot, 3u).yz), n);
-    Edges edges = Edges(vec3(0), vec3(0), vec3(0), dvec3(0), dvec3(0), dvec3(0));
-    float scale = unitScale(float(largestLength));
-    // The vertices; those of polytopes a second time, with the weights of the Newton step; then the plane.
-    uint last = corners && n > 1u ? 2u * n : along ? 0u : n;
-    for (uint k = 0u; k <= last; k++) {
-        uint vertex = k < n ? k : k - n;
-        if (k == n || k == last) formPoint();
-        if (k == n && k < last) {
-            weights = closedWeights(weights.yz + dvec2(newtonStep(edges, x, n, scale)), n);
-            sumA = dvec3(0);
-            sumB = dvec3(0);
-        }
-        dvec3 u = k == last && !along ? x : dvec3(sourceOf(slot, vertex)), v = dvec3(0);
-        bool searched = !corners || k == last;
-        if (searched) {
-            double uu = squaredNorm(u);
-            if (!(uu >= SHORTEST_LENGTH * SHORTEST_LENGTH)) return false;
-            len = squareRoot(uu);
-            precise dvec3 unit = u * inverseRoot(uu);
-            axis = unit;
-            precise dvec3 rotated = unit * rotation;
-            v = rotated;
-        }
-        dvec3 p = dvec3(0), q = dvec3(0);
+    bool corners = cornersGiven(slot);
+    if (corners) addCorners(index, weights, n);
+    // The vertices that are given by their directions, then the plane.
+    uint last = along ? 0u : n;
+    for (uint k = corners ? n : 0u; k <= last; k++) {
+        bool plane = k == n; // without along
+        if (plane) formPoint();
+        dvec3 u = plane ? x : dvec3(sourceOf(slot, k));
+        double uu = squaredNorm(u);
+        if (!(uu >= SHORTEST_LENGTH * SHORTEST_LENGTH)) return false;
+        len = squareRoot(uu);
+        precise dvec3 unit = u * inverseRoot(uu);
+        axis = unit;
+        dvec3 d = -axis;
+        precise double h = -dotProduct(axis, translation);
         for (int j = 0; j < 2; j++) { // both shapes by one text of the support functions: half the code
             Shape s = loadShape(j == 0 ? index.shape_a : index.shape_b);
-            p = q;
-            if (searched) {
-                dvec3 d = j == 0 ? -axis : v;
-                precise dvec3 point = coreSupport(s, d) - s.erode * d;
-                q = point;
-            } else {
-                q = cornerPosition(s, uint(j == 0 ? u.x : u.y));
+            if (j == 1) {
+                precise dvec3 rotated = axis * rotation;
+                d = rotated;
             }
+            precise dvec3 point = coreSupport(s, d) - s.erode * d;
+            h -= dotProduct(d, point);
+            if (!plane && j == 0) addWeighted(sumA, weights[k], point);
+            if (!plane && j == 1) addWeighted(x, weights[k], point);
         }
-        if (searched) {
-            precise double h = dotProduct(axis, p) - dotProduct(v, q) - dotProduct(axis, translation);
-            lower = h;
-        }
-        if (k == last && !along) break;
-        precise dvec3 a = sumA + weights[vertex] * p, b = sumB + weights[vertex] * q;
-        sumA = a;
-        sumB = b;
-        if (k < n && corners) addToEdges(edges, k, p, q, scale);
+        lower = h;
     }
     if (along) {
         formPoint();
@@ -181,6 +195,8 @@ bool prove(IndexRecord index) {
     if (index.shape_a == NO_SHAPE || state == SEARCH_INSIDE || state == SEARCH_START || state == SEARCH_STATIONARY ||
         n - 1u > 2u || (FINE != 0u && !cornersGiven(slot)))
         return false;
+    // Kinds whose support functions take powers are not compiled in: they take more registers than all the rest.
+    if (!uses(shapes[index.shape_a].kind) || !uses(shapes[index.shape_b].kind)) return false;
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;

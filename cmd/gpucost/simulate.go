@@ -184,7 +184,10 @@ func (m *machine) runAll(stage string, p *program, threads, rows int) (s Execute
 	}
 	s.Row, s.Row64 = p.total(own, rows)
 	s.Warp, s.Warp64 = p.total(most, rows)
-	s.Efficiency = (s.Row + s.Row64) / (s.Warp + s.Warp64)
+	s.Efficiency = 1 // of a list without rows
+	if threads > 0 {
+		s.Efficiency = (s.Row + s.Row64) / (s.Warp + s.Warp64)
+	}
 	s.Bytes = float64(len(m.touched)*sectorBytes) / float64(rows)
 	return s, nil
 }
