@@ -11,9 +11,6 @@ import (
 	"clearance/engine/internal/vk"
 )
 
-// needed are the features without which a device is of no use.
-const needed = vk.Float64
-
 // Backend is the Vulkan back end on one device.
 type Backend struct {
 	options   Options
@@ -62,11 +59,15 @@ func (b *Backend) open() error {
 		return err
 	}
 	b.device,
-		err = b.instance.OpenDevice(i, vk.DeviceOptions{Require: needed, CacheFile: cacheFile(&b.options, &devices[i])})
+		err = b.instance.OpenDevice(i, vk.DeviceOptions{Disable: b.options.disable,
+		CacheFile: cacheFile(&b.options, &devices[i])})
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	b.info = devices[i]
+	if err := b.options.checkProof(&b.info); err != nil {
+		return err
+	}
 	b.direct = b.info.Unified() && (b.info.Type == vk.Integrated || b.info.Type == vk.CPU) && !b.options.staged
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
 	b.scratch.invocations = scratchInvocations(&b.info, b.chunkRows)
@@ -76,7 +77,36 @@ func (b *Backend) open() error {
 	for range lanesPerDevice {
 		b.lanes <- new(lane)
 	}
-	return b.selfTest()
+	return b.testArithmetic()
+}
+
+// testArithmetic runs the self-tests of what the pipelines are to compute with. A device that has double precision, and
+// fails the test of two floats, proves in double precision.
+func (b *Backend) testArithmetic() error {
+	a := &b.pipelines.arithmetic
+	a.float64 = b.options.features(&b.info).Has(vk.Float64)
+	if a.float64 {
+		if err := b.selfTest(); err != nil {
+			return err
+		}
+	}
+	if b.options.proofFor(&b.info) != ProofTwoFloats {
+		return nil
+	}
+	fused, err := b.selfTestTwoFloats()
+	if err != nil && (!a.float64 || b.options.Proof == ProofTwoFloats) {
+		return err
+	}
+	a.twoFloats, a.fused = err == nil, fused
+	return nil
+}
+
+// Proof returns the arithmetic that proves answers in single precision.
+func (b *Backend) Proof() Proof {
+	if b.pipelines.arithmetic.twoFloats {
+		return ProofTwoFloats
+	}
+	return ProofFloat64
 }
 
 // chunkRows is the size of a chunk that the limits of a device allow.
@@ -126,6 +156,7 @@ func (b *Backend) ChunkRows() int { return 8 * b.chunkRows }
 // Device describes the device, and why it cannot be used any more if so.
 func (b *Backend) Device() batch.Device {
 	d := describe(&b.info)
+	d.Proof = b.Proof().String()
 	if err := b.broken.Load(); err != nil {
 		d.Reason = (*err).Error()
 	}
@@ -190,12 +221,13 @@ func Devices(probe ...string) ([]batch.Device, error) {
 	var out []batch.Device
 	for _, d := range instance.Devices() {
 		out = append(out, describe(&d))
+		out[len(out)-1].Proof = o.proofFor(&d).String()
 		out[len(out)-1].Reason = o.unusable(&d)
 	}
 	return out, nil
 }
 
-// describe describes a device that is open.
+// describe describes a device, without its proof.
 func describe(d *vk.DeviceInfo) batch.Device {
 	kinds := map[vk.DeviceType]batch.DeviceKind{
 		vk.Discrete: batch.DiscreteGPU, vk.Integrated: batch.IntegratedGPU, vk.Virtual: batch.VirtualGPU,

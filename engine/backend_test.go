@@ -259,10 +259,10 @@ func TestChoose(t *testing.T) {
 	limits := vk.Limits{MaxStorageBuffers: maxBindings}
 	devices := []vk.DeviceInfo{
 		{Name: "llvmpipe", Type: vk.CPU, Features: vk.Float64, Limits: limits},
-		{Name: "Old GPU", Type: vk.Discrete, Limits: limits},
+		{Name: "Old GPU", Type: vk.Discrete, Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: 4}},
 		{Name: "Intel Graphics", Type: vk.Integrated, Features: vk.Float64, Limits: limits},
 		{Name: "GeForce 5090", Type: vk.Discrete, Features: vk.Float64, Limits: limits},
-		{Name: "Phone", Type: vk.Discrete, Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: 4}},
+		{Name: "Phone", Type: vk.Discrete, Limits: limits}, // without shaderFloat64
 	}
 	for _, c := range []struct {
 		device string
@@ -270,15 +270,22 @@ func TestChoose(t *testing.T) {
 		err    string
 	}{
 		{"", 3, ""}, {"0", 0, ""}, {"intel", 2, ""}, {"GeForce", 3, ""},
-		{"1", 0, "no shaderFloat64"}, {"old", 0, "no shaderFloat64"}, {"phone", 0, "4 buffers"},
+		{"1", 0, "4 buffers"}, {"old", 0, "4 buffers"}, {"phone", 4, ""},
 		{"5", 0, `no Vulkan device "5"`}, {"-1", 0, "no Vulkan device"},
-		{"radeon", 0, "0: llvmpipe; 1: Old GPU (it has no"},
+		{"radeon", 0, "0: llvmpipe; 1: Old GPU (its shaders"},
 	} {
 		got, err := choose(devices, c.device, reason)
 		if c.err == "" && (err != nil || got != c.want) || c.err != "" &&
 			(err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: %d, %v", c.device, got, err)
 		}
+	}
+	// Hardware without double precision comes after hardware with it, and before software.
+	if i, err := choose([]vk.DeviceInfo{devices[0], devices[4], devices[2]}, "", reason); i != 2 || err != nil {
+		t.Errorf("device %d, %v", i, err)
+	}
+	if i, err := choose([]vk.DeviceInfo{devices[0], devices[4]}, "", reason); i != 1 || err != nil {
+		t.Errorf("device %d, %v", i, err)
 	}
 	if _, err := choose(devices[1:2], "", reason); err == nil || !strings.Contains(err.Error(),
 		"no usable Vulkan device: 0: Old GPU") {

@@ -35,7 +35,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	devices := instance.Devices()
 	i, err := choose(devices, o.Device, func(*vk.DeviceInfo) string { return "" })
 	if err == nil {
-		c.device, err = instance.OpenDevice(i, vk.DeviceOptions{Require: needed | vk.Statistics})
+		c.device, err = instance.OpenDevice(i, vk.DeviceOptions{Require: vk.Float64 | vk.Statistics})
 	}
 	if err != nil {
 		instance.Close()
@@ -43,6 +43,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	}
 	c.info = devices[i]
 	c.pipelines.init(c.device, defaultInvocations)
+	c.pipelines.arithmetic = arithmetic{float64: true, twoFloats: o.proofFor(&c.info) == ProofTwoFloats, fused: true}
 	return c, nil
 }
 
@@ -79,7 +80,8 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 // all returns the pipelines of a chain in the order of their stages.
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth, c.growthCertify,
+		c.input, c.gjk, c.proveTwoFloats, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth,
+		c.growthCertify,
 	} {
 		if p != nil {
 			list = append(list, p)

@@ -15,6 +15,7 @@ const (
 	stampUploaded
 	stampInput
 	stampSearched
+	stampTwoFloats
 	stampRefined
 	stampProved
 	stampCertified
@@ -148,10 +149,16 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 		f.stamp(stamp)
 	}
 	lib := r.library
-	run(r.chain.input, stampInput, lib.shapes64, in.poses.device, in.templates.device, in.order.device, in.warm.device,
-		w.indices, w.pairs, w.searches)
+	if r.chain.proveTwoFloats != nil {
+		run(r.chain.input, stampInput, lib.shapes, in.poses.device, in.templates.device, in.order.device,
+			in.warm.device, w.indices, w.pairs, w.remainders, w.searches)
+	} else {
+		run(r.chain.input, stampInput, lib.shapes64, in.poses.device, in.templates.device, in.order.device,
+			in.warm.device, w.indices, w.pairs, w.searches)
+	}
 	if r.chain.growth != nil {
 		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
+		f.stamp(stampTwoFloats)
 		f.stamp(stampRefined)
 		f.stamp(stampProved)
 		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
@@ -180,6 +187,18 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	s, q, lib := f.stream, r.query, r.library
 	n := uint64(q.Rows)
 	run(r.chain.gjk, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
+	if r.chain.proveTwoFloats != nil {
+		run(r.chain.proveTwoFloats, stampTwoFloats, lib.shapes, lib.vertices, lib.shapes64, lib.vertices64, lib.cells,
+			in.poses.device, w.indices, w.pairs, w.remainders, w.searches, w.columns.device)
+	} else {
+		f.stamp(stampTwoFloats)
+	}
+	if r.chain.certify == nil { // no double precision
+		for stamp := stampTwoFloats + 1; stamp <= stampDepth; stamp++ {
+			f.stamp(stamp)
+		}
+		return
+	}
 	if r.chain.trustRegion != nil {
 		run(r.chain.trustRegion, stampRefined, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
 			w.columns.device, lib.cells, w.depths, w.counts)

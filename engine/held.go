@@ -257,6 +257,10 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 	if err != nil {
 		return 0, h.b.failed(err)
 	}
+	if chain.input == nil {
+		h.b.stats.declineAll(h.length)
+		return 0, nil
+	}
 	if err := h.roomForDirections(o); err != nil {
 		return 0, h.b.failed(err)
 	}

@@ -17,11 +17,12 @@ const (
 	indexBytes    = uint64(unsafe.Sizeof(layout.IndexRecord{}))
 	pairBytes     = uint64(unsafe.Sizeof(layout.PairRecord{}))
 	searchBytes   = uint64(unsafe.Sizeof(layout.SearchRecord{}))
+	restBytes     = uint64(unsafe.Sizeof(layout.RemainderRecord{}))
 	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
 	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
 	inputBytes     = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes      = indexBytes + pairBytes + searchBytes + depthBytes + continuedBytes + columnBytes
+	workBytes      = indexBytes + pairBytes + restBytes + searchBytes + depthBytes + continuedBytes + columnBytes
 	continuedBytes = 4
 	countBytes     = 4 * layout.ListWords * layout.ListCount
 	boundBytes     = 2 * 4 // of a reduction, which has less memory for answers than the columns
@@ -162,6 +163,7 @@ type work struct {
 	depths, counts           vk.Buffer
 	continued                vk.Buffer // slots of layout.ListContinue
 	columns                  mirror
+	remainders               vk.Buffer // of proofs in two floats
 }
 
 // plan adds the memory for so many rows.
@@ -170,6 +172,9 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.indices, n*indexBytes)
 	p.device(&w.pairs, n*pairBytes)
 	p.device(&w.searches, n*searchBytes)
+	if p.b.pipelines.arithmetic.twoFloats {
+		p.device(&w.remainders, n*restBytes)
+	}
 	p.device(&w.depths, n*depthBytes)
 	p.device(&w.continued, n*continuedBytes)
 	p.device(&w.counts, countBytes)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -48,12 +47,17 @@ type Options struct {
 	// verdict is kept in the cache folder.
 	Probe []string
 
+	// Proof is the arithmetic of proofs of single precision. Answers agree within their gaps, not in every bit.
+	Proof Proof
+
 	// For tests and benchmarks.
-	staged    bool   // transfer data even where the host reaches the memory of the device
-	budget    uint32 // limit on loop passes of an invocation, 0: loopLimit
-	unsorted  bool   // do not sort the rows
-	reduceAll bool   // omit rows even where that saves nothing
-	generic   bool   // shaders for all kinds of shapes, whatever a library holds
+	staged    bool       // transfer data even where the host reaches the memory of the device
+	budget    uint32     // limit on loop passes of an invocation, 0: loopLimit
+	unsorted  bool       // do not sort the rows
+	reduceAll bool       // omit rows even where that saves nothing
+	disable   vk.Feature // features that count as missing
+	slow      bool       // double precision counts as slow
+	generic   bool       // shaders for all kinds of shapes, whatever a library holds
 
 	probeTimeout time.Duration // 0: the constant of this name
 }
@@ -116,7 +120,7 @@ func choose(devices []vk.DeviceInfo, device string, unusable func(*vk.DeviceInfo
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(devices[i].Type, devices[k].Type) })
+		slices.SortStableFunc(order, func(i, k int) int { return slices.Compare(rank(&devices[i]), rank(&devices[k])) })
 		for _, i := range order {
 			if unusable(&devices[i]) == "" {
 				return i, nil
@@ -132,6 +136,11 @@ func choose(devices []vk.DeviceInfo, device string, unusable func(*vk.DeviceInfo
 		return 0, fmt.Errorf("engine: Vulkan device %d, %s: %s", i, devices[i].Name, why)
 	}
 	return i, nil
+}
+
+// rank orders devices, the best first: hardware before software, then those with double precision, then by type.
+func rank(d *vk.DeviceInfo) []int {
+	return []int{int(constant(d.Type == vk.CPU)), int(constant(!d.Features.Has(vk.Float64))), int(d.Type)}
 }
 
 // find returns the index of the device with this index or a name that holds it.
@@ -154,8 +163,6 @@ func reason(d *vk.DeviceInfo) string {
 	switch {
 	case d.Unusable != "":
 		return d.Unusable
-	case !d.Features.Has(needed):
-		return fmt.Sprintf("it has no %v, which certified answers need; use the CPU back end", needed&^d.Features)
 	case d.Limits.MaxStorageBuffers < maxBindings:
 		return fmt.Sprintf("its shaders see %d buffers, %d are needed", d.Limits.MaxStorageBuffers, maxBindings)
 	}

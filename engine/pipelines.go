@@ -29,6 +29,10 @@ type pipelines struct {
 	prove   map[proof]*vk.Pipeline
 	certify map[proof]*vk.Pipeline
 
+	arithmetic     arithmetic
+	inputTwoFloats *vk.Pipeline
+	proveTwoFloats map[proof]*vk.Pipeline // by kinds and whether the query is Boolean
+
 	epaFloat32  map[kinds]*vk.Pipeline
 	depth       map[search]*vk.Pipeline
 	invocations int // see scratch
@@ -70,18 +74,21 @@ func proofFor(o *batch.Options, have kinds) proof {
 func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
 	p.prove = map[proof]*vk.Pipeline{}
+	p.proveTwoFloats = map[proof]*vk.Pipeline{}
 	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 }
 
-// chain holds the pipelines of one query, see the stages in package shaders.
+// chain holds the pipelines of one query, see the stages in package shaders. Where the device has no double precision,
+// those from trustRegion to depth are nil, and so are all where it cannot answer the query.
 type chain struct {
 	input, gjk     *vk.Pipeline
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	prove          *vk.Pipeline
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
+	proveTwoFloats *vk.Pipeline // nil where double precision proves all rows; else input takes two floats as well
 
 	growth, growthCertify *vk.Pipeline // of growth distances, which take input and these alone; nil for other queries
 }
@@ -102,10 +109,18 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 func (p *pipelines) forQuery(o *batch.Options, lib *library) (chain, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o.Query.Info().Growth() {
-		return p.forGrowth(lib.have)
+	single := p.arithmetic.twoFloats && o.Precision == batch.Single
+	switch {
+	case o.Query.Info().Growth() || !single:
+		if !p.arithmetic.float64 {
+			return chain{}, nil
+		}
+		if o.Query.Info().Growth() {
+			return p.forGrowth(lib.have)
+		}
+		return p.of(methodFor(o, lib), proofFor(o, lib.have))
 	}
-	return p.of(methodFor(o, lib), proofFor(o, lib.have))
+	return p.ofTwoFloats(methodFor(o, lib), proofFor(o, lib.have))
 }
 
 // forGrowth returns the pipelines for growth distances.
@@ -143,6 +158,17 @@ func (p *pipelines) inputFor(growth bool) (input *vk.Pipeline, err error) {
 	return input, err
 }
 
+func (p *pipelines) gjkFor(key search) (gjk *vk.Pipeline, err error) {
+	if gjk = p.gjk[key]; gjk == nil {
+		spec := map[uint32]uint32{1: uint32(key.method), 2: uint32(key.have)}
+		if gjk, err = p.compile("gjk", shaders.GJK, 5, spec); err != nil {
+			return nil, err
+		}
+		p.gjk[key] = gjk
+	}
+	return gjk, nil
+}
+
 // of returns the pipelines for a method, and the query and the kinds of shapes of a proof.
 func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	have := proved.have
@@ -154,13 +180,10 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, gjk: p.gjk[key], trustRegion: p.trustRegion[key], prove: p.prove[proved],
-		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
-	if c.gjk == nil {
-		if c.gjk, err = p.compile("gjk", shaders.GJK, 5, map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
-			return chain{}, err
-		}
-		p.gjk[key] = c.gjk
+	c = chain{input: input, trustRegion: p.trustRegion[key], prove: p.prove[proved], certify: p.certify[proved],
+		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+	if c.gjk, err = p.gjkFor(key); err != nil {
+		return chain{}, err
 	}
 	if c.trustRegion == nil && (m == batch.RTR || m == batch.Auto) {
 		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 9,
@@ -201,6 +224,34 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 		}
 		p.depth[deep] = c.depth
 	}
+	return c, nil
+}
+
+// ofTwoFloats returns the pipelines of `of`, with proofs in sums of two floats before those in double precision.
+func (p *pipelines) ofTwoFloats(m batch.Method, proved proof) (c chain, err error) {
+	if p.arithmetic.float64 {
+		if c, err = p.of(m, proved); err != nil {
+			return chain{}, err
+		}
+	} else if c.gjk, err = p.gjkFor(search{m, proved.have}); err != nil {
+		return chain{}, err
+	}
+	fused := constant(p.arithmetic.fused)
+	if p.inputTwoFloats == nil {
+		p.inputTwoFloats, err = p.compile("input_two_floats", shaders.InputTwoFloats, 9, map[uint32]uint32{7: fused})
+		if err != nil {
+			return chain{}, err
+		}
+	}
+	proved.fine = false
+	if p.proveTwoFloats[proved] == nil {
+		spec := map[uint32]uint32{2: uint32(proved.have), 5: constant(proved.boolean), 7: fused,
+			8: constant(!p.arithmetic.float64)}
+		if p.proveTwoFloats[proved], err = p.compile("prove_two_floats", shaders.ProveTwoFloats, 11, spec); err != nil {
+			return chain{}, err
+		}
+	}
+	c.input, c.proveTwoFloats = p.inputTwoFloats, p.proveTwoFloats[proved]
 	return c, nil
 }
 
@@ -252,6 +303,16 @@ func (p *pipelines) compile(name string, code []byte, bindings int, spec map[uin
 func (p *pipelines) warm(m batch.Method, have kinds) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, boolean := range []bool{false, true} {
+		if p.arithmetic.twoFloats {
+			if _, err := p.ofTwoFloats(m, proof{have, boolean, false}); err != nil {
+				return err
+			}
+		}
+	}
+	if !p.arithmetic.float64 {
+		return nil
+	}
 	if _, err := p.forGrowth(have); err != nil {
 		return err
 	}

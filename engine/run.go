@@ -56,6 +56,10 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 	if c.chain, err = b.pipelines.forQuery(&job.Options, c.library); err != nil {
 		return 0, b.failed(err)
 	}
+	if c.chain.input == nil {
+		b.stats.declineAll(hi - lo)
+		return 0, nil
+	}
 	if c.lane, err = b.takeLane(ctx); err != nil {
 		return 0, err
 	}
@@ -163,7 +167,7 @@ func (c *call) start(s *slot, at, n, room int) error {
 	s.call = c.number
 	l := placementOf(c.out, n)
 	var red *reduction
-	if c.job.Reduction != nil && c.tally != nil {
+	if c.job.Reduction != nil && c.tally != nil && c.b.pipelines.arithmetic.float64 {
 		reduces, err := s.reduce.prepare(c.b, c.job, at, n, &l)
 		if err != nil {
 			return err

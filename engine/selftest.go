@@ -94,12 +94,20 @@ func (d *testData) echo() (words []uint32) {
 	return append(words, q.First, q.Templates, q.Bodies, q.FirstDepth)
 }
 
-// check compares what the device made of the data with what the host makes of it.
-func (d *testData) check(results [][7]float64, echo []uint32) error {
+// checkEcho compares the records that the device read with those that were written.
+func (d *testData) checkEcho(echo []uint32) error {
 	for i, want := range d.echo() {
 		if echo[i] != want {
 			return fmt.Errorf("word %d of the records reads %#x, %#x was written", i, echo[i], want)
 		}
+	}
+	return nil
+}
+
+// check compares what the device made of the data with what the host makes of it.
+func (d *testData) check(results [][7]float64, echo []uint32) error {
+	if err := d.checkEcho(echo); err != nil {
+		return err
 	}
 	for i, n := range d.numbers {
 		x, y, got := n[0], n[1], &results[i]
@@ -124,20 +132,21 @@ func (d *testData) check(results [][7]float64, echo []uint32) error {
 // selfTest refuses a device that does not compute as certificates need it.
 func (b *Backend) selfTest() error {
 	d := newTestData()
-	results, echo, err := b.ask(d)
+	results, echo, err := answersOf[float64](b, d, shaders.SelfTest, bytesOf(d.numbers[:]), 7)
 	if err != nil {
 		return fmt.Errorf("engine: self-test of %s: %w", b.info.Name, err)
 	}
-	if err := d.check(results, echo); err != nil {
+	if err := d.check(recordsIn[[7]float64](bytesOf(results)), echo); err != nil {
 		return fmt.Errorf("engine: %s failed the self-test: %w; its driver cannot be trusted with doubles, update it "+
 			"or use the CPU back end", b.info.Name, err)
 	}
 	return nil
 }
 
-// ask has the device work on test data.
-func (b *Backend) ask(d *testData) (results [][7]float64, echo []uint32, err error) {
-	pipeline, err := b.device.NewPipeline(shaders.SelfTest, vk.PipelineOptions{
+// answersOf has the device work on test data. It returns so many results for each row of numbers.
+func answersOf[T float32 | float64](b *Backend, d *testData, code, numbers []byte,
+	perRow int) (results []T, echo []uint32, err error) {
+	pipeline, err := b.device.NewPipeline(code, vk.PipelineOptions{
 		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)),
 		Spec: map[uint32]uint32{0: groupSize},
 	})
@@ -145,14 +154,14 @@ func (b *Backend) ask(d *testData) (results [][7]float64, echo []uint32, err err
 		return nil, nil, err
 	}
 	defer pipeline.Close()
-	inputs := [][]byte{bytesOf(d.shapes[:]), bytesOf(d.poses[:]), bytesOf(d.templates[:]), bytesOf(d.numbers[:])}
+	inputs := [][]byte{bytesOf(d.shapes[:]), bytesOf(d.poses[:]), bytesOf(d.templates[:]), numbers}
 	var memory [6]mirror
 	plan := plan{b: b}
 	for i, data := range inputs {
 		plan.input(&memory[i], uint64(len(data)))
 	}
 	words := len(d.echo())
-	plan.output(&memory[4], testRows*7*8)
+	plan.output(&memory[4], uint64(len(bytesOf(make([]T, testRows*perRow)))))
 	plan.output(&memory[5], 4*uint64(words))
 	blocks, err := plan.allocate()
 	if err != nil {
@@ -203,6 +212,6 @@ func (b *Backend) ask(d *testData) (results [][7]float64, echo []uint32, err err
 			return nil, nil, err
 		}
 	}
-	results = append(results, recordsIn[[7]float64](memory[4].host.Bytes())...)
+	results = append(results, recordsIn[T](memory[4].host.Bytes())[:testRows*perRow]...)
 	return results, append(echo, recordsIn[uint32](memory[5].host.Bytes())...), nil
 }

@@ -36,20 +36,26 @@ type Stats struct {
 	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
 	// growth.comp, trust_region.comp, prove.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
 	// depth_certificate.comp, reduce.comp, transfer of the answers.
-	Upload, Input, Search, Refine, Prove, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
+	// prove_two_floats.comp is TwoFloats.
+	Upload, Input, Search, TwoFloats, Refine, Prove, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined, by reason.
 type DeclinedRows struct {
-	Kind    int64 // the device has no shader for a kind of shape
-	Depth   int64 // the cores intersect, and the polytope filled its memory or rounding stopped its expansion
-	Gap     int64 // the bounds stayed too wide
-	Budget  int64 // the support functions exceed the limit on loop passes of an invocation
-	Unknown int64 // the device returned no valid status
+	Kind   int64 // the device has no shader for a kind of shape
+	Depth  int64 // the cores intersect, and the polytope filled its memory or rounding stopped its expansion
+	Gap    int64 // the bounds stayed too wide
+	Budget int64 // the support functions exceed the limit on loop passes of an invocation
+	// The device has no double precision, and proofs in sums of two floats were not sufficient; in double precision,
+	// and for growth distances, that is every row.
+	Precision int64
+	Unknown   int64 // the device returned no valid status
 }
 
 // Sum returns the number of all declined rows.
-func (d DeclinedRows) Sum() int64 { return d.Kind + d.Depth + d.Gap + d.Budget + d.Unknown }
+func (d DeclinedRows) Sum() int64 {
+	return d.Kind + d.Depth + d.Gap + d.Budget + d.Precision + d.Unknown
+}
 
 // tally counts rows of a chunk.
 type tally struct {
@@ -98,6 +104,14 @@ func (c *counters) sent(bytes uint64) {
 	c.stats.BytesUp += int64(bytes)
 }
 
+// declineAll counts rows that the device cannot answer for lack of double precision.
+func (c *counters) declineAll(rows int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Rows += int64(rows)
+	c.stats.Declined.Precision += int64(rows)
+}
+
 // chunk adds a chunk of which so many bytes were read. times are the timestamps, nil if there are none. It returns the
 // time in which the device ran the shaders.
 func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel time.Duration) {
@@ -115,6 +129,7 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Declined.Depth += t.declined[layout.DeclinedIntersecting]
 	s.Declined.Gap += t.declined[layout.DeclinedGap]
 	s.Declined.Budget += t.declined[layout.DeclinedLoops]
+	s.Declined.Precision += t.declined[layout.DeclinedPrecision]
 	if times == nil {
 		return 0
 	}
@@ -122,7 +137,8 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Upload += span(stampStart, stampUploaded)
 	s.Input += span(stampUploaded, stampInput)
 	s.Search += span(stampInput, stampSearched)
-	s.Refine += span(stampSearched, stampRefined)
+	s.TwoFloats += span(stampSearched, stampTwoFloats)
+	s.Refine += span(stampTwoFloats, stampRefined)
 	s.Prove += span(stampRefined, stampProved)
 	s.Certify += span(stampProved, stampCertified)
 	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)

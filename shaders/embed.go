@@ -9,6 +9,8 @@
 //     the initial direction.
 //   - gjk.comp finds the simplex nearest to the origin in single precision, or for some pairs of smooth shapes a
 //     direction along which the support function is stationary.
+//   - prove_two_floats.comp, on devices with slow double precision or none, proves what it can of these results in sums
+//     of two floats, for answers in single precision; input_two_floats.comp takes the place of input.comp then.
 //   - trust_region.comp refines that direction and proves the answer in double precision.
 //   - prove.comp forms the simplex anew in double precision, from its directions or the numbers of its corners, moves
 //     the point nearest to the origin by one step, and writes the answer where the bounds suffice. It lists the rows
@@ -36,8 +38,9 @@
 // layout.glsl, which is generated; tests compare the compiled code with them. Specialisation constant 0 is the size of
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
-// (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine. A
-// list of depths that is longer than the number of invocations takes several dispatches.
+// (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine, 7
+// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage. A list of depths that is
+// longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -53,6 +56,18 @@ var (
 	//
 	//go:embed spirv/input.spv
 	Input []byte
+
+	// Bindings: shapes, poses, templates, order, warm, indices (out), pairs (out), remainders (out), searches (out).
+	// Constant 7.
+	//
+	//go:embed spirv/input_two_floats.spv
+	InputTwoFloats []byte
+
+	// Bindings: shapes, vertices, shapes64, vertices64, cells, poses, indices, pairs, remainders, searches (in and
+	// out), columns (out). Constants 2, 5, 7 and 8.
+	//
+	//go:embed spirv/prove_two_floats.spv
+	ProveTwoFloats []byte
 
 	// Bindings: shapes, vertices, pairs, searches (in and out), cells. Constants 1 and 2.
 	//
@@ -112,13 +127,18 @@ var (
 	//
 	//go:embed spirv/selftest.spv
 	SelfTest []byte
+
+	// Bindings: those of SelfTest.
+	//
+	//go:embed spirv/selftest_two_floats.spv
+	SelfTestTwoFloats []byte
 )
 
 // All returns the code of every shader.
 func All() [][]byte {
 	return [][]byte{
-		Input, GJK, TrustRegion, Prove, Certify, EPAFloat32, Depth, DepthCertificate, Growth, GrowthCertify, Reduce,
-		SelfTest,
+		Input, InputTwoFloats, GJK, ProveTwoFloats, TrustRegion, Prove, Certify, EPAFloat32, Depth, DepthCertificate,
+		Growth, GrowthCertify, Reduce, SelfTest, SelfTestTwoFloats,
 	}
 }
 

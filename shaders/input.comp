@@ -38,51 +38,25 @@ dvec3 growthCentreOf(uint shape) {
     return dvec3(shapes[shape].growth_center[0], shapes[shape].growth_center[1], shapes[shape].growth_center[2]);
 }
 
-// isRotation is false for the zero quaternion, which marks an invalid pose.
-bool isRotation(dvec4 q) { return q.x != 0.0lf || q.y != 0.0lf || q.z != 0.0lf || q.w != 0.0lf; }
-
-// isInfinite is true for the mark of a direction that is not finite. A compiler may assume that there are no
-// infinities, so the bits are tested.
-bool isInfinite(float w) { return (floatBitsToUint(w) & 0x7f800000u) == 0x7f800000u; }
-
-IndexRecord indexOf(uint row) {
-    uint k = query.first + row, world = k / query.templates;
-    TemplateRecord t = templates[k - world * query.templates];
-    uint body = world * query.bodies;
-    IndexRecord index;
-    index.pose_a = body + t.body_a;
-    index.pose_b = body + t.body_b;
-    index.shape_a = t.shape_a;
-    index.shape_b = t.shape_b;
-    index.row = row;
-    return index;
+bool isRotation(PoseRecord pose) {
+    dvec4 q = rotationOf(pose);
+    return q.x != 0.0lf || q.y != 0.0lf || q.z != 0.0lf || q.w != 0.0lf;
 }
+
+bool hasGrowth(IndexRecord index) {
+    return GROWTH == 0u || shapes[index.shape_a].growth_inradius > 0.0lf ||
+           shapes[index.shape_b].growth_inradius > 0.0lf;
+}
+
+#include "input.glsl"
 
 void main() {
     uint slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows) return;
-    uint row = (query.flags & FLAG_ORDER) != 0u ? order[slot] : slot;
-    IndexRecord index = indexOf(row);
-    searches[slot].count = 0u;
-    searches[slot].iterations = 0u;
-    searches[slot].state = SEARCH_START;
-
-    dvec3 w = dvec3(0);
-    if (index.shape_a != NO_SHAPE) {
-        bool valid = isRotation(rotationOf(poses[index.pose_a])) && isRotation(rotationOf(poses[index.pose_b]));
-        if ((query.flags & FLAG_WARM) != 0u) {
-            valid = valid && !isInfinite(warm[3u * row]);
-            w = dvec3(warm[3u * row], warm[3u * row + 1u], warm[3u * row + 2u]);
-        }
-        if (GROWTH != 0u)
-            valid = valid &&
-                    (shapes[index.shape_a].growth_inradius > 0.0lf || shapes[index.shape_b].growth_inradius > 0.0lf);
-        if (!valid) index.shape_a = NO_SHAPE;
-    }
-    indices[slot] = index;
-    pairs[slot].shape_a = index.shape_a;
-    pairs[slot].shape_b = index.shape_b;
+    vec3 given;
+    IndexRecord index = beginRow(slot, given);
     if (index.shape_a == NO_SHAPE) return;
+    dvec3 w = dvec3(given);
 
     dvec4 qa = rotationOf(poses[index.pose_a]), qb = rotationOf(poses[index.pose_b]);
     dmat3 ra = rotationMatrix(qa);

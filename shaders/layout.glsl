@@ -77,6 +77,7 @@ const uint DECLINED_KIND = 1u;
 const uint DECLINED_INTERSECTING = 2u;
 const uint DECLINED_GAP = 3u;
 const uint DECLINED_LOOPS = 4u;
+const uint DECLINED_PRECISION = 5u;
 const uint PACKED_BITS = 4u;
 const uint PACKED_INVALID = 3u;
 const uint PACKED_REFINED = 4u;
@@ -110,6 +111,13 @@ const uint SOLVER_EPA = 7u;
 const uint SOLVER_GROWTH = 8u;
 const uint SOLVER_COUNT = 9u;
 
+// How a double of a record is read: as it is, or as its words, the low one first.
+#ifdef DOUBLES_AS_WORDS
+#define STORED_DOUBLE uvec2
+#else
+#define STORED_DOUBLE double
+#endif
+
 // ShapeRecord: one shape of a packed library; 80 bytes.
 struct ShapeRecord {
     float params[8]; // offset 0
@@ -130,17 +138,23 @@ struct PairRecord {
     uint shape_b; // offset 44
 };
 
+// RemainderRecord: what single precision leaves of a relative pose; 20 bytes.
+struct RemainderRecord {
+    float rotation[4]; // offset 0
+    float position_rounding; // offset 16
+};
+
 // ShapeRecord64: one shape of a packed library in double precision; 176 bytes.
 struct ShapeRecord64 {
-    double params[8]; // offset 0
-    double center[3]; // offset 64
-    double bounding; // offset 88
-    double reach; // offset 96
-    double radius; // offset 104
-    double erode; // offset 112
-    double growth_center[3]; // offset 120
-    double growth_offset; // offset 144
-    double growth_inradius; // offset 152
+    STORED_DOUBLE params[8]; // offset 0
+    STORED_DOUBLE center[3]; // offset 64
+    STORED_DOUBLE bounding; // offset 88
+    STORED_DOUBLE reach; // offset 96
+    STORED_DOUBLE radius; // offset 104
+    STORED_DOUBLE erode; // offset 112
+    STORED_DOUBLE growth_center[3]; // offset 120
+    STORED_DOUBLE growth_offset; // offset 144
+    STORED_DOUBLE growth_inradius; // offset 152
     uint kind; // offset 160
     uint vertex_offset; // offset 164
     uint vertex_count; // offset 168
@@ -149,13 +163,13 @@ struct ShapeRecord64 {
 
 // VertexRecord64: a vertex in double precision; 24 bytes.
 struct VertexRecord64 {
-    double position[3]; // offset 0
+    STORED_DOUBLE position[3]; // offset 0
 };
 
 // PoseRecord: the pose of a body in the world; 56 bytes.
 struct PoseRecord {
-    double position[3]; // offset 0
-    double rotation[4]; // offset 24
+    STORED_DOUBLE position[3]; // offset 0
+    STORED_DOUBLE rotation[4]; // offset 24
 };
 
 // TemplateRecord: one pair of bodies that every world has; 16 bytes.
@@ -186,9 +200,9 @@ struct SearchRecord {
 
 // DepthRecord: a row that is left to depth.glsl; 352 bytes.
 struct DepthRecord {
-    double vertices[12]; // offset 0
-    double points[12]; // offset 96
-    double weights[4]; // offset 192
+    STORED_DOUBLE vertices[12]; // offset 0
+    STORED_DOUBLE points[12]; // offset 96
+    STORED_DOUBLE weights[4]; // offset 192
     uint slot; // offset 224
     uint count; // offset 228
     uint iterations; // offset 232

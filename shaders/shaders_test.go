@@ -40,6 +40,17 @@ var code = []struct {
 	{"input", shaders.Input, []string{
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "SearchRecord",
 	}, []uint32{0, 1}},
+	{"input_two_floats", shaders.InputTwoFloats, []string{
+		"ShapeRecord", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "RemainderRecord",
+		"SearchRecord",
+	}, []uint32{0, 7}},
+	{"prove_two_floats", shaders.ProveTwoFloats, []string{
+		"ShapeRecord", "vec4 of float", "ShapeRecord64", "VertexRecord64", "uint", "PoseRecord", "IndexRecord",
+		"PairRecord", "RemainderRecord", "SearchRecord", "uint",
+	}, []uint32{0, 2, 5, 7, 8}},
+	{"selftest_two_floats", shaders.SelfTestTwoFloats, []string{
+		"ShapeRecord64", "PoseRecord", "TemplateRecord", "float", "float", "uint",
+	}, []uint32{0}},
 	{"gjk", shaders.GJK, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
 	}, []uint32{0, 1, 2}},
@@ -142,8 +153,24 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 11 {
+	if len(seen) != 12 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
+	}
+}
+
+// TestWithoutFloat64: the stages of devices without double precision do not ask for it.
+func TestWithoutFloat64(t *testing.T) {
+	for _, s := range code {
+		m, err := parse(s.code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := !slices.Contains([]string{
+			"input_two_floats", "gjk", "prove_two_floats", "selftest_two_floats", "growth",
+		}, s.name)
+		if m.float64 != want {
+			t.Errorf("%s: needs double precision: %v", s.name, m.float64)
+		}
 	}
 }
 
@@ -162,7 +189,11 @@ func (m *module) compare(id uint32, r layout.Record) (bad []string) {
 		if name, ok := m.members[key]; ok && name != snake(f.Name) {
 			bad = append(bad, fmt.Sprintf("%s: member %d is %s in the code, %s in Go", r.Name, i, name, f.Name))
 		}
-		if got, want := m.describe(member), describe(f.Type); got != want {
+		got, want := m.describe(member), describe(f.Type)
+		if !m.float64 { // which reads doubles as words
+			want = strings.ReplaceAll(want, "double", "vec2 of uint")
+		}
+		if got != want {
 			bad = append(bad, fmt.Sprintf("%s.%s is %s in the code, %s in Go", r.Name, f.Name, got, want))
 		}
 		if f.Type.Kind() == reflect.Array && f.Type != reflect.TypeFor[layout.Vec4]() {

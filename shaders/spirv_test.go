@@ -18,8 +18,11 @@ const (
 	opTypePointer    = 32
 	opConstant       = 43
 	opVariable       = 59
+	opCapability     = 17
 	opDecorate       = 71
 	opMemberDecorate = 72
+
+	capabilityFloat64 = 10
 
 	decorationSpecID      = 1
 	decorationArrayStride = 6
@@ -54,6 +57,7 @@ type module struct {
 	types     map[uint32]typ
 	constants map[uint32]uint32
 	variables map[uint32]variable
+	float64   bool // double precision is among its capabilities
 }
 
 // parse reads a module.
@@ -86,6 +90,8 @@ func parse(code []byte) (*module, error) {
 
 func (m *module) instruction(op uint32, w []uint32) {
 	switch op {
+	case opCapability:
+		m.float64 = m.float64 || w[0] == capabilityFloat64
 	case opName:
 		m.names[w[0]] = text(w[1:])
 	case opMemberName:

@@ -104,7 +104,7 @@ func listDevices() ([]deviceReport, error) {
 	add := func(name, index string, d batch.Device) {
 		r := deviceReport{Backend: name, Index: index, Kind: d.Kind.String(), Usable: d.Usable(), Why: d.Reason}
 		if r.Usable {
-			r.Device = deviceText(d)
+			r.Device, r.Proof = deviceText(d), d.Proof
 		} else if d.Name != "" {
 			r.Why = d.Name + ": " + r.Why
 		}

@@ -11,12 +11,13 @@ import (
 // deviceRows counts rows of Vulkan devices: those that the device refined in double precision,
 // and those that it declined, by reason.
 type deviceRows struct {
-	Refined int64 `json:"refined_in_double"`
-	Kind    int64 `json:"no_shader_for_the_kind"`
-	Depth   int64 `json:"depth_of_intersecting_cores"`
-	Gap     int64 `json:"bounds_too_wide"`
-	Budget  int64 `json:"too_many_vertices"`
-	Unknown int64 `json:"no_status"`
+	Refined   int64 `json:"refined_in_double"`
+	Kind      int64 `json:"no_shader_for_the_kind"`
+	Depth     int64 `json:"depth_of_intersecting_cores"`
+	Gap       int64 `json:"bounds_too_wide"`
+	Budget    int64 `json:"too_many_vertices"`
+	Precision int64 `json:"no_double_precision"`
+	Unknown   int64 `json:"no_status"`
 }
 
 // deviceRowsOf reads the counts of the back end of a lane, nil where it has none.
@@ -30,7 +31,7 @@ func deviceRowsOf(l *lane) (sum *deviceRows) {
 			s := e.Stats()
 			d := s.Declined
 			sum = sum.plus(&deviceRows{Refined: s.Refined, Kind: d.Kind, Depth: d.Depth, Gap: d.Gap,
-				Budget: d.Budget, Unknown: d.Unknown})
+				Budget: d.Budget, Precision: d.Precision, Unknown: d.Unknown})
 		}
 	}
 	return sum
@@ -51,7 +52,8 @@ func (d *deviceRows) combine(o *deviceRows, sign int64) *deviceRows {
 	return &deviceRows{
 		Refined: d.Refined + sign*o.Refined, Kind: d.Kind + sign*o.Kind, Depth: d.Depth + sign*o.Depth,
 		Gap:    d.Gap + sign*o.Gap,
-		Budget: d.Budget + sign*o.Budget, Unknown: d.Unknown + sign*o.Unknown,
+		Budget: d.Budget + sign*o.Budget, Precision: d.Precision + sign*o.Precision,
+		Unknown: d.Unknown + sign*o.Unknown,
 	}
 }
 
@@ -67,6 +69,7 @@ func (d *deviceRows) String() string {
 	note(d.Kind, "kinds without a shader")
 	note(d.Gap, "bounds too wide")
 	note(d.Budget, "too many vertices")
+	note(d.Precision, "no double precision on the device")
 	note(d.Unknown, "no status")
 	if len(list) == 0 {
 		return "reasons unknown"

@@ -13,6 +13,7 @@ type deviceReport struct {
 	Index   string `json:"index,omitempty"` // of a Vulkan device, for --device
 	Kind    string `json:"kind"`            // discrete, integrated, virtual, software or cpu
 	Device  string `json:"device,omitempty"`
+	Proof   string `json:"proof,omitempty"` // arithmetic that proves answers in single precision, of a Vulkan device
 	Usable  bool   `json:"usable"`
 	Why     string `json:"why,omitempty"` // the reason if it is not usable
 }
@@ -46,13 +47,13 @@ func newDevices(e *env) *cobra.Command {
 
 func printDevices(e *env, list []deviceReport) error {
 	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "BACK END\tINDEX\tUSABLE\tDEVICE")
+	fmt.Fprintln(tw, "BACK END\tINDEX\tUSABLE\tPROOF\tDEVICE")
 	for _, d := range list {
 		usable, text := "yes", d.Device
 		if !d.Usable {
 			usable, text = "no", d.Why
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", d.Backend, d.Index, usable, text)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", d.Backend, d.Index, usable, d.Proof, text)
 	}
 	return tw.Flush()
 }

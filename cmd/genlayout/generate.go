@@ -18,6 +18,16 @@ type header struct {
 	records []layout.Record
 }
 
+// storedDouble lets shaders without double precision read the records.
+const storedDouble = `
+// How a double of a record is read: as it is, or as its words, the low one first.
+#ifdef DOUBLES_AS_WORDS
+#define STORED_DOUBLE uvec2
+#else
+#define STORED_DOUBLE double
+#endif
+`
+
 // generateGLSL returns the GLSL include. Its structs are for buffers of layout
 // std430; the comments give the offsets, which tests compare with the Go structs.
 func generateGLSL(h header) ([]byte, error) {
@@ -30,6 +40,7 @@ func generateGLSL(h header) ([]byte, error) {
 			fmt.Fprintf(&b, "const uint %s = %du;\n", c.Name, c.Value)
 		}
 	}
+	b.WriteString(storedDouble)
 	for _, r := range h.records {
 		fmt.Fprintf(&b, "\n// %s: %s; %d bytes.\nstruct %s {\n", r.Name, r.Doc, r.Type.Size(), r.Name)
 		for f := range fields(r.Type) {
@@ -87,7 +98,7 @@ func glslType(t reflect.Type) (kind, count string, err error) {
 	case t.Kind() == reflect.Float32:
 		return "float", "", nil
 	case t.Kind() == reflect.Float64:
-		return "double", "", nil
+		return "STORED_DOUBLE", "", nil
 	case t.Kind() == reflect.Uint32:
 		return "uint", "", nil
 	}

@@ -125,8 +125,9 @@ func TestOnlyWhatIsNamed(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	for path, want := range map[string][]string{
-		glsl: {"const uint KIND_BOX", "const uint STATUS_INVALID", "struct PoseRecord"},
-		c:    {"#define CLR_SOLVER_EPA"},
+		glsl: {"const uint KIND_BOX", "const uint STATUS_INVALID", "#define STORED_DOUBLE", "#define STORED_DOUBLE",
+			"struct PoseRecord"},
+		c: {"#define CLR_SOLVER_EPA"},
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -131,23 +131,43 @@ func child(stdout, stderr io.Writer) int {
 	return 0
 }
 
+// twoFloats names the precision of calls in single precision that two floats prove.
+const twoFloats = "single by two floats"
+
 // compile compiles the pipelines of all uses with the only driver of this process.
 func compile(target string) (*Report, error) {
-	c, err := engine.OpenCompiler(engine.Options{Device: "0"})
+	r := &Report{Shaders: hashOfShaders(), Targets: []Target{{Name: target}}}
+	for _, proof := range []engine.Proof{engine.ProofFloat64, engine.ProofTwoFloats} {
+		if err := r.compile(target, proof); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// compile adds the pipelines of a proof. With two floats they differ for signed distances in single precision alone.
+func (r *Report) compile(target string, proof engine.Proof) error {
+	c, err := engine.OpenCompiler(engine.Options{Device: "0", Proof: proof})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer c.Close()
-	r := &Report{Shaders: hashOfShaders(), Targets: []Target{{Name: target, Compiler: c.Device().Driver}}}
+	r.Targets[0].Compiler = c.Device().Driver
 	if os.Getenv(driverVariable) != "" {
-		return r, nil
+		return nil
 	}
-	err = calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
+	return calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
+		u := Use{Library: set, Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String()}
+		if proof == engine.ProofTwoFloats {
+			if o.Precision != batch.Single || o.Query.Info().Growth() || o.Method != batch.Auto {
+				return nil
+			}
+			u.Precision = twoFloats
+		}
 		compiled, err := c.Compile(lib, o)
 		if err != nil {
 			return err
 		}
-		u := Use{Library: set, Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String()}
 		for _, p := range compiled {
 			at := r.pipeline(p.Stage, p.Constants)
 			if r.Pipelines[at].Costs[target], err = costOf(p.Statistics); err != nil {
@@ -158,7 +178,6 @@ func compile(target string) (*Report, error) {
 		r.Uses = append(r.Uses, u)
 		return nil
 	})
-	return r, err
 }
 
 // hashOfShaders is of the code of all shaders.

@@ -64,7 +64,8 @@ func command(name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// report compiles the pipelines of a report of another GPU, those that calls by the method auto take.
+// report compiles the pipelines of a report of another GPU, those that calls by the method auto take,
+// with proofs in double precision.
 func (c *cuda) report(like *Report) (*Report, error) {
 	sources, err := hashOfSources(c.shaders)
 	if err != nil {
@@ -76,7 +77,7 @@ func (c *cuda) report(like *Report) (*Report, error) {
 	}
 	for i := range like.Uses {
 		u := like.Uses[i]
-		if u.Method != "auto" {
+		if u.Method != "auto" || u.Precision == twoFloats {
 			continue
 		}
 		list := u.Pipelines

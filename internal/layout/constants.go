@@ -24,6 +24,7 @@ func Records() []Record {
 	return []Record{
 		{"ShapeRecord", reflect.TypeFor[ShapeRecord](), "one shape of a packed library"},
 		{"PairRecord", reflect.TypeFor[PairRecord](), "one pair with its relative pose"},
+		{"RemainderRecord", reflect.TypeFor[RemainderRecord](), "what single precision leaves of a relative pose"},
 		{"ShapeRecord64", reflect.TypeFor[ShapeRecord64](), "one shape of a packed library in double precision"},
 		{"VertexRecord64", reflect.TypeFor[VertexRecord64](), "a vertex in double precision"},
 		{"PoseRecord", reflect.TypeFor[PoseRecord](), "the pose of a body in the world"},
@@ -122,6 +123,7 @@ func constants() []ConstantGroup {
 			{"DECLINED_INTERSECTING", DeclinedIntersecting},
 			{"DECLINED_GAP", DeclinedGap},
 			{"DECLINED_LOOPS", DeclinedLoops},
+			{"DECLINED_PRECISION", DeclinedPrecision},
 			{"PACKED_BITS", PackedBits},
 			{"PACKED_INVALID", PackedInvalid},
 			{"PACKED_REFINED", PackedRefined},

@@ -194,12 +194,13 @@ func TestUnpackStatus(t *testing.T) {
 		PackedByDepth + 2:            uint32(batch.Penetrating) | (Refined|ByDepth)<<8,
 		PackedDeclined + DeclinedGap: Declined | DeclinedGap<<8, PackedDeclined + DeclinedLoops: Declined |
 			DeclinedLoops<<8,
+		PackedDeclined: Declined | DeclinedPrecision<<8,
 	} {
 		if got := UnpackStatus(code); got != want {
 			t.Errorf("code %d unpacks to %#x, want %#x", code, got, want)
 		}
 	}
-	if DeclinedCount > PackedByDepth-PackedDeclined+1 {
+	if DeclinedLoops > PackedByDepth-PackedDeclined || DeclinedPrecision != DeclinedCount-1 {
 		t.Error("the reasons do not fit, or one looks like a depth")
 	}
 	if w := UnpackStatus(1<<PackedBits - 1); w&0xff != Declined || w>>8 < DeclinedCount {

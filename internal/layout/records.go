@@ -53,6 +53,13 @@ type ShapeRecord64 struct {
 	Unused       uint32
 }
 
+// RemainderRecord is what single precision leaves of a relative pose that was formed in sums of two floats: the rest is
+// in the [PairRecord].
+type RemainderRecord struct {
+	Rotation         [4]float32 // low parts
+	PositionRounding float32    // metres by which the translation may be off due to the positions in the world
+}
+
 // VertexRecord64 is a vertex of a shape in double precision.
 type VertexRecord64 struct {
 	Position [3]float64 // in the shape's own frame
@@ -227,6 +234,7 @@ const (
 	DeclinedIntersecting            // the cores intersect, and the depth was not proved
 	DeclinedGap                     // the bounds stayed too wide
 	DeclinedLoops                   // the support functions exceed the limit on loop passes
+	DeclinedPrecision               // sums of two floats did not prove it, and the device has no double precision
 	DeclinedCount
 )
 
@@ -260,7 +268,7 @@ const (
 // A packed status takes PackedBits a row, eight rows a word, the first in the lowest bits:
 // Separated, Touching or Penetrating, with PackedRefined added where the status word would
 // say Refined, or PackedByDepth where Touching or Penetrating is ByDepth; PackedInvalid; or
-// PackedDeclined with the reason added. All bits set: no shader answered.
+// PackedDeclined with the reason added, or none for DeclinedPrecision. All bits set: no shader answered.
 const (
 	PackedBits     = 4
 	PackedInvalid  = 3
@@ -293,6 +301,8 @@ func UnpackStatus(code uint32) uint32 {
 	switch {
 	case code == PackedByDepth|uint32(batch.Touching) || code == PackedByDepth|uint32(batch.Penetrating):
 		return code - PackedByDepth | (Refined|ByDepth)<<8
+	case code == PackedDeclined:
+		return Declined | DeclinedPrecision<<8
 	case code >= PackedDeclined:
 		return Declined | (code-PackedDeclined)<<8
 	case code&^PackedRefined == PackedInvalid:
