@@ -135,8 +135,8 @@ TwoFloats3 paramsOf(Shape s) {
 // cornerOf returns a corner of a polytope by its number, see cornerPosition of support.glsl.
 TwoFloats3 cornerOf(Shape s, uint number) {
     if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexOf(s.first + min(number, s.count - 1u));
-    vec3 signs = vec3((number & 1u) != 0u ? -1.0 : 1.0, (number & 2u) != 0u ? -1.0 : 1.0,
-                      (number & 4u) != 0u ? -1.0 : 1.0);
+    vec3 signs =
+        vec3((number & 1u) != 0u ? -1.0 : 1.0, (number & 2u) != 0u ? -1.0 : 1.0, (number & 4u) != 0u ? -1.0 : 1.0);
     return withSigns(paramsOf(s), signs);
 }
 
