@@ -72,6 +72,8 @@ func (b *Backend) open() error {
 	b.chunkRows = chunkRows(&b.info, b.options.ChunkRows)
 	b.scratch.invocations = scratchInvocations(&b.info, b.chunkRows)
 	b.pipelines.init(b.device, b.scratch.invocations)
+	// Subgroups of a processor are small: little of their work is for rows that have ended, and phases gain nothing.
+	b.pipelines.phased = b.options.phases || b.info.Type != vk.CPU
 	b.libraries.init(b)
 	b.lanes = make(chan *lane, lanesPerDevice)
 	for range lanesPerDevice {

@@ -10,7 +10,7 @@ import (
 
 // Compiled is a pipeline as a driver's compiler left it.
 type Compiled struct {
-	Stage      string            // the name of its source, without .comp
+	Stage      string            // the name of its source, without .comp, and after a hyphen that of its phase
 	Constants  map[uint32]uint32 // specialisation constants by id
 	Statistics map[string]uint64 // by the driver's names: registers, spills, instructions and such
 }
@@ -44,6 +44,7 @@ func OpenCompiler(o Options) (*Compiler, error) {
 	c.info = devices[i]
 	c.pipelines.init(c.device, defaultInvocations)
 	c.pipelines.arithmetic = arithmetic{float64: true, twoFloats: o.proofFor(&c.info) == ProofTwoFloats, fused: true}
+	c.pipelines.phased = o.phases || c.info.Type != vk.CPU
 	return c, nil
 }
 
@@ -80,7 +81,7 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 // all returns the pipelines of a chain in the order of their stages.
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.proveTwoFloats, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth,
+		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth,
 		c.growthCertify,
 	} {
 		if p != nil {
@@ -134,8 +135,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
 		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
 		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*continuedBytes),
-		"Indices": make([]byte, uint64(n)*indexBytes),
-		"Pairs":   make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
+		"Indices": make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
+		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
 		"Depths": make([]byte, uint64(n)*depthBytes),
 	}
 	return c, nil
@@ -143,10 +144,11 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 
 // Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
 func (c *Chunk) Listed(stage string) (n int, ok bool) {
-	if stage != "certify" {
+	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch}[stage]
+	if !ok {
 		return 0, false
 	}
-	return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*layout.ListContinue+layout.ListRows]), true
+	return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*list+layout.ListRows]), true
 }
 
 // Distance returns the distance of a row in the columns.

@@ -186,7 +186,7 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	run func(p *vk.Pipeline, stamp int, buffers ...vk.Buffer)) {
 	s, q, lib := f.stream, r.query, r.library
 	n := uint64(q.Rows)
-	run(r.chain.gjk, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
+	f.recordSearch(r, w)
 	if r.chain.proveTwoFloats != nil {
 		run(r.chain.proveTwoFloats, stampTwoFloats, lib.shapes, lib.vertices, lib.shapes64, lib.vertices64, lib.cells,
 			in.poses.device, w.indices, w.pairs, w.remainders, w.searches, w.columns.device)
@@ -233,6 +233,24 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells,
 		w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
 	depth(scratch.invocations, stampDepth)
+}
+
+// recordSearch records the search in single precision. Its second phase takes the rows that the first does not end.
+func (f *flight) recordSearch(r *recording, w *work) {
+	s, lib := f.stream, r.library
+	buffers := []vk.Buffer{lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells, w.counts, w.states}
+	constants := bytesOf([]layout.QueryRecord{r.query})
+	s.Bind(r.chain.gjk, buffers...)
+	s.Push(constants)
+	s.Dispatch((r.query.Rows+groupSize-1)/groupSize, 1, 1)
+	s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect)
+	if r.chain.gjkRest != nil {
+		s.Bind(r.chain.gjkRest, buffers...)
+		s.Push(constants)
+		s.DispatchIndirect(w.groups(layout.ListSearch))
+		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect)
+	}
+	f.stamp(stampSearched)
 }
 
 // stamp notes the time, on devices that can tell it.

@@ -18,12 +18,13 @@ import (
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
 // the rows and the number of calls that the device is given at a time.
 func TestBitIdentical(t *testing.T) {
-	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}}
+	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}, {phases: true}}
 	nesterov := batch.Options{Precision: batch.Double, Method: batch.Nesterov}
 	growth := batch.Options{Query: batch.Growth, Precision: batch.Double, Columns: growthColumns}
 	options := map[string][]batch.Options{
-		"mixed": {{}, {Query: batch.Growth}}, "adversarial": {nesterov, growth},
-		"smooth": {{Precision: batch.Double, Method: batch.RTR}},
+		"mixed":       {{}, {Query: batch.Growth}, {Query: batch.Collide, MaxIterations: 7}},
+		"adversarial": {nesterov, growth},
+		"smooth":      {{Precision: batch.Double, Method: batch.RTR}},
 	}
 	if need.All() {
 		rows, paths = 500, append(paths, Options{ChunkRows: 4096})

@@ -18,11 +18,13 @@ const (
 	pairBytes     = uint64(unsafe.Sizeof(layout.PairRecord{}))
 	searchBytes   = uint64(unsafe.Sizeof(layout.SearchRecord{}))
 	restBytes     = uint64(unsafe.Sizeof(layout.RemainderRecord{}))
+	stateBytes    = uint64(unsafe.Sizeof(layout.SearchStateRecord{}))
 	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
 	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
-	inputBytes     = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes      = indexBytes + pairBytes + restBytes + searchBytes + depthBytes + continuedBytes + columnBytes
+	inputBytes = 2*poseBytes + templateBytes + orderBytes + warmBytes
+	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + continuedBytes +
+		columnBytes
 	continuedBytes = 4
 	countBytes     = 4 * layout.ListWords * layout.ListCount
 	boundBytes     = 2 * 4 // of a reduction, which has less memory for answers than the columns
@@ -161,6 +163,7 @@ func (in *inputs) putIn(q *layout.QueryRecord) {
 type work struct {
 	indices, pairs, searches vk.Buffer
 	depths, counts           vk.Buffer
+	states                   vk.Buffer // of layout.ListSearch
 	continued                vk.Buffer // slots of layout.ListContinue
 	columns                  mirror
 	remainders               vk.Buffer // of proofs in two floats
@@ -175,6 +178,7 @@ func (w *work) plan(p *plan, rows int) {
 	if p.b.pipelines.arithmetic.twoFloats {
 		p.device(&w.remainders, n*restBytes)
 	}
+	p.device(&w.states, n*stateBytes)
 	p.device(&w.depths, n*depthBytes)
 	p.device(&w.continued, n*continuedBytes)
 	p.device(&w.counts, countBytes)

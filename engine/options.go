@@ -54,6 +54,7 @@ type Options struct {
 	staged    bool       // transfer data even where the host reaches the memory of the device
 	budget    uint32     // limit on loop passes of an invocation, 0: loopLimit
 	unsorted  bool       // do not sort the rows
+	phases    bool       // search in phases on every device, see pipelines.phased
 	reduceAll bool       // omit rows even where that saves nothing
 	disable   vk.Feature // features that count as missing
 	slow      bool       // double precision counts as slow

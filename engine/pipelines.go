@@ -38,6 +38,8 @@ type pipelines struct {
 	invocations int // see scratch
 	trustRegion map[search]*vk.Pipeline
 	gjk         map[search]*vk.Pipeline
+	gjkRest     map[search]*vk.Pipeline
+	phased      bool // searches in single precision take two phases where the method permits
 
 	growth, growthCertify map[kinds]*vk.Pipeline
 
@@ -76,7 +78,7 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.prove = map[proof]*vk.Pipeline{}
 	p.proveTwoFloats = map[proof]*vk.Pipeline{}
 	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
-	p.gjk, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.gjk, p.gjkRest, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 }
 
@@ -84,6 +86,7 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 // those from trustRegion to depth are nil, and so are all where it cannot answer the query.
 type chain struct {
 	input, gjk     *vk.Pipeline
+	gjkRest        *vk.Pipeline // the second phase of gjk, nil where there is one
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	prove          *vk.Pipeline
 	certify, depth *vk.Pipeline
@@ -158,15 +161,29 @@ func (p *pipelines) inputFor(growth bool) (input *vk.Pipeline, err error) {
 	return input, err
 }
 
-func (p *pipelines) gjkFor(key search) (gjk *vk.Pipeline, err error) {
+// searchFor returns the search in single precision, and its second phase, nil where there is one.
+func (p *pipelines) searchFor(key search) (gjk, rest *vk.Pipeline, err error) {
+	spec := map[uint32]uint32{1: uint32(key.method), 2: uint32(key.have), 9: constant(p.phases(key.method))}
 	if gjk = p.gjk[key]; gjk == nil {
-		spec := map[uint32]uint32{1: uint32(key.method), 2: uint32(key.have)}
-		if gjk, err = p.compile("gjk", shaders.GJK, 5, spec); err != nil {
-			return nil, err
+		if gjk, err = p.compile("gjk", shaders.GJK, 7, spec); err != nil {
+			return nil, nil, err
 		}
 		p.gjk[key] = gjk
 	}
-	return gjk, nil
+	if rest = p.gjkRest[key]; rest == nil && p.phases(key.method) {
+		spec[9] = 2
+		if rest, err = p.compile("gjk-rest", shaders.GJK, 7, spec); err != nil {
+			return nil, nil, err
+		}
+		p.gjkRest[key] = rest
+	}
+	return gjk, rest, nil
+}
+
+// phases reports whether the search in single precision takes two phases. The state of methods with momentum is larger
+// than a SearchStateRecord.
+func (p *pipelines) phases(m batch.Method) bool {
+	return p.phased && m != batch.Nesterov && m != batch.Polyak
 }
 
 // of returns the pipelines for a method, and the query and the kinds of shapes of a proof.
@@ -182,7 +199,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	}
 	c = chain{input: input, trustRegion: p.trustRegion[key], prove: p.prove[proved], certify: p.certify[proved],
 		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
-	if c.gjk, err = p.gjkFor(key); err != nil {
+	if c.gjk, c.gjkRest, err = p.searchFor(key); err != nil {
 		return chain{}, err
 	}
 	if c.trustRegion == nil && (m == batch.RTR || m == batch.Auto) {
@@ -233,7 +250,7 @@ func (p *pipelines) ofTwoFloats(m batch.Method, proved proof) (c chain, err erro
 		if c, err = p.of(m, proved); err != nil {
 			return chain{}, err
 		}
-	} else if c.gjk, err = p.gjkFor(search{m, proved.have}); err != nil {
+	} else if c.gjk, c.gjkRest, err = p.searchFor(search{m, proved.have}); err != nil {
 		return chain{}, err
 	}
 	fused := constant(p.arithmetic.fused)

@@ -8,7 +8,8 @@
 //   - input.comp makes the indices of the row from its template, forms the relative pose in double precision, and sets
 //     the initial direction.
 //   - gjk.comp finds the simplex nearest to the origin in single precision, or for some pairs of smooth shapes a
-//     direction along which the support function is stationary.
+//     direction along which the support function is stationary. On GPUs it runs twice: rows that a few steps do not
+//     end are compacted into a list, by which the second run continues.
 //   - prove_two_floats.comp, on devices with slow double precision or none, proves what it can of these results in sums
 //     of two floats, for answers in single precision; input_two_floats.comp takes the place of input.comp then.
 //   - trust_region.comp refines that direction and proves the answer in double precision.
@@ -39,8 +40,8 @@
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
 // (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine, 7
-// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage. A list of depths that is
-// longer than the number of invocations takes several dispatches.
+// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage, 9 the phase of gjk.comp. A
+// list of depths that is longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -69,7 +70,8 @@ var (
 	//go:embed spirv/prove_two_floats.spv
 	ProveTwoFloats []byte
 
-	// Bindings: shapes, vertices, pairs, searches (in and out), cells. Constants 1 and 2.
+	// Bindings: shapes, vertices, pairs, searches (in and out), cells, counts (in and out), states (in and out).
+	// Constants 1, 2 and 9.
 	//
 	//go:embed spirv/gjk.spv
 	GJK []byte
@@ -108,7 +110,7 @@ var (
 	//go:embed spirv/depth_certificate.spv
 	DepthCertificate []byte
 
-	// Bindings: those of GJK. Constant 2.
+	// Bindings: the first five of GJK. Constant 2.
 	//
 	//go:embed spirv/growth.spv
 	Growth []byte

@@ -22,6 +22,11 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint METHOD = METHOD_GJK;
 
+// A warp takes as long as its slowest row. So the search has two phases where METHOD has no momentum: the second takes
+// a list of the rows that have made PHASE_STEPS steps, and their state, and continues with the same bits.
+layout(constant_id = 9) const uint PHASE = 0u; // 0: the whole search, 1: its first steps, 2: the others
+const uint PHASE_STEPS = 5u;
+
 // Whether steps begin with momentum. The search sets a variable to false where it no longer helps; without this
 // constant compilers keep its code for methods that have none.
 const bool MOMENTUM = METHOD == METHOD_NESTEROV || METHOD == METHOD_POLYAK;
@@ -31,8 +36,11 @@ layout(std430, binding = 1) readonly buffer Vertices { vec4 vertices[]; };
 layout(std430, binding = 2) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 3) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 5) buffer Counts { uint counts[]; };
+layout(std430, binding = 6) buffer States { SearchStateRecord states[]; }; // of LIST_SEARCH
 layout(push_constant) uniform Query { QueryRecord query; };
 
+#include "list.glsl"
 #include "pair_float32.glsl"
 #include "simplex.glsl"
 
@@ -78,7 +86,11 @@ vec3 normalizedSafely(vec3 v) {
 }
 
 void main() {
-    uint row = gl_GlobalInvocationID.x;
+    uint row = gl_GlobalInvocationID.x, at = row; // at: in the list
+    if (PHASE == 2u) {
+        if (at >= rowsIn(LIST_SEARCH)) return;
+        row = states[at].slot;
+    }
     if (row >= query.rows) return;
     PairRecord pair = pairs[row];
     if (pair.shape_a == NO_SHAPE) return;
@@ -99,17 +111,32 @@ void main() {
     evaluationLimit = min(evaluationLimit, query.loop_limit / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
 
     if (trustRegionApplies(shapeA, shapeB)) {
-        vec3 start = vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
+        vec3 start = -vec3(searches[row].directions[0], searches[row].directions[1], searches[row].directions[2]);
         precise float valueLimit = hasCutOff ? -(cutOff + radius + 2.0 * rounding) : -4.0 * scaleToUnit * largestLength;
         uint evaluationCount = 0u;
         if (query.max_iterations != 0u) evaluationLimit--; // one evaluation is left for double precision
         evaluationLimit = min(evaluationLimit, MAX_EVALUATIONS);
-        Iterate p = trustRegion(-normalized(start), max(tolerance, 2.0 * rounding), rounding, valueLimit,
-                                evaluationLimit, evaluationCount);
+        float region = START_REGION;
+        uint limit = PHASE == 1u ? min(evaluationLimit, PHASE_STEPS) : evaluationLimit;
+        if (PHASE == 2u) {
+            evaluationCount = searches[row].iterations - 1u; // the direction is evaluated again
+            limit -= evaluationCount;
+            region = states[at].region;
+        } else {
+            start = normalized(start);
+        }
+        bool ended;
+        Iterate p = searchRegion(start, region, max(tolerance, 2.0 * rounding), rounding, valueLimit, limit,
+                                 evaluationCount, ended);
         for (int k = 0; k < 3; k++) searches[row].directions[k] = -p.x[k];
         searches[row].count = 1u;
         searches[row].iterations = evaluationCount;
         searches[row].state = SEARCH_STATIONARY;
+        if (PHASE == 1u && !ended && limit < evaluationLimit) {
+            at = addTo(LIST_SEARCH);
+            states[at].slot = row;
+            states[at].region = region;
+        }
         searches[row].solver = SOLVER_GJK; // which finishes the rows that trust_region.comp does not
         return;
     }
@@ -125,6 +152,23 @@ void main() {
     vec3 dir = x, previous = x, u = x;
     bool separated = false; // a separating plane is known: the origin cannot be inside from here on
     uint state = SEARCH_LIMITED, step = 0u;
+    if (PHASE == 2u) {
+        step = searches[row].iterations;
+        s.n = searches[row].count & ~CORNERS_GIVEN;
+        s.w0 = vec3(states[at].vertices[0], states[at].vertices[1], states[at].vertices[2]);
+        s.w1 = vec3(states[at].vertices[3], states[at].vertices[4], states[at].vertices[5]);
+        s.w2 = vec3(states[at].vertices[6], states[at].vertices[7], states[at].vertices[8]);
+        s.p0 = x;
+        s.p1 = vec3(searches[row].directions[3], searches[row].directions[4], searches[row].directions[5]);
+        s.p2 = vec3(searches[row].directions[6], searches[row].directions[7], searches[row].directions[8]);
+        s.weight = vec4(searches[row].directions[9], searches[row].directions[10], searches[row].directions[11], 0);
+        separated = states[at].separated != 0u;
+        x = vec3(states[at].point[0], states[at].point[1], states[at].point[2]);
+        lenSquared = max(squaredNorm(x), SHORTEST_SQUARED);
+        inverseLen = inverseRoot(lenSquared);
+        precise float l = lenSquared * inverseLen;
+        len = l;
+    }
     for (uint k = 0u; step < evaluationLimit; k++) {
         if (MOMENTUM && momentum) {
             precise float delta = float(k + 1u) / float(k + 3u);
@@ -195,6 +239,18 @@ void main() {
         inverseLen = inverse;
         len = l;
         previous = w;
+        if (PHASE == 1u && step == PHASE_STEPS && step < evaluationLimit) {
+            at = addTo(LIST_SEARCH);
+            states[at].slot = row;
+            states[at].separated = separated ? 1u : 0u;
+            for (int i = 0; i < 3; i++) {
+                states[at].vertices[i] = s.w0[i];
+                states[at].vertices[3 + i] = s.w1[i];
+                states[at].vertices[6 + i] = s.w2[i];
+                states[at].point[i] = x[i];
+            }
+            break;
+        }
     }
     if (s.n == 0u) { // no evaluation was allowed
         corners = false;

@@ -87,6 +87,7 @@ const uint PACKED_BY_DEPTH = 12u;
 // Lists of rows, in the buffer of counts.
 const uint LIST_DEPTHS = 0u;
 const uint LIST_CONTINUE = 1u;
+const uint LIST_SEARCH = 2u;
 const uint LIST_WORDS = 4u;
 const uint LIST_ROWS = 3u;
 const uint GROUP_SIZE = 64u;
@@ -196,6 +197,15 @@ struct SearchRecord {
     uint iterations; // offset 52
     uint state; // offset 56
     uint solver; // offset 60
+};
+
+// SearchStateRecord: a search between its phases; 60 bytes.
+struct SearchStateRecord {
+    float vertices[9]; // offset 0
+    float point[3]; // offset 36
+    uint slot; // offset 48
+    uint separated; // offset 52
+    float region; // offset 56
 };
 
 // DepthRecord: a row that is left to depth.glsl; 352 bytes.

@@ -52,8 +52,8 @@ var code = []struct {
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "float", "float", "uint",
 	}, []uint32{0}},
 	{"gjk", shaders.GJK, []string{
-		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
-	}, []uint32{0, 1, 2}},
+		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint", "uint", "SearchStateRecord",
+	}, []uint32{0, 1, 2, 9}},
 	{"selftest", shaders.SelfTest, []string{
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint",
 	}, []uint32{0}},
@@ -153,7 +153,7 @@ func TestLayout(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != 12 {
+	if len(seen) != 13 {
 		t.Errorf("records in use: %v", slices.Sorted(maps.Keys(seen)))
 	}
 }

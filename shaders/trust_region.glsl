@@ -149,14 +149,18 @@ real2 boundedStep(Iterate p, real radius) {
     return a > real(0) ? step : v;
 }
 
-// trustRegion runs the method from the unit direction x. It ends when the gradient is below half of gradientGap and no
-// direction has a curvature below -gradientGap, when h is below valueLimit, when rounding prevents progress, or at the
-// limit on evaluations. valueRounding bounds the rounding of h.
-Iterate trustRegion(real3 x, real gradientGap, real valueRounding, real valueLimit, uint evaluationLimit,
-                    inout uint evaluationCount) {
+// searchRegion runs the method from the unit direction x with the given radius of the region. It ends when the gradient
+// is below half of gradientGap and no direction has a curvature below -gradientGap, when h is below valueLimit, when
+// rounding prevents progress, or at the limit on evaluations. valueRounding bounds the rounding of h.
+//
+// ended is set to false where it was the limit that stopped the search. It continues with the same iterates from the
+// direction of the result, which is evaluated again, and the radius of the region.
+Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRounding, real valueLimit,
+                     uint evaluationLimit, inout uint evaluationCount, out bool ended) {
     Iterate p;
-    real radius = START_REGION, stepLength = real(0), predictedDecrease = real(0);
+    real stepLength = real(0), predictedDecrease = real(0);
     real3 candidate = x;
+    ended = true;
     for (uint k = 0u; k < max(evaluationLimit, 1u); k++) {
         Iterate q = evaluate(candidate);
         evaluationCount++;
@@ -169,21 +173,30 @@ Iterate trustRegion(real3 x, real gradientGap, real valueRounding, real valueLim
             if (belowRounding) ratio = q.gradientNorm < p.gradientNorm ? real(1) : real(0);
             bool accepted = ratio > ACCEPT_RATIO;
             if (accepted) p = q;
-            else if (belowRounding) break;
+            else if (belowRounding) return p;
             if (!(ratio >= real(0.25))) radius = real(0.25) * min(radius, stepLength);
             else if (ratio > real(0.75)) radius = min(real(2) * radius, MAX_REGION);
         }
         bool stationary = p.gradientNorm <= real(0.5) * gradientGap && smallestEigenvalue(p.hessian) >= -gradientGap;
-        if (stationary || p.h < valueLimit) break;
+        if (stationary || p.h < valueLimit) return p;
         real2 v = boundedStep(p, radius);
         stepLength = squareRoot(dotProduct2(v, v));
-        if (!(stepLength > real(4) * UNIT_ROUNDOFF)) break;
+        if (!(stepLength > real(4) * UNIT_ROUNDOFF)) return p;
         precise real decrease = -dotProduct2(p.g, v) - real(0.5) * dotProduct2(v, multiply(p.hessian, v));
         precise real3 next = p.x + (v.x * p.e + v.y * p.f);
         predictedDecrease = decrease;
         candidate = normalized(next);
     }
+    ended = false;
     return p;
+}
+
+// trustRegion is searchRegion from the direction x, in one go.
+Iterate trustRegion(real3 x, real gradientGap, real valueRounding, real valueLimit, uint evaluationLimit,
+                    inout uint evaluationCount) {
+    real radius = START_REGION;
+    bool ended;
+    return searchRegion(x, radius, gradientGap, valueRounding, valueLimit, evaluationLimit, evaluationCount, ended);
 }
 
 #endif

@@ -113,7 +113,7 @@ func (c *cuda) compile(p *Pipeline) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	source := filepath.Join(dir, p.Stage+".cu")
+	source := filepath.Join(dir, p.source()+".cu")
 	if err := c.translate(p, dir, source); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (c *cuda) translate(p *Pipeline, dir, out string) error {
 	if err := specialise(c.shaders, dir, p.Constants); err != nil {
 		return err
 	}
-	_, err := command(filepath.Join(c.root, "slangtorch/bin/slangc"), filepath.Join(dir, p.Stage+".comp"), "-lang",
+	_, err := command(filepath.Join(c.root, "slangtorch/bin/slangc"), filepath.Join(dir, p.source()+".comp"), "-lang",
 		"glsl", "-allow-glsl", "-stage", "compute", "-entry", "main", "-target", "cuda", "-ignore-capabilities",
 		"-warnings-disable", "30082,30081", "-o", out)
 	return err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Report is what the compilers say.
@@ -30,6 +31,12 @@ type Pipeline struct {
 	Stage     string            `json:"stage"`
 	Constants map[uint32]uint32 `json:"constants"`
 	Costs     map[string]Cost   `json:"costs"` // by the name of the target
+}
+
+// source returns the name of the source: a stage after a hyphen is a phase of it.
+func (p *Pipeline) source() string {
+	name, _, _ := strings.Cut(p.Stage, "-")
+	return name
 }
 
 // Cost describes compiled code. Figures that a compiler does not give are 0.

@@ -31,6 +31,7 @@ func Records() []Record {
 		{"TemplateRecord", reflect.TypeFor[TemplateRecord](), "one pair of bodies that every world has"},
 		{"IndexRecord", reflect.TypeFor[IndexRecord](), "one pair by indices"},
 		{"SearchRecord", reflect.TypeFor[SearchRecord](), "the result of the search in single precision"},
+		{"SearchStateRecord", reflect.TypeFor[SearchStateRecord](), "a search between its phases"},
 		{"DepthRecord", reflect.TypeFor[DepthRecord](), "a row that is left to depth.glsl"},
 		{"QueryRecord", reflect.TypeFor[QueryRecord](), "what is the same for all rows"},
 		{"ReductionRecord", reflect.TypeFor[ReductionRecord](), "what reduce.comp is told"},
@@ -133,6 +134,7 @@ func constants() []ConstantGroup {
 		{"Lists of rows, in the buffer of counts.", []Constant{
 			{"LIST_DEPTHS", ListDepths},
 			{"LIST_CONTINUE", ListContinue},
+			{"LIST_SEARCH", ListSearch},
 			{"LIST_WORDS", ListWords},
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},

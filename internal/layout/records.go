@@ -104,6 +104,16 @@ type SearchRecord struct {
 	Solver     uint32      // code of a device solver, see Solvers: the solver of the search
 }
 
+// SearchStateRecord is a search in single precision between the phases of gjk.comp: what its SearchRecord lacks to
+// continue with the same bits. Of a search by the trust region method it holds the slot and the radius alone.
+type SearchStateRecord struct {
+	Vertices  [9]float32 // of the simplex, scaled as in gjk.comp, Count of the SearchRecord in use
+	Point     [3]float32 // the point of the simplex nearest to the origin
+	Slot      uint32     // of the row
+	Separated uint32     // not 0: a separating plane is known
+	Region    float32    // radius of the trust region
+}
+
 // DepthRecord is a row that certify.comp leaves to depth.glsl, as its cores could not be separated: the final simplex,
 // in the frame of A. For a row that trust_region.comp leaves, it is the support point at a local minimum, see
 // DepthStationary.
@@ -207,6 +217,7 @@ const (
 const (
 	ListDepths   = iota // DepthRecords: rows that need a depth
 	ListContinue        // slots that certify.comp continues
+	ListSearch          // SearchStateRecords: searches in single precision that gjk.comp continues
 	ListCount
 
 	ListWords = 4
