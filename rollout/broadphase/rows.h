@@ -5,13 +5,13 @@
 //
 // The files of the instruction sets define
 //
-//   clr_box, BOX(p)            a box, which is the lane of a block at p, in registers
-//   MEETS(block, box)          the lanes of a block whose boxes meet a box
-//   ABOVE(ids, id)             the lanes of eight numbers that are above another
-//   BELOW(ids, id)             those that are below
-//   HAVE(sets, bit)            the lanes of eight numbers with a bit
-//   PUT(to, from, bits)        stores the numbers of these lanes contiguously, and anything in the rest of eight
-//   PUT_LANES(to, from, bits)  the same of from, from + 1, ...
+//   clr_box, box_of(p)         a box, which is the lane of a block at p, in registers
+//   meets(block, box)          the lanes of a block whose boxes meet a box
+//   above(ids, id)             the lanes of eight numbers that are above another
+//   below(ids, id)             those that are below
+//   have(sets, bit)            the lanes of eight numbers with a bit
+//   put(to, from, bits)        stores the numbers of these lanes contiguously, and anything in the rest of eight
+//   put_lanes(to, from, bits)  the same of from, from + 1, ...
 
 #include "rows_api.h"
 
@@ -49,13 +49,13 @@ ROWS_INLINE int32_t *leaves_near(clr_rows *c, const double *blocks, int32_t *a, 
     int64_t n = 1;
     a[0] = 0;
     if (c->levels > 1) {
-        clr_box leaf = BOX(lane_of(blocks + CLR_BLOCK * c->first[1], c->leaf));
+        clr_box leaf = box_of(lane_of(blocks + CLR_BLOCK * c->first[1], c->leaf));
         for (int64_t level = c->levels - 1; level > 0; level--) {
             const double *of = blocks + CLR_BLOCK * c->first[level];
             int64_t found = 0, room = c->leaves;
             for (int64_t i = 0; i < n; i++) {
-                unsigned bits = MEETS(of + CLR_BLOCK * (int64_t)a[i], leaf);
-                PUT_LANES(b + found, CLR_LANES * a[i], bits);
+                unsigned bits = meets(of + CLR_BLOCK * (int64_t)a[i], &leaf);
+                put_lanes(b + found, CLR_LANES * a[i], bits);
                 found += __builtin_popcount(bits);
                 if (found > room) {
                     c->need_leaves = CLR_LANES * n;
@@ -82,8 +82,11 @@ CLR_ROWS_FUNCTION(ROWS) {
         const int32_t *own_ids = ids + CLR_LANES * c->leaf;
         // The boxes of this leaf that meet another as a whole, and have a lower index than some box there.
         for (int64_t i = 0; i < n; i++) {
-            unsigned meet = BELOW(own_ids, last[leaves[i]]);
-            if (c->levels > 1) meet &= MEETS(own, BOX(lane_of(blocks + CLR_BLOCK * c->first[1], leaves[i])));
+            unsigned meet = below(own_ids, last[leaves[i]]);
+            if (c->levels > 1) {
+                clr_box other = box_of(lane_of(blocks + CLR_BLOCK * c->first[1], leaves[i]));
+                meet &= meets(own, &other);
+            }
             lanes[i] = (int32_t)meet;
             most += CLR_LANES * __builtin_popcount(meet);
         }
@@ -97,15 +100,15 @@ CLR_ROWS_FUNCTION(ROWS) {
             if (id < 0) break; // a lane without a box
             int64_t m = 0, k = 0;
             for (int64_t i = 0; i < n; i += CLR_LANES) {
-                unsigned bits = HAVE(lanes + i, l);
-                PUT(some + m, leaves + i, bits);
+                unsigned bits = have(lanes + i, l);
+                put(some + m, leaves + i, bits);
                 m += __builtin_popcount(bits);
             }
-            clr_box box = BOX(own + l);
+            clr_box box = box_of(own + l);
             for (int64_t i = 0; i < m; i++) {
                 const int32_t *theirs = ids + CLR_LANES * (int64_t)some[i];
-                unsigned bits = MEETS(blocks + CLR_BLOCK * (int64_t)some[i], box) & ABOVE(theirs, id);
-                PUT(row + k, theirs, bits);
+                unsigned bits = meets(blocks + CLR_BLOCK * (int64_t)some[i], &box) & above(theirs, id);
+                put(row + k, theirs, bits);
                 k += __builtin_popcount(bits);
             }
             if (k > 1 && k <= CLR_SORTED) sort_row(row, (int)k);

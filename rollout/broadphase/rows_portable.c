@@ -4,19 +4,12 @@
 
 #define ROWS_INLINE static inline __attribute__((always_inline))
 #define ROWS clr_rows_portable
-#define BOX(p) \
-    (clr_box) { (p)[0], (p)[8], (p)[16], (p)[24], (p)[32], (p)[40] }
-#define MEETS(block, box) meets(block, &(box))
-#define ABOVE(ids, id) above(ids, id)
-#define BELOW(ids, id) below(ids, id)
-#define HAVE(sets, bit) have(sets, bit)
-#define PUT(to, from, bits) put(to, from, bits)
-#define PUT_LANES(to, from, bits) put_lanes(to, from, bits)
 
 typedef struct {
     double x0, y0, z0, x1, y1, z1;
 } clr_box;
 
+ROWS_INLINE clr_box box_of(const double *p) { return (clr_box){p[0], p[8], p[16], p[24], p[32], p[40]}; }
 ROWS_INLINE unsigned meets(const double *s, const clr_box *b) {
     unsigned bits = 0;
     for (int l = 0; l < 8; l++)
