@@ -24,7 +24,14 @@ func rolloutTable(t *testing.T, ext string, columns map[string]any, meta map[str
 		}
 		cols, values = append(cols, column{name, 1, []dtype{typ}}), append(values, v)
 	}
-	out, err := createTable(osFS{}, path, cols, int64(n))
+	writeTable(t, path, cols, meta, values, n)
+	return path
+}
+
+// writeTable writes a file of columns and metadata as they are.
+func writeTable(t *testing.T, path string, columns []column, meta map[string]string, values []any, n int) {
+	t.Helper()
+	out, err := createTable(osFS{}, path, columns, int64(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +44,6 @@ func rolloutTable(t *testing.T, ext string, columns map[string]any, meta map[str
 	if err := out.commit(); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // TestContactsComplete: a file says whether the contacts of its worlds are all of them.

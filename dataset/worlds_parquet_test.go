@@ -38,19 +38,7 @@ func (r *worldRows) file(t *testing.T) string {
 		values = append(values, r.wayPoint)
 	}
 	path := filepath.Join(t.TempDir(), "worlds.parquet")
-	out, err := createTable(osFS{}, path, form.table(), int64(n))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, text := range r.meta {
-		out.describe(key, text)
-	}
-	if err := out.write(values, n); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.commit(); err != nil {
-		t.Fatal(err)
-	}
+	writeTable(t, path, form.table(), r.meta, values, n)
 	return path
 }
 

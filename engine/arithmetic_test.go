@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"strings"
 	"testing"
 
 	"clearance/batch"
@@ -62,19 +61,7 @@ func TestSelfTestTwoFloats(t *testing.T) {
 		"a root":                 {vk.Fault{Call: "readback", Offset: 28*(testRows-1) + 20, Mask: 1}, "inverse root"},
 		"a record":               {vk.Fault{Call: "readback", After: 1, Offset: record, Mask: 0x40}, "word"},
 	} {
-		disarm := vk.Inject(f.fault)
-		b, err := Open(Options{Validation: true, CacheDir: testCache, disable: vk.Float64})
-		disarm()
-		if err == nil {
-			b.Close()
-			t.Errorf("%s: the device was not refused", what)
-			continue
-		}
-		for _, part := range []string{"self-test", f.want, "CPU back end"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: error %q does not say %q", what, err, part)
-			}
-		}
+		refused(t, what, Options{Validation: true, CacheDir: testCache, disable: vk.Float64}, f.fault, f.want)
 	}
 	for _, proof := range []Proof{ProofAuto, ProofTwoFloats} {
 		o := Options{Proof: proof, CacheDir: testCache, slow: true}

@@ -28,22 +28,29 @@ func TestSelfTest(t *testing.T) {
 			"a quotient of a root": {vk.Fault{Call: "readback", Offset: 56*13 + 48, Mask: 0x80}, "inverse root"},
 			"a record":             {vk.Fault{Call: "readback", After: 1, Offset: echo - 1, Mask: 0x40}, "word"},
 		} {
-			disarm := vk.Inject(f.fault)
 			o.Validation, o.CacheDir = true, testCache
-			b, err := Open(o)
-			disarm()
-			if err == nil {
-				b.Close()
-				t.Errorf("%s: the device was not refused", what)
-				continue
-			}
-			for _, part := range []string{"self-test", f.want, "CPU back end"} {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%s: error %q does not say %q", what, err, part)
-				}
-			}
+			refused(t, what, o, f.fault, f.want)
 		}
 	})
+}
+
+// refused fails the test unless a device with a fault is refused by its self-test, with an error that says what is
+// wrong.
+func refused(t *testing.T, what string, o Options, fault vk.Fault, want string) {
+	t.Helper()
+	disarm := vk.Inject(fault)
+	b, err := Open(o)
+	disarm()
+	if err == nil {
+		b.Close()
+		t.Errorf("%s: the device was not refused", what)
+		return
+	}
+	for _, part := range []string{"self-test", want, "CPU back end"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%s: error %q does not say %q", what, err, part)
+		}
+	}
 }
 
 // TestSelfTestFailures: what the device refuses during the self-test is the error of Open.
