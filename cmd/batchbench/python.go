@@ -42,22 +42,20 @@ func (e *env) python(ctx context.Context, name string, args []string) error {
 		interpreter = "python3"
 	}
 	// -P: a folder clearance in the current directory is not the package.
-	if _, reason, err := e.runPython(ctx, interpreter, "-P", "-c", "import clearance"); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel that "+
-			"'make wheel' builds, or name the interpreter that has it in %s", name, interpreter, reason, pythonVariable)
-	}
 	stdout, reason, err := e.runPython(ctx, interpreter, append([]string{"-P", "-m", "clearance", name}, args...)...)
+	if err == nil {
+		_, err = e.stdout.Write(stdout)
+		return err
+	}
+	_, missing, absent := e.runPython(ctx, interpreter, "-P", "-c", "import clearance")
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		return fmt.Errorf("%s: %s", name, reason)
+	case absent != nil:
+		return fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel that "+
+			"'make wheel' builds, or name the interpreter that has it in %s", name, interpreter, missing, pythonVariable)
 	}
-	_, err = e.stdout.Write(stdout)
-	return err
+	return fmt.Errorf("%s: %s", name, reason)
 }
 
 // runPython runs the interpreter. The reason of a failure is the last line on standard error.
