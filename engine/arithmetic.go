@@ -42,20 +42,14 @@ type arithmetic struct {
 	fused     bool // fma() of floats rounds once
 }
 
-// slowFloat64 lists the vendors, by their number in Vulkan, whose devices of a type compute at most an eighth as many
-// operations in double precision as in single precision.
-var slowFloat64 = map[uint32]struct {
-	types map[vk.DeviceType]bool
-	fast  []string // parts of the names of those that do not
-}{
-	vendorNVIDIA: {types: map[vk.DeviceType]bool{vk.Discrete: true, vk.Integrated: true},
-		fast: []string{"A100", "A30 ", "A800", "B100", "B200", "GB200", "GH200", "GP100", "GV100", "H100", "H20",
-			"H200", "H800", "P100", "TITAN V", "V100"}},
-	vendorAMD: {types: map[vk.DeviceType]bool{vk.Discrete: true, vk.Integrated: true},
-		fast: []string{"Instinct", "MI100", "MI200", "MI210", "MI250", "MI300", "MI50", "MI60", "Radeon VII", "Vega 20",
-			"VEGA20", "gfx906", "gfx908", "gfx90a", "gfx942"}},
-	vendorIntel: {types: map[vk.DeviceType]bool{vk.Discrete: true, vk.Integrated: true},
-		fast: []string{"Data Center GPU Max"}},
+// slowFloat64 lists the vendors, by their number in Vulkan, whose GPUs compute at most an eighth as many operations in
+// double precision as in single precision, each with parts of the names of those that do not.
+var slowFloat64 = map[uint32][]string{
+	vendorNVIDIA: {"A100", "A30 ", "A800", "B100", "B200", "GB200", "GH200", "GP100", "GV100", "H100", "H20", "H200",
+		"H800", "P100", "TITAN V", "V100"},
+	vendorAMD: {"Instinct", "MI100", "MI200", "MI210", "MI250", "MI300", "MI50", "MI60", "Radeon VII", "Vega 20",
+		"VEGA20", "gfx906", "gfx908", "gfx90a", "gfx942"},
+	vendorIntel: {"Data Center GPU Max"},
 }
 
 // Numbers of vendors in Vulkan.
@@ -73,9 +67,10 @@ func (o *Options) proofFor(d *vk.DeviceInfo) Proof {
 	case o.Proof != ProofAuto:
 		return o.Proof
 	}
-	slow := slowFloat64[d.VendorID]
-	fast := slices.ContainsFunc(slow.fast, func(part string) bool { return strings.Contains(d.Name, part) })
-	if (fast || !slow.types[d.Type]) && !o.slow {
+	fast, slow := slowFloat64[d.VendorID]
+	slow = slow && (d.Type == vk.Discrete || d.Type == vk.Integrated) &&
+		!slices.ContainsFunc(fast, func(part string) bool { return strings.Contains(d.Name, part) })
+	if !slow && !o.slow {
 		return ProofFloat64
 	}
 	return ProofTwoFloats
