@@ -52,8 +52,9 @@ func (e *env) python(ctx context.Context, name string, args []string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case absent != nil:
-		return fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel that "+
-			"'make wheel' builds, or name the interpreter that has it in %s", name, interpreter, missing, pythonVariable)
+		return fmt.Errorf("%s needs the Python package clearance, which %s does not load (%s): install the wheel "+
+			"that 'make wheel' builds, or name the interpreter that has it in %s",
+			name, interpreter, missing, pythonVariable)
 	}
 	return fmt.Errorf("%s: %s", name, reason)
 }
