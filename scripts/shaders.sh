@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the shaders into shaders/spirv, or into the folder given. The version of
 # the compiler is written beside them: the same version gives the same bytes.
+# Drivers optimise: after -O, Mesa needs more registers (docs/notebook/gpu-cost.md).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../shaders"
 out=${1:-spirv}
@@ -11,5 +12,5 @@ if ! command -v glslc >/dev/null; then
 fi
 mkdir -p "$out"
 printf '%s\n' *.comp | sed 's/\.comp$//' |
-	xargs -P "$(getconf _NPROCESSORS_ONLN)" -I '{}' glslc --target-env=vulkan1.1 -O -o "$out/{}.spv" '{}.comp'
+	xargs -P "$(getconf _NPROCESSORS_ONLN)" -I '{}' glslc --target-env=vulkan1.1 -O0 -o "$out/{}.spv" '{}.comp'
 glslc --version | sed -n '1,3p' >"$out/glslc.txt"
