@@ -27,7 +27,8 @@ layout(constant_id = 6) const uint FINE = 1u;    // not 0: the tolerance require
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
-layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
+// Not read-only, so that shapes and the pose of A are loaded where they are used, see gjk_float64.glsl.
+layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
@@ -42,9 +43,16 @@ layout(push_constant) uniform Query { QueryRecord query; };
 #include "list.glsl"
 
 uint slot;
+uint recordOf(int k) { return k == 0 ? indices[slot].shape_a : indices[slot].shape_b; }
+bool isHalfSpace(int k) { return uses(KIND_HALFSPACE) && shapes[recordOf(k)].kind == KIND_HALFSPACE; }
+bool withHalfSpace() { return isHalfSpace(0) || isHalfSpace(1); }
 bool initialCorners() { return cornersGiven(slot); }
-dvec3 initialVertex(uint k, out dvec3 a) { return givenVertex(slot, k, a); }
-dvec3 initialDirection(uint k) { return dvec3(sourceOf(slot, k)); }
+dvec3 initialDirection(uint k) {
+    dvec3 d = dvec3(sourceOf(slot, k));
+    if (isHalfSpace(0)) d = dvec3(0, 0, -1);
+    else if (isHalfSpace(1)) d = rotation[2];
+    return d;
+}
 
 #include "gjk_float64.glsl"
 
@@ -66,41 +74,17 @@ void initializeSearch() {
     len = 1.0lf;
 }
 
-// halfSpaceAnswer answers for a half-space in closed form, by the support point of the other shape along -n.
-Answer halfSpaceAnswer(bool first) {
-    Answer r;
-    dvec3 n = first ? dvec3(0, 0, 1) : rotation * dvec3(0, 0, 1); // the normal of the half-space
-    Shape other = shapeA;
-    dvec3 toward = -n;
-    if (first) {
-        other = shapeB;
-        precise dvec3 rotated = n * rotation;
-        toward = -rotated;
-    }
-    dvec3 p = coreSupport(other, toward);
-    precise dvec3 q = first ? rotation * p + translation : p - translation;
-    double core = dotProduct(n, q);
-    precise double d = core - radius;
-    r.distance = d;
-    r.lower = d - supportRounding;
-    r.upper = d + supportRounding;
-    precise dvec3 lowest = (first ? q : p) - other.radius * n;
-    precise dvec3 projection = lowest - d * n; // on the plane
-    r.normal = first ? n : -n;
-    r.witnessA = first ? projection : lowest;
-    r.witnessB = first ? lowest : projection;
-    tolerance = max(tolerance, 4.0lf * lengthRounding);
-    return r;
-}
-
-// certify returns the answer that the state of the search proves.
+// certify returns the answer that the state of the search proves. The core of a half-space is its plane: there is one
+// evaluation, along its normal, and the bound along that is the distance.
 Answer certify(bool inside) {
     Answer r;
+    bool halfSpace = withHalfSpace();
     projectOnLongestEdge();
-    double upper = len, bound = booleanQuery ? best : lower;
+    double upper = halfSpace ? lower : len, bound = booleanQuery ? best : lower;
     // The witnesses differ by -x, and distance times normal is -len·axis. The gap includes the difference of the two.
     precise dvec3 offset = x - len * axis;
-    if (!booleanQuery) bound = min(bound, upper - norm(offset));
+    double offsetLength = norm(offset);
+    if (!booleanQuery && !halfSpace) bound = min(bound, upper - offsetLength);
     if (inside) {
         // No depth exceeds the width of A - B along the line of the centres.
         bound = -largestLength;
@@ -116,11 +100,14 @@ Answer certify(bool inside) {
     r.lower = below;
     r.normal = -axis;
     // The witnesses of the cores move to the surfaces along the normal.
+    shapeA = loadShape(recordOf(0));
+    shapeB = loadShape(recordOf(1));
     dvec3 a = payloadOf(simplex);
     precise dvec3 wa = a - (shapeA.radius + shapeA.erode) * axis;
     precise dvec3 wb = (a - x) + (shapeB.radius + shapeB.erode) * axis;
-    r.witnessA = wa;
-    r.witnessB = wb;
+    precise dvec3 across = d * axis; // to the projection on the half-space
+    r.witnessA = isHalfSpace(0) ? wb + across : wa;
+    r.witnessB = isHalfSpace(1) ? wa - across : wb;
     return r;
 }
 
@@ -145,69 +132,53 @@ void leaveToDepth(uint why) {
     }
 }
 
-void main() {
-    if (gl_GlobalInvocationID.x >= rowsIn(LIST_CONTINUE)) return;
-    slot = continued[gl_GlobalInvocationID.x];
-    refined = false;
-    IndexRecord index = indices[slot];
-    uint row = index.row;
+// begin loads the row and returns the limit on its steps. It answers rows without a pair, declines those that cannot be
+// answered, and reports whether the row is neither.
+bool begin(IndexRecord index, out uint stepLimit) {
+    stepLimit = 0u;
     if (index.shape_a == NO_SHAPE) {
-        writeStatus(row, STATUS_INVALID, SOLVER_NONE, 0u);
-        return;
+        writeStatus(index.row, STATUS_INVALID, SOLVER_NONE, 0u);
+        return false;
     }
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
-    bool halfA = uses(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
-    bool halfB = uses(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
-    if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
-        decline(row, DECLINED_KIND);
-        return;
-    }
-    if (halfA || halfB) {
-        shapeA.erode = 0.0lf;
-        shapeB.erode = 0.0lf;
-    }
+    bool halfA = isHalfSpace(0), halfB = isHalfSpace(1);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
-    if (!(largestLength >= SHORTEST_LENGTH)) {
-        decline(row, DECLINED_GAP);
-        return;
-    }
     loadQuery();
-
-    evaluations = searches[slot].iterations;
-    bool inside = false;
-    Answer r;
-    if (halfA || halfB) {
-        evaluations = 1u;
-        r = halfSpaceAnswer(halfA);
-    } else {
+    evaluations = 0u;
+    uint declined = 0u;
+    if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) declined = DECLINED_KIND;
+    else if (!(largestLength >= SHORTEST_LENGTH)) declined = DECLINED_GAP;
+    else if (!halfA && !halfB) {
+        evaluations = searches[slot].iterations;
         uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB);
         uint passLimit = query.loop_limit / cost;
-        if (passLimit < 6u) { // four vertices of the initial simplex and two steps
-            decline(row, DECLINED_LOOPS);
-            return;
-        }
-        uint stepLimit = min(MAX_STEPS, passLimit - 4u);
+        if (passLimit < 6u) declined = DECLINED_LOOPS; // four vertices of the initial simplex and two steps
+        stepLimit = min(MAX_STEPS, passLimit - 4u);
         if (query.max_iterations != 0u) {
             uint made = evaluations + (cornersGiven(slot) ? 0u : min(vertexCountOf(slot), 4u));
             stepLimit = min(stepLimit, max(query.max_iterations, made) - made);
         }
-        initializeSearch();
-        inside = runGJK(clamp(vertexCountOf(slot), 1u, 4u), stepLimit);
-        r = certify(inside);
     }
+    if (declined != 0u) decline(index.row, declined);
+    return declined == 0u;
+}
+
+// finish stores the answer, or leaves the row to another shader or back end.
+void finish(uint row, Answer r, bool inside) {
+    bool halfSpace = withHalfSpace();
     uint status = classify(r);
     if (!loopsCompleted()) {
         decline(row, DECLINED_LOOPS);
         return;
     }
     if (status == DECLINED) {
-        if (halfA || halfB) decline(row, DECLINED_GAP);
+        if (halfSpace) decline(row, DECLINED_GAP);
         else leaveToDepth(inside ? DECLINED_INTERSECTING : DECLINED_GAP);
         return;
     }
-    if (booleanQuery && !halfA && !halfB) {
+    if (booleanQuery && !halfSpace) {
         // The status is proved, and witnesses and normal come from different steps. The bound that the status does not
         // rest on includes their difference, and the bound along the normal, which may be weaker than the best one.
         precise dvec3 offset = x - len * axis;
@@ -215,7 +186,18 @@ void main() {
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
         else r.lower = min(min(r.lower, r.distance - offsetLength), lower - radius - supportRounding);
     }
-    uint solver = halfA || halfB ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : searches[slot].solver;
+    uint solver = halfSpace ? SOLVER_CLOSED_FORM : refined ? SOLVER_GJK : searches[slot].solver;
     writeStatus(row, status, solver, evaluations);
-    writeColumns(row, index.pose_a, r);
+    writeColumns(row, indices[slot].pose_a, r);
+}
+
+void main() {
+    if (gl_GlobalInvocationID.x >= rowsIn(LIST_CONTINUE)) return;
+    slot = continued[gl_GlobalInvocationID.x];
+    refined = false;
+    uint stepLimit;
+    if (!begin(indices[slot], stepLimit)) return;
+    initializeSearch();
+    bool inside = runGJK(withHalfSpace() ? 1u : clamp(vertexCountOf(slot), 1u, 4u), stepLimit) && !withHalfSpace();
+    finish(indices[slot].row, certify(inside), inside);
 }

@@ -8,10 +8,14 @@
 // greatest lower bound so far, and axis and lower are the latest direction along x with its bound.
 //
 // The including file defines, before the include,
-//     bool initialCorners()                      // whether the initial simplex is given by its vertices
-//     dvec3 initialVertex(uint k, out dvec3 a)   // these, and their points of A
-//     dvec3 initialDirection(uint k)             // or their directions
-//     const uint FINE                            // see searchDirection
+//     uint recordOf(int k)            // the record of A, of B
+//     bool initialCorners()           // whether the vertices of the initial simplex are given by their corners
+//     dvec3 initialDirection(uint k)  // their directions, or the numbers of the corners of A and of B
+//     const uint FINE                 // see searchDirection
+//
+// Registers. A compiler keeps a state twice where a loop is left by several ways with it, or where an `inout` parameter
+// is written in one branch alone; so runGJK ends at the condition of its loop, and what moves the simplex moves the
+// global one. Shapes are loaded for each evaluation instead of kept.
 
 #ifndef CLEARANCE_GJK_FLOAT64_GLSL
 #define CLEARANCE_GJK_FLOAT64_GLSL
@@ -35,34 +39,38 @@ uint stepsWithoutDecrease; // steps that did not decrease the norm
 const uint MAX_STEPS_WITHOUT_DECREASE = 12u;
 
 // evaluateSupport finds the vertex that minimises <dir, w>, and updates the lower bounds. along says that dir is the
-// direction of x, so that witnesses and normal belong together.
-void evaluateSupport(dvec3 dir, bool along) {
+// direction of x, so that witnesses and normal belong together. With corner, dir holds the numbers of the corners of a
+// vertex instead, and there is no bound.
+void evaluateSupport(dvec3 dir, bool along, bool corner) {
     double l = norm(dir);
     precise dvec3 u = l > 0.0lf ? dir / l : dvec3(1, 0, 0); // any direction proves a bound
     precise dvec3 rotated = u * rotation;
-    dvec3 coreA, coreB = dvec3(0);
+    dvec3 a = dvec3(0), b = dvec3(0);
     for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
-        Shape s = shapeA;
-        dvec3 v = -u;
-        if (k == 1) {
-            s = shapeB;
-            v = rotated;
+        Shape s = loadShape(recordOf(k));
+        dvec3 core;
+        if (corner) core = cornerPosition(s, uint(k == 0 ? dir.x : dir.y));
+        else core = coreSupport(s, k == 0 ? -u : rotated);
+        if (k == 0) {
+            precise dvec3 point = core + s.erode * u;
+            a = point;
+        } else {
+            precise dvec3 point = rotation * core + translation - s.erode * u;
+            b = point;
         }
-        coreA = coreB;
-        coreB = coreSupport(s, v);
     }
-    precise dvec3 a = coreA + shapeA.erode * u;
-    precise dvec3 b = rotation * coreB + translation - shapeB.erode * u;
     precise dvec3 w = a - b;
     latestPointA = a;
     latestVertex = w;
-    evaluations++;
-    double h = dotProduct(u, w);
-    if (along || (booleanQuery && h > best)) {
-        lower = h;
-        axis = u;
+    if (!corner) {
+        evaluations++;
+        double h = dotProduct(u, w);
+        if (along || (booleanQuery && h > best)) {
+            lower = h;
+            axis = u;
+        }
+        if (h > best) best = h;
     }
-    if (h > best) best = h;
 }
 
 // boundsSuffice reports whether the bounds answer the query.
@@ -97,38 +105,38 @@ bool project(uint n, out bool inside) {
     signedVolumes(simplex, separated(), inside);
     dvec3 projection = pointOf(simplex);
     double l = norm(projection);
+    bool progress = true;
     if (!inside && n > 0u && !(l < len)) {
         stepsWithoutDecrease++;
-        if (stepsWithoutDecrease > MAX_STEPS_WITHOUT_DECREASE || !(l <= len * (1.0lf + 8.0lf * UNIT_ROUNDOFF))) {
-            simplex.n = n;
-            simplex.weight = previous;
-            return false;
-        }
+        progress = stepsWithoutDecrease <= MAX_STEPS_WITHOUT_DECREASE && l <= len * (1.0lf + 8.0lf * UNIT_ROUNDOFF);
     }
-    reduce(simplex);
-    x = projection;
-    len = l;
-    return true;
+    if (progress) {
+        reduce(simplex);
+        x = projection;
+        len = l;
+    } else {
+        simplex.n = n;
+        simplex.weight = previous;
+    }
+    return progress;
 }
 
-// orderLongestEdgeFirst permutes a triangle so that its longest edge is w0w1.
-void orderLongestEdgeFirst(inout Simplex s) {
-    if (s.n != 3u) return;
-    double e01 = squaredNorm(s.w1 - s.w0), e02 = squaredNorm(s.w2 - s.w0), e12 = squaredNorm(s.w2 - s.w1);
-    if (e02 > e01 && e02 >= e12) { // swap 1 and 2
-        dvec3 w = s.w1, p = s.p1;
-        s.w1 = s.w2;
-        s.p1 = s.p2;
-        s.w2 = w;
-        s.p2 = p;
-        s.weight = s.weight.xzyw;
-    } else if (e12 > e01) { // swap 0 and 2
-        dvec3 w = s.w0, p = s.p0;
-        s.w0 = s.w2;
-        s.p0 = s.p2;
-        s.w2 = w;
-        s.p2 = p;
-        s.weight = s.weight.zyxw;
+// orderLongestEdgeFirst permutes the simplex, if it is a triangle, so that its longest edge is w0w1.
+void orderLongestEdgeFirst() {
+    double e01 = squaredNorm(simplex.w1 - simplex.w0), e02 = squaredNorm(simplex.w2 - simplex.w0),
+           e12 = squaredNorm(simplex.w2 - simplex.w1);
+    bool swap12 = simplex.n == 3u && e02 > e01 && e02 >= e12;
+    bool swap02 = simplex.n == 3u && !swap12 && e12 > e01;
+    dvec3 w = simplex.w2, p = simplex.p2;
+    if (swap12) {
+        setSlot(simplex, 2u, simplex.w1, simplex.p1);
+        setSlot(simplex, 1u, w, p);
+        simplex.weight = simplex.weight.xzyw;
+    }
+    if (swap02) {
+        setSlot(simplex, 2u, simplex.w0, simplex.p0);
+        setSlot(simplex, 0u, w, p);
+        simplex.weight = simplex.weight.zyxw;
     }
 }
 
@@ -139,7 +147,7 @@ void orderLongestEdgeFirst(inout Simplex s) {
 // are as far from the origins of their frames.
 dvec3 searchDirection() {
     if (FINE == 0u || distanceGap > 1e-9lf * largestLength || simplex.n < 2u || simplex.n > 3u) return x;
-    orderLongestEdgeFirst(simplex);
+    orderLongestEdgeFirst();
     precise dvec3 e = simplex.w1 - simplex.w0;
     double ee = squaredNorm(e);
     if (!(ee > 0.0lf)) return x;
@@ -164,24 +172,24 @@ dvec3 searchDirection() {
 // makes no progress, or stepLimit steps are made. It returns whether the cores intersect or cannot be distinguished
 // from touching. Both kinds of vertices use one text of the support functions.
 bool runGJK(uint directionCount, uint stepLimit) {
-    bool inside = false;
-    for (uint k = 0u; k < directionCount + stepLimit; k++) {
+    bool inside = false, ended = false;
+    for (uint k = 0u; !ended && k < directionCount + stepLimit; k++) {
         bool initial = k < directionCount;
         uint n = initial ? 0u : simplex.n;
-        if (initial && initialCorners()) latestVertex = initialVertex(k, latestPointA);
-        else evaluateSupport(initial ? initialDirection(k) : searchDirection(), directionCount == 1u || !initial);
-        if (!initial && boundsSuffice()) return false;
+        evaluateSupport(initial ? initialDirection(k) : searchDirection(), directionCount == 1u || !initial,
+                        initial && initialCorners());
+        ended = !initial && boundsSuffice();
+        if (ended) continue;
         if (!initial) refined = true;
         bool added = addVertex();
         if (k + 1u < directionCount) continue; // the initial simplex is not complete
-        if (!initial && !added) return false;
+        ended = !initial && !added;
+        if (ended) continue;
         bool progress = project(n, inside);
-        if (inside) return true;
-        if (len <= supportRounding && !separated()) return true;
-        if (!progress) return false;
-        if (initial && booleanQuery && boundsSuffice()) return false;
+        if (len <= supportRounding && !separated()) inside = true;
+        ended = inside || !progress || (initial && booleanQuery && boundsSuffice());
     }
-    return false;
+    return inside;
 }
 
 // projectOnLongestEdge moves x along the longest edge of its simplex to where it is orthogonal to that edge. The
@@ -189,7 +197,7 @@ bool runGJK(uint directionCount, uint stepLimit) {
 // along the edge. That hardly changes the norm, but the witnesses would no longer differ by distance·normal.
 void projectOnLongestEdge() {
     if (simplex.n != 2u && simplex.n != 3u) return;
-    orderLongestEdgeFirst(simplex);
+    orderLongestEdgeFirst();
     precise dvec3 e = simplex.w1 - simplex.w0;
     double ee = squaredNorm(e);
     if (!(ee > 0.0lf)) return;

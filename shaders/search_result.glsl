@@ -3,7 +3,7 @@
 // very vertices of which single precision computed the weights. Nothing rests on any of it: a corner is a point of its
 // core whatever its number, and a support point one whatever the direction.
 //
-// The including file declares the buffer searches, and includes pair_float64.glsl before.
+// The including file declares the buffer searches.
 
 #ifndef CLEARANCE_SEARCH_RESULT_GLSL
 #define CLEARANCE_SEARCH_RESULT_GLSL
@@ -15,14 +15,5 @@ vec3 sourceOf(uint slot, uint k) {
 
 bool cornersGiven(uint slot) { return (searches[slot].count & CORNERS_GIVEN) != 0u; }
 uint vertexCountOf(uint slot) { return searches[slot].count & ~CORNERS_GIVEN; }
-
-// givenVertex returns vertex k of D = A - B by the numbers of its corners, and its point of A.
-dvec3 givenVertex(uint slot, uint k, out dvec3 a) {
-    vec3 numbers = sourceOf(slot, k);
-    a = cornerPosition(shapeA, uint(numbers.x));
-    dvec3 b = cornerPosition(shapeB, uint(numbers.y));
-    precise dvec3 w = a - (rotation * b + translation);
-    return w;
-}
 
 #endif

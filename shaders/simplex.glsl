@@ -160,16 +160,14 @@ uint facesBeyond(real3 p, real3 q, real3 r, real3 s, out real4 weight) {
 // execute it together.
 void signedVolumes(inout Simplex s, bool forbidInside, out bool inside) {
     inside = false;
-    uint faces = 8u;
+    uint faces = s.n == 1u ? 0u : 8u;
     s.weight = real4(1, 0, 0, 0);
-    if (s.n == 1u) return;
     if (s.n == 4u) {
         real4 weight;
         faces = facesBeyond(s.w0, s.w1, s.w2, s.w3, weight);
         inside = faces == 0u && !forbidInside;
         s.weight = inside ? weight : real4(0, 0, 0, 1);
-        if (inside) return;
-        if (faces == 0u) faces = 15u;
+        if (faces == 0u && !inside) faces = 15u;
     }
     real best = real(-1);
     while (faces != 0u) {

@@ -143,22 +143,25 @@ uint supportPasses(Shape s) {
 // coreSupport returns a point of the core that maximises <d, x>, and its number if the core is a polytope.
 real3 coreSupport(Shape s, real3 d, out uint corner) {
     corner = signsOf(d);
-    if (uses(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) return frustumSupport(s.params, d);
-    if (uses(KIND_BOX) && s.family == FAMILY_BOX) return boxSupport(s.params, d);
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return ellipsoidSupport(s.params, d);
+    real3 point = real3(0);
+    if (uses(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) point = frustumSupport(s.params, d);
+    if (uses(KIND_BOX) && s.family == FAMILY_BOX) point = boxSupport(s.params, d);
+    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) point = ellipsoidSupport(s.params, d);
     if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) {
         uint v = supportVertex(s, d);
         corner = v - s.first;
-        return vertexAt(v);
+        point = vertexAt(v);
     }
     if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0);
         real alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
-        return superquadricSupport(s.params, alpha1, alpha2, d);
+        point = superquadricSupport(s.params, alpha1, alpha2, d);
     }
-    real3 hessian;
-    if (isSmooth(s)) return smoothSupport(s, d, real3(0), real3(0), hessian);
-    return real3(0);
+    if (isSmooth(s)) {
+        real3 hessian;
+        point = smoothSupport(s, d, real3(0), real3(0), hessian);
+    }
+    return point;
 }
 
 real3 coreSupport(Shape s, real3 d) {

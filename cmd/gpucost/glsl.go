@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// rewrites are changes of the sources for Slang 2026.14, which takes a variable of a loop that enters the loop
-// undefined for the other value of it, and drops atomic operations on buffers. Registers and instructions are those of
-// the changed text, which differs by a move or by the kind of memory operation.
+// rewrites are changes of the sources for Slang 2026.14, which drops atomic operations on buffers. It also takes a
+// variable that enters a loop undefined for the other value of it, so the sources define all of these. Registers and
+// instructions are those of the changed text, which differs by the kind of memory operation.
 var rewrites = []struct{ file, from, to string }{
-	{"gjk_float64.glsl", "dvec3 coreA, coreB = dvec3(0);", "dvec3 coreA = dvec3(0), coreB = dvec3(0);"},
 	{"list.glsl", "uint at = atomicAdd(counts[LIST_WORDS * list + LIST_ROWS], 1u);",
 		"uint at = counts[LIST_WORDS * list + LIST_ROWS]; counts[LIST_WORDS * list + LIST_ROWS] = at + 1u;"},
 	{"list.glsl", "atomicAdd(counts[LIST_WORDS * list], 1u);",
