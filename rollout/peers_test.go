@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"math"
 	"os"
 	"testing"
 
@@ -10,9 +11,9 @@ import (
 )
 
 // BenchmarkArmPeers measures other libraries on the pairs of parts of 256 worlds of BenchmarkArm, one after the other
-// on one core, as a loop in C++ calls them: distances, and of penetrating pairs that they penetrate. The metric
-// worlds/s is by the CPU time of that loop alone. The folder of `make peers` is CLEARANCE_PEERS, by default that of
-// bench/peers.
+// on one core, as a loop in C++ calls them: distances, and of penetrating pairs that they penetrate; then distances up
+// to the limit of BenchmarkArm, by libraries that have one. The metric worlds/s is by the CPU time of that loop alone.
+// The folder of `make peers` is CLEARANCE_PEERS, by default that of bench/peers.
 func BenchmarkArmPeers(b *testing.B) {
 	build := os.Getenv("CLEARANCE_PEERS")
 	if build == "" {
@@ -22,17 +23,16 @@ func BenchmarkArmPeers(b *testing.B) {
 	if err != nil {
 		b.Skip(err)
 	}
-	const worlds = 256
-	bodies, w := rollout.Arm(b, worlds)
+	bodies, w := rollout.Arm(b, peerWorlds)
 	set, err := peers.NewSetOf(b.Context(), "arm", bodies.Library(), pairsOf(bodies, w), b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}
-	q, err := peers.ParseQuestion("gjk")
+	distance, err := peers.ParseQuestion("gjk")
 	if err != nil {
 		b.Fatal(err)
 	}
-	part, truth, err := set.Part(b.Context(), &q)
+	part, truth, err := set.Part(b.Context(), &distance)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,36 +45,52 @@ func BenchmarkArmPeers(b *testing.B) {
 		if err := c.Pairs(part); err != nil {
 			b.Fatal(err)
 		}
-		configurations, err := c.Configurations(&q)
+		for _, q := range []peers.Question{distance, peers.Near()} {
+			configurations, err := c.Configurations(&q)
+			if err != nil {
+				b.Logf("%s: %s: %v", c.Info().Name, q.Name, err)
+				continue
+			}
+			for _, configuration := range configurations {
+				b.Run(c.Info().Name+"/"+q.Name+"/"+configuration, func(b *testing.B) {
+					runPeer(b, c, &q, configuration, truth)
+				})
+			}
+		}
+	}
+}
+
+const peerWorlds = 256
+
+// runPeer measures one configuration, and counts the wrong answers.
+func runPeer(b *testing.B, c peers.Contestant, q *peers.Question, configuration string, truth []peers.Truth) {
+	best := 0.0
+	for b.Loop() {
+		s, err := c.Run(q, configuration)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, configuration := range configurations {
-			b.Run(c.Info().Name+"/"+configuration, func(b *testing.B) {
-				best := 0.0
-				for b.Loop() {
-					s, err := c.Run(&q, configuration)
-					if err != nil {
-						b.Fatal(err)
-					}
-					best = max(best, worlds/s)
-				}
-				answers, err := c.Answers()
-				if err != nil {
-					b.Fatal(err)
-				}
-				wrong := 0
-				for i, a := range answers {
-					if d := a.Distance - truth[i].Distance; truth[i].Distance > 1e-3 && !(d < 1e-4 && d > -1e-4) {
-						wrong++
-					}
-				}
-				b.ReportMetric(best, "worlds/s")
-				b.ReportMetric(float64(wrong), "wrong")
-				b.ReportMetric(float64(len(answers))/worlds, "pairs/world")
-			})
+		best = max(best, peerWorlds/s)
+	}
+	answers, err := c.Answers()
+	if err != nil {
+		b.Fatal(err)
+	}
+	limit := math.Inf(1)
+	if q.Name == peers.Near().Name {
+		limit = peers.NearLimit
+	}
+	wrong := 0
+	for i, a := range answers {
+		want := truth[i].Distance
+		near := want > 1e-3 && want < limit
+		if (near && !(math.Abs(a.Distance-want) < 1e-4)) || (want >= limit && a.Distance < limit-1e-4) {
+			wrong++
 		}
 	}
+	b.ReportMetric(best, "worlds/s")
+	b.ReportMetric(float64(wrong), "wrong")
+	b.ReportMetric(float64(len(answers))/peerWorlds, "pairs/world")
 }
 
 // pairsOf returns the pairs of parts of worlds as a list.

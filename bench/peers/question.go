@@ -86,6 +86,18 @@ func Questions() []Question {
 	}
 }
 
+// Near is the question of distances up to NearLimit, of pairs further apart only that they are. It is asked in a
+// benchmark of package rollout and is not part of the report.
+func Near() Question {
+	return Question{
+		Name: "near", Title: "Distances up to a limit", Rows: AllRows, driver: "near", wants: wantSeparated,
+		Text: "All pairs. Distance and witness points of separated pairs closer than the limit.",
+	}
+}
+
+// NearLimit is the limit of [Near] in metres, kNear of the drivers.
+const NearLimit = 0.1
+
 // ParseQuestion finds a question by name.
 func ParseQuestion(name string) (Question, error) {
 	var names []string

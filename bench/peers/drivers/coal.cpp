@@ -86,6 +86,7 @@ class Coal : public peers::Peer {
     // A Boolean question ends as soon as the shapes are known to be apart, as coal's
     // own CollisionRequest has it.
     if (q == peers::Question::kBoolean) solver_.distance_upper_bound = 0;
+    if (q == peers::Question::kNear) solver_.distance_upper_bound = peers::kNear;
   }
 
   void run(peers::Question q, std::vector<peers::Answer>& out) override {

@@ -11,8 +11,9 @@
 //   quit
 //
 // Questions: "boolean", do they overlap; "gjk", distance and witnesses where they
-// are apart and else only that they overlap; "signed", the same with depth and
-// witnesses where they overlap.
+// are apart and else only that they overlap; "near", the same, but of pairs further
+// apart than kNear only that they are; "signed", as "gjk" with depth and witnesses
+// where they overlap.
 //
 // The clock is the CPU time of the thread (CLOCK_THREAD_CPUTIME_ID) around the loop
 // over the pairs: from poses in the library's own type to distance and witnesses in
@@ -82,7 +83,9 @@ struct Answer {
 };
 static_assert(sizeof(Answer) == 8 * sizeof(double), "answers are written as they lie in memory");
 
-enum class Question { kBoolean, kGJK, kSigned };
+enum class Question { kBoolean, kGJK, kNear, kSigned };
+
+constexpr double kNear = 0.1;  // metres
 
 // Peer is one library.
 class Peer {
@@ -171,6 +174,7 @@ inline Pairs readPairs(const std::string& path, size_t shapes) {
 inline Question parseQuestion(const std::string& s) {
   if (s == "boolean") return Question::kBoolean;
   if (s == "gjk") return Question::kGJK;
+  if (s == "near") return Question::kNear;
   if (s == "signed") return Question::kSigned;
   throw std::runtime_error("unknown question " + s);
 }

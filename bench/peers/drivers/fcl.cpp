@@ -120,6 +120,7 @@ class FCL : public peers::Peer {
     switch (q) {
       case peers::Question::kBoolean: return {"shapeIntersect"};
       case peers::Question::kGJK: return {"shapeDistance"};
+      case peers::Question::kNear: return {};  // it has no limit
       default: break;
     }
 #ifdef INDEP

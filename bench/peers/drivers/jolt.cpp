@@ -112,7 +112,10 @@ class Jolt : public peers::Peer {
     }
   }
 
-  std::vector<std::string> configurations(peers::Question) const override { return {"tolerances 1e-6"}; }
+  std::vector<std::string> configurations(peers::Question q) const override {
+    if (q == peers::Question::kNear) return {};
+    return {"tolerances 1e-6"};
+  }
   void prepare(peers::Question, const std::string&) override {}
 
   void run(peers::Question q, std::vector<peers::Answer>& out) override {

@@ -69,6 +69,7 @@ class MuJoCo : public peers::Peer {
 
   std::vector<std::string> configurations(peers::Question q) const override {
     if (q == peers::Question::kBoolean) return {"mj_geomDistance, cut off at 0"};
+    if (q == peers::Question::kNear) return {"mj_geomDistance, cut off at 0.1 m"};
     return {"mj_geomDistance"};
   }
 
@@ -76,6 +77,7 @@ class MuJoCo : public peers::Peer {
 
   void run(peers::Question q, std::vector<peers::Answer>& out) override {
     const bool boolean = q == peers::Question::kBoolean;
+    const double limit = q == peers::Question::kNear ? peers::kNear : 1e6;
     for (size_t i = 0; i < rows_.size(); i++) {
       const Row& r = rows_[i];
       std::copy_n(r.positionA, 3, data_->geom_xpos + 3 * r.a);
@@ -88,7 +90,7 @@ class MuJoCo : public peers::Peer {
         continue;
       }
       double ends[6];
-      const double d = mj_geomDistance(model_, data_, r.a, r.b, 1e6, ends);
+      const double d = mj_geomDistance(model_, data_, r.a, r.b, limit, ends);
       if (d > 0 || q == peers::Question::kSigned)
         out[i].set(d, ends, ends + 3, d > 0 ? peers::kSeparated : peers::kPenetrating);
       else out[i].set(peers::kNaN, nullptr, nullptr, peers::kPenetrating);
