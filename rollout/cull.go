@@ -193,11 +193,16 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 			}
 		}
 	}
+	t.endRow(&r)
+}
+
+// endRow ends a row whose pairs of parts are culled or candidates.
+func (t *tile) endRow(r *openRow) {
 	if r.count = int32(len(t.a)) - r.first; r.count == 0 {
-		t.culledRow(&r)
+		t.culledRow(r)
 		return
 	}
-	t.rows = append(t.rows, r)
+	t.rows = append(t.rows, *r)
 }
 
 // keptBounds is the number of pairs of parts of two bodies whose bounds are kept; those of others are computed twice.
@@ -236,15 +241,26 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 			lower = max(lower, lowerOfBoxes(&as[i], &bs[j]))
 		}
 		if lower > beyond {
-			r.least.cull(lower, bound[1])
-			t.count.culled++
-			continue
-		}
-		if !t.room(int(r.world), 1) {
+			t.cullPart(r, lower, bound[1])
+		} else if !t.keepPart(r, a, b, i, j) {
 			return
 		}
-		t.candidateOf(a, b, i, j)
 	}
+}
+
+// cullPart culls a pair of parts of a row.
+func (t *tile) cullPart(r *openRow, lower, upper float64) {
+	r.least.cull(lower, upper)
+	t.count.culled++
+}
+
+// keepPart makes a pair of parts of a row a candidate, if there is room.
+func (t *tile) keepPart(r *openRow, a, b int32, i, j int) bool {
+	if !t.room(int(r.world), 1) {
+		return false
+	}
+	t.candidateOf(a, b, i, j)
+	return true
 }
 
 // maxCandidates bounds the candidates of a block, and their instances, which indices of 32 bits count.

@@ -1,8 +1,8 @@
 package rollout
 
 import (
-	"math"
 	"os"
+	"slices"
 
 	"clearance/batch"
 	"clearance/cpu/simd"
@@ -18,6 +18,7 @@ type vectors struct {
 	places  []int32
 	bodies  []simd.CullBody
 	a, b    []int32 // pairs, as indices into places
+	boxed   []bool  // of each pair: kernels compare the boxes of its parts
 	options simd.CullOptions
 	parts   []int64 // pairs of parts of each pair
 	all     int64   // their sum
@@ -25,6 +26,15 @@ type vectors struct {
 
 // maxCullPairs limits the pairs that are culled by kernels, which take about a hundred bytes of memory for each.
 const maxCullPairs = 1 << 20
+
+// Boxes are compared by kernels for pairs of at most maxBoxedParts pairs of parts. The bodies have at most maxCullParts
+// parts in all, each of which takes 1.3 kB for the worlds of a call, and the pairs maxCullItems pairs of parts, of
+// 0.2 kB.
+const (
+	maxBoxedParts = 16
+	maxCullParts  = 1 << 12
+	maxCullItems  = 1 << 16
+)
 
 // setVectors prepares culling by kernels, where there are any and the rollout has the form for it.
 func (b *Batch) setVectors() {
@@ -36,6 +46,7 @@ func (b *Batch) setVectors() {
 	}
 	v := &vectors{variant: variant, places: b.used, options: simd.CullOptions{
 		Stride: 7 * b.worlds.BodiesPerWorld(), Threshold: b.threshold, Valued: b.valued}}
+	parts, items := 0, 0
 	index := make([]int32, b.worlds.BodiesPerWorld())
 	for i, k := range b.used {
 		body := b.worlds.Bodies[k]
@@ -48,15 +59,39 @@ func (b *Batch) setVectors() {
 		v.bodies = append(v.bodies, simd.CullBody{
 			Center: array(bounds.Center), Radius: bounds.Radius, Magnitude: bounds.Magnitude,
 			Far: batch.MaxLength - bounds.Offset, Inner: array(in.Center), Inradius: in.Inradius, Slack: in.Slack,
+			Parts: cullParts(b.bodies.PartBounds(body)),
 		})
+		parts += len(v.bodies[i].Parts)
 	}
 	for p, x := range b.templateA {
 		y := b.templateB[p]
 		v.a, v.b = append(v.a, index[x]), append(v.b, index[y])
 		n := int64(len(b.bodies.Parts(b.worlds.Bodies[x]))) * int64(len(b.bodies.Parts(b.worlds.Bodies[y])))
 		v.parts, v.all = append(v.parts, n), v.all+n
+		known := len(v.bodies[index[x]].Parts) > 0 && len(v.bodies[index[y]].Parts) > 0
+		boxed := known && n <= maxBoxedParts && parts <= maxCullParts && items+int(n) <= maxCullItems
+		if v.boxed = append(v.boxed, boxed); boxed {
+			items += int(n)
+		}
 	}
 	b.vectors = v
+}
+
+// cullParts returns the bounds of the parts of a body, nil if it has more than kernels compare or a part has no bounds.
+func cullParts(bounds []batch.PartBounds) []simd.CullPart {
+	if len(bounds) > maxBoxedParts {
+		return nil
+	}
+	var parts []simd.CullPart
+	for i := range bounds {
+		b := &bounds[i]
+		if b.Unbounded {
+			return nil
+		}
+		parts = append(parts, simd.CullPart{Center: array(b.Center), Radius: b.Radius, Inradius: b.Inradius,
+			Slack: b.Slack, Box: array(b.Box), Half: array(b.Half), Axes: b.Axes})
+	}
+	return parts
 }
 
 // kernels returns the variant of the kernels that the CPU back end of a dispatcher uses, "" for none. Without that back
@@ -84,7 +119,7 @@ func (v *vectors) culler() *simd.Culler {
 	if v == nil {
 		return nil
 	}
-	return simd.NewCuller(v.variant, v.places, v.bodies, v.a, v.b, v.options)
+	return simd.NewCuller(v.variant, v.places, v.bodies, v.a, v.b, v.boxed, v.options)
 }
 
 // cullLanes culls n worlds from w on by a kernel, at most as many as it takes at a time; of fewer the last one is
@@ -111,27 +146,55 @@ func (t *tile) cullLanes(w, n int) {
 	}
 }
 
-// cullKnown culls a world whose pairs of bodies are compared already.
+// cullKnown culls a world of which a kernel found the pairs of bodies that may matter.
 func (t *tile) cullKnown(world int, known *simd.Culled) {
 	c, v, p := t.c, t.c.vectors, t.place
 	t.worlds = append(t.worlds, noWorld())
 	p.begin()
-	parts, upper := v.all, known.Upper
-	for _, pair := range known.Open {
-		a, b := c.templateA[pair], c.templateB[pair]
+	parts := v.all
+	for _, open := range known.Open {
+		parts -= v.parts[open.Pair]
+		if open.First >= 0 {
+			t.knownRow(world, open, known.Beyond)
+			continue
+		}
+		a, b := c.templateA[open.Pair], c.templateB[open.Pair]
 		p.placeOnce(world, a)
 		p.placeOnce(world, b)
-		t.row(world, int(pair), a, b, known.Beyond)
-		parts -= v.parts[pair]
-		if int(pair) == known.Nearest { // whose bounds follow from its parts
-			upper = math.Inf(1)
-		}
+		t.row(world, int(open.Pair), a, b, known.Beyond)
 	}
 	if culled := int64(len(v.a) - len(known.Open)); culled > 0 {
 		t.count.rows += culled
 		t.count.culledRows += culled
 		t.count.pairs += parts
 		t.count.culled += parts
-		t.worlds[world-t.lo].cull(known.Least, upper)
+		t.worlds[world-t.lo].cull(known.Least, known.Upper)
 	}
+}
+
+// knownRow culls the pairs of parts of a row of which a kernel has the bounds: tile.parts without their computation.
+func (t *tile) knownRow(world int, open simd.CullOpen, beyond float64) {
+	c, p := t.c, t.place
+	a, b := c.templateA[open.Pair], c.templateB[open.Pair]
+	p.take(world, a)
+	p.take(world, b)
+	bounds := p.culler.Parts(open)
+	t.count.rows++
+	t.count.pairs += int64(len(bounds.Upper))
+	r := openRow{world: int32(world), pair: open.Pair, first: int32(len(t.a)), least: noLeast()}
+	if c.valued {
+		beyond = min(beyond, max(slices.Min(bounds.Upper), 0))
+	}
+	parts := len(p.table.Parts(p.body[b]))
+	for k, lower := range bounds.Balls {
+		if lower <= beyond {
+			lower = max(lower, bounds.Boxes[k])
+		}
+		if lower > beyond {
+			t.cullPart(&r, lower, bounds.Upper[k])
+		} else if !t.keepPart(&r, a, b, k/parts, k%parts) {
+			return
+		}
+	}
+	t.endRow(&r)
 }

@@ -10,13 +10,14 @@ import (
 	"clearance/cpu"
 	"clearance/cpu/simd"
 	"clearance/dispatch"
+	"clearance/internal/testkit"
 )
 
 // TestLanes: culling by every variant of the kernels gives the bits of culling in Go, with the same counts, also
 // beside worlds with an invalid pose or a quaternion that has to be scaled.
 func TestLanes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
-	bodies := table(t, rng)
+	bodies := withManyParts(t, rng, table(t, rng))
 	random := scene(rng, bodies, 203, 9, 24, false)
 	for i := range random.Poses { // farther from one another
 		if i%7 < 3 {
@@ -59,8 +60,11 @@ func TestLanes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b.vectors == nil {
+				if b.vectors == nil || !slices.Contains(b.vectors.boxed, true) {
 					t.Fatalf("%s: no kernel culls %v", variant, o.Query)
+				}
+				if name == "random" && !slices.Contains(b.vectors.boxed, false) {
+					t.Fatal("kernels compare the boxes of all pairs")
 				}
 				got, rep, err := b.Run(t.Context())
 				if err != nil {
@@ -78,6 +82,24 @@ func TestLanes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withManyParts adds a body of more parts than kernels compare with those of another.
+func withManyParts(t *testing.T, rng *rand.Rand, from *batch.Bodies) *batch.Bodies {
+	t.Helper()
+	var list []batch.Body
+	for i := range from.Len() {
+		list = append(list, batch.Body{Parts: from.Parts(int32(i))})
+	}
+	var many batch.Body
+	for range maxBoxedParts {
+		many.Parts = append(many.Parts, batch.Part{Shape: rng.Int32N(6), Pose: testkit.Pose(rng, 0.2)})
+	}
+	bodies, err := batch.NewBodies(from.Library(), append(list, many))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies
 }
 
 // dispatcherOf returns the CPU with the kernels of a variant, and the reference.

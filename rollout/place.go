@@ -43,7 +43,8 @@ type placement struct {
 	parts []placedPart
 
 	epoch    int       // worlds begun
-	placedIn []int     // of each place, the epoch in which it was placed last
+	takenIn  []int     // of each place, the epoch in which its pose was read last
+	placedIn []int     // and in which it was placed
 	padded   []float64 // poses of the last worlds of a tile
 	culler   *simd.Culler
 
@@ -74,7 +75,8 @@ func newPlacement(table *batch.Bodies, w *Worlds, used []int32) *placement {
 	p.matrix, p.count = make([]geom.Mat3, m), make([]int64, m)
 	p.x, p.y, p.z, p.radius = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	p.inner, p.slack = make([]ball, m), make([]float64, m)
-	p.partsAt, p.instance, p.placedIn = make([]int32, m), make([]int32, m), make([]int, m)
+	p.partsAt, p.instance = make([]int32, m), make([]int32, m)
+	p.takenIn, p.placedIn = make([]int, m), make([]int, m)
 	return p
 }
 
@@ -99,16 +101,26 @@ func (p *placement) placeOnce(world int, k int32) {
 	}
 }
 
+// take reads the body at a place of the world that was begun, and its pose, which need not be valid.
+func (p *placement) take(world int, k int32) {
+	if p.takenIn[k] == p.epoch {
+		return
+	}
+	p.takenIn[k] = p.epoch
+	p.partsAt[k], p.instance[k] = -1, -1
+	if p.body[k] = p.worlds.Body(world, k); p.body[k] != Absent {
+		p.pose[k] = p.worlds.Pose(world, k)
+	}
+}
+
 func (p *placement) placeBody(world int, k int32) {
 	p.placedIn[k] = p.epoch
-	p.partsAt[k], p.instance[k] = -1, -1
-	b := p.worlds.Body(world, k)
-	p.body[k] = b
+	p.take(world, k)
+	b := p.body[k]
 	if b == Absent {
 		p.state[k] = absent
 		return
 	}
-	p.pose[k] = p.worlds.Pose(world, k)
 	if !p.valid(k) {
 		p.state[k] = invalid
 		return

@@ -2,8 +2,19 @@
 
 package simd
 
-// #include "cull_api.h"
+/*
+#include "cull_api.h"
+
+static int32_t clr_cull_call(clr_cull_kernel kernel, const clr_cull *c, const double *poses, const int32_t *place,
+                             const int32_t *a, const int32_t *b, const double *bodies, const int32_t *first,
+                             const double *parts, const int32_t *boxed, double *scratch, int32_t *open,
+                             clr_culled *out) {
+    return kernel(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
+}
+*/
 import "C"
+
+import "unsafe"
 
 // CullLanes is the number of worlds that a [Culler] takes at a time.
 const CullLanes = C.CLR_CULL_LANES
@@ -17,6 +28,18 @@ type CullBody struct {
 	Inner     [3]float64 // center of the ball within it
 	Inradius  float64
 	Slack     float64 // Inner is this close to a point of the body
+	Parts     []CullPart
+}
+
+// CullPart is what culling needs of a part of a body, in the frame of the body.
+type CullPart struct {
+	Center   [3]float64 // of the ball that contains it, and of that within it
+	Radius   float64
+	Inradius float64
+	Slack    float64    // Center is this close to a point of the part
+	Box      [3]float64 // center of the box that contains it
+	Half     [3]float64
+	Axes     [9]float64 // the columns are the axes of the box
 }
 
 // CullOptions describe a [Culler].
@@ -26,25 +49,30 @@ type CullOptions struct {
 	Valued    bool    // pairs that are not the least of a world do not matter either
 }
 
-// A Culler compares the balls of pairs of bodies in several worlds at once. It belongs to one goroutine.
+// A Culler compares pairs of bodies in several worlds at once: their balls, then the boxes of their parts. It belongs
+// to one goroutine.
 type Culler struct {
-	variant       string
-	c             *C.clr_cull
-	place         []int32
-	a, b          []int32
-	bodies        []float64
-	balls, lowers []float64
-	open          []int32
-	out           *C.clr_culled
+	kernel  C.clr_cull_kernel
+	c       *C.clr_cull
+	place   []int32
+	a, b    []int32
+	bodies  []float64
+	first   []int32 // part of each body, and the end
+	parts   []float64
+	boxed   []int32
+	scratch []float64
+	open    []int32
+	out     *C.clr_culled
 }
 
 // NewCuller returns a culler of a variant that [Choose] returned. Each place has a body; a and b are pairs of indices
-// into places. It returns nil without a variant, or if there are no pairs.
-func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, o CullOptions) *Culler {
+// into places, and boxed of each pair whether the boxes of parts may cull it. It returns nil without a variant, or if
+// there are no pairs.
+func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, boxed []bool, o CullOptions) *Culler {
 	if variant == "" || len(a) == 0 {
 		return nil
 	}
-	u := &Culler{variant: variant, c: new(C.clr_cull), out: new(C.clr_culled), place: places, a: a, b: b}
+	u := &Culler{kernel: cullKernel(variant), c: new(C.clr_cull), out: new(C.clr_culled), place: places, a: a, b: b}
 	u.c.places, u.c.pairs, u.c.stride = C.int64_t(len(places)), C.int64_t(len(a)), C.int64_t(o.Stride)
 	u.c.threshold, u.c.valued = C.double(o.Threshold), flag(o.Valued)
 	for i := range bodies {
@@ -56,32 +84,82 @@ func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, 
 		u.bodies = append(u.bodies, x.Center[0], x.Center[1], x.Center[2], x.Radius, x.Magnitude, x.Far,
 			x.Inner[0], x.Inner[1], x.Inner[2], x.Inradius, x.Slack, same)
 	}
-	u.balls = make([]float64, C.CLR_CULL_BALLS*len(places))
-	u.lowers, u.open = make([]float64, CullLanes*len(a)), make([]int32, CullLanes*len(a))
+	u.addParts(bodies, boxed)
+	u.scratch = make([]float64, C.CLR_CULL_BALLS*len(places)+CullLanes*len(a)+
+		CullLanes*C.CLR_CULL_PART_COLUMNS*int(u.c.parts)+int(u.c.bounds))
+	u.open = make([]int32, 2*CullLanes*len(a))
 	return u
+}
+
+// addParts adds the parts of the bodies of the pairs that boxes may cull.
+func (u *Culler) addParts(bodies []CullBody, boxed []bool) {
+	used, items := make([]bool, len(bodies)), 0
+	u.boxed = make([]int32, len(u.a))
+	for p, yes := range boxed {
+		if yes {
+			a, b := u.a[p], u.b[p]
+			used[a], used[b] = true, true
+			n := len(bodies[a].Parts) * len(bodies[b].Parts)
+			u.boxed[p] = int32(n)
+			items += n
+		}
+	}
+	u.first = append(u.first, 0)
+	for i := range bodies {
+		if used[i] {
+			for _, x := range bodies[i].Parts {
+				u.parts = append(u.parts, x.Center[0], x.Center[1], x.Center[2], x.Radius, x.Inradius, x.Slack,
+					x.Box[0], x.Box[1], x.Box[2], x.Half[0], x.Half[1], x.Half[2])
+				u.parts = append(u.parts, x.Axes[:]...)
+			}
+		}
+		u.first = append(u.first, int32(len(u.parts)/C.CLR_CULL_PART_VALUES))
+	}
+	u.c.parts = C.int64_t(u.first[len(bodies)])
+	if items > 0 {
+		u.c.bounds = C.int64_t(3 * CullLanes * (items + 1)) // and of one vector that is not full
+	} else {
+		u.parts = []float64{0} // which has an address
+	}
 }
 
 // Run culls [CullLanes] worlds, whose poses are given. It returns the set of worlds whose poses are all valid, with
 // quaternions of norms near 1; of the others nothing is known.
 func (u *Culler) Run(poses []float64) (valid uint) {
 	_ = poses[CullLanes*int(u.c.stride)-1]
-	return uint(cull(u.variant, u.c, (*C.double)(&poses[0]), (*C.int32_t)(&u.place[0]), (*C.int32_t)(&u.a[0]),
-		(*C.int32_t)(&u.b[0]), (*C.double)(&u.bodies[0]), (*C.double)(&u.balls[0]), (*C.double)(&u.lowers[0]),
-		(*C.int32_t)(&u.open[0]), u.out))
+	return uint(C.clr_cull_call(u.kernel, u.c, (*C.double)(&poses[0]), (*C.int32_t)(&u.place[0]),
+		(*C.int32_t)(&u.a[0]), (*C.int32_t)(&u.b[0]), (*C.double)(&u.bodies[0]), (*C.int32_t)(&u.first[0]),
+		(*C.double)(&u.parts[0]), (*C.int32_t)(&u.boxed[0]), (*C.double)(&u.scratch[0]), (*C.int32_t)(&u.open[0]),
+		u.out))
 }
 
 // Culled is what is known of a world.
 type Culled struct {
-	Open    []int32 // pairs that balls do not rule out, ascending
-	Nearest int     // the pair with the least lower bound, -1 for none
-	Upper   float64 // upper bound of the distance of that pair
-	Beyond  float64 // distance beyond which pairs are culled
-	Least   float64 // least lower bound of the culled pairs, +Inf for none
+	Open   []CullOpen // pairs that bounds do not rule out, ascending
+	Upper  float64    // an upper bound of the distances of the culled pairs, +Inf for none
+	Beyond float64    // distance beyond which pairs are culled
+	Least  float64    // least lower bound of the culled pairs, +Inf for none
 }
+
+// CullOpen is a pair that bounds do not rule out, and the first of its pairs of parts among those of [Culler.Parts]; -1
+// if boxes could not cull the pair.
+type CullOpen struct{ Pair, First int32 }
+
+// CullBounds are bounds of the distances of pairs of parts: from below by balls and by boxes, and from above.
+type CullBounds struct{ Balls, Boxes, Upper []float64 }
 
 // World returns what the last Run found of a world. It is valid until the next one.
 func (u *Culler) World(l int) Culled {
-	first := l * len(u.a)
-	return Culled{Open: u.open[first : first+int(u.out.count[l])], Nearest: int(u.out.nearest[l]),
-		Upper: float64(u.out.upper[l]), Beyond: float64(u.out.beyond[l]), Least: float64(u.out.least[l])}
+	open := unsafe.Slice((*CullOpen)(unsafe.Pointer(&u.open[2*l*len(u.a)])), u.out.count[l])
+	return Culled{Open: open, Upper: float64(u.out.upper[l]), Beyond: float64(u.out.beyond[l]),
+		Least: float64(u.out.least[l])}
+}
+
+// Parts returns the bounds of the pairs of parts of an open pair: of each part of the first body those with the parts
+// of the second. They are valid until the next Run.
+func (u *Culler) Parts(o CullOpen) CullBounds {
+	n, room := int(u.boxed[o.Pair]), int(u.c.bounds)/3
+	first := len(u.scratch) - 3*room + int(o.First)
+	column := func(k int) []float64 { return u.scratch[first+k*room:][:n] }
+	return CullBounds{column(0), column(1), column(2)}
 }

@@ -21,9 +21,24 @@ enum {
     CLR_CULL_VALUES = 12,
 };
 
+// Values of a part of a body, in the frame of the body.
+enum {
+    CLR_CULL_PART_CENTER = 0,   // of both balls
+    CLR_CULL_PART_RADIUS = 3,   // of the ball that contains it
+    CLR_CULL_PART_INRADIUS = 4, // of the ball within it
+    CLR_CULL_PART_SLACK = 5,    // the center is this close to a point of the part
+    CLR_CULL_PART_BOX = 6,      // center of the box
+    CLR_CULL_PART_HALF = 9,     // its half extents
+    CLR_CULL_PART_AXES = 12,    // its axes are the columns of this matrix
+    CLR_CULL_PART_VALUES = 21,
+};
+#define CLR_CULL_PART_COLUMNS 20 // of a part in the world frame
+
 typedef struct {
     int64_t places;   // with a body in some pair
     int64_t pairs;    // of these places
+    int64_t parts;    // of the bodies of pairs that boxes may cull
+    int64_t bounds;   // numbers of scratch memory for bounds of pairs of parts, 0: boxes cull nothing
     int64_t stride;   // numbers of the poses of a world
     double threshold; // distance beyond which no pair matters
     int32_t valued;   // what is beyond the least of a world does not matter either
@@ -32,7 +47,7 @@ typedef struct {
 // clr_culled is what is known of each world.
 typedef struct {
     double nearest[CLR_CULL_LANES]; // the pair with the least lower bound, -1 for none
-    double upper[CLR_CULL_LANES];   // upper bound of that pair
+    double upper[CLR_CULL_LANES];   // an upper bound of the culled pairs, +Inf for none
     double beyond[CLR_CULL_LANES];  // distance beyond which pairs are culled
     double least[CLR_CULL_LANES];   // least lower bound of the culled pairs, +Inf for none
     int32_t count[CLR_CULL_LANES];  // pairs that are left
@@ -40,11 +55,17 @@ typedef struct {
 
 // A kernel culls CLR_CULL_LANES worlds and returns the set of those whose poses are all valid and need no scaling; of
 // the others nothing is known. place has the place of each body in a world, a and b the pairs, as indices into it,
-// bodies CLR_CULL_VALUES for each. Scratch: balls has CLR_CULL_BALLS for each body, lowers CLR_CULL_LANES for each
-// pair. open has the pairs that are left, from l · pairs on for world l.
+// bodies CLR_CULL_VALUES for each, parts CLR_CULL_PART_VALUES for each part, those of body k from first[k] to
+// first[k+1]. boxed has the number of pairs of parts of each pair that boxes may cull, 0 of others. Scratch memory:
+// CLR_CULL_BALLS for each body, CLR_CULL_LANES for each pair, CLR_CULL_LANES · CLR_CULL_PART_COLUMNS for each part, and
+// c->bounds: three columns, of pairs of parts: lower bounds by balls and by boxes, and upper bounds. open has the pairs
+// that are left, from 2 · l · pairs on for world l: the pair, and the first of its pairs of parts in these columns, -1
+// if boxes could not cull it.
 #define CLR_CULL_FUNCTION(name)                                                                                    \
     int32_t name(const clr_cull *c, const double *poses, const int32_t *place, const int32_t *a, const int32_t *b, \
-                 const double *bodies, double *balls, double *lowers, int32_t *open, clr_culled *out)
+                 const double *bodies, const int32_t *first, const double *parts, const int32_t *boxed,            \
+                 double *scratch, int32_t *open, clr_culled *out)
+typedef CLR_CULL_FUNCTION((*clr_cull_kernel));
 CLR_CULL_FUNCTION(clr_cull_avx512);
 CLR_CULL_FUNCTION(clr_cull_avx2);
 CLR_CULL_FUNCTION(clr_cull_neon);

@@ -40,13 +40,13 @@ func runGrowth(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int 
 	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
 
-func cull(variant string, c *C.clr_cull, poses *C.double, place, a, b *C.int32_t, bodies, balls, lowers *C.double,
-	open *C.int32_t, out *C.clr_culled) C.int32_t {
+// cullKernel returns the kernel of a variant.
+func cullKernel(variant string) C.clr_cull_kernel {
 	switch variant {
 	case "avx512":
-		return C.clr_cull_avx512(c, poses, place, a, b, bodies, balls, lowers, open, out)
+		return C.clr_cull_kernel(C.clr_cull_avx512)
 	case "avx2":
-		return C.clr_cull_avx2(c, poses, place, a, b, bodies, balls, lowers, open, out)
+		return C.clr_cull_kernel(C.clr_cull_avx2)
 	}
-	return C.clr_cull_portable(c, poses, place, a, b, bodies, balls, lowers, open, out)
+	return C.clr_cull_kernel(C.clr_cull_portable)
 }

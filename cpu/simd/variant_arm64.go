@@ -24,10 +24,10 @@ func runGrowth(variant string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int 
 	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
 
-func cull(variant string, c *C.clr_cull, poses *C.double, place, a, b *C.int32_t, bodies, balls, lowers *C.double,
-	open *C.int32_t, out *C.clr_culled) C.int32_t {
+// cullKernel returns the kernel of a variant.
+func cullKernel(variant string) C.clr_cull_kernel {
 	if variant == "neon" {
-		return C.clr_cull_neon(c, poses, place, a, b, bodies, balls, lowers, open, out)
+		return C.clr_cull_kernel(C.clr_cull_neon)
 	}
-	return C.clr_cull_portable(c, poses, place, a, b, bodies, balls, lowers, open, out)
+	return C.clr_cull_kernel(C.clr_cull_portable)
 }

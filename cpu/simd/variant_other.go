@@ -17,7 +17,5 @@ func runGrowth(_ string, c *C.clr_call, s *C.clr_scratch, lo, hi int) int {
 	return int(C.clr_growth_portable(c, s, C.int64_t(lo), C.int64_t(hi)))
 }
 
-func cull(_ string, c *C.clr_cull, poses *C.double, place, a, b *C.int32_t, bodies, balls, lowers *C.double,
-	open *C.int32_t, out *C.clr_culled) C.int32_t {
-	return C.clr_cull_portable(c, poses, place, a, b, bodies, balls, lowers, open, out)
-}
+// cullKernel returns the kernel of a variant.
+func cullKernel(string) C.clr_cull_kernel { return C.clr_cull_kernel(C.clr_cull_portable) }
