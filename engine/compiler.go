@@ -81,7 +81,7 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 // all returns the pipelines of a chain in the order of their stages.
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.trustRegion, c.prove, c.certify, c.epaFloat32, c.depth, c.growth,
+		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.trustRegion, c.certify, c.epaFloat32, c.depth, c.growth,
 		c.growthCertify,
 	} {
 		if p != nil {
@@ -135,7 +135,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
 		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
 		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*continuedBytes),
-		"Indices": make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
+		"Stationary": make([]byte, uint64(n)*continuedBytes),
+		"Indices":    make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
 		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
 		"Depths": make([]byte, uint64(n)*depthBytes),
 	}
@@ -144,7 +145,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 
 // Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
 func (c *Chunk) Listed(stage string) (n int, ok bool) {
-	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch}[stage]
+	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch,
+		"trust_region": layout.ListStationary}[stage]
 	if !ok {
 		return 0, false
 	}

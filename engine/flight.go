@@ -16,8 +16,8 @@ const (
 	stampInput
 	stampSearched
 	stampTwoFloats
-	stampRefined
 	stampProved
+	stampRefined
 	stampCertified
 	stampDepthFloat32
 	stampDepth
@@ -159,8 +159,8 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	if r.chain.growth != nil {
 		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 		f.stamp(stampTwoFloats)
-		f.stamp(stampRefined)
 		f.stamp(stampProved)
+		f.stamp(stampRefined)
 		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
 			w.columns.device, lib.cells)
 		f.stamp(stampDepthFloat32)
@@ -199,19 +199,15 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 		}
 		return
 	}
-	if r.chain.trustRegion != nil {
-		run(r.chain.trustRegion, stampRefined, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
-			w.columns.device, lib.cells, w.depths, w.counts)
-	} else {
-		f.stamp(stampRefined)
-	}
 	run(r.chain.prove, stampProved, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
-		w.columns.device, lib.cells, w.counts, w.continued)
-	s.Bind(r.chain.certify, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
-		lib.cells, w.depths, w.counts, w.continued)
-	s.Push(bytesOf([]layout.QueryRecord{q}))
-	s.DispatchIndirect(w.groups(layout.ListContinue))
-	s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
+		w.columns.device, lib.cells, w.counts, w.continued, w.stationary)
+	search := []vk.Buffer{lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
+		lib.cells, w.depths, w.counts, w.continued}
+	if r.chain.trustRegion != nil {
+		f.recordList(r, w, r.chain.trustRegion, layout.ListStationary, append(search, w.stationary)...)
+	}
+	f.stamp(stampRefined)
+	f.recordList(r, w, r.chain.certify, layout.ListContinue, search...)
 	f.stamp(stampCertified)
 	// The next dispatch uses the same scratch memory, also that of another stream.
 	depth := func(invocations, stamp int) {
@@ -245,12 +241,17 @@ func (f *flight) recordSearch(r *recording, w *work) {
 	s.Dispatch((r.query.Rows+groupSize-1)/groupSize, 1, 1)
 	s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect)
 	if r.chain.gjkRest != nil {
-		s.Bind(r.chain.gjkRest, buffers...)
-		s.Push(constants)
-		s.DispatchIndirect(w.groups(layout.ListSearch))
-		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect)
+		f.recordList(r, w, r.chain.gjkRest, layout.ListSearch, buffers...)
 	}
 	f.stamp(stampSearched)
+}
+
+// recordList records a pass over the rows of a list.
+func (f *flight) recordList(r *recording, w *work, p *vk.Pipeline, list uint64, buffers ...vk.Buffer) {
+	f.stream.Bind(p, buffers...)
+	f.stream.Push(bytesOf([]layout.QueryRecord{r.query}))
+	f.stream.DispatchIndirect(w.groups(list))
+	f.stream.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect|vk.StageTransfer)
 }
 
 // stamp notes the time, on devices that can tell it.

@@ -83,12 +83,12 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 }
 
 // chain holds the pipelines of one query, see the stages in package shaders. Where the device has no double precision,
-// those from trustRegion to depth are nil, and so are all where it cannot answer the query.
+// those from prove to depth are nil, and so are all where it cannot answer the query.
 type chain struct {
 	input, gjk     *vk.Pipeline
 	gjkRest        *vk.Pipeline // the second phase of gjk, nil where there is one
-	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	prove          *vk.Pipeline
+	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
 	proveTwoFloats *vk.Pipeline // nil where double precision proves all rows; else input takes two floats as well
@@ -203,7 +203,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 		return chain{}, err
 	}
 	if c.trustRegion == nil && (m == batch.RTR || m == batch.Auto) {
-		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 9,
+		if c.trustRegion, err = p.compile("trust_region", shaders.TrustRegion, 11,
 			map[uint32]uint32{1: uint32(m), 2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
@@ -211,7 +211,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	}
 	if c.prove == nil {
 		spec := proved.constants(have.withoutPowers())
-		if c.prove, err = p.compile("prove", shaders.Prove, 9, spec); err != nil {
+		if c.prove, err = p.compile("prove", shaders.Prove, 10, spec); err != nil {
 			return chain{}, err
 		}
 		p.prove[proved] = c.prove

@@ -32,10 +32,12 @@ func listed(b *Backend, list int) (n int) {
 	return n
 }
 
-// TestProved: of separated rows, prove.comp leaves few to certify.comp. The limits are twice what is measured; half
-// of the curved rows need more than one support plane along the normal of single precision.
+// TestProved: of separated rows, prove.comp leaves few to certify.comp and trust_region.comp. The limits are twice what
+// is measured; half of the rows with solids of revolution need more than one support plane along the normal of single
+// precision.
 func TestProved(t *testing.T) {
 	const rows = 2000
+	loose := batch.Options{Tolerance: 1e-5}
 	double, collide := batch.Options{Precision: batch.Double}, batch.Options{Query: batch.Collide}
 	for _, c := range []struct {
 		set     string
@@ -45,8 +47,10 @@ func TestProved(t *testing.T) {
 		{"boxes", batch.Options{}, 0.002}, {"boxes", double, 0.02}, {"boxes", collide, 0.01},
 		{"hull32", batch.Options{}, 0.002}, {"hull32", double, 0.02}, {"hull32", collide, 0.01},
 		{"capsule-cylinder-cone", batch.Options{}, 0.15}, {"capsule-cylinder-cone", collide, 0.01},
+		{"ellipsoids", batch.Options{}, 0.03}, {"ellipsoids", loose, 0}, {"ellipsoids", collide, 0.01},
 	} {
-		t.Run(fmt.Sprintf("%s %v %v", c.set, c.options.Precision, c.options.Query), func(t *testing.T) {
+		name := fmt.Sprintf("%s %v %v %g", c.set, c.options.Precision, c.options.Query, c.options.Tolerance)
+		t.Run(name, func(t *testing.T) {
 			b := open(t, Options{ChunkRows: rows})
 			if !b.direct {
 				t.Skip("the device's memory is not mapped: the lists cannot be read")
@@ -70,8 +74,11 @@ func TestProved(t *testing.T) {
 			job := &batch.Job{Library: lib, Input: pairs, Options: c.options}
 			run(t, job, dispatch.Options{}, b, processor(t))
 			rowcheck.Audit(t, job)
-			if left := listed(b, layout.ListContinue); float64(left) > c.most*float64(n) {
-				t.Errorf("%d of %d rows are left to certify.comp", left, n)
+			for list, name := range map[int]string{layout.ListContinue: "certify.comp",
+				layout.ListStationary: "trust_region.comp"} {
+				if left := listed(b, list); float64(left) > c.most*float64(n) {
+					t.Errorf("%d of %d rows are left to %s", left, n, name)
+				}
 			}
 		})
 	}

@@ -34,7 +34,7 @@ type Stats struct {
 	BytesUp, BytesDown int64
 
 	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
-	// growth.comp, trust_region.comp, prove.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
+	// growth.comp, prove.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
 	// depth_certificate.comp, reduce.comp, transfer of the answers.
 	// prove_two_floats.comp is TwoFloats.
 	Upload, Input, Search, TwoFloats, Refine, Prove, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
@@ -138,9 +138,9 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Input += span(stampUploaded, stampInput)
 	s.Search += span(stampInput, stampSearched)
 	s.TwoFloats += span(stampSearched, stampTwoFloats)
-	s.Refine += span(stampTwoFloats, stampRefined)
-	s.Prove += span(stampRefined, stampProved)
-	s.Certify += span(stampProved, stampCertified)
+	s.Prove += span(stampTwoFloats, stampProved)
+	s.Refine += span(stampProved, stampRefined)
+	s.Certify += span(stampRefined, stampCertified)
 	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)
 	s.Depth += span(stampDepthFloat32, stampDepth)
 	s.Reduce += span(stampDepth, stampReduced)

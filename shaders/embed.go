@@ -12,12 +12,14 @@
 //     end are compacted into a list, by which the second run continues.
 //   - prove_two_floats.comp, on devices with slow double precision or none, proves what it can of these results in sums
 //     of two floats, for answers in single precision; input_two_floats.comp takes the place of input.comp then.
-//   - trust_region.comp refines that direction and proves the answer in double precision.
 //   - prove.comp forms the simplex anew in double precision, from its directions or the numbers of its corners, moves
-//     the point nearest to the origin by one step, and writes the answer where the bounds suffice. It lists the rows
-//     that are left (list.glsl).
-//   - certify.comp takes that list. It continues the search from the same simplex in double precision, and writes the
-//     answer with its bounds. Rows whose cores intersect, or cannot be distinguished from touching, go to another list.
+//     the point nearest to the origin by one step, and writes the answer where the bounds suffice; of a stationary
+//     direction it evaluates one support plane. It lists the rows that are left (list.glsl).
+//   - trust_region.comp takes the list of the stationary directions, refines them and proves the answers in double
+//     precision.
+//   - certify.comp takes the list of all other rows, and of those that trust_region.comp does not prove. It continues
+//     the search from the same simplex in double precision, and writes the answer with its bounds. Rows whose cores
+//     intersect, or cannot be distinguished from touching, go to another list.
 //   - epa_float32.comp takes the pairs of polytopes in the latter and finds their depth in single precision.
 //   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating
 //     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
@@ -76,19 +78,19 @@ var (
 	//go:embed spirv/gjk.spv
 	GJK []byte
 
-	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out),
-	// counts (in and out). Constants 1 and 2.
-	//
-	//go:embed spirv/trust_region.spv
-	TrustRegion []byte
-
 	// Bindings: shapes64, vertices64, poses, indices, searches, columns (out), cells, counts (in and out),
-	// continued (out). Constants 2, 5 and 6.
+	// continued and stationary (out). Constants 2, 5 and 6.
 	//
 	//go:embed spirv/prove.spv
 	Prove []byte
 
-	// Bindings: those of TrustRegion; searches are only read; continued. Constants 2, 5 and 6.
+	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out),
+	// counts (in and out), continued (out), stationary. Constants 1 and 2.
+	//
+	//go:embed spirv/trust_region.spv
+	TrustRegion []byte
+
+	// Bindings: the first ten of TrustRegion; searches are only read, continued too. Constants 2, 5 and 6.
 	//
 	//go:embed spirv/certify.spv
 	Certify []byte
@@ -139,7 +141,7 @@ var (
 // All returns the code of every shader.
 func All() [][]byte {
 	return [][]byte{
-		Input, InputTwoFloats, GJK, ProveTwoFloats, TrustRegion, Prove, Certify, EPAFloat32, Depth, DepthCertificate,
+		Input, InputTwoFloats, GJK, ProveTwoFloats, Prove, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate,
 		Growth, GrowthCertify, Reduce, SelfTest, SelfTestTwoFloats,
 	}
 }

@@ -88,6 +88,7 @@ const uint PACKED_BY_DEPTH = 12u;
 const uint LIST_DEPTHS = 0u;
 const uint LIST_CONTINUE = 1u;
 const uint LIST_SEARCH = 2u;
+const uint LIST_STATIONARY = 3u;
 const uint LIST_WORDS = 4u;
 const uint LIST_ROWS = 3u;
 const uint GROUP_SIZE = 64u;

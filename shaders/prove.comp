@@ -1,5 +1,6 @@
 // Proves, in double precision, the rows whose search single precision ended: no search, and no loop over a simplex. A
-// row that it does not prove goes to the list of certify.comp, which continues from the same simplex.
+// row that it does not prove goes to the list of certify.comp, which continues from the same simplex, or of
+// trust_region.comp, which continues from the same direction.
 //
 // The point x = Σ λ_k w_k has the vertices w_k of the simplex formed anew, from their corners or directions, and the
 // weights λ_k of single precision. For polytopes one Newton step for the weights moves x to where it is orthogonal to
@@ -12,8 +13,12 @@
 // for whatever single precision left. x and its plane are each a chain of at most ten operations, as Pair.Roundoff of
 // package ref has it: sums of three products, a rotation and a translation.
 //
-// Input: the simplices of gjk.comp. Output: columns of the rows that are proved, and LIST_CONTINUE with all others but
-// those that trust_region.comp answered.
+// Of a stationary direction the support point is x, and the plane is that along the direction: one evaluation. The
+// bounds hold wherever the origin lies, since the signed distance of the eroded cores exceeds the norm of no point of
+// D.
+//
+// Input: the simplices and directions of gjk.comp. Output: columns of the rows that are proved; LIST_STATIONARY with
+// the other rows of stationary directions, and LIST_CONTINUE with all others.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -31,11 +36,12 @@ layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 // Not read-only: the rotation of A would stay in 18 registers from loadPose to writeColumns.
 layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };
-layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
+layout(std430, binding = 4) volatile buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) buffer Counts { uint counts[]; };
-layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
+layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; };   // slots of LIST_CONTINUE
+layout(std430, binding = 9) writeonly buffer Stationary { uint stationary[]; }; // slots of LIST_STATIONARY
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -135,8 +141,14 @@ void addCorners(IndexRecord index, dvec3 weights, uint n) {
     }
 }
 
+// isStationary reports whether the search left a stationary direction. Only ellipsoids and spheres have such rows among
+// the kinds that are compiled in, and no Boolean query.
+bool isStationary() {
+    return !BOOLEAN_QUERY && (uses(KIND_ELLIPSOID) || uses(KIND_SPHERE)) && searches[slot].state == SEARCH_STATIONARY;
+}
+
 // proveRow returns what the simplex of n vertices proves. along says that its only vertex is the support point along a
-// direction that separates, which is the normal.
+// direction that separates or is stationary, which is the normal.
 bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
     dvec3 weights = closedWeights(dvec2(sourceOf(slot, 3u).yz), n);
     bool corners = cornersGiven(slot);
@@ -192,8 +204,8 @@ bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
 // prove reports whether it answered the row.
 bool prove(IndexRecord index) {
     uint state = searches[slot].state, n = vertexCountOf(slot);
-    if (index.shape_a == NO_SHAPE || state == SEARCH_INSIDE || state == SEARCH_START || state == SEARCH_STATIONARY ||
-        n - 1u > 2u || (FINE != 0u && !cornersGiven(slot)))
+    if (index.shape_a == NO_SHAPE || state == SEARCH_INSIDE || state == SEARCH_START || n - 1u > 2u ||
+        (FINE != 0u && !cornersGiven(slot)))
         return false;
     // Kinds whose support functions take powers are not compiled in: they take more registers than all the rest.
     if (!uses(shapes[index.shape_a].kind) || !uses(shapes[index.shape_b].kind)) return false;
@@ -202,7 +214,7 @@ bool prove(IndexRecord index) {
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();
-    bool along = BOOLEAN_QUERY && n == 1u;
+    bool along = (BOOLEAN_QUERY && n == 1u) || isStationary();
     uint evaluations = searches[slot].iterations + (cornersGiven(slot) || along ? 1u : n + 1u);
     uint passes = 2u * n + (n + 1u) * (1u + supportPasses(shapeA) + supportPasses(shapeB));
     if (query.max_iterations != 0u && evaluations > query.max_iterations) return false;
@@ -217,7 +229,7 @@ bool prove(IndexRecord index) {
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
         else r.lower = min(r.lower, r.distance - offsetLength);
     }
-    writeStatus(index.row, status, searches[slot].solver, evaluations);
+    writeStatus(index.row, status, isStationary() ? SOLVER_RTR : searches[slot].solver, evaluations);
     writeColumns(index.row, indices[slot].pose_a, r);
     return true;
 }
@@ -226,5 +238,7 @@ void main() {
     slot = gl_GlobalInvocationID.x;
     if (slot >= query.rows || searches[slot].state == SEARCH_ANSWERED) return;
     refined = false;
-    if (!prove(indices[slot])) continued[addTo(LIST_CONTINUE)] = slot;
+    if (prove(indices[slot])) return;
+    if (searches[slot].state == SEARCH_STATIONARY) stationary[addTo(LIST_STATIONARY)] = slot;
+    else continued[addTo(LIST_CONTINUE)] = slot;
 }

@@ -57,8 +57,8 @@ var code = []struct {
 	{"selftest", shaders.SelfTest, []string{
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint",
 	}, []uint32{0}},
-	{"trust_region", shaders.TrustRegion, searchBindings, []uint32{0, 1, 2}},
-	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint"), []uint32{0, 2, 5, 6}},
+	{"trust_region", shaders.TrustRegion, append(searchBindings[:9:9], "uint", "uint"), []uint32{0, 1, 2}},
+	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint", "uint"), []uint32{0, 2, 5, 6}},
 	{"certify", shaders.Certify, append(searchBindings[:9:9], "uint"), []uint32{0, 2, 5, 6}},
 	{"epa_float32", shaders.EPAFloat32, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",

@@ -1,13 +1,13 @@
-// Finishes the rows for which gjk.comp found a stationary direction of the support function: refines it in double
-// precision by the trust region method [RTR, Alg. 2], and proves the answer.
+// Finishes the rows of LIST_STATIONARY, for which one support plane along the direction of gjk.comp was no proof:
+// refines the direction in double precision by the trust region method [RTR, Alg. 2], and proves the answer.
 //
 // Bounds. The support plane along any direction bounds the signed distance from below. From above: for separated
 // cores the witnesses; for penetrating ones the direction is a global minimum if the eroded cores are separated along
 // it [RTR, Theorem 1], or the depth is bounded by an inscribed ellipsoid (inscribed_ellipsoid.glsl).
 //
-// Output: columns of the rows that are proved, with the state SEARCH_ANSWERED. A stationary direction of a penetrating
-// pair without such a proof goes to the list of DepthRecords, with DEPTH_STATIONARY, for depth_certificate.comp. All
-// other rows continue in certify.comp from the refined direction.
+// Output: columns of the rows that are proved. A stationary direction of a penetrating pair without such a proof goes
+// to the list of DepthRecords, with DEPTH_STATIONARY, for depth_certificate.comp. All other rows go to LIST_CONTINUE,
+// with the refined direction.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -27,6 +27,8 @@ layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) writeonly buffer Depths { DepthRecord depths[]; };
 layout(std430, binding = 8) buffer Counts { uint counts[]; };
+layout(std430, binding = 9) writeonly buffer Continued { uint continued[]; };   // slots of LIST_CONTINUE
+layout(std430, binding = 10) readonly buffer Stationary { uint stationary[]; }; // slots of LIST_STATIONARY
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -38,6 +40,8 @@ layout(push_constant) uniform Query { QueryRecord query; };
 
 // Evaluations reserved for rows for which single precision reached its limit.
 const uint EXTRA_EVALUATIONS = 8u;
+
+uint slot;
 
 // answer returns the answer that a direction proves.
 Answer answer(Iterate p) {
@@ -69,7 +73,7 @@ Answer answer(Iterate p) {
 
 // leaveToDepth adds the row to the list of depth_certificate.comp: the support point of the eroded cores along p, and
 // its direction.
-void leaveToDepth(uint slot, Iterate p, uint evaluationCount) {
+void leaveToDepth(Iterate p, uint evaluationCount) {
     uint at = addTo(LIST_DEPTHS);
     depths[at].slot = slot;
     depths[at].count = 1u;
@@ -85,10 +89,8 @@ void leaveToDepth(uint slot, Iterate p, uint evaluationCount) {
     }
 }
 
-void main() {
-    uint slot = gl_GlobalInvocationID.x;
-    if (slot >= query.rows || searches[slot].state != SEARCH_STATIONARY) return;
-    IndexRecord index = indices[slot];
+// prove refines the direction, and reports whether it answered the row or left it to depth_certificate.comp.
+bool prove(IndexRecord index) {
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
@@ -99,7 +101,7 @@ void main() {
                                query.loop_limit / (1u + supportPasses(shapeA) + supportPasses(shapeB)));
     if (query.max_iterations != 0u)
         evaluationLimit = min(evaluationLimit, max(query.max_iterations, evaluationCount) - evaluationCount);
-    if (evaluationLimit == 0u) return;
+    if (evaluationLimit == 0u) return false;
     precise double valueLimit =
         hasCutOff ? -(cutOff + shapeA.radius + shapeB.radius + supportRounding) : -4.0lf * largestLength;
     dvec3 u = dvec3(searches[slot].directions[0], searches[slot].directions[1], searches[slot].directions[2]);
@@ -111,16 +113,21 @@ void main() {
     double depthGap = computedGapFor(joined(query.exact[4], query.exact[5]) * size);
     if (status == DECLINED && p.h > shapeA.erode + shapeB.erode + supportRounding &&
         p.gradientNorm <= 0.5lf * depthGap && loopsCompleted()) {
-        leaveToDepth(slot, p, evaluationCount);
-        searches[slot].state = SEARCH_ANSWERED;
-        return;
+        leaveToDepth(p, evaluationCount);
+        return true;
     }
     if (status == DECLINED || !loopsCompleted()) {
         searches[slot].iterations = evaluationCount;
         for (int k = 0; k < 3; k++) searches[slot].directions[k] = float(-p.x[k]);
-        return;
+        return false;
     }
-    searches[slot].state = SEARCH_ANSWERED;
     writeStatus(index.row, status, SOLVER_RTR, evaluationCount);
     writeColumns(index.row, index.pose_a, r);
+    return true;
+}
+
+void main() {
+    if (gl_GlobalInvocationID.x >= rowsIn(LIST_STATIONARY)) return;
+    slot = stationary[gl_GlobalInvocationID.x];
+    if (!prove(indices[slot])) continued[addTo(LIST_CONTINUE)] = slot;
 }

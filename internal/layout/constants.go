@@ -135,6 +135,7 @@ func constants() []ConstantGroup {
 			{"LIST_DEPTHS", ListDepths},
 			{"LIST_CONTINUE", ListContinue},
 			{"LIST_SEARCH", ListSearch},
+			{"LIST_STATIONARY", ListStationary},
 			{"LIST_WORDS", ListWords},
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},

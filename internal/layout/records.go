@@ -143,7 +143,7 @@ const (
 	SearchLimited           // the limit on steps was reached
 	SearchStart             // not begun: direction 0 is the initial direction
 	SearchStationary        // the support function is stationary along minus direction 0, from A to B
-	SearchAnswered          // trust_region.comp has answered the row
+	SearchAnswered          // prove_two_floats.comp has answered the row
 )
 
 // QueryRecord holds what is the same for all rows of a submission.
@@ -215,9 +215,10 @@ const (
 // Lists of rows that one shader makes for a later one. Each has ListWords words in the buffer of counts: the numbers of
 // work groups that its rows take, as an indirect dispatch reads them, and the number of its rows in word ListRows.
 const (
-	ListDepths   = iota // DepthRecords: rows that need a depth
-	ListContinue        // slots that certify.comp continues
-	ListSearch          // SearchStateRecords: searches in single precision that gjk.comp continues
+	ListDepths     = iota // DepthRecords: rows that need a depth
+	ListContinue          // slots that certify.comp continues
+	ListSearch            // SearchStateRecords: searches in single precision that gjk.comp continues
+	ListStationary        // slots that trust_region.comp refines
 	ListCount
 
 	ListWords = 4
