@@ -59,6 +59,14 @@ const (
 	vendorIntel  = 0x8086
 )
 
+// describeProof names the arithmetic of proofs on a device for [batch.Device].
+func describeProof(p Proof, float64 bool) string {
+	if !float64 {
+		return p.String() + ", no double precision"
+	}
+	return p.String()
+}
+
 // proofFor returns the arithmetic of proofs on a device.
 func (o *Options) proofFor(d *vk.DeviceInfo) Proof {
 	switch {
@@ -74,6 +82,16 @@ func (o *Options) proofFor(d *vk.DeviceInfo) Proof {
 		return ProofFloat64
 	}
 	return ProofTwoFloats
+}
+
+// ProofOf returns the proof that a discrete GPU with double precision gets by its vendor and its name.
+func ProofOf(vendor, name string) (Proof, error) {
+	number, ok := map[string]uint32{"AMD": vendorAMD, "Intel": vendorIntel, "NVIDIA": vendorNVIDIA}[vendor]
+	if !ok {
+		return ProofAuto, fmt.Errorf("engine: the vendor %q is not in the table", vendor)
+	}
+	d := vk.DeviceInfo{Name: name, VendorID: number, Type: vk.Discrete, Features: vk.Float64}
+	return new(Options).proofFor(&d), nil
 }
 
 // features returns what a device can do, without what a test takes from it.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"testing"
 
 	"clearance/batch"
@@ -38,6 +39,10 @@ func TestProofFor(t *testing.T) {
 		d := vk.DeviceInfo{Name: c.name, VendorID: c.vendor, Type: c.kind, Features: c.features}
 		if got := o.proofFor(&d); got != c.want {
 			t.Errorf("%s, %v: %v, want %v", c.name, c.asked, got, c.want)
+		}
+		text := describeProof(c.want, d.Features.Has(vk.Float64))
+		if strings.Contains(text, "no double precision") != (c.features == 0) || !strings.HasPrefix(text, c.want.String()) {
+			t.Errorf("%s: described as %q", c.name, text)
 		}
 		if err := o.checkProof(&d); (err != nil) != (c.asked == ProofFloat64 && c.features == 0) {
 			t.Errorf("%s, %v: error %v", c.name, c.asked, err)

@@ -158,7 +158,7 @@ func (b *Backend) ChunkRows() int { return 8 * b.chunkRows }
 // Device describes the device, and why it cannot be used any more if so.
 func (b *Backend) Device() batch.Device {
 	d := describe(&b.info)
-	d.Proof = b.Proof().String()
+	d.Proof = describeProof(b.Proof(), b.pipelines.arithmetic.float64)
 	if err := b.broken.Load(); err != nil {
 		d.Reason = (*err).Error()
 	}
@@ -223,7 +223,7 @@ func Devices(probe ...string) ([]batch.Device, error) {
 	var out []batch.Device
 	for _, d := range instance.Devices() {
 		out = append(out, describe(&d))
-		out[len(out)-1].Proof = o.proofFor(&d).String()
+		out[len(out)-1].Proof = describeProof(o.proofFor(&d), o.features(&d).Has(vk.Float64))
 		out[len(out)-1].Reason = o.unusable(&d)
 	}
 	return out, nil

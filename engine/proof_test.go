@@ -25,8 +25,8 @@ func TestTwoFloatSets(t *testing.T) {
 	for _, p := range proofs {
 		t.Run(p.name, func(t *testing.T) {
 			b, c := open(t, p.options), processor(t)
-			if b.Proof() != ProofTwoFloats {
-				t.Fatalf("proof %v", b.Proof())
+			if want := describeProof(ProofTwoFloats, p.options.disable == 0); b.Device().Proof != want {
+				t.Fatalf("proof %q, want %q", b.Device().Proof, want)
 			}
 			rows := size(300, 1000, 20000)
 			for _, name := range setNames {

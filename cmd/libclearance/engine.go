@@ -60,6 +60,7 @@ type backendDescription struct {
 	Kind   string `json:"kind"`
 	Device string `json:"device"`
 	Driver string `json:"driver"`
+	Proof  string `json:"proof"` // see batch.Device
 	Usable bool   `json:"usable"`
 	Reason string `json:"reason"` // why it is not usable
 }
@@ -74,7 +75,7 @@ func clearance_engine_describe(handle C.clearance_engine, out *C.char, size C.in
 	for _, b := range h.Backends() {
 		device := b.Device()
 		d.Backends = append(d.Backends, backendDescription{b.Name(), device.Kind.String(), device.Name, device.Driver,
-			device.Usable(), device.Reason})
+			device.Proof, device.Usable(), device.Reason})
 	}
 	data, err := json.Marshal(d)
 	if err != nil {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import json
 import threading
 import time
 from typing import Any
@@ -422,7 +423,31 @@ def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "self-test of cpu: passed" in text and "million pairs/s" in text
     assert program.main(["doctor", "--json"]) == 0
+    assert all("proof" in b for b in json.loads(capsys.readouterr().out)["backends"])
     assert program.main(["nonsense"]) == 2
+
+
+def test_doctor_names_the_proof(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each usable Vulkan device, what proves its answers, and what it leaves to the CPU."""
+    from clearance import _doctor
+
+    def device(number: int, proof: str, usable: bool = True) -> dict[str, Any]:
+        name = f"vulkan:{number}"
+        return {"name": name, "device": "GPU", "driver": "1", "proof": proof, "usable": usable, "reason": "x"}
+
+    backends = [device(i, proof) for i, proof in enumerate([*_doctor.PROOFS, "", "two floats"])]
+    backends[-1]["usable"] = False
+    names = ["package", "version", "go", "platform", "python", "numpy", "system"]
+    report: dict[str, Any] = dict.fromkeys(names, "1")
+    report |= {"backends": backends, "notes": [], "advice": [], "tests": {}}
+    monkeypatch.setattr(_doctor, "examine", lambda: report)
+    assert _doctor.doctor() == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert len(lines) == len(backends) + len(_doctor.PROOFS)
+    assert "proofs in double precision" in lines[1]
+    assert "two floats" in lines[3] and "CPU" not in lines[3]
+    assert "two floats" in lines[5] and "precision='double' and growth distances go to the CPU" in lines[5]
+    assert all("proof" not in line for line in lines[6:])
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,15 @@ from ._version import __version__
 
 SPEED_ROWS = 200_000
 
+# What the proof of a Vulkan device means for its users.
+PROOFS = {
+    "double precision": "proofs in double precision",
+    "two floats": "proofs of precision='single' in sums of two floats, as its double precision is slow, which the rows "
+    "that they leave, precision='double' and growth distances take",
+    "two floats, no double precision": "proofs of precision='single' in sums of two floats; without double precision, "
+    "the rows that they leave, depths, precision='double' and growth distances go to the CPU",
+}
+
 
 def examine() -> dict[str, Any]:
     """Versions, back ends, a self-test and speeds, as plain data."""
@@ -104,6 +113,8 @@ def doctor(as_json: bool = False) -> int:
     for b in report["backends"]:
         state = f"{b['device']}; {b['driver']}" if b["usable"] else f"not usable: {b['reason']}"
         print(f"  {b['name']:10} {state}")
+        if b["usable"] and b["proof"] in PROOFS:
+            print(f"  {'':10} {PROOFS[b['proof']]}")
     for line in [*report["notes"], *report["advice"]]:
         print(f"  note: {line}")
     for name, t in report["tests"].items():
