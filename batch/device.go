@@ -23,8 +23,8 @@ type Device struct {
 	Name   string // as reported by the driver or the system
 	Driver string // driver and version, or the instruction set
 
-	// Proof is the arithmetic that proves answers in single precision: "double precision", "two floats", or "two floats,
-	// no double precision"; "" where there is no choice.
+	// Proof is the arithmetic that proves answers in single precision: "double precision", "two floats", or
+	// "two floats, no double precision"; "" where there is no choice.
 	Proof string
 
 	// Reason states in one line why the device cannot be used and what to do about it;

@@ -41,7 +41,8 @@ func TestProofFor(t *testing.T) {
 			t.Errorf("%s, %v: %v, want %v", c.name, c.asked, got, c.want)
 		}
 		text := describeProof(c.want, d.Features.Has(vk.Float64))
-		if strings.Contains(text, "no double precision") != (c.features == 0) || !strings.HasPrefix(text, c.want.String()) {
+		without := strings.Contains(text, "no double precision")
+		if without != (c.features == 0) || !strings.HasPrefix(text, c.want.String()) {
 			t.Errorf("%s: described as %q", c.name, text)
 		}
 		if err := o.checkProof(&d); (err != nil) != (c.asked == ProofFloat64 && c.features == 0) {

@@ -138,7 +138,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Stationary": make([]byte, uint64(n)*continuedBytes),
 		"Indices":    make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
 		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
-		"Depths": make([]byte, uint64(n)*depthBytes),
+		"Remainders": make([]byte, uint64(n)*restBytes),
+		"Depths":     make([]byte, uint64(n)*depthBytes),
 	}
 	return c, nil
 }
@@ -151,6 +152,15 @@ func (c *Chunk) Listed(stage string) (n int, ok bool) {
 		return 0, false
 	}
 	return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*list+layout.ListRows]), true
+}
+
+// Translation returns the relative position of a row after its first stage: the origin of B in the frame of A.
+func (c *Chunk) Translation(row int) (t [3]float64) {
+	p := &recordsIn[layout.PairRecord](c.Buffers["Pairs"])[row]
+	for k := range t {
+		t[k] = float64(p.Translation[k]) + float64(p.TranslationLow[k])
+	}
+	return t
 }
 
 // Distance returns the distance of a row in the columns.

@@ -44,6 +44,12 @@ func TestChunkOf(t *testing.T) {
 		if q.Rows != 3 || q.Templates != 3 || q.Distance == layout.NoColumn || q.Status == layout.NoColumn {
 			t.Errorf("query %+v", q)
 		}
+		recordsIn[layout.PairRecord](c.Buffers["Pairs"])[1] = layout.PairRecord{
+			Translation: [3]float32{1, 2, 3}, TranslationLow: [3]float32{0x1p-30},
+		}
+		if at := c.Translation(1); at != [3]float64{1 + 0x1p-30, 2, 3} {
+			t.Errorf("translation %v", at)
+		}
 		columns := c.Buffers["Columns"][4*q.Distance:]
 		if p == batch.Double {
 			recordsIn[float64](columns)[2] = 2.5

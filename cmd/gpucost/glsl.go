@@ -18,7 +18,7 @@ var rewrites = []struct{ file, from, to string }{
 		"uint at = counts[LIST_WORDS * list + LIST_ROWS]; counts[LIST_WORDS * list + LIST_ROWS] = at + 1u;"},
 	{"list.glsl", "atomicAdd(counts[LIST_WORDS * list], 1u);",
 		"counts[LIST_WORDS * list] = counts[LIST_WORDS * list] + 1u;"},
-	{"store.glsl", "atomicAnd(words[at], (code << shift) | ~(mask << shift));",
+	{"status.glsl", "atomicAnd(words[at], (code << shift) | ~(mask << shift));",
 		"words[at] = words[at] & ((code << shift) | ~(mask << shift));"},
 }
 

@@ -1,9 +1,14 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"clearance/engine"
+)
 
 // gpu is what the roofline model takes for a GPU: figures of its data sheet.
 type gpu struct {
+	vendor    string
 	name      string
 	units     float64 // SMs, or compute units
 	clock     float64 // boost, GHz
@@ -15,8 +20,16 @@ type gpu struct {
 // H200: 132 SMs of 128 lanes in single and 64 in double precision. RTX 4090: 128 SMs of 128 and 2 lanes. RX 7900 XTX:
 // 96 units of two SIMDs of 32 lanes, whose dual issue is not counted; its 1.92 Tflop/s in double precision are 4 lanes.
 var gpus = []gpu{
-	{"H200", 132, 1.98, 4, 2, 4800}, {"RTX 4090", 128, 2.52, 4, 2. / 32, 1008},
-	{"RX 7900 XTX", 96, 2.5, 2, 4. / 32, 960},
+	{"NVIDIA", "H200", 132, 1.98, 4, 2, 4800}, {"NVIDIA", "RTX 4090", 128, 2.52, 4, 2. / 32, 1008},
+	{"AMD", "RX 7900 XTX", 96, 2.5, 2, 4. / 32, 960},
+}
+
+// estimated reports whether the page has a line for a proof on a GPU: that in double precision has one on every GPU,
+// that in two floats where package engine takes it, as own then says.
+func (g *gpu) estimated(precision string) (ok, own bool, err error) {
+	proof, err := engine.ProofOf(g.vendor, g.name)
+	own = (proof == engine.ProofTwoFloats) == (precision == twoFloats)
+	return own || precision != twoFloats, own, err
 }
 
 // Bounds of a stage.

@@ -64,8 +64,7 @@ func command(name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// report compiles the pipelines of a report of another GPU, those that calls by the method auto take,
-// with proofs in double precision.
+// report compiles the pipelines of a report of another GPU, those that calls by the method auto take.
 func (c *cuda) report(like *Report) (*Report, error) {
 	sources, err := hashOfSources(c.shaders)
 	if err != nil {
@@ -77,7 +76,7 @@ func (c *cuda) report(like *Report) (*Report, error) {
 	}
 	for i := range like.Uses {
 		u := like.Uses[i]
-		if u.Method != "auto" || u.Precision == twoFloats {
+		if u.Method != "auto" {
 			continue
 		}
 		list := u.Pipelines

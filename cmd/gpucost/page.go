@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"clearance/engine"
 )
 
 // writePage writes the page of the results in a folder; those of NVIDIA need not be there.
@@ -21,11 +23,15 @@ func writePage(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, pageFile), page(amd, nvidia), 0o644)
+	text, err := page(amd, nvidia)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, pageFile), text, 0o644)
 }
 
 // page is the results as Markdown. nvidia may be nil.
-func page(amd, nvidia *Report) []byte {
+func page(amd, nvidia *Report) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(`# What the shaders cost on GPUs, by their compilers
 
@@ -44,7 +50,7 @@ Subgroups of 64. Spilled registers are vector and scalar ones.
 `)
 	amd.tables(&b)
 	if nvidia == nil {
-		return b.Bytes()
+		return b.Bytes(), nil
 	}
 	b.WriteString(`
 ## NVIDIA
@@ -58,31 +64,35 @@ driver. Subgroups of 32; waves are warps of a scheduler; calls by the method aut
 		b.WriteString("These are figures of **earlier shaders** than the table above.\n\n")
 	}
 	nvidia.tables(&b)
-	nvidia.estimates(&b)
-	return b.Bytes()
+	if err := nvidia.estimates(&b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
 }
 
 // estimates writes what rows execute, and the model of GPUs.
-func (r *Report) estimates(b *bytes.Buffer) {
+func (r *Report) estimates(b *bytes.Buffer) error {
 	if len(r.Executed) == 0 {
-		return
+		return nil
 	}
 	fmt.Fprintf(b, `
 ## What rows execute
 
-%d separated rows of each set, the distance in single precision, as an interpreter of the PTX for %s ran them. Their
-answers agreed with the separations at which the rows were placed. Instructions of a row are those of its thread, those
-of a warp are per row: each basic block as often as in the thread of 32 that runs it most often, as if threads that
-part met again at once. A quotient in double precision counts as 12 instructions, a root as 14, in single precision as 8
-and 6, a move as none. Bytes are 32-byte sectors of all buffers that the stage touches, as with a perfect cache.
+%d separated rows of each set, the distance in single precision, as an interpreter of the PTX for %s ran them, proved
+in double precision and in two floats. Their answers agreed with the separations at which the rows were placed, and
+their relative positions with float64 to 1e-12. Instructions of a row are those of its thread, those of a warp are per
+row: each basic block as often as in the thread of 32 that runs it most often, as if threads that part met again at
+once. Others are all but those in double precision. A quotient in double precision counts as 12 instructions, a root as
+14, in single precision as 8 and 6, a move or a selection as none. Bytes are the 32-byte sectors of all buffers that the
+stage touches, as with a perfect cache; those of the library are shared by %d rows, a chunk.
 
-| set | stage | row: single and integer | row: double | warp: single and integer | warp: double | row / warp | bytes |
-|---|---|---|---|---|---|---|---|
-`, simulatedRows, r.Targets[0].Name)
+| set | proof | stage | row: others | row: double | warp: others | warp: double | row / warp | bytes |
+|---|---|---|---|---|---|---|---|---|
+`, simulatedRows, r.Targets[0].Name, chunkRows)
 	for _, e := range r.Executed {
 		for _, s := range e.Stages {
-			fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.0f |\n", e.Set, s.Stage, s.Row, s.Row64,
-				s.Warp, s.Warp64, s.Efficiency, s.Bytes)
+			fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.0f |\n", e.Set, e.proof(), s.Stage,
+				s.Row, s.Row64, s.Warp, s.Warp64, s.Efficiency, s.Bytes)
 		}
 	}
 	b.WriteString(`
@@ -91,7 +101,8 @@ and 6, a move as none. Bytes are 32-byte sectors of all buffers that the stage t
 **No GPU has run this; a model says it.** Every stage takes the longest of three times: to issue the instructions of
 its warps, to compute those in double precision, and to move its bytes. Stages follow one another. Assumed, and more
 than a GPU reaches: data-sheet clocks, an instruction issued in every clock, bandwidth of the data sheet, no latency, no
-launch, no transfer over the link. Instructions are those of the table above on every GPU, that of AMD included.
+launch, no transfer over the link. Instructions are those of the table above on every GPU, that of AMD included. A GPU
+takes the proof that its line in bold names, by the table of package engine; the other line is for comparison.
 
 | GPU | units | GHz | warps issued per clock and unit | in double precision | GB/s |
 |---|---|---|---|---|---|
@@ -99,14 +110,36 @@ launch, no transfer over the link. Instructions are those of the table above on 
 	for _, g := range gpus {
 		fmt.Fprintf(b, "| %s | %g | %g | %g | %g | %g |\n", g.name, g.units, g.clock, g.issue, g.double, g.bandwidth)
 	}
-	b.WriteString("\n| GPU | set | at most, million rows/s | nanoseconds of a stage per row, and its bound |\n" +
-		"|---|---|---|---|\n")
+	b.WriteString("\n| GPU | set | proof | at most, million rows/s | nanoseconds of a stage per row, and its bound |" +
+		"\n|---|---|---|---|---|\n")
 	for _, g := range gpus {
 		for i := range r.Executed {
-			rows, stages := g.estimate(&r.Executed[i])
-			fmt.Fprintf(b, "| %s | %s | %.0f | %s |\n", g.name, r.Executed[i].Set, rows, strings.Join(stages, ", "))
+			e := &r.Executed[i]
+			ok, own, err := g.estimated(e.Precision)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				continue
+			}
+			mark := ""
+			if own {
+				mark = "**"
+			}
+			rows, stages := g.estimate(e)
+			fmt.Fprintf(b, "| %s | %s | %s%s%s | %s%.0f%s | %s |\n", g.name, e.Set, mark, e.proof(), mark, mark, rows,
+				mark, strings.Join(stages, ", "))
 		}
 	}
+	return nil
+}
+
+// proof names the arithmetic of the proof.
+func (e *Executed) proof() string {
+	if e.Precision == twoFloats {
+		return engine.ProofTwoFloats.String()
+	}
+	return engine.ProofFloat64.String()
 }
 
 // tables writes the compilers and the pipelines.

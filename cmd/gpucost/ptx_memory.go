@@ -25,6 +25,7 @@ type machine struct {
 	counts     []uint32 // of the runs of each basic block
 
 	touched map[uint64]struct{} // sectors of memory, if not nil
+	shared  map[uint64]bool     // places of the buffers that hold the same for all rows
 }
 
 // at returns n bytes of memory.

@@ -74,6 +74,10 @@ func TestInterpreter(t *testing.T) {
 	if s.Bytes != 8 {
 		t.Errorf("%g bytes of a row, want 8", s.Bytes)
 	}
+	m.shared = map[uint64]bool{0: true}
+	if s, err = m.runAll("sum", p, rows, rows); err != nil || s.Bytes != 8.*rows/chunkRows {
+		t.Errorf("%g bytes of a row in shared memory, want %g; %v", s.Bytes, 8.*rows/chunkRows, err)
+	}
 }
 
 // TestOperations: single instructions against values that are known.
@@ -143,7 +147,7 @@ func TestOperations(t *testing.T) {
 
 // TestEstimate: each of the three bounds of the model, by hand.
 func TestEstimate(t *testing.T) {
-	g := gpu{"GPU", 10, 1, 4, 1, 100}
+	g := gpu{"", "GPU", 10, 1, 4, 1, 100}
 	e := Executed{Stages: []ExecutedStage{
 		{Stage: "a", Warp: 1280},            // 1280 / (4·10·32) = 1 ns
 		{Stage: "b", Warp: 64, Warp64: 640}, // 640 / (10·32) = 2 ns

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"clearance/batch"
@@ -18,9 +19,10 @@ import (
 // a row are those of its own thread; those of a warp are divided by its rows. In a warp each basic block runs as often
 // as in the thread that runs it most often, as if threads that part met again at once.
 type Executed struct {
-	Set    string          `json:"set"`
-	Rows   int             `json:"rows"`
-	Stages []ExecutedStage `json:"stages"`
+	Set       string          `json:"set"`
+	Precision string          `json:"precision"` // as in a Use
+	Rows      int             `json:"rows"`
+	Stages    []ExecutedStage `json:"stages"`
 }
 
 // ExecutedStage is one stage of an Executed. Quotients, roots and such count as the instructions that weights has.
@@ -30,7 +32,7 @@ type ExecutedStage struct {
 	Row64      float64 `json:"row_f64"`  // in double precision
 	Warp       float64 `json:"warp"`     // per row of a warp
 	Warp64     float64 `json:"warp_f64"` // per row of a warp
-	Bytes      float64 `json:"bytes"`    // of the sectors of all buffers that the stage touches, per row
+	Bytes      float64 `json:"bytes"`    // of the sectors that the stage touches, per row
 	Efficiency float64 `json:"efficiency"`
 }
 
@@ -40,7 +42,11 @@ var simulated = []string{"boxes", "ellipsoids", "hull32"}
 const (
 	simulatedRows = 2048
 	sectorBytes   = 32
+	chunkRows     = 1 << 18 // among which a GPU shares one reading of the library, see engine.Options.ChunkRows
 )
+
+// ofLibrary are the buffers that all rows share.
+var ofLibrary = []string{"Shapes", "Vertices", "Shapes64", "Vertices64", "Cells"}
 
 // weights are the instructions that a GPU of NVIDIA takes for one of PTX that has no counterpart, from the machine code
 // of such functions; classes that are not here count as one. Moves between registers are left out: most of them vanish
@@ -49,24 +55,29 @@ var weights = map[string]float64{
 	"div.f64": 12, "sqrt.f64": 14, "special.f64": 2, "div.f32": 8, "sqrt.f32": 6, "move": 0, "param": 0,
 }
 
-// simulate runs the stages of the distance in single precision on every set.
+// ofDepths are the stages that separated rows do not take.
+var ofDepths = []string{"box_axes", "depth", "depth_certificate", "epa_float32"}
+
+// simulate runs the stages of the distance in single precision on every set, with both proofs.
 func (c *cuda) simulate(like *Report) (list []Executed, err error) {
-	for _, set := range simulated {
-		u := like.use(&Use{Library: set, Query: "distance", Method: "auto", Precision: "single"})
-		if u == nil {
-			return nil, fmt.Errorf("no pipelines for %s", set)
+	for _, precision := range []string{batch.Single.String(), twoFloats} {
+		for _, set := range simulated {
+			call := Use{Library: set, Query: "distance", Method: "auto", Precision: precision}
+			u := like.use(&call)
+			if u == nil {
+				return nil, fmt.Errorf("no pipelines for %v", &call)
+			}
+			e, err := c.simulateSet(set, like, u)
+			if err != nil {
+				return nil, fmt.Errorf("%v: %w", u, err)
+			}
+			list = append(list, e)
 		}
-		e, err := c.simulateSet(set, like, u)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", set, err)
-		}
-		list = append(list, e)
 	}
 	return list, nil
 }
 
-// simulateSet runs the stages before the depths on rows of a set, and compares the answers with the separations at
-// which the rows were placed.
+// simulateSet runs the stages before the depths on rows of a set, and checks what they compute.
 func (c *cuda) simulateSet(set string, like *Report, u *Use) (e Executed, err error) {
 	g, err := generate.New(set, 1, generate.Options{Shapes: 256})
 	if err != nil {
@@ -84,15 +95,16 @@ func (c *cuda) simulateSet(set string, like *Report, u *Use) (e Executed, err er
 			want = append(want, g.Separation(i))
 		}
 	}
-	chunk, err := engine.ChunkOf(g.Library(), pairs.Slice(0, len(want)), new(batch.Options))
+	pairs = pairs.Slice(0, len(want))
+	chunk, err := engine.ChunkOf(g.Library(), pairs, new(batch.Options))
 	if err != nil {
 		return e, err
 	}
-	e = Executed{Set: set, Rows: len(want)}
+	e = Executed{Set: set, Precision: u.Precision, Rows: len(want)}
 	for _, k := range u.Pipelines {
 		p := &like.Pipelines[k]
-		if strings.HasPrefix(p.Stage, "depth") || p.Stage == "epa_float32" {
-			break
+		if slices.Contains(ofDepths, p.Stage) {
+			continue
 		}
 		s, err := c.simulateStage(p, chunk, len(want))
 		if err != nil {
@@ -100,16 +112,25 @@ func (c *cuda) simulateSet(set string, like *Report, u *Use) (e Executed, err er
 		}
 		e.Stages = append(e.Stages, s)
 	}
-	wrong := 0
+	return e, checkSimulated(chunk, pairs, want)
+}
+
+// checkSimulated compares the distances with the separations at which the rows were placed, to rounding, and relative
+// positions with float64: without the error of a sum or of a product they would be off by 1e-8.
+func checkSimulated(chunk *engine.Chunk, pairs *batch.Pairs, want []float64) error {
+	var r batch.Row
 	for i, d := range want {
-		if !(math.Abs(chunk.Distance(i)-d) <= 1e-4) {
-			wrong++
+		if got := chunk.Distance(i); !(math.Abs(got-d) <= 3e-7*max(1, d)) {
+			return fmt.Errorf("row %d: the simulated distance is %v, %v expected", i, got, d)
+		}
+		pairs.Row(i, &r)
+		t, got := r.PoseA.ApplyInverse(r.PoseB.Position), chunk.Translation(i)
+		off := math.Hypot(math.Hypot(got[0]-t.X, got[1]-t.Y), got[2]-t.Z)
+		if far := math.Abs(t.X) + math.Abs(t.Y) + math.Abs(t.Z); !(off <= 1e-12*max(1, far)) {
+			return fmt.Errorf("row %d: the simulated position of B is off by %g at %g", i, off, far)
 		}
 	}
-	if wrong*50 > len(want) { // others are left to the depths
-		return e, fmt.Errorf("%d of %d simulated distances are wrong", wrong, len(want))
-	}
-	return e, nil
+	return nil
 }
 
 var bufferOf = regexp.MustCompile(`(?m)^layout\(std430, binding = (\d+)\).* buffer (\w+) \{ (\w+) `)
@@ -136,11 +157,12 @@ func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s Exec
 	if err != nil {
 		return s, err
 	}
-	glsl, err := os.ReadFile(filepath.Join(dir, p.Stage+".comp"))
+	glsl, err := os.ReadFile(filepath.Join(dir, p.source()+".comp"))
 	if err != nil {
 		return s, err
 	}
 	var buffers [][]byte
+	m := &machine{shared: map[uint64]bool{}}
 	for _, b := range bufferOf.FindAllStringSubmatch(string(glsl), -1) {
 		name := b[2]
 		if name == "Shapes" && b[3] == "ShapeRecord64" || name == "Vertices" && b[3] == "VertexRecord64" {
@@ -150,9 +172,9 @@ func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s Exec
 		if !ok || b[1] != fmt.Sprint(len(buffers)) {
 			return s, fmt.Errorf("buffer %s at binding %s", name, b[1])
 		}
+		m.shared[uint64(len(buffers))] = slices.Contains(ofLibrary, name)
 		buffers = append(buffers, memory)
 	}
-	m := new(machine)
 	m.bind(append(buffers, chunk.Query)...)
 	threads := rows
 	if n, ok := chunk.Listed(p.Stage); ok {
@@ -188,7 +210,13 @@ func (m *machine) runAll(stage string, p *program, threads, rows int) (s Execute
 	if threads > 0 {
 		s.Efficiency = (s.Row + s.Row64) / (s.Warp + s.Warp64)
 	}
-	s.Bytes = float64(len(m.touched)*sectorBytes) / float64(rows)
+	for sector := range m.touched {
+		if m.shared[sector*sectorBytes/bufferSpace-1] {
+			s.Bytes += sectorBytes / float64(chunkRows)
+		} else {
+			s.Bytes += sectorBytes / float64(rows)
+		}
+	}
 	return s, nil
 }
 
