@@ -135,8 +135,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
 		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
 		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*continuedBytes),
-		"Stationary": make([]byte, uint64(n)*continuedBytes),
-		"Indices":    make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
+		"Stationary": make([]byte, uint64(n)*continuedBytes), "Unproved": make([]byte, uint64(n)*continuedBytes),
+		"Indices": make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
 		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
 		"Remainders": make([]byte, uint64(n)*restBytes),
 		"Depths":     make([]byte, uint64(n)*depthBytes),
@@ -147,7 +147,7 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 // Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
 func (c *Chunk) Listed(stage string) (n int, ok bool) {
 	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch,
-		"trust_region": layout.ListStationary}[stage]
+		"trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved}[stage]
 	if !ok {
 		return 0, false
 	}

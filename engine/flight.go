@@ -189,7 +189,7 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	f.recordSearch(r, w)
 	if r.chain.proveTwoFloats != nil {
 		run(r.chain.proveTwoFloats, stampTwoFloats, lib.shapes, lib.vertices, lib.shapes64, lib.vertices64, lib.cells,
-			in.poses.device, w.indices, w.pairs, w.remainders, w.searches, w.columns.device)
+			in.poses.device, w.indices, w.pairs, w.remainders, w.searches, w.columns.device, w.counts, w.unproved)
 	} else {
 		f.stamp(stampTwoFloats)
 	}
@@ -199,8 +199,14 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 		}
 		return
 	}
-	run(r.chain.prove, stampProved, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
-		w.columns.device, lib.cells, w.counts, w.continued, w.stationary)
+	prove := []vk.Buffer{lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
+		lib.cells, w.counts, w.continued, w.stationary, w.unproved}
+	if r.chain.proveTwoFloats != nil {
+		f.recordList(r, w, r.chain.prove, layout.ListUnproved, prove...)
+		f.stamp(stampProved)
+	} else {
+		run(r.chain.prove, stampProved, prove...)
+	}
 	search := []vk.Buffer{lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
 		lib.cells, w.depths, w.counts, w.continued}
 	if r.chain.trustRegion != nil {

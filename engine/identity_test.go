@@ -18,7 +18,8 @@ import (
 // TestBitIdentical: answers have the same bits whatever the run, the chunk, the order of
 // the rows and the number of calls that the device is given at a time.
 func TestBitIdentical(t *testing.T) {
-	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}, {phases: true}}
+	rows, paths := 200, []Options{{ChunkRows: 64}, {ChunkRows: 192, staged: true}, {unsorted: true}, {phases: true},
+		{Proof: ProofTwoFloats, ChunkRows: 64}, {Proof: ProofTwoFloats, unsorted: true}}
 	nesterov := batch.Options{Precision: batch.Double, Method: batch.Nesterov}
 	growth := batch.Options{Query: batch.Growth, Precision: batch.Double, Columns: growthColumns}
 	options := map[string][]batch.Options{
@@ -32,7 +33,7 @@ func TestBitIdentical(t *testing.T) {
 		options["adversarial"] = options["mixed"]
 	}
 	c := processor(t)
-	wants := map[string]*batch.Results{} // by set and question
+	wants := map[string]*batch.Results{} // by set, question and proof
 	plain := make([]int, rows)
 	for i := range plain {
 		plain[i] = i
@@ -49,7 +50,7 @@ func TestBitIdentical(t *testing.T) {
 					t.Helper()
 					job := &batch.Job{Library: lib, Input: in, Options: o}
 					run(t, job, dispatch.Options{ChunkRows: chunk}, b, c)
-					key := fmt.Sprint(name, k)
+					key := fmt.Sprint(name, k, opened.Proof)
 					if wants[key] == nil {
 						wants[key] = job.Results
 						return

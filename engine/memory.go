@@ -23,7 +23,7 @@ const (
 	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
 	inputBytes = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 2*continuedBytes +
+	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 3*continuedBytes +
 		columnBytes
 	continuedBytes = 4
 	countBytes     = 4 * layout.ListWords * layout.ListCount
@@ -166,6 +166,7 @@ type work struct {
 	states                   vk.Buffer // of layout.ListSearch
 	continued                vk.Buffer // slots of layout.ListContinue
 	stationary               vk.Buffer // of layout.ListStationary
+	unproved                 vk.Buffer // of layout.ListUnproved
 	columns                  mirror
 	remainders               vk.Buffer // of proofs in two floats
 }
@@ -183,6 +184,7 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.depths, n*depthBytes)
 	p.device(&w.continued, n*continuedBytes)
 	p.device(&w.stationary, n*continuedBytes)
+	p.device(&w.unproved, n*continuedBytes)
 	p.device(&w.counts, countBytes)
 	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }

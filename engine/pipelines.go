@@ -17,7 +17,7 @@ import (
 const groupSize = layout.GroupSize
 
 // maxBindings is the largest number of buffers of one shader.
-const maxBindings = 11
+const maxBindings = 13
 
 // pipelines holds the compiled shaders. Each is compiled when it is first needed, for the kinds of shapes in a library.
 type pipelines struct {
@@ -26,7 +26,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	fresh   bool            // compiled since the cache was saved
 	input   [2]*vk.Pipeline // of growth distances in place 1
-	prove   map[proof]*vk.Pipeline
+	prove   map[listedProof]*vk.Pipeline
 	certify map[proof]*vk.Pipeline
 
 	arithmetic     arithmetic
@@ -60,6 +60,12 @@ type proof struct {
 	fine    bool // the tolerance is below fineTolerance
 }
 
+// listedProof is what pipelines of prove.comp are compiled for.
+type listedProof struct {
+	proof
+	list bool // they take the rows that two floats do not prove
+}
+
 // constants returns the specialisation constants for these kinds.
 func (p proof) constants(have kinds) map[uint32]uint32 {
 	return map[uint32]uint32{2: uint32(have), 5: constant(p.boolean), 6: constant(p.fine)}
@@ -75,7 +81,7 @@ func proofFor(o *batch.Options, have kinds) proof {
 
 func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
-	p.prove = map[proof]*vk.Pipeline{}
+	p.prove = map[listedProof]*vk.Pipeline{}
 	p.proveTwoFloats = map[proof]*vk.Pipeline{}
 	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.gjk, p.gjkRest, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
@@ -121,7 +127,7 @@ func (p *pipelines) forQuery(o *batch.Options, lib *library) (chain, error) {
 		if o.Query.Info().Growth() {
 			return p.forGrowth(lib.have)
 		}
-		return p.of(methodFor(o, lib), proofFor(o, lib.have))
+		return p.of(methodFor(o, lib), proofFor(o, lib.have), false)
 	}
 	return p.ofTwoFloats(methodFor(o, lib), proofFor(o, lib.have))
 }
@@ -186,8 +192,9 @@ func (p *pipelines) phases(m batch.Method) bool {
 	return p.phased && m != batch.Nesterov && m != batch.Polyak
 }
 
-// of returns the pipelines for a method, and the query and the kinds of shapes of a proof.
-func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
+// of returns the pipelines for a method, and the query and the kinds of shapes of a proof. With list, a stage before
+// prove.comp lists the rows that it is to take.
+func (p *pipelines) of(m batch.Method, proved proof, list bool) (c chain, err error) {
 	have := proved.have
 	input, err := p.inputFor(false)
 	if err != nil {
@@ -197,7 +204,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, trustRegion: p.trustRegion[key], prove: p.prove[proved], certify: p.certify[proved],
+	c = chain{input: input, trustRegion: p.trustRegion[key], prove: p.prove[listedProof{proved, list}], certify: p.certify[proved],
 		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.gjk, c.gjkRest, err = p.searchFor(key); err != nil {
 		return chain{}, err
@@ -211,10 +218,14 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 	}
 	if c.prove == nil {
 		spec := proved.constants(have.withoutPowers())
-		if c.prove, err = p.compile("prove", shaders.Prove, 10, spec); err != nil {
+		name := "prove"
+		if spec[10] = constant(list); list {
+			name = "prove-rest"
+		}
+		if c.prove, err = p.compile(name, shaders.Prove, 11, spec); err != nil {
 			return chain{}, err
 		}
-		p.prove[proved] = c.prove
+		p.prove[listedProof{proved, list}] = c.prove
 	}
 	if c.certify == nil {
 		spec := proved.constants(have)
@@ -247,7 +258,7 @@ func (p *pipelines) of(m batch.Method, proved proof) (c chain, err error) {
 // ofTwoFloats returns the pipelines of `of`, with proofs in sums of two floats before those in double precision.
 func (p *pipelines) ofTwoFloats(m batch.Method, proved proof) (c chain, err error) {
 	if p.arithmetic.float64 {
-		if c, err = p.of(m, proved); err != nil {
+		if c, err = p.of(m, proved, true); err != nil {
 			return chain{}, err
 		}
 	} else if c.gjk, c.gjkRest, err = p.searchFor(search{m, proved.have}); err != nil {
@@ -264,7 +275,7 @@ func (p *pipelines) ofTwoFloats(m batch.Method, proved proof) (c chain, err erro
 	if p.proveTwoFloats[proved] == nil {
 		spec := map[uint32]uint32{2: uint32(proved.have), 5: constant(proved.boolean), 7: fused,
 			8: constant(!p.arithmetic.float64)}
-		if p.proveTwoFloats[proved], err = p.compile("prove_two_floats", shaders.ProveTwoFloats, 11, spec); err != nil {
+		if p.proveTwoFloats[proved], err = p.compile("prove_two_floats", shaders.ProveTwoFloats, 13, spec); err != nil {
 			return chain{}, err
 		}
 	}
@@ -338,7 +349,7 @@ func (p *pipelines) warm(m batch.Method, have kinds) error {
 	}
 	for _, boolean := range []bool{false, true} {
 		for _, fine := range []bool{false, true} {
-			if _, err := p.of(m, proof{have, boolean, fine}); err != nil {
+			if _, err := p.of(m, proof{have, boolean, fine}, false); err != nil {
 				return err
 			}
 		}

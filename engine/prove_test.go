@@ -32,6 +32,54 @@ func listed(b *Backend, list int) (n int) {
 	return n
 }
 
+// separated returns so many separated rows of a set, or fewer.
+func separated(t *testing.T, name string, rows int) (*batch.Library, *batch.Pairs) {
+	t.Helper()
+	lib, all := set(t, name, 0, 2*rows)
+	truth := &batch.Job{Library: lib, Input: all}
+	run(t, truth, dispatch.Options{}, processor(t))
+	pairs := batch.NewPairs(rows)
+	n := 0
+	var r batch.Row
+	for i := range all.Len() {
+		if truth.Results.Status[i] == uint8(batch.Separated) && n < rows {
+			all.Row(i, &r)
+			pairs.SetRow(n, &r)
+			n++
+		}
+	}
+	return lib, pairs.Slice(0, n)
+}
+
+// TestListedByTwoFloats: of separated rows, prove_two_floats.comp leaves few to prove.comp, and that takes no others. The
+// limits are twice what is measured.
+func TestListedByTwoFloats(t *testing.T) {
+	const rows = 2000
+	for _, c := range []struct {
+		set  string
+		most float64 // share of the separated rows
+	}{{"boxes", 0.17}, {"hull32", 0.06}, {"ellipsoids", 0.02}, {"capsule-cylinder-cone", 0.18}} {
+		t.Run(c.set, func(t *testing.T) {
+			b := open(t, Options{ChunkRows: rows, Proof: ProofTwoFloats})
+			if !b.direct {
+				t.Skip("the device's memory is not mapped: the lists cannot be read")
+			}
+			lib, pairs := separated(t, c.set, rows)
+			job := &batch.Job{Library: lib, Input: pairs}
+			run(t, job, dispatch.Options{}, b, processor(t))
+			rowcheck.Audit(t, job)
+			left := listed(b, layout.ListUnproved)
+			if float64(left) > c.most*float64(pairs.Len()) {
+				t.Errorf("%d of %d rows are left to prove.comp", left, pairs.Len())
+			}
+			t.Logf("%d of %d rows are left to prove.comp", left, pairs.Len())
+			if more := listed(b, layout.ListContinue) + listed(b, layout.ListStationary); more > left {
+				t.Errorf("prove.comp leaves %d of %d rows", more, left)
+			}
+		})
+	}
+}
+
 // TestProved: of separated rows, prove.comp leaves few to certify.comp and trust_region.comp. The limits are twice what
 // is measured; half of the rows with solids of revolution need more than one support plane along the normal of single
 // precision.
@@ -55,22 +103,8 @@ func TestProved(t *testing.T) {
 			if !b.direct {
 				t.Skip("the device's memory is not mapped: the lists cannot be read")
 			}
-			lib, all := set(t, c.set, 0, 2*rows)
-			truth := &batch.Job{Library: lib, Input: all}
-			run(t, truth, dispatch.Options{}, processor(t))
-			pairs := batch.NewPairs(rows)
-			n := 0
-			var r batch.Row
-			for i := range all.Len() {
-				if truth.Results.Status[i] == uint8(batch.Separated) && n < rows {
-					all.Row(i, &r)
-					pairs.SetRow(n, &r)
-					n++
-				}
-			}
-			if n < rows {
-				pairs = pairs.Slice(0, n)
-			}
+			lib, pairs := separated(t, c.set, rows)
+			n := pairs.Len()
 			job := &batch.Job{Library: lib, Input: pairs, Options: c.options}
 			run(t, job, dispatch.Options{}, b, processor(t))
 			rowcheck.Audit(t, job)

@@ -66,8 +66,8 @@ var (
 	//go:embed spirv/input_two_floats.spv
 	InputTwoFloats []byte
 
-	// Bindings: shapes, vertices, shapes64, vertices64, cells, poses, indices, pairs, remainders, searches (in and
-	// out), columns (out). Constants 2, 5, 7 and 8.
+	// Bindings: shapes, vertices, shapes64, vertices64, cells, poses, indices, pairs, remainders, searches,
+	// columns (out), counts (in and out), unproved (out). Constants 2, 5, 7 and 8.
 	//
 	//go:embed spirv/prove_two_floats.spv
 	ProveTwoFloats []byte
@@ -79,7 +79,7 @@ var (
 	GJK []byte
 
 	// Bindings: shapes64, vertices64, poses, indices, searches, columns (out), cells, counts (in and out),
-	// continued and stationary (out). Constants 2, 5 and 6.
+	// continued and stationary (out), unproved. Constants 2, 5, 6 and 10.
 	//
 	//go:embed spirv/prove.spv
 	Prove []byte

@@ -51,7 +51,6 @@ const uint SEARCH_STALLED = 2u;
 const uint SEARCH_LIMITED = 3u;
 const uint SEARCH_START = 4u;
 const uint SEARCH_STATIONARY = 5u;
-const uint SEARCH_ANSWERED = 6u;
 
 // Flags of a query record, and marks.
 const uint FLAG_CUT_OFF = 1u;
@@ -89,6 +88,7 @@ const uint LIST_DEPTHS = 0u;
 const uint LIST_CONTINUE = 1u;
 const uint LIST_SEARCH = 2u;
 const uint LIST_STATIONARY = 3u;
+const uint LIST_UNPROVED = 4u;
 const uint LIST_WORDS = 4u;
 const uint LIST_ROWS = 3u;
 const uint GROUP_SIZE = 64u;

@@ -17,8 +17,9 @@
 // bounds hold wherever the origin lies, since the signed distance of the eroded cores exceeds the norm of no point of
 // D.
 //
-// Input: the simplices and directions of gjk.comp. Output: columns of the rows that are proved; LIST_STATIONARY with
-// the other rows of stationary directions, and LIST_CONTINUE with all others.
+// Input: the simplices and directions of gjk.comp, of all rows or of those that prove_two_floats.comp lists. Output:
+// columns of the rows that are proved; LIST_STATIONARY with the other rows of stationary directions, and LIST_CONTINUE
+// with all others.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -29,6 +30,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 5) const uint BOOLEAN = 0u; // as in certify.comp
 layout(constant_id = 6) const uint FINE = 1u;
+layout(constant_id = 10) const uint LISTED = 0u; // not 0: only the rows of LIST_UNPROVED
 #define BOOLEAN_QUERY (BOOLEAN != 0u)
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
@@ -42,6 +44,7 @@ layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) buffer Counts { uint counts[]; };
 layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; };   // slots of LIST_CONTINUE
 layout(std430, binding = 9) writeonly buffer Stationary { uint stationary[]; }; // slots of LIST_STATIONARY
+layout(std430, binding = 10) readonly buffer Unproved { uint unproved[]; };     // slots of LIST_UNPROVED
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -236,7 +239,11 @@ bool prove(IndexRecord index) {
 
 void main() {
     slot = gl_GlobalInvocationID.x;
-    if (slot >= query.rows || searches[slot].state == SEARCH_ANSWERED) return;
+    if (LISTED != 0u) {
+        if (slot >= rowsIn(LIST_UNPROVED)) return;
+        slot = unproved[slot];
+    }
+    if (slot >= query.rows) return;
     refined = false;
     if (prove(indices[slot])) return;
     if (searches[slot].state == SEARCH_STATIONARY) stationary[addTo(LIST_STATIONARY)] = slot;

@@ -13,8 +13,8 @@
 // the direction to B 2·49, a scalar product 28. Either is less than 1,300, with the sums of the radii: PROOF_ERROR has
 // room for half as much again. input_two_floats.comp bounds what positions far from the origin of the world add.
 //
-// Output: columns of the rows that are proved, with the state SEARCH_ANSWERED. All others continue in double precision,
-// or where the device has none (FINAL), are declined, with DECLINED_PRECISION.
+// Output: columns of the rows that are proved. All others go to LIST_UNPROVED, for prove.comp, or where the device has
+// no double precision (FINAL), are declined, with DECLINED_PRECISION.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -36,13 +36,16 @@ layout(std430, binding = 5) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 6) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 7) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 8) readonly buffer Remainders { RemainderRecord remainders[]; };
-layout(std430, binding = 9) buffer Searches { SearchRecord searches[]; };
+layout(std430, binding = 9) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 10) buffer Columns { uint words[]; };
+layout(std430, binding = 11) buffer Counts { uint counts[]; };
+layout(std430, binding = 12) writeonly buffer Unproved { uint unproved[]; }; // slots of LIST_UNPROVED
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float32.glsl"
 #include "loop_limit.glsl"
 #include "status.glsl"
+#include "list.glsl"
 #include "support_two_floats.glsl"
 
 const float PROOF_ERROR = 2048.0; // in ε² of the sum of all lengths, see above
@@ -253,11 +256,8 @@ void main() {
     if (slot >= query.rows) return;
     refined = false;
     IndexRecord index = indices[slot];
-    if (index.shape_a == NO_SHAPE) {
-        if (FINAL != 0u) writeStatus(index.row, STATUS_INVALID, SOLVER_NONE, 0u);
-    } else if (prove(index)) {
-        searches[slot].state = SEARCH_ANSWERED;
-    } else if (FINAL != 0u) {
-        declineForPrecision(index.row);
-    }
+    if (index.shape_a == NO_SHAPE) writeStatus(index.row, STATUS_INVALID, SOLVER_NONE, 0u);
+    else if (prove(index)) return;
+    else if (FINAL != 0u) declineForPrecision(index.row);
+    else unproved[addTo(LIST_UNPROVED)] = slot;
 }

@@ -46,7 +46,7 @@ var code = []struct {
 	}, []uint32{0, 7}},
 	{"prove_two_floats", shaders.ProveTwoFloats, []string{
 		"ShapeRecord", "vec4 of float", "ShapeRecord64", "VertexRecord64", "uint", "PoseRecord", "IndexRecord",
-		"PairRecord", "RemainderRecord", "SearchRecord", "uint",
+		"PairRecord", "RemainderRecord", "SearchRecord", "uint", "uint", "uint",
 	}, []uint32{0, 2, 5, 7, 8}},
 	{"selftest_two_floats", shaders.SelfTestTwoFloats, []string{
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "float", "float", "uint",
@@ -58,7 +58,7 @@ var code = []struct {
 		"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint",
 	}, []uint32{0}},
 	{"trust_region", shaders.TrustRegion, append(searchBindings[:9:9], "uint", "uint"), []uint32{0, 1, 2}},
-	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint", "uint"), []uint32{0, 2, 5, 6}},
+	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint", "uint", "uint"), []uint32{0, 2, 5, 6, 10}},
 	{"certify", shaders.Certify, append(searchBindings[:9:9], "uint"), []uint32{0, 2, 5, 6}},
 	{"epa_float32", shaders.EPAFloat32, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",

@@ -98,7 +98,6 @@ func constants() []ConstantGroup {
 			{"SEARCH_LIMITED", SearchLimited},
 			{"SEARCH_START", SearchStart},
 			{"SEARCH_STATIONARY", SearchStationary},
-			{"SEARCH_ANSWERED", SearchAnswered},
 		}},
 		{"Flags of a query record, and marks.", []Constant{
 			{"FLAG_CUT_OFF", FlagCutOff},
@@ -136,6 +135,7 @@ func constants() []ConstantGroup {
 			{"LIST_CONTINUE", ListContinue},
 			{"LIST_SEARCH", ListSearch},
 			{"LIST_STATIONARY", ListStationary},
+			{"LIST_UNPROVED", ListUnproved},
 			{"LIST_WORDS", ListWords},
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},

@@ -143,7 +143,6 @@ const (
 	SearchLimited           // the limit on steps was reached
 	SearchStart             // not begun: direction 0 is the initial direction
 	SearchStationary        // the support function is stationary along minus direction 0, from A to B
-	SearchAnswered          // prove_two_floats.comp has answered the row
 )
 
 // QueryRecord holds what is the same for all rows of a submission.
@@ -219,6 +218,7 @@ const (
 	ListContinue          // slots that certify.comp continues
 	ListSearch            // SearchStateRecords: searches in single precision that gjk.comp continues
 	ListStationary        // slots that trust_region.comp refines
+	ListUnproved          // slots that two floats do not prove, for prove.comp
 	ListCount
 
 	ListWords = 4
