@@ -204,8 +204,8 @@ func (p *pipelines) of(m batch.Method, proved proof, list bool) (c chain, err er
 	if m == batch.RTR || m == batch.Auto {
 		deep.method = m // the other methods share one pipeline for depths
 	}
-	c = chain{input: input, trustRegion: p.trustRegion[key], prove: p.prove[listedProof{proved, list}], certify: p.certify[proved],
-		epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+	c = chain{input: input, prove: p.prove[listedProof{proved, list}], trustRegion: p.trustRegion[key],
+		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
 	if c.gjk, c.gjkRest, err = p.searchFor(key); err != nil {
 		return chain{}, err
 	}

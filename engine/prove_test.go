@@ -51,8 +51,8 @@ func separated(t *testing.T, name string, rows int) (*batch.Library, *batch.Pair
 	return lib, pairs.Slice(0, n)
 }
 
-// TestListedByTwoFloats: of separated rows, prove_two_floats.comp leaves few to prove.comp, and that takes no others. The
-// limits are twice what is measured.
+// TestListedByTwoFloats: of separated rows, prove_two_floats.comp leaves few to prove.comp, and that takes no others.
+// The limits are twice what is measured.
 func TestListedByTwoFloats(t *testing.T) {
 	const rows = 2000
 	for _, c := range []struct {

@@ -11,7 +11,8 @@
 //     direction along which the support function is stationary. On GPUs it runs twice: rows that a few steps do not
 //     end are compacted into a list, by which the second run continues.
 //   - prove_two_floats.comp, on devices with slow double precision or none, proves what it can of these results in sums
-//     of two floats, for answers in single precision; input_two_floats.comp takes the place of input.comp then.
+//     of two floats, for answers in single precision, and lists the other rows; input_two_floats.comp takes the place
+//     of input.comp then.
 //   - prove.comp forms the simplex anew in double precision, from its directions or the numbers of its corners, moves
 //     the point nearest to the origin by one step, and writes the answer where the bounds suffice; of a stationary
 //     direction it evaluates one support plane. It lists the rows that are left (list.glsl).
@@ -42,8 +43,9 @@
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
 // (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine, 7
-// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage, 9 the phase of gjk.comp. A
-// list of depths that is longer than the number of invocations takes several dispatches.
+// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage, 9 the phase of gjk.comp, 10
+// whether prove.comp takes the list of prove_two_floats.comp. A list of depths that is longer than the number of
+// invocations takes several dispatches.
 //
 // # Layers
 //

@@ -33,7 +33,8 @@ layout(std430, binding = 2) readonly buffer Shapes64 { ShapeRecord64 shapes64[];
 layout(std430, binding = 3) readonly buffer Vertices64 { VertexRecord64 vertices64[]; };
 layout(std430, binding = 4) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 5) readonly buffer Poses { PoseRecord poses[]; };
-layout(std430, binding = 6) readonly buffer Indices { IndexRecord indices[]; };
+// Not read-only: shapes would stay in registers from where they are first loaded.
+layout(std430, binding = 6) volatile buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 7) readonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 8) readonly buffer Remainders { RemainderRecord remainders[]; };
 layout(std430, binding = 9) readonly buffer Searches { SearchRecord searches[]; };
@@ -76,7 +77,6 @@ bool finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f800000u;
 RotationMatrix relative; // rotation of B
 TwoFloats3 origin;       // of B in the frame of A
 TwoFloats erodeA, erodeB;
-float normA, normB; // of the vertices, at most, in metres
 
 float largestNorm(uint shape) {
     vec4 ball = shapes[shape].ball;
@@ -90,25 +90,17 @@ TwoFloats3 differenceOf(inout TwoFloats3 a, TwoFloats3 b, TwoFloats3 u) {
     return subtract(subtract(a, rotate(relative, b)), subtract(origin, multiply(u, erodeB)));
 }
 
-// supportOfDifference returns a point a of A and one of D for a direction d from B to A, with its unit vector u:
-// support points, or with `any_` some that single precision takes for them. A point of an eroded
-// core is a support point less the erosion along its very direction, so such directions are not rounded to floats.
-void supportOfDifference(TwoFloats3 d, TwoFloats3 u, bool any_, out TwoFloats3 a, out TwoFloats3 w) {
-    TwoFloats3 inB;
-    if (any_ && !(erodeB.high > 0.0)) inB = TwoFloats3(toFrameB(d.high), vec3(0));
-    else inB = rotate(transposed(relative), d);
+// supportOfDifference returns a point a of A and one of D for a unit vector u from B to A: support points, or with
+// `any_` some that single precision takes for them. A point of an eroded core is a support point less the erosion along
+// its very direction, so directions are not rounded to floats.
+void supportOfDifference(TwoFloats3 u, bool any_, out TwoFloats3 a, out TwoFloats3 w) {
     TwoFloats3 b = TwoFloats3(vec3(0), vec3(0));
     for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
-        Shape s = shapeA;
-        TwoFloats3 v = negate(d);
-        float vertexNorm = normA;
-        if (k == 1) {
-            s = shapeB;
-            v = inB;
-            vertexNorm = normB;
-        }
+        uint shape = k == 0 ? indices[slot].shape_a : indices[slot].shape_b;
+        TwoFloats3 v = negate(u);
+        if (k == 1) v = rotate(transposed(relative), u);
         a = b;
-        b = coreSupport(s, v, vertexNorm, any_);
+        b = coreSupport(loadShape(shape), v, largestNorm(shape), any_);
     }
     w = differenceOf(a, b, u);
 }
@@ -134,54 +126,58 @@ struct Proof {
     float width;        // how far the distance of the cores may exceed `above`
 };
 
+void addWeighted(inout Proof p, TwoFloats3 w, TwoFloats3 a, TwoFloats share) {
+    p.x = add(p.x, multiply(w, share));
+    p.near = add(p.near, multiply(a, share));
+}
+
 // proved computes the proof of a row. It returns false where the search has no simplex of three points at most.
 bool proved(uint count, bool corners, uint state, out Proof p) {
     bool single = state == SEARCH_STATIONARY || (BOOLEAN != 0u && count == 1u && !corners);
     p.x = p.near = TwoFloats3(vec3(0), vec3(0));
     p.width = 0.0;
-    if (!single) {
-        vec3 weight = vec3(searches[slot].directions[9], searches[slot].directions[10], searches[slot].directions[11]);
-        if (count < 3u) weight.z = 0.0;
-        if (count < 2u) weight.y = 0.0;
-        TwoFloats sum = add(twoSum(weight.x, weight.y), TwoFloats(weight.z, 0.0));
-        TwoFloats rest = add(TwoFloats(1.0, 0.0), negate(sum));
-        float largest = max(weight.x, max(weight.y, weight.z));
-        if (!(min(weight.x, min(weight.y, weight.z)) >= 0.0) || !(largest <= 1.0)) return false;
-        bool given = false;
-        for (uint k = 0u; k < count; k++) {
-            TwoFloats share = TwoFloats(weight[k], 0.0);
-            if (!given && weight[k] == largest) {
-                share = add(share, rest);
-                given = true;
-                if (!(share.high >= 0.0)) return false;
+    vec3 weight = vec3(searches[slot].directions[9], searches[slot].directions[10], searches[slot].directions[11]);
+    if (count < 3u) weight.z = 0.0;
+    if (count < 2u) weight.y = 0.0;
+    float largest = max(weight.x, max(weight.y, weight.z));
+    if (!single && (!(min(weight.x, min(weight.y, weight.z)) >= 0.0) || !(largest <= 1.0))) return false;
+    // The vertices, then the plane: both by one text of the support functions.
+    bool given = false;
+    for (uint k = single ? count : 0u; k <= count; k++) {
+        bool plane = k == count;
+        TwoFloats share = TwoFloats(weight[min(k, 2u)], 0.0);
+        if (!plane && !given && share.high == largest) { // what is left to 1
+            TwoFloats sum = add(twoSum(weight.x, weight.y), TwoFloats(weight.z, 0.0));
+            share = add(share, add(TwoFloats(1.0, 0.0), negate(sum)));
+            given = true;
+            if (!(share.high >= 0.0)) return false;
+        }
+        TwoFloats3 d = single ? directionOf(0u) : plane ? p.x : directionOf(k), a, w;
+        if (corners && !plane) { // of polytopes, which are not eroded
+            a = cornerOf(loadShape(indices[slot].shape_a), uint(d.high.x));
+            TwoFloats3 b = cornerOf(loadShape(indices[slot].shape_b), uint(d.high.y));
+            w = differenceOf(a, b, TwoFloats3(vec3(0), vec3(0)));
+        } else {
+            UnitVector v = unitVector(d);
+            if (plane) {
+                p.axis = v.unit;
+                p.above = v.norm_;
             }
-            TwoFloats3 d = directionOf(k), u = d, a, w;
-            if (corners) { // of polytopes, which are not eroded
-                a = cornerOf(shapeA, uint(d.high.x));
-                w = differenceOf(a, cornerOf(shapeB, uint(d.high.y)), TwoFloats3(vec3(0), vec3(0)));
-                p.x = add(p.x, multiply(w, share));
-                p.near = add(p.near, multiply(a, share));
-                continue;
+            supportOfDifference(v.unit, !plane, a, w);
+        }
+        if (plane) {
+            p.below = dotProduct(p.axis, w);
+            if (single) {
+                p.x = w;
+                p.near = a;
             }
-            if (erodeA.high + erodeB.high > 0.0) u = unitVector(d).unit;
-            supportOfDifference(d, u, true, a, w);
-            p.x = add(p.x, multiply(w, share));
-            p.near = add(p.near, multiply(a, share));
+        } else {
+            addWeighted(p, w, a, share);
         }
     }
-    TwoFloats3 d = p.x;
-    if (single) d = directionOf(0u);
-    UnitVector v = unitVector(d);
-    p.axis = v.unit;
-    TwoFloats3 a, w;
-    supportOfDifference(p.axis, p.axis, false, a, w);
-    p.below = dotProduct(p.axis, w);
-    p.above = v.norm_;
     if (single) {
-        p.x = w;
-        p.near = a;
         p.above = p.below;
-        TwoFloats3 offset = subtract(w, multiply(p.axis, p.below));
+        TwoFloats3 offset = subtract(p.x, multiply(p.axis, p.below));
         p.width = norm(abs(offset.high) + abs(offset.low)) * UP;
         // The origin may lie in D: only the norm of its point bounds the distance.
         if (p.below.high < 0.0) p.width += 2.0 * absolute(p.below);
@@ -242,8 +238,6 @@ bool prove(IndexRecord index) {
     origin = TwoFloats3(scaleToUnit * translationHigh, scaleToUnit * translationLow);
     erodeA = scaled(shapes64[index.shape_a].erode);
     erodeB = scaled(shapes64[index.shape_b].erode);
-    normA = largestNorm(index.shape_a);
-    normB = largestNorm(index.shape_b);
     float lengths = PROOF_ERROR * SQUARED_ROUNDOFF * largestLength;
     float rounding = (lengths + remainders[slot].position_rounding) * scaleToUnit * UP;
     rootFailed = false;
