@@ -81,8 +81,8 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 // all returns the pipelines of a chain in the order of their stages.
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.trustRegion, c.certify, c.epaFloat32, c.depth, c.growth,
-		c.growthCertify,
+		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.boxAxes, c.trustRegion, c.certify, c.epaFloat32,
+		c.depth, c.growth, c.growthCertify,
 	} {
 		if p != nil {
 			list = append(list, p)
@@ -134,8 +134,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		"Shapes": bytesOf(single.Shapes), "Vertices": bytesOf(single.Vertices), "Shapes64": bytesOf(double.Shapes),
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
 		"Templates": bytesOf(templates), "Order": nil, "Warm": nil, "Columns": columns,
-		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*continuedBytes),
-		"Stationary": make([]byte, uint64(n)*continuedBytes), "Unproved": make([]byte, uint64(n)*continuedBytes),
+		"Counts": make([]byte, countBytes), "Continued": make([]byte, uint64(n)*slotBytes),
+		"Stationary": make([]byte, 2*uint64(n)*slotBytes), "Unproved": make([]byte, uint64(n)*slotBytes),
 		"Indices": make([]byte, uint64(n)*indexBytes), "States": make([]byte, uint64(n)*stateBytes),
 		"Pairs": make([]byte, uint64(n)*pairBytes), "Searches": make([]byte, uint64(n)*searchBytes),
 		"Remainders": make([]byte, uint64(n)*restBytes),
@@ -147,7 +147,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 // Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
 func (c *Chunk) Listed(stage string) (n int, ok bool) {
 	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch,
-		"trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved}[stage]
+		"trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved,
+		"box_axes": layout.ListAxes}[stage]
 	if !ok {
 		return 0, false
 	}

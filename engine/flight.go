@@ -17,6 +17,7 @@ const (
 	stampSearched
 	stampTwoFloats
 	stampProved
+	stampAxes
 	stampRefined
 	stampCertified
 	stampDepthFloat32
@@ -160,6 +161,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 		f.stamp(stampTwoFloats)
 		f.stamp(stampProved)
+		f.stamp(stampAxes)
 		f.stamp(stampRefined)
 		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
 			w.columns.device, lib.cells)
@@ -207,6 +209,11 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	} else {
 		run(r.chain.prove, stampProved, prove...)
 	}
+	if r.chain.boxAxes != nil {
+		f.recordList(r, w, r.chain.boxAxes, layout.ListAxes, lib.shapes64, in.poses.device, w.indices, w.searches,
+			w.columns.device, w.counts, w.stationary, w.continued, lib.vertices64, lib.cells)
+	}
+	f.stamp(stampAxes)
 	search := []vk.Buffer{lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
 		lib.cells, w.depths, w.counts, w.continued}
 	if r.chain.trustRegion != nil {

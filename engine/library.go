@@ -25,6 +25,7 @@ type library struct {
 
 	have       kinds
 	ellipsoids bool    // some shape is one
+	boxes      bool    // the same of boxes
 	class      []uint8 // of each shape, see classesOf
 	classes    int
 	users      int // calls and held batches; guarded by libraries.mu
@@ -124,8 +125,10 @@ func (b *Backend) upload(ctx context.Context, lib *batch.Library) (*library, err
 
 // describeLibrary returns a library with what the choice of the pipelines depends on.
 func describeLibrary(packed *layout.Packed, have kinds) *library {
-	return &library{have: have, ellipsoids: slices.ContainsFunc(packed.Shapes,
-		func(r layout.ShapeRecord) bool { return r.Kind == uint32(geom.KindEllipsoid) })}
+	some := func(k geom.Kind) bool {
+		return slices.ContainsFunc(packed.Shapes, func(r layout.ShapeRecord) bool { return r.Kind == uint32(k) })
+	}
+	return &library{have: have, ellipsoids: some(geom.KindEllipsoid), boxes: some(geom.KindBox)}
 }
 
 // fill writes the parts of a library into its block.

@@ -23,13 +23,13 @@ const (
 	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
 	inputBytes = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 3*continuedBytes +
+	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 4*slotBytes +
 		columnBytes
-	continuedBytes = 4
-	countBytes     = 4 * layout.ListWords * layout.ListCount
-	boundBytes     = 2 * 4 // of a reduction, which has less memory for answers than the columns
-	rowBytes       = inputBytes + workBytes + boundBytes + columnBytes
-	maxRowBytes    = depthBytes
+	slotBytes   = 4
+	countBytes  = 4 * layout.ListWords * layout.ListCount
+	boundBytes  = 2 * 4 // of a reduction, which has less memory for answers than the columns
+	rowBytes    = inputBytes + workBytes + boundBytes + columnBytes
+	maxRowBytes = depthBytes
 
 	maxAlignment = 256 // no device asks for more
 )
@@ -165,7 +165,7 @@ type work struct {
 	depths, counts           vk.Buffer
 	states                   vk.Buffer // of layout.ListSearch
 	continued                vk.Buffer // slots of layout.ListContinue
-	stationary               vk.Buffer // of layout.ListStationary
+	stationary               vk.Buffer // of layout.ListStationary, then of layout.ListAxes
 	unproved                 vk.Buffer // of layout.ListUnproved
 	columns                  mirror
 	remainders               vk.Buffer // of proofs in two floats
@@ -182,9 +182,9 @@ func (w *work) plan(p *plan, rows int) {
 	}
 	p.device(&w.states, n*stateBytes)
 	p.device(&w.depths, n*depthBytes)
-	p.device(&w.continued, n*continuedBytes)
-	p.device(&w.stationary, n*continuedBytes)
-	p.device(&w.unproved, n*continuedBytes)
+	p.device(&w.continued, n*slotBytes)
+	p.device(&w.stationary, 2*n*slotBytes)
+	p.device(&w.unproved, n*slotBytes)
 	p.device(&w.counts, countBytes)
 	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }

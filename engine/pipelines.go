@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/engine/internal/vk"
+	"clearance/geom"
 	"clearance/internal/layout"
 	"clearance/shaders"
 )
@@ -32,6 +33,7 @@ type pipelines struct {
 	arithmetic     arithmetic
 	inputTwoFloats *vk.Pipeline
 	proveTwoFloats map[proof]*vk.Pipeline // by kinds and whether the query is Boolean
+	boxAxes        *vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
 	depth       map[search]*vk.Pipeline
@@ -94,6 +96,7 @@ type chain struct {
 	input, gjk     *vk.Pipeline
 	gjkRest        *vk.Pipeline // the second phase of gjk, nil where there is one
 	prove          *vk.Pipeline
+	boxAxes        *vk.Pipeline // nil where there is no box
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
@@ -115,21 +118,27 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 }
 
 // forQuery returns the pipelines for a query on a library. It compiles those that are missing.
-func (p *pipelines) forQuery(o *batch.Options, lib *library) (chain, error) {
+func (p *pipelines) forQuery(o *batch.Options, lib *library) (c chain, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	single := p.arithmetic.twoFloats && o.Precision == batch.Single
+	method, proved, growth := methodFor(o, lib), proofFor(o, lib.have), o.Query.Info().Growth()
 	switch {
-	case o.Query.Info().Growth() || !single:
-		if !p.arithmetic.float64 {
-			return chain{}, nil
-		}
-		if o.Query.Info().Growth() {
-			return p.forGrowth(lib.have)
-		}
-		return p.of(methodFor(o, lib), proofFor(o, lib.have), false)
+	case p.arithmetic.twoFloats && o.Precision == batch.Single && !growth:
+		c, err = p.ofTwoFloats(method, proved)
+	case !p.arithmetic.float64:
+		return chain{}, nil
+	case growth:
+		return p.forGrowth(lib.have)
+	default:
+		c, err = p.of(method, proved, false)
 	}
-	return p.ofTwoFloats(methodFor(o, lib), proofFor(o, lib.have))
+	if err == nil && lib.boxes && c.prove != nil {
+		c.boxAxes, err = p.ofBoxAxes()
+	}
+	if err != nil {
+		return chain{}, err
+	}
+	return c, nil
 }
 
 // forGrowth returns the pipelines for growth distances.
@@ -255,6 +264,17 @@ func (p *pipelines) of(m batch.Method, proved proof, list bool) (c chain, err er
 	return c, nil
 }
 
+// ofBoxAxes returns the pipeline for pairs of boxes, which all libraries with boxes share.
+func (p *pipelines) ofBoxAxes() (*vk.Pipeline, error) {
+	if p.boxAxes == nil {
+		var err error
+		if p.boxAxes, err = p.compile("box_axes", shaders.BoxAxes, 10, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p.boxAxes, nil
+}
+
 // ofTwoFloats returns the pipelines of `of`, with proofs in sums of two floats before those in double precision.
 func (p *pipelines) ofTwoFloats(m batch.Method, proved proof) (c chain, err error) {
 	if p.arithmetic.float64 {
@@ -346,6 +366,11 @@ func (p *pipelines) warm(m batch.Method, have kinds) error {
 	}
 	if _, err := p.ofReduction(); err != nil {
 		return err
+	}
+	if have&(1<<geom.KindBox) != 0 {
+		if _, err := p.ofBoxAxes(); err != nil {
+			return err
+		}
 	}
 	for _, boolean := range []bool{false, true} {
 		for _, fine := range []bool{false, true} {

@@ -74,6 +74,7 @@ func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	b.ReportMetric(float64((after.Search-before.Search).Nanoseconds())/n, "search-ns/row")
 	b.ReportMetric(float64((after.Refine-before.Refine).Nanoseconds())/n, "refine-ns/row")
 	b.ReportMetric(float64((after.Prove-before.Prove).Nanoseconds())/n, "prove-ns/row")
+	b.ReportMetric(float64((after.Axes-before.Axes).Nanoseconds())/n, "axes-ns/row")
 	b.ReportMetric(float64((after.Certify-before.Certify).Nanoseconds())/n, "certify-ns/row")
 	b.ReportMetric(float64((after.DepthFloat32-before.DepthFloat32).Nanoseconds())/n, "depth-float32-ns/row")
 	b.ReportMetric(float64((after.Depth-before.Depth).Nanoseconds())/n, "depth-ns/row")

@@ -34,10 +34,9 @@ type Stats struct {
 	BytesUp, BytesDown int64
 
 	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
-	// growth.comp, prove.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp, depth.comp or
-	// depth_certificate.comp, reduce.comp, transfer of the answers.
-	// prove_two_floats.comp is TwoFloats.
-	Upload, Input, Search, TwoFloats, Refine, Prove, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
+	// growth.comp, prove.comp, box_axes.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp,
+	// depth.comp or depth_certificate.comp, reduce.comp, transfer of the answers. prove_two_floats.comp is TwoFloats.
+	Upload, Input, Search, TwoFloats, Prove, Axes, Refine, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
 }
 
 // DeclinedRows counts rows that were declined, by reason.
@@ -139,7 +138,8 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Search += span(stampInput, stampSearched)
 	s.TwoFloats += span(stampSearched, stampTwoFloats)
 	s.Prove += span(stampTwoFloats, stampProved)
-	s.Refine += span(stampProved, stampRefined)
+	s.Axes += span(stampProved, stampAxes)
+	s.Refine += span(stampAxes, stampRefined)
 	s.Certify += span(stampRefined, stampCertified)
 	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)
 	s.Depth += span(stampDepthFloat32, stampDepth)

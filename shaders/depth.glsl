@@ -1,12 +1,12 @@
-// Penetration depths in double precision, for the rows of the list of DepthRecords: pairs of boxes by their separating
-// axes (box_axes.glsl), all others by EPA (epa.glsl) from the simplex with which certify.comp ended, or from the
-// nearest faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is defined, it also takes the rows for which
-// trust_region.comp left a local minimum of the support function (depth_certificate.glsl).
+// Penetration depths in double precision, for the rows of the list of DepthRecords: by EPA (epa.glsl) from the simplex
+// with which certify.comp ended, or from the nearest faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is
+// defined, it also takes the rows for which trust_region.comp left a local minimum of the support function
+// (depth_certificate.glsl).
 //
 // One invocation answers one row at a time, in its own scratch memory; a dispatch takes as many rows of the list as
 // there is memory for. The order of the list depends on the timing of the device, so no computation depends on it.
 //
-// Bounds: those of the three algorithms, for the cores; the radii of both shapes and all roundings are added.
+// Bounds: those of these algorithms, for the cores; the radii of both shapes and all roundings are added.
 //
 // Output: columns. A row is declined with the reason in its record if a polytope fills its memory or rounding stops its
 // expansion, with DECLINED_LOOPS if a driver ended a loop early.
@@ -54,26 +54,7 @@ bool float32Fits(double value) {
 }
 double float32Others() { return double(depths[item].other_offsets); }
 
-#include "box_axes.glsl"
-
-// answer turns the result for the cores into one for the shapes. As in ref, the distance is minus the upper bound of
-// the depth.
-Answer answer(CoreDepth r) {
-    double ra = shapeA.radius + shapeA.erode, rb = shapeB.radius + shapeB.erode;
-    Answer result;
-    precise double d = -r.upper - radius;
-    precise double lower_ = d - supportRounding;
-    precise double upper_ = max(-r.lower, r.witnessGap - r.upper) - radius + supportRounding;
-    result.distance = d;
-    result.lower = lower_;
-    result.upper = upper_;
-    result.normal = r.axis;
-    precise dvec3 wa = r.pointA + ra * r.axis;
-    precise dvec3 wb = (r.pointA - r.point) - rb * r.axis;
-    result.witnessA = wa;
-    result.witnessB = wb;
-    return result;
-}
+#include "epa.glsl"
 
 void main() {
     invocation = gl_GlobalInvocationID.x;
@@ -91,20 +72,14 @@ void main() {
     depthGap = computedGapFor(depthLimit);
 
     evaluations = depths[item].iterations;
-    CoreDepth r;
-    bool found = false;
-    uint solver = SOLVER_AXES;
     if (query.max_iterations != 0u && evaluations > query.max_iterations) {
         decline(index.row, depths[item].declined);
         return;
     }
-    if (uses(KIND_BOX) && shapeA.family == FAMILY_BOX && shapeB.family == FAMILY_BOX) found = boxDepth(r);
-    if (!found) {
-        uint steps = stepLimit(query.loop_limit);
-        if (query.max_iterations != 0u) steps = min(steps, max(query.max_iterations, evaluations) - evaluations);
-        found = searchDepth(depths[item].count, steps, r);
-        solver = fromMinimum ? SOLVER_RTR : SOLVER_EPA;
-    }
+    uint steps = stepLimit(query.loop_limit);
+    if (query.max_iterations != 0u) steps = min(steps, max(query.max_iterations, evaluations) - evaluations);
+    CoreDepth r;
+    bool found = searchDepth(depths[item].count, steps, r);
     if (!loopsCompleted()) {
         decline(index.row, DECLINED_LOOPS);
         return;
@@ -112,7 +87,7 @@ void main() {
     uint status = DECLINED;
     Answer a;
     if (found) {
-        a = answer(r);
+        a = answerOf(r);
         if (a.distance < 0.0lf) tolerance = depthLimit;
         status = classify(a);
     }
@@ -121,6 +96,6 @@ void main() {
         return;
     }
     answeredByDepth = status != STATUS_SEPARATED;
-    writeStatus(index.row, status, solver, evaluations);
+    writeStatus(index.row, status, fromMinimum ? SOLVER_RTR : SOLVER_EPA, evaluations);
     writeColumns(index.row, index.pose_a, a);
 }

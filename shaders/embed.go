@@ -16,14 +16,16 @@
 //   - prove.comp forms the simplex anew in double precision, from its directions or the numbers of its corners, moves
 //     the point nearest to the origin by one step, and writes the answer where the bounds suffice; of a stationary
 //     direction it evaluates one support plane. It lists the rows that are left (list.glsl).
+//   - box_axes.comp takes the list of the pairs of boxes, and finds the depths of intersecting ones by their separating
+//     axes.
 //   - trust_region.comp takes the list of the stationary directions, refines them and proves the answers in double
 //     precision.
-//   - certify.comp takes the list of all other rows, and of those that trust_region.comp does not prove. It continues
+//   - certify.comp takes the list of all other rows, and of those that the two before do not prove. It continues
 //     the search from the same simplex in double precision, and writes the answer with its bounds. Rows whose cores
 //     intersect, or cannot be distinguished from touching, go to another list.
 //   - epa_float32.comp takes the pairs of polytopes in the latter and finds their depth in single precision.
-//   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by the separating
-//     axes of boxes or by EPA in double precision. depth_certificate.comp takes its place where the method is rtr or
+//   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by EPA in double
+//     precision. depth_certificate.comp takes its place where the method is rtr or
 //     auto: it also proves that a local minimum of the support function, found by trust_region.comp, is global.
 //
 // Growth distances take two stages after input.comp: growth.comp finds, in single precision, a triangle that the ray
@@ -86,6 +88,12 @@ var (
 	//go:embed spirv/prove.spv
 	Prove []byte
 
+	// Bindings: shapes64, poses, indices, searches, columns (out), counts (in and out), stationary, continued (out),
+	// vertices64 and cells (unused). Constant 2 changes nothing.
+	//
+	//go:embed spirv/box_axes.spv
+	BoxAxes []byte
+
 	// Bindings: shapes64, vertices64, poses, indices, searches (in and out), columns (out), cells, depths (out),
 	// counts (in and out), continued (out), stationary. Constants 1 and 2.
 	//
@@ -143,7 +151,8 @@ var (
 // All returns the code of every shader.
 func All() [][]byte {
 	return [][]byte{
-		Input, InputTwoFloats, GJK, ProveTwoFloats, Prove, TrustRegion, Certify, EPAFloat32, Depth, DepthCertificate,
+		Input, InputTwoFloats, GJK, ProveTwoFloats, Prove, BoxAxes, TrustRegion, Certify, EPAFloat32, Depth,
+		DepthCertificate,
 		Growth, GrowthCertify, Reduce, SelfTest, SelfTestTwoFloats,
 	}
 }

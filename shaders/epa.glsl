@@ -28,7 +28,7 @@
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
 
-#include "store.glsl"
+#include "core_depth.glsl"
 #include "pair_float64.glsl"
 #include "polytope.glsl"
 
@@ -42,16 +42,6 @@ const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * FLOA
 uint evaluations;
 bool fromMinimum = false; // the answer is to rest on a local minimum, see depth_certificate.glsl
 double depthGap;          // gap of computed bounds that a depth may have, as distanceGap for distances
-
-// CoreDepth is the result for the cores: their signed distance lies in [-upper, -lower].
-
-// Core is an answer for the cores: their signed distance lies in [-high, -low].
-struct CoreDepth {
-    double upper, lower; // of the depth; negative where the cores are separated
-    double witnessGap;   // the norm of the difference between the witnesses less upper·axis
-    dvec3 axis;          // unit, outward from D
-    dvec3 point, pointA; // a point of D, and its point of A
-};
 
 // differenceVertex returns the vertex of D of two points of the cores that are support points along d and -d, and its
 // point of A.

@@ -162,7 +162,6 @@ void main() {
     shapeA = loadShape(pair.shape_a);
     shapeB = loadShape(pair.shape_b);
     if (!isPolytope(shapeA) || !isPolytope(shapeB)) return;
-    if (shapeA.family == FAMILY_BOX && shapeB.family == FAMILY_BOX) return; // see box_axes.glsl
     loadPose(pair);
     if (!(largestLength > 1e-25)) return; // the computation would reach denormal numbers
     frameScale = 0.5 * scaleToUnit;

@@ -89,6 +89,7 @@ const uint LIST_CONTINUE = 1u;
 const uint LIST_SEARCH = 2u;
 const uint LIST_STATIONARY = 3u;
 const uint LIST_UNPROVED = 4u;
+const uint LIST_AXES = 5u;
 const uint LIST_WORDS = 4u;
 const uint LIST_ROWS = 3u;
 const uint GROUP_SIZE = 64u;

@@ -18,8 +18,8 @@
 // D.
 //
 // Input: the simplices and directions of gjk.comp, of all rows or of those that prove_two_floats.comp lists. Output:
-// columns of the rows that are proved; LIST_STATIONARY with the other rows of stationary directions, and LIST_CONTINUE
-// with all others.
+// columns of the rows that are proved; LIST_STATIONARY with the other rows of stationary directions, LIST_AXES with the
+// other pairs of boxes, and LIST_CONTINUE with all others.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -42,9 +42,10 @@ layout(std430, binding = 4) volatile buffer Searches { SearchRecord searches[]; 
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
 layout(std430, binding = 7) buffer Counts { uint counts[]; };
-layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; };   // slots of LIST_CONTINUE
-layout(std430, binding = 9) writeonly buffer Stationary { uint stationary[]; }; // slots of LIST_STATIONARY
-layout(std430, binding = 10) readonly buffer Unproved { uint unproved[]; };     // slots of LIST_UNPROVED
+layout(std430, binding = 8) writeonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
+// Slots of LIST_STATIONARY; from query.rows on, of LIST_AXES.
+layout(std430, binding = 9) writeonly buffer Stationary { uint stationary[]; };
+layout(std430, binding = 10) readonly buffer Unproved { uint unproved[]; }; // slots of LIST_UNPROVED
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
@@ -237,6 +238,11 @@ bool prove(IndexRecord index) {
     return true;
 }
 
+bool isBoxPair(IndexRecord index) {
+    return uses(KIND_BOX) && index.shape_a != NO_SHAPE && shapes[index.shape_a].kind == KIND_BOX &&
+           shapes[index.shape_b].kind == KIND_BOX;
+}
+
 void main() {
     slot = gl_GlobalInvocationID.x;
     if (LISTED != 0u) {
@@ -247,5 +253,6 @@ void main() {
     refined = false;
     if (prove(indices[slot])) return;
     if (searches[slot].state == SEARCH_STATIONARY) stationary[addTo(LIST_STATIONARY)] = slot;
+    else if (isBoxPair(indices[slot])) stationary[query.rows + addTo(LIST_AXES)] = slot;
     else continued[addTo(LIST_CONTINUE)] = slot;
 }

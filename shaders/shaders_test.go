@@ -59,6 +59,10 @@ var code = []struct {
 	}, []uint32{0}},
 	{"trust_region", shaders.TrustRegion, append(searchBindings[:9:9], "uint", "uint"), []uint32{0, 1, 2}},
 	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint", "uint", "uint"), []uint32{0, 2, 5, 6, 10}},
+	{"box_axes", shaders.BoxAxes, []string{
+		"ShapeRecord64", "PoseRecord", "IndexRecord", "SearchRecord", "uint", "uint", "uint", "uint", "VertexRecord64",
+		"uint",
+	}, []uint32{0, 2}},
 	{"certify", shaders.Certify, append(searchBindings[:9:9], "uint"), []uint32{0, 2, 5, 6}},
 	{"epa_float32", shaders.EPAFloat32, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",

@@ -136,6 +136,7 @@ func constants() []ConstantGroup {
 			{"LIST_SEARCH", ListSearch},
 			{"LIST_STATIONARY", ListStationary},
 			{"LIST_UNPROVED", ListUnproved},
+			{"LIST_AXES", ListAxes},
 			{"LIST_WORDS", ListWords},
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},

@@ -219,6 +219,7 @@ const (
 	ListSearch            // SearchStateRecords: searches in single precision that gjk.comp continues
 	ListStationary        // slots that trust_region.comp refines
 	ListUnproved          // slots that two floats do not prove, for prove.comp
+	ListAxes              // slots of pairs of boxes, which box_axes.comp takes
 	ListCount
 
 	ListWords = 4
