@@ -82,7 +82,7 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
 		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.boxAxes, c.trustRegion, c.certify, c.epaFloat32,
-		c.depth, c.growth, c.growthCertify,
+		c.certificate, c.depth, c.growth, c.growthCertify,
 	} {
 		if p != nil {
 			list = append(list, p)

@@ -222,26 +222,29 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	f.stamp(stampRefined)
 	f.recordList(r, w, r.chain.certify, layout.ListContinue, search...)
 	f.stamp(stampCertified)
-	// The next dispatch uses the same scratch memory, also that of another stream.
-	depth := func(invocations, stamp int) {
+	// depth records a pass over the list of depths. The next dispatch uses the same scratch memory, also that of
+	// another stream.
+	depth := func(p *vk.Pipeline, invocations int, buffers ...vk.Buffer) {
+		s.Bind(p, append(buffers, w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)...)
 		for at := uint64(0); at < n; at += uint64(invocations) {
 			q.FirstDepth = uint32(at)
 			s.Push(bytesOf([]layout.QueryRecord{q}))
 			s.Dispatch(uint32((min(n-at, uint64(invocations))+groupSize-1)/groupSize), 1, 1)
 			s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
 		}
-		f.stamp(stamp)
 	}
 	if r.chain.epaFloat32 != nil && batch.Query(q.Query).Info().Depth {
-		s.Bind(r.chain.epaFloat32, lib.shapes, lib.vertices, w.pairs, lib.cells, w.depths, w.counts, scratch.quads,
-			scratch.faces, scratch.links)
-		depth(float32Invocations(scratch.invocations), stampDepthFloat32)
-	} else {
-		f.stamp(stampDepthFloat32)
+		depth(r.chain.epaFloat32, float32Invocations(scratch.invocations), lib.shapes, lib.vertices, w.pairs,
+			lib.cells)
 	}
-	s.Bind(r.chain.depth, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device, lib.cells,
-		w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)
-	depth(scratch.invocations, stampDepth)
+	f.stamp(stampDepthFloat32)
+	for _, p := range []*vk.Pipeline{r.chain.certificate, r.chain.depth} {
+		if p != nil {
+			depth(p, scratch.invocations, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.columns.device,
+				lib.cells)
+		}
+	}
+	f.stamp(stampDepth)
 }
 
 // recordSearch records the search in single precision. Its second phase takes the rows that the first does not end.

@@ -36,7 +36,8 @@ type pipelines struct {
 	boxAxes        *vk.Pipeline
 
 	epaFloat32  map[kinds]*vk.Pipeline
-	depth       map[search]*vk.Pipeline
+	certificate map[search]*vk.Pipeline
+	depth       map[kinds]*vk.Pipeline
 	invocations int // see scratch
 	trustRegion map[search]*vk.Pipeline
 	gjk         map[search]*vk.Pipeline
@@ -85,7 +86,8 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.device, p.invocations = d, invocations
 	p.prove = map[listedProof]*vk.Pipeline{}
 	p.proveTwoFloats = map[proof]*vk.Pipeline{}
-	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[search]*vk.Pipeline{}
+	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.certificate = map[search]*vk.Pipeline{}
 	p.gjk, p.gjkRest, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
 	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 }
@@ -100,6 +102,7 @@ type chain struct {
 	trustRegion    *vk.Pipeline // nil where the method applies to no pair
 	certify, depth *vk.Pipeline
 	epaFloat32     *vk.Pipeline // nil where it applies to no pair
+	certificate    *vk.Pipeline // of local minima, nil without trustRegion
 	proveTwoFloats *vk.Pipeline // nil where double precision proves all rows; else input takes two floats as well
 
 	growth, growthCertify *vk.Pipeline // of growth distances, which take input and these alone; nil for other queries
@@ -209,12 +212,10 @@ func (p *pipelines) of(m batch.Method, proved proof, list bool) (c chain, err er
 	if err != nil {
 		return chain{}, err
 	}
-	key, deep := search{m, have}, search{batch.GJK, have}
-	if m == batch.RTR || m == batch.Auto {
-		deep.method = m // the other methods share one pipeline for depths
-	}
+	key := search{m, have}
 	c = chain{input: input, prove: p.prove[listedProof{proved, list}], trustRegion: p.trustRegion[key],
-		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], depth: p.depth[deep]}
+		certify: p.certify[proved], epaFloat32: p.epaFloat32[have], certificate: p.certificate[key],
+		depth: p.depth[have]}
 	if c.gjk, c.gjkRest, err = p.searchFor(key); err != nil {
 		return chain{}, err
 	}
@@ -250,16 +251,19 @@ func (p *pipelines) of(m batch.Method, proved proof, list bool) (c chain, err er
 		}
 		p.epaFloat32[have] = c.epaFloat32
 	}
+	spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.invocations), 4: float64Vertices}
 	if c.depth == nil {
-		spec := map[uint32]uint32{2: uint32(have), 3: uint32(p.invocations), 4: float64Vertices}
-		name, code := "depth", shaders.Depth
-		if deep.method != batch.GJK {
-			name, code, spec[1] = "depth_certificate", shaders.DepthCertificate, uint32(m)
-		}
-		if c.depth, err = p.compile(name, code, 11, spec); err != nil {
+		if c.depth, err = p.compile("depth", shaders.Depth, 11, spec); err != nil {
 			return chain{}, err
 		}
-		p.depth[deep] = c.depth
+		p.depth[have] = c.depth
+	}
+	if c.certificate == nil && c.trustRegion != nil {
+		spec[1] = uint32(m)
+		if c.certificate, err = p.compile("depth_certificate", shaders.DepthCertificate, 11, spec); err != nil {
+			return chain{}, err
+		}
+		p.certificate[key] = c.certificate
 	}
 	return c, nil
 }

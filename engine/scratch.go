@@ -15,9 +15,11 @@ const (
 
 // Scratch memory of one invocation in both precisions, see polytope.glsl.
 const (
-	quadBytes = 4 * float64Vertices * 32
+	quadBytes = (4*float64Vertices + rowQuads) * 32
 	faceBytes = 2 * float64Vertices * 16
-	linkBytes = 4 * float64Vertices * 4
+	linkBytes = (4*float64Vertices + rowLinks) * 4
+	rowQuads  = 23
+	rowLinks  = 10
 
 	float32QuadBytes = 3 * float32Vertices * 16
 	float32FaceBytes = 2 * float32Vertices * 16

@@ -1,24 +1,21 @@
-// Penetration depths in double precision, for the rows of the list of DepthRecords: by EPA (epa.glsl) from the simplex
-// with which certify.comp ended, or from the nearest faces that epa_float32.comp found. Where DEPTH_CERTIFICATE is
-// defined, it also takes the rows for which trust_region.comp left a local minimum of the support function
-// (depth_certificate.glsl).
+// What the two shaders of penetration depths in double precision have in common: depth_certificate.comp takes the rows
+// of DepthRecords for which trust_region.comp left a local minimum of the support function, depth.comp all others, and
+// those that the certificate does not prove.
 //
 // One invocation answers one row at a time, in its own scratch memory; a dispatch takes as many rows of the list as
 // there is memory for. The order of the list depends on the timing of the device, so no computation depends on it.
 //
-// Bounds: those of these algorithms, for the cores; the radii of both shapes and all roundings are added.
-//
-// Output: columns. A row is declined with the reason in its record if a polytope fills its memory or rounding stops its
-// expansion, with DECLINED_LOOPS if a driver ended a loop early.
+// Bounds: those of the algorithms, for the cores; the radii of both shapes and all roundings are added.
+
+#ifndef CLEARANCE_DEPTH_GLSL
+#define CLEARANCE_DEPTH_GLSL
 
 #define DOUBLE
+#define PAIR_IN_MEMORY
 #include "layout.glsl"
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
-#ifdef DEPTH_CERTIFICATE
-layout(constant_id = 1) const uint METHOD = METHOD_RTR;
-#endif
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
@@ -26,15 +23,18 @@ layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) readonly buffer Cells { uint cells[]; };
-layout(std430, binding = 6) readonly buffer Depths { DepthRecord depths[]; };
+layout(std430, binding = 6) buffer Depths { DepthRecord depths[]; };
 layout(std430, binding = 7) buffer Counts { uint counts[]; };
 layout(std430, binding = 8) buffer Quads { dvec4 quads[]; };
 layout(std430, binding = 9) buffer Faces { uvec4 faces[]; };
 layout(std430, binding = 10) buffer Links { uint links[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-#include "pair_float64.glsl"
+#include "core_depth.glsl"
 #include "list.glsl"
+#include "pair_float64.glsl"
+#include "polytope.glsl"
+#include "row_memory.glsl"
 
 uint item; // index of the record
 dvec3 simplexVertex(uint k) {
@@ -44,58 +44,101 @@ dvec3 simplexPointA(uint k) {
     return dvec3(depths[item].points[3u * k], depths[item].points[3u * k + 1u], depths[item].points[3u * k + 2u]);
 }
 
-bool minimumGiven() { return depths[item].faces == DEPTH_STATIONARY; }
-dvec3 minimumDirection() { return simplexVertex(1u); }
-double simplexWeight(uint k) { return depths[item].weights[k]; }
-uint float32Faces() { return minimumGiven() ? 0u : min(depths[item].faces, FLOAT32_FACES); }
-uint float32Corner(uint k) { return depths[item].corners[k]; }
-bool float32Fits(double value) {
-    return abs(value - double(depths[item].least_offset)) <= double(depths[item].rounding);
+// The limit on faces that EPA cannot expand because of rounding; more indicate a flat D.
+const uint MAX_SET_ASIDE = 16u;
+
+// The limit on evaluations of the support function by EPA, and on the steps of a row in both shaders: evaluations,
+// caps, and what takes as many loop passes.
+const uint EPA_STEPS = VERTICES + MAX_SET_ASIDE + 16u;
+const uint ROW_STEPS = 2u * EPA_STEPS;
+
+uint evaluations;
+double depthGap; // gap of computed bounds that a depth may have, as distanceGap for distances
+
+// The result, in memory.
+const uint RESULT = SEARCH_QUADS;
+void setResult(CoreDepth r) {
+    setRowQuad(RESULT, r.axis, r.upper);
+    setRowQuad(RESULT + 1u, r.point, r.lower);
+    setRowQuad(RESULT + 2u, r.pointA, r.witnessGap);
 }
-double float32Others() { return double(depths[item].other_offsets); }
+CoreDepth result() {
+    return CoreDepth(rowNumber(RESULT), rowNumber(RESULT + 1u), rowNumber(RESULT + 2u), rowVector(RESULT),
+                     rowVector(RESULT + 1u), rowVector(RESULT + 2u));
+}
 
-#include "epa.glsl"
+// differenceVertex returns the vertex of D of two points of the cores that are support points along d and -d, and its
+// point of A.
+dvec3 differenceVertex(dvec3 coreA, dvec3 coreB, dvec3 d, out dvec3 pointA) {
+    precise dvec3 a = coreA - shapeA.erode * d;
+    precise dvec3 b = rotation * coreB + translation + shapeB.erode * d;
+    precise dvec3 w = a - b;
+    pointA = a;
+    return w;
+}
 
-void main() {
+// supportOfDifference returns the support point of D along the unit vector d, and its point of A.
+dvec3 supportOfDifference(dvec3 d, out dvec3 pointA) {
+    recallPair();
+    precise dvec3 rotated = d * rotation;
+    dvec3 coreA, coreB = dvec3(0);
+    for (uint k = 0u; k < 2u; k++) { // both shapes by one text of the support functions: half the code
+        coreA = coreB;
+        coreB = coreSupport(shapeOf(k), k == 1u ? -rotated : d);
+    }
+    recallPair();
+    evaluations++;
+    return differenceVertex(coreA, coreB, d, pointA);
+}
+
+// passesPerStep bounds the loop passes of a step.
+uint passesPerStep() { return 3u + supportPasses(shapeA) + supportPasses(shapeB); }
+
+// stepLimit returns the largest number of steps, up to limit, that the limits of the query permit: on loop passes, of
+// which the polytope itself takes sweeps and support functions have the rest, and on evaluations. It is 0 if these are
+// too small.
+uint stepLimit(uint limit, uint sweeps) {
+    if (query.loop_limit <= sweeps) return 0u;
+    limit = min(limit, (query.loop_limit - sweeps) / passesPerStep());
+    return query.max_iterations == 0u ? limit : min(limit, max(query.max_iterations, evaluations) - evaluations);
+}
+
+double depthLimit() {
+    return isPolytope(shapeA) && isPolytope(shapeB) ? tolerance : joined(query.exact[4], query.exact[5]) * size;
+}
+
+// takeItem sets the record of the invocation, and returns false if there is none.
+bool takeItem() {
     invocation = gl_GlobalInvocationID.x;
     item = query.first_depth + invocation;
-    if (invocation >= INVOCATIONS || item >= rowsIn(LIST_DEPTHS)) return;
+    return invocation < INVOCATIONS && item < rowsIn(LIST_DEPTHS);
+}
+
+// loadRow sets the pair and the query of the record.
+void loadRow(IndexRecord index) {
     refined = true;
-    IndexRecord index = indices[depths[item].slot];
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
     radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();
-    double depthLimit =
-        isPolytope(shapeA) && isPolytope(shapeB) ? tolerance : joined(query.exact[4], query.exact[5]) * size;
-    depthGap = computedGapFor(depthLimit);
-
+    depthGap = computedGapFor(depthLimit());
+    storePair();
     evaluations = depths[item].iterations;
-    if (query.max_iterations != 0u && evaluations > query.max_iterations) {
-        decline(index.row, depths[item].declined);
-        return;
-    }
-    uint steps = stepLimit(query.loop_limit);
-    if (query.max_iterations != 0u) steps = min(steps, max(query.max_iterations, evaluations) - evaluations);
-    CoreDepth r;
-    bool found = searchDepth(depths[item].count, steps, r);
-    if (!loopsCompleted()) {
-        decline(index.row, DECLINED_LOOPS);
-        return;
-    }
-    uint status = DECLINED;
-    Answer a;
-    if (found) {
-        a = answerOf(r);
-        if (a.distance < 0.0lf) tolerance = depthLimit;
-        status = classify(a);
-    }
-    if (status == DECLINED) {
-        decline(index.row, depths[item].declined);
-        return;
-    }
-    answeredByDepth = status != STATUS_SEPARATED;
-    writeStatus(index.row, status, fromMinimum ? SOLVER_RTR : SOLVER_EPA, evaluations);
-    writeColumns(index.row, index.pose_a, a);
 }
+
+// writeAnswer writes the answer that the result proves, and returns false if it proves none.
+bool writeAnswer(IndexRecord index, uint solver) {
+    recallPair();
+    recallAnswer();
+    Answer a = answerOf(result());
+    if (a.distance < 0.0lf) tolerance = depthLimit();
+    uint status = classify(a);
+    if (status == DECLINED) return false;
+    answeredByDepth = status != STATUS_SEPARATED;
+    writeStatus(index.row, status, solver, evaluations);
+    writeColumns(index.row, index.pose_a, a);
+    return true;
+}
+
+#endif

@@ -1,5 +1,5 @@
 // Certificate that a local minimum of the support function of D = A - B is global, so that it is the penetration depth
-// of curved cores. Included by epa.glsl.
+// of curved cores.
 //
 // A local minimum along n, found by the trust region method [RTR, Alg. 2], is the least support value in a spherical
 // cap around n by lower bounds of the Hessian (hessian_bounds.glsl). A polytope bounds the support values along all
@@ -20,6 +20,7 @@
 #ifndef CLEARANCE_DEPTH_CERTIFICATE_GLSL
 #define CLEARANCE_DEPTH_CERTIFICATE_GLSL
 
+#include "depth.glsl"
 #include "hessian_bounds.glsl"
 
 const uint MAX_MINIMA = 4u;
@@ -39,21 +40,49 @@ const double NEAR_MINIMUM = 1.02lf, SAME_MINIMUM_COSINE = 0.9lf;
 // The loop passes of the polytope, as SWEEP_PASSES.
 const uint CERTIFICATE_PASSES = CERTIFICATE_VERTICES * CERTIFICATE_VERTICES / 2u + 16u * CERTIFICATE_VERTICES;
 
-// The steps of the certificate, counting evaluations of the support function and caps, before EPA begins.
-const uint CERTIFICATE_STEPS = MAX_MINIMA * 16u + CERTIFICATE_VERTICES;
-
-Iterate minimum;      // the least minimum found
-double minimumValue;  // its support value
+double minimumValue;  // support value of the least minimum found
 double targetBound;   // to be proved of all faces
 double apexScale;     // ratio of targetBound to its value when the polytope was built
 double startTangent;  // tangent of the angle between the first three directions and that of the minimum
 uint startVertices;   // vertices of the first tetrahedron so far, with numbers 0 to 3
 uint storedVertices;  // vertices in memory; those from vertexCount on are not part of the polytope yet
 uint minimumCount;    // minima searched for
-dvec3 nextStart;      // direction from which the next search starts
 bool minimumDue;      // a search for a minimum is due
 bool minimumRequired; // the certificate fails if it finds none
 bool rebuildPolytope; // the polytope is to be rebuilt
+
+// The least minimum in memory: its direction with the norm of the gradient, the basis of the tangent plane, the support
+// point of D and its point of A.
+const uint MINIMUM = SEARCH_QUADS + 3u;
+void setMinimum(Iterate p) {
+    setRowQuad(MINIMUM, p.x, p.gradientNorm);
+    setRowQuad(MINIMUM + 1u, p.e, 0.0lf);
+    setRowQuad(MINIMUM + 2u, p.f, 0.0lf);
+    setRowQuad(MINIMUM + 3u, p.w, 0.0lf);
+    setRowQuad(MINIMUM + 4u, p.a, 0.0lf);
+}
+
+// The iterate of a search, and of the cap around it.
+const uint ITERATE = SEARCH_QUADS + 10u;
+void keepIterate(Iterate p) {
+    setRowQuad(ITERATE, p.x, p.h);
+    setRowQuad(ITERATE + 1u, p.e, p.g.x);
+    setRowQuad(ITERATE + 2u, p.f, p.g.y);
+    setRowQuad(ITERATE + 3u, p.w, p.gradientNorm);
+    setRowQuad(ITERATE + 4u, p.a, 0.0lf);
+    setRowQuad(ITERATE + 5u, p.hessian, 0.0lf);
+}
+void recallIterate(inout Iterate p) {
+    p.x = rowVector(ITERATE);
+    p.h = rowNumber(ITERATE);
+    p.e = rowVector(ITERATE + 1u);
+    p.f = rowVector(ITERATE + 2u);
+    p.g = dvec2(rowNumber(ITERATE + 1u), rowNumber(ITERATE + 2u));
+    p.w = rowVector(ITERATE + 3u);
+    p.gradientNorm = rowNumber(ITERATE + 3u);
+    p.a = rowVector(ITERATE + 4u);
+    p.hessian = rowVector(ITERATE + 5u);
+}
 
 // The source of an apex, where other vertices have their point of A.
 const double APEX = FAR;
@@ -74,13 +103,15 @@ void beginCertificate() {
 
 // givenMinimum returns the minimum that trust_region.comp found: its support point, and what follows from it.
 Iterate givenMinimum() {
+    recallPair();
     Iterate p;
-    p.x = minimumDirection();
+    p.x = simplexVertex(1u);
     tangentBasis(p.x, p.e, p.f);
     precise dvec3 w = simplexVertex(0u) + (shapeA.erode + shapeB.erode) * p.x;
     precise dvec3 a = simplexPointA(0u) + shapeA.erode * p.x;
     p.w = w;
     p.a = a;
+    p.hessian = dvec3(0); // not used
     p.h = dotProduct(p.x, w);
     p.g = dvec2(dotProduct(p.e, w), dotProduct(p.f, w));
     p.gradientNorm = squareRoot(dotProduct2(p.g, p.g));
@@ -93,10 +124,14 @@ bool findMinimum(uint evaluationLimit, out uint stepsTaken) {
     minimumDue = false;
     apexScale = 1.0lf; // the polytope was rebuilt with the previous scale
     uint previous = evaluations;
-    Iterate p;
-    if (minimumCount == 0u) p = givenMinimum();
-    else p = trustRegion(nextStart, distanceGap, supportRounding, -4.0lf * largestLength, evaluationLimit, evaluations);
+    if (minimumCount == 0u) keepIterate(givenMinimum());
+    else
+        trustRegion(normalized(normalOf(nearestFace)), distanceGap, supportRounding, -4.0lf * largestLength,
+                    evaluationLimit, evaluations);
     stepsTaken = evaluations - previous + CAP_ATTEMPTS + 1u;
+    Iterate p;
+    recallIterate(p);
+    recallPair();
     double erode = shapeA.erode + shapeB.erode;
     precise double h = p.h - erode;
     minimumCount++;
@@ -107,13 +142,16 @@ bool findMinimum(uint evaluationLimit, out uint stepsTaken) {
         precise double low = h - PROOF_SHARE * depthGap;
         if (targetBound < FAR) apexScale = low / targetBound;
         minimumValue = h;
-        minimum = p;
+        setMinimum(p);
         targetBound = low;
         rebuildPolytope = true;
         if (minimumCount > 1u) // the loop passes of rebuilding the polytope, converted to steps
             stepsTaken += 1u + (storedVertices * storedVertices / 2u + 16u * storedVertices) / passesPerStep();
     }
-    double t = capSize(p, h, targetBound);
+    double t = capSize(h, targetBound);
+    recallPair();
+    recallIterate(p);
+    erode = shapeA.erode + shapeB.erode;
     precise dvec3 apex = targetBound / apexScale * squareRoot(1.0lf + APEX_SHARE * t * t) * p.x;
     precise dvec3 w = p.w - erode * p.x, a = p.a - shapeA.erode * p.x;
     // The bound is tightest just outside of the cap; without a cap, faces may be as flat as the gap permits.
@@ -159,10 +197,11 @@ bool addPendingVertices() {
 // normal of the nearest face.
 dvec3 nextDirection() {
     if (startVertices == 4u) return normalOf(nearestFace);
-    if (startVertices == 3u) return -minimum.x;
+    if (startVertices == 3u) return -rowVector(MINIMUM);
     const double HALF_ROOT3 = 0.8660254037844386lf;
     dvec2 r = startVertices == 0u ? dvec2(1, 0) : dvec2(-0.5lf, startVertices == 1u ? HALF_ROOT3 : -HALF_ROOT3);
-    precise dvec3 d = minimum.x + startTangent * (r.x * minimum.e + r.y * minimum.f);
+    precise dvec3 d =
+        rowVector(MINIMUM) + startTangent * (r.x * rowVector(MINIMUM + 1u) + r.y * rowVector(MINIMUM + 2u));
     return normalized(d);
 }
 
@@ -177,27 +216,46 @@ bool takeVertex(dvec3 w, dvec3 a) {
     double value = dotProduct(n, w);
     if (storedVertices == CERTIFICATE_VERTICES || !(squaredNorm(n) > 0.5lf)) return false;
     minimumRequired = value < targetBound;
-    minimumDue = minimumRequired || (value < NEAR_MINIMUM * minimumValue &&
-                                     dotProduct(n, minimum.x) < SAME_MINIMUM_COSINE && minimumCount < MAX_MINIMA);
+    minimumDue =
+        minimumRequired || (value < NEAR_MINIMUM * minimumValue &&
+                            dotProduct(n, rowVector(MINIMUM)) < SAME_MINIMUM_COSINE && minimumCount < MAX_MINIMA);
     if ((minimumRequired && minimumCount == MAX_MINIMA) || (!minimumRequired && !(value > maxOffsetOf(nearestFace))))
         return false;
-    nextStart = normalized(n);
     storeVertex(w, a);
     return true;
 }
 
 // certified reports whether the bound is proved along all directions. It sets the result.
-bool certified(out CoreDepth r) {
-    r.upper = minimumValue;
-    precise double low = min(targetBound, minimumValue - minimum.gradientNorm);
-    r.lower = low;
-    r.witnessGap = minimum.gradientNorm;
-    r.axis = minimum.x;
-    precise dvec3 w = minimum.w - (shapeA.erode + shapeB.erode) * minimum.x;
-    precise dvec3 a = minimum.a - shapeA.erode * minimum.x;
-    r.point = w;
-    r.pointA = a;
-    return leastOffset >= targetBound;
+bool certified() {
+    if (!(leastOffset >= targetBound)) return false;
+    recallPair();
+    dvec3 x = rowVector(MINIMUM);
+    double gradientNorm = rowNumber(MINIMUM);
+    precise double low = min(targetBound, minimumValue - gradientNorm);
+    precise dvec3 w = rowVector(MINIMUM + 3u) - (shapeA.erode + shapeB.erode) * x;
+    precise dvec3 a = rowVector(MINIMUM + 4u) - shapeA.erode * x;
+    setResult(CoreDepth(minimumValue, low, gradientNorm, x, w, a));
+    return true;
+}
+
+// certifyMinimum proves the depth in `limit` steps at most. It returns false where it gives up, after `steps`.
+bool certifyMinimum(uint limit, out uint steps) {
+    beginCertificate();
+    for (steps = 0u; steps < limit; steps++) {
+        if (minimumDue) {
+            uint stepsTaken;
+            bool found = findMinimum(limit - steps, stepsTaken);
+            steps += stepsTaken;
+            if (!found || steps >= limit) return false;
+        }
+        if (startVertices == 4u) {
+            if (!addPendingVertices()) return false;
+            if (certified()) return true;
+        }
+        dvec3 a, w = supportOfDifference(nextDirection(), a);
+        if (!takeVertex(w, a)) return false;
+    }
+    return false;
 }
 
 #endif

@@ -24,9 +24,10 @@
 //     the search from the same simplex in double precision, and writes the answer with its bounds. Rows whose cores
 //     intersect, or cannot be distinguished from touching, go to another list.
 //   - epa_float32.comp takes the pairs of polytopes in the latter and finds their depth in single precision.
-//   - depth.comp answers the list: it proves the depths of epa_float32.comp, and finds the others by EPA in double
-//     precision. depth_certificate.comp takes its place where the method is rtr or
-//     auto: it also proves that a local minimum of the support function, found by trust_region.comp, is global.
+//   - depth_certificate.comp, where the method is rtr or auto, takes the local minima of the support function that
+//     trust_region.comp put on the list, and proves that they are global.
+//   - depth.comp answers the others: it proves the depths of epa_float32.comp, and finds the rest by EPA in double
+//     precision.
 //
 // Growth distances take two stages after input.comp: growth.comp finds, in single precision, a triangle that the ray
 // between the centres of growth crosses where it leaves the Minkowski difference; growth_certify.comp forms it anew in

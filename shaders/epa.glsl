@@ -11,16 +11,11 @@
 // bounds the distance from above, and the support plane bounds it from below.
 //
 // The including file defines, before the include,
-//     dvec3 simplexVertex(uint k)    // vertex k of the simplex
-//     dvec3 simplexPointA(uint k)    // its point of A
-//     double simplexWeight(uint k)   // its weight in the point of the simplex nearest to the origin
+//     double simplexWeight(uint k)   // the weight of vertex k of the simplex in its point nearest to the origin
 //     uint float32Faces()            // the number of faces that epa_float32.comp found to be possibly nearest
 //     uint float32Corner(uint k)     // the corners of the cores of their vertices, three per face
 //     double float32Others()         // a lower bound of the offsets of all other faces
 //     bool float32Fits(double value) // whether the least offset agrees with that in single precision
-//     bool minimumGiven()            // whether trust_region.comp left a stationary direction
-//     dvec3 minimumDirection()       // that direction; the simplex is its support point
-// minimumGiven may hold only where DEPTH_CERTIFICATE is defined, which requires the definitions of trust_region.glsl.
 //
 // The search gives up, and the row is declined, where the polytope fills its memory, more than MAX_SET_ASIDE faces
 // cannot be expanded because of rounding, or D is flat and the flat bounds are too wide.
@@ -28,55 +23,11 @@
 #ifndef CLEARANCE_EPA_GLSL
 #define CLEARANCE_EPA_GLSL
 
-#include "core_depth.glsl"
-#include "pair_float64.glsl"
-#include "polytope.glsl"
-
-// The limit on faces that cannot be expanded because of rounding; more indicate a flat D.
-const uint MAX_SET_ASIDE = 16u;
+#include "depth.glsl"
 
 // The loop passes of the polytope itself; support functions have the rest of the limit. Sweeps take VERTICES²/4 in
 // total, walks along the horizon about 16 per step, proofs of single precision a few for each of their vertices.
 const uint SWEEP_PASSES = VERTICES * VERTICES / 4u + 64u * VERTICES + 16u * FLOAT32_FACES;
-
-uint evaluations;
-bool fromMinimum = false; // the answer is to rest on a local minimum, see depth_certificate.glsl
-double depthGap;          // gap of computed bounds that a depth may have, as distanceGap for distances
-
-// differenceVertex returns the vertex of D of two points of the cores that are support points along d and -d, and its
-// point of A.
-dvec3 differenceVertex(dvec3 coreA, dvec3 coreB, dvec3 d, out dvec3 pointA) {
-    precise dvec3 a = coreA - shapeA.erode * d;
-    precise dvec3 b = rotation * coreB + translation + shapeB.erode * d;
-    precise dvec3 w = a - b;
-    pointA = a;
-    return w;
-}
-
-// supportOfDifference returns the support point of D along the unit vector d, and its point of A.
-dvec3 supportOfDifference(dvec3 d, out dvec3 pointA) {
-    precise dvec3 rotated = d * rotation;
-    dvec3 coreA, coreB = dvec3(0);
-    for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
-        Shape s = shapeA;
-        dvec3 v = d;
-        if (k == 1) {
-            s = shapeB;
-            v = -rotated;
-        }
-        coreA = coreB;
-        coreB = coreSupport(s, v);
-    }
-    evaluations++;
-    return differenceVertex(coreA, coreB, d, pointA);
-}
-
-// passesPerStep bounds the loop passes of a step.
-uint passesPerStep() { return 3u + supportPasses(shapeA) + supportPasses(shapeB); }
-
-#ifdef DEPTH_CERTIFICATE
-#include "depth_certificate.glsl"
-#endif
 
 dvec3 combine(dvec3 l, dvec3 a, dvec3 b, dvec3 c) {
     precise dvec3 x = l.x * a + l.y * b + l.z * c;
@@ -132,21 +83,22 @@ void setWitnesses(uint f, dvec3 l, inout CoreDepth r) {
 }
 
 // findWitnesses finds the point of the surface that is closest to the projection of the origin on the support plane
-// found along face f. Of several coplanar faces one contains it.
+// found along face f. Of several coplanar faces one contains it; f is the first that is tried.
 void findWitnesses(uint f, double gap, inout CoreDepth r) {
     precise dvec3 projection = offsetOf(f) * r.axis;
-    dvec3 l, weights;
+    dvec3 weights;
     uint closestFace = f;
-    double witnessGap = closestOnFace(f, projection, weights), limit = offsetOf(f) + gap;
-    for (uint g = 0u; g < faceCount && witnessGap > 0.5lf * gap; g++) {
-        if (g == f || !(offsetOf(g) <= limit)) continue;
-        double d = closestOnFace(g, projection, l);
+    double witnessGap = FAR, limit = offsetOf(f) + gap;
+    for (uint i = 0u; i <= faceCount && witnessGap > 0.5lf * gap; i++) {
+        uint g = i == 0u ? f : i - 1u;
+        if (i > 0u && (g == f || !(offsetOf(g) <= limit))) continue;
+        double d = closestOnFace(g, projection, weights);
         if (d < witnessGap) {
             witnessGap = d;
             closestFace = g;
-            weights = l;
         }
     }
+    closestOnFace(closestFace, projection, weights); // again, so that the loop need not keep them
     setWitnesses(closestFace, weights, r);
 }
 
@@ -162,8 +114,9 @@ const uint OPEN = 0u, FOUND = 1u, LOST = 2u;
 
 // takeSupport takes the support point w along the nearest face, with its point a of A. A polytope that was loaded from
 // single precision lacks faces, so it cannot be expanded.
-uint takeSupport(dvec3 w, dvec3 a, bool recalled, inout uint setAside, out CoreDepth r) {
+uint takeSupport(dvec3 w, dvec3 a, bool recalled, inout uint setAside) {
     uint f = nearestFace;
+    CoreDepth r;
     r.axis = normalOf(f);
     r.upper = dotProduct(r.axis, w);
     r.lower = leastOffset;
@@ -177,7 +130,10 @@ uint takeSupport(dvec3 w, dvec3 a, bool recalled, inout uint setAside, out CoreD
     if (!degenerate && (r.upper - r.lower <= gap || boundsSuffice(r.upper, r.lower))) {
         if (outside) setWitnesses(f, l, r);
         else findWitnesses(f, gap, r);
-        if (r.witnessGap <= gap || boundsSuffice(r.upper, r.lower)) return FOUND;
+        if (r.witnessGap <= gap || boundsSuffice(r.upper, r.lower)) {
+            setResult(r);
+            return FOUND;
+        }
     }
     if (recalled) return LOST;
     if (!degenerate && r.upper > maxOffset) {
@@ -194,20 +150,20 @@ uint takeSupport(dvec3 w, dvec3 a, bool recalled, inout uint setAside, out CoreD
 }
 
 // The search for an initial tetrahedron: each vertex is the one farthest from the affine hull of those before, among
-// the vertices of the simplex and the support points along and against the axes.
-dvec3 axis0, axis1, axis2; // orthonormal; the first vertexCount - 1 span the affine hull
-double farthest;
-dvec3 farthestVertex, farthestPointA;
-double leastWidth;    // least support value along the axes that do not span the affine hull
-dvec3 leastWidthAxis; // its direction
+// the vertices of the simplex and the support points along and against the axes. The farthest vertex so far stands in
+// the place of the next one. In memory there are the orthonormal axes, of which the first vertexCount - 1 span the
+// affine hull, and the axis of leastWidth.
+const uint AXES = SEARCH_QUADS + 3u, LEAST_WIDTH_AXIS = SEARCH_QUADS + 6u;
+double farthest;   // its distance
+double leastWidth; // least support value along the axes that do not span the affine hull
 
-dvec3 axisOf(uint k) { return k == 0u ? axis0 : k == 1u ? axis1 : axis2; }
+dvec3 axisOf(uint k) { return rowVector(AXES + k); }
+void setAxis(uint k, dvec3 v) { setRowQuad(AXES + k, v, 0.0lf); }
 
 // orthogonalPart returns the part of v orthogonal to the affine hull.
 dvec3 orthogonalPart(dvec3 v) {
     precise dvec3 r = v;
-    if (vertexCount > 1u) r -= dotProduct(r, axis0) * axis0;
-    if (vertexCount > 2u) r -= dotProduct(r, axis1) * axis1;
+    for (uint k = 0u; k + 1u < vertexCount; k++) r -= dotProduct(r, axisOf(k)) * axisOf(k);
     return r;
 }
 
@@ -215,44 +171,45 @@ void considerVertex(dvec3 w, dvec3 a) {
     double d = norm(orthogonalPart(w - vertexOf(0u)));
     if (d > farthest) {
         farthest = d;
-        farthestVertex = w;
-        farthestPointA = a;
+        setVertex(vertexCount, w, a);
     }
 }
 
 // takeFarthest adds the farthest vertex and rotates the axes so that they span the new affine hull.
 void takeFarthest() {
-    precise dvec3 v = orthogonalPart(farthestVertex - vertexOf(0u));
+    precise dvec3 v = orthogonalPart(vertexOf(vertexCount) - vertexOf(0u));
     v = v / norm(v);
     v = orthogonalPart(v); // the second pass removes the rounding of the first, as two are sufficient
     v = v / norm(v);
     if (vertexCount == 1u) {
-        axis0 = v;
+        setAxis(0u, v);
         dvec3 e = cross(v, abs(v.x) > 0.6lf ? dvec3(0, 1, 0) : dvec3(1, 0, 0));
         precise dvec3 first = e / norm(e);
         precise dvec3 second = cross(v, first);
-        axis1 = first;
-        axis2 = second;
+        setAxis(1u, first);
+        setAxis(2u, second);
     } else if (vertexCount == 2u) {
-        axis1 = v;
-        precise dvec3 e = cross(axis0, axis1);
-        axis2 = e / norm(e);
+        setAxis(1u, v);
+        precise dvec3 e = cross(axisOf(0u), v);
+        setAxis(2u, e / norm(e));
     }
-    setVertex(vertexCount++, farthestVertex, farthestPointA);
+    vertexCount++;
     farthest = 0.0lf;
     leastWidth = FAR;
 }
 
 // flatDepth answers for a D without extent along some axis: the depth is at most the support value along it, and the
 // distance at most that of the nearest point of the simplex.
-bool flatDepth(uint n, out CoreDepth r) {
+bool flatDepth(uint n) {
     precise dvec3 point = dvec3(0), pointA = dvec3(0);
     for (uint k = 0u; k < n; k++) {
         point += simplexWeight(k) * simplexVertex(k);
         pointA += simplexWeight(k) * simplexPointA(k);
     }
-    precise dvec3 residual = point - leastWidth * leastWidthAxis;
-    r = CoreDepth(leastWidth, -norm(point), norm(residual), leastWidthAxis, point, pointA);
+    dvec3 axis = rowVector(LEAST_WIDTH_AXIS);
+    precise dvec3 residual = point - leastWidth * axis;
+    CoreDepth r = CoreDepth(leastWidth, -norm(point), norm(residual), axis, point, pointA);
+    setResult(r);
     return r.upper - r.lower <= distanceGap && r.witnessGap <= distanceGap;
 }
 
@@ -263,9 +220,9 @@ bool startFromSimplex(uint n) {
     if (n == 4u && startTetrahedron(false)) return true;
     setVertex(0u, simplexVertex(0u), simplexPointA(0u));
     vertexCount = 1u;
-    axis0 = dvec3(1, 0, 0);
-    axis1 = dvec3(0, 1, 0);
-    axis2 = dvec3(0, 0, 1);
+    setAxis(0u, dvec3(1, 0, 0));
+    setAxis(1u, dvec3(0, 1, 0));
+    setAxis(2u, dvec3(0, 0, 1));
     farthest = 0.0lf;
     leastWidth = FAR;
     return false;
@@ -298,49 +255,21 @@ bool loadFloat32Faces(uint count) {
     return consistent;
 }
 
-// searchDepth answers for the cores in evaluationLimit evaluations at most: from the result of single precision or of
-// trust_region.comp, and if that proves nothing, from a simplex of n vertices. It returns false where it gives up. All
-// parts use one text of the support functions, hence one loop.
-bool searchDepth(uint n, uint evaluationLimit, out CoreDepth r) {
+// searchDepth answers for the cores in evaluationLimit evaluations at most: from the result of single precision, and if
+// that proves nothing, from a simplex of n vertices. It returns false where it gives up. All parts use one text of the
+// support functions, hence one loop.
+bool searchDepth(uint n, uint evaluationLimit) {
     provedFromFloat32 = float32Faces() > 0u && loadFloat32Faces(float32Faces());
-    fromMinimum = minimumGiven();
-#ifdef DEPTH_CERTIFICATE
-    if (fromMinimum) beginCertificate();
-#endif
-    bool restart = !provedFromFloat32 && !fromMinimum, extending = false;
+    bool restart = !provedFromFloat32, extending = false;
     uint setAside = 0u, sideCount = 0u, outcome = OPEN;
     for (uint k = 0u; k < evaluationLimit && outcome == OPEN; k++) {
-#ifdef DEPTH_CERTIFICATE
-        if (fromMinimum && minimumDue) {
-            uint spent;
-            fromMinimum = findMinimum(evaluationLimit - k, spent);
-            k += spent;
-            restart = !fromMinimum;
-            if (k >= evaluationLimit) break;
-        }
-        if (fromMinimum && startVertices == 4u) {
-            fromMinimum = addPendingVertices();
-            restart = !fromMinimum;
-            if (fromMinimum && certified(r)) return true;
-        }
-#endif
         if (restart) extending = !startFromSimplex(n);
         restart = false;
         dvec3 a, d = extending ? axisOf(vertexCount - 1u + sideCount / 2u) : normalOf(nearestFace);
         if (extending && (sideCount & 1u) != 0u) d = -d;
-#ifdef DEPTH_CERTIFICATE
-        if (fromMinimum) d = nextDirection();
-#endif
         dvec3 w = supportOfDifference(d, a);
-#ifdef DEPTH_CERTIFICATE
-        if (fromMinimum) {
-            fromMinimum = takeVertex(w, a);
-            restart = !fromMinimum;
-            continue;
-        }
-#endif
         if (!extending) {
-            outcome = takeSupport(w, a, provedFromFloat32, setAside, r);
+            outcome = takeSupport(w, a, provedFromFloat32, setAside);
             if (provedFromFloat32 && outcome != FOUND) {
                 provedFromFloat32 = false;
                 restart = true;
@@ -351,12 +280,12 @@ bool searchDepth(uint n, uint evaluationLimit, out CoreDepth r) {
         considerVertex(w, a);
         if (dotProduct(d, w) < leastWidth) {
             leastWidth = dotProduct(d, w);
-            leastWidthAxis = d;
+            setRowQuad(LEAST_WIDTH_AXIS, d, 0.0lf);
         }
         sideCount++;
         if (sideCount < 2u * (4u - vertexCount)) continue;
         for (uint i = 0u; i < n; i++) considerVertex(simplexVertex(i), simplexPointA(i));
-        if (!(farthest > 0.5lf * distanceGap)) return flatDepth(n, r);
+        if (!(farthest > 0.5lf * distanceGap)) return flatDepth(n);
         takeFarthest();
         sideCount = 0u;
         if (vertexCount == 4u) {
@@ -365,17 +294,6 @@ bool searchDepth(uint n, uint evaluationLimit, out CoreDepth r) {
         }
     }
     return outcome == FOUND;
-}
-
-// stepLimit returns the largest number of evaluations of the support function for a row that its limit on loop passes
-// permits, 0 if that is too small.
-uint stepLimit(uint budget) {
-    uint sweeps = SWEEP_PASSES, limit = VERTICES + MAX_SET_ASIDE + 16u;
-#ifdef DEPTH_CERTIFICATE
-    sweeps += CERTIFICATE_PASSES;
-    limit += CERTIFICATE_STEPS;
-#endif
-    return budget > sweeps ? min(limit, (budget - sweeps) / passesPerStep()) : 0u;
 }
 
 #endif

@@ -43,9 +43,9 @@ const uint CAP_ATTEMPTS = 5u;
 // 1e-14, and the Hessian is at most four terms of MAX_HESSIAN·hessianUnit; and see MAX_SHARPNESS.
 const double SUPPORT_DISPLACEMENT = 2e-10lf;
 
-// The support points of both cores along n in their own frames, those of smooth hulls relative to their centres and
-// those of revolutions on the profile.
-dvec3 touchingPoints[2];
+// In memory, the support points of both cores along n in their own frames, those of smooth hulls relative to their
+// centres and those of revolutions on the profile.
+const uint TOUCHING_POINTS = SEARCH_QUADS + 8u;
 double hessianUnit;    // unit of MAX_HESSIAN
 double leastCurvature; // smallest eigenvalue of the sum of both K for the latest valid cap
 
@@ -208,19 +208,21 @@ dvec3 hessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) {
 // capIsValid reports whether the support value of D is certainly at least low in the cap of size t around p, whose own
 // is h. With M the excess of the cores' Hessian over that of the sphere, the minimum of spare + <g, y> + ½ yᵀMy is
 // spare - ½ gᵀM⁻¹g.
-bool capIsValid(Iterate p, double h, double low, double t) {
+bool capIsValid(double h, double low, double t) {
+    Iterate p;
+    recallIterate(p);
+    recallPair();
     double required = shapeA.erode + shapeB.erode + low + HESSIAN_SLACK * hessianUnit;
     dvec3 m = dvec3(-required, 0, -required);
-    for (int k = 0; k < 2; k++) { // both shapes by one text, as in evaluate
-        Shape s = shapeA;
+    for (uint k = 0u; k < 2u; k++) { // both shapes by one text, as in evaluate
+        Shape s = shapeOf(k);
         dvec3 d = p.x, e = p.e, f = p.f;
-        if (k == 1) {
-            s = shapeB;
+        if (k == 1u) {
             d = -toFrameB(d);
             e = -toFrameB(e);
             f = -toFrameB(f);
         }
-        m += hessianBound(s, d, e, f, touchingPoints[k], t);
+        m += hessianBound(s, d, e, f, rowVector(TOUCHING_POINTS + k), t);
     }
     double spare = h - low - SUPPORT_DISPLACEMENT * size * t, det = m.x * m.z - m.y * m.y;
     double gradientTerm = m.z * p.g.x * p.g.x - 2.0lf * m.y * p.g.x * p.g.y + m.x * p.g.y * p.g.y;
@@ -231,21 +233,22 @@ bool capIsValid(Iterate p, double h, double low, double t) {
 }
 
 // prepareCaps sets the support points that capIsValid needs, along p.
-void prepareCaps(Iterate p) {
-    for (int k = 0; k < 2; k++) {
-        Shape s = shapeA;
+void prepareCaps() {
+    Iterate p;
+    recallIterate(p);
+    recallPair();
+    for (uint k = 0u; k < 2u; k++) {
+        Shape s = shapeOf(k);
         dvec3 d = p.x, hessian;
-        if (k == 1) {
-            s = shapeB;
-            d = -toFrameB(d);
-        }
-        touchingPoints[k] = ellipsoidSupport(s.params, d);
+        if (k == 1u) d = -toFrameB(d);
+        setRowQuad(TOUCHING_POINTS + k, ellipsoidSupport(s.params, d), 0.0lf);
         if (METHOD != METHOD_RTR || !isSmooth(s)) continue;
         bool revolution = s.family == FAMILY_REVOLUTION;
         dvec3 disc = ellipsoidSupport(dvec3(1, 1, s.params.z), d);
         dvec3 center = revolution ? dvec3(0) : centreOf(s.record);
         dvec3 reduced = revolution ? dvec3(dotProduct(disc, d), d.z, 0) : d;
-        touchingPoints[k] = powerNormGradient(s, center, reduced, dvec3(0), dvec3(0), hessian);
+        dvec3 point = powerNormGradient(s, center, reduced, dvec3(0), dvec3(0), hessian);
+        setRowQuad(TOUCHING_POINTS + k, point, 0.0lf);
     }
 }
 
@@ -253,25 +256,29 @@ void prepareCaps(Iterate p) {
 // function of D, with the erosion undone, over its tangent plane is convex along any y: ½κt² at |y| = t, where κ is the
 // least curvature, and at least ½κt|y| beyond. It is not below (low + erode)(√(1 + y²) - 1) as long as
 // y/(1 + √(1 + y²)) ≤ ½κt/(low + erode), that is, up to twice the angle of which that is the tangent.
-double extendedCapSize(Iterate p, double h, double low, double t) {
+double extendedCapSize(double h, double low, double t) {
+    Iterate p;
+    recallIterate(p);
+    recallPair();
     double x = 0.5lf * ROUND_DOWN * leastCurvature * t / (low + shapeA.erode + shapeB.erode), rest = 1.0lf - x * x;
     double farthest = rest > 0.1lf ? min(2.0lf * x / rest, FARTHEST_CAP) : FARTHEST_CAP;
     return max(t, min(farthest, (h - low) / (p.gradientNorm + SUPPORT_DISPLACEMENT * size)));
 }
 
 // capSize returns the largest size of a valid cap around p, of support value h, for the bound low; 0 if there is none.
-double capSize(Iterate p, double h, double low) {
-    prepareCaps(p);
+double capSize(double h, double low) {
+    prepareCaps();
+    recallPair();
     hessianUnit = h + shapeA.erode + shapeB.erode;
     double t = WIDEST_CAP / CAP_RATIO, ratio = WIDE_RATIO;
     bool valid = false;
     for (uint k = 0u; k < CAP_ATTEMPTS; k++) { // bisection: t is the smallest size that is not valid
         double candidate = ratio * t;
-        valid = capIsValid(p, h, low, candidate);
+        valid = capIsValid(h, low, candidate);
         if (!valid) t = candidate;
         ratio = k + 2u < CAP_ATTEMPTS ? squareRoot(ratio) : CAP_RATIO;
     }
-    return valid ? extendedCapSize(p, h, low, CAP_RATIO * t) : 0.0lf;
+    return valid ? extendedCapSize(h, low, CAP_RATIO * t) : 0.0lf;
 }
 
 #endif

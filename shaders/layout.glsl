@@ -70,6 +70,7 @@ const uint FROM_FLOAT32 = 4u;
 const uint FLOAT32_FACES = 8u;
 const uint SIMPLEX_CORNERS = 4294901760u;
 const uint DEPTH_STATIONARY = 4294967295u;
+const uint DEPTH_ANSWERED = 4294967294u;
 const uint BALL_VERTEX = 2u;
 const uint CORNERS_GIVEN = 256u;
 const uint DECLINED_KIND = 1u;

@@ -28,6 +28,19 @@ real3x3 rotation;   // of B
 real size;          // sum of the bounding radii
 real largestLength; // bound of all lengths that enter a support value
 
+// shapeOf returns shape k = 0, 1. recallPair sets the pair where a stage keeps it in memory, see row_memory.glsl.
+#ifdef PAIR_IN_MEMORY
+Shape shapeOf(uint k);
+void recallPair();
+#else
+Shape shapeOf(uint k) {
+    Shape s = shapeA;
+    if (k == 1u) s = shapeB;
+    return s;
+}
+void recallPair() {}
+#endif
+
 // erosionOf returns the radius by which the core is eroded, and which its radius gains: the least radius of curvature
 // of an ellipsoid, 0 for the others (geom.MinCurvatureRadius).
 real erosionOf(uint i, Shape s) {

@@ -38,14 +38,16 @@ const uint FACES = 2u * VERTICES;                     // a closed surface has 2Â
 const double FAR = 1e300lf;              // offset of a slot without a face, larger than any length
 const double MIN_DOUBLE_AREA = 1e-300lf; // a face with a smaller cross product has no unit normal
 const uint VERTEX_QUADS = 2u, VERTEX_LINKS = 2u;
+const uint ROW_QUADS = 23u, ROW_LINKS = 10u; // of the row, see row_memory.glsl
 #else
 #define Source uint
 const float FAR = 1e30;
 const float MIN_DOUBLE_AREA = 1e-15; // far above denormal numbers
 const uint VERTEX_QUADS = 1u, VERTEX_LINKS = 3u;
+const uint ROW_QUADS = 0u, ROW_LINKS = 0u;
 #endif
-const uint QUADS = FACES + VERTEX_QUADS * VERTICES;
-const uint LINKS = FACES + VERTEX_LINKS * VERTICES;
+const uint QUADS = FACES + VERTEX_QUADS * VERTICES + ROW_QUADS;
+const uint LINKS = FACES + VERTEX_LINKS * VERTICES + ROW_LINKS;
 const uint BLOCK = 32u;
 
 uint invocation;
@@ -157,10 +159,11 @@ bool startTetrahedron(bool allowFlat) {
     freeSlots = 0u;
     nearestFace = 0u;
     leastOffset = FAR;
-    addFace(0u, uvec3(0, 2, 1), uvec3(6, 10, 14));
-    addFace(1u, uvec3(0, 3, 2), uvec3(13, 8, 0));
-    addFace(2u, uvec3(2, 3, 1), uvec3(5, 12, 1));
-    addFace(3u, uvec3(1, 3, 0), uvec3(9, 4, 2));
+    // Of face f, corners f of these, and twins f. In a loop, since the text of a plane is long.
+    const uvec4 FIRST = uvec4(0, 0, 2, 1), SECOND = uvec4(2, 3, 3, 3), THIRD = uvec4(1, 2, 1, 0);
+    const uvec4 TWIN0 = uvec4(6, 13, 5, 9), TWIN1 = uvec4(10, 8, 12, 4), TWIN2 = uvec4(14, 0, 1, 2);
+    for (uint k = 0u; k < 4u; k++)
+        addFace(k, uvec3(FIRST[k], SECOND[k], THIRD[k]), uvec3(TWIN0[k], TWIN1[k], TWIN2[k]));
     return true;
 }
 

@@ -46,6 +46,15 @@ struct Iterate {
     real3 hessian;     // on the sphere, as a form on e and f: that of the cores less h times the identity
 };
 
+// Where a stage keeps the pair in memory it also keeps the best iterate there, see row_memory.glsl.
+#ifdef PAIR_IN_MEMORY
+void keepIterate(Iterate p);
+void recallIterate(inout Iterate p);
+#else
+void keepIterate(Iterate p) {}
+void recallIterate(inout Iterate p) {}
+#endif
+
 real2 multiply(real3 m, real2 v) {
     precise real2 r = real2(m.x * v.x + m.y * v.y, m.y * v.x + m.z * v.y);
     return r;
@@ -78,16 +87,16 @@ void tangentBasis(real3 x, out real3 e, out real3 f) {
 
 // evaluate computes the iterate at x.
 Iterate evaluate(real3 x) {
+    recallPair();
     Iterate p;
     p.x = x;
     tangentBasis(x, p.e, p.f);
     real3 b = real3(0);
     precise real3 hessian = real3(0);
-    for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
-        Shape s = shapeA;
+    for (uint k = 0u; k < 2u; k++) { // both shapes by one text of the support functions: half the code
+        Shape s = shapeOf(k);
         real3 d = x, e = p.e, g = p.f;
-        if (k == 1) {
-            s = shapeB;
+        if (k == 1u) {
             d = -toFrameB(x);
             e = -toFrameB(e);
             g = -toFrameB(g);
@@ -166,14 +175,18 @@ Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRou
         evaluationCount++;
         if (k == 0u) {
             p = q;
+            keepIterate(p);
         } else {
+            recallIterate(p);
             precise real ratio = (p.h - q.h) / predictedDecrease;
             // Where the predicted decrease is below the rounding of h, the norm of the gradient decides.
             bool belowRounding = predictedDecrease <= real(2) * valueRounding;
             if (belowRounding) ratio = q.gradientNorm < p.gradientNorm ? real(1) : real(0);
             bool accepted = ratio > ACCEPT_RATIO;
-            if (accepted) p = q;
-            else if (belowRounding) return p;
+            if (accepted) {
+                p = q;
+                keepIterate(p);
+            } else if (belowRounding) return p;
             if (!(ratio >= real(0.25))) radius = real(0.25) * min(radius, stepLength);
             else if (ratio > real(0.75)) radius = min(real(2) * radius, MAX_REGION);
         }
@@ -188,6 +201,7 @@ Iterate searchRegion(real3 x, inout real radius, real gradientGap, real valueRou
         candidate = normalized(next);
     }
     ended = false;
+    recallIterate(p);
     return p;
 }
 

@@ -117,6 +117,7 @@ func constants() []ConstantGroup {
 			{"FLOAT32_FACES", Float32Faces},
 			{"SIMPLEX_CORNERS", SimplexCorners},
 			{"DEPTH_STATIONARY", DepthStationary},
+			{"DEPTH_ANSWERED", DepthAnswered},
 			{"BALL_VERTEX", BallVertex},
 			{"CORNERS_GIVEN", CornersGiven},
 			{"DECLINED_KIND", DeclinedKind},

@@ -265,7 +265,8 @@ const (
 	SimplexCorners = 0xffff0000 // in DepthRecord; MaxVertices is less
 
 	// Faces of a DepthRecord of trust_region.comp: vertex 1 is the direction of a local minimum
-	DepthStationary = 0xffffffff
+	DepthStationary = 0xffffffff // corners[0] are the steps after which depth_certificate.comp gave up
+	DepthAnswered   = 0xfffffffe // it proved that the minimum is global
 
 	// In the count of a SearchRecord of a growth distance: vertex k is the point of the inscribed ball of D along
 	// direction k, not a support point, if bit BallVertex + k is set.
