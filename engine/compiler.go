@@ -129,6 +129,7 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 	for i := range columns {
 		columns[i] = 0xff // no status, see writePacked in store.glsl
 	}
+	q.DepthRows = uint32(max(n, 1))
 	c := &Chunk{Query: bytesOf([]layout.QueryRecord{q}), distance: place.offset[atDistance], double: place.double}
 	c.Buffers = map[string][]byte{
 		"Shapes": bytesOf(single.Shapes), "Vertices": bytesOf(single.Vertices), "Shapes64": bytesOf(double.Shapes),

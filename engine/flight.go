@@ -70,6 +70,7 @@ func (f *flight) start(b *Backend, lib *library, c chain, q layout.QueryRecord, 
 	}
 	f.lo, f.n, f.layout, f.columns, f.reduce = lo, l.n, l, &w.columns, red
 	l.putIn(&q)
+	q.DepthRows = uint32(scratch.invocations)
 	in.putIn(&q)
 	r := recording{
 		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
@@ -135,7 +136,7 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	}
 	// A row that no shader writes must not look answered.
 	s.Fill(w.columns.device.Slice(4*uint64(q.Status), r.status), ^uint32(0))
-	w.clear(s)
+	w.clear(s, b.scratch.dispatches(f.n))
 	if red != nil {
 		red.fill(s, r.bounds)
 	}
@@ -223,13 +224,17 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 	f.recordList(r, w, r.chain.certify, layout.ListContinue, search...)
 	f.stamp(stampCertified)
 	// depth records a pass over the list of depths. The next dispatch uses the same scratch memory, also that of
-	// another stream.
+	// another stream. Those of depth.glsl take the work groups that the list fills.
 	depth := func(p *vk.Pipeline, invocations int, buffers ...vk.Buffer) {
 		s.Bind(p, append(buffers, w.depths, w.counts, scratch.quads, scratch.faces, scratch.links)...)
 		for at := uint64(0); at < n; at += uint64(invocations) {
 			q.FirstDepth = uint32(at)
 			s.Push(bytesOf([]layout.QueryRecord{q}))
-			s.Dispatch(uint32((min(n-at, uint64(invocations))+groupSize-1)/groupSize), 1, 1)
+			if invocations == scratch.invocations {
+				s.DispatchIndirect(w.groups(layout.ListDepths + at/uint64(invocations)))
+			} else {
+				s.Dispatch(uint32((min(n-at, uint64(invocations))+groupSize-1)/groupSize), 1, 1)
+			}
 			s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageTransfer)
 		}
 	}

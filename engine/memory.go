@@ -26,7 +26,8 @@ const (
 	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 4*slotBytes +
 		columnBytes
 	slotBytes   = 4
-	countBytes  = 4 * layout.ListWords * layout.ListCount
+	listBytes   = 4 * layout.ListWords
+	countBytes  = listBytes * layout.ListCount
 	boundBytes  = 2 * 4 // of a reduction, which has less memory for answers than the columns
 	rowBytes    = inputBytes + workBytes + boundBytes + columnBytes
 	maxRowBytes = depthBytes
@@ -185,13 +186,14 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.continued, n*slotBytes)
 	p.device(&w.stationary, 2*n*slotBytes)
 	p.device(&w.unproved, n*slotBytes)
-	p.device(&w.counts, countBytes)
+	p.device(&w.counts, countBytes+listBytes*uint64(p.b.scratch.dispatches(rows)-1))
 	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
 }
 
-// clear records commands that empty the lists of rows: no rows, which take a work group in y and z and none in x.
-func (w *work) clear(s *vk.Stream) {
-	for at := uint64(0); at < countBytes; at += 4 * layout.ListWords {
+// clear records commands that empty the lists of rows, with so many dispatches of depths: no rows, which take a work
+// group in y and z and none in x.
+func (w *work) clear(s *vk.Stream, dispatches int) {
+	for at := uint64(0); at < countBytes+listBytes*uint64(dispatches-1); at += listBytes {
 		s.Fill(w.counts.Slice(at, 4), 0)
 		s.Fill(w.counts.Slice(at+4, 8), 1)
 		s.Fill(w.counts.Slice(at+4*layout.ListRows, 4), 0)
@@ -199,4 +201,4 @@ func (w *work) clear(s *vk.Stream) {
 }
 
 // groups is where the number of work groups of a list is, for an indirect dispatch.
-func (w *work) groups(list uint64) vk.Buffer { return w.counts.Slice(4*layout.ListWords*list, 12) }
+func (w *work) groups(list uint64) vk.Buffer { return w.counts.Slice(listBytes*list, 12) }

@@ -56,6 +56,9 @@ func scratchInvocations(d *vk.DeviceInfo, chunkRows int) int {
 	return int(max(n/groupSize, 1)) * groupSize
 }
 
+// dispatches returns the number of dispatches of depth.glsl that so many rows may take.
+func (s *scratch) dispatches(rows int) int { return max((rows+s.invocations-1)/s.invocations, 1) }
+
 // float32Invocations returns the number of invocations of epa_float32.comp for which the memory of n invocations of
 // depth.glsl is sufficient.
 func float32Invocations(n int) int {

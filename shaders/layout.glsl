@@ -85,12 +85,12 @@ const uint PACKED_DECLINED = 8u;
 const uint PACKED_BY_DEPTH = 12u;
 
 // Lists of rows, in the buffer of counts.
-const uint LIST_DEPTHS = 0u;
-const uint LIST_CONTINUE = 1u;
-const uint LIST_SEARCH = 2u;
-const uint LIST_STATIONARY = 3u;
-const uint LIST_UNPROVED = 4u;
-const uint LIST_AXES = 5u;
+const uint LIST_CONTINUE = 0u;
+const uint LIST_SEARCH = 1u;
+const uint LIST_STATIONARY = 2u;
+const uint LIST_UNPROVED = 3u;
+const uint LIST_AXES = 4u;
+const uint LIST_DEPTHS = 5u;
 const uint LIST_WORDS = 4u;
 const uint LIST_ROWS = 3u;
 const uint GROUP_SIZE = 64u;
@@ -227,7 +227,7 @@ struct DepthRecord {
     uint faces; // offset 348
 };
 
-// QueryRecord: what is the same for all rows; 96 bytes.
+// QueryRecord: what is the same for all rows; 100 bytes.
 struct QueryRecord {
     uint rows; // offset 0
     uint query; // offset 4
@@ -248,6 +248,7 @@ struct QueryRecord {
     uint templates; // offset 84
     uint bodies; // offset 88
     uint first_depth; // offset 92
+    uint depth_rows; // offset 96
 };
 
 // ReductionRecord: what reduce.comp is told; 44 bytes.

@@ -16,8 +16,8 @@ import (
 var rewrites = []struct{ file, from, to string }{
 	{"list.glsl", "uint at = atomicAdd(counts[LIST_WORDS * list + LIST_ROWS], 1u);",
 		"uint at = counts[LIST_WORDS * list + LIST_ROWS]; counts[LIST_WORDS * list + LIST_ROWS] = at + 1u;"},
-	{"list.glsl", "atomicAdd(counts[LIST_WORDS * list], 1u);",
-		"counts[LIST_WORDS * list] = counts[LIST_WORDS * list] + 1u;"},
+	{"list.glsl", "atomicAdd(counts[LIST_WORDS * (list + dispatch)], 1u);",
+		"counts[LIST_WORDS * (list + dispatch)] = counts[LIST_WORDS * (list + dispatch)] + 1u;"},
 	{"status.glsl", "atomicAnd(words[at], (code << shift) | ~(mask << shift));",
 		"words[at] = words[at] & ((code << shift) | ~(mask << shift));"},
 }

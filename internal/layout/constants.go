@@ -132,12 +132,12 @@ func constants() []ConstantGroup {
 			{"PACKED_BY_DEPTH", PackedByDepth},
 		}},
 		{"Lists of rows, in the buffer of counts.", []Constant{
-			{"LIST_DEPTHS", ListDepths},
 			{"LIST_CONTINUE", ListContinue},
 			{"LIST_SEARCH", ListSearch},
 			{"LIST_STATIONARY", ListStationary},
 			{"LIST_UNPROVED", ListUnproved},
 			{"LIST_AXES", ListAxes},
+			{"LIST_DEPTHS", ListDepths},
 			{"LIST_WORDS", ListWords},
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},

@@ -175,6 +175,10 @@ type QueryRecord struct {
 	Bodies    uint32
 
 	FirstDepth uint32 // index of the DepthRecord of the first invocation of a dispatch
+
+	// The DepthRecords that a dispatch of depth.glsl takes. Each dispatch has the ListWords words of a list, one after
+	// the other from ListDepths on, with the number of work groups; those of the first one have the number of rows.
+	DepthRows uint32
 }
 
 // ReductionRecord is what reduce.comp is told. Its input is the bounds: the first set of each portion and the end of
@@ -214,12 +218,12 @@ const (
 // Lists of rows that one shader makes for a later one. Each has ListWords words in the buffer of counts: the numbers of
 // work groups that its rows take, as an indirect dispatch reads them, and the number of its rows in word ListRows.
 const (
-	ListDepths     = iota // DepthRecords: rows that need a depth
-	ListContinue          // slots that certify.comp continues
+	ListContinue   = iota // slots that certify.comp continues
 	ListSearch            // SearchStateRecords: searches in single precision that gjk.comp continues
 	ListStationary        // slots that trust_region.comp refines
 	ListUnproved          // slots that two floats do not prove, for prove.comp
 	ListAxes              // slots of pairs of boxes, which box_axes.comp takes
+	ListDepths            // DepthRecords: rows that need a depth; it is the last, see DepthRows
 	ListCount
 
 	ListWords = 4
