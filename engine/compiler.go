@@ -82,7 +82,7 @@ func (c *Compiler) Close() error { return c.instance.Close() }
 func (c *chain) all() (list []*vk.Pipeline) {
 	for _, p := range []*vk.Pipeline{
 		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.boxAxes, c.trustRegion, c.certify, c.epaFloat32,
-		c.certificate, c.depth, c.growth, c.growthCertify,
+		c.certificate, c.depth, c.growth, c.growthProve, c.growthCertify,
 	} {
 		if p != nil {
 			list = append(list, p)
@@ -147,8 +147,8 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 
 // Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
 func (c *Chunk) Listed(stage string) (n int, ok bool) {
-	list, ok := map[string]int{"certify": layout.ListContinue, "gjk-rest": layout.ListSearch,
-		"trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved,
+	list, ok := map[string]int{"certify": layout.ListContinue, "growth_certify": layout.ListContinue,
+		"gjk-rest": layout.ListSearch, "trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved,
 		"box_axes": layout.ListAxes}[stage]
 	if !ok {
 		return 0, false

@@ -42,7 +42,8 @@
 // answer continue as with the method gjk.
 //
 // Growth distances have one method, auto: the simplex method of [Growth]. growth.comp searches in single precision,
-// growth_certify.comp proves the bounds and continues where they are too wide. Half-spaces are answered by a formula.
+// growth_prove.comp proves the bounds, growth_certify.comp continues where they are too wide. Half-spaces are answered
+// by a formula.
 //
 // # Devices
 //

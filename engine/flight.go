@@ -161,11 +161,20 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	if r.chain.growth != nil {
 		run(r.chain.growth, stampSearched, lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells)
 		f.stamp(stampTwoFloats)
-		f.stamp(stampProved)
-		f.stamp(stampAxes)
-		f.stamp(stampRefined)
-		run(r.chain.growthCertify, stampCertified, lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches,
-			w.columns.device, lib.cells)
+		double := []vk.Buffer{lib.shapes64, lib.vertices64, in.poses.device, w.indices, w.searches, w.columns.device,
+			lib.cells, w.counts, w.continued}
+		if r.chain.growthProve != nil {
+			run(r.chain.growthProve, stampProved, double...)
+			f.stamp(stampAxes)
+			f.stamp(stampRefined)
+			f.recordList(r, w, r.chain.growthCertify, layout.ListContinue, double...)
+			f.stamp(stampCertified)
+		} else {
+			f.stamp(stampProved)
+			f.stamp(stampAxes)
+			f.stamp(stampRefined)
+			run(r.chain.growthCertify, stampCertified, double...)
+		}
 		f.stamp(stampDepthFloat32)
 		f.stamp(stampDepth)
 	} else {

@@ -42,9 +42,9 @@ type pipelines struct {
 	trustRegion map[search]*vk.Pipeline
 	gjk         map[search]*vk.Pipeline
 	gjkRest     map[search]*vk.Pipeline
-	phased      bool // searches in single precision take two phases where the method permits
+	phased      bool // what a few steps do not end continues in a pass of its own, where the method permits
 
-	growth, growthCertify map[kinds]*vk.Pipeline
+	growth, growthProve, growthCertify map[kinds]*vk.Pipeline
 
 	reduce *vk.Pipeline
 }
@@ -89,7 +89,8 @@ func (p *pipelines) init(d *vk.Device, invocations int) {
 	p.certify, p.epaFloat32, p.depth = map[proof]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
 	p.certificate = map[search]*vk.Pipeline{}
 	p.gjk, p.gjkRest, p.trustRegion = map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}, map[search]*vk.Pipeline{}
-	p.growth, p.growthCertify = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.growth, p.growthProve = map[kinds]*vk.Pipeline{}, map[kinds]*vk.Pipeline{}
+	p.growthCertify = map[kinds]*vk.Pipeline{}
 }
 
 // chain holds the pipelines of one query, see the stages in package shaders. Where the device has no double precision,
@@ -105,7 +106,8 @@ type chain struct {
 	certificate    *vk.Pipeline // of local minima, nil without trustRegion
 	proveTwoFloats *vk.Pipeline // nil where double precision proves all rows; else input takes two floats as well
 
-	growth, growthCertify *vk.Pipeline // of growth distances, which take input and these alone; nil for other queries
+	// Of growth distances, which take input and these alone; nil for other queries.
+	growth, growthProve, growthCertify *vk.Pipeline
 }
 
 // methodFor returns the method of the shaders for a query. Boolean queries do not use the trust region method. auto
@@ -146,19 +148,26 @@ func (p *pipelines) forQuery(o *batch.Options, lib *library) (c chain, err error
 
 // forGrowth returns the pipelines for growth distances.
 func (p *pipelines) forGrowth(have kinds) (c chain, err error) {
-	c = chain{growth: p.growth[have], growthCertify: p.growthCertify[have]}
 	if c.input, err = p.inputFor(true); err != nil {
 		return chain{}, err
 	}
-	spec := map[uint32]uint32{2: uint32(have)}
-	if c.growth == nil {
-		if c.growth, err = p.compile("growth", shaders.Growth, 5, spec); err != nil {
+	if c.growth = p.growth[have]; c.growth == nil {
+		if c.growth, err = p.compile("growth", shaders.Growth, 5, map[uint32]uint32{2: uint32(have)}); err != nil {
 			return chain{}, err
 		}
 		p.growth[have] = c.growth
 	}
-	if c.growthCertify == nil {
-		if c.growthCertify, err = p.compile("growth_certify", shaders.GrowthCertify, 7, spec); err != nil {
+	some := have.withoutPowers()
+	if c.growthProve = p.growthProve[some]; c.growthProve == nil && p.phased {
+		spec := map[uint32]uint32{2: uint32(some)}
+		if c.growthProve, err = p.compile("growth_prove", shaders.GrowthProve, 9, spec); err != nil {
+			return chain{}, err
+		}
+		p.growthProve[some] = c.growthProve
+	}
+	if c.growthCertify = p.growthCertify[have]; c.growthCertify == nil {
+		spec := map[uint32]uint32{2: uint32(have), 9: constant(p.phased)}
+		if c.growthCertify, err = p.compile("growth_certify", shaders.GrowthCertify, 9, spec); err != nil {
 			return chain{}, err
 		}
 		p.growthCertify[have] = c.growthCertify

@@ -117,3 +117,33 @@ func TestProved(t *testing.T) {
 		})
 	}
 }
+
+// TestGrowthProved: growth_prove.comp leaves few rows to growth_certify.comp. The limits are twice what is measured.
+// Superquadrics and half-spaces are left, and in double precision all pairs with a curved surface.
+func TestGrowthProved(t *testing.T) {
+	const rows = 2000
+	for _, c := range []struct {
+		set       string
+		precision batch.Precision
+		most      float64 // share of the rows
+	}{
+		{"boxes", batch.Single, 0.09}, {"boxes", batch.Double, 0.1}, {"hull8", batch.Single, 0.1},
+		{"hull32", batch.Single, 0.07}, {"hull32", batch.Double, 0.07}, {"ellipsoids", batch.Single, 0.18},
+		{"capsule-cylinder-cone", batch.Single, 0.33}, {"mixed", batch.Single, 0.87},
+	} {
+		t.Run(fmt.Sprintf("%s %v", c.set, c.precision), func(t *testing.T) {
+			b := open(t, Options{ChunkRows: rows, phases: true})
+			if !b.direct {
+				t.Skip("the device's memory is not mapped: the lists cannot be read")
+			}
+			lib, pairs := set(t, c.set, 0, rows)
+			job := &batch.Job{Library: lib, Input: pairs,
+				Options: batch.Options{Query: batch.Growth, Precision: c.precision, Columns: growthColumns}}
+			run(t, job, dispatch.Options{}, b, processor(t))
+			rowcheck.Audit(t, job)
+			if left := listed(b, layout.ListContinue); float64(left) > c.most*rows {
+				t.Errorf("%d of %d rows are left to growth_certify.comp", left, rows)
+			}
+		})
+	}
+}

@@ -34,8 +34,9 @@ type Stats struct {
 	BytesUp, BytesDown int64
 
 	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
-	// growth.comp, prove.comp, box_axes.comp, trust_region.comp, certify.comp or growth_certify.comp, epa_float32.comp,
-	// depth_certificate.comp and depth.comp, reduce.comp, transfer of the answers. prove_two_floats.comp is TwoFloats.
+	// growth.comp, prove.comp or growth_prove.comp, box_axes.comp, trust_region.comp, certify.comp or
+	// growth_certify.comp, epa_float32.comp, depth_certificate.comp and depth.comp, reduce.comp, transfer of the
+	// answers. prove_two_floats.comp is TwoFloats.
 	Upload, Input, Search, TwoFloats, Prove, Axes, Refine, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
 }
 

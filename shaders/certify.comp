@@ -27,8 +27,7 @@ layout(constant_id = 6) const uint FINE = 1u;    // not 0: the tolerance require
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
-// Not read-only, so that shapes and the pose of A are loaded where they are used, see gjk_float64.glsl.
-layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };
+layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; }; // see row.glsl
 layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
@@ -41,10 +40,8 @@ layout(push_constant) uniform Query { QueryRecord query; };
 #include "store.glsl"
 #include "search_result.glsl"
 #include "list.glsl"
+#include "row.glsl"
 
-uint slot;
-uint recordOf(int k) { return k == 0 ? indices[slot].shape_a : indices[slot].shape_b; }
-bool isHalfSpace(int k) { return uses(KIND_HALFSPACE) && shapes[recordOf(k)].kind == KIND_HALFSPACE; }
 bool withHalfSpace() { return isHalfSpace(0) || isHalfSpace(1); }
 bool initialCorners() { return cornersGiven(slot); }
 dvec3 initialDirection(uint k) {

@@ -29,9 +29,10 @@
 //   - depth.comp answers the others: it proves the depths of epa_float32.comp, and finds the rest by EPA in double
 //     precision.
 //
-// Growth distances take two stages after input.comp: growth.comp finds, in single precision, a triangle that the ray
-// between the centres of growth crosses where it leaves the Minkowski difference; growth_certify.comp forms it anew in
-// double precision, continues where the bounds are too wide, and writes the answer.
+// Growth distances take three stages after input.comp: growth.comp finds, in single precision, a triangle that the ray
+// between the centres of growth crosses where it leaves the Minkowski difference; growth_prove.comp forms it anew in
+// double precision, writes the answer where one support plane suffices, and lists the other rows; growth_certify.comp
+// takes that list and continues the search.
 //
 // Where the caller only wants some of the answers (batch.Reduction), reduce.comp copies them from the columns; one
 // invocation of it works on a portion of up to 512 rows.
@@ -46,9 +47,9 @@
 // a work group, 1 the method (of input.comp: whether it is for growth distances), 2 the kinds of shapes in the library
 // (KINDS in support.glsl), 3 and 4 the number of invocations with scratch memory and the vertices of a polytope
 // (polytope.glsl), 5 and 6 of certify.comp whether the query is for a status alone and whether the tolerance is fine, 7
-// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage, 9 the phase of gjk.comp, 10
-// whether prove.comp takes the list of prove_two_floats.comp. A list of depths that is longer than the number of
-// invocations takes several dispatches.
+// whether fma() of floats rounds once, 8 whether prove_two_floats.comp is the last stage, 9 the phase of gjk.comp, or
+// whether growth_certify.comp takes a list, 10 whether prove.comp takes the list of prove_two_floats.comp. A list of
+// depths that is longer than the number of invocations takes several dispatches.
 //
 // # Layers
 //
@@ -128,7 +129,12 @@ var (
 	//go:embed spirv/growth.spv
 	Growth []byte
 
-	// Bindings: shapes64, vertices64, poses, indices, searches, columns (out), cells. Constant 2.
+	// Bindings: those of Prove. Constant 2.
+	//
+	//go:embed spirv/growth_prove.spv
+	GrowthProve []byte
+
+	// Bindings: those of GrowthProve; continued is only read. Constants 2 and 9.
 	//
 	//go:embed spirv/growth_certify.spv
 	GrowthCertify []byte
@@ -153,8 +159,7 @@ var (
 func All() [][]byte {
 	return [][]byte{
 		Input, InputTwoFloats, GJK, ProveTwoFloats, Prove, BoxAxes, TrustRegion, Certify, EPAFloat32, Depth,
-		DepthCertificate,
-		Growth, GrowthCertify, Reduce, SelfTest, SelfTestTwoFloats,
+		DepthCertificate, Growth, GrowthProve, GrowthCertify, Reduce, SelfTest, SelfTestTwoFloats,
 	}
 }
 

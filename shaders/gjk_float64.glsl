@@ -8,7 +8,6 @@
 // greatest lower bound so far, and axis and lower are the latest direction along x with its bound.
 //
 // The including file defines, before the include,
-//     uint recordOf(int k)            // the record of A, of B
 //     bool initialCorners()           // whether the vertices of the initial simplex are given by their corners
 //     dvec3 initialDirection(uint k)  // their directions, or the numbers of the corners of A and of B
 //     const uint FINE                 // see searchDirection
@@ -22,6 +21,7 @@
 
 #include "exact.glsl"
 #include "pair_float64.glsl"
+#include "row.glsl"
 #include "simplex.glsl"
 
 // The state of the search.

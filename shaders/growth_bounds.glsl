@@ -1,128 +1,180 @@
 // Points of D with bounds of their rounding, and the bounds that a normal and a triangle prove for a growth distance,
 // in double precision. For the notation see growth.glsl.
 //
-// Rounding. A point s of D is off by growthRounding at most: relative rotation, support point, rotation into the frame
+// Rounding. A point s of D is off by `rounding` at most: relative rotation, support point, rotation into the frame
 // of the ray and dot product are chains of operations on lengths that reach bounds, as in ref.Pair.Roundoff. It does
 // not depend on the distance of the shapes. p is off by translationRounding.
 //
 // Lower bound: α ≥ <n, p>/h(n) [Growth, eq. 13].
 //
 // Upper bound: let s be the point of the triangle on the ray, z its coordinate along the ray and e its part orthogonal
-// to the ray, β = |p|/z, and g = translationRounding + β(|e| + growthRounding). Then p = βs' + g' with a point s' of D
+// to the ray, β = |p|/z, and g = translationRounding + β(|e| + rounding). Then p = βs' + g' with a point s' of D
 // and |g'| ≤ g. D holds a ball of radius r around the origin, so α ≤ β + g/r.
+//
+// The including file declares the buffer searches and defines
+//     Shape shapeOf(int k) // shape A for 0, B for 1
+//     PairSizes sizes()    // of both
+// which are kept, or loaded again from the records.
 
 #ifndef CLEARANCE_GROWTH_BOUNDS_GLSL
 #define CLEARANCE_GROWTH_BOUNDS_GLSL
 
 #include "growth.glsl"
+#include "row.glsl"
 #include "store.glsl"
 
-double inradiusA, inradius; // of balls in A and in D around their centres
-double distanceOfCentres;   // |p|
-dvec3 centreOffset;         // of the centres of growth in their shapes, in the frame of the ray: c_A - R c_B
-double growthRounding;      // bound of that of a point of D
-double translationRounding; // bound of that of p
+struct PairSizes {
+    dvec3 centreA, centreB;     // of growth, in the frames of the shapes
+    double radii;               // around both cores
+    double inradiusA, inradius; // of balls in A and in D around their centres
+    double rounding;            // bound of the rounding of a point of D
+};
 
-dvec3 growthCentreOf(uint record) {
+Shape shapeOf(int k);
+PairSizes sizes();
+
+double distanceOfCentres;   // |p|
+double translationRounding; // bound of the rounding of p
+
+dvec3 growthCentreOf(int k) {
+    uint record = recordOf(k);
     return dvec3(shapes[record].growth_center[0], shapes[record].growth_center[1], shapes[record].growth_center[2]);
+}
+
+// radiusOf returns the radius around a core. That of a half-space is added in halfSpaceAnswer.
+double radiusOf(int k) { return isHalfSpace(k) ? 0.0lf : shapes[recordOf(k)].radius; }
+
+double offsets() { return shapes[recordOf(0)].growth_offset + shapes[recordOf(1)].growth_offset; }
+
+PairSizes loadSizes() {
+    double reachA = shapes[recordOf(0)].reach, reachB = shapes[recordOf(1)].reach;
+    double powersA = supportError(shapeOf(0)), powersB = supportError(shapeOf(1));
+    precise double e = UNIT_ROUNDOFF * (24.0lf * (reachA + reachB + offsets()) + powersA * reachA + powersB * reachB);
+    double inradiusA = shapes[recordOf(0)].growth_inradius;
+    return PairSizes(growthCentreOf(0), growthCentreOf(1), radiusOf(0) + radiusOf(1), inradiusA,
+                     inradiusA + shapes[recordOf(1)].growth_inradius, e);
 }
 
 // loadGrowth sets the frame of the ray and the lengths. It follows loadPose, and replaces rotation by that of B in the
 // frame of the ray.
-void loadGrowth(IndexRecord index) {
-    inradiusA = shapes[index.shape_a].growth_inradius;
-    inradius = inradiusA + shapes[index.shape_b].growth_inradius;
-    precise dvec3 offset = growthCentreOf(index.shape_a) - rotation * growthCentreOf(index.shape_b);
-    precise dvec3 p = translation - offset;
+void loadGrowth() {
+    precise dvec3 p = translation - (growthCentreOf(0) - rotation * growthCentreOf(1));
     precise double squared = squaredNorm(p), inverse = inverseRoot(squared), len = squared * inverse;
     distanceOfCentres = squared > 0.0lf ? len : 0.0lf;
     setRayFrame(squared > 0.0lf ? p * inverse : dvec3(0, 0, 1));
-    centreOffset = toRayFrame(offset);
     rotation = dmat3(toRayFrame(rotation[0]), toRayFrame(rotation[1]), toRayFrame(rotation[2]));
-    double offsets = shapes[index.shape_a].growth_offset + shapes[index.shape_b].growth_offset;
-    double reachA = shapes[index.shape_a].reach, reachB = shapes[index.shape_b].reach;
-    precise double e = UNIT_ROUNDOFF * (24.0lf * (reachA + reachB + offsets) + supportError(shapeA) * reachA +
-                                        supportError(shapeB) * reachB);
-    growthRounding = e;
-    precise double t = 24.0lf * UNIT_ROUNDOFF * (norm(translation) + offsets);
+    precise double t = 24.0lf * UNIT_ROUNDOFF * (norm(translation) + offsets());
     translationRounding = t;
 }
 
+bool arePolytopes() { return isPolytope(shapeA) && isPolytope(shapeB) && shapeA.radius + shapeB.radius == 0.0lf; }
+
 // loadGrowthQuery sets the query. The tolerance, relative to max(1, α), is wider for pairs with a curved surface.
-void loadGrowthQuery(bool polytopes) {
+void loadGrowthQuery() {
     hasCutOff = (query.flags & FLAG_CUT_OFF) != 0u;
-    tolerance = polytopes ? joined(query.exact[0], query.exact[1]) : joined(query.exact[4], query.exact[5]);
+    tolerance = arePolytopes() ? joined(query.exact[0], query.exact[1]) : joined(query.exact[4], query.exact[5]);
     cutOff = joined(query.exact[2], query.exact[3]);
 }
 
-// evaluateSupport returns the support point of D along the unit vector n, both in the frame of the ray. u is n in the
-// frame of A, and a is set to the point of A, in that frame.
-dvec3 evaluateSupport(dvec3 n, dvec3 u, out dvec3 a) {
+// initialDirection returns a direction of the search in single precision, in the frame of the ray.
+dvec3 initialDirection(uint k) {
+    return toRayFrame(dvec3(searches[slot].directions[3u * k], searches[slot].directions[3u * k + 1u],
+                            searches[slot].directions[3u * k + 2u]));
+}
+
+// evaluateSupport returns the support point of D along the unit vector n, both in the frame of the ray, and sets a to
+// its point of A, in the frame of A. With pointAlone it returns that point of A.
+dvec3 evaluateSupport(dvec3 n, bool pointAlone, out dvec3 a) {
     a = dvec3(0);
-    precise dvec3 s = (shapeA.radius + shapeB.radius) * n - centreOffset;
-    for (int k = 0; k < 2; k++) { // both shapes by one text of the support functions: half the code
-        Shape shape = shapeA;
-        dvec3 d = u;
-        if (k == 1) {
-            shape = shapeB;
-            d = -toFrameB(n);
-        }
+    precise dvec3 s = sizes().radii * n;
+    dvec3 d = fromRayFrame(n), centre = sizes().centreA;
+    for (int k = 0; k < (pointAlone ? 1 : 2); k++) { // both shapes by one text of the support functions: half the code
+        Shape shape = shapeOf(k);
         dvec3 core = coreSupport(shape, d);
+        precise dvec3 fromCentre = core - centre;
         if (k == 0) {
-            precise dvec3 pointA = core + shape.radius * u;
-            a = pointA;
-            core = toRayFrame(core);
+            precise dvec3 point = core + shape.radius * d;
+            a = point;
+            if (pointAlone) s = point;
+            else s += toRayFrame(fromCentre);
+            d = -toFrameB(n);
+            centre = sizes().centreB;
         } else {
-            core = -(rotation * core);
+            s -= rotation * fromCentre;
         }
-        s += core;
     }
     return s;
 }
 
-// Search is the state that the search ends with.
-struct Search {
-    Triangle t;
-    dvec3 a0, a1, a2;  // points of A of its vertices, in the frame of A; of a half-space a0 is the support point of D
-    uint ballVertices; // bit k: vertex k is a point of the ball, and its point of A is relative to the centre of growth
-    dvec3 normal;      // unit, in the frame of the ray, of the least bound of the ray
-    double value;      // its support value
-};
+// The share of the tolerance at which the search ends; rounding takes the rest.
+const double TOLERANCE_SHARE = 0.9lf;
 
-// leastGap returns the least gap that float64 is sure to prove at the factor alpha: four times what rounding moves the
-// bounds by.
-double leastGap(double alpha) {
-    precise double gap = 4.0lf * (alpha * growthRounding + translationRounding) / inradius;
-    return gap;
+// ended reports whether bounds of the ray meet the tolerance, or answer the query without the factor: they prove the
+// status where it alone is wanted, or a separation beyond the cut-off. The margin is for the rounding that the final
+// bounds include.
+bool ended(double crossing, double limit) {
+    precise double gap = distanceOfCentres * (limit - crossing);
+    precise double margin = 4.0lf * (sizes().rounding + translationRounding) + 1e-14lf * distanceOfCentres;
+    bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u, separated = distanceOfCentres > limit + margin;
+    return gap <= TOLERANCE_SHARE * tolerance * crossing * max(limit, distanceOfCentres) ||
+           (hasCutOff && separated && distanceOfCentres > cutOff * (limit + margin)) ||
+           (statusAlone && (separated || crossing > distanceOfCentres + margin));
 }
 
-// growthAnswer returns the answer that a search proves. centre is that of A, and point the common point of the scaled
-// shapes, both in the frame of A.
-Answer growthAnswer(Search search, dvec3 centre, out dvec3 point) {
-    Triangle t = search.t;
+// isBeyond reports whether a point of D lies beyond the plane of the triangle by more than its rounding.
+bool isBeyond(Triangle t, dvec3 s) {
+    dvec3 facet = normalOf(t);
+    double beyond = dotProduct(facet, s - t.v0), rounding = sizes().rounding;
+    return beyond > 0.0lf && beyond * beyond > rounding * rounding * squaredNorm(facet);
+}
+
+// weightsOnRay returns the weights of the point at which the ray crosses the triangle: not negative, and of sum 1.
+dvec3 weightsOnRay(Triangle t) {
     dvec3 w = max(weightsOf(t), dvec3(0));
     precise double scale = 1.0lf / (w.x + w.y + w.z);
     w *= scale;
-    precise dvec3 s = w.x * t.v0 + w.y * t.v1 + w.z * t.v2;
-    uint balls = search.ballVertices;
-    double relative =
+    return w;
+}
+
+dvec3 weightedSum(dvec3 w, dvec3 p, dvec3 q, dvec3 r) {
+    precise dvec3 s = w.x * p + w.y * q + w.z * r;
+    return s;
+}
+
+// weightOfBall returns the weight of the vertices that are points of the ball, by their bits: their points of A are
+// relative to the centre of growth.
+double weightOfBall(dvec3 w, uint balls) {
+    precise double sum =
         ((balls & 1u) != 0u ? w.x : 0.0lf) + ((balls & 2u) != 0u ? w.y : 0.0lf) + ((balls & 4u) != 0u ? w.z : 0.0lf);
-    precise dvec3 a = w.x * search.a0 + w.y * search.a1 + w.z * search.a2 + relative * centre;
-    if (!(s.z > inradius)) { // of the ball
-        s = dvec3(0, 0, inradius);
-        a = centre + inradiusA * rayZ;
+    return sum;
+}
+
+// leastGap returns the least gap that float64 is sure to prove at the factor alpha: four times what rounding moves the
+// bounds by, where they are divided by r.
+double leastGap(double alpha, double r) {
+    precise double gap = 4.0lf * (alpha * sizes().rounding + translationRounding) / r;
+    return gap;
+}
+
+// growthAnswer returns the answer of a point s of D near the ray, with its point a of A, and of the support value along
+// normal. point is set to the common point of the scaled shapes, in the frame of A.
+Answer growthAnswer(dvec3 s, dvec3 a, dvec3 normal, double value, out dvec3 point) {
+    dvec3 centre = sizes().centreA;
+    double ball = sizes().inradius;
+    if (!(s.z > ball)) { // of the ball
+        s = dvec3(0, 0, ball);
+        a = centre + sizes().inradiusA * rayZ;
     }
     Answer r;
     precise double beta = distanceOfCentres / s.z;
-    precise double offset = translationRounding + beta * (growthRounding + norm(dvec3(s.xy, 0)));
-    precise double upper = (beta + offset / inradius) * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
-    precise double lower =
-        (distanceOfCentres * search.normal.z - translationRounding) / (search.value + growthRounding);
+    precise double offset = translationRounding + beta * (sizes().rounding + norm(dvec3(s.xy, 0)));
+    precise double upper = (beta + offset / ball) * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
+    precise double lower = (distanceOfCentres * normal.z - translationRounding) / (value + sizes().rounding);
     precise double down = max(lower, 0.0lf) * (1.0lf - 4.0lf * UNIT_ROUNDOFF);
     r.distance = beta;
     r.upper = upper;
     r.lower = down;
-    r.normal = fromRayFrame(search.normal);
+    r.normal = fromRayFrame(normal);
     r.witnessA = a;
     precise dvec3 wb = (a - fromRayFrame(s)) + distanceOfCentres * rayZ;
     r.witnessB = wb;
@@ -131,17 +183,10 @@ Answer growthAnswer(Search search, dvec3 centre, out dvec3 point) {
     return r;
 }
 
-// coincidentAnswer is that of centres that cannot be told apart: the factor 0, no normal, and the centres as witnesses.
-Answer coincidentAnswer(dvec3 centre) {
-    precise double upper = (distanceOfCentres + translationRounding) / inradius * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
-    precise dvec3 b = centre + distanceOfCentres * rayZ;
-    return Answer(0.0lf, 0.0lf, upper, dvec3(0), centre, b);
-}
-
-// growthStatus returns the status that the bounds prove, DECLINED if they prove none. If `least` is set, the gap may
-// also be what float64 is sure to prove; else such rows are declined, as the CPU has a bound that does not divide by
-// the inradius. Finiteness is tested on the bits, see classify.
-uint growthStatus(Answer r, bool least) {
+// growthStatus returns the status that the bounds prove, DECLINED if they prove none. The gap may also be `least`. That
+// is the least one that float64 is sure to prove, or 0 where such rows are declined, as the CPU has a bound that does
+// not divide by the inradius. Finiteness is tested on the bits, see classify.
+uint growthStatus(Answer r, double least) {
     if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB))
         return DECLINED;
     if (r.lower > r.upper) return DECLINED;
@@ -149,10 +194,18 @@ uint growthStatus(Answer r, bool least) {
     bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u;
     bool ended = (separated || penetrating) && (statusAlone || (hasCutOff && r.lower > cutOff));
     double gap = max(r.upper - r.distance, r.distance - r.lower);
-    double allowed = tolerance * max(1.0lf, r.distance);
-    if (least) allowed = max(allowed, leastGap(r.distance));
-    if (!ended && !(gap <= allowed)) return DECLINED;
+    if (!ended && !(gap <= max(tolerance * max(1.0lf, r.distance), least))) return DECLINED;
     return separated ? STATUS_SEPARATED : penetrating ? STATUS_PENETRATING : STATUS_TOUCHING;
+}
+
+// writeGrowth stores an answer, with the common point of the scaled shapes.
+void writeGrowth(uint status, uint solver, uint evaluations, Answer r, dvec3 point) {
+    uint row = indices[slot].row, pose = indices[slot].pose_a;
+    writeStatus(row, status, solver, evaluations);
+    writeColumns(row, pose, r);
+    if (query.point == NO_COLUMN) return;
+    dmat3 ra = rotationMatrix(rotationOf(poses[pose]));
+    writeVector(query.point, row, ra * point + positionOf(poses[pose]));
 }
 
 #endif

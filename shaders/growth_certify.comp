@@ -1,6 +1,9 @@
-// Proves growth distances in double precision: forms the triangle of growth.comp anew from its directions, continues
-// the simplex method (growth.glsl) as far as the gap requires, and stores the answer with bounds that include all
-// rounding errors (growth_bounds.glsl). Half-spaces are answered in closed form.
+// Answers the growth distances that growth_prove.comp leaves, in double precision: forms the triangle of growth.comp
+// anew from its directions, continues the simplex method (growth.glsl) as far as the gap requires, and stores the
+// answer with bounds that include all rounding errors (growth_bounds.glsl). Half-spaces are answered in closed form.
+//
+// Input: the directions of growth.comp, by the list of growth_prove.comp; or of all rows where LISTED is 0, as on
+// processors, where the answers have the same bits.
 //
 // Output: columns. A row is declined, and left to another back end, if its kind has no shader (DECLINED_KIND), if its
 // support functions exceed the limit on loop passes (DECLINED_LOOPS), or if its bounds stay too wide (DECLINED_GAP).
@@ -12,6 +15,7 @@
 #include "real.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 9) const uint LISTED = 1u;
 
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
@@ -20,43 +24,36 @@ layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
+layout(std430, binding = 7) buffer Counts { uint counts[]; };
+layout(std430, binding = 8) readonly buffer Continued { uint continued[]; }; // slots of LIST_CONTINUE
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"
-#include "store.glsl"
-#include "growth.glsl"
+#include "list.glsl"
 #include "growth_bounds.glsl"
 
 // The limit on evaluations in double precision.
 const uint MAX_STEPS = 128u;
 
-// The share of the tolerance at which the search ends; rounding takes the rest.
-const double TOLERANCE_SHARE = 0.9lf;
-
-uint slot;
 uint evaluations;
-bool facetFirst; // the normal that single precision found does not meet the tolerance
 
-// initialDirection returns a direction of the search in single precision, in the frame of the ray.
-dvec3 initialDirection(uint k) {
-    return toRayFrame(dvec3(searches[slot].directions[3u * k], searches[slot].directions[3u * k + 1u],
-                            searches[slot].directions[3u * k + 2u]));
+Shape shapeOf(int k) {
+    Shape s = shapeA;
+    if (k == 1) s = shapeB;
+    return s;
 }
 
-// decided reports whether bounds of the ray answer the query without the factor: they prove the status where it alone
-// is wanted, or a separation beyond the cut-off. The margin is for the rounding that the final bounds include.
-bool decided(double crossing, double limit) {
-    precise double margin = 4.0lf * (growthRounding + translationRounding) + 1e-14lf * distanceOfCentres;
-    bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u, separated = distanceOfCentres > limit + margin;
-    if (hasCutOff && separated && distanceOfCentres > cutOff * (limit + margin)) return true;
-    return statusAlone && (separated || crossing > distanceOfCentres + margin);
-}
+PairSizes kept;
+PairSizes sizes() { return kept; }
 
-// converged reports whether bounds of the ray meet the tolerance.
-bool converged(double crossing, double limit) {
-    precise double gap = distanceOfCentres * (limit - crossing);
-    return gap <= TOLERANCE_SHARE * tolerance * crossing * max(limit, distanceOfCentres);
-}
+// Search is the state of the search.
+struct Search {
+    Triangle t;
+    dvec3 a0, a1, a2;  // points of A of its vertices, in the frame of A; of a half-space a0 is the support point of D
+    uint ballVertices; // bit k: vertex k is a point of the ball, and its point of A is relative to the centre of growth
+    dvec3 normal;      // unit, in the frame of the ray, of the least bound of the ray
+    double value;      // its support value
+};
 
 void setSearchVertex(inout Search r, uint k, dvec3 v, dvec2 l, dvec3 a) {
     setVertex(r.t, k, v, l);
@@ -75,7 +72,7 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
     bool anew = (searches[slot].count & ((1u << BALL_VERTEX) - 1u)) != 3u;
     r.ballVertices = anew ? 7u : searches[slot].count >> BALL_VERTEX;
     r.normal = dvec3(0, 0, 1);
-    r.value = growthRounding / UNIT_ROUNDOFF; // more than the support value along any unit vector
+    r.value = sizes().rounding / UNIT_ROUNDOFF; // more than the support value along any unit vector
     double crossing = 0.0lf, limit = r.value, previousGap = limit;
     bool smooth_ = hasSmoothSupport(shapeA) && hasSmoothSupport(shapeB);
     bool ofTriangle = false;                       // direction is the normal of the triangle
@@ -84,13 +81,13 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
     while (steps < stepLimit) {
         bool loading = loaded < 3u;
         if (loading) direction = anew ? ballDirection(loaded) : initialDirection(loaded);
-        dvec3 n = unitVector(direction), u = fromRayFrame(n), a, s;
+        dvec3 n = unitVector(direction), a, s;
         if (loading && (r.ballVertices >> loaded & 1u) != 0u) {
-            precise dvec3 ballPoint = inradius * n, ballPointA = inradiusA * u;
+            precise dvec3 ballPoint = sizes().inradius * n, ballPointA = sizes().inradiusA * fromRayFrame(n);
             s = ballPoint;
             a = ballPointA;
         } else {
-            s = evaluateSupport(n, u, a);
+            s = evaluateSupport(n, false, a);
         }
         bool secant = false;
         if (loading) {
@@ -104,7 +101,7 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
                 loaded = 0u;
                 continue;
             }
-            ofTriangle = facetFirst && !anew;
+            ofTriangle = (query.flags & FLAG_DOUBLE) != 0u && !anew; // exact for polytopes
             secant = ofTriangle && smooth_ && r.ballVertices == 0u;
         } else {
             steps++;
@@ -119,9 +116,7 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
                 r.a0 = fromRayFrame(s);
                 break;
             }
-            dvec3 facet = normalOf(r.t);
-            double beyond = dotProduct(facet, s - r.t.v0);
-            if (beyond > 0.0lf && beyond * beyond > growthRounding * growthRounding * squaredNorm(facet)) {
+            if (isBeyond(r.t, s)) {
                 uint outgoing = outgoingVertex(r.t, s);
                 if (outgoing == NO_VERTEX) break;
                 setSearchVertex(r, outgoing, s, n.xy / n.z, a);
@@ -132,7 +127,7 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
             }
         }
         crossing = crossingOf(r.t);
-        if (converged(crossing, limit) || decided(crossing, limit)) break;
+        if (ended(crossing, limit)) break;
         if (loading && !ofTriangle) { // the normal that single precision found
             direction = initialDirection(3u);
             continue;
@@ -156,11 +151,10 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
 // of the half-space is the point where the scaled shape meets it. margin is that of the half-space.
 Answer halfSpaceAnswer(Search search, bool first, double margin, dvec3 centre, out dvec3 point) {
     translationRounding += 24.0lf * UNIT_ROUNDOFF * margin;
-    inradius = search.value; // both bounds are divided by it
     precise double v = distanceOfCentres * search.normal.z - margin;
     precise double beta = max(v / search.value, 0.0lf);
-    precise double lower = (v - translationRounding) / (search.value + growthRounding);
-    precise double upper = max(v + translationRounding, 0.0lf) / (search.value - growthRounding);
+    precise double lower = (v - translationRounding) / (search.value + sizes().rounding);
+    precise double upper = max(v + translationRounding, 0.0lf) / (search.value - sizes().rounding);
     precise double up = upper * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
     precise double down = max(lower, 0.0lf) * (1.0lf - 4.0lf * UNIT_ROUNDOFF);
     if (first) {
@@ -173,63 +167,79 @@ Answer halfSpaceAnswer(Search search, bool first, double margin, dvec3 centre, o
     return Answer(beta, down, up, fromRayFrame(search.normal), first ? meet : nearest, first ? nearest : meet);
 }
 
-void main() {
-    slot = gl_GlobalInvocationID.x;
-    if (slot >= query.rows) return;
-    refined = false;
-    IndexRecord index = indices[slot];
-    uint row = index.row;
-    if (index.shape_a == NO_SHAPE) {
-        writeStatus(row, STATUS_INVALID, SOLVER_NONE, 0u);
-        return;
-    }
-    shapeA = loadShape(index.shape_a);
-    shapeB = loadShape(index.shape_b);
-    bool halfA = uses(KIND_HALFSPACE) && shapes[index.shape_a].kind == KIND_HALFSPACE;
-    bool halfB = uses(KIND_HALFSPACE) && shapes[index.shape_b].kind == KIND_HALFSPACE;
-    if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) {
-        decline(row, DECLINED_KIND);
-        return;
-    }
-    bool polytopes = isPolytope(shapeA) && isPolytope(shapeB) && shapeA.radius + shapeB.radius == 0.0lf;
-    loadPose(index);
-    loadGrowth(index);
-    loadGrowthQuery(polytopes);
-    facetFirst = (query.flags & FLAG_DOUBLE) != 0u;
+// coincidentAnswer is that of centres that cannot be told apart: the factor 0, no normal, and the centres as witnesses.
+Answer coincidentAnswer(dvec3 centre) {
+    precise double upper =
+        (distanceOfCentres + translationRounding) / sizes().inradius * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
+    precise dvec3 b = centre + distanceOfCentres * rayZ;
+    return Answer(0.0lf, 0.0lf, upper, dvec3(0), centre, b);
+}
 
-    uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB), passLimit = query.loop_limit / cost;
-    if (passLimit < 6u) { // three vertices, perhaps the ball instead, and two steps
-        decline(row, DECLINED_LOOPS);
-        return;
+bool withHalfSpace() { return isHalfSpace(0) || isHalfSpace(1); }
+bool isCoincident() { return !withHalfSpace() && !(distanceOfCentres > translationRounding); }
+
+// begin loads the row and returns the limit on its steps. It answers rows without a pair, declines those that cannot be
+// answered, and reports whether the row is neither.
+bool begin(out uint stepLimit) {
+    uint row = indices[slot].row, declined = 0u;
+    stepLimit = 0u;
+    if (indices[slot].shape_a == NO_SHAPE) {
+        writeStatus(row, STATUS_INVALID, SOLVER_NONE, 0u);
+        return false;
     }
-    uint stepLimit = min(MAX_STEPS, passLimit - 4u);
-    bool halfSpace = halfA || halfB, coincident = !halfSpace && !(distanceOfCentres > translationRounding);
-    evaluations = halfSpace ? 1u : coincident ? 0u : max(searches[slot].iterations, 1u);
+    shapeA = loadShape(recordOf(0));
+    shapeB = loadShape(recordOf(1));
+    kept = loadSizes();
+    loadPose(indices[slot]);
+    loadGrowth();
+    loadGrowthQuery();
+    uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB), passLimit = query.loop_limit / cost;
+    if ((shapeA.family == FAMILY_NONE && !isHalfSpace(0)) || (shapeB.family == FAMILY_NONE && !isHalfSpace(1)))
+        declined = DECLINED_KIND;
+    else if (passLimit < 6u) // three vertices, perhaps the ball instead, and two steps
+        declined = DECLINED_LOOPS;
+    if (declined != 0u) decline(row, declined);
+    evaluations = withHalfSpace() ? 1u : isCoincident() ? 0u : max(searches[slot].iterations, 1u);
+    stepLimit = min(MAX_STEPS, passLimit - 4u);
     if (query.max_iterations != 0u)
         stepLimit = min(stepLimit, max(query.max_iterations, evaluations) - evaluations + 1u);
+    if (isCoincident()) stepLimit = 0u;
+    return declined == 0u;
+}
 
-    double margin = halfA ? shapeA.radius : shapeB.radius;
-    if (halfA) shapeA.radius = 0.0lf;
-    if (halfB) shapeB.radius = 0.0lf;
-    Search search =
-        searchGrowth(coincident ? 0u : stepLimit, halfSpace, halfA ? toRayFrame(dvec3(0, 0, 1)) : -rotation[2]);
-    // The compiler cannot tell that this is 0, so it loads the centre and the pose again instead of keeping them in
-    // registers during the search.
-    uint zero = search.ballVertices >> 3;
-    dvec3 centre = growthCentreOf(index.shape_a + zero), point = centre;
+// finish stores what the search proves, or declines the row.
+void finish(Search search) {
+    bool halfSpace = withHalfSpace(), coincident = isCoincident();
+    dvec3 centre = sizes().centreA, point = centre;
+    double divisor = sizes().inradius; // of both bounds
     Answer r;
-    if (coincident) r = coincidentAnswer(centre);
-    else if (halfSpace) r = halfSpaceAnswer(search, halfA, margin, centre, point);
-    else r = growthAnswer(search, centre, point);
-    uint status = growthStatus(r, halfSpace || coincident || (query.flags & FLAG_DOUBLE) == 0u);
+    if (coincident) {
+        r = coincidentAnswer(centre);
+    } else if (halfSpace) {
+        double margin = shapes[recordOf(isHalfSpace(0) ? 0 : 1)].radius;
+        r = halfSpaceAnswer(search, isHalfSpace(0), margin, centre, point);
+        divisor = search.value;
+    } else {
+        dvec3 w = weightsOnRay(search.t);
+        precise dvec3 a =
+            weightedSum(w, search.a0, search.a1, search.a2) + weightOfBall(w, search.ballVertices) * centre;
+        r = growthAnswer(weightedSum(w, search.t.v0, search.t.v1, search.t.v2), a, search.normal, search.value, point);
+    }
+    bool exact = !halfSpace && !coincident && (query.flags & FLAG_DOUBLE) != 0u;
+    uint status = growthStatus(r, exact ? 0.0lf : leastGap(r.distance, divisor));
     if (status == DECLINED || !loopsCompleted()) {
-        decline(row, status == DECLINED ? DECLINED_GAP : DECLINED_LOOPS);
+        decline(indices[slot].row, status == DECLINED ? DECLINED_GAP : DECLINED_LOOPS);
         return;
     }
-    writeStatus(row, status, halfSpace || coincident ? SOLVER_CLOSED_FORM : SOLVER_GROWTH, evaluations);
-    writeColumns(row, index.pose_a + zero, r);
-    if (query.point != NO_COLUMN) {
-        dmat3 ra = rotationMatrix(rotationOf(poses[index.pose_a + zero]));
-        writeVector(query.point, row, ra * point + positionOf(poses[index.pose_a + zero]));
-    }
+    writeGrowth(status, halfSpace || coincident ? SOLVER_CLOSED_FORM : SOLVER_GROWTH, evaluations, r, point);
+}
+
+void main() {
+    slot = gl_GlobalInvocationID.x;
+    if (slot >= (LISTED != 0u ? rowsIn(LIST_CONTINUE) : query.rows)) return;
+    if (LISTED != 0u) slot = continued[slot];
+    refined = false;
+    uint stepLimit;
+    if (!begin(stepLimit)) return;
+    finish(searchGrowth(stepLimit, withHalfSpace(), isHalfSpace(0) ? toRayFrame(dvec3(0, 0, 1)) : -rotation[2]));
 }

@@ -71,7 +71,8 @@ var code = []struct {
 	{"growth", shaders.Growth, []string{
 		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
 	}, []uint32{0, 2}},
-	{"growth_certify", shaders.GrowthCertify, searchBindings[:7], []uint32{0, 2}},
+	{"growth_prove", shaders.GrowthProve, append(searchBindings[:7:7], "uint", "uint"), []uint32{0, 2}},
+	{"growth_certify", shaders.GrowthCertify, append(searchBindings[:7:7], "uint", "uint"), []uint32{0, 2, 9}},
 	{"reduce", shaders.Reduce, []string{"uint", "uint", "uint"}, []uint32{0}},
 	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
 	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},

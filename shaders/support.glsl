@@ -145,19 +145,17 @@ real3 coreSupport(Shape s, real3 d, out uint corner) {
     corner = signsOf(d);
     real3 point = real3(0);
     if (uses(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) point = frustumSupport(s.params, d);
-    if (uses(KIND_BOX) && s.family == FAMILY_BOX) point = boxSupport(s.params, d);
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) point = ellipsoidSupport(s.params, d);
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) {
+    else if (uses(KIND_BOX) && s.family == FAMILY_BOX) point = boxSupport(s.params, d);
+    else if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) point = ellipsoidSupport(s.params, d);
+    else if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) {
         uint v = supportVertex(s, d);
         corner = v - s.first;
         point = vertexAt(v);
-    }
-    if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
+    } else if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0);
         real alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         point = superquadricSupport(s.params, alpha1, alpha2, d);
-    }
-    if (isSmooth(s)) {
+    } else if (isSmooth(s)) {
         real3 hessian;
         point = smoothSupport(s, d, real3(0), real3(0), hessian);
     }

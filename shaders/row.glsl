@@ -1,0 +1,15 @@
+// The shapes of the row of an invocation. Shaders that are short of registers load them, and the pose of A, where they
+// use them: a compiler keeps what it has loaded once, unless the memory from which it follows may have changed, so the
+// including file declares the buffer indices as volatile. It declares shapes, too.
+
+#ifndef CLEARANCE_ROW_GLSL
+#define CLEARANCE_ROW_GLSL
+
+uint slot;
+
+// recordOf returns the record of shape A for 0, of B for 1.
+uint recordOf(int k) { return k == 0 ? indices[slot].shape_a : indices[slot].shape_b; }
+
+bool isHalfSpace(int k) { return uses(KIND_HALFSPACE) && shapes[recordOf(k)].kind == KIND_HALFSPACE; }
+
+#endif
