@@ -12,6 +12,7 @@
 #extension GL_GOOGLE_include_directive : require
 
 #define DOUBLE
+#define PAIR_IN_MEMORY // the shapes alone, in the library
 #include "layout.glsl"
 #include "real.glsl"
 
@@ -21,7 +22,8 @@ layout(constant_id = 1) const uint METHOD = METHOD_RTR;
 layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
-layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
+// Not read-only, as in prove.comp: shapes and poses that are loaded again need no registers in between.
+layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 5) buffer Columns { uint words[]; };
 layout(std430, binding = 6) readonly buffer Cells { uint cells[]; };
@@ -35,13 +37,20 @@ layout(push_constant) uniform Query { QueryRecord query; };
 #include "store.glsl"
 #include "list.glsl"
 
+uint slot;
+
+Shape shapeOf(uint k) { return loadShape(k == 0u ? indices[slot].shape_a : indices[slot].shape_b); }
+void recallPair() {}
+
 #include "trust_region.glsl"
+
+void keepIterate(Iterate p) {}
+void recallIterate(inout Iterate p) {}
+
 #include "inscribed_ellipsoid.glsl"
 
 // Evaluations reserved for rows for which single precision reached its limit.
 const uint EXTRA_EVALUATIONS = 8u;
-
-uint slot;
 
 // answer returns the answer that a direction proves.
 Answer answer(Iterate p) {
@@ -93,7 +102,6 @@ void leaveToDepth(Iterate p, uint evaluationCount) {
 bool prove(IndexRecord index) {
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
-    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();
     uint evaluationCount = searches[slot].iterations;
@@ -108,6 +116,9 @@ bool prove(IndexRecord index) {
     uint previous = evaluationCount;
     Iterate p = trustRegion(-normalized(u), distanceGap, supportRounding, valueLimit, evaluationLimit, evaluationCount);
     refined = evaluationCount - previous > 1u;
+    shapeA = shapeOf(0u);
+    shapeB = shapeOf(1u);
+    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     Answer r = answer(p);
     uint status = classify(r);
     double depthGap = computedGapFor(joined(query.exact[4], query.exact[5]) * size);
@@ -121,8 +132,8 @@ bool prove(IndexRecord index) {
         for (int k = 0; k < 3; k++) searches[slot].directions[k] = float(-p.x[k]);
         return false;
     }
-    writeStatus(index.row, status, SOLVER_RTR, evaluationCount);
-    writeColumns(index.row, index.pose_a, r);
+    writeStatus(indices[slot].row, status, SOLVER_RTR, evaluationCount);
+    writeColumns(indices[slot].row, indices[slot].pose_a, r);
     return true;
 }
 
