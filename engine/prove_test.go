@@ -96,6 +96,7 @@ func TestProved(t *testing.T) {
 		{"hull32", batch.Options{}, 0.002}, {"hull32", double, 0.02}, {"hull32", collide, 0.01},
 		{"capsule-cylinder-cone", batch.Options{}, 0.15}, {"capsule-cylinder-cone", collide, 0.01},
 		{"ellipsoids", batch.Options{}, 0.03}, {"ellipsoids", loose, 0}, {"ellipsoids", collide, 0.01},
+		{"ellipsoids", double, 0.15},
 	} {
 		name := fmt.Sprintf("%s %v %v %g", c.set, c.options.Precision, c.options.Query, c.options.Tolerance)
 		t.Run(name, func(t *testing.T) {

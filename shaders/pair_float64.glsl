@@ -37,8 +37,11 @@ void loadPose(IndexRecord index) {
     precise double lengths = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
     largestLength = lengths;
     lengthRounding = 24.0lf * UNIT_ROUNDOFF * largestLength;
-    precise double powers = supportError(shapeA) * sizeA + supportError(shapeB) * sizeB;
-    supportRounding = lengthRounding + UNIT_ROUNDOFF * powers;
+    supportRounding = lengthRounding;
+    if (uses(KIND_SUPERQUADRIC) || uses(KIND_SMOOTH_HULL) || uses(KIND_SMOOTH_REVOLUTION)) {
+        precise double powers = supportError(shapeA) * sizeA + supportError(shapeB) * sizeB;
+        supportRounding = lengthRounding + UNIT_ROUNDOFF * powers;
+    }
 }
 
 // toFrameB rotates a direction from the frame of A into that of B.

@@ -5,8 +5,8 @@
 // The point x = Σ λ_k w_k has the vertices w_k of the simplex formed anew, from their corners or directions, and the
 // weights λ_k of single precision. For polytopes one Newton step for the weights moves x to where it is orthogonal to
 // the edges of the simplex: the weights of single precision are off by its rounding, and the gap is as large as the
-// product of x with an edge. For a fine tolerance these products are formed in double precision; curved shapes are then
-// left to certify.comp, since single precision ends their search too early.
+// product of x with an edge. For a fine tolerance these products are formed in double precision; simplices of curved
+// shapes are then left to certify.comp, since single precision ends their search too early.
 //
 // Bounds, those of certify.comp. The norm of x, a point of D = A - B, bounds the distance from above; the support plane
 // along x bounds it from below. Weights that do not fit make the bounds wide, not wrong: λ_k >= 0 and Σ λ_k = 1 hold
@@ -15,7 +15,8 @@
 //
 // Of a stationary direction the support point is x, and the plane is that along the direction: one evaluation. The
 // bounds hold wherever the origin lies, since the signed distance of the eroded cores exceeds the norm of no point of
-// D.
+// D. The gap is the distance of x from the line of the direction, so a fine tolerance takes one Newton step for the
+// direction first.
 //
 // Input: the simplices and directions of gjk.comp, of all rows or of those that prove_two_floats.comp lists. Output:
 // columns of the rows that are proved; LIST_STATIONARY with the other rows of stationary directions, LIST_AXES with the
@@ -151,6 +152,43 @@ bool isStationary() {
     return !BOOLEAN_QUERY && (uses(KIND_ELLIPSOID) || uses(KIND_SPHERE)) && searches[slot].state == SEARCH_STATIONARY;
 }
 
+// steppedDirection returns the direction of a Newton step on the unit sphere from axis, at which sumA and x are the
+// support points of the eroded cores, x in the frame of B, and lower is the distance of their support plane. It sets x.
+//
+// The support function of D has there the Hessian (P² - a aᵀ)/<a, d> of the ellipsoid of A with the semi-axes P and the
+// support point a along d, and that of B likewise. In the tangent plane its sum with the distance m of the support
+// plane of the cores that are not eroded maps the step to the part of x that is orthogonal to the axis [RTR, eq. 8].
+// The step may be off by the rounding of single precision, that part of x may not.
+dvec3 steppedDirection() {
+    float scale = unitScale(float(largestLength));
+    Shape first = loadShape(indices[slot].shape_a), second = loadShape(indices[slot].shape_b);
+    vec3 v = vec3(axis);
+    mat3 frameB = mat3(rotation);
+    precise vec3 a = scale * (vec3(sumA) - float(first.erode) * v);
+    precise vec3 b = scale * (frameB * vec3(x) + float(second.erode) * v);
+    precise vec3 p = scale * vec3(first.params), q = scale * vec3(second.params);
+    precise float valueA = -dot(v, a), valueB = dot(v, b);
+    float inverseA = valueA > 0.0 ? 1.0 / valueA : 0.0, inverseB = valueB > 0.0 ? 1.0 / valueB : 0.0;
+    precise vec3 q0 = q.x * frameB[0], q1 = q.y * frameB[1], q2 = q.z * frameB[2], squares = p * p;
+    precise float m = scale * float(lower - (first.erode + second.erode));
+    formPoint();
+    precise dvec3 orthogonal = x - dotProduct(x, axis) * axis;
+    precise vec3 g = vec3(double(scale) * orthogonal);
+    mat3 hessian;
+    for (int k = 0; k < 3; k++) { // along the axis the map is the identity
+        vec3 unit = vec3(k == 0, k == 1, k == 2);
+        precise vec3 ofA = squares[k] * unit - a[k] * a;
+        precise vec3 ofB = q0[k] * q0 + q1[k] * q1 + q2[k] * q2 - b[k] * b;
+        precise vec3 column = inverseA * ofA + inverseB * ofB + m * unit + (1.0 - m) * v[k] * v;
+        hessian[k] = column;
+    }
+    precise vec3 c0 = cross(hessian[1], hessian[2]), c1 = cross(hessian[2], hessian[0]);
+    precise vec3 c2 = cross(hessian[0], hessian[1]);
+    precise vec3 step = vec3(dot(c0, g), dot(c1, g), dot(c2, g)) / dot(c0, hessian[0]);
+    precise dvec3 next = axis + dvec3(step);
+    return next;
+}
+
 // proveRow returns what the simplex of n vertices proves. along says that its only vertex is the support point along a
 // direction that separates or is stationary, which is the normal.
 bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
@@ -158,11 +196,18 @@ bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
     bool corners = cornersGiven(slot);
     if (corners) addCorners(index, weights, n);
     // The vertices that are given by their directions, then the plane.
-    uint last = along ? 0u : n;
+    bool stepped = FINE != 0u && isStationary();
+    uint last = along ? (stepped ? 1u : 0u) : n;
     for (uint k = corners ? n : 0u; k <= last; k++) {
-        bool plane = k == n; // without along
+        bool plane = k == n && !stepped;
         if (plane) formPoint();
         dvec3 u = plane ? x : dvec3(sourceOf(slot, k));
+        if (stepped && k == 1u) {
+            if (!(lower > 0.0lf)) return false; // the cores intersect
+            u = steppedDirection();
+            sumA = dvec3(0);
+            x = dvec3(0);
+        }
         double uu = squaredNorm(u);
         if (!(uu >= SHORTEST_LENGTH * SHORTEST_LENGTH)) return false;
         len = squareRoot(uu);
@@ -178,8 +223,9 @@ bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
             }
             precise dvec3 point = coreSupport(s, d) - s.erode * d;
             h -= dotProduct(d, point);
-            if (!plane && j == 0) addWeighted(sumA, weights[k], point);
-            if (!plane && j == 1) addWeighted(x, weights[k], point);
+            double weight = FINE != 0u ? 1.0lf : weights[k]; // of a fine tolerance it is a stationary direction
+            if (!plane && j == 0) addWeighted(sumA, weight, point);
+            if (!plane && j == 1) addWeighted(x, weight, point);
         }
         lower = h;
     }
@@ -187,6 +233,10 @@ bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
         formPoint();
         len = norm(x);
     }
+    // Loaded again, so that they need no registers during the support functions.
+    shapeA = loadShape(indices[slot].shape_a);
+    shapeB = loadShape(indices[slot].shape_b);
+    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     // The witnesses differ by -x, and distance times normal is -len·axis. The gap includes the difference of the two.
     precise dvec3 offset = x - len * axis;
     double offsetLength = norm(offset), bound = lower;
@@ -209,22 +259,24 @@ bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
 bool prove(IndexRecord index) {
     uint state = searches[slot].state, n = vertexCountOf(slot);
     if (index.shape_a == NO_SHAPE || state == SEARCH_INSIDE || state == SEARCH_START || n - 1u > 2u ||
-        (FINE != 0u && !cornersGiven(slot)))
+        (FINE != 0u && !cornersGiven(slot) && !isStationary()))
         return false;
     // Kinds whose support functions take powers are not compiled in: they take more registers than all the rest.
     if (!uses(shapes[index.shape_a].kind) || !uses(shapes[index.shape_b].kind)) return false;
     shapeA = loadShape(index.shape_a);
     shapeB = loadShape(index.shape_b);
-    radius = shapeA.radius + shapeB.radius + shapeA.erode + shapeB.erode;
     loadPose(index);
     loadQuery();
     bool along = (BOOLEAN_QUERY && n == 1u) || isStationary();
-    uint evaluations = searches[slot].iterations + (cornersGiven(slot) || along ? 1u : n + 1u);
+    uint own = cornersGiven(slot) || along ? 1u : n + 1u;
+    if (FINE != 0u && isStationary()) own = 2u;
+    uint evaluations = searches[slot].iterations + own;
     uint passes = 2u * n + (n + 1u) * (1u + supportPasses(shapeA) + supportPasses(shapeB));
     if (query.max_iterations != 0u && evaluations > query.max_iterations) return false;
     if (passes > query.loop_limit) return false;
     Answer r;
     if (!proveRow(index, n, along, r)) return false;
+    refined = FINE != 0u && isStationary();
     uint status = classify(r);
     if (status == DECLINED || !loopsCompleted()) return false;
     if (BOOLEAN_QUERY) { // see certify.comp
@@ -233,8 +285,8 @@ bool prove(IndexRecord index) {
         if (status == STATUS_SEPARATED) r.upper = max(r.upper, r.distance + offsetLength);
         else r.lower = min(r.lower, r.distance - offsetLength);
     }
-    writeStatus(index.row, status, isStationary() ? SOLVER_RTR : searches[slot].solver, evaluations);
-    writeColumns(index.row, indices[slot].pose_a, r);
+    writeStatus(indices[slot].row, status, isStationary() ? SOLVER_RTR : searches[slot].solver, evaluations);
+    writeColumns(indices[slot].row, indices[slot].pose_a, r);
     return true;
 }
 
