@@ -34,7 +34,7 @@ void loadPose(IndexRecord index) {
     if (shapes[index.shape_a].kind == KIND_HALFSPACE) sizeA = shapeA.radius;
     if (shapes[index.shape_b].kind == KIND_HALFSPACE) sizeB = shapeB.radius;
     size = sizeA + sizeB;
-    precise double lengths = norm(t) + size + norm(centreOf(index.shape_a)) + norm(centreOf(index.shape_b));
+    precise double lengths = norm(t) + shapes[index.shape_a].reach + shapes[index.shape_b].reach;
     largestLength = lengths;
     lengthRounding = 24.0lf * UNIT_ROUNDOFF * largestLength;
     supportRounding = lengthRounding;

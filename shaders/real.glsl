@@ -37,19 +37,20 @@ real dotProduct(real3 u, real3 v) {
     return s;
 }
 
-// inverseRoot returns 1/√x, of doubles by two Newton steps from what Vulkan promises, as for squareRoot.
+// inverseRoot returns 1/√x, of doubles to two units of roundoff, by two Newton steps from what Vulkan promises: the
+// first makes it accurate to half of the digits, the residual of the second is off by two units, which count half, and
+// its sum by one. GPUs have no quotient of doubles: a compiler makes forty instructions of it.
 real inverseRoot(real x) {
     precise real r = inversesqrt(x);
 #ifdef DOUBLE
     r *= 1.5lf - 0.5lf * x * r * r;
-    r *= 1.5lf - 0.5lf * x * r * r;
+    r += 0.5lf * r * (1.0lf - x * r * r);
 #endif
     return r;
 }
 
 // squareRoot returns √x, for doubles to 1.5 units of roundoff: s = x·r of the inverse root r is off by a few, and its
-// residual x - s² by one unit of x, since the subtraction is exact. GPUs have no quotient of doubles, which the usual
-// Newton step takes: a compiler makes forty instructions of it.
+// residual x - s² by one unit of x, since the subtraction is exact.
 real squareRoot(real x) {
 #ifdef DOUBLE
     precise double r = inverseRoot(x);
@@ -63,15 +64,8 @@ real squareRoot(real x) {
 
 real norm(real3 v) { return squareRoot(squaredNorm(v)); }
 
-// inverseNorm returns 1/|v|, of doubles with one rounding more than norm. Products with it take the place of quotients.
-real inverseNorm(real3 v) {
-#ifdef DOUBLE
-    precise double r = 1.0lf / norm(v);
-    return r;
-#else
-    return inverseRoot(squaredNorm(v));
-#endif
-}
+// inverseNorm returns 1/|v|. Products with it take the place of quotients.
+real inverseNorm(real3 v) { return inverseRoot(squaredNorm(v)); }
 
 // sameSign is CompareSigns of [Montanari2017, eq. 22]: false if either is zero.
 bool sameSign(real a, real b) { return (a > real(0) && b > real(0)) || (a < real(0) && b < real(0)); }
