@@ -209,21 +209,20 @@ dvec3 hessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) {
 // is h. With M the excess of the cores' Hessian over that of the sphere, the minimum of spare + <g, y> + ½ yᵀMy is
 // spare - ½ gᵀM⁻¹g.
 bool capIsValid(double h, double low, double t) {
-    Iterate p;
-    recallIterate(p);
-    recallPair();
-    double required = shapeA.erode + shapeB.erode + low + HESSIAN_SLACK * hessianUnit;
+    double required = erosion() + low + HESSIAN_SLACK * hessianUnit;
     dvec3 m = dvec3(-required, 0, -required);
+    Iterate p;
     for (uint k = 0u; k < 2u; k++) { // both shapes by one text, as in evaluate
-        Shape s = shapeOf(k);
+        recallIterate(p);
         dvec3 d = p.x, e = p.e, f = p.f;
         if (k == 1u) {
             d = -toFrameB(d);
             e = -toFrameB(e);
             f = -toFrameB(f);
         }
-        m += hessianBound(s, d, e, f, rowVector(TOUCHING_POINTS + k), t);
+        m += hessianBound(shapeOf(k), d, e, f, rowVector(TOUCHING_POINTS + k), t);
     }
+    recallIterate(p);
     double spare = h - low - SUPPORT_DISPLACEMENT * size * t, det = m.x * m.z - m.y * m.y;
     double gradientTerm = m.z * p.g.x * p.g.x - 2.0lf * m.y * p.g.x * p.g.y + m.x * p.g.y * p.g.y;
     if (!finite3(m) || !finite(gradientTerm) || !(smallestEigenvalue(m) >= 0.0lf)) return false;
@@ -236,7 +235,6 @@ bool capIsValid(double h, double low, double t) {
 void prepareCaps() {
     Iterate p;
     recallIterate(p);
-    recallPair();
     for (uint k = 0u; k < 2u; k++) {
         Shape s = shapeOf(k);
         dvec3 d = p.x, hessian;
@@ -267,9 +265,8 @@ double extendedCapSize(double h, double low, double t) {
 
 // capSize returns the largest size of a valid cap around p, of support value h, for the bound low; 0 if there is none.
 double capSize(double h, double low) {
+    hessianUnit = h + shapeOf(0u).erode + shapeOf(1u).erode;
     prepareCaps();
-    recallPair();
-    hessianUnit = h + shapeA.erode + shapeB.erode;
     double t = WIDEST_CAP / CAP_RATIO, ratio = WIDE_RATIO;
     bool valid = false;
     for (uint k = 0u; k < CAP_ATTEMPTS; k++) { // bisection: t is the smallest size that is not valid

@@ -46,12 +46,14 @@ void loadPose(IndexRecord index) {
 
 // toFrameB rotates a direction from the frame of A into that of B.
 dvec3 toFrameB(dvec3 v) {
+    recallPair();
     precise dvec3 u = v * rotation;
     return u;
 }
 
 // difference returns a point a of A minus a point b of B, each given in the frame of its shape.
 dvec3 difference(dvec3 a, dvec3 b) {
+    recallPair();
     precise dvec3 w = a - (rotation * b + translation);
     return w;
 }

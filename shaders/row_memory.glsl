@@ -62,6 +62,9 @@ void recallPair() {
     translation = dvec3(x.w, y.w, z.w);
 }
 
+// erosion returns the sum of the erosions of both cores.
+double erosion() { return rowNumber(PAIR_QUADS + 3u) + rowNumber(PAIR_QUADS + 4u); }
+
 // recallAnswer sets what the answer of the row needs besides the pair.
 void recallAnswer() {
     radius = rowVector(RADIUS_QUAD).z;

@@ -87,7 +87,6 @@ void tangentBasis(real3 x, out real3 e, out real3 f) {
 
 // evaluate computes the iterate at x.
 Iterate evaluate(real3 x) {
-    recallPair();
     Iterate p;
     p.x = x;
     tangentBasis(x, p.e, p.f);
