@@ -6,10 +6,13 @@
 #include "layout.glsl"
 #include "real.glsl"
 
-// rotationMatrix returns the rotation from the local frame to the outer one. It divides by the squared norm of q, so
-// that the rounding of a unit quaternion does not scale the frame.
+// rotationMatrix returns the rotation from the local frame to the outer one, I + sM with s = 2/|q|², so that the
+// rounding of a unit quaternion does not scale the frame. With |q|² = 1 + d it is s = 2(1 - d) + 2d²/(1 + d), and poses
+// are normalized when they are packed: |d| is a few units of roundoff, also of a product of two and of one that was
+// rounded to the precision at hand. So 2(2 - |q|²) has a remainder of the square of that, in the place of the rounding
+// of a quotient.
 real3x3 rotationMatrix(real4 q) {
-    precise real s = real(2) / (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+    precise real s = real(2) * (real(2) - (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
     real w = q.x, x = q.y, y = q.z, z = q.w;
     precise real3 c0 = real3(real(1) - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y));
     precise real3 c1 = real3(s * (x * y - w * z), real(1) - s * (x * x + z * z), s * (y * z + w * x));
