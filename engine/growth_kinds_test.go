@@ -165,3 +165,27 @@ func TestGrowthDeclines(t *testing.T) {
 		t.Errorf("declined %+v, want %+v; statuses %v", got, want, rep.Counts)
 	}
 }
+
+// TestGrowthHugeAndSmall: where the rounding of a huge A would move the witness of a small B out of it, the device
+// declines the row in double precision.
+func TestGrowthHugeAndSmall(t *testing.T) {
+	b, rng := open(t, Options{}), rand.New(rand.NewPCG(23, 14))
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Box{HalfExtents: r3.Vec{X: 1e4, Y: 5e3, Z: 7e3}},
+		testkit.Hull(rng, r3.Vec{X: 0.3, Y: 0.3, Z: 0.3}, 8)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 1000
+	pairs := batch.NewPairs(rows)
+	for i := range rows {
+		pairs.SetRow(i, &batch.Row{ShapeA: int32(i % 2), ShapeB: int32(1 - i%2), PoseA: testkit.Pose(rng, 3),
+			PoseB: testkit.Pose(rng, 40)})
+	}
+	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Growth,
+		Precision: batch.Double, Columns: growthColumns}}
+	run(t, job, dispatch.Options{}, b, processor(t))
+	rowcheck.Audit(t, job)
+	if n := b.Stats().Declined.Gap; n == 0 || n > rows/2 {
+		t.Errorf("%d of %d rows declined", n, rows)
+	}
+}

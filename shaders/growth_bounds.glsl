@@ -183,13 +183,24 @@ Answer growthAnswer(dvec3 s, dvec3 a, dvec3 normal, double value, out dvec3 poin
     return r;
 }
 
+// witnessesFit reports whether the witness of B is right to the rounding of B, or to what the gap allows, where it is
+// stored in double precision. It is formed from that of A, so that its error grows with A: where A reaches far beyond
+// both B and the distance, the CPU answers the row, which has it from points of B.
+bool witnessesFit(Answer r) {
+    if ((query.flags & FLAG_DOUBLE) == 0u || isHalfSpace(0) || isHalfSpace(1)) return true;
+    precise double error = 8.0lf * UNIT_ROUNDOFF * norm(r.witnessA);
+    precise double allowed = 32.0lf * UNIT_ROUNDOFF * (norm(translation) + shapes[recordOf(1)].reach) +
+                             (r.upper - r.lower) / (2.0lf * max(1.0lf, r.distance)) * sizes().inradius;
+    return error <= allowed;
+}
+
 // growthStatus returns the status that the bounds prove, DECLINED if they prove none. The gap may also be `least`. That
 // is the least one that float64 is sure to prove, or 0 where such rows are declined, as the CPU has a bound that does
 // not divide by the inradius. Finiteness is tested on the bits, see classify.
 uint growthStatus(Answer r, double least) {
     if (!finite(r.lower) || !finite(r.upper) || !finite3(r.normal) || !finite3(r.witnessA) || !finite3(r.witnessB))
         return DECLINED;
-    if (r.lower > r.upper) return DECLINED;
+    if (r.lower > r.upper || !witnessesFit(r)) return DECLINED;
     bool separated = r.lower > 1.0lf, penetrating = r.upper < 1.0lf;
     bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u;
     bool ended = (separated || penetrating) && (statusAlone || (hasCutOff && r.lower > cutOff));
