@@ -36,7 +36,11 @@ func testFailures(t *testing.T, o Options) {
 		{vk.Fault{Call: "wait", Times: -1, Result: vk.ResultTimeout}, vk.Timeout, true},
 	} {
 		t.Run(f.fault.Call+" "+f.fault.Result.String(), func(t *testing.T) {
-			b, c := open(t, Options{ChunkRows: 128, Timeout: 300 * time.Millisecond, staged: o.staged}), processor(t)
+			limit := time.Minute // the first chunk waits for the compiler of a software device
+			if f.cause == vk.Timeout {
+				limit = 300 * time.Millisecond // which the device takes to close
+			}
+			b, c := open(t, Options{ChunkRows: 128, Timeout: limit, staged: o.staged}), processor(t)
 			lib, pairs := set(t, "boxes", 0, 500)
 			disarm := vk.Inject(f.fault)
 			defer disarm()
