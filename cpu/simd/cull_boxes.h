@@ -4,6 +4,8 @@
 #ifndef CLR_CULL_BOXES_H
 #define CLR_CULL_BOXES_H
 
+#include "cull_frame.h"
+
 // A part in the world frame: columns of CLR_CULL_LANES worlds.
 enum {
     CULL_AT_CENTER = 0,
