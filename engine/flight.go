@@ -127,7 +127,6 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 		return err
 	}
 	q := r.query
-	n := uint64(q.Rows)
 	f.stamp(stampStart)
 	for i, m := range [4]*mirror{&in.poses, &in.templates, &in.order, &in.warm} {
 		if size := r.fresh[i]; size > 0 {
@@ -142,12 +141,8 @@ func (f *flight) record(b *Backend, r *recording, in *inputs, w *work, red *redu
 	}
 	s.Barrier(vk.StageTransfer, vk.StageCompute)
 	f.stamp(stampUploaded)
-	constants := bytesOf([]layout.QueryRecord{q})
 	run := func(p *vk.Pipeline, stamp int, buffers ...vk.Buffer) {
-		s.Bind(p, buffers...)
-		s.Push(constants)
-		s.Dispatch(uint32((n+groupSize-1)/groupSize), 1, 1)
-		s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect|vk.StageTransfer)
+		f.recordRows(r, p, buffers...)
 		f.stamp(stamp)
 	}
 	lib := r.library
@@ -263,24 +258,30 @@ func (f *flight) recordDistance(r *recording, in *inputs, w *work, scratch *scra
 
 // recordSearch records the search in single precision. Its second phase takes the rows that the first does not end.
 func (f *flight) recordSearch(r *recording, w *work) {
-	s, lib := f.stream, r.library
+	lib := r.library
 	buffers := []vk.Buffer{lib.shapes, lib.vertices, w.pairs, w.searches, lib.cells, w.counts, w.states}
-	constants := bytesOf([]layout.QueryRecord{r.query})
-	s.Bind(r.chain.gjk, buffers...)
-	s.Push(constants)
-	s.Dispatch((r.query.Rows+groupSize-1)/groupSize, 1, 1)
-	s.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect)
+	f.recordRows(r, r.chain.gjk, buffers...)
 	if r.chain.gjkRest != nil {
 		f.recordList(r, w, r.chain.gjkRest, layout.ListSearch, buffers...)
 	}
 	f.stamp(stampSearched)
 }
 
+// recordRows records a pass over all rows.
+func (f *flight) recordRows(r *recording, p *vk.Pipeline, buffers ...vk.Buffer) {
+	f.recordPass(r, p, buffers, func() { f.stream.Dispatch((r.query.Rows+groupSize-1)/groupSize, 1, 1) })
+}
+
 // recordList records a pass over the rows of a list.
 func (f *flight) recordList(r *recording, w *work, p *vk.Pipeline, list uint64, buffers ...vk.Buffer) {
+	f.recordPass(r, p, buffers, func() { f.stream.DispatchIndirect(w.groups(list)) })
+}
+
+// recordPass records a pass whose results every later command may read.
+func (f *flight) recordPass(r *recording, p *vk.Pipeline, buffers []vk.Buffer, dispatch func()) {
 	f.stream.Bind(p, buffers...)
 	f.stream.Push(bytesOf([]layout.QueryRecord{r.query}))
-	f.stream.DispatchIndirect(w.groups(list))
+	dispatch()
 	f.stream.Barrier(vk.StageCompute, vk.StageCompute|vk.StageIndirect|vk.StageTransfer)
 }
 
