@@ -74,6 +74,7 @@ type atomicFile struct {
 	outFile
 	fs          fileSystem
 	temp, final string
+	synced      bool // complete
 	done        bool
 }
 
@@ -93,17 +94,30 @@ func createAtomic(fs fileSystem, path string) (*atomicFile, error) {
 	return &atomicFile{outFile: f, fs: fs, temp: temp, final: path}, nil
 }
 
-// commit makes the file durable and gives it its final name. On an error the
-// temporary file is removed.
-func (f *atomicFile) commit() error {
+// sync makes the file durable under its temporary name. It stays open, and so locked. On an error it is removed.
+func (f *atomicFile) sync() error {
 	if f.done {
 		return fmt.Errorf("dataset: %s: %w", f.final, errDone)
 	}
-	f.done = true
-	err := f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if f.synced {
+		return nil
 	}
+	if err := f.Sync(); err != nil {
+		f.abort()
+		return fmt.Errorf("dataset: cannot write %s: %w", f.final, err)
+	}
+	f.synced = true
+	return nil
+}
+
+// commit makes the file durable and gives it its final name. On an error the
+// temporary file is removed.
+func (f *atomicFile) commit() error {
+	if err := f.sync(); err != nil {
+		return err
+	}
+	f.done = true
+	err := f.Close()
 	if err == nil {
 		err = f.fs.rename(f.temp, f.final)
 	}
@@ -131,6 +145,16 @@ const (
 )
 
 func tempPrefix(base string) string { return "." + base + "." }
+
+// finalName is the name that a file gets, whether its path is that one or temporary.
+func finalName(path string) string {
+	base := filepath.Base(path)
+	n := len(base) - len(".") - tempRandom - len(tempSuffix)
+	if n > 1 && base[0] == '.' && base[n] == '.' && strings.HasSuffix(base, tempSuffix) {
+		return base[1:n]
+	}
+	return base
+}
 
 // sweep removes the temporary files of path that no process writes any more. One that cannot
 // be removed is no reason to fail.

@@ -249,3 +249,64 @@ func TestShapesFullDisk(t *testing.T) {
 }
 
 var _ io.WriterAt = (*atomicFile)(nil)
+
+// TestComplete: a complete file is read under its temporary path; it gets its name with Close, and Abort removes it.
+func TestComplete(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		for _, closed := range []bool{false, true} {
+			dir := t.TempDir()
+			final := filepath.Join(dir, "results"+ext)
+			w, err := CreateResults(final, 0, batch.Double, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Write(testResults(10, 0, batch.Double)); err != nil {
+				t.Fatal(err)
+			}
+			path, err := w.Complete()
+			if err != nil || path == final {
+				t.Fatalf("%s, %v", path, err)
+			}
+			sweep(final) // as another writer of the name does
+			if _, err := os.Stat(final); err == nil {
+				t.Errorf("%s has its name before Close", ext)
+			}
+			r, err := OpenResults(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Len() != 10 {
+				t.Errorf("%s: %d rows", ext, r.Len())
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			if !closed {
+				w.Abort()
+				emptyDir(t, dir)
+				continue
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err == nil {
+				t.Errorf("%s was closed twice", ext)
+			}
+			if r, err = OpenResults(final); err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Close()
+		}
+	}
+}
+
+// TestFinalName: temporary paths have the names that their files get.
+func TestFinalName(t *testing.T) {
+	for path, want := range map[string]string{"d/a.npz": "a.npz", "d/.a.npz.ABCDEFGHIJKL.tmp": "a.npz",
+		".a.npz.ABC.tmp": ".a.npz.ABC.tmp", "a.npz.ABCDEFGHIJKL.tmp": "a.npz.ABCDEFGHIJKL.tmp",
+		"..ABCDEFGHIJKL.tmp": "..ABCDEFGHIJKL.tmp", ".tmp": ".tmp"} {
+		if got := finalName(path); got != want {
+			t.Errorf("%s gets the name %s, want %s", path, got, want)
+		}
+	}
+}

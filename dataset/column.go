@@ -111,7 +111,9 @@ type sink interface {
 	// column i, rows × width long.
 	write(vals []any, rows int) error
 	describe(key, value string)
-	commit() error
+	// complete makes all of the file but its name and returns its temporary path.
+	complete() (path string, err error)
+	commit() error // completes the file and names it
 	abort()
 }
 
@@ -124,7 +126,7 @@ const (
 )
 
 func formatOf(path string) (format, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	switch ext := strings.ToLower(filepath.Ext(finalName(path))); ext {
 	case ".npz":
 		return formatNPZ, nil
 	case ".parquet":
@@ -265,15 +267,25 @@ func (w *tableWriter) append(vals []any, rows int) error {
 	return w.err
 }
 
-// Close completes the file and renames it to its final name. If a Write failed or rows are
-// missing, it fails and removes the file.
-func (w *tableWriter) Close() error {
+// Complete writes all of the file but its name and returns the temporary path under which it can be read until Close
+// or Abort. No row can be written afterwards. If a Write failed or rows are missing, it fails and removes the file.
+func (w *tableWriter) Complete() (path string, err error) {
 	if w.err == nil && w.next != w.n {
 		w.err = fmt.Errorf("dataset: %s: %d rows written, %d announced", w.path, w.next, w.n)
 	}
 	if w.err != nil {
 		w.out.abort()
-		return w.err
+		return "", w.err
+	}
+	path, w.err = w.out.complete()
+	return path, w.err
+}
+
+// Close completes the file and renames it to its final name. If a Write failed or rows are
+// missing, it fails and removes the file.
+func (w *tableWriter) Close() error {
+	if _, err := w.Complete(); err != nil {
+		return err
 	}
 	if w.err = w.out.commit(); w.err != nil {
 		return w.err

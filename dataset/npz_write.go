@@ -19,6 +19,7 @@ type npzWriter struct {
 	texts   []textArray
 	end     int64 // where the directory begins
 	buf     []byte
+	whole   bool // with its directory
 }
 
 // textArray is a line of metadata, an array of no dimension.
@@ -94,11 +95,22 @@ func (w *npzWriter) append(i int, vals any) error {
 	return nil
 }
 
-// commit writes headers, texts and directory and gives the file its final name.
+// complete writes headers, texts and directory.
+func (w *npzWriter) complete() (path string, err error) {
+	if !w.whole {
+		if err := w.finish(); err != nil {
+			w.file.abort()
+			return "", fmt.Errorf("dataset: cannot write %s: %w", w.file.final, err)
+		}
+		w.whole = true
+	}
+	return w.file.temp, w.file.sync()
+}
+
+// commit completes the file and gives it its final name.
 func (w *npzWriter) commit() error {
-	if err := w.finish(); err != nil {
-		w.file.abort()
-		return fmt.Errorf("dataset: cannot write %s: %w", w.file.final, err)
+	if _, err := w.complete(); err != nil {
+		return err
 	}
 	return w.file.commit()
 }

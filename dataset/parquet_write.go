@@ -28,6 +28,7 @@ type parquetSink struct {
 	rows  int                         // in the open group
 	cols  []column
 	text  [][2]string
+	whole bool // with its footer
 
 	def, rep []int16
 	wide     []int32 // small integers, which the format stores as int32
@@ -219,10 +220,22 @@ func (s *parquetSink) describe(key, value string) {
 	s.text = append(s.text, [2]string{key, value})
 }
 
+// complete writes the last row group and the footer.
+func (s *parquetSink) complete() (path string, err error) {
+	if !s.whole {
+		if err := s.finish(); err != nil {
+			s.file.abort()
+			return "", fmt.Errorf("dataset: cannot write %s: %w", s.file.final, err)
+		}
+		s.whole = true
+	}
+	return s.file.temp, s.file.sync()
+}
+
+// commit completes the file and gives it its final name.
 func (s *parquetSink) commit() error {
-	if err := s.finish(); err != nil {
-		s.file.abort()
-		return fmt.Errorf("dataset: cannot write %s: %w", s.file.final, err)
+	if _, err := s.complete(); err != nil {
+		return err
 	}
 	return s.file.commit()
 }

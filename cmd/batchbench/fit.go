@@ -83,7 +83,7 @@ func runFit(ctx context.Context, e *env, f *fitFlags) error {
 	var shapes []geom.Shape
 	var names []string
 	var rows []fitRow
-	bar := newProgress(e.stderr, "fit", int64(lib.Len()))
+	bar := e.progress("fit", int64(lib.Len()))
 	defer bar.done()
 	for i := range int32(lib.Len()) {
 		if err := ctx.Err(); err != nil {

@@ -64,7 +64,7 @@ func generateFiles(ctx context.Context, e *env, f *generateFlags) error {
 		return err
 	}
 	defer w.Abort()
-	bar := newProgress(e.stderr, "generate", f.pairs)
+	bar := e.progress("generate", f.pairs)
 	defer bar.done()
 	buf := batch.NewPairs(int(min(f.pairs, chunkRows)))
 	for first := int64(0); first < f.pairs; first += chunkRows {

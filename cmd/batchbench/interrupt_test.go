@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"clearance/batch"
 	"clearance/dataset"
 )
 
@@ -161,11 +162,42 @@ func TestAbandon(t *testing.T) {
 	}
 }
 
-// TestAuditInterrupted: the results file of an interrupted audit is there, and told.
+// TestAuditInterrupted: an interrupt in the audit leaves no file of results, in any format, of pairs and of worlds.
 func TestAuditInterrupted(t *testing.T) {
-	err := interruption(&writtenError{context.Canceled, "out.npz"})
-	if exitCode(&writtenError{context.Canceled, "out.npz"}) != exitInterrupted || !strings.Contains(err.Error(),
-		"out.npz is complete, its audit is not") {
-		t.Errorf("%v", err)
+	f := newFiles(t, ".parquet")
+	f.ballAndBox(t, 1000, nil)
+	worlds := filepath.Join(f.dir, "worlds.npz")
+	w := &batch.Worlds{Shapes: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for range 1000 {
+		w.Poses = append(w.Poses, 0, 0, 0, 1, 0, 0, 0, 0, 0, 3, 1, 0, 0, 0)
+	}
+	if err := dataset.WriteWorlds(worlds, w); err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, f.dir)
+	for _, in := range [][]string{{"--pairs", f.pairs}, {"--worlds", worlds},
+		{"--worlds", worlds, "--max-distance", "1"}} {
+		for _, ext := range formats {
+			for _, phase := range []string{"score", "verify"} {
+				ctx, cancel := context.WithCancel(t.Context())
+				var stdout, stderr bytes.Buffer
+				reached := false
+				e := &env{stdout: &stdout, stderr: &stderr, at: func(what string, done int) {
+					if what == phase && done > 0 {
+						reached = true
+						cancel()
+					}
+				}}
+				code := e.run(ctx, append([]string{"score", "--audit", "--shapes", f.shapes, "--out",
+					filepath.Join(f.dir, "out"+ext)}, in...))
+				cancel()
+				if !reached || code != exitInterrupted || !strings.Contains(stderr.String(), "no output file") {
+					t.Errorf("%v %s, interrupted in %s: %v, exit code %d, %s", in, ext, phase, reached, code, &stderr)
+				}
+				if after := names(t, f.dir); !slices.Equal(before, after) {
+					t.Errorf("%v %s, interrupted in %s: left %v, there was %v", in, ext, phase, after, before)
+				}
+			}
+		}
 	}
 }

@@ -88,38 +88,24 @@ func endSignals() []os.Signal {
 
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(&env{stdout: stdout, stderr: stderr})
+	return (&env{stdout: stdout, stderr: stderr}).run(ctx, args)
+}
+
+func (e *env) run(ctx context.Context, args []string) int {
+	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitGood
 	}
 	code := exitCode(err)
 	if code == exitInterrupted {
-		err = interruption(err)
+		err = errors.New("interrupted; no output file was written")
 	}
-	fmt.Fprintln(stderr, "batchbench: "+printable(oneLine(err.Error()), maxText))
+	fmt.Fprintln(e.stderr, "batchbench: "+printable(oneLine(err.Error()), maxText))
 	return code
-}
-
-// writtenError is an interruption after an output file was completed.
-type writtenError struct {
-	err  error
-	path string
-}
-
-func (e *writtenError) Error() string { return e.err.Error() }
-func (e *writtenError) Unwrap() error { return e.err }
-
-// interruption says what an interrupted run has left.
-func interruption(err error) error {
-	var w *writtenError
-	if errors.As(err, &w) {
-		return fmt.Errorf("interrupted; %s is complete, its audit is not", w.path)
-	}
-	return errors.New("interrupted; no output file was written")
 }
 
 // exitCode returns the exit code for an error.

@@ -204,7 +204,7 @@ func runMatrix(ctx context.Context, e *env, f *matrixFlags) error {
 	if err := checkWritable(path); err != nil {
 		return err
 	}
-	bar, last := newProgress(e.stderr, "matrix", int64(len(cases))), 0
+	bar, last := e.progress("matrix", int64(len(cases))), 0
 	f.lab.Progress = func(done, _ int) { bar.add(done - last); last = done }
 	f.lab.Open = func(backend string, workers int) (*clearance.Handle, error) {
 		return clearance.Open(clearance.WithBackend(backend), clearance.WithWorkers(workers),

@@ -134,7 +134,7 @@ func runPeers(ctx context.Context, e *env, f *peersFlags) error {
 				c.Close()
 			}
 		}()
-		bar, last := newProgress(e.stderr, "peers", int64(len(contestants)*len(f.sets)*len(questions))), 0
+		bar, last := e.progress("peers", int64(len(contestants)*len(f.sets)*len(questions))), 0
 		defer bar.done()
 		report, err = peers.Measure(ctx, contestants, peers.Options{
 			Sets: f.sets, Questions: questions, Rows: f.rows, Rounds: f.rounds, Seed: f.seed,

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -12,7 +13,22 @@ import (
 // progress is a progress bar. A nil progress, used if the output is not a terminal, draws
 // nothing.
 type progress struct {
-	bar *progressbar.ProgressBar
+	bar *progressbar.ProgressBar // nil: not drawn
+	at  func(done int)           // nil: nobody listens
+	n   atomic.Int64
+}
+
+// progress starts a bar of a command, see newProgress.
+func (e *env) progress(what string, total int64) *progress {
+	p := newProgress(e.stderr, what, total)
+	if e.at == nil {
+		return p
+	}
+	if p == nil {
+		p = new(progress)
+	}
+	p.at = func(done int) { e.at(what, done) }
+	return p
 }
 
 // newProgress starts a bar of total steps on w if w is a terminal. A total of -1 means that
@@ -21,7 +37,7 @@ func newProgress(w io.Writer, what string, total int64) *progress {
 	if !isTerminal(w) {
 		return nil
 	}
-	return &progress{progressbar.NewOptions64(total,
+	return &progress{bar: progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(),
@@ -38,14 +54,20 @@ func isTerminal(w io.Writer) bool {
 
 // add advances the bar by n steps. Errors of drawing are ignored.
 func (p *progress) add(n int) {
-	if p != nil {
+	if p == nil {
+		return
+	}
+	if p.bar != nil {
 		_ = p.bar.Add(n)
+	}
+	if done := p.n.Add(int64(n)); p.at != nil {
+		p.at(int(done))
 	}
 }
 
 // done removes the bar.
 func (p *progress) done() {
-	if p != nil {
+	if p != nil && p.bar != nil {
 		_ = p.bar.Finish()
 	}
 }

@@ -12,6 +12,7 @@ import (
 // env is the environment of a command.
 type env struct {
 	stdout, stderr io.Writer
+	at             func(what string, done int) // nil, or called as the progress of a command advances
 }
 
 // warn writes one line to standard error.

@@ -108,7 +108,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		if int64(i) < f.pairs%sets {
 			pairs++
 		}
-		bar := newProgress(e.stderr, name, pairs*int64(f.rounds+1)*int64(len(names)))
+		bar := e.progress(name, pairs*int64(f.rounds+1)*int64(len(names)))
 		m := &measurement{flags: f}
 		for _, backend := range names {
 			m.lanes = append(m.lanes, &lane{flags: f, dispatcher: h.Dispatcher(), backend: backend, bar: bar})

@@ -37,7 +37,7 @@ func newScore(e *env) *cobra.Command {
 		Short: "answer the pairs of a file",
 		Long: `Answers every pair of a file and writes the answers in input order. The file is
 streamed, so it may be larger than memory. The results file appears under its name
-only once it is complete.
+only once it is complete and, with --audit, checked.
 
 Worlds of bodies (the array bodies of --worlds, or --reduce or --max-distance) have the
 columns part_a and part_b; with --reduce world they have one row per world. With --pairs
@@ -60,7 +60,7 @@ an answer was refuted.`,
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
 		", ")+"; default all but method (collide: status)")
-	fs.BoolVar(&f.audit, "audit", false, "audit every answer afterwards, as 'verify' does")
+	fs.BoolVar(&f.audit, "audit", false, "audit every answer before the file gets its name, as 'verify' does")
 	f.solveFlags.add(fs)
 	f.rolloutFlags.add(fs)
 	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
@@ -133,7 +133,15 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	if inWorlds {
 		return scoreRollout(ctx, e, f, h.Dispatcher())
 	}
-	rep, devices, err := scoreFile(ctx, e, f, h.Dispatcher())
+	var audit *verifyReport
+	var check score.Check
+	if f.audit { // before the file gets its name: after an interrupt there is none
+		check = func(_ *dispatch.Report, complete string) (err error) {
+			audit, err = f.auditFile(ctx, e, complete)
+			return err
+		}
+	}
+	rep, devices, err := scoreFile(ctx, e, f, h.Dispatcher(), check)
 	if err != nil {
 		return err
 	}
@@ -146,14 +154,8 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	}
 	report := newScoreReport(f, devices, &rep)
 	var verdict error
-	if f.audit {
-		v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: f.out, sample: defaultSample,
-			seed: 1}
-		v.columns = nil
-		if report.Verify, err = verifyFile(ctx, e, &v); err != nil {
-			return &writtenError{err, f.out}
-		}
-		verdict = report.Verify.verdict()
+	if report.Verify = audit; audit != nil {
+		verdict = audit.verdict()
 	}
 	if err := f.write(e, report); err != nil {
 		return err
@@ -165,6 +167,17 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 		}
 	}
 	return verdict
+}
+
+// auditFile audits the complete file of results, which has a temporary path.
+func (f *scoreFlags) auditFile(ctx context.Context, e *env, path string) (*verifyReport, error) {
+	v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: path, sample: defaultSample, seed: 1}
+	v.columns = nil
+	report, err := verifyFile(ctx, e, &v)
+	if err == nil {
+		report.Results = f.out
+	}
+	return report, err
 }
 
 const adviceUndecided = "try --precision double or a larger --tolerance"
@@ -184,8 +197,8 @@ func (f *scoreFlags) unanswered(invalid, undecided, rows int64, column, advice s
 
 // scoreFile answers the pairs of the file into the results file and returns a description of
 // the devices. After an error there is no results file.
-func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) (rep dispatch.Report, devices string,
-	err error) {
+func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher,
+	check score.Check) (rep dispatch.Report, devices string, err error) {
 	lib, err := dataset.ReadLibrary(f.shapes)
 	if err != nil {
 		return rep, "", err
@@ -200,13 +213,13 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 		return rep, "", err
 	}
 	devices = devicesText(chosen.Share)
-	bar := newProgress(e.stderr, "score", int64(pairs.Len()))
+	bar := e.progress("score", int64(pairs.Len()))
 	defer bar.done()
 	last := 0
 	rep, err = score.Run(ctx, d, lib, pairs, int64(pairs.Len()), f.out, f.options, dispatch.Options{
 		Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done },
-	})
+	}, check)
 	return rep, devices, err
 }
 

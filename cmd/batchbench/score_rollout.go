@@ -111,13 +111,23 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 			return err
 		}
 	}
-	bar := newProgress(e.stderr, "score", int64(worlds.Len()*max(len(worlds.TemplateA), 1)))
+	bar := e.progress("score", int64(worlds.Len()*max(len(worlds.TemplateA), 1)))
 	defer bar.done()
 	last := 0
 	rep, err := rollout.Run(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done }})
 	if err != nil {
 		return err
+	}
+	bar.done()
+	var audit *rolloutAudit
+	if f.audit { // before the file is written: after an interrupt there is none
+		bar := e.progress("verify", int64(job.Results.N))
+		defer bar.done()
+		sample.bar = bar
+		if audit, err = auditRollout(ctx, job, sample); err != nil {
+			return err
+		}
 	}
 	meta := map[string]string{metaMethod: o.Method.String(),
 		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
@@ -129,11 +139,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	}
 	report := newRolloutReport(&o, &rep)
 	report.Results = job.Results.N
-	if f.audit {
-		if report.Audit, err = auditRollout(ctx, job, sample); err != nil {
-			return err
-		}
-	}
+	report.Audit = audit
 	if err := f.write(e, report); err != nil {
 		return err
 	}

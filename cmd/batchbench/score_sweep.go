@@ -103,7 +103,7 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 		return errors.New(strings.TrimPrefix(err.Error(), "sweep: "))
 	}
 	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o}
-	bar := newProgress(e.stderr, "score", int64(motions.Len()*len(motions.TemplateA)))
+	bar := e.progress("score", int64(motions.Len()*len(motions.TemplateA)))
 	defer bar.done()
 	last := 0
 	rep, err := rollout.Sweep(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,

@@ -138,7 +138,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 		if err != nil {
 			return err
 		}
-		bar := newProgress(e.stderr, set, int64(len(f.rows)*len(report.Backends)))
+		bar := e.progress(set, int64(len(f.rows)*len(report.Backends)))
 		for _, rows := range f.rows {
 			for _, b := range report.Backends {
 				p, err := f.point(ctx, h.Dispatcher(), b.Name, lib, pairs.Slice(0, rows))

@@ -165,7 +165,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	}
 	f.options.Columns, f.options.Precision = results.Columns(), results.Precision()
 
-	bar := newProgress(e.stderr, "verify", n)
+	bar := e.progress("verify", n)
 	defer bar.done()
 	c := &checker{total: n, sample: min(f.sample, n), prove: min(f.prove, n), seed: f.seed, workers: f.workers,
 		bar: bar}

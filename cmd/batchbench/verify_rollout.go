@@ -57,7 +57,7 @@ func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, 
 	if err := f.belongs(job, meta); err != nil {
 		return nil, err
 	}
-	bar := newProgress(e.stderr, "verify", int64(results.N))
+	bar := e.progress("verify", int64(results.N))
 	defer bar.done()
 	sample := &rolloutSample{pairs: f.sample, seed: f.seed, workers: f.workers, bar: bar}
 	switch {

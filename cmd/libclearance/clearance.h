@@ -344,8 +344,8 @@ int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *erro
 
 // clearance_score starts a job that answers the pairs of a file (.parquet, .npz) and writes the answers to another, in
 // input order, as 'batchbench score' does; it appears under its name once it is complete. A library of 0 is read from
-// the file shapes. If audit is not 0, every answer is then audited from the shapes alone, and audited and refuted of
-// the report are counted.
+// the file shapes. If audit is not 0, every answer is audited from the shapes alone before the file gets its name, and
+// audited and refuted of the report are counted: a job that is canceled leaves no file.
 int32_t clearance_score(clearance_engine engine, clearance_query *query, clearance_text *shapes, clearance_text *pairs,
                         clearance_text *out, int32_t audit, clearance_job *job, clearance_error *error);
 

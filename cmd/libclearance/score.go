@@ -60,18 +60,20 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 		j.done.Store(int64(done))
 		j.total.Store(int64(total))
 	}
-	rep, err := score.Files(ctx, h.Dispatcher(), lib, from, to, o, run)
+	var audit score.Check // before the file gets its name: after an interrupt there is none
+	if check {
+		audit = func(rep *dispatch.Report, complete string) error {
+			j.done.Store(int64(rep.Rows))
+			found, err := score.Audit(ctx, lib, from, complete, o, 0, func(rows int) { j.done.Add(int64(rows)) })
+			if err == nil {
+				j.audited, j.refuted = int64(rep.Rows), int64(found.Wrong())
+			}
+			return err
+		}
+	}
+	rep, err := score.Files(ctx, h.Dispatcher(), lib, from, to, o, run, audit)
 	if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
 		return rep, failure{codeFile, err}
 	}
-	if err != nil || !check {
-		return rep, err
-	}
-	j.done.Store(int64(rep.Rows))
-	audit, err := score.Audit(ctx, lib, from, to, o, 0, func(rows int) { j.done.Add(int64(rows)) })
-	if err != nil {
-		return rep, err
-	}
-	j.audited, j.refuted = int64(rep.Rows), int64(audit.Wrong())
-	return rep, nil
+	return rep, err
 }

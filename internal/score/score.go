@@ -37,10 +37,14 @@ func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) err
 	return nil
 }
 
-// Run answers n pairs of a source into a results file, which appears under its name once it is complete. After an
-// error there is no file.
+// A Check looks at the complete file of results, under the temporary path that it has before it gets its name. After
+// an error there is no file.
+type Check func(rep *dispatch.Report, path string) error
+
+// Run answers n pairs of a source into a results file, which appears under its name once it is complete and checked,
+// if check is not nil. After an error there is no file.
 func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs dispatch.Source, n int64, path string,
-	o batch.Options, run dispatch.Options) (dispatch.Report, error) {
+	o batch.Options, run dispatch.Options, check Check) (dispatch.Report, error) {
 	failed := dispatch.Report{WorstGapRow: -1}
 	out, err := dataset.CreateResults(path, o.Columns, o.Precision, n)
 	if err != nil {
@@ -54,12 +58,24 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 	if err != nil {
 		return rep, err
 	}
+	if check != nil {
+		complete, err := out.Complete()
+		if err == nil {
+			err = check(&rep, complete)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return rep, err
+		}
+	}
 	return rep, out.Close()
 }
 
 // Files answers the pairs of a file, see Run. Columns of 0 stand for those of the query that files hold.
 func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs, out string, o batch.Options,
-	run dispatch.Options) (dispatch.Report, error) {
+	run dispatch.Options, check Check) (dispatch.Report, error) {
 	failed := dispatch.Report{WorstGapRow: -1}
 	if o.Columns == 0 {
 		o.Columns = o.EffectiveColumns()
@@ -73,7 +89,7 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 		return failed, err
 	}
 	defer in.Close()
-	return Run(ctx, d, lib, in, in.Len(), out, o, run)
+	return Run(ctx, d, lib, in, in.Len(), out, o, run, check)
 }
 
 // different returns an error if a path would replace its input.

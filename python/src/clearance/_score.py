@@ -62,9 +62,10 @@ def score_file(
 ) -> FileReport:
     """Answer the pairs of a file (.parquet, .npz) into another, in input order, as ``batchbench score`` does.
 
-    The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete.
-    ``library`` is a Library or the path of a shapes.json. ``audit`` checks every answer from the shapes alone, sharing
-    no code with a solver but the support functions. ``progress`` is True (a line on the standard error) or a function
+    The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete
+    and, with ``audit``, checked: an interrupted call leaves no file. ``library`` is a Library or the path of a
+    shapes.json. ``audit`` checks every answer from the shapes alone, sharing no code with a solver but the support
+    functions. ``progress`` is True (a line on the standard error) or a function
     that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
     it is audited. An ``engine`` is opened if none is given.
     """
