@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -21,14 +23,17 @@ const auditedPairs = 20_000
 // answer as one of the pair of parts that the row names. The reference solves every pair of parts of a sample of
 // worlds, culled or not, and its certified bounds refute answers that exclude them.
 type rolloutAudit struct {
-	Rows      int            `json:"rows"`
-	Undecided int            `json:"undecided"`
-	Invalid   int            `json:"invalid"`
-	Named     *verify.Report `json:"named"`  // rows that name a pair of parts, as answers of that pair
-	Worlds    int            `json:"worlds"` // solved by the reference
-	PartPairs int            `json:"part_pairs"`
-	Refuted   int            `json:"refuted"`         // rows, by their form or by the reference
-	First     []string       `json:"first,omitempty"` // the first of them
+	Rows       int            `json:"rows"`
+	Undecided  int            `json:"undecided"`
+	Invalid    int            `json:"invalid"`
+	Unanswered int            `json:"unanswered"` // worlds that state rows without an answer
+	Unaudited  int            `json:"unaudited"`  // rows with a distance that no column and no solver bounds
+	Named      *verify.Report `json:"named"`      // rows that name a pair of parts, as answers of that pair
+	Worlds     int            `json:"worlds"`     // solved by the reference
+	OfWorlds   int            `json:"of_worlds"`
+	PartPairs  int            `json:"part_pairs"`
+	Refuted    int            `json:"refuted"`         // rows, by their form or by the reference
+	First      []string       `json:"first,omitempty"` // the first of them
 }
 
 // rolloutSample says which worlds the reference solves.
@@ -43,6 +48,10 @@ type rolloutSample struct {
 func (r *rolloutAudit) print(b *strings.Builder) {
 	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
 		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
+	if rest := r.OfWorlds - r.Worlds; rest > 0 {
+		fmt.Fprintf(b, "audit: %s not solved: of their rows, the form and the pairs of parts that they name alone were "+
+			"checked\n", plural(rest, "world"))
+	}
 	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
 		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(refutedAs(r.Named), "row"))
 	for _, text := range r.First {
@@ -71,22 +80,53 @@ func (r *rolloutAudit) note(world, row int, err error) {
 // wrong is the larger of the numbers of rows that both kinds of checks refute, since a row may be in both.
 func (r *rolloutAudit) wrong() int { return max(r.Refuted, refutedAs(r.Named)) }
 
-// step returns the distance of the worlds that are solved, and an error if a world has more pairs of parts than the
-// reference could solve.
-func (s *rolloutSample) step(job *rollout.Job) (step int, err error) {
-	w, all := job.Worlds, int64(0)
+// worldPairs is the largest number of pairs of parts of a world that are in memory at a time, some 300 bytes each.
+const worldPairs = 1 << 22
+
+// check returns an error if a world has more pairs of parts than the reference could solve.
+func (s *rolloutSample) check(job *rollout.Job) error {
+	w := job.Worlds
+	most := int64(worldPairs)
+	if s.pairs < worldPairs {
+		most = min(most, 50*max(s.pairs, auditedPairs))
+	}
 	for world := range w.Len() {
-		n := partPairs(job, world)
-		if n/50 > max(s.pairs, auditedPairs) {
-			return 0, fmt.Errorf("audit: world %d has %d pairs of parts, which the reference would solve", world, n)
+		if n := partPairs(job, world); n > most {
+			return fmt.Errorf("audit: world %d has %d pairs of parts, which the reference would solve", world, n)
 		}
-		all += n
 		if len(w.Bodies) == w.BodiesPerWorld() { // the same in all worlds
-			all *= int64(w.Len())
 			break
 		}
 	}
-	return int(max(1, all/max(1, s.pairs))), nil
+	return nil
+}
+
+// worlds yields all worlds once, from anywhere on and by steps of about the golden ratio of their number, so that the
+// first of them are spread over the whole.
+func (s *rolloutSample) worlds(n int) iter.Seq[int] {
+	return func(yield func(world int) bool) {
+		if n == 0 {
+			return
+		}
+		world, step := rand.New(rand.NewPCG(s.seed, 0)).IntN(n), 1+int(float64(n)/math.Phi)
+		for divisor(step, n) != 1 {
+			step++
+		}
+		for range n {
+			if !yield(world) {
+				return
+			}
+			world = (world + step) % n
+		}
+	}
+}
+
+// divisor is the greatest common divisor.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // partPairs is the number of pairs of parts of a world; of all pairs with those that are skipped.
@@ -114,21 +154,21 @@ func partPairs(job *rollout.Job, world int) (n int64) {
 
 // auditRollout audits the results of a job.
 func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rolloutAudit, error) {
-	step, err := s.step(job)
-	if err != nil {
+	if err := s.check(job); err != nil {
 		return nil, err
 	}
-	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report)}
-	if err := r.rows(ctx, job, s); err != nil {
+	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report), OfWorlds: job.Worlds.Len()}
+	c := newRowAuditor(job)
+	if err := r.rows(ctx, c, s); err != nil {
 		return nil, err
 	}
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
-	world := 0
-	if w := job.Worlds.Len(); w > 0 {
-		world = rand.New(rand.NewPCG(s.seed, 0)).IntN(min(step, w))
-	}
-	for ; world < job.Worlds.Len() && int64(r.PartPairs) < s.pairs; world += step {
+	solved := 0 // rows
+	for world := range s.worlds(job.Worlds.Len()) {
+		if int64(r.PartPairs) >= s.pairs {
+			break
+		}
 		rows, list := listOf(job, world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
 		if job.Options.Query == batch.Growth {
@@ -138,13 +178,17 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 		for i := range list {
 			pairs.SetRow(i, &list[i])
 		}
-		solved := &batch.Job{Library: job.Bodies.Library(), Input: pairs, Options: o}
-		if _, err := d.Run(ctx, solved, dispatch.Options{}); err != nil {
+		again := &batch.Job{Library: job.Bodies.Library(), Input: pairs, Options: o}
+		if _, err := d.Run(ctx, again, dispatch.Options{}); err != nil {
 			return nil, err
 		}
 		r.Worlds++
 		r.PartPairs += len(list)
-		r.world(job, world, rows, solved.Results)
+		solved += c.rowsOf(world)
+		r.world(c, world, rows, again.Results)
+	}
+	if out := job.Results; out.Distance.Len() != 0 && out.Gap == nil {
+		r.Unaudited += out.N - solved
 	}
 	return r, nil
 }

@@ -136,29 +136,42 @@ func named(r *rollout.Results) int {
 	return slices.IndexFunc(r.PartA, func(a int32) bool { return a >= 0 })
 }
 
-// TestAuditStep: the worlds that are audited have so many pairs of parts together as the reference solves, also if the
-// first world has none, and a world with too many is refused by number.
-func TestAuditStep(t *testing.T) {
+// TestAuditSample: the worlds that are solved are spread over all of them, each is solved once, and a world with too
+// many pairs of parts is refused by number.
+func TestAuditSample(t *testing.T) {
 	job := auditedJob(t, rollout.Options{}, true)
 	const one = 1 + 2 + 2 + 1 + 2 // parts of a world
 	if n := partPairs(job, 3); n != (one*one-(1+4+4+1+4))/2 {
 		t.Errorf("%d pairs of parts", n)
 	}
-	w := &rollout.Worlds{Poses: make([]float64, 7*2*5000), TemplateA: []int32{0}, TemplateB: []int32{1}, M: 2}
-	for range 5000 {
-		w.Bodies = append(w.Bodies, 1, 1)
-	}
-	w.Bodies[0] = rollout.Absent
-	sample := &rolloutSample{pairs: auditedPairs}
-	for _, c := range []struct{ pairs, step int }{{1, 1}, {30, 4999 * 4 * 30 / auditedPairs}} {
-		w.TemplateA, w.TemplateB = make([]int32, c.pairs), slices.Repeat([]int32{1}, c.pairs)
-		if step, err := sample.step(&rollout.Job{Bodies: job.Bodies, Worlds: w}); err != nil || step != c.step {
-			t.Errorf("%d pairs of bodies per world: every world in %d, want %d, %v", c.pairs, step, c.step, err)
+	for _, n := range []int{0, 1, 2, 7, 39_600} {
+		for seed := range uint64(4) {
+			seen, tenths, k := make([]int, n), make([]int, 10), 0
+			for world := range (&rolloutSample{seed: seed}).worlds(n) {
+				if seen[world]++; k < 606 {
+					tenths[10*world/n]++
+				}
+				k++
+			}
+			if k != n || n > 0 && slices.Min(seen) != 1 {
+				t.Errorf("%d worlds, seed %d: %d solved", n, seed, k)
+			}
+			if n > 606 && slices.Min(tenths) == 0 {
+				t.Errorf("%d worlds, seed %d: by tenths of the worlds %v", n, seed, tenths)
+			}
 		}
 	}
-	w.TemplateA, w.TemplateB = make([]int32, 20*auditedPairs), slices.Repeat([]int32{1}, 20*auditedPairs)
-	_, err := sample.step(&rollout.Job{Bodies: job.Bodies, Worlds: w})
-	if err == nil || !strings.Contains(err.Error(), "world 1 has 1600000 pairs of parts") {
-		t.Errorf("%v", err)
+	w := &rollout.Worlds{Poses: make([]float64, 7*2*5000), M: 2, Bodies: slices.Repeat([]int32{1, 1}, 5000)}
+	w.Bodies[0] = rollout.Absent
+	sample := &rolloutSample{pairs: auditedPairs}
+	for _, c := range []struct {
+		pairs int
+		says  string
+	}{{30, ""}, {20 * auditedPairs, "world 1 has 1600000 pairs of parts"}} {
+		w.TemplateA, w.TemplateB = make([]int32, c.pairs), slices.Repeat([]int32{1}, c.pairs)
+		err := sample.check(&rollout.Job{Bodies: job.Bodies, Worlds: w})
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%d pairs of bodies per world: %v, want %q", c.pairs, err, c.says)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"clearance/batch"
 	"clearance/geom"
@@ -26,6 +27,9 @@ type rowAuditor struct {
 	most  float64   // of them
 	bad   []bool    // worlds with a pose that is no pose
 	world int       // of the last row of all pairs
+	last  [2]int32  // its bodies
+	skip  map[[2]int32]bool
+	pairs []int // of present bodies in each world that are asked, one number if worlds have one list
 }
 
 func newRowAuditor(job *rollout.Job) *rowAuditor {
@@ -47,7 +51,59 @@ func newRowAuditor(job *rollout.Job) *rowAuditor {
 			c.bad[world] = c.bad[world] || body >= 0 && job.Bodies.CheckPose(body, w.Pose(world, k)) != nil
 		}
 	}
+	c.skip = make(map[[2]int32]bool, len(w.SkipA))
+	for i, a := range w.SkipA {
+		c.skip[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
+	}
+	c.pairs = make([]int, w.Len())
+	if len(w.Bodies) == w.BodiesPerWorld() {
+		c.pairs = c.pairs[:min(1, w.Len())]
+	}
+	for world := range c.pairs {
+		c.pairs[world] = c.countPairs(world)
+	}
 	return c
+}
+
+// countPairs is the number of pairs of a world that are asked and of which no body is absent.
+func (c *rowAuditor) countPairs(world int) (n int) {
+	w := c.job.Worlds
+	present := func(k int32) bool { return w.Body(world, k) != rollout.Absent }
+	if !w.AllPairs {
+		for p, a := range w.TemplateA {
+			if present(a) && present(w.TemplateB[p]) {
+				n++
+			}
+		}
+		return n
+	}
+	bodies := 0
+	for k := range int32(w.BodiesPerWorld()) {
+		if present(k) {
+			n += bodies
+			bodies++
+		}
+	}
+	for p := range c.skip {
+		if p[0] != p[1] && present(p[0]) && present(p[1]) {
+			n--
+		}
+	}
+	return n
+}
+
+// pairsOf is the number of pairs of a world, see countPairs.
+func (c *rowAuditor) pairsOf(world int) int { return c.pairs[min(world, len(c.pairs)-1)] }
+
+// rowsOf is the number of rows of a world.
+func (c *rowAuditor) rowsOf(world int) int {
+	switch r := c.job.Results; {
+	case r.Pair != nil:
+		return 1
+	case r.Offsets != nil:
+		return int(r.Offsets[world+1] - r.Offsets[world])
+	}
+	return len(c.job.Worlds.TemplateA)
 }
 
 // place returns what row i is about, and an error if that is no pair of bodies that was asked.
@@ -58,10 +114,19 @@ func (c *rowAuditor) place(i int) (p rowPlace, err error) {
 	case r.Offsets != nil:
 		for i >= int(r.Offsets[c.world+1]) {
 			c.world++
+			c.last = [2]int32{}
 		}
 		p = rowPlace{c.world, r.BodyA[i], r.BodyB[i]}
 		if p.a < 0 || p.a >= p.b || p.b >= m {
 			return p, fmt.Errorf("bodies %d and %d, want two in ascending order below %d", p.a, p.b, m)
+		}
+		before, here := c.last, [2]int32{p.a, p.b}
+		c.last = here
+		switch {
+		case c.skip[here]:
+			return p, fmt.Errorf("bodies %d and %d, a pair to skip", p.a, p.b)
+		case slices.Compare(before[:], here[:]) >= 0:
+			return p, fmt.Errorf("bodies %d and %d after %d and %d", p.a, p.b, before[0], before[1])
 		}
 	case r.Pair != nil && r.BodyA != nil:
 		if p = (rowPlace{i, r.BodyA[i], r.BodyB[i]}); min(p.a, p.b) < -1 || max(p.a, p.b) >= m {
@@ -100,14 +165,23 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 		return -1, -1, fmt.Errorf("parts %d and %d of %d and %d", partA, partB, len(c.job.Bodies.Parts(x)),
 			len(c.job.Bodies.Parts(y)))
 	}
-	if r.Pair != nil && (r.Any[i] > rollout.AnyUnknown || r.Contacts[i] < 0 || r.Failed[i] < 0) {
-		return partA, partB, fmt.Errorf("any %d, %d contacts, %d failed", r.Any[i], r.Contacts[i], r.Failed[i])
-	}
 	status := batch.Separated
 	if r.Status != nil {
 		status = batch.Status(r.Status[i])
 	}
 	o := &c.job.Options
+	empty := absent
+	if r.Pair != nil {
+		if empty = c.pairsOf(i) == 0; !empty && p.a >= 0 && absent {
+			return partA, partB, fmt.Errorf("bodies %d and %d, one of which is absent", p.a, p.b)
+		}
+		if err := c.counts(i, status); err != nil {
+			return partA, partB, err
+		}
+	}
+	if empty && !c.bad[p.world] {
+		return partA, partB, c.nothing(i, status)
+	}
 	switch {
 	case status > batch.Invalid:
 		return partA, partB, fmt.Errorf("no status has the code %d", uint8(status))
@@ -116,17 +190,56 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 	case status >= batch.Undecided || r.Distance.Len() == 0:
 		return partA, partB, nil
 	}
-	d := r.Distance.At(i)
-	if math.IsInf(d, 1) && (absent || r.Pair != nil) {
-		return partA, partB, nil // of a world the reference says whether it is empty
+	d, gap := r.Distance.At(i), c.tolerance(r.Distance.At(i), x, y)
+	if r.Gap != nil {
+		gap = float64(r.Gap[i])
 	}
-	if r.Gap == nil {
-		return partA, partB, nil
-	}
-	if gap := float64(r.Gap[i]); !(gap >= 0) || !c.narrow(d, gap, status, x, y) {
+	touch := o.Query.Info().Touch
+	switch {
+	case math.IsNaN(d) || math.IsInf(d, 0):
+		return partA, partB, fmt.Errorf("%v at a distance of %g", status, d)
+	case r.Gap != nil && (!(gap >= 0) || !c.narrow(d, gap, status, x, y)):
 		return partA, partB, fmt.Errorf("%g ± %g is %v, with a gap above the tolerance", d, gap, status)
+	case r.Status == nil || o.Query.Info().Boolean(): // whose distance and status may be those of different parts
+	case status == batch.Touching && !(math.Abs(d-touch) <= gap),
+		status == batch.Separated && !(d >= touch), status == batch.Penetrating && !(d <= touch):
+		return partA, partB, fmt.Errorf("%v at %g ± %g", status, d, gap)
 	}
 	return partA, partB, nil
+}
+
+// counts returns an error if the columns of a world contradict one another.
+func (c *rowAuditor) counts(i int, status batch.Status) error {
+	r := c.job.Results
+	contacts, failed, pairs := int(r.Contacts[i]), int(r.Failed[i]), c.pairsOf(i)
+	want := rollout.AnyNone
+	switch {
+	case contacts > 0:
+		want = rollout.AnyContact
+	case failed > 0:
+		want = rollout.AnyUnknown
+	}
+	switch {
+	case contacts < 0 || failed < 0 || r.Any[i] != want:
+		return fmt.Errorf("any %d, %d contacts, %d failed", r.Any[i], contacts, failed)
+	case max(contacts, failed) > pairs:
+		return fmt.Errorf("%d contacts, %d failed, of %d pairs", contacts, failed, pairs)
+	case r.Status == nil:
+	case status == batch.Separated && contacts > 0, (status == batch.Touching || status == batch.Penetrating) &&
+		contacts == 0, status == batch.Undecided && failed == 0:
+		return fmt.Errorf("%v, with %d contacts, %d failed", status, contacts, failed)
+	}
+	return nil
+}
+
+// nothing returns an error if a row without a pair of bodies is not the distance to an empty set.
+func (c *rowAuditor) nothing(i int, status batch.Status) error {
+	r := c.job.Results
+	far := r.Distance.Len() == 0 || math.IsInf(r.Distance.At(i), 1)
+	if status != batch.Separated || !far || r.Gap != nil && r.Gap[i] != 0 {
+		return fmt.Errorf("%v, where no two bodies are present: want separated, +Inf with a gap of 0", status)
+	}
+	return nil
 }
 
 // narrow reports whether a decided row is known as well as the options ask: to the tolerance of the largest parts of
@@ -150,6 +263,16 @@ func (c *rowAuditor) narrow(d, gap float64, status batch.Status, x, y int32) boo
 	if d-gap >= beyond-4*u*math.Abs(d)-0x1p-22*gap { // the gap is a float32, rounded up
 		return true
 	}
+	return gap <= c.tolerance(d, x, y)
+}
+
+// tolerance is the widest gap of a decided row that the options allow, see narrow.
+func (c *rowAuditor) tolerance(d float64, x, y int32) float64 {
+	o := &c.job.Options
+	u := 0x1p-24
+	if o.Precision == batch.Double {
+		u = 0x1p-53
+	}
 	size := 2 * c.most
 	if c.job.Results.Pair == nil && x >= 0 && y >= 0 {
 		size = c.sizes[x] + c.sizes[y]
@@ -161,7 +284,7 @@ func (c *rowAuditor) narrow(d, gap float64, status batch.Status, x, y int32) boo
 	}
 	// Of bounds in float64, relative to the lengths of the row: far more than their derived rounding.
 	const rounding = 0x1p-40
-	return gap <= t*(1+0x1p-20)+4*u*math.Abs(d)+rounding*(size+math.Abs(d))
+	return t*(1+0x1p-20) + 4*u*math.Abs(d) + rounding*(size+math.Abs(d))
 }
 
 // flats reports whether the library has half-spaces, of which two are no valid pair.
@@ -176,9 +299,9 @@ func (c *rowAuditor) flats() bool {
 }
 
 // rows checks the form of every row and audits the answers of those that name a pair of parts.
-func (r *rolloutAudit) rows(ctx context.Context, job *rollout.Job, s *rolloutSample) error {
+func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample) error {
 	const most = 1 << 16
-	c, out := newRowAuditor(job), job.Results
+	job, out := c.job, c.job.Results
 	var list []batch.Row
 	var at []int
 	for i := range out.N {
@@ -198,6 +321,9 @@ func (r *rolloutAudit) rows(ctx context.Context, job *rollout.Job, s *rolloutSam
 			partA, partB, err = c.form(i, p)
 		}
 		r.note(p.world, i, err)
+		if out.Failed != nil && out.Failed[i] > 0 && !c.bad[i] {
+			r.Unanswered++
+		}
 		if partA >= 0 && (status <= batch.Penetrating || out.Status == nil) && !c.bad[p.world] {
 			x, y := job.Worlds.Body(p.world, p.a), job.Worlds.Body(p.world, p.b)
 			a, b := &job.Bodies.Parts(x)[partA], &job.Bodies.Parts(y)[partB]

@@ -11,7 +11,7 @@ import (
 // interval is what the reference proves of a pair of parts, of a row or of a world.
 type interval struct {
 	lower, upper float64
-	sure, maybe  int // rows that are, and that may be, in contact
+	sure, maybe  int // rows that are, and that may pass as, in contact
 	invalid      bool
 }
 
@@ -64,8 +64,9 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
 }
 
 // world audits the rows of a world.
-func (r *rolloutAudit) world(job *rollout.Job, world int, rows []rowOf, solved *batch.Results) {
-	whole := nothing
+func (r *rolloutAudit) world(c *rowAuditor, world int, rows []rowOf, solved *batch.Results) {
+	job, whole := c.job, nothing
+	touch := job.Options.Query.Info().Touch
 	for i := range rows {
 		row := &rows[i]
 		end := solved.N
@@ -75,10 +76,10 @@ func (r *rolloutAudit) world(job *rollout.Job, world int, rows []rowOf, solved *
 		for k := row.first; k < end; k++ {
 			row.known.add(boundsOf(solved, k))
 		}
-		if row.known.upper <= 0 {
+		if row.known.upper <= touch {
 			row.known.sure = 1
 		}
-		if row.known.lower <= 0 {
+		if row.known.lower <= touch+c.tolerance(touch, job.Worlds.Body(world, row.a), job.Worlds.Body(world, row.b)) {
 			row.known.maybe = 1
 		}
 		whole.add(row.known)
@@ -88,7 +89,7 @@ func (r *rolloutAudit) world(job *rollout.Job, world int, rows []rowOf, solved *
 	note := func(at int, err error) { r.note(world, at, err) }
 	switch {
 	case out.Pair != nil:
-		err := whole.check(out, world, &job.Options)
+		err := r.check(&whole, c, world, rollout.Absent, rollout.Absent)
 		for i := range rows {
 			if row := &rows[i]; err == nil && row.least(out, world, i) {
 				err = row.named(out, world, solved)
@@ -98,14 +99,14 @@ func (r *rolloutAudit) world(job *rollout.Job, world int, rows []rowOf, solved *
 	case out.Offsets == nil:
 		for i := range rows {
 			at := world*len(rows) + i
-			note(at, rows[i].check(out, at, &job.Options, solved))
+			note(at, r.row(&rows[i], c, world, at, solved))
 		}
 	default:
 		at := int(out.Offsets[world])
 		for i := range rows {
 			row := &rows[i]
 			if at < int(out.Offsets[world+1]) && out.BodyA[at] == row.a && out.BodyB[at] == row.b {
-				note(at, row.check(out, at, &job.Options, solved))
+				note(at, r.row(row, c, world, at, solved))
 				at++
 			} else if least := job.Options.MaxDistance; row.known.invalid || row.known.upper < least {
 				note(at, fmt.Errorf("bodies %d and %d have no row, and are nearer than %g m", row.a, row.b, least))
@@ -135,12 +136,13 @@ func (x *interval) add(y interval) {
 	x.invalid = x.invalid || y.invalid
 }
 
-// check returns an error if row i of the results is refuted, also by the pair of parts that it names.
-func (row *rowOf) check(out *rollout.Results, i int, o *rollout.Options, solved *batch.Results) error {
-	if err := row.known.check(out, i, o); err != nil {
+// row returns an error if row i of the results is refuted, also by the pair of parts that it names.
+func (r *rolloutAudit) row(row *rowOf, c *rowAuditor, world, i int, solved *batch.Results) error {
+	w := c.job.Worlds
+	if err := r.check(&row.known, c, i, w.Body(world, row.a), w.Body(world, row.b)); err != nil {
 		return err
 	}
-	return row.named(out, i, solved)
+	return row.named(c.job.Results, i, solved)
 }
 
 // least reports whether the result of a world is that of row i, this one.
@@ -166,40 +168,73 @@ func (row *rowOf) named(out *rollout.Results, i int, solved *batch.Results) erro
 	return nil
 }
 
-// check returns an error if row i of the results excludes what is known.
-func (x *interval) check(out *rollout.Results, i int, o *rollout.Options) error {
+// check returns an error if row i of the results, of bodies x and y, excludes what is known.
+func (r *rolloutAudit) check(known *interval, c *rowAuditor, i int, x, y int32) error {
+	out, o := c.job.Results, &c.job.Options
+	touch := o.Query.Info().Touch
 	status := batch.Undecided
 	if out.Status != nil {
 		status = batch.Status(out.Status[i])
 	}
-	growth := o.Query == batch.Growth // whose contacts are those of a factor of at most 1
-	switch {
-	case x.invalid:
+	switch near := touch + c.tolerance(touch, x, y); {
+	case known.invalid:
 		if out.Status != nil && status != batch.Invalid {
 			return fmt.Errorf("%v, with an invalid pose or pair", status)
 		}
 		return nil
 	case status == batch.Invalid:
 		return fmt.Errorf("invalid, without an invalid pose or pair")
-	case !growth && status == batch.Separated && x.upper < 0:
-		return fmt.Errorf("separated, with a distance of at most %g", x.upper)
-	case !growth && status == batch.Penetrating && x.lower > 0:
-		return fmt.Errorf("penetrating, with a distance of at least %g", x.lower)
+	case status == batch.Separated && known.upper < touch:
+		return fmt.Errorf("separated, with a distance of at most %g", known.upper)
+	case status == batch.Penetrating && known.lower > touch:
+		return fmt.Errorf("penetrating, with a distance of at least %g", known.lower)
+	case status == batch.Touching && (known.lower > near || known.upper < 2*touch-near):
+		return fmt.Errorf("touching, with a distance in [%g, %g]", known.lower, known.upper)
 	}
-	if out.Distance.Len() != 0 && out.Gap != nil {
-		d, gap := out.Distance.At(i), float64(out.Gap[i])
-		if d-gap > x.upper || d+gap < x.lower {
-			return fmt.Errorf("%g ± %g excludes [%g, %g] of the reference", d, gap, x.lower, x.upper)
+	if out.Distance.Len() != 0 && !(status == batch.Undecided && out.Status != nil) {
+		d := out.Distance.At(i)
+		gap := c.tolerance(d, x, y)
+		if out.Gap != nil {
+			gap = float64(out.Gap[i])
+		}
+		switch {
+		case !(d-gap > known.upper || d+gap < known.lower):
+		case out.Gap == nil && c.bound(d, status):
+			r.Unaudited++
+		default:
+			return fmt.Errorf("%g ± %g excludes [%g, %g] of the reference", d, gap, known.lower, known.upper)
 		}
 	}
-	if out.Pair == nil || growth {
+	if out.Pair == nil {
 		return nil
 	}
-	switch n := int(out.Contacts[i]); {
-	case out.Any[i] == rollout.AnyNone && x.sure > 0 || out.Any[i] == rollout.AnyContact && x.maybe == 0:
-		return fmt.Errorf("any is %d, with %d to %d pairs in contact", out.Any[i], x.sure, x.maybe)
-	case n > x.maybe || out.ContactsComplete && n+int(out.Failed[i]) < x.sure:
-		return fmt.Errorf("%d contacts, of %d to %d pairs", n, x.sure, x.maybe)
+	switch n, failed := int(out.Contacts[i]), int(out.Failed[i]); {
+	case out.Any[i] == rollout.AnyNone && known.sure > 0 || out.Any[i] == rollout.AnyContact && known.maybe == 0:
+		return fmt.Errorf("any is %d, with %d to %d pairs in contact", out.Any[i], known.sure, known.maybe)
+	case n > known.maybe || n+failed < min(known.sure, c.counted()):
+		return fmt.Errorf("%d contacts, of %d to %d pairs", n, known.sure, known.maybe)
 	}
 	return nil
+}
+
+// bound reports whether the distance of a row may be a mere bound, of which the gap says how far it is off.
+func (c *rowAuditor) bound(d float64, status batch.Status) bool {
+	o := &c.job.Options
+	switch q := o.Query.Info(); {
+	case q.Boolean() || q.CutOff == batch.CutOffAtTouch && status == batch.Separated:
+		return true
+	case q.CutOff == batch.CallersCutOff && o.HasCutOff && d >= o.CutOff:
+		return true
+	}
+	return o.HasMaxDistance && d >= o.MaxDistance
+}
+
+// counted is the number of contacts up to which worlds count theirs: of a Boolean query of statuses, which may end a
+// world at the first, 1. What the file says of that is not looked at.
+func (c *rowAuditor) counted() int {
+	const values = batch.ColDistance | batch.ColGap
+	if c.job.Options.Query.Info().Boolean() && c.job.Results.Columns&values == 0 && !c.job.Worlds.AllPairs {
+		return 1
+	}
+	return math.MaxInt
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"strings"
 
 	"clearance/batch"
 	"clearance/verify"
@@ -102,6 +103,8 @@ type verifyReport struct {
 	Claims    claims             `json:"claims"` // of the file, which nothing rests on
 	Columns   []string           `json:"columns"`
 	Good      bool               `json:"good"`
+	Unaudited int64              `json:"unaudited,omitempty"` // distances that neither columns nor the reference bound
+	Missing   []string           `json:"missing,omitempty"`   // columns that would bound them
 	Audit     *verify.Report     `json:"audit"`
 	Compare   *verify.Comparison `json:"comparison"`
 	Proof     *verify.Proof      `json:"proof,omitempty"` // of --prove
@@ -138,6 +141,12 @@ func (r *verifyReport) verdict() error {
 		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(r.Audit.Undecided(), "answer"))
 	case r.Proof != nil && r.Proof.Unproved > 0:
 		return exitf(exitWrong, "%s: %s neither proved nor refuted", r.Results, plural(r.Proof.Unproved, "depth"))
+	case r.Unaudited > 0:
+		return exitf(exitWrong, "%s: %s not audited: the file lacks %s; 'verify --all' compares every row with the "+
+			"reference", r.Results, plural(r.Unaudited, "distance"), strings.Join(r.Missing, ", "))
+	case r.Audit.Unproved > r.Compare.Compared:
+		return exitf(exitWrong, "%s: %s neither proved nor refuted; 'verify --all' compares every row with the "+
+			"reference", r.Results, plural(r.Audit.Unproved, "row"))
 	}
 	return nil
 }

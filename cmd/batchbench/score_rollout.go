@@ -107,7 +107,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
 	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: f.workers}
 	if f.audit {
-		if _, err := sample.step(job); err != nil {
+		if err := sample.check(job); err != nil {
 			return err
 		}
 	}

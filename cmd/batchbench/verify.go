@@ -45,7 +45,12 @@ claims to answer another query, or has another --precision, is refused.
 Of worlds of bodies (see 'score'), give --reduce, --max-distance and --pairs all as they
 were. The form of each row is checked, and its answer as one of the pair of parts that it
 names; the reference solves all pairs of parts of a sample of worlds, --sample of them in
-all, and what it proves of them refutes rows, worlds, counts and missing rows.`,
+all, and what it proves of them refutes rows, worlds, counts and missing rows.
+
+What was not audited is said, and is not exit code 0: distances of a file without the
+columns that prove them (gap, normal and both witnesses) unless --all has the reference
+solve every row, worlds that state failed rows, and worlds with --sample 0. Of worlds
+beyond the sample, the report says how many there are.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyPrecision, f.anySample = !c.Flags().Changed("precision"), !c.Flags().Changed("sample")
@@ -130,6 +135,9 @@ func (f *verifyFlags) check() error {
 // together with one of these.
 const auditColumns = batch.ColStatus | batch.ColDistance
 
+// proofColumns are the columns that prove a distance from both sides.
+const proofColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
+
 // verifyFile audits a results file against the question of the flags, which have been checked.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
 	lib, err := dataset.ReadLibrary(f.shapes)
@@ -196,6 +204,10 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	}
 	if f.prove > 0 {
 		report.Proof = &c.proof
+	}
+	if missing := proofColumns &^ results.Columns(); results.Columns()&batch.ColDistance != 0 && missing != 0 {
+		report.Unaudited = n - int64(c.compare.Compared)
+		report.Missing = columnList(missing)
 	}
 	report.Good = report.verdict() == nil
 	return report, nil

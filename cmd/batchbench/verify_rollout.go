@@ -28,6 +28,7 @@ type verifyRolloutReport struct {
 	Claims      claims         `json:"claims"` // of the file, which nothing rests on
 	Columns     []string       `json:"columns"`
 	Good        bool           `json:"good"`
+	AtLeast     bool           `json:"contacts_at_least,omitempty"` // contacts are audited as lower bounds
 	Audit       *rolloutAudit  `json:"audit"`
 }
 
@@ -74,6 +75,7 @@ func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, 
 		Query: o.Query.String(), Precision: o.Precision.String(), Reduce: o.Reduce.String(),
 		Tolerance: verify.Number(o.Tolerance), Claims: claimsOf(meta), Columns: columnList(results.Columns),
 		Audit: audit}
+	r.AtLeast = results.Pair != nil && (&rowAuditor{job: job}).counted() == 1
 	if o.HasMaxDistance {
 		r.MaxDistance = (*verify.Number)(&o.MaxDistance)
 	}
@@ -138,6 +140,13 @@ func (r *verifyRolloutReport) verdict() error {
 			r.Results, plural(a.wrong(), "wrong answer"))
 	case a.Undecided > 0:
 		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
+	case a.Unanswered > 0:
+		return exitf(exitWrong, "%s: %s of rows without an answer", r.Results, plural(a.Unanswered, "world"))
+	case a.Worlds == 0 && a.OfWorlds > 0:
+		return exitf(exitWrong, "%s: not audited: the reference has solved no world; see --sample and --all", r.Results)
+	case a.Unaudited > 0:
+		return exitf(exitWrong, "%s: %s not audited: without the column gap nothing bounds them; see --all",
+			r.Results, plural(a.Unaudited, "distance"))
 	}
 	return nil
 }
@@ -152,6 +161,9 @@ func (r *verifyRolloutReport) print(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%s: %s undecided, %s invalid\n", plural(r.Audit.Rows, "row"), thousands(r.Audit.Undecided),
 		thousands(r.Audit.Invalid))
+	if r.AtLeast {
+		b.WriteString("contacts of a Boolean query are audited as lower bounds: a world may end at its first\n")
+	}
 	r.Audit.print(&b)
 	_, err := io.WriteString(w, b.String())
 	return err

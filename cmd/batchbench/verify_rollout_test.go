@@ -61,7 +61,8 @@ func TestVerifyRollout(t *testing.T) {
 			if !report.Good || report.Audit.Worlds != 3 || report.Audit.wrong() != 0 || report.Audit.Named.Rows == 0 {
 				t.Errorf("%q: %s", c.flags, o.stdout)
 			}
-			o = command(append(append(check, flags...), "--sample", "0")...).want(t, exitGood)
+			o = command(append(append(check, flags...), "--sample", "0")...).want(t, exitWrong).says(t,
+				"not audited")
 			if !strings.Contains(o.stdout, "0 pairs of parts in 0 worlds") {
 				t.Errorf("%q: %s", c.flags, o.stdout)
 			}
