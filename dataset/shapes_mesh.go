@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 
@@ -17,6 +18,30 @@ type meshes struct {
 	read  meshReader
 	files map[string][]mesh.Part
 	hulls map[meshPart]geom.Shape
+}
+
+// MeshFiles lists the mesh files that a library file names, as far as it can be read; reading the library says why not.
+func MeshFiles(path string) (files []string) {
+	f, _, err := openRegular(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	type named struct {
+		Mesh string `json:"mesh"`
+	}
+	var document struct {
+		Shapes []named `json:"shapes"`
+		Bodies []named `json:"bodies"`
+	}
+	_ = json.NewDecoder(f).Decode(&document)
+	m := meshes{dir: filepath.Dir(path)}
+	for _, n := range append(document.Shapes, document.Bodies...) {
+		if n.Mesh != "" {
+			files = append(files, m.path(n.Mesh))
+		}
+	}
+	return files
 }
 
 // meshPart is a hull of a file: of one group, or of all vertices.

@@ -102,7 +102,8 @@ func TestForgedRollouts(t *testing.T) {
 		{"Boolean worlds", with(worlds, batch.Collide, status), false, []forgery{statuses, {"empty": empty,
 			"unknown": counts["unknown"], "all failed": counts["unknown, all failed"],
 			"none": counts["none, separated"], "none, incomplete": counts["no contacts, incomplete"]}}},
-		{"growth of worlds", with(worlds, batch.Growth, batch.FileColumns), false, []forgery{statuses, lengths, counts}},
+		{"growth of worlds", with(worlds, batch.Growth, batch.FileColumns), false,
+			[]forgery{statuses, lengths, counts}},
 		{"all pairs", with(near, batch.Distance, batch.FileColumns), true, []forgery{statuses, lengths, rows}},
 		{"Boolean all pairs", with(rollout.Options{}, batch.Collide, status), true, []forgery{rows, {
 			"touching": statuses["all touching"], "separated": statuses["all separated"]}}},

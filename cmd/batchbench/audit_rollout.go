@@ -49,8 +49,8 @@ func (r *rolloutAudit) print(b *strings.Builder) {
 	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
 		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
 	if rest := r.OfWorlds - r.Worlds; rest > 0 {
-		fmt.Fprintf(b, "audit: %s not solved: of their rows, the form and the pairs of parts that they name alone were "+
-			"checked\n", plural(rest, "world"))
+		fmt.Fprintf(b, "audit: %s not solved; of their rows, the form and the named pairs of parts were checked\n",
+			plural(rest, "world"))
 	}
 	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
 		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(refutedAs(r.Named), "row"))

@@ -30,9 +30,16 @@ func TestOutputNeverEatsInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := filepath.Join(f.dir, "new.npz")
+	mesh, meshes := filepath.Join(f.dir, "part.obj"), filepath.Join(f.dir, "meshes.json")
+	for path, text := range map[string]string{mesh: "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\n",
+		meshes: `{"version": 1, "shapes": [{"kind": "convex", "mesh": "part.obj"}]}`} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	contents := func() string {
 		var b strings.Builder
-		for _, path := range []string{f.shapes, f.pairs, f.results} {
+		for _, path := range []string{f.shapes, f.pairs, f.results, mesh, meshes} {
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -56,6 +63,13 @@ func TestOutputNeverEatsInput(t *testing.T) {
 		verify("--json", f.results), verify("--json", f.shapes), verify("--json", link),
 		{"generate", "--set", "boxes", "--shapes", f.pairs, "--out", hard},
 		{"generate", "--set", "boxes", "--shapes", fresh, "--out", fresh},
+		{"score", "--shapes", meshes, "--pairs", f.pairs, "--out", fresh, "--json", mesh},
+		{"verify", "--shapes", meshes, "--pairs", f.pairs, "--results", f.results, "--json",
+			filepath.Join(folder, "part.obj")},
+		{"run", "--sets", "mesh", "--mesh", mesh, "--json", mesh},
+		{"throughput", "--set", "mesh", "--mesh", f.dir, "--json", mesh},
+		{"peers", "--from", f.shapes, "--json", f.shapes},
+		{"peers", "--from", f.shapes, "--markdown", f.shapes},
 	} {
 		command(args...).want(t, exitBadInput).says(t, "are one file")
 		if contents() != before {

@@ -27,13 +27,20 @@ func (f *inputFlags) check() error {
 	return needFlags("shapes", f.shapes)
 }
 
-// files lists the files of the question.
-func (f *inputFlags) files() []namedFile {
+// files lists the files of the question; those of meshes, which the shapes name, only where a report is written, since
+// results have other extensions.
+func (f *inputFlags) files(report string) []namedFile {
 	pairs := f.pairs
 	if f.worlds != "" {
 		pairs = "" // all
 	}
-	return []namedFile{{"shapes", f.shapes}, {"pairs", pairs}, {"worlds", f.worlds}}
+	list := []namedFile{{"shapes", f.shapes}, {"pairs", pairs}, {"worlds", f.worlds}}
+	if report != "" && report != "-" {
+		for _, mesh := range dataset.MeshFiles(f.shapes) {
+			list = append(list, namedFile{"shapes", mesh})
+		}
+	}
+	return list
 }
 
 // path is the path of the file of the rows.

@@ -95,12 +95,8 @@ func (f *peersFlags) check() ([]peers.Question, error) {
 		}
 		questions = append(questions, q)
 	}
-	for _, path := range []string{f.json, f.markdown} {
-		if err := checkWritable(path); err != nil {
-			return nil, err
-		}
-	}
-	return questions, nil
+	return questions, checkOutputs([]namedFile{{"from", f.from}}, []namedFile{{"json", f.json},
+		{"markdown", f.markdown}})
 }
 
 func runPeers(ctx context.Context, e *env, f *peersFlags) error {

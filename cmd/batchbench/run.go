@@ -83,7 +83,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := checkWritable(f.json); err != nil {
+	if err := checkOutputs(meshInputs(f.meshes), []namedFile{{"json", f.json}}); err != nil {
 		return err
 	}
 	rows := min(f.pairs/int64(len(f.sets)), chunkRows) // per call

@@ -112,7 +112,7 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
 			strings.Join(columnList(f.options.Columns), ", "))
 	}
-	if err := checkOutputs(f.files(), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
+	if err := checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
 		return err
 	}
 	if err := f.checkSweep(); err != nil {

@@ -108,7 +108,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if err := checkWritable(f.json); err != nil {
+	if err := checkOutputs(meshInputs(f.meshes), []namedFile{{"json", f.json}}); err != nil {
 		return err
 	}
 	h, chosen, err := f.choose(dispatch.UnknownRows)

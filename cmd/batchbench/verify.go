@@ -128,7 +128,7 @@ func (f *verifyFlags) check() error {
 	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
-	return checkOutputs(append(f.files(), namedFile{"results", f.results}), []namedFile{{"json", f.json}})
+	return checkOutputs(append(f.files(f.json), namedFile{"results", f.results}), []namedFile{{"json", f.json}})
 }
 
 // auditColumns are columns that claim something of a pair; what the others hold is judged

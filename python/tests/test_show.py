@@ -173,6 +173,18 @@ def test_view_of_files(
     assert [r["row"] for r in rows] == [7, 3] and all(len(r["planes"]) == 2 and r["a"] and r["b"] for r in rows)
     for r in rows:
         assert abs(np.dot(r["normal"], np.subtract(*r["planes"][::-1])) - r["distance"]) < 1e-5
+    mesh, link, hard = tmp_path / "part.obj", tmp_path / "link.html", tmp_path / "hard.html"
+    mesh.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n")
+    document = json.loads(shapes.read_text())
+    document["shapes"].append({"kind": "convex", "mesh": "part.obj"})
+    shapes.write_text(json.dumps(document))
+    link.symlink_to(out)
+    os.link(shapes, hard)
+    before = [p.read_bytes() for p in (shapes, pairs, out, mesh)]
+    for eaten in (shapes, pairs, out, mesh, link, hard):
+        words[words.index("--out") + 1] = str(eaten)
+        assert main(words) == 3 and "are one file" in capsys.readouterr().err
+        assert before == [p.read_bytes() for p in (shapes, pairs, out, mesh)]
     assert main([*words[:3], "--pairs", str(out), *words[5:]]) == 3
     assert "has no column shape_a" in capsys.readouterr().err
 

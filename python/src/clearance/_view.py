@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ def view(words: list[str]) -> int:
     )
     parser.add_argument("--most", type=int, default=100, help="number of rows by default")
     options = parser.parse_args(words)
+    _keep(options.out, {name: getattr(options, name) for name in ("shapes", "pairs", "results")})
     pairs, _ = _read(options.pairs, _INPUT, _INPUT)
     found, query = _read(options.results, [name for name in COLUMNS if name != "bits"], ("status",))
     if len(pairs["shape_a"]) != len(found["status"]):
@@ -48,6 +51,20 @@ def view(words: list[str]) -> int:
         raise FileError(f"{options.out}: {e.strerror}") from e
     print(f"{options.out}: {page.rows} rows")
     return 0
+
+
+def _keep(out: str, inputs: dict[str, str]) -> None:
+    """Refuse an output that is one file with an input, or with a mesh that the shapes name; links are followed."""
+    named = list(inputs.items())
+    try:
+        document = json.loads(Path(inputs["shapes"]).read_text("utf-8-sig"))
+        lists = [entry for key in ("shapes", "bodies") for entry in document.get(key, [])]
+        named += [("shapes", str(Path(inputs["shapes"]).parent / entry["mesh"])) for entry in lists if "mesh" in entry]
+    except (OSError, ValueError, AttributeError, TypeError):
+        pass  # reading the shapes says what is wrong with them
+    for flag, path in named:
+        if os.path.exists(out) and os.path.exists(path) and os.path.samefile(out, path):
+            raise FileError(f"--{flag} and --out are one file, {out}; give the page another name")
 
 
 def _rows(text: str) -> list[int]:
