@@ -37,7 +37,7 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 	r, leg := s.out, float64(s.leg)
 	world, _, b := s.of(row)
 	n := len(s.bodies.Parts(s.motions.Body(world, b)))
-	free, contact, by, open := 1.0, math.Inf(1), -1, false
+	free, contact, by, open, limited := 1.0, math.Inf(1), -1, false, false
 	for k := range parts {
 		a := &parts[k]
 		r.Evaluations[row] = int32(min(int64(r.Evaluations[row])+int64(a.Evaluations), math.MaxInt32))
@@ -55,6 +55,7 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 			continue
 		}
 		open = true
+		limited = limited || a.State == sweep.Undecided && a.Evaluations >= s.o.MaxEvaluations
 		free = min(free, a.T0)
 		if a.T1 < contact {
 			contact, by = a.T1, k
@@ -78,13 +79,14 @@ func (s *sweeper) fold(row int, parts []sweep.Answer) (on bool) {
 		}
 		r.PartA[row], r.PartB[row] = int32(by/n), int32(by%n)
 	}
-	tolerance := s.o.TimeTolerance
-	if tolerance == 0 {
-		tolerance = sweep.DefaultTimeTolerance
-	}
-	r.State[row] = uint8(sweep.Undecided)
-	if contact-free <= tolerance {
+	switch {
+	case r.T1[row]-r.T0[row] <= s.o.TimeTolerance:
 		r.State[row] = uint8(sweep.Contact)
+	default:
+		r.State[row] = uint8(sweep.Undecided)
+		if limited {
+			s.report.Limited++
+		}
 	}
 	return false
 }

@@ -81,6 +81,7 @@ type SweepReport struct {
 	Worlds      int
 	Rows        int
 	States      [sweep.StateCount]int
+	Limited     int         // undecided rows with a pair of parts that reached the largest number of evaluations
 	Evaluations int64       // poses of pairs of parts at which the solvers were asked
 	RowErrors   []*RowError // the first bodies with bad input
 	Wall        time.Duration
@@ -127,6 +128,9 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 		job.Results.reset()
 	}
 	s := newSweeper(job, run)
+	if err := s.checkTimes(); err != nil {
+		return SweepReport{}, err
+	}
 	err := s.open(d, run)
 	if err == nil {
 		err = s.run(ctx)
@@ -160,10 +164,31 @@ func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	if job.Results == nil {
 		job.Results = newSweepResults(m.Len() * len(m.TemplateA))
 	}
-	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options, out: job.Results, progress: run.Progress}
+	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options.WithDefaults(), out: job.Results,
+		progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Len(), job.Results.N
 	s.checkPoses(run.MaxRowErrors)
 	return s
+}
+
+// spacing is the distance of the floats about a time between way points leg and leg+1, or more.
+func spacing(leg int) float64 {
+	t := float64(leg + 1)
+	return math.Nextafter(t, math.Inf(1)) - t
+}
+
+// timesRounding is what rounding of both ends adds to an interval of times at late way points, in units of the spacing
+// of floats: half a unit of each sum, and one that they are moved by.
+const timesRounding = 3
+
+// checkTimes returns an error if intervals of the time tolerance cannot be told apart at the last way points.
+func (s *sweeper) checkTimes() error {
+	last := s.motions.WayPoints() - 1
+	if least := 4 * timesRounding * spacing(last-1); last > 1 && s.o.TimeTolerance < least {
+		return fmt.Errorf("rollout: time tolerance %g, want at least %.3g for times up to %d, of which float64 has no "+
+			"more digits", s.o.TimeTolerance, least, last)
+	}
+	return nil
 }
 
 // checkPoses finds the bodies with an invalid way point.
@@ -318,7 +343,11 @@ func (s *sweeper) advance(ctx context.Context) error {
 		_, err := s.series.Run(ctx, job)
 		return err
 	}
-	answers, err := sweep.Run(ctx, s.bodies.Library(), &partMotions{s}, s.o, solve)
+	o := s.o
+	if s.leg > 0 {
+		o.TimeTolerance -= (timesRounding + 1) * spacing(s.leg)
+	}
+	answers, err := sweep.Run(ctx, s.bodies.Library(), &partMotions{s}, o, solve)
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,44 @@ func TestSweepWayPoints(t *testing.T) {
 	}
 }
 
+// TestSweepLateWayPoints: intervals of contacts are within the tolerance at way points where floats are farther apart.
+func TestSweepLateWayPoints(t *testing.T) {
+	d := dispatcher(t)
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{{Parts: []batch.Part{{Pose: geom.IdentityPose()}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ways, worlds = 1026, 40
+	m := &Motions{T: ways, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for world := range worlds {
+		for way := range ways {
+			a, b := geom.IdentityPose(), geom.Translate(1, 0, 0)
+			if way == ways-1 {
+				b.Position.X = 0.003 * float64(world)
+			}
+			m.Poses = appendPose(appendPose(m.Poses, &a), &b)
+		}
+	}
+	const tolerance = 3e-12
+	r, _ := mustSweep(t, d, bodies, m, sweep.Options{TimeTolerance: tolerance}, "cpu")
+	for i := range r.N {
+		at := ways - 2 + 0.8/(1-0.003*float64(i))
+		if sweep.State(r.State[i]) != sweep.Contact || r.T1[i]-r.T0[i] > tolerance || math.Abs(r.T0[i]-at) > 1e-8 {
+			t.Errorf("row %d: %v in [%.15g, %.15g], %g wide, want contact at %.15g", i, sweep.State(r.State[i]),
+				r.T0[i], r.T1[i], r.T1[i]-r.T0[i], at)
+		}
+	}
+	job := &SweepJob{Bodies: bodies, Motions: m, Options: sweep.Options{TimeTolerance: 1e-13}}
+	_, err = Sweep(t.Context(), d, job, dispatch.Options{})
+	if err == nil || !strings.Contains(err.Error(), "digits") {
+		t.Errorf("a tolerance below the spacing of times: %v", err)
+	}
+}
+
 // TestSweepInvalid: a NaN in a way point of one world makes its rows invalid, and no others.
 func TestSweepInvalid(t *testing.T) {
 	d := dispatcher(t)

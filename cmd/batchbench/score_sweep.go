@@ -123,8 +123,12 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	if err := f.write(e, report); err != nil {
 		return err
 	}
-	return f.unanswered(int64(report.Invalid), int64(report.Undecided), int64(report.Rows), "state",
-		"try a larger --time-tolerance or --max-evaluations")
+	advice := "try a larger --tolerance"
+	if rep.Limited > 0 {
+		advice = fmt.Sprintf("%s reached the limit of evaluations, try a larger --max-evaluations",
+			plural(rep.Limited, "row"))
+	}
+	return f.unanswered(int64(report.Invalid), int64(report.Undecided), int64(report.Rows), "state", advice)
 }
 
 // sweepReport is the report of `score --query sweep --json`.

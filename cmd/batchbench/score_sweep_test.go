@@ -66,7 +66,8 @@ func TestScoreSweep(t *testing.T) {
 		if !strings.Contains(o.stdout, `"evaluations"`) {
 			t.Errorf("report %s", o.stdout)
 		}
-		command(append(in, "--max-evaluations", "2")...).want(t, exitWrong).says(t, "2 rows of 2 undecided")
+		command(append(in, "--max-evaluations", "2")...).want(t, exitWrong).says(t, "2 rows of 2 undecided").
+			says(t, "larger --max-evaluations")
 	}
 	out := filepath.Join(dir, "results.npz")
 	in := []string{"score", "--shapes", shapes, "--worlds", motions + ".npz", "--out", out}

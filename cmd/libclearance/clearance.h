@@ -161,7 +161,7 @@ typedef struct {
     clearance_indices *template_b; // [P] place
     clearance_reals *poses;        // [W,T,M,7]: x, y, z, then the quaternion
     double time_tolerance;         // largest width of the interval of a contact; 0 is the default
-    double tolerance;              // of distances, relative; 0 is the default
+    double tolerance;              // shapes nearer than that, relative, are in contact; 0 is the default
     double max_distance;           // used if has_max_distance: rows beyond it are only proved to be
     int32_t has_max_distance;
     int32_t per_world;

@@ -35,11 +35,14 @@ func (t *track) open(a, b *mark, level float64) (low, high float64) {
 
 // level is the distance that intervals are proved to keep: for free rows a ratio of the least upper bound, at most the
 // largest distance; before a contact, 0.
+//
+// An upper bound u of a pose that is no contact is above near. The lower bound there is u − 2g − 2·round or more, with
+// the gap g, and exceeds u − near/2, since g ≤ near/8 and round ≤ near/16. So every pose proves an interval about it.
 func (t *track) level(o *Options) float64 {
 	if t.marks[0].contact {
 		return 0
 	}
-	level := o.Ratio * max(t.upper, 0)
+	level := max(0, min(o.Ratio*t.upper, t.upper-t.near/2))
 	if o.HasMaxDistance {
 		level = min(level, o.MaxDistance)
 	}
@@ -174,7 +177,7 @@ func (t *track) cull(level float64) bool {
 // ball returns what the bounding balls of both shapes, or one and a half-space, say at a time.
 func (t *track) ball(time float64) mark {
 	poseA, poseB := t.poses(time)
-	a := answer{status: batch.Separated}
+	a := answer{status: batch.Separated, upper: math.Inf(1)}
 	cA, cB := poseA.Apply(t.planeA.Center()), poseB.Apply(t.planeB.Center())
 	d := r3.Sub(cB, cA)
 	apart := r3.Norm(d)

@@ -20,6 +20,7 @@
 // such times is proved free of contact where both bounds leave no gap. Others are halved, the earliest first, until all
 // are proved, or a contact is known at the end of an interval that is proved up to the tolerance before it.
 //
-// A contact is a pose whose status is touching or penetrating, as in all queries: the shapes intersect, or 0 lies
-// within the gap of their distance.
+// A contact is a pose at which the shapes intersect, or are proved to be nearer than the tolerance, relative to the
+// size of the pair, or than what the rounding of their poses leaves if that is more. So vertices, edges and triangles,
+// which have no interior and whose distance is never negative, are in contact where they pass through one another.
 package sweep

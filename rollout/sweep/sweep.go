@@ -69,11 +69,12 @@ type Options struct {
 	// TimeTolerance is the largest width of [T0, T1] of a decided contact; 0 is [DefaultTimeTolerance].
 	TimeTolerance float64
 
-	// Tolerance is the largest gap of the distances, relative to the size of a pair; 0 is [DefaultTolerance]. Shapes
-	// nearer than the gap are in contact.
+	// Tolerance, relative to the size of a pair, is the distance below which shapes are in contact; 0 is
+	// [DefaultTolerance].
 	Tolerance float64
 
-	// Ratio is the least ratio of Lower to Upper of a free row; 0 is [DefaultRatio]. It is below 1.
+	// Ratio is the least ratio of Lower to Upper of a free row, up to half of the tolerance; 0 is [DefaultRatio]. It
+	// is below 1.
 	Ratio float64
 
 	// MaxDistance, if HasMaxDistance is set, is a distance in metres beyond which rows are only proved to be.
@@ -115,8 +116,8 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// withDefaults returns the options with defaults in place of 0.
-func (o Options) withDefaults() Options {
+// WithDefaults returns the options with the defaults in place of 0.
+func (o Options) WithDefaults() Options {
 	def := func(x *float64, d float64) {
 		if *x == 0 {
 			*x = d
@@ -134,10 +135,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// gapShare is the tolerance of the gaps of distances, relative to the distance of contacts. A pose that is no contact
+// is then proved to be free by more than half of that, see [track.level].
+const gapShare = 1. / 8
+
 // OfDistances returns the options of the distances that solvers are asked for.
 func (o Options) OfDistances() batch.Options {
 	return batch.Options{
-		Query: batch.Distance, Precision: batch.Double, Tolerance: o.withDefaults().Tolerance,
+		Query: batch.Distance, Precision: batch.Double, Tolerance: gapShare * o.WithDefaults().Tolerance,
 		Columns: batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColStatus,
 	}
 }
@@ -154,7 +159,7 @@ func Run(ctx context.Context, lib *batch.Library, in Input, o Options, solve Sol
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	r := &runner{lib: lib, in: in, o: o.withDefaults(), solve: solve, answers: make([]Answer, in.Len())}
+	r := &runner{lib: lib, in: in, o: o.WithDefaults(), solve: solve, answers: make([]Answer, in.Len())}
 	for i := range r.answers {
 		r.answers[i] = Answer{State: Undecided, Upper: math.Inf(1), Closest: math.NaN(), T1: math.NaN()}
 	}
@@ -238,8 +243,8 @@ func (r *runner) begin(t *track) {
 			lower: math.NaN(), upper: math.NaN(), closest: math.NaN(), t0: math.NaN(), t1: math.NaN()}
 		return
 	}
-	t.start(t.row, r.lib, &row)
-	if r.o.HasMaxDistance && t.cull(r.o.MaxDistance) {
+	t.start(t.row, r.lib, &row, &r.o)
+	if r.o.HasMaxDistance && t.cull(max(r.o.MaxDistance, t.near)) {
 		return
 	}
 	// Both ends are asked first, the later one first: mark 0 is the end.

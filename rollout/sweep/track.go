@@ -12,6 +12,10 @@ import (
 // eps is the unit roundoff of float64, 2⁻⁵³.
 const eps = 0x1p-53
 
+// nearRounds is the least distance of contacts, relative to the rounding of a separation: shapes nearer than that, far
+// from the origin or as small as points, cannot be told from those in contact.
+const nearRounds = 16
+
 // mark is a time at which the pair was evaluated, with what is known from there.
 type mark struct {
 	time    float64
@@ -33,6 +37,7 @@ type track struct {
 	speed          float64 // μ
 	rotatingPlane  bool    // a half-space that rotates: planes do not keep their normal
 	round          float64 // bound of the rounding of a separation, that of the poses included
+	near           float64 // the distance up to which shapes are in contact
 	planeA, planeB geom.Shape
 
 	// marks are the times ahead, the earliest last. Before the last but none is proved free of contact.
@@ -48,7 +53,7 @@ type track struct {
 }
 
 // start begins a row.
-func (t *track) start(index int, lib *batch.Library, r *Row) {
+func (t *track) start(index int, lib *batch.Library, r *Row, o *Options) {
 	*t = track{
 		row: index, shapeA: r.ShapeA, shapeB: r.ShapeB, localA: r.LocalA, localB: r.LocalB,
 		a: newMotion(r.FromA, r.ToA), b: newMotion(r.FromB, r.ToB), marks: t.marks[:0],
@@ -76,6 +81,7 @@ func (t *track) start(index int, lib *batch.Library, r *Row) {
 	// 24 eps of the largest magnitude for a separation, see package verify; a position at a time has an error of at
 	// most 4 eps of its magnitude, and a rotation of 24 eps; the local pose as much again.
 	t.round = 128*eps*(apart+reachA+reachB) + 16*eps*(t.a.far()+t.b.far())
+	t.near = max(o.Tolerance*lib.PairSize(r.ShapeA, r.ShapeB), nearRounds*t.round)
 }
 
 // ofPart bounds the distance of the points of a bounded part from the axis of rotation of its body.
@@ -131,7 +137,7 @@ func (t *track) direction(normal r3.Vec, poseA, poseB *geom.Pose) r3.Vec {
 // mark returns what an answer at a time says.
 func (t *track) mark(time float64, a *answer, poseA, poseB *geom.Pose) mark {
 	m := mark{time: time, distance: a.lower - t.round, plane: math.Inf(-1)}
-	m.contact = a.status == batch.Touching || a.status == batch.Penetrating
+	m.contact = a.upper <= t.near
 	if m.contact {
 		m.distance = min(m.distance, 0)
 		return m

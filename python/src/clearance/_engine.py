@@ -297,9 +297,10 @@ class Engine:
 
         poses: float64 [W,T,M,7], position and quaternion in the order that ``quat`` states, at T way points. A body is
         at way point k at the time k; in between it moves along a line and rotates about a fixed axis, both at constant
-        speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6), distances to
-        ``tolerance`` (relative, default 1e-8). Rows beyond ``max_distance`` are only proved to be. A pair of parts is
-        asked about at ``max_evaluations`` poses at most (default 512), beyond which the row is undecided.
+        speed, by the shorter arc. Contacts are found in an interval of ``time_tolerance`` (default 1e-6). Shapes nearer
+        than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows beyond ``max_distance`` are only
+        proved to be. A pair of parts is asked about at ``max_evaluations`` poses at most (default
+        512), beyond which the row is undecided.
         """
         if not self._number:
             raise ClosedError("the engine is closed")

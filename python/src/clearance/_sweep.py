@@ -98,7 +98,7 @@ class SweepResult:
             array, row, reason = error
             raise RowError(f"{message}; first invalid: {array}[{row}]: {reason}", array, row, reason)
         row = int(np.flatnonzero(host_array(self.state).ravel() >= _UNDECIDED)[0])
-        reason = "try a larger time_tolerance or max_evaluations"
+        reason = "try a larger max_evaluations or tolerance"
         raise RowError(f"{message}; first: state[{row}]: {reason}", "state", row, reason)
 
     def __repr__(self) -> str:
