@@ -20,8 +20,8 @@ type Library struct {
 	minSize float64   // smallest of sizes
 	hasHalf []bool    // whether the shape is a half-space
 
-	centers  []r3.Vec  // of growth
-	inradius []float64 // about these
+	attributes [geom.AttributeCount][][]float64 // by shape, nil for none
+	inradius   []float64                        // about the centers of growth
 }
 
 // NewLibrary returns a library of the given shapes after validating them. names is nil or
@@ -44,7 +44,7 @@ func NewLibrary(shapes []geom.Shape, names []string) (*Library, error) {
 		l.minSize = min(l.minSize, l.sizes[i])
 		l.hasHalf[i] = s.Kind().Traits().Unbounded
 	}
-	l.setCenters()
+	l.setDefaults()
 	return l, nil
 }
 

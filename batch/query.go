@@ -1,5 +1,7 @@
 package batch
 
+import "clearance/geom"
+
 // Query is the question that a batch puts to every pair.
 type Query uint8
 
@@ -27,6 +29,9 @@ type QueryInfo struct {
 
 	// Extra are columns that other queries do not have.
 	Extra Columns
+
+	// Attributes are those of shapes that the answers depend on. The metadata of results has them.
+	Attributes []geom.Attribute
 
 	// Touch is the value of shapes that touch: greater values are separated, smaller ones penetrating.
 	Touch float64
@@ -120,6 +125,7 @@ var queries = [QueryCount]QueryInfo{
 		Name: "growth", Value: "growth distance: factor of both shapes about their centers at which they touch",
 		Answered: true, Columns: AllColumns, Extra: ColPoint, Touch: 1, EndsAtStatus: true,
 		CutOff: CallersCutOff, Tolerance: OfValue, Audit: AuditGrowth,
+		Attributes: []geom.Attribute{geom.AttributeCenter},
 	},
 }
 

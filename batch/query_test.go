@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -22,7 +23,7 @@ func TestQueryTable(t *testing.T) {
 			t.Errorf("query %v has a depth and no distance", q)
 		}
 	}
-	if info := QueryCount.Info(); *info != (QueryInfo{}) || info.Answered {
+	if info := QueryCount.Info(); !reflect.ValueOf(*info).IsZero() {
 		t.Errorf("what is no query is %+v", *info)
 	}
 }

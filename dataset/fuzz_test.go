@@ -301,7 +301,7 @@ func FuzzShapes(f *testing.F) {
 		}
 		lib, err := batch.NewLibrary(shapes, names)
 		if err == nil {
-			lib, err = lib.WithCenters(p.centers)
+			lib, err = lib.WithAttributes(&p.attributes)
 		}
 		if err != nil {
 			return // larger than a library takes

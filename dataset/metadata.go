@@ -13,8 +13,7 @@ import (
 // Keys of the metadata that this package reads.
 const (
 	metaQuery     = "query"
-	metaValue     = "value"   // what the distance column holds
-	metaCenters   = "centers" // of growth, where they are not the default
+	metaValue     = "value" // what the distance column holds
 	metaPrecision = "precision"
 	metaSolvers   = "solvers"      // names of the codes of the method column
 	oldSolvers    = "method_codes" // the same in files of earlier versions
@@ -85,14 +84,14 @@ func (s *solverCodes) translate(column []uint8) (unknown int, code uint8) {
 	return -1, 0
 }
 
-// centersText writes the centers of growth that are not the default ones.
-func centersText(l *batch.Library) (string, error) {
-	centers := map[int32][3]float64{}
+// statedText writes the values of an attribute that are not the default.
+func statedText(l *batch.Library, a geom.Attribute) (string, error) {
+	values := map[int32]any{}
 	for i := range int32(l.Len()) {
-		if c := l.GrowthCenter(i); c != geom.GrowthCenter(l.Shape(i)) {
-			centers[i] = [3]float64{c.X, c.Y, c.Z}
+		if v, ok := l.Stated(a, i); ok {
+			values[i] = numberOrList(v)
 		}
 	}
-	text, err := json.Marshal(centers)
+	text, err := json.Marshal(values)
 	return string(text), err
 }

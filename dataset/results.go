@@ -219,20 +219,21 @@ func codesText[T interface {
 }
 
 // DescribeQuery sets the entries of the metadata that say which query the file answers and what its
-// distance column holds. For growth another entry has the centers of the library that are not the default
-// ones, as a JSON object by the index of the shape. It returns an error for a query that no back end serves.
+// distance column holds. For each attribute that the query uses, an entry has the values of the library that
+// are not the default, as a JSON object by the index of the shape. It returns an error for a query that no back end
+// serves.
 func (w *ResultWriter) DescribeQuery(q batch.Query, l *batch.Library) error {
 	if err := (&batch.Options{Query: q}).Check(); err != nil {
 		return fmt.Errorf("dataset: %s: %w", w.path, err)
 	}
 	w.Describe(metaQuery, q.String())
 	w.Describe(metaValue, q.Info().Value)
-	if q.Info().Growth() {
-		text, err := centersText(l)
+	for _, a := range q.Info().Attributes {
+		text, err := statedText(l, a)
 		if err != nil {
 			return fmt.Errorf("dataset: %s: %w", w.path, err)
 		}
-		w.Describe(metaCenters, text)
+		w.Describe(a.Info().Plural, text)
 	}
 	return nil
 }

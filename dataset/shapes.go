@@ -13,8 +13,6 @@ import (
 	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/mesh"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // shapesVersion is the version of shapes.json that is read and written.
@@ -30,10 +28,10 @@ const shapesVersion = 1
 //	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle"}
 //	]}
 //
-// name, margin and center are optional; center is that of growth, see [batch.Library.WithCenters],
-// and of a smooth hull the parameter of that name as well. Each kind requires the parameters that geom.Kind
-// lists and permits no others. The path of a mesh is relative to the JSON file. A mesh stands for the
-// hull of all its groups or of the one named by part, which must be convex. The field bodies is that of [ReadBodies].
+// name, margin and the attributes of [geom.Attribute], here center, are optional; the center of a smooth hull is its
+// parameter of that name as well. Each kind requires the parameters that geom.Kind lists and permits no others. The
+// path of a mesh is relative to the JSON file. A mesh stands for the hull of all its groups or of the one named by
+// part, which must be convex. The field bodies is that of [ReadBodies].
 //
 // An error names the file, the index and the name of the shape, and the parameter, or the line
 // and column if the document is not valid JSON.
@@ -49,7 +47,7 @@ func readLibrary(path string) (parts, *batch.Library, error) {
 	}
 	l, err := batch.NewLibrary(p.shapes, p.names)
 	if err == nil {
-		l, err = l.WithCenters(p.centers)
+		l, err = l.WithAttributes(&p.attributes)
 	}
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", path, err)
@@ -57,18 +55,18 @@ func readLibrary(path string) (parts, *batch.Library, error) {
 	return p, l, nil
 }
 
-// ReadShapes is [ReadLibrary] without the centers of growth. names[i] is "" if a shape has no name.
+// ReadShapes is [ReadLibrary] without the attributes. names[i] is "" if a shape has no name.
 func ReadShapes(path string) (shapes []geom.Shape, names []string, err error) {
 	p, err := readShapes(path)
 	return p.shapes, p.names, err
 }
 
-// parts are what a library file states: the shapes, their names, "" for none, and the centers of growth by the
-// index of the shape, where they are not the default.
+// parts are what a library file states: the shapes, their names, "" for none, and their
+// attributes, where these are not the default.
 type parts struct {
-	shapes  []geom.Shape
-	names   []string
-	centers map[int32]r3.Vec
+	shapes     []geom.Shape
+	names      []string
+	attributes batch.Attributes
 
 	hasBodies bool
 	bodies    []batch.Body
@@ -138,8 +136,7 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 	return p, nil
 }
 
-func shapeList(d *json.Decoder, load *meshes) (parts, error) {
-	p := parts{centers: map[int32]r3.Vec{}}
+func shapeList(d *json.Decoder, load *meshes) (p parts, err error) {
 	if err := delim(d, '['); err != nil {
 		return p, fmt.Errorf("shapes: %w", err)
 	}
@@ -153,8 +150,10 @@ func shapeList(d *json.Decoder, load *meshes) (parts, error) {
 			}
 			return p, fmt.Errorf("%s: %w", at, err)
 		}
-		if e.center != nil {
-			p.centers[int32(len(p.shapes))] = *e.center
+		for a, v := range e.attributes {
+			if v != nil {
+				p.attributes.Set(geom.Attribute(a), int32(len(p.shapes)), v)
+			}
 		}
 		p.shapes, p.names = append(p.shapes, s), append(p.names, e.name)
 	}
@@ -165,8 +164,9 @@ func shapeList(d *json.Decoder, load *meshes) (parts, error) {
 type entry struct {
 	kind   geom.Kind
 	name   string
-	values map[string]json.RawMessage // parameters, by name
-	center *r3.Vec                    // of growth, nil for the default
+	values map[string]json.RawMessage // parameters and attributes, by name
+
+	attributes [geom.AttributeCount][]float64 // nil for the default
 }
 
 func (e *entry) read(d *json.Decoder, load *meshes) (geom.Shape, error) {
@@ -214,25 +214,24 @@ func (e *entry) read(d *json.Decoder, load *meshes) (geom.Shape, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	return s, e.readCenter(s)
+	return s, e.readAttributes(s)
 }
 
-// readCenter reads the center of growth of the shape, if there is one.
-func (e *entry) readCenter(s geom.Shape) error {
-	if _, ok := e.values["center"]; !ok || ownCenter(e.kind) {
-		return nil
+// readAttributes reads the attributes of the shape that the file states.
+func (e *entry) readAttributes(s geom.Shape) (err error) {
+	for a := range geom.AttributeCount {
+		info := a.Info()
+		if _, ok := e.values[info.Name]; !ok || a.ParameterOf(e.kind) {
+			continue
+		}
+		if e.attributes[a], err = e.value(&geom.Param{Name: info.Name, Width: info.Width}); err != nil {
+			return err
+		}
+		if err := a.Check(s, e.attributes[a]); err != nil {
+			return err
+		}
 	}
-	v, err := e.value(&geom.Param{Name: "center", Width: 3})
-	if err != nil {
-		return err
-	}
-	e.center = &r3.Vec{X: v[0], Y: v[1], Z: v[2]}
-	return geom.CheckGrowthCenter(s, *e.center)
-}
-
-// ownCenter reports whether a center is a parameter of the kind, about which its shapes grow by default.
-func ownCenter(k geom.Kind) bool {
-	return slices.ContainsFunc(k.Params(), func(p geom.Param) bool { return p.Center })
+	return nil
 }
 
 // check reports the first parameter that is missing or does not belong to the kind.
@@ -245,10 +244,14 @@ func (e *entry) check(want []string) error {
 			return fmt.Errorf("%s: parameter %s is missing", e.kind, p)
 		}
 	}
+	optional := []string{"name", "margin"}
+	for a := range geom.AttributeCount {
+		optional = append(optional, a.String())
+	}
 	var extra []string
 	for p := range e.values {
 		part := p == "part" && slices.Contains(want, "mesh")
-		if !slices.Contains(want, p) && p != "margin" && p != "center" && !part {
+		if !slices.Contains(want, p) && !slices.Contains(optional, p) && !part {
 			extra = append(extra, p)
 		}
 	}
@@ -257,7 +260,7 @@ func (e *entry) check(want []string) error {
 	}
 	slices.Sort(extra)
 	return fmt.Errorf("%s: unknown parameter %q, want %s", e.kind, extra[0],
-		strings.Join(append(slices.Clone(want), "name", "margin", "center"), ", "))
+		strings.Join(slices.Concat(want, optional), ", "))
 }
 
 // wanted returns the parameters that the shape must have: those of its kind, without those left out that may be,

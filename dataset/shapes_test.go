@@ -135,7 +135,7 @@ func TestCentersRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, WriteLibrary(path, lib), path, "shape 2: smooth_hull",
-		"the center of growth is not the parameter center")
+		"the center is not the parameter of that name")
 }
 
 // plain replaces a hull by its points.

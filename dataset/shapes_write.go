@@ -8,8 +8,6 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // WriteShapes writes a shape library that ReadShapes reads back bit for bit. names may be nil.
@@ -21,8 +19,8 @@ func WriteShapes(path string, shapes []geom.Shape, names []string) error {
 	return writeShapes(osFS{}, path, parts{shapes: shapes, names: names})
 }
 
-// WriteLibrary writes a library that [ReadLibrary] reads back bit for bit, with the centers of growth that are
-// not the default ones. Those of smooth hulls are their parameter, and others cannot be written.
+// WriteLibrary writes a library that [ReadLibrary] reads back bit for bit, with the attributes that are
+// not the default. Where a kind has a parameter of that name, as smooth hulls have, others cannot be written.
 func WriteLibrary(path string, l *batch.Library) error {
 	p, err := partsOf(l)
 	if err != nil {
@@ -31,19 +29,20 @@ func WriteLibrary(path string, l *batch.Library) error {
 	return writeShapes(osFS{}, path, p)
 }
 
-func partsOf(l *batch.Library) (parts, error) {
-	p := parts{centers: map[int32]r3.Vec{}}
+func partsOf(l *batch.Library) (p parts, err error) {
 	for i := range int32(l.Len()) {
-		s, c := l.Shape(i), l.GrowthCenter(i)
+		s := l.Shape(i)
 		p.shapes, p.names = append(p.shapes, s), append(p.names, l.Name(i))
-		if c == geom.GrowthCenter(s) {
-			continue
+		for a := range geom.AttributeCount {
+			v, ok := l.Stated(a, i)
+			if ok && a.ParameterOf(s.Kind()) {
+				return p, fmt.Errorf("shape %d: %v: the %s is not the parameter of that name, which files state", i,
+					s.Kind(), a)
+			}
+			if ok {
+				p.attributes.Set(a, i, v)
+			}
 		}
-		if ownCenter(s.Kind()) {
-			return p, fmt.Errorf("shape %d: %v: the center of growth is not the parameter center, which files state",
-				i, s.Kind())
-		}
-		p.centers[i] = c
 	}
 	return p, nil
 }
@@ -56,8 +55,7 @@ func writeShapes(fs fileSystem, path string, p parts) error {
 		if p.names != nil {
 			name = p.names[i]
 		}
-		center, has := p.centers[int32(i)]
-		line, err := encoded(s, name, has, center)
+		line, err := encoded(s, name, p.attributes.Of(int32(i)))
 		if err != nil {
 			return fmt.Errorf("dataset: %s: shape %d: %w", path, i, err)
 		}
@@ -87,9 +85,9 @@ func writeShapes(fs fileSystem, path string, p parts) error {
 	return writeAtomic(fs, path, b.Bytes())
 }
 
-// encoded is a shape as a JSON object: its kind, its name, margin and center of growth if it has them, and the
-// parameters of its kind in their order.
-func encoded(s geom.Shape, name string, hasCenter bool, center r3.Vec) ([]byte, error) {
+// encoded is a shape as a JSON object: its kind, its name, margin and attributes if it states them, and the parameters
+// of its kind in their order.
+func encoded(s geom.Shape, name string, stated [geom.AttributeCount][]float64) ([]byte, error) {
 	if s == nil {
 		return nil, fmt.Errorf("shape is nil")
 	}
@@ -107,22 +105,29 @@ func encoded(s geom.Shape, name string, hasCenter bool, center r3.Vec) ([]byte, 
 		o.field("name", name)
 	}
 	for i, p := range s.Kind().Params() {
-		switch {
-		case p.List:
+		if p.List {
 			o.field(p.Name, slices.Collect(slices.Chunk(values[i], p.Width)))
-		case p.Width == 1:
-			o.field(p.Name, values[i][0])
-		default:
-			o.field(p.Name, values[i])
+		} else {
+			o.field(p.Name, numberOrList(values[i]))
 		}
 	}
 	if margin != 0 {
 		o.field("margin", margin)
 	}
-	if hasCenter {
-		o.field("center", []float64{center.X, center.Y, center.Z})
+	for a, v := range stated {
+		if v != nil {
+			o.field(geom.Attribute(a).String(), numberOrList(v))
+		}
 	}
 	return append(o.b, '}'), o.err
+}
+
+// numberOrList is a value in JSON: a number, or a list if there are several.
+func numberOrList(v []float64) any {
+	if len(v) == 1 {
+		return v[0]
+	}
+	return v
 }
 
 // objectWriter is a JSON object under construction.

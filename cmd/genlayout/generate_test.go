@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	glslFile = "../../shaders/layout.glsl"
-	cFile    = "../../cpu/simd/layout.h"
+	glslFile   = "../../shaders/layout.glsl"
+	pythonFile = "../../python/src/clearance/_shapes.py"
+	cFile      = "../../cpu/simd/layout.h"
 
 	shaderFolder = "../../shaders"
 	kernelFolder = "../../cpu/simd"
@@ -29,12 +30,13 @@ const (
 func TestCommittedFilesAreFresh(t *testing.T) {
 	dir := t.TempDir()
 	glsl, c := filepath.Join(dir, "sub", "layout.glsl"), filepath.Join(dir, "layout.h")
+	python := filepath.Join(dir, "_shapes.py")
 	var stderr bytes.Buffer
-	args := []string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder}
+	args := []string{"-glsl", glsl, "-shaders", shaderFolder, "-c", c, "-kernels", kernelFolder, "-python", python}
 	if code := run(args, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}} {
+	for _, f := range [][2]string{{glsl, glslFile}, {c, cFile}, {python, pythonFile}} {
 		want, err := os.ReadFile(f[0])
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +46,7 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale, run 'go generate ./internal/layout'", f[1])
+			t.Errorf("%s is stale, run 'make generate'", f[1])
 		}
 	}
 }

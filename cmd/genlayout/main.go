@@ -1,6 +1,6 @@
 // Command genlayout writes the record layouts, codes and limits of package layout as
 // a GLSL include and as a C header, so that shaders, SIMD kernels and Go share one
-// source of truth. `go generate ./internal/layout` runs it.
+// source of truth, and the tables of kinds and attributes of package geom as a Python module. `make generate` runs it.
 //
 // With a folder of sources it writes only what these name, so that the file declares nothing that
 // is not read.
@@ -28,14 +28,16 @@ func run(args []string, stderr io.Writer) int {
 	shaders := flags.String("shaders", "", "write only what the shaders in this `folder` name")
 	cPath := flags.String("c", "", "write the C header to this `file`")
 	kernels := flags.String("kernels", "", "write only what the C sources in this `folder` name")
+	pythonPath := flags.String("python", "", "write the Python module of shapes to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "") {
-		fmt.Fprintln(stderr, "genlayout: name a file with -glsl or -c")
+	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "" && *pythonPath == "") {
+		fmt.Fprintln(stderr, "genlayout: name a file with -glsl, -c or -python")
 		return 2
 	}
-	if err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels)); err != nil {
+	err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels), writePython(*pythonPath))
+	if err != nil {
 		fmt.Fprintln(stderr, "genlayout:", err)
 		return 1
 	}
@@ -66,6 +68,13 @@ func writeC(path, sources string) error {
 	return write(path, h, generateC)
 }
 
+func writePython(path string) error {
+	if path == "" {
+		return nil
+	}
+	return writeFile(path, generatePython())
+}
+
 // write writes a generated file; without a path it does nothing.
 func write(path string, h header, generate func(header) ([]byte, error)) error {
 	if path == "" {
@@ -75,6 +84,10 @@ func write(path string, h header, generate func(header) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
+	return writeFile(path, text)
+}
+
+func writeFile(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

@@ -79,6 +79,7 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 		worlds: C.sizeof_clearance_worlds, results: C.sizeof_clearance_results, report: C.sizeof_clearance_report,
 		part: C.sizeof_clearance_part, scene: C.sizeof_clearance_scene, more: C.sizeof_clearance_more,
 		motions: C.sizeof_clearance_motions, contacts: C.sizeof_clearance_contacts,
+		attribute: C.sizeof_clearance_attribute,
 	}
 	switch {
 	case caller.abi != own.abi:
@@ -92,17 +93,18 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 
 // description is what clearance_describe writes.
 type description struct {
-	Version    string             `json:"version"`
-	Go         string             `json:"go"`
-	Platform   string             `json:"platform"`
-	Kinds      []kindDescription  `json:"kinds"`
-	Queries    []queryDescription `json:"queries"`
-	Methods    []string           `json:"methods"`
-	Precisions []string           `json:"precisions"`
-	Columns    []string           `json:"columns"`
-	Statuses   []string           `json:"statuses"`
-	Solvers    []string           `json:"solvers"`
-	MaxShapes  int                `json:"max_shapes"`
+	Version    string                 `json:"version"`
+	Go         string                 `json:"go"`
+	Platform   string                 `json:"platform"`
+	Kinds      []kindDescription      `json:"kinds"`
+	Attributes []attributeDescription `json:"attributes"`
+	Queries    []queryDescription     `json:"queries"`
+	Methods    []string               `json:"methods"`
+	Precisions []string               `json:"precisions"`
+	Columns    []string               `json:"columns"`
+	Statuses   []string               `json:"statuses"`
+	Solvers    []string               `json:"solvers"`
+	MaxShapes  int                    `json:"max_shapes"`
 }
 
 type kindDescription struct {
@@ -115,6 +117,12 @@ type paramDescription struct {
 	Width    int    `json:"width"` // numbers of the value, or of each entry of a list
 	List     bool   `json:"list"`
 	Optional bool   `json:"optional"`
+}
+
+type attributeDescription struct {
+	Name    string `json:"name"`
+	Width   int    `json:"width"`   // numbers of a value
+	Meaning string `json:"meaning"` // with the unit
 }
 
 type queryDescription struct {
@@ -136,6 +144,10 @@ func describe() description {
 			kind.Params = append(kind.Params, paramDescription{p.Name, p.Width, p.List, p.Optional})
 		}
 		d.Kinds = append(d.Kinds, kind)
+	}
+	for a := range geom.AttributeCount {
+		info := a.Info()
+		d.Attributes = append(d.Attributes, attributeDescription{info.Name, info.Width, info.Meaning})
 	}
 	for q := range batch.QueryCount {
 		info := q.Info()

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 3
+#define CLEARANCE_ABI 4
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -62,15 +62,22 @@ typedef struct {
     char message[1016];
 } clearance_error;
 
-// A shape: its kind, by its index in "kinds" of clearance_describe, and its parameters.
+// The value of an attribute of a shape. The code is an index into "attributes" of clearance_describe.
+typedef struct {
+    int32_t code;
+    int32_t count; // of the numbers
+    clearance_reals *values;
+} clearance_attribute;
+
+// A shape: its kind, by its index in "kinds" of clearance_describe, its parameters, and attributes.
 typedef struct {
     int32_t kind;
-    int32_t has_center;      // whether center is that of growth; 0 is the default of the kind
-    double margin;           // radius of the ball added to the shape, at least 0
-    double center[3];        // local frame
-    clearance_reals *values; // the numbers of all parameters, in their order
-    int64_t counts[4];       // the numbers of each parameter
-    clearance_text *name;    // NULL for none
+    int32_t attribute_count;               // attributes that are not the default
+    double margin;                         // radius of the ball added to the shape, at least 0
+    clearance_reals *values;               // the numbers of all parameters, in their order
+    int64_t counts[4];                     // the numbers of each parameter
+    const clearance_attribute *attributes; // [attribute_count], each code at most once
+    clearance_text *name;                  // NULL for none
 } clearance_shape;
 
 // How an engine is opened. Zeros and NULL are the defaults.
@@ -238,6 +245,7 @@ typedef struct {
 typedef struct {
     uint32_t abi;
     uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more, motions, contacts;
+    uint32_t attribute;
 } clearance_sizes;
 
 // clearance_check compares the interface of the caller with that of the library. Call it first.
@@ -263,10 +271,15 @@ int32_t clearance_library_write(clearance_library library, clearance_text *path,
 // clearance_library_count returns the number of shapes, -1 for a handle that is not open.
 int64_t clearance_library_count(clearance_library library);
 
-// clearance_library_shape reads shape index: its fields but values and name into *out, its numbers into values if
+// clearance_library_shape reads shape index: its kind, margin and counts into *out, its numbers into values if
 // capacity numbers suffice, and its name into name (size bytes, cut). *needed is the number of numbers.
 int32_t clearance_library_shape(clearance_library library, int64_t index, clearance_shape *out, double *values,
                                 int64_t capacity, int64_t *needed, char *name, int64_t size, clearance_error *error);
+
+// clearance_library_attribute reads the attribute code of shape index: its numbers into values if capacity numbers
+// suffice. *needed is the number of numbers, 0 for the default.
+int32_t clearance_library_attribute(clearance_library library, int64_t index, int32_t code, double *values,
+                                    int64_t capacity, int64_t *needed, clearance_error *error);
 
 // clearance_library_support finds a support point of a shape, its margin included, for each of count directions [N,3],
 // which need not be unit vectors but not 0: points [N,3] in the frame of the shape.

@@ -32,29 +32,25 @@ func clearance_library_new(shapes *C.clearance_shape, count C.int64_t, out *C.cl
 		}
 		list := make([]geom.Shape, count)
 		names := make([]string, count)
-		centers := map[int32]r3.Vec{}
+		var attributes batch.Attributes
 		for i, s := range unsafe.Slice(shapes, int(count)) {
 			names[i] = text(s.name)
 			if list[i], err = shapeOf(&s); err != nil {
 				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
 			}
-			if s.has_center != 0 {
-				c := r3.Vec{X: float64(s.center[0]), Y: float64(s.center[1]), Z: float64(s.center[2])}
-				if err := geom.CheckGrowthCenter(list[i], c); err != nil {
-					return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
-				}
-				centers[int32(i)] = c
+			if err := attributesOf(&s, int32(i), &attributes); err != nil {
+				return failure{codeArgument, &batch.ShapeError{Index: i, Name: names[i], Err: err}}
 			}
 		}
-		return putLibrary(list, names, centers, out)
+		return putLibrary(list, names, &attributes, out)
 	}())
 }
 
 // putLibrary makes a library and its handle.
-func putLibrary(shapes []geom.Shape, names []string, centers map[int32]r3.Vec, out *C.clearance_library) error {
+func putLibrary(shapes []geom.Shape, names []string, attributes *batch.Attributes, out *C.clearance_library) error {
 	l, err := batch.NewLibrary(shapes, names)
-	if err == nil && len(centers) > 0 {
-		l, err = l.WithCenters(centers)
+	if err == nil {
+		l, err = l.WithAttributes(attributes)
 	}
 	if err != nil {
 		return failure{codeArgument, err}
@@ -93,6 +89,27 @@ func shapeOf(s *C.clearance_shape) (geom.Shape, error) {
 		err = shape.Validate()
 	}
 	return shape, err
+}
+
+// attributesOf adds the attributes that a shape states.
+func attributesOf(s *C.clearance_shape, i int32, to *batch.Attributes) error {
+	count := int(s.attribute_count)
+	if count < 0 || count > int(geom.AttributeCount) || count > 0 && s.attributes == nil {
+		return fmt.Errorf("%d attributes, want at most %d", count, geom.AttributeCount)
+	}
+	for _, v := range unsafe.Slice(s.attributes, count) {
+		a := geom.Attribute(v.code)
+		switch {
+		case v.code < 0 || v.code >= C.int32_t(geom.AttributeCount):
+			return fmt.Errorf("attribute %d, want one below %d", v.code, geom.AttributeCount)
+		case to[a][i] != nil:
+			return fmt.Errorf("two attributes %s", a)
+		case int(v.count) != a.Info().Width || v.values == nil:
+			return fmt.Errorf("%s has %d numbers, want %d", a, v.count, a.Info().Width)
+		}
+		to.Set(a, i, slices.Clone(array[float64](v.values, int(v.count))))
+	}
+	return nil
 }
 
 //export clearance_library_read
@@ -144,7 +161,7 @@ func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, out *C.clea
 			}
 			shapes, names = append(shapes, s), append(names, p.Name)
 		}
-		return putLibrary(shapes, names, nil, out)
+		return putLibrary(shapes, names, &batch.Attributes{}, out)
 	}())
 }
 
@@ -201,9 +218,6 @@ func clearance_library_shape(library C.clearance_library, index C.int64_t, out *
 			return argument("shape %d: %T has no parameters", index, inner)
 		}
 		*out = C.clearance_shape{kind: C.int32_t(inner.Kind()), margin: C.double(margin)}
-		if c := l.GrowthCenter(int32(index)); c != geom.GrowthCenter(l.Shape(int32(index))) {
-			out.has_center, out.center = 1, [3]C.double{C.double(c.X), C.double(c.Y), C.double(c.Z)}
-		}
 		all := slices.Concat(numbers...)
 		for i, v := range numbers {
 			out.counts[i] = C.int64_t(len(v))
@@ -213,6 +227,32 @@ func clearance_library_shape(library C.clearance_library, index C.int64_t, out *
 		}
 		if name != nil && size > 0 {
 			putText(unsafe.Slice(name, int(size)), l.Name(int32(index)))
+		}
+		return nil
+	}())
+}
+
+//export clearance_library_attribute
+func clearance_library_attribute(library C.clearance_library, index C.int64_t, code C.int32_t, values *C.double,
+	capacity C.int64_t, needed *C.int64_t, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		l, err := libraries.get(uint64(library))
+		switch {
+		case err != nil:
+			return err
+		case index < 0 || int64(index) >= int64(l.Len()):
+			return argument("shape %d of %d", index, l.Len())
+		case code < 0 || code >= C.int32_t(geom.AttributeCount):
+			return argument("attribute %d, want one below %d", code, geom.AttributeCount)
+		case needed == nil:
+			return argument("no place for the number of numbers")
+		}
+		*needed = 0
+		if v, ok := l.Stated(geom.Attribute(code), int32(index)); ok {
+			if *needed = C.int64_t(len(v)); int(capacity) >= len(v) {
+				copy(array[float64](values, len(v)), v)
+			}
 		}
 		return nil
 	}())

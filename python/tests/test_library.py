@@ -11,15 +11,16 @@ import pytest
 from conftest import Pairs, every_kind
 
 import clearance as cl
-from clearance import _library, _native
+from clearance import _native, _shapes
 
 
 def test_kinds_are_those_of_the_library() -> None:
     """The table of kinds in Python is the library's: names, order and widths of the parameters."""
     about = _native.native().about
-    got = {k: [(n, w, li) for n, w, li in p] for k, p in _library.KINDS.items()}
+    got = {k: [(n, w, li) for n, w, li in p] for k, p in _shapes.KINDS.items()}
     want = {k["name"]: [(p["name"], p["width"], p["list"]) for p in k["params"]] for k in about["kinds"]}
     assert got == want
+    assert {a["name"]: a["width"] for a in about["attributes"]} == _shapes.ATTRIBUTES
     assert about["statuses"] == list(cl._result.STATUSES)
     assert about["columns"] == list(cl._result.COLUMNS)
 
@@ -47,6 +48,29 @@ def test_round_trip(tmp_path: Path, engine: cl.Engine) -> None:
     with pytest.raises(KeyError):
         loaded.index("no such name")
     assert "12 shapes" in repr(loaded)
+
+
+def test_attributes(tmp_path: Path, engine: cl.Engine) -> None:
+    """Attributes that are stated are read back; others, and those that a shape cannot have, are errors."""
+    lib = cl.Library()
+    lib.sphere(1, center=[0.25, 0, 0])
+    lib.sphere(1, center=None)
+    lib.smooth_hull([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1], [0, -1, 0]], 12, center=[0.1, 0, 0])
+    lib.save(tmp_path / "shapes.json")
+    loaded = cl.Library.load(tmp_path / "shapes.json")
+    for other in (lib, loaded):
+        assert list(other[0].attributes) == ["center"] and other[1].attributes == other[2].attributes == {}
+        np.testing.assert_array_equal(other[0].center, [0.25, 0, 0])
+        np.testing.assert_array_equal(other[2].parameters["center"], [0.1, 0, 0])
+        assert "center=[0.25, 0.0, 0.0]" in repr(other[0])
+    with pytest.raises(TypeError, match="unknown argument 'centre'; attributes are center"):
+        lib.sphere(1, centre=[0, 0, 0])  # type: ignore[call-arg]
+    with pytest.raises(cl.ShapeError, match=r"center has the shape \[2\], want 3 numbers"):
+        lib.sphere(1, center=[0, 0])
+    q = [[1.0, 0, 0, 0]]
+    lib.halfspace(name="floor", center=[0, 0, -1])
+    with pytest.raises(cl.ShapeError, match=r'shape 3 \("floor"\): halfspace: center: a half-space does not grow'):
+        engine.distance(lib, [0], [0], [[0, 0, 0]], q, [[3, 0, 0]], q, quat="wxyz")
 
 
 def test_invalid_shapes(engine: cl.Engine) -> None:

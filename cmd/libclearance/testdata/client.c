@@ -75,6 +75,36 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     check(clearance_bodies_free(table, &error) == CLEARANCE_OK, "free the bodies");
 }
 
+// Attributes are read as they were given, and bad ones are refused.
+static void attributes(clearance_shape *shapes) {
+    double extents[3] = {1, 1, 1}, radius = 0.5, center[3] = {0.25, 0, -0.125}, got[3] = {0};
+    clearance_attribute attribute[2] = {{0, 3, center}, {0, 3, center}}; // center is the first of the description
+    clearance_shape list[2] = {shapes[0], shapes[1]};
+    list[0].values = extents, list[1].values = &radius;
+    list[0].attributes = attribute, list[0].attribute_count = 1;
+    clearance_library library = 0, bad = 0;
+    check(clearance_library_new(list, 2, &library, &error) == CLEARANCE_OK, "attributes");
+    int64_t needed = -1;
+    check(clearance_library_attribute(library, 0, 0, got, 3, &needed, &error) == CLEARANCE_OK && needed == 3 &&
+              got[0] == 0.25 && got[2] == -0.125,
+          "the attribute of the box");
+    check(clearance_library_attribute(library, 1, 0, got, 3, &needed, &error) == CLEARANCE_OK && needed == 0,
+          "the default of the ball");
+    check(clearance_library_attribute(library, 0, 99, got, 3, &needed, &error) == CLEARANCE_ARGUMENT,
+          "an unknown attribute was read");
+    check(clearance_library_free(library, &error) == CLEARANCE_OK, "free");
+    list[0].attribute_count = 2;
+    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT, "an attribute passed twice");
+    list[0].attribute_count = 1, attribute[0].code = 99;
+    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT, "an unknown attribute passed");
+    attribute[0].code = 0, attribute[0].count = 2;
+    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "2 numbers"),
+          "a center of 2 numbers passed");
+    attribute[0].count = 3, center[0] = 1;
+    check(clearance_library_new(list, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "interior"),
+          "a center on the boundary passed");
+}
+
 int main(void) {
     clearance_sizes sizes = {CLEARANCE_ABI,
                              sizeof(clearance_error),
@@ -89,7 +119,8 @@ int main(void) {
                              sizeof(clearance_scene),
                              sizeof(clearance_more),
                              sizeof(clearance_motions),
-                             sizeof(clearance_contacts)};
+                             sizeof(clearance_contacts),
+                             sizeof(clearance_attribute)};
     check(clearance_check(&sizes, &error) == CLEARANCE_OK, "check");
     sizes.report++;
     check(clearance_check(&sizes, &error) == CLEARANCE_ARGUMENT && strlen(error.message) > 0, "a wrong size passed");
@@ -110,6 +141,8 @@ int main(void) {
     clearance_library bad = 0;
     check(clearance_library_new(shapes, 2, &bad, &error) == CLEARANCE_ARGUMENT && strstr(error.message, "half_extents"),
           "a box of negative size passed");
+
+    attributes(shapes);
 
     clearance_options options;
     memset(&options, 0, sizeof options);

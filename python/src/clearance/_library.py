@@ -6,8 +6,8 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,41 +16,26 @@ from . import _native as nat
 from ._arrays import address, take
 from ._errors import ShapeError
 from ._options import whole
+from ._shapes import ATTRIBUTES, KINDS, Attributed, Attributes, Vector
 
-Vector = Sequence[float] | NDArray[Any]
 Points = Sequence[Sequence[float]] | NDArray[Any]
-
-# The parameters of each kind: name, numbers of the value (or of each entry of a list), whether it is a list.
-KINDS: Final[dict[str, tuple[tuple[str, int, bool], ...]]] = {
-    "sphere": (("radius", 1, False),),
-    "capsule": (("radius", 1, False), ("half_length", 1, False)),
-    "cylinder": (("radius", 1, False), ("half_length", 1, False)),
-    "cone": (("radius", 1, False), ("half_length", 1, False)),
-    "frustum": (("radius_bottom", 1, False), ("radius_top", 1, False), ("half_length", 1, False)),
-    "box": (("half_extents", 3, False),),
-    "ellipsoid": (("semi_axes", 3, False),),
-    "superquadric": (("semi_axes", 3, False), ("exponents", 2, False)),
-    "smooth_hull": (("vertices", 3, True), ("sharpness", 1, False), ("center", 3, False)),
-    "smooth_revolution": (("profile", 2, True), ("sharpness", 1, False), ("flatness", 1, False)),
-    "convex": (("vertices", 3, True),),
-    "halfspace": (),
-}
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(Attributed):
     """A shape of a library. ``parameters`` are those of its kind by name, in metres, in the frame of the shape."""
 
     kind: str
     parameters: dict[str, Any]
     margin: float = 0.0
-    center: NDArray[np.float64] | None = None  # of growth, where it is not the default
     name: str = ""
+    attributes: dict[str, Any] = field(default_factory=dict)  # by name, those that are not the default
 
     def __repr__(self) -> str:
         texts = [f"{name}={_short(value)}" for name, value in self.parameters.items()]
         if self.margin:
             texts.append(f"margin={self.margin:g}")
+        texts += [f"{name}={_short(value)}" for name, value in self.attributes.items()]
         if self.name:
             texts.append(f"name={self.name!r}")
         return f"{self.kind}({', '.join(texts)})"
@@ -84,12 +69,24 @@ def _numbers(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any
     return array if array.ndim else float(array)
 
 
+def _stated(kind: str, attributes: Attributes) -> dict[str, Any]:
+    """The attributes that are not None, checked as parameters are."""
+    unknown = sorted(set(attributes) - set(ATTRIBUTES))
+    if unknown:
+        raise TypeError(f"{kind}: unknown argument {unknown[0]!r}; attributes are {', '.join(ATTRIBUTES)}")
+    return {
+        name: _numbers(kind, name, value, ATTRIBUTES[name], False)
+        for name, value in attributes.items()
+        if value is not None
+    }
+
+
 class Library:
     """A table of shapes. Methods that add a shape return its index.
 
     A library is plain Python data until an engine uses it: it may be pickled, and made before a fork. Lengths are in
-    metres. Every shape takes ``margin``, the radius of a ball that is added to it, ``name``, and ``center``, the point
-    about which the query growth scales it (in its own frame; the default is that of its kind).
+    metres. Every shape takes ``margin``, the radius of a ball that is added to it, ``name``, and attributes, among
+    them ``center``, the point about which the query growth scales it (in its own frame; by default that of its kind).
 
     Sizes are checked by the native library at the first use, which raises :class:`ShapeError`.
     """
@@ -101,31 +98,49 @@ class Library:
 
     # -- shapes -------------------------------------------------------------------------------------------------------
 
-    def sphere(self, radius: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+    def sphere(self, radius: float, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]) -> int:
         """A ball about the origin."""
-        return self.add("sphere", {"radius": radius}, margin=margin, name=name, center=center)
+        return self.add("sphere", {"radius": radius}, margin=margin, name=name, **attributes)
 
     def capsule(
-        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+        self,
+        radius: float,
+        half_length: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A segment along local z of length ``2 * half_length``, and a ball."""
         return self.add(
-            "capsule", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center
+            "capsule", {"radius": radius, "half_length": half_length}, margin=margin, name=name, **attributes
         )
 
     def cylinder(
-        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+        self,
+        radius: float,
+        half_length: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A cylinder along local z."""
         return self.add(
-            "cylinder", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center
+            "cylinder", {"radius": radius, "half_length": half_length}, margin=margin, name=name, **attributes
         )
 
     def cone(
-        self, radius: float, half_length: float, *, margin: float = 0.0, name: str = "", center: Vector | None = None
+        self,
+        radius: float,
+        half_length: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A cone along local z: the apex at ``+half_length``, the base at ``-half_length``."""
-        return self.add("cone", {"radius": radius, "half_length": half_length}, margin=margin, name=name, center=center)
+        return self.add("cone", {"radius": radius, "half_length": half_length}, margin=margin, name=name, **attributes)
 
     def frustum(
         self,
@@ -135,19 +150,23 @@ class Library:
         *,
         margin: float = 0.0,
         name: str = "",
-        center: Vector | None = None,
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A truncated cone along local z."""
         parameters = {"radius_bottom": radius_bottom, "radius_top": radius_top, "half_length": half_length}
-        return self.add("frustum", parameters, margin=margin, name=name, center=center)
+        return self.add("frustum", parameters, margin=margin, name=name, **attributes)
 
-    def box(self, half_extents: Vector, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+    def box(
+        self, half_extents: Vector, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]
+    ) -> int:
         """A box of three half-extents about the origin."""
-        return self.add("box", {"half_extents": half_extents}, margin=margin, name=name, center=center)
+        return self.add("box", {"half_extents": half_extents}, margin=margin, name=name, **attributes)
 
-    def ellipsoid(self, semi_axes: Vector, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+    def ellipsoid(
+        self, semi_axes: Vector, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]
+    ) -> int:
         """An ellipsoid of three semi-axes about the origin."""
-        return self.add("ellipsoid", {"semi_axes": semi_axes}, margin=margin, name=name, center=center)
+        return self.add("ellipsoid", {"semi_axes": semi_axes}, margin=margin, name=name, **attributes)
 
     def superquadric(
         self,
@@ -156,19 +175,26 @@ class Library:
         *,
         margin: float = 0.0,
         name: str = "",
-        center: Vector | None = None,
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A superquadric of three semi-axes and two exponents."""
         parameters = {"semi_axes": semi_axes, "exponents": exponents}
-        return self.add("superquadric", parameters, margin=margin, name=name, center=center)
+        return self.add("superquadric", parameters, margin=margin, name=name, **attributes)
 
     def smooth_hull(
-        self, vertices: Points, sharpness: float, *, center: Vector | None = None, margin: float = 0.0, name: str = ""
+        self,
+        vertices: Points,
+        sharpness: float,
+        *,
+        margin: float = 0.0,
+        name: str = "",
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A smooth convex body about vertices [N,3]; the greater the sharpness, the closer to their hull."""
         parameters: dict[str, Any] = {"vertices": vertices, "sharpness": sharpness}
+        center = attributes.pop("center", None)
         parameters["center"] = (0.0, 0.0, 0.0) if center is None else center
-        return self.add("smooth_hull", parameters, margin=margin, name=name)
+        return self.add("smooth_hull", parameters, margin=margin, name=name, **attributes)
 
     def smooth_revolution(
         self,
@@ -178,19 +204,19 @@ class Library:
         *,
         margin: float = 0.0,
         name: str = "",
-        center: Vector | None = None,
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A smooth solid of revolution about local z, of a profile [N,2] of (r, z)."""
         parameters = {"profile": profile, "sharpness": sharpness, "flatness": flatness}
-        return self.add("smooth_revolution", parameters, margin=margin, name=name, center=center)
+        return self.add("smooth_revolution", parameters, margin=margin, name=name, **attributes)
 
-    def convex(self, vertices: Points, *, margin: float = 0.0, name: str = "", center: Vector | None = None) -> int:
+    def convex(self, vertices: Points, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]) -> int:
         """The convex hull of points [N,3]; one point, a segment and a flat polygon are hulls, too."""
-        return self.add("convex", {"vertices": vertices}, margin=margin, name=name, center=center)
+        return self.add("convex", {"vertices": vertices}, margin=margin, name=name, **attributes)
 
-    def halfspace(self, *, margin: float = 0.0, name: str = "") -> int:
+    def halfspace(self, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]) -> int:
         """All points below local z = 0."""
-        return self.add("halfspace", {}, margin=margin, name=name)
+        return self.add("halfspace", {}, margin=margin, name=name, **attributes)
 
     def mesh(
         self,
@@ -199,6 +225,7 @@ class Library:
         concave: Literal["raise", "hull", "coacd"] = "raise",
         margin: float = 0.0,
         name: str = "",
+        **attributes: Unpack[Attributes],
     ) -> int:
         """The convex hull of a mesh file (OBJ, STL, PLY; its own unit).
 
@@ -216,7 +243,7 @@ class Library:
                 f"{os.fspath(path)} has {len(shapes)} parts, which are no single shape but a body: "
                 f"scene.add(*lib.mesh_parts(path{how})), or concave='hull' for the hull of all"
             )
-        return self._append(shapes[0], margin, name)
+        return self._append(replace(shapes[0], attributes=_stated("convex", attributes)), margin, name)
 
     def mesh_parts(
         self,
@@ -241,7 +268,7 @@ class Library:
         *,
         margin: float = 0.0,
         name: str = "",
-        center: Vector | None = None,
+        **attributes: Unpack[Attributes],
     ) -> int:
         """A shape of any kind, with its parameters by name."""
         if kind not in KINDS:
@@ -250,14 +277,13 @@ class Library:
         if set(parameters) != set(wanted):
             raise ShapeError(f"{kind}: parameters {sorted(parameters)}, want {wanted}")
         values = {p[0]: _numbers(kind, p[0], parameters[p[0]], p[1], p[2]) for p in KINDS[kind]}
-        at = None if center is None else _numbers(kind, "center", center, 3, False)
         ball = _numbers(kind, "margin", margin, 1, False)
         if ball < 0:
             raise ShapeError(f"{kind}: margin = {ball:g}, want at least 0")
-        return self._append(Shape(kind, values, ball, at, name), 0.0, name)
+        return self._append(Shape(kind, values, ball, name, _stated(kind, attributes)), 0.0, name)
 
     def _append(self, shape: Shape, margin: float, name: str) -> int:
-        shape = Shape(shape.kind, shape.parameters, shape.margin + margin, shape.center, name or shape.name)
+        shape = replace(shape, margin=shape.margin + margin, name=name or shape.name)
         with self._lock:
             self._shapes.append(shape)
             self._handle = None
@@ -354,8 +380,13 @@ def _new(n: nat.Native, shapes: list[Shape]) -> _Handle:
         flat = np.concatenate(values) if values else np.zeros(0)
         keep.append(flat)
         record.values = address(flat)
-        if shape.center is not None:
-            record.has_center, record.center = 1, (ctypes.c_double * 3)(*shape.center)
+        stated = (nat.Attribute * len(shape.attributes))()
+        for entry, (name, value) in zip(stated, shape.attributes.items(), strict=True):
+            numbers = np.ravel(value)
+            entry.code, entry.count, entry.values = n.attributes.index(name), numbers.size, address(numbers)
+            keep.append(numbers)
+        keep.append(stated)
+        record.attribute_count, record.attributes = len(stated), ctypes.addressof(stated)
         record.name = shape.name.encode() if shape.name else None
     number, error = ctypes.c_uint64(), nat.Error()
     code = n.library_new(records, len(shapes), number, error)
@@ -392,5 +423,17 @@ def _shape(n: nat.Native, library: int, index: int) -> Shape:
         at += record.counts[i]
         value = part.reshape(-1, width) if is_list else part if width > 1 else part[0]
         parameters[parameter] = _numbers(kind, parameter, value, width, is_list)
-    center = np.array(record.center[:]) if record.has_center else None
-    return Shape(kind, parameters, record.margin, center, name.value.decode())
+    return Shape(kind, parameters, record.margin, name.value.decode(), _attributes(n, library, index, kind))
+
+
+def _attributes(n: nat.Native, library: int, index: int, kind: str) -> dict[str, Any]:
+    """The attributes of a shape that are not the default."""
+    found: dict[str, Any] = {}
+    needed, error = ctypes.c_int64(), nat.Error()
+    for code, name in enumerate(n.attributes):
+        width = ATTRIBUTES[name]
+        value = np.empty(width)
+        n.raise_for(n.library_attribute(library, index, code, address(value), width, needed, error), error)
+        if needed.value:
+            found[name] = _numbers(kind, name, value if width > 1 else value[0], width, False)
+    return found

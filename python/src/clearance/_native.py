@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 3
+ABI: Final = 4
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -27,14 +27,18 @@ class Error(ctypes.Structure):
     _fields_ = [("code", _i32), ("reserved", _i32), ("message", ctypes.c_char * 1016)]
 
 
+class Attribute(ctypes.Structure):
+    _fields_ = [("code", _i32), ("count", _i32), ("values", _pointer)]
+
+
 class Shape(ctypes.Structure):
     _fields_ = [
         ("kind", _i32),
-        ("has_center", _i32),
+        ("attribute_count", _i32),
         ("margin", _real),
-        ("center", _real * 3),
         ("values", _pointer),
         ("counts", _i64 * 4),
+        ("attributes", _pointer),
         ("name", _text),
     ]
 
@@ -222,11 +226,15 @@ class Sizes(ctypes.Structure):
             "more",
             "motions",
             "contacts",
+            "attribute",
         )
     ]
 
 
-_STRUCTS: Final = (Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More, Motions, Contacts)
+_STRUCTS: Final = (
+    *(Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More, Motions, Contacts),
+    Attribute,
+)
 
 _S, _R = ctypes.POINTER, _i32
 
@@ -240,6 +248,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "library_write": (_R, [_u64, _text, _S(Error)]),
     "library_count": (_i64, [_u64]),
     "library_shape": (_R, [_u64, _i64, _S(Shape), _pointer, _i64, _S(_i64), _pointer, _i64, _S(Error)]),
+    "library_attribute": (_R, [_u64, _i64, _i32, _pointer, _i64, _S(_i64), _S(Error)]),
     "library_support": (_R, [_u64, _i64, _i64, _pointer, _pointer, _S(Error)]),
     "library_free": (_R, [_u64, _S(Error)]),
     "engine_open": (_R, [_S(Options), _S(_u64), _S(Error)]),
@@ -308,6 +317,7 @@ class Native:
         about = self.text(self.describe)
         self.about: dict[str, Any] = json.loads(about)
         self.kinds: list[str] = [k["name"] for k in self.about["kinds"]]
+        self.attributes: list[str] = [a["name"] for a in self.about["attributes"]]
         self.queries: dict[str, dict[str, Any]] = {q["name"]: q for q in self.about["queries"]}
         self.query_codes = {q["name"]: i for i, q in enumerate(self.about["queries"])}
         self.methods: list[str] = self.about["methods"]

@@ -12,8 +12,9 @@ import numpy as np
 from . import _native as nat
 from ._arrays import Array, address, host, take
 from ._errors import OptionError, ShapeError
-from ._library import Library, Vector
+from ._library import Library
 from ._options import INT32, whole
+from ._shapes import Vector
 from ._skip import SkipProposal, batches_of, propose
 
 if TYPE_CHECKING:
