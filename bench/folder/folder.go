@@ -1,9 +1,8 @@
 // Package folder writes a report into a folder: figures, results as JSON, and a page that
-// shows them.
+// shows them. It reads results back.
 package folder
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 )
@@ -13,7 +12,7 @@ type Names struct {
 	Page, Results, Figures string
 }
 
-// Write draws the figures, writes results as indented JSON, and the page. draw is handed the
+// Write draws the figures, writes results as JSON, and the page. draw is handed the
 // folder of the figures, which is made if need be.
 func Write(dir string, n Names, draw func(dir string) error, results any, page func() ([]byte, error)) error {
 	figures := filepath.Join(dir, n.Figures)
@@ -23,11 +22,11 @@ func Write(dir string, n Names, draw func(dir string) error, results any, page f
 	if err := draw(figures); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(results, "", " ")
+	data, err := JSON(results)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, n.Results), append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, n.Results), data, 0o644); err != nil {
 		return err
 	}
 	text, err := page()

@@ -211,7 +211,7 @@ func TestPage(t *testing.T) {
 		if !strings.Contains(string(page), FigureDir+"/"+f.Name+".svg") {
 			t.Errorf("the page does not show %s", f.Name)
 		}
-		if _, err := os.Stat(filepath.Join(dir, FigureDir, f.Name+".png")); err != nil {
+		if _, err := os.Stat(filepath.Join(dir, FigureDir, f.Name+".svg")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -245,10 +245,8 @@ func TestReportIsCurrent(t *testing.T) {
 		t.Errorf("the committed results have %d wrong and %d undecided answers", wrong, undecided)
 	}
 	for _, f := range r.Figures() {
-		for _, ext := range []string{".svg", ".png"} {
-			if _, err := os.Stat(filepath.Join(results, FigureDir, f.Name+ext)); err != nil {
-				t.Error(err)
-			}
+		if _, err := os.Stat(filepath.Join(results, FigureDir, f.Name+".svg")); err != nil {
+			t.Error(err)
 		}
 	}
 }

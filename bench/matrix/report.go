@@ -2,13 +2,12 @@ package matrix
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"clearance/batch"
+	"clearance/bench/folder"
 	"clearance/bench/stats"
 	"clearance/dataset/generate"
 	"clearance/dispatch"
@@ -228,21 +227,13 @@ func (r *Report) putDevice(d Device) {
 
 // Load reads a report.
 func Load(path string) (*Report, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	return folder.Load(path, parse)
 }
 
 // parse reads a report and refuses one of something else.
 func parse(data []byte) (*Report, error) {
-	r := new(Report)
-	if err := json.Unmarshal(data, r); err != nil {
+	r, err := folder.Decode[Report](data)
+	if err != nil {
 		return nil, err
 	}
 	if r.Program != Program {

@@ -11,7 +11,7 @@ import (
 const (
 	ReportFile  = "throughput.md"
 	ResultsFile = "throughput.json"
-	FigureDir   = "pictures" // NAME.svg and NAME.png
+	FigureDir   = "pictures" // NAME.svg
 )
 
 // Write writes the results, the page and the figures into dir.

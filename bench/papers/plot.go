@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// figure is one picture, drawn as NAME.svg and NAME.png.
+// figure is one picture, drawn as NAME.svg.
 type figure struct {
 	name, title string
 	x, y        string

@@ -16,7 +16,7 @@ var reportTemplate string
 const (
 	ReportFile  = "papers.md"
 	ResultsFile = "papers.json"
-	FigureDir   = "papers" // NAME.svg and NAME.png
+	FigureDir   = "papers" // NAME.svg
 )
 
 // Write writes the report, the results and the figures into dir.

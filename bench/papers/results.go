@@ -2,15 +2,15 @@ package papers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"clearance/bench/folder"
 )
 
 // Results is what the experiments found: the content of papers.json, from which
@@ -149,22 +149,14 @@ func Run(ctx context.Context, lab *Lab, r *Results, only ...string) error {
 
 // Load reads results that [Results.Write] wrote.
 func Load(path string) (*Results, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	return folder.Load(path, parse)
 }
 
 // parse reads results and refuses those of something else, and those that cannot be
 // printed.
 func parse(data []byte) (*Results, error) {
-	r := new(Results)
-	if err := json.Unmarshal(data, r); err != nil {
+	r, err := folder.Decode[Results](data)
+	if err != nil {
 		return nil, err
 	}
 	if r.Pairs <= 0 || len(r.Seconds) == 0 {

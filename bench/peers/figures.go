@@ -1,33 +1,25 @@
 package peers
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 
+	"clearance/bench/folder"
 	"clearance/bench/plots"
 )
 
 // Load reads a report that was written as JSON.
 func Load(path string) (*Report, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	return folder.Load(path, parse)
 }
 
 // parse reads a report and refuses one that cannot be printed.
 func parse(data []byte) (*Report, error) {
-	r := new(Report)
-	if err := json.Unmarshal(data, r); err != nil {
+	r, err := folder.Decode[Report](data)
+	if err != nil {
 		return nil, err
 	}
 	if len(r.Contestants) < ourContestants || len(r.Tables) == 0 {

@@ -31,7 +31,7 @@ type Series struct {
 // mostGroups bounds the width of a figure, which grows with its groups.
 const mostGroups = 100
 
-// Draw writes the figure to base.svg and base.png.
+// Draw writes the figure to base.svg.
 func (f *Bars) Draw(base string) error {
 	if len(f.Groups) > mostGroups {
 		return fmt.Errorf("figure %s: %d groups of bars, want %d or fewer", base, len(f.Groups), mostGroups)

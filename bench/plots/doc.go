@@ -1,5 +1,5 @@
 // Package plots draws the figures of the reports: curves with bands, bars on a
-// logarithmic axis, and scattered points, each as an SVG and a PNG of the same name.
+// logarithmic axis, and scattered points, each as an SVG.
 //
 // It imports no other package of the module. Drawing depends on the figure alone, so
 // that the same results give the same files. A figure without anything to draw, or

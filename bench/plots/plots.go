@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Extensions of the files that a figure is written to.
-var Extensions = []string{".svg", ".png"}
+// Extension is that of the files of figures.
+const Extension = ".svg"
 
 // colors tell series apart for readers with any kind of colour vision: six of Okabe and
 // Ito (2008), a grey, and the wine of Tol (2021).
@@ -74,7 +74,7 @@ func widen(a *plot.Axis, log bool) {
 	}
 }
 
-// Draw writes the figure to base.svg and base.png.
+// Draw writes the figure to base.svg.
 func (f *Lines) Draw(base string) error {
 	if len(f.Lines) == 0 {
 		return fmt.Errorf("figure %s: %w", base, errEmpty)
@@ -107,10 +107,8 @@ func (f *Lines) Draw(base string) error {
 	if f.Beside {
 		return saveBeside(p, 18*vg.Centimeter, 10*vg.Centimeter, base)
 	}
-	for _, ext := range Extensions {
-		if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, base+ext); err != nil {
-			return fmt.Errorf("figure %s: %w", base, err)
-		}
+	if err := p.Save(16*vg.Centimeter, 10*vg.Centimeter, base+Extension); err != nil {
+		return fmt.Errorf("figure %s: %w", base, err)
 	}
 	return nil
 }
@@ -168,25 +166,23 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// saveBeside writes the plot in every format, with its legend to the right of it.
+// saveBeside writes the plot with its legend to the right of it.
 func saveBeside(p *plot.Plot, width, height vg.Length, base string) error {
 	legend := p.Legend
 	p.Legend = plot.NewLegend()
 	p.Title.Padding = vg.Points(6)
 	legend.Top = true
-	for _, ext := range Extensions {
-		canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(ext, "."))
-		if err != nil {
-			return fmt.Errorf("figure %s: %w", base, err)
-		}
-		c := draw.New(canvas)
-		c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
-		room := legend.Rectangle(c).Size().X + vg.Points(8)
-		p.Draw(draw.Crop(c, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
-		legend.Draw(draw.Crop(c, 0, -vg.Points(4), 0, -vg.Points(24)))
-		if err := writeCanvas(base+ext, canvas); err != nil {
-			return fmt.Errorf("figure %s: %w", base, err)
-		}
+	canvas, err := draw.NewFormattedCanvas(width, height, strings.TrimPrefix(Extension, "."))
+	if err != nil {
+		return fmt.Errorf("figure %s: %w", base, err)
+	}
+	c := draw.New(canvas)
+	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Min.X, Y: c.Max.Y}, c.Max, {X: c.Max.X, Y: c.Min.Y}})
+	room := legend.Rectangle(c).Size().X + vg.Points(8)
+	p.Draw(draw.Crop(c, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
+	legend.Draw(draw.Crop(c, 0, -vg.Points(4), 0, -vg.Points(24)))
+	if err := writeCanvas(base+Extension, canvas); err != nil {
+		return fmt.Errorf("figure %s: %w", base, err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ var glyphs = []draw.GlyphDrawer{
 	draw.RingGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{},
 }
 
-// Draw writes the figure to base.svg and base.png.
+// Draw writes the figure to base.svg.
 func (f *Scatter) Draw(base string) error {
 	p := newPlot(f.Title, f.X, f.Y)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}

@@ -1,13 +1,13 @@
 package regress
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
+
+	"clearance/bench/folder"
 )
 
 // Report is what a comparison needs of a report.
@@ -61,15 +61,7 @@ type file struct {
 // Read reads a report of `batchbench run --json`, `batchbench peers --json` or
 // `batchbench matrix`.
 func Read(path string) (*Report, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	return folder.Load(path, parse)
 }
 
 // Pool reads several reports as one: the rounds of a measurement are those of all of
@@ -108,8 +100,8 @@ func Pool(paths ...string) (*Report, error) {
 }
 
 func parse(data []byte) (*Report, error) {
-	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
+	f, err := folder.Decode[file](data)
+	if err != nil {
 		return nil, err
 	}
 	r := &Report{Program: f.Program, Seed: f.Seed}

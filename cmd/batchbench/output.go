@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 
+	"clearance/bench/folder"
 	"clearance/dataset"
 )
 
-// writeJSON writes v as indented JSON to path, or to stdout where path is "-".
+// writeJSON writes v as JSON, a record a line, to path, or to stdout where path is "-".
 // A file appears under its name only once it is complete.
 func writeJSON(stdout io.Writer, path string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := folder.JSON(v)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	data = append(data, '\n')
 	if path == "-" {
 		_, err = stdout.Write(data)
 		return err

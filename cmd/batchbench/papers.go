@@ -29,7 +29,7 @@ func newPapers(e *env) *cobra.Command {
 		Short: "repeat the experiments of the papers and report them beside the published figures",
 		Long: `papers repeats the experiments of the papers behind the solvers, with the reference
 solvers, and writes papers.md (tables "paper | ours | ratio", figures, reasons), papers.json
-and the figures as SVG and PNG. Counts follow from the seed; times are this machine's.
+and the figures as SVG. Counts follow from the seed; times are this machine's.
 
 Experiments:
 ` + list.String(),

@@ -25,7 +25,7 @@ func TestPapers(t *testing.T) {
 			t.Errorf("the report does not hold %q", want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "papers", "convergence-cubes.png")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, "papers", "convergence-cubes.svg")); err != nil {
 		t.Error(err)
 	}
 }

@@ -65,7 +65,7 @@ Sets: ` + strings.Join(peerSets(), ", ") + ".\nQuestions: " + strings.Join(all, 
 	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
 		"tables")
 	fs.StringVar(&f.markdown, "markdown", "", "write the tables to this file as well")
-	fs.StringVar(&f.pictures, "pictures", "", "write the figures to this folder as well, as SVG and PNG")
+	fs.StringVar(&f.pictures, "pictures", "", "write the figures to this folder as well, as SVG")
 	fs.StringVar(&f.from, "from", "", "read this report of an earlier --json instead of measuring")
 	return c
 }

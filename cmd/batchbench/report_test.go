@@ -92,7 +92,7 @@ func TestWriteJSONLeavesNothingBehind(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil || strings.TrimSpace(string(data)) != "{\n  \"a\": 1\n}" {
+	if err != nil || strings.TrimSpace(string(data)) != "{\n \"a\": 1\n}" {
 		t.Errorf("report = %q, %v", data, err)
 	}
 }

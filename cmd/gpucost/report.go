@@ -1,12 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+
+	"clearance/bench/folder"
 )
 
 // Report is what the compilers say.
@@ -122,19 +123,17 @@ func (r *Report) target(name string) *Target {
 }
 
 // read reads the results file.
-func read(file string) (*Report, error) {
-	data, err := os.ReadFile(file)
+func read(file string) (*Report, error) { return folder.Load(file, parse) }
+
+func parse(data []byte) (*Report, error) {
+	r, err := folder.Decode[Report](data)
 	if err != nil {
 		return nil, err
-	}
-	r := new(Report)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for _, u := range r.Uses {
 		for _, p := range u.Pipelines {
 			if p < 0 || p >= len(r.Pipelines) {
-				return nil, fmt.Errorf("%s: %v: there is no pipeline %d", file, &u, p)
+				return nil, fmt.Errorf("%v: there is no pipeline %d", &u, p)
 			}
 		}
 	}
@@ -143,47 +142,9 @@ func read(file string) (*Report, error) {
 
 // write writes the results file.
 func (r *Report) write(file string) error {
-	data, err := r.marshal()
+	data, err := folder.JSON(r)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, data, 0o644)
-}
-
-// marshal writes one pipeline and one use per line, so that a change of the file reads well.
-func (r *Report) marshal() ([]byte, error) {
-	out := fmt.Appendf(nil, "{\n \"shaders\": %q,", r.Shaders)
-	if r.Sources != "" {
-		out = fmt.Appendf(out, "\n \"sources\": %q,", r.Sources)
-	}
-	for i, list := range []struct {
-		name string
-		n    int
-		at   func(int) any
-	}{
-		{"targets", len(r.Targets), func(i int) any { return r.Targets[i] }},
-		{"pipelines", len(r.Pipelines), func(i int) any { return r.Pipelines[i] }},
-		{"uses", len(r.Uses), func(i int) any { return r.Uses[i] }},
-		{"executed", len(r.Executed), func(i int) any { return r.Executed[i] }},
-	} {
-		if i > 2 && list.n == 0 {
-			continue
-		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = fmt.Appendf(out, "\n %q: [", list.name)
-		for k := range list.n {
-			line, err := json.Marshal(list.at(k))
-			if err != nil {
-				return nil, err
-			}
-			if k > 0 {
-				out = append(out, ',')
-			}
-			out = append(append(out, "\n  "...), line...)
-		}
-		out = append(out, "\n ]"...)
-	}
-	return append(out, "\n}\n"...), nil
 }
