@@ -93,8 +93,8 @@ unit: ## unit, command-line, layering and conformance tests; lists what was skip
 	./scripts/unit.sh
 
 race: ## the race detector on the packages with concurrent code (needs a C compiler)
-	$(GO) test -race -vet=off -short -timeout 60m $(RACE)
-	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 20m -run '$(RACE_TESTS)' ./cpu ./engine ./cmd/batchbench
+	$(GO) test -race -vet=off -short -timeout 8h $(RACE)
+	@[ -z '$(RACE_TESTS)' ] || $(GO) test -race -vet=off -short -timeout 8h -run '$(RACE_TESTS)' ./cpu ./engine ./cmd/batchbench
 
 fuzz: ## fuzz every target; FUZZTIME=seconds, shared among them (default $(FUZZTIME))
 	./scripts/fuzz.sh $(FUZZTIME)

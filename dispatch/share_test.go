@@ -259,7 +259,7 @@ func TestProgressPanics(t *testing.T) {
 				new(sink), o)
 		}()
 	}
-	for range 100 {
+	for range 60_000 {
 		if runtime.NumGoroutine() <= before {
 			return
 		}

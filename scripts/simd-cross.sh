@@ -50,11 +50,11 @@ else
 	cross=(env GOOS=linux GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc)
 	# shellcheck disable=SC2086
 	check "NEON and portable kernels, arm64 under qemu" "${cross[@]}" \
-		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" $packages
+		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" $packages
 	check "culling of rollouts by the NEON kernels, arm64 under qemu" "${cross[@]}" \
-		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./rollout -run TestLanes
+		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./rollout -run TestLanes
 	check "conformance of the NEON kernels, arm64 under qemu" "${cross[@]}" \
-		$GO test -short -timeout 20m -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
+		$GO test -short -timeout 8h -exec "qemu-aarch64 -L $sysroot" ./tests/conformance \
 		-run 'TestSupportMatrix/cpu,_kernels_neon'
 fi
 
@@ -66,9 +66,9 @@ else
 	# qemu's vmaskmov reads the words that are masked off, too, and so beyond the end of a column:
 	# the test with fences around columns is for processors, which do not.
 	# shellcheck disable=SC2086
-	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 20m \
+	check "AVX2 and portable kernels, amd64 under qemu" $GO test -short -timeout 8h \
 		-skip TestKernelsStayWithinColumns -exec "qemu-x86_64 -cpu max" $packages
-	check "culling of rollouts, amd64 under qemu" $GO test -short -timeout 20m -exec "qemu-x86_64 -cpu max" \
+	check "culling of rollouts, amd64 under qemu" $GO test -short -timeout 8h -exec "qemu-x86_64 -cpu max" \
 		./rollout -run TestLanes
 fi
 
@@ -76,8 +76,8 @@ if ! command -v clang >/dev/null; then
 	skip Clang "no clang; Debian and Ubuntu: apt-get install clang"
 else
 	# shellcheck disable=SC2086
-	check "all kernels, compiled by Clang" env CC=clang $GO test -short -timeout 20m $packages
-	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 20m ./rollout -run TestLanes
+	check "all kernels, compiled by Clang" env CC=clang $GO test -short -timeout 8h $packages
+	check "culling of rollouts, compiled by Clang" env CC=clang $GO test -short -timeout 8h ./rollout -run TestLanes
 fi
 
 [ "$failed" = 0 ] && { [ "$skipped" = 0 ] || [ "${REQUIRE_CROSS:-0}" != 1 ] || [ "$host" != amd64 ]; }

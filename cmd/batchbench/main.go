@@ -60,8 +60,15 @@ func main() {
 		time.AfterFunc(grace, func() { abandon(os.Stderr, os.Exit) })
 	})
 	deviceProbe = probeCommand()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	e := &env{stdout: os.Stdout, stderr: os.Stderr}
+	if atProgress != nil {
+		e.at = func(what string, done int) { atProgress(ctx, what, done) }
+	}
+	os.Exit(e.run(ctx, os.Args[1:]))
 }
+
+// atProgress is set by tests alone, see env.
+var atProgress func(ctx context.Context, what string, done int)
 
 // grace is how long a run may take to end after a signal. Work that looks at no context, such
 // as a hull of a million points, is abandoned then.

@@ -56,12 +56,11 @@ exit 1`)
 // TestPythonInterrupted ends the interpreter.
 func TestPythonInterrupted(t *testing.T) {
 	interpreter(t, `[ "$2" = -c ] && exit 0
-exec sleep 60`)
+exec sleep 36000`)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	start := time.Now()
 	got := commandContext(ctx, "decompose", "a.stl", "a.obj").want(t, exitInterrupted)
-	if d := time.Since(start); d > 10*time.Second || !strings.Contains(got.stderr, "interrupted") {
-		t.Errorf("ended after %v with %q", d, got.stderr)
+	if !strings.Contains(got.stderr, "interrupted") {
+		t.Errorf("ended with %q", got.stderr)
 	}
 }

@@ -185,7 +185,7 @@ func FuzzReadPLY(f *testing.F) {
 func TestPLYHeaderTime(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("ply\nformat ascii 1.0\nelement vertex 1\n")
-	const lines = 200_000
+	const lines = 400_000
 	for i := range lines {
 		fmt.Fprintf(&b, "property float p%d\n", i)
 	}
@@ -198,7 +198,7 @@ func TestPLYHeaderTime(t *testing.T) {
 	if err == nil {
 		t.Error("a vertex without values passes")
 	}
-	if d := time.Since(begin); d > 5*time.Second {
+	if d := time.Since(begin); d > time.Minute { // half a second; minutes if it grew with the square
 		t.Errorf("%d lines took %v", 2*lines, d)
 	}
 }

@@ -69,7 +69,11 @@ def pairs() -> Pairs:
     return Pairs(every_kind(), 2000)
 
 
-def run_python(code: str, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+# How long a program may take that takes seconds: the machine may be busy with other work. No verdict is closer.
+PATIENCE = 1800
+
+
+def run_python(code: str, timeout: float = PATIENCE, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a program in an interpreter of its own. It takes SIGINT also where this process was told to ignore it."""
     interrupts = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     return subprocess.run(

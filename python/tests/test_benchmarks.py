@@ -12,7 +12,7 @@ from conftest import ROOT
 
 def ran(name: str, *arguments: str) -> str:
     command = [sys.executable, str(ROOT / "python/benchmarks" / name), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

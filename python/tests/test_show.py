@@ -280,12 +280,12 @@ def test_in_a_browser(engine: cl.Engine, tmp_path: Path) -> None:
     flags += ["--enable-unsafe-swiftshader", "--window-size=900,600", "--virtual-time-budget=20000", "--incognito"]
     flags += [f"--user-data-dir={tmp_path / 'profile'}", "--proxy-server=127.0.0.1:9"]
     command = [program, *flags]
-    run = subprocess.run([*command, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([*command, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=1800)
     assert 'data-ready="3"' in run.stdout, run.stderr[-2000:]
     items = re.findall(r'<li data-position="\d" class="(\w+)(?: chosen)?">(\d) ', run.stdout)
     assert items == [("penetrating", "1"), ("separated", "0"), ("separated", "2")]
     assert "row 1: penetrating" in run.stdout
-    subprocess.run([*command, f"--screenshot={picture}", page.as_uri()], capture_output=True, timeout=120, check=True)
+    subprocess.run([*command, f"--screenshot={picture}", page.as_uri()], capture_output=True, timeout=1800, check=True)
     image: Any = pytest.importorskip("PIL.Image", reason="pillow is not installed: pip install pillow")
     pixels = np.asarray(image.open(picture).convert("RGB")).astype(int)[:, 320:]
     red, blue = pixels[..., 0], pixels[..., 2]

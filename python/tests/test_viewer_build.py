@@ -70,7 +70,7 @@ def run(tree: Path, script: str, npm: str | None) -> subprocess.CompletedProcess
     for name in ("CLEARANCE_LIBRARY", "CLEARANCE_WHEELS"):
         env.pop(name, None)
     command = [str(tree / "bin/bash"), str(tree / "scripts" / script)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=1800)
 
 
 @pytest.mark.parametrize(
