@@ -6,10 +6,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
 	"clearance/batch"
+	"clearance/internal/memory"
 )
 
 // dtype is the type of one value of a column.
@@ -208,23 +210,26 @@ func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, 
 
 // readColumn reads the n values of column i into the slice that to points to. Memory grows with what has been read: the
 // length of a damaged file may be wrong. The slice is not nil.
-func readColumn(src source, i int, n int64, to any) error {
+func readColumn(path string, src source, i int, n int64, to any) error {
 	switch to := to.(type) {
 	case *[]uint8:
-		return readGrowing(src, i, n, to)
+		return readGrowing(path, src, i, n, to)
 	case *[]uint16:
-		return readGrowing(src, i, n, to)
+		return readGrowing(path, src, i, n, to)
 	case *[]int32:
-		return readGrowing(src, i, n, to)
+		return readGrowing(path, src, i, n, to)
 	case *[]float32:
-		return readGrowing(src, i, n, to)
+		return readGrowing(path, src, i, n, to)
 	case *[]float64:
-		return readGrowing(src, i, n, to)
+		return readGrowing(path, src, i, n, to)
 	}
 	return fmt.Errorf("dataset: column %d: no reader of %T", i, to)
 }
 
-func readGrowing[T any](src source, i int, n int64, to *[]T) error {
+func readGrowing[T any](path string, src source, i int, n int64, to *[]T) error {
+	if err := checkMemory[T](fmt.Sprintf("column %d of %d values", i, n), n); err != nil {
+		return fmt.Errorf("dataset: %s: %w", path, err)
+	}
 	const most = 3 << 16 // whole rows of 1 or 3 values
 	*to = []T{}
 	for at := int64(0); at < n; at = int64(len(*to)) {
@@ -235,6 +240,12 @@ func readGrowing[T any](src source, i int, n int64, to *[]T) error {
 		}
 	}
 	return nil
+}
+
+// checkMemory returns an error if a slice of n values takes more memory than there is: it grows by a quarter at a time,
+// and has its values twice meanwhile. What a file declares may be a thousand times its own size.
+func checkMemory[T any](what string, n int64) error {
+	return memory.Check(what, 2.25*float64(n)*float64(reflect.TypeFor[T]().Size()))
 }
 
 // notEnd is an error within the rows, which may hold io.EOF of a damaged page, as one that

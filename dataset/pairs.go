@@ -117,6 +117,9 @@ func ReadPairs(path string) (*batch.Pairs, error) {
 		return nil, err
 	}
 	defer r.Close()
+	if err := checkMemory[[15]float64](fmt.Sprintf("%d pairs", r.Len()), r.Len()); err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
 	// Grow with what has been read: the length of a damaged file may be a lie.
 	all := batch.NewPairs(0)
 	chunk := batch.NewPairs(int(min(r.Len(), 1<<16)))

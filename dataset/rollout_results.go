@@ -206,7 +206,7 @@ func (f *rolloutFile) read(opts []Option) error {
 		if to == nil {
 			to = resultColumn(r.Results, i)
 		}
-		if err := readColumn(f.src, i, n*int64(f.cols[i].width), to); err != nil {
+		if err := readColumn(f.path, f.src, i, n*int64(f.cols[i].width), to); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func ReadSweepResults(path string, opts ...Option) (*rollout.SweepResults, map[s
 	r := &rollout.SweepResults{N: int(n)}
 	_, columns := sweepColumns(r)
 	for i, to := range columns {
-		if err := readColumn(src, i, n, to); err != nil {
+		if err := readColumn(path, src, i, n, to); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -123,6 +123,9 @@ func (a *worldArray) read(z *npzFile) (err error) {
 // readWhole reads all values of an array, which is not nil. The slice grows with what has been
 // read, since the length of a damaged array may be a lie.
 func readWhole[T any](a *npyArray) ([]T, error) {
+	if err := checkMemory[T](fmt.Sprintf("array %s of shape %s", a.name, a.header.shapeString()), a.left); err != nil {
+		return nil, err
+	}
 	all := []T{}
 	chunk := make([]T, min(a.left, 1<<16))
 	for a.left > 0 {

@@ -114,6 +114,9 @@ func (w *worldFile) readParquet(path string, opts []Option) error {
 	if err := w.readPairs(src.metadata()); err != nil {
 		return wrong(path, err)
 	}
+	if err := checkMemory[[8]float64](fmt.Sprintf("%d rows of bodies", src.rows()), src.rows()); err != nil {
+		return wrong(path, err)
+	}
 	var at places
 	if !w.wayPoints {
 		at.t = 1

@@ -80,7 +80,7 @@ func TestFinishingIsBounded(t *testing.T) {
 	finished := int64(0)
 	other := &fake{name: "cpu", at: func(i int) error {
 		if i == 0 {
-			for k := 0; k < 100 || finished == 0 && begun.Load() < 2 && k < 1e7; k++ { // the device gets ahead, as far as it may
+			for k := 0; k < 100 || finished == 0 && begun.Load() < 2 && k < 1e7; k++ { // the device gets ahead
 				time.Sleep(20 * time.Microsecond)
 			}
 			ahead.Store(max(ahead.Load(), begun.Load()-finished))

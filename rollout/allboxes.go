@@ -55,6 +55,9 @@ func (t *tile) within(d float64) {
 		}
 	}
 	near.finder.SIMD, near.finder.Workers = t.c.simd, t.c.all.workers
+	if near.finder.MaxPairs == 0 {
+		near.finder.MaxPairs = t.c.all.most
+	}
 	found, err := near.finder.Find(&near.boxes)
 	if err != nil {
 		t.err = err

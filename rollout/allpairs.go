@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"clearance/batch"
+	"clearance/internal/memory"
 	"clearance/rollout/broadphase"
 )
 
@@ -14,11 +15,15 @@ type allPairs struct {
 	skip    []uint64 // keys of the pairs to leave out, ascending
 	full    bool     // no bound applies: every pair is asked
 	workers int      // goroutines of the broad phase of a world
+	most    int      // pairs of a world that there is memory for
 	rows    int64    // pairs of bodies of the call that were not ruled out by the broad phase
 }
 
 // maxAllPairs is the largest number of pairs of a world where no bound applies.
 const maxAllPairs = 1 << 28
+
+// pairBytes is about the memory of a pair of bodies of a world: in the broad phase, and as a row that is open.
+const pairBytes = 256
 
 // pairKey orders pairs of places, whichever is first.
 func pairKey(a, b int32) uint64 {
@@ -31,7 +36,7 @@ func pairKey(a, b int32) uint64 {
 // setAllPairs prepares the batch for all pairs.
 func (b *Batch) setAllPairs() error {
 	w, m := b.worlds, b.worlds.BodiesPerWorld()
-	b.all = &allPairs{}
+	b.all = &allPairs{most: int(memory.Room(broadphase.DefaultMaxPairs, pairBytes))}
 	for i, x := range w.SkipA {
 		b.all.skip = append(b.all.skip, pairKey(x, w.SkipB[i]))
 	}
@@ -44,9 +49,10 @@ func (b *Batch) setAllPairs() error {
 	o := &b.o
 	bounded := !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
 	b.all.full = !bounded || math.IsInf(o.threshold(), 1) && o.Reduce != ReduceWorld
-	if pairs := int64(m) * int64(m-1) / 2; b.all.full && pairs > maxAllPairs {
+	most := min(int64(b.all.most), maxAllPairs)
+	if pairs := int64(m) * int64(m-1) / 2; b.all.full && pairs > most {
 		return fmt.Errorf("rollout: all %d pairs of %d bodies, more than %d: ask for those within a max_distance, or "+
-			"for the least of a world", pairs, m, maxAllPairs)
+			"for the least of a world", pairs, m, most)
 	}
 	return nil
 }

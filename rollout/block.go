@@ -148,7 +148,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	}
 	b.team.run(n, b.foldTile)
 	if b.sparse() {
-		b.storeSparse(tiles)
+		if err := b.storeSparse(tiles); err != nil {
+			return err
+		}
 	}
 	for _, t := range tiles {
 		b.report.addCounts(&t.count)

@@ -266,6 +266,9 @@ func (t *tile) keepPart(r *openRow, a, b int32, i, j int) bool {
 // maxCandidates bounds the candidates of a block, and their instances, which indices of 32 bits count.
 const maxCandidates = math.MaxInt32 - 2*batch.MaxParts
 
+// candidateBytes is about the memory of a candidate: its indices in a tile and in the block, and its answer.
+const candidateBytes = 160
+
 // room reports whether that many more candidates of a world, with the parts of their bodies, fit into the tile, and
 // notes the error of a world for which they do not.
 func (t *tile) room(world int, more int64) bool {

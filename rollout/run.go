@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/memory"
 )
 
 // A Job is one call: bodies, worlds, the options of the query, and the results.
@@ -113,7 +115,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	}
 	o := &job.Options
 	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results,
-		most: maxCandidates}
+		most: memory.Room(maxCandidates, candidateBytes)}
 	b.workers = o.Workers
 	if b.workers == 0 {
 		b.workers = runtime.GOMAXPROCS(0)
@@ -195,9 +197,32 @@ func (b *Batch) rows() int {
 	return b.worlds.Len() * len(b.templateA)
 }
 
+// rowBytes is the memory of a row of results.
+func rowBytes(o *Options) float64 {
+	columns, value := o.EffectiveColumns(), 4.0
+	if o.Precision == batch.Double {
+		value = 8
+	}
+	bytes := 32.0 // of the columns that all have, and of those of worlds
+	for _, c := range []struct {
+		of    batch.Columns
+		width float64
+	}{{batch.ColDistance, 1}, {batch.ColNormal, 3}, {batch.ColWitnessA, 3}, {batch.ColWitnessB, 3},
+		{batch.ColPoint, 3}} {
+		if columns&c.of != 0 {
+			bytes += value * c.width
+		}
+	}
+	return bytes
+}
+
 func (b *Batch) makeResults() error {
 	n := b.rows()
 	if b.results == nil {
+		bytes := float64(b.worlds.Len()) * float64(n/max(1, b.worlds.Len())) * rowBytes(&b.o)
+		if err := memory.Check(fmt.Sprintf("results of %d rows", n), bytes); err != nil {
+			return fmt.Errorf("rollout: %w", err)
+		}
 		b.results = NewResults(n, &b.o)
 	} else if err := b.results.check(n, &b.o); err != nil {
 		return err

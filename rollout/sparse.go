@@ -1,9 +1,11 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 
 	"clearance/batch"
+	"clearance/internal/memory"
 )
 
 // sparse reports whether the results have a row for some of all pairs.
@@ -55,7 +57,7 @@ func (b *Batch) drops(l *least) bool {
 }
 
 // storeSparse appends the rows of the tiles to the results, and the ends of their worlds.
-func (b *Batch) storeSparse(tiles []*tile) {
+func (b *Batch) storeSparse(tiles []*tile) error {
 	at := b.results.N
 	for _, t := range tiles {
 		t.firstRow = at
@@ -70,8 +72,14 @@ func (b *Batch) storeSparse(tiles []*tile) {
 			b.results.Offsets[t.lo+w+1] = int64(at)
 		}
 	}
+	if at > cap(b.results.PartA) {
+		if err := memory.Check(fmt.Sprintf("results of %d rows", at), 2.25*float64(at)*rowBytes(&b.o)); err != nil {
+			return fmt.Errorf("rollout: %w; ask for those within a smaller max_distance", err)
+		}
+	}
 	b.grow(at)
 	b.team.run(len(tiles), b.storeTile)
+	return nil
 }
 
 // storeSparse stores the rows of a tile from firstRow on.

@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dispatch"
+	"clearance/internal/memory"
 	"clearance/rollout/sweep"
 )
 
@@ -127,6 +128,11 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 		}
 		job.Results.reset()
 	}
+	if n := job.Motions.Len() * len(job.Motions.TemplateA); job.Results == nil {
+		if err := memory.Check(fmt.Sprintf("results of %d rows", n), 56*float64(n)); err != nil {
+			return SweepReport{}, fmt.Errorf("rollout: %w", err)
+		}
+	}
 	s := newSweeper(job, run)
 	if err := s.checkTimes(); err != nil {
 		return SweepReport{}, err
@@ -227,6 +233,9 @@ func (s *sweeper) checkPoses(limit int) {
 // maxSweepPairs is the largest number of pairs of parts of a row, all of which are in memory at a time.
 const maxSweepPairs = 1 << 26
 
+// sweepPairBytes is about the memory of such a pair.
+const sweepPairBytes = 512
+
 // open selects the back end, by the number of pairs of parts that calls of the solvers have at most.
 func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options) error {
 	pairs, err := s.countParts()
@@ -248,15 +257,16 @@ func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options) error {
 
 // countParts returns the number of pairs of parts, and an error if a row has too many.
 func (s *sweeper) countParts() (pairs int64, err error) {
+	most := memory.Room(maxSweepPairs, sweepPairBytes)
 	for row := range s.out.N {
 		world, a, b := s.of(row)
 		x, y := s.motions.Body(world, a), s.motions.Body(world, b)
 		if x == Absent || y == Absent {
 			continue
 		}
-		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > maxSweepPairs {
+		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > most {
 			return 0, fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most "+
-				"%d in a sweep", world, row%len(s.motions.TemplateA), x, y, n, int64(maxSweepPairs))
+				"%d in a sweep", world, row%len(s.motions.TemplateA), x, y, n, most)
 		} else {
 			pairs += n
 		}

@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/cpu"
 	"clearance/dispatch"
+	"clearance/internal/memory"
 	"clearance/rollout"
 	"clearance/verify"
 )
@@ -86,7 +87,7 @@ const worldPairs = 1 << 22
 // check returns an error if a world has more pairs of parts than the reference could solve.
 func (s *rolloutSample) check(job *rollout.Job) error {
 	w := job.Worlds
-	most := int64(worldPairs)
+	most := memory.Room(worldPairs, 512)
 	if s.pairs < worldPairs {
 		most = min(most, 50*max(s.pairs, auditedPairs))
 	}

@@ -18,14 +18,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
 
 	"clearance/dataset"
 	"clearance/dispatch"
+	"clearance/internal/memory"
 )
 
 // Exit codes, see the package comment.
@@ -60,6 +63,9 @@ func main() {
 		time.AfterFunc(grace, func() { abandon(os.Stderr, os.Exit) })
 	})
 	deviceProbe = probeCommand()
+	if os.Getenv("GOMEMLIMIT") == "" { // garbage is collected in time where memory is short
+		debug.SetMemoryLimit(int64(min(0.9*memory.Available(), math.MaxInt64/2)))
+	}
 	e := &env{stdout: os.Stdout, stderr: os.Stderr}
 	if atProgress != nil {
 		e.at = func(what string, done int) { atProgress(ctx, what, done) }

@@ -117,7 +117,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	rep, err := rollout.Run(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done }})
 	if err != nil {
-		return err
+		return f.ofFile(ctx, err)
 	}
 	bar.done()
 	var audit *rolloutAudit
@@ -148,6 +148,14 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	}
 	c := report.Counts
 	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
+}
+
+// ofFile names the file of worlds in an error of the call, such as one of too little memory.
+func (f *inputFlags) ofFile(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.worlds, err)
 }
 
 // rolloutReport is the report of `score --json` for worlds of bodies.

@@ -109,7 +109,7 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	rep, err := rollout.Sweep(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done }})
 	if err != nil {
-		return err
+		return f.ofFile(ctx, err)
 	}
 	meta := map[string]string{metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64),
 		"time_tolerance": strconv.FormatFloat(o.TimeTolerance, 'g', -1, 64)}

@@ -185,7 +185,7 @@ def test_sweep_of_a_closed_form(engine: cl.Engine) -> None:
 
 
 def test_interrupts_of_sweeps_and_all_pairs() -> None:
-    """Both end within half a second of an interrupt (15 s pass: the machine may be busy), and leave the engine usable."""
+    """Both end within half a second of an interrupt (15 s pass, on a busy machine), and leave the engine usable."""
     code = """
 from clearance import _jobs
 import os, signal, threading, time, numpy as np, clearance as cl

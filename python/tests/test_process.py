@@ -48,7 +48,7 @@ def ran(code: str, timeout: float = PATIENCE, want: int = 0) -> str:
 
 
 def test_interrupt() -> None:
-    """Ctrl-C ends a call of half a minute within 100 ms (3 s pass: the machine may be busy); the engine stays usable."""
+    """Ctrl-C ends a call of half a minute within 100 ms (3 s on a busy machine), and the engine stays usable."""
     out = ran("""
 sent = [0.0]
 def interrupt():

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLittleMemory: small files that ask for much end with code 2 and name the file, in an address space of 2 GiB, and
+// what there is room for is answered.
+func TestLittleMemory(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	document := map[string]any{"version": 1, "shapes": []any{map[string]any{"kind": "sphere", "radius": 0.5}}}
+	var parts []any
+	for range 8192 {
+		parts = append(parts, map[string]any{"shape": 0})
+	}
+	document["bodies"] = []any{map[string]any{"name": "ball", "parts": parts[:1]},
+		map[string]any{"name": "many", "parts": parts}}
+	writeText(t, at("shapes.json"), document)
+
+	const w, pairs = 20_000, 200_000
+	write := func(path string, arrays map[string]uniform) {
+		t.Helper()
+		writeUniform(t, path, arrays)
+	}
+	write(at("large.npz"), map[string]uniform{"bodies": zeros("<i4", 2), "poses": zeros("<f8", 10_000_000, 2, 7),
+		"template_a": zeros("<i4", 1), "template_b": zeros("<i4", 1)})
+	write(at("rows.npz"), map[string]uniform{"bodies": zeros("<i4", 2), "poses": zeros("<f8", w, 2, 7),
+		"skip_a": zeros("<i4", 0), "skip_b": zeros("<i4", 0), "template_a": zeros("<i4", pairs),
+		"template_b": ones("<i4", pairs)})
+	write(at("motions.npz"), map[string]uniform{"bodies": zeros("<i4", 2), "poses": zeros("<f8", w, 2, 2, 7),
+		"template_a": zeros("<i4", pairs), "template_b": ones("<i4", pairs)})
+	write(at("same.npz"), map[string]uniform{"bodies": zeros("<i4", 20_000), "poses": ones("<f8", 1, 20_000, 7)})
+	write(at("many.npz"), map[string]uniform{"bodies": ones("<i4", 2), "poses": ones("<f8", 1, 2, 7),
+		"template_a": zeros("<i4", 1), "template_b": ones("<i4", 1)})
+	write(at("results.npz"), map[string]uniform{"part_a": zeros("<i4", 200_000_000),
+		"part_b": zeros("<i4", 200_000_000), "status": zeros("|u1", 200_000_000)})
+
+	score := func(worlds string, more ...string) []string {
+		return append([]string{"score", "--backend", "cpu", "--shapes", at("shapes.json"), "--worlds", at(worlds),
+			"--out", at("out.npz")}, more...)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"1.1 GB in an NPZ file", score("large.npz"), exitBadInput, "large.npz"},
+		{"4e9 rows", score("rows.npz"), exitBadInput, "rows.npz"},
+		{"4e9 rows of sweeps", score("motions.npz", "--query", "sweep"), exitBadInput, "motions.npz"},
+		{"2e8 pairs", score("same.npz", "--max-distance", "1"), exitBadInput, "same.npz"},
+		{"2e8 pairs, every one asked", score("same.npz", "--query", "growth", "--reduce", "world"), exitBadInput,
+			"same.npz"},
+		{"7e7 pairs of parts", score("many.npz", "--no-culling"), exitBadInput, "many.npz"},
+		{"results", []string{"verify", "--shapes", at("shapes.json"), "--worlds", at("many.npz"), "--results",
+			at("results.npz"), "--query", "collide"}, exitBadInput, "results.npz"},
+	} {
+		words := append([]string{"-c", `ulimit -v 2097152; exec "$0" "$@"`, self}, c.args...)
+		run := exec.Command("bash", words...)
+		run.Env = append(os.Environ(), actAsMain+"=1", "CLEARANCE_DEVICE=", "VK_ICD_FILENAMES=/none",
+			"VK_DRIVER_FILES=/none")
+		var stderr bytes.Buffer
+		run.Stderr = &stderr
+		_ = run.Run()
+		said := stderr.String()
+		if code := run.ProcessState.ExitCode(); code != c.code || !strings.Contains(said, c.says) ||
+			strings.Contains(said, "goroutine ") {
+			t.Errorf("%s: exit code %d, want %d and %q in\n%.1500s", c.name, code, c.code, c.says, said)
+		}
+	}
+}
+
+func writeText(t *testing.T, path string, document any) {
+	t.Helper()
+	data, err := json.Marshal(document)
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// uniform is an array of zeros, or of ones.
+type uniform struct {
+	typ   string
+	shape []int
+	one   bool
+}
+
+func zeros(typ string, shape ...int) uniform { return uniform{typ, shape, false} }
+func ones(typ string, shape ...int) uniform  { return uniform{typ, shape, true} }
+
+// writeUniform writes a compressed NPZ file of such arrays.
+func writeUniform(t *testing.T, path string, arrays map[string]uniform) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, 1) })
+	for name, a := range arrays {
+		member, err := z.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dims, n := "", int(a.typ[2]-'0')
+		for _, d := range a.shape {
+			dims += fmt.Sprintf("%d, ", d)
+			n *= d
+		}
+		header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n", a.typ, dims)
+		block := make([]byte, 1<<16)
+		if a.one {
+			for i := 0; i < len(block); i += int(a.typ[2] - '0') {
+				if block[i] = 1; a.typ == "<f8" {
+					copy(block[i:], []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x3f})
+				}
+			}
+		}
+		fmt.Fprintf(member, "\x93NUMPY\x01\x00%c%c%s", byte(len(header)), 0, header)
+		for n > 0 {
+			k := min(n, len(block))
+			if _, err := member.Write(block[:k]); err != nil {
+				t.Fatal(err)
+			}
+			n -= k
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
