@@ -65,6 +65,7 @@ an answer was refuted.`,
 	f.rolloutFlags.add(fs)
 	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
 	f.sweepFlags.add(fs)
+	f.sweepFlags.addLimit(fs)
 	return c
 }
 

@@ -59,6 +59,10 @@ func (f *sweepFlags) add(fs *pflag.FlagSet) {
 	query.Usage += "; with --worlds also sweep, for the first contact of bodies that move along way points"
 	fs.Float64Var(&f.timeTolerance, "time-tolerance", 0, fmt.Sprintf("with --query sweep: largest width of the "+
 		"interval of the first contact, way points being 1 apart; 0 is %g", sweep.DefaultTimeTolerance))
+}
+
+// addLimit registers the flag of score alone.
+func (f *sweepFlags) addLimit(fs *pflag.FlagSet) {
 	fs.IntVar(&f.maxEvaluation, "max-evaluations", 0, fmt.Sprintf("with --query sweep: poses of a pair of parts at "+
 		"which the solvers are asked, beyond which a row is undecided; 0 is %d", sweep.DefaultMaxEvaluations))
 }

@@ -20,6 +20,7 @@ type verifyFlags struct {
 	solveFlags
 	inputFlags
 	rolloutFlags
+	sweepFlags
 	results, json string
 	all           bool
 	sample, prove int64
@@ -46,6 +47,10 @@ Of worlds of bodies (see 'score'), give --reduce, --max-distance and --pairs all
 were. The form of each row is checked, and its answer as one of the pair of parts that it
 names; the reference solves all pairs of parts of a sample of worlds, --sample of them in
 all, and what it proves of them refutes rows, worlds, counts and missing rows.
+
+Of sweeps (--query sweep) the form of each row is checked. Of a sample of rows the
+reference looks at each contact, and proves free rows and the time before a contact by
+its distances and the speed of the bodies.
 
 What was not audited is said, and is not exit code 0: distances of a file without the
 columns that prove them (gap, normal and both witnesses) unless --all has the reference
@@ -87,6 +92,7 @@ beyond the sample, the report says how many there are.`,
 		"precision that the file must have, single or double; default: that of its columns")
 	f.addWorkers(fs)
 	f.rolloutFlags.add(fs)
+	f.sweepFlags.add(fs)
 	return c
 }
 
@@ -100,6 +106,12 @@ type checkedReport interface {
 func (f *verifyFlags) run(ctx context.Context, e *env) (checkedReport, error) {
 	if err := f.check(); err != nil {
 		return nil, err
+	}
+	switch {
+	case f.sweep:
+		return verifySweep(ctx, e, f)
+	case f.timeTolerance != 0:
+		return nil, errors.New("--time-tolerance applies to --query sweep")
 	}
 	inWorlds, err := f.isRollout(&f.rolloutFlags)
 	if err != nil {

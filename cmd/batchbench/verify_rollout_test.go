@@ -126,5 +126,5 @@ func TestVerifyChangedRollout(t *testing.T) {
 		exitBadInput).says(t, "apply to --worlds")
 	command("verify", "--shapes", shapes, "--worlds", worlds, "--results", filepath.Join(dir, "none.npz")).want(t,
 		exitBadInput).says(t, "none.npz")
-	command(append(in, "--query", "sweep")...).want(t, exitBadInput).says(t, "sweep")
+	command(append(in, "--query", "sweep")...).want(t, exitBadInput).says(t, "way_point")
 }

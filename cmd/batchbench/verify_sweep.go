@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"clearance/dataset"
+	"clearance/rollout"
+	"clearance/rollout/sweep"
+	"clearance/verify"
+)
+
+// verifySweepReport is the report of `verify --query sweep --json`.
+type verifySweepReport struct {
+	Program       string        `json:"program"`
+	Version       string        `json:"version"`
+	Date          string        `json:"date"`
+	Results       string        `json:"results"`
+	Query         string        `json:"query"`
+	TimeTolerance verify.Number `json:"time_tolerance"` // 0 is the default
+	Tolerance     verify.Number `json:"tolerance"`      // 0 is the default
+	Claims        claims        `json:"claims"`         // of the file, which nothing rests on
+	Good          bool          `json:"good"`
+	Audit         *sweepAudit   `json:"audit"`
+}
+
+// verifySweep audits a file of results of sweeps against the question of the flags.
+func verifySweep(ctx context.Context, e *env, f *verifyFlags) (checkedReport, error) {
+	switch {
+	case f.worlds == "":
+		return nil, errors.New("--query sweep applies to --worlds, with poses at way points")
+	case f.prove > 0 || f.reduce != rollout.ReduceNone || f.pairs != "" || f.options.HasCutOff || !f.anyPrecision:
+		return nil, errors.New("--prove, --reduce, --pairs, --cutoff and --precision do not apply to --query sweep")
+	}
+	bodies, err := dataset.ReadBodies(f.shapes)
+	if err != nil {
+		return nil, err
+	}
+	motions, err := dataset.ReadMotions(f.worlds, bodies)
+	if err != nil {
+		return nil, err
+	}
+	o := sweep.Options{TimeTolerance: f.timeTolerance, Tolerance: f.options.Tolerance}
+	if f.maxDistance != math.Inf(1) {
+		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
+	}
+	if err := o.Check(); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "sweep: "))
+	}
+	results, meta, err := dataset.ReadSweepResults(f.results)
+	if err != nil {
+		return nil, err
+	}
+	if rows := motions.Len() * len(motions.TemplateA); results.N != rows {
+		return nil, fmt.Errorf("%s holds %s pairs of bodies, %s holds %s; they do not belong together", f.worlds,
+			thousands(rows), f.results, plural(results.N, "row"))
+	}
+	if query, ok := meta[metaQuery]; ok && query != sweepName {
+		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep; see --query", f.results,
+			strconv.Quote(printable(query, 60)))
+	}
+	bar := e.progress("verify", int64(results.N))
+	defer bar.done()
+	sample := &rolloutSample{pairs: f.sample, seed: f.seed, workers: f.workers, bar: bar}
+	if f.all {
+		sample.pairs = math.MaxInt64
+	}
+	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o, Results: results}
+	audit, err := auditSweep(ctx, job, sample)
+	if err != nil {
+		return nil, err
+	}
+	r := &verifySweepReport{Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,
+		Query: sweepName, TimeTolerance: verify.Number(o.TimeTolerance), Tolerance: verify.Number(o.Tolerance),
+		Claims: claimsOf(meta), Audit: audit}
+	r.Good = r.verdict() == nil
+	return r, nil
+}
+
+// verdict returns an error with the exit code if the answers are not good.
+func (r *verifySweepReport) verdict() error {
+	switch a := r.Audit; {
+	case a.Refuted > 0:
+		return exitf(exitWrong, "%s: %s, the first are listed in the report", r.Results,
+			plural(a.Refuted, "wrong answer"))
+	case a.Undecided > 0:
+		return exitf(exitWrong, "%s: %s undecided", r.Results, plural(a.Undecided, "answer"))
+	case a.Unproved > 0:
+		return exitf(exitWrong, "%s: %s neither proved nor refuted", r.Results, plural(a.Unproved, "answer"))
+	case a.Sample == 0 && a.Rows > 0:
+		return exitf(exitWrong, "%s: not audited: the reference has looked at no row; see --sample and --all",
+			r.Results)
+	}
+	return nil
+}
+
+// print writes the report as text.
+func (r *verifySweepReport) print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\naudit of %s: query %s\n", r.Results, r.Query)
+	if text := r.Claims.String(); text != "" {
+		fmt.Fprintf(&b, "the file claims: %s\n", text)
+	}
+	fmt.Fprintf(&b, "%s: %s undecided, %s invalid\n", plural(r.Audit.Rows, "row"), thousands(r.Audit.Undecided),
+		thousands(r.Audit.Invalid))
+	r.Audit.print(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
