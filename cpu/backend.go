@@ -10,6 +10,8 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu/simd"
+	"clearance/geom"
+	"clearance/internal/memory"
 	"clearance/ref"
 )
 
@@ -176,7 +178,11 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 		return err
 	}
 	if b.simd != "" {
-		if call.memory.Prepare(b.tableOf(job.Library), job, lo, out) {
+		table, err := b.tableOf(job.Library)
+		if err != nil {
+			return err
+		}
+		if call.memory.Prepare(table, job, lo, out) {
 			defer call.memory.Close()
 			call.kernel, call.variant = &call.memory, b.simd
 		}
@@ -203,15 +209,31 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	return nil
 }
 
-// tableOf returns the table of a library, made on first use and kept for the next call.
-func (b *Backend) tableOf(l *batch.Library) *simd.Table {
+// tableOf returns the table of a library, made on first use and kept for the next call, or an error if there is no
+// memory for it.
+func (b *Backend) tableOf(l *batch.Library) (*simd.Table, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.of != l {
-		b.of, b.table = l, simd.NewTable(l, b.simd)
+	if b.of == l {
+		return b.table, nil
 	}
-	return b.table
+	vertices := 0
+	for i := range int32(l.Len()) {
+		inner, _ := geom.WithoutMargin(l.Shape(i))
+		if c, ok := inner.(*geom.Convex); ok {
+			vertices += len(c.Hull().Vertices)
+		}
+	}
+	if err := memory.Check(fmt.Sprintf("a table of %d vertices", vertices), vertexBytes*float64(vertices)); err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	b.of, b.table = l, simd.NewTable(l, b.simd)
+	return b.table, nil
 }
+
+// vertexBytes is the memory of a vertex of a hull in a table while that grows: its numbers, and its place in the lists
+// of direction cells.
+const vertexBytes = 600
 
 // begin returns a call that is not in use, and end takes it back.
 func (b *Backend) begin() *call {

@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":        {},
 	"engine/internal/soak":      {}, // for tests alone
-	"cpu":                       {"batch", "geom", "ref", "cpu/simd"},
+	"cpu":                       {"batch", "geom", "internal/memory", "ref", "cpu/simd"},
 	"cpu/simd":                  {"batch", "geom", "cpu/simd/hullcells"},
 	"cpu/simd/hullcells":        {"geom/cells"},
 	"dispatch":                  {"batch"},

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +33,26 @@ func TestLittleMemory(t *testing.T) {
 	document["bodies"] = []any{map[string]any{"name": "ball", "parts": parts[:1]},
 		map[string]any{"name": "many", "parts": parts}}
 	writeText(t, at("shapes.json"), document)
+
+	// The hull of 20,000 vertices, named 2,000 times.
+	var mesh strings.Builder
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		x, y, z := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		r := math.Sqrt(x*x + y*y + z*z)
+		fmt.Fprintf(&mesh, "v %.9f %.9f %.9f\n", x/r, y/r, z/r)
+	}
+	mesh.WriteString("f 1 2 3\n")
+	if err := os.WriteFile(at("ball.obj"), []byte(mesh.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var shapes []any
+	for range 2000 {
+		shapes = append(shapes, map[string]any{"kind": "convex", "mesh": "ball.obj"})
+	}
+	writeText(t, at("meshes.json"), map[string]any{"version": 1, "shapes": shapes})
+	command("generate", "--set", "boxes", "--pairs", "2", "--shapes", at("b.json"), "--out", at("pairs.npz")).want(t,
+		exitGood)
 
 	const w, pairs = 20_000, 200_000
 	write := func(path string, arrays map[string]uniform) {
@@ -69,6 +91,8 @@ func TestLittleMemory(t *testing.T) {
 		{"7e7 pairs of parts", score("many.npz", "--no-culling"), exitBadInput, "many.npz"},
 		{"results", []string{"verify", "--shapes", at("shapes.json"), "--worlds", at("many.npz"), "--results",
 			at("results.npz"), "--query", "collide"}, exitBadInput, "results.npz"},
+		{"one mesh named 2,000 times", []string{"score", "--backend", "cpu", "--shapes", at("meshes.json"), "--pairs",
+			at("pairs.npz"), "--out", at("out.npz")}, exitGood, ""},
 	} {
 		words := append([]string{"-c", `ulimit -v 2097152; exec "$0" "$@"`, self}, c.args...)
 		run := exec.Command("bash", words...)
