@@ -94,7 +94,7 @@ func TestTwoFloatsFused(t *testing.T) {
 		t.Error("zeros pass")
 	}
 	b := open(t, proofs[0].options)
-	got, _, err := answersOf[float32](b, newTestData(), shaders.SelfTestTwoFloats, bytesOf(numbers[:]), 7)
+	got, _, err := answersOf[float32](b, newTestData(), shaders.Get("selftest_two_floats"), bytesOf(numbers[:]), 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func TestLibraries(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	limits := vk.Limits{MaxStorageBuffers: maxBindings}
+	limits := vk.Limits{MaxStorageBuffers: maxBindings()}
 	devices := []vk.DeviceInfo{
 		{Name: "llvmpipe", Type: vk.CPU, Features: vk.Float64, Limits: limits},
 		{Name: "Old GPU", Type: vk.Discrete, Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: 4}},

@@ -18,9 +18,9 @@ func cacheFile(o *Options, d *vk.DeviceInfo) string {
 		return ""
 	}
 	h := sha256.New()
-	for _, code := range shaders.All() {
-		fmt.Fprintf(h, "%d\n", len(code))
-		h.Write(code)
+	for _, s := range shaders.All() {
+		fmt.Fprintf(h, "%d\n", len(s.Code))
+		h.Write(s.Code)
 	}
 	return filepath.Join(dir, fmt.Sprintf("pipelines-%x-%x-%.8x", d.UUID, d.DriverVersion, h.Sum(nil)))
 }

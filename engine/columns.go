@@ -156,3 +156,34 @@ func (l *placement) floats(memory []byte, at, perRow int, to *batch.Floats, base
 		copy(to.F32[dest:], recordsIn[float32](memory)[from:until])
 	}
 }
+
+// taker takes down the columns of a chunk on all processors.
+type taker struct {
+	layout *placement
+	memory []byte
+	out    *batch.Results
+	base   int
+	counts []tally // of each block
+}
+
+func (t *taker) take(l *placement, memory []byte, out *batch.Results, base int) (sum tally, err error) {
+	t.layout, t.memory, t.out, t.base = l, memory, out, base
+	defer func() { t.memory, t.out = nil, nil }()
+	blocks := (l.n + blockRows - 1) / blockRows
+	if cap(t.counts) < blocks {
+		t.counts = make([]tally, blocks)
+	}
+	t.counts = t.counts[:blocks]
+	if err := parallel(l.n, t); err != nil {
+		return sum, err
+	}
+	for _, c := range t.counts {
+		sum.add(c)
+	}
+	return sum, nil
+}
+
+func (t *taker) block(lo, hi int) error {
+	t.counts[lo/blockRows] = t.layout.takeDown(t.memory, t.out, t.base, lo, hi)
+	return nil
+}

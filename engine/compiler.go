@@ -10,7 +10,7 @@ import (
 
 // Compiled is a pipeline as a driver's compiler left it.
 type Compiled struct {
-	Stage      string            // the name of its source, without .comp, and after a hyphen that of its phase
+	Stage      string            // the name of its pass: that of its source, and after a hyphen what is particular to it
 	Constants  map[uint32]uint32 // specialisation constants by id
 	Statistics map[string]uint64 // by the driver's names: registers, spills, instructions and such
 }
@@ -65,12 +65,12 @@ func (c *Compiler) Compile(l *batch.Library, o *batch.Options) ([]Compiled, erro
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	var out []Compiled
-	for _, p := range chain.all() {
-		statistics, err := p.Statistics()
+	for _, s := range chain.steps {
+		statistics, err := s.pipeline.Statistics()
 		if err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
 		}
-		out = append(out, Compiled{p.Options().Name, p.Options().Spec, statistics})
+		out = append(out, Compiled{passes[s.pass].name, s.pipeline.Options().Spec, statistics})
 	}
 	return out, nil
 }
@@ -78,24 +78,10 @@ func (c *Compiler) Compile(l *batch.Library, o *batch.Options) ([]Compiled, erro
 // Close frees everything.
 func (c *Compiler) Close() error { return c.instance.Close() }
 
-// all returns the pipelines of a chain in the order of their stages.
-func (c *chain) all() (list []*vk.Pipeline) {
-	for _, p := range []*vk.Pipeline{
-		c.input, c.gjk, c.gjkRest, c.proveTwoFloats, c.prove, c.boxAxes, c.trustRegion, c.certify, c.epaFloat32,
-		c.certificate, c.depth, c.growth, c.growthProve, c.growthCertify,
-	} {
-		if p != nil {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 // Serves returns the table of the queries, methods and precisions that have pipelines.
 func (c *Compiler) Serves() batch.Serves { return serves }
 
-// Chunk is the memory of a chunk before its first stage, by the names of the buffers in the shaders, with 64 at the end
-// for records in double precision.
+// Chunk is the memory of a chunk before its first pass, by the names of the buffers in the shaders.
 type Chunk struct {
 	Buffers map[string][]byte
 	Query   []byte // the push constants
@@ -145,18 +131,17 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 	return c, nil
 }
 
-// Listed returns the number of rows in the list that a stage takes; ok is false for a stage that takes all rows.
-func (c *Chunk) Listed(stage string) (n int, ok bool) {
-	list, ok := map[string]int{"certify": layout.ListContinue, "growth_certify": layout.ListContinue,
-		"gjk-rest": layout.ListSearch, "trust_region": layout.ListStationary, "prove-rest": layout.ListUnproved,
-		"box_axes": layout.ListAxes}[stage]
-	if !ok {
-		return 0, false
+// Listed returns the number of rows in the list that a pass takes; ok is false for a pass that takes all rows.
+func (c *Chunk) Listed(name string) (n int, ok bool) {
+	for i := range passes {
+		if list, ok := passes[i].rows.list(); ok && passes[i].name == name {
+			return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*list+layout.ListRows]), true
+		}
 	}
-	return int(recordsIn[uint32](c.Buffers["Counts"])[layout.ListWords*list+layout.ListRows]), true
+	return 0, false
 }
 
-// Translation returns the relative position of a row after its first stage: the origin of B in the frame of A.
+// Translation returns the relative position of a row after its first pass: the origin of B in the frame of A.
 func (c *Chunk) Translation(row int) (t [3]float64) {
 	p := &recordsIn[layout.PairRecord](c.Buffers["Pairs"])[row]
 	for k := range t {

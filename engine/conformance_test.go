@@ -38,18 +38,18 @@ type finished struct {
 	rest dispatch.Backend
 
 	mu       sync.Mutex
-	declined map[question]bool // what the device left
+	declined map[askedRow]bool // what the device left
 }
 
-// question is a row of a configuration.
-type question struct {
+// askedRow is a row of a configuration.
+type askedRow struct {
 	query     batch.Query
 	precision batch.Precision
 	method    batch.Method
 	row       int
 }
 
-func ask(o *batch.Options, row int) question { return question{o.Query, o.Precision, o.Method, row} }
+func ask(o *batch.Options, row int) askedRow { return askedRow{o.Query, o.Precision, o.Method, row} }
 
 func (f *finished) Name() string                 { return f.b.Name() }
 func (f *finished) Device() batch.Device         { return f.b.Device() }
@@ -93,7 +93,7 @@ func TestConformance(t *testing.T) {
 	ran := 0
 	eachPath(t, func(t *testing.T, o Options) {
 		b := open(t, o)
-		f := &finished{b: b, rest: processor(t), declined: map[question]bool{}}
+		f := &finished{b: b, rest: processor(t), declined: map[askedRow]bool{}}
 		suite := conformance.Options{Stride: *stride, Matrix: &m, Solvers: &m, SolversOf: b.Name(),
 			Elsewhere: f.elsewhere}
 		switch {

@@ -48,7 +48,7 @@ func TestDepths(t *testing.T) {
 			}
 		}
 	}
-	if s := b.Stats(); s.Depth <= 0 {
+	if s := b.Stats(); s.Times.Of("depth") <= 0 {
 		t.Errorf("no time for depths: %+v", s)
 	}
 }

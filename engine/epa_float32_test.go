@@ -50,8 +50,8 @@ func TestDepthsInFloat32(t *testing.T) {
 				if inFloat32 < least || inFloat32 > most || o.Query != batch.Collide && depths < int64(rows)/20 {
 					t.Errorf("%d depths, %d of them found in single precision", depths, inFloat32)
 				}
-				if s := b.Stats(); o.Query != batch.Collide && (s.DepthFloat32 <= 0) != (s.FoundInFloat32 == 0) {
-					t.Errorf("%d depths found in single precision in %v", s.FoundInFloat32, s.DepthFloat32)
+				if s := b.Stats(); o.Query != batch.Collide && (s.Times.Of("epa_float32") <= 0) != (s.FoundInFloat32 == 0) {
+					t.Errorf("%d depths found in single precision in %v", s.FoundInFloat32, s.Times.Of("epa_float32"))
 				}
 			})
 		}

@@ -257,7 +257,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 	if err != nil {
 		return 0, h.b.failed(err)
 	}
-	if chain.input == nil {
+	if chain == nil {
 		h.b.stats.declineAll(h.length)
 		return 0, nil
 	}
@@ -288,7 +288,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 }
 
 // start hands a chunk to the device.
-func (h *Held) start(ctx context.Context, k int, chain chain, q *layout.QueryRecord, o *batch.Options,
+func (h *Held) start(ctx context.Context, k int, chain *chain, q *layout.QueryRecord, o *batch.Options,
 	out *batch.Results) error {
 	if err := ctx.Err(); err != nil {
 		return err

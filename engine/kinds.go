@@ -51,7 +51,10 @@ func (b *Backend) kindsFor(packed *layout.Packed) kinds {
 // kinds.
 func (k kinds) polytopes() bool { return k&(1<<geom.KindConvex) != 0 }
 
-// withoutPowers returns the kinds whose support functions take no powers: those of prove.comp.
+// any returns the value that shaders take for all kinds: passes whose code depends on no kind share one pipeline.
+func (k kinds) any() kinds { return anyKinds }
+
+// withoutPowers returns the kinds whose support functions take no powers.
 func (k kinds) withoutPowers() kinds {
 	for i := range geom.KindCount {
 		if i.Traits().Powers {

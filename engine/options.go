@@ -164,8 +164,8 @@ func reason(d *vk.DeviceInfo) string {
 	switch {
 	case d.Unusable != "":
 		return d.Unusable
-	case d.Limits.MaxStorageBuffers < maxBindings:
-		return fmt.Sprintf("its shaders see %d buffers, %d are needed", d.Limits.MaxStorageBuffers, maxBindings)
+	case d.Limits.MaxStorageBuffers < maxBindings():
+		return fmt.Sprintf("its shaders see %d buffers, %d are needed", d.Limits.MaxStorageBuffers, maxBindings())
 	}
 	return ""
 }

@@ -169,7 +169,7 @@ func firstLine(c *capped) string {
 func verdictName(d *vk.DeviceInfo) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %v %x\n", d.Name, d.DriverName, d.DriverInfo, d.API, d.CacheUUID)
-	h.Write(shaders.SelfTest)
+	h.Write(shaders.Get("selftest").Code)
 	return fmt.Sprintf("probe-%x-%x-%.8x", d.UUID, d.DriverVersion, h.Sum(nil))
 }
 

@@ -53,7 +53,7 @@ func TestProbe(t *testing.T) {
 			if o.probeTimeout = 0; name == "hangs" {
 				o.probeTimeout = 300 * time.Millisecond
 			}
-			d := vk.DeviceInfo{Name: "GPU", Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: maxBindings}}
+			d := vk.DeviceInfo{Name: "GPU", Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: maxBindings()}}
 			for range 2 {
 				why := o.unusable(&d)
 				if (why == "") != (c.says == "") || !strings.Contains(why, c.says) || len(why) > 1000 {
@@ -70,7 +70,7 @@ func TestProbe(t *testing.T) {
 // TestProbeRemembers: another driver and a damaged file are new; without a folder the process remembers.
 func TestProbeRemembers(t *testing.T) {
 	o, runs := script(t, begun+"kill -SEGV $$")
-	d := vk.DeviceInfo{Name: "GPU", Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: maxBindings}}
+	d := vk.DeviceInfo{Name: "GPU", Features: vk.Float64, Limits: vk.Limits{MaxStorageBuffers: maxBindings()}}
 	check := func(what string, want int) {
 		t.Helper()
 		if why := o.unusable(&d); why == "" || runs() != want {
@@ -110,7 +110,7 @@ func TestProbeRemembers(t *testing.T) {
 // TestChooseProbed: where the best device crashes, the next one is opened.
 func TestChooseProbed(t *testing.T) {
 	o, runs := script(t, begun+`if [ "$1" = 1 ]; then kill -SEGV $$; fi; `+ended)
-	limits := vk.Limits{MaxStorageBuffers: maxBindings}
+	limits := vk.Limits{MaxStorageBuffers: maxBindings()}
 	devices := []vk.DeviceInfo{
 		{Index: 0, Name: "llvmpipe", Type: vk.CPU, Features: vk.Float64, Limits: limits},
 		{Index: 1, Name: "GeForce", Type: vk.Discrete, Features: vk.Float64, Limits: limits},

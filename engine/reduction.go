@@ -14,7 +14,7 @@ type reduction struct {
 	bounds, out  mirror
 	bytes, moved uint64 // of the output, and those that are moved back with the chunk
 
-	pipeline *vk.Pipeline
+	chain    *chain // of the one pass
 	record   layout.ReductionRecord
 	portions []uint32 // first set of each, and the end of the last
 	sets     []uint32 // first row of each, and the end of the last
@@ -69,7 +69,7 @@ func (r *reduction) prepare(b *Backend, job *batch.Job, at, n int, l *placement)
 		return false, nil
 	}
 	var err error
-	if r.pipeline, err = b.pipelines.forReduction(); err != nil {
+	if r.chain, err = b.pipelines.forReduction(); err != nil {
 		return false, err
 	}
 	return true, r.write(b)
@@ -161,14 +161,6 @@ func (r *reduction) fill(s *vk.Stream, bounds uint64) {
 	header := uint64(4 * layout.ReducedHeader)
 	s.Fill(r.out.device.Slice(0, header), 0)
 	s.Fill(r.out.device.Slice(header, 4*uint64(r.firstEntry())-header), ^uint32(0))
-}
-
-// dispatch records the shader, after those that write the columns.
-func (r *reduction) dispatch(s *vk.Stream, columns vk.Buffer) {
-	s.Bind(r.pipeline, columns, r.bounds.device, r.out.device)
-	s.Push(bytesOf([]layout.ReductionRecord{r.record}))
-	s.Dispatch((r.record.Portions+groupSize-1)/groupSize, 1, 1)
-	s.Barrier(vk.StageCompute, vk.StageTransfer)
 }
 
 // entries is the number of entries. The output has room for r.record.Room of them.

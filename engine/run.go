@@ -56,7 +56,7 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 	if c.chain, err = b.pipelines.forQuery(&job.Options, c.library); err != nil {
 		return 0, b.failed(err)
 	}
-	if c.chain.input == nil {
+	if c.chain == nil {
 		b.stats.declineAll(hi - lo)
 		return 0, nil
 	}
@@ -116,7 +116,7 @@ type call struct {
 	out     *batch.Results
 	tally   *batch.Tally // nil: no row may be omitted
 	query   layout.QueryRecord
-	chain   chain
+	chain   *chain
 	library *library
 	worlds  *batch.Worlds // the input, if it goes in that form
 	number  int64         // of the call

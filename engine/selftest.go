@@ -132,7 +132,7 @@ func (d *testData) check(results [][7]float64, echo []uint32) error {
 // selfTest refuses a device that does not compute as certificates need it.
 func (b *Backend) selfTest() error {
 	d := newTestData()
-	results, echo, err := answersOf[float64](b, d, shaders.SelfTest, bytesOf(d.numbers[:]), 7)
+	results, echo, err := answersOf[float64](b, d, shaders.Get("selftest"), bytesOf(d.numbers[:]), 7)
 	if err != nil {
 		return fmt.Errorf("engine: self-test of %s: %w", b.info.Name, err)
 	}
@@ -144,10 +144,10 @@ func (b *Backend) selfTest() error {
 }
 
 // answersOf has the device work on test data. It returns so many results for each row of numbers.
-func answersOf[T float32 | float64](b *Backend, d *testData, code, numbers []byte,
+func answersOf[T float32 | float64](b *Backend, d *testData, shader *shaders.Shader, numbers []byte,
 	perRow int) (results []T, echo []uint32, err error) {
-	pipeline, err := b.device.NewPipeline(code, vk.PipelineOptions{
-		Name: "selftest", Bindings: 6, PushConstantSize: int(unsafe.Sizeof(d.query)),
+	pipeline, err := b.device.NewPipeline(shader.Code, vk.PipelineOptions{
+		Name: shader.Name, Bindings: len(shader.Buffers), PushConstantSize: int(unsafe.Sizeof(d.query)),
 		Spec: map[uint32]uint32{0: groupSize},
 	})
 	if err != nil {

@@ -66,7 +66,7 @@ func checkTwoFloats(numbers *[testRows][2]float32, results [][7]float32) (fused 
 // selfTestTwoFloats reports whether fma() rounds once, and an error where sums of two floats cannot be trusted.
 func (b *Backend) selfTestTwoFloats() (fused bool, err error) {
 	d, numbers := newTestData(), newTwoFloatsOperands()
-	results, echo, err := answersOf[float32](b, d, shaders.SelfTestTwoFloats, bytesOf(numbers[:]), 7)
+	results, echo, err := answersOf[float32](b, d, shaders.Get("selftest_two_floats"), bytesOf(numbers[:]), 7)
 	if err != nil {
 		return false, fmt.Errorf("engine: self-test of %s: %w", b.info.Name, err)
 	}

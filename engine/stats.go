@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -33,11 +34,66 @@ type Stats struct {
 	// two share their memory, these bytes cross no link.
 	BytesUp, BytesDown int64
 
-	// Device times by stage, as far as the device measures them: transfer of the input, input.comp, gjk.comp or
-	// growth.comp, prove.comp or growth_prove.comp, box_axes.comp, trust_region.comp, certify.comp or
-	// growth_certify.comp, epa_float32.comp, depth_certificate.comp and depth.comp, reduce.comp, transfer of the
-	// answers. prove_two_floats.comp is TwoFloats.
-	Upload, Input, Search, TwoFloats, Prove, Axes, Refine, Certify, DepthFloat32, Depth, Reduce, Download time.Duration
+	// Times are device times, as far as the device measures them.
+	Times Times
+}
+
+// Times are device times: of the passes in the order of their table, then of the transfers.
+type Times [len(passes) + 2]time.Duration
+
+// Names of the transfers.
+const (
+	UploadTime   = "upload"
+	DownloadTime = "download"
+)
+
+// Names of the times, in their order.
+var timeNames = func() (names [len(Times{})]string) {
+	for i := range passes {
+		names[i] = passes[i].name
+	}
+	names[len(passes)], names[len(passes)+1] = UploadTime, DownloadTime
+	return names
+}()
+
+// Of returns the sum of the times of a shader's passes, or of a transfer. It panics if there is none of the name.
+func (t *Times) Of(name string) (sum time.Duration) {
+	found := false
+	for i, own := range timeNames {
+		if shader, _, _ := strings.Cut(own, "-"); shader == name {
+			sum += t[i]
+			found = true
+		}
+	}
+	if !found {
+		panic("engine: no pass is called " + name)
+	}
+	return sum
+}
+
+// add adds what the timestamps of a chunk say, nil if there are none, and returns the time of all passes.
+func (t *Times) add(stamps []time.Duration) (kernel time.Duration) {
+	if stamps == nil {
+		return 0
+	}
+	last := stamps[stampStart]
+	for i, at := range stamps[stampUploaded:] {
+		if at < 0 { // not a pass of this chunk
+			continue
+		}
+		span := max(at-last, 0)
+		last = at
+		switch slot := i + stampUploaded; slot {
+		case stampUploaded:
+			t[len(passes)] += span
+		case stampEnd:
+			t[len(passes)+1] += span
+		default:
+			t[slot-stampPasses] += span
+			kernel += span
+		}
+	}
+	return kernel
 }
 
 // DeclinedRows counts rows that were declined, by reason.
@@ -130,21 +186,5 @@ func (c *counters) chunk(t tally, bytes uint64, times []time.Duration) (kernel t
 	s.Declined.Gap += t.declined[layout.DeclinedGap]
 	s.Declined.Budget += t.declined[layout.DeclinedLoops]
 	s.Declined.Precision += t.declined[layout.DeclinedPrecision]
-	if times == nil {
-		return 0
-	}
-	span := func(from, to int) time.Duration { return max(times[to]-times[from], 0) }
-	s.Upload += span(stampStart, stampUploaded)
-	s.Input += span(stampUploaded, stampInput)
-	s.Search += span(stampInput, stampSearched)
-	s.TwoFloats += span(stampSearched, stampTwoFloats)
-	s.Prove += span(stampTwoFloats, stampProved)
-	s.Axes += span(stampProved, stampAxes)
-	s.Refine += span(stampAxes, stampRefined)
-	s.Certify += span(stampRefined, stampCertified)
-	s.DepthFloat32 += span(stampCertified, stampDepthFloat32)
-	s.Depth += span(stampDepthFloat32, stampDepth)
-	s.Reduce += span(stampDepth, stampReduced)
-	s.Download += span(stampReduced, stampEnd)
-	return span(stampUploaded, stampReduced)
+	return s.Times.add(times)
 }

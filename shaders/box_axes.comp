@@ -24,7 +24,7 @@
 
 layout(local_size_x_id = 0) in;
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 2) volatile buffer Indices { IndexRecord indices[]; }; // see prove.comp
 layout(std430, binding = 3) readonly buffer Searches { SearchRecord searches[]; };
@@ -32,7 +32,7 @@ layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) buffer Counts { uint counts[]; };
 layout(std430, binding = 6) readonly buffer Stationary { uint stationary[]; };       // slots from query.rows on
 layout(std430, binding = 7) writeonly buffer Continued { uint continued[]; };        // slots of LIST_CONTINUE
-layout(std430, binding = 8) readonly buffer Vertices { VertexRecord64 vertices[]; }; // of pair.glsl, unused
+layout(std430, binding = 8) readonly buffer Vertices64 { VertexRecord64 vertices[]; }; // of pair.glsl, unused
 layout(std430, binding = 9) readonly buffer Cells { uint cells[]; };                 // the same
 layout(push_constant) uniform Query { QueryRecord query; };
 

@@ -24,8 +24,8 @@ layout(constant_id = 5) const uint BOOLEAN = 0u; // not 0: the query is for a st
 layout(constant_id = 6) const uint FINE = 1u;    // not 0: the tolerance requires directions to their last digits
 #define BOOLEAN_QUERY (BOOLEAN != 0u)
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
-layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; }; // see row.glsl
 layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };

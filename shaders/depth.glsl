@@ -17,8 +17,8 @@
 
 layout(local_size_x_id = 0) in;
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
-layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) readonly buffer Indices { IndexRecord indices[]; };
 layout(std430, binding = 4) buffer Columns { uint words[]; };

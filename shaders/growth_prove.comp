@@ -20,8 +20,8 @@
 
 layout(local_size_x_id = 0) in;
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
-layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; }; // see row.glsl
 layout(std430, binding = 4) readonly buffer Searches { SearchRecord searches[]; };

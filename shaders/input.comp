@@ -20,9 +20,9 @@
 #include "pose.glsl"
 
 layout(local_size_x_id = 0) in;
-layout(constant_id = 1) const uint GROWTH = 0u; // not 0: for growth distances
+layout(constant_id = 11) const uint GROWTH = 0u; // not 0: for growth distances
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Poses { PoseRecord poses[]; }; // [worlds, bodies]
 layout(std430, binding = 2) readonly buffer Templates { TemplateRecord templates[]; };
 layout(std430, binding = 3) readonly buffer Order { uint order[]; }; // [rows], with FLAG_ORDER

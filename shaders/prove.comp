@@ -34,8 +34,8 @@ layout(constant_id = 6) const uint FINE = 1u;
 layout(constant_id = 10) const uint LISTED = 0u; // not 0: only the rows of LIST_UNPROVED
 #define BOOLEAN_QUERY (BOOLEAN != 0u)
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
-layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 // Not read-only: the rotation of A would stay in 18 registers from loadPose to writeColumns.
 layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };

@@ -10,7 +10,7 @@
 
 layout(local_size_x_id = 0) in;
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
 layout(std430, binding = 1) readonly buffer Poses { PoseRecord poses[]; };
 layout(std430, binding = 2) readonly buffer Templates { TemplateRecord templates[]; };
 layout(std430, binding = 3) readonly buffer Numbers { double numbers[]; };  // [rows,3] x, y, -(x·y)

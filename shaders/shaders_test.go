@@ -18,85 +18,42 @@ import (
 	"clearance/tests/need"
 )
 
-// The bindings that several shaders share.
-var (
-	searchBindings = []string{
-		"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "SearchRecord", "uint", "uint",
-		"DepthRecord", "uint",
-	}
-	depthBindings = []string{
-		"ShapeRecord64", "VertexRecord64", "PoseRecord", "IndexRecord", "uint", "uint", "DepthRecord", "uint",
-		"vec4 of double", "vec4 of uint", "uint",
-	}
-)
-
-// code lists every shader with the record of each of its bindings and its specialisation constants.
-var code = []struct {
-	name     string
-	code     []byte
-	bindings []string
-	specs    []uint32
-}{
-	{"input", shaders.Input, []string{
-		"ShapeRecord64", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "SearchRecord",
-	}, []uint32{0, 1}},
-	{"input_two_floats", shaders.InputTwoFloats, []string{
-		"ShapeRecord", "PoseRecord", "TemplateRecord", "uint", "float", "IndexRecord", "PairRecord", "RemainderRecord",
-		"SearchRecord",
-	}, []uint32{0, 7}},
-	{"prove_two_floats", shaders.ProveTwoFloats, []string{
-		"ShapeRecord", "vec4 of float", "ShapeRecord64", "VertexRecord64", "uint", "PoseRecord", "IndexRecord",
-		"PairRecord", "RemainderRecord", "SearchRecord", "uint", "uint", "uint",
-	}, []uint32{0, 2, 5, 7, 8}},
-	{"selftest_two_floats", shaders.SelfTestTwoFloats, []string{
-		"ShapeRecord64", "PoseRecord", "TemplateRecord", "float", "float", "uint",
-	}, []uint32{0}},
-	{"gjk", shaders.GJK, []string{
-		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint", "uint", "SearchStateRecord",
-	}, []uint32{0, 1, 2, 9}},
-	{"selftest", shaders.SelfTest, []string{
-		"ShapeRecord64", "PoseRecord", "TemplateRecord", "double", "double", "uint",
-	}, []uint32{0}},
-	{"trust_region", shaders.TrustRegion, append(searchBindings[:9:9], "uint", "uint"), []uint32{0, 1, 2}},
-	{"prove", shaders.Prove, append(searchBindings[:7:7], "uint", "uint", "uint", "uint"), []uint32{0, 2, 5, 6, 10}},
-	{"box_axes", shaders.BoxAxes, []string{
-		"ShapeRecord64", "PoseRecord", "IndexRecord", "SearchRecord", "uint", "uint", "uint", "uint", "VertexRecord64",
-		"uint",
-	}, []uint32{0, 2}},
-	{"certify", shaders.Certify, append(searchBindings[:9:9], "uint"), []uint32{0, 2, 5, 6}},
-	{"epa_float32", shaders.EPAFloat32, []string{
-		"ShapeRecord", "vec4 of float", "PairRecord", "uint", "DepthRecord", "uint",
-		"vec4 of float", "vec4 of uint", "uint",
-	}, []uint32{0, 2, 3, 4}},
-	{"growth", shaders.Growth, []string{
-		"ShapeRecord", "vec4 of float", "PairRecord", "SearchRecord", "uint",
-	}, []uint32{0, 2}},
-	{"growth_prove", shaders.GrowthProve, append(searchBindings[:7:7], "uint", "uint"), []uint32{0, 2}},
-	{"growth_certify", shaders.GrowthCertify, append(searchBindings[:7:7], "uint", "uint"), []uint32{0, 2, 9}},
-	{"reduce", shaders.Reduce, []string{"uint", "uint", "uint"}, []uint32{0}},
-	{"depth", shaders.Depth, depthBindings, []uint32{0, 2, 3, 4}},
-	{"depth_certificate", shaders.DepthCertificate, depthBindings, []uint32{0, 1, 2, 3, 4}},
+// elements are what the buffers hold, by their names; others are lists of words.
+var elements = map[string]string{
+	"Shapes": "ShapeRecord", "Shapes64": "ShapeRecord64", "Vertices": "vec4 of float", "Vertices64": "VertexRecord64",
+	"Poses": "PoseRecord", "Templates": "TemplateRecord", "Warm": "float", "Indices": "IndexRecord",
+	"Pairs": "PairRecord", "Remainders": "RemainderRecord", "Searches": "SearchRecord", "States": "SearchStateRecord",
+	"Depths": "DepthRecord", "Quads": "vec4 of double", "Faces": "vec4 of uint", "Numbers": "double",
+	"Results": "double",
 }
 
-// TestAll: the table above, All and the sources hold the same shaders.
+// elementOf returns what a buffer of a shader holds.
+func elementOf(s *shaders.Shader, buffer string) string {
+	element := elements[buffer]
+	switch {
+	case element == "":
+		return "uint"
+	case !s.Float64 || s.Name == "epa_float32": // scratch memory and test data
+		return strings.Replace(element, "double", "float", 1)
+	}
+	return element
+}
+
+// TestAll: there is code for every source.
 func TestAll(t *testing.T) {
 	sources, err := filepath.Glob("*.comp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names, inTable []string
+	var names, compiled []string
 	for _, s := range sources {
 		names = append(names, strings.TrimSuffix(s, ".comp"))
 	}
-	for _, s := range code {
-		inTable = append(inTable, s.name)
-		if !slices.ContainsFunc(shaders.All(), func(c []byte) bool { return bytes.Equal(c, s.code) }) {
-			t.Errorf("All lacks %s", s.name)
-		}
+	for _, s := range shaders.All() {
+		compiled = append(compiled, s.Name)
 	}
-	slices.Sort(inTable)
-	if !slices.Equal(names, inTable) || len(shaders.All()) != len(code) {
-		t.Errorf("sources %v, tested %v, %d in All", names, inTable, len(shaders.All()))
+	if !slices.Equal(names, compiled) {
+		t.Errorf("sources %v, compiled %v", names, compiled)
 	}
 }
 
@@ -111,19 +68,20 @@ func TestLayout(t *testing.T) {
 		"double": 8, "float": 4, "uint": 4, "vec4 of float": 16, "vec4 of uint": 16, "vec4 of double": 32,
 	}
 	seen := map[string]bool{}
-	for _, s := range code {
-		t.Run(s.name, func(t *testing.T) {
-			m, err := parse(s.code)
+	ids := map[string]uint32{}
+	for _, s := range shaders.All() {
+		t.Run(s.Name, func(t *testing.T) {
+			m, err := parse(s.Code)
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := map[uint32]string{}
+			found := 0
 			for id, v := range m.variables {
 				block := m.types[m.types[v.pointer].elem]
 				switch v.storage {
 				case storagePushConstant:
 					constants := "QueryRecord"
-					if s.name == "reduce" {
+					if s.Name == "reduce" {
 						constants = "ReductionRecord"
 					}
 					for _, bad := range m.compare(block.members[0], records[constants]) {
@@ -132,7 +90,8 @@ func TestLayout(t *testing.T) {
 					seen[constants] = true
 				case storageStorageBuffer:
 					array := block.members[0]
-					elem, want := m.types[array].elem, s.bindings[m.bindings[id]]
+					elem, buffer := m.types[array].elem, s.Buffers[m.bindings[id]].Name
+					want := elementOf(s, buffer)
 					r, isRecord := records[want]
 					stride := strides[want]
 					if isRecord {
@@ -142,19 +101,25 @@ func TestLayout(t *testing.T) {
 						stride = uint32(r.Type.Size())
 						seen[want] = true
 					} else if got := m.describe(elem); got != want {
-						t.Errorf("binding %d holds %s, want %s", m.bindings[id], got, want)
+						t.Errorf("buffer %s holds %s, want %s", buffer, got, want)
 					}
 					if got := m.strides[array]; got != stride {
-						t.Errorf("binding %d (%s): stride %d, want %d", m.bindings[id], want, got, stride)
+						t.Errorf("buffer %s of %s: stride %d, want %d", buffer, want, got, stride)
 					}
-					found[m.bindings[id]] = want
+					found++
 				}
 			}
-			if len(found) != len(s.bindings) {
-				t.Errorf("bindings %v, want %d", found, len(s.bindings))
+			if found != len(s.Buffers) {
+				t.Errorf("%d buffers, want %v", found, s.Buffers)
 			}
-			if got := slices.Sorted(maps.Values(m.specs)); !slices.Equal(got, s.specs) {
-				t.Errorf("specialisation constants %v, want %v", got, s.specs)
+			if s.Float64 != m.float64 {
+				t.Errorf("it needs double precision: %t", s.Float64)
+			}
+			for _, c := range s.Constants {
+				if id, ok := ids[c.Name]; ok && id != c.ID {
+					t.Errorf("the specialisation constant %s has the numbers %d and %d", c.Name, id, c.ID)
+				}
+				ids[c.Name] = c.ID
 			}
 		})
 	}
@@ -163,18 +128,14 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestWithoutFloat64: the stages of devices without double precision do not ask for it.
+// TestWithoutFloat64: the shaders of devices without double precision do not ask for it.
 func TestWithoutFloat64(t *testing.T) {
-	for _, s := range code {
-		m, err := parse(s.code)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, s := range shaders.All() {
 		want := !slices.Contains([]string{
 			"input_two_floats", "gjk", "prove_two_floats", "selftest_two_floats", "growth",
-		}, s.name)
-		if m.float64 != want {
-			t.Errorf("%s: needs double precision: %v", s.name, m.float64)
+		}, s.Name)
+		if s.Float64 != want {
+			t.Errorf("%s: needs double precision: %v", s.Name, s.Float64)
 		}
 	}
 }
@@ -234,7 +195,7 @@ func snake(name string) string {
 
 // A record that is off by anything does not pass.
 func TestLayoutCanFail(t *testing.T) {
-	m, err := parse(shaders.Certify)
+	m, err := parse(shaders.Get("certify").Code)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,13 +246,13 @@ func TestCodeIsFresh(t *testing.T) {
 	if out, err := exec.Command("../scripts/shaders.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, s := range code {
-		got, err := os.ReadFile(filepath.Join(dir, s.name+".spv"))
+	for _, s := range shaders.All() {
+		got, err := os.ReadFile(filepath.Join(dir, s.Name+".spv"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, s.code) {
-			t.Errorf("shaders/spirv/%s.spv is stale, run 'make shaders'", s.name)
+		if !bytes.Equal(got, s.Code) {
+			t.Errorf("shaders/spirv/%s.spv is stale, run 'make shaders'", s.Name)
 		}
 	}
 }

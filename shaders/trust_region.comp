@@ -19,8 +19,8 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint METHOD = METHOD_RTR;
 
-layout(std430, binding = 0) readonly buffer Shapes { ShapeRecord64 shapes[]; };
-layout(std430, binding = 1) readonly buffer Vertices { VertexRecord64 vertices[]; };
+layout(std430, binding = 0) readonly buffer Shapes64 { ShapeRecord64 shapes[]; };
+layout(std430, binding = 1) readonly buffer Vertices64 { VertexRecord64 vertices[]; };
 layout(std430, binding = 2) readonly buffer Poses { PoseRecord poses[]; };
 // Not read-only, as in prove.comp: shapes and poses that are loaded again need no registers in between.
 layout(std430, binding = 3) volatile buffer Indices { IndexRecord indices[]; };

@@ -183,8 +183,8 @@ func (r *Report) compile(target string, proof engine.Proof) error {
 // hashOfShaders is of the code of all shaders.
 func hashOfShaders() string {
 	h := sha256.New()
-	for _, code := range shaders.All() {
-		h.Write(code)
+	for _, s := range shaders.All() {
+		h.Write(s.Code)
 	}
 	return fmt.Sprintf("%.8x", h.Sum(nil))
 }

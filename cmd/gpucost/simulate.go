@@ -139,7 +139,7 @@ func checkSimulated(chunk *engine.Chunk, pairs *batch.Pairs, want []float64) err
 	return nil
 }
 
-var bufferOf = regexp.MustCompile(`(?m)^layout\(std430, binding = (\d+)\).* buffer (\w+) \{ (\w+) `)
+var bufferOf = regexp.MustCompile(`(?m)^layout\(std430, binding = (\d+)\).* buffer (\w+) \{`)
 
 // simulateStage runs one stage.
 func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s ExecutedStage, err error) {
@@ -171,9 +171,6 @@ func (c *cuda) simulateStage(p *Pipeline, chunk *engine.Chunk, rows int) (s Exec
 	m := &machine{shared: map[uint64]bool{}}
 	for _, b := range bufferOf.FindAllStringSubmatch(string(glsl), -1) {
 		name := b[2]
-		if name == "Shapes" && b[3] == "ShapeRecord64" || name == "Vertices" && b[3] == "VertexRecord64" {
-			name += "64"
-		}
 		memory, ok := chunk.Buffers[name]
 		if !ok || b[1] != fmt.Sprint(len(buffers)) {
 			return s, fmt.Errorf("buffer %s at binding %s", name, b[1])
