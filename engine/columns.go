@@ -9,55 +9,44 @@ import (
 type placement struct {
 	n       int
 	double  bool
-	columns batch.Columns
-	packed  bool                  // eight statuses a word
-	offset  [placedColumns]uint32 // in words; layout.NoColumn: not there
+	columns batch.Columns // of layout.Columns, those that are there
+	packed  bool          // eight statuses a word
+	offset  [len(layout.Columns)]uint32
 	bytes   uint64
 }
 
-// Columns of the output.
-const (
-	atDistance = iota
-	atNormal
-	atWitnessA
-	atWitnessB
-	atPoint
-	atGap
-	atStatus
-	placedColumns
-)
-
-// placementOf places the columns that results have. Numbers come first, so that doubles
-// stand at multiples of 8 bytes.
+// placementOf places the columns that results have, as columns.glsl finds them.
 func placementOf(out *batch.Results, n int) placement {
-	l := placement{n: n, double: out.Precision == batch.Double, columns: out.Columns}
-	words := uint32(0)
-	place := func(at int, want bool, perRow uint32) {
-		l.offset[at] = layout.NoColumn
-		if want {
-			l.offset[at] = words
-			words += perRow * uint32(n)
-			words += words & 1
+	l := placement{n: n, double: out.Precision == batch.Double, columns: out.Columns&layout.Stored | batch.ColStatus}
+	words, rows := 0, n+n&1
+	for i := range layout.Columns {
+		c := &layout.Columns[i]
+		l.offset[i] = uint32(words)
+		if l.columns&c.Code != 0 {
+			words += rows * c.Words(l.double)
 		}
 	}
-	number := uint32(1)
-	if l.double {
-		number = 2
-	}
-	has := func(c batch.Columns) bool { return out.Columns&c != 0 }
-	place(atDistance, has(batch.ColDistance), number)
-	place(atNormal, has(batch.ColNormal), 3*number)
-	place(atWitnessA, has(batch.ColWitnessA), 3*number)
-	place(atWitnessB, has(batch.ColWitnessB), 3*number)
-	place(atPoint, has(batch.ColPoint), 3*number)
-	place(atGap, has(batch.ColGap), 1)
-	l.packed = out.Columns&^(batch.ColStatus|batch.ColBits) == 0
-	place(atStatus, true, 1)
-	if l.packed {
-		words = uint32(l.statusBytes() / 4)
-	}
 	l.bytes = 4 * uint64(words)
+	if l.packed = out.Columns&^(batch.ColStatus|batch.ColBits) == 0; l.packed {
+		l.bytes = l.statusBytes()
+	}
 	return l
+}
+
+// at returns the first word of a column; ok is false if it is not there.
+func (l *placement) at(code batch.Columns) (word uint32, ok bool) {
+	for i := range layout.Columns {
+		if layout.Columns[i].Code == code {
+			return l.offset[i], l.columns&code != 0
+		}
+	}
+	return 0, false
+}
+
+// statusAt returns the first word of the status column.
+func (l *placement) statusAt() uint32 {
+	at, _ := l.at(batch.ColStatus)
+	return at
 }
 
 // statusBytes is the length of the status column.
@@ -73,28 +62,38 @@ const perWord = 32 / layout.PackedBits
 
 // putIn writes the places into the query record.
 func (l *placement) putIn(q *layout.QueryRecord) {
-	q.Rows = uint32(l.n)
-	q.Distance, q.Normal = l.offset[atDistance], l.offset[atNormal]
-	q.WitnessA, q.WitnessB = l.offset[atWitnessA], l.offset[atWitnessB]
-	q.Point, q.Gap, q.Status = l.offset[atPoint], l.offset[atGap], l.offset[atStatus]
-	q.Flags &^= layout.FlagPacked
-	if l.packed {
-		q.Flags |= layout.FlagPacked
+	q.Rows, q.Columns = uint32(l.n), uint32(l.columns)
+	q.Flags = q.Flags&^layout.FlagPacked | l.flags()&layout.FlagPacked
+}
+
+// flags are those of a record that concern the columns.
+func (l *placement) flags() (f uint32) {
+	if l.double {
+		f |= layout.FlagDouble
 	}
+	if l.packed {
+		f |= layout.FlagPacked
+	}
+	return f
 }
 
 // takeDown copies rows [lo, hi) of the output in memory to rows of out that begin at
 // base, and counts them. Rows without an answer keep the status they have.
 func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (t tally) {
-	l.floats(memory, atDistance, 1, &out.Distance, base, lo, hi)
-	l.floats(memory, atNormal, 3, &out.Normal, base, lo, hi)
-	l.floats(memory, atWitnessA, 3, &out.WitnessA, base, lo, hi)
-	l.floats(memory, atWitnessB, 3, &out.WitnessB, base, lo, hi)
-	l.floats(memory, atPoint, 3, &out.Point, base, lo, hi)
-	if at := l.offset[atGap]; at != layout.NoColumn {
-		copy(out.Gap[base+lo:base+hi], recordsIn[float32](memory[4*at:])[lo:hi])
+	for i := range layout.Columns {
+		c := &layout.Columns[i]
+		if c.Code == batch.ColStatus || l.columns&c.Code == 0 {
+			continue
+		}
+		from, to := memory[4*l.offset[i]:], valuesOf(out, c.Code)
+		first, last, dest := c.Width*lo, c.Width*hi, c.Width*(base+lo)
+		if to.F64 != nil {
+			copy(to.F64[dest:], recordsIn[float64](from)[first:last])
+		} else {
+			copy(to.F32[dest:], recordsIn[float32](from)[first:last])
+		}
 	}
-	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])
+	words := recordsIn[uint32](memory[4*l.statusAt():])
 	for k := lo; k < hi; k++ {
 		row := base + k
 		var w uint32
@@ -144,17 +143,23 @@ func (t *tally) status(w uint32, out *batch.Results, row int) {
 	}
 }
 
-func (l *placement) floats(memory []byte, at, perRow int, to *batch.Floats, base, lo, hi int) {
-	if l.offset[at] == layout.NoColumn {
-		return
+// valuesOf returns the numbers of a column of layout.Columns.
+func valuesOf(out *batch.Results, code batch.Columns) batch.Floats {
+	switch code {
+	case batch.ColDistance:
+		return out.Distance
+	case batch.ColGap:
+		return batch.Floats{F32: out.Gap}
+	case batch.ColNormal:
+		return out.Normal
+	case batch.ColWitnessA:
+		return out.WitnessA
+	case batch.ColWitnessB:
+		return out.WitnessB
+	case batch.ColPoint:
+		return out.Point
 	}
-	memory = memory[4*l.offset[at]:]
-	from, until, dest := perRow*lo, perRow*hi, perRow*(base+lo)
-	if l.double {
-		copy(to.F64[dest:], recordsIn[float64](memory)[from:until])
-	} else {
-		copy(to.F32[dest:], recordsIn[float32](memory)[from:until])
-	}
+	return batch.Floats{}
 }
 
 // taker takes down the columns of a chunk on all processors.

@@ -86,8 +86,7 @@ type Chunk struct {
 	Buffers map[string][]byte
 	Query   []byte // the push constants
 
-	distance uint32 // where the column begins, in words
-	double   bool
+	place placement
 }
 
 // ChunkOf returns the memory for the rows of a pair list, without scratch memory of polytopes.
@@ -116,7 +115,7 @@ func ChunkOf(l *batch.Library, pairs *batch.Pairs, o *batch.Options) (*Chunk, er
 		columns[i] = 0xff // no status, see writePacked in store.glsl
 	}
 	q.DepthRows = uint32(max(n, 1))
-	c := &Chunk{Query: bytesOf([]layout.QueryRecord{q}), distance: place.offset[atDistance], double: place.double}
+	c := &Chunk{Query: bytesOf([]layout.QueryRecord{q}), place: place}
 	c.Buffers = map[string][]byte{
 		"Shapes": bytesOf(single.Shapes), "Vertices": bytesOf(single.Vertices), "Shapes64": bytesOf(double.Shapes),
 		"Vertices64": bytesOf(double.Vertices), "Cells": bytesOf(single.Cells), "Poses": bytesOf(poses),
@@ -152,8 +151,9 @@ func (c *Chunk) Translation(row int) (t [3]float64) {
 
 // Distance returns the distance of a row in the columns.
 func (c *Chunk) Distance(row int) float64 {
-	at := c.Buffers["Columns"][4*c.distance:]
-	if c.double {
+	word, _ := c.place.at(batch.ColDistance)
+	at := c.Buffers["Columns"][4*word:]
+	if c.place.double {
 		return recordsIn[float64](at)[row]
 	}
 	return float64(recordsIn[float32](at)[row])

@@ -41,7 +41,7 @@ func TestChunkOf(t *testing.T) {
 			t.Errorf("poses %+v", poses)
 		}
 		q := recordsIn[layout.QueryRecord](c.Query)[0]
-		if q.Rows != 3 || q.Templates != 3 || q.Distance == layout.NoColumn || q.Status == layout.NoColumn {
+		if q.Rows != 3 || q.Templates != 3 || q.Columns&uint32(batch.ColDistance|batch.ColStatus) != uint32(batch.ColDistance|batch.ColStatus) {
 			t.Errorf("query %+v", q)
 		}
 		recordsIn[layout.PairRecord](c.Buffers["Pairs"])[1] = layout.PairRecord{
@@ -50,7 +50,7 @@ func TestChunkOf(t *testing.T) {
 		if at := c.Translation(1); at != [3]float64{1 + 0x1p-30, 2, 3} {
 			t.Errorf("translation %v", at)
 		}
-		columns := c.Buffers["Columns"][4*q.Distance:]
+		columns := c.Buffers["Columns"] // of which the distance is the first
 		if p == batch.Double {
 			recordsIn[float64](columns)[2] = 2.5
 		} else {

@@ -128,15 +128,17 @@ func testGarbage(t *testing.T, o Options) {
 	}
 	l := placementOf(clean.Results, 512)
 	for what, at := range map[string]struct {
-		column, byte uint32
-		caught       bool
+		column batch.Columns
+		byte   uint32
+		caught bool
 	}{
-		"distance":  {atDistance, 4*uint32(row) + 2, true},
-		"witness":   {atWitnessA, 12*uint32(row) + 2, true},
-		"normal":    {atNormal, 12*uint32(row) + 3, true},
-		"no status": {atStatus, 4 * uint32(row), false},
+		"distance":  {batch.ColDistance, 4*uint32(row) + 2, true},
+		"witness":   {batch.ColWitnessA, 12*uint32(row) + 2, true},
+		"normal":    {batch.ColNormal, 12*uint32(row) + 3, true},
+		"no status": {batch.ColStatus, 4 * uint32(row), false},
 	} {
-		disarm := vk.Inject(vk.Fault{Call: "readback", Offset: uint64(4*l.offset[at.column] + at.byte), Mask: 0xfe})
+		word, _ := l.at(at.column)
+		disarm := vk.Inject(vk.Fault{Call: "readback", Offset: uint64(4*word + at.byte), Mask: 0xfe})
 		job := &batch.Job{Library: lib, Input: pairs}
 		rep := run(t, job, dispatch.Options{}, b, c)
 		disarm()

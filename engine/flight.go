@@ -40,7 +40,7 @@ func (f *flight) start(b *Backend, lib *library, c *chain, q layout.QueryRecord,
 	q.DepthRows = uint32(scratch.invocations)
 	in.putIn(&q)
 	r := recording{
-		query: q, library: lib, chain: c, down: l.bytes, status: l.statusBytes(),
+		query: q, library: lib, chain: c, down: l.bytes, status: [2]uint64{4 * uint64(l.statusAt()), l.statusBytes()},
 		blocks: [5]vk.Buffer{in.poses.device, in.warm.device, w.indices, w.columns.device, scratch.quads},
 	}
 	if red != nil {

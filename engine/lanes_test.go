@@ -125,7 +125,7 @@ func TestStatusWordOfNoShader(t *testing.T) {
 	out := unanswered(2, &o)
 	l := placementOf(out, 2)
 	memory := make([]byte, l.bytes)
-	words := recordsIn[uint32](memory[4*l.offset[atStatus]:])
+	words := recordsIn[uint32](memory[4*l.statusAt():])
 	words[0] = uint32(batch.Separated) | 1<<layout.SolverShift
 	words[1] = uint32(batch.Separated) | uint32(len(layout.Solvers))<<layout.SolverShift
 	sum := l.takeDown(memory, out, 0, 0, 2)

@@ -20,19 +20,27 @@ const (
 	restBytes     = uint64(unsafe.Sizeof(layout.RemainderRecord{}))
 	stateBytes    = uint64(unsafe.Sizeof(layout.SearchStateRecord{}))
 	depthBytes    = uint64(unsafe.Sizeof(layout.DepthRecord{}))
-	columnBytes   = 8 + 4 + 4*3*8 + 4 // distance, gap, four vectors, status
 
-	inputBytes = 2*poseBytes + templateBytes + orderBytes + warmBytes
-	workBytes  = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 4*slotBytes +
-		columnBytes
+	inputBytes  = 2*poseBytes + templateBytes + orderBytes + warmBytes
+	workBytes   = indexBytes + pairBytes + restBytes + searchBytes + stateBytes + depthBytes + 4*slotBytes
 	slotBytes   = 4
 	listBytes   = 4 * layout.ListWords
 	countBytes  = listBytes * layout.ListCount
 	boundBytes  = 2 * 4 // of a reduction, which has less memory for answers than the columns
-	rowBytes    = inputBytes + workBytes + boundBytes + columnBytes
 	maxRowBytes = depthBytes
 
 	maxAlignment = 256 // no device asks for more
+)
+
+// columnBytes is what all columns of a row take, rowBytes all of a row.
+var (
+	columnBytes = func() (sum uint64) {
+		for i := range layout.Columns {
+			sum += 4 * uint64(layout.Columns[i].Words(true))
+		}
+		return sum
+	}()
+	rowBytes = inputBytes + workBytes + boundBytes + 2*columnBytes
 )
 
 // mirror is memory that the host reaches, and its image that the shaders reach; with
@@ -187,7 +195,7 @@ func (w *work) plan(p *plan, rows int) {
 	p.device(&w.stationary, 2*n*slotBytes)
 	p.device(&w.unproved, n*slotBytes)
 	p.device(&w.counts, countBytes+listBytes*uint64(p.b.scratch.dispatches(rows)-1))
-	p.output(&w.columns, n*columnBytes+8*placedColumns) // columns begin at multiples of 8 bytes
+	p.output(&w.columns, (n+1)*columnBytes) // a column has room for an even number of rows
 }
 
 // clear records commands that empty the lists of rows, with so many dispatches of depths: no rows, which take a work

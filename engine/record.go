@@ -15,7 +15,7 @@ type recording struct {
 	blocks  [5]vk.Buffer // one buffer of each block of memory
 	fresh   [4]uint64    // bytes to move to the device
 	down    uint64       // bytes to move back
-	status  uint64       // bytes of statuses among them
+	status  [2]uint64    // the first byte of the statuses among them, and how many
 
 	reduction layout.ReductionRecord
 	reduced   [2]vk.Buffer // its input and output
@@ -111,7 +111,7 @@ func (f *flight) record(b *Backend, r *recording, m *memory) error {
 		}
 	}
 	// A row that no shader writes must not look answered.
-	s.Fill(m.work.columns.device.Slice(4*uint64(r.query.Status), r.status), ^uint32(0))
+	s.Fill(m.work.columns.device.Slice(r.status[0], r.status[1]), ^uint32(0))
 	m.work.clear(s, b.scratch.dispatches(f.n))
 	if m.reduce != nil {
 		m.reduce.fill(s, r.bounds)

@@ -25,32 +25,14 @@ type reduction struct {
 // prepare cuts rows [at, at+n) into portions and makes room for them. It reports false if the columns are hardly larger
 // than what would be read in their place.
 func (r *reduction) prepare(b *Backend, job *batch.Job, at, n int, l *placement) (bool, error) {
-	number := uint32(1)
-	if l.double {
-		number = 2
-	}
-	q := layout.ReductionRecord{Entry: 2}
-	for _, c := range []struct {
-		to    *uint32
-		at    int
-		words uint32
-	}{
-		{&q.Gap, atGap, 1}, {&q.Distance, atDistance, number}, {&q.Normal, atNormal, 3 * number},
-		{&q.WitnessA, atWitnessA, 3 * number}, {&q.WitnessB, atWitnessB, 3 * number}, {&q.Point, atPoint, 3 * number},
-	} {
-		if *c.to = l.offset[c.at]; *c.to != layout.NoColumn {
-			q.Entry += c.words
-		}
-	}
-	if q.Distance != layout.NoColumn && q.Gap == layout.NoColumn {
+	if l.columns&batch.ColDistance != 0 && l.columns&batch.ColGap == 0 {
 		return false, nil // there are no bounds to compare
 	}
-	q.Status = l.offset[atStatus]
-	if l.double {
-		q.Flags |= layout.FlagDouble
-	}
-	if l.packed {
-		q.Flags |= layout.FlagPacked
+	q := layout.ReductionRecord{Entry: 2, Flags: l.flags(), Rows: uint32(n), Columns: uint32(l.columns)}
+	for i := range layout.Columns {
+		if c := &layout.Columns[i]; c.Code != batch.ColStatus && l.columns&c.Code != 0 {
+			q.Entry += uint32(c.Words(l.double))
+		}
 	}
 	if job.Options.EffectiveColumns()&batch.ColIterations != 0 {
 		q.Flags |= layout.FlagIterations
@@ -257,28 +239,18 @@ func (r *reduction) check(words []uint32, n int) int {
 // store stores an entry in its row.
 func (r *reduction) store(l *placement, entry []uint32, out *batch.Results, base int, t *tally) {
 	row, at := base+int(entry[0]), uint32(2)
-	if l.offset[atGap] != layout.NoColumn {
-		copy(out.Gap[row:row+1], recordsIn[float32](bytesOf(entry[at:])))
-		at++
-	}
-	for _, c := range []struct {
-		at, perRow int
-		to         *batch.Floats
-	}{
-		{atDistance, 1, &out.Distance}, {atNormal, 3, &out.Normal}, {atWitnessA, 3, &out.WitnessA},
-		{atWitnessB, 3, &out.WitnessB}, {atPoint, 3, &out.Point},
-	} {
-		if l.offset[c.at] == layout.NoColumn {
+	for i := range layout.Columns {
+		c := &layout.Columns[i]
+		if c.Code == batch.ColStatus || l.columns&c.Code == 0 {
 			continue
 		}
-		from := bytesOf(entry[at:])
-		if l.double {
-			copy(bytesOf(c.to.F64[c.perRow*row:c.perRow*(row+1)]), from) // which may begin at any word
-			at += 2 * uint32(c.perRow)
+		from, to := bytesOf(entry[at:]), valuesOf(out, c.Code)
+		if to.F64 != nil {
+			copy(bytesOf(to.F64[c.Width*row:c.Width*(row+1)]), from) // which may begin at any word
 		} else {
-			copy(bytesOf(c.to.F32[c.perRow*row:c.perRow*(row+1)]), from)
-			at += uint32(c.perRow)
+			copy(bytesOf(to.F32[c.Width*row:c.Width*(row+1)]), from)
 		}
+		at += uint32(c.Words(l.double))
 	}
 	w := entry[1]
 	if l.packed {

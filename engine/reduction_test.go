@@ -126,7 +126,7 @@ func randomColumns(rng *rand.Rand, l *placement, out *batch.Results) []byte {
 	}
 	bad := rng.IntN(3) // of eight
 	for k := range l.n {
-		if at := l.offset[atDistance]; at != layout.NoColumn {
+		if at, ok := l.at(batch.ColDistance); ok {
 			v := numbers[rng.IntN(len(numbers))]
 			if l.double {
 				recordsIn[float64](memory[4*at:])[k] = v
@@ -134,7 +134,7 @@ func randomColumns(rng *rand.Rand, l *placement, out *batch.Results) []byte {
 				recordsIn[float32](memory[4*at:])[k] = float32(v)
 			}
 		}
-		if at := l.offset[atGap]; at != layout.NoColumn {
+		if at, ok := l.at(batch.ColGap); ok {
 			recordsIn[float32](memory[4*at:])[k] = gaps[rng.IntN(len(gaps))]
 		}
 		odd := rng.IntN(30) < bad
@@ -145,14 +145,14 @@ func randomColumns(rng *rand.Rand, l *placement, out *batch.Results) []byte {
 				w = []uint32{^uint32(0), uint32(batch.Invalid), layout.Declined | layout.DeclinedGap<<8,
 					uint32(len(layout.Solvers)) << layout.SolverShift, uint32(batch.Undecided)}[rng.IntN(5)]
 			}
-			words[l.offset[atStatus]+uint32(k)] = w
+			words[l.statusAt()+uint32(k)] = w
 			continue
 		}
 		code := uint32([]int{0, 0, 1, 2, 4, 5, 6, 13, 14}[rng.IntN(9)])
 		if odd {
 			code = uint32([]int{3, 7, 8, 9, 10, 11, 12, 15}[rng.IntN(8)])
 		}
-		word, shift := l.offset[atStatus]+uint32(k/perWord), k%perWord*layout.PackedBits
+		word, shift := l.statusAt()+uint32(k/perWord), k%perWord*layout.PackedBits
 		words[word] = words[word]&^(0xf<<shift) | code<<shift
 	}
 	return memory

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"clearance/batch"
+	"clearance/internal/layout"
 )
 
 // methods are those that have pipelines.
@@ -23,6 +24,9 @@ var serves = batch.Serves{
 func check(o *batch.Options) error {
 	if err := serves.Check(backendName, o); err != nil {
 		return fmt.Errorf("engine: %w", err)
+	}
+	if missing := o.EffectiveColumns() &^ layout.Served; missing != 0 {
+		return fmt.Errorf("engine: devices do not compute the columns %v: %w", missing, batch.ErrNotAvailable)
 	}
 	return o.Check()
 }

@@ -30,10 +30,10 @@ layout(std430, binding = 2) volatile buffer Indices { IndexRecord indices[]; }; 
 layout(std430, binding = 3) readonly buffer Searches { SearchRecord searches[]; };
 layout(std430, binding = 4) buffer Columns { uint words[]; };
 layout(std430, binding = 5) buffer Counts { uint counts[]; };
-layout(std430, binding = 6) readonly buffer Stationary { uint stationary[]; };       // slots from query.rows on
-layout(std430, binding = 7) writeonly buffer Continued { uint continued[]; };        // slots of LIST_CONTINUE
+layout(std430, binding = 6) readonly buffer Stationary { uint stationary[]; };         // slots from query.rows on
+layout(std430, binding = 7) writeonly buffer Continued { uint continued[]; };          // slots of LIST_CONTINUE
 layout(std430, binding = 8) readonly buffer Vertices64 { VertexRecord64 vertices[]; }; // of pair.glsl, unused
-layout(std430, binding = 9) readonly buffer Cells { uint cells[]; };                 // the same
+layout(std430, binding = 9) readonly buffer Cells { uint cells[]; };                   // the same
 layout(push_constant) uniform Query { QueryRecord query; };
 
 #include "pair_float64.glsl"

@@ -214,9 +214,9 @@ void writeGrowth(uint status, uint solver, uint evaluations, Answer r, dvec3 poi
     uint row = indices[slot].row, pose = indices[slot].pose_a;
     writeStatus(row, status, solver, evaluations);
     writeColumns(row, pose, r);
-    if (query.point == NO_COLUMN) return;
+    if (!hasColumn(COLUMN_POINT)) return;
     dmat3 ra = rotationMatrix(rotationOf(poses[pose]));
-    writeVector(query.point, row, ra * point + positionOf(poses[pose]));
+    writeVector(COLUMN_POINT, row, ra * point + positionOf(poses[pose]));
 }
 
 #endif

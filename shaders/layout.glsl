@@ -61,7 +61,6 @@ const uint FLAG_PACKED = 16u;
 const uint FLAG_STATUS_ALONE = 32u;
 const uint FLAG_ITERATIONS = 64u;
 const uint NO_SHAPE = 4294967295u;
-const uint NO_COLUMN = 4294967295u;
 const uint DECLINED = 255u;
 const uint REFINED = 1u;
 const uint SOLVER_SHIFT = 12u;
@@ -114,6 +113,17 @@ const uint SOLVER_AXES = 6u;
 const uint SOLVER_EPA = 7u;
 const uint SOLVER_GROWTH = 8u;
 const uint SOLVER_COUNT = 9u;
+
+// Columns of the output.
+const uint COLUMN_DISTANCE = 0u;
+const uint COLUMN_GAP = 1u;
+const uint COLUMN_NORMAL = 2u;
+const uint COLUMN_WITNESS_A = 3u;
+const uint COLUMN_WITNESS_B = 4u;
+const uint COLUMN_STATUS = 5u;
+const uint COLUMN_POINT = 9u;
+const uint REAL_COLUMNS = 541u;
+const uint COLUMN_WIDTHS[10] = uint[](1u, 1u, 3u, 3u, 3u, 1u, 0u, 0u, 0u, 3u);
 
 // How a double of a record is read: as it is, or as its words, the low one first.
 #ifdef DOUBLES_AS_WORDS
@@ -227,43 +237,32 @@ struct DepthRecord {
     uint faces; // offset 348
 };
 
-// QueryRecord: what is the same for all rows; 100 bytes.
+// QueryRecord: what is the same for all rows; 76 bytes.
 struct QueryRecord {
     uint rows; // offset 0
     uint query; // offset 4
     uint flags; // offset 8
     uint max_iterations; // offset 12
     uint loop_limit; // offset 16
-    uint distance; // offset 20
-    uint gap; // offset 24
-    uint normal; // offset 28
-    uint witness_a; // offset 32
-    uint witness_b; // offset 36
-    uint point; // offset 40
-    uint status; // offset 44
-    float tolerance; // offset 48
-    float cut_off; // offset 52
-    uint exact[6]; // offset 56
-    uint first; // offset 80
-    uint templates; // offset 84
-    uint bodies; // offset 88
-    uint first_depth; // offset 92
-    uint depth_rows; // offset 96
+    uint columns; // offset 20
+    float tolerance; // offset 24
+    float cut_off; // offset 28
+    uint exact[6]; // offset 32
+    uint first; // offset 56
+    uint templates; // offset 60
+    uint bodies; // offset 64
+    uint first_depth; // offset 68
+    uint depth_rows; // offset 72
 };
 
-// ReductionRecord: what reduce.comp is told; 44 bytes.
+// ReductionRecord: what reduce.comp is told; 24 bytes.
 struct ReductionRecord {
     uint portions; // offset 0
     uint room; // offset 4
     uint entry; // offset 8
     uint flags; // offset 12
-    uint distance; // offset 16
-    uint gap; // offset 20
-    uint normal; // offset 24
-    uint witness_a; // offset 28
-    uint witness_b; // offset 32
-    uint point; // offset 36
-    uint status; // offset 40
+    uint rows; // offset 16
+    uint columns; // offset 20
 };
 
 #endif

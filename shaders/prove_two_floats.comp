@@ -106,13 +106,14 @@ void supportOfDifference(TwoFloats3 u, bool any_, out TwoFloats3 a, out TwoFloat
 }
 
 void writeVector(uint column, uint row, vec3 v) {
-    if (column == NO_COLUMN) return;
-    for (uint k = 0u; k < 3u; k++) words[column + 3u * row + k] = floatBitsToUint(v[k]);
+    if (!hasColumn(column)) return;
+    uint at = columnAt(column) + 3u * row;
+    for (uint k = 0u; k < 3u; k++) words[at + k] = floatBitsToUint(v[k]);
 }
 
 // writePoint stores a point of the frame of A.
 void writePoint(uint column, uint row, RotationMatrix ra, TwoFloats3 p, TwoFloats3 position) {
-    if (column == NO_COLUMN) return;
+    if (!hasColumn(column)) return;
     float unit = inversePower(scaleToUnit);
     writeVector(column, row, add(rotate(ra, TwoFloats3(unit * p.high, unit * p.low)), position).high);
 }
@@ -205,15 +206,17 @@ bool answer(IndexRecord index, Proof p, float rounding) {
     float unit = inversePower(scaleToUnit);
     writeStatus(index.row, status, searches[slot].state == SEARCH_STATIONARY ? SOLVER_RTR : searches[slot].solver,
                 searches[slot].iterations);
-    if (query.distance != NO_COLUMN) words[query.distance + index.row] = floatBitsToUint(unit * distance_.high);
-    if (query.gap != NO_COLUMN) words[query.gap + index.row] = floatBitsToUint(unit * (gap + abs(distance_.low)) * UP);
-    if (query.normal == NO_COLUMN && query.witness_a == NO_COLUMN && query.witness_b == NO_COLUMN) return true;
+    if (hasColumn(COLUMN_DISTANCE))
+        words[columnAt(COLUMN_DISTANCE) + index.row] = floatBitsToUint(unit * distance_.high);
+    if (hasColumn(COLUMN_GAP))
+        words[columnAt(COLUMN_GAP) + index.row] = floatBitsToUint(unit * (gap + abs(distance_.low)) * UP);
+    if (!hasColumn(COLUMN_NORMAL) && !hasColumn(COLUMN_WITNESS_A) && !hasColumn(COLUMN_WITNESS_B)) return true;
     PoseRecord pose = poses[index.pose_a];
     RotationMatrix ra = rotationMatrix(rotationOf(pose));
     TwoFloats3 position = decode3(pose.position[0], pose.position[1], pose.position[2]);
-    if (query.normal != NO_COLUMN) writeVector(query.normal, index.row, rotate(ra, negate(p.axis)).high);
-    writePoint(query.witness_a, index.row, ra, subtract(p.near, multiply(p.axis, reachA)), position);
-    writePoint(query.witness_b, index.row, ra, add(subtract(p.near, p.x), multiply(p.axis, reachB)), position);
+    if (hasColumn(COLUMN_NORMAL)) writeVector(COLUMN_NORMAL, index.row, rotate(ra, negate(p.axis)).high);
+    writePoint(COLUMN_WITNESS_A, index.row, ra, subtract(p.near, multiply(p.axis, reachA)), position);
+    writePoint(COLUMN_WITNESS_B, index.row, ra, add(subtract(p.near, p.x), multiply(p.axis, reachB)), position);
     return true;
 }
 

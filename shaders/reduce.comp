@@ -19,23 +19,26 @@ layout(local_size_x_id = 0) in;
 layout(std430, binding = 0) readonly buffer Columns { uint words[]; };
 layout(std430, binding = 1) readonly buffer Bounds { uint bounds[]; };
 layout(std430, binding = 2) buffer Reduced { uint reduced[]; };
-layout(push_constant) uniform Reduction { ReductionRecord reduction; };
+layout(push_constant) uniform Reduction { ReductionRecord query; };
+
+#include "columns.glsl"
 
 const uint NONE = 0xffffffffu;
 
 bool valued; // there are distances
+uint distanceAt, gapAt, statusAt;
 
 // statusBits returns the status column of a row as it is stored.
 uint statusBits(uint row) {
-    if ((reduction.flags & FLAG_PACKED) == 0u) return words[reduction.status + row];
+    if ((query.flags & FLAG_PACKED) == 0u) return words[statusAt + row];
     uint perWord = 32u / PACKED_BITS;
-    return (words[reduction.status + row / perWord] >> (row % perWord * PACKED_BITS)) & ((1u << PACKED_BITS) - 1u);
+    return (words[statusAt + row / perWord] >> (row % perWord * PACKED_BITS)) & ((1u << PACKED_BITS) - 1u);
 }
 
 // statusWord returns the status word of a row; of a row without an answer some word with that status.
 uint statusWord(uint row) {
     uint code = statusBits(row);
-    if ((reduction.flags & FLAG_PACKED) == 0u) return code;
+    if ((query.flags & FLAG_PACKED) == 0u) return code;
     if (code == (PACKED_BY_DEPTH | STATUS_TOUCHING) || code == (PACKED_BY_DEPTH | STATUS_PENETRATING))
         return (code - PACKED_BY_DEPTH) | ((REFINED | BY_DEPTH) << 8);
     if (code >= PACKED_DECLINED) return DECLINED;
@@ -61,8 +64,8 @@ uvec2 widen(uint f) {
 
 // distanceBits returns the distance of a row as a float64.
 uvec2 distanceBits(uint row) {
-    if ((reduction.flags & FLAG_DOUBLE) == 0u) return widen(words[reduction.distance + row]);
-    return uvec2(words[reduction.distance + 2u * row], words[reduction.distance + 2u * row + 1u]);
+    if ((query.flags & FLAG_DOUBLE) == 0u) return widen(words[distanceAt + row]);
+    return uvec2(words[distanceAt + 2u * row], words[distanceAt + 2u * row + 1u]);
 }
 
 // key orders finite float64 as integers; both zeros are the same.
@@ -94,10 +97,10 @@ bool complete(uint lo, uint hi) {
         uint word = statusWord(row);
         if (statusOf(word) > STATUS_PENETRATING || solverOf(word) >= SOLVER_COUNT) return false;
         if (!valued) continue;
-        if ((words[reduction.gap + row] & 0x7f800000u) == 0x7f800000u) return false;
-        if ((reduction.flags & FLAG_DOUBLE) != 0u) {
-            if ((words[reduction.distance + 2u * row + 1u] & 0x7ff00000u) == 0x7ff00000u) return false;
-        } else if ((words[reduction.distance + row] & 0x7f800000u) == 0x7f800000u) return false;
+        if ((words[gapAt + row] & 0x7f800000u) == 0x7f800000u) return false;
+        if ((query.flags & FLAG_DOUBLE) != 0u) {
+            if ((words[distanceAt + 2u * row + 1u] & 0x7ff00000u) == 0x7ff00000u) return false;
+        } else if ((words[distanceAt + row] & 0x7f800000u) == 0x7f800000u) return false;
     }
     return true;
 }
@@ -124,25 +127,19 @@ void count(uint row, bool add) {
     iterations += (word >> 16) * one;
 }
 
-uint copyColumn(uint to, uint column, uint width, uint row) {
-    if (column == NO_COLUMN) return to;
-    for (uint k = 0u; k < width; k++) reduced[to + k] = words[column + width * row + k];
-    return to + width;
-}
-
-uint portionWords() { return PORTION_WORDS + ((reduction.flags & FLAG_ITERATIONS) != 0u ? 1u : 0u); }
+uint portionWords() { return PORTION_WORDS + ((query.flags & FLAG_ITERATIONS) != 0u ? 1u : 0u); }
 
 void writeEntry(uint index, uint row) {
-    uint to = REDUCED_HEADER + reduction.portions * portionWords() + index * reduction.entry;
-    uint number = (reduction.flags & FLAG_DOUBLE) != 0u ? 2u : 1u;
+    uint to = REDUCED_HEADER + query.portions * portionWords() + index * query.entry;
     reduced[to] = row;
     reduced[to + 1u] = statusBits(row);
-    to = copyColumn(to + 2u, reduction.gap, 1u, row);
-    to = copyColumn(to, reduction.distance, number, row);
-    to = copyColumn(to, reduction.normal, 3u * number, row);
-    to = copyColumn(to, reduction.witness_a, 3u * number, row);
-    to = copyColumn(to, reduction.witness_b, 3u * number, row);
-    copyColumn(to, reduction.point, 3u * number, row);
+    to += 2u;
+    for (uint c = 0u; c < COLUMN_WIDTHS.length(); c++) {
+        if (!hasColumn(c) || c == COLUMN_STATUS) continue;
+        uint width = columnWords(c), from = columnAt(c) + width * row;
+        for (uint k = 0u; k < width; k++) reduced[to + k] = words[from + k];
+        to += width;
+    }
 }
 
 void addTo(uint at, uint n) {
@@ -151,9 +148,12 @@ void addTo(uint at, uint n) {
 
 void main() {
     uint portion = gl_GlobalInvocationID.x;
-    if (portion >= reduction.portions) return;
-    valued = reduction.distance != NO_COLUMN;
-    uint firstSet = bounds[portion], endSet = bounds[portion + 1u], starts = reduction.portions + 1u;
+    if (portion >= query.portions) return;
+    valued = hasColumn(COLUMN_DISTANCE);
+    distanceAt = columnAt(COLUMN_DISTANCE);
+    gapAt = columnAt(COLUMN_GAP);
+    statusAt = columnAt(COLUMN_STATUS);
+    uint firstSet = bounds[portion], endSet = bounds[portion + 1u], starts = query.portions + 1u;
     for (uint k = 0u; k < 3u; k++) statuses[k] = marks[k] = 0u;
     for (uint k = 0u; k < SOLVER_COUNT; k++) solvers[k] = 0u;
     iterations = 0u;
@@ -178,7 +178,7 @@ void main() {
             }
             if (valued) {
                 uvec2 d = distanceBits(row);
-                uint gap = words[reduction.gap + row];
+                uint gap = words[gapAt + row];
                 keep(chosen[0], key(d), row, set);
                 keep(chosen[1], boundKey(d, gap, false), row, set);
                 keep(chosen[2], boundKey(d, gap, true), row, set);
@@ -211,7 +211,7 @@ void main() {
     uint index = atomicAdd(reduced[0], entries), to = REDUCED_HEADER + portion * portionWords();
     reduced[to] = index;
     reduced[to + 1u] = entries | (contacts << 16);
-    if ((reduction.flags & FLAG_ITERATIONS) != 0u) reduced[to + 2u] = iterations;
+    if ((query.flags & FLAG_ITERATIONS) != 0u) reduced[to + 2u] = iterations;
     for (uint k = 0u; k < 3u; k++) {
         addTo(REDUCED_STATUSES + k, statuses[k]);
         addTo(REDUCED_MARKS + k, marks[k]);
@@ -222,7 +222,7 @@ void main() {
         if (low + iterations < low) atomicAdd(reduced[REDUCED_ITERATIONS + 1u], 1u);
     }
 
-    if (index + entries > reduction.room) return; // the host reads the columns
+    if (index + entries > query.room) return; // the host reads the columns
     for (uint k = 0u; k < 4u; k++)
         if (chosen[k].row != NONE) writeEntry(index++, chosen[k].row);
     for (uint set = firstSet; set < endSet; set++) {

@@ -1,5 +1,5 @@
 // The output of a row: the status that its bounds prove, and its answer moved to the world and rounded to the columns
-// that the caller wants, at the offsets that the query record gives. Every rounding is included in the gap.
+// that the caller wants. Every rounding is included in the gap.
 
 #ifndef CLEARANCE_STORE_GLSL
 #define CLEARANCE_STORE_GLSL
@@ -33,22 +33,23 @@ uint classify(Answer r) {
     return STATUS_TOUCHING;
 }
 
-// writeReal stores number k of a column and returns its stored value.
-double writeReal(uint column, uint k, double v) {
+// writeReal stores number k of the column that begins at a word, and returns its stored value.
+double writeReal(uint at, uint k, double v) {
     if ((query.flags & FLAG_DOUBLE) != 0u) {
         uvec2 w = unpackDouble2x32(v);
-        words[column + 2u * k] = w.x;
-        words[column + 2u * k + 1u] = w.y;
+        words[at + 2u * k] = w.x;
+        words[at + 2u * k + 1u] = w.y;
         return v;
     }
     float f = float(v);
-    words[column + k] = floatBitsToUint(f);
+    words[at + k] = floatBitsToUint(f);
     return double(f);
 }
 
 void writeVector(uint column, uint row, dvec3 v) {
-    if (column == NO_COLUMN) return;
-    for (uint k = 0u; k < 3u; k++) writeReal(column, 3u * row + k, v[k]);
+    if (!hasColumn(column)) return;
+    uint at = columnAt(column);
+    for (uint k = 0u; k < 3u; k++) writeReal(at, 3u * row + k, v[k]);
 }
 
 // roundUp returns a float that is not below x ≥ 0, in any rounding mode of the device.
@@ -62,22 +63,22 @@ float roundUp(double x) {
 // distance.
 void writeColumns(uint row, uint poseA, Answer r) {
     double stored = r.distance;
-    if (query.distance != NO_COLUMN) stored = writeReal(query.distance, row, r.distance);
+    if (hasColumn(COLUMN_DISTANCE)) stored = writeReal(columnAt(COLUMN_DISTANCE), row, r.distance);
     else if ((query.flags & FLAG_DOUBLE) == 0u) stored = double(float(r.distance));
-    if (query.gap != NO_COLUMN) {
+    if (hasColumn(COLUMN_GAP)) {
         precise double g = max(r.upper - stored, stored - r.lower);
         // The subtraction was rounded to nearest: adding one unit in the last place covers it.
         precise double up = g * (1.0lf + 2.0lf * UNIT_ROUNDOFF);
         float gap = g == 0.0lf ? 0.0 : roundUp(up);
         if (!(g >= 0.0lf)) gap = uintBitsToFloat(0x7f800000u); // NaN, or bounds that do not contain the distance
-        words[query.gap + row] = floatBitsToUint(gap);
+        words[columnAt(COLUMN_GAP) + row] = floatBitsToUint(gap);
     }
-    if (query.normal == NO_COLUMN && query.witness_a == NO_COLUMN && query.witness_b == NO_COLUMN) return;
+    if (!hasColumn(COLUMN_NORMAL) && !hasColumn(COLUMN_WITNESS_A) && !hasColumn(COLUMN_WITNESS_B)) return;
     dmat3 ra = rotationMatrix(rotationOf(poses[poseA]));
     dvec3 p = positionOf(poses[poseA]);
-    writeVector(query.normal, row, ra * r.normal);
-    writeVector(query.witness_a, row, ra * r.witnessA + p);
-    writeVector(query.witness_b, row, ra * r.witnessB + p);
+    writeVector(COLUMN_NORMAL, row, ra * r.normal);
+    writeVector(COLUMN_WITNESS_A, row, ra * r.witnessA + p);
+    writeVector(COLUMN_WITNESS_B, row, ra * r.witnessB + p);
 }
 
 #endif

@@ -39,6 +39,10 @@ func generateGLSL(h header) ([]byte, error) {
 		for _, c := range g.Constants {
 			fmt.Fprintf(&b, "const uint %s = %du;\n", c.Name, c.Value)
 		}
+		for _, a := range g.Arrays {
+			list := strings.ReplaceAll(strings.Trim(fmt.Sprint(a.Values), "[]"), " ", "u, ")
+			fmt.Fprintf(&b, "const uint %s[%d] = uint[](%su);\n", a.Name, len(a.Values), list)
+		}
 	}
 	b.WriteString(storedDouble)
 	for _, r := range h.records {

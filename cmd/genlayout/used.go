@@ -53,7 +53,12 @@ func (h header) only(used map[string]bool, constant func(string) string) (out he
 				kept.Constants = append(kept.Constants, c)
 			}
 		}
-		if len(kept.Constants) > 0 {
+		for _, a := range g.Arrays {
+			if used[constant(a.Name)] {
+				kept.Arrays = append(kept.Arrays, a)
+			}
+		}
+		if len(kept.Constants)+len(kept.Arrays) > 0 {
 			out.groups = append(out.groups, kept)
 		}
 	}

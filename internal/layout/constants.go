@@ -48,6 +48,13 @@ type Constant struct {
 type ConstantGroup struct {
 	Doc       string
 	Constants []Constant
+	Arrays    []ConstantArray
+}
+
+// ConstantArray is a list of numbers with its name in generated code.
+type ConstantArray struct {
+	Name   string
+	Values []uint32
 }
 
 // GLSLConstants returns the codes and limits that shaders may read.
@@ -57,7 +64,7 @@ func GLSLConstants() []ConstantGroup {
 		solvers[i] = Constant{solverName(s), uint32(i)}
 	}
 	solvers = append(solvers, Constant{"SOLVER_COUNT", uint32(len(Solvers))})
-	return append(constants(), ConstantGroup{"What ended a row.", solvers})
+	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers}, columnConstants())
 }
 
 // CConstants returns the codes and limits that kernels may read. Kernels store codes of
@@ -67,7 +74,7 @@ func CConstants() []ConstantGroup {
 	for s := range batch.SolverCount {
 		solvers = append(solvers, Constant{solverName(s), uint32(s)})
 	}
-	return append(constants(), ConstantGroup{"What ended a row.", solvers})
+	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers})
 }
 
 func solverName(s batch.Solver) string { return "SOLVER_" + strings.ToUpper(s.String()) }
@@ -75,12 +82,12 @@ func solverName(s batch.Solver) string { return "SOLVER_" + strings.ToUpper(s.St
 // constants returns the codes and limits that GLSL and C share.
 func constants() []ConstantGroup {
 	return []ConstantGroup{
-		{"Shape kinds.", codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
-		{"Index of each parameter of a shape record.", paramConstants()},
-		{"Statuses of an answer.", codes("STATUS", uint8(batch.StatusCount),
+		{Doc: "Shape kinds.", Constants: codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
+		{Doc: "Index of each parameter of a shape record.", Constants: paramConstants()},
+		{Doc: "Statuses of an answer.", Constants: codes("STATUS", uint8(batch.StatusCount),
 			func(c uint8) string { return batch.Status(c).String() })},
-		{"Queries.", codes("QUERY", uint8(batch.QueryCount), func(c uint8) string { return batch.Query(c).String() })},
-		{"Limits.", []Constant{
+		{Doc: "Queries.", Constants: codes("QUERY", uint8(batch.QueryCount), func(c uint8) string { return batch.Query(c).String() })},
+		{Doc: "Limits.", Constants: []Constant{
 			{"PARAM_COUNT", ParamCount},
 			{"MAX_SHAPES", batch.MaxShapes},
 			{"MAX_VERTICES", batch.MaxVertices},
@@ -89,9 +96,9 @@ func constants() []ConstantGroup {
 			{"MAX_LENGTH", batch.MaxLength},
 			{"BITS_PER_WORD", batch.BitsPerWord},
 		}},
-		{"Methods.", codes("METHOD", uint8(batch.MethodCount),
+		{Doc: "Methods.", Constants: codes("METHOD", uint8(batch.MethodCount),
 			func(c uint8) string { return batch.Method(c).String() })},
-		{"States of a search.", []Constant{
+		{Doc: "States of a search.", Constants: []Constant{
 			{"SEARCH_CONVERGED", SearchConverged},
 			{"SEARCH_INSIDE", SearchInside},
 			{"SEARCH_STALLED", SearchStalled},
@@ -99,7 +106,7 @@ func constants() []ConstantGroup {
 			{"SEARCH_START", SearchStart},
 			{"SEARCH_STATIONARY", SearchStationary},
 		}},
-		{"Flags of a query record, and marks.", []Constant{
+		{Doc: "Flags of a query record, and marks.", Constants: []Constant{
 			{"FLAG_CUT_OFF", FlagCutOff},
 			{"FLAG_DOUBLE", FlagDouble},
 			{"FLAG_WARM", FlagWarm},
@@ -108,7 +115,6 @@ func constants() []ConstantGroup {
 			{"FLAG_STATUS_ALONE", FlagStatusAlone},
 			{"FLAG_ITERATIONS", FlagIterations},
 			{"NO_SHAPE", NoShape},
-			{"NO_COLUMN", NoColumn},
 			{"DECLINED", Declined},
 			{"REFINED", Refined},
 			{"SOLVER_SHIFT", SolverShift},
@@ -131,7 +137,7 @@ func constants() []ConstantGroup {
 			{"PACKED_DECLINED", PackedDeclined},
 			{"PACKED_BY_DEPTH", PackedByDepth},
 		}},
-		{"Lists of rows, in the buffer of counts.", []Constant{
+		{Doc: "Lists of rows, in the buffer of counts.", Constants: []Constant{
 			{"LIST_CONTINUE", ListContinue},
 			{"LIST_SEARCH", ListSearch},
 			{"LIST_STATIONARY", ListStationary},
@@ -142,7 +148,7 @@ func constants() []ConstantGroup {
 			{"LIST_ROWS", ListRows},
 			{"GROUP_SIZE", GroupSize},
 		}},
-		{"The output of reduce.comp.", []Constant{
+		{Doc: "The output of reduce.comp.", Constants: []Constant{
 			{"REDUCED_ITERATIONS", ReducedIterations},
 			{"REDUCED_STATUSES", ReducedStatuses},
 			{"REDUCED_MARKS", ReducedMarks},

@@ -153,16 +153,7 @@ type QueryRecord struct {
 	MaxIterations uint32 // limit on evaluations of the support function
 	LoopLimit     uint32 // limit on the loop passes of one invocation
 
-	// Where the columns begin in the output, in words of 32 bits; NoColumn: it is
-	// not wanted. The status column holds status | Refined << 8 and ByDepth << 8, if so,
-	// | solver << SolverShift | iterations << 16; of a declined row, DeclinedKind and so on << 8.
-	Distance uint32
-	Gap      uint32
-	Normal   uint32
-	WitnessA uint32
-	WitnessB uint32
-	Point    uint32
-	Status   uint32
+	Columns uint32 // codes of those of Columns that are in the output
 
 	Tolerance float32   // gap to aim at, relative to the size of the pair
 	CutOff    float32   // metres
@@ -187,17 +178,10 @@ type QueryRecord struct {
 type ReductionRecord struct {
 	Portions uint32
 	Room     uint32 // entries that there is room for
-	Entry    uint32 // words of an entry: the row, its status, its gap, distance, normal, witnesses and point
+	Entry    uint32 // words of an entry: the row, its status, and its other columns in their order
 	Flags    uint32 // FlagDouble, FlagPacked and FlagIterations
-
-	// Where the columns begin, as in a QueryRecord.
-	Distance uint32
-	Gap      uint32
-	Normal   uint32
-	WitnessA uint32
-	WitnessB uint32
-	Point    uint32
-	Status   uint32
+	Rows     uint32
+	Columns  uint32 // as in a QueryRecord
 }
 
 // The output of reduce.comp. The header counts the entries of all portions, then what is known of omitted rows: the
@@ -258,7 +242,6 @@ const (
 // Marks in records.
 const (
 	NoShape  = 0xffffffff // in TemplateRecord and IndexRecord
-	NoColumn = 0xffffffff // in QueryRecord
 	Declined = 0xff       // status of a row that a device leaves to another back end
 	Refined  = 1          // bit 8 of the status word of an answered row for which double precision continued the search
 	ByDepth  = 2          // bit 9 of the status word of a row that depth.glsl answered, and not as Separated
