@@ -10,7 +10,7 @@ import (
 
 // Compiled is a pipeline as a driver's compiler left it.
 type Compiled struct {
-	Stage      string            // the name of its pass: that of its source, and after a hyphen what is particular to it
+	Stage      string            // the name of its pass: of its source, and after a hyphen of the variant
 	Constants  map[uint32]uint32 // specialisation constants by id
 	Statistics map[string]uint64 // by the driver's names: registers, spills, instructions and such
 }

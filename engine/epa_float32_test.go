@@ -50,8 +50,10 @@ func TestDepthsInFloat32(t *testing.T) {
 				if inFloat32 < least || inFloat32 > most || o.Query != batch.Collide && depths < int64(rows)/20 {
 					t.Errorf("%d depths, %d of them found in single precision", depths, inFloat32)
 				}
-				if s := b.Stats(); o.Query != batch.Collide && (s.Times.Of("epa_float32") <= 0) != (s.FoundInFloat32 == 0) {
-					t.Errorf("%d depths found in single precision in %v", s.FoundInFloat32, s.Times.Of("epa_float32"))
+				s := b.Stats()
+				took := s.Times.Of("epa_float32")
+				if o.Query != batch.Collide && (took <= 0) != (s.FoundInFloat32 == 0) {
+					t.Errorf("%d depths found in single precision in %v", s.FoundInFloat32, took)
 				}
 			})
 		}

@@ -9,8 +9,8 @@ import (
 	"clearance/shaders"
 )
 
-// pass is one shader at work on rows of a chunk. All that is specific to a pass is in its row of the table: the chain of
-// a query, its commands, the compiler and the times by pass are loops over it.
+// pass is one shader at work on rows of a chunk. All that is specific to a pass is in its row of the table: the chain
+// of a query, its commands, the compiler and the times by pass are loops over it.
 type pass struct {
 	name string // of the shader, and after a hyphen how this pass differs from others of it; no other has it
 	when condition

@@ -25,7 +25,8 @@ void writeStatus(uint row, uint status, uint solver, uint iterations) {
     }
     uint marks = (refined ? REFINED << 8 : 0u) | (answeredByDepth ? BY_DEPTH << 8 : 0u) |
                  (provedFromFloat32 ? FROM_FLOAT32 << 8 : 0u);
-    words[columnAt(COLUMN_STATUS) + row] = status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
+    words[columnAt(COLUMN_STATUS) + row] =
+        status | marks | (solver << SOLVER_SHIFT) | (min(iterations, MAX_ITERATIONS) << 16);
 }
 
 // decline leaves the row to another back end, with the reason.

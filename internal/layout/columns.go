@@ -49,8 +49,7 @@ func (c *Column) Words(double bool) int {
 	return c.Width
 }
 
-// columnConstants are what shaders know of the columns: their numbers, and by number how many numbers a row has and
-// whether they are real.
+// columnConstants are what shaders know of the columns: their codes, their widths, and which of them are real.
 func columnConstants() ConstantGroup {
 	g := ConstantGroup{Doc: "Columns of the output."}
 	var widths []uint32

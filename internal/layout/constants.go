@@ -86,7 +86,8 @@ func constants() []ConstantGroup {
 		{Doc: "Index of each parameter of a shape record.", Constants: paramConstants()},
 		{Doc: "Statuses of an answer.", Constants: codes("STATUS", uint8(batch.StatusCount),
 			func(c uint8) string { return batch.Status(c).String() })},
-		{Doc: "Queries.", Constants: codes("QUERY", uint8(batch.QueryCount), func(c uint8) string { return batch.Query(c).String() })},
+		{Doc: "Queries.", Constants: codes("QUERY", uint8(batch.QueryCount),
+			func(c uint8) string { return batch.Query(c).String() })},
 		{Doc: "Limits.", Constants: []Constant{
 			{"PARAM_COUNT", ParamCount},
 			{"MAX_SHAPES", batch.MaxShapes},
