@@ -82,7 +82,8 @@ func solverName(s batch.Solver) string { return "SOLVER_" + strings.ToUpper(s.St
 // constants returns the codes and limits that GLSL and C share.
 func constants() []ConstantGroup {
 	return []ConstantGroup{
-		{Doc: "Shape kinds.", Constants: codes("KIND", uint8(geom.KindCount), func(c uint8) string { return geom.Kind(c).String() })},
+		{Doc: "Shape kinds.", Constants: codes("KIND", uint8(geom.KindCount),
+			func(c uint8) string { return geom.Kind(c).String() })},
 		{Doc: "Index of each parameter of a shape record.", Constants: paramConstants()},
 		{Doc: "Statuses of an answer.", Constants: codes("STATUS", uint8(batch.StatusCount),
 			func(c uint8) string { return batch.Status(c).String() })},
