@@ -3,8 +3,11 @@
 // # Chunks
 //
 // The rows of a call are divided into chunks that fit the device. For each chunk the input is written to memory that
-// the device reads, the shaders of package shaders run one after the other, and the columns are read back. Two chunks
-// are in progress at a time: while one is computed, the other is read or written. Libraries are uploaded once and kept.
+// the device reads, the passes of a query run one after the other, and the columns are read back. Two chunks are in
+// progress at a time: while one is computed, the other is read or written. Libraries are uploaded once and kept.
+//
+// passes.go is the table of the passes: the shader of each, the rows that it takes, the buffers that it reads and
+// writes, and when it is in the chain.
 //
 // Worlds are expanded on the device: it receives one pose per body and one list of template pairs. A pair list is one
 // world in which every pair has two bodies of its own. Rows whose shapes differ in kind, or in the number of vertices
@@ -20,19 +23,19 @@
 //
 // # Opening
 //
-// [Open] checks that the device adds, multiplies, divides and takes square roots of doubles as certificates require,
-// and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
+// [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles and
+// of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
 // cache folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at
 // once. A program may have new devices tried in a process of its own first ([Options.Probe]), because no process
 // survives a driver that crashes.
 //
 // # Answers
 //
-// Every answer is certified on the device in double precision (trust_region.comp, certify.comp, depth.glsl,
-// growth_certify.comp), so it holds whatever single precision computed. A row that the device cannot certify is
-// declined: its polytope fills its memory, its bounds stay too wide, or its loops exceed the limit. Its status remains
-// as it was, and the dispatcher has another back end answer it. Answers are bit-identical on one device and driver,
-// whatever the chunks and the other rows.
+// Single precision searches, and nothing rests on its results: every answer is proved on the device, in double precision
+// or in sums of two floats ([Proof]). A row that the device cannot prove is declined: its polytope fills its memory, its
+// bounds stay too wide, its loops exceed the limit, or it takes double precision, which the device lacks. Its status
+// remains as it was, and the dispatcher has another back end answer it. A query for a column that the shaders do not
+// compute is refused. Answers are bit-identical on one device and driver, whatever the chunks and the other rows.
 //
 // # Methods
 //
@@ -47,8 +50,11 @@
 //
 // # Devices
 //
-// A device needs Vulkan 1.1 and shaderFloat64. [Open] chooses the best: discrete, integrated, virtual, then software;
-// or the one that the options or the environment variable CLEARANCE_DEVICE name. Without cgo, Open returns an error.
+// A device needs Vulkan 1.1. Where double precision is slow, answers in single precision are proved in sums of two
+// floats first. A device without it declines the rows that these do not prove, and all rows in double precision and of
+// growth distances. [Open] chooses the best device: hardware before software, then those with double precision, then
+// discrete, integrated and virtual GPUs; or the one that the options or the environment variable CLEARANCE_DEVICE name.
+// Without cgo, Open returns an error.
 //
 // # Threads and errors
 //
