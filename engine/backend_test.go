@@ -359,7 +359,8 @@ func TestLayout(t *testing.T) {
 				}
 				for i := range layout.Columns {
 					if l.offset[i]%2 != 0 {
-						t.Errorf("%s: %s begins at word %d, which no double may", what, layout.Columns[i].Name, l.offset[i])
+						t.Errorf("%s: %s begins at word %d, which no double may", what, layout.Columns[i].Name,
+							l.offset[i])
 					}
 				}
 			}

@@ -23,8 +23,8 @@
 //
 // # Opening
 //
-// [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles and
-// of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
+// [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles
+// and of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
 // cache folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at
 // once. A program may have new devices tried in a process of its own first ([Options.Probe]), because no process
 // survives a driver that crashes.
