@@ -24,18 +24,19 @@
 // # Opening
 //
 // [Open] checks that the device adds, multiplies, divides and takes square roots as certificates require, of doubles
-// and of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders are kept in the user's
-// cache folder, one file for each device, driver and version of the shaders; [Backend.Warm] compiles all of them at
-// once. A program may have new devices tried in a process of its own first ([Options.Probe]), because no process
-// survives a driver that crashes.
+// and of sums of two floats, and reads every type of record correctly; otherwise it returns an error. Compiled shaders
+// are kept in the user's cache folder, one file for each device, driver and version of the shaders; [Backend.Warm]
+// compiles all of them at once. A program may have new devices tried in a process of its own first ([Options.Probe]),
+// because no process survives a driver that crashes.
 //
 // # Answers
 //
-// Single precision searches, and nothing rests on its results: every answer is proved on the device, in double precision
-// or in sums of two floats ([Proof]). A row that the device cannot prove is declined: its polytope fills its memory, its
-// bounds stay too wide, its loops exceed the limit, or it takes double precision, which the device lacks. Its status
-// remains as it was, and the dispatcher has another back end answer it. A query for a column that the shaders do not
-// compute is refused. Answers are bit-identical on one device and driver, whatever the chunks and the other rows.
+// Single precision searches, and nothing rests on its results: every answer is proved on the device, in double
+// precision or in sums of two floats ([Proof]). A row that the device cannot prove is declined: its polytope fills its
+// memory, its bounds stay too wide, its loops exceed the limit, or it takes double precision, which the device lacks.
+// Its status remains as it was, and the dispatcher has another back end answer it. A query for a column that the
+// shaders do not compute is refused. Answers are bit-identical on one device and driver, whatever the chunks and the
+// other rows.
 //
 // # Methods
 //
