@@ -44,32 +44,32 @@ func TestQueries(t *testing.T) {
 	ctx := context.Background()
 
 	r, rep, err := h.Distance(ctx, lib, pairs)
-	if err != nil || math.Abs(r.Distance.At(0)-3) > 1e-6 || math.Abs(r.Distance.At(1)+0.5) > 1e-6 || done != 2 {
-		t.Errorf("distances %v, %v, %d done", r.Distance, err, done)
+	if err != nil || math.Abs(r.Distance().At(0)-3) > 1e-6 || math.Abs(r.Distance().At(1)+0.5) > 1e-6 || done != 2 {
+		t.Errorf("distances %v, %v, %d done", r.Distance(), err, done)
 	}
 	if rep.Rows != 2 || rep.Done != 2 || rep.Backend != "cpu" || rep.Counts[batch.Separated] != 1 || rep.Err() != nil {
 		t.Errorf("report %+v", rep)
 	}
 	r, rep, err = h.Penetration(ctx, lib, pairs)
-	if err != nil || batch.Status(r.Status[0]) != batch.Separated || math.Abs(r.Distance.At(1)+0.5) > 1e-6 {
-		t.Errorf("depths %v, %v", r.Distance, err)
+	if err != nil || batch.Status(r.Status()[0]) != batch.Separated || math.Abs(r.Distance().At(1)+0.5) > 1e-6 {
+		t.Errorf("depths %v, %v", r.Distance(), err)
 	}
 	if rep.Counts[batch.Penetrating] != 1 {
 		t.Errorf("report %+v", rep)
 	}
 	r, rep, err = h.Growth(ctx, lib, pairs)
-	if err != nil || math.Abs(r.Distance.At(0)-2.5) > 1e-6 || math.Abs(r.Distance.At(1)-0.75) > 1e-6 ||
+	if err != nil || math.Abs(r.Distance().At(0)-2.5) > 1e-6 || math.Abs(r.Distance().At(1)-0.75) > 1e-6 ||
 		rep.Counts[batch.Penetrating] != 1 {
-		t.Errorf("factors %v, report %+v, %v", r.Distance, rep, err)
+		t.Errorf("factors %v, report %+v, %v", r.Distance(), rep, err)
 	}
 	r, _, err = h.Collide(ctx, lib, pairs)
-	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance.Len() != 0 {
-		t.Errorf("bits %b, %v", r.Bits, err)
+	if err != nil || r.Bit(0) || !r.Bit(1) || r.Distance().Len() != 0 {
+		t.Errorf("bits %b, %v", r.Bits(), err)
 	}
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: batch.Collide, Columns: batch.ColBits}}
 	rep, err = h.Run(ctx, job)
-	if err != nil || rep.Done != 2 || job.Results.Bit(0) || !job.Results.Bit(1) || job.Results.Status != nil {
-		t.Errorf("bits alone: %b, report %+v, %v", job.Results.Bits, rep, err)
+	if err != nil || rep.Done != 2 || job.Results.Bit(0) || !job.Results.Bit(1) || job.Results.Status() != nil {
+		t.Errorf("bits alone: %b, report %+v, %v", job.Results.Bits(), rep, err)
 	}
 }
 
@@ -94,17 +94,17 @@ func TestRowsWithoutAnswer(t *testing.T) {
 		rows.First.Column != "position_b" {
 		t.Errorf("error of the report: %v", err)
 	}
-	if r.Bit(0) || !r.Bit(1) || !r.Bit(2) || batch.Status(r.Status[1]) != batch.Invalid ||
-		batch.Status(r.Status[2]) != batch.Penetrating {
-		t.Errorf("bits %b, status %v", r.Bits, r.Status)
+	if r.Bit(0) || !r.Bit(1) || !r.Bit(2) || batch.Status(r.Status()[1]) != batch.Invalid ||
+		batch.Status(r.Status()[2]) != batch.Penetrating {
+		t.Errorf("bits %b, status %v", r.Bits(), r.Status())
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, rep, err = h.Distance(ctx, lib, pairs)
-	if !errors.Is(err, context.Canceled) || batch.Status(r.Status[0]) != batch.Undecided || rep.Done != 0 ||
+	if !errors.Is(err, context.Canceled) || batch.Status(r.Status()[0]) != batch.Undecided || rep.Done != 0 ||
 		rep.Counts[batch.Undecided] != 5 {
-		t.Errorf("cancelled: status %v, report %+v, %v", r.Status, rep, err)
+		t.Errorf("cancelled: status %v, report %+v, %v", r.Status(), rep, err)
 	}
 }
 
@@ -210,13 +210,13 @@ func TestTwoEngines(t *testing.T) {
 		t.Errorf("report %+v", rep)
 	}
 	w, g := want.Results, got.Results
-	if !slices.Contains(w.Status, uint8(batch.Penetrating)) || rep.Declined() != 0 {
+	if !slices.Contains(w.Status(), uint8(batch.Penetrating)) || rep.Declined() != 0 {
 		t.Errorf("%d rows were declined; depths should be there, and be the device's", rep.Declined())
 	}
-	if !slices.Equal(w.Distance.F32, g.Distance.F32) || !slices.Equal(w.Gap, g.Gap) || !slices.Equal(w.Normal.F32,
-		g.Normal.F32) ||
-		!slices.Equal(w.WitnessA.F32, g.WitnessA.F32) || !slices.Equal(w.Status, g.Status) ||
-		!slices.Equal(w.Iterations, g.Iterations) {
+	if !slices.Equal(w.Distance().F32, g.Distance().F32) || !slices.Equal(w.Gap(), g.Gap()) || !slices.Equal(w.Normal().F32,
+		g.Normal().F32) ||
+		!slices.Equal(w.WitnessA().F32, g.WitnessA().F32) || !slices.Equal(w.Status(), g.Status()) ||
+		!slices.Equal(w.Iterations(), g.Iterations()) {
 		t.Error("the bits are not those of one engine")
 	}
 }
@@ -310,8 +310,8 @@ func TestHold(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := want.Results
-				if !slices.Equal(r.Distance.F32, got.Distance.F32) || !slices.Equal(r.Status, got.Status) ||
-					!slices.Equal(r.Gap, got.Gap) || !slices.Equal(r.WitnessB.F32, got.WitnessB.F32) {
+				if !slices.Equal(r.Distance().F32, got.Distance().F32) || !slices.Equal(r.Status(), got.Status()) ||
+					!slices.Equal(r.Gap(), got.Gap()) || !slices.Equal(r.WitnessB().F32, got.WitnessB().F32) {
 					t.Error("other bits than those of a call that carries everything")
 				}
 			}

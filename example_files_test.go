@@ -102,7 +102,7 @@ func Example_audit() {
 	fmt.Println(audit.Rows, "rows audited,", audit.Wrong(), "wrong;", comparison.Compared, "compared,",
 		comparison.Wrong(), "wrong")
 
-	job.Results.Distance.Set(500, 1) // a wrong answer: row 500 is 0.4 m away
+	job.Results.Distance().Set(500, 1) // a wrong answer: row 500 is 0.4 m away
 	if audit, err = verify.Audit(ctx, job, verify.Options{}); err != nil {
 		log.Fatal(err)
 	}

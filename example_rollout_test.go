@@ -63,10 +63,10 @@ func ExampleHandle_Rollout() {
 	}
 	for w := range res.N {
 		if res.Pair[w] < 0 { // all pairs were culled
-			fmt.Printf("world %d: at least %.1f m\n", w, res.Distance.At(w)-float64(res.Gap[w]))
+			fmt.Printf("world %d: at least %.1f m\n", w, res.Distance().At(w)-float64(res.Gap()[w]))
 			continue
 		}
-		fmt.Printf("world %d: %+.2f m, pair %d, part %d, %d in contact\n", w, res.Distance.At(w), res.Pair[w],
+		fmt.Printf("world %d: %+.2f m, pair %d, part %d, %d in contact\n", w, res.Distance().At(w), res.Pair[w],
 			res.PartA[w], res.Contacts[w])
 	}
 	fmt.Printf("%d of %d pairs of parts solved\n", report.Solved, report.PartPairs)
@@ -107,7 +107,7 @@ func ExampleHandle_HoldRollout() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("step %d: %+.2f m, %+.2f m\n", step, res.Distance.At(0), res.Distance.At(1))
+		fmt.Printf("step %d: %+.2f m, %+.2f m\n", step, res.Distance().At(0), res.Distance().At(1))
 	}
 	// Output:
 	// step 0: +0.18 m, +0.38 m

@@ -39,8 +39,8 @@ func Example() {
 		log.Print(err) // some rows have no answer; all others are valid
 	}
 	for i := range res.N {
-		fmt.Printf("%v, %.3f m, to the micrometre: %t\n", batch.Status(res.Status[i]), res.Distance.At(i),
-			res.Gap[i] <= 1e-6)
+		fmt.Printf("%v, %.3f m, to the micrometre: %t\n", batch.Status(res.Status()[i]), res.Distance().At(i),
+			res.Gap()[i] <= 1e-6)
 	}
 	// Output:
 	// separated, 3.000 m, to the micrometre: true
@@ -69,7 +69,7 @@ func ExampleHandle_Distance() {
 		log.Fatal(err)
 	}
 	for i := range res.N {
-		fmt.Printf("%v %.1f\n", batch.Status(res.Status[i]), res.Distance.At(i))
+		fmt.Printf("%v %.1f\n", batch.Status(res.Status()[i]), res.Distance().At(i))
 	}
 	fmt.Printf("%d of %d rows invalid\n", report.Counts[batch.Invalid], report.Rows)
 	for _, row := range report.RowErrors {
@@ -105,7 +105,7 @@ func ExampleHandle_Run() {
 		log.Fatal(err)
 	}
 	res := job.Results
-	fmt.Printf("%.9f m, proved to 1e-11 m: %t\n", res.Distance.At(0), res.Gap[0] <= 1e-11)
+	fmt.Printf("%.9f m, proved to 1e-11 m: %t\n", res.Distance().At(0), res.Gap()[0] <= 1e-11)
 	// Output:
 	// 4.500000000 m, proved to 1e-11 m: true
 }
@@ -204,7 +204,7 @@ func ExampleHandle_Hold() {
 		}
 		fmt.Printf("step %d:", step)
 		for i := range res.N {
-			fmt.Printf(" %+.2f %v", res.Distance.At(i), batch.Status(res.Status[i]))
+			fmt.Printf(" %+.2f %v", res.Distance().At(i), batch.Status(res.Status()[i]))
 		}
 		fmt.Println()
 	}

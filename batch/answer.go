@@ -2,6 +2,7 @@ package batch
 
 import (
 	"math"
+	"unsafe"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -30,71 +31,70 @@ type Answer struct {
 // still touch zero.
 //
 // Put may be called by several goroutines at once for different rows.
-func (r *Results) Put(i int, a *Answer) {
+func (r *Results) Put(i int, a *Answer) { r.PutColumns(i, a, r.Columns) }
+
+// PutColumns is Put for the columns of c alone.
+func (r *Results) PutColumns(i int, a *Answer, c Columns) {
 	stored := a.Distance
 	if r.Precision == Single {
 		stored = float64(float32(stored))
 	}
-	if r.Distance.Len() != 0 {
-		r.Distance.Set(i, stored)
-	}
-	if r.Gap != nil {
-		r.Gap[i] = gapUp(stored, a.Lower, a.Upper)
-	}
-	r.Normal.setVec(i, a.Normal)
-	r.WitnessA.setVec(i, a.WitnessA)
-	r.WitnessB.setVec(i, a.WitnessB)
-	r.Point.setVec(i, a.Point)
-	if r.Status != nil {
-		r.Status[i] = uint8(a.Status)
-	}
-	if r.Iterations != nil {
-		r.Iterations[i] = uint16(min(max(a.Iterations, 0), MaxIterations))
-	}
-	if r.Method != nil {
-		r.Method[i] = uint8(a.Solver)
+	for m := c & r.Columns &^ ColBits; m != 0; m &= m - 1 {
+		v := &r.column[m.index()]
+		switch m & -m {
+		case ColDistance:
+			v.Set(i, stored)
+		case ColGap:
+			v.F32[i] = gapUp(stored, a.Lower, a.Upper)
+		case ColStatus:
+			v.U8[i] = uint8(a.Status)
+		case ColIterations:
+			v.U16[i] = uint16(min(max(a.Iterations, 0), MaxIterations))
+		case ColMethod:
+			v.U8[i] = uint8(a.Solver)
+		default:
+			info := m.Info()
+			v.setReals(i, unsafe.Slice((*float64)(unsafe.Add(unsafe.Pointer(a), info.from)), info.Width))
+		}
 	}
 }
 
 // PutFailure stores a row without an answer, Undecided or Invalid: distance,
 // normal, witnesses and point NaN, gap +Inf, no iterations, no solver.
 func (r *Results) PutFailure(i int, s Status) {
-	r.Distance.nan(i, min(i+1, r.Distance.Len()))
-	r.Normal.nan(3*i, min(3*i+3, r.Normal.Len()))
-	r.WitnessA.nan(3*i, min(3*i+3, r.WitnessA.Len()))
-	r.WitnessB.nan(3*i, min(3*i+3, r.WitnessB.Len()))
-	r.Point.nan(3*i, min(3*i+3, r.Point.Len()))
-	if r.Gap != nil {
-		r.Gap[i] = float32(math.Inf(1))
+	r.ClearRow(i, r.Columns&^ColStatus)
+	if status := r.Status(); status != nil {
+		status[i] = uint8(s)
 	}
-	if r.Status != nil {
-		r.Status[i] = uint8(s)
-	}
-	if r.Iterations != nil {
-		r.Iterations[i] = 0
-	}
-	if r.Method != nil {
-		r.Method[i] = uint8(SolverNone)
+}
+
+// ClearRow gives columns of a row the value of rows without an answer.
+func (r *Results) ClearRow(i int, c Columns) {
+	for m := c & r.Columns &^ ColBits; m != 0; m &= m - 1 {
+		k := m.index()
+		w := columns[k].Width
+		r.column[k].fill(columns[k].Failure, w*i, w*i+w)
 	}
 }
 
 // PackBits computes the bits column, if present, from N statuses: the status column or one
 // stored elsewhere.
 func (r *Results) PackBits(statuses []uint8) {
-	if r.Bits == nil {
+	words := r.Bits()
+	if words == nil {
 		return
 	}
-	clear(r.Bits)
+	clear(words)
 	for i, s := range statuses[:r.N] {
 		if Status(s) != Separated {
-			r.Bits[i/BitsPerWord] |= 1 << (i % BitsPerWord)
+			words[i/BitsPerWord] |= 1 << (i % BitsPerWord)
 		}
 	}
 }
 
 // Bit reports bit i of the bits column. It is false only if the pair was proved to be
 // separated.
-func (r *Results) Bit(i int) bool { return r.Bits[i/BitsPerWord]>>(i%BitsPerWord)&1 != 0 }
+func (r *Results) Bit(i int) bool { return r.Bits()[i/BitsPerWord]>>(i%BitsPerWord)&1 != 0 }
 
 // gapUp returns a float32 that is at least the difference between d and either bound.
 func gapUp(d, lower, upper float64) float32 {
@@ -116,15 +116,4 @@ func RoundUp32(x float64) float32 {
 		f = math.Nextafter32(f, float32(math.Inf(1)))
 	}
 	return f
-}
-
-func (f *Floats) setVec(i int, v r3.Vec) {
-	switch {
-	case f.F64 != nil:
-		c := f.F64[3*i : 3*i+3]
-		c[0], c[1], c[2] = v.X, v.Y, v.Z
-	case f.F32 != nil:
-		c := f.F32[3*i : 3*i+3]
-		c[0], c[1], c[2] = float32(v.X), float32(v.Y), float32(v.Z)
-	}
 }

@@ -1,9 +1,6 @@
 package batch
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Status is the code of an answer's status, as stored in the status column.
 type Status uint8
@@ -79,54 +76,6 @@ func (p Precision) String() string { return name(precisionNames[:], uint8(p), "p
 func ParsePrecision(s string) (Precision, error) {
 	i, err := parse(precisionNames[:], s, "precision")
 	return Precision(i), err
-}
-
-// Columns is a set of result columns. Columns not in the set are not transferred, and not
-// computed if that saves work.
-type Columns uint16
-
-// Result columns.
-const (
-	ColDistance   Columns = 1 << iota // float32 or float64 [N]
-	ColGap                            // float32 [N]
-	ColNormal                         // [N,3]
-	ColWitnessA                       // [N,3]
-	ColWitnessB                       // [N,3]
-	ColStatus                         // uint8 [N]
-	ColIterations                     // uint16 [N]
-	ColBits                           // one bit per row [⌈N/64⌉], see Results.Bits
-	ColMethod                         // uint8 [N], the Solver that ended the row
-	ColPoint                          // [N,3], of growth only: the common point of the shapes scaled by the factor
-
-	// AllColumns is every column of an answer, without the bits, which follow from the
-	// status, and the method, which does not describe the pair.
-	AllColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColStatus | ColIterations
-
-	// FileColumns is every column that a results file of any query can contain.
-	// [QueryInfo.FileColumns] adds those that only some queries have, ExtraColumns.
-	FileColumns  = AllColumns | ColMethod
-	ExtraColumns = ColPoint
-
-	anyColumns = FileColumns | ColBits | ExtraColumns
-)
-
-var columnNames = [...]string{
-	"distance", "gap", "normal", "witness_a", "witness_b", "status", "iterations", "bits", "method", "point",
-}
-
-// String returns the names used in files, separated by commas.
-func (c Columns) String() string {
-	var b strings.Builder
-	for i := range 16 {
-		if c&(1<<i) == 0 {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(name(columnNames[:], uint8(i), "column"))
-	}
-	return b.String()
 }
 
 func name(names []string, i uint8, what string) string {

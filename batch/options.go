@@ -56,9 +56,9 @@ func (o *Options) Check() error {
 	case !query.Answered:
 		return fmt.Errorf("batch: query %v: %w, ask for one of %v", o.Query, ErrNotAvailable, AnsweredQueries())
 	case o.Columns&^anyColumns != 0:
-		return fmt.Errorf("batch: unknown columns %#x", uint16(o.Columns&^anyColumns))
-	case o.Columns&^query.Available() != 0:
-		return fmt.Errorf("batch: the query %v has no column %v", o.Query, o.Columns&^query.Available())
+		return fmt.Errorf("batch: unknown columns %#x", uint64(o.Columns&^anyColumns))
+	case o.Columns&^o.Query.Available() != 0:
+		return fmt.Errorf("batch: the query %v has no column %v", o.Query, o.Columns&^o.Query.Available())
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return fmt.Errorf("batch: tolerance %g, want a finite number above 0, or 0 for the default", o.Tolerance)
 	case o.HasCutOff && query.CutOff != CallersCutOff:
@@ -81,9 +81,6 @@ func (o *Options) EffectiveColumns() Columns {
 	}
 	return o.Query.Info().Columns
 }
-
-// valueColumns are the columns that depend on the value of a row, not on its status alone.
-const valueColumns = ColDistance | ColGap | ColNormal | ColWitnessA | ColWitnessB | ColPoint
 
 // StatusAlone reports whether a row ends as soon as its status is proved, with bounds as wide as that
 // allows: always for a Boolean query, and for one that says so ([QueryInfo.EndsAtStatus]) where no column

@@ -194,10 +194,11 @@ func TestJobCheck(t *testing.T) {
 		{"results of another precision", func(j *Job, p *Pairs) { j.Options.Precision = Double }, "single precision"},
 		{"results without a column", func(j *Job, p *Pairs) { j.Results = NewResults(3, &Options{Columns: ColStatus}) },
 			"lack the columns distance, gap"},
-		{"results with a short column", func(j *Job, p *Pairs) { j.Results.Gap = j.Results.Gap[:1] },
-			"column gap has 1"},
-		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal.F64 = make([]float64, 9) },
-			"column normal has 9 float32 and 9 float64"},
+		{"results with a short column", func(j *Job, p *Pairs) {
+			j.Results.SetColumn(ColGap, Values{F32: j.Results.Gap()[:1]})
+		}, "column gap has 1"},
+		{"results with a column of both types", func(j *Job, p *Pairs) { j.Results.Normal().F64 = make([]float64, 9) },
+			"column normal has 9 values of type float32 (18 of any type)"},
 	} {
 		err := job(c.change)
 		if (c.want == "") != (err == nil) || (err != nil && !strings.Contains(err.Error(), c.want)) {

@@ -27,9 +27,6 @@ type QueryInfo struct {
 	// columns may be asked for, and hold what was computed on the way.
 	Columns Columns
 
-	// Extra are columns that other queries do not have.
-	Extra Columns
-
 	// Attributes are those of shapes that the answers depend on. The metadata of results has them.
 	Attributes []geom.Attribute
 
@@ -53,12 +50,6 @@ func (q *QueryInfo) Boolean() bool { return q.Columns&ColDistance == 0 }
 
 // Growth reports whether the value is a factor by which the shapes grow about their centers.
 func (q *QueryInfo) Growth() bool { return q.Audit == AuditGrowth }
-
-// Available is every column that the query has.
-func (q *QueryInfo) Available() Columns { return FileColumns | ColBits | q.Extra }
-
-// FileColumns is every column that a results file of the query can contain.
-func (q *QueryInfo) FileColumns() Columns { return FileColumns | q.Extra }
 
 // CutOffRule says where the cut-off of a query comes from.
 type CutOffRule uint8
@@ -123,7 +114,7 @@ var queries = [QueryCount]QueryInfo{
 	},
 	Growth: {
 		Name: "growth", Value: "growth distance: factor of both shapes about their centers at which they touch",
-		Answered: true, Columns: AllColumns, Extra: ColPoint, Touch: 1, EndsAtStatus: true,
+		Answered: true, Columns: AllColumns, Touch: 1, EndsAtStatus: true,
 		CutOff: CallersCutOff, Tolerance: OfValue, Audit: AuditGrowth,
 		Attributes: []geom.Attribute{geom.AttributeCenter},
 	},
@@ -139,6 +130,12 @@ func (q Query) Info() *QueryInfo {
 	}
 	return &queries[q]
 }
+
+// Available is every column that the query has.
+func (q Query) Available() Columns { return columnsOf(q) }
+
+// FileColumns is every column that a results file of the query can have.
+func (q Query) FileColumns() Columns { return (FileColumns | ExtraColumns) & columnsOf(q) }
 
 func (q Query) String() string { return name(queryNames(nil), uint8(q), "query") }
 

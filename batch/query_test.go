@@ -66,9 +66,9 @@ func TestScale(t *testing.T) {
 // A back end serves what its table lists and nothing else.
 func TestServes(t *testing.T) {
 	s := Serves{
-		{Distance, []Method{Auto, GJK}, []Precision{Single, Double}},
-		{Distance, []Method{RTR}, []Precision{Double}},
-		{Collide, []Method{Auto}, []Precision{Single}},
+		{Distance, []Method{Auto, GJK}, []Precision{Single, Double}, 0},
+		{Distance, []Method{RTR}, []Precision{Double}, 0},
+		{Collide, []Method{Auto}, []Precision{Single}, ColStatus | ColBits},
 	}
 	listed := map[[3]uint8]bool{
 		{uint8(Distance), uint8(Auto), uint8(Single)}: true, {uint8(Distance), uint8(Auto), uint8(Double)}: true,

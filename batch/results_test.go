@@ -11,19 +11,11 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// columnsOf returns the set of columns that have memory.
-func columnsOf(r *Results) (c Columns) {
-	for _, x := range []struct {
-		col  Columns
-		have bool
-	}{
-		{ColDistance, r.Distance.Len() > 0}, {ColGap, r.Gap != nil}, {ColNormal, r.Normal.Len() > 0},
-		{ColWitnessA, r.WitnessA.Len() > 0}, {ColWitnessB, r.WitnessB.Len() > 0},
-		{ColStatus, r.Status != nil}, {ColIterations, r.Iterations != nil}, {ColBits, r.Bits != nil},
-		{ColMethod, r.Method != nil}, {ColPoint, r.Point.Len() > 0},
-	} {
-		if x.have {
-			c |= x.col
+// present returns the set of columns that have memory.
+func present(r *Results) (c Columns) {
+	for _, x := range EveryColumn() {
+		if r.Column(x).Len() > 0 {
+			c |= x
 		}
 	}
 	return c
@@ -33,7 +25,7 @@ func TestColumnSelection(t *testing.T) {
 	for c := Columns(1); c <= anyColumns; c++ {
 		for p := range PrecisionCount {
 			r := NewResults(70, &Options{Columns: c, Precision: p})
-			if got := columnsOf(r); got != c {
+			if got := present(r); got != c {
 				t.Fatalf("%v precision: asked for %v, got %v", p, c, got)
 			}
 			if err := r.CheckShape(); err != nil {
@@ -47,7 +39,7 @@ func TestColumnSelection(t *testing.T) {
 	}
 	for q, want := range map[Query]Columns{Distance: AllColumns, Penetration: AllColumns,
 		Collide: ColStatus | ColBits, Growth: AllColumns} {
-		if got := columnsOf(NewResults(1, &Options{Query: q})); got != want {
+		if got := present(NewResults(1, &Options{Query: q})); got != want {
 			t.Errorf("default columns of %v: %v, want %v", q, got, want)
 		}
 	}
@@ -60,15 +52,15 @@ func TestUnansweredRows(t *testing.T) {
 		check := func(what string) {
 			t.Helper()
 			for i := range r.N {
-				if Status(r.Status[i]) != Undecided || !math.IsNaN(r.Distance.At(i)) || !math.IsInf(float64(r.Gap[i]),
+				if Status(r.Status()[i]) != Undecided || !math.IsNaN(r.Distance().At(i)) || !math.IsInf(float64(r.Gap()[i]),
 					1) ||
-					!math.IsNaN(r.Normal.At(3*i+2)) || !math.IsNaN(r.WitnessA.At(3*i)) ||
-					!math.IsNaN(r.WitnessB.At(3*i+1)) || !math.IsNaN(r.Point.At(3*i+2)) ||
-					r.Iterations[i] != 0 || Solver(r.Method[i]) != SolverNone || !r.Bit(i) {
+					!math.IsNaN(r.Normal().At(3*i+2)) || !math.IsNaN(r.WitnessA().At(3*i)) ||
+					!math.IsNaN(r.WitnessB().At(3*i+1)) || !math.IsNaN(r.Point().At(3*i+2)) ||
+					r.Iterations()[i] != 0 || Solver(r.Method()[i]) != SolverNone || !r.Bit(i) {
 					t.Fatalf("%s: row %d looks answered", what, i)
 				}
 			}
-			if r.Bits[1]>>6 != 0 {
+			if r.Bits()[1]>>6 != 0 {
 				t.Errorf("%s: bits beyond the last row are set", what)
 			}
 		}
@@ -76,8 +68,8 @@ func TestUnansweredRows(t *testing.T) {
 		for i := range r.N {
 			r.Put(i, &Answer{Status: Separated, Distance: 1, Lower: 1, Upper: 1, Iterations: 3, Solver: SolverEPA})
 		}
-		r.PackBits(r.Status)
-		if r.Bit(0) || r.Status[0] != uint8(Separated) || r.Method[0] != uint8(SolverEPA) {
+		r.PackBits(r.Status())
+		if r.Bit(0) || r.Status()[0] != uint8(Separated) || r.Method()[0] != uint8(SolverEPA) {
 			t.Error("Put and PackBits have no effect")
 		}
 		r.Reset()
@@ -94,16 +86,16 @@ func TestPut(t *testing.T) {
 	for p := range PrecisionCount {
 		r := NewResults(3, &Options{Precision: p, Columns: anyColumns})
 		r.Put(1, a)
-		if Status(r.Status[1]) != Penetrating || r.Iterations[1] != MaxIterations {
-			t.Errorf("%v: status %d, iterations %d", p, r.Status[1], r.Iterations[1])
+		if Status(r.Status()[1]) != Penetrating || r.Iterations()[1] != MaxIterations {
+			t.Errorf("%v: status %d, iterations %d", p, r.Status()[1], r.Iterations()[1])
 		}
 		for k, want := range []float64{1, 0, 0} {
-			if r.Normal.At(3+k) != want || r.WitnessA.At(3+k) != float64(k+1) || r.WitnessB.At(3+k) != float64(k+4) ||
-				r.Point.At(3+k) != float64(k+7) {
+			if r.Normal().At(3+k) != want || r.WitnessA().At(3+k) != float64(k+1) || r.WitnessB().At(3+k) != float64(k+4) ||
+				r.Point().At(3+k) != float64(k+7) {
 				t.Errorf("%v: component %d of a vector is wrong", p, k)
 			}
 		}
-		if !math.IsNaN(r.Distance.At(0)) || !math.IsNaN(r.Distance.At(2)) {
+		if !math.IsNaN(r.Distance().At(0)) || !math.IsNaN(r.Distance().At(2)) {
 			t.Errorf("%v: neighbouring rows were written", p)
 		}
 	}
@@ -125,7 +117,7 @@ func TestGapHoldsTheTruth(t *testing.T) {
 		for p := range PrecisionCount {
 			r := NewResults(1, &Options{Precision: p, Columns: ColDistance | ColGap})
 			r.Put(0, a)
-			stored, gap := exact(r.Distance.At(0)), exact(float64(r.Gap[0]))
+			stored, gap := exact(r.Distance().At(0)), exact(float64(r.Gap()[0]))
 			lo, hi := new(big.Float).Sub(stored, gap), new(big.Float).Add(stored, gap)
 			if lo.Cmp(exact(a.Lower)) > 0 || hi.Cmp(exact(a.Upper)) < 0 {
 				t.Fatalf("%v: %g in [%g, %g] is stored as %v ± %v", p, d, a.Lower, a.Upper, stored, gap)
@@ -135,8 +127,8 @@ func TestGapHoldsTheTruth(t *testing.T) {
 				half = math.Abs(d)*0x1p-24 + 0x1p-150
 			}
 			width := max(d-a.Lower, a.Upper-d)
-			if limit := (width+half)*(1+0x1p-22) + 0x1p-148; float64(r.Gap[0]) > limit {
-				t.Fatalf("%v: gap %g for bounds %g apart, want at most %g", p, r.Gap[0], width, limit)
+			if limit := (width+half)*(1+0x1p-22) + 0x1p-148; float64(r.Gap()[0]) > limit {
+				t.Fatalf("%v: gap %g for bounds %g apart, want at most %g", p, r.Gap()[0], width, limit)
 			}
 		}
 	}
@@ -156,7 +148,7 @@ func TestGapOfOddBounds(t *testing.T) {
 	} {
 		r := NewResults(1, &Options{})
 		r.Put(0, &Answer{Distance: c.d, Lower: c.lower, Upper: c.upper})
-		if got := float64(r.Gap[0]); got != c.want {
+		if got := float64(r.Gap()[0]); got != c.want {
 			t.Errorf("distance %g in [%g, %g]: gap %g, want %g", c.d, c.lower, c.upper, got, c.want)
 		}
 	}
@@ -189,7 +181,7 @@ func TestBits(t *testing.T) {
 			t.Errorf("bit %d of a row that is %v is %t", i, Status(status[i]), r.Bit(i))
 		}
 	}
-	if r.Bits[2]>>2 != 0 {
+	if r.Bits()[2]>>2 != 0 {
 		t.Error("bits beyond the last row are set")
 	}
 }
@@ -202,12 +194,12 @@ func TestSlice(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Put(1, &Answer{Distance: 5, Lower: 5, Upper: 5, Normal: r3.Vec{Z: 1}, Solver: SolverRTR})
-		s.PackBits(s.Status)
-		if r.Distance.At(65) != 5 || r.Normal.At(3*65+2) != 1 || r.Status[65] != 0 ||
-			r.Method[65] != uint8(SolverRTR) || r.Bit(65) || !r.Bit(64) || r.Gap[65] != 0 {
+		s.PackBits(s.Status())
+		if r.Distance().At(65) != 5 || r.Normal().At(3*65+2) != 1 || r.Status()[65] != 0 ||
+			r.Method()[65] != uint8(SolverRTR) || r.Bit(65) || !r.Bit(64) || r.Gap()[65] != 0 {
 			t.Errorf("%v: a slice does not share memory", p)
 		}
-		if got := columnsOf(NewResults(200, &Options{Columns: ColGap}).Slice(3, 9)); got != ColGap {
+		if got := present(NewResults(200, &Options{Columns: ColGap}).Slice(3, 9)); got != ColGap {
 			t.Errorf("a slice has the columns %v", got)
 		}
 	}

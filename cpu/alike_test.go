@@ -35,7 +35,7 @@ func TestSameBitsInAlikeLibraries(t *testing.T) {
 					}
 				}
 				for _, i := range []int{n / 2, n / 3} {
-					if s := batch.Status(got.Status[i]); s != batch.Invalid {
+					if s := batch.Status(got.Status()[i]); s != batch.Invalid {
 						t.Errorf("%s, %s: row %d names no shape and is %v", set, variant, i, s)
 					}
 				}

@@ -128,9 +128,9 @@ func TestBoxesOfKnownDistance(t *testing.T) {
 					// Positions are rounded.
 					slack := 4e-15 * (far + r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
 						Z: pairs.PositionB[3*i+2]}))
-					if off := math.Abs(r.Distance.At(i) - d); !(off <= float64(r.Gap[i])+slack) {
+					if off := math.Abs(r.Distance().At(i) - d); !(off <= float64(r.Gap()[i])+slack) {
 						t.Fatalf("%s, %+v, %g away: row %d: %v, want %v, gap %v", variant, o.Precision, far, i,
-							r.Distance.At(i), d, r.Gap[i])
+							r.Distance().At(i), d, r.Gap()[i])
 					}
 				}
 			}
@@ -195,7 +195,7 @@ func TestBoxesOnAGrid(t *testing.T) {
 				Options: o}, 0, pairs.Len(), r); err != nil {
 				t.Fatal(err)
 			}
-			for i, s := range r.Status {
+			for i, s := range r.Status() {
 				most := max(math.Abs(steps[i%k]), math.Abs(steps[i/k%k]), math.Abs(steps[i/k/k])) - 2*half
 				want := batch.Penetrating
 				if most > 0 {

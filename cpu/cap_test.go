@@ -62,20 +62,20 @@ func TestIterationCap(t *testing.T) {
 					}
 					over := 0
 					for i := range n {
-						if steps > 1 && int(r.Iterations[i]) > steps {
+						if steps > 1 && int(r.Iterations()[i]) > steps {
 							over++
 						}
-						if off := math.Abs(r.Distance.At(i) - truth.Distance.At(i)); o.Query == batch.Distance &&
-							!(off <= float64(r.Gap[i])+float64(truth.Gap[i])) {
+						if off := math.Abs(r.Distance().At(i) - truth.Distance().At(i)); o.Query == batch.Distance &&
+							!(off <= float64(r.Gap()[i])+float64(truth.Gap()[i])) {
 							t.Fatalf("%s, %s, at most %d: row %d is off by %v, gap %v", set, variant, steps, i, off,
-								r.Gap[i])
+								r.Gap()[i])
 						}
 						// It may raise the default of a reference solver, which is 100 for RTR.
-						if steps == 5000 && free.Iterations[i] < 100 && !rowcheck.Same(free, i, r, i) {
+						if steps == 5000 && free.Iterations()[i] < 100 && !rowcheck.Same(free, i, r, i) {
 							t.Fatalf("%s, %s, %v, %v, row %d: a cap that is not reached changes the answer: %v ± %v "+
 								"in %d steps by %v, was %v ± %v in %d by %v", set, variant, o.Query, o.Precision, i,
-								r.Distance.At(i), r.Gap[i], r.Iterations[i], batch.Solver(r.Method[i]),
-								free.Distance.At(i), free.Gap[i], free.Iterations[i], batch.Solver(free.Method[i]))
+								r.Distance().At(i), r.Gap()[i], r.Iterations()[i], batch.Solver(r.Method()[i]),
+								free.Distance().At(i), free.Gap()[i], free.Iterations()[i], batch.Solver(free.Method()[i]))
 						}
 					}
 					// The reference solvers, which answer declined rows, add the iterations of several solvers.

@@ -207,7 +207,7 @@ func TestClosedFormsAnswer(t *testing.T) {
 				if _, left := b.RowsBy(); m == batch.Auto && float64(left) > 0.05*float64(n) {
 					t.Errorf("%s, %v: %d of %d rows left to the reference solvers", variant, q, left, n)
 				}
-				return r.Iterations
+				return r.Iterations()
 			}
 			auto, gjk := steps(batch.Auto), steps(batch.GJK)
 			missed, iterated := 0, 0
@@ -250,15 +250,15 @@ func TestClosedFormsSwap(t *testing.T) {
 			b := newVariant(t, variant, 2)
 			r, s := solve(t, b, lib, pairs, o, 0), solve(t, b, lib, swapped, o, 0)
 			for i := range n {
-				miss := math.Abs(r.Distance.At(i)-s.Distance.At(i)) - float64(r.Gap[i]) - float64(s.Gap[i])
+				miss := math.Abs(r.Distance().At(i)-s.Distance().At(i)) - float64(r.Gap()[i]) - float64(s.Gap()[i])
 				if !(miss <= 0) {
-					t.Errorf("%s, %v, row %d: %g ± %g, swapped %g ± %g", variant, o.Query, i, r.Distance.At(i),
-						r.Gap[i], s.Distance.At(i), s.Gap[i])
+					t.Errorf("%s, %v, row %d: %g ± %g, swapped %g ± %g", variant, o.Query, i, r.Distance().At(i),
+						r.Gap()[i], s.Distance().At(i), s.Gap()[i])
 				}
-				if r.Status[i] != s.Status[i] && batch.Status(r.Status[i]) != batch.Touching &&
-					batch.Status(s.Status[i]) != batch.Touching {
-					t.Errorf("%s, %v, row %d: %v, swapped %v", variant, o.Query, i, batch.Status(r.Status[i]),
-						batch.Status(s.Status[i]))
+				if r.Status()[i] != s.Status()[i] && batch.Status(r.Status()[i]) != batch.Touching &&
+					batch.Status(s.Status()[i]) != batch.Touching {
+					t.Errorf("%s, %v, row %d: %v, swapped %v", variant, o.Query, i, batch.Status(r.Status()[i]),
+						batch.Status(s.Status()[i]))
 				}
 			}
 		}
@@ -314,10 +314,10 @@ func TestClosedFormsKnown(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := job.Results
-			normal := r3.Vec{X: r.Normal.At(0), Y: r.Normal.At(1), Z: r.Normal.At(2)}
-			if !(math.Abs(r.Distance.At(0)-c.want) <= 1e-14) || !(r.Gap[0] < 1e-13) || r.Iterations[0] != 1 {
+			normal := r3.Vec{X: r.Normal().At(0), Y: r.Normal().At(1), Z: r.Normal().At(2)}
+			if !(math.Abs(r.Distance().At(0)-c.want) <= 1e-14) || !(r.Gap()[0] < 1e-13) || r.Iterations()[0] != 1 {
 				t.Errorf("%s, %s: %v, %.17g ± %g in %d steps, want %g in one", c.name, variant,
-					batch.Status(r.Status[0]), r.Distance.At(0), r.Gap[0], r.Iterations[0], c.want)
+					batch.Status(r.Status()[0]), r.Distance().At(0), r.Gap()[0], r.Iterations()[0], c.want)
 			}
 			if c.normal != (r3.Vec{}) && !(r3.Norm(r3.Sub(normal, c.normal)) < 1e-14) {
 				t.Errorf("%s, %s: normal %v, want %v", c.name, variant, normal, c.normal)
@@ -382,9 +382,9 @@ func TestClosedFormsAnyColumns(t *testing.T) {
 			all := solve(t, b, lib, pairs, batch.Options{Query: q, Columns: everything}, 0)
 			few := solve(t, b, lib, pairs, batch.Options{Query: q, Columns: batch.ColStatus | batch.ColIterations}, 0)
 			for i := range n {
-				if all.Status[i] != few.Status[i] || all.Iterations[i] != few.Iterations[i] {
+				if all.Status()[i] != few.Status()[i] || all.Iterations()[i] != few.Iterations()[i] {
 					t.Errorf("%s, %v, row %d: %v after %d steps with all columns, %v after %d with two", variant, q, i,
-						batch.Status(all.Status[i]), all.Iterations[i], batch.Status(few.Status[i]), few.Iterations[i])
+						batch.Status(all.Status()[i]), all.Iterations()[i], batch.Status(few.Status()[i]), few.Iterations()[i])
 				}
 			}
 		}

@@ -111,15 +111,15 @@ func TestWorldFrame(t *testing.T) {
 		{r3.Vec{Y: 1}, r3.Vec{X: 10, Y: 21, Z: 30}, r3.Vec{X: 10, Y: 23.5, Z: 30}},
 		{r3.Vec{Y: -1}, r3.Vec{X: 10, Y: 23.5, Z: 30}, r3.Vec{X: 10, Y: 21, Z: 30}},
 	} {
-		if batch.Status(r.Status[i]) != batch.Separated || math.Abs(r.Distance.At(i)-2.5) > 1e-11 ||
-			!(r.Gap[i] < 1e-11) {
-			t.Errorf("row %d: %v, %g ± %g, want 2.5", i, batch.Status(r.Status[i]), r.Distance.At(i), r.Gap[i])
+		if batch.Status(r.Status()[i]) != batch.Separated || math.Abs(r.Distance().At(i)-2.5) > 1e-11 ||
+			!(r.Gap()[i] < 1e-11) {
+			t.Errorf("row %d: %v, %g ± %g, want 2.5", i, batch.Status(r.Status()[i]), r.Distance().At(i), r.Gap()[i])
 		}
 		for _, c := range []struct {
 			what string
-			col  *batch.Floats
+			col  *batch.Values
 			want r3.Vec
-		}{{"normal", &r.Normal, want.normal}, {"witness_a", &r.WitnessA, want.a}, {"witness_b", &r.WitnessB, want.b}} {
+		}{{"normal", r.Normal(), want.normal}, {"witness_a", r.WitnessA(), want.a}, {"witness_b", r.WitnessB(), want.b}} {
 			got := r3.Vec{X: c.col.At(3 * i), Y: c.col.At(3*i + 1), Z: c.col.At(3*i + 2)}
 			if !(r3.Norm(r3.Sub(got, c.want)) < 1e-6) {
 				t.Errorf("row %d: %s %v, want %v", i, c.what, got, c.want)
@@ -136,16 +136,16 @@ func TestSinglePrecisionHoldsDouble(t *testing.T) {
 	single := solve(t, b, lib, pairs, batch.Options{}, 0)
 	double := solve(t, b, lib, pairs, batch.Options{Precision: batch.Double}, 0)
 	for i := range n {
-		if batch.Status(double.Status[i]) >= batch.Undecided {
-			if batch.Status(double.Status[i]) == batch.Invalid && batch.Status(single.Status[i]) != batch.Invalid {
-				t.Errorf("row %d is %v in single precision, invalid in double", i, batch.Status(single.Status[i]))
+		if batch.Status(double.Status()[i]) >= batch.Undecided {
+			if batch.Status(double.Status()[i]) == batch.Invalid && batch.Status(single.Status()[i]) != batch.Invalid {
+				t.Errorf("row %d is %v in single precision, invalid in double", i, batch.Status(single.Status()[i]))
 			}
 			continue
 		}
-		d, g := single.Distance.At(i), float64(single.Gap[i])
-		if !(math.Abs(d-double.Distance.At(i)) <= g+float64(double.Gap[i])) {
-			t.Errorf("row %d: %g ± %g in single precision, %g ± %g in double", i, d, g, double.Distance.At(i),
-				double.Gap[i])
+		d, g := single.Distance().At(i), float64(single.Gap()[i])
+		if !(math.Abs(d-double.Distance().At(i)) <= g+float64(double.Gap()[i])) {
+			t.Errorf("row %d: %g ± %g in single precision, %g ± %g in double", i, d, g, double.Distance().At(i),
+				double.Gap()[i])
 		}
 	}
 }
@@ -221,9 +221,9 @@ func TestPanicNamesTheRow(t *testing.T) {
 	}
 	// The back end still works.
 	pairs.ShapeA[1234] = 0
-	if r := solve(t, b, lib, pairs, o, 0); batch.Status(r.Status[1234]) != batch.Separated ||
-		math.Abs(r.Distance.At(1234)-3) > 1e-6 {
-		t.Errorf("after a panic: %v, %g", batch.Status(r.Status[1234]), r.Distance.At(1234))
+	if r := solve(t, b, lib, pairs, o, 0); batch.Status(r.Status()[1234]) != batch.Separated ||
+		math.Abs(r.Distance().At(1234)-3) > 1e-6 {
+		t.Errorf("after a panic: %v, %g", batch.Status(r.Status()[1234]), r.Distance().At(1234))
 	}
 }
 
@@ -236,8 +236,8 @@ func TestCancel(t *testing.T) {
 		t.Fatalf("error %v, failovers %v", err, rep.Failovers)
 	}
 	answered := 0
-	for i, s := range job.Results.Status {
-		switch d := job.Results.Distance.At(i); batch.Status(s) {
+	for i, s := range job.Results.Status() {
+		switch d := job.Results.Distance().At(i); batch.Status(s) {
 		case batch.Separated:
 			answered++
 			if math.Abs(d-3) > 1e-6 {
@@ -267,18 +267,18 @@ func TestWarmStart(t *testing.T) {
 		cold := solve(t, b, lib, pairs, batch.Options{}, 0)
 		o := batch.Options{WarmStart: make([]float64, 3*n)}
 		for i := range o.WarmStart {
-			if v := cold.Normal.At(i); !math.IsNaN(v) {
+			if v := cold.Normal().At(i); !math.IsNaN(v) {
 				o.WarmStart[i] = v
 			}
 		}
 		warm := solve(t, b, lib, pairs, o, 128)
 		var coldSum, warmSum int
 		for i := range n {
-			coldSum += int(cold.Iterations[i])
-			warmSum += int(warm.Iterations[i])
-			if cold.Status[i] != warm.Status[i] {
-				t.Errorf("%s, row %d: %v cold, %v warm", b.Name(), i, batch.Status(cold.Status[i]),
-					batch.Status(warm.Status[i]))
+			coldSum += int(cold.Iterations()[i])
+			warmSum += int(warm.Iterations()[i])
+			if cold.Status()[i] != warm.Status()[i] {
+				t.Errorf("%s, row %d: %v cold, %v warm", b.Name(), i, batch.Status(cold.Status()[i]),
+					batch.Status(warm.Status()[i]))
 			}
 		}
 		if !(float64(warmSum) < 0.7*float64(coldSum)) {

@@ -68,7 +68,7 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			pairs.Row(i, &r)
 			size := lib.Shape(r.ShapeA).BoundingRadius() + lib.Shape(r.ShapeB).BoundingRadius()
 			frame := r3.Norm(r3.Sub(r.PoseB.Position, r.PoseA.Position)) + size
-			if !(start.Distance.F64[i] < 1e6) || math.IsInf(frame, 0) {
+			if !(start.Distance().F64[i] < 1e6) || math.IsInf(frame, 0) {
 				continue // a half-space
 			}
 			// Distances or depths of 0.02 to 256 units. B moves along the normal, which changes the
@@ -77,8 +77,8 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			if i%2 == 0 {
 				gap = -gap
 			}
-			normal := r3.Vec{X: start.Normal.F64[3*i], Y: start.Normal.F64[3*i+1], Z: start.Normal.F64[3*i+2]}
-			r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(gap-start.Distance.F64[i], normal))
+			normal := r3.Vec{X: start.Normal().F64[3*i], Y: start.Normal().F64[3*i+1], Z: start.Normal().F64[3*i+2]}
+			r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(gap-start.Distance().F64[i], normal))
 			pairs.SetRow(i, &r)
 		}
 		want := solve(t, reference, lib, pairs, double, 0)
@@ -92,20 +92,20 @@ func TestStatusesAtTheMarginOfTheProof(t *testing.T) {
 			}
 			var count [batch.StatusCount]int
 			wrong := 0
-			for i, code := range want.Status {
+			for i, code := range want.Status() {
 				status := batch.Status(code)
 				if status != batch.Separated && status != batch.Penetrating {
 					continue
 				}
 				count[status]++
 				// Single precision may answer touching within its gap.
-				near := batch.Status(got.Status[i]) == batch.Touching &&
-					math.Abs(want.Distance.F64[i]) <= batch.SingleTolerance*lib.PairSize(int32(pairs.ShapeA[i]),
+				near := batch.Status(got.Status()[i]) == batch.Touching &&
+					math.Abs(want.Distance().F64[i]) <= batch.SingleTolerance*lib.PairSize(int32(pairs.ShapeA[i]),
 						int32(pairs.ShapeB[i]))
-				if got.Status[i] != code && !near {
+				if got.Status()[i] != code && !near {
 					if wrong++; wrong <= 5 {
 						t.Errorf("%s, %s: row %d is %v, want %v at distance %g", set, variant, i,
-							batch.Status(got.Status[i]), status, want.Distance.F64[i])
+							batch.Status(got.Status()[i]), status, want.Distance().F64[i])
 					}
 				}
 			}

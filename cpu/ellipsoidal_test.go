@@ -41,11 +41,11 @@ func TestEllipsoidalRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Close()
-			for i, s := range job.Results.Status {
+			for i, s := range job.Results.Status() {
 				if batch.Status(s) != batch.Penetrating {
 					t.Errorf("%v, kernels %q: %T and %T: %v after %d iterations", precision, variant, shapes[i/n],
 						shapes[i%n],
-						batch.Status(s), job.Results.Iterations[i])
+						batch.Status(s), job.Results.Iterations()[i])
 				}
 			}
 			report, err := verify.Audit(t.Context(), job, verify.Options{})

@@ -38,7 +38,7 @@ func penetrating(t testing.TB, lib *batch.Library, pairs *batch.Pairs) *batch.Pa
 		t.Fatal(err)
 	}
 	var rows []batch.Row
-	for i, s := range out.Status {
+	for i, s := range out.Status() {
 		if batch.Status(s) == batch.Penetrating {
 			rows = append(rows, batch.Row{})
 			pairs.Row(i, &rows[len(rows)-1])
@@ -86,7 +86,7 @@ func benchmarkDepth(b *testing.B, lib *batch.Library, in *batch.Pairs, o batch.O
 		rows += in.Len()
 	}
 	steps := 0
-	for _, k := range out.Iterations {
+	for _, k := range out.Iterations() {
 		steps += int(k)
 	}
 	_, left := be.RowsBy()

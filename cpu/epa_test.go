@@ -110,7 +110,7 @@ func TestDepthsByKernels(t *testing.T) {
 			if _, left := b.RowsBy(); left > int64(deep.Len()/100) {
 				t.Errorf("%s, %s: %d of %d rows left", set, variant, left, deep.Len())
 			}
-			for i, s := range r.Status {
+			for i, s := range r.Status() {
 				if batch.Status(s) != batch.Penetrating && batch.Status(s) != batch.Touching {
 					t.Errorf("%s, %s: row %d, which overlaps, is %v", set, variant, i, batch.Status(s))
 				}
@@ -145,8 +145,8 @@ func TestDepthOfStackedBoxes(t *testing.T) {
 	for _, variant := range variants(t) {
 		r := solve(t, newVariant(t, variant, 1), lib, pairs, batch.Options{Precision: batch.Double}, 0)
 		for i, w := range want {
-			if d := r.Distance.At(i); !(math.Abs(d-w) <= float64(r.Gap[i])+1e-14) {
-				t.Errorf("%s: row %d: %g, want %g within %g", variant, i, d, w, r.Gap[i])
+			if d := r.Distance().At(i); !(math.Abs(d-w) <= float64(r.Gap()[i])+1e-14) {
+				t.Errorf("%s: row %d: %g, want %g within %g", variant, i, d, w, r.Gap()[i])
 			}
 		}
 	}

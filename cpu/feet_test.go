@@ -88,17 +88,17 @@ func TestRevolvedAgainstFormulas(t *testing.T) {
 				newton := 0
 				for i := range pairs.Len() {
 					c := revolved[i/(2*places)]
-					if d, gap := r.Distance.At(i), float64(r.Gap[i]); math.Abs(d-c.want) > gap+1e-14 {
+					if d, gap := r.Distance().At(i), float64(r.Gap()[i]); math.Abs(d-c.want) > gap+1e-14 {
 						t.Errorf("%s, place %d: distance %v, want %v within %v", c.name, i%(2*places), d, c.want, gap)
 					}
-					if batch.Solver(r.Method[i]) == batch.SolverNewton {
+					if batch.Solver(r.Method()[i]) == batch.SolverNewton {
 						newton++
-						if r.Iterations[i] > 10 {
-							t.Errorf("%s, place %d: %d steps", c.name, i%(2*places), r.Iterations[i])
+						if r.Iterations()[i] > 10 {
+							t.Errorf("%s, place %d: %d steps", c.name, i%(2*places), r.Iterations()[i])
 						}
 					}
-					if want := c.want < 0; (batch.Status(meet.Status[i]) == batch.Penetrating) != want {
-						t.Errorf("%s, place %d: status %v", c.name, i%(2*places), batch.Status(meet.Status[i]))
+					if want := c.want < 0; (batch.Status(meet.Status()[i]) == batch.Penetrating) != want {
+						t.Errorf("%s, place %d: status %v", c.name, i%(2*places), batch.Status(meet.Status()[i]))
 					}
 				}
 				if newton < pairs.Len()*9/10 {

@@ -17,7 +17,7 @@ func TestFirstDirections(t *testing.T) {
 			near, first := 0, 0
 			for i := 1; i < pairs.Len(); i += 3 { // the rows of a set that are near
 				near++
-				if batch.Status(r.Status[i]) == batch.Separated && r.Iterations[i] <= 2 { // the proof counts as one
+				if batch.Status(r.Status()[i]) == batch.Separated && r.Iterations()[i] <= 2 { // the proof counts as one
 					first++
 				}
 			}

@@ -86,10 +86,10 @@ func TestGrowthOfBoxesByAxes(t *testing.T) {
 				audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 				axes, widest := 0, 0.
 				for i := range n {
-					if batch.Solver(r.Method[i]) == batch.SolverAxes {
+					if batch.Solver(r.Method()[i]) == batch.SolverAxes {
 						axes++
 					}
-					widest = max(widest, float64(r.Gap[i])/max(1, r.Distance.At(i)))
+					widest = max(widest, float64(r.Gap()[i])/max(1, r.Distance().At(i)))
 				}
 				t.Logf("%s, %s, %v: %d of %d by the axes, largest gap %.2g", c.orientation, variant, precision, axes, n,
 					widest)
@@ -120,7 +120,7 @@ func TestGrowthOfParallelBoxes(t *testing.T) {
 			b = m.MulVecT(other.MulVec(b)) // a corner of B, whose coordinates in A are its half extents there
 			want := max(math.Abs(p.X)/(a.X+math.Abs(b.X)), math.Abs(p.Y)/(a.Y+math.Abs(b.Y)),
 				math.Abs(p.Z)/(a.Z+math.Abs(b.Z)))
-			if got := r.Distance.At(i); !(math.Abs(got-want) <= 1e-12*max(1, want)) {
+			if got := r.Distance().At(i); !(math.Abs(got-want) <= 1e-12*max(1, want)) {
 				t.Fatalf("%s, row %d: factor %v, want %v", variant, i, got, want)
 			}
 		}

@@ -87,7 +87,7 @@ func TestGrowthAboutOtherCenters(t *testing.T) {
 				}
 				same := 0
 				for i := range n {
-					if about.Distance.At(i) == other.Distance.At(i) {
+					if about.Distance().At(i) == other.Distance().At(i) {
 						same++
 					}
 				}
@@ -108,7 +108,7 @@ func TestGrowthOfHullsStartsNearTheRay(t *testing.T) {
 	for _, variant := range variants(t) {
 		r := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
 		sum := 0
-		for _, k := range r.Iterations {
+		for _, k := range r.Iterations() {
 			sum += int(k)
 		}
 		if mean := float64(sum) / float64(n); !(mean < 11) {
@@ -146,7 +146,7 @@ func TestGrowthOfThinHulls(t *testing.T) {
 				continue // with a margin, which has a larger tolerance
 			}
 			rows++
-			if float64(r.Gap[i]) > 1e-12*max(1, r.Distance.At(i)) {
+			if float64(r.Gap()[i]) > 1e-12*max(1, r.Distance().At(i)) {
 				wide++
 			}
 		}
@@ -170,7 +170,7 @@ func TestGrowthOfConcentricRows(t *testing.T) {
 	for _, variant := range variants(t) {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			b := newVariant(t, variant, 1)
-			o := batch.Options{Query: batch.Growth, Precision: precision, Columns: batch.Growth.Info().Available()}
+			o := batch.Options{Query: batch.Growth, Precision: precision, Columns: batch.Growth.Available()}
 			together, alone := solve(t, b, lib, pairs, o, 0), batch.NewPairs(1)
 			for i := range pairs.Len() {
 				pairs.Row(i, &r)

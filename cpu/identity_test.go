@@ -23,7 +23,7 @@ func TestSameBitsForAnyWorkersAndChunks(t *testing.T) {
 	} {
 		want := solve(t, newBackend(t, 1), lib, pairs, o, n)
 		var count [batch.StatusCount]int
-		for _, s := range want.Status {
+		for _, s := range want.Status() {
 			count[s]++
 		}
 		if count[batch.Separated] < n/10 || count[batch.Penetrating] < n/10 || count[batch.Invalid] == 0 {
@@ -99,7 +99,7 @@ func TestWorldsEqualPairs(t *testing.T) {
 		if !rowcheck.Same(got, i, want, i) {
 			t.Fatalf("row %d differs", i)
 		}
-		if batch.Status(got.Status[i]) == batch.Invalid {
+		if batch.Status(got.Status()[i]) == batch.Invalid {
 			invalid++
 		}
 	}

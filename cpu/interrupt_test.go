@@ -55,7 +55,7 @@ func TestInterruptedBetweenRows(t *testing.T) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	answered := 0
-	for _, s := range out.Status {
+	for _, s := range out.Status() {
 		if batch.Status(s) != batch.Undecided {
 			answered++
 		}
@@ -82,7 +82,7 @@ func TestInterruptedBetweenDeclinedRows(t *testing.T) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 	written := 0
-	for _, s := range out.Status {
+	for _, s := range out.Status() {
 		if batch.Status(s) == batch.Invalid {
 			written++
 		}

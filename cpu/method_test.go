@@ -37,8 +37,8 @@ func TestMethodColumn(t *testing.T) {
 						without := solve(t, b, lib, pairs, o, 0)
 						o.Columns |= batch.ColMethod
 						job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: batch.NewResults(n, &o)}
-						for i := range job.Results.Method {
-							job.Results.Method[i] = unwritten
+						for i := range job.Results.Method() {
+							job.Results.Method()[i] = unwritten
 						}
 						if err := b.Run(context.Background(), job, 0, n, job.Results); err != nil {
 							t.Fatal(err)
@@ -51,7 +51,7 @@ func TestMethodColumn(t *testing.T) {
 							audit.Check("invalid").Failed > 0 {
 							t.Errorf("the audit of the methods: %+v, of invalid rows: %+v", c, audit.Check("invalid"))
 						}
-						for i, s := range job.Results.Method {
+						for i, s := range job.Results.Method() {
 							if s == unwritten {
 								t.Fatalf("row %d has no method", i)
 							}
@@ -85,7 +85,7 @@ func TestWhatAutoTakes(t *testing.T) {
 		o.Columns = batch.FileColumns
 		r := solve(t, b, lib, pairs, o, 0)
 		got := map[key][batch.SolverCount]int{}
-		for i, s := range r.Status {
+		for i, s := range r.Status() {
 			if batch.Status(s) >= batch.Undecided {
 				continue
 			}
@@ -95,7 +95,7 @@ func TestWhatAutoTakes(t *testing.T) {
 				k.side = deep
 			}
 			counts := got[k]
-			counts[r.Method[i]]++
+			counts[r.Method()[i]]++
 			got[k] = counts
 		}
 		return got

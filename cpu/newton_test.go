@@ -45,11 +45,11 @@ func TestEllipsoidsEndToEnd(t *testing.T) {
 			r := solve(t, newVariant(t, variant, 1), lib, pairs, o, 0)
 			audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 			for i := range n {
-				off := math.Abs(r.Distance.At(i) - want[i])
-				if !(off <= float64(r.Gap[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
+				off := math.Abs(r.Distance().At(i) - want[i])
+				if !(off <= float64(r.Gap()[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
 					Z: pairs.PositionB[3*i+2]})) {
-					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance.At(i), want[i],
-						r.Gap[i])
+					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance().At(i), want[i],
+						r.Gap()[i])
 				}
 			}
 		}

@@ -48,7 +48,7 @@ func TestPointHulls(t *testing.T) {
 				report, err := verify.Audit(t.Context(), job, verify.Options{})
 				if err != nil || report.Wrong() > 0 {
 					t.Errorf("%v, %v, kernels %q: %d wrong, %v, status %v", method, precision, variant, report.Wrong(),
-						err, job.Results.Status)
+						err, job.Results.Status())
 				}
 			}
 		}
@@ -64,7 +64,7 @@ func TestPointsAlmostTogether(t *testing.T) {
 			for _, variant := range append(variants(t), "off") {
 				b := newVariant(t, variant, 1)
 				o := batch.Options{Query: query, Precision: batch.Double, Method: method,
-					Columns: query.Info().Available() &^ batch.ColBits}
+					Columns: query.Available() &^ batch.ColBits}
 				got := solve(t, b, lib, p, o, 0)
 				rowcheck.Points(t, fmt.Sprintf("%v, %v, kernels %q", query, method, variant), got, apart)
 			}

@@ -18,13 +18,13 @@ import (
 func sameOrLess(t *testing.T, got, want *batch.Results) {
 	t.Helper()
 	for i := range got.N {
-		g, w, gap := got.Distance.At(i), want.Distance.At(i), float64(got.Gap[i])+float64(want.Gap[i])
-		if batch.Status(want.Status[i]) >= batch.Undecided {
-			t.Fatalf("row %d: the reference is %v", i, batch.Status(want.Status[i]))
+		g, w, gap := got.Distance().At(i), want.Distance().At(i), float64(got.Gap()[i])+float64(want.Gap()[i])
+		if batch.Status(want.Status()[i]) >= batch.Undecided {
+			t.Fatalf("row %d: the reference is %v", i, batch.Status(want.Status()[i]))
 		}
-		if batch.Status(got.Status[i]) >= batch.Undecided || !(math.Abs(g-w) <= gap) {
-			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status[i]), g, got.Gap[i],
-				batch.Status(want.Status[i]), w, want.Gap[i])
+		if batch.Status(got.Status()[i]) >= batch.Undecided || !(math.Abs(g-w) <= gap) {
+			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status()[i]), g, got.Gap()[i],
+				batch.Status(want.Status()[i]), w, want.Gap()[i])
 		}
 	}
 }
@@ -182,9 +182,9 @@ func TestRTROnPowers(t *testing.T) {
 						audit(t, &batch.Job{Library: lib, Input: pairs, Options: o, Results: r})
 						apart, by := 0, map[batch.Solver]int{}
 						for i := range r.N {
-							if batch.Status(r.Status[i]) == batch.Separated {
+							if batch.Status(r.Status()[i]) == batch.Separated {
 								apart++
-								by[batch.Solver(r.Method[i])]++
+								by[batch.Solver(r.Method()[i])]++
 							}
 						}
 						s := rtrStats(b)

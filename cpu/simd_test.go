@@ -288,7 +288,7 @@ func TestPosesOutOfRange(t *testing.T) {
 	for _, variant := range variants(t) {
 		for _, o := range []batch.Options{{}, {Precision: batch.Double}, {Method: batch.GJK}, {Method: batch.RTR},
 			{Query: batch.Collide}, {Query: batch.Collide, Columns: batch.ColStatus}} {
-			for i, s := range solve(t, newVariant(t, variant, 1), lib, pairs, o, 0).Status {
+			for i, s := range solve(t, newVariant(t, variant, 1), lib, pairs, o, 0).Status() {
 				if batch.Status(s) != batch.Invalid {
 					t.Errorf("%s, %v by %v: row %d is %v", variant, o.Query, o.Method, i, batch.Status(s))
 				}

@@ -33,8 +33,8 @@ func TestDepthsOfThinFaces(t *testing.T) {
 	for _, variant := range variants(t) {
 		for _, precision := range []batch.Precision{batch.Single, batch.Double} {
 			got := solve(t, newVariant(t, variant, 1), g.Library(), pairs, batch.Options{Precision: precision}, 0)
-			if off := math.Abs(got.Distance.At(0) - want.Distance); off > float64(got.Gap[0])+1e-12 {
-				t.Errorf("%s, %v: %.12g ± %g, want %.12g", variant, precision, got.Distance.At(0), got.Gap[0],
+			if off := math.Abs(got.Distance().At(0) - want.Distance); off > float64(got.Gap()[0])+1e-12 {
+				t.Errorf("%s, %v: %.12g ± %g, want %.12g", variant, precision, got.Distance().At(0), got.Gap()[0],
 					want.Distance)
 			}
 		}

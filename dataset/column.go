@@ -70,20 +70,36 @@ var pairColumns = []column{
 	{"rotation_b", 4, []dtype{typeFloat64, typeFloat32}},
 }
 
+// fileTypes are the types in files of the elements of result columns, but for those of real numbers.
+var fileTypes = map[batch.ElementType]dtype{batch.Float32: typeFloat32, batch.Float64: typeFloat64,
+	batch.Uint8: typeUint8, batch.Uint16: typeUint16}
+
+// emptyOf returns a slice without values of an element type.
+func emptyOf(t batch.ElementType) any {
+	switch t {
+	case batch.Float32:
+		return []float32{}
+	case batch.Float64:
+		return []float64{}
+	case batch.Uint8:
+		return []uint8{}
+	}
+	return []uint16{}
+}
+
 // resultColumns returns the columns of results, in the order of columnBits; columns of real numbers take the given
 // types.
 func resultColumns(real ...dtype) []column {
-	return []column{
-		{"distance", 1, real},
-		{"gap", 1, []dtype{typeFloat32}},
-		{"normal", 3, real},
-		{"witness_a", 3, real},
-		{"witness_b", 3, real},
-		{"status", 1, []dtype{typeUint8}},
-		{"iterations", 1, []dtype{typeUint16}},
-		{"method", 1, []dtype{typeUint8}},
-		{"point", 3, real},
+	var cols []column
+	for _, bit := range columnBits {
+		info := bit.Info()
+		types := real
+		if info.Type != batch.Real {
+			types = []dtype{fileTypes[info.Type]}
+		}
+		cols = append(cols, column{info.Name, info.Width, types})
 	}
+	return cols
 }
 
 // precisionType is the type of the real columns of a precision.

@@ -14,7 +14,7 @@ func methodFile(t *testing.T, ext string, codes []uint8, meta map[string]string)
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "results"+ext)
 	r := batch.NewResults(len(codes), &batch.Options{Columns: batch.ColMethod})
-	copy(r.Method, codes)
+	copy(r.Method(), codes)
 	w, err := CreateResults(path, batch.ColMethod, batch.Single, int64(len(codes)))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func readMethods(path string) ([]uint8, error) {
 			return nil, err
 		}
 	}
-	return res.Method, nil
+	return res.Method(), nil
 }
 
 // Names in the file decide what a code means, whatever version wrote it.

@@ -33,7 +33,7 @@ func TestWritersRefuse(t *testing.T) {
 		wantError(t, results.Write(testResults(2, batch.ColStatus|batch.ColGap, batch.Double)), path,
 			"in single precision, not")
 		cut := testResults(2, batch.ColStatus|batch.ColGap, batch.Single)
-		cut.Gap = cut.Gap[:1]
+		cut.SetColumn(batch.ColGap, batch.Values{F32: cut.Gap()[:1]})
 		wantError(t, results.Write(cut), "gap")
 		results.Abort()
 		emptyDir(t, dir)

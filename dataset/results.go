@@ -8,15 +8,8 @@ import (
 	"clearance/batch"
 )
 
-// columnBits are the bits of batch.Columns in the order of resultColumns.
-var columnBits = []batch.Columns{
-	batch.ColDistance, batch.ColGap, batch.ColNormal, batch.ColWitnessA, batch.ColWitnessB, batch.ColStatus,
-	batch.ColIterations,
-	batch.ColMethod, batch.ColPoint,
-}
-
-// realBits are the columns whose type is that of the precision.
-const realBits = batch.ColDistance | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB | batch.ColPoint
+// columnBits are the columns that files can have, in their order.
+var columnBits = (batch.FileColumns | batch.ExtraColumns).Each()
 
 // A ResultReader reads a file of results in chunks.
 type ResultReader struct {
@@ -51,7 +44,7 @@ func (r *ResultReader) describe(cols []column) error {
 			continue
 		}
 		r.columns |= bit
-		if bit&realBits == 0 {
+		if bit.Info().Type != batch.Real {
 			continue
 		}
 		p := batch.Single
@@ -105,8 +98,8 @@ func (r *ResultReader) Next(dst *batch.Results) (int, error) {
 	n, err := r.advance(dst.N, len(columnBits), func(i, n int) any {
 		return resultValues(dst, i, n)
 	})
-	if err == nil && dst.Method != nil {
-		err = r.translate(dst.Method[:n], first)
+	if err == nil && dst.Method() != nil {
+		err = r.translate(dst.Method()[:n], first)
 	}
 	if err != nil {
 		return 0, err
@@ -131,36 +124,22 @@ func (r *ResultReader) Close() error { return r.src.Close() }
 
 // resultValues is the first n rows of column i, nil if not in use.
 func resultValues(r *batch.Results, i, n int) any {
-	if r.Columns&columnBits[i] == 0 {
+	bit := columnBits[i]
+	if r.Columns&bit == 0 {
 		return nil
 	}
-	switch columnBits[i] {
-	case batch.ColDistance:
-		return reals(&r.Distance, n)
-	case batch.ColGap:
-		return r.Gap[:n]
-	case batch.ColNormal:
-		return reals(&r.Normal, 3*n)
-	case batch.ColWitnessA:
-		return reals(&r.WitnessA, 3*n)
-	case batch.ColWitnessB:
-		return reals(&r.WitnessB, 3*n)
-	case batch.ColStatus:
-		return r.Status[:n]
-	case batch.ColMethod:
-		return r.Method[:n]
-	case batch.ColPoint:
-		return reals(&r.Point, 3*n)
-	default:
-		return r.Iterations[:n]
+	n *= bit.Info().Width
+	switch v := r.Column(bit).Any().(type) {
+	case []float32:
+		return v[:n]
+	case []float64:
+		return v[:n]
+	case []uint8:
+		return v[:n]
+	case []uint16:
+		return v[:n]
 	}
-}
-
-func reals(f *batch.Floats, n int) any {
-	if f.F64 != nil {
-		return f.F64[:n]
-	}
-	return f.F32[:n]
+	return emptyOf(bit.Info().Type.In(r.Precision))
 }
 
 // A ResultWriter writes a file of results. Close completes the file; Abort discards it.

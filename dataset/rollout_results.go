@@ -211,41 +211,25 @@ func (f *rolloutFile) read(opts []Option) error {
 		}
 	}
 	r.N = int(n)
-	err := f.translate(r.Method, 0)
+	err := f.translate(r.Method(), 0)
 	if err == nil {
 		err = f.readWorlds(worlds, opts)
 	}
 	return err
 }
 
-// resultColumn points to column i of those of package batch.
+// resultColumn points to the slice of column i of those of package batch.
 func resultColumn(r *batch.Results, i int) any {
-	reals := func(f *batch.Floats) any {
-		if r.Precision == batch.Double {
-			return &f.F64
-		}
-		return &f.F32
+	v := r.Column(columnBits[i])
+	switch columnBits[i].Info().Type.In(r.Precision) {
+	case batch.Float32:
+		return &v.F32
+	case batch.Float64:
+		return &v.F64
+	case batch.Uint8:
+		return &v.U8
 	}
-	switch columnBits[i] {
-	case batch.ColDistance:
-		return reals(&r.Distance)
-	case batch.ColNormal:
-		return reals(&r.Normal)
-	case batch.ColWitnessA:
-		return reals(&r.WitnessA)
-	case batch.ColWitnessB:
-		return reals(&r.WitnessB)
-	case batch.ColPoint:
-		return reals(&r.Point)
-	case batch.ColGap:
-		return &r.Gap
-	case batch.ColStatus:
-		return &r.Status
-	case batch.ColMethod:
-		return &r.Method
-	default:
-		return &r.Iterations
-	}
+	return &v.U16
 }
 
 // readWorlds reads what the metadata say of the worlds.

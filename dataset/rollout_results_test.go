@@ -104,8 +104,8 @@ func TestSolversOfRollouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Method[0] != uint8(batch.SolverEPA) || r.Method[1] != uint8(batch.SolverBounds) {
-			t.Errorf("%s: solvers %v", ext, r.Method)
+		if r.Method()[0] != uint8(batch.SolverEPA) || r.Method()[1] != uint8(batch.SolverBounds) {
+			t.Errorf("%s: solvers %v", ext, r.Method())
 		}
 		path = rolloutTable(t, ext, columns, map[string]string{"solvers": "1=epa,9=warp"})
 		_, _, err = ReadRolloutResults(path)

@@ -92,17 +92,17 @@ func TestRolloutResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.N != 3 || got.Distance.At(2) != 2 || got.Gap[1] != r.Gap[1] || got.PartA[2] != 2 ||
+			if got.N != 3 || got.Distance().At(2) != 2 || got.Gap()[1] != r.Gap()[1] || got.PartA[2] != 2 ||
 				got.PartB[0] != -1 || !slices.Equal(got.Pair, r.Pair) || !slices.Equal(got.Any, r.Any) ||
 				!slices.Equal(got.Contacts, r.Contacts) || !slices.Equal(got.Failed, r.Failed) ||
-				!slices.Equal(got.Method, r.Method) || got.Precision != batch.Double {
+				!slices.Equal(got.Method(), r.Method()) || got.Precision != batch.Double {
 				t.Errorf("%s: %+v", ext, got)
 			}
 			if meta["reduce"] != reduce.String() || meta["max_distance"] != "0.5" || meta["worlds"] != "3" ||
 				meta["query"] != "distance" {
 				t.Errorf("%s: metadata %v", ext, meta)
 			}
-			if math.IsNaN(got.Distance.At(0)) {
+			if math.IsNaN(got.Distance().At(0)) {
 				t.Errorf("%s: no distance", ext)
 			}
 		}

@@ -57,8 +57,8 @@ func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 // reset marks every row as unwritten.
 func (c *chunk) reset() {
 	c.tally.Reset()
-	for i := range c.out.Status {
-		c.out.Status[i] = unwritten
+	for i := range c.out.Status() {
+		c.out.Status()[i] = unwritten
 	}
 }
 
@@ -92,22 +92,7 @@ func (r *runner) view(c *chunk) {
 	c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
 	s := &c.views[1]
 	c.scratch.SliceTo(s, 0, n)
-	if missing&batch.ColStatus != 0 {
-		out.Status = s.Status
-	}
-	if missing&batch.ColIterations != 0 {
-		out.Iterations = s.Iterations
-	}
-	if missing&batch.ColMethod != 0 {
-		out.Method = s.Method
-	}
-	if missing&batch.ColGap != 0 {
-		out.Gap = s.Gap
-	}
-	if missing&batch.ColDistance != 0 {
-		out.Distance = s.Distance
-	}
-	out.Columns |= missing
+	out.Adopt(s, missing)
 }
 
 // takeScratch returns columns of at least n rows.
@@ -186,7 +171,7 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 // updates the report.
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
-	for i, s := range c.out.Status {
+	for i, s := range c.out.Status() {
 		if c.noAnswer(s) {
 			c.out.PutFailure(i, batch.Undecided)
 			unanswered++
@@ -209,7 +194,7 @@ func (r *runner) settle(c *chunk) {
 		rep.span(c.by.Name(), c.base+c.lo, c.base+c.hi, c.wall)
 	}
 	r.account(c)
-	c.out.PackBits(c.out.Status)
+	c.out.PackBits(c.out.Status())
 	r.releaseScratch(c)
 }
 
@@ -222,7 +207,7 @@ func (r *runner) progress() {
 
 // firstUnwritten returns the first unwritten row, or -1.
 func (c *chunk) firstUnwritten() int {
-	for i, s := range c.out.Status {
+	for i, s := range c.out.Status() {
 		if c.noAnswer(s) {
 			return i
 		}
@@ -247,8 +232,8 @@ func omitted(status []uint8) (n int) {
 
 // badSolver returns the first answered row with a solver code out of range, or -1.
 func badSolver(out *batch.Results) int {
-	for i, m := range out.Method {
-		if m >= uint8(batch.SolverCount) && out.Status[i] < uint8(batch.StatusCount) {
+	for i, m := range out.Method() {
+		if m >= uint8(batch.SolverCount) && out.Status()[i] < uint8(batch.StatusCount) {
 			return i
 		}
 	}
@@ -266,7 +251,7 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 		}
 		if i := badSolver(out); i >= 0 {
 			err = fmt.Errorf("row %d of %d: status %v by solver %d, want a code below %d: the back end or the "+
-				"memory is at fault", i, out.N, batch.Status(out.Status[i]), out.Method[i], batch.SolverCount)
+				"memory is at fault", i, out.N, batch.Status(out.Status()[i]), out.Method()[i], batch.SolverCount)
 		}
 		if tally == nil || err != nil {
 			return
@@ -277,7 +262,7 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 			tally.Bytes = bytes
 			return
 		}
-		if n := omitted(out.Status); n != tally.Rows {
+		if n := omitted(out.Status()); n != tally.Rows {
 			err = fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, tally.Rows)
 		}
 	}()

@@ -122,12 +122,12 @@ func checkRows(t *testing.T, r *batch.Results, in batch.Input, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		in.Row(i, &row)
 		a := fakeAnswer(row.PoseB.Position.X)
-		if r.Distance.At(i) != a.Distance || batch.Status(r.Status[i]) != a.Status || r.Iterations[i] != 2 ||
-			r.Gap[i] < 1e-9 || r.Gap[i] > 1.001e-9 {
-			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status[i]), r.Distance.At(i), a.Status,
+		if r.Distance().At(i) != a.Distance || batch.Status(r.Status()[i]) != a.Status || r.Iterations()[i] != 2 ||
+			r.Gap()[i] < 1e-9 || r.Gap()[i] > 1.001e-9 {
+			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status()[i]), r.Distance().At(i), a.Status,
 				a.Distance)
 		}
-		if r.Bits != nil && r.Bit(i) != (a.Status != batch.Separated) {
+		if r.Bits() != nil && r.Bit(i) != (a.Status != batch.Separated) {
 			t.Fatalf("row %d: wrong bit", i)
 		}
 	}
@@ -137,11 +137,11 @@ func checkRows(t *testing.T, r *batch.Results, in batch.Input, lo, hi int) {
 func checkUnanswered(t *testing.T, r *batch.Results, lo, hi int) {
 	t.Helper()
 	for i := lo; i < hi; i++ {
-		if batch.Status(r.Status[i]) != batch.Undecided || !math.IsNaN(r.Distance.At(i)) ||
-			!math.IsInf(float64(r.Gap[i]), 1) || !math.IsNaN(r.Normal.At(3*i)) || r.Iterations[i] != 0 {
-			t.Fatalf("row %d was not reached but is %v, %g", i, batch.Status(r.Status[i]), r.Distance.At(i))
+		if batch.Status(r.Status()[i]) != batch.Undecided || !math.IsNaN(r.Distance().At(i)) ||
+			!math.IsInf(float64(r.Gap()[i]), 1) || !math.IsNaN(r.Normal().At(3*i)) || r.Iterations()[i] != 0 {
+			t.Fatalf("row %d was not reached but is %v, %g", i, batch.Status(r.Status()[i]), r.Distance().At(i))
 		}
-		if r.Bits != nil && !r.Bit(i) {
+		if r.Bits() != nil && !r.Bit(i) {
 			t.Fatalf("row %d was not reached but its bit is clear", i)
 		}
 	}

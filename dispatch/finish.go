@@ -49,7 +49,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 
 // declinedRows lists the rows that are unwritten.
 func (c *chunk) declinedRows() (rows []int) {
-	for i, s := range c.out.Status {
+	for i, s := range c.out.Status() {
 		if c.noAnswer(s) {
 			rows = append(rows, i)
 		}
@@ -79,8 +79,8 @@ func (c *chunk) subset(rows []int) *batch.Job {
 		Library: c.job.Library, Options: o, Input: pairs,
 		Results: batch.NewResults(len(rows), &columns),
 	}
-	for i := range sub.Results.Status {
-		sub.Results.Status[i] = unwritten
+	for i := range sub.Results.Status() {
+		sub.Results.Status()[i] = unwritten
 	}
 	return sub
 }
@@ -88,36 +88,12 @@ func (c *chunk) subset(rows []int) *batch.Job {
 // scatter stores the answers of a subset in their rows and returns their number.
 func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int) {
 	for k, i := range rows {
-		s := from.Status[k]
+		s := from.Status()[k]
 		if s >= uint8(batch.StatusCount) {
 			continue
 		}
 		answered++
-		out.Status[i] = s
-		copyFloats(&out.Distance, &from.Distance, i, k, 1)
-		copyFloats(&out.Normal, &from.Normal, i, k, 3)
-		copyFloats(&out.WitnessA, &from.WitnessA, i, k, 3)
-		copyFloats(&out.WitnessB, &from.WitnessB, i, k, 3)
-		copyFloats(&out.Point, &from.Point, i, k, 3)
-		if out.Gap != nil {
-			out.Gap[i] = from.Gap[k]
-		}
-		if out.Iterations != nil {
-			out.Iterations[i] = from.Iterations[k]
-		}
-		if out.Method != nil {
-			out.Method[i] = from.Method[k]
-		}
+		out.CopyRow(i, from, k, out.Columns)
 	}
 	return answered
-}
-
-// copyFloats copies row k of a column with n numbers per row to row i of another.
-func copyFloats(to, from *batch.Floats, i, k, n int) {
-	if to.F64 != nil {
-		copy(to.F64[n*i:n*i+n], from.F64[n*k:])
-	}
-	if to.F32 != nil {
-		copy(to.F32[n*i:n*i+n], from.F32[n*k:])
-	}
 }

@@ -35,7 +35,7 @@ func (p *picky) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out
 	kept := make(map[int]uint8)
 	for i := lo; i < hi; i++ {
 		if p.declines(i) {
-			kept[i-lo] = out.Status[i-lo]
+			kept[i-lo] = out.Status()[i-lo]
 		}
 	}
 	if err := p.fake.Run(ctx, job, lo, hi, out); err != nil {
@@ -43,7 +43,7 @@ func (p *picky) RunMeasured(ctx context.Context, job *batch.Job, lo, hi int, out
 	}
 	for i, s := range kept {
 		out.PutFailure(i, batch.Undecided)
-		out.Status[i] = s
+		out.Status()[i] = s
 	}
 	return time.Duration(hi-lo) * time.Microsecond, nil
 }
@@ -239,17 +239,17 @@ func TestDeclinedColumns(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, g := want.Results, got.Results
-			same := slices.Equal(w.Bits, g.Bits) && w.Distance.Len() == g.Distance.Len() &&
-				w.Normal.Len() == g.Normal.Len() && w.Point.Len() == g.Point.Len()
-			for i := range w.Distance.Len() {
-				same = same && w.Distance.At(i) == g.Distance.At(i)
+			same := slices.Equal(w.Bits(), g.Bits()) && w.Distance().Len() == g.Distance().Len() &&
+				w.Normal().Len() == g.Normal().Len() && w.Point().Len() == g.Point().Len()
+			for i := range w.Distance().Len() {
+				same = same && w.Distance().At(i) == g.Distance().At(i)
 			}
-			for i := range w.Normal.Len() {
-				same = same && w.Normal.At(i) == g.Normal.At(i) && w.WitnessB.At(i) == g.WitnessB.At(i) &&
-					!math.IsNaN(g.Normal.At(i))
+			for i := range w.Normal().Len() {
+				same = same && w.Normal().At(i) == g.Normal().At(i) && w.WitnessB().At(i) == g.WitnessB().At(i) &&
+					!math.IsNaN(g.Normal().At(i))
 			}
-			for i := range w.Point.Len() {
-				same = same && w.Point.At(i) == g.Point.At(i) && !math.IsNaN(g.Point.At(i))
+			for i := range w.Point().Len() {
+				same = same && w.Point().At(i) == g.Point().At(i) && !math.IsNaN(g.Point().At(i))
 			}
 			if !same {
 				t.Errorf("%v, %v: other answers", cols, p)

@@ -129,7 +129,7 @@ func TestFinishingCancelled(t *testing.T) {
 	}
 	answered := 0
 	for i := range pairs.Len() {
-		if batch.Status(job.Results.Status[i]) == batch.Undecided {
+		if batch.Status(job.Results.Status()[i]) == batch.Undecided {
 			checkUnanswered(t, job.Results, i, i+1)
 		} else {
 			checkRows(t, job.Results, pairs, i, i+1)

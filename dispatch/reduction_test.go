@@ -27,15 +27,15 @@ func (r *reducing) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, o
 		return 0, nil
 	}
 	for i := lo; i < hi; i++ {
-		if i%2 == 0 || out.Status[i-lo] >= uint8(batch.Undecided) {
+		if i%2 == 0 || out.Status()[i-lo] >= uint8(batch.Undecided) {
 			continue
 		}
 		tally.Rows++
-		tally.Counts[out.Status[i-lo]]++
+		tally.Counts[out.Status()[i-lo]]++
 		tally.Solvers[batch.SolverGJK]++
-		tally.Iterations += int64(out.Iterations[i-lo])
+		tally.Iterations += int64(out.Iterations()[i-lo])
 		tally.Portions = append(tally.Portions, batch.Portion{Row: int32(i), Contacts: 1})
-		out.Status[i-lo] = batch.Omitted
+		out.Status()[i-lo] = batch.Omitted
 	}
 	tally.Rows += r.lie
 	return 0, nil
@@ -81,7 +81,7 @@ func TestReduction(t *testing.T) {
 			t.Fatalf("%s: report %+v, error %v", name, rep, err)
 		}
 		tally, k := &job.Reduction.Tally, 0
-		for i, s := range job.Results.Status {
+		for i, s := range job.Results.Status() {
 			omitted := i%2 == 1 && !third(i)
 			if omitted != (s == batch.Omitted) || !omitted && s >= uint8(batch.Undecided) {
 				t.Fatalf("%s: row %d has status %d", name, i, s)

@@ -170,15 +170,15 @@ func (r *runner) account(c *chunk) {
 	for s, n := range t.Counts {
 		rep.Counts[s] += n
 	}
-	if out.Iterations != nil {
+	if out.Iterations() != nil {
 		rep.Iterations += t.Iterations
 	}
-	if out.Method != nil {
+	if out.Method() != nil {
 		for s, n := range t.Solvers {
 			rep.Solvers[s] += n
 		}
 	}
-	for i, s := range out.Status {
+	for i, s := range out.Status() {
 		if s == batch.Omitted {
 			continue
 		}
@@ -186,24 +186,24 @@ func (r *runner) account(c *chunk) {
 		if batch.Status(s) == batch.Invalid {
 			r.noteInvalid(c, c.lo+i)
 		}
-		if out.Iterations != nil {
-			rep.Iterations += int64(out.Iterations[i])
+		if out.Iterations() != nil {
+			rep.Iterations += int64(out.Iterations()[i])
 		}
-		if out.Method != nil {
-			rep.Solvers[out.Method[i]]++
+		if out.Method() != nil {
+			rep.Solvers[out.Method()[i]]++
 		}
 		if s >= uint8(batch.Undecided) || alone {
 			continue
 		}
 		// Most rows cannot have the worst gap, whatever the size of their pair.
-		if gap := float64(out.Gap[i]); gap > rep.WorstGap*least {
-			if hasCutOff && out.Distance.At(i) > cutOff {
+		if gap := float64(out.Gap()[i]); gap > rep.WorstGap*least {
+			if hasCutOff && out.Distance().At(i) > cutOff {
 				continue
 			}
 			c.job.Input.Row(c.lo+i, &r.row)
 			scale := c.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
 			if query.Tolerance == batch.OfValue {
-				scale = query.Tolerance.Scale(scale, out.Distance.At(i))
+				scale = query.Tolerance.Scale(scale, out.Distance().At(i))
 			}
 			if g := gap / scale; scale > 0 && g > rep.WorstGap {
 				rep.WorstGap, rep.WorstGapRow = g, c.base+c.lo+i

@@ -86,7 +86,7 @@ func TestBitsAlone(t *testing.T) {
 		rep.Iterations != 0 {
 		t.Errorf("report %+v, %v", rep, err)
 	}
-	if !job.Results.Bit(0) || job.Results.Bit(4) || job.Results.Status != nil {
+	if !job.Results.Bit(0) || job.Results.Bit(4) || job.Results.Status() != nil {
 		t.Error("wrong bits")
 	}
 }
@@ -140,9 +140,9 @@ func TestRowErrors(t *testing.T) {
 	next := 0
 	for _, b := range bad {
 		checkRows(t, job.Results, pairs, next, b)
-		if batch.Status(job.Results.Status[b]) != batch.Invalid || !math.IsNaN(job.Results.Distance.At(b)) ||
+		if batch.Status(job.Results.Status()[b]) != batch.Invalid || !math.IsNaN(job.Results.Distance().At(b)) ||
 			!job.Results.Bit(b) {
-			t.Errorf("row %d: %v", b, batch.Status(job.Results.Status[b]))
+			t.Errorf("row %d: %v", b, batch.Status(job.Results.Status()[b]))
 		}
 		next = b + 1
 	}

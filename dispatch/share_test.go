@@ -162,7 +162,7 @@ func TestShareFailover(t *testing.T) {
 		}
 		answered := 0
 		for i := range 1000 {
-			if batch.Status(job.Results.Status[i]) == batch.Undecided {
+			if batch.Status(job.Results.Status()[i]) == batch.Undecided {
 				checkUnanswered(t, job.Results, i, i+1)
 			} else {
 				checkRows(t, job.Results, pairs, i, i+1)
@@ -197,7 +197,7 @@ func TestShareCancel(t *testing.T) {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 	for i := range 1000 {
-		if batch.Status(job.Results.Status[i]) == batch.Undecided {
+		if batch.Status(job.Results.Status()[i]) == batch.Undecided {
 			checkUnanswered(t, job.Results, i, i+1)
 		} else {
 			checkRows(t, job.Results, pairs, i, i+1)

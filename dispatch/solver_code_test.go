@@ -18,7 +18,7 @@ type flipped struct {
 func (f *flipped) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	err := f.fake.Run(ctx, job, lo, hi, out)
 	if lo <= f.row && f.row < hi {
-		out.Method[f.row-lo] = uint8(batch.SolverCount)
+		out.Method()[f.row-lo] = uint8(batch.SolverCount)
 	}
 	return err
 }

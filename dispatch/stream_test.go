@@ -72,10 +72,10 @@ func (s *sink) Write(r *batch.Results) error {
 		return errors.New("disk full")
 	}
 	for i := range r.N {
-		s.distance = append(s.distance, r.Distance.At(i))
+		s.distance = append(s.distance, r.Distance().At(i))
 		s.bits = append(s.bits, r.Bit(i))
 	}
-	s.status = append(s.status, r.Status...)
+	s.status = append(s.status, r.Status()...)
 	return r.CheckShape()
 }
 

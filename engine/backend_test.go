@@ -92,7 +92,7 @@ func TestInvalidRows(t *testing.T) {
 			rep.RowErrors[1].Row != 64 {
 			t.Errorf("statuses %v, errors %v", rep.Counts, rep.RowErrors)
 		}
-		if n := job.Results.Normal; n.Len() > 0 && (!math.IsNaN(n.At(3*64)) || math.IsNaN(n.At(0))) {
+		if n := job.Results.Normal(); n.Len() > 0 && (!math.IsNaN(n.At(3*64)) || math.IsNaN(n.At(0))) {
 			t.Errorf("normals %v, %v", n.At(3*64), n.At(0))
 		}
 		rowcheck.Audit(t, job)
@@ -142,7 +142,7 @@ func TestKinds(t *testing.T) {
 		for i := range pairs.Len() {
 			a, z := shapes[pairs.ShapeA[i]], shapes[pairs.ShapeB[i]]
 			// The tetrahedron has its edge at -1 level with the middle of the others.
-			d := job.Results.Distance.At(i)
+			d := job.Results.Distance().At(i)
 			if want := 0.5; math.Abs(d-want) > 1e-11 && a.Kind() != geom.KindCone && z.Kind() != geom.KindCone &&
 				a.Kind() != geom.KindFrustum && z.Kind() != geom.KindFrustum {
 				t.Errorf("%v: %v and %v are %.17g apart, want %g", m, a.Kind(), z.Kind(), d, want)
@@ -241,7 +241,7 @@ func TestLibraries(t *testing.T) {
 						return
 					}
 					for i := range 300 {
-						if d := job.Results.Distance.At(i); d != float64(k+3) {
+						if d := job.Results.Distance().At(i); d != float64(k+3) {
 							t.Errorf("goroutine %d, round %d: distance %g, want %d", g, round, d, k+3)
 							return
 						}

@@ -85,7 +85,7 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 		if c.Code == batch.ColStatus || l.columns&c.Code == 0 {
 			continue
 		}
-		from, to := memory[4*l.offset[i]:], valuesOf(out, c.Code)
+		from, to := memory[4*l.offset[i]:], out.Column(c.Code)
 		first, last, dest := c.Width*lo, c.Width*hi, c.Width*(base+lo)
 		if to.F64 != nil {
 			copy(to.F64[dest:], recordsIn[float64](from)[first:last])
@@ -116,12 +116,12 @@ func (t *tally) status(w uint32, out *batch.Results, row int) {
 	case status < batch.Undecided && !known:
 		t.declined[0]++ // no shader writes such a word: the row has no answer
 	case status < batch.Undecided:
-		out.Status[row] = uint8(status)
+		out.Status()[row] = uint8(status)
 		if w>>8&layout.Refined != 0 {
 			t.refined++
 		}
-		if out.Method != nil {
-			out.Method[row] = uint8(solver)
+		if out.Method() != nil {
+			out.Method()[row] = uint8(solver)
 		}
 		if w>>8&layout.ByDepth != 0 {
 			t.depths++
@@ -129,8 +129,8 @@ func (t *tally) status(w uint32, out *batch.Results, row int) {
 		if w>>8&layout.FromFloat32 != 0 {
 			t.foundInFloat32++
 		}
-		if out.Iterations != nil {
-			out.Iterations[row] = uint16(w >> 16)
+		if out.Iterations() != nil {
+			out.Iterations()[row] = uint16(w >> 16)
 		}
 	case status == batch.Invalid:
 		out.PutFailure(row, batch.Invalid)
@@ -141,25 +141,6 @@ func (t *tally) status(w uint32, out *batch.Results, row int) {
 		}
 		t.declined[why]++
 	}
-}
-
-// valuesOf returns the numbers of a column of layout.Columns.
-func valuesOf(out *batch.Results, code batch.Columns) batch.Floats {
-	switch code {
-	case batch.ColDistance:
-		return out.Distance
-	case batch.ColGap:
-		return batch.Floats{F32: out.Gap}
-	case batch.ColNormal:
-		return out.Normal
-	case batch.ColWitnessA:
-		return out.WitnessA
-	case batch.ColWitnessB:
-		return out.WitnessB
-	case batch.ColPoint:
-		return out.Point
-	}
-	return batch.Floats{}
 }
 
 // taker takes down the columns of a chunk on all processors.

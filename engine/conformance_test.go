@@ -62,8 +62,8 @@ func (f *finished) Run(ctx context.Context, job *batch.Job, lo, hi int, out *bat
 		return err
 	}
 	rows := *out
-	rows.Bits, rows.Columns = nil, rows.Columns&^batch.ColBits
-	for i, s := range out.Status {
+	rows.Drop(batch.ColBits)
+	for i, s := range out.Status() {
 		if s < uint8(batch.StatusCount) {
 			continue
 		}

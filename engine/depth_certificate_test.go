@@ -105,15 +105,15 @@ func TestDepthCertificate(t *testing.T) {
 
 				other := direct(t, b, lib, pairs, o)
 				overlap, rtr, steps, others := 0, 0, 0, 0
-				for i, s := range job.Results.Status {
+				for i, s := range job.Results.Status() {
 					if s != uint8(batch.Penetrating) {
 						continue
 					}
-					if overlap++; batch.Solver(job.Results.Method[i]) == batch.SolverRTR {
+					if overlap++; batch.Solver(job.Results.Method()[i]) == batch.SolverRTR {
 						rtr++
 					}
-					if other.Status[i] == s {
-						steps, others = steps+int(job.Results.Iterations[i]), others+int(other.Iterations[i])
+					if other.Status()[i] == s {
+						steps, others = steps+int(job.Results.Iterations()[i]), others+int(other.Iterations()[i])
 					}
 				}
 				t.Logf("%d of %d rows ended by RTR, in %.1f steps, GJK %.1f", rtr, overlap,

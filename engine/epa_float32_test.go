@@ -102,9 +102,9 @@ func TestOddDepthsInFloat32(t *testing.T) {
 			*p = r3.Add(*p, r3.Vec{X: 700, Y: -700, Z: 100})
 		}
 		far.SetRow(i, &moved)
-		n := r3.Vec{X: found.Results.Normal.At(3 * i), Y: found.Results.Normal.At(3*i + 1),
-			Z: found.Results.Normal.At(3*i + 2)}
-		by := -found.Results.Distance.At(i) + 1e-5*g.NormFloat64()*lib.PairSize(r.ShapeA, r.ShapeB)
+		n := r3.Vec{X: found.Results.Normal().At(3 * i), Y: found.Results.Normal().At(3*i + 1),
+			Z: found.Results.Normal().At(3*i + 2)}
+		by := -found.Results.Distance().At(i) + 1e-5*g.NormFloat64()*lib.PairSize(r.ShapeA, r.ShapeB)
 		if !math.IsNaN(by) {
 			r.PoseB.Position = r3.Add(r.PoseB.Position, r3.Scale(by, n))
 		}

@@ -123,7 +123,7 @@ func testGarbage(t *testing.T, o Options) {
 	clean := &batch.Job{Library: lib, Input: pairs}
 	run(t, clean, dispatch.Options{}, b, c)
 	row := 0 // that the device answers
-	for clean.Results.Status[row] != uint8(batch.Separated) {
+	for clean.Results.Status()[row] != uint8(batch.Separated) {
 		row++
 	}
 	l := placementOf(clean.Results, 512)

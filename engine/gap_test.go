@@ -29,7 +29,7 @@ func TestWideGaps(t *testing.T) {
 		size := lib.PairSize(r.ShapeA, r.ShapeB)
 		scale := size + r3.Norm(r3.Sub(r.PoseB.Position, r.PoseA.Position)) +
 			r3.Norm(lib.Shape(r.ShapeA).Center()) + r3.Norm(lib.Shape(r.ShapeB).Center())
-		gap, distance := float64(job.Results.Gap[i]), math.Abs(job.Results.Distance.At(i))
+		gap, distance := float64(job.Results.Gap()[i]), math.Abs(job.Results.Distance().At(i))
 		// The gap itself is rounded up to float32.
 		if allowed := (max(0.5e-6*size, 96*0x1p-52*scale) + 0x1p-24*distance) * (1 + 0x1p-22); !(gap <= allowed) {
 			t.Errorf("row %d: size %g, distance %g, gap %g, allowed %g", i, size, distance, gap, allowed)
@@ -54,9 +54,9 @@ func TestPointsAlmostTogether(t *testing.T) {
 	for _, query := range []batch.Query{batch.Distance, batch.Collide, batch.Penetration} {
 		for _, method := range []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR} {
 			o := batch.Options{Query: query, Precision: batch.Double, Method: method,
-				Columns: query.Info().Available() &^ batch.ColBits}
+				Columns: query.Available() &^ batch.ColBits}
 			where := fmt.Sprintf("%v, %v", query, method)
-			for i, status := range direct(t, b, lib, pairs, o).Status {
+			for i, status := range direct(t, b, lib, pairs, o).Status() {
 				if left := status == 0xff; left != (apart[i] < 1e-140) {
 					t.Errorf("%s: %v apart: left to the CPU %v", where, apart[i], left)
 				}

@@ -118,16 +118,16 @@ func TestGrowthClosedForms(t *testing.T) {
 		rep := run(t, job, dispatch.Options{}, b)
 		rowcheck.Audit(t, job)
 		for i, r := range rows {
-			alpha, n := job.Results.Distance.At(i), &job.Results.Normal
+			alpha, n := job.Results.Distance().At(i), job.Results.Normal()
 			normal := r3.Vec{X: n.At(3 * i), Y: n.At(3*i + 1), Z: n.At(3*i + 2)}
 			want := batch.Separated
 			if r.alpha < 1 {
 				want = batch.Penetrating
 			}
 			if math.Abs(alpha-r.alpha) > 1e-6 || r3.Norm(r3.Sub(normal, r.normal)) > 1e-3 ||
-				batch.Status(job.Results.Status[i]) != want {
+				batch.Status(job.Results.Status()[i]) != want {
 				t.Errorf("%v, row %d: %v, factor %g, normal %g; want %v, %g, %g", precision, i,
-					batch.Status(job.Results.Status[i]), alpha, normal, want, r.alpha, r.normal)
+					batch.Status(job.Results.Status()[i]), alpha, normal, want, r.alpha, r.normal)
 			}
 		}
 		if rep.Solvers[batch.SolverClosedForm] != 5 || rep.Solvers[batch.SolverGrowth] != 4 {

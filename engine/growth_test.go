@@ -14,7 +14,7 @@ import (
 var growthSets = append([]string{"smooth"}, setNames...)
 
 // growthColumns are all columns of growth distances.
-var growthColumns = batch.Growth.Info().FileColumns()
+var growthColumns = batch.Growth.FileColumns()
 
 // compareGrowth fails the test where two answers to one row exclude each other: intervals without a common point, or
 // statuses that differ although one interval is clear of 1. Rows that the device declined are left out.
@@ -22,18 +22,18 @@ func compareGrowth(t *testing.T, got, want *batch.Results) {
 	t.Helper()
 	bad := 0
 	for i := range got.N {
-		if got.Status[i] == uint8(batch.Undecided) {
+		if got.Status()[i] == uint8(batch.Undecided) {
 			continue
 		}
-		gd, gg := got.Distance.At(i), float64(got.Gap[i])
-		wd, wg := want.Distance.At(i), float64(want.Gap[i])
-		ok := got.Status[i] == want.Status[i] || math.Abs(gd-1) <= gg || math.Abs(wd-1) <= wg
-		ok = ok && (math.Abs(gd-wd) <= gg+wg || got.Status[i] == uint8(batch.Invalid))
+		gd, gg := got.Distance().At(i), float64(got.Gap()[i])
+		wd, wg := want.Distance().At(i), float64(want.Gap()[i])
+		ok := got.Status()[i] == want.Status()[i] || math.Abs(gd-1) <= gg || math.Abs(wd-1) <= wg
+		ok = ok && (math.Abs(gd-wd) <= gg+wg || got.Status()[i] == uint8(batch.Invalid))
 		if bad++; ok {
 			bad--
 		} else if bad < 5 {
-			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status[i]), gd, gg,
-				batch.Status(want.Status[i]), wd, wg)
+			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status()[i]), gd, gg,
+				batch.Status(want.Status()[i]), wd, wg)
 		}
 	}
 	if bad > 0 {
@@ -60,7 +60,7 @@ func TestGrowth(t *testing.T) {
 				run(t, want, dispatch.Options{}, c)
 				compareGrowth(t, job.Results, want.Results)
 				evaluations := 0
-				for _, n := range job.Results.Iterations {
+				for _, n := range job.Results.Iterations() {
 					evaluations += int(n)
 				}
 				declined := after.Declined.Sum() - before.Declined.Sum()
@@ -116,7 +116,7 @@ func TestGrowthOptions(t *testing.T) {
 				if o.MaxIterations == 0 && (declined > rows/50 || rep.Counts[batch.Undecided] > 0) {
 					t.Errorf("%d declined, statuses %v", declined, rep.Counts)
 				}
-				for i, n := range job.Results.Iterations {
+				for i, n := range job.Results.Iterations() {
 					if o.MaxIterations > 0 && int(n) > o.MaxIterations {
 						t.Fatalf("row %d took %d evaluations, the limit is %d", i, n, o.MaxIterations)
 					}
@@ -132,16 +132,16 @@ func TestGrowthOptions(t *testing.T) {
 func checkGrowthStatus(t *testing.T, got, truth *batch.Results, tolerance float64) {
 	t.Helper()
 	for i := range got.N {
-		alpha, gap := truth.Distance.At(i), float64(truth.Gap[i])
-		status := batch.Status(truth.Status[i])
-		if got.Status != nil {
-			status = batch.Status(got.Status[i])
+		alpha, gap := truth.Distance().At(i), float64(truth.Gap()[i])
+		status := batch.Status(truth.Status()[i])
+		if got.Status() != nil {
+			status = batch.Status(got.Status()[i])
 		}
-		clear := batch.Status(truth.Status[i]) < batch.Undecided && math.Abs(alpha-1) > gap+tolerance
-		if clear && status < batch.Undecided && status != batch.Status(truth.Status[i]) {
+		clear := batch.Status(truth.Status()[i]) < batch.Undecided && math.Abs(alpha-1) > gap+tolerance
+		if clear && status < batch.Undecided && status != batch.Status(truth.Status()[i]) {
 			t.Errorf("row %d: %v at the factor %g ± %g", i, status, alpha, gap)
 		}
-		if got.Bits != nil && clear && got.Bit(i) != (alpha < 1) {
+		if got.Bits() != nil && clear && got.Bit(i) != (alpha < 1) {
 			t.Errorf("row %d: bit %t at the factor %g", i, got.Bit(i), alpha)
 		}
 	}

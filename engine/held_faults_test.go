@@ -84,7 +84,7 @@ func TestHeldGarbage(t *testing.T) {
 	apart := batch.NewPairs(count(whole.Results, batch.Separated)) // which the device ends
 	var r batch.Row
 	n := 0
-	for i, s := range whole.Results.Status {
+	for i, s := range whole.Results.Status() {
 		if s == uint8(batch.Separated) {
 			all.Row(i, &r)
 			apart.SetRow(n, &r)

@@ -32,8 +32,8 @@ func hold(t testing.TB, b *Backend, lib *batch.Library, in batch.Input) batch.He
 // unanswered returns results whose rows have no status.
 func unanswered(n int, o *batch.Options) *batch.Results {
 	out := batch.NewResults(n, o)
-	for i := range out.Status {
-		out.Status[i] = 0xff
+	for i := range out.Status() {
+		out.Status()[i] = 0xff
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func direct(t testing.TB, b *Backend, lib *batch.Library, in batch.Input, o batc
 func sameAll(t testing.TB, what string, got, want *batch.Results) {
 	t.Helper()
 	for i := range want.N {
-		if got.Status[i] != want.Status[i] || want.Status[i] != 0xff && !rowcheck.Same(got, i, want, i) {
+		if got.Status()[i] != want.Status()[i] || want.Status()[i] != 0xff && !rowcheck.Same(got, i, want, i) {
 			t.Errorf("%s: row %d has other bits", what, i)
 			return
 		}
@@ -158,7 +158,7 @@ func TestHeld(t *testing.T) {
 }
 
 func count(r *batch.Results, s batch.Status) (n int) {
-	for _, v := range r.Status {
+	for _, v := range r.Status() {
 		if v == uint8(s) {
 			n++
 		}

@@ -158,8 +158,8 @@ func TestWorlds(t *testing.T) {
 	invalid := 0
 	for i := range w.Len() {
 		_, err := (&batch.Job{Library: lib, Input: w, Options: batch.Options{WarmStart: warm}}).Read(i, &r)
-		if (err != nil) != (want[1].Status[i] == uint8(batch.Invalid)) {
-			t.Fatalf("row %d is %v, batch says %v", i, batch.Status(want[1].Status[i]), err)
+		if (err != nil) != (want[1].Status()[i] == uint8(batch.Invalid)) {
+			t.Fatalf("row %d is %v, batch says %v", i, batch.Status(want[1].Status()[i]), err)
 		}
 		if err != nil {
 			invalid++
@@ -266,9 +266,9 @@ func TestFarAway(t *testing.T) {
 			t.Errorf("worst gap %g", rep.WorstGap)
 		}
 		for i := range rows {
-			da, dz := a.Results.Distance.At(i), z.Results.Distance.At(i)
+			da, dz := a.Results.Distance().At(i), z.Results.Distance().At(i)
 			// Adding 700 rounds the positions to 2⁻⁴⁴.
-			allowed := float64(a.Results.Gap[i]+z.Results.Gap[i]) + 8*0x1p-44
+			allowed := float64(a.Results.Gap()[i]+z.Results.Gap()[i]) + 8*0x1p-44
 			if !(math.Abs(da-dz) <= allowed) {
 				t.Errorf("%v, row %d: %.17g at the origin, %.17g away, allowed %g", precision, i, da, dz, allowed)
 			}

@@ -34,7 +34,7 @@ func TestDrainTimesOut(t *testing.T) {
 		if err := b.Run(t.Context(), job, 400, 464, out); !errors.Is(err, vk.Timeout) {
 			t.Errorf("the next call: %v", err)
 		}
-		for i, s := range out.Status {
+		for i, s := range out.Status() {
 			if s < uint8(batch.StatusCount) {
 				t.Fatalf("row %d got an answer, %v, of a device that is of no use", i, batch.Status(s))
 			}
@@ -129,10 +129,10 @@ func TestStatusWordOfNoShader(t *testing.T) {
 	words[0] = uint32(batch.Separated) | 1<<layout.SolverShift
 	words[1] = uint32(batch.Separated) | uint32(len(layout.Solvers))<<layout.SolverShift
 	sum := l.takeDown(memory, out, 0, 0, 2)
-	if batch.Status(out.Status[0]) != batch.Separated || batch.Solver(out.Method[0]) != layout.Solvers[1] {
-		t.Errorf("row 0: status %d by %d", out.Status[0], out.Method[0])
+	if batch.Status(out.Status()[0]) != batch.Separated || batch.Solver(out.Method()[0]) != layout.Solvers[1] {
+		t.Errorf("row 0: status %d by %d", out.Status()[0], out.Method()[0])
 	}
-	if out.Status[1] < uint8(batch.StatusCount) || sum.declined[0] != 1 {
-		t.Errorf("row 1: status %d by %d, declined %v", out.Status[1], out.Method[1], sum.declined)
+	if out.Status()[1] < uint8(batch.StatusCount) || sum.declined[0] != 1 {
+		t.Errorf("row 1: status %d by %d, declined %v", out.Status()[1], out.Method()[1], sum.declined)
 	}
 }

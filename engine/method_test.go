@@ -48,7 +48,7 @@ func TestMethodOfHalfspaces(t *testing.T) {
 	for m := range batch.RTR {
 		job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Method: m, Columns: batch.FileColumns}}
 		rep := run(t, job, dispatch.Options{}, b)
-		if rowcheck.Audit(t, job); rep.Solvers[batch.SolverClosedForm] != 2 || job.Results.Distance.At(0) != 2 {
+		if rowcheck.Audit(t, job); rep.Solvers[batch.SolverClosedForm] != 2 || job.Results.Distance().At(0) != 2 {
 			t.Errorf("%v: %v", m, rep.Solvers)
 		}
 	}

@@ -42,7 +42,7 @@ func separated(t *testing.T, name string, rows int) (*batch.Library, *batch.Pair
 	n := 0
 	var r batch.Row
 	for i := range all.Len() {
-		if truth.Results.Status[i] == uint8(batch.Separated) && n < rows {
+		if truth.Results.Status()[i] == uint8(batch.Separated) && n < rows {
 			all.Row(i, &r)
 			pairs.SetRow(n, &r)
 			n++

@@ -45,7 +45,7 @@ func testReducedAnswers(t *testing.T, o Options) {
 					bytes[i] = rep.BytesDown
 				}
 				omitted := countOmitted(few.Results)
-				for k, s := range few.Results.Status {
+				for k, s := range few.Results.Status() {
 					if s != batch.Omitted {
 						sameRow(t, "reduced", k, few.Results, whole.Results)
 					}
@@ -64,7 +64,7 @@ func testReducedAnswers(t *testing.T, o Options) {
 }
 
 func countOmitted(r *batch.Results) (n int) {
-	for _, s := range r.Status {
+	for _, s := range r.Status() {
 		if s == batch.Omitted {
 			n++
 		}

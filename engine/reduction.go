@@ -170,7 +170,7 @@ func (r *reduction) take(l *placement, memory []byte, out *batch.Results, base, 
 		}
 		for k := lo; k < hi; k++ {
 			if r.seen[k] == 0 {
-				out.Status[base+k] = batch.Omitted
+				out.Status()[base+k] = batch.Omitted
 			}
 		}
 		portion := batch.Portion{Row: int32(first + lo), Contacts: int32(w[1] >> 16)}
@@ -244,7 +244,7 @@ func (r *reduction) store(l *placement, entry []uint32, out *batch.Results, base
 		if c.Code == batch.ColStatus || l.columns&c.Code == 0 {
 			continue
 		}
-		from, to := bytesOf(entry[at:]), valuesOf(out, c.Code)
+		from, to := bytesOf(entry[at:]), out.Column(c.Code)
 		if to.F64 != nil {
 			copy(bytesOf(to.F64[c.Width*row:c.Width*(row+1)]), from) // which may begin at any word
 		} else {

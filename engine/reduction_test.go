@@ -224,7 +224,7 @@ func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *ba
 				continue
 			}
 			for k := first; k < end; k++ {
-				if status := int(want.Status[k]); status > 0 {
+				if status := int(want.Status()[k]); status > 0 {
 					contacts[int(s)] = true
 					if status > greatest {
 						greatest, contact = status, k
@@ -240,34 +240,34 @@ func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *ba
 		for _, k := range append(rows[:], contact) {
 			if k >= 0 {
 				stored[k] = true
-				if want.Status[k] != 0 {
+				if want.Status()[k] != 0 {
 					delete(contacts, setIn(r.sets, k))
 				}
 			}
 		}
 		portion := batch.Portion{Row: int32(at + lo), Contacts: int32(len(contacts))}
 		for k := lo; k < hi; k++ {
-			if stored[k] != (got.Status[k] != batch.Omitted) {
+			if stored[k] != (got.Status()[k] != batch.Omitted) {
 				t.Fatalf("%s: row %d of portion %d to %d, distances %v, has status %d", name, k, lo, hi,
-					bounds(want, k), got.Status[k])
+					bounds(want, k), got.Status()[k])
 			}
 			if stored[k] {
 				sameRow(t, name, k, got, want)
 				continue
 			}
 			expect.Rows++
-			expect.Counts[want.Status[k]]++
-			if want.Method != nil {
-				expect.Solvers[want.Method[k]]++
-				expect.Iterations += int64(want.Iterations[k])
-				portion.Iterations += int64(want.Iterations[k])
+			expect.Counts[want.Status()[k]]++
+			if want.Method() != nil {
+				expect.Solvers[want.Method()[k]]++
+				expect.Iterations += int64(want.Iterations()[k])
+				portion.Iterations += int64(want.Iterations()[k])
 			}
 		}
 		if portion.Contacts != 0 || portion.Iterations != 0 {
 			expect.Portions = append(expect.Portions, portion)
 		}
 	}
-	if want.Method == nil {
+	if want.Method() == nil {
 		sum.Solvers, sum.Iterations = expect.Solvers, expect.Iterations
 	}
 	if fmt.Sprint(*sum) != fmt.Sprint(expect) {
@@ -286,10 +286,10 @@ func setIn(sets []uint32, k int) int {
 // bounds are the distance of a row and its bounds as package rollout has them, -Inf without distances, so that the
 // first row is the least.
 func bounds(r *batch.Results, k int) [3]float64 {
-	if r.Distance.Len() == 0 {
+	if r.Distance().Len() == 0 {
 		return [3]float64{math.Inf(-1), math.Inf(1), math.Inf(1)}
 	}
-	d, gap := r.Distance.At(k), float64(r.Gap[k])
+	d, gap := r.Distance().At(k), float64(r.Gap()[k])
 	if gap == 0 {
 		return [3]float64{d, d, d}
 	}
@@ -299,8 +299,8 @@ func bounds(r *batch.Results, k int) [3]float64 {
 func allAnswered(r *batch.Results, lo, hi int) bool {
 	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 	for k := lo; k < hi; k++ {
-		if r.Status[k] >= uint8(batch.Undecided) ||
-			r.Distance.Len() > 0 && !(finite(r.Distance.At(k)) && finite(float64(r.Gap[k]))) {
+		if r.Status()[k] >= uint8(batch.Undecided) ||
+			r.Distance().Len() > 0 && !(finite(r.Distance().At(k)) && finite(float64(r.Gap()[k]))) {
 			return false
 		}
 	}
@@ -310,9 +310,9 @@ func allAnswered(r *batch.Results, lo, hi int) bool {
 // sameRow compares all columns of a row bit for bit.
 func sameRow(t *testing.T, name string, k int, got, want *batch.Results) {
 	t.Helper()
-	same := got.Status[k] == want.Status[k]
-	for i, f := range [5][2]*batch.Floats{{&got.Distance, &want.Distance}, {&got.Normal, &want.Normal},
-		{&got.WitnessA, &want.WitnessA}, {&got.WitnessB, &want.WitnessB}, {&got.Point, &want.Point}} {
+	same := got.Status()[k] == want.Status()[k]
+	for i, f := range [5][2]*batch.Values{{got.Distance(), want.Distance()}, {got.Normal(), want.Normal()},
+		{got.WitnessA(), want.WitnessA()}, {got.WitnessB(), want.WitnessB()}, {got.Point(), want.Point()}} {
 		per := 3
 		if i == 0 {
 			per = 1
@@ -321,11 +321,11 @@ func sameRow(t *testing.T, name string, k int, got, want *batch.Results) {
 			same = same && math.Float64bits(f[0].At(j)) == math.Float64bits(f[1].At(j))
 		}
 	}
-	if want.Gap != nil {
-		same = same && math.Float32bits(got.Gap[k]) == math.Float32bits(want.Gap[k])
+	if want.Gap() != nil {
+		same = same && math.Float32bits(got.Gap()[k]) == math.Float32bits(want.Gap()[k])
 	}
-	if want.Method != nil && want.Status[k] < uint8(batch.StatusCount) {
-		same = same && got.Method[k] == want.Method[k] && got.Iterations[k] == want.Iterations[k]
+	if want.Method() != nil && want.Status()[k] < uint8(batch.StatusCount) {
+		same = same && got.Method()[k] == want.Method()[k] && got.Iterations()[k] == want.Iterations()[k]
 	}
 	if !same {
 		t.Fatalf("%s: row %d differs", name, k)
@@ -351,7 +351,7 @@ func checkGarbage(t *testing.T, name string, rng *rand.Rand, r *reduction, l *pl
 		out := unanswered(l.n, &batch.Options{Precision: clean.Precision, Columns: clean.Columns})
 		var sum batch.Tally
 		r.take(l, broken, out, 0, 0, &sum)
-		for i, s := range out.Status {
+		for i, s := range out.Status() {
 			if s < uint8(batch.StatusCount) || s == batch.Omitted || sum.Rows != 0 {
 				t.Fatalf("%s: with %s garbled, row %d has status %d, and %d rows are omitted", name, what, i, s,
 					sum.Rows)

@@ -46,9 +46,9 @@ func TestRTRConverges(t *testing.T) {
 	for precision, most := range map[batch.Precision]float64{batch.Single: 8, batch.Double: 10} {
 		out := direct(t, b, lib, pairs, batch.Options{Method: batch.RTR, Precision: precision})
 		sum, n := 0, 0
-		for i, s := range out.Status {
+		for i, s := range out.Status() {
 			if s < uint8(batch.Undecided) {
-				sum, n = sum+int(out.Iterations[i]), n+1
+				sum, n = sum+int(out.Iterations()[i]), n+1
 			}
 		}
 		if mean := float64(sum) / float64(max(n, 1)); !(mean <= most) || n < 450 {
@@ -71,12 +71,12 @@ func holdsCaps(t *testing.T, b *Backend, lib *batch.Library, pairs *batch.Pairs,
 	for k, most := range caps {
 		out := direct(t, b, lib, pairs, batch.Options{Method: batch.RTR, MaxIterations: most})
 		answered := 0
-		for i, s := range out.Status {
+		for i, s := range out.Status() {
 			if s >= uint8(batch.Undecided) {
 				continue
 			}
 			answered++
-			if n := int(out.Iterations[i]); n > most+1 { // certify.comp looks along the direction that it is handed
+			if n := int(out.Iterations()[i]); n > most+1 { // certify.comp looks along the direction that it is handed
 				t.Fatalf("cap %d: row %d took %d steps", most, i, n)
 			}
 		}
@@ -99,11 +99,11 @@ func TestRTRNamed(t *testing.T) {
 		for m, n := range want {
 			out := direct(t, b, lib, pairs, batch.Options{Method: m, Columns: batch.FileColumns})
 			rtr := 0
-			for i, s := range out.Status {
+			for i, s := range out.Status() {
 				if s >= uint8(batch.Undecided) {
 					continue
 				}
-				switch batch.Solver(out.Method[i]) {
+				switch batch.Solver(out.Method()[i]) {
 				case batch.SolverRTR:
 					rtr++
 				case batch.SolverNone:

@@ -14,19 +14,17 @@ var precisions = []batch.Precision{batch.Single, batch.Double}
 
 // serves is what the shaders answer.
 var serves = batch.Serves{
-	{Query: batch.Distance, Methods: methods, Precisions: precisions},
-	{Query: batch.Collide, Methods: methods, Precisions: precisions},
-	{Query: batch.Penetration, Methods: methods, Precisions: precisions},
-	{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
+	{Query: batch.Distance, Methods: methods, Precisions: precisions, Columns: layout.Served &^ batch.ColPoint},
+	{Query: batch.Collide, Methods: methods, Precisions: precisions, Columns: layout.Served &^ batch.ColPoint},
+	{Query: batch.Penetration, Methods: methods, Precisions: precisions, Columns: layout.Served &^ batch.ColPoint},
+	{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions,
+		Columns: layout.Served},
 }
 
 // check reports options that make no sense, or that are not in the table.
 func check(o *batch.Options) error {
 	if err := serves.Check(backendName, o); err != nil {
 		return fmt.Errorf("engine: %w", err)
-	}
-	if missing := o.EffectiveColumns() &^ layout.Served; missing != 0 {
-		return fmt.Errorf("engine: devices do not compute the columns %v: %w", missing, batch.ErrNotAvailable)
 	}
 	return o.Check()
 }

@@ -58,20 +58,20 @@ func compare(t *testing.T, job *batch.Job, got, want *batch.Results) {
 	t.Helper()
 	bad := 0
 	for i := range got.N {
-		gd, gg := got.Distance.At(i), float64(got.Gap[i])
-		wd, wg := want.Distance.At(i), float64(want.Gap[i])
+		gd, gg := got.Distance().At(i), float64(got.Gap()[i])
+		wd, wg := want.Distance().At(i), float64(want.Gap()[i])
 		beyond := false
 		if cutOff, ok := job.Options.EffectiveCutOff(); ok {
 			beyond = gd-gg > cutOff || wd-wg > cutOff
 		}
-		ok := got.Status[i] == want.Status[i] || math.Abs(gd) <= gg || math.Abs(wd) <= wg
+		ok := got.Status()[i] == want.Status()[i] || math.Abs(gd) <= gg || math.Abs(wd) <= wg
 		ok = ok && (beyond && gd+gg >= wd-wg && wd+wg >= gd-gg || math.Abs(gd-wd) <= gg+wg ||
-			got.Status[i] >= uint8(batch.Undecided) && got.Status[i] == want.Status[i])
+			got.Status()[i] >= uint8(batch.Undecided) && got.Status()[i] == want.Status()[i])
 		if bad++; ok {
 			bad--
 		} else if bad < 5 {
-			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status[i]), gd, gg,
-				batch.Status(want.Status[i]), wd, wg)
+			t.Errorf("row %d: %v, %.17g ± %g; the CPU says %v, %.17g ± %g", i, batch.Status(got.Status()[i]), gd, gg,
+				batch.Status(want.Status()[i]), wd, wg)
 		}
 	}
 	if bad > 0 {
@@ -154,9 +154,9 @@ func TestQueries(t *testing.T) {
 				if o.MaxIterations == 0 {
 					compare(t, job, job.Results, want.Results)
 				} else {
-					for i, n := range job.Results.Iterations {
-						if int(n) > o.MaxIterations && job.Results.Status[i] < uint8(batch.Undecided) &&
-							want.Results.Iterations[i] <= uint16(o.MaxIterations) {
+					for i, n := range job.Results.Iterations() {
+						if int(n) > o.MaxIterations && job.Results.Status()[i] < uint8(batch.Undecided) &&
+							want.Results.Iterations()[i] <= uint16(o.MaxIterations) {
 							t.Fatalf("row %d took %d iterations, the cap is %d", i, n, o.MaxIterations)
 						}
 					}
@@ -182,9 +182,9 @@ func TestCollide(t *testing.T) {
 		rep := run(t, job, dispatch.Options{}, b, c)
 		truth := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double}}
 		run(t, truth, dispatch.Options{}, c)
-		for i, s := range job.Results.Status {
-			d, gap := truth.Results.Distance.At(i), float64(truth.Results.Gap[i])
-			if want := truth.Results.Status[i]; s != want && math.Abs(d) > 1e-6*lib.PairSize(pairs.ShapeA[i],
+		for i, s := range job.Results.Status() {
+			d, gap := truth.Results.Distance().At(i), float64(truth.Results.Gap()[i])
+			if want := truth.Results.Status()[i]; s != want && math.Abs(d) > 1e-6*lib.PairSize(pairs.ShapeA[i],
 				pairs.ShapeB[i])+gap {
 				t.Errorf("%s, row %d: %v, want %v at distance %g", name, i, batch.Status(s), batch.Status(want), d)
 			}

@@ -80,9 +80,9 @@ func benchKernels(b *testing.B, e *Backend, job *batch.Job) {
 	b.ReportMetric(100*float64(after.FoundInFloat32-before.FoundInFloat32)/n, "found-in-float32-%")
 	b.ReportMetric(100*float64(after.Declined.Sum()-before.Declined.Sum())/n, "declined-%")
 	steps, answered := 0, 0
-	for i, s := range out.Status {
-		if s < uint8(batch.Undecided) && out.Iterations != nil {
-			steps, answered = steps+int(out.Iterations[i]), answered+1
+	for i, s := range out.Status() {
+		if s < uint8(batch.Undecided) && out.Iterations() != nil {
+			steps, answered = steps+int(out.Iterations()[i]), answered+1
 		}
 	}
 	b.ReportMetric(float64(steps)/float64(max(answered, 1)), "steps")

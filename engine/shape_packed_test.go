@@ -29,8 +29,8 @@ func testPackedStatus(t *testing.T, chunk int) {
 			for k, columns := range []batch.Columns{batch.ColStatus | batch.ColIterations, batch.ColStatus} {
 				job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Query: q, Columns: columns}}
 				out[k] = batch.NewResults(rows, &job.Options)
-				for i := range out[k].Status {
-					out[k].Status[i] = 99
+				for i := range out[k].Status() {
+					out[k].Status()[i] = 99
 				}
 				if l := placementOf(out[k], rows); l.bytes != []uint64{4 * 1004, 4 * 126}[k] {
 					t.Errorf("%d bytes for %d rows", l.bytes, rows)
@@ -46,10 +46,10 @@ func testPackedStatus(t *testing.T, chunk int) {
 				stats[k].Declined.Gap -= before.Declined.Gap
 			}
 			kinds := map[uint8]int{}
-			for i, s := range out[0].Status {
+			for i, s := range out[0].Status() {
 				kinds[s]++
-				if out[1].Status[i] != s {
-					t.Fatalf("%s, %v, row %d: packed %d, status word %d", name, q, i, out[1].Status[i], s)
+				if out[1].Status()[i] != s {
+					t.Fatalf("%s, %v, row %d: packed %d, status word %d", name, q, i, out[1].Status()[i], s)
 				}
 			}
 			if kinds[uint8(batch.Invalid)] != 2 || kinds[uint8(batch.Separated)] == 0 || q == batch.Distance &&

@@ -106,12 +106,12 @@ func TestSmoothIsSuperquadric(t *testing.T) {
 			got[k] = direct(t, b, lib, pairs, batch.Options{Precision: batch.Double})
 		}
 		for i := range got[0].N {
-			x, y := got[0].Distance.At(i), got[1].Distance.At(i)
-			gap := float64(got[0].Gap[i]) + float64(got[1].Gap[i])
-			if got[0].Status[i] != uint8(batch.Separated) || got[1].Status[i] != uint8(batch.Separated) ||
+			x, y := got[0].Distance().At(i), got[1].Distance().At(i)
+			gap := float64(got[0].Gap()[i]) + float64(got[1].Gap()[i])
+			if got[0].Status()[i] != uint8(batch.Separated) || got[1].Status()[i] != uint8(batch.Separated) ||
 				!(math.Abs(x-y) <= gap) || !(gap < 1e-11) {
 				t.Fatalf("β = %g, row %d: %v at %.17g and %v at %.17g, gaps %g", beta, i,
-					batch.Status(got[0].Status[i]), x, batch.Status(got[1].Status[i]), y, gap)
+					batch.Status(got[0].Status()[i]), x, batch.Status(got[1].Status()[i]), y, gap)
 			}
 		}
 	}
@@ -157,8 +157,8 @@ func TestSmoothRevolutionClosedForm(t *testing.T) {
 	}
 	got := direct(t, b, lib, pairs, batch.Options{Precision: batch.Double})
 	for i, w := range want {
-		d := got.Distance.At(i)
-		if status := batch.Status(got.Status[i]); status != batch.Separated || !(math.Abs(d-w) <= 1e-12) {
+		d := got.Distance().At(i)
+		if status := batch.Status(got.Status()[i]); status != batch.Separated || !(math.Abs(d-w) <= 1e-12) {
 			t.Errorf("row %d: %v at %.17g, want %.17g", i, status, d, w)
 		}
 	}

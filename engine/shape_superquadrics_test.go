@@ -71,8 +71,8 @@ func TestSuperquadricClosedForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, w := range want {
-		got := job.Results.Distance.At(i)
-		if status := batch.Status(job.Results.Status[i]); status != batch.Separated || !(math.Abs(got-w) <= 1e-12) {
+		got := job.Results.Distance().At(i)
+		if status := batch.Status(job.Results.Status()[i]); status != batch.Separated || !(math.Abs(got-w) <= 1e-12) {
 			t.Errorf("row %d: %v at %.17g, want %.17g", i, status, got, w)
 		}
 	}

@@ -141,25 +141,25 @@ func compareSparse(t *testing.T, name string, w *Worlds, o *Options, got, want *
 			a, b := dense.TemplateA[k], dense.TemplateB[k]
 			i := world*p + k
 			present := row < got.Offsets[world+1] && got.BodyA[row] == a && got.BodyB[row] == b
-			status := batch.Status(want.Status[i])
+			status := batch.Status(want.Status()[i])
 			if !present {
 				absent := w.Body(world, a) == Absent || w.Body(world, b) == Absent
 				if !absent && (status != batch.Separated ||
-					o.HasMaxDistance && want.Distance.At(i)+float64(want.Gap[i]) <= o.MaxDistance ||
+					o.HasMaxDistance && want.Distance().At(i)+float64(want.Gap()[i]) <= o.MaxDistance ||
 					o.Query == batch.Growth || o.Query == batch.Distance && !o.HasMaxDistance) {
 					t.Fatalf("%s: world %d, bodies %d and %d: no row, want %v", name, world, a, b, status)
 				}
 				continue
 			}
-			if s := batch.Status(got.Status[row]); s != status {
+			if s := batch.Status(got.Status()[row]); s != status {
 				t.Errorf("%s: world %d, bodies %d and %d: %v, want %v", name, world, a, b, s, status)
 			}
-			if got.Bits != nil && got.Bit(int(row)) != (status != batch.Separated) {
+			if got.Bits() != nil && got.Bit(int(row)) != (status != batch.Separated) {
 				t.Errorf("%s: row %d: bit %v of %v", name, row, got.Bit(int(row)), status)
 			}
-			if status < batch.Undecided && got.Distance.Len() > 0 && want.Distance.Len() > 0 {
-				d, gap := got.Distance.At(int(row)), float64(got.Gap[row])
-				e, egap := want.Distance.At(i), float64(want.Gap[i])
+			if status < batch.Undecided && got.Distance().Len() > 0 && want.Distance().Len() > 0 {
+				d, gap := got.Distance().At(int(row)), float64(got.Gap()[row])
+				e, egap := want.Distance().At(i), float64(want.Gap()[i])
 				if !(math.Abs(d-e) <= gap+egap) {
 					t.Errorf("%s: world %d, bodies %d and %d: %g ± %g, want %g ± %g", name, world, a, b, d, gap, e,
 						egap)
@@ -200,16 +200,16 @@ func TestLeastOfAllPairs(t *testing.T) {
 			want, _ := mustRun(t, d, bodies, dense, o, "cpu")
 			for i := range w.Len() {
 				name := fmt.Sprintf("%v, round %d, world %d", o.Query, round, i)
-				if got.Any[i] != want.Any[i] || got.Status[i] != want.Status[i] ||
+				if got.Any[i] != want.Any[i] || got.Status()[i] != want.Status()[i] ||
 					want.ContactsComplete == got.ContactsComplete && got.Contacts[i] != want.Contacts[i] {
 					t.Fatalf("%s: any %d, %d contacts, status %d; want %d, %d, %d", name, got.Any[i], got.Contacts[i],
-						got.Status[i], want.Any[i], want.Contacts[i], want.Status[i])
+						got.Status()[i], want.Any[i], want.Contacts[i], want.Status()[i])
 				}
-				if got.Distance.Len() == 0 || batch.Status(want.Status[i]) >= batch.Undecided {
+				if got.Distance().Len() == 0 || batch.Status(want.Status()[i]) >= batch.Undecided {
 					continue
 				}
-				g, ggap := got.Distance.At(i), float64(got.Gap[i])
-				e, egap := want.Distance.At(i), float64(want.Gap[i])
+				g, ggap := got.Distance().At(i), float64(got.Gap()[i])
+				e, egap := want.Distance().At(i), float64(want.Gap()[i])
 				if !(math.Abs(g-e) <= ggap+egap) && !(math.IsInf(g, 1) && math.IsInf(e, 1)) {
 					t.Fatalf("%s: %g ± %g, want %g ± %g", name, g, ggap, e, egap)
 				}
@@ -249,8 +249,8 @@ func TestAllPairsInvalid(t *testing.T) {
 	for i := range bad.N {
 		of5 := bad.BodyA[i] == 5 || bad.BodyB[i] == 5
 		world1 := int64(i) >= bad.Offsets[1] && int64(i) < bad.Offsets[2]
-		if (of5 && world1) != (batch.Status(bad.Status[i]) == batch.Invalid) {
-			t.Errorf("row %d of bodies %d and %d: status %d", i, bad.BodyA[i], bad.BodyB[i], bad.Status[i])
+		if (of5 && world1) != (batch.Status(bad.Status()[i]) == batch.Invalid) {
+			t.Errorf("row %d of bodies %d and %d: status %d", i, bad.BodyA[i], bad.BodyB[i], bad.Status()[i])
 		}
 		if of5 && world1 {
 			invalid++

@@ -251,7 +251,7 @@ func (t *tile) fold(from *batch.Results) {
 	for i := range t.rows {
 		r := &t.rows[i]
 		for k := r.first; k < r.first+r.count; k++ {
-			if at := s.at(k); from.Status[at] != batch.Omitted {
+			if at := s.at(k); from.Status()[at] != batch.Omitted {
 				r.least.solved(k, at, from)
 			}
 		}

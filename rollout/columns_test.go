@@ -25,9 +25,9 @@ func TestOneOfDistanceAndGap(t *testing.T) {
 			for _, columns := range []batch.Columns{batch.ColGap, batch.ColDistance, batch.ColGap | batch.ColStatus} {
 				o.Columns = columns
 				got, _ := mustRun(t, d, bodies, w, o, "cpu")
-				if columns&batch.ColGap != 0 && !sameBits(got.Gap, both.Gap) ||
-					columns&batch.ColDistance != 0 && !sameBits(got.Distance.F32, both.Distance.F32) ||
-					columns&batch.ColStatus != 0 && !slices.Equal(got.Status, both.Status) {
+				if columns&batch.ColGap != 0 && !sameBits(got.Gap(), both.Gap()) ||
+					columns&batch.ColDistance != 0 && !sameBits(got.Distance().F32, both.Distance().F32) ||
+					columns&batch.ColStatus != 0 && !slices.Equal(got.Status(), both.Status()) {
 					t.Errorf("%v, reduce %v: columns %v are not those of distance, gap and status", query, reduce,
 						columns)
 				}
@@ -69,10 +69,10 @@ func TestSolverOfACulledPair(t *testing.T) {
 		o.Precision = batch.Double
 		o.Columns = batch.ColDistance | batch.ColGap | batch.ColStatus | batch.ColMethod
 		r, rep := mustRun(t, dispatcher(t), bodies, w, o, "cpu")
-		if rep.Solved != 1 || math.Abs(r.Distance.F64[0]-0.2) > 1e-6 || r.PartA[0] != -1 ||
-			batch.Solver(r.Method[0]) != batch.SolverBounds {
+		if rep.Solved != 1 || math.Abs(r.Distance().F64[0]-0.2) > 1e-6 || r.PartA[0] != -1 ||
+			batch.Solver(r.Method()[0]) != batch.SolverBounds {
 			t.Errorf("reduce %v: %d solved, distance %g of part %d by the solver %v, want 0.2 by bounds", reduce,
-				rep.Solved, r.Distance.F64[0], r.PartA[0], batch.Solver(r.Method[0]))
+				rep.Solved, r.Distance().F64[0], r.PartA[0], batch.Solver(r.Method()[0]))
 		}
 	}
 }

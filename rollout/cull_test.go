@@ -38,21 +38,21 @@ func TestCulling(t *testing.T) {
 		got, want := run(t, d, bodies, w, o), run(t, d, bodies, w, all)
 		culled := 0
 		for i := range want.N {
-			slack := roundOff(&o, want.Distance.At(i)) + float64(want.Gap[i])
-			lower, upper := want.Distance.At(i)-slack, want.Distance.At(i)+slack
-			x, gap := got.Distance.At(i), float64(got.Gap[i])
+			slack := roundOff(&o, want.Distance().At(i)) + float64(want.Gap()[i])
+			lower, upper := want.Distance().At(i)-slack, want.Distance().At(i)+slack
+			x, gap := got.Distance().At(i), float64(got.Gap()[i])
 			switch {
-			case got.Status[i] != want.Status[i]:
-				t.Fatalf("round %d, row %d: %v, want %v", round, i, batch.Status(got.Status[i]),
-					batch.Status(want.Status[i]))
-			case math.IsInf(want.Distance.At(i), 1): // an absent body
-			case batch.Solver(got.Method[i]) == batch.SolverBounds:
+			case got.Status()[i] != want.Status()[i]:
+				t.Fatalf("round %d, row %d: %v, want %v", round, i, batch.Status(got.Status()[i]),
+					batch.Status(want.Status()[i]))
+			case math.IsInf(want.Distance().At(i), 1): // an absent body
+			case batch.Solver(got.Method()[i]) == batch.SolverBounds:
 				culled++
 				if !(upper > o.MaxDistance) || !(x-gap <= upper) || !(x+gap >= lower) || math.IsInf(gap, 0) {
 					t.Fatalf("round %d, row %d: %v ± %v by bounds, within [%v, %v]", round, i, x, gap, lower, upper)
 				}
-			case want.Distance.At(i) <= o.MaxDistance && (x != want.Distance.At(i) || got.PartA[i] != want.PartA[i]):
-				t.Fatalf("round %d, row %d: %v, want %v", round, i, x, want.Distance.At(i))
+			case want.Distance().At(i) <= o.MaxDistance && (x != want.Distance().At(i) || got.PartA[i] != want.PartA[i]):
+				t.Fatalf("round %d, row %d: %v, want %v", round, i, x, want.Distance().At(i))
 			}
 		}
 		if culled < want.N/100 || culled == want.N {
@@ -96,7 +96,7 @@ func TestBounds(t *testing.T) {
 		want := run(t, d, bodies, w, Options{NoCulling: true, Options: batch.Options{Precision: batch.Double}})
 		p := newPlacement(bodies, w, []int32{0, 1})
 		for i := range want.N {
-			if batch.Status(want.Status[i]) >= batch.Undecided {
+			if batch.Status(want.Status()[i]) >= batch.Undecided {
 				continue // two half-spaces
 			}
 			p.place(i)
@@ -108,7 +108,7 @@ func TestBounds(t *testing.T) {
 					upper = min(upper, upperOfParts(&a, &b))
 				}
 			}
-			x, gap := want.Distance.At(i), float64(want.Gap[i])
+			x, gap := want.Distance().At(i), float64(want.Gap()[i])
 			outer := math.Sqrt(square(p.x[0]-p.x[1])+square(p.y[0]-p.y[1])+square(p.z[0]-p.z[1]))*roundDown -
 				p.radius[0] - p.radius[1]
 			if lower := max(lower, outer); lower > 0 && !(lower <= x+gap) {

@@ -27,14 +27,14 @@ func TestLeastOfAChain(t *testing.T) {
 	w.SkipA, w.SkipB = []int32{0, 1}, []int32{1, 2}
 	o := Options{Reduce: ReduceWorld, MaxDistance: 0.1, HasMaxDistance: true}
 	r, _ := mustRun(t, dispatcher(t), bodies, w, o, "ref")
-	d, gap := r.Distance.At(0), float64(r.Gap[0])
-	if batch.Status(r.Status[0]) != batch.Separated || !(d-gap >= 0.0999 && d-gap <= 19 && d+gap >= 19) {
+	d, gap := r.Distance().At(0), float64(r.Gap()[0])
+	if batch.Status(r.Status()[0]) != batch.Separated || !(d-gap >= 0.0999 && d-gap <= 19 && d+gap >= 19) {
 		t.Errorf("%v, distance %g ± %g, want an interval that holds 19 and begins about 0.1 or above",
-			batch.Status(r.Status[0]), d, gap)
+			batch.Status(r.Status()[0]), d, gap)
 	}
 	w.SkipA, w.SkipB = append(w.SkipA, 0), append(w.SkipB, 2)
-	if r, _ := mustRun(t, dispatcher(t), bodies, w, o, "ref"); !math.IsInf(r.Distance.At(0), 1) || r.Gap[0] != 0 {
-		t.Errorf("no pair is asked: distance %g ± %g, want +Inf ± 0", r.Distance.At(0), r.Gap[0])
+	if r, _ := mustRun(t, dispatcher(t), bodies, w, o, "ref"); !math.IsInf(r.Distance().At(0), 1) || r.Gap()[0] != 0 {
+		t.Errorf("no pair is asked: distance %g ± %g, want +Inf ± 0", r.Distance().At(0), r.Gap()[0])
 	}
 }
 

@@ -44,9 +44,9 @@ func (l *least) cull(lower, upper float64) {
 // solved adds candidate k, answer i of the results.
 func (l *least) solved(k int32, i int, from *batch.Results) {
 	l.pairs++
-	status := batch.Status(from.Status[i])
-	if from.Iterations != nil {
-		l.iterations += int64(from.Iterations[i])
+	status := batch.Status(from.Status()[i])
+	if from.Iterations() != nil {
+		l.iterations += int64(from.Iterations()[i])
 	}
 	switch {
 	case status >= batch.Invalid:
@@ -57,7 +57,7 @@ func (l *least) solved(k int32, i int, from *batch.Results) {
 	case status > l.contact:
 		l.contact, l.contactBy = status, k
 	}
-	if from.Distance.Len() == 0 {
+	if from.Distance().Len() == 0 {
 		if l.best < 0 {
 			l.best = k // whose solver is that of the row if no pair is in contact
 		}
@@ -80,7 +80,7 @@ func (l *least) solved(k int32, i int, from *batch.Results) {
 
 // interval returns the stored value of an answer and bounds of the true one, rounded outwards.
 func interval(i int, from *batch.Results) (d, lower, upper float64) {
-	d, gap := from.Distance.At(i), float64(from.Gap[i])
+	d, gap := from.Distance().At(i), float64(from.Gap()[i])
 	if math.IsNaN(d) || math.IsInf(gap, 1) {
 		return d, math.Inf(-1), math.Inf(1)
 	}

@@ -22,7 +22,7 @@ func leastOf(answers ...answer) least {
 	res := batch.NewResults(len(answers), &batch.Options{Precision: batch.Double})
 	l := noLeast()
 	for i, a := range answers {
-		res.Status[i], res.Distance.F64[i], res.Gap[i] = uint8(a.status), a.distance, a.gap
+		res.Status()[i], res.Distance().F64[i], res.Gap()[i] = uint8(a.status), a.distance, a.gap
 		l.solved(int32(i), i, res)
 	}
 	return l
@@ -132,8 +132,8 @@ func TestHold(t *testing.T) {
 			first = got
 			want := run(t, d, bodies, w, o)
 			for i := range want.N {
-				if got.Status[i] != want.Status[i] || got.PartA[i] != want.PartA[i] || got.Distance.Len() > 0 &&
-					math.Float64bits(got.Distance.At(i)) != math.Float64bits(want.Distance.At(i)) {
+				if got.Status()[i] != want.Status()[i] || got.PartA[i] != want.PartA[i] || got.Distance().Len() > 0 &&
+					math.Float64bits(got.Distance().At(i)) != math.Float64bits(want.Distance().At(i)) {
 					t.Fatalf("%v %v: row %d differs", o.Query, o.Reduce, i)
 				}
 			}

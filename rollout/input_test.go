@@ -42,12 +42,12 @@ func TestBadPose(t *testing.T) {
 				switch {
 				case hit:
 					invalid++
-					if batch.Status(got.Status[i]) != batch.Invalid || !math.IsNaN(got.Distance.At(i)) ||
+					if batch.Status(got.Status()[i]) != batch.Invalid || !math.IsNaN(got.Distance().At(i)) ||
 						got.PartA[i] != -1 {
-						t.Errorf("%v, row %d: %v", v, i, batch.Status(got.Status[i]))
+						t.Errorf("%v, row %d: %v", v, i, batch.Status(got.Status()[i]))
 					}
-				case got.Status[i] != want.Status[i] || got.Distance.F32[i] != want.Distance.F32[i]:
-					t.Errorf("%v, row %d: %v, want %v", v, i, got.Distance.At(i), want.Distance.At(i))
+				case got.Status()[i] != want.Status()[i] || got.Distance().F32[i] != want.Distance().F32[i]:
+					t.Errorf("%v, row %d: %v, want %v", v, i, got.Distance().At(i), want.Distance().At(i))
 				}
 			}
 			if rep.Counts[batch.Invalid] != invalid || invalid == 0 || len(rep.RowErrors) != 1 {
@@ -150,9 +150,9 @@ func TestEmpty(t *testing.T) {
 			t.Fatalf("%d worlds, want %d", got.N, c.rows)
 		}
 		for i := range got.N {
-			if batch.Status(got.Status[i]) != batch.Separated || !math.IsInf(got.Distance.At(i), 1) ||
-				got.Gap[i] != 0 || got.Any[i] != AnyNone || got.Pair[i] != -1 {
-				t.Errorf("world %d: %v, %v ± %v", i, batch.Status(got.Status[i]), got.Distance.At(i), got.Gap[i])
+			if batch.Status(got.Status()[i]) != batch.Separated || !math.IsInf(got.Distance().At(i), 1) ||
+				got.Gap()[i] != 0 || got.Any[i] != AnyNone || got.Pair[i] != -1 {
+				t.Errorf("world %d: %v, %v ± %v", i, batch.Status(got.Status()[i]), got.Distance().At(i), got.Gap()[i])
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func TestStopped(t *testing.T) {
 			t.Fatalf("%v after %d of %d", err, rep.Done, job.Results.N)
 		}
 		for i := range job.Results.N {
-			if s := batch.Status(job.Results.Status[i]); (s == batch.Undecided) != (i >= rep.Done) {
+			if s := batch.Status(job.Results.Status()[i]); (s == batch.Undecided) != (i >= rep.Done) {
 				t.Fatalf("row %d of %d done is %v", i, rep.Done, s)
 			}
 		}

@@ -133,12 +133,8 @@ func sameResults(t *testing.T, name string, got, want *Results) {
 // columnBits are the columns of results as integers, so that NaN can be compared.
 type columnBits struct {
 	Columns, Of string
-	Floats      [5][]uint64
-	Gap         []uint64
-	Status, Any []uint8
-	Iterations  []uint16
-	Method      []uint8
-	Bits        []uint64
+	Values      [][]uint64
+	Any         []uint8
 	Parts, Pair [2][]int32
 	Counts      [2][]int32
 	Offsets     []int64
@@ -147,15 +143,14 @@ type columnBits struct {
 
 func bitsOf(r *Results) *columnBits {
 	c := &columnBits{Columns: fmt.Sprint(r.Columns), Of: fmt.Sprint(r.N, r.Precision, r.ContactsComplete)}
-	for i, f := range []*batch.Floats{&r.Distance, &r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
-		for k := range f.Len() {
-			c.Floats[i] = append(c.Floats[i], math.Float64bits(f.At(k)))
+	for _, x := range batch.EveryColumn() {
+		var values []uint64
+		for k := range r.Column(x).Len() {
+			values = append(values, math.Float64bits(r.Column(x).At(k)))
 		}
+		c.Values = append(c.Values, values)
 	}
-	for _, g := range r.Gap {
-		c.Gap = append(c.Gap, uint64(math.Float32bits(g)))
-	}
-	c.Status, c.Any, c.Iterations, c.Method, c.Bits = r.Status, r.Any, r.Iterations, r.Method, r.Bits
+	c.Any = r.Any
 	c.Parts, c.Pair[0], c.Counts = [2][]int32{r.PartA, r.PartB}, r.Pair, [2][]int32{r.Contacts, r.Failed}
 	c.Offsets, c.Bodies = r.Offsets, [2][]int32{r.BodyA, r.BodyB}
 	return c

@@ -150,16 +150,16 @@ func expanded(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *Wor
 	}
 	res := job.Results
 	for k, at := range of {
-		e, s := &expect[at[0]], batch.Status(res.Status[k])
+		e, s := &expect[at[0]], batch.Status(res.Status()[k])
 		if s == batch.Undecided || s == batch.Invalid || e.status == batch.Undecided || e.status == batch.Invalid {
 			e.status = max(e.status, s)
 			continue
 		}
 		e.status = max(e.status, s)
-		if res.Distance.Len() == 0 {
+		if res.Distance().Len() == 0 {
 			continue
 		}
-		v, g := res.Distance.At(k), float64(res.Gap[k])
+		v, g := res.Distance().At(k), float64(res.Gap()[k])
 		if v < e.distance {
 			e.distance, e.partA, e.partB, e.row = v, int32(at[1]), int32(at[2]), k
 		}
@@ -182,25 +182,25 @@ func checkRows(t *testing.T, got *Results, want []answered, list *batch.Results,
 	t.Helper()
 	culled := 0
 	for i := range want {
-		e, s := &want[i], batch.Status(got.Status[i])
+		e, s := &want[i], batch.Status(got.Status()[i])
 		if s != e.status {
 			t.Fatalf("row %d is %v, want %v", i, s, e.status)
 		}
 		if e.absent {
-			if got.Distance.Len() > 0 && (!math.IsInf(got.Distance.At(i), 1) || got.Gap[i] != 0) || got.PartA[i] != -1 {
-				t.Fatalf("row %d of an absent body: %v ± %v", i, got.Distance.At(i), got.Gap[i])
+			if got.Distance().Len() > 0 && (!math.IsInf(got.Distance().At(i), 1) || got.Gap()[i] != 0) || got.PartA[i] != -1 {
+				t.Fatalf("row %d of an absent body: %v ± %v", i, got.Distance().At(i), got.Gap()[i])
 			}
 			continue
 		}
-		if got.Distance.Len() == 0 {
+		if got.Distance().Len() == 0 {
 			continue
 		}
-		d, gap := got.Distance.At(i), float64(got.Gap[i])
+		d, gap := got.Distance().At(i), float64(got.Gap()[i])
 		slack := roundOff(o, max(math.Abs(d), math.Abs(e.lower), math.Abs(e.upper)))
 		if !(d-gap <= e.upper+slack) || !(d+gap >= e.lower-slack) || math.IsInf(d, 0) {
 			t.Fatalf("row %d: %v ± %v, want [%v, %v]", i, d, gap, e.lower, e.upper)
 		}
-		if batch.Solver(got.Method[i]) == batch.SolverBounds {
+		if batch.Solver(got.Method()[i]) == batch.SolverBounds {
 			culled++
 			if s != batch.Separated || !(d-gap > -slack) || got.PartA[i] != -1 {
 				t.Fatalf("row %d: %v, %v ± %v, part %d by bounds", i, s, d, gap, got.PartA[i])
@@ -213,8 +213,8 @@ func checkRows(t *testing.T, got *Results, want []answered, list *batch.Results,
 					e.partA, e.partB)
 			}
 			for j := range 3 {
-				if got.WitnessA.At(3*i+j) != list.WitnessA.At(3*e.row+j) ||
-					got.Normal.At(3*i+j) != list.Normal.At(3*e.row+j) {
+				if got.WitnessA().At(3*i+j) != list.WitnessA().At(3*e.row+j) ||
+					got.Normal().At(3*i+j) != list.Normal().At(3*e.row+j) {
 					t.Fatalf("row %d: other witness or normal", i)
 				}
 			}
@@ -263,17 +263,17 @@ func checkWorlds(t *testing.T, got *Results, want []answered, pairs int, o *Opti
 		if contacts > 0 {
 			any = AnyContact
 		}
-		if s := batch.Status(got.Status[w]); s != status || got.Any[w] != any || got.Failed[w] != failed {
+		if s := batch.Status(got.Status()[w]); s != status || got.Any[w] != any || got.Failed[w] != failed {
 			t.Fatalf("world %d: %v, any %d, %d failed, want %v, %d, %d", w, s, got.Any[w], got.Failed[w], status, any,
 				failed)
 		}
 		if got.ContactsComplete && got.Contacts[w] != contacts || got.Contacts[w] > contacts {
 			t.Fatalf("world %d: %d contacts, want %d", w, got.Contacts[w], contacts)
 		}
-		if got.Distance.Len() == 0 || least < 0 {
+		if got.Distance().Len() == 0 || least < 0 {
 			continue
 		}
-		d, gap := got.Distance.At(w), float64(got.Gap[w])
+		d, gap := got.Distance().At(w), float64(got.Gap()[w])
 		slack := roundOff(o, d)
 		if !(d-gap <= upper+slack) || !(d+gap >= lower-slack) {
 			t.Fatalf("world %d: %v ± %v, want [%v, %v]", w, d, gap, lower, upper)

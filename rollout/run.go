@@ -231,7 +231,7 @@ func (b *Batch) makeResults() error {
 	if b.all != nil {
 		b.addBodies()
 	}
-	if b.statuses = b.results.Status; b.statuses == nil {
+	if b.statuses = b.results.Status(); b.statuses == nil {
 		b.statuses = make([]uint8, n)
 	}
 	return nil

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 
 	"clearance/batch"
 	"clearance/internal/memory"
@@ -100,31 +99,12 @@ func (t *tile) storeSparse() {
 // grow sets the number of rows. New rows hold any values.
 func (b *Batch) grow(n int) {
 	r := b.results
-	r.N = n
-	floats := func(f *batch.Floats, per int) {
-		f.F32, f.F64 = extended(f.F32, per*n), extended(f.F64, per*n)
-	}
-	floats(&r.Distance, 1)
-	floats(&r.Normal, 3)
-	floats(&r.WitnessA, 3)
-	floats(&r.WitnessB, 3)
-	floats(&r.Point, 3)
-	r.Gap, r.Status, r.Iterations = extended(r.Gap, n), extended(r.Status, n), extended(r.Iterations, n)
-	r.Method = extended(r.Method, n)
-	r.Bits = extended(r.Bits, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
-	r.PartA, r.PartB = extended(r.PartA, n), extended(r.PartB, n)
-	r.BodyA, r.BodyB = extended(r.BodyA, n), extended(r.BodyB, n)
-	if r.Status != nil {
-		b.statuses = r.Status
+	r.Resize(n)
+	r.PartA, r.PartB = batch.Resize(r.PartA, n), batch.Resize(r.PartB, n)
+	r.BodyA, r.BodyB = batch.Resize(r.BodyA, n), batch.Resize(r.BodyB, n)
+	if status := r.Status(); status != nil {
+		b.statuses = status
 	} else {
-		b.statuses = extended(b.statuses, n)
+		b.statuses = batch.Resize(b.statuses, n)
 	}
-}
-
-// extended returns s with the given length, keeping what it holds; nil, an absent column, stays nil.
-func extended[T any](s []T, n int) []T {
-	if s == nil || n <= len(s) {
-		return s[:min(n, len(s))]
-	}
-	return slices.Grow(s, n-len(s))[:n]
 }

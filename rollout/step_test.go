@@ -29,23 +29,23 @@ func TestStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := slices.Clone(first.Distance.F32)
+		before := slices.Clone(first.Distance().F32)
 		out := NewResults(first.N, &o)
 		rep, err := b.Step(t.Context(), &moved, out)
 		if err != nil || rep.Done != first.N {
 			t.Fatal(rep.Done, err)
 		}
-		if !sameBits(first.Distance.F32, before) {
+		if !sameBits(first.Distance().F32, before) {
 			t.Error("the results of the batch changed")
 		}
-		if again, _, _ := b.Run(t.Context()); !sameBits(again.Distance.F32, before) {
+		if again, _, _ := b.Run(t.Context()); !sameBits(again.Distance().F32, before) {
 			t.Error("the batch kept the worlds of the step")
 		}
 		if err := b.Update(&moved); err != nil {
 			t.Fatal(err)
 		}
 		want, _, err := b.Run(t.Context())
-		if err != nil || !sameBits(out.Distance.F32, want.Distance.F32) || !slices.Equal(out.Status, want.Status) ||
+		if err != nil || !sameBits(out.Distance().F32, want.Distance().F32) || !slices.Equal(out.Status(), want.Status()) ||
 			!slices.Equal(out.PartA, want.PartA) || !slices.Equal(out.Pair, want.Pair) {
 			t.Error("the answers of a step are not those of Update and Run", err)
 		}

@@ -4,12 +4,12 @@ import (
 	"math"
 
 	"clearance/batch"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// noVector is the normal and the witnesses of rows that no solver answered.
-var noVector = r3.Vec{X: math.NaN(), Y: math.NaN(), Z: math.NaN()}
+// derived are the columns of a row that follow from those of all its pairs of parts. The others are copied from the pair
+// that attains the least, and have the value of rows without an answer where that is not known.
+const derived = batch.ColDistance | batch.ColGap | batch.ColStatus | batch.ColIterations | batch.ColMethod |
+	batch.ColBits
 
 // source is where the candidates of a tile are answered.
 type source struct {
@@ -34,25 +34,34 @@ func (c *Batch) store(i int, l *least, s *source) int32 {
 	a := batch.Answer{
 		Status: status, Solver: batch.SolverBounds, Iterations: int(min(l.iterations, batch.MaxIterations)),
 		Distance: middle(l.lower, l.upper), Lower: l.lower, Upper: l.upper,
-		Normal: noVector, WitnessA: noVector, WitnessB: noVector, Point: noVector,
 	}
 	if l.pairs == 0 { // nothing to be distant from
 		a.Distance = math.Inf(1)
 	}
 	k := c.winner(l)
 	if k >= 0 {
-		c.take(&a, k, s)
+		at := s.at(k)
+		if from := s.from.Method(); from != nil {
+			a.Solver = batch.Solver(from[at])
+		}
+		if from := s.from.Distance(); from.Len() != 0 {
+			a.Distance = from.At(at)
+		}
+		out.CopyRow(i, s.from, at, out.Columns&^derived)
 		out.PartA[i], out.PartB[i] = s.t.partA[k], s.t.partB[k]
-	} else if !c.valued && l.best >= 0 && s.from.Method != nil {
-		a.Solver = batch.Solver(s.from.Method[s.at(l.best)])
+	} else if !c.valued && l.best >= 0 && s.from.Method() != nil {
+		a.Solver = batch.Solver(s.from.Method()[s.at(l.best)])
 	}
-	out.Put(i, &a)
+	if k < 0 {
+		out.ClearRow(i, out.Columns&^derived)
+	}
+	out.PutColumns(i, &a, derived)
 	switch {
-	case out.Gap == nil:
+	case out.Gap() == nil:
 	case l.pairs == 0:
-		out.Gap[i] = 0
+		out.Gap()[i] = 0
 	case k >= 0 && l.lowerBy == k && l.upperBy == k:
-		out.Gap[i] = s.from.Gap[s.at(k)] // without rounding it twice
+		out.Gap()[i] = s.from.Gap()[s.at(k)] // without rounding it twice
 	}
 	return k
 }
@@ -61,10 +70,10 @@ func (c *Batch) store(i int, l *least, s *source) int32 {
 func (c *Batch) putCulled(i int, lower, upper float64) {
 	out := c.results
 	c.statuses[i] = uint8(batch.Separated)
-	out.Put(i, &batch.Answer{
+	out.ClearRow(i, out.Columns&^derived)
+	out.PutColumns(i, &batch.Answer{
 		Status: batch.Separated, Solver: batch.SolverBounds, Distance: middle(lower, upper), Lower: lower, Upper: upper,
-		Normal: noVector, WitnessA: noVector, WitnessB: noVector, Point: noVector,
-	})
+	}, derived)
 	out.PartA[i], out.PartB[i] = -1, -1
 }
 
@@ -86,23 +95,3 @@ func (c *Batch) known(l *least) bool {
 
 // middle of an interval.
 func middle(lower, upper float64) float64 { return lower + (upper-lower)/2 }
-
-// take copies the answer of candidate k but its status and bounds.
-func (c *Batch) take(a *batch.Answer, k int32, s *source) {
-	i, from := s.at(k), s.from
-	if from.Method != nil {
-		a.Solver = batch.Solver(from.Method[i])
-	}
-	if from.Distance.Len() != 0 {
-		a.Distance = from.Distance.At(i)
-	}
-	vector := func(to *r3.Vec, f *batch.Floats) {
-		if f.Len() != 0 {
-			*to = r3.Vec{X: f.At(3 * i), Y: f.At(3*i + 1), Z: f.At(3*i + 2)}
-		}
-	}
-	vector(&a.Normal, &from.Normal)
-	vector(&a.WitnessA, &from.WitnessA)
-	vector(&a.WitnessB, &from.WitnessB)
-	vector(&a.Point, &from.Point)
-}

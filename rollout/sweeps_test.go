@@ -80,7 +80,7 @@ func TestSweepsAgainstSampling(t *testing.T) {
 				time := float64(ways-1) * (float64(k) + rng.Float64()) / float64(samples)
 				res, _ := mustRun(t, d, bodies, m.at(time), o, "cpu")
 				for i := range got.N {
-					status, low := batch.Status(res.Status[i]), res.Distance.F64[i]+float64(res.Gap[i])
+					status, low := batch.Status(res.Status()[i]), res.Distance().F64[i]+float64(res.Gap()[i])
 					if time < got.T0[i] && status == batch.Penetrating {
 						t.Fatalf("row %d: contact at %g missed: %v from %.9g", i, time, sweep.State(got.State[i]),
 							got.T0[i])

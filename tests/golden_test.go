@@ -154,9 +154,9 @@ func (s *goldenSet) answers(t *testing.T, kernels string, o batch.Options) []gol
 	res := answerWith(t, cpu.Options{Workers: 1, SIMD: kernels}, s.lib, s.pairs, o, 0)
 	list := make([]goldenAnswer, res.N)
 	for i := range list {
-		list[i].Status = batch.Status(res.Status[i]).String()
-		if res.Distance.Len() != 0 && res.Gap != nil && !math.IsNaN(res.Distance.At(i)) {
-			d, gap := res.Distance.At(i), float64(res.Gap[i])
+		list[i].Status = batch.Status(res.Status()[i]).String()
+		if res.Distance().Len() != 0 && res.Gap() != nil && !math.IsNaN(res.Distance().At(i)) {
+			d, gap := res.Distance().At(i), float64(res.Gap()[i])
 			list[i].Distance, list[i].Gap = &d, &gap
 		}
 	}

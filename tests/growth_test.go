@@ -93,15 +93,15 @@ func TestGrowthIsHomogeneous(t *testing.T) {
 				got := answer(t, v.lib, v.pairs, o, 2, 0)
 				compared := 0
 				for i := range n {
-					if s.unbounded(i) || max(want.Status[i], got.Status[i]) >= uint8(batch.Undecided) {
+					if s.unbounded(i) || max(want.Status()[i], got.Status()[i]) >= uint8(batch.Undecided) {
 						continue // half-spaces do not grow
 					}
 					compared++
-					alpha, gap := want.Distance.At(i), float64(want.Gap[i])
-					again := got.Distance.At(i)
+					alpha, gap := want.Distance().At(i), float64(want.Gap()[i])
+					again := got.Distance().At(i)
 					// The poses of both are rounded, and the parameters of the scaled shapes.
 					slack := s.growthSlack(i, math.Max(alpha, again), 32*eps*k*s.reach(i))
-					slack += float64(got.Gap[i]) + v.by*gap
+					slack += float64(got.Gap()[i]) + v.by*gap
 					if !(math.Abs(again-v.by*alpha) <= slack) {
 						t.Errorf("%v, %s: row %d (%s): %s; then %s, want %.17g", precision, v.name, i, s.describe(i),
 							tell(want, i), tell(got, i), v.by*alpha)
@@ -126,7 +126,7 @@ func TestGrowthAndDistance(t *testing.T) {
 		growth := answer(t, s.lib, s.pairs, o, 2, 0)
 		var sides [2]int
 		for i := range n {
-			if growth.Status[i] >= uint8(batch.Undecided) || signed.Status[i] >= uint8(batch.Undecided) {
+			if growth.Status()[i] >= uint8(batch.Undecided) || signed.Status()[i] >= uint8(batch.Undecided) {
 				continue
 			}
 			inner, outer := s.inradius(i), 0.0
@@ -164,7 +164,7 @@ func TestFlatPairsDoNotGrow(t *testing.T) {
 	s := newSet(t, "adversarial", 5, 2000)
 	growth := answer(t, s.lib, s.pairs, batch.Options{Query: batch.Growth}, 2, 0)
 	flat := 0
-	for i, status := range growth.Status {
+	for i, status := range growth.Status() {
 		invalid := batch.Status(status) == batch.Invalid
 		if invalid != s.flat(i) {
 			t.Errorf("row %d (%s) is %v", i, s.describe(i), batch.Status(status))

@@ -38,7 +38,7 @@ func TestBitIdentity(t *testing.T) {
 		eachQuestion(t, func(t *testing.T, o batch.Options) {
 			want := answer(t, s.lib, s.pairs, o, 1, 0)
 			decided := 0
-			for _, st := range want.Status {
+			for _, st := range want.Status() {
 				if batch.Status(st) < batch.Undecided {
 					decided++
 				}
@@ -129,10 +129,10 @@ func TestColumnSelection(t *testing.T) {
 					near = 2 * batch.DoubleCurvedGrowthTolerance
 				}
 				if alone {
-					got.Iterations, got.Method = nil, nil
+					got.Drop(batch.ColIterations | batch.ColMethod)
 				}
 				for i := range want.N {
-					if alone && math.Abs(want.Distance.At(i)-o.Query.Info().Touch) <= near {
+					if alone && math.Abs(want.Distance().At(i)-o.Query.Info().Touch) <= near {
 						continue
 					}
 					if column := rowcheck.Differs(want, i, got, i); column != "" {

@@ -56,7 +56,7 @@ func TestMetamorphic(t *testing.T) {
 // sides claim anything.
 func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, got *batch.Results, i int) bool {
 	t.Helper()
-	a, b := batch.Status(want.Status[i]), batch.Status(got.Status[i])
+	a, b := batch.Status(want.Status()[i]), batch.Status(got.Status()[i])
 	if a == batch.Invalid || b == batch.Invalid {
 		t.Errorf("%s: row %d (%s) is %v and %v", name, i, s.describe(i), a, b)
 	}
@@ -65,7 +65,7 @@ func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, 
 	}
 	scale, slack := v.scale, v.slack(i)
 	if q.Info().Growth() { // of no unit
-		scale, slack = 1, s.growthSlack(i, want.Distance.At(i), slack/v.scale)
+		scale, slack = 1, s.growthSlack(i, want.Distance().At(i), slack/v.scale)
 	}
 	// Both intervals hold the value of their own input; those of the two
 	// inputs differ by slack at most.
@@ -73,7 +73,7 @@ func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, 
 	from, to := claimed(got, i, q)
 	if !(scale*lower <= to+slack && from <= scale*upper+slack) {
 		t.Errorf("%s: row %d (%s): %s; then %s, where %.17g would follow; rounding explains %.3g",
-			name, i, s.describe(i), tell(want, i), tell(got, i), scale*want.Distance.At(i), slack)
+			name, i, s.describe(i), tell(want, i), tell(got, i), scale*want.Distance().At(i), slack)
 	}
 	return true
 }
@@ -82,10 +82,10 @@ func (s *set) agree(t *testing.T, name string, v *variant, q batch.Query, want, 
 // caller does not care for more (separated rows of the penetration and collide
 // queries, any contact of collide) it is what the status says.
 func claimed(r *batch.Results, i int, q batch.Query) (lower, upper float64) {
-	d, gap := r.Distance.At(i), float64(r.Gap[i])
+	d, gap := r.Distance().At(i), float64(r.Gap()[i])
 	lower, upper = d-gap, d+gap
 	touch, wide := q.Info().Touch, q == batch.Penetration || q == batch.Collide
-	switch batch.Status(r.Status[i]) {
+	switch batch.Status(r.Status()[i]) {
 	case batch.Separated:
 		lower = math.Max(lower, touch)
 		if wide {

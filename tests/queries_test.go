@@ -120,7 +120,7 @@ func TestUnservedQueriesAreRefused(t *testing.T) {
 			layers["run of "+name] = func() error {
 				j := job()
 				err := b.Run(t.Context(), j, 0, 3, j.Results)
-				for i, s := range j.Results.Status {
+				for i, s := range j.Results.Status() {
 					if batch.Status(s) != batch.Undecided {
 						t.Errorf("query %v, %s: row %d is answered with %v", q, name, i, batch.Status(s))
 					}

@@ -16,7 +16,7 @@ import (
 var seedFlag = flag.Uint64("seed", 0, "seed of the metamorphic tests; 0 draws one, which a failure prints")
 
 // everything asks for all columns there are.
-const everything = batch.AllColumns | batch.ColBits
+var everything = batch.AllColumns | batch.ColBits
 
 // set is a generated set with some of its rows.
 type set struct {
@@ -108,12 +108,12 @@ func (s *set) shape(i int32) string {
 
 // tell writes an answer in words.
 func tell(r *batch.Results, i int) string {
-	s := fmt.Sprintf("%v", batch.Status(r.Status[i]))
-	if r.Distance.Len() != 0 {
-		s += fmt.Sprintf(", distance %.17g ± %.3g", r.Distance.At(i), r.Gap[i])
+	s := fmt.Sprintf("%v", batch.Status(r.Status()[i]))
+	if r.Distance().Len() != 0 {
+		s += fmt.Sprintf(", distance %.17g ± %.3g", r.Distance().At(i), r.Gap()[i])
 	}
-	if r.Iterations != nil {
-		s += fmt.Sprintf(", %d iterations", r.Iterations[i])
+	if r.Iterations() != nil {
+		s += fmt.Sprintf(", %d iterations", r.Iterations()[i])
 	}
 	return s
 }

@@ -138,7 +138,7 @@ func TestDepthWithoutGap(t *testing.T) {
 	}
 	deep := 0
 	for i := range job.Results.N {
-		if job.Results.Distance.At(i) < 0 {
+		if job.Results.Distance().At(i) < 0 {
 			deep++
 		}
 	}
@@ -154,26 +154,8 @@ func TestDepthWithoutGap(t *testing.T) {
 // drop takes a column out of the job.
 func drop(job *batch.Job, col batch.Columns) {
 	r := job.Results
-	r.Columns &^= col
+	r.Drop(col)
 	job.Options.Columns = r.Columns
-	switch col {
-	case batch.ColDistance:
-		r.Distance = batch.Floats{}
-	case batch.ColGap:
-		r.Gap = nil
-	case batch.ColNormal:
-		r.Normal = batch.Floats{}
-	case batch.ColWitnessA:
-		r.WitnessA = batch.Floats{}
-	case batch.ColWitnessB:
-		r.WitnessB = batch.Floats{}
-	case batch.ColStatus:
-		r.Status = nil
-	case batch.ColIterations:
-		r.Iterations = nil
-	case batch.ColMethod:
-		r.Method = nil
-	}
 }
 
 func TestColumnNotAskedFor(t *testing.T) {
@@ -202,15 +184,15 @@ func TestInvalidRows(t *testing.T) {
 		t.Errorf("statuses %+v, check %+v", r.Status, r.Check("invalid"))
 	}
 	for name, spoil := range map[string]func(*batch.Results){
-		"refused row answered":    func(r *batch.Results) { r.Status[0] = uint8(batch.Separated) },
-		"refused row undecided":   func(r *batch.Results) { r.Status[1] = uint8(batch.Undecided) },
-		"good row invalid":        func(r *batch.Results) { r.Status[2] = uint8(batch.Invalid) },
+		"refused row answered":    func(r *batch.Results) { r.Status()[0] = uint8(batch.Separated) },
+		"refused row undecided":   func(r *batch.Results) { r.Status()[1] = uint8(batch.Undecided) },
+		"good row invalid":        func(r *batch.Results) { r.Status()[2] = uint8(batch.Invalid) },
 		"good row blank":          func(r *batch.Results) { r.PutFailure(2, batch.Invalid) },
-		"refused with a distance": func(r *batch.Results) { r.Distance.Set(0, 1) },
-		"refused with a gap":      func(r *batch.Results) { r.Gap[1] = 0 },
-		"refused with a normal":   func(r *batch.Results) { r.Normal.Set(4, 0) },
-		"refused with a witness":  func(r *batch.Results) { r.WitnessB.Set(0, 0) },
-		"refused with iterations": func(r *batch.Results) { r.Iterations[0] = 1 },
+		"refused with a distance": func(r *batch.Results) { r.Distance().Set(0, 1) },
+		"refused with a gap":      func(r *batch.Results) { r.Gap()[1] = 0 },
+		"refused with a normal":   func(r *batch.Results) { r.Normal().Set(4, 0) },
+		"refused with a witness":  func(r *batch.Results) { r.WitnessB().Set(0, 0) },
+		"refused with iterations": func(r *batch.Results) { r.Iterations()[0] = 1 },
 	} {
 		job := make()
 		spoil(job.Results)
@@ -229,17 +211,17 @@ func TestUndecided(t *testing.T) {
 	}
 	// An answer that meets the tolerance must not be called undecided.
 	job, _ = closedJob(t, batch.Single, r3.Vec{})
-	job.Results.Status[0] = uint8(batch.Undecided)
+	job.Results.Status()[0] = uint8(batch.Undecided)
 	if r := audit(t, job, verify.Options{}); r.Check("status").Failed != 1 {
 		t.Error("undecided passed with a gap within the tolerance")
 	}
 	// With a wide gap it may, and its interval is audited nevertheless.
-	job.Results.Gap[0] = 1e-3
+	job.Results.Gap()[0] = 1e-3
 	if r := audit(t, job, verify.Options{}); r.Wrong() != 0 || r.Undecided() != 1 ||
 		r.Check("plane").Ran != len(cases) {
 		t.Errorf("%d wrong, %d undecided", r.Wrong(), r.Undecided())
 	}
-	job.Results.Distance.Set(0, 1)
+	job.Results.Distance().Set(0, 1)
 	if r := audit(t, job, verify.Options{}); r.Check("plane").Failed != 1 {
 		t.Error("a false interval of an undecided row passed")
 	}
@@ -255,8 +237,8 @@ func TestUndecidedAfterRounding(t *testing.T) {
 		job, _ := closedJob(t, batch.Single, r3.Vec{})
 		pair := job.Library.PairSize(job.Input.(*batch.Pairs).ShapeA[0], job.Input.(*batch.Pairs).ShapeB[0])
 		tolerance := job.Options.SolverTolerance(pair)
-		job.Results.Status[0] = uint8(batch.Undecided)
-		job.Results.Gap[0] = float32(tolerance - c.units*0x1p-24*math.Abs(job.Results.Distance.At(0)))
+		job.Results.Status()[0] = uint8(batch.Undecided)
+		job.Results.Gap()[0] = float32(tolerance - c.units*0x1p-24*math.Abs(job.Results.Distance().At(0)))
 		if r := audit(t, job, verify.Options{}); r.Check("status").Failed != c.failed {
 			t.Errorf("%v units below the tolerance: %d failed, want %d", c.units, r.Check("status").Failed, c.failed)
 		}
@@ -270,7 +252,7 @@ func TestDeterministic(t *testing.T) {
 	in := randomPairs(lib, 5000, 11, r3.Vec{})
 	job := solved(t, lib, in, batch.Options{})
 	for i := 0; i < in.Len(); i += 37 { // something to report
-		job.Results.Distance.Set(i, job.Results.Distance.At(i)+1e-3)
+		job.Results.Distance().Set(i, job.Results.Distance().At(i)+1e-3)
 	}
 	var want []byte
 	for _, workers := range []int{1, 2, 7} {
@@ -324,7 +306,7 @@ func TestErrors(t *testing.T) {
 	if _, err := verify.Compare(context.Background(), job, verify.CompareOptions{Sample: -1}); err == nil {
 		t.Error("negative sample passed")
 	}
-	job.Results.Gap = job.Results.Gap[1:]
+	job.Results.SetColumn(batch.ColGap, batch.Values{F32: job.Results.Gap()[1:]})
 	if _, err := verify.Audit(context.Background(), job, verify.Options{}); err == nil || !strings.Contains(err.Error(),
 		"gap") {
 		t.Errorf("short column: %v", err)
@@ -333,7 +315,7 @@ func TestErrors(t *testing.T) {
 
 func TestReportForms(t *testing.T) {
 	job, _ := closedJob(t, batch.Single, r3.Vec{})
-	job.Results.Distance.Set(2, math.NaN())
+	job.Results.Distance().Set(2, math.NaN())
 	rows := 0
 	r := audit(t, job, verify.Options{FirstRow: 1000, Progress: func(n int) { rows += n }})
 	if rows != r.Rows {

@@ -114,9 +114,9 @@ func (c *comparer) row(i int) {
 	out.Compared++
 	status := batch.StatusCount // unknown
 	switch {
-	case res.Status != nil:
-		status = batch.Status(res.Status[i])
-	case res.Bits != nil && !res.Bit(i):
+	case res.Status() != nil:
+		status = batch.Status(res.Status()[i])
+	case res.Bits() != nil && !res.Bit(i):
 		status = batch.Separated
 	}
 	if _, err := job.Read(i, &c.in); err != nil {
@@ -166,14 +166,14 @@ func (c *comparer) scale(pair *ref.Pair, truth *ref.Result) float64 {
 // distance compares distance ± gap with the bounds of ref.
 func (c *comparer) distance(i int, pair *ref.Pair, truth *ref.Result) (wrong bool) {
 	res, out := c.job.Results, c.out
-	if res.Distance.Len() == 0 {
+	if res.Distance().Len() == 0 {
 		return false
 	}
 	out.Distances++
 	scale := c.scale(pair, truth)
-	d, gap := res.Distance.At(i), c.tolerance(scale)
-	if res.Gap != nil {
-		gap = float64(res.Gap[i])
+	d, gap := res.Distance().At(i), c.tolerance(scale)
+	if res.Gap() != nil {
+		gap = float64(res.Gap()[i])
 		out.Gaps.add(gap / scale)
 	}
 	err := math.Abs(d - truth.Distance)
@@ -226,11 +226,11 @@ func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth
 	case batch.Penetrating:
 		return !(truth.Lower < touch)
 	case batch.Touching:
-		if res.Distance.Len() != 0 && res.Gap != nil {
-			return !(math.Abs(res.Distance.At(i)-touch) <= float64(res.Gap[i]))
+		if res.Distance().Len() != 0 && res.Gap() != nil {
+			return !(math.Abs(res.Distance().At(i)-touch) <= float64(res.Gap()[i]))
 		}
 	case batch.StatusCount:
-		if res.Bits == nil {
+		if res.Bits() == nil {
 			return false
 		}
 		// A set bit means contact or a row without an answer.

@@ -35,7 +35,7 @@ func TestCompareAgrees(t *testing.T) {
 		job := solved(t, lib, in, o)
 		if o.Columns == batch.ColBits {
 			status := solved(t, lib, in, batch.Options{Query: batch.Collide})
-			job.Results.PackBits(status.Results.Status)
+			job.Results.PackBits(status.Results.Status())
 		}
 		c := compare(t, job, verify.CompareOptions{})
 		if !c.OK() || c.Compared != in.Len() || c.RefUndecided != 0 || c.Unanswered != 0 {
@@ -43,7 +43,7 @@ func TestCompareAgrees(t *testing.T) {
 			c.WriteText(&b)
 			t.Errorf("%+v:\n%s", o, b.String())
 		}
-		if job.Results.Distance.Len() != 0 {
+		if job.Results.Distance().Len() != 0 {
 			if c.Distances != in.Len() {
 				t.Errorf("%+v: %d distances compared", o, c.Distances)
 			}
@@ -63,7 +63,7 @@ func TestCompareClosedForms(t *testing.T) {
 		}
 		for i := range cases {
 			job, _ := closedJob(t, precision, r3.Vec{})
-			job.Results.Distance.Set(i, job.Results.Distance.At(i)-bound(job, i))
+			job.Results.Distance().Set(i, job.Results.Distance().At(i)-bound(job, i))
 			c := compare(t, job, verify.CompareOptions{})
 			if c.WrongDistances != 1 || c.Wrong() != 1 || c.Worst[0].Row != i || !c.Worst[0].Failed {
 				t.Errorf("%v: wrong distance of %s: %+v", precision, cases[i].name, c)
@@ -71,19 +71,19 @@ func TestCompareClosedForms(t *testing.T) {
 			// Separated and penetrating exclude each other; so does touching of a
 			// pair that is neither close nor in contact.
 			job, _ = closedJob(t, precision, r3.Vec{})
-			job.Results.Status[i] = uint8(batch.Penetrating) - job.Results.Status[i]
+			job.Results.Status()[i] = uint8(batch.Penetrating) - job.Results.Status()[i]
 			if c := compare(t, job, verify.CompareOptions{}); cases[i].distance != 0 && c.WrongStatuses != 1 {
 				t.Errorf("%v: wrong status of %s: %+v", precision, cases[i].name, c)
 			}
-			job.Results.Status[i] = uint8(batch.Touching)
+			job.Results.Status()[i] = uint8(batch.Touching)
 			if c := compare(t, job, verify.CompareOptions{}); (c.WrongStatuses == 1) != (cases[i].distance != 0) {
 				t.Errorf("%v: %s called touching: %+v", precision, cases[i].name, c)
 			}
-			job.Results.Status[i] = uint8(batch.Undecided)
+			job.Results.Status()[i] = uint8(batch.Undecided)
 			if c := compare(t, job, verify.CompareOptions{}); c.Unanswered != 1 || !c.OK() {
 				t.Errorf("%v: undecided %s: %+v", precision, cases[i].name, c)
 			}
-			job.Results.Status[i] = 77
+			job.Results.Status()[i] = 77
 			if c := compare(t, job, verify.CompareOptions{}); c.WrongStatuses != 1 {
 				t.Errorf("%v: status 77 passed", precision)
 			}
@@ -96,7 +96,7 @@ func TestCompareSample(t *testing.T) {
 	in := randomPairs(lib, 1000, 17, r3.Vec{})
 	job := solved(t, lib, in, batch.Options{})
 	for i := range in.Len() {
-		job.Results.Distance.Set(i, job.Results.Distance.At(i)+1) // every row is wrong
+		job.Results.Distance().Set(i, job.Results.Distance().At(i)+1) // every row is wrong
 	}
 	var want []byte
 	for _, workers := range []int{1, 3} {

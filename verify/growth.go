@@ -181,13 +181,13 @@ func (a *auditor) growth(i int, c *claim) {
 // checkGrowthNormal is checkNormal for growth. The normal may be zero where the centers coincide: the factor is
 // not negative, and no direction proves more.
 func (a *auditor) checkGrowthNormal(i int, c *claim) {
-	if a.res.Normal.Len() == 0 {
+	if a.res.Normal().Len() == 0 {
 		a.report.skip(checkNormal)
 		a.report.skip(checkPlane)
 		return
 	}
 	c.hasNormal = true
-	c.normal = vec(&a.res.Normal, i)
+	c.normal = vec(a.res.Normal(), i)
 	length := norm(c.normal)
 	if c.normal == (r3.Vec{}) && a.p.half < 0 && a.g.length <= 4*a.g.rayRounding {
 		a.require(checkNormal, c.row, true, 0, 0)
@@ -218,7 +218,7 @@ func (a *auditor) checkGrowthWitnesses(i int, c *claim) bool {
 	var out, round [2]float64
 	have := true
 	ids := [2]checkID{checkMemberA, checkMemberB}
-	for k, f := range [2]*batch.Floats{&a.res.WitnessA, &a.res.WitnessB} {
+	for k, f := range [2]*batch.Values{a.res.WitnessA(), a.res.WitnessB()} {
 		if f.Len() == 0 {
 			a.report.skip(ids[k])
 			have = false
@@ -268,10 +268,10 @@ func (a *auditor) checkPoint(i int, c *claim) {
 	if a.p.half == 0 {
 		from = 1
 	}
-	if a.res.Point.Len() != 0 {
-		a.checkScaled(checkPoint, i, c, from, &a.res.Point)
+	if a.res.Point().Len() != 0 {
+		a.checkScaled(checkPoint, i, c, from, a.res.Point())
 	}
-	if witness := [2]*batch.Floats{&a.res.WitnessA, &a.res.WitnessB}; a.p.half >= 0 && witness[a.p.half].Len() != 0 {
+	if witness := [2]*batch.Values{a.res.WitnessA(), a.res.WitnessB()}; a.p.half >= 0 && witness[a.p.half].Len() != 0 {
 		a.checkScaled(checkTranslation, i, c, from, witness[a.p.half])
 	}
 }
@@ -279,8 +279,8 @@ func (a *auditor) checkPoint(i int, c *claim) {
 // checkScaled checks that a column has the witness of shape k, scaled by the factor about the center of the
 // shape. Rounding to the columns moved the point, and α times the witness; the factor was rounded within the
 // gap. What float64 adds is bounded as in [placed.place].
-func (a *auditor) checkScaled(id checkID, i int, c *claim, k int, column *batch.Floats) {
-	witness := [2]*batch.Floats{&a.res.WitnessA, &a.res.WitnessB}[k]
+func (a *auditor) checkScaled(id checkID, i int, c *claim, k int, column *batch.Values) {
+	witness := [2]*batch.Values{a.res.WitnessA(), a.res.WitnessB()}[k]
 	if witness.Len() == 0 || !c.hasDistance {
 		a.report.skip(id)
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 // everyColumn is what growth can answer.
-var everyColumn = batch.Growth.Info().FileColumns()
+var everyColumn = batch.Growth.FileColumns()
 
 // growthLibrary is that of mixedShapes, some of which grow about another point than the default.
 func growthLibrary(t testing.TB) *batch.Library {
@@ -78,75 +78,75 @@ func growthMutations() []mutation {
 	all := []mutation{
 		{"distance up", func(job *batch.Job, i int) bool { return shiftFactor(job, i, 1) }},
 		{"distance down", func(job *batch.Job, i int) bool { return shiftFactor(job, i, -1) }},
-		{"distance NaN", func(job *batch.Job, i int) bool { job.Results.Distance.Set(i, math.NaN()); return true }},
-		{"distance Inf", func(job *batch.Job, i int) bool { job.Results.Distance.Set(i, math.Inf(1)); return true }},
+		{"distance NaN", func(job *batch.Job, i int) bool { job.Results.Distance().Set(i, math.NaN()); return true }},
+		{"distance Inf", func(job *batch.Job, i int) bool { job.Results.Distance().Set(i, math.Inf(1)); return true }},
 		{"distance negative", func(job *batch.Job, i int) bool {
-			d := job.Results.Distance.At(i)
-			job.Results.Distance.Set(i, -d)
+			d := job.Results.Distance().At(i)
+			job.Results.Distance().Set(i, -d)
 			return d > 1e-3
 		}},
-		{"gap NaN", func(job *batch.Job, i int) bool { job.Results.Gap[i] = float32(math.NaN()); return true }},
-		{"gap negative", func(job *batch.Job, i int) bool { job.Results.Gap[i] = -1e-3; return true }},
-		{"gap infinite", func(job *batch.Job, i int) bool { job.Results.Gap[i] = float32(math.Inf(1)); return true }},
+		{"gap NaN", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = float32(math.NaN()); return true }},
+		{"gap negative", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = -1e-3; return true }},
+		{"gap infinite", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = float32(math.Inf(1)); return true }},
 		{"gap beyond the tolerance", func(job *batch.Job, i int) bool {
-			job.Results.Gap[i] = float32(1e-2 * math.Max(1, job.Results.Distance.At(i)))
+			job.Results.Gap()[i] = float32(1e-2 * math.Max(1, job.Results.Distance().At(i)))
 			return true
 		}},
 		{"normal too long", func(job *batch.Job, i int) bool {
-			setVec(&job.Results.Normal, i, r3.Scale(1+0x1p-18, vecAt(&job.Results.Normal, i)))
+			setVec(job.Results.Normal(), i, r3.Scale(1+0x1p-18, vecAt(job.Results.Normal(), i)))
 			return true
 		}},
 		{"normal reversed", func(job *batch.Job, i int) bool {
-			setVec(&job.Results.Normal, i, r3.Scale(-1, vecAt(&job.Results.Normal, i)))
+			setVec(job.Results.Normal(), i, r3.Scale(-1, vecAt(job.Results.Normal(), i)))
 			return true
 		}},
-		{"normal zero", func(job *batch.Job, i int) bool { setVec(&job.Results.Normal, i, r3.Vec{}); return true }},
-		{"normal NaN", func(job *batch.Job, i int) bool { job.Results.Normal.Set(3*i+1, math.NaN()); return true }},
-		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA.Set(3*i, math.NaN()); return true }},
-		{"witness_b NaN", func(job *batch.Job, i int) bool { job.Results.WitnessB.Set(3*i, math.NaN()); return true }},
-		{"point NaN", func(job *batch.Job, i int) bool { job.Results.Point.Set(3*i, math.NaN()); return true }},
+		{"normal zero", func(job *batch.Job, i int) bool { setVec(job.Results.Normal(), i, r3.Vec{}); return true }},
+		{"normal NaN", func(job *batch.Job, i int) bool { job.Results.Normal().Set(3*i+1, math.NaN()); return true }},
+		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA().Set(3*i, math.NaN()); return true }},
+		{"witness_b NaN", func(job *batch.Job, i int) bool { job.Results.WitnessB().Set(3*i, math.NaN()); return true }},
+		{"point NaN", func(job *batch.Job, i int) bool { job.Results.Point().Set(3*i, math.NaN()); return true }},
 		{"point moved", func(job *batch.Job, i int) bool {
-			p := &job.Results.Point
-			setVec(p, i, r3.Add(vecAt(p, i), r3.Scale(growthBound(job, i), across(vecAt(&job.Results.Normal, i)))))
+			p := job.Results.Point()
+			setVec(p, i, r3.Add(vecAt(p, i), r3.Scale(growthBound(job, i), across(vecAt(job.Results.Normal(), i)))))
 			return true
 		}},
 		{"point is the witness", func(job *batch.Job, i int) bool {
-			x, a := vecAt(&job.Results.Point, i), vecAt(&job.Results.WitnessA, i)
-			setVec(&job.Results.Point, i, a)
+			x, a := vecAt(job.Results.Point(), i), vecAt(job.Results.WitnessA(), i)
+			setVec(job.Results.Point(), i, a)
 			return r3.Norm(r3.Sub(x, a)) > growthBound(job, i)
 		}},
 		{"iterations 0", func(job *batch.Job, i int) bool {
-			job.Results.Iterations[i] = 0
-			s := batch.Solver(job.Results.Method[i])
+			job.Results.Iterations()[i] = 0
+			s := batch.Solver(job.Results.Method()[i])
 			return s == batch.SolverGrowth && !bothBoxes(growthKinds(job, i))
 		}},
 	}
-	for k, col := range []func(*batch.Results) *batch.Floats{colA, colB} {
+	for k, col := range []func(*batch.Results) *batch.Values{colA, colB} {
 		for _, by := range [][2]float64{{-2, 0}, {2, 0}, {0, 2}} {
 			all = append(all, mutation{fmt.Sprintf("witness %d by %v along the normal and across", k, by),
 				func(job *batch.Job, i int) bool {
 					// The point leaves its shape, or proves less. Where the factor is 0 any point proves it.
-					f, n := col(job.Results), vecAt(&job.Results.Normal, i)
+					f, n := col(job.Results), vecAt(job.Results.Normal(), i)
 					to := r3.Add(r3.Scale(by[0], n), r3.Scale(by[1], across(n)))
 					setVec(f, i, r3.Add(vecAt(f, i), r3.Scale(growthBound(job, i), to)))
-					return job.Results.Distance.At(i) > 1e-3
+					return job.Results.Distance().At(i) > 1e-3
 				}})
 		}
 	}
 	for _, s := range []uint8{0, 1, 2, 4, 5, 200} { // 3, undecided, is never OK
 		all = append(all, mutation{fmt.Sprintf("status %d", s), func(job *batch.Job, i int) bool {
 			r := job.Results
-			close := math.Abs(r.Distance.At(i)-1) <= float64(r.Gap[i])
-			if s == r.Status[i] || close && s <= uint8(batch.Penetrating) {
+			close := math.Abs(r.Distance().At(i)-1) <= float64(r.Gap()[i])
+			if s == r.Status()[i] || close && s <= uint8(batch.Penetrating) {
 				return false
 			}
-			r.Status[i] = s
+			r.Status()[i] = s
 			return true
 		}})
 	}
 	for s := range batch.SolverCount + 2 {
 		all = append(all, mutation{fmt.Sprintf("method %v", s), func(job *batch.Job, i int) bool {
-			job.Results.Method[i] = uint8(s)
+			job.Results.Method()[i] = uint8(s)
 			a, b := growthKinds(job, i)
 			switch s {
 			case batch.SolverClosedForm:
@@ -178,8 +178,8 @@ func shiftFactor(job *batch.Job, i int, side float64) bool {
 	var row batch.Row
 	job.Input.Row(i, &row)
 	inradius := job.Library.GrowthInradius(row.ShapeA) + job.Library.GrowthInradius(row.ShapeB)
-	alpha := r.Distance.At(i)
-	r.Distance.Set(i, alpha+side*(3*float64(r.Gap[i])+(1+alpha)*growthBound(job, i)/inradius))
+	alpha := r.Distance().At(i)
+	r.Distance().Set(i, alpha+side*(3*float64(r.Gap()[i])+(1+alpha)*growthBound(job, i)/inradius))
 	return true
 }
 
@@ -187,8 +187,8 @@ func shiftFactor(job *batch.Job, i int, side float64) bool {
 func growthBound(job *batch.Job, i int) float64 {
 	var row batch.Row
 	job.Input.Row(i, &row)
-	alpha := job.Results.Distance.At(i)
-	gap := 3 * float64(job.Results.Gap[i]) * math.Max(1, 1/alpha)
+	alpha := job.Results.Distance().At(i)
+	gap := 3 * float64(job.Results.Gap()[i]) * math.Max(1, 1/alpha)
 	return (1 + alpha) * (bound(job, i) + gap*job.Library.PairSize(row.ShapeA, row.ShapeB))
 }
 
@@ -207,7 +207,7 @@ func TestGrowthMutations(t *testing.T) {
 		which := make([]string, n)
 		applied := map[string]int{}
 		for i := range n {
-			if s := batch.Status(truth.Results.Status[i]); s >= batch.Undecided {
+			if s := batch.Status(truth.Results.Status()[i]); s >= batch.Undecided {
 				continue
 			}
 			m := all[rng.IntN(len(all))]
@@ -217,7 +217,7 @@ func TestGrowthMutations(t *testing.T) {
 				continue
 			}
 			copyRow(spoiled.Results, truth.Results, i)
-			setVec(&spoiled.Results.Point, i, vecAt(&truth.Results.Point, i))
+			setVec(spoiled.Results.Point(), i, vecAt(truth.Results.Point(), i))
 		}
 		r := audit(t, spoiled, verify.Options{Worst: n})
 		found := make([]bool, n)
@@ -230,7 +230,7 @@ func TestGrowthMutations(t *testing.T) {
 			if (name != "") != found[i] {
 				a, b := growthKinds(truth, i)
 				t.Errorf("%v, row %d (%v and %v, factor %g ± %g): found %t after %q", precision, i, a, b,
-					truth.Results.Distance.At(i), truth.Results.Gap[i], found[i], name)
+					truth.Results.Distance().At(i), truth.Results.Gap()[i], found[i], name)
 			}
 		}
 		for _, m := range all {
@@ -272,7 +272,7 @@ func TestGrowthUndefined(t *testing.T) {
 		t.Errorf("%v, %s", err, text.String())
 	}
 
-	job.Results.Status[0] = uint8(batch.Penetrating)
+	job.Results.Status()[0] = uint8(batch.Penetrating)
 	if r := audit(t, job, verify.Options{}); r.Undefined != 1 || r.Wrong() != 1 {
 		t.Errorf("a point in a point is answered: %d rows without a value, %d wrong", r.Undefined, r.Wrong())
 	}

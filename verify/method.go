@@ -10,11 +10,11 @@ import (
 // so, a formula or axes only for shapes that have one, RTR only for smooth pairs, Newton for these and
 // for boxes, and an accelerated method only where it was asked for.
 func (a *auditor) checkMethod(i int, c *claim) {
-	if a.res.Method == nil {
+	if a.res.Method() == nil {
 		a.report.skip(checkMethod)
 		return
 	}
-	s := batch.Solver(a.res.Method[i])
+	s := batch.Solver(a.res.Method()[i])
 	ok := plausible(s, a.job.Options.Method, a.p.shape[0], a.p.shape[1])
 	if a.query.Growth() {
 		ok = a.growthMethod(s)

@@ -35,15 +35,15 @@ func bound(job *batch.Job, i int) float64 {
 	var row batch.Row
 	job.Input.Row(i, &row)
 	scale := r3.Norm(r3.Sub(row.PoseA.Position, row.PoseB.Position)) + 2*job.Library.PairSize(row.ShapeA, row.ShapeB)
-	world := r3.Norm(vecAt(&r.WitnessA, i)) + r3.Norm(vecAt(&r.WitnessB, i))
-	return 3 * (float64(r.Gap[i]) + 2*u*(world+scale) + 48*0x1p-53*scale)
+	world := r3.Norm(vecAt(r.WitnessA(), i)) + r3.Norm(vecAt(r.WitnessB(), i))
+	return 3 * (float64(r.Gap()[i]) + 2*u*(world+scale) + 48*0x1p-53*scale)
 }
 
-func vecAt(f *batch.Floats, i int) r3.Vec {
+func vecAt(f *batch.Values, i int) r3.Vec {
 	return r3.Vec{X: f.At(3 * i), Y: f.At(3*i + 1), Z: f.At(3*i + 2)}
 }
 
-func setVec(f *batch.Floats, i int, v r3.Vec) {
+func setVec(f *batch.Values, i int, v r3.Vec) {
 	f.Set(3*i, v.X)
 	f.Set(3*i+1, v.Y)
 	f.Set(3*i+2, v.Z)
@@ -59,9 +59,9 @@ func across(n r3.Vec) r3.Vec {
 }
 
 // shift moves witnesses along the normal and across it, in units of what must show.
-func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func(*batch.Job, int) bool {
+func shift(along, side float64, cols ...func(*batch.Results) *batch.Values) func(*batch.Job, int) bool {
 	return func(job *batch.Job, i int) bool {
-		n := vecAt(&job.Results.Normal, i)
+		n := vecAt(job.Results.Normal(), i)
 		by := r3.Scale(bound(job, i), r3.Add(r3.Scale(along, n), r3.Scale(side, across(n))))
 		for _, col := range cols {
 			f := col(job.Results)
@@ -71,8 +71,8 @@ func shift(along, side float64, cols ...func(*batch.Results) *batch.Floats) func
 	}
 }
 
-func colA(r *batch.Results) *batch.Floats { return &r.WitnessA }
-func colB(r *batch.Results) *batch.Floats { return &r.WitnessB }
+func colA(r *batch.Results) *batch.Values { return r.WitnessA() }
+func colB(r *batch.Results) *batch.Values { return r.WitnessB() }
 
 // bothBoxes reports whether both cores are boxes, of which some are flat.
 func bothBoxes(a, b geom.Kind) bool {
@@ -113,12 +113,12 @@ func bothSmooth(a, b geom.Kind) bool {
 func setStatus(s uint8) func(*batch.Job, int) bool {
 	return func(job *batch.Job, i int) bool {
 		r := job.Results
-		old := r.Status[i]
-		close := math.Abs(r.Distance.At(i)) <= float64(r.Gap[i])
-		if s == old || close && s <= uint8(batch.Penetrating) && r.Distance.At(i) != 0 {
+		old := r.Status()[i]
+		close := math.Abs(r.Distance().At(i)) <= float64(r.Gap()[i])
+		if s == old || close && s <= uint8(batch.Penetrating) && r.Distance().At(i) != 0 {
 			return false
 		}
-		r.Status[i] = s
+		r.Status()[i] = s
 		return true
 	}
 }
@@ -127,49 +127,49 @@ func mutations() []mutation {
 	all := []mutation{
 		{"distance up", func(job *batch.Job, i int) bool {
 			r := job.Results
-			r.Distance.Set(i, r.Distance.At(i)+bound(job, i))
+			r.Distance().Set(i, r.Distance().At(i)+bound(job, i))
 			return true
 		}},
 		{"distance down", func(job *batch.Job, i int) bool {
 			r := job.Results
-			r.Distance.Set(i, r.Distance.At(i)-bound(job, i))
+			r.Distance().Set(i, r.Distance().At(i)-bound(job, i))
 			return true
 		}},
 		{"distance of the other sign", func(job *batch.Job, i int) bool {
 			r := job.Results
-			d := r.Distance.At(i)
-			r.Distance.Set(i, -d)
+			d := r.Distance().At(i)
+			r.Distance().Set(i, -d)
 			return 2*math.Abs(d) > bound(job, i)
 		}},
-		{"distance NaN", func(job *batch.Job, i int) bool { job.Results.Distance.Set(i, math.NaN()); return true }},
-		{"distance Inf", func(job *batch.Job, i int) bool { job.Results.Distance.Set(i, math.Inf(1)); return true }},
+		{"distance NaN", func(job *batch.Job, i int) bool { job.Results.Distance().Set(i, math.NaN()); return true }},
+		{"distance Inf", func(job *batch.Job, i int) bool { job.Results.Distance().Set(i, math.Inf(1)); return true }},
 		{"gap 0 of an inexact distance", func(job *batch.Job, i int) bool {
 			r := job.Results
 			// The true value stays in the interval until the gap goes.
-			r.Distance.Set(i, r.Distance.At(i)+bound(job, i))
-			r.Gap[i] = 0
+			r.Distance().Set(i, r.Distance().At(i)+bound(job, i))
+			r.Gap()[i] = 0
 			return true
 		}},
-		{"gap NaN", func(job *batch.Job, i int) bool { job.Results.Gap[i] = float32(math.NaN()); return true }},
-		{"gap negative", func(job *batch.Job, i int) bool { job.Results.Gap[i] = -1e-3; return true }},
-		{"gap infinite", func(job *batch.Job, i int) bool { job.Results.Gap[i] = float32(math.Inf(1)); return true }},
-		{"gap beyond the tolerance", func(job *batch.Job, i int) bool { job.Results.Gap[i] = 1e-3; return true }},
+		{"gap NaN", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = float32(math.NaN()); return true }},
+		{"gap negative", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = -1e-3; return true }},
+		{"gap infinite", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = float32(math.Inf(1)); return true }},
+		{"gap beyond the tolerance", func(job *batch.Job, i int) bool { job.Results.Gap()[i] = 1e-3; return true }},
 		{"normal too long", func(job *batch.Job, i int) bool {
 			r := job.Results
 			k := 1 + 0x1p-18
 			if r.Precision == batch.Double {
 				k = 1 + 0x1p-46
 			}
-			setVec(&r.Normal, i, r3.Scale(k, vecAt(&r.Normal, i)))
+			setVec(r.Normal(), i, r3.Scale(k, vecAt(r.Normal(), i)))
 			return true
 		}},
 		{"normal reversed", func(job *batch.Job, i int) bool {
 			r := job.Results
-			setVec(&r.Normal, i, r3.Scale(-1, vecAt(&r.Normal, i)))
+			setVec(r.Normal(), i, r3.Scale(-1, vecAt(r.Normal(), i)))
 			return true
 		}},
-		{"normal NaN", func(job *batch.Job, i int) bool { job.Results.Normal.Set(3*i+1, math.NaN()); return true }},
-		{"normal zero", func(job *batch.Job, i int) bool { setVec(&job.Results.Normal, i, r3.Vec{}); return true }},
+		{"normal NaN", func(job *batch.Job, i int) bool { job.Results.Normal().Set(3*i+1, math.NaN()); return true }},
+		{"normal zero", func(job *batch.Job, i int) bool { setVec(job.Results.Normal(), i, r3.Vec{}); return true }},
 		{"witness_a along the normal", shift(1, 0, colA)},
 		{"witness_a against the normal", shift(-1, 0, colA)},
 		{"witness_a sideways", shift(0, 1, colA)},
@@ -178,17 +178,17 @@ func mutations() []mutation {
 		{"witness_b sideways", shift(0, -1, colB)},
 		{"both witnesses along the normal", shift(1, 0, colA, colB)},
 		{"both witnesses against the normal", shift(-1, 0, colA, colB)},
-		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA.Set(3*i, math.NaN()); return true }},
+		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA().Set(3*i, math.NaN()); return true }},
 		{"witness_b NaN", func(job *batch.Job, i int) bool {
-			job.Results.WitnessB.Set(3*i+2,
+			job.Results.WitnessB().Set(3*i+2,
 				math.NaN())
 			return true
 		}},
 		{"witnesses swapped", func(job *batch.Job, i int) bool {
 			r := job.Results
-			a, b := vecAt(&r.WitnessA, i), vecAt(&r.WitnessB, i)
-			setVec(&r.WitnessA, i, b)
-			setVec(&r.WitnessB, i, a)
+			a, b := vecAt(r.WitnessA(), i), vecAt(r.WitnessB(), i)
+			setVec(r.WitnessA(), i, b)
+			setVec(r.WitnessB(), i, a)
 			return 2*r3.Norm(r3.Sub(a, b)) > bound(job, i)
 		}},
 		{"iterations 0", func(job *batch.Job, i int) bool {
@@ -199,7 +199,7 @@ func mutations() []mutation {
 			if a == geom.KindHalfspace || b == geom.KindHalfspace || round(a) && round(b) {
 				return false // answered in closed form
 			}
-			job.Results.Iterations[i] = 0
+			job.Results.Iterations()[i] = 0
 			return true
 		}},
 	}
@@ -209,7 +209,7 @@ func mutations() []mutation {
 	for _, s := range []batch.Solver{batch.SolverNone, batch.SolverNesterov, batch.SolverPolyak, batch.SolverCount,
 		200} {
 		all = append(all, mutation{fmt.Sprintf("method %v", s), func(job *batch.Job, i int) bool {
-			job.Results.Method[i] = uint8(s) // auto takes none of these
+			job.Results.Method()[i] = uint8(s) // auto takes none of these
 			return true
 		}})
 	}
@@ -221,19 +221,19 @@ func mutations() []mutation {
 			if kinds(job.Library.Shape(row.ShapeA).Kind(), job.Library.Shape(row.ShapeB).Kind()) {
 				return false
 			}
-			job.Results.Method[i] = uint8(s)
+			job.Results.Method()[i] = uint8(s)
 			return true
 		}})
 	}
 	for _, angle := range []float64{0.01, 0.3} {
 		all = append(all, mutation{fmt.Sprintf("normal rotated by %g", angle), func(job *batch.Job, i int) bool {
 			r := job.Results
-			n := vecAt(&r.Normal, i)
+			n := vecAt(r.Normal(), i)
 			m := r3.Add(r3.Scale(math.Cos(angle), n), r3.Scale(math.Sin(angle), across(n)))
-			setVec(&r.Normal, i, m)
+			setVec(r.Normal(), i, m)
 			// Off by |distance|·angle between the witnesses, or by what the plane
 			// loses; where corners touch, all normals of a cone are true.
-			return 2*math.Abs(r.Distance.At(i))*math.Sin(angle/2) > bound(job, i) || smoothContact(job, i)
+			return 2*math.Abs(r.Distance().At(i))*math.Sin(angle/2) > bound(job, i) || smoothContact(job, i)
 		}})
 	}
 	return all
@@ -242,7 +242,7 @@ func mutations() []mutation {
 // smoothContact reports whether a rotation of the normal must be noticed at a contact: the
 // bodies of the closed forms touch in spheres and faces, whose planes prove less.
 func smoothContact(job *batch.Job, i int) bool {
-	return job.Library.Len() == 2*len(closedForms()) && job.Results.Distance.At(i) == 0
+	return job.Library.Len() == 2*len(closedForms()) && job.Results.Distance().At(i) == 0
 }
 
 // TestMutations spoils every column of every row, one mutation at a time, and
@@ -290,7 +290,7 @@ func TestMutationsOfSolvedRows(t *testing.T) {
 		want := 0
 		for i := range n {
 			m := all[rng.IntN(len(all))]
-			if m.spoil(spoiled, i) && spoiled.Results.Status[i] != uint8(batch.Undecided) {
+			if m.spoil(spoiled, i) && spoiled.Results.Status()[i] != uint8(batch.Undecided) {
 				which[i] = m.name
 				want++
 			} else {
@@ -313,19 +313,19 @@ func TestMutationsOfSolvedRows(t *testing.T) {
 				in.Row(i, &row)
 				t.Errorf("%v, row %d (%v and %v, distance %g ± %g): %s escaped", precision, i,
 					lib.Shape(row.ShapeA).Kind(), lib.Shape(row.ShapeB).Kind(),
-					truth.Results.Distance.At(i), truth.Results.Gap[i], name)
+					truth.Results.Distance().At(i), truth.Results.Gap()[i], name)
 			}
 		}
 	}
 }
 
 func copyRow(to, from *batch.Results, i int) {
-	to.Distance.Set(i, from.Distance.At(i))
-	setVec(&to.Normal, i, vecAt(&from.Normal, i))
-	setVec(&to.WitnessA, i, vecAt(&from.WitnessA, i))
-	setVec(&to.WitnessB, i, vecAt(&from.WitnessB, i))
-	to.Gap[i], to.Status[i], to.Iterations[i], to.Method[i] = from.Gap[i], from.Status[i], from.Iterations[i],
-		from.Method[i]
+	to.Distance().Set(i, from.Distance().At(i))
+	setVec(to.Normal(), i, vecAt(from.Normal(), i))
+	setVec(to.WitnessA(), i, vecAt(from.WitnessA(), i))
+	setVec(to.WitnessB(), i, vecAt(from.WitnessB(), i))
+	to.Gap()[i], to.Status()[i], to.Iterations()[i], to.Method()[i] = from.Gap()[i], from.Status()[i], from.Iterations()[i],
+		from.Method()[i]
 }
 
 func checkCaught(t *testing.T, job *batch.Job, i int, what string) {
@@ -354,8 +354,8 @@ func TestSlidOutOfShape(t *testing.T) {
 		job.Input.Row(i, &row)
 		m := row.PoseA.Matrix()
 		v := m.MulVec(r3.Vec{Y: by})
-		setVec(&r.WitnessA, i, r3.Add(vecAt(&r.WitnessA, i), v))
-		setVec(&r.WitnessB, i, r3.Add(vecAt(&r.WitnessB, i), v))
+		setVec(r.WitnessA(), i, r3.Add(vecAt(r.WitnessA(), i), v))
+		setVec(r.WitnessB(), i, r3.Add(vecAt(r.WitnessB(), i), v))
 		return audit(t, job, verify.Options{})
 	}
 	const spheres, boxes = 0, 3
@@ -406,10 +406,10 @@ func TestStatusOnly(t *testing.T) {
 	job := solved(t, lib, in, batch.Options{Query: batch.Collide})
 	good := audit(t, job, verify.Options{})
 	wantOK(t, good)
-	for i, s := range job.Results.Status {
-		job.Results.Status[i] = uint8(batch.Penetrating) - s // 0 and 2 change places
+	for i, s := range job.Results.Status() {
+		job.Results.Status()[i] = uint8(batch.Penetrating) - s // 0 and 2 change places
 	}
-	job.Results.PackBits(job.Results.Status)
+	job.Results.PackBits(job.Results.Status())
 	r := audit(t, job, verify.Options{})
 	// Apart and called penetrating: refuted by a plane. Overlapping and called
 	// separated: refuted where an inscribed ball shows it, else not proved.
@@ -423,20 +423,20 @@ func TestStatusOnly(t *testing.T) {
 	}
 
 	job = solved(t, lib, in, batch.Options{Query: batch.Collide})
-	job.Results.Bits[3] ^= 1 << 5
+	job.Results.Bits()[3] ^= 1 << 5
 	if r := audit(t, job, verify.Options{}); r.Check("bits").Failed != 1 || r.Wrong() != 1 {
 		t.Error("a bit that contradicts the status passed")
 	}
 	// Bits alone: a clear bit must be a separation, a set bit must not be one.
 	drop(job, batch.ColStatus)
-	job.Results.Bits[3] ^= 1 << 5
+	job.Results.Bits()[3] ^= 1 << 5
 	r = audit(t, job, verify.Options{})
 	wantOK(t, r)
 	if r.Check("bits").Skipped != in.Len() || r.Check("directions").Ran == 0 || r.Check("separation").Ran == 0 {
 		t.Error("bits alone were not audited")
 	}
-	for k := range job.Results.Bits {
-		job.Results.Bits[k] = ^uint64(0)
+	for k := range job.Results.Bits() {
+		job.Results.Bits()[k] = ^uint64(0)
 	}
 	if r := audit(t, job, verify.Options{}); r.Wrong() < good.Status.Separated*99/100 {
 		t.Errorf("all bits set: %d wrong, want about %d", r.Wrong(), good.Status.Separated)

@@ -60,14 +60,14 @@ func TestProveSets(t *testing.T) {
 func mutateDepths(res *batch.Results, lib *batch.Library, in *batch.Pairs) (wrong int) {
 	var r batch.Row
 	for i := range res.N {
-		if batch.Status(res.Status[i]) != batch.Penetrating {
+		if batch.Status(res.Status()[i]) != batch.Penetrating {
 			continue
 		}
 		in.Row(i, &r)
 		scale := lib.PairSize(r.ShapeA, r.ShapeB) + r3.Norm(r3.Sub(r.PoseB.Position, r.PoseA.Position))
-		end, gap := res.Distance.At(i)-float64(res.Gap[i]), max(float64(res.Gap[i]), 1e-11*scale)
-		res.Distance.Set(i, end-1.01*gap)
-		res.Gap[i] = float32(gap)
+		end, gap := res.Distance().At(i)-float64(res.Gap()[i]), max(float64(res.Gap()[i]), 1e-11*scale)
+		res.Distance().Set(i, end-1.01*gap)
+		res.Gap()[i] = float32(gap)
 		wrong++
 	}
 	return wrong

@@ -47,14 +47,14 @@ func TestProve(t *testing.T) {
 		// follows from it.
 		wrong := 0
 		for i := range n {
-			if truth.Results.Status[i] != uint8(batch.Penetrating) || job.Results.Distance.At(i) >= 0 {
+			if truth.Results.Status()[i] != uint8(batch.Penetrating) || job.Results.Distance().At(i) >= 0 {
 				continue
 			}
-			end := truth.Results.Distance.At(i) - float64(truth.Results.Gap[i])
+			end := truth.Results.Distance().At(i) - float64(truth.Results.Gap()[i])
 			// Above the rounding error of the proof, and that of the column.
-			gap := max(float64(job.Results.Gap[i]), 1e-11, 1e-6*float64(1-precision))
-			job.Results.Distance.Set(i, end-gap)
-			job.Results.Gap[i] = float32((end - job.Results.Distance.At(i)) / 1.01)
+			gap := max(float64(job.Results.Gap()[i]), 1e-11, 1e-6*float64(1-precision))
+			job.Results.Distance().Set(i, end-gap)
+			job.Results.Gap()[i] = float32((end - job.Results.Distance().At(i)) / 1.01)
 			wrong++
 		}
 		if p = prove(t, job, verify.ProveOptions{Worst: 3}); p.Refuted != wrong || wrong < n/4 || len(p.Worst) != 3 {

@@ -105,21 +105,21 @@ func (a *auditor) countRow() {
 // column.
 func (a *auditor) readStatus(i int, c *claim) {
 	switch {
-	case a.res.Status != nil:
-		c.hasStatus, c.status = true, batch.Status(a.res.Status[i])
+	case a.res.Status() != nil:
+		c.hasStatus, c.status = true, batch.Status(a.res.Status()[i])
 		*a.report.Status.of(c.status)++
-		if a.res.Bits != nil {
+		if a.res.Bits() != nil {
 			a.require(checkBits, c.row, a.res.Bit(i) == (c.status != batch.Separated), bit(c.status != batch.Separated),
 				bit(a.res.Bit(i)))
 		}
-	case a.res.Bits != nil && !a.res.Bit(i):
+	case a.res.Bits() != nil && !a.res.Bit(i):
 		c.hasStatus, c.status = true, batch.Separated
 		a.report.Status.Separated++
 		a.report.skip(checkBits)
 	default: // a set bit may be any other status
 		c.status = batch.StatusCount
 		a.report.Status.Unknown++
-		if a.res.Bits != nil {
+		if a.res.Bits() != nil {
 			a.report.skip(checkBits)
 		}
 	}
@@ -148,8 +148,8 @@ func (a *auditor) rowInvalid(i int, c *claim) bool {
 		a.report.skip(checkInvalid)
 		return true
 	}
-	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations == nil || a.res.Iterations[i] == 0) &&
-		(a.res.Method == nil || batch.Solver(a.res.Method[i]) == batch.SolverNone)
+	ok := c.status == batch.Invalid && a.blank(i) && (a.res.Iterations() == nil || a.res.Iterations()[i] == 0) &&
+		(a.res.Method() == nil || batch.Solver(a.res.Method()[i]) == batch.SolverNone)
 	a.require(checkInvalid, c.row, ok, float64(batch.Invalid), float64(c.status))
 	if r, is := err.(*batch.RowError); ok && is && r.Undefined {
 		a.report.Undefined++
@@ -166,13 +166,13 @@ func (a *auditor) noAnswer(i int, c *claim) bool {
 // blank reports whether all columns of the row have the values of a row without an answer.
 func (a *auditor) blank(i int) bool {
 	r := a.res
-	if r.Gap != nil && !math.IsInf(float64(r.Gap[i]), 1) {
+	if r.Gap() != nil && !math.IsInf(float64(r.Gap()[i]), 1) {
 		return false
 	}
-	if r.Distance.Len() != 0 && !math.IsNaN(r.Distance.At(i)) {
+	if r.Distance().Len() != 0 && !math.IsNaN(r.Distance().At(i)) {
 		return false
 	}
-	for _, f := range [...]*batch.Floats{&r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
+	for _, f := range [...]*batch.Values{r.Normal(), r.WitnessA(), r.WitnessB(), r.Point()} {
 		for k := 3 * i; f.Len() != 0 && k < 3*i+3; k++ {
 			if !math.IsNaN(f.At(k)) {
 				return false
@@ -185,12 +185,12 @@ func (a *auditor) blank(i int) bool {
 // readInterval reads distance and gap, and sets the interval of the value that they
 // and the status claim.
 func (a *auditor) readInterval(i int, c *claim) {
-	c.hasDistance, c.hasGap = a.res.Distance.Len() != 0, a.res.Gap != nil
+	c.hasDistance, c.hasGap = a.res.Distance().Len() != 0, a.res.Gap() != nil
 	if c.hasDistance {
-		c.distance = a.res.Distance.At(i)
+		c.distance = a.res.Distance().At(i)
 	}
 	if c.hasGap {
-		c.gap = float64(a.res.Gap[i])
+		c.gap = float64(a.res.Gap()[i])
 	}
 	c.tolerance = a.tolerance(c)
 	c.slack = c.tolerance
@@ -259,13 +259,13 @@ func polytope(s geom.Shape) bool { return s.Kind().Traits().Polyhedral }
 // the world frame in float64 takes one or two rotation matrices with errors of 8 eps each,
 // and their products: 24 eps.
 func (a *auditor) checkNormal(i int, c *claim) {
-	if a.res.Normal.Len() == 0 {
+	if a.res.Normal().Len() == 0 {
 		a.report.skip(checkNormal)
 		a.report.skip(checkPlane)
 		return
 	}
 	c.hasNormal = true
-	c.normal = vec(&a.res.Normal, i)
+	c.normal = vec(a.res.Normal(), i)
 	length := norm(c.normal)
 	a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1),
 		allowed: 8*a.u + 24*eps})
@@ -330,7 +330,7 @@ func (a *auditor) beyondCutOff(c *claim) bool {
 
 // checkStatus checks that the status is consistent with the stored numbers.
 func (a *auditor) checkStatus(c *claim) {
-	if a.res.Status == nil {
+	if a.res.Status() == nil {
 		a.report.skip(checkStatus)
 		return
 	}
@@ -373,23 +373,23 @@ func (a *auditor) onSide(value, side float64) bool {
 
 // checkIterations checks that a row that no closed form answers was solved.
 func (a *auditor) checkIterations(i int, c *claim) {
-	if a.res.Iterations == nil {
+	if a.res.Iterations() == nil {
 		a.report.skip(checkIterations)
 		return
 	}
 	if a.query.Growth() {
 		direct := a.growthMethod(batch.SolverClosedForm) || a.growthMethod(batch.SolverAxes)
-		a.require(checkIterations, c.row, direct || a.res.Iterations[i] > 0, 1, float64(a.res.Iterations[i]))
+		a.require(checkIterations, c.row, direct || a.res.Iterations()[i] > 0, 1, float64(a.res.Iterations()[i]))
 		return
 	}
 	closedForm := a.p.half >= 0 || (pointOrSegment(a.p.shape[0]) && pointOrSegment(a.p.shape[1]))
-	n := a.res.Iterations[i]
+	n := a.res.Iterations()[i]
 	a.require(checkIterations, c.row, closedForm || n > 0, 1, float64(n))
 }
 
 func pointOrSegment(s geom.Shape) bool { return s.Kind().Family().PointOrSegment() }
 
 // vec reads vector i of a column.
-func vec(f *batch.Floats, i int) r3.Vec {
+func vec(f *batch.Values, i int) r3.Vec {
 	return r3.Vec{X: f.At(3 * i), Y: f.At(3*i + 1), Z: f.At(3*i + 2)}
 }

@@ -81,8 +81,8 @@ func solved(t testing.TB, lib *batch.Library, in batch.Input, o batch.Options) *
 	if err := backend.Run(context.Background(), job, 0, in.Len(), job.Results); err != nil {
 		t.Fatal(err)
 	}
-	if job.Results.Bits != nil && job.Results.Status != nil {
-		job.Results.PackBits(job.Results.Status)
+	if job.Results.Bits() != nil && job.Results.Status() != nil {
+		job.Results.PackBits(job.Results.Status())
 	}
 	return job
 }

@@ -11,17 +11,17 @@ import (
 // checkWitnesses checks that the witnesses lie in their shapes, that their difference is
 // distance·normal, and that they prove the upper end of the interval.
 func (a *auditor) checkWitnesses(i int, c *claim) {
-	hasA, hasB := a.res.WitnessA.Len() != 0, a.res.WitnessB.Len() != 0
+	hasA, hasB := a.res.WitnessA().Len() != 0, a.res.WitnessB().Len() != 0
 	var wa, wb r3.Vec
 	var outA, roundA, outB, roundB float64
 	if hasA {
-		wa = vec(&a.res.WitnessA, i)
+		wa = vec(a.res.WitnessA(), i)
 		outA, roundA = a.checkMember(checkMemberA, 0, wa, c)
 	} else {
 		a.report.skip(checkMemberA)
 	}
 	if hasB {
-		wb = vec(&a.res.WitnessB, i)
+		wb = vec(a.res.WitnessB(), i)
 		outB, roundB = a.checkMember(checkMemberB, 1, wb, c)
 	} else {
 		a.report.skip(checkMemberB)
@@ -75,7 +75,7 @@ func (a *auditor) checkMember(id checkID, i int, w r3.Vec, c *claim) (out, round
 // checkContact tries to refute a depth, or a contact: no direction may prove a
 // signed distance above the interval claimed.
 func (a *auditor) checkContact(c *claim) {
-	if !c.inContact && !(c.hasDistance && c.distance < 0) && !(a.res.Bits != nil && c.status == batch.StatusCount) {
+	if !c.inContact && !(c.hasDistance && c.distance < 0) && !(a.res.Bits() != nil && c.status == batch.StatusCount) {
 		return
 	}
 	upper := c.upper

@@ -111,7 +111,7 @@ func TestRegimes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range res.N {
-				if d := res.Distance.At(i); !(d >= regime.lo-1e-5 && d <= regime.hi+1e-5) {
+				if d := res.Distance().At(i); !(d >= regime.lo-1e-5 && d <= regime.hi+1e-5) {
 					t.Errorf("%s, %s: pair %d has distance %g, want %g to %g", set, regime.name, i, d, regime.lo,
 						regime.hi)
 				}

@@ -109,7 +109,7 @@ func (o *ours) Run(q *Question, _ string) (float64, error) {
 func (o *ours) gather() {
 	o.rows = o.rows[:0]
 	var row batch.Row
-	for i, s := range o.out.Status {
+	for i, s := range o.out.Status() {
 		if batch.Status(s) == batch.Separated {
 			o.pairs.Row(i, &row)
 			o.apart.SetRow(len(o.rows), &row)
@@ -139,7 +139,7 @@ func (o *ours) Answers() ([]Answer, error) {
 func answerOf(r *batch.Results, i int) Answer {
 	nan := math.NaN()
 	a := Answer{Distance: nan, A: [3]float64{nan, nan, nan}, B: [3]float64{nan, nan, nan}, Verdict: Failed}
-	switch batch.Status(r.Status[i]) {
+	switch batch.Status(r.Status()[i]) {
 	case batch.Separated:
 		a.Verdict = Separated
 	case batch.Touching, batch.Penetrating:
@@ -147,12 +147,12 @@ func answerOf(r *batch.Results, i int) Answer {
 	default:
 		return a
 	}
-	if r.Distance.Len() == 0 {
+	if r.Distance().Len() == 0 {
 		return a
 	}
-	a.Distance = r.Distance.At(i)
+	a.Distance = r.Distance().At(i)
 	for k := range 3 {
-		a.A[k], a.B[k] = r.WitnessA.At(3*i+k), r.WitnessB.At(3*i+k)
+		a.A[k], a.B[k] = r.WitnessA().At(3*i+k), r.WitnessB().At(3*i+k)
 	}
 	return a
 }

@@ -103,11 +103,11 @@ func solve(ctx context.Context, lib *batch.Library, pairs *batch.Pairs, query ba
 	}
 	truth := make([]Truth, pairs.Len())
 	for i := range truth {
-		if batch.Status(res.Status[i]) >= batch.Undecided {
+		if batch.Status(res.Status()[i]) >= batch.Undecided {
 			return nil, fmt.Errorf("the reference leaves pair %d %v; nothing can be judged by it", i,
-				batch.Status(res.Status[i]))
+				batch.Status(res.Status()[i]))
 		}
-		truth[i] = Truth{res.Distance.F64[i], float64(res.Gap[i]), query.Info().Touch}
+		truth[i] = Truth{res.Distance().F64[i], float64(res.Gap()[i]), query.Info().Touch}
 	}
 	return truth, nil
 }

@@ -27,10 +27,10 @@ func TestForgedRollouts(t *testing.T) {
 		}
 	}
 	statuses := forgery{
-		"all touching":    each(func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Touching) }),
-		"all separated":   each(func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Separated) }),
-		"all penetrating": each(func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Penetrating) }),
-		"one touching":    func(r *rollout.Results) { r.Status[apart(r)] = uint8(batch.Touching) },
+		"all touching":    each(func(r *rollout.Results, i int) { r.Status()[i] = uint8(batch.Touching) }),
+		"all separated":   each(func(r *rollout.Results, i int) { r.Status()[i] = uint8(batch.Separated) }),
+		"all penetrating": each(func(r *rollout.Results, i int) { r.Status()[i] = uint8(batch.Penetrating) }),
+		"one touching":    func(r *rollout.Results) { r.Status()[apart(r)] = uint8(batch.Touching) },
 	}
 	counts := forgery{
 		"unknown": each(func(r *rollout.Results, i int) { r.Any[i] = rollout.AnyUnknown }),
@@ -39,7 +39,7 @@ func TestForgedRollouts(t *testing.T) {
 		}),
 		"none": each(func(r *rollout.Results, i int) { r.Any[i], r.Contacts[i] = rollout.AnyNone, 0 }),
 		"none, separated": each(func(r *rollout.Results, i int) {
-			r.Any[i], r.Contacts[i], r.Status[i] = rollout.AnyNone, 0, uint8(batch.Separated)
+			r.Any[i], r.Contacts[i], r.Status()[i] = rollout.AnyNone, 0, uint8(batch.Separated)
 		}),
 		"contacts":      each(func(r *rollout.Results, i int) { r.Any[i], r.Contacts[i] = rollout.AnyContact, 4 }),
 		"more failures": func(r *rollout.Results) { r.Failed[0] = 1000 },
@@ -49,12 +49,12 @@ func TestForgedRollouts(t *testing.T) {
 		},
 	}
 	empty := each(func(r *rollout.Results, i int) {
-		r.Status[i] = uint8(batch.Separated)
-		if r.Distance.Len() != 0 {
-			r.Distance.F32[i] = float32(inf)
+		r.Status()[i] = uint8(batch.Separated)
+		if r.Distance().Len() != 0 {
+			r.Distance().F32[i] = float32(inf)
 		}
-		if r.Gap != nil {
-			r.Gap[i] = 0
+		if r.Gap() != nil {
+			r.Gap()[i] = 0
 		}
 		if r.Pair != nil {
 			r.Pair[i], r.Contacts[i], r.Any[i], r.Failed[i] = -1, 0, 0, 0
@@ -65,12 +65,12 @@ func TestForgedRollouts(t *testing.T) {
 		r.PartA[i], r.PartB[i] = -1, -1
 	})
 	lengths := forgery{
-		"7.5 m": each(func(r *rollout.Results, i int) { r.Distance.F32[i] = 7.5 }),
+		"7.5 m": each(func(r *rollout.Results, i int) { r.Distance().F32[i] = 7.5 }),
 		"7.5 m and touching": each(func(r *rollout.Results, i int) {
-			r.Distance.F32[i], r.Status[i] = 7.5, uint8(batch.Touching)
+			r.Distance().F32[i], r.Status()[i] = 7.5, uint8(batch.Touching)
 		}),
-		"one farther": func(r *rollout.Results) { r.Distance.F32[apart(r)] += 0.01 },
-		"infinite":    func(r *rollout.Results) { r.Distance.F32[0] = float32(inf) },
+		"one farther": func(r *rollout.Results) { r.Distance().F32[apart(r)] += 0.01 },
+		"infinite":    func(r *rollout.Results) { r.Distance().F32[0] = float32(inf) },
 		"empty":       empty,
 	}
 	fewer := forgery{"fewer, incomplete": func(r *rollout.Results) {
@@ -137,7 +137,7 @@ func TestForgedRollouts(t *testing.T) {
 // apart is a row that is separated by more than a hundredth, the first row if there is none.
 func apart(r *rollout.Results) int {
 	for i := range r.N {
-		if batch.Status(r.Status[i]) == batch.Separated && (r.Distance.Len() == 0 || r.Distance.At(i) > 0.01) {
+		if batch.Status(r.Status()[i]) == batch.Separated && (r.Distance().Len() == 0 || r.Distance().At(i) > 0.01) {
 			return i
 		}
 	}
@@ -160,7 +160,7 @@ func clearOffsets(r *rollout.Results) {
 // deleteRow deletes a row of all pairs.
 func deleteRow(r *rollout.Results, i int) {
 	for k := i; k+1 < r.N; k++ {
-		copyRow(r.Results, k, r.Results, k+1)
+		r.CopyRow(k, r.Results, k+1, r.Columns)
 		r.PartA[k], r.PartB[k], r.BodyA[k], r.BodyB[k] = r.PartA[k+1], r.PartB[k+1], r.BodyA[k+1], r.BodyB[k+1]
 	}
 	r.N--

@@ -188,7 +188,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 		solved += c.rowsOf(world)
 		r.world(c, world, rows, again.Results)
 	}
-	if out := job.Results; out.Distance.Len() != 0 && out.Gap == nil {
+	if out := job.Results; out.Distance().Len() != 0 && out.Gap() == nil {
 		r.Unaudited += out.N - solved
 	}
 	return r, nil

@@ -88,19 +88,19 @@ func TestAuditOfRollouts(t *testing.T) {
 			t.Errorf("%s: %d right rows are refuted", name, n)
 		}
 		changes := map[string]func(r *rollout.Results, i int){
-			"nearer":  func(r *rollout.Results, i int) { r.Distance.F32[i] -= 2 + 2*r.Gap[i] },
-			"farther": func(r *rollout.Results, i int) { r.Distance.F32[i] += 2 + 2*r.Gap[i] },
-			"invalid": func(r *rollout.Results, i int) { r.Status[i] = uint8(batch.Invalid) },
-			"code":    func(r *rollout.Results, i int) { r.Status[i] = 77 },
+			"nearer":  func(r *rollout.Results, i int) { r.Distance().F32[i] -= 2 + 2*r.Gap()[i] },
+			"farther": func(r *rollout.Results, i int) { r.Distance().F32[i] += 2 + 2*r.Gap()[i] },
+			"invalid": func(r *rollout.Results, i int) { r.Status()[i] = uint8(batch.Invalid) },
+			"code":    func(r *rollout.Results, i int) { r.Status()[i] = 77 },
 			"part":    func(r *rollout.Results, i int) { r.PartA[named(r)], r.PartB[named(r)] = 7, 1<<31-1 },
 			"half":    func(r *rollout.Results, i int) { r.PartA[named(r)] = -1 },
-			"gap":     func(r *rollout.Results, i int) { r.Gap[named(r)] = 40 },
-			"no gap":  func(r *rollout.Results, i int) { r.Gap[i] = float32(math.NaN()) },
-			"normal":  func(r *rollout.Results, i int) { r.Normal.F32[3*named(r)] *= -1 },
-			"witness": func(r *rollout.Results, i int) { r.WitnessB.F32[3*named(r)+1] += 0.1 },
+			"gap":     func(r *rollout.Results, i int) { r.Gap()[named(r)] = 40 },
+			"no gap":  func(r *rollout.Results, i int) { r.Gap()[i] = float32(math.NaN()) },
+			"normal":  func(r *rollout.Results, i int) { r.Normal().F32[3*named(r)] *= -1 },
+			"witness": func(r *rollout.Results, i int) { r.WitnessB().F32[3*named(r)+1] += 0.1 },
 			"status": func(r *rollout.Results, i int) {
 				for k := range r.N { // separated rows as penetrating, and the other way around
-					r.Status[k] = uint8(batch.Penetrating) - r.Status[k]
+					r.Status()[k] = uint8(batch.Penetrating) - r.Status()[k]
 				}
 			},
 		}

@@ -166,8 +166,8 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 			len(c.job.Bodies.Parts(y)))
 	}
 	status := batch.Separated
-	if r.Status != nil {
-		status = batch.Status(r.Status[i])
+	if r.Status() != nil {
+		status = batch.Status(r.Status()[i])
 	}
 	o := &c.job.Options
 	empty := absent
@@ -187,20 +187,20 @@ func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 		return partA, partB, fmt.Errorf("no status has the code %d", uint8(status))
 	case status == batch.Invalid && !c.bad[p.world] && o.Query != batch.Growth && !c.flats():
 		return partA, partB, errors.New("invalid, in a world whose poses are in order")
-	case status >= batch.Undecided || r.Distance.Len() == 0:
+	case status >= batch.Undecided || r.Distance().Len() == 0:
 		return partA, partB, nil
 	}
-	d, gap := r.Distance.At(i), c.tolerance(r.Distance.At(i), x, y)
-	if r.Gap != nil {
-		gap = float64(r.Gap[i])
+	d, gap := r.Distance().At(i), c.tolerance(r.Distance().At(i), x, y)
+	if r.Gap() != nil {
+		gap = float64(r.Gap()[i])
 	}
 	touch := o.Query.Info().Touch
 	switch {
 	case math.IsNaN(d) || math.IsInf(d, 0):
 		return partA, partB, fmt.Errorf("%v at a distance of %g", status, d)
-	case r.Gap != nil && (!(gap >= 0) || !c.narrow(d, gap, status, x, y)):
+	case r.Gap() != nil && (!(gap >= 0) || !c.narrow(d, gap, status, x, y)):
 		return partA, partB, fmt.Errorf("%g ± %g is %v, with a gap above the tolerance", d, gap, status)
-	case r.Status == nil || o.Query.Info().Boolean(): // whose distance and status may be those of different parts
+	case r.Status() == nil || o.Query.Info().Boolean(): // whose distance and status may be those of different parts
 	case status == batch.Touching && !(math.Abs(d-touch) <= gap),
 		status == batch.Separated && !(d >= touch), status == batch.Penetrating && !(d <= touch):
 		return partA, partB, fmt.Errorf("%v at %g ± %g", status, d, gap)
@@ -224,7 +224,7 @@ func (c *rowAuditor) counts(i int, status batch.Status) error {
 		return fmt.Errorf("any %d, %d contacts, %d failed", r.Any[i], contacts, failed)
 	case max(contacts, failed) > pairs:
 		return fmt.Errorf("%d contacts, %d failed, of %d pairs", contacts, failed, pairs)
-	case r.Status == nil:
+	case r.Status() == nil:
 	case status == batch.Separated && contacts > 0, (status == batch.Touching || status == batch.Penetrating) &&
 		contacts == 0, status == batch.Undecided && failed == 0:
 		return fmt.Errorf("%v, with %d contacts, %d failed", status, contacts, failed)
@@ -235,8 +235,8 @@ func (c *rowAuditor) counts(i int, status batch.Status) error {
 // nothing returns an error if a row without a pair of bodies is not the distance to an empty set.
 func (c *rowAuditor) nothing(i int, status batch.Status) error {
 	r := c.job.Results
-	far := r.Distance.Len() == 0 || math.IsInf(r.Distance.At(i), 1)
-	if status != batch.Separated || !far || r.Gap != nil && r.Gap[i] != 0 {
+	far := r.Distance().Len() == 0 || math.IsInf(r.Distance().At(i), 1)
+	if status != batch.Separated || !far || r.Gap() != nil && r.Gap()[i] != 0 {
 		return fmt.Errorf("%v, where no two bodies are present: want separated, +Inf with a gap of 0", status)
 	}
 	return nil
@@ -306,8 +306,8 @@ func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample
 	var at []int
 	for i := range out.N {
 		status := batch.Undecided
-		if out.Status != nil {
-			status = batch.Status(out.Status[i])
+		if out.Status() != nil {
+			status = batch.Status(out.Status()[i])
 			if status == batch.Undecided {
 				r.Undecided++
 			}
@@ -324,7 +324,7 @@ func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample
 		if out.Failed != nil && out.Failed[i] > 0 && !c.bad[i] {
 			r.Unanswered++
 		}
-		if partA >= 0 && (status <= batch.Penetrating || out.Status == nil) && !c.bad[p.world] {
+		if partA >= 0 && (status <= batch.Penetrating || out.Status() == nil) && !c.bad[p.world] {
 			x, y := job.Worlds.Body(p.world, p.a), job.Worlds.Body(p.world, p.b)
 			a, b := &job.Bodies.Parts(x)[partA], &job.Bodies.Parts(y)[partB]
 			list = append(list, batch.Row{
@@ -356,7 +356,7 @@ func (r *rolloutAudit) named(ctx context.Context, job *rollout.Job, list []batch
 	pairs, answers := batch.NewPairs(len(list)), batch.NewResults(len(list), &o)
 	for i := range list {
 		pairs.SetRow(i, &list[i])
-		copyRow(answers, i, job.Results.Results, at[i])
+		answers.CopyRow(i, job.Results.Results, at[i], answers.Columns)
 	}
 	audited := &batch.Job{Library: job.Bodies.Library(), Input: pairs, Options: o, Results: answers}
 	report, err := verify.Audit(ctx, audited, verify.Options{Workers: s.workers, Seed: s.seed})
@@ -387,32 +387,4 @@ func refutedAs(named *verify.Report) int {
 		}
 	}
 	return wrong
-}
-
-// copyRow copies the columns of a row.
-func copyRow(to *batch.Results, i int, from *batch.Results, k int) {
-	reals := func(to, from *batch.Floats, width int) {
-		if from.F64 != nil {
-			copy(to.F64[width*i:width*(i+1)], from.F64[width*k:])
-		} else if from.F32 != nil {
-			copy(to.F32[width*i:width*(i+1)], from.F32[width*k:])
-		}
-	}
-	reals(&to.Distance, &from.Distance, 1)
-	reals(&to.Normal, &from.Normal, 3)
-	reals(&to.WitnessA, &from.WitnessA, 3)
-	reals(&to.WitnessB, &from.WitnessB, 3)
-	reals(&to.Point, &from.Point, 3)
-	if from.Gap != nil {
-		to.Gap[i] = from.Gap[k]
-	}
-	if from.Status != nil {
-		to.Status[i] = from.Status[k]
-	}
-	if from.Iterations != nil {
-		to.Iterations[i] = from.Iterations[k]
-	}
-	if from.Method != nil {
-		to.Method[i] = from.Method[k]
-	}
 }

@@ -120,10 +120,10 @@ func (r *rolloutAudit) world(c *rowAuditor, world int, rows []rowOf, solved *bat
 
 // boundsOf returns what the reference proves of a pair of parts.
 func boundsOf(solved *batch.Results, k int) interval {
-	if batch.Status(solved.Status[k]) == batch.Invalid {
+	if batch.Status(solved.Status()[k]) == batch.Invalid {
 		return interval{lower: math.Inf(1), upper: math.Inf(1), invalid: true}
 	}
-	d, gap := solved.Distance.F64[k], float64(solved.Gap[k])
+	d, gap := solved.Distance().F64[k], float64(solved.Gap()[k])
 	if math.IsNaN(d) || math.IsInf(gap, 1) {
 		return interval{lower: math.Inf(-1), upper: math.Inf(1)}
 	}
@@ -159,9 +159,9 @@ func (row *rowOf) named(out *rollout.Results, i int, solved *batch.Results) erro
 	if a < 0 || a >= row.partsA || b < 0 || b >= row.partsB { // which form reports
 		return nil
 	}
-	if out.Distance.Len() != 0 && out.Gap != nil {
+	if out.Distance().Len() != 0 && out.Gap() != nil {
 		of := boundsOf(solved, row.first+a*row.partsB+b)
-		if d, gap := out.Distance.At(i), float64(out.Gap[i]); of.lower > d+gap {
+		if d, gap := out.Distance().At(i), float64(out.Gap()[i]); of.lower > d+gap {
 			return fmt.Errorf("%g ± %g by parts %d and %d, which are beyond %g", d, gap, a, b, of.lower)
 		}
 	}
@@ -173,12 +173,12 @@ func (r *rolloutAudit) check(known *interval, c *rowAuditor, i int, x, y int32) 
 	out, o := c.job.Results, &c.job.Options
 	touch := o.Query.Info().Touch
 	status := batch.Undecided
-	if out.Status != nil {
-		status = batch.Status(out.Status[i])
+	if out.Status() != nil {
+		status = batch.Status(out.Status()[i])
 	}
 	switch near := touch + c.tolerance(touch, x, y); {
 	case known.invalid:
-		if out.Status != nil && status != batch.Invalid {
+		if out.Status() != nil && status != batch.Invalid {
 			return fmt.Errorf("%v, with an invalid pose or pair", status)
 		}
 		return nil
@@ -191,15 +191,15 @@ func (r *rolloutAudit) check(known *interval, c *rowAuditor, i int, x, y int32) 
 	case status == batch.Touching && (known.lower > near || known.upper < 2*touch-near):
 		return fmt.Errorf("touching, with a distance in [%g, %g]", known.lower, known.upper)
 	}
-	if out.Distance.Len() != 0 && !(status == batch.Undecided && out.Status != nil) {
-		d := out.Distance.At(i)
+	if out.Distance().Len() != 0 && !(status == batch.Undecided && out.Status() != nil) {
+		d := out.Distance().At(i)
 		gap := c.tolerance(d, x, y)
-		if out.Gap != nil {
-			gap = float64(out.Gap[i])
+		if out.Gap() != nil {
+			gap = float64(out.Gap()[i])
 		}
 		switch {
 		case !(d-gap > known.upper || d+gap < known.lower):
-		case out.Gap == nil && c.bound(d, status):
+		case out.Gap() == nil && c.bound(d, status):
 			r.Unaudited++
 		default:
 			return fmt.Errorf("%g ± %g excludes [%g, %g] of the reference", d, gap, known.lower, known.upper)

@@ -277,7 +277,7 @@ func TestBadRows(t *testing.T) {
 				"row 6, column rotation_a").
 				says(t, "3 rows of 8: bad input").says(t, f.pairs)
 			res := readResults(t, f.results)
-			for i, s := range res.Status {
+			for i, s := range res.Status() {
 				want := batch.Separated
 				if i == 2 || i == 5 || i == 6 {
 					want = batch.Invalid
@@ -285,8 +285,8 @@ func TestBadRows(t *testing.T) {
 				if batch.Status(s) != want {
 					t.Errorf("row %d is %v, want %v", i, batch.Status(s), want)
 				}
-				if want == batch.Separated && math.Abs(res.Distance.At(i)-3) > 1e-6 {
-					t.Errorf("row %d: distance %g, want 3", i, res.Distance.At(i))
+				if want == batch.Separated && math.Abs(res.Distance().At(i)-3) > 1e-6 {
+					t.Errorf("row %d: distance %g, want 3", i, res.Distance().At(i))
 				}
 			}
 			// The answers are right: invalid where the input is.
@@ -334,7 +334,7 @@ func TestTampered(t *testing.T) {
 				f.verify("--sample", "0").want(t, exitGood)
 
 				res := readResults(t, f.results)
-				res.Distance.Set(123, res.Distance.At(123)+1e-3)
+				res.Distance().Set(123, res.Distance().At(123)+1e-3)
 				w, err := dataset.CreateResults(f.results, res.Columns, res.Precision, int64(res.N))
 				if err != nil {
 					t.Fatal(err)

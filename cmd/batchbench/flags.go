@@ -146,7 +146,7 @@ func plainError(err error) error {
 }
 
 // everyColumn is what results files can contain, whatever their query.
-const everyColumn = batch.FileColumns | batch.ExtraColumns
+var everyColumn = batch.FileColumns | batch.ExtraColumns
 
 // fileColumns lists the names of the columns that a results file can contain.
 func fileColumns() []string { return columnList(everyColumn) }
@@ -154,10 +154,8 @@ func fileColumns() []string { return columnList(everyColumn) }
 // columnList lists the names of a set of columns.
 func columnList(set batch.Columns) []string {
 	var names []string
-	for bit := batch.Columns(1); bit != 0 && bit <= set; bit <<= 1 {
-		if set&bit != 0 {
-			names = append(names, bit.String())
-		}
+	for _, c := range set.Each() {
+		names = append(names, c.Info().Name)
 	}
 	return names
 }
@@ -169,15 +167,13 @@ func parseColumns(names []string, q batch.Query) (batch.Columns, error) {
 	for _, name := range names {
 		name = strings.TrimSpace(name)
 		if name == "all" {
-			set |= q.Info().FileColumns()
+			set |= q.FileColumns()
 			continue
 		}
-		bit := batch.Columns(1)
-		for bit&everyColumn == 0 || bit.String() != name {
-			if bit <<= 1; bit == 0 {
-				return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name,
-					strings.Join(fileColumns(), ", "))
-			}
+		bit, err := batch.ParseColumn(name)
+		if err != nil || bit&everyColumn == 0 {
+			return 0, fmt.Errorf("--columns: unknown column %q, want all or some of %s", name,
+				strings.Join(fileColumns(), ", "))
 		}
 		set |= bit
 	}

@@ -103,16 +103,16 @@ func (f files) liar(t *testing.T, columns batch.Columns, claims map[string]strin
 	}
 	res := batch.NewResults(1, &batch.Options{Columns: columns})
 	if columns&batch.ColStatus != 0 {
-		res.Status[0] = uint8(batch.Separated)
+		res.Status()[0] = uint8(batch.Separated)
 	}
 	if columns&batch.ColDistance != 0 {
-		res.Distance.Set(0, 3+8)
+		res.Distance().Set(0, 3+8)
 	}
 	if columns&batch.ColGap != 0 {
-		res.Gap[0] = 100
+		res.Gap()[0] = 100
 	}
 	if columns&batch.ColNormal != 0 {
-		res.Normal.Set(0, 1)
+		res.Normal().Set(0, 1)
 	}
 	if err := w.Write(res); err != nil {
 		t.Fatal(err)

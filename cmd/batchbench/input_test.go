@@ -38,7 +38,7 @@ func TestWorlds(t *testing.T) {
 			if query == "growth" {
 				want = []float64{step / 1.5, step}[i%2]
 			}
-			if d := res.Distance.At(i); math.Abs(d-want) > 1e-6 {
+			if d := res.Distance().At(i); math.Abs(d-want) > 1e-6 {
 				t.Errorf("row %d: %s %g, want %g", i, query, d, want)
 			}
 		}

@@ -102,11 +102,11 @@ func TestGrowthCenters(t *testing.T) {
 			f.score("--query", "growth", "--columns", "all").want(t, exitGood)
 			f.verify("--query", "growth").want(t, exitGood)
 			r := readResults(t, f.results)
-			if d := r.Distance.At(1); math.Abs(d-want) > 1e-6 {
+			if d := r.Distance().At(1); math.Abs(d-want) > 1e-6 {
 				t.Errorf("%s: factor %g about the center %q, want %g", ext, d, center, want)
 			}
 			// Both meet where the box reaches when it is scaled.
-			if x := r.Point.At(3); math.Abs(x-(4.5-0.5*want)) > 1e-5 {
+			if x := r.Point().At(3); math.Abs(x-(4.5-0.5*want)) > 1e-5 {
 				t.Errorf("%s: the scaled shapes meet at x = %g, about the center %q", ext, x, center)
 			}
 			file, err := dataset.OpenResults(f.results)

@@ -45,7 +45,7 @@ func TestScoreRollout(t *testing.T) {
 		in := []string{"score", "--shapes", shapes, "--worlds", worlds + ext, "--out", out, "--columns", "all"}
 		command(in...).want(t, exitGood)
 		r, meta, err := dataset.ReadRolloutResults(out)
-		if err != nil || r.N != 4 || math.Abs(r.Distance.At(0)-1) > 1e-6 || math.Abs(r.Distance.At(2)+0.5) > 1e-6 ||
+		if err != nil || r.N != 4 || math.Abs(r.Distance().At(0)-1) > 1e-6 || math.Abs(r.Distance().At(2)+0.5) > 1e-6 ||
 			r.PartA[0] != 1 || r.PartA[3] != 0 || meta["reduce"] != "none" || meta["method"] != "auto" {
 			t.Fatalf("%+v, %v, %v", r, meta, err)
 		}
@@ -54,7 +54,7 @@ func TestScoreRollout(t *testing.T) {
 			!strings.Contains(o.stdout, "2 pairs of bodies culled") {
 			t.Errorf("report %s", o.stdout)
 		}
-		if r, _, err = dataset.ReadRolloutResults(out); err != nil || r.N != 2 || math.Abs(r.Distance.At(0)-1) > 1e-6 ||
+		if r, _, err = dataset.ReadRolloutResults(out); err != nil || r.N != 2 || math.Abs(r.Distance().At(0)-1) > 1e-6 ||
 			r.Pair[1] != 0 || r.Contacts[1] != 1 || r.Any[0] != rollout.AnyNone || r.PartA[1] != 1 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -71,7 +71,7 @@ func TestScoreRollout(t *testing.T) {
 			t.Fatal(err)
 		}
 		command("score", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
-		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 || math.Abs(r.Distance.At(0)-2) > 1e-6 {
+		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 || math.Abs(r.Distance().At(0)-2) > 1e-6 {
 			t.Errorf("shapes as bodies: %+v, %v", r, err)
 		}
 	}

@@ -122,7 +122,7 @@ func TestScoreAllPairs(t *testing.T) {
 		command(in...).want(t, exitGood)
 		r, _, err := dataset.ReadRolloutResults(out)
 		if err != nil || r.N != 6 || r.BodyA[1] != 1 || r.BodyB[1] != 2 || r.Offsets[1] != 3 || r.Offsets[2] != 3 ||
-			math.Abs(r.Distance.At(4)+0.1) > 1e-6 {
+			math.Abs(r.Distance().At(4)+0.1) > 1e-6 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		command(append(in, "--reduce", "world")...).want(t, exitGood)

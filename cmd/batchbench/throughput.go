@@ -217,7 +217,7 @@ func (f *throughputFlags) keep(ctx context.Context, d *dispatch.Dispatcher, lib 
 	if _, err := d.Run(ctx, job, dispatch.Options{Backend: "cpu"}); err != nil {
 		return nil, err
 	}
-	return func(i int) bool { return (batch.Status(job.Results.Status[i]) == batch.Separated) == f.separated }, nil
+	return func(i int) bool { return (batch.Status(job.Results.Status()[i]) == batch.Separated) == f.separated }, nil
 }
 
 // point times calls of one size on one back end.

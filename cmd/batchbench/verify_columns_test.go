@@ -30,8 +30,8 @@ func TestVerifyColumns(t *testing.T) {
 				t.Fatal(n, err)
 			}
 			_ = r.Close()
-			for i := range forged.Distance.F32 {
-				forged.Distance.F32[i] = 7.5
+			for i := range forged.Distance().F32 {
+				forged.Distance().F32[i] = 7.5
 			}
 			path := filepath.Join(f.dir, "forged"+ext)
 			w, err := dataset.CreateResults(path, r.Columns(), batch.Single, 50)

@@ -91,8 +91,8 @@ func TestVerifyChangedRollout(t *testing.T) {
 	command(append([]string{"score", "--out", out}, in...)...).want(t, exitGood)
 	verify := append([]string{"verify", "--results", changed}, in...)
 	for says, change := range map[string]func(r *rollout.Results){
-		"1 wrong answer": func(r *rollout.Results) { r.Distance.F32[0] += 0.5 },
-		"1 undecided":    func(r *rollout.Results) { r.Status[1], r.Gap[1] = uint8(batch.Undecided), 1 },
+		"1 wrong answer": func(r *rollout.Results) { r.Distance().F32[0] += 0.5 },
+		"1 undecided":    func(r *rollout.Results) { r.Status()[1], r.Gap()[1] = uint8(batch.Undecided), 1 },
 		"2 wrong answers": func(r *rollout.Results) {
 			r.PartB[1], r.PartA[0] = 1, -2
 		},

@@ -164,7 +164,7 @@ func TestUsage(t *testing.T) {
 	}{
 		{nil, 2, "name a file"},
 		{[]string{"-c", "x.h", "more"}, 2, "name a file"},
-		{[]string{"-python", "x"}, 2, "not defined"},
+		{[]string{"-rust", "x"}, 2, "not defined"},
 		{[]string{"-c", filepath.Join(blocked, "layout.h")}, 1, "file"},
 	} {
 		var stderr bytes.Buffer

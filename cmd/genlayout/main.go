@@ -1,6 +1,7 @@
 // Command genlayout writes the record layouts, codes and limits of package layout as
 // a GLSL include and as a C header, so that shaders, SIMD kernels and Go share one
-// source of truth, and the tables of kinds and attributes of package geom as a Python module. `make generate` runs it.
+// source of truth. It writes the tables of kinds and attributes of package geom as a Python module, and the result columns
+// of package batch as another and as a part of the C interface. `make generate` runs it.
 //
 // With a folder of sources it writes only what these name, so that the file declares nothing that
 // is not read.
@@ -29,14 +30,17 @@ func run(args []string, stderr io.Writer) int {
 	cPath := flags.String("c", "", "write the C header to this `file`")
 	kernels := flags.String("kernels", "", "write only what the C sources in this `folder` name")
 	pythonPath := flags.String("python", "", "write the Python module of shapes to this `file`")
+	abi := flags.String("abi", "", "write the codes of the result columns into this C `header`")
+	columns := flags.String("columns", "", "write the Python module of result columns to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "" && *pythonPath == "") {
-		fmt.Fprintln(stderr, "genlayout: name a file with -glsl, -c or -python")
+	if flags.NArg() > 0 || (*glslPath == "" && *cPath == "" && *pythonPath == "" && *abi == "" && *columns == "") {
+		fmt.Fprintln(stderr, "genlayout: name a file with -glsl, -c, -python, -abi or -columns")
 		return 2
 	}
-	err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels), writePython(*pythonPath))
+	err := errors.Join(writeGLSL(*glslPath, *shaders), writeC(*cPath, *kernels), writePython(*pythonPath),
+		writeABI(*abi), writeColumns(*columns))
 	if err != nil {
 		fmt.Fprintln(stderr, "genlayout:", err)
 		return 1

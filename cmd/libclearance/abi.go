@@ -101,10 +101,17 @@ type description struct {
 	Queries    []queryDescription     `json:"queries"`
 	Methods    []string               `json:"methods"`
 	Precisions []string               `json:"precisions"`
-	Columns    []string               `json:"columns"`
+	Columns    []columnDescription    `json:"columns"` // in the order of their codes
 	Statuses   []string               `json:"statuses"`
 	Solvers    []string               `json:"solvers"`
 	MaxShapes  int                    `json:"max_shapes"`
+}
+
+type columnDescription struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	Width int    `json:"width"`
+	Text  string `json:"text"`
 }
 
 type kindDescription struct {
@@ -136,8 +143,12 @@ type queryDescription struct {
 func describe() description {
 	d := description{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Methods: names(batch.MethodCount), Precisions: names(batch.PrecisionCount),
-		Columns: columnNames(^batch.Columns(0)), Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
+		Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
 		MaxShapes: batch.MaxShapes}
+	for _, c := range batch.EveryColumn() {
+		info := c.Info()
+		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Text})
+	}
 	for k := range geom.KindCount {
 		kind := kindDescription{Name: k.String(), Params: []paramDescription{}}
 		for _, p := range k.Params() {
@@ -152,7 +163,7 @@ func describe() description {
 	for q := range batch.QueryCount {
 		info := q.Info()
 		d.Queries = append(d.Queries, queryDescription{info.Name, info.Value, info.Touch, columnNames(info.Columns),
-			columnNames(info.Available())})
+			columnNames(q.Available())})
 	}
 	return d
 }
@@ -170,10 +181,9 @@ func names[T interface {
 
 // columnNames lists the columns of a set by their bits.
 func columnNames(set batch.Columns) (list []string) {
-	all := batch.FileColumns | batch.ExtraColumns | batch.ColBits
-	for bit := batch.Columns(1); bit != 0 && bit <= all; bit <<= 1 {
-		if set&all&bit != 0 {
-			list = append(list, bit.String())
+	for _, c := range batch.EveryColumn() {
+		if c&set != 0 {
+			list = append(list, c.Info().Name)
 		}
 	}
 	return list

@@ -7,7 +7,6 @@ import (
 	"context"
 	"sync/atomic"
 
-	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/rollout"
 )
@@ -78,27 +77,14 @@ func clearance_found_read(handle C.clearance_found, offsets *C.int64_t, results 
 			return argument("results of %d rows, want %d, with the offsets of the worlds and the bodies", to.N, from.N)
 		}
 		copy(list, from.Offsets)
-		copyColumns(to, from.Results)
+		to.CopyRows(0, from.Results, 0, to.N, to.Columns)
+		copy(to.Bits(), from.Bits())
 		copy(array[int32](more.part_a, to.N), from.PartA)
 		copy(array[int32](more.part_b, to.N), from.PartB)
 		copy(array[int32](more.body_a, to.N), from.BodyA)
 		copy(array[int32](more.body_b, to.N), from.BodyB)
 		return nil
 	}())
-}
-
-// copyColumns copies the columns of as many rows that both results have.
-func copyColumns(to, from *batch.Results) {
-	for _, c := range [][2]*batch.Floats{{&to.Distance, &from.Distance}, {&to.Normal, &from.Normal},
-		{&to.WitnessA, &from.WitnessA}, {&to.WitnessB, &from.WitnessB}, {&to.Point, &from.Point}} {
-		copy(c[0].F32, c[1].F32)
-		copy(c[0].F64, c[1].F64)
-	}
-	copy(to.Gap, from.Gap)
-	copy(to.Status, from.Status)
-	copy(to.Iterations, from.Iterations)
-	copy(to.Method, from.Method)
-	copy(to.Bits, from.Bits)
 }
 
 //export clearance_found_free

@@ -111,9 +111,9 @@ func TestDescription(t *testing.T) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range d.Columns {
-		if got := batch.Columns(1 << i).String(); got != name {
-			t.Errorf("column %d is %q, want %q", i, name, got)
+	for i, c := range d.Columns {
+		if got := batch.Columns(1 << i).Info(); got.Name != c.Name || got.Width != c.Width || got.Type.String() != c.Type {
+			t.Errorf("column %d is %v, want %v", i, c, *got)
 		}
 	}
 	for i, q := range d.Queries {

@@ -29,9 +29,6 @@ func optionsOf(q *C.clearance_query) (*batch.Library, batch.Options, error) {
 			return nil, batch.Options{}, argument("%s %d, want a code below %d", c.name, c.value, c.count)
 		}
 	}
-	if q.columns >= 1<<16 {
-		return nil, batch.Options{}, argument("unknown columns %#x", uint32(q.columns))
-	}
 	o := batch.Options{
 		Query: batch.Query(q.query), Method: batch.Method(q.method), Precision: batch.Precision(q.precision),
 		Columns: batch.Columns(q.columns), Tolerance: float64(q.tolerance), MaxIterations: int(q.max_iterations),
@@ -49,28 +46,52 @@ func optionsOf(q *C.clearance_query) (*batch.Library, batch.Options, error) {
 	return lib, o, nil
 }
 
+// maxColumns is the largest number of result columns of a call: each column has a bit.
+const maxColumns = 64
+
 // resultsOf are the columns of the caller, in memory of the caller.
 func resultsOf(r *C.clearance_results, o *batch.Options) (*batch.Results, error) {
-	if r == nil || r.rows < 0 {
+	if r == nil || r.rows < 0 || r.count < 0 || r.count > maxColumns {
 		return nil, argument("no results")
 	}
-	n := int(r.rows)
-	out := &batch.Results{N: n, Columns: o.EffectiveColumns(), Precision: o.Precision}
-	reals := func(p unsafe.Pointer, n int) batch.Floats {
-		if o.Precision == batch.Double {
-			return batch.Floats{F64: array[float64]((*byte)(p), n)}
+	out := batch.EmptyResults(int(r.rows), o.EffectiveColumns(), o.Precision)
+	for _, c := range unsafe.Slice(r.columns, r.count) {
+		if err := setColumn(out, c); err != nil {
+			return nil, err
 		}
-		return batch.Floats{F32: array[float32]((*byte)(p), n)}
 	}
-	out.Distance, out.Normal, out.Point = reals(r.distance, n), reals(r.normal, 3*n), reals(r.point, 3*n)
-	out.WitnessA, out.WitnessB = reals(r.witness_a, 3*n), reals(r.witness_b, 3*n)
-	out.Gap, out.Status = array[float32](r.gap, n), array[uint8](r.status, n)
-	out.Iterations, out.Method = array[uint16](r.iterations, n), array[uint8](r.method, n)
-	out.Bits = array[uint64](r.bits, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
 	if err := out.CheckShape(); err != nil {
 		return nil, failure{codeArgument, err}
 	}
 	return out, nil
+}
+
+// setColumn gives a column of results the memory of the caller.
+func setColumn(out *batch.Results, c C.clearance_column) error {
+	if c.code >= maxColumns || out.Columns&(1<<c.code) == 0 {
+		return argument("results have a column of the code %d, which the query does not name", uint32(c.code))
+	}
+	bit := batch.Columns(1) << c.code
+	info := bit.Info()
+	if want := info.Type.In(out.Precision); c._type != C.uint32_t(want) {
+		return argument("column %s is given as %v, want %v", info.Name, batch.ElementType(c._type), want)
+	}
+	var v batch.Values
+	data, n := (*byte)(c.data), info.Width*out.N
+	switch info.Type.In(out.Precision) {
+	case batch.Float32:
+		v.F32 = array[float32](data, n)
+	case batch.Float64:
+		v.F64 = array[float64](data, n)
+	case batch.Uint8:
+		v.U8 = array[uint8](data, n)
+	case batch.Uint16:
+		v.U16 = array[uint16](data, n)
+	case batch.BitSet:
+		v.Bits = array[uint64](data, (n+batch.BitsPerWord-1)/batch.BitsPerWord)
+	}
+	out.SetColumn(bit, v)
+	return nil
 }
 
 // pairsOf are the pairs of the caller, in memory of the caller.

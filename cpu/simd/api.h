@@ -84,16 +84,16 @@ typedef struct {
     double tolerance;    // relative to the size of the pair
     double curved_depth; // the same for depths of curved shapes
 
-    // Answer columns of rows first to first + …, null where the caller wants none.
+    // Answer columns of rows first to first + …, by their codes (layout.h), null where the caller wants none. Reals are
+    // float if single, else double; the other types are those of the table in package batch.
     int64_t first;
-    float *distance32, *normal32, *witness_a32, *witness_b32, *gap;
-    double *distance64, *normal64, *witness_a64, *witness_b64;
-    float *point32; // growth: the point in which the scaled shapes touch
-    double *point64;
-    uint8_t *status;
-    uint16_t *iterations;
-    uint8_t *method;
+    void *columns[CLR_COLUMN_COUNT];
 } clr_call;
+
+// bytes_of returns the place of a row in a column of bytes, null where the caller wants none.
+static inline uint8_t *bytes_of(const clr_call *c, int column, int64_t row) {
+    return c->columns[column] ? (uint8_t *)c->columns[column] + (row - c->first) : 0;
+}
 
 #define CLR_BLOCK 2048   // most rows of one call of a kernel
 #define CLR_CAP 256      // rows of one group that are solved together

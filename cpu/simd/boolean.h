@@ -184,7 +184,7 @@ ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const 
     const VM apart = MAND(good, LT(radius + rounding, T(dot)(d, line) - support_values));
     const unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, over = MBITS(meet),
                    done = valid & (MBITS(apart) | over), project_alternately = MBITS(by_projection);
-    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+    uint8_t *status = bytes_of(c, CLR_COLUMN_STATUS, lo), *method = bytes_of(c, CLR_COLUMN_METHOD, lo);
     for (unsigned bits = valid & ~MBITS(good); bits; bits &= bits - 1) *(*beyond)++ = row[__builtin_ctz(bits)];
     const unsigned open = valid & MBITS(good) & ~done;
 #ifdef IS_RUN
@@ -308,8 +308,8 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     unsigned valid = k + W <= n ? LANES : (1u << (n - k)) - 1, bits = MBITS(good), open = valid & ~MBITS(apart);
     for (unsigned done = valid & ~open; done; done &= done - 1) {
         const int32_t row = order[k + __builtin_ctz(done)];
-        c->status[lo - c->first + row] = CLR_STATUS_SEPARATED;
-        if (c->method) c->method[lo - c->first + row] = CLR_SOLVER_GJK; // its first step
+        *bytes_of(c, CLR_COLUMN_STATUS, lo + row) = CLR_STATUS_SEPARATED;
+        if (c->columns[CLR_COLUMN_METHOD]) *bytes_of(c, CLR_COLUMN_METHOD, lo + row) = CLR_SOLVER_GJK; // its first step
     }
     if (!open) return to;
 
@@ -344,14 +344,14 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
 // decided runs the loop for rows 0 to n−1 of the columns, writes the rows that it does not decide to
 // *rest, and returns the new end.
 static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
-    uint8_t *status = c->status + (lo - c->first);
+    uint8_t *status = bytes_of(c, CLR_COLUMN_STATUS, lo), *method = bytes_of(c, CLR_COLUMN_METHOD, lo);
     gjk_boolean(c, s, n, ka, kb);
     for (int j = 0; j < n; j++) {
         const int row = s->row[j], known = s->key[j] && s->state[j] != CLR_OPEN;
         *rest = row;
         rest += !known;
         if (known) status[row] = s->state[j] == CLR_INSIDE ? CLR_STATUS_PENETRATING : CLR_STATUS_SEPARATED;
-        if (known && c->method) c->method[lo - c->first + row] = CLR_SOLVER_GJK;
+        if (known && method) method[row] = CLR_SOLVER_GJK;
     }
     return rest;
 }

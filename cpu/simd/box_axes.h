@@ -84,7 +84,7 @@ static __attribute__((noinline)) unsigned box_statuses32(const clr_call *c, int6
     const unsigned good = lanes & MBITS(MAND(f.good, MAND(LT(SET1(0x1p-50f), length), LT(length, SET1(0x1p60f)))));
     const unsigned separated = good & MBITS(LT(p[3] + q[3] + rounding, most)),
                    penetrating = good & MBITS(LT(most, -rounding)), done = separated | penetrating;
-    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+    uint8_t *status = bytes_of(c, CLR_COLUMN_STATUS, lo), *method = bytes_of(c, CLR_COLUMN_METHOD, lo);
 #ifdef IS_RUN
     if (n >= W && IS_RUN(order)) {
         PUT_BYTES(status + order[0], done, penetrating, CLR_STATUS_PENETRATING, CLR_STATUS_SEPARATED);

@@ -252,7 +252,7 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
             box_step(&shrunk, &x, MFROM(open));
         }
     }
-    uint8_t *status = c->status + (lo - c->first), *method = c->method ? c->method + (lo - c->first) : 0;
+    uint8_t *status = bytes_of(c, CLR_COLUMN_STATUS, lo), *method = bytes_of(c, CLR_COLUMN_METHOD, lo);
     for (unsigned m = separated | penetrating; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
         status[order[l]] = separated >> l & 1 ? CLR_STATUS_SEPARATED : CLR_STATUS_PENETRATING;

@@ -133,11 +133,10 @@ static __attribute__((noinline)) unsigned growth_of_boxes(const clr_call *c, int
     o.distance = o.upper = growth_upper_beside(&scales, z, side);
     o.ok = MAND(fits, growth_suffices(c, &scales, SET1(c->tolerance), o.lower, o.upper, 0));
     const unsigned yes = box_put(c, lo - c->first, order, n, &at, &o, zero, 1, CLR_SOLVER_AXES);
-    if (yes && (c->point32 || c->point64)) {
+    if (yes && c->columns[CLR_COLUMN_POINT]) {
         double v[3][W] __attribute__((aligned(64)));
         T(st3)(v[0], W, T(add)(T(apply)(at.rot, T(scale)(o.distance, a)), at.pos));
-        store_three32(c->point32, lo - c->first, order, -1, yes, (const double (*)[W])v);
-        store_three64(c->point64, lo - c->first, order, -1, yes, (const double (*)[W])v);
+        store_vectors(c, CLR_COLUMN_POINT, lo - c->first, order, -1, yes, (const double (*)[W])v);
     }
     return (n < W ? (1u << n) - 1 : LANES) & ~yes;
 }

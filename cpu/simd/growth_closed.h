@@ -60,8 +60,7 @@ ALWAYS void growth_to_plane(const clr_call *c, clr_scratch *s, int64_t lo, const
     double v[3][W] __attribute__((aligned(64)));
     T(st3)(v[0], W, T(add)(meets, in.pos));
     const unsigned ok = MBITS(MAND(in.good, o.ok)) & (n < W ? (1u << n) - 1 : LANES);
-    store_three32(c->point32, lo - c->first, order, -1, ok, (const double (*)[W])v);
-    store_three64(c->point64, lo - c->first, order, -1, ok, (const double (*)[W])v);
+    store_vectors(c, CLR_COLUMN_POINT, lo - c->first, order, -1, ok, (const double (*)[W])v);
     for (const int32_t *i = rest; i < end; i++) s->left[(*left)++] = *i;
 }
 

@@ -27,14 +27,13 @@ ALWAYS void emit_growth(const clr_call *c, clr_scratch *s, int64_t at0, int k, u
     store_lanes(c, s, at0, k, ok, solver, g->value, g->lower, g->upper, LT(one, g->lower), LT(g->upper, one),
                 T(rotate)(ray + CLR_RAY_A * CLR_STRIDE64, CLR_STRIDE64, g->n), g->a,
                 T(add)(T(rotate)(in, CLR_STRIDE64, g->b), t));
-    if (!c->point32 && !c->point64) return;
+    if (!c->columns[CLR_COLUMN_POINT]) return;
     const V3 center = T(ld3)(ray + CLR_CENTER_A * CLR_STRIDE64, CLR_STRIDE64);
     double v[3][W] __attribute__((aligned(64)));
     const V3 x = T(axpy)(g->value, T(sub)(g->a, center), center);
     T(st3)(v[0], W,
            T(add)(T(rotate)(&s->more[CLR_ROTA][k], CLR_STRIDE64, x), T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64)));
-    store_three32(c->point32, at0, s->row + k, -1, rows, (const double (*)[W])v);
-    store_three64(c->point64, at0, s->row + k, -1, rows, (const double (*)[W])v);
+    store_vectors(c, CLR_COLUMN_POINT, at0, s->row + k, -1, rows, (const double (*)[W])v);
 }
 
 // answer_coincident answers rows whose centers coincide up to rounding: the factor is 0, the normal is none, and the

@@ -100,10 +100,11 @@ func fenceTable(t *testing.T, table *simd.Table, atEnd bool) {
 // fenceResults returns results whose columns have fences.
 func fenceResults(t *testing.T, n int, o *batch.Options, atEnd bool) *batch.Results {
 	r := batch.NewResults(n, o)
-	for _, f := range []*batch.Floats{&r.Distance, &r.Normal, &r.WitnessA, &r.WitnessB, &r.Point} {
-		f.F32, f.F64 = fenced(t, f.F32, atEnd), fenced(t, f.F64, atEnd)
+	for _, c := range o.EffectiveColumns().Each() {
+		v := r.Column(c)
+		v.F32, v.F64 = fenced(t, v.F32, atEnd), fenced(t, v.F64, atEnd)
+		v.U8, v.U16, v.Bits = fenced(t, v.U8, atEnd), fenced(t, v.U16, atEnd), fenced(t, v.Bits, atEnd)
 	}
-	r.Gap, r.Status, r.Iterations = fenced(t, r.Gap, atEnd), fenced(t, r.Status, atEnd), fenced(t, r.Iterations, atEnd)
 	return r
 }
 
@@ -253,9 +254,9 @@ func compareFenced(t *testing.T, variant string, table *simd.Table, job *batch.J
 		t.Errorf("rows left: %v with fences, %v without", gotLeft, wantLeft)
 	}
 	for i := range n {
-		if want.Status[i] != got.Status[i] || want.Gap != nil &&
-			math.Float32bits(want.Gap[i]) != math.Float32bits(got.Gap[i]) {
-			t.Errorf("row %d of %d: status %d with fences, %d without", i, n, got.Status[i], want.Status[i])
+		if want.Status()[i] != got.Status()[i] || want.Gap() != nil &&
+			math.Float32bits(want.Gap()[i]) != math.Float32bits(got.Gap()[i]) {
+			t.Errorf("row %d of %d: status %d with fences, %d without", i, n, got.Status()[i], want.Status()[i])
 		}
 	}
 	return n - len(gotLeft)

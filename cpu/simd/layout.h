@@ -21,4 +21,16 @@
 #define CLR_SOLVER_NEWTON 8u
 #define CLR_SOLVER_GROWTH 9u
 
+// Result columns, by the order of their bits.
+#define CLR_COLUMN_DISTANCE 0u
+#define CLR_COLUMN_GAP 1u
+#define CLR_COLUMN_NORMAL 2u
+#define CLR_COLUMN_WITNESS_A 3u
+#define CLR_COLUMN_WITNESS_B 4u
+#define CLR_COLUMN_STATUS 5u
+#define CLR_COLUMN_ITERATIONS 6u
+#define CLR_COLUMN_METHOD 8u
+#define CLR_COLUMN_POINT 9u
+#define CLR_COLUMN_COUNT 10u
+
 #endif

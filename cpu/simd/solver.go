@@ -111,25 +111,21 @@ func (call *Call) Prepare(t *Table, job *batch.Job, first int, out *batch.Result
 	call.options(&job.Options)
 
 	c.first = C.int64_t(first)
-	c.distance32, c.distance64 = pin[C.float](p, out.Distance.F32), pin[C.double](p, out.Distance.F64)
-	c.normal32, c.normal64 = pin[C.float](p, out.Normal.F32), pin[C.double](p, out.Normal.F64)
-	c.witness_a32, c.witness_a64 = pin[C.float](p, out.WitnessA.F32), pin[C.double](p, out.WitnessA.F64)
-	c.witness_b32, c.witness_b64 = pin[C.float](p, out.WitnessB.F32), pin[C.double](p, out.WitnessB.F64)
-	c.point32, c.point64 = pin[C.float](p, out.Point.F32), pin[C.double](p, out.Point.F64)
-	c.gap = pin[C.float](p, out.Gap)
-	c.status = pin[C.uint8_t](p, out.Status)
-	c.iterations = pin[C.uint16_t](p, out.Iterations)
-	c.method = pin[C.uint8_t](p, out.Method)
+	for m := out.Columns &^ batch.ColBits; m != 0; m &= m - 1 {
+		v := out.Column(m & -m)
+		if data := v.Data(); data != nil {
+			call.pin(data)
+			c.columns[(m & -m).Index()] = data
+		}
+	}
 	// Deciding a row in float32 changes no status, so it may depend on the columns.
-	others := c.distance32 != nil || c.distance64 != nil || c.normal32 != nil || c.normal64 != nil ||
-		c.witness_a32 != nil ||
-		c.witness_a64 != nil || c.witness_b32 != nil || c.witness_b64 != nil || c.gap != nil || c.iterations != nil
+	others := out.Columns&^(batch.ColStatus|batch.ColMethod|batch.ColBits) != 0
 	boolean := job.Options.Query.Info().Boolean() && job.Options.Method != batch.RTR
 	if c.growth != 0 {
 		c.boolean = flag(job.Options.StatusAlone())
 		return true
 	}
-	c.boolean = flag(boolean && c.status != nil && c.warm == nil && !others && c.max_steps == 0)
+	c.boolean = flag(boolean && out.Status() != nil && c.warm == nil && !others && c.max_steps == 0)
 	return true
 }
 
@@ -171,10 +167,14 @@ func pin[E, T any](c *Call, column []T) *E {
 	if len(column) == 0 {
 		return nil
 	}
-	data := unsafe.SliceData(column)
+	data := unsafe.Pointer(unsafe.SliceData(column))
+	c.pin(data)
+	return (*E)(data)
+}
+
+func (c *Call) pin(data unsafe.Pointer) {
 	c.pins[c.pinned/pinsEach].Pin(data)
 	c.pinned++
-	return (*E)(unsafe.Pointer(data))
 }
 
 // Close unpins the memory.

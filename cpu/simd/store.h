@@ -55,6 +55,13 @@ STORE_THREE(64, double)
 #undef STORE_THREE
 #undef STORE_FOLLOWING
 
+// store_vectors is store_three for a column of three reals per row, if the caller wants it.
+ALWAYS void store_vectors(const clr_call *c, int column, int64_t at0, const int32_t *row, int64_t from, unsigned ok,
+                          const double (*v)[W]) {
+    if (c->single) store_three32(c->columns[column], at0, row, from, ok, v);
+    else store_three64(c->columns[column], at0, row, from, ok, v);
+}
+
 _Static_assert(CLR_STATUS_SEPARATED == 0 && (CLR_STATUS_TOUCHING | CLR_STATUS_PENETRATING) == CLR_STATUS_UNDECIDED,
                "store_answers combines the bits of statuses");
 
@@ -89,31 +96,33 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
                    status_of = lane_bytes(~(apart ^ deep)) * CLR_STATUS_TOUCHING |
                                lane_bytes(deep) * CLR_STATUS_PENETRATING; // both: undecided
     memcpy(status, &status_of, sizeof status);
+    void *const values = c->columns[CLR_COLUMN_DISTANCE];
+    float *const distance32 = c->single ? values : 0, *const gaps = c->columns[CLR_COLUMN_GAP];
+    double *const distance64 = c->single ? 0 : values;
+    uint8_t *const statuses = c->columns[CLR_COLUMN_STATUS], *const methods = c->columns[CLR_COLUMN_METHOD];
+    uint16_t *const iterations = c->columns[CLR_COLUMN_ITERATIONS];
     if (follow) {
-        if (c->distance32) STORE_SOME32(c->distance32 + from, ok, near);
-        if (c->distance64) STORE_SOME64(c->distance64 + from, ok, far);
-        if (c->gap) STORE_SOME32(c->gap + from, ok, gap);
-        if (c->status) STORE_SOME8(c->status + from, ok, status);
-        if (c->iterations) STORE_SOME16(c->iterations + from, ok, taken);
-        if (c->method) STORE_SOME8(c->method + from, ok, &by);
+        if (distance32) STORE_SOME32(distance32 + from, ok, near);
+        if (distance64) STORE_SOME64(distance64 + from, ok, far);
+        if (gaps) STORE_SOME32(gaps + from, ok, gap);
+        if (statuses) STORE_SOME8(statuses + from, ok, status);
+        if (iterations) STORE_SOME16(iterations + from, ok, taken);
+        if (methods) STORE_SOME8(methods + from, ok, &by);
     } else {
         for (unsigned m = ok; m; m &= m - 1) {
             const int l = __builtin_ctz(m);
             const int64_t i = at0 + row[l];
-            if (c->distance32) c->distance32[i] = near[l];
-            if (c->distance64) c->distance64[i] = far[l];
-            if (c->gap) memcpy(&c->gap[i], &gap[l], sizeof gap[l]);
-            if (c->status) c->status[i] = status[l];
-            if (c->iterations) c->iterations[i] = taken[l];
-            if (c->method) c->method[i] = (uint8_t)solver;
+            if (distance32) distance32[i] = near[l];
+            if (distance64) distance64[i] = far[l];
+            if (gaps) memcpy(&gaps[i], &gap[l], sizeof gap[l]);
+            if (statuses) statuses[i] = status[l];
+            if (iterations) iterations[i] = taken[l];
+            if (methods) methods[i] = (uint8_t)solver;
         }
     }
-    store_three32(c->normal32, at0, row, from, ok, v + 3);
-    store_three32(c->witness_a32, at0, row, from, ok, v + 6);
-    store_three32(c->witness_b32, at0, row, from, ok, v + 9);
-    store_three64(c->normal64, at0, row, from, ok, v + 3);
-    store_three64(c->witness_a64, at0, row, from, ok, v + 6);
-    store_three64(c->witness_b64, at0, row, from, ok, v + 9);
+    store_vectors(c, CLR_COLUMN_NORMAL, at0, row, from, ok, v + 3);
+    store_vectors(c, CLR_COLUMN_WITNESS_A, at0, row, from, ok, v + 6);
+    store_vectors(c, CLR_COLUMN_WITNESS_B, at0, row, from, ok, v + 9);
 }
 #undef ALL_OR_NONE
 
@@ -127,8 +136,8 @@ ALWAYS void store_lanes_as(const clr_call *c, clr_scratch *s, int64_t at0, int k
     STOREU(v[0], distance);
     STOREU(v[1], lower);
     STOREU(v[2], upper);
-    if (c->normal32 || c->normal64) T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
-    if (c->witness_a32 || c->witness_b32 || c->witness_a64 || c->witness_b64) {
+    if (c->columns[CLR_COLUMN_NORMAL]) T(st3)(v[3], W, T(rotate)(m, CLR_STRIDE64, n));
+    if (c->columns[CLR_COLUMN_WITNESS_A] || c->columns[CLR_COLUMN_WITNESS_B]) {
         V3 pos = T(ld3)(&s->more[CLR_POSA][k], CLR_STRIDE64);
         T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
         T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));

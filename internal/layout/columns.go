@@ -22,13 +22,14 @@ type Column struct {
 // The status word is status | Refined << 8 and ByDepth << 8, if so, | solver << SolverShift | iterations << 16; of a
 // declined row, DeclinedKind and so on << 8.
 var Columns = [...]Column{
-	{batch.ColDistance, "distance", 1, true},
-	{batch.ColGap, "gap", 1, false},
-	{batch.ColNormal, "normal", 3, true},
-	{batch.ColWitnessA, "witness_a", 3, true},
-	{batch.ColWitnessB, "witness_b", 3, true},
-	{batch.ColStatus, "status", 1, false},
-	{batch.ColPoint, "point", 3, true},
+	column(batch.ColDistance), column(batch.ColGap), column(batch.ColNormal), column(batch.ColWitnessA),
+	column(batch.ColWitnessB), column(batch.ColStatus), column(batch.ColPoint),
+}
+
+// column is the row of a column, by the table of package batch.
+func column(c batch.Columns) Column {
+	info := c.Info()
+	return Column{c, info.Name, info.Width, info.Type == batch.Real}
 }
 
 // Served are the columns that devices answer: a query for another one is refused.

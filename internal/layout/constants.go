@@ -9,7 +9,7 @@ import (
 	"clearance/geom"
 )
 
-//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/simd/layout.h -kernels ../../cpu/simd
+//go:generate go run ../../cmd/genlayout -glsl ../../shaders/layout.glsl -shaders ../../shaders -c ../../cpu/simd/layout.h -kernels ../../cpu/simd -abi ../../cmd/libclearance/clearance.h -columns ../../python/src/clearance/_columns.py
 
 // Record is a record of the layout with its name in generated code.
 type Record struct {
@@ -74,7 +74,8 @@ func CConstants() []ConstantGroup {
 	for s := range batch.SolverCount {
 		solvers = append(solvers, Constant{solverName(s), uint32(s)})
 	}
-	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers})
+	return append(constants(), ConstantGroup{Doc: "What ended a row.", Constants: solvers},
+		ConstantGroup{Doc: "Result columns, by the order of their bits.", Constants: columnCodes()})
 }
 
 func solverName(s batch.Solver) string { return "SOLVER_" + strings.ToUpper(s.String()) }
@@ -159,6 +160,13 @@ func constants() []ConstantGroup {
 			{"PORTION_WORDS", PortionWords},
 		}},
 	}
+}
+
+func columnCodes() (out []Constant) {
+	for _, c := range batch.EveryColumn() {
+		out = append(out, Constant{"COLUMN_" + strings.ToUpper(c.Info().Name), uint32(c.Index())})
+	}
+	return append(out, Constant{"COLUMN_COUNT", uint32(len(out))})
 }
 
 func codes(prefix string, count uint8, name func(uint8) string) (out []Constant) {

@@ -270,9 +270,9 @@ func (r *runner) ask(i int) {
 // learn takes the answer of active row i.
 func (r *runner) learn(i int) {
 	res, t := r.results, r.active[i]
-	d, g := res.Distance.F64[i], float64(res.Gap[i])
-	n := res.Normal.F64[3*i : 3*i+3]
-	a := answer{status: batch.Status(res.Status[i]), lower: d - g, upper: d + g,
+	d, g := res.Distance().F64[i], float64(res.Gap()[i])
+	n := res.Normal().F64[3*i : 3*i+3]
+	a := answer{status: batch.Status(res.Status()[i]), lower: d - g, upper: d + g,
 		normal: r3.Vec{X: n[0], Y: n[1], Z: n[2]}}
 	t.learn(r.times[i], &a, &r.posesA[i], &r.posesB[i], &r.o)
 }

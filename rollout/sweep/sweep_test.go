@@ -265,7 +265,7 @@ func sampling(t *testing.T, n, samples, sampled int) {
 			t.Fatal(err)
 		}
 		for k, s := range times {
-			d, gap, status := res.Distance.F64[k], float64(res.Gap[k]), batch.Status(res.Status[k])
+			d, gap, status := res.Distance().F64[k], float64(res.Gap()[k]), batch.Status(res.Status()[k])
 			if s < a.T0 && status == batch.Penetrating {
 				t.Fatalf("row %d: contact at %.9g missed: %+v", i, s, a)
 			}

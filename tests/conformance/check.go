@@ -62,7 +62,7 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 		return r.unavailable(ctx, backend, err, o, v)
 	}
 	if !o.Query.Info().Boolean() { // of which statuses alone go other ways
-		o.Columns = o.EffectiveColumns() | batch.ColMethod | o.Query.Info().Extra
+		o.Columns = o.EffectiveColumns() | batch.ColMethod | batch.ExtraColumns&o.Query.Available()
 	}
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	rep, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{MaxRowErrors: r.Len()})
@@ -71,8 +71,8 @@ func (r *Rows) Check(ctx context.Context, backend dispatch.Backend, o batch.Opti
 		return v
 	}
 	v.Status = rep.Counts
-	if len(job.Results.Status) != r.Len() {
-		v.fault(-1, "run: %d statuses for %d rows", len(job.Results.Status), r.Len())
+	if len(job.Results.Status()) != r.Len() {
+		v.fault(-1, "run: %d statuses for %d rows", len(job.Results.Status()), r.Len())
 		return v
 	}
 	r.checkAudit(ctx, job, v)
@@ -92,19 +92,19 @@ func (r *Rows) checkSolvers(ctx context.Context, backend dispatch.Backend, rep *
 		if o.Method != batch.Auto && rep.Solvers[o.Method.Solver()] == 0 {
 			v.fault(-1, "method %v was asked for, and ended no row: %v", o.Method, rep.Solvers)
 		}
-		v.Solver = res.Method
+		v.Solver = res.Method()
 		if o.Query.Info().EndsAtStatus {
 			r.checkStatusAlone(ctx, backend, o, res, v)
 		}
 		return
 	}
-	o.Columns = o.Query.Info().FileColumns()
+	o.Columns = o.Query.FileColumns()
 	job := &batch.Job{Library: r.Library, Input: r.Pairs, Options: o}
 	if _, err := dispatch.New(backend).Run(ctx, job, dispatch.Options{}); err != nil {
 		v.fault(-1, "run with all columns: %v", err)
 		return
 	}
-	v.Solver = job.Results.Method
+	v.Solver = job.Results.Method()
 	r.checkAudit(ctx, job, v)
 }
 
@@ -123,8 +123,8 @@ func (r *Rows) unavailable(ctx context.Context, backend dispatch.Backend, refusa
 		v.fault(-1, "Check refuses the configuration, and yet it runs")
 	case !errors.Is(err, batch.ErrNotAvailable) && !errors.Is(err, dispatch.ErrNoBackend):
 		v.fault(-1, "the error does not say that the configuration is not available: %v", err)
-	case job.Results != nil && job.Results.N > 0 && job.Results.Status != nil &&
-		batch.Status(job.Results.Status[0]) != batch.Undecided:
+	case job.Results != nil && job.Results.N > 0 && job.Results.Status() != nil &&
+		batch.Status(job.Results.Status()[0]) != batch.Undecided:
 		v.fault(-1, "there are answers although the configuration was refused: %v", err)
 	case !names(err) || !names(refusal):
 		v.fault(-1, "the error names neither the query nor the method: %v; %v", err, refusal)
@@ -159,7 +159,7 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 	// Without a normal the audit looks for a separating plane of its own. It may miss
 	// one only where placement left bodies in contact that rounding moved apart.
 	kissing := 0
-	for i, s := range job.Results.Status {
+	for i, s := range job.Results.Status() {
 		if k := r.Expect[i].Relation; batch.Status(s) == batch.Separated && (k == Contact || k == Meeting) {
 			kissing++
 		}
@@ -175,7 +175,7 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 // the reference.
 func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 	res, e, truth := job.Results, &r.Expect[i], &r.Truth[i]
-	status := batch.Status(res.Status[i])
+	status := batch.Status(res.Status()[i])
 	if refused := r.Refused(i, job.Options.Query); refused || status >= batch.Undecided {
 		if !refused || status != batch.Invalid {
 			v.fault(i, "%s: %v", r.Describe(i), status)
@@ -210,7 +210,7 @@ func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 	if status != want {
 		v.fault(i, "%s: %v, want %v", r.Describe(i), status, want)
 	}
-	if res.Bits != nil && res.Bit(i) != (status != batch.Separated) {
+	if res.Bits() != nil && res.Bit(i) != (status != batch.Separated) {
 		v.fault(i, "%s: bit %t for %v", r.Describe(i), res.Bit(i), status)
 	}
 }
@@ -220,8 +220,8 @@ func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 func interval(job *batch.Job, i int, status batch.Status) (lower, upper float64) {
 	res, touch := job.Results, job.Options.Query.Info().Touch
 	lower, upper = math.Inf(-1), math.Inf(1)
-	if res.Distance.Len() != 0 && res.Gap != nil {
-		d, gap := res.Distance.At(i), float64(res.Gap[i])
+	if res.Distance().Len() != 0 && res.Gap() != nil {
+		d, gap := res.Distance().At(i), float64(res.Gap()[i])
 		lower, upper = d-gap, d+gap
 	}
 	switch status {

@@ -48,7 +48,7 @@ func (l liar) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Re
 func row(job *batch.Job, out *batch.Results, s batch.Status, name string) int {
 	p := job.Input.(*batch.Pairs)
 	for i := range out.N {
-		if batch.Status(out.Status[i]) == s && strings.Contains(job.Library.Name(p.ShapeA[i]), name) {
+		if batch.Status(out.Status()[i]) == s && strings.Contains(job.Library.Name(p.ShapeA[i]), name) {
 			return i
 		}
 	}
@@ -75,41 +75,41 @@ func TestSuiteCatchesFaults(t *testing.T) {
 		{"honest, double", liar{}, batch.Options{Precision: batch.Double, Query: batch.Penetration}, ""},
 		{"honest, collide", liar{}, batch.Options{Query: batch.Collide}, ""},
 		{"a failure as no contact", liar{spoil: func(j *batch.Job, r *batch.Results) {
-			r.Status[row(j, r, batch.Penetrating, "cone")] = uint8(batch.Separated)
+			r.Status()[row(j, r, batch.Penetrating, "cone")] = uint8(batch.Separated)
 		}}, batch.Options{Query: batch.Collide}, "(cone × "},
 		{"no contact as contact", liar{spoil: func(j *batch.Job, r *batch.Results) {
-			r.Status[row(j, r, batch.Separated, "box")] = uint8(batch.Penetrating)
+			r.Status()[row(j, r, batch.Separated, "box")] = uint8(batch.Penetrating)
 		}}, batch.Options{Query: batch.Collide}, "(box × "},
 		{"an undecided row", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			r.PutFailure(row(j, r, batch.Penetrating, "plate"), batch.Undecided)
 		}}, all, "undecided"},
 		{"an answer to nonsense", liar{spoil: func(j *batch.Job, r *batch.Results) {
-			r.Status[row(j, r, batch.Invalid, "halfspace")] = uint8(batch.Touching)
+			r.Status()[row(j, r, batch.Invalid, "halfspace")] = uint8(batch.Touching)
 		}}, batch.Options{Query: batch.Collide}, "(halfspace × halfspace"},
 		{"a good row refused", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			r.PutFailure(row(j, r, batch.Separated, "ellipsoid"), batch.Invalid)
 		}}, all, "(ellipsoid × "},
 		{"a distance off", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			i := row(j, r, batch.Separated, "superquadric")
-			r.Distance.Set(i, r.Distance.At(i)*1.001)
+			r.Distance().Set(i, r.Distance().At(i)*1.001)
 		}}, all, "(superquadric × "},
 		{"a depth off", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			i := row(j, r, batch.Penetrating, "capsule")
-			r.Distance.Set(i, r.Distance.At(i)*1.01)
+			r.Distance().Set(i, r.Distance().At(i)*1.01)
 		}}, all, "the reference bounds it"},
 		{"a normal inverted", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			i := row(j, r, batch.Separated, "hull")
 			for k := range 3 {
-				r.Normal.Set(3*i+k, -r.Normal.At(3*i+k))
+				r.Normal().Set(3*i+k, -r.Normal().At(3*i+k))
 			}
 		}}, all, "check plane"},
 		{"a gap that promises too much", liar{spoil: func(j *batch.Job, r *batch.Results) {
 			i := row(j, r, batch.Separated, "frustum")
-			r.Distance.Set(i, r.Distance.At(i)+float64(r.Gap[i]))
-			r.Gap[i] = 0
+			r.Distance().Set(i, r.Distance().At(i)+float64(r.Gap()[i]))
+			r.Gap()[i] = 0
 		}}, all, "(frustum × "},
 		{"NaN", liar{spoil: func(j *batch.Job, r *batch.Results) {
-			r.Distance.Set(row(j, r, batch.Separated, "segment"), math.NaN())
+			r.Distance().Set(row(j, r, batch.Separated, "segment"), math.NaN())
 		}}, all, "segment"},
 		{"refuses what it should do", liar{check: func(*batch.Options) error { return broken }}, all, broken.Error()},
 		{"refuses what its table has", liar{check: func(o *batch.Options) error {
@@ -157,7 +157,7 @@ func TestMatrixShowsFailure(t *testing.T) {
 	o := batch.Options{}
 	spoil := func(j *batch.Job, r *batch.Results) {
 		i := row(j, r, batch.Separated, "cone")
-		r.Distance.Set(i, r.Distance.At(i)*2)
+		r.Distance().Set(i, r.Distance().At(i)*2)
 	}
 	m.Declare(narrow{dispatch.Label(cpu.NewReference(), "cpu")})
 	m.Note("cpu", o, rows, rows.Check(t.Context(), liar{Backend: cpu.NewReference(), spoil: spoil}, o))

@@ -77,8 +77,8 @@ func (r *Rows) checkStatusAlone(ctx context.Context, backend dispatch.Backend, o
 		return
 	}
 	r.checkAudit(ctx, job, v)
-	for i, s := range job.Results.Status {
-		alone, want := batch.Status(s), batch.Status(whole.Status[i])
+	for i, s := range job.Results.Status() {
+		alone, want := batch.Status(s), batch.Status(whole.Status()[i])
 		if alone != want && alone != batch.Touching && want != batch.Touching {
 			v.fault(i, "%s: %v without columns of the value, %v with them", r.Describe(i), alone, want)
 		}

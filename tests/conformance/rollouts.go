@@ -144,11 +144,11 @@ func knownRows(t *testing.T, d *dispatch.Dispatcher, b *batch.Bodies, w *rollout
 	for i, end := range ends {
 		rows[i] = known{lower: math.Inf(1), upper: math.Inf(1)}
 		for k := first; k < end; k++ {
-			status := batch.Status(r.Status[k])
+			status := batch.Status(r.Status()[k])
 			x := known{contact: status == batch.Touching || status == batch.Penetrating,
 				invalid: status >= batch.Invalid}
 			if !x.invalid {
-				x.lower, x.upper = r.Distance.At(k)-float64(r.Gap[k]), r.Distance.At(k)+float64(r.Gap[k])
+				x.lower, x.upper = r.Distance().At(k)-float64(r.Gap()[k]), r.Distance().At(k)+float64(r.Gap()[k])
 			}
 			rows[i].add(x)
 		}
@@ -242,8 +242,8 @@ func rolloutOf(d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds, o bat
 
 // check returns an error if row i contradicts what is known.
 func (k *known) check(r *rollout.Results, i int) error {
-	status := batch.Status(r.Status[i])
-	d, gap := r.Distance.At(i), float64(r.Gap[i])
+	status := batch.Status(r.Status()[i])
+	d, gap := r.Distance().At(i), float64(r.Gap()[i])
 	contact := status == batch.Touching || status == batch.Penetrating
 	switch {
 	case k.invalid != (status == batch.Invalid):
@@ -283,8 +283,8 @@ func sweepOf(d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds) error {
 			return err
 		}
 		for i := range job.Results.N {
-			r, status := job.Results, batch.Status(rows.Results.Status[i])
-			upper := rows.Results.Distance.At(i) + float64(rows.Results.Gap[i])
+			r, status := job.Results, batch.Status(rows.Results.Status()[i])
+			upper := rows.Results.Distance().At(i) + float64(rows.Results.Gap()[i])
 			switch state := sweep.State(r.State[i]); {
 			case state == sweep.Undecided || state == sweep.Invalid:
 				return fmt.Errorf("row %d: %v", i, state)

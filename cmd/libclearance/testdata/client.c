@@ -23,7 +23,8 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     check(clearance_bodies_new(library, parts, first, 2, NULL, &table, &error) == CLEARANCE_OK, "bodies");
     clearance_query query;
     memset(&query, 0, sizeof query);
-    query.library = library, query.precision = 1, query.columns = 1 | 2 | 32; // distance, gap, status
+    query.library = library, query.precision = 1,
+    query.columns = 1 << CLEARANCE_COLUMN_DISTANCE | 1 << CLEARANCE_COLUMN_GAP | 1 << CLEARANCE_COLUMN_STATUS;
     clearance_scene scene;
     memset(&scene, 0, sizeof scene);
     scene.table = table, scene.worlds = 1, scene.places = 3, scene.templates = 1, scene.all_pairs = 1;
@@ -42,9 +43,10 @@ static void bodies_of_parts(clearance_engine engine, clearance_library library) 
     uint8_t status[2];
     int64_t offsets[2];
     int32_t part_a[2], part_b[2], body_a[2], body_b[2];
-    clearance_results results;
-    memset(&results, 0, sizeof results);
-    results.rows = 2, results.distance = distance, results.gap = gap, results.status = status;
+    clearance_column columns[3] = {{CLEARANCE_COLUMN_DISTANCE, CLEARANCE_FLOAT64, distance},
+                                   {CLEARANCE_COLUMN_GAP, CLEARANCE_FLOAT32, gap},
+                                   {CLEARANCE_COLUMN_STATUS, CLEARANCE_UINT8, status}};
+    clearance_results results = {2, 3, columns};
     clearance_more more;
     memset(&more, 0, sizeof more);
     more.part_a = part_a, more.part_b = part_b, more.body_a = body_a, more.body_b = body_b;
@@ -157,12 +159,16 @@ int main(void) {
     double distance[3], normal[9];
     float gap[3];
     uint8_t status[3];
-    clearance_results results;
-    memset(&results, 0, sizeof results);
-    results.rows = 3, results.distance = distance, results.gap = gap, results.normal = normal, results.status = status;
+    clearance_column columns[4] = {{CLEARANCE_COLUMN_NORMAL, CLEARANCE_FLOAT64, normal},
+                                   {CLEARANCE_COLUMN_DISTANCE, CLEARANCE_FLOAT64, distance},
+                                   {CLEARANCE_COLUMN_GAP, CLEARANCE_FLOAT32, gap},
+                                   {CLEARANCE_COLUMN_STATUS, CLEARANCE_UINT8, status}};
+    clearance_results results = {3, 4, columns};
     clearance_query query;
     memset(&query, 0, sizeof query);
-    query.library = library, query.precision = 1, query.columns = 1 | 2 | 4 | 32; // distance, gap, normal, status
+    query.library = library, query.precision = 1,
+    query.columns = 1 << CLEARANCE_COLUMN_DISTANCE | 1 << CLEARANCE_COLUMN_GAP | 1 << CLEARANCE_COLUMN_NORMAL |
+                    1 << CLEARANCE_COLUMN_STATUS;
     clearance_job job = 0;
     clearance_report report;
     int32_t code = clearance_submit(engine, &query, &pairs, &results, 0, &job, &report, &error);
@@ -173,10 +179,16 @@ int main(void) {
     check(report.rows == 3 && report.counts[4] == 1 && report.error_row == 2 &&
               !strcmp(report.error_column, "shape_b") && !strcmp(report.backend, "cpu"),
           "report");
-    results.normal = NULL;
+    columns[0].data = NULL;
     check(clearance_submit(engine, &query, &pairs, &results, 1000, &job, &report, &error) == CLEARANCE_ARGUMENT,
           "a missing column passed");
-    results.normal = normal;
+    columns[0].data = normal, columns[0].type = CLEARANCE_FLOAT32;
+    check(clearance_submit(engine, &query, &pairs, &results, 1000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "a column of another type passed");
+    columns[0].type = CLEARANCE_FLOAT64, columns[0].code = CLEARANCE_COLUMN_POINT;
+    check(clearance_submit(engine, &query, &pairs, &results, 1000, &job, &report, &error) == CLEARANCE_ARGUMENT,
+          "a column that the query does not name passed");
+    columns[0].code = CLEARANCE_COLUMN_NORMAL;
 
     bodies_of_parts(engine, library);
 

@@ -175,37 +175,32 @@ int main(void) {
                 if (t % 2) c.warm = warm;
                 else free(warm);
             }
-            if (!collide && dbl) {
-                c.distance64 = started(n, 8), c.normal64 = started(3 * n, 8), c.witness_a64 = started(3 * n, 8),
-                c.witness_b64 = started(3 * n, 8);
-            } else if (!collide) {
-                c.distance32 = started(n, 4), c.normal32 = started(3 * n, 4), c.witness_a32 = started(3 * n, 4),
-                c.witness_b32 = started(3 * n, 4);
+            const int real = dbl ? 8 : 4;
+            if (!collide) {
+                c.columns[CLR_COLUMN_DISTANCE] = started(n, real), c.columns[CLR_COLUMN_NORMAL] = started(3 * n, real);
+                c.columns[CLR_COLUMN_WITNESS_A] = started(3 * n, real);
+                c.columns[CLR_COLUMN_WITNESS_B] = started(3 * n, real);
+                if (GROWTH_QUERY) c.columns[CLR_COLUMN_POINT] = started(3 * n, real);
+                c.columns[CLR_COLUMN_GAP] = started(n, 4);
             }
-            if (GROWTH_QUERY && !collide && dbl) c.point64 = started(3 * n, 8);
-            if (GROWTH_QUERY && !collide && !dbl) c.point32 = started(3 * n, 4);
-            c.gap = collide ? 0 : started(n, 4);
-            c.status = started(n, 1);
-            c.iterations = started(n, 2);
-            memset(c.status, 77, n);
+            uint8_t *status = c.columns[CLR_COLUMN_STATUS] = started(n, 1);
+            c.columns[CLR_COLUMN_ITERATIONS] = started(n, 2);
+            memset(status, 77, n);
             int left = KERNEL_NAME(&c, scratch, first, first + n);
             for (int i = 0; i < left; i++) {
                 int r = scratch->left[i];
-                if (r < 0 || r >= n || c.status[r] != 77)
+                if (r < 0 || r >= n || status[r] != 77)
                     return printf("row %d of %d left, but answered or twice\n", r, n), 1;
-                c.status[r] = 78;
+                status[r] = 78;
             }
             for (int i = 0; i < n; i++) {
-                if (c.status[i] == 77) return printf("row %d of %d lost\n", i, n), 1;
-                answered += c.status[i] < 3;
+                if (status[i] == 77) return printf("row %d of %d lost\n", i, n), 1;
+                answered += status[i] < 3;
             }
             free((void *)c.poses), free((void *)c.body_shape), free((void *)c.template_a), free((void *)c.template_b);
             free((void *)c.shape_a), free((void *)c.shape_b), free((void *)c.position_a), free((void *)c.position_b);
             free((void *)c.rotation_a), free((void *)c.rotation_b), free((void *)c.warm);
-            free(c.point32), free(c.point64);
-            free(c.distance32), free(c.normal32), free(c.witness_a32), free(c.witness_b32);
-            free(c.distance64), free(c.normal64), free(c.witness_a64), free(c.witness_b64);
-            free(c.gap), free(c.status), free(c.iterations);
+            for (unsigned k = 0; k < CLR_COLUMN_COUNT; k++) free(c.columns[k]);
         }
     for (int k = 0; k < 3; k++) free(v[k]), free(f[k]);
     free(centers), free(corners), free(cell_values), free(points), free(candidates);

@@ -17,40 +17,7 @@ import (
 // Differs returns the name of the first column in which row i of r and row j of s are not equal bit for
 // bit, "" if there is none. Columns that either result lacks do not count.
 func Differs(r *batch.Results, i int, s *batch.Results, j int) (column string) {
-	floats := func(f, g *batch.Floats, width int) bool {
-		if f.Len() == 0 || g.Len() == 0 {
-			return false
-		}
-		for k := range width {
-			if math.Float64bits(f.At(width*i+k)) != math.Float64bits(g.At(width*j+k)) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case r.Status != nil && s.Status != nil && r.Status[i] != s.Status[j]:
-		return "status"
-	case floats(&r.Distance, &s.Distance, 1):
-		return "distance"
-	case r.Gap != nil && s.Gap != nil && math.Float32bits(r.Gap[i]) != math.Float32bits(s.Gap[j]):
-		return "gap"
-	case floats(&r.Normal, &s.Normal, 3):
-		return "normal"
-	case floats(&r.WitnessA, &s.WitnessA, 3):
-		return "witness_a"
-	case floats(&r.WitnessB, &s.WitnessB, 3):
-		return "witness_b"
-	case floats(&r.Point, &s.Point, 3):
-		return "point"
-	case r.Iterations != nil && s.Iterations != nil && r.Iterations[i] != s.Iterations[j]:
-		return "iterations"
-	case r.Method != nil && s.Method != nil && r.Method[i] != s.Method[j]:
-		return "method"
-	case r.Bits != nil && s.Bits != nil && r.Bit(i) != s.Bit(j):
-		return "bits"
-	}
-	return ""
+	return r.Differs(i, s, j).String()
 }
 
 // Same reports whether row i of r and row j of s are equal bit for bit, in all columns that both have.
@@ -100,11 +67,11 @@ func TinyPairs(t *testing.T) (lib *batch.Library, pairs *batch.Pairs, apart []fl
 func Points(t *testing.T, what string, got *batch.Results, apart []float64) {
 	t.Helper()
 	for i, d := range apart {
-		n, status := got.Normal.F64[3*i:3*i+3], batch.Status(got.Status[i])
+		n, status := got.Normal().F64[3*i:3*i+3], batch.Status(got.Status()[i])
 		length := math.Hypot(math.Hypot(n[0], n[1]), n[2])
-		if !(math.Abs(got.Distance.At(i)-d) <= float64(got.Gap[i])) || !(math.Abs(length-1) < 1e-12) ||
+		if !(math.Abs(got.Distance().At(i)-d) <= float64(got.Gap()[i])) || !(math.Abs(length-1) < 1e-12) ||
 			status != batch.Touching && status != batch.Separated {
-			t.Errorf("%s: %v apart: %v, %v ± %v, normal %v", what, d, status, got.Distance.At(i), got.Gap[i], n)
+			t.Errorf("%s: %v apart: %v, %v ± %v, normal %v", what, d, status, got.Distance().At(i), got.Gap()[i], n)
 		}
 	}
 }

@@ -20,7 +20,7 @@ from ._arrays import Array, address, rotations, take, torch_device
 from ._errors import ClosedError, OptionError
 from ._library import Library
 from ._options import check_out, names_of, one_of, place, whole
-from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, to_torch
+from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
 from ._sweep import SweepOptions, SweepResult, sweep
@@ -405,14 +405,12 @@ class Engine:
         """The columns of a query, new or those of the caller, who may give those of ``more``, too."""
         n = self._native
         check_out(out, [*n.column_lists[q.columns], *more])
-        results, columns = nat.Results(), {}
-        results.rows = math.prod(rows)
+        columns: dict[str, Array] = {}
         precision = n.precisions[q.precision]
         for name in n.column_lists[q.columns]:
             shape, dtype = column_shape(name, rows), column_type(name, precision)
-            columns[name] = column = place(out, name, shape, dtype)
-            setattr(results, name, address(column))
-        return results, columns
+            columns[name] = place(out, name, shape, dtype)
+        return native_results(math.prod(rows), columns), columns
 
     def _result(
         self,

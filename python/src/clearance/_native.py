@@ -60,7 +60,8 @@ class Query(ctypes.Structure):
         ("query", _i32),
         ("method", _i32),
         ("precision", _i32),
-        ("columns", _u32),
+        ("reserved", _i32),
+        ("columns", _u64),
         ("tolerance", _real),
         ("cut_off", _real),
         ("has_cut_off", _i32),
@@ -93,19 +94,19 @@ class Worlds(ctypes.Structure):
     ]
 
 
+class Column(ctypes.Structure):
+    _fields_ = [
+        ("code", _u32),
+        ("type", _u32),
+        ("data", _pointer),
+    ]
+
+
 class Results(ctypes.Structure):
     _fields_ = [
         ("rows", _i64),
-        ("distance", _pointer),
-        ("gap", _pointer),
-        ("normal", _pointer),
-        ("witness_a", _pointer),
-        ("witness_b", _pointer),
-        ("status", _pointer),
-        ("iterations", _pointer),
-        ("bits", _pointer),
-        ("method", _pointer),
-        ("point", _pointer),
+        ("count", _i64),
+        ("columns", ctypes.POINTER(Column)),
     ]
 
 
@@ -322,7 +323,7 @@ class Native:
         self.query_codes = {q["name"]: i for i, q in enumerate(self.about["queries"])}
         self.methods: list[str] = self.about["methods"]
         self.precisions: list[str] = self.about["precisions"]
-        self.columns: list[str] = self.about["columns"]
+        self.columns: list[str] = [c["name"] for c in self.about["columns"]]
         self.solvers: list[str] = self.about["solvers"]
         self._column_sets: dict[tuple[str, ...], int] = {}
         self.column_lists: dict[int, list[str]] = {}  # by the bits of column_set

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native as nat
-from ._arrays import Array, is_torch
+from ._arrays import Array, address, is_torch
+from ._columns import TABLE, Columns
 from ._errors import OptionError, RowError
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
@@ -79,7 +81,7 @@ def host_array(column: Any) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Columns):
     """The answers of a query, in the order of the rows: [N], or [W,P] of a rollout.
 
     Columns that were not requested are None. ``status`` is always present. The true value lies in
@@ -91,16 +93,6 @@ class Result:
     is -inf.
     """
 
-    status: Any
-    distance: Any = None
-    gap: Any = None
-    normal: Any = None
-    witness_a: Any = None
-    witness_b: Any = None
-    iterations: Any = None
-    bits: Any = None
-    method: Any = None
-    point: Any = None
     query: str = "distance"
     precision: str = "single"
     _record: nat.Report = field(default_factory=nat.Report)
@@ -247,30 +239,16 @@ class SceneResult(Result):
         return host_array(self.offsets)
 
 
-COLUMNS: Final = (
-    "distance",
-    "gap",
-    "normal",
-    "witness_a",
-    "witness_b",
-    "status",
-    "iterations",
-    "bits",
-    "method",
-    "point",
-)
+COLUMNS: Final = tuple(c.name for c in TABLE)
 
-_REAL: Final = ("distance", "normal", "witness_a", "witness_b", "point")
-_VECTOR: Final = ("normal", "witness_a", "witness_b", "point")
-_SINGLE: Final[dict[str, np.dtype[Any]]] = {
-    **dict.fromkeys(_REAL, np.dtype(np.float32)),
-    "gap": np.dtype(np.float32),
-    "status": np.dtype(np.uint8),
-    "iterations": np.dtype(np.uint16),
-    "bits": np.dtype(np.uint64),
-    "method": np.dtype(np.uint8),
+_WIDTHS: Final = {c.name: c.width for c in TABLE}
+_TYPES: Final = {
+    precision: {c.name: np.dtype({"real": real, "bits": "uint64"}.get(c.type, c.type)) for c in TABLE}
+    for precision, real in (("single", "float32"), ("double", "float64"))
 }
-_DOUBLE: Final = _SINGLE | dict.fromkeys(_REAL, np.dtype(np.float64))
+
+# Codes of the element types in the C interface.
+_ELEMENTS: Final = {"float32": 1, "float64": 2, "uint8": 3, "uint16": 4, "uint64": 5}
 
 
 def column_shape(name: str, rows: tuple[int, ...]) -> tuple[int, ...]:
@@ -278,12 +256,19 @@ def column_shape(name: str, rows: tuple[int, ...]) -> tuple[int, ...]:
     if name == "bits":
         n = int(np.prod(rows))
         return ((n + 63) // 64,)
-    return (*rows, 3) if name in _VECTOR else rows
+    width = _WIDTHS[name]
+    return (*rows, width) if width > 1 else rows
 
 
 def column_type(name: str, precision: str) -> np.dtype[Any]:
     """The type of a column."""
-    return _DOUBLE[name] if precision == "double" else _SINGLE[name]
+    return _TYPES[precision][name]
+
+
+def native_results(rows: int, columns: Mapping[str, Array]) -> nat.Results:
+    """The columns of a result as the C interface takes them."""
+    records = [(COLUMNS.index(name), _ELEMENTS[c.dtype.name], address(c)) for name, c in columns.items()]
+    return nat.Results(rows, len(records), (nat.Column * len(records))(*records))
 
 
 def _like(array: NDArray[Any], model: Any) -> Any:

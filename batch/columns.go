@@ -1,0 +1,196 @@
+package batch
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"unsafe"
+)
+
+// Columns is a set of result columns. Columns not in the set are not transferred, and not
+// computed if that saves work.
+type Columns uint64
+
+// Result columns. Their bits are part of the C interface: append, never renumber.
+const (
+	ColDistance Columns = 1 << iota
+	ColGap
+	ColNormal
+	ColWitnessA
+	ColWitnessB
+	ColStatus
+	ColIterations
+	ColBits   // one bit per row, see Results.Bits
+	ColMethod // the Solver that ended the row
+	ColPoint  // of growth alone
+
+	endOfColumns // not a column
+)
+
+// columnCount is the number of result columns.
+const columnCount = 10
+
+var _ = [1]struct{}{endOfColumns>>columnCount - 1: {}} // columnCount is right
+
+// ElementType is the type of the values of a column.
+type ElementType uint8
+
+// Element types. Their codes are part of the C interface: append, never renumber.
+const (
+	Real    ElementType = iota // float32 or float64, by the precision of the results
+	Float32                    // in either precision
+	Float64                    // in either precision
+	Uint8
+	Uint16
+	BitSet // a bit per row, in words of 64
+	ElementTypeCount
+)
+
+var elementNames = [ElementTypeCount]string{"real", "float32", "float64", "uint8", "uint16", "bits"}
+
+func (t ElementType) String() string { return name(elementNames[:], uint8(t), "element type") }
+
+// In returns the type of the values in results of a precision: that of Real is Float32 or Float64.
+func (t ElementType) In(p Precision) ElementType {
+	switch {
+	case t != Real:
+		return t
+	case p == Double:
+		return Float64
+	}
+	return Float32
+}
+
+// ColumnInfo defines a result column. Results, chunks of the dispatcher, back ends, files, the C interface and Python
+// read it: another column is a row of this table, and the code that computes it.
+type ColumnInfo struct {
+	Name  string
+	Text  string      // what it holds, in a line
+	Type  ElementType // of its values
+	Width int         // values per row
+
+	// Failure is the value of rows without an answer, Undecided or Invalid. The status column has that status.
+	Failure float64
+
+	// OfValue says that the column depends on the value of a row, not on its status alone, see [Options.StatusAlone].
+	OfValue bool
+
+	// Default says that the column belongs to [AllColumns].
+	Default bool
+
+	// InFiles says that results files can have the column.
+	InFiles bool
+
+	// Only lists the queries that have the column; empty: all.
+	Only []Query
+
+	// from is where an [Answer] holds the values of a column of reals, Width numbers. The other columns, and the
+	// distance and its gap, are stored one by one, see Results.PutColumns.
+	from uintptr
+}
+
+var nan = math.NaN()
+
+// columns has one row per column, in the order of the bits.
+var columns = [columnCount]ColumnInfo{
+	{Name: "distance", Text: "the value of the query, for most the signed distance in metres",
+		Type: Real, Width: 1, Failure: nan, OfValue: true, Default: true, InFiles: true},
+	{Name: "gap", Text: "bound of the error: the true value lies in distance ± gap",
+		Type: Float32, Width: 1, Failure: math.Inf(1), OfValue: true, Default: true, InFiles: true},
+	{Name: "normal", Text: "unit vector from A to B, world frame",
+		Type: Real, Width: 3, Failure: nan, OfValue: true, Default: true, InFiles: true,
+		from: unsafe.Offsetof(Answer{}.Normal)},
+	{Name: "witness_a", Text: "point of A that attains the value, world frame",
+		Type: Real, Width: 3, Failure: nan, OfValue: true, Default: true, InFiles: true,
+		from: unsafe.Offsetof(Answer{}.WitnessA)},
+	{Name: "witness_b", Text: "point of B that attains the value, world frame",
+		Type: Real, Width: 3, Failure: nan, OfValue: true, Default: true, InFiles: true,
+		from: unsafe.Offsetof(Answer{}.WitnessB)},
+	{Name: "status", Text: "code of the status",
+		Type: Uint8, Width: 1, Failure: float64(Undecided), Default: true, InFiles: true},
+	{Name: "iterations", Text: "of the solver that ended the row",
+		Type: Uint16, Width: 1, Default: true, InFiles: true},
+	{Name: "bits", Text: "a bit per row, clear only where the pair is proved to be separated",
+		Type: BitSet, Width: 1, Failure: 1},
+	{Name: "method", Text: "code of the solver that ended the row",
+		Type: Uint8, Width: 1, Failure: float64(SolverNone), InFiles: true},
+	{Name: "point", Text: "common point of the shapes scaled by the growth distance, world frame",
+		Type: Real, Width: 3, Failure: nan, OfValue: true, InFiles: true, Only: []Query{Growth},
+		from: unsafe.Offsetof(Answer{}.Point)},
+}
+
+// Sets of columns.
+var (
+	// AllColumns is every column of an answer, without the bits, which follow from the
+	// status, and the method, which does not describe the pair.
+	AllColumns = columnsWhere(func(c *ColumnInfo) bool { return c.Default })
+
+	// FileColumns is every column that results files of any query can have, ExtraColumns those that only some queries
+	// have.
+	FileColumns  = columnsWhere(func(c *ColumnInfo) bool { return c.InFiles && len(c.Only) == 0 })
+	ExtraColumns = columnsWhere(func(c *ColumnInfo) bool { return c.InFiles && len(c.Only) > 0 })
+
+	anyColumns   = columnsWhere(func(*ColumnInfo) bool { return true })
+	valueColumns = columnsWhere(func(c *ColumnInfo) bool { return c.OfValue })
+)
+
+// columnsWhere is the set of the columns that a condition holds for.
+func columnsWhere(condition func(*ColumnInfo) bool) (set Columns) {
+	for i := range columns {
+		if condition(&columns[i]) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// columnsOf is the set of the columns that a query has.
+func columnsOf(q Query) Columns {
+	return columnsWhere(func(c *ColumnInfo) bool { return len(c.Only) == 0 || slices.Contains(c.Only, q) })
+}
+
+// EveryColumn lists the columns one by one, in the order of their bits.
+func EveryColumn() []Columns { return anyColumns.Each() }
+
+// Each lists the columns of a set one by one, in the order of their bits.
+func (c Columns) Each() (each []Columns) {
+	for ; c != 0; c &= c - 1 {
+		each = append(each, c&-c)
+	}
+	return each
+}
+
+// index of a single column in tables.
+func (c Columns) index() int { return bits.TrailingZeros64(uint64(c)) }
+
+// Index returns the place of a single column in the order of the bits, its code in the C interface and the kernels.
+func (c Columns) Index() int { return c.index() }
+
+// Info returns the definition of a single column.
+func (c Columns) Info() *ColumnInfo { return &columns[c.index()] }
+
+// ParseColumn returns the column of a name.
+func ParseColumn(s string) (Columns, error) {
+	names := make([]string, len(columns))
+	for i := range columns {
+		names[i] = columns[i].Name
+	}
+	i, err := parse(names, s, "column")
+	return 1 << i, err
+}
+
+// String returns the names used in files, separated by commas.
+func (c Columns) String() string {
+	var names []string
+	for i := range 64 {
+		switch {
+		case c&(1<<i) == 0:
+		case i < len(columns):
+			names = append(names, columns[i].Name)
+		default:
+			names = append(names, name(nil, uint8(i), "column"))
+		}
+	}
+	return strings.Join(names, ", ")
+}
