@@ -213,8 +213,9 @@ func TestTwoEngines(t *testing.T) {
 	if !slices.Contains(w.Status(), uint8(batch.Penetrating)) || rep.Declined() != 0 {
 		t.Errorf("%d rows were declined; depths should be there, and be the device's", rep.Declined())
 	}
-	if !slices.Equal(w.Distance().F32, g.Distance().F32) || !slices.Equal(w.Gap(), g.Gap()) || !slices.Equal(w.Normal().F32,
-		g.Normal().F32) ||
+	if !slices.Equal(w.Distance().F32, g.Distance().F32) || !slices.Equal(w.Gap(), g.Gap()) ||
+		!slices.Equal(w.Normal().F32,
+			g.Normal().F32) ||
 		!slices.Equal(w.WitnessA().F32, g.WitnessA().F32) || !slices.Equal(w.Status(), g.Status()) ||
 		!slices.Equal(w.Iterations(), g.Iterations()) {
 		t.Error("the bits are not those of one engine")

@@ -193,7 +193,8 @@ func (r *Results) CheckShape() error {
 			want = words(want)
 		}
 		if got, alone := r.column[i].lengthOf(t); got != want || !alone {
-			return fmt.Errorf("batch: results column %s has %d values of type %v (%d of any type), want %d", info.Name, got, t,
+			return fmt.Errorf("batch: results column %s has %d values of type %v (%d of any type), want %d",
+				info.Name, got, t,
 				r.column[i].Len(), want)
 		}
 	}

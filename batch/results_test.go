@@ -52,8 +52,9 @@ func TestUnansweredRows(t *testing.T) {
 		check := func(what string) {
 			t.Helper()
 			for i := range r.N {
-				if Status(r.Status()[i]) != Undecided || !math.IsNaN(r.Distance().At(i)) || !math.IsInf(float64(r.Gap()[i]),
-					1) ||
+				if Status(r.Status()[i]) != Undecided || !math.IsNaN(r.Distance().At(i)) ||
+					!math.IsInf(float64(r.Gap()[i]),
+						1) ||
 					!math.IsNaN(r.Normal().At(3*i+2)) || !math.IsNaN(r.WitnessA().At(3*i)) ||
 					!math.IsNaN(r.WitnessB().At(3*i+1)) || !math.IsNaN(r.Point().At(3*i+2)) ||
 					r.Iterations()[i] != 0 || Solver(r.Method()[i]) != SolverNone || !r.Bit(i) {
@@ -90,7 +91,8 @@ func TestPut(t *testing.T) {
 			t.Errorf("%v: status %d, iterations %d", p, r.Status()[1], r.Iterations()[1])
 		}
 		for k, want := range []float64{1, 0, 0} {
-			if r.Normal().At(3+k) != want || r.WitnessA().At(3+k) != float64(k+1) || r.WitnessB().At(3+k) != float64(k+4) ||
+			if r.Normal().At(3+k) != want || r.WitnessA().At(3+k) != float64(k+1) ||
+				r.WitnessB().At(3+k) != float64(k+4) ||
 				r.Point().At(3+k) != float64(k+7) {
 				t.Errorf("%v: component %d of a vector is wrong", p, k)
 			}

@@ -75,7 +75,8 @@ func TestIterationCap(t *testing.T) {
 							t.Fatalf("%s, %s, %v, %v, row %d: a cap that is not reached changes the answer: %v ± %v "+
 								"in %d steps by %v, was %v ± %v in %d by %v", set, variant, o.Query, o.Precision, i,
 								r.Distance().At(i), r.Gap()[i], r.Iterations()[i], batch.Solver(r.Method()[i]),
-								free.Distance().At(i), free.Gap()[i], free.Iterations()[i], batch.Solver(free.Method()[i]))
+								free.Distance().At(i), free.Gap()[i], free.Iterations()[i],
+								batch.Solver(free.Method()[i]))
 						}
 					}
 					// The reference solvers, which answer declined rows, add the iterations of several solvers.

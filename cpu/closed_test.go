@@ -384,7 +384,8 @@ func TestClosedFormsAnyColumns(t *testing.T) {
 			for i := range n {
 				if all.Status()[i] != few.Status()[i] || all.Iterations()[i] != few.Iterations()[i] {
 					t.Errorf("%s, %v, row %d: %v after %d steps with all columns, %v after %d with two", variant, q, i,
-						batch.Status(all.Status()[i]), all.Iterations()[i], batch.Status(few.Status()[i]), few.Iterations()[i])
+						batch.Status(all.Status()[i]), all.Iterations()[i], batch.Status(few.Status()[i]),
+						few.Iterations()[i])
 				}
 			}
 		}

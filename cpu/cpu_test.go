@@ -119,7 +119,8 @@ func TestWorldFrame(t *testing.T) {
 			what string
 			col  *batch.Values
 			want r3.Vec
-		}{{"normal", r.Normal(), want.normal}, {"witness_a", r.WitnessA(), want.a}, {"witness_b", r.WitnessB(), want.b}} {
+		}{{"normal", r.Normal(), want.normal}, {"witness_a", r.WitnessA(), want.a}, {"witness_b", r.WitnessB(),
+			want.b}} {
 			got := r3.Vec{X: c.col.At(3 * i), Y: c.col.At(3*i + 1), Z: c.col.At(3*i + 2)}
 			if !(r3.Norm(r3.Sub(got, c.want)) < 1e-6) {
 				t.Errorf("row %d: %s %v, want %v", i, c.what, got, c.want)

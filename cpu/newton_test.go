@@ -48,7 +48,8 @@ func TestEllipsoidsEndToEnd(t *testing.T) {
 				off := math.Abs(r.Distance().At(i) - want[i])
 				if !(off <= float64(r.Gap()[i])+1e-15*r3.Norm(r3.Vec{X: pairs.PositionB[3*i], Y: pairs.PositionB[3*i+1],
 					Z: pairs.PositionB[3*i+2]})) {
-					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance().At(i), want[i],
+					t.Fatalf("%s, %v: row %d: %v, want %v, gap %v", variant, o.Precision, i, r.Distance().At(i),
+						want[i],
 						r.Gap()[i])
 				}
 			}

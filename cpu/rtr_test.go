@@ -23,7 +23,8 @@ func sameOrLess(t *testing.T, got, want *batch.Results) {
 			t.Fatalf("row %d: the reference is %v", i, batch.Status(want.Status()[i]))
 		}
 		if batch.Status(got.Status()[i]) >= batch.Undecided || !(math.Abs(g-w) <= gap) {
-			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status()[i]), g, got.Gap()[i],
+			t.Fatalf("row %d: %v %g ± %g, GJK and EPA give %v %g ± %g", i, batch.Status(got.Status()[i]), g,
+				got.Gap()[i],
 				batch.Status(want.Status()[i]), w, want.Gap()[i])
 		}
 	}

@@ -99,7 +99,8 @@ func sameColumns(t *testing.T, got, want *batch.Results) {
 	t.Helper()
 	sameBits(t, got, want)
 	for _, c := range batch.EveryColumn() {
-		if a, b := fmt.Sprintf("%x", bitsOf(got.Column(c).Any())), fmt.Sprintf("%x", bitsOf(want.Column(c).Any())); a != b {
+		if a, b := fmt.Sprintf("%x", bitsOf(got.Column(c).Any())), fmt.Sprintf("%x",
+			bitsOf(want.Column(c).Any())); a != b {
 			t.Fatalf("%v differs:\n%.200s\n%.200s", c, a, b)
 		}
 	}

@@ -124,7 +124,8 @@ func checkRows(t *testing.T, r *batch.Results, in batch.Input, lo, hi int) {
 		a := fakeAnswer(row.PoseB.Position.X)
 		if r.Distance().At(i) != a.Distance || batch.Status(r.Status()[i]) != a.Status || r.Iterations()[i] != 2 ||
 			r.Gap()[i] < 1e-9 || r.Gap()[i] > 1.001e-9 {
-			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status()[i]), r.Distance().At(i), a.Status,
+			t.Fatalf("row %d: %v, distance %g, want %v, %g", i, batch.Status(r.Status()[i]), r.Distance().At(i),
+				a.Status,
 				a.Distance)
 		}
 		if r.Bits() != nil && r.Bit(i) != (a.Status != batch.Separated) {

@@ -169,7 +169,8 @@ func TestNestedBoxes(t *testing.T) {
 	job := &batch.Job{Library: lib, Input: pairs, Options: batch.Options{Precision: batch.Double}}
 	run(t, job, dispatch.Options{}, b)
 	for i, w := range want {
-		if d := job.Results.Distance().At(i); math.Abs(d-w) > 1e-13 || job.Results.Status()[i] != uint8(batch.Penetrating) {
+		if d := job.Results.Distance().At(i); math.Abs(d-w) > 1e-13 ||
+			job.Results.Status()[i] != uint8(batch.Penetrating) {
 			t.Errorf("row %d: %v, %g, want %g", i, batch.Status(job.Results.Status()[i]), d, w)
 		}
 	}

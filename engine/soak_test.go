@@ -123,7 +123,8 @@ func (s *soaker) work(t *testing.T, seed uint64, end time.Time) {
 			}
 		}
 		for i := lo; i < hi; i++ {
-			if whole.Status()[i] != c.want.Status()[i] || whole.Status()[i] != 0xff && !rowcheck.Same(whole, i, c.want, i) {
+			if whole.Status()[i] != c.want.Status()[i] || whole.Status()[i] != 0xff && !rowcheck.Same(whole, i,
+				c.want, i) {
 				t.Errorf("row %d of %d has other bits", i, c.in.Len())
 				return
 			}

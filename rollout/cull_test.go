@@ -51,7 +51,8 @@ func TestCulling(t *testing.T) {
 				if !(upper > o.MaxDistance) || !(x-gap <= upper) || !(x+gap >= lower) || math.IsInf(gap, 0) {
 					t.Fatalf("round %d, row %d: %v ± %v by bounds, within [%v, %v]", round, i, x, gap, lower, upper)
 				}
-			case want.Distance().At(i) <= o.MaxDistance && (x != want.Distance().At(i) || got.PartA[i] != want.PartA[i]):
+			case want.Distance().At(i) <= o.MaxDistance && (x != want.Distance().At(i) ||
+				got.PartA[i] != want.PartA[i]):
 				t.Fatalf("round %d, row %d: %v, want %v", round, i, x, want.Distance().At(i))
 			}
 		}

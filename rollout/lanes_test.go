@@ -71,7 +71,8 @@ func TestLanes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(got.Status(), r.Status()) || !sameBits(got.Distance().F32, r.Distance().F32) ||
-					!sameBits(got.Gap(), r.Gap()) || !slices.Equal(got.PartA, r.PartA) || !slices.Equal(got.Pair, r.Pair) ||
+					!sameBits(got.Gap(), r.Gap()) || !slices.Equal(got.PartA, r.PartA) || !slices.Equal(got.Pair,
+					r.Pair) ||
 					!slices.Equal(got.Contacts, r.Contacts) || !slices.Equal(got.Any, r.Any) {
 					t.Errorf("%s, %s, %v: other answers than those of culling in Go", variant, name, o.Query)
 				}

@@ -49,7 +49,8 @@ func TestManyCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if got.N != want.N || !sameBits(got.Distance().F32, want.Distance().F32) || !sameBits(got.Gap(), want.Gap()) {
+			if got.N != want.N || !sameBits(got.Distance().F32, want.Distance().F32) || !sameBits(got.Gap(),
+				want.Gap()) {
 				t.Errorf("%s: other answers in blocks of at most 150 candidates", name)
 			}
 			_, err = limited(t, bodies, w, o, 1)
@@ -120,7 +121,8 @@ func TestManyParts(t *testing.T) {
 	o.NoCulling = true
 	want, _ := mustRun(t, d, bodies, w, o, "cpu")
 	if rep.PartPairs != 300*300 || rep.PartPairs <= keptBounds || rep.Solved > rep.PartPairs/2 ||
-		got.Distance().F64[0] != want.Distance().F64[0] || got.PartA[0] != want.PartA[0] || got.PartB[0] != want.PartB[0] {
+		got.Distance().F64[0] != want.Distance().F64[0] || got.PartA[0] != want.PartA[0] ||
+		got.PartB[0] != want.PartB[0] {
 		t.Errorf("distance %g of parts %d and %d, %d of %d solved; want %g of parts %d and %d", got.Distance().F64[0],
 			got.PartA[0], got.PartB[0], rep.Solved, rep.PartPairs, want.Distance().F64[0], want.PartA[0], want.PartB[0])
 	}

@@ -187,7 +187,8 @@ func checkRows(t *testing.T, got *Results, want []answered, list *batch.Results,
 			t.Fatalf("row %d is %v, want %v", i, s, e.status)
 		}
 		if e.absent {
-			if got.Distance().Len() > 0 && (!math.IsInf(got.Distance().At(i), 1) || got.Gap()[i] != 0) || got.PartA[i] != -1 {
+			if got.Distance().Len() > 0 && (!math.IsInf(got.Distance().At(i), 1) || got.Gap()[i] != 0) ||
+				got.PartA[i] != -1 {
 				t.Fatalf("row %d of an absent body: %v ± %v", i, got.Distance().At(i), got.Gap()[i])
 			}
 			continue

@@ -45,7 +45,8 @@ func TestStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, _, err := b.Run(t.Context())
-		if err != nil || !sameBits(out.Distance().F32, want.Distance().F32) || !slices.Equal(out.Status(), want.Status()) ||
+		if err != nil || !sameBits(out.Distance().F32, want.Distance().F32) || !slices.Equal(out.Status(),
+			want.Status()) ||
 			!slices.Equal(out.PartA, want.PartA) || !slices.Equal(out.Pair, want.Pair) {
 			t.Error("the answers of a step are not those of Update and Run", err)
 		}

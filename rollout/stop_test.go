@@ -31,7 +31,8 @@ func TestStop(t *testing.T) {
 	for i := range want.N {
 		if got.Status()[i] != want.Status()[i] || got.Any[i] != want.Any[i] || got.Contacts[i] > want.Contacts[i] ||
 			(got.Pair[i] < 0) != (want.Pair[i] < 0) || got.Bit(i) != want.Bit(i) {
-			t.Fatalf("world %d: %v, any %d, %d contacts, pair %d; want %v, %d, %d, %d", i, batch.Status(got.Status()[i]),
+			t.Fatalf("world %d: %v, any %d, %d contacts, pair %d; want %v, %d, %d, %d", i,
+				batch.Status(got.Status()[i]),
 				got.Any[i], got.Contacts[i], got.Pair[i], batch.Status(want.Status()[i]), want.Any[i], want.Contacts[i],
 				want.Pair[i])
 		}

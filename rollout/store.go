@@ -6,7 +6,8 @@ import (
 	"clearance/batch"
 )
 
-// derived are the columns of a row that follow from those of all its pairs of parts. The others are copied from the pair
+// derived are the columns of a row that follow from those of all its pairs of parts. The others are copied from the
+// pair
 // that attains the least, and have the value of rows without an answer where that is not known.
 const derived = batch.ColDistance | batch.ColGap | batch.ColStatus | batch.ColIterations | batch.ColMethod |
 	batch.ColBits

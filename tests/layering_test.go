@@ -61,7 +61,7 @@ var layers = map[string][]string{
 	"bench/matrix": {".", "geom", "batch", "dispatch", "dataset/generate", "verify", "bench/folder",
 		"bench/plots", "bench/stats"},
 	"cmd/batchbench": {anything},
-	"cmd/genlayout":  {"geom", "internal/layout"},
+	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "dataset", "dispatch", "engine", "geom", "geom/mesh", "internal/score",
 		"rollout"},

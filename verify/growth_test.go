@@ -102,8 +102,16 @@ func growthMutations() []mutation {
 		}},
 		{"normal zero", func(job *batch.Job, i int) bool { setVec(job.Results.Normal(), i, r3.Vec{}); return true }},
 		{"normal NaN", func(job *batch.Job, i int) bool { job.Results.Normal().Set(3*i+1, math.NaN()); return true }},
-		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA().Set(3*i, math.NaN()); return true }},
-		{"witness_b NaN", func(job *batch.Job, i int) bool { job.Results.WitnessB().Set(3*i, math.NaN()); return true }},
+		{"witness_a NaN", func(job *batch.Job, i int) bool {
+			job.Results.WitnessA().Set(3*i,
+				math.NaN())
+			return true
+		}},
+		{"witness_b NaN", func(job *batch.Job, i int) bool {
+			job.Results.WitnessB().Set(3*i,
+				math.NaN())
+			return true
+		}},
 		{"point NaN", func(job *batch.Job, i int) bool { job.Results.Point().Set(3*i, math.NaN()); return true }},
 		{"point moved", func(job *batch.Job, i int) bool {
 			p := job.Results.Point()

@@ -178,7 +178,11 @@ func mutations() []mutation {
 		{"witness_b sideways", shift(0, -1, colB)},
 		{"both witnesses along the normal", shift(1, 0, colA, colB)},
 		{"both witnesses against the normal", shift(-1, 0, colA, colB)},
-		{"witness_a NaN", func(job *batch.Job, i int) bool { job.Results.WitnessA().Set(3*i, math.NaN()); return true }},
+		{"witness_a NaN", func(job *batch.Job, i int) bool {
+			job.Results.WitnessA().Set(3*i,
+				math.NaN())
+			return true
+		}},
 		{"witness_b NaN", func(job *batch.Job, i int) bool {
 			job.Results.WitnessB().Set(3*i+2,
 				math.NaN())
@@ -324,7 +328,8 @@ func copyRow(to, from *batch.Results, i int) {
 	setVec(to.Normal(), i, vecAt(from.Normal(), i))
 	setVec(to.WitnessA(), i, vecAt(from.WitnessA(), i))
 	setVec(to.WitnessB(), i, vecAt(from.WitnessB(), i))
-	to.Gap()[i], to.Status()[i], to.Iterations()[i], to.Method()[i] = from.Gap()[i], from.Status()[i], from.Iterations()[i],
+	to.Gap()[i], to.Status()[i], to.Iterations()[i], to.Method()[i] = from.Gap()[i], from.Status()[i],
+		from.Iterations()[i],
 		from.Method()[i]
 }
 

@@ -54,7 +54,8 @@ func TestScoreRollout(t *testing.T) {
 			!strings.Contains(o.stdout, "2 pairs of bodies culled") {
 			t.Errorf("report %s", o.stdout)
 		}
-		if r, _, err = dataset.ReadRolloutResults(out); err != nil || r.N != 2 || math.Abs(r.Distance().At(0)-1) > 1e-6 ||
+		if r, _, err = dataset.ReadRolloutResults(out); err != nil || r.N != 2 ||
+			math.Abs(r.Distance().At(0)-1) > 1e-6 ||
 			r.Pair[1] != 0 || r.Contacts[1] != 1 || r.Any[0] != rollout.AnyNone || r.PartA[1] != 1 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -71,7 +72,8 @@ func TestScoreRollout(t *testing.T) {
 			t.Fatal(err)
 		}
 		command("score", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
-		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 || math.Abs(r.Distance().At(0)-2) > 1e-6 {
+		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 ||
+			math.Abs(r.Distance().At(0)-2) > 1e-6 {
 			t.Errorf("shapes as bodies: %+v, %v", r, err)
 		}
 	}

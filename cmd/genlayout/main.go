@@ -1,6 +1,7 @@
 // Command genlayout writes the record layouts, codes and limits of package layout as
 // a GLSL include and as a C header, so that shaders, SIMD kernels and Go share one
-// source of truth. It writes the tables of kinds and attributes of package geom as a Python module, and the result columns
+// source of truth. It writes the tables of kinds and attributes of package geom as a Python module, and the result
+// columns
 // of package batch as another and as a part of the C interface. `make generate` runs it.
 //
 // With a folder of sources it writes only what these name, so that the file declares nothing that

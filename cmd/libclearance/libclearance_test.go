@@ -6,6 +6,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -28,13 +29,17 @@ import (
 func TestCodes(t *testing.T) {
 	want := map[string]code{"OK": codeOK, "RUNNING": codeRunning, "ARGUMENT": codeArgument, "FAILED": codeFailed,
 		"CANCELLED": codeCancelled, "CLOSED": codeClosed, "NO_BACKEND": codeNoBackend, "REFUSED": codeRefused,
-		"FILE": codeFile}
-	found := regexp.MustCompile(`(?m)^\s+CLEARANCE_(\w+) = (\d)`).FindAllStringSubmatch(header(t), -1)
+		"FILE": codeFile, "FLOAT32": code(batch.Float32), "FLOAT64": code(batch.Float64), "UINT8": code(batch.Uint8),
+		"UINT16": code(batch.Uint16), "BITS": code(batch.BitSet)}
+	for _, c := range batch.EveryColumn() {
+		want["COLUMN_"+strings.ToUpper(c.Info().Name)] = code(c.Index())
+	}
+	found := regexp.MustCompile(`(?m)^\s+CLEARANCE_(\w+) = (\d+)`).FindAllStringSubmatch(header(t), -1)
 	if len(found) != len(want) {
 		t.Fatalf("the header has %d codes, want %d", len(found), len(want))
 	}
 	for _, m := range found {
-		if c, ok := want[m[1]]; !ok || int(c) != int(m[2][0]-'0') {
+		if c, ok := want[m[1]]; !ok || fmt.Sprint(int(c)) != m[2] {
 			t.Errorf("CLEARANCE_%s is %s, want %d", m[1], m[2], c)
 		}
 	}
@@ -112,7 +117,8 @@ func TestDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range d.Columns {
-		if got := batch.Columns(1 << i).Info(); got.Name != c.Name || got.Width != c.Width || got.Type.String() != c.Type {
+		if got := batch.Columns(1 << i).Info(); got.Name != c.Name || got.Width != c.Width ||
+			got.Type.String() != c.Type {
 			t.Errorf("column %d is %v, want %v", i, c, *got)
 		}
 	}

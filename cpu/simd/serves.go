@@ -2,7 +2,8 @@ package simd
 
 import "clearance/batch"
 
-// Serves is the table of queries, methods, precisions and columns that the kernels support. They have no accelerated GJK.
+// Serves is the table of queries, methods, precisions and columns that the kernels support. They have no accelerated
+// GJK.
 var (
 	methods    = []batch.Method{batch.Auto, batch.GJK, batch.RTR}
 	precisions = []batch.Precision{batch.Single, batch.Double}
