@@ -30,7 +30,7 @@ def pairs(n, spread=0.5):
 long = lambda eng: eng.distance(lib, *LONG, quat="wxyz", precision="double")
 LONG = pairs(3_000_000)
 def in_call(do):
-    """Do something from another thread once the main thread is in a call, not at a time."""
+    # From another thread, once the main thread is in a call: not after a time.
     from clearance import _jobs
     before = len(_jobs._alive)
     def wait():
