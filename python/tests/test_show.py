@@ -185,6 +185,7 @@ def test_view_of_files(
         words[words.index("--out") + 1] = str(eaten)
         assert main(words) == 3 and "are one file" in capsys.readouterr().err
         assert before == [p.read_bytes() for p in (shapes, pairs, out, mesh)]
+    words[words.index("--out") + 1] = str(tmp_path / "same.html")
     assert main([*words[:3], "--pairs", str(out), *words[5:]]) == 3
     assert "has no column shape_a" in capsys.readouterr().err
 
