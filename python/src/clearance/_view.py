@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def _keep(out: str, inputs: dict[str, str]) -> None:
     except (OSError, ValueError, AttributeError, TypeError):
         pass  # reading the shapes says what is wrong with them
     for flag, path in named:
-        if os.path.exists(out) and os.path.exists(path) and os.path.samefile(out, path):
+        if Path(out).exists() and Path(path).exists() and Path(path).samefile(out):
             raise FileError(f"--{flag} and --out are one file, {out}; give the page another name")
 
 
