@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"clearance/batch"
+	"clearance/engine/internal/vk"
 	"clearance/geom"
 	"clearance/internal/layout"
+	"clearance/internal/testkit/rowcheck"
 	"clearance/tests/conformance"
 	"clearance/tests/need"
 
@@ -108,20 +110,7 @@ var noShader = map[geom.Kind]string{}
 // that is forgotten in support.glsl is declined and answered by another back end, so nothing else notices.
 func TestEveryKindHasAShader(t *testing.T) {
 	b := open(t, Options{})
-	shapes := []geom.Shape{geom.Sphere{R: 0.5}}
-	for _, f := range conformance.Forms() {
-		shapes = append(shapes, f.Shape())
-	}
-	lib, err := batch.NewLibrary(shapes, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tested := map[geom.Kind]bool{}
-	for i, s := range shapes {
-		pairs := batch.NewPairs(2)
-		away := geom.Translate(1, 2, 4) // outside the half-space
-		pairs.SetRow(0, &batch.Row{ShapeA: int32(i), ShapeB: 0, PoseA: geom.IdentityPose(), PoseB: away})
-		pairs.SetRow(1, &batch.Row{ShapeA: 0, ShapeB: int32(i), PoseA: away, PoseB: geom.IdentityPose()})
+	eachKind(t, func(s geom.Shape, lib *batch.Library, pairs *batch.Pairs) {
 		before := b.Stats().Declined.Kind
 		for _, o := range []batch.Options{{}, {Query: batch.Growth}} {
 			if err := b.Run(t.Context(), &batch.Job{Library: lib, Input: pairs, Options: o}, 0, 2,
@@ -137,6 +126,60 @@ func TestEveryKindHasAShader(t *testing.T) {
 		case declined == 0 && why != "":
 			t.Errorf("rows of %v were answered; noShader says %q", s.Kind(), why)
 		}
+	})
+}
+
+// noTwoFloats says of the kinds whose rows sums of two floats do not prove why they do not.
+var noTwoFloats = map[geom.Kind]string{
+	geom.KindSuperquadric:     "its support function takes powers",
+	geom.KindSmoothHull:       "the same",
+	geom.KindSmoothRevolution: "the same",
+	geom.KindHalfspace:        "it has no support points; formulas are proved in double precision",
+}
+
+// TestEveryKindInTwoFloats: rows of every kind beside a ball are proved in sums of two floats, and the audit refutes
+// none: a kind whose parameters support_two_floats.glsl takes for those of another one has a wrong answer.
+func TestEveryKindInTwoFloats(t *testing.T) {
+	b := open(t, Options{disable: vk.Float64})
+	eachKind(t, func(s geom.Shape, lib *batch.Library, pairs *batch.Pairs) {
+		o := batch.Options{Columns: batch.FileColumns}
+		out := batch.NewResults(pairs.Len(), &o)
+		job := &batch.Job{Library: lib, Input: pairs, Options: o, Results: out}
+		before := b.Stats().Declined.Sum()
+		if err := b.Run(t.Context(), job, 0, pairs.Len(), out); err != nil {
+			t.Fatal(err)
+		}
+		declined, why := b.Stats().Declined.Sum()-before, noTwoFloats[s.Kind()]
+		switch {
+		case declined > 0 && why == "":
+			t.Errorf("%d of %d rows of %v were declined; add the kind to shaders/support_two_floats.glsl, or to "+
+				"noTwoFloats with a reason", declined, pairs.Len(), s.Kind())
+		case declined == 0 && why != "":
+			t.Errorf("rows of %v were answered; noTwoFloats says %q", s.Kind(), why)
+		case declined == 0:
+			rowcheck.Audit(t, job)
+		}
+	})
+}
+
+// eachKind visits shapes of every kind, each with two rows of it beside a ball, in either order.
+func eachKind(t *testing.T, visit func(s geom.Shape, lib *batch.Library, pairs *batch.Pairs)) {
+	t.Helper()
+	shapes := []geom.Shape{geom.Sphere{R: 0.5}}
+	for _, f := range conformance.Forms() {
+		shapes = append(shapes, f.Shape())
+	}
+	lib, err := batch.NewLibrary(shapes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[geom.Kind]bool{}
+	for i, s := range shapes {
+		pairs := batch.NewPairs(2)
+		away := geom.Translate(1, 2, 4) // outside the half-space
+		pairs.SetRow(0, &batch.Row{ShapeA: int32(i), ShapeB: 0, PoseA: geom.IdentityPose(), PoseB: away})
+		pairs.SetRow(1, &batch.Row{ShapeA: 0, ShapeB: int32(i), PoseA: away, PoseB: geom.IdentityPose()})
+		visit(s, lib, pairs)
 		tested[s.Kind()] = true
 	}
 	for k := range geom.KindCount {

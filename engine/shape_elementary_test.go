@@ -17,11 +17,17 @@ import (
 // compile compiles a shader that only tests use.
 func compile(t *testing.T, source string) []byte {
 	t.Helper()
+	return compileWith(t, "../shaders", source)
+}
+
+// compileWith is compile with the includes of a folder.
+func compileWith(t *testing.T, includes, source string) []byte {
+	t.Helper()
 	if _, err := exec.LookPath("glslc"); err != nil {
 		need.Vulkan(t, "glslc is not installed")
 	}
 	to := filepath.Join(t.TempDir(), "test.spv")
-	if out, err := exec.Command("glslc", "--target-env=vulkan1.1", "-O", "-I../shaders", "-o", to,
+	if out, err := exec.Command("glslc", "--target-env=vulkan1.1", "-O", "-I"+includes, "-o", to,
 		source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

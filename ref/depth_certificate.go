@@ -3,7 +3,9 @@ package ref
 import "math"
 
 const (
-	// maxMinima is the number of local minima searched for, each lower than the one before.
+	// maxMinima is the number of local minima searched for, each lower than the one before. Kernels and shaders
+	// (MAX_MINIMA) search for four: a further search holds up the other rows of a vector or subgroup, and EPA takes the
+	// row.
 	maxMinima = 6
 
 	// The first directions of the polytope lie along the rim of the cap, tilted from the minimum by

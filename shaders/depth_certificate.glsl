@@ -23,11 +23,9 @@
 #include "depth.glsl"
 #include "hessian_bounds.glsl"
 
-const uint MAX_MINIMA = 4u;
+const uint MAX_MINIMA = 4u;            // as the kernels; ref has 6, where no other row waits
 const uint CERTIFICATE_VERTICES = 96u; // at most VERTICES
 
-// The apex uses this share of t², so that its rounding, which rotates it, does no harm for caps of NARROWEST_CAP.
-const double APEX_SHARE = 0.98lf;
 const double NARROWEST_CAP = 0.02lf;
 
 // The bound to be proved is below the minimum by this share of the gap.
@@ -152,7 +150,7 @@ bool findMinimum(uint evaluationLimit, out uint stepsTaken) {
     recallPair();
     recallIterate(p);
     erode = shapeA.erode + shapeB.erode;
-    precise dvec3 apex = targetBound / apexScale * squareRoot(1.0lf + APEX_SHARE * t * t) * p.x;
+    precise dvec3 apex = targetBound / apexScale * apexLength(t) * p.x;
     precise dvec3 w = p.w - erode * p.x, a = p.a - shapeA.erode * p.x;
     // The bound is tightest just outside of the cap; without a cap, faces may be as flat as the gap permits.
     startTangent = max(max(NARROWEST_CAP, t), min(0.5lf, squareRoot(depthGap / h)));

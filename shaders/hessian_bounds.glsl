@@ -27,7 +27,9 @@
 
 #include "trust_region.glsl"
 
-const double MAX_HESSIAN = 1e3lf; // in units of hessianUnit: the rounding of K is then far below HESSIAN_SLACK of it
+// In units of hessianUnit: the rounding of K is then far below HESSIAN_SLACK of it. The kernels have 1e4, and bound the
+// displacement of support points for each shape; with that limit SUPPORT_DISPLACEMENT would not hold.
+const double MAX_HESSIAN = 1e3lf;
 const double HESSIAN_SLACK = 1e-6lf;
 const double MAX_SHARPNESS = 1e5lf;       // of β·|q|/f: rounding of <q, d> moves a point by 1e-10 of the size at most
 const double ROUND_DOWN = 1.0lf - 1e-9lf; // a factor that covers the rounding of powers
@@ -248,6 +250,14 @@ void prepareCaps() {
         dvec3 point = powerNormGradient(s, center, reduced, dvec3(0), dvec3(0), hessian);
         setRowQuad(TOUCHING_POINTS + k, point, 0.0lf);
     }
+}
+
+// apexLength returns the length of the apex of a cap of size t, over the bound. The apex uses a share of t², so that
+// its rounding, which rotates it, does no harm for caps of NARROWEST_CAP.
+const double APEX_SHARE = 0.98lf;
+double apexLength(double t) {
+    precise double length_ = squareRoot(1.0lf + APEX_SHARE * t * t);
+    return length_;
 }
 
 // extendedCapSize returns how far a cap extends beyond the size t for which it is valid. The excess of the support
