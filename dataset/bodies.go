@@ -20,40 +20,32 @@ import (
 //	{"version": 1, "shapes": […], "bodies": [
 //	  {"name": "hammer", "parts": [
 //	    {"shape": "handle", "position": [0, 0, 0.1], "rotation": [1, 0, 0, 0]}, {"shape": 3}]},
-//	  {"name": "mug", "mesh": "mug_parts.obj"}
+//	  {"name": "mug", "mesh": "mug_parts.obj", "tolerance": 0.01}
 //	]}
 //
 // A part names a shape of the file, or gives its index. Position (metres) and rotation (a quaternion w, x, y, z) are
-// optional and place the shape in the frame of the body. The groups of a mesh file, which must be convex, are the
-// parts of one body; they follow the shapes of the file in the library. Without the field bodies each shape is a
+// optional and place the shape in the frame of the body. The groups of a mesh file are the parts of one body. They must
+// be convex or consist of convex components, see [mesh.ConvexParts]: to what rounding by the format of the file
+// explains, or to a tolerance relative to their size. They follow the shapes of the file in the library, and bodies of
+// the same mesh share them. Without the field bodies each shape is a
 // body.
 func ReadBodies(path string) (*batch.Bodies, error) {
-	p, lib, err := readLibrary(path)
-	if err != nil {
-		return nil, err
-	}
-	if !p.hasBodies {
-		return batch.BodiesOfShapes(lib), nil
-	}
-	b, err := batch.NewBodies(lib, p.bodies)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return b, nil
+	s, err := ReadScene(path)
+	return s.Bodies, err
 }
 
 // WriteBodies writes a library file with a list of bodies, also of those that are shapes alone, that [ReadBodies] reads
 // back: shapes, names and positions bit for bit, and rotations normalized once more, which may change their last bits.
-func WriteBodies(path string, b *batch.Bodies) error {
+func WriteBodies(path string, b *batch.Bodies) error { return WriteScene(path, b, BodyPairs{}) }
+
+// bodyParts is a library with all of its bodies listed.
+func bodyParts(b *batch.Bodies) (parts, error) {
 	p, err := partsOf(b.Library())
-	if err != nil {
-		return fmt.Errorf("dataset: %s: %w", path, err)
-	}
 	p.hasBodies = true
 	for i := range int32(b.Len()) {
 		p.bodies = append(p.bodies, batch.Body{Name: b.Name(i), Parts: b.Parts(i)})
 	}
-	return writeShapes(osFS{}, path, p)
+	return p, err
 }
 
 // encodedBody is a body as a JSON object.
@@ -106,18 +98,22 @@ type bodyEntry struct {
 }
 
 func (b *bodyEntry) read(d *json.Decoder) error {
-	file, listed := "", false
+	file, listed, tolerance := "", false, real(mesh.FormatTolerance)
 	err := object(d, func(key string) (err error) {
 		switch key {
 		case "name":
 			err = text(d, &b.body.Name)
 		case "mesh":
 			err = text(d, &file)
+		case "tolerance":
+			if err = inWords(d.Decode(&tolerance)); err == nil && !(tolerance >= 0 && tolerance <= 1) {
+				err = fmt.Errorf("%g, want 0 to 1", float64(tolerance))
+			}
 		case "parts":
 			listed = true
 			return b.list(d)
 		default:
-			return fmt.Errorf("unknown field %q, want name, parts or mesh", key)
+			return fmt.Errorf("unknown field %q, want name, parts, mesh or tolerance", key)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -130,7 +126,9 @@ func (b *bodyEntry) read(d *json.Decoder) error {
 	case listed && file != "":
 		return errors.New("parts and a mesh, want one or the other")
 	case file != "":
-		return b.mesh(file)
+		return b.mesh(file, float64(tolerance))
+	case tolerance != mesh.FormatTolerance:
+		return errors.New("a tolerance, but no mesh")
 	case len(b.body.Parts) == 0:
 		return errors.New("no parts")
 	}
@@ -188,22 +186,11 @@ func (p *parts) shapeNamed(d *json.Decoder) (int32, error) {
 	if err := d.Decode(&raw); err != nil {
 		return 0, err
 	}
-	var name string
-	if json.Unmarshal(raw, &name) == nil && string(raw) != "null" {
-		i := slices.Index(p.names, name)
-		switch {
-		case i < 0 || name == "":
-			return 0, fmt.Errorf("no shape is named %q", name)
-		case slices.Contains(p.names[i+1:], name):
-			return 0, fmt.Errorf("several shapes are named %q; give the index of one of them", name)
-		}
-		return int32(i), nil
+	if p.shapeNames == nil {
+		p.shapeNames = newNames(nil, "shape", "shapes")
 	}
-	var i int32
-	if json.Unmarshal(raw, &i) != nil || string(raw) == "null" || i < 0 || int(i) >= len(p.shapes) {
-		return 0, fmt.Errorf("%s, want the name of a shape or an index in [0, %d)", raw, len(p.shapes))
-	}
-	return i, nil
+	p.shapeNames.add(p.names) // bodies that are meshes append to them
+	return p.shapeNames.index(raw)
 }
 
 // numbersOf reads a list of n numbers.
@@ -222,25 +209,31 @@ func numbersOf(d *json.Decoder, n int) ([]float64, error) {
 	return v, nil
 }
 
-// mesh makes the groups of a mesh file the parts of the body, and adds their hulls to the shapes.
-func (b *bodyEntry) mesh(file string) error {
-	path := b.load.path(file)
-	groups, err := b.load.parts(path)
+// mesh makes the groups of a mesh file the parts of the body, and adds their hulls to the shapes, unless another body
+// has.
+func (b *bodyEntry) mesh(named string, tolerance float64) error {
+	key := meshPart{path: b.load.path(named), tolerance: tolerance}
+	if parts, ok := b.load.bodies[key]; ok {
+		b.body.Parts = slices.Clone(parts)
+		return nil
+	}
+	file, err := b.load.file(key.path)
 	if err != nil {
 		return fmt.Errorf("mesh: %w", err)
 	}
-	if len(groups) == 0 {
-		return fmt.Errorf("mesh: %s has no groups", file)
+	if len(file.parts) == 0 {
+		return fmt.Errorf("mesh: %s has no groups", named)
+	}
+	groups, err := mesh.ConvexParts(file.parts, tolerance)
+	if err != nil {
+		return fmt.Errorf("mesh: %s: %w; write the parts of a convex decomposition as "+
+			"groups of an OBJ file, for example with 'batchbench decompose'", named, err)
 	}
 	for i := range groups {
 		g := &groups[i]
-		if err := g.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
-			return fmt.Errorf("mesh: group %q of %s: %w; write the parts of a convex decomposition as "+
-				"groups of an OBJ file, for example with 'batchbench decompose'", g.Name, file, err)
-		}
 		s, err := geom.NewConvex(g.Vertices)
 		if err != nil {
-			return fmt.Errorf("mesh: group %q of %s: %w", g.Name, file, err)
+			return fmt.Errorf("mesh: group %q of %s: %w", g.Name, named, err)
 		}
 		b.body.Parts = append(b.body.Parts, batch.Part{Shape: int32(len(b.of.shapes)), Pose: geom.IdentityPose()})
 		name := g.Name
@@ -249,5 +242,6 @@ func (b *bodyEntry) mesh(file string) error {
 		}
 		b.of.shapes, b.of.names = append(b.of.shapes, s), append(b.of.names, name)
 	}
+	b.load.bodies[key] = slices.Clone(b.body.Parts)
 	return nil
 }

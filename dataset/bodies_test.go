@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"clearance/batch"
@@ -40,6 +42,7 @@ func bodiesOf(t *testing.T, document string) (*batch.Bodies, error) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"shapes.json": document, "cubes.obj": cubes(),
+		"pair.obj": strings.ReplaceAll(strings.ReplaceAll(cubes(), "g left", "g pair"), "g right\n", ""),
 		"bad.obj": "g L\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.2 0.2 0.2\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 5\n" +
 			"f 3 4 5\nf 4 2 5\n",
 	} {
@@ -146,12 +149,88 @@ func TestBadBodies(t *testing.T) {
 		{`[{"parts": [{"shape": 0, "rotation": [0, 0, 0, 0]}]}]`, "body 0, part 0: rotation: "},
 		{`[{"parts": [{"shape": 0}], "mesh": "cubes.obj"}]`, "parts and a mesh"},
 		{`[{"mesh": "none.obj"}]`, "none.obj"},
-		{`[{"name": "L", "mesh": "bad.obj"}]`, `body 0 ("L"): mesh: group "L" of bad.obj: `},
+		{`[{"name": "L", "mesh": "bad.obj"}]`, `body 0 ("L"): mesh: bad.obj: part "L" is not convex`},
 		{`[{"mesh": "bad.obj"}]`, "convex decomposition"},
+		{`[{"mesh": "bad.obj", "tolerance": 2}]`, "tolerance: 2, want 0 to 1"},
+		{`[{"mesh": "bad.obj", "tolerance": "wide"}]`, "tolerance: string, want a number"},
+		{`[{"parts": [{"shape": 0}], "tolerance": 0.1}]`, "a tolerance, but no mesh"},
 		{`[{"bones": 1}]`, `unknown field "bones"`},
 		{`{}`, "bodies: "},
 	} {
 		_, err := bodiesOf(t, someShapes+c[0]+"}")
 		wantError(t, err, "shapes.json", c[1])
+	}
+}
+
+// TestBodiesOfOneMesh: bodies of one mesh share its shapes; a part may be convex to a tolerance, or consist of convex
+// components.
+func TestBodiesOfOneMesh(t *testing.T) {
+	var list []string
+	for range 300 {
+		list = append(list, `{"mesh": "cubes.obj"}`)
+	}
+	b, err := bodiesOf(t, someShapes+"["+strings.Join(list, ",")+"]}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := b.Library().Len(); b.Len() != 300 || n != 6 || b.Parts(299)[1] != b.Parts(0)[1] {
+		t.Errorf("%d bodies, %d shapes", b.Len(), n)
+	}
+	b, err = bodiesOf(t, someShapes+`[{"mesh": "cubes.obj"}, {"mesh": "cubes.obj", "tolerance": 0.2},
+		{"mesh": "bad.obj", "tolerance": 0.2}, {"name": "pair", "mesh": "pair.obj"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lib := b.Library(); lib.Len() != 11 || len(b.Parts(2)) != 1 || len(b.Parts(3)) != 2 ||
+		lib.Name(b.Parts(3)[1].Shape) != "pair/pair.1" {
+		t.Errorf("%d shapes", b.Library().Len())
+	}
+}
+
+// TestScene: a scene is bodies and the pairs that are asked about, by their indices or names.
+func TestScene(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "scene.json")
+	read := func(pairs string) (Scene, error) {
+		text := someShapes + `[{"name": "a", "parts": [{"shape": 0}]}, {"name": "b", "parts": [{"shape": 1}]},
+			{"name": "b", "parts": [{"shape": 2}]}]` + pairs + "}"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return ReadScene(path)
+	}
+	s, err := read(`, "pairs": [[0, 2], ["a", 1]]`)
+	pairs := s.Pairs
+	if !s.Listed || err != nil || !pairs.Stated || !slices.Equal(pairs.A, []int32{0, 0}) || !slices.Equal(pairs.B, []int32{2, 1}) {
+		t.Fatalf("%v, %v", pairs, err)
+	}
+	again := filepath.Join(t.TempDir(), "again.json")
+	if err := WriteScene(again, s.Bodies, pairs); err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadScene(again)
+	same := c.Pairs
+	if err != nil || c.Bodies.Len() != 3 || !same.Stated || !slices.Equal(same.A, pairs.A) || !slices.Equal(same.B, pairs.B) {
+		t.Errorf("read back: %v, %v", same, err)
+	}
+	if none, err := read(`, "pairs": []`); err != nil || !none.Pairs.Stated || len(none.Pairs.A) != 0 {
+		t.Errorf("no pairs: %v, %v", none.Pairs, err)
+	}
+	if none, err := read(""); err != nil || none.Pairs.Stated {
+		t.Errorf("pairs that are not stated: %v, %v", none.Pairs, err)
+	}
+	if b, err := ReadBodies(again); err != nil || b.Len() != 3 {
+		t.Errorf("bodies of a scene: %v", err)
+	}
+	for _, c := range [][2]string{
+		{`[[0, 3]]`, "pairs: pair 0: 3, want the name of a body or an index in [0, 3)"},
+		{`[[0, 1], [1]]`, "pairs: pair 1: 1 bodies, want 2"},
+		{`[["a", "b"]]`, `pair 0: several bodies are named "b"`},
+		{`[["a", "c"]]`, `pair 0: no body is named "c"`},
+		{`[[1, 1]]`, "pair 0: a body and itself"},
+		{`[[0, null]]`, "pair 0: null"},
+		{`{}`, "pairs: "},
+	} {
+		_, err := read(`, "pairs": ` + c[0])
+		wantError(t, err, "scene.json", c[1])
 	}
 }

@@ -25,13 +25,14 @@ const shapesVersion = 1
 //	  {"kind": "cone", "radius": 0.1, "half_length": 0.2, "center": [0, 0, -0.1]},
 //	  {"kind": "convex", "vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
 //	  {"kind": "convex", "mesh": "mug.obj"},
-//	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle"}
+//	  {"kind": "convex", "mesh": "mug_parts.obj", "part": "handle", "tolerance": 0.01}
 //	]}
 //
 // name, margin and the attributes of [geom.Attribute], here center, are optional; the center of a smooth hull is its
 // parameter of that name as well. Each kind requires the parameters that geom.Kind lists and permits no others. The
 // path of a mesh is relative to the JSON file. A mesh stands for the hull of all its groups or of the one named by
-// part, which must be convex. The field bodies is that of [ReadBodies].
+// part, which must be convex: to what rounding by the format of the file explains, or to a tolerance relative to its
+// size. The field bodies is that of [ReadBodies], pairs that of [ReadScene].
 //
 // An error names the file, the index and the name of the shape, and the parameter, or the line
 // and column if the document is not valid JSON.
@@ -70,6 +71,10 @@ type parts struct {
 
 	hasBodies bool
 	bodies    []batch.Body
+
+	pairs BodyPairs
+
+	shapeNames *names // those that bodies may name, nil until one does
 }
 
 func readShapes(path string) (parts, error) {
@@ -90,7 +95,7 @@ const byteOrderMark = "\ufeff"
 
 // parseShapes reads the document; meshes are read from dir.
 func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) {
-	load := &meshes{dir: dir, read: read, files: map[string][]mesh.Part{}, hulls: map[meshPart]geom.Shape{}}
+	load := newMeshes(dir, read)
 	in := bufio.NewReader(r)
 	if mark, err := in.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = in.Discard(len(mark)) // of these, which are buffered
@@ -98,7 +103,7 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 	document := &lines{r: in}
 	d := json.NewDecoder(document)
 	var version, found bool
-	var bodies json.RawMessage
+	var bodies, pairs json.RawMessage
 	err = object(d, func(key string) error {
 		switch key {
 		case "version":
@@ -116,8 +121,10 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 			return err
 		case "bodies":
 			return d.Decode(&bodies)
+		case "pairs":
+			return d.Decode(&pairs)
 		}
-		return fmt.Errorf("unknown field %q, want version, shapes and bodies", key)
+		return fmt.Errorf("unknown field %q, want version, shapes, bodies and pairs", key)
 	})
 	switch {
 	case err != nil:
@@ -131,9 +138,12 @@ func parseShapes(r io.Reader, dir string, read meshReader) (p parts, err error) 
 		return p, fmt.Errorf("something follows the end of the document (%s)", document.at(d.InputOffset()))
 	}
 	if p.hasBodies = bodies != nil; p.hasBodies {
-		return p, p.readBodies(bodies, load)
+		err = p.readBodies(bodies, load)
 	}
-	return p, nil
+	if err == nil && pairs != nil {
+		err = p.readPairs(pairs)
+	}
+	return p, err
 }
 
 func shapeList(d *json.Decoder, load *meshes) (p parts, err error) {
@@ -250,8 +260,8 @@ func (e *entry) check(want []string) error {
 	}
 	var extra []string
 	for p := range e.values {
-		part := p == "part" && slices.Contains(want, "mesh")
-		if !slices.Contains(want, p) && !slices.Contains(optional, p) && !part {
+		ofMesh := (p == "part" || p == "tolerance") && slices.Contains(want, "mesh")
+		if !slices.Contains(want, p) && !slices.Contains(optional, p) && !ofMesh {
 			extra = append(extra, p)
 		}
 	}

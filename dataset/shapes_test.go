@@ -332,7 +332,8 @@ func TestMeshShapes(t *testing.T) {
 	}
 	s, err := read(`{"kind": "convex", "mesh": "sub/cubes.obj"},
 		{"kind": "convex", "mesh": "sub/cubes.obj", "part": "right", "margin": 0.5},
-		{"kind": "convex", "mesh": "` + filepath.ToSlash(filepath.Join(dir, "dented.obj")) + `"}`)
+		{"kind": "convex", "mesh": "` + filepath.ToSlash(filepath.Join(dir, "dented.obj")) + `"},
+		{"kind": "convex", "mesh": "dented.obj", "part": "dent", "tolerance": 0.9}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,6 +356,10 @@ func TestMeshShapes(t *testing.T) {
 		{`{"kind": "convex", "mesh": "sub/cubes.obj", "part": null}`, "part: null"},
 		{`{"kind": "convex", "name": "d", "mesh": "dented.obj", "part": "dent"}`,
 			`shape 1 ("d"): convex: part "dent" of dented.obj: `},
+		{`{"kind": "convex", "mesh": "dented.obj", "part": "dent", "tolerance": 0.001}`, "(tolerance 0.001)"},
+		{`{"kind": "convex", "mesh": "dented.obj", "part": "dent", "tolerance": -1}`, "tolerance -1, want 0 to 1"},
+		{`{"kind": "convex", "mesh": "dented.obj", "tolerance": 0.5}`, "want a part"},
+		{`{"kind": "sphere", "radius": 1, "tolerance": 0.5}`, `unknown parameter "tolerance"`},
 	} {
 		_, err := read(c.text)
 		wantError(t, err, path, c.want)

@@ -81,6 +81,16 @@ func writeShapes(fs fileSystem, path string, p parts) error {
 		}
 		b.WriteString("\n]")
 	}
+	if p.pairs.Stated {
+		b.WriteString(", \"pairs\": [")
+		for i := range p.pairs.A {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "[%d, %d]", p.pairs.A[i], p.pairs.B[i])
+		}
+		b.WriteString("]")
+	}
 	b.WriteString("}\n")
 	return writeAtomic(fs, path, b.Bytes())
 }

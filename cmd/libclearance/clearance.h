@@ -296,9 +296,13 @@ int32_t clearance_library_new(clearance_shape *shapes, int64_t count, clearance_
 // clearance_library_read reads shapes.json.
 int32_t clearance_library_read(clearance_text *path, clearance_library *out, clearance_error *error);
 
-// clearance_library_mesh makes a library of the convex hull of each part of a mesh file (OBJ, STL, PLY). If whole is
-// not 0, it is one hull of all parts. Otherwise a part that is not convex is an error.
-int32_t clearance_library_mesh(clearance_text *path, int32_t whole, clearance_library *out, clearance_error *error);
+// clearance_library_mesh makes a library of the convex parts of a mesh file (OBJ, STL, PLY): its groups or solids, and
+// the connected components of one that is not convex. If whole is not 0, it is one hull of all. Otherwise a part that
+// is not convex is an error: a part whose surface lies deeper below its hull than tolerance times its size, or, if
+// tolerance is negative, than the rounding of the file explains. The depths go to dents (NaN for a whole), those of the
+// first capacity parts.
+int32_t clearance_library_mesh(clearance_text *path, int32_t whole, double tolerance, clearance_library *out,
+                               double *dents, int64_t capacity, clearance_error *error);
 
 // clearance_library_write writes shapes.json.
 int32_t clearance_library_write(clearance_library library, clearance_text *path, clearance_error *error);
@@ -352,6 +356,21 @@ int32_t clearance_rollout_submit(clearance_rollout rollout, clearance_reals *pos
 // names[i], if names is not NULL.
 int32_t clearance_bodies_new(clearance_library library, clearance_part *parts, clearance_indices *first, int64_t count,
                              clearance_text **names, clearance_bodies *out, clearance_error *error);
+
+// clearance_scene_read reads shapes.json: its shapes, with those of the meshes of its bodies, and its bodies, which are
+// its shapes if it lists none.
+int32_t clearance_scene_read(clearance_text *path, clearance_library *library, clearance_bodies *bodies,
+                             clearance_error *error);
+
+// clearance_scene_write writes shapes.json with a list of bodies, and with count pairs of them, first[i] and second[i],
+// unless count is negative.
+int32_t clearance_scene_write(clearance_bodies bodies, clearance_indices *first, clearance_indices *second,
+                              int64_t count, clearance_text *path, clearance_error *error);
+
+// clearance_bodies_describe writes a table as JSON, as clearance_describe does: the names and parts (shape, position,
+// quaternion) of its bodies and, of one that was read, whether the file lists bodies, and its pairs, null without them.
+// It returns -1 for a handle that is not open.
+int64_t clearance_bodies_describe(clearance_bodies bodies, char *out, int64_t size);
 
 // clearance_bodies_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);

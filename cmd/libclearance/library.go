@@ -129,37 +129,46 @@ func clearance_library_read(path *C.clearance_text, out *C.clearance_library, e 
 }
 
 //export clearance_library_mesh
-func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, out *C.clearance_library,
-	e *C.clearance_error) C.int32_t {
+func clearance_library_mesh(path *C.clearance_text, whole C.int32_t, tolerance C.double, out *C.clearance_library,
+	dents *C.double, capacity C.int64_t, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
 		if out == nil {
 			return argument("no place for the handle")
 		}
-		parts, err := mesh.Read(text(path))
+		tol := float64(tolerance)
+		if tol < 0 {
+			tol = mesh.FormatTolerance
+		}
+		if !(tol <= 1) {
+			return argument("a tolerance of %g, want 0 to 1", tol)
+		}
+		read, err := mesh.Read(text(path))
 		if err != nil {
 			return failure{codeFile, err}
 		}
+		var parts []mesh.ConvexPart
 		if whole != 0 {
-			var all mesh.Part
-			for _, p := range parts {
+			all := mesh.Part{Name: read[0].Name}
+			for _, p := range read {
 				all.Vertices = append(all.Vertices, p.Vertices...)
 			}
-			all.Name, parts = parts[0].Name, []mesh.Part{all}
+			parts = []mesh.ConvexPart{{Part: all, Dent: math.NaN()}}
+		} else if parts, err = mesh.ConvexParts(read, tol); err != nil {
+			return failure{codeFile, fmt.Errorf("%s: %w", text(path), err)}
 		}
 		var shapes []geom.Shape
 		var names []string
-		for _, p := range parts {
-			if whole == 0 {
-				if err := p.CheckConvex(mesh.DefaultConvexTolerance); err != nil {
-					return failure{codeFile, fmt.Errorf("%s: %w", text(path), err)}
-				}
-			}
+		depths := array[float64](dents, int(max(capacity, 0)))
+		for i, p := range parts {
 			s, err := hullOf(p.Vertices)
 			if err != nil {
 				return failure{codeFile, fmt.Errorf("%s: part %q: %w", text(path), p.Name, err)}
 			}
 			shapes, names = append(shapes, s), append(names, p.Name)
+			if i < len(depths) {
+				depths[i] = p.Dent
+			}
 		}
 		return putLibrary(shapes, names, &batch.Attributes{}, out)
 	}())

@@ -19,8 +19,6 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-var bodyTables = handles[*batch.Bodies]{what: "table of bodies"}
-
 //export clearance_bodies_new
 func clearance_bodies_new(library C.clearance_library, parts *C.clearance_part, first *C.clearance_indices,
 	count C.int64_t, names **C.clearance_text, out *C.clearance_bodies, e *C.clearance_error) C.int32_t {
@@ -52,7 +50,7 @@ func clearance_bodies_new(library C.clearance_library, parts *C.clearance_part, 
 		if err != nil {
 			return failure{codeArgument, err}
 		}
-		*out = C.clearance_bodies(bodyTables.put(table))
+		*out = C.clearance_bodies(bodyTables.put(&bodyTable{Bodies: table}))
 		return nil
 	}())
 }
@@ -99,7 +97,7 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 		if err != nil {
 			return err
 		}
-		s, err := newScene(h, table, scene, o)
+		s, err := newScene(h, table.Bodies, scene, o)
 		if err != nil && codeOf(err) == codeFailed {
 			return failure{codeArgument, err}
 		}

@@ -26,6 +26,11 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		}
 		q, library := *query, text(shapes)
 		if library != "" { // the codes are checked with any library
+			for _, in := range append(dataset.MeshFiles(library), library) {
+				if err := score.Different(in, text(out)); err != nil {
+					return failure{codeFile, err}
+				}
+			}
 			lib, err := dataset.ReadLibrary(library)
 			if err != nil {
 				return failure{codeFile, err}

@@ -59,7 +59,7 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != 7*w*t*places {
 		return nil, argument("an array of the motions is missing")
 	}
-	job := &rollout.SweepJob{Bodies: table, Motions: in, Results: contactsOf(c)}
+	job := &rollout.SweepJob{Bodies: table.Bodies, Motions: in, Results: contactsOf(c)}
 	o := &job.Options
 	o.TimeTolerance, o.Tolerance = float64(m.time_tolerance), float64(m.tolerance)
 	o.MaxEvaluations, o.Workers = int(m.max_evaluations), int(m.workers)
@@ -69,7 +69,7 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if err := o.Check(); err != nil {
 		return nil, failure{codeArgument, err}
 	}
-	if err := in.CheckShape(table); err != nil {
+	if err := in.CheckShape(table.Bodies); err != nil {
 		return nil, failure{codeArgument, err}
 	}
 	if job.Results.N != in.Len()*p {

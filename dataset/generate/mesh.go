@@ -33,7 +33,7 @@ func meshShapes(paths []string) (shapes []geom.Shape, names []string, err error)
 		base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 		if strings.HasSuffix(base, "_parts") {
 			for i := range parts {
-				if err := parts[i].CheckConvex(mesh.DefaultConvexTolerance); err != nil {
+				if err := parts[i].CheckConvex(mesh.DecompositionTolerance); err != nil {
 					return nil, nil, fmt.Errorf("%s: group %q: %w", path, parts[i].Name, err)
 				}
 				c, err := geom.NewConvex(parts[i].Vertices)

@@ -9,13 +9,21 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// DefaultConvexTolerance is the tolerance of [Part.CheckConvex] for parts of unknown
-// make. Published decompositions are simplified or retouched after the split
-// and are convex only roughly: of the 64 parts of the YCB set, 62 are within 1 % of
+// FormatTolerance stands for the tolerance of [Part.CheckConvex] that rounding by the format of the file explains.
+const FormatTolerance = -1
+
+// DecompositionTolerance is a tolerance for the parts of published decompositions, which are simplified or retouched
+// after the split and convex only roughly: of the 64 parts of the YCB set, 62 are within 1 % of
 // their size, the worst are off by 1.1 % and 2.1 %. Parts that were never meant
 // to be convex are off by more (an L of two equal bars 12 %, two cubes a cube
 // apart 15 %), though a scan with a shallow dent may not be.
-const DefaultConvexTolerance = 0.03
+const DecompositionTolerance = 0.03
+
+// roundings is the number of roundings of a coordinate that FormatTolerance allows for. Where coordinates move by at
+// most e, points do by √3 e, and so do the points of the hull: a point of the surface lies at most 2√3 e = 3.5 e below
+// the hull of the others. The rest allows for a second rounding, as of a mesh that was moved or scaled and then kept
+// in float32.
+const roundings = 8
 
 // rounding bounds the error of a depth, relative to the size of the coordinates: few
 // units of roundoff each for normal, offset, centroid and dot product.
@@ -28,26 +36,67 @@ type NonConvexError struct {
 	Depth     float64 // how deep, in units of the file
 	Size      float64 // diagonal of the bounding box
 	Tolerance float64 // relative to Size
+	Rounded   bool    // whether the tolerance is that of the format
 }
 
 func (e *NonConvexError) Error() string {
-	return fmt.Sprintf("part %q is not convex: face %d lies %g below the convex hull, %.2g of the size %g of the "+
-		"part (tolerance %g): split it into convex parts, or ask for its hull",
-		e.Part, e.Face+1, e.Depth, e.Depth/e.Size, e.Size, e.Tolerance)
+	why := ""
+	if e.Rounded {
+		why = ", which the rounding of the file explains"
+	}
+	return fmt.Sprintf("part %q is not convex: face %d lies %.6g below the convex hull, %.2g of the size %.6g of the "+
+		"part (tolerance %.2g%s): split it into convex parts, ask for its hull, or allow for a larger tolerance",
+		e.Part, e.Face+1, e.Depth, e.Depth/e.Size, e.Size, e.Tolerance, why)
 }
 
 // CheckConvex reports a [*NonConvexError] if the surface of the part is not the one of
 // its convex hull: if a corner or the centroid of a face lies deeper than
 // tol × size below the hull, where size is the diagonal of the bounding box; tol = 0
-// allows rounding only. A part without faces is taken as it is.
+// allows rounding of the check itself only, and [FormatTolerance] allows for that of the file. A part without faces is
+// taken as it is.
 //
 // The centroids make the test complete: a centroid on a plane that supports the
 // hull puts the whole face there, so a closed surface that passes with depth 0
 // is the boundary of the hull. Corners alone would pass two boxes in a row.
 // The error is another one if the part has no hull (see hull.Build).
 func (p Part) CheckConvex(tol float64) error {
-	if len(p.Faces) == 0 {
+	_, err := p.Dent(tol)
+	return err
+}
+
+// Dent returns how far the surface of the part lies below its hull at most, and the error of [Part.CheckConvex].
+func (p Part) Dent(tol float64) (float64, error) {
+	d, err := p.dent()
+	if err != nil {
+		return 0, err
+	}
+	return d.Depth, d.judge(p, tol)
+}
+
+// dent is the place of a part that lies deepest below its hull.
+type dent struct {
+	NonConvexError
+	reach float64 // largest distance from the origin
+	flat  bool
+}
+
+// judge is the error of a part whose dent is beyond the tolerance.
+func (d *dent) judge(p Part, tol float64) error {
+	d.Tolerance = tol
+	if d.Rounded = tol < 0; d.Rounded && d.Size > 0 {
+		d.Tolerance = roundings * p.Rounding / d.Size
+	}
+	if d.Depth <= d.Tolerance*d.Size+rounding*d.reach {
 		return nil
+	}
+	e := d.NonConvexError
+	return &e
+}
+
+func (p Part) dent() (worst dent, err error) {
+	worst.Part, worst.flat = p.Name, true
+	if len(p.Faces) == 0 {
+		return worst, nil
 	}
 	members := usedBy(p.Faces)
 	points := make([]r3.Vec, len(members))
@@ -56,17 +105,16 @@ func (p Part) CheckConvex(tol float64) error {
 	}
 	h, err := hull.Build(points)
 	if err != nil {
-		return fmt.Errorf("part %q: %w", p.Name, err)
+		return worst, fmt.Errorf("part %q: %w", p.Name, err)
 	}
 	if h.Dim < 3 {
-		return nil // flat: every point of it lies on the hull
+		return worst, nil // flat: every point of it lies on the hull
 	}
-	worst := NonConvexError{Part: p.Name, Size: diagonal(h.Vertices), Tolerance: tol}
-	reach := 0.0                           // largest distance from the origin
+	worst.Size, worst.flat = diagonal(h.Vertices), false
 	at := make([]float64, len(p.Vertices)) // depth of every vertex
 	for i, v := range members {
 		at[v] = depth(h, points[i])
-		reach = max(reach, r3.Norm(points[i]))
+		worst.reach = max(worst.reach, r3.Norm(points[i]))
 	}
 	for f, face := range p.Faces {
 		var mean r3.Vec
@@ -80,10 +128,7 @@ func (p Part) CheckConvex(tol float64) error {
 			worst.Depth, worst.Face = deepest, f
 		}
 	}
-	if worst.Depth <= tol*worst.Size+rounding*reach {
-		return nil
-	}
-	return &worst
+	return worst, nil
 }
 
 // depth returns the distance of a point of a polyhedron from the nearest face plane.

@@ -69,7 +69,7 @@ func TestCheckConvex(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.part.Name = "lid"
-			err := tt.part.CheckConvex(DefaultConvexTolerance)
+			err := tt.part.CheckConvex(DecompositionTolerance)
 			if tt.depth == 0 {
 				if err != nil {
 					t.Errorf("error %v", err)
@@ -129,8 +129,8 @@ func ycb(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestRealParts: every part of the convex decompositions is convex within the default
-// tolerance, and no finer tolerance of one digit would do.
+// TestRealParts: every part of the convex decompositions is convex within the
+// tolerance for them, and no finer tolerance of one digit would do.
 func TestRealParts(t *testing.T) {
 	parts, worst := 0, 0.0
 	for _, file := range ycb(t, "*_parts.obj") {
@@ -141,7 +141,7 @@ func TestRealParts(t *testing.T) {
 		checkParts(t, list)
 		for _, p := range list {
 			parts++
-			if err := p.CheckConvex(DefaultConvexTolerance); err != nil {
+			if err := p.CheckConvex(DecompositionTolerance); err != nil {
 				t.Errorf("%s: %v", filepath.Base(file), err)
 			}
 			var e *NonConvexError
@@ -151,9 +151,9 @@ func TestRealParts(t *testing.T) {
 		}
 	}
 	t.Logf("%d parts, the worst is %.4f of its size below its hull", parts, worst)
-	if worst > DefaultConvexTolerance || worst < 0.02 {
-		t.Errorf("worst depth %g: the reason given for the default tolerance %g is no longer true", worst,
-			DefaultConvexTolerance)
+	if worst > DecompositionTolerance || worst < 0.02 {
+		t.Errorf("worst depth %g: the reason given for the tolerance %g is no longer true", worst,
+			DecompositionTolerance)
 	}
 }
 

@@ -21,6 +21,9 @@ type Part struct {
 	Name     string    // of the group or solid, else of the file
 	Vertices []r3.Vec  // unit and frame of the file [V]
 	Faces    [][]int32 // corners of each face as indices of Vertices; nil for a point cloud
+
+	// Rounding bounds how far the format of the file rounds a coordinate, see [Part.CheckConvex]; 0 if it is not known.
+	Rounding float64
 }
 
 // Error says what is wrong with a file, and where.
@@ -102,6 +105,7 @@ type text struct {
 	rest   []byte
 	line   int // number of the current line
 	fields [][]byte
+	digits digits
 }
 
 // next moves to the next line that has fields and is not a comment that starts with
@@ -177,6 +181,7 @@ func (t *text) number(i int, what string) (float64, error) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, t.errorf("%s %q is not finite", what, short(t.fields[i]))
 	}
+	t.digits.note(t.fields[i])
 	return x, nil
 }
 

@@ -38,7 +38,7 @@ func ReadOBJ(r io.Reader, name string) ([]Part, error) {
 	if len(o.vertices) == 0 {
 		return nil, wholeFile(name, "no vertices (v statements)")
 	}
-	return o.parts(), nil
+	return withRounding(o.parts(), &o.digits), nil
 }
 
 // objGroup is a part while the file is read. Its indices are those of the file.

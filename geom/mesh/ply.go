@@ -55,7 +55,7 @@ func ReadPLY(r io.Reader, name string) ([]Part, error) {
 	if err := p.src.end(); err != nil {
 		return nil, err
 	}
-	return []Part{p.part}, nil
+	return withRounding([]Part{p.part}, &t.digits), nil
 }
 
 type plyReader struct {

@@ -69,6 +69,7 @@ func (s *plyText) value(t plyType, what string) (v plyValue, err error) {
 	if err != nil && !math.IsInf(v.f, 0) { // out of range is caught as not finite where it matters
 		return v, s.errorf("%s %q is not a number", what, short(field))
 	}
+	s.digits.note(field)
 	return v, nil
 }
 

@@ -66,7 +66,7 @@ func readBinarySTL(data []byte, name string) ([]Part, error) {
 		}
 		w.add([3]r3.Vec{{X: c[0], Y: c[1], Z: c[2]}, {X: c[3], Y: c[4], Z: c[5]}, {X: c[6], Y: c[7], Z: c[8]}})
 	}
-	return []Part{w.part}, nil
+	return withRounding([]Part{w.part}, new(digits)), nil
 }
 
 // readASCIISTL follows the grammar line by line:
@@ -97,7 +97,7 @@ func readASCIISTL(data []byte, name string) ([]Part, error) {
 		}
 		parts = append(parts, w.part)
 	}
-	return parts, nil
+	return withRounding(parts, &t.digits), nil
 }
 
 // readSolid reads the facets up to endsolid.

@@ -81,7 +81,7 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 		o.Columns = o.EffectiveColumns()
 	}
 	o.Columns &^= batch.ColBits // the status says the same
-	if err := different(pairs, out); err != nil {
+	if err := Different(pairs, out); err != nil {
 		return failed, err
 	}
 	in, err := dataset.OpenPairs(pairs)
@@ -92,14 +92,14 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 	return Run(ctx, d, lib, in, in.Len(), out, o, run, check)
 }
 
-// different returns an error if a path would replace its input.
-func different(in, out string) error {
+// Different returns an error if the results would replace a file that they are made from.
+func Different(in, out string) error {
 	a, err := os.Stat(in)
 	if err != nil {
 		return err
 	}
 	if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
-		return fmt.Errorf("%s is the file of pairs; give the results another name", out)
+		return fmt.Errorf("%s is the input %s; give the results another name", out, in)
 	}
 	return nil
 }

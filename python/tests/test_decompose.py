@@ -191,3 +191,16 @@ def test_without_coacd(
     faces = ("1 2 3", "1 4 2", "2 4 3", "3 4 1")
     (tmp_path / "wedge.obj").write_text("v 0 0 0\nv 0 1 0\nv 1 0 0\nv 0 0 1\n" + "".join(f"f {f}\n" for f in faces))
     assert lib.mesh(tmp_path / "wedge.obj", concave="coacd") == 0
+
+
+def test_output_is_no_input(mesh: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parts are not written onto the mesh, by whatever name; CoACD is not asked."""
+    before = mesh.read_bytes()
+    link, hard = mesh.with_name("link.obj"), mesh.with_name("hard.obj")
+    link.symlink_to(mesh)
+    hard.hardlink_to(mesh)
+    for out in (mesh, link, hard, mesh.parent / "." / mesh.name):
+        with pytest.raises(cl.FileError, match=r"is the input .*ell\.obj"):
+            cl.decompose(mesh, out)
+    assert main(["decompose", str(mesh), str(mesh)]) == 3 and "is the input" in capsys.readouterr().err
+    assert mesh.read_bytes() == before

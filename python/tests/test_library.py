@@ -121,11 +121,86 @@ def test_meshes(tmp_path: Path) -> None:
     assert lib.mesh_parts(tmp_path / "two.obj") == [1, 2] and lib[1].name == "one"
     with pytest.raises(cl.ShapeError, match="2 parts"):
         lib.mesh(tmp_path / "two.obj")
-    with pytest.raises(cl.FileError, match="not convex"):
+    with pytest.raises(cl.ShapeError, match="2 parts"):  # disconnected
         lib.mesh(tmp_path / "one.obj")
+    assert lib.mesh_parts(tmp_path / "one.obj") == [3, 4] and [s.name for s in lib][3:] == ["one.0", "one.1"]
+    assert [s.dent for s in lib] == [0] * 5
     assert lib[lib.mesh(tmp_path / "one.obj", concave="hull")].parameters["vertices"].shape[1] == 3
     with pytest.raises(cl.FileError, match=r"missing\.obj"):
         lib.mesh(tmp_path / "missing.obj")
+
+
+def test_tolerance_of_meshes(tmp_path: Path) -> None:
+    """A dent beyond what the digits of the file explain is refused, unless a tolerance allows it, and is reported."""
+    low = CUBE.replace("v 0 0 0", "v 0 0 0.01")  # its bottom is bent
+    for text, dent in ((CUBE, 0.0), (CUBE.replace("v 0 0 0", "v 0 0 0.000001"), 1e-6), (low, 0.01)):
+        (tmp_path / "cube.obj").write_text(text + FACES)
+        lib = cl.Library()
+        if dent < 1e-3:
+            lib.mesh(tmp_path / "cube.obj")
+            lib.mesh_parts(tmp_path / "cube.obj")
+        else:
+            with pytest.raises(cl.FileError, match=r"not convex.*rounding of the file.*tolerance="):
+                lib.mesh(tmp_path / "cube.obj")
+            with pytest.raises(cl.FileError, match="not convex"):
+                lib.mesh_parts(tmp_path / "cube.obj", tolerance=0.001)
+            lib.mesh(tmp_path / "cube.obj", tolerance=0.03)
+            lib.mesh_parts(tmp_path / "cube.obj", tolerance=0.03)
+        assert [s.dent for s in lib] == pytest.approx([dent, dent], rel=1)
+        assert np.isnan(lib[lib.mesh(tmp_path / "cube.obj", concave="hull")].dent)
+    for wrong in (-1, 1.5, float("nan")):
+        with pytest.raises(cl.OptionError, match="tolerance"):
+            lib.mesh(tmp_path / "cube.obj", tolerance=wrong)
+
+
+SCENE = """{"version": 1, "shapes": [{"kind": "sphere", "radius": 1, "name": "ball"}, {"kind": "box",
+  "half_extents": [1, 2, 3]}], "bodies": [{"name": "two", "parts": [{"shape": "ball", "position": [1, 2, 3]},
+  {"shape": 1, "rotation": [0, 1, 0, 0]}]}, {"name": "cube", "mesh": "cube.obj"}, {"parts": [{"shape": 0}]}]PAIRS}"""
+
+
+@pytest.mark.parametrize("pairs", ["", ', "pairs": []', ', "pairs": [["two", "cube"], [2, 0]]'])
+def test_bodies_of_files_are_kept(tmp_path: Path, pairs: str) -> None:
+    """A library that is loaded and saved keeps the bodies and pairs of the file, and so does a scene."""
+    (tmp_path / "cube.obj").write_text(CUBE + FACES)
+    path, again = tmp_path / "scene.json", tmp_path / "again.json"
+    path.write_text(SCENE.replace("PAIRS", pairs))
+    lib = pickle.loads(pickle.dumps(cl.Library.load(path)))
+    assert [s.kind for s in lib] == ["sphere", "box", "convex"]
+    lib.sphere(2)
+    lib.save(again)
+    want = [(0, 1), (2, 0)] if "two" in pairs else []
+    scene = cl.Scene.load(again)
+    assert [b.name for b in scene.bodies] == ["two", "cube", ""] and scene.pairs == want
+    assert [[p.shape for p in b.parts] for b in scene.bodies] == [[0, 1], [2], [0]]
+    two = scene.bodies[0].parts
+    assert list(two[0].position) == [1, 2, 3] and list(two[1].rotation) == [0, 1, 0, 0]
+    assert len(scene.library) == 4 and ('"pairs"' in again.read_text()) == bool(pairs)
+    other = scene.add(3, name="other")
+    scene.pairs.append((other, 1))
+    scene.save(path)
+    back = cl.Scene.load(path)
+    assert back.pairs == [*want, (3, 1)] and [b.name for b in back.bodies] == ["two", "cube", "", "other"]
+    # The bodies of the file are those of the scene, no longer those of its library.
+    scene.library.save(path)
+    assert "bodies" not in path.read_text()
+    assert [b.name for b in cl.Scene.load(path).bodies] == [s.name for s in scene.library]
+
+
+def test_bad_scenes(tmp_path: Path) -> None:
+    path = tmp_path / "scene.json"
+    path.write_text(SCENE.replace("PAIRS", ', "pairs": [[0, 7]]').replace("cube.obj", "two.obj"))
+    with pytest.raises(cl.FileError, match=r"scene\.json.*body 1 .*two\.obj"):
+        cl.Scene.load(path)
+    (tmp_path / "two.obj").write_text(CUBE + FACES)
+    with pytest.raises(cl.FileError, match=r"pairs: pair 0: 7, want"):
+        cl.Scene.load(path)
+    scene = cl.Scene()
+    scene.add(scene.library.sphere(1))
+    scene.pairs = [(0, 0)]
+    with pytest.raises(cl.OptionError, match="pairs: pair 0"):
+        scene.save(path)
+    with pytest.raises(cl.FileError, match="nowhere"):
+        cl.Scene(scene.library, scene.bodies).save(tmp_path / "nowhere/scene.json")
 
 
 def test_bad_files(tmp_path: Path) -> None:

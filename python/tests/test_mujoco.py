@@ -195,3 +195,70 @@ def test_hfields_are_refused_by_name() -> None:
     text = text.replace("<worldbody>", '<worldbody><geom name="ground" type="hfield" hfield="hills"/>')
     with pytest.raises(cl.ShapeError, match=r"'ground'.*hfield"):
         from_model(compiled(text)[0])
+
+
+def test_omitted_geoms() -> None:
+    """What no shape stands for is left out if it is named, and listed; a name that the model lacks is an error."""
+    text = MODEL.replace("<asset>", '<asset><hfield name="hills" nrow="4" ncol="4" size="1 1 1 .1"/>')
+    text = text.replace("<worldbody>", '<worldbody><geom name="ground" type="hfield" hfield="hills"/>')
+    model = compiled(text)[0]
+    scene, want = from_model(model, omit=["ground"]), from_model(compiled()[0])
+    assert scene.omitted == ["ground"] and want.omitted == []
+    assert [b.name for b in scene.bodies] == [b.name for b in want.bodies] and scene.pairs == want.pairs
+    with pytest.raises(cl.OptionError, match="'grond' is neither a geom nor a flex"):
+        from_model(model, omit=["ground", "grond"])
+    with pytest.raises(cl.OptionError, match="text"):
+        from_model(model, omit="ground")
+
+
+FLEX = """<flexcomp name="cloth" type="grid" count="4 4 1" spacing=".1 .1 .1" pos="0 0 .5" radius=".02" dim="2">
+  <edge equality="true"/><contact selfcollide="none" CONTACT/></flexcomp>"""
+
+
+def test_flexes_are_refused_by_name() -> None:
+    """MuJoCo collides flexes; a scene that lacked them would show their contacts as free."""
+    text = MODEL.replace("</worldbody>", FLEX.replace("CONTACT", "") + "</worldbody>")
+    model, data = compiled(text)
+    data.qpos[:] = model.qpos0
+    mujoco.mj_forward(model, data)
+    assert any(max(c.flex) >= 0 for c in data.contact)
+    with pytest.raises(cl.ShapeError, match=r"flex 0 \('cloth'\).*omit=\('cloth',\)"):
+        from_model(model)
+    assert from_model(model, omit=("cloth",)).omitted == ["cloth"]
+    inert = FLEX.replace("CONTACT", 'contype="0" conaffinity="0"')
+    assert from_model(compiled(MODEL.replace("</worldbody>", inert + "</worldbody>"))[0]).omitted == []
+
+
+@pytest.mark.parametrize("count", [9, 40])  # MuJoCo looks at all vertices of a mesh of fewer than 10
+def test_hulls_of_few_vertices(engine: cl.Engine, count: int) -> None:
+    """A mesh with maxhullvert is the hull that MuJoCo collides, by distances from a small ball around it."""
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(count, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    text = " ".join(f"{x:.9f}" for x in points.ravel())
+    model, data = compiled(
+        f'''<mujoco><asset><mesh name="stone" vertex="{text}" maxhullvert="6" inertia="convex"/></asset><worldbody>
+        <geom name="probe" type="sphere" size=".01" pos="3 0 0"/>
+        <body><freejoint/><geom name="stone" type="mesh" mesh="stone"/></body>
+        </worldbody></mujoco>'''
+    )
+    scene = from_model(model)
+    stone: Any = scene.library[scene.library.index("stone")].parameters["vertices"]
+    assert len(stone) == (count if count < 10 else 6)
+    roll = engine.rollout(scene, worlds=1, precision="double")
+    for direction in rng.normal(size=(50, 3)):
+        model.geom("probe").pos[:] = 3 * direction / np.linalg.norm(direction)
+        mujoco.mj_kinematics(model, data)
+        probe = next(i for i, g in enumerate(scene.geom_ids) if g == [model.geom("probe").id])
+        poses = scene.poses(data)
+        poses[0, probe, :3] = model.geom("probe").pos - [3, 0, 0]  # the scene has it at its place in the file
+        distance = roll(poses, quat="wxyz").distance[0, 0]
+        assert abs(distance - mujoco.mj_geomDistance(model, data, 0, 1, 50.0, None)) < 1e-5
+
+
+def test_geoms_of_one_mesh_share_a_shape() -> None:
+    """Memory does not grow with the number of geoms of a mesh."""
+    balls = "".join(f'<body pos="0 0 {k}"><freejoint/><geom type="mesh" mesh="wedge"/></body>' for k in range(3, 23))
+    text = MODEL.replace("</worldbody>", balls + "</worldbody>")
+    scene, before = from_model(compiled(text)[0]), from_model(compiled()[0])
+    assert len(scene.bodies) == len(before.bodies) + 20 and len(scene.library) == len(before.library)

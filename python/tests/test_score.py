@@ -85,6 +85,14 @@ def test_bad_rows_and_files(files: Path, engine: cl.Engine, tmp_path: Path) -> N
     ):
         with pytest.raises(cl.FileError, match=why):
             cl.score_file(pairs, out, library=files / "shapes.json", engine=engine)
+    # A library by any name: the results do not replace it.
+    library = tmp_path / "library.npz"
+    library.write_bytes((files / "shapes.json").read_bytes())
+    (tmp_path / "linked.npz").hardlink_to(library)
+    for out in (library, tmp_path / "linked.npz"):
+        with pytest.raises(cl.FileError, match=r"is the input .*library\.npz"):
+            cl.score_file(files / "pairs.npz", out, library=library, engine=engine)
+    assert library.read_bytes() == (files / "shapes.json").read_bytes()
     with pytest.raises(cl.FileError, match=r"nothing\.json"):
         cl.score_file(files / "pairs.npz", tmp_path / "o.npz", library=tmp_path / "nothing.json", engine=engine)
 

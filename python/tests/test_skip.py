@@ -105,3 +105,23 @@ def test_mujoco(engine: cl.Engine) -> None:
     loose = mujoco.MjModel.from_xml_string(text.replace(' range="-.2 .2" limited="true"', ""))
     with pytest.raises(cl.OptionError, match="push"):
         from_model(loose).skip_never_and_always(10, engine=engine)
+
+
+def test_pairs_to_skip_are_known() -> None:
+    """A pair to skip that is none of two bodies, or that nobody asks about, is an error and skips nothing."""
+    scene = cl.Scene()
+    for k in range(4):
+        scene.add(scene.library.sphere(0.5), name=f"ball{k}")
+    wrong: Any
+    for wrong in ((0, 4), (1, 1), (-1, 2), (0, 1, 2), (0, 1.5)):
+        with pytest.raises(cl.OptionError, match="skip: "):
+            scene.all_pairs(skip=[(0, 1), wrong])
+    assert scene.pairs == []
+    scene.all_pairs(skip=[(1, 0)])
+    before = list(scene.pairs)
+    for wrong in ((0, 4), (1, 1), (0, 1), (1, 0)):
+        with pytest.raises(cl.OptionError, match="pairs: "):
+            scene.skip([(2, 3), wrong])
+    assert scene.pairs == before
+    scene.skip([(3, 2)])
+    assert scene.pairs == [p for p in before if p != (2, 3)]

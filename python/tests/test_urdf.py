@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,7 @@ ARM = """<?xml version="1.0"?>
 </robot>
 """
 
+XACRO = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
 WEDGE = "v 0 0 0\nv .3 0 0\nv 0 .2 0\nv 0 0 .25\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
 FINGER = [[0, 0, 0], [0.1, 0, 0], [0, 0.05, 0], [0, 0, 0.2]]
 
@@ -274,7 +277,23 @@ def test_srdf_is_read_strictly(arm: Path, tmp_path: Path, line: str, reason: str
         ('scale="0.5 -1 2"', 'scale="1 1 1 0"', "slide/0.*scale"),
         ("package://gripper", "package://grip", "packages="),
         ("package://gripper", "http://gripper", "want a path"),
-        ("<sphere radius", "<capsule radius", "capsule"),
+        ("<sphere radius", "<torus radius", r"line 12: <torus> in <geometry> is not known; omit=\('torus',\)"),
+        ("<sphere radius", '<box size="1 1 1"/><sphere radius', "<geometry> has 2 elements"),
+        ('<sphere radius="0.06"/>', "", "<geometry> is empty"),
+        ("<collision><geometry><sphere", "<colision><geometry><sphere", "mismatch"),
+        ('<link name="shoulder"/>', '<link name="shoulder"><colision/></link>', "<colision> in <link> is not known"),
+        ('<origin xyz="0.4 0 0"', '<orgin xyz="0.4 0 0"', "<orgin> in <joint> is not known"),
+        ('radius="0.06"', 'radius="${r}"', "line 12: <sphere> has radius=.*xacro"),
+        ('filename="wedge.obj"', 'filename="$(find arm)/wedge.obj"', "xacro"),
+        (
+            "<link name=",
+            '<xacro:include xmlns:xacro="http://www.ros.org/wiki/xacro" filename="a"/><link name=',
+            "xacro",
+        ),
+        ("<link name=", '<xacro:if xmlns:xacro="http://ros.org/wiki/xacro" value="0"/><link name=', "run xacro first"),
+        ("package://gripper/", "package://../gripper/", "leaves its package"),
+        ("package://gripper/", "package://gripper/../gripper/", "leaves its package"),
+        ("package://gripper/", "package://gripper//", "leaves its package"),
         ("</robot>", "", "arm.urdf"),
     ],
 )
@@ -341,28 +360,33 @@ def test_units_of_meshes(arm: Path) -> None:
 
 
 def test_axes_of_meshes(arm: Path) -> None:
-    """COLLADA files whose z does not point up are refused by name: programs do not agree on what they mean."""
-    pytest.importorskip("trimesh", reason="trimesh, by which COLLADA is read, is not installed")
+    """COLLADA files are turned to z up, from the axis that they state, Y_UP without one."""
+    pytest.importorskip("collada", reason="pycollada, by which trimesh reads COLLADA, is not installed")
     arm.write_text(ARM.replace("wedge.obj", "wedge.dae"))
     file = arm.parent / "wedge.dae"
     good = DAE.replace("UNIT", "")
-    for text, says in (
-        (good.replace("Z_UP", "Y_UP"), "up_axis Y_UP, want Z_UP"),
-        (good.replace("Z_UP", "X_UP"), "up_axis X_UP"),
-        (good.replace("<up_axis>Z_UP</up_axis>", ""), "up_axis Y_UP"),
-        (
-            good.replace("<asset>", "<extra><asset><up_axis>Z_UP</up_axis></asset></extra><asset>", 1).replace(
-                "</extra><asset><up_axis>Z_UP", "</extra><asset><up_axis>Y_UP"
-            ),
-            "up_axis Y_UP",
-        ),
-        ("<COLLADA", "no COLLADA file"),
+    in_extra = good.replace("<asset>", "<extra><asset><up_axis>Z_UP</up_axis></asset></extra><asset>", 1)
+    corners = np.array([[0, 0, 4], [30, 0, 4], [0, 20, 4], [0, 0, 29]])
+    x, y, z = corners.T
+    turned = {"X_UP": [-y, -z, x], "Y_UP": [x, -z, y], "Z_UP": [x, y, z]}
+    for text, axis in (
+        (good, "Z_UP"),
+        (good.replace("Z_UP", "Y_UP"), "Y_UP"),
+        (good.replace("Z_UP", "X_UP"), "X_UP"),
+        (good.replace("<up_axis>Z_UP</up_axis>", ""), "Y_UP"),
+        (in_extra.replace("</extra><asset><up_axis>Z_UP", "</extra><asset><up_axis>Y_UP"), "Y_UP"),
     ):
+        file.write_text(text)
+        scene = urdf.load(arm)
+        got: Any = scene.library[scene.bodies[scene.index("slide")].parts[0].shape].parameters["vertices"]
+        want = np.transpose(turned[axis]) * [0.5, -1, 2]
+        np.testing.assert_allclose(sorted(got.tolist()), sorted(want.tolist()), rtol=1e-14, atol=0)
+    for text, says in ((good.replace("Z_UP", "W_UP"), "up_axis 'W_UP', want one of"), ("<COLLADA", "no COLLADA file")):
         file.write_text(text)
         with pytest.raises(cl.FileError, match=rf"wedge\.dae.*{says}"):
             urdf.load(arm)
     arm.write_text(ARM.replace("wedge.obj", "wedge.zae"))
-    (arm.parent / "wedge.zae").write_bytes(b"PK")
+    (arm.parent / "wedge.zae").write_bytes(b"PK\3\4")
     with pytest.raises(cl.FileError, match=r"wedge\.zae.*unpack"):
         urdf.load(arm)
 
@@ -415,3 +439,67 @@ def test_poses(engine: cl.Engine, arm: Path) -> None:
         scene.random_joints(1)
     limits = scene.limits
     assert limits[0].tolist() == [-np.inf, np.inf]
+
+
+def test_capsules(engine: cl.Engine, arm: Path) -> None:
+    """A capsule is a segment of its length along z, and a ball."""
+    arm.write_text(ARM.replace('<sphere radius="0.06"/>', '<capsule radius="0.06" length="0.3"/>'))
+    scene = urdf.load(arm)
+    shape = scene.library[scene.bodies[scene.index("cover")].parts[0].shape]
+    assert (shape.kind, shape.parameters) == ("capsule", {"radius": 0.06, "half_length": 0.15})
+    assert len(urdf.load(arm).bodies) == 6
+
+
+def test_left_out_as_asked(arm: Path) -> None:
+    """What is not known is left out if it is named; a name that the file lacks is an error."""
+    text = ARM.replace('<link name="shoulder"/>', '<link name="shoulder"><bumper/></link>')
+    text = text.replace("<link", '<d:loop xmlns:d="http://drake.mit.edu"/><link', 1)
+    arm.write_text(text)
+    with pytest.raises(cl.FileError, match="<d:loop> in <robot>"):
+        urdf.load(arm, omit=["bumper"])
+    assert len(urdf.load(arm, omit=["bumper", "d:loop"]).bodies) == 6
+    with pytest.raises(cl.OptionError, match="omit: 'bumpr'"):
+        urdf.load(arm, omit=["bumper", "d:loop", "bumpr"])
+    with pytest.raises(cl.OptionError, match="text"):
+        urdf.load(arm, omit="bumper")
+
+
+def test_packages_stay_within_their_folders(arm: Path) -> None:
+    """A name that leaves the folder of its package is refused even where a file is there."""
+    for uri in ("package://..//gripper/finger.stl", "package://gripper/" + str(arm.parents[1] / "gripper/finger.stl")):
+        arm.write_text(ARM.replace("package://gripper/finger.stl", uri))
+        with pytest.raises(cl.FileError, match=r"left/0.*leaves its package"):
+            urdf.load(arm, packages={"gripper": arm.parents[1] / "gripper"})
+
+
+def test_many_fixed_links(arm: Path) -> None:
+    """Memory does not grow with the square of the number of links that move together, nor with the uses of a mesh."""
+    count = 2000
+    link = '<link name="b{0}"><collision><geometry><mesh filename="wedge.obj"/></geometry></collision></link>'
+    joint = '<joint name="f{0}" type="fixed"><parent link="b{1}"/><child link="b{0}"/></joint>'
+    # The joints come from the last to the first, so that none follows the one above it.
+    text = "".join(link.format(i) for i in range(count))
+    text += "".join(joint.format(i, i - 1) for i in reversed(range(1, count)))
+    arm.write_text(f'<robot name="chain">{text}</robot>')
+    tracemalloc.start()
+    try:
+        scene = urdf.load(arm)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(scene.bodies) == count and not scene.pairs and len(scene.library) == 1
+    assert peak < 60e6, peak  # 4 million pairs of names take 900 MB
+
+
+@pytest.mark.parametrize("name", ["bomb.3mf", "bomb.zip", "bomb.off"])
+def test_archives_of_meshes(arm: Path, name: str) -> None:
+    """An archive is measured by what is in it before it is read."""
+    pytest.importorskip("trimesh", reason="trimesh, which reads other formats, is not installed")
+    with zipfile.ZipFile(arm.parent / name, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+        for k in range(2):
+            with z.open(f"{k}.model", "w") as member:
+                for _ in range(80):
+                    member.write(bytes(1 << 20))
+    arm.write_text(ARM.replace("wedge.obj", name))
+    with pytest.raises(cl.FileError, match=rf"{name}.*(bytes, want at most|unpack)"):
+        urdf.load(arm)

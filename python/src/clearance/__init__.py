@@ -12,6 +12,7 @@ an interval: the true value lies in ``r.distance`` ± ``r.gap``. A row that fail
 as free.
 """
 
+from ._bodies import Body, Part
 from ._decompose import decompose
 from ._engine import Engine
 from ._errors import (
@@ -32,7 +33,7 @@ from ._errors import (
 from ._library import Library, Shape
 from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
 from ._rollout import Rollout, SceneRollout
-from ._scene import Body, Part, Scene
+from ._scene import Scene
 from ._score import FileReport, score_file
 from ._show import View, show
 from ._skip import SkipProposal

@@ -23,6 +23,7 @@ from ._errors import FileError, OptionError
 from ._library import Shape, read_mesh
 from ._meshes import foreign_mesh
 from ._options import whole
+from ._outputs import not_onto
 
 CONCAVE: Final = ("raise", "hull", "coacd")
 
@@ -38,16 +39,18 @@ def advice(path: str | os.PathLike[str]) -> str:
     """What follows the reason why a mesh is refused as concave."""
     return (
         f"'clearance decompose {shlex.quote(os.fspath(path))} parts.obj' writes convex parts, and concave=\"coacd\" "
-        'takes them at once (pip install coacd trimesh); concave="hull" takes the hull'
+        'takes them at once (pip install coacd trimesh); concave="hull" takes the hull, and so does tolerance= of a '
+        "mesh that is nearly convex"
     )
 
 
-def mesh_shapes(path: str | os.PathLike[str], concave: str) -> list[Shape]:
-    """The convex parts of an OBJ, STL or PLY file, those of CoACD if a part is concave, or the hull of the whole."""
+def mesh_shapes(path: str | os.PathLike[str], concave: str, tolerance: float | None = None) -> list[Shape]:
+    """The convex parts of an OBJ, STL or PLY file, those of CoACD if a part is concave, or the hull of the whole.
+    ``tolerance`` is that of :meth:`Library.mesh`."""
     if concavity(concave) == "hull":
         return read_mesh(path, True)
     try:
-        return read_mesh(path, False)
+        return read_mesh(path, False, tolerance)
     except FileError as e:
         read_mesh(path, True)  # raises if anything but concave parts is wrong with the file
         if concave == "raise":
@@ -85,6 +88,7 @@ def decompose(
     start = whole("seed", seed, 0)
     if Path(out).suffix.lower() != ".obj":
         raise FileError(f"{os.fspath(out)}: parts are written as OBJ, want a name that ends in .obj")
+    not_onto(out, [path])
     try:
         coacd: Any = importlib.import_module("coacd")
     except ImportError as e:

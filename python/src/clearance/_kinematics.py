@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,7 +13,6 @@ from ._arrays import Array, host
 from ._errors import ArrayError, FileError
 
 _MOVING: Final = ("revolute", "continuous", "prismatic")
-_WANTED: Final = "Want revolute, continuous, prismatic or fixed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,34 +64,20 @@ class Tree:
             raise FileError(f"{path}: {len(roots)} links have no parent, want one: {[links[i] for i in roots]}")
         tree.root = roots[0]
         by_name = {j.name: j for j in joints}
-        reached, waiting = {tree.root}, list(joints)
-        while waiting:
-            ready = [j for j in waiting if number[j.parent] in reached]
-            if not ready:
-                raise FileError(f"{path}: joint {waiting[0].name!r} is in a cycle of joints")
-            for j in ready:
-                tree.joints.append(tree._joint(path, j, number, by_name))
-                reached.add(number[j.child])
-            waiting = [j for j in waiting if number[j.child] not in reached]
+        index = {name: i for i, name in enumerate(tree.names)}
+        below: dict[int, list[Any]] = {}
+        for j in joints:
+            below.setdefault(number[j.parent], []).append(j)
+        level = [tree.root]
+        while level:  # links that are equally far from the root
+            ready = [j for link in level for j in below.get(link, ())]
+            tree.joints += [_joint(path, j, number, by_name, index) for j in ready]
+            level = [number[j.child] for j in ready]
+        if len(tree.joints) < len(joints):
+            placed = {j.child for j in tree.joints}
+            lost = next(j for j in joints if number[j.child] not in placed)
+            raise FileError(f"{path}: joint {lost.name!r} is in a cycle of joints")
         return tree
-
-    def _joint(self, path: str, j: Any, number: dict[str, int], by_name: dict[str, Any]) -> Joint:
-        origin = np.eye(4) if j.origin is None else j.origin
-        place = (number[j.parent], number[j.child], origin[:3, 3], quaternions(origin[None, :3, :3])[0])
-        axis = np.asarray(j.axis, np.float64)
-        if j.type == "fixed":
-            return Joint(j.type, *place, axis)
-        multiplier, offset, seen, source = 1.0, 0.0, {j.name}, j
-        while source.mimic is not None:
-            m = source.mimic
-            if m.joint not in by_name or by_name[m.joint].type not in _MOVING or m.joint in seen:
-                raise FileError(f"{path}: joint {source.name!r} mimics {m.joint!r}, want another joint that moves")
-            # multiplier * (m.multiplier * q + m.offset) + offset
-            offset += multiplier * float(m.offset)
-            multiplier *= float(m.multiplier)
-            source = by_name[m.joint]
-            seen.add(source.name)
-        return Joint(j.type, *place, axis / np.linalg.norm(axis), self.names.index(source.name), multiplier, offset)
 
     def forward(self, q: Array, base: Array | None) -> Array:
         """Poses [W,L,7] of the links of configurations [W,dof]."""
@@ -111,21 +97,40 @@ class Tree:
             to[:, :3], to[:, 3:] = place, rotation
         return poses
 
-    def adjacent(self) -> set[tuple[int, int]]:
-        """Pairs of links that a joint connects, and of links that fixed joints alone connect."""
-        group = list(range(self.links))
+    def adjacent(self) -> tuple[Array, list[tuple[int, int]]]:
+        """The group [L] of each link: links that fixed joints alone connect have the same. And the pairs of links that
+        a joint connects."""
+        group = np.arange(self.links)
         for j in self.joints:  # a joint follows those above it
             if j.kind == "fixed":
                 group[j.child] = group[j.parent]
-        n = range(self.links)
-        rigid = {(a, b) for a in n for b in n if a < b and group[a] == group[b]}
-        return rigid | {(min(j.parent, j.child), max(j.parent, j.child)) for j in self.joints}
+        return group, [(j.parent, j.child) for j in self.joints]
+
+
+def _joint(path: str, j: Any, number: dict[str, int], by_name: dict[str, Any], index: dict[str, int]) -> Joint:
+    """A joint that yourdfpy read. ``index`` has the entries of a configuration by the names of their joints."""
+    origin = np.eye(4) if j.origin is None else j.origin
+    place = (number[j.parent], number[j.child], origin[:3, 3], quaternions(origin[None, :3, :3])[0])
+    axis = np.asarray(j.axis, np.float64)
+    if j.type == "fixed":
+        return Joint(j.type, *place, axis)
+    multiplier, offset, seen, source = 1.0, 0.0, {j.name}, j
+    while source.mimic is not None:
+        m = source.mimic
+        if m.joint not in by_name or by_name[m.joint].type not in _MOVING or m.joint in seen:
+            raise FileError(f"{path}: joint {source.name!r} mimics {m.joint!r}, want another joint that moves")
+        # multiplier * (m.multiplier * q + m.offset) + offset
+        offset += multiplier * float(m.offset)
+        multiplier *= float(m.multiplier)
+        source = by_name[m.joint]
+        seen.add(source.name)
+    return Joint(j.type, *place, axis / np.linalg.norm(axis), index[source.name], multiplier, offset)
 
 
 def _unique(path: str, what: str, names: Sequence[str]) -> None:
-    for name in names:
-        if not name or names.count(name) > 1:
-            raise FileError(f"{path}: {names.count(name)} {what} have the name {name!r}")
+    for name, count in Counter(names).items():
+        if not name or count > 1:
+            raise FileError(f"{path}: {count} {what} have the name {name!r}")
 
 
 def _check(path: str, j: Any, number: dict[str, int]) -> None:

@@ -5,19 +5,32 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ._arrays import Array
 from ._errors import FileError
-from ._library import read_mesh
+from ._library import Shape, read_mesh
+
+# Readers of other formats take some 20 times the size of a file as memory.
+_MAX_SIZE: Final = 1 << 27
+
+# The rotations to Z_UP. COLLADA 1.4.1, <up_axis>: right, up and towards the viewer are -y, x, z of X_UP, x, y, z of
+# Y_UP and x, z, -y of Z_UP.
+_UP_AXES: Final = {
+    "X_UP": ((0, -1, 0), (0, 0, -1), (1, 0, 0)),
+    "Y_UP": ((1, 0, 0), (0, 0, -1), (0, 1, 0)),
+    "Z_UP": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+}
 
 
-def check_convex(vertices: Any, faces: Any, what: str, advice: str) -> None:
-    """Raise FileError if the mesh of vertices [N,3] and triangles [F,3] is not convex to 3 % of its size.
+def convex_parts(vertices: Any, faces: Any, what: str, advice: str, tolerance: float | None = None) -> list[Shape]:
+    """The convex parts of the mesh of vertices [N,3] and triangles [F,3]: one, or its connected components; FileError
+    if one of them is not convex to the tolerance, see :meth:`Library.mesh`.
 
     ``what`` is named in place of a file, ``advice`` follows the reason.
     """
@@ -27,7 +40,7 @@ def check_convex(vertices: Any, faces: Any, what: str, advice: str) -> None:
         lines += ["f {} {} {}".format(*(int(i) + 1 for i in f)) for f in faces]
         path.write_text("\n".join(lines) + "\n")
         try:
-            read_mesh(path, False)
+            return read_mesh(path, False, tolerance)
         except FileError as e:
             raise FileError(f"{str(e).replace(str(path), what)}. {advice}") from e
 
@@ -39,27 +52,41 @@ def foreign_mesh(file: Path) -> tuple[Array, Array]:
         trimesh: Any = importlib.import_module("trimesh")
     except ImportError as e:
         raise ImportError(f"{file} is read by trimesh: pip install trimesh") from e
-    _check_axes(file)
+    _check_size(file)
+    axes = _axes(file)
     try:
         mesh = trimesh.load(os.fspath(file), force="mesh", process=False)  # which drops nothing
         vertices = np.array(mesh.vertices, np.float64).reshape(-1, 3)
         faces = np.array(mesh.faces, np.int64).reshape(-1, 3)
     except Exception as e:  # of many libraries
         raise FileError(f"{file}: trimesh cannot read it: {type(e).__name__}: {e}") from e
-    return vertices * _metres(trimesh, mesh.units, file), faces
+    return (vertices @ axes.T) * _metres(trimesh, mesh.units, file), faces
 
 
-def _check_axes(file: Path) -> None:
-    """Raise FileError for a COLLADA file unless it states that z points up.
+def _check_size(file: Path) -> None:
+    """Raise FileError for a file that would take much memory, also as an archive that small files may hide it in."""
+    size = file.stat().st_size
+    with file.open("rb") as f:
+        begin = f.read(4)
+    if begin.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zX", b"\x28\xb5\x2f\xfd")) or ".tar" in file.suffixes:
+        raise FileError(f"{file} is compressed: unpack it")
+    if begin == b"PK\x03\x04":
+        if file.suffix.lower() in (".zip", ".zae"):
+            raise FileError(f"{file} is an archive: unpack it")
+        try:
+            with zipfile.ZipFile(file) as z:
+                size = sum(member.file_size for member in z.infolist())
+        except (zipfile.BadZipFile, OSError) as e:
+            raise FileError(f"{file} is a damaged archive: {e}") from e
+    if size > _MAX_SIZE:
+        raise FileError(f"{file} has {size:,} bytes, want at most {_MAX_SIZE:,}: write it as OBJ, STL or PLY")
 
-    Programs do not agree on the others: by the standard they are to be rotated, ROS and trimesh leave them as they are.
-    A file that states no axis has Y_UP by the standard.
-    """
+
+def _axes(file: Path) -> Array:
+    """The rotation [3,3] of a mesh file to z up: of COLLADA files by their ``up_axis``, Y_UP without one."""
     kind = file.suffix.lower()
-    if kind == ".zae":
-        raise FileError(f"{file} is zipped COLLADA: unpack it")
     if kind != ".dae":
-        return
+        return np.eye(3)
     axis, depth = "Y_UP", 0
     try:
         for event, element in ElementTree.iterparse(file, ("start", "end")):
@@ -69,11 +96,9 @@ def _check_axes(file: Path) -> None:
                 break
     except (OSError, ElementTree.ParseError) as e:
         raise FileError(f"{file} is no COLLADA file: {e}") from e
-    if axis != "Z_UP":
-        raise FileError(
-            f"{file}: up_axis {axis}, want Z_UP: programs do not agree on whether other axes are rotated, so export "
-            "the mesh with z up, or state Z_UP if its axes are those of the link as they are"
-        )
+    if axis not in _UP_AXES:
+        raise FileError(f"{file}: up_axis {axis!r}, want one of {', '.join(_UP_AXES)}")
+    return np.array(_UP_AXES[axis], np.float64)
 
 
 def _local(element: ElementTree.Element) -> str:

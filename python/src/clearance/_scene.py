@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _native as nat
-from ._arrays import Array, address, host, take
+from ._arrays import Array, host, take
+from ._bodies import Body, Listed, Part
+from ._bodies import Table as Table
+from ._bodies import pair_arrays as pair_arrays
 from ._errors import OptionError, ShapeError
 from ._library import Library
-from ._options import INT32, whole
-from ._shapes import Vector
+from ._options import whole
 from ._skip import SkipProposal, batches_of, propose
 
 if TYPE_CHECKING:
     from ._engine import Engine
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A convex part of a body: a shape of the library at a pose in the frame of the body."""
-
-    shape: int
-    position: Vector = (0.0, 0.0, 0.0)
-    rotation: Vector = (1.0, 0.0, 0.0, 0.0)  # quaternion (w, x, y, z)
-
-
-@dataclass(frozen=True, eq=False)
-class Body:
-    """A union of convex parts that move together."""
-
-    parts: tuple[Part, ...]
-    name: str = ""
 
 
 @dataclass(eq=False)
@@ -57,15 +41,35 @@ class Scene:
         self.bodies.append(Body(tuple(p if isinstance(p, Part) else Part(int(p)) for p in parts), name))
         return len(self.bodies) - 1
 
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Scene:
+        """Read shapes.json: its shapes, its bodies (each shape is one if it lists none), and its pairs, if it has some.
+
+        An error names the file and the place.
+        """
+        library = Library.load(path)
+        listed = library._listed
+        library._listed = None  # the scene has them
+        if listed is None:
+            return Scene(library, [Body((Part(i),), s.name) for i, s in enumerate(library)])
+        return Scene(library, list(listed.bodies), list(listed.pairs or ()))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the shapes, bodies and pairs as shapes.json, which :meth:`load` reads back: numbers bit for bit, but
+        for rotations, which are normalized. Joints and names of models are not in it; a pickle keeps these."""
+        Listed(tuple(self.bodies), tuple(self.pairs)).save(self.library, path)
+
     def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
-        """Ask about all pairs of bodies, without those to skip."""
-        skipped = {frozenset(p) for p in skip}
+        """Ask about all pairs of bodies, without those to skip, which must be pairs of two bodies of the scene."""
         m = len(self.bodies)
+        skipped = {pair_of("skip", p, m) for p in skip}
         self.pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if frozenset((i, j)) not in skipped]
 
     def skip(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Leave out pairs, in either order."""
-        skipped = {frozenset(p) for p in pairs}
+        """Leave out pairs, in either order, which must be among those that the scene asks about."""
+        skipped = {pair_of("pairs", p, len(self.bodies)) for p in pairs}
+        for pair in skipped - {frozenset(p) for p in self.pairs}:
+            raise OptionError(f"pairs: {tuple(sorted(pair))} is no pair that the scene asks about")
         self.pairs = [p for p in self.pairs if frozenset(p) not in skipped]
 
     def skip_never_and_always(
@@ -134,39 +138,12 @@ class Asked:
         return int(self.bodies[place] if self.bodies.ndim == 1 else self.bodies[world, place])
 
 
-class Table:
-    """The bodies of a scene in the native library."""
-
-    def __init__(self, library: Library, bodies: Sequence[Body]) -> None:
-        n = nat.native()
-        parts = [p for b in bodies for p in b.parts]
-        records = (nat.Part * max(len(parts), 1))()
-        for record, p in zip(records, parts, strict=False):
-            record.shape = whole("shape of a part", p.shape, -INT32)
-            record.pose = (ctypes.c_double * 7)(*p.position, *p.rotation)
-        first = np.concatenate([[0], np.cumsum([len(b.parts) for b in bodies])]).astype(np.int32)
-        names = (ctypes.c_char_p * max(len(bodies), 1))(*(b.name.encode() or None for b in bodies))
-        number, error = ctypes.c_uint64(), nat.Error()
-        handle = library._open()  # which lives until the call has ended
-        code = n.bodies_new(handle.number, records, address(first), len(bodies), names, number, error)
-        if code == nat.ARGUMENT:
-            raise ShapeError(error.message.decode())
-        n.raise_for(code, error)
-        self.number: int = number.value
-
-    def __del__(self) -> None:
-        if getattr(self, "number", 0) and nat.usable():
-            nat.native().bodies_free(self.number, None)
-
-
-def pair_arrays(name: str, pairs: Iterable[tuple[int, int]]) -> tuple[Array, Array]:
-    """Pairs of bodies as two int32 arrays [P]."""
-    listed = list(pairs)
-    if any(len(p) != 2 for p in listed):
-        raise OptionError(f"{name}: {next(p for p in listed if len(p) != 2)!r}, want pairs of two bodies")
-    given: Array = np.array(listed).reshape(-1, 2) if listed else np.zeros((0, 2), np.int32)
-    array = take(name, given, np.int32, (2,), None, True)
-    return np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])
+def pair_of(name: str, pair: Iterable[int], bodies: int) -> frozenset[int]:
+    """A pair of two bodies of a scene, in no order."""
+    given = tuple(pair)
+    if len(given) != 2 or given[0] == given[1]:
+        raise OptionError(f"{name}: {given!r}, want pairs of two bodies")
+    return frozenset(whole(f"{name}: {given!r}", i, 0, bodies - 1) for i in given)
 
 
 def places_of(scene: Scene, bodies: Any, worlds: int) -> tuple[Array, bool]:

@@ -13,23 +13,29 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from ._arrays import Array, host
-from ._errors import ArrayError, OptionError, ShapeError
+from ._bodies import Part
+from ._errors import ArrayError, FileError, OptionError, ShapeError
 from ._kinematics import quaternions, with_others
-from ._meshes import check_convex
-from ._scene import Part, Scene
+from ._library import Library
+from ._meshes import convex_parts
+from ._scene import Scene
 
 # mjtJoint
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
 
 # mjtGeom
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH, _SDF = range(9)
+
+# MuJoCo collides a mesh of so many vertices by its graph (mesh_graph), which maxhullvert limits, and one of fewer by
+# all vertices: mjMESH_HILLCLIMB_MIN of engine_collision_convex.h, which its Python package does not have.
+_GRAPH_VERTICES: Final = 10
 
 
 @dataclass(eq=False, repr=False)
@@ -38,6 +44,7 @@ class MujocoScene(Scene):
 
     A body of the scene is the geoms of one MuJoCo body that collide alike. ``body_ids[i]`` is the MuJoCo body of body i
     of the scene, and ``geom_ids[i][k]`` the geom of its part k, as ``part_a`` and ``part_b`` of results count them.
+    ``omitted`` names what was left out as asked.
 
     Bodies that are added to the scene belong to no body of the model; ``poses`` takes theirs as ``others``.
     """
@@ -45,6 +52,7 @@ class MujocoScene(Scene):
     body_ids: list[int] = field(default_factory=list)
     geom_ids: list[list[int]] = field(default_factory=list)
     model: Any = None
+    omitted: list[str] = field(default_factory=list)
 
     def poses(
         self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None, others: Any = None
@@ -121,13 +129,18 @@ def from_model(
     *,
     margin: Literal["ignore", "add"] = "ignore",
     concave: Literal["raise", "hull"] = "raise",
+    tolerance: float | None = None,
+    omit: Collection[str] = (),
 ) -> MujocoScene:
     """The scene of an ``MjModel``.
 
     Shapes are those of the geoms that can collide (contype or conaffinity is not 0). MuJoCo collides a mesh as its
-    convex hull: ``concave="hull"`` does so, too, while ``"raise"`` raises :class:`FileError` for a mesh that is not
-    convex to 3 % of its size. A plane is a half-space. An hfield or SDF geom is refused by name. ``margin="add"`` adds
-    ``geom_margin`` to every shape, as a ball.
+    convex hull, of at most ``maxhullvert`` vertices: ``concave="hull"`` does so, too, while ``"raise"`` raises
+    :class:`FileError` for a mesh that is not convex to the ``tolerance`` of :meth:`Library.mesh`. A plane is a
+    half-space. ``margin="add"`` adds ``geom_margin`` to every shape, as a ball.
+
+    A flex that can collide, an hfield and an SDF geom raise :class:`ShapeError`, which names them, unless ``omit`` does
+    so: it lists flexes and geoms to leave out, by name, or as "flex 3" and "geom 7" without one.
 
     Pairs are those that MuJoCo collides: by contype and conaffinity, without bodies that are welded together, parents
     and children (unless that filter is off), and excluded pairs; with the explicit pairs of the model.
@@ -136,21 +149,22 @@ def from_model(
         raise OptionError(f'margin: {margin!r}, want "ignore" or "add"')
     if concave not in ("raise", "hull"):
         raise OptionError(f'concave: {concave!r}, want "raise" or "hull"')
+    omitted = _omitted(model, omit)
     explicit = {(int(model.pair_geom1[i]), int(model.pair_geom2[i])) for i in range(model.npair)}
     named = {g for pair in explicit for g in pair}
-    scene = MujocoScene(model=model)
+    scene = MujocoScene(model=model, omitted=list(omit))
     groups: dict[tuple[int, int, int, int, bool], list[int]] = {}
     for g in range(model.ngeom):
         contype, affinity = int(model.geom_contype[g]), int(model.geom_conaffinity[g])
-        if contype or affinity or g in named:
+        if (contype or affinity or g in named) and g not in omitted:
             plane = int(model.geom_type[g]) == _PLANE
             key = (int(model.geom_bodyid[g]), contype, affinity, g if g in named else -1, plane)
             groups.setdefault(key, []).append(g)
-    meshes: dict[int, Any] = {}
+    meshes = _Meshes(scene.library, model, concave, tolerance)
     for (body, *_), geoms in groups.items():
         parts = []
         for g in geoms:
-            shape = _shape(scene, model, g, margin, concave, meshes)
+            shape = _shape(scene, model, g, margin, meshes)
             parts.append(Part(shape, model.geom_pos[g].copy(), model.geom_quat[g].copy()))
         scene.add(*parts, name=_name(model, "body", body))
         scene.body_ids.append(body)
@@ -164,6 +178,24 @@ def from_model(
         if pair in explicit or pair[::-1] in explicit or _collide(model, keys[i], keys[j], excluded):
             scene.pairs.append((i, j))
     return scene
+
+
+def _omitted(model: Any, omit: Collection[str]) -> set[int]:
+    """The geoms to leave out. Raise ShapeError for a flex that can collide, unless it is left out."""
+    if isinstance(omit, str):
+        raise OptionError(f"omit: {omit!r} is a text, want a list of names, such as ({omit!r},)")
+    geoms = {_name(model, "geom", g): g for g in range(model.ngeom)}
+    flexes = {_name(model, "flex", f): f for f in range(model.nflex)}
+    for name in omit:
+        if name not in geoms and name not in flexes:
+            raise OptionError(f"omit: {name!r} is neither a geom nor a flex of the model")
+    for name, f in flexes.items():
+        collides = any(int(getattr(model, f"flex_{what}")[f]) for what in ("contype", "conaffinity", "selfcollide"))
+        if collides and name not in omit:
+            raise ShapeError(
+                f"flex {f} ({name!r}) deforms, which no convex shape stands for; omit=({name!r},) leaves it out"
+            )
+    return {geoms[name] for name in omit if name in geoms}
 
 
 def _collide(model: Any, a: Any, b: Any, excluded: set[tuple[int, int]]) -> bool:
@@ -188,7 +220,8 @@ def _name(model: Any, what: str, index: int) -> str:
     return names[at : names.index(b"\0", at)].decode() or f"{what} {index}"
 
 
-def _shape(scene: Scene, model: Any, g: int, margin: str, concave: str, meshes: dict[int, Any]) -> int:
+def _shape(scene: Scene, model: Any, g: int, margin: str, meshes: _Meshes) -> int:
+    """The shape of a geom."""
     lib, size = scene.library, [float(s) for s in model.geom_size[g]]
     name = _name(model, "geom", g)
     options: dict[str, Any] = {"name": name, "margin": float(model.geom_margin[g]) if margin == "add" else 0.0}
@@ -206,21 +239,43 @@ def _shape(scene: Scene, model: Any, g: int, margin: str, concave: str, meshes: 
     if kind == _BOX:
         return lib.box(size, **options)
     if kind == _MESH:
-        return lib.convex(_vertices(model, int(model.geom_dataid[g]), name, concave, meshes), **options)
+        return meshes.shape(int(model.geom_dataid[g]), name, options["margin"])
     what = {_HFIELD: "an hfield", _SDF: "a signed distance function"}.get(kind, f"of type {kind}")
-    raise ShapeError(f"geom {g} ({name!r}) is {what}, which no convex shape stands for")
+    raise ShapeError(f"geom {g} ({name!r}) is {what}, which no convex shape stands for; omit=({name!r},) leaves it out")
 
 
-def _vertices(model: Any, mesh: int, geom: str, concave: str, meshes: dict[int, Any]) -> Any:
-    """The vertices [N,3] of a mesh in the frame of its geoms, which is checked to be convex unless its hull will do."""
-    if mesh in meshes:
-        return meshes[mesh]
-    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
-    vertices = np.array(model.mesh_vert[first : first + count], np.float64).reshape(-1, 3)
-    if concave == "raise":
-        face, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-        corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3)
-        what = f"mesh {_name(model, 'mesh', mesh)!r} of geom {geom!r}"
-        check_convex(vertices, corners, what, 'MuJoCo collides its hull: concave="hull" does, too')
-    meshes[mesh] = vertices
-    return vertices
+class _Meshes:
+    """The meshes of a model, each of which is one shape for a margin, however many geoms have it."""
+
+    def __init__(self, library: Library, model: Any, concave: str, tolerance: float | None) -> None:
+        self.library, self.model, self.concave, self.tolerance = library, model, concave, tolerance
+        self.made: dict[tuple[int, float], int] = {}
+
+    def shape(self, mesh: int, geom: str, margin: float) -> int:
+        """The shape of a mesh, made for a geom that is named unless there is one."""
+        if (mesh, margin) not in self.made:
+            vertices = self.vertices(mesh, geom)
+            self.made[mesh, margin] = self.library.convex(vertices, name=geom, margin=margin)
+        return self.made[mesh, margin]
+
+    def vertices(self, mesh: int, geom: str) -> Array:
+        """The vertices [N,3] of a mesh that MuJoCo collides, in the frame of its geoms, which are checked to be convex
+        unless the hull will do."""
+        model = self.model
+        first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+        vertices = np.array(model.mesh_vert[first : first + count], np.float64).reshape(-1, 3)
+        if self.concave == "raise":
+            face, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+            corners = np.array(model.mesh_face[face : face + faces]).reshape(-1, 3)
+            what = f"mesh {_name(model, 'mesh', mesh)!r} of geom {geom!r}"
+            advice = 'MuJoCo collides its hull: concave="hull" does, too'
+            parts = convex_parts(vertices, corners, what, advice, self.tolerance)
+            if len(parts) > 1:
+                raise FileError(f"{what} is not convex: it has {len(parts)} parts. {advice}")
+        graph = int(model.mesh_graphadr[mesh])
+        if graph < 0 or count < _GRAPH_VERTICES:
+            return vertices
+        # The graph: its numbers of vertices and faces, where the edges of each vertex begin, the vertices of the mesh.
+        on_hull = int(model.mesh_graph[graph])
+        chosen: Array = vertices[np.array(model.mesh_graph[graph + 2 + on_hull : graph + 2 + 2 * on_hull])]
+        return chosen

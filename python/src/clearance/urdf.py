@@ -11,8 +11,6 @@ It needs yourdfpy, which reads the file.
 
 from __future__ import annotations
 
-import importlib
-import itertools
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -22,13 +20,15 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from ._arrays import Array, take
+from ._bodies import Part
 from ._decompose import advice, concavity, decomposed, mesh_shapes
 from ._errors import FileError, OptionError, ShapeError
 from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
-from ._library import Shape
-from ._meshes import check_convex, foreign_mesh
-from ._scene import Part, Scene
-from ._srdf import disabled_pairs, parse
+from ._library import Library, Shape
+from ._meshes import convex_parts, foreign_mesh
+from ._scene import Scene
+from ._srdf import disabled_pairs
+from ._urdf_xml import read
 
 _OWN_MESHES: Final = (".obj", ".stl", ".ply")
 
@@ -103,18 +103,22 @@ def load(
     srdf: str | os.PathLike[str] | None = None,
     srdf_ignore: Collection[str] = (),
     concave: Literal["raise", "hull", "coacd"] = "raise",
+    tolerance: float | None = None,
     margin: float = 0.0,
     packages: Mapping[str, str | os.PathLike[str]] | None = None,
     skip_adjacent: bool | None = None,
+    omit: Collection[str] = (),
 ) -> UrdfScene:
     """The scene of a URDF file.
 
-    Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres and meshes. A mesh whose parts
-    are not convex raises :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the
-    parts that :func:`clearance.decompose` finds. OBJ, STL and PLY are read as :meth:`Library.mesh_parts` does, other
-    formats by trimesh, from the unit that the file states to metres (COLLADA's ``unit``; its ``up_axis`` must be
-    ``Z_UP``). ``margin`` is the radius of a ball that is added to every shape. ``packages`` are the folders of packages
-    by name; ``package://`` is looked for in the folders above the file, too.
+    Bodies are the links with collision geometry, all of it: boxes, cylinders, spheres, capsules (whose length is that
+    of the segment) and meshes. An element of the robot, a link, a joint or its geometry that is not known is an error,
+    unless ``omit`` names it, and so is a file that xacro has not expanded. A mesh whose parts are not convex raises
+    :class:`FileError`; ``concave="hull"`` takes the hull of all its vertices, ``"coacd"`` the parts that
+    :func:`clearance.decompose` finds; ``tolerance`` is that of :meth:`Library.mesh`. OBJ, STL and PLY are read as
+    :meth:`Library.mesh_parts` does, other formats by trimesh, from the unit that the file states to metres and, of
+    COLLADA, from its ``up_axis`` to z. ``margin`` is the radius of a ball that is added to every shape. ``packages``
+    are the folders of packages by name; ``package://`` is looked for in the folders above the file, too.
 
     Joints are revolute, continuous, prismatic or fixed, and may mimic another. Floating and planar joints are refused
     by name.
@@ -125,10 +129,10 @@ def load(
     whose distance never changes.
     """
     concavity(concave)
-    robot = _read(os.fspath(path))
+    robot, capsules = read(os.fspath(path), omit)
     names = [link.name for link in robot.links]
     scene = UrdfScene(link_names=names, tree=Tree.of(os.fspath(path), names, robot.joints))
-    meshes = _Meshes(Path(path), concave, packages or {})
+    meshes = _Meshes(Path(path), concave, packages or {}, scene.library, margin, tolerance)
     for index, link in enumerate(robot.links):
         parts: list[Part] = []
         for k, collision in enumerate(link.collisions):
@@ -137,34 +141,38 @@ def load(
                 raise FileError(f"{path}: collision element {name!r} has no geometry")
             origin = np.eye(4) if collision.origin is None else collision.origin
             pose = origin[:3, 3], quaternions(origin[None, :3, :3])[0]
-            shapes = _shapes(scene, collision.geometry, name, margin, meshes)
+            if (index, k) in capsules:
+                rod = collision.geometry.cylinder
+                shapes = [scene.library.capsule(rod.radius, rod.length / 2, name=name, margin=margin)]
+            else:
+                shapes = _shapes(scene, collision.geometry, name, margin, meshes)
             parts += [Part(s, *pose) for s in shapes]
         if parts:
             scene.add(*parts, name=link.name)
             scene.body_links.append(index)
     skipped = set() if srdf is None else disabled_pairs(srdf, robot.name, names, srdf_ignore)
-    if skip_adjacent or (skip_adjacent is None and srdf is None):
-        skipped |= {frozenset((names[a], names[b])) for a, b in scene.tree.adjacent()}
-    bodies = [b.name for b in scene.bodies]
-    scene.pairs = [
-        (i, j)
-        for i, j in itertools.combinations(range(len(bodies)), 2)
-        if frozenset((bodies[i], bodies[j])) not in skipped
-    ]
+    adjacent = skip_adjacent or (skip_adjacent is None and srdf is None)
+    scene.pairs = _pairs(scene, skipped, adjacent)
     return scene
 
 
-def _read(path: str) -> Any:
-    """The robot of a URDF file."""
-    try:
-        yourdfpy: Any = importlib.import_module("yourdfpy")
-    except ImportError as e:
-        raise ImportError("clearance.urdf reads files by yourdfpy: pip install yourdfpy") from e
-    parse(path)  # yourdfpy repairs what is not XML, with a log line alone
-    try:
-        return yourdfpy.URDF.load(path, build_scene_graph=False, load_meshes=False).robot
-    except Exception as e:  # it raises what its code runs into
-        raise FileError(f"{path}: yourdfpy cannot read it: {type(e).__name__}: {e}") from e
+def _pairs(scene: UrdfScene, skipped: Collection[frozenset[str]], adjacent: bool) -> list[tuple[int, int]]:
+    """All pairs of bodies without those skipped, by the names of their links, and without adjacent links."""
+    links = np.array(scene.body_links, np.int64)
+    number = {b.name: i for i, b in enumerate(scene.bodies)}
+    at = {link: i for i, link in enumerate(scene.body_links)}
+    gone: dict[int, list[int]] = {}
+    rigid, joined = scene.tree.adjacent() if adjacent else (np.arange(scene.tree.links), [])
+    named = [tuple(number.get(name, -1) for name in pair) for pair in skipped]
+    for i, j in [*named, *((at.get(a, -1), at.get(b, -1)) for a, b in joined)]:
+        if i >= 0 and j >= 0:
+            gone.setdefault(min(i, j), []).append(max(i, j))
+    pairs: list[tuple[int, int]] = []
+    for i in range(len(links)):  # a row at a time, so that memory does not grow with pairs that are skipped
+        kept = rigid[links[i + 1 :]] != rigid[links[i]]
+        kept[[j - i - 1 for j in gone.get(i, ())]] = False
+        pairs += [(i, j) for j in (np.flatnonzero(kept) + i + 1).tolist()]
+    return pairs
 
 
 def _shapes(scene: UrdfScene, geometry: Any, name: str, margin: float, meshes: _Meshes) -> list[int]:
@@ -181,16 +189,35 @@ def _shapes(scene: UrdfScene, geometry: Any, name: str, margin: float, meshes: _
     scale = 1.0 if geometry.mesh.scale is None else np.asarray(geometry.mesh.scale, np.float64)
     if np.shape(scale) not in ((), (3,)) or not np.all(np.isfinite(scale)) or not np.all(scale):
         raise ShapeError(f"collision element {name!r}: scale {scale}, want three numbers other than 0")
-    parts = meshes.read(geometry.mesh.filename, name)
-    return [lib.convex(s.parameters["vertices"] * scale, **options) for s in parts]
+    return meshes.shapes(geometry.mesh.filename, scale, name)
 
 
 class _Meshes:
-    """The mesh files of a model, each read once."""
+    """The mesh files of a model, each read once, and their shapes, each made once for a scale."""
 
-    def __init__(self, path: Path, concave: str, packages: Mapping[str, str | os.PathLike[str]]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        concave: str,
+        packages: Mapping[str, str | os.PathLike[str]],
+        library: Library,
+        margin: float,
+        tolerance: float | None,
+    ) -> None:
+        self.tolerance = tolerance
         self.path, self.concave, self.packages = path.resolve(), concave, packages
+        self.library, self.margin = library, margin
         self.known: dict[Path, list[Shape]] = {}
+        self.made: dict[tuple[Path, tuple[float, ...]], list[int]] = {}
+
+    def shapes(self, uri: str, scale: Any, name: str) -> list[int]:
+        """The shapes of a mesh at a scale. ``name`` is that of the collision element, and of shapes that are new."""
+        parts = self.read(uri, name)
+        key = self.find(uri, name), tuple(np.broadcast_to(scale, 3).tolist())
+        if key not in self.made:
+            options: dict[str, Any] = {"name": name, "margin": self.margin}
+            self.made[key] = [self.library.convex(s.parameters["vertices"] * scale, **options) for s in parts]
+        return self.made[key]
 
     def read(self, uri: str, name: str) -> list[Shape]:
         """The convex parts of a mesh file, or its hull."""
@@ -198,7 +225,7 @@ class _Meshes:
         if file not in self.known:
             try:
                 own = file.suffix.lower() in _OWN_MESHES
-                self.known[file] = mesh_shapes(file, self.concave) if own else self.foreign(file)
+                self.known[file] = mesh_shapes(file, self.concave, self.tolerance) if own else self.foreign(file)
             except FileError as e:
                 raise FileError(f"collision element {name!r}: {e}") from e
         return self.known[file]
@@ -208,7 +235,7 @@ class _Meshes:
         vertices, faces = foreign_mesh(file)
         if self.concave != "hull":
             try:
-                check_convex(vertices, faces, os.fspath(file), advice(file))
+                return convex_parts(vertices, faces, os.fspath(file), advice(file), self.tolerance)
             except FileError:
                 if self.concave == "raise":
                     raise
@@ -220,6 +247,9 @@ class _Meshes:
         tried: list[Path] = []
         if uri.startswith("package://"):
             package, _, rest = uri[len("package://") :].partition("/")
+            inside = os.path.normpath(rest)
+            if package in ("", ".", "..") or rest.startswith("/") or inside.split(os.sep, 1)[0] == os.pardir:
+                raise FileError(f"collision element {name!r}: {uri} leaves its package, want package://NAME/FILE")
             if package in self.packages:
                 tried = [Path(self.packages[package]) / rest]
             else:

@@ -1,0 +1,108 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"encoding/json"
+	"slices"
+
+	"clearance/batch"
+	"clearance/dataset"
+)
+
+// bodyTable is a table of bodies and, of one that was read, the pairs of the file.
+type bodyTable struct {
+	*batch.Bodies
+	listed bool // whether the file lists bodies; otherwise they are its shapes
+	pairs  dataset.BodyPairs
+}
+
+var bodyTables = handles[*bodyTable]{what: "table of bodies"}
+
+//export clearance_scene_read
+func clearance_scene_read(path *C.clearance_text, library *C.clearance_library, bodies *C.clearance_bodies,
+	e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if library == nil || bodies == nil {
+			return argument("no place for the handles")
+		}
+		s, err := dataset.ReadScene(text(path))
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		*library = C.clearance_library(libraries.put(s.Bodies.Library()))
+		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs}))
+		return nil
+	}())
+}
+
+//export clearance_scene_write
+func clearance_scene_write(bodies C.clearance_bodies, first, second *C.clearance_indices, count C.int64_t,
+	path *C.clearance_text, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		table, err := bodyTables.get(uint64(bodies))
+		if err != nil {
+			return err
+		}
+		pairs := dataset.BodyPairs{Stated: count >= 0}
+		if n := int(max(count, 0)); n > 0 {
+			pairs.A, pairs.B = slices.Clone(array[int32](first, n)), slices.Clone(array[int32](second, n))
+			if len(pairs.A) != n || len(pairs.B) != n {
+				return argument("%d pairs, but no list of them", n)
+			}
+		}
+		for i := range pairs.A {
+			a, b := int(pairs.A[i]), int(pairs.B[i])
+			if a == b || min(a, b) < 0 || max(a, b) >= table.Len() {
+				return argument("pair %d: bodies %d and %d of %d", i, a, b, table.Len())
+			}
+		}
+		if err := dataset.WriteScene(text(path), table.Bodies, pairs); err != nil {
+			return failure{codeFile, err}
+		}
+		return nil
+	}())
+}
+
+// tableDescription is what clearance_bodies_describe writes.
+type tableDescription struct {
+	Listed bool              `json:"listed"`
+	Bodies []bodyDescription `json:"bodies"`
+	Pairs  [][2]int32        `json:"pairs"` // null if the file states none
+}
+
+type bodyDescription struct {
+	Name  string       `json:"name"`
+	Parts [][8]float64 `json:"parts"` // shape, x, y, z, and the quaternion
+}
+
+//export clearance_bodies_describe
+func clearance_bodies_describe(bodies C.clearance_bodies, out *C.char, size C.int64_t) C.int64_t {
+	table, err := bodyTables.get(uint64(bodies))
+	if err != nil {
+		return -1
+	}
+	d := tableDescription{Listed: table.listed, Bodies: make([]bodyDescription, table.Len())}
+	for i := range int32(table.Len()) {
+		b := &d.Bodies[i]
+		b.Name = table.Name(i)
+		for _, p := range table.Parts(i) {
+			v, q := p.Pose.Position, p.Pose.Rotation
+			b.Parts = append(b.Parts, [8]float64{float64(p.Shape), v.X, v.Y, v.Z, q.Real, q.Imag, q.Jmag, q.Kmag})
+		}
+	}
+	if table.pairs.Stated {
+		d.Pairs = make([][2]int32, len(table.pairs.A))
+		for i := range d.Pairs {
+			d.Pairs[i] = [2]int32{table.pairs.A[i], table.pairs.B[i]}
+		}
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return -1
+	}
+	return write(data, out, size)
+}

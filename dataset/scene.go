@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"clearance/batch"
+)
+
+// BodyPairs are pairs of bodies, A[i] and B[i], that a scene asks about. Stated is false if the file does not list them.
+type BodyPairs struct {
+	A, B   []int32
+	Stated bool
+}
+
+// Scene is what a library file states: bodies, which are its shapes if it lists none, and pairs of bodies.
+type Scene struct {
+	Bodies *batch.Bodies
+	Listed bool // whether the file lists bodies
+	Pairs  BodyPairs
+}
+
+// ReadScene reads the bodies of a library file as [ReadBodies] does, and the pairs of them that are asked about:
+//
+//	{"version": 1, "shapes": […], "bodies": […], "pairs": [["hammer", "mug"], [0, 2]]}
+//
+// A pair names its bodies or gives their indices. Files of worlds have pairs of their own, and other readers of a
+// library file check these but do not use them.
+func ReadScene(path string) (Scene, error) {
+	p, lib, err := readLibrary(path)
+	if err != nil {
+		return Scene{}, err
+	}
+	s := Scene{batch.BodiesOfShapes(lib), p.hasBodies, p.pairs}
+	if p.hasBodies {
+		if s.Bodies, err = batch.NewBodies(lib, p.bodies); err != nil {
+			return Scene{}, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return s, nil
+}
+
+// WriteScene writes bodies as [WriteBodies] does, and pairs of them if they are stated.
+func WriteScene(path string, b *batch.Bodies, pairs BodyPairs) error {
+	p, err := bodyParts(b)
+	if err != nil {
+		return fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	p.pairs = pairs
+	return writeShapes(osFS{}, path, p)
+}
+
+// readPairs reads the list of pairs of the bodies read before.
+func (p *parts) readPairs(raw json.RawMessage) error {
+	names := p.names // each shape is a body
+	if p.hasBodies {
+		names = make([]string, len(p.bodies))
+		for i := range p.bodies {
+			names[i] = p.bodies[i].Name
+		}
+	}
+	bodies := newNames(names, "body", "bodies")
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if err := delim(d, '['); err != nil {
+		return fmt.Errorf("pairs: %w", err)
+	}
+	p.pairs.Stated = true
+	for d.More() {
+		var list []json.RawMessage
+		var pair [2]int32
+		err := inWords(d.Decode(&list))
+		if err == nil && len(list) != len(pair) {
+			err = fmt.Errorf("%d bodies, want %d", len(list), len(pair))
+		}
+		for i := range pair {
+			if err == nil {
+				pair[i], err = bodies.index(list[i])
+			}
+		}
+		if err == nil && pair[0] == pair[1] {
+			err = errors.New("a body and itself")
+		}
+		if err != nil {
+			return fmt.Errorf("pairs: pair %d: %w", len(p.pairs.A), err)
+		}
+		p.pairs.A, p.pairs.B = append(p.pairs.A, pair[0]), append(p.pairs.B, pair[1])
+	}
+	return delim(d, ']')
+}
+
+// names finds entries of a list, which a document names or gives the index of.
+type names struct {
+	what, plural string
+	count        int
+	of           map[string][]int32
+}
+
+func newNames(list []string, what, plural string) *names {
+	n := &names{what: what, plural: plural, of: map[string][]int32{}}
+	n.add(list)
+	return n
+}
+
+// add makes known those of a list that were appended to it.
+func (n *names) add(list []string) {
+	for ; n.count < len(list); n.count++ {
+		n.of[list[n.count]] = append(n.of[list[n.count]], int32(n.count))
+	}
+}
+
+// index returns the index that a value gives or names.
+func (n *names) index(raw json.RawMessage) (int32, error) {
+	var name string
+	if json.Unmarshal(raw, &name) == nil && string(raw) != "null" {
+		switch found := n.of[name]; {
+		case len(found) == 0 || name == "":
+			return 0, fmt.Errorf("no %s is named %q", n.what, name)
+		case len(found) > 1:
+			return 0, fmt.Errorf("several %s are named %q; give the index of one of them", n.plural, name)
+		default:
+			return found[0], nil
+		}
+	}
+	var i int32
+	if json.Unmarshal(raw, &i) != nil || string(raw) == "null" || i < 0 || int(i) >= n.count {
+		return 0, fmt.Errorf("%s, want the name of a %s or an index in [0, %d)", raw, n.what, n.count)
+	}
+	return i, nil
+}
