@@ -200,7 +200,8 @@ func TestScene(t *testing.T) {
 	}
 	s, err := read(`, "pairs": [[0, 2], ["a", 1]]`)
 	pairs := s.Pairs
-	if !s.Listed || err != nil || !pairs.Stated || !slices.Equal(pairs.A, []int32{0, 0}) || !slices.Equal(pairs.B, []int32{2, 1}) {
+	if !s.Listed || err != nil || !pairs.Stated || !slices.Equal(pairs.A, []int32{0, 0}) ||
+		!slices.Equal(pairs.B, []int32{2, 1}) {
 		t.Fatalf("%v, %v", pairs, err)
 	}
 	again := filepath.Join(t.TempDir(), "again.json")
@@ -209,7 +210,8 @@ func TestScene(t *testing.T) {
 	}
 	c, err := ReadScene(again)
 	same := c.Pairs
-	if err != nil || c.Bodies.Len() != 3 || !same.Stated || !slices.Equal(same.A, pairs.A) || !slices.Equal(same.B, pairs.B) {
+	if err != nil || c.Bodies.Len() != 3 || !same.Stated || !slices.Equal(same.A, pairs.A) ||
+		!slices.Equal(same.B, pairs.B) {
 		t.Errorf("read back: %v, %v", same, err)
 	}
 	if none, err := read(`, "pairs": []`); err != nil || !none.Pairs.Stated || len(none.Pairs.A) != 0 {

@@ -89,7 +89,8 @@ func TestReadOBJ(t *testing.T) {
 				{Name: "a/y", Vertices: []r3.Vec{v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}, Faces: [][]int32{{0, 1, 2}}}}},
 		{"a group that comes back", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\ng x\nf 1 2 3\ng y\nf 2 3 4\ng x\nf 1 2 4\n",
 			[]Part{
-				{Name: "x", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}, Faces: [][]int32{{0, 1, 2}, {0, 1, 3}}},
+				{Name: "x", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)},
+					Faces: [][]int32{{0, 1, 2}, {0, 1, 3}}},
 				{Name: "y", Vertices: []r3.Vec{v3(1, 0, 0), v3(0, 1, 0), v3(0, 0, 1)}, Faces: [][]int32{{0, 1, 2}}}}},
 		{"point clouds", "o a\nv 0 0 0\no b\nv 1 2 3\nv 4 5 6\no empty\n", []Part{
 			{Name: "a", Vertices: []r3.Vec{v3(0, 0, 0)}}, {Name: "b", Vertices: []r3.Vec{v3(1, 2, 3), v3(4, 5, 6)}}}},
