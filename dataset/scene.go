@@ -9,7 +9,8 @@ import (
 	"clearance/batch"
 )
 
-// BodyPairs are pairs of bodies, A[i] and B[i], that a scene asks about. Stated is false if the file does not list them.
+// BodyPairs are pairs of bodies, A[i] and B[i], that a scene asks about. Stated is false if the file does not list
+// them.
 type BodyPairs struct {
 	A, B   []int32
 	Stated bool

@@ -72,7 +72,8 @@ func TestReadOBJ(t *testing.T) {
 			{Name: "file", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0)}, Faces: [][]int32{{0, 1, 2}}}}},
 		{"no end of line, comments, CR LF, tabs", "# head\r\nv 0 0 0 # first\r\n\r\n\tv\t1 0 0\r\nv 0 1e0 0\r\nf 1 2 3",
 			[]Part{
-				{Name: "file", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0)}, Faces: [][]int32{{0, 1, 2}}}}},
+				{Name: "file", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0)},
+					Faces: [][]int32{{0, 1, 2}}}}},
 		{"continued lines", "v 0 0 \\\n0\nv 1 0 0\nv 0 1 0\nf 1 \\\r\n2 \\\n3\n", []Part{
 			{Name: "file", Vertices: []r3.Vec{v3(0, 0, 0), v3(1, 0, 0), v3(0, 1, 0)}, Faces: [][]int32{{0, 1, 2}}}}},
 		{"forms of corners", "v 0 0 0\nv 1 0 0 1\nv 0 1 0 0.5 0.5 0.5\nv 0 0 1 1 .5 .5 .5\nvt 0 0\nvn 0 0 1\nf 1/1 " +

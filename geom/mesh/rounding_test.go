@@ -38,8 +38,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// sphere returns a convex polyhedron of points of a sphere of radius 1 about a center, with faces of four corners that
-// rounding bends.
+// sphere returns a convex polyhedron of points of a sphere of radius 1 about a center, with faces of four
+// corners, which rounding leaves in no plane.
 func sphere(center r3.Vec, rings, sides int) Part {
 	p := Part{Name: "ball"}
 	for i := range rings + 1 {
@@ -102,7 +102,8 @@ func TestFormatTolerance(t *testing.T) {
 		for _, format := range []string{"%.17g", "%g", "%.6f", "%.4f", "%.5e", "stl"} {
 			read := func(p Part) Part {
 				t.Helper()
-				parts, err := ReadOBJ(strings.NewReader(objText(p, strings.ReplaceAll(format, "stl", "%v"))), "ball.obj")
+				text := objText(p, strings.ReplaceAll(format, "stl", "%v"))
+				parts, err := ReadOBJ(strings.NewReader(text), "ball.obj")
 				if format == "stl" {
 					parts, err = ReadSTL(bytes.NewReader(stlData(p)), "ball.stl")
 				}

@@ -360,7 +360,7 @@ def test_units_of_meshes(arm: Path) -> None:
 
 
 def test_axes_of_meshes(arm: Path) -> None:
-    """COLLADA files are turned to z up, from the axis that they state, Y_UP without one."""
+    """COLLADA files are rotated to z up, from the axis that they state, Y_UP without one."""
     pytest.importorskip("collada", reason="pycollada, by which trimesh reads COLLADA, is not installed")
     arm.write_text(ARM.replace("wedge.obj", "wedge.dae"))
     file = arm.parent / "wedge.dae"
@@ -368,7 +368,7 @@ def test_axes_of_meshes(arm: Path) -> None:
     in_extra = good.replace("<asset>", "<extra><asset><up_axis>Z_UP</up_axis></asset></extra><asset>", 1)
     corners = np.array([[0, 0, 4], [30, 0, 4], [0, 20, 4], [0, 0, 29]])
     x, y, z = corners.T
-    turned = {"X_UP": [-y, -z, x], "Y_UP": [x, -z, y], "Z_UP": [x, y, z]}
+    rotated = {"X_UP": [-y, -z, x], "Y_UP": [x, -z, y], "Z_UP": [x, y, z]}
     for text, axis in (
         (good, "Z_UP"),
         (good.replace("Z_UP", "Y_UP"), "Y_UP"),
@@ -379,7 +379,7 @@ def test_axes_of_meshes(arm: Path) -> None:
         file.write_text(text)
         scene = urdf.load(arm)
         got: Any = scene.library[scene.bodies[scene.index("slide")].parts[0].shape].parameters["vertices"]
-        want = np.transpose(turned[axis]) * [0.5, -1, 2]
+        want = np.transpose(rotated[axis]) * [0.5, -1, 2]
         np.testing.assert_allclose(sorted(got.tolist()), sorted(want.tolist()), rtol=1e-14, atol=0)
     for text, says in ((good.replace("Z_UP", "W_UP"), "up_axis 'W_UP', want one of"), ("<COLLADA", "no COLLADA file")):
         file.write_text(text)

@@ -14,7 +14,7 @@ def not_onto(out: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str
     for path in inputs:
         try:
             same = Path(out).samefile(path)
-        except OSError:  # one of them does not exist, or whoever opens it says why not
+        except OSError:  # one of them does not exist, or opening it says why not
             continue
         if same:
             raise FileError(f"{os.fspath(out)} is the input {os.fspath(path)}: give the output another name")
