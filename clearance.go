@@ -207,7 +207,7 @@ func (h *Handle) Hold(ctx context.Context, lib *batch.Library, in batch.Input, o
 // answers to one per world if the options say so.
 //
 // Rows and worlds without an answer are not an error; the report counts them.
-func (h *Handle) Rollout(ctx context.Context, bodies *batch.Bodies, worlds *rollout.Worlds, o rollout.Options) (
+func (h *Handle) Rollout(ctx context.Context, bodies *batch.Bodies, worlds *batch.Worlds, o rollout.Options) (
 	*rollout.Results, rollout.Report, error) {
 	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
 	report, err := rollout.Run(ctx, h.dispatcher, job, h.run)
@@ -218,7 +218,7 @@ func (h *Handle) Rollout(ctx context.Context, bodies *batch.Bodies, worlds *roll
 // those that stay free of contact: see [rollout.Sweep].
 //
 // Rows without an answer are not an error; the report counts them.
-func (h *Handle) Sweep(ctx context.Context, bodies *batch.Bodies, motions *rollout.Motions, o sweep.Options) (
+func (h *Handle) Sweep(ctx context.Context, bodies *batch.Bodies, motions *batch.Motions, o sweep.Options) (
 	*rollout.SweepResults, rollout.SweepReport, error) {
 	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o}
 	report, err := rollout.Sweep(ctx, h.dispatcher, job, h.run)
@@ -227,7 +227,7 @@ func (h *Handle) Sweep(ctx context.Context, bodies *batch.Bodies, motions *rollo
 
 // HoldRollout prepares a rollout for repeated runs while the poses change. All memory that a run needs is kept.
 // Use it as [Handle.Hold], and close it before the handle.
-func (h *Handle) HoldRollout(bodies *batch.Bodies, worlds *rollout.Worlds, o rollout.Options) (*rollout.Batch,
+func (h *Handle) HoldRollout(bodies *batch.Bodies, worlds *batch.Worlds, o rollout.Options) (*rollout.Batch,
 	error) {
 	return rollout.Hold(h.dispatcher, bodies, worlds, o, h.run)
 }

@@ -44,8 +44,8 @@ func ExampleHandle_Rollout() {
 	}
 	defer c.Close()
 
-	worlds := &rollout.Worlds{
-		M: 3, Bodies: []int32{0, 1, 1, 0, 1, 1, 0, 1, rollout.Absent}, // one list per world
+	worlds := &batch.Worlds{
+		M: 3, Bodies: []int32{0, 1, 1, 0, 1, 1, 0, 1, batch.Absent}, // one list per world
 		TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}, // the hammer and each post
 	}
 	for _, x := range []float64{0.4, 0.1, 5} { // of the first post; the second stands at y = 2
@@ -86,7 +86,7 @@ func ExampleHandle_HoldRollout() {
 	}
 	defer c.Close()
 
-	worlds := &rollout.Worlds{
+	worlds := &batch.Worlds{
 		Bodies:    []int32{0, 1}, // the same in both worlds
 		Poses:     []float64{0, 0, 1.5, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1.7, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0},
 		TemplateA: []int32{0}, TemplateB: []int32{1},

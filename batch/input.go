@@ -92,63 +92,6 @@ func (p *Pairs) CheckShape() error {
 	return nil
 }
 
-// Worlds is a rollout: W worlds of M bodies, with one template of P pairs of bodies that all
-// worlds share. Row w·P + p is template pair p in world w; the product is never stored.
-type Worlds struct {
-	Shapes               []int32   // [M] library index of each body
-	Poses                []float64 // [W,M,7]: x, y, z, then quaternion w, x, y, z
-	TemplateA, TemplateB []int32   // [P] body indices
-}
-
-// Len returns W·P.
-func (w *Worlds) Len() int {
-	if len(w.Shapes) == 0 {
-		return 0
-	}
-	return len(w.Poses) / (7 * len(w.Shapes)) * len(w.TemplateA)
-}
-
-// Row copies row i, template pair i mod P of world i / P, to r.
-func (w *Worlds) Row(i int, r *Row) {
-	world, pair := i/len(w.TemplateA), i%len(w.TemplateA)
-	r.ShapeA, r.PoseA = w.body(world, w.TemplateA[pair])
-	r.ShapeB, r.PoseB = w.body(world, w.TemplateB[pair])
-}
-
-// Pose returns pose k of all W·M, that of body k mod M in world k / M.
-func (w *Worlds) Pose(k int) geom.Pose { return poseAt(w.Poses[7*k:7*k+3], w.Poses[7*k+3:7*k+7]) }
-
-func (w *Worlds) body(world int, body int32) (int32, geom.Pose) {
-	o := 7 * (world*len(w.Shapes) + int(body))
-	return w.Shapes[body], poseAt(w.Poses[o:o+3], w.Poses[o+3:o+7])
-}
-
-// CheckShape returns an error if the length of a column does not match the others or a
-// template index is not that of a body.
-func (w *Worlds) CheckShape() error {
-	m := len(w.Shapes)
-	if m == 0 && len(w.Poses) != 0 {
-		return fmt.Errorf("batch: poses have %d numbers for no bodies", len(w.Poses))
-	}
-	if m > 0 && len(w.Poses)%(7*m) != 0 {
-		return fmt.Errorf("batch: poses have %d numbers, want a multiple of 7 × %d bodies", len(w.Poses), m)
-	}
-	if len(w.TemplateA) != len(w.TemplateB) {
-		return fmt.Errorf("batch: template_b has %d numbers, want %d", len(w.TemplateB), len(w.TemplateA))
-	}
-	for _, t := range []struct {
-		name string
-		col  []int32
-	}{{"template_a", w.TemplateA}, {"template_b", w.TemplateB}} {
-		for i, b := range t.col {
-			if b < 0 || int(b) >= m {
-				return fmt.Errorf("batch: %s[%d] = %d, want a body index in [0, %d)", t.name, i, b, m)
-			}
-		}
-	}
-	return nil
-}
-
 func poseAt(p, q []float64) geom.Pose {
 	return geom.Pose{
 		Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]},

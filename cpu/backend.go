@@ -83,6 +83,22 @@ func (b *Backend) SIMD() string {
 	return b.simd
 }
 
+// CullWorlds returns the number of worlds that a culler takes at a time, 0 without kernels.
+func (b *Backend) CullWorlds() int {
+	if b.simd == "" {
+		return 0
+	}
+	return simd.CullLanes
+}
+
+// NewCuller returns a culler for one goroutine, nil without kernels or pairs.
+func (b *Backend) NewCuller(c *batch.Culling) batch.Culler {
+	if u := simd.NewCuller(b.simd, c); u != nil {
+		return u
+	}
+	return nil
+}
+
 // RowsBy returns how many rows the kernels have answered since New, and how many the
 // reference solvers.
 func (b *Backend) RowsBy() (kernels, reference int64) {

@@ -13,7 +13,6 @@ import (
 
 	"clearance/batch"
 	"clearance/geom/mesh"
-	"clearance/rollout"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -103,7 +102,7 @@ func drainWorlds(t *testing.T, path string) {
 	if w, err := ReadWorlds(path); !parquet && err == nil && w.CheckShape() != nil {
 		t.Error("ReadWorlds lets a wrong shape pass")
 	}
-	if w, err := ReadRollout(path, bodies); !parquet && err == nil && w.CheckShape(bodies) != nil {
+	if w, err := ReadRollout(path, bodies); !parquet && err == nil && w.CheckBodies(bodies) != nil {
 		t.Error("ReadRollout lets a wrong shape pass")
 	}
 }
@@ -118,15 +117,15 @@ func addWorlds(f *testing.F, ext string) {
 				TemplateB: template[1]})
 		},
 		func(path string) error {
-			return WriteRollout(path, &rollout.Worlds{M: 2, Bodies: []int32{0, 1, 1, -1, 0, 0, 0, 1}, Poses: poses,
+			return WriteRollout(path, &batch.Worlds{M: 2, Bodies: []int32{0, 1, 1, -1, 0, 0, 0, 1}, Poses: poses,
 				TemplateA: template[0], TemplateB: template[1]}, bodies)
 		},
 		func(path string) error {
-			return WriteRollout(path, &rollout.Worlds{Bodies: []int32{0, 1}, Poses: poses, AllPairs: true,
+			return WriteRollout(path, &batch.Worlds{Bodies: []int32{0, 1}, Poses: poses, AllPairs: true,
 				SkipA: template[0], SkipB: template[1]}, bodies)
 		},
 		func(path string) error {
-			return WriteMotions(path, &rollout.Motions{M: 2, T: 2, Bodies: []int32{0, 1, 1, 1}, Poses: poses,
+			return WriteMotions(path, &batch.Motions{M: 2, T: 2, Bodies: []int32{0, 1, 1, 1}, Poses: poses,
 				TemplateA: template[0], TemplateB: template[1]}, bodies)
 		},
 	} {
@@ -152,7 +151,7 @@ func drainRollouts(t *testing.T, path string) {
 			t.Errorf("results of %d rows with %d and %d parts", r.N, len(r.PartA), len(r.PartB))
 		}
 	}
-	if cols, _ := sweepColumns(&rollout.SweepResults{}); !long(cols) {
+	if cols, _ := sweepColumns(&batch.SweepResults{}); !long(cols) {
 		if r, _, err := ReadSweepResults(path); err == nil && len(r.T1) != r.N {
 			t.Errorf("sweeps of %d rows with %d times", r.N, len(r.T1))
 		}
@@ -161,16 +160,16 @@ func drainRollouts(t *testing.T, path string) {
 
 // addRollouts adds files of results of rollouts and sweeps.
 func addRollouts(f *testing.F, ext string) {
-	o := rollout.Options{Reduce: rollout.ReduceWorld}
+	o := batch.RolloutOptions{Reduce: batch.ReduceWorld}
 	worlds := filepath.Join(f.TempDir(), "worlds"+ext)
-	err := WriteRolloutResults(worlds, rollout.NewResults(2, &o), &o, 2, nil)
-	o.Reduce = rollout.ReduceNone
-	r := rollout.NewResults(1, &o)
+	err := WriteRolloutResults(worlds, batch.NewRolloutResults(2, &o), &o, 2, nil)
+	o.Reduce = batch.ReduceNone
+	r := batch.NewRolloutResults(1, &o)
 	r.Offsets, r.BodyA, r.BodyB = []int64{0, 1}, []int32{0}, []int32{1}
 	sparse := filepath.Join(f.TempDir(), "sparse"+ext)
 	err = errors.Join(err, WriteRolloutResults(sparse, r, &o, 1, nil))
 	sweeps := filepath.Join(f.TempDir(), "sweeps"+ext)
-	err = errors.Join(err, WriteSweepResults(sweeps, &rollout.SweepResults{}, 0, 2, nil))
+	err = errors.Join(err, WriteSweepResults(sweeps, &batch.SweepResults{}, 0, 2, nil))
 	if err != nil {
 		f.Fatal(err)
 	}

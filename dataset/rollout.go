@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"clearance/batch"
-	"clearance/rollout"
 )
 
 // HasBodies reports whether a file of worlds has the array, or the column, of bodies: whether [ReadRollout] or
@@ -35,19 +34,19 @@ func HasBodies(path string, opts ...Option) (bool, error) {
 // bodies, skip_a and skip_b int32 [S], which may be missing. Or from a Parquet file of W·M rows: world and body int32,
 // position float64 [3], rotation float64 [4], and the metadata template or skip, JSON arrays of pairs. int64 indices
 // and float32 poses are read too.
-func ReadRollout(path string, bodies *batch.Bodies, opts ...Option) (*rollout.Worlds, error) {
+func ReadRollout(path string, bodies *batch.Bodies, opts ...Option) (*batch.Worlds, error) {
 	f, err := readWorldFile(path, &formBodies, opts)
 	if err != nil {
 		return nil, err
 	}
-	w := &rollout.Worlds{M: f.m, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB,
+	w := &batch.Worlds{M: f.m, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB,
 		AllPairs: f.allOf(), SkipA: f.skipA, SkipB: f.skipB}
-	return checked(path, w, w.CheckShape(bodies))
+	return checked(path, w, w.CheckBodies(bodies))
 }
 
 // WriteRollout writes worlds of bodies as an NPZ or a Parquet file.
-func WriteRollout(path string, w *rollout.Worlds, bodies *batch.Bodies) error {
-	if err := w.CheckShape(bodies); err != nil {
+func WriteRollout(path string, w *batch.Worlds, bodies *batch.Bodies) error {
+	if err := w.CheckBodies(bodies); err != nil {
 		return wrong(path, err)
 	}
 	f := &worldFile{worldForm: &formBodies, m: w.BodiesPerWorld(), t: 1, list: w.Bodies, poses: w.Poses,

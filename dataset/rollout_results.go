@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"clearance/batch"
-	"clearance/rollout"
 )
 
 // Keys of the metadata of results of rollouts.
@@ -33,7 +32,7 @@ const (
 )
 
 // rolloutColumns are the columns of results of rollouts that those of pairs lack.
-func rolloutColumns(r *rollout.Results) (cols []column, values []any) {
+func rolloutColumns(r *batch.RolloutResults) (cols []column, values []any) {
 	add := func(name string, typ dtype, present bool, v any) {
 		if present {
 			cols, values = append(cols, column{name, 1, []dtype{typ}}), append(values, v)
@@ -84,7 +83,7 @@ func offsetsOf(worlds []int32, n int) ([]int64, error) {
 // [CreateResults] that r has but bits, and part_a, part_b; of worlds also pair, contacts, failed and any; of all
 // pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest distance,
 // W, and of worlds whether contacts are complete, and has the given entries.
-func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, worlds int,
+func WriteRolloutResults(path string, r *batch.RolloutResults, o *batch.RolloutOptions, worlds int,
 	meta map[string]string) error {
 	var cols []column
 	var values []any
@@ -108,7 +107,7 @@ func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, wo
 	out.describe(metaValue, o.Query.Info().Value)
 	out.describe(metaReduce, o.Reduce.String())
 	out.describe(metaWorlds, fmt.Sprint(worlds))
-	if o.Reduce == rollout.ReduceWorld {
+	if o.Reduce == batch.ReduceWorld {
 		out.describe(metaComplete, strconv.FormatBool(r.ContactsComplete))
 	}
 	if o.HasMaxDistance {
@@ -125,7 +124,7 @@ func WriteRolloutResults(path string, r *rollout.Results, o *rollout.Options, wo
 
 // ReadRolloutResults reads a file of [WriteRolloutResults], and its metadata. Codes of solvers are translated by the
 // names in the metadata. An option bounds the memory of Offsets, whose length only the metadata state.
-func ReadRolloutResults(path string, opts ...Option) (*rollout.Results, map[string]string, error) {
+func ReadRolloutResults(path string, opts ...Option) (*batch.RolloutResults, map[string]string, error) {
 	cols := rolloutResultColumns()
 	src, err := openTable(path, cols, false, opts)
 	if err != nil {
@@ -133,7 +132,7 @@ func ReadRolloutResults(path string, opts ...Option) (*rollout.Results, map[stri
 	}
 	defer src.Close()
 	f := &rolloutFile{ResultReader: ResultReader{tableReader: tableReader{path: path, src: src}}, cols: cols,
-		r: &rollout.Results{}}
+		r: &batch.RolloutResults{}}
 	if err := errors.Join(f.describe(cols), f.readMetadata(), f.checkColumns()); err != nil {
 		return nil, nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
@@ -145,8 +144,8 @@ func ReadRolloutResults(path string, opts ...Option) (*rollout.Results, map[stri
 
 // rolloutResultColumns are all columns that a file may have.
 func rolloutResultColumns() []column {
-	all := &rollout.Results{Pair: []int32{}, Contacts: []int32{}, Failed: []int32{}, Any: []uint8{}, BodyA: []int32{},
-		BodyB: []int32{}, Offsets: []int64{0}}
+	all := &batch.RolloutResults{Pair: []int32{}, Contacts: []int32{}, Failed: []int32{}, Any: []uint8{},
+		BodyA: []int32{}, BodyB: []int32{}, Offsets: []int64{0}}
 	others, _ := rolloutColumns(all)
 	return append(resultColumns(typeFloat32, typeFloat64), others...)
 }
@@ -155,7 +154,7 @@ func rolloutResultColumns() []column {
 type rolloutFile struct {
 	ResultReader
 	cols []column
-	r    *rollout.Results
+	r    *batch.RolloutResults
 }
 
 // column returns the index of a column, and whether the file has it.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/rollout"
 )
 
 // rolloutTable writes a file of results of a rollout by hand: columns that are int32 or uint8, and metadata.
@@ -50,8 +49,8 @@ func writeTable(t *testing.T, path string, columns []column, meta map[string]str
 func TestContactsComplete(t *testing.T) {
 	for _, ext := range formats {
 		for _, complete := range []bool{false, true} {
-			o := rollout.Options{Reduce: rollout.ReduceWorld}
-			r := rollout.NewResults(2, &o)
+			o := batch.RolloutOptions{Reduce: batch.ReduceWorld}
+			r := batch.NewRolloutResults(2, &o)
 			r.ContactsComplete = complete
 			path := filepath.Join(t.TempDir(), "results"+ext)
 			if err := WriteRolloutResults(path, r, &o, 2, nil); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
-	"clearance/rollout"
 )
 
 func someBodies(t testing.TB) *batch.Bodies {
@@ -27,7 +26,7 @@ func TestRolloutFiles(t *testing.T) {
 		poses[i] = math.Sqrt(float64(i))
 	}
 	for _, ext := range formats {
-		for _, w := range []*rollout.Worlds{
+		for _, w := range []*batch.Worlds{
 			{M: 3, Bodies: []int32{0, 1, -1}, Poses: poses, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}},
 			{M: 3, Bodies: []int32{0, 1, -1, 1, 1, 0}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{2}},
 			{M: 3, Bodies: []int32{0, 1, 1}, Poses: poses, AllPairs: true, SkipA: []int32{0}, SkipB: []int32{2}},
@@ -56,7 +55,7 @@ func TestRolloutFiles(t *testing.T) {
 			wantError(t, err, path, `unknown column "bod`)
 		}
 		dir := t.TempDir()
-		bad := &rollout.Worlds{Bodies: []int32{0, 7}, Poses: poses[:14], TemplateA: []int32{0}, TemplateB: []int32{1}}
+		bad := &batch.Worlds{Bodies: []int32{0, 7}, Poses: poses[:14], TemplateA: []int32{0}, TemplateB: []int32{1}}
 		wantError(t, WriteRollout(filepath.Join(dir, "w"+ext), bad, bodies), "w"+ext, "bodies[1]")
 		plain := filepath.Join(dir, "plain"+ext)
 		if err := WriteWorlds(plain, &batch.Worlds{Shapes: []int32{0}, Poses: poses[:7]}); err != nil {
@@ -72,17 +71,17 @@ func TestRolloutFiles(t *testing.T) {
 
 func TestRolloutResults(t *testing.T) {
 	for _, ext := range formats {
-		for _, reduce := range []rollout.Reduce{rollout.ReduceNone, rollout.ReduceWorld} {
-			o := rollout.Options{Reduce: reduce, MaxDistance: 0.5, HasMaxDistance: true, Options: batch.Options{
+		for _, reduce := range []batch.Reduce{batch.ReduceNone, batch.ReduceWorld} {
+			o := batch.RolloutOptions{Reduce: reduce, MaxDistance: 0.5, HasMaxDistance: true, Options: batch.Options{
 				Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus | batch.ColMethod}}
-			r := rollout.NewResults(3, &o)
+			r := batch.NewRolloutResults(3, &o)
 			for i := range 3 {
 				r.Put(i, &batch.Answer{Distance: float64(i), Lower: float64(i), Upper: float64(i) + 0.5,
 					Solver: batch.SolverBounds})
 				r.PartA[i], r.PartB[i] = int32(i), -1
 			}
 			if r.Pair != nil {
-				r.Pair[2], r.Contacts[1], r.Failed[0], r.Any[1] = 4, 5, 6, rollout.AnyContact
+				r.Pair[2], r.Contacts[1], r.Failed[0], r.Any[1] = 4, 5, 6, batch.AnyContact
 			}
 			path := filepath.Join(t.TempDir(), "results"+ext)
 			if err := WriteRolloutResults(path, r, &o, 3, map[string]string{"method": "auto"}); err != nil {

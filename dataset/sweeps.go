@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"clearance/batch"
-	"clearance/rollout"
-	advancement "clearance/rollout/sweep"
 )
 
 // Keys of the metadata of results of sweeps.
@@ -21,19 +19,19 @@ const (
 // float64 [W,T,M,7] (position, then quaternion w, x, y, z) at T way points; template_a and template_b int32 [P]. Or
 // from a Parquet file of W·T·M rows: world, way_point and body int32, position float64 [3], rotation float64 [4], and
 // the metadata template, a JSON array of pairs. int64 indices and float32 poses are read too.
-func ReadMotions(path string, bodies *batch.Bodies, opts ...Option) (*rollout.Motions, error) {
+func ReadMotions(path string, bodies *batch.Bodies, opts ...Option) (*batch.Motions, error) {
 	f, err := readWorldFile(path, &formMotions, opts)
 	if err != nil {
 		return nil, err
 	}
-	m := &rollout.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
+	m := &batch.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
 		TemplateB: f.templateB}
-	return checked(path, m, m.CheckShape(bodies))
+	return checked(path, m, m.CheckBodies(bodies))
 }
 
 // WriteMotions writes worlds of moving bodies as an NPZ or a Parquet file.
-func WriteMotions(path string, m *rollout.Motions, bodies *batch.Bodies) error {
-	if err := m.CheckShape(bodies); err != nil {
+func WriteMotions(path string, m *batch.Motions, bodies *batch.Bodies) error {
+	if err := m.CheckBodies(bodies); err != nil {
 		return wrong(path, err)
 	}
 	f := &worldFile{worldForm: &formMotions, m: m.BodiesPerWorld(), t: m.WayPoints(), list: m.Bodies, poses: m.Poses,
@@ -42,7 +40,7 @@ func WriteMotions(path string, m *rollout.Motions, bodies *batch.Bodies) error {
 }
 
 // sweepColumns are the columns of results of sweeps, and where their values are: pointers to slices.
-func sweepColumns(r *rollout.SweepResults) (cols []column, at []any) {
+func sweepColumns(r *batch.SweepResults) (cols []column, at []any) {
 	for _, c := range []struct {
 		name string
 		typ  dtype
@@ -58,9 +56,9 @@ func sweepColumns(r *rollout.SweepResults) (cols []column, at []any) {
 }
 
 // WriteSweepResults writes the results of a sweep of W worlds through T way points to a Parquet or NPZ file: the
-// columns state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [rollout.SweepResults]. The
+// columns state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [batch.SweepResults]. The
 // metadata states the codes of the states, W and T, and has the given entries.
-func WriteSweepResults(path string, r *rollout.SweepResults, worlds, wayPoints int, meta map[string]string) error {
+func WriteSweepResults(path string, r *batch.SweepResults, worlds, wayPoints int, meta map[string]string) error {
 	cols, at := sweepColumns(r)
 	out, err := createTable(osFS{}, path, cols, int64(r.N))
 	if err != nil {
@@ -69,7 +67,7 @@ func WriteSweepResults(path string, r *rollout.SweepResults, worlds, wayPoints i
 	w := &tableWriter{path: path, out: out, n: int64(r.N)}
 	defer w.Abort()
 	out.describe(metaQuery, "sweep")
-	out.describe(metaStates, codesText(advancement.StateCount))
+	out.describe(metaStates, codesText(batch.SweepStateCount))
 	out.describe(metaWorlds, fmt.Sprint(worlds))
 	out.describe(metaWayPoints, fmt.Sprint(wayPoints))
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
@@ -86,15 +84,15 @@ func WriteSweepResults(path string, r *rollout.SweepResults, worlds, wayPoints i
 }
 
 // ReadSweepResults reads a file of [WriteSweepResults], and its metadata.
-func ReadSweepResults(path string, opts ...Option) (*rollout.SweepResults, map[string]string, error) {
-	cols, _ := sweepColumns(&rollout.SweepResults{})
+func ReadSweepResults(path string, opts ...Option) (*batch.SweepResults, map[string]string, error) {
+	cols, _ := sweepColumns(&batch.SweepResults{})
 	src, err := openTable(path, cols, true, opts)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer src.Close()
 	n := src.rows()
-	r := &rollout.SweepResults{N: int(n)}
+	r := &batch.SweepResults{N: int(n)}
 	_, columns := sweepColumns(r)
 	for i, to := range columns {
 		if err := readColumn(path, src, i, n, to); err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"clearance/rollout"
+	"clearance/batch"
 )
 
 // TestMotionFiles writes motions and reads them back, and gives files of another form.
@@ -21,7 +21,7 @@ func TestMotionFiles(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "motions"+ext)
 		for _, list := range [][]int32{{0, 1}, {0, 1, -1, 0}} {
-			m := &rollout.Motions{M: 2, T: 3, Bodies: list, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
+			m := &batch.Motions{M: 2, T: 3, Bodies: list, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
 			if err := WriteMotions(path, m, bodies); err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +29,7 @@ func TestMotionFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.M != 2 || got.T != 3 || got.Len() != 2 || !slices.Equal(got.Bodies, list) ||
+			if got.M != 2 || got.T != 3 || got.Count() != 2 || !slices.Equal(got.Bodies, list) ||
 				!slices.Equal(got.Poses, poses) || !slices.Equal(got.TemplateB, m.TemplateB) {
 				t.Errorf("%s: %+v, want %+v", ext, got, m)
 			}
@@ -38,19 +38,19 @@ func TestMotionFiles(t *testing.T) {
 				".parquet": `unknown column "way_point"`}[ext])
 		}
 		worlds := filepath.Join(dir, "worlds"+ext)
-		w := &rollout.Worlds{M: 2, Bodies: []int32{0, 1}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
+		w := &batch.Worlds{M: 2, Bodies: []int32{0, 1}, Poses: poses, TemplateA: []int32{0}, TemplateB: []int32{1}}
 		if err := WriteRollout(worlds, w, bodies); err != nil {
 			t.Fatal(err)
 		}
 		_, err := ReadMotions(worlds, bodies)
 		wantError(t, err, worlds, map[string]string{".npz": "[W,T,M,7]", ".parquet": "way_point is missing"}[ext])
-		m := &rollout.Motions{M: 2, T: 1, Bodies: []int32{0, 1}, Poses: poses}
+		m := &batch.Motions{M: 2, T: 1, Bodies: []int32{0, 1}, Poses: poses}
 		wantError(t, WriteMotions(path, m, bodies), path, "way points")
-		m = &rollout.Motions{}
+		m = &batch.Motions{}
 		if err := WriteMotions(path, m, bodies); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadMotions(path, bodies); err != nil || got.Len() != 0 || got.WayPoints() != 2 {
+		if got, err := ReadMotions(path, bodies); err != nil || got.Count() != 0 || got.WayPoints() != 2 {
 			t.Errorf("%s: no motions: %+v, %v", ext, got, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestMotionFiles(t *testing.T) {
 
 func TestSweepResults(t *testing.T) {
 	for _, ext := range formats {
-		r := &rollout.SweepResults{N: 2, State: []uint8{0, 1}, Lower: []float64{0.5, 0}, Upper: []float64{0.6, 0},
+		r := &batch.SweepResults{N: 2, State: []uint8{0, 1}, Lower: []float64{0.5, 0}, Upper: []float64{0.6, 0},
 			Closest: []float64{0.1, math.NaN()}, T0: []float64{1, 0.25}, T1: []float64{math.NaN(), 0.26},
 			PartA: []int32{-1, 3}, PartB: []int32{0, 1}, Evaluations: []int32{7, 8}}
 		path := filepath.Join(t.TempDir(), "sweeps"+ext)
@@ -80,8 +80,8 @@ func TestSweepResults(t *testing.T) {
 // TestSparseResults: results of all pairs have the world of each row, and offsets again when they are read.
 func TestSparseResults(t *testing.T) {
 	for _, ext := range formats {
-		o := rollout.Options{MaxDistance: 0.5, HasMaxDistance: true}
-		r := rollout.NewResults(3, &o)
+		o := batch.RolloutOptions{MaxDistance: 0.5, HasMaxDistance: true}
+		r := batch.NewRolloutResults(3, &o)
 		r.Offsets, r.BodyA, r.BodyB = []int64{0, 2, 2, 3, 3}, []int32{0, 0, 1}, []int32{1, 2, 2}
 		path := filepath.Join(t.TempDir(), "results"+ext)
 		if err := WriteRolloutResults(path, r, &o, 4, nil); err != nil {

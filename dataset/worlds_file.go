@@ -2,7 +2,7 @@ package dataset
 
 import "fmt"
 
-// The arrays of files of worlds, see batch.Worlds, rollout.Worlds and rollout.Motions.
+// The arrays of files of worlds, see batch.Worlds and batch.Motions.
 const (
 	worldShapes    = "shapes"
 	worldBodies    = "bodies"

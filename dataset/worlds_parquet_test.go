@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"clearance/rollout"
+	"clearance/batch"
 
 	"github.com/apache/arrow-go/v18/parquet"
 )
@@ -112,12 +112,13 @@ func TestWorldRows(t *testing.T) {
 func TestWorldRowsRead(t *testing.T) {
 	bodies := someBodies(t)
 	none := worldRows{meta: map[string]string{"template": "[[0, 1]]"}}
-	if w, err := ReadRollout(none.file(t), bodies); err != nil || w.Len() != 0 || w.AllPairs || len(w.TemplateA) != 0 {
+	w, err := ReadRollout(none.file(t), bodies)
+	if err != nil || w.Count() != 0 || w.AllPairs || len(w.TemplateA) != 0 {
 		t.Errorf("no worlds: %+v, %v", w, err)
 	}
 	some := worldRows{world: []int32{0, 0, 1, 1, 2, 2}, index: []int32{0, 1, 0, 1, 0, -1},
 		meta: map[string]string{"skip": " [ [1, 0] ] ", "pandas": "{}"}}
-	w, err := ReadRollout(some.file(t), bodies)
+	w, err = ReadRollout(some.file(t), bodies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestWorldRowsRead(t *testing.T) {
 func TestManyWorldRows(t *testing.T) {
 	bodies := someBodies(t)
 	const m, worlds = 3, blockOfWorlds
-	w := &rollout.Worlds{M: m, Poses: make([]float64, 7*m*worlds), TemplateA: []int32{0}, TemplateB: []int32{2}}
+	w := &batch.Worlds{M: m, Poses: make([]float64, 7*m*worlds), TemplateA: []int32{0}, TemplateB: []int32{2}}
 	for i := range w.Poses {
 		w.Poses[i] = float64(i)
 	}

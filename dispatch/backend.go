@@ -94,6 +94,19 @@ type Holder interface {
 	Hold(ctx context.Context, lib *batch.Library, in batch.Input) (batch.Held, error)
 }
 
+// CullingKernels is implemented by back ends whose kernels compare bounds of bodies in many worlds at once, which
+// package rollout does before it asks a back end. No answer depends on them.
+type CullingKernels interface {
+	// CullWorlds returns the number of worlds that a culler takes at a time, 0 if there are no kernels.
+	CullWorlds() int
+
+	// NewCuller returns a culler for one goroutine, nil if there are no pairs. It keeps a reference to c.
+	NewCuller(c *batch.Culling) batch.Culler
+
+	// SIMD returns the instruction set of the kernels, which the broad phase uses as well.
+	SIMD() string
+}
+
 // Label returns a back end under another name. Its optional methods are those of b.
 func Label(b Backend, name string) Backend { return labelled{b, name} }
 

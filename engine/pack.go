@@ -261,7 +261,7 @@ func (l *bodies) block(lo, hi int) error {
 	records := recordsIn[layout.PoseRecord](p.in.poses.host.Bytes())
 	from := p.lo / len(p.worlds.TemplateA) * len(p.worlds.Shapes)
 	for i := lo; i < hi; i++ {
-		putPose(&records[i], p.worlds.Pose(from+i))
+		putPose(&records[i], p.worlds.PoseAt(from+i))
 	}
 	return nil
 }

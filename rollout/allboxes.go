@@ -54,7 +54,7 @@ func (t *tile) within(d float64) {
 			near.boxes.Hi[axis][i] = math.Nextafter(near.hi[axis][i]+half, math.Inf(1))
 		}
 	}
-	near.finder.SIMD, near.finder.Workers = t.c.simd, t.c.all.workers
+	near.finder.SIMD, near.finder.Workers = t.c.variant, t.c.all.workers
 	if near.finder.MaxPairs == 0 {
 		near.finder.MaxPairs = t.c.all.most
 	}

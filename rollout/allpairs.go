@@ -48,7 +48,7 @@ func (b *Batch) setAllPairs() error {
 	}
 	o := &b.o
 	bounded := !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
-	b.all.full = !bounded || math.IsInf(o.threshold(), 1) && o.Reduce != ReduceWorld
+	b.all.full = !bounded || math.IsInf(threshold(o), 1) && o.Reduce != ReduceWorld
 	most := min(int64(b.all.most), maxAllPairs)
 	if pairs := int64(m) * int64(m-1) / 2; b.all.full && pairs > most {
 		return fmt.Errorf("rollout: all %d pairs of %d bodies, more than %d: ask for those within a max_distance, or "+

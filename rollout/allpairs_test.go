@@ -20,8 +20,8 @@ import (
 )
 
 // crowd returns worlds of all pairs: bodies of the table in a cube, one of them the ground, some absent.
-func crowd(rng *rand.Rand, bodies *batch.Bodies, worlds, m int, side float64) *Worlds {
-	w := &Worlds{M: m, AllPairs: true}
+func crowd(rng *rand.Rand, bodies *batch.Bodies, worlds, m int, side float64) *batch.Worlds {
+	w := &batch.Worlds{M: m, AllPairs: true}
 	ground := int32(bodies.Len() - 1)
 	for range worlds {
 		for k := range m {
@@ -30,7 +30,7 @@ func crowd(rng *rand.Rand, bodies *batch.Bodies, worlds, m int, side float64) *W
 			case k == 3:
 				b, p = ground, geom.Rotate(testkit.Unit(rng), 0.1)
 			case rng.IntN(15) == 0:
-				b = Absent
+				b = batch.Absent
 			}
 			w.Bodies = append(w.Bodies, b)
 			w.Poses = appendPose(w.Poses, &p)
@@ -45,7 +45,7 @@ func crowd(rng *rand.Rand, bodies *batch.Bodies, worlds, m int, side float64) *W
 }
 
 // templates returns the same worlds with a template of all pairs that are not skipped.
-func templates(w *Worlds) *Worlds {
+func templates(w *batch.Worlds) *batch.Worlds {
 	d := *w
 	d.AllPairs, d.SkipA, d.SkipB = false, nil, nil
 	skip := map[uint64]bool{}
@@ -62,7 +62,7 @@ func templates(w *Worlds) *Worlds {
 	return &d
 }
 
-func mustRun(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *Worlds, o Options, backend string) (
+func mustRun(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *batch.Worlds, o Options, backend string) (
 	*Results, Report) {
 	t.Helper()
 	job := &Job{Bodies: bodies, Worlds: w, Options: o}
@@ -127,15 +127,15 @@ func TestAllPairs(t *testing.T) {
 }
 
 // compareSparse compares rows of some pairs with those of a template of all.
-func compareSparse(t *testing.T, name string, w *Worlds, o *Options, got, want *Results) {
+func compareSparse(t *testing.T, name string, w *batch.Worlds, o *Options, got, want *Results) {
 	t.Helper()
 	dense := templates(w)
 	p := len(dense.TemplateA)
-	if err := got.CheckShape(); err != nil || len(got.BodyA) != got.N || len(got.Offsets) != w.Len()+1 ||
-		got.Offsets[w.Len()] != int64(got.N) {
+	if err := got.CheckShape(); err != nil || len(got.BodyA) != got.N || len(got.Offsets) != w.Count()+1 ||
+		got.Offsets[w.Count()] != int64(got.N) {
 		t.Fatalf("%s: %d rows, offsets %v: %v", name, got.N, got.Offsets, err)
 	}
-	for world := range w.Len() {
+	for world := range w.Count() {
 		row := got.Offsets[world]
 		for k := range p {
 			a, b := dense.TemplateA[k], dense.TemplateB[k]
@@ -143,7 +143,7 @@ func compareSparse(t *testing.T, name string, w *Worlds, o *Options, got, want *
 			present := row < got.Offsets[world+1] && got.BodyA[row] == a && got.BodyB[row] == b
 			status := batch.Status(want.Status()[i])
 			if !present {
-				absent := w.Body(world, a) == Absent || w.Body(world, b) == Absent
+				absent := w.Body(world, a) == batch.Absent || w.Body(world, b) == batch.Absent
 				if !absent && (status != batch.Separated ||
 					o.HasMaxDistance && want.Distance().At(i)+float64(want.Gap()[i]) <= o.MaxDistance ||
 					o.Query == batch.Growth || o.Query == batch.Distance && !o.HasMaxDistance) {
@@ -198,7 +198,7 @@ func TestLeastOfAllPairs(t *testing.T) {
 			o.NoCulling = true
 			dense := templates(w)
 			want, _ := mustRun(t, d, bodies, dense, o, "cpu")
-			for i := range w.Len() {
+			for i := range w.Count() {
 				name := fmt.Sprintf("%v, round %d, world %d", o.Query, round, i)
 				if got.Any[i] != want.Any[i] || got.Status()[i] != want.Status()[i] ||
 					want.ContactsComplete == got.ContactsComplete && got.Contacts[i] != want.Contacts[i] {
@@ -276,7 +276,7 @@ func TestAllPairsInvalid(t *testing.T) {
 	}
 }
 
-func keysOf(w *Worlds) (keys []uint64) {
+func keysOf(w *batch.Worlds) (keys []uint64) {
 	for i, a := range w.SkipA {
 		keys = append(keys, pairKey(a, w.SkipB[i]))
 	}
@@ -325,8 +325,8 @@ func TestAllPairsHeld(t *testing.T) {
 			if reduce != ReduceWorld {
 				continue
 			}
-			out := NewResults(w.Len(), &o)
-			out.BodyA, out.BodyB = make([]int32, w.Len()), make([]int32, w.Len())
+			out := NewResults(w.Count(), &o)
+			out.BodyA, out.BodyB = make([]int32, w.Count()), make([]int32, w.Count())
 			mine := out.BodyA
 			if _, err := held.Step(context.Background(), w, out); err != nil || !slices.Equal(mine, want.BodyA) {
 				t.Fatalf("step %d: the columns of the caller have the bodies %v (%v)", step, mine, err)

@@ -18,7 +18,7 @@ import (
 // arm returns the worlds of the benchmark of rollouts: an arm of 8 bodies (capsules, boxes and hulls of 32
 // vertices, two of them of 4 parts) that reaches 1.6 m, among 12 obstacles within 1.1 m of its base, at other places in
 // every world. The 100 pairs are the bodies of the arm with the obstacles, and four of its own.
-func arm(t testing.TB, worlds int) (*batch.Bodies, *Worlds) {
+func arm(t testing.TB, worlds int) (*batch.Bodies, *batch.Worlds) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(21, 0))
 	hull := func(x, y, z float64) geom.Shape { return testkit.Hull(rng, r3.Vec{X: x, Y: y, Z: z}, 32) }
@@ -44,7 +44,7 @@ func arm(t testing.TB, worlds int) (*batch.Bodies, *Worlds) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worlds{Bodies: []int32{0, 2, 1, 3, 0, 2, 1, 3}}
+	w := &batch.Worlds{Bodies: []int32{0, 2, 1, 3, 0, 2, 1, 3}}
 	for k := range 12 {
 		w.Bodies = append(w.Bodies, 4+int32(k%3))
 	}
@@ -120,7 +120,7 @@ func BenchmarkArm(b *testing.B) {
 				for b.Loop() {
 					step()
 				}
-				b.ReportMetric(float64(b.N)*float64(w.Len())/b.Elapsed().Seconds(), "worlds/s")
+				b.ReportMetric(float64(b.N)*float64(w.Count())/b.Elapsed().Seconds(), "worlds/s")
 				b.ReportMetric(100*float64(rep.Solved)/float64(rep.PartPairs), "%solved")
 				b.ReportMetric(float64(res.N*(4+4+1+8))/1e6, "MB")
 			})

@@ -11,7 +11,7 @@ import (
 
 // blocks answers one block of worlds after the other.
 func (b *Batch) blocks(ctx context.Context) error {
-	worlds := b.worlds.Len()
+	worlds := b.worlds.Count()
 	for lo := 0; lo < worlds; {
 		hi := b.blockEnd(lo)
 		err := ctx.Err()
@@ -38,9 +38,9 @@ func (b *Batch) blocks(ctx context.Context) error {
 func (b *Batch) progress(worlds int) {
 	total := b.rows()
 	if b.sparse() {
-		total = b.worlds.Len()
+		total = b.worlds.Count()
 	}
-	b.report.Done = worlds * (total / b.worlds.Len())
+	b.report.Done = worlds * (total / b.worlds.Count())
 	if b.run.Progress != nil {
 		b.run.Progress(b.report.Done, total)
 	}
@@ -52,9 +52,9 @@ func (b *Batch) fail(world int) {
 		b.failSparse(world)
 		return
 	}
-	for i := world * (b.rows() / b.worlds.Len()); i < b.rows(); i++ {
+	for i := world * (b.rows() / b.worlds.Count()); i < b.rows(); i++ {
 		b.results.PutFailure(i, batch.Undecided)
-		b.results.resetOthers(i)
+		b.results.ResetOthers(i)
 		b.statuses[i] = uint8(batch.Undecided)
 	}
 }
@@ -67,7 +67,7 @@ func (b *Batch) blockEnd(lo int) int {
 		limit = defaultBlockPairs << b.larger
 	}
 	limit = min(limit, b.most)
-	worlds := b.worlds.Len()
+	worlds := b.worlds.Count()
 	if b.all != nil {
 		return min(worlds, lo+b.all.worldsOf(limit, b.worlds.BodiesPerWorld()))
 	}
@@ -76,7 +76,7 @@ func (b *Batch) blockEnd(lo int) int {
 		if pairs += b.pairsOf(w); pairs > limit && w > lo {
 			return w
 		}
-		if shared := len(b.worlds.Bodies) == b.worlds.BodiesPerWorld(); shared {
+		if b.worlds.Shared() {
 			return min(worlds, lo+max(int(limit/max(pairs, 1)), 1))
 		}
 	}
@@ -88,7 +88,7 @@ func (b *Batch) pairsOf(world int) (n int64) {
 	if b.all != nil {
 		bodies, parts := int64(0), int64(0)
 		for k := range int32(b.worlds.BodiesPerWorld()) {
-			if x := b.worlds.Body(world, k); x != Absent {
+			if x := b.worlds.Body(world, k); x != batch.Absent {
 				bodies, parts = bodies+1, parts+int64(len(b.bodies.Parts(x)))
 			}
 		}
@@ -97,7 +97,7 @@ func (b *Batch) pairsOf(world int) (n int64) {
 	}
 	for i, x := range b.templateA {
 		x, y := b.worlds.Body(world, x), b.worlds.Body(world, b.templateB[i])
-		if x != Absent && y != Absent {
+		if x != batch.Absent && y != batch.Absent {
 			n += int64(len(b.bodies.Parts(x))) * int64(len(b.bodies.Parts(y)))
 		}
 	}

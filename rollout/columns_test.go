@@ -62,7 +62,7 @@ func TestSolverOfACulledPair(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := geom.IdentityPose()
-	w := &Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	w := &batch.Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	w.Poses = appendPose(appendPose(nil, &at), &at)
 	for _, reduce := range []Reduce{ReduceNone, ReduceWorld} {
 		o := Options{MaxDistance: 0.1, HasMaxDistance: true, Reduce: reduce}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 )
 
@@ -70,8 +69,8 @@ func (t *tile) reset(lo, hi int) {
 // cull finds the candidates of the worlds of the tile, and answers the rows that have none.
 func (t *tile) cull() {
 	if t.place.culler != nil { // for all worlds, so that the bits of a world do not depend on its tile
-		for w := t.lo; w < t.hi && t.err == nil; w += simd.CullLanes {
-			t.cullLanes(w, min(simd.CullLanes, t.hi-w))
+		for n, w := t.c.vectors.worlds, t.lo; w < t.hi && t.err == nil; w += n {
+			t.cullLanes(w, min(n, t.hi-w))
 		}
 		return
 	}

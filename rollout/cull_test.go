@@ -63,7 +63,7 @@ func TestCulling(t *testing.T) {
 }
 
 // run answers a rollout.
-func run(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *Worlds, o Options) *Results {
+func run(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *batch.Worlds, o Options) *Results {
 	t.Helper()
 	job := &Job{Bodies: bodies, Worlds: w, Options: o}
 	if _, err := Run(t.Context(), d, job, dispatch.Options{Backend: "cpu"}); err != nil {
@@ -80,7 +80,7 @@ func TestBounds(t *testing.T) {
 	for _, c := range []struct{ scale, far float64 }{{1, 0}, {1, 1e3}, {1e-4, 0}, {1e-3, 1e2}, {1e4, 1e6}, {1, 1e8}} {
 		bodies := scaled(t, table(t, rng), c.scale)
 		m := bodies.Len()
-		w := &Worlds{TemplateA: []int32{0}, TemplateB: []int32{1}, M: 2}
+		w := &batch.Worlds{TemplateA: []int32{0}, TemplateB: []int32{1}, M: 2}
 		for range 400 {
 			a, b := rng.Int32N(int32(m)), rng.Int32N(int32(m-1)) // the last is a half-space
 			if rng.IntN(2) == 0 {

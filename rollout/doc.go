@@ -30,10 +30,11 @@
 //
 // # All pairs
 //
-// [Worlds.AllPairs] asks for all pairs of bodies of a world in place of a template. A broad phase (package broadphase)
-// finds the pairs whose boxes are within the largest distance; no other pair is nearer. The results are sparse: a pair
-// without a row is proved to be separated, and beyond [Options.MaxDistance] if there is one. For the least of a world
-// no largest distance is needed. Two half-spaces are an invalid pair here as well, so skip pairs of them.
+// [batch.Worlds.AllPairs] asks for all pairs of bodies of a world in place of a template. A broad phase (package
+// broadphase) finds the pairs whose boxes are within the largest distance; no other pair is nearer. The results are
+// sparse: a pair without a row is proved to be separated, and beyond [Options.MaxDistance] if there is one. For
+// the least of a world no largest distance is needed. Two half-spaces are an invalid pair here as well, so skip pairs
+// of them.
 //
 // # Sweeps
 //

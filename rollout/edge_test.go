@@ -10,8 +10,8 @@ import (
 )
 
 // inRow returns a world of all pairs of bodies of one shape, that many metres apart along x.
-func inRow(shapes []int32, step float64) *Worlds {
-	w := &Worlds{M: len(shapes), Bodies: shapes, AllPairs: true}
+func inRow(shapes []int32, step float64) *batch.Worlds {
+	w := &batch.Worlds{M: len(shapes), Bodies: shapes, AllPairs: true}
 	for k := range shapes {
 		p := geom.Translate(step*float64(k), 0, 0)
 		w.Poses = appendPose(w.Poses, &p)

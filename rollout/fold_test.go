@@ -138,7 +138,7 @@ func TestHold(t *testing.T) {
 				}
 			}
 		}
-		if err := h.Update(&Worlds{Bodies: w.Bodies}); err == nil {
+		if err := h.Update(&batch.Worlds{Bodies: w.Bodies}); err == nil {
 			t.Error("an update with no poses")
 		}
 		if err := h.Close(); err != nil {

@@ -84,11 +84,11 @@ func hulls(t testing.TB) *batch.Bodies {
 }
 
 // grid returns one world of n bodies at the places of a cubic grid, rotated at random.
-func grid(bodies *batch.Bodies, n int) *Worlds {
+func grid(bodies *batch.Bodies, n int) *batch.Worlds {
 	const spacing = 0.14 // metres
 	rng := rand.New(rand.NewPCG(3, uint64(n)))
 	side := int(math.Ceil(math.Cbrt(float64(n))))
-	w := &Worlds{AllPairs: true}
+	w := &batch.Worlds{AllPairs: true}
 	for i := range n {
 		p := testkit.Pose(rng, 0)
 		p.Position = r3.Vec{X: spacing * float64(i%side), Y: spacing * float64(i/side%side),
@@ -99,7 +99,7 @@ func grid(bodies *batch.Bodies, n int) *Worlds {
 }
 
 // boxesOf returns the boxes of the bodies of a world, enlarged for a largest distance.
-func boxesOf(t testing.TB, bodies *batch.Bodies, w *Worlds, d float64) *broadphase.Boxes {
+func boxesOf(t testing.TB, bodies *batch.Bodies, w *batch.Worlds, d float64) *broadphase.Boxes {
 	t.Helper()
 	job := &Job{Bodies: bodies, Worlds: w, Options: Options{MaxDistance: d, HasMaxDistance: true}}
 	b, err := newBatch(dispatcher(t), job, dispatch.Options{})
@@ -135,7 +135,7 @@ func BenchmarkGrid(b *testing.B) {
 		}
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%d/new/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{SIMD: kernels(backends), Workers: workers}
+				f := broadphase.Finder{SIMD: variantOf(kernels(backends)), Workers: workers}
 				less := broadphase.NewBoxes(n - 1) // another number of boxes, so that no order is kept
 				for k := range 3 {
 					copy(less.Lo[k], boxes.Lo[k])
@@ -149,7 +149,7 @@ func BenchmarkGrid(b *testing.B) {
 				perPair(b, pairs, begin)
 			})
 			b.Run(fmt.Sprintf("%d/moved/workers=%d", n, workers), func(b *testing.B) {
-				f := broadphase.Finder{SIMD: kernels(backends), Workers: workers}
+				f := broadphase.Finder{SIMD: variantOf(kernels(backends)), Workers: workers}
 				moved := [2]*broadphase.Boxes{boxes, broadphase.NewBoxes(n)}
 				rng := rand.New(rand.NewPCG(5, 6))
 				for k := range 3 {

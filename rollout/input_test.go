@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,7 +70,7 @@ func TestInvalidPair(t *testing.T) {
 	d := dispatcher(t)
 	bodies := table(t, rand.New(rand.NewPCG(5, 6)))
 	ground := int32(bodies.Len() - 1)
-	w := &Worlds{Bodies: []int32{ground, 0, ground}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
+	w := &batch.Worlds{Bodies: []int32{ground, 0, ground}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
 	for range 2 * 3 {
 		w.Poses = append(w.Poses, 0, 0, 5, 1, 0, 0, 0)
 	}
@@ -87,27 +88,30 @@ func TestRefused(t *testing.T) {
 	bodies := table(t, rand.New(rand.NewPCG(5, 6)))
 	poses := func(n int) []float64 { return make([]float64, 7*n) }
 	two, zero, one := []int32{0, 1}, []int32{0}, []int32{1}
-	ok := func() *Worlds { return &Worlds{Bodies: two, Poses: poses(4), TemplateA: zero, TemplateB: one} }
+	ok := func() *batch.Worlds {
+		return &batch.Worlds{Bodies: two, Poses: poses(4), TemplateA: zero, TemplateB: one}
+	}
 	for _, c := range []struct {
 		want string
-		w    *Worlds
+		w    *batch.Worlds
 		o    Options
 	}{
-		{"poses have 15 numbers", &Worlds{Bodies: two, Poses: make([]float64, 15)}, Options{}},
-		{"poses have 7 numbers for no bodies", &Worlds{Poses: poses(1)}, Options{}},
-		{"bodies have 3 numbers, want 2, or 2 × 2", &Worlds{M: 2, Bodies: []int32{0, 1, 2}, Poses: poses(4)},
+		{"poses have 15 numbers", &batch.Worlds{Bodies: two, Poses: make([]float64, 15)}, Options{}},
+		{"poses have 7 numbers for no bodies", &batch.Worlds{Poses: poses(1)}, Options{}},
+		{"bodies have 3 numbers, want 2, or 2 × 2", &batch.Worlds{M: 2, Bodies: []int32{0, 1, 2}, Poses: poses(4)},
 			Options{}},
-		{"M = -1", &Worlds{M: -1}, Options{}},
-		{"bodies[3] (world 1, body 1) = 99", &Worlds{M: 2, Bodies: []int32{0, -1, 2, 99}, Poses: poses(4)},
+		{"M = -1", &batch.Worlds{M: -1}, Options{}},
+		{"bodies[3] (world 1, body 1) = 99", &batch.Worlds{M: 2, Bodies: []int32{0, -1, 2, 99}, Poses: poses(4)},
 			Options{}},
-		{"bodies[0] (world 0, body 0) = -2", &Worlds{Bodies: []int32{-2}, Poses: poses(1)}, Options{}},
-		{"template_b has 0 numbers, want 1", &Worlds{Bodies: two, Poses: poses(2), TemplateA: zero}, Options{}},
-		{"template_b[0] = 5", &Worlds{Bodies: two, Poses: poses(2), TemplateA: zero, TemplateB: []int32{5}}, Options{}},
-		{"template pair 0 is body 1 and itself", &Worlds{Bodies: two, Poses: poses(2), TemplateA: one, TemplateB: one},
+		{"bodies[0] (world 0, body 0) = -2", &batch.Worlds{Bodies: []int32{-2}, Poses: poses(1)}, Options{}},
+		{"template_b has 0 numbers, want 1", &batch.Worlds{Bodies: two, Poses: poses(2), TemplateA: zero}, Options{}},
+		{"template_b[0] = 5", &batch.Worlds{Bodies: two, Poses: poses(2), TemplateA: zero, TemplateB: []int32{5}},
 			Options{}},
-		{"skip_a[0] = -1", &Worlds{Bodies: two, Poses: poses(2), AllPairs: true, SkipA: []int32{-1}, SkipB: zero},
+		{"template pair 0 is body 1 and itself", &batch.Worlds{Bodies: two, Poses: poses(2), TemplateA: one,
+			TemplateB: one}, Options{}},
+		{"skip_a[0] = -1", &batch.Worlds{Bodies: two, Poses: poses(2), AllPairs: true, SkipA: []int32{-1}, SkipB: zero},
 			Options{}},
-		{"without all pairs", &Worlds{Bodies: two, Poses: poses(2), SkipA: one, SkipB: zero}, Options{}},
+		{"without all pairs", &batch.Worlds{Bodies: two, Poses: poses(2), SkipA: one, SkipB: zero}, Options{}},
 		{"no worlds", nil, Options{}},
 		{"max_distance -1", ok(), Options{HasMaxDistance: true, MaxDistance: -1}},
 		{"max_distance NaN", ok(), Options{HasMaxDistance: true, MaxDistance: math.NaN()}},
@@ -137,14 +141,16 @@ func TestRefused(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	d := dispatcher(t)
 	bodies := table(t, rand.New(rand.NewPCG(5, 6)))
-	w := &Worlds{Bodies: []int32{0, Absent}, Poses: make([]float64, 7*4), TemplateA: []int32{0}, TemplateB: []int32{1}}
+	w := &batch.Worlds{Bodies: []int32{0, batch.Absent}, Poses: make([]float64, 7*4), TemplateA: []int32{0},
+		TemplateB: []int32{1}}
 	for i := range 4 {
 		w.Poses[7*i+3] = 1
 	}
 	for _, c := range []struct {
-		w    *Worlds
+		w    *batch.Worlds
 		rows int
-	}{{w, 2}, {&Worlds{Bodies: []int32{0}, Poses: w.Poses}, 4}, {&Worlds{Bodies: []int32{0}}, 0}, {&Worlds{}, 0}} {
+	}{{w, 2}, {&batch.Worlds{Bodies: []int32{0}, Poses: w.Poses}, 4}, {&batch.Worlds{Bodies: []int32{0}}, 0},
+		{&batch.Worlds{}, 0}} {
 		got := run(t, d, bodies, c.w, Options{Reduce: ReduceWorld})
 		if got.N != c.rows {
 			t.Fatalf("%d worlds, want %d", got.N, c.rows)
@@ -182,6 +188,29 @@ func TestStopped(t *testing.T) {
 		}
 		if rep.Counts[batch.Undecided] != job.Results.N-rep.Done {
 			t.Errorf("report %+v", rep)
+		}
+	}
+}
+
+// TestWorldsOfShapes: worlds of shapes have the answers of worlds of one body for each shape.
+func TestWorldsOfShapes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(30, 5))
+	bodies := table(t, rng)
+	single := batch.BodiesOfShapes(bodies.Library())
+	w := scene(rng, single, 5, 4, 6, false)
+	w.Bodies = []int32{0, 1, 2, 3}
+	for _, all := range []bool{false, true} {
+		if all {
+			w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
+		}
+		o := Options{MaxDistance: 3, HasMaxDistance: true}
+		shapes := *w
+		shapes.Shapes, shapes.Bodies, shapes.M = w.Bodies, nil, 0
+		want, _ := mustRun(t, dispatcher(t), single, w, o, "ref")
+		got, _ := mustRun(t, dispatcher(t), bodies, &shapes, o, "ref")
+		if !slices.Equal(got.Status(), want.Status()) || !sameBits(got.Distance().F32, want.Distance().F32) ||
+			!slices.Equal(got.BodyB, want.BodyB) {
+			t.Errorf("all pairs %v: other answers than those of bodies", all)
 		}
 	}
 }

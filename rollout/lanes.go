@@ -1,27 +1,22 @@
 package rollout
 
 import (
-	"os"
 	"slices"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/dispatch"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// vectors is what culling by the kernels of package cpu/simd needs: one body at each place, the same in all worlds, and
-// one row for each world.
+// vectors is culling by the kernels of a back end: one body at each place, the same in all worlds, and one row for each
+// world.
 type vectors struct {
-	variant string
-	places  []int32
-	bodies  []simd.CullBody
-	a, b    []int32 // pairs, as indices into places
-	boxed   []bool  // of each pair: kernels compare the boxes of its parts
-	options simd.CullOptions
-	parts   []int64 // pairs of parts of each pair
-	all     int64   // their sum
+	kernels dispatch.CullingKernels
+	worlds  int // that a culler takes at a time
+	batch.Culling
+	parts []int64 // pairs of parts of each pair
+	all   int64   // their sum
 }
 
 // maxCullPairs limits the pairs that are culled by kernels, which take about a hundred bytes of memory for each.
@@ -38,39 +33,38 @@ const (
 
 // setVectors prepares culling by kernels, where there are any and the rollout has the form for it.
 func (b *Batch) setVectors() {
-	variant := b.simd
-	if variant == "" || !b.bounded || !b.reduce || b.stops || b.all != nil ||
-		len(b.templateA) == 0 || len(b.worlds.Bodies) != b.worlds.BodiesPerWorld() ||
-		len(b.templateA) > maxCullPairs || len(b.used) > maxCullPairs || b.worlds.Len() < simd.CullLanes {
+	if b.kernels == nil || !b.bounded || !b.reduce || b.stops || b.all != nil ||
+		len(b.templateA) == 0 || !b.worlds.Shared() ||
+		len(b.templateA) > maxCullPairs || len(b.used) > maxCullPairs || b.worlds.Count() < b.kernels.CullWorlds() {
 		return
 	}
-	v := &vectors{variant: variant, places: b.used, options: simd.CullOptions{
+	v := &vectors{kernels: b.kernels, worlds: b.kernels.CullWorlds(), Culling: batch.Culling{Places: b.used,
 		Stride: 7 * b.worlds.BodiesPerWorld(), Threshold: b.threshold, Valued: b.valued}}
 	parts, items := 0, 0
 	index := make([]int32, b.worlds.BodiesPerWorld())
 	for i, k := range b.used {
-		body := b.worlds.Bodies[k]
-		if body == Absent {
+		body := b.worlds.Body(0, k)
+		if body == batch.Absent {
 			return
 		}
 		index[k] = int32(i)
 		bounds := b.bodies.Bounds(body)
 		in := &b.bodies.PartBounds(body)[bounds.Inner]
-		v.bodies = append(v.bodies, simd.CullBody{
+		v.Bodies = append(v.Bodies, batch.CullBody{
 			Center: array(bounds.Center), Radius: bounds.Radius, Magnitude: bounds.Magnitude,
 			Far: batch.MaxLength - bounds.Offset, Inner: array(in.Center), Inradius: in.Inradius, Slack: in.Slack,
 			Parts: cullParts(b.bodies.PartBounds(body)),
 		})
-		parts += len(v.bodies[i].Parts)
+		parts += len(v.Bodies[i].Parts)
 	}
 	for p, x := range b.templateA {
 		y := b.templateB[p]
-		v.a, v.b = append(v.a, index[x]), append(v.b, index[y])
-		n := int64(len(b.bodies.Parts(b.worlds.Bodies[x]))) * int64(len(b.bodies.Parts(b.worlds.Bodies[y])))
+		v.A, v.B = append(v.A, index[x]), append(v.B, index[y])
+		n := int64(len(b.bodies.Parts(b.worlds.Body(0, x)))) * int64(len(b.bodies.Parts(b.worlds.Body(0, y))))
 		v.parts, v.all = append(v.parts, n), v.all+n
-		known := len(v.bodies[index[x]].Parts) > 0 && len(v.bodies[index[y]].Parts) > 0
+		known := len(v.Bodies[index[x]].Parts) > 0 && len(v.Bodies[index[y]].Parts) > 0
 		boxed := known && n <= maxBoxedParts && parts <= maxCullParts && items+int(n) <= maxCullItems
-		if v.boxed = append(v.boxed, boxed); boxed {
+		if v.Boxed = append(v.Boxed, boxed); boxed {
 			items += int(n)
 		}
 	}
@@ -78,59 +72,59 @@ func (b *Batch) setVectors() {
 }
 
 // cullParts returns the bounds of the parts of a body, nil if it has more than kernels compare or a part has no bounds.
-func cullParts(bounds []batch.PartBounds) []simd.CullPart {
+func cullParts(bounds []batch.PartBounds) []batch.CullPart {
 	if len(bounds) > maxBoxedParts {
 		return nil
 	}
-	var parts []simd.CullPart
+	var parts []batch.CullPart
 	for i := range bounds {
 		b := &bounds[i]
 		if b.Unbounded {
 			return nil
 		}
-		parts = append(parts, simd.CullPart{Center: array(b.Center), Radius: b.Radius, Inradius: b.Inradius,
+		parts = append(parts, batch.CullPart{Center: array(b.Center), Radius: b.Radius, Inradius: b.Inradius,
 			Slack: b.Slack, Box: array(b.Box), Half: array(b.Half), Axes: b.Axes})
 	}
 	return parts
 }
 
-// kernels returns the variant of the kernels that the CPU back end of a dispatcher uses, "" for none. Without that back
-// end it is the variant that the environment chooses.
-func kernels(d *dispatch.Dispatcher) string {
-	name := os.Getenv(simd.EnvSIMD)
+// kernels returns the kernels of culling of a dispatcher: those of its first back end that has any, nil if none has.
+func kernels(d *dispatch.Dispatcher) dispatch.CullingKernels {
 	for _, b := range d.Backends() {
-		if x, ok := dispatch.As[interface{ SIMD() string }](b); ok {
-			if name = x.SIMD(); name != simd.Off { // as that of the back end "ref" is
-				break
-			}
+		if k, ok := dispatch.As[dispatch.CullingKernels](b); ok && k.CullWorlds() > 0 {
+			return k
 		}
 	}
-	variant, err := simd.Choose(name)
-	if err != nil {
+	return nil
+}
+
+// variantOf returns the instruction set of kernels, "" for none.
+func variantOf(k dispatch.CullingKernels) string {
+	if k == nil {
 		return ""
 	}
-	return variant
+	return k.SIMD()
 }
 
 func array(v r3.Vec) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
 
 // culler returns a culler for one goroutine, nil if there is none.
-func (v *vectors) culler() *simd.Culler {
+func (v *vectors) culler() batch.Culler {
 	if v == nil {
 		return nil
 	}
-	return simd.NewCuller(v.variant, v.places, v.bodies, v.a, v.b, v.boxed, v.options)
+	return v.kernels.NewCuller(&v.Culling)
 }
 
 // cullLanes culls n worlds from w on by a kernel, at most as many as it takes at a time; of fewer the last one is
 // repeated. Worlds with an invalid pose, or one whose quaternion has to be scaled first, are culled one by one.
 func (t *tile) cullLanes(w, n int) {
 	v, p := t.c.vectors, t.place
-	stride := v.options.Stride
+	stride := v.Stride
 	poses := t.c.worlds.Poses[w*stride : (w+n)*stride]
-	if n < simd.CullLanes {
+	if n < v.worlds {
 		p.padded = append(p.padded[:0], poses...)
-		for range simd.CullLanes - n {
+		for range v.worlds - n {
 			p.padded = append(p.padded, poses[(n-1)*stride:]...)
 		}
 		poses = p.padded
@@ -147,7 +141,7 @@ func (t *tile) cullLanes(w, n int) {
 }
 
 // cullKnown culls a world of which a kernel found the pairs of bodies that may matter.
-func (t *tile) cullKnown(world int, known *simd.Culled) {
+func (t *tile) cullKnown(world int, known *batch.Culled) {
 	c, v, p := t.c, t.c.vectors, t.place
 	t.worlds = append(t.worlds, noWorld())
 	p.begin()
@@ -163,7 +157,7 @@ func (t *tile) cullKnown(world int, known *simd.Culled) {
 		p.placeOnce(world, b)
 		t.row(world, int(open.Pair), a, b, known.Beyond)
 	}
-	if culled := int64(len(v.a) - len(known.Open)); culled > 0 {
+	if culled := int64(len(v.A) - len(known.Open)); culled > 0 {
 		t.count.rows += culled
 		t.count.culledRows += culled
 		t.count.pairs += parts
@@ -173,7 +167,7 @@ func (t *tile) cullKnown(world int, known *simd.Culled) {
 }
 
 // knownRow culls the pairs of parts of a row of which a kernel has the bounds: tile.parts without their computation.
-func (t *tile) knownRow(world int, open simd.CullOpen, beyond float64) {
+func (t *tile) knownRow(world int, open batch.CullOpen, beyond float64) {
 	c, p := t.c, t.place
 	a, b := c.templateA[open.Pair], c.templateB[open.Pair]
 	p.take(world, a)

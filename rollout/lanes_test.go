@@ -60,10 +60,10 @@ func TestLanes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b.vectors == nil || !slices.Contains(b.vectors.boxed, true) {
+				if b.vectors == nil || !slices.Contains(b.vectors.Boxed, true) {
 					t.Fatalf("%s: no kernel culls %v", variant, o.Query)
 				}
-				if name == "random" && !slices.Contains(b.vectors.boxed, false) {
+				if name == "random" && !slices.Contains(b.vectors.Boxed, false) {
 					t.Fatal("kernels compare the boxes of all pairs")
 				}
 				got, rep, err := b.Run(t.Context())
@@ -120,11 +120,11 @@ func dispatcherOf(t *testing.T, variant string) *dispatch.Dispatcher {
 func TestKernelsOfTheBackend(t *testing.T) {
 	t.Setenv(simd.EnvSIMD, simd.Off)
 	for _, variant := range simd.Supported() {
-		if got := kernels(dispatcherOf(t, variant)); got != variant {
+		if got := variantOf(kernels(dispatcherOf(t, variant))); got != variant {
 			t.Errorf("%q, want %q", got, variant)
 		}
 	}
-	if got := kernels(dispatcherOf(t, simd.Off)); got != "" {
+	if got := variantOf(kernels(dispatcherOf(t, simd.Off))); got != "" {
 		t.Errorf("%q without kernels", got)
 	}
 }

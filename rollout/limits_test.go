@@ -17,7 +17,7 @@ import (
 )
 
 // limited runs a rollout with at most the given number of candidates in a block.
-func limited(t *testing.T, bodies *batch.Bodies, w *Worlds, o Options, most int64) (*Results, error) {
+func limited(t *testing.T, bodies *batch.Bodies, w *batch.Worlds, o Options, most int64) (*Results, error) {
 	t.Helper()
 	b, err := newBatch(dispatcher(t), &Job{Bodies: bodies, Worlds: w, Options: o}, dispatch.Options{Backend: "cpu"})
 	if err != nil {
@@ -34,8 +34,8 @@ func TestManyCandidates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	bodies := table(t, rng)
 	template := scene(rng, bodies, 40, 6, 15, false)
-	all := &Worlds{M: template.M, Bodies: template.Bodies, Poses: template.Poses, AllPairs: true}
-	for name, w := range map[string]*Worlds{"template": template, "all pairs": all} {
+	all := &batch.Worlds{M: template.M, Bodies: template.Bodies, Poses: template.Poses, AllPairs: true}
+	for name, w := range map[string]*batch.Worlds{"template": template, "all pairs": all} {
 		for _, o := range []Options{
 			{NoCulling: true}, {MaxDistance: 1, HasMaxDistance: true}, {Reduce: ReduceWorld},
 			{MaxDistance: 1, HasMaxDistance: true, Workers: 3},
@@ -89,7 +89,7 @@ func cloud(rng *rand.Rand, n int) (b batch.Body) {
 }
 
 // clouds is a world of two bodies of n balls.
-func clouds(t *testing.T, n int) (*batch.Bodies, *Worlds) {
+func clouds(t *testing.T, n int) (*batch.Bodies, *batch.Worlds) {
 	t.Helper()
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 0.01}}, nil)
 	if err != nil {
@@ -104,7 +104,7 @@ func clouds(t *testing.T, n int) (*batch.Bodies, *Worlds) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	w := &batch.Worlds{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for _, x := range []float64{0, 4} {
 		p := geom.Translate(x, 0, 0)
 		w.Poses = appendPose(w.Poses, &p)
@@ -130,7 +130,7 @@ func TestManyParts(t *testing.T) {
 
 // TestManyBadPoses: bodies with an invalid pose are in too many of all pairs to list.
 func TestManyBadPoses(t *testing.T) {
-	w := &Worlds{AllPairs: true, Bodies: make([]int32, 30_000)}
+	w := &batch.Worlds{AllPairs: true, Bodies: make([]int32, 30_000)}
 	w.Poses = make([]float64, 7*len(w.Bodies)) // no rotation
 	o := Options{MaxDistance: 1, HasMaxDistance: true}
 	job := &Job{Bodies: bodiesOf(t, geom.Sphere{R: 1}), Worlds: w, Options: o}
@@ -143,7 +143,7 @@ func TestManyBadPoses(t *testing.T) {
 // TestSweepOfTooManyParts: two bodies of more pairs of parts than a sweep takes are an error that names them.
 func TestSweepOfTooManyParts(t *testing.T) {
 	bodies, w := clouds(t, 8193)
-	m := &Motions{Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
+	m := &batch.Motions{Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
 	m.Poses = append(append(m.Poses, w.Poses...), w.Poses...)
 	job := &SweepJob{Bodies: bodies, Motions: m, Options: sweep.Options{}}
 	_, err := Sweep(t.Context(), dispatcher(t), job, dispatch.Options{Backend: "cpu"})

@@ -94,9 +94,9 @@ func runPeer(b *testing.B, c peers.Contestant, q *peers.Question, configuration 
 }
 
 // pairsOf returns the pairs of parts of worlds as a list.
-func pairsOf(bodies *batch.Bodies, w *rollout.Worlds) *batch.Pairs {
+func pairsOf(bodies *batch.Bodies, w *batch.Worlds) *batch.Pairs {
 	var rows []batch.Row
-	for world := range w.Len() {
+	for world := range w.Count() {
 		for p := range w.TemplateA {
 			ka, kb := w.TemplateA[p], w.TemplateB[p]
 			a, b := w.Body(world, ka), w.Body(world, kb)

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -25,7 +24,7 @@ const (
 // placement is the bodies of one world with their bounds in the world frame. Columns have one entry per place.
 type placement struct {
 	table  *batch.Bodies
-	worlds *Worlds
+	worlds *batch.Worlds
 	used   []int32 // places that occur in a pair
 
 	state  []uint8
@@ -46,7 +45,7 @@ type placement struct {
 	takenIn  []int     // of each place, the epoch in which its pose was read last
 	placedIn []int     // and in which it was placed
 	padded   []float64 // poses of the last worlds of a tile
-	culler   *simd.Culler
+	culler   batch.Culler
 
 	near neighbors // of all pairs
 }
@@ -68,7 +67,7 @@ type placedPart struct {
 	axes      geom.Mat3
 }
 
-func newPlacement(table *batch.Bodies, w *Worlds, used []int32) *placement {
+func newPlacement(table *batch.Bodies, w *batch.Worlds, used []int32) *placement {
 	m := w.BodiesPerWorld()
 	p := &placement{table: table, worlds: w, used: used}
 	p.state, p.body, p.pose = make([]uint8, m), make([]int32, m), make([]geom.Pose, m)
@@ -108,7 +107,7 @@ func (p *placement) take(world int, k int32) {
 	}
 	p.takenIn[k] = p.epoch
 	p.partsAt[k], p.instance[k] = -1, -1
-	if p.body[k] = p.worlds.Body(world, k); p.body[k] != Absent {
+	if p.body[k] = p.worlds.Body(world, k); p.body[k] != batch.Absent {
 		p.pose[k] = p.worlds.Pose(world, k)
 	}
 }
@@ -117,7 +116,7 @@ func (p *placement) placeBody(world int, k int32) {
 	p.placedIn[k] = p.epoch
 	p.take(world, k)
 	b := p.body[k]
-	if b == Absent {
+	if b == batch.Absent {
 		p.state[k] = absent
 		return
 	}

@@ -71,11 +71,11 @@ func BenchmarkArmVulkan(b *testing.B) {
 			for i, name := range []string{"whole", "reduced"} {
 				b.ReportMetric(float64(wall[i].Microseconds())/1e3/float64(n), name+"-ms")
 				b.ReportMetric(float64(kernel[i].Microseconds())/1e3/float64(n), name+"-kernel-ms")
-				b.ReportMetric(float64(last[i].BytesDown)/float64(w.Len()), name+"-B/world")
+				b.ReportMetric(float64(last[i].BytesDown)/float64(w.Count()), name+"-B/world")
 			}
 			b.ReportMetric(float64((deviceTime()-before).Microseconds())/1e3/float64(n), "reduce-ms")
-			b.ReportMetric(float64(last[1].Solved)/float64(w.Len()), "solved/world")
-			b.ReportMetric(float64(last[1].Omitted)/float64(w.Len()), "omitted/world")
+			b.ReportMetric(float64(last[1].Solved)/float64(w.Count()), "solved/world")
+			b.ReportMetric(float64(last[1].Omitted)/float64(w.Count()), "omitted/world")
 			b.ReportMetric(0, "ns/op")
 		})
 	}

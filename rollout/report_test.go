@@ -98,12 +98,13 @@ func TestBackendOfNothing(t *testing.T) {
 	bodies, d := bodiesOf(t, geom.Sphere{R: 0.1}), dispatcher(t)
 	w := inRow([]int32{0, 0, 0}, 10)
 	o := Options{MaxDistance: 1, HasMaxDistance: true}
-	for _, w := range []*Worlds{w, templates(w), {}} {
+	for _, w := range []*batch.Worlds{w, templates(w), {}} {
 		if _, rep := mustRun(t, d, bodies, w, o, ""); rep.Backend != "cpu" || rep.Why == "" || rep.Solved != 0 {
 			t.Errorf("back end %q (%q), %d solved", rep.Backend, rep.Why, rep.Solved)
 		}
 	}
-	m := &Motions{Bodies: []int32{0, Absent}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: w.Poses[:14]}
+	m := &batch.Motions{Bodies: []int32{0, batch.Absent}, TemplateA: []int32{0}, TemplateB: []int32{1},
+		Poses: w.Poses[:14]}
 	m.Poses = append(append([]float64{}, m.Poses...), m.Poses...)
 	if _, rep := mustSweep(t, d, bodies, m, sweep.Options{}, ""); rep.Backend != "cpu" {
 		t.Errorf("a sweep of an absent body: back end %q", rep.Backend)
@@ -114,7 +115,7 @@ func TestBackendOfNothing(t *testing.T) {
 // workers are.
 func TestRowErrorsInOrder(t *testing.T) {
 	bodies, d := bodiesOf(t, geom.Halfspace{}, geom.Sphere{R: 0.1}), dispatcher(t)
-	w := &Worlds{Bodies: []int32{0, 0, 1, 1}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{2, 0, 3}}
+	w := &batch.Worlds{Bodies: []int32{0, 0, 1, 1}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{2, 0, 3}}
 	for world := range 12 { // a pair of half-spaces each, bad poses in every third
 		for k := range 4 {
 			p := geom.Translate(0, float64(k), 0)
@@ -154,8 +155,8 @@ func TestRowErrorsInOrder(t *testing.T) {
 // TestManyEvaluations: the number of evaluations of a row stays at the largest one that the column can hold.
 func TestManyEvaluations(t *testing.T) {
 	bodies := bodiesOf(t, geom.Sphere{R: 1})
-	m := &Motions{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: make([]float64, 28)}
-	s := &sweeper{bodies: bodies, motions: m, out: newSweepResults(1)}
+	m := &batch.Motions{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}, Poses: make([]float64, 28)}
+	s := &sweeper{bodies: bodies, motions: m, out: batch.NewSweepResults(1)}
 	for range 3 {
 		s.fold(0, []sweep.Answer{{State: sweep.Free, Evaluations: math.MaxInt32 - 5, T0: 1}})
 	}

@@ -63,8 +63,8 @@ func table(t testing.TB, rng *rand.Rand) *batch.Bodies {
 }
 
 // scene returns random worlds of the bodies: one list for all worlds, or one for each with absent bodies.
-func scene(rng *rand.Rand, bodies *batch.Bodies, worlds, m, pairs int, perWorld bool) *Worlds {
-	w := &Worlds{}
+func scene(rng *rand.Rand, bodies *batch.Bodies, worlds, m, pairs int, perWorld bool) *batch.Worlds {
+	w := &batch.Worlds{}
 	lists := 1
 	if perWorld {
 		w.M, lists = m, worlds
@@ -77,7 +77,7 @@ func scene(rng *rand.Rand, bodies *batch.Bodies, worlds, m, pairs int, perWorld 
 			case k == 0:
 				b = ground
 			case perWorld && rng.IntN(8) == 0:
-				b = Absent
+				b = batch.Absent
 			}
 			w.Bodies = append(w.Bodies, b)
 		}
@@ -113,19 +113,19 @@ type answered struct {
 }
 
 // expanded answers every pair of parts as a pair list on a back end and reduces the answers by pair of bodies.
-func expanded(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *Worlds, o *Options, backend string) (
+func expanded(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *batch.Worlds, o *Options, backend string) (
 	[]answered, *batch.Results) {
 	t.Helper()
 	var rows []batch.Row
 	var of [][3]int // row of the scene, parts
-	n := w.Len() * len(w.TemplateA)
+	n := w.Len()
 	expect := make([]answered, n)
 	for i := range expect {
 		world, p := i/len(w.TemplateA), i%len(w.TemplateA)
 		a, b := w.Body(world, w.TemplateA[p]), w.Body(world, w.TemplateB[p])
 		inf := math.Inf(1)
 		expect[i] = answered{distance: inf, lower: inf, upper: inf, partA: -1, partB: -1, row: -1}
-		if a == Absent || b == Absent {
+		if a == batch.Absent || b == batch.Absent {
 			expect[i].absent = true
 			continue
 		}
@@ -143,7 +143,7 @@ func expanded(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, w *Wor
 	for i := range rows {
 		list.SetRow(i, &rows[i])
 	}
-	q := o.ofParts()
+	q := ofParts(o)
 	job := &batch.Job{Library: bodies.Library(), Input: list, Options: q}
 	if _, err := d.Run(t.Context(), job, dispatch.Options{Backend: backend}); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func checkRows(t *testing.T, got *Results, want []answered, list *batch.Results,
 			}
 			continue
 		}
-		if s != batch.Separated || e.distance <= o.threshold() || o.NoCulling {
+		if s != batch.Separated || e.distance <= threshold(o) || o.NoCulling {
 			if d != e.distance || got.PartA[i] != e.partA || got.PartB[i] != e.partB {
 				t.Fatalf("row %d: %v of parts %d, %d, want %v of %d, %d", i, d, got.PartA[i], got.PartB[i], e.distance,
 					e.partA, e.partB)
@@ -279,7 +279,7 @@ func checkWorlds(t *testing.T, got *Results, want []answered, pairs int, o *Opti
 		if !(d-gap <= upper+slack) || !(d+gap >= lower-slack) {
 			t.Fatalf("world %d: %v ± %v, want [%v, %v]", w, d, gap, lower, upper)
 		}
-		if e := &rows[least]; e.distance <= o.threshold() || o.NoCulling {
+		if e := &rows[least]; e.distance <= threshold(o) || o.NoCulling {
 			if d != e.distance || int(got.Pair[w]) != least || got.PartA[w] != e.partA || got.PartB[w] != e.partB {
 				t.Fatalf("world %d: %v of pair %d, parts %d, %d, want %v of %d, %d, %d", w, d, got.Pair[w],
 					got.PartA[w], got.PartB[w], e.distance, least, e.partA, e.partB)
@@ -340,7 +340,7 @@ func TestPairList(t *testing.T) {
 							} else {
 								checkRows(t, job.Results, want, list, &o)
 							}
-							if rep.Done != job.Results.N || rep.Worlds != w.Len() {
+							if rep.Done != job.Results.N || rep.Worlds != w.Count() {
 								t.Errorf("report %+v", rep)
 							}
 						})

@@ -16,8 +16,8 @@ import (
 
 // A Job is one call: bodies, worlds, the options of the query, and the results.
 type Job struct {
-	Bodies  *batch.Bodies
-	Worlds  *Worlds
+	Bodies  *batch.Bodies // of worlds of shapes, only the library of the table is used
+	Worlds  *batch.Worlds
 	Options Options
 	Results *Results // nil has Run allocate them
 }
@@ -40,7 +40,7 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, job *Job, run dispatch.Opt
 
 // Hold prepares a rollout for repeated runs while the poses change. The results, and all memory that a run needs,
 // are kept between runs.
-func Hold(d *dispatch.Dispatcher, bodies *batch.Bodies, worlds *Worlds, o Options, run dispatch.Options) (*Batch,
+func Hold(d *dispatch.Dispatcher, bodies *batch.Bodies, worlds *batch.Worlds, o Options, run dispatch.Options) (*Batch,
 	error) {
 	return newBatch(d, &Job{Bodies: bodies, Worlds: worlds, Options: o}, run)
 }
@@ -59,7 +59,7 @@ type Batch struct {
 	closed bool
 
 	bodies               *batch.Bodies
-	worlds               *Worlds
+	worlds               *batch.Worlds
 	o                    Options
 	templateA, templateB []int32
 	used                 []int32 // bodies in some pair
@@ -85,8 +85,9 @@ type Batch struct {
 	most    int64           // candidates of a block
 	larger  int             // blocks are 2^larger times as large as by default
 
-	simd    string   // variant of the kernels, "" for none
-	vectors *vectors // nil if no kernel culls
+	kernels dispatch.CullingKernels // nil for none
+	variant string                  // their instruction set, "" for none
+	vectors *vectors                // nil if no kernel culls
 
 	team  *team
 	tiles []*tile
@@ -110,11 +111,15 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	if err := job.Options.Check(); err != nil {
 		return nil, err
 	}
-	if err := job.Worlds.CheckShape(job.Bodies); err != nil {
+	if err := job.Worlds.CheckBodies(job.Bodies); err != nil {
 		return nil, err
 	}
+	bodies := job.Bodies
+	if job.Worlds.Shapes != nil {
+		bodies = batch.BodiesOfShapes(bodies.Library())
+	}
 	o := &job.Options
-	b := &Batch{d: d, run: run, bodies: job.Bodies, worlds: job.Worlds, o: *o, results: job.Results,
+	b := &Batch{d: d, run: run, bodies: bodies, worlds: job.Worlds, o: *o, results: job.Results,
 		most: memory.Room(maxCandidates, candidateBytes)}
 	b.workers = o.Workers
 	if b.workers == 0 {
@@ -130,10 +135,10 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 			return nil, err
 		}
 	}
-	b.threshold = o.threshold()
+	b.threshold = threshold(o)
 	b.bounded = !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
 	b.boolean, b.reduce = o.StatusAlone(), o.Reduce == ReduceWorld
-	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: o.ofParts()}
+	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: ofParts(o)}
 	b.valued = b.parts.Options.Columns&batch.ColDistance != 0
 	b.stops = b.reduce && b.boolean && !b.valued && b.bounded && b.all == nil
 	if b.run.EstimateRows == 0 {
@@ -153,7 +158,8 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
 	}
-	b.simd = kernels(d)
+	b.kernels = kernels(d)
+	b.variant = variantOf(b.kernels)
 	b.setVectors()
 	b.joinTile = func(_, i int) { b.tiles[i].copyTo(&b.joined) }
 	b.foldTile = func(_, i int) { b.tiles[i].fold(b.answers) }
@@ -171,7 +177,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 // at most, so that it does not depend on the size of blocks.
 func (b *Batch) estimateRows() int {
 	n := int64(0)
-	for w := 0; w < b.worlds.Len() && n < defaultBlockPairs; w++ {
+	for w := 0; w < b.worlds.Count() && n < defaultBlockPairs; w++ {
 		n += b.pairsOf(w)
 	}
 	return int(min(max(n, 1), defaultBlockPairs))
@@ -190,11 +196,11 @@ func places(columns ...[]int32) (used []int32) {
 func (b *Batch) rows() int {
 	switch {
 	case b.reduce:
-		return b.worlds.Len()
+		return b.worlds.Count()
 	case b.all != nil:
 		return 0 // so far
 	}
-	return b.worlds.Len() * len(b.templateA)
+	return b.worlds.Len()
 }
 
 // rowBytes is the memory of a row of results.
@@ -219,12 +225,12 @@ func rowBytes(o *Options) float64 {
 func (b *Batch) makeResults() error {
 	n := b.rows()
 	if b.results == nil {
-		bytes := float64(b.worlds.Len()) * float64(n/max(1, b.worlds.Len())) * rowBytes(&b.o)
+		bytes := float64(b.worlds.Count()) * float64(n/max(1, b.worlds.Count())) * rowBytes(&b.o)
 		if err := memory.Check(fmt.Sprintf("results of %d rows", n), bytes); err != nil {
 			return fmt.Errorf("rollout: %w", err)
 		}
 		b.results = NewResults(n, &b.o)
-	} else if err := b.results.check(n, &b.o); err != nil {
+	} else if err := b.results.Check(n, &b.o); err != nil {
 		return err
 	}
 	b.results.ContactsComplete = b.reduce && !b.stops
@@ -244,13 +250,13 @@ var errClosed = errors.New("rollout: the batch is closed")
 
 // Update sets the poses for the next Run: w is the input of the batch after the caller changed its poses, or another
 // one with as many worlds, the same bodies and the same pairs. It must not change until Run has returned.
-func (b *Batch) Update(w *Worlds) error {
+func (b *Batch) Update(w *batch.Worlds) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.update(w)
 }
 
-func (b *Batch) update(w *Worlds) error {
+func (b *Batch) update(w *batch.Worlds) error {
 	if b.closed {
 		return errClosed
 	}
@@ -259,7 +265,7 @@ func (b *Batch) update(w *Worlds) error {
 	}
 	if w != b.worlds {
 		if len(w.Poses) != len(b.worlds.Poses) || w.BodiesPerWorld() != b.worlds.BodiesPerWorld() ||
-			!slices.Equal(w.Bodies, b.worlds.Bodies) ||
+			!slices.Equal(w.Bodies, b.worlds.Bodies) || !slices.Equal(w.Shapes, b.worlds.Shapes) ||
 			w.AllPairs != b.worlds.AllPairs || !slices.Equal(w.SkipA, b.worlds.SkipA) ||
 			!slices.Equal(w.SkipB, b.worlds.SkipB) || !slices.Equal(w.TemplateA, b.templateA) ||
 			!slices.Equal(w.TemplateB, b.templateB) {
@@ -290,8 +296,8 @@ func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
 		return nil, Report{}, errClosed
 	}
 	start := time.Now()
-	b.report = Report{Backend: b.backend, Why: b.why, Worlds: b.worlds.Len(),
-		Rows: b.worlds.Len() * len(b.templateA)}
+	b.report = Report{Backend: b.backend, Why: b.why, Worlds: b.worlds.Count(),
+		Rows: b.worlds.Len()}
 	if b.all != nil {
 		b.all.rows = 0
 	}

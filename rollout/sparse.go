@@ -17,24 +17,24 @@ func (b *Batch) addBodies() {
 		r.BodyA, r.BodyB = make([]int32, r.N), make([]int32, r.N)
 	}
 	if b.sparse() {
-		r.Offsets = make([]int64, b.worlds.Len()+1)
+		r.Offsets = make([]int64, b.worlds.Count()+1)
 	}
 	for i := range r.N {
-		r.resetOthers(i)
+		r.ResetOthers(i)
 	}
 }
 
 // resetSparse removes all rows.
 func (b *Batch) resetSparse() {
 	b.grow(0)
-	b.results.Offsets = resized(b.results.Offsets, b.worlds.Len()+1)
+	b.results.Offsets = resized(b.results.Offsets, b.worlds.Count()+1)
 	clear(b.results.Offsets)
 }
 
 // failSparse ends the offsets at a world that has no rows for lack of an answer.
 func (b *Batch) failSparse(world int) {
 	offsets := b.results.Offsets
-	for w := world; w < b.worlds.Len(); w++ {
+	for w := world; w < b.worlds.Count(); w++ {
 		offsets[w+1] = offsets[world]
 	}
 }

@@ -25,7 +25,7 @@ func (s *source) at(k int32) int { return s.t.candidate + int(k) }
 // the row has, -1 for none.
 func (c *Batch) store(i int, l *least, s *source) int32 {
 	out := c.results
-	out.resetOthers(i)
+	out.ResetOthers(i)
 	status := l.status(c.boolean)
 	c.statuses[i] = uint8(status)
 	if status == batch.Invalid || status == batch.Undecided && !c.known(l) {

@@ -16,63 +16,9 @@ import (
 // A SweepJob is one call of [Sweep]: bodies, their motions, options, and the results.
 type SweepJob struct {
 	Bodies  *batch.Bodies
-	Motions *Motions
+	Motions *batch.Motions
 	Options sweep.Options
 	Results *SweepResults // nil has Sweep allocate them
-}
-
-// SweepResults has one row per pair of bodies in a world: row w·P + p. Times are in [0, T−1], way point k at the time
-// k.
-type SweepResults struct {
-	N int
-
-	// State is that of the first contact of the bodies: codes of [sweep.State]. Rows with an absent body are Free.
-	State []uint8
-
-	// Lower and Upper bound the least distance over the motion, in metres. Of Free rows Lower is proved and above 0:
-	// +Inf with an absent body. Of others it is 0. Upper is attained at the time Closest.
-	Lower, Upper, Closest []float64
-
-	// No contact is before T0. Of rows in Contact the first contact is in [T0, T1], which is not wider than the
-	// tolerance. Of Free rows T0 is the end of the motion. Of Undecided rows T1 is the earliest known contact, NaN
-	// for none.
-	T0, T1 []float64
-
-	// PartA and PartB are the parts of the earliest known contact; of rows without one those of the least upper bound;
-	// -1 if there are none.
-	PartA, PartB []int32
-
-	Evaluations []int32 // poses of pairs of parts at which the solvers were asked; the largest int32 for more
-}
-
-// newSweepResults allocates results of n rows, all of them Undecided.
-func newSweepResults(n int) *SweepResults {
-	r := &SweepResults{N: n, State: make([]uint8, n), PartA: make([]int32, n), PartB: make([]int32, n),
-		Evaluations: make([]int32, n)}
-	for _, c := range []*[]float64{&r.Lower, &r.Upper, &r.Closest, &r.T0, &r.T1} {
-		*c = make([]float64, n)
-	}
-	r.reset()
-	return r
-}
-
-// reset makes every row Undecided.
-func (r *SweepResults) reset() {
-	for i := range r.N {
-		r.State[i], r.Upper[i], r.Closest[i], r.T1[i] = uint8(sweep.Undecided), math.Inf(1), math.NaN(), math.NaN()
-		r.Lower[i], r.T0[i], r.PartA[i], r.PartB[i], r.Evaluations[i] = 0, 0, -1, -1, 0
-	}
-}
-
-// check returns an error if the results are not those of n rows.
-func (r *SweepResults) check(n int) error {
-	for _, length := range []int{r.N, len(r.State), len(r.Lower), len(r.Upper), len(r.Closest), len(r.T0), len(r.T1),
-		len(r.PartA), len(r.PartB), len(r.Evaluations)} {
-		if length != n {
-			return fmt.Errorf("rollout: results of sweeps have %d rows, or a column of %d, want %d", r.N, length, n)
-		}
-	}
-	return nil
 }
 
 // SweepReport describes the outcome of a call of [Sweep].
@@ -119,16 +65,16 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 	if err := job.Options.Check(); err != nil {
 		return SweepReport{}, err
 	}
-	if err := job.Motions.CheckShape(job.Bodies); err != nil {
+	if err := job.Motions.CheckBodies(job.Bodies); err != nil {
 		return SweepReport{}, err
 	}
 	if job.Results != nil {
-		if err := job.Results.check(job.Motions.Len() * len(job.Motions.TemplateA)); err != nil {
+		if err := job.Results.Check(job.Motions.Len()); err != nil {
 			return SweepReport{}, err
 		}
-		job.Results.reset()
+		job.Results.Reset()
 	}
-	if n := job.Motions.Len() * len(job.Motions.TemplateA); job.Results == nil {
+	if n := job.Motions.Len(); job.Results == nil {
 		if err := memory.Check(fmt.Sprintf("results of %d rows", n), 56*float64(n)); err != nil {
 			return SweepReport{}, fmt.Errorf("rollout: %w", err)
 		}
@@ -152,7 +98,7 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 type sweeper struct {
 	series  *dispatch.Series
 	bodies  *batch.Bodies
-	motions *Motions
+	motions *batch.Motions
 	o       sweep.Options
 	out     *SweepResults
 	report  SweepReport
@@ -168,11 +114,11 @@ type sweeper struct {
 func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	m := job.Motions
 	if job.Results == nil {
-		job.Results = newSweepResults(m.Len() * len(m.TemplateA))
+		job.Results = batch.NewSweepResults(m.Len())
 	}
 	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options.WithDefaults(), out: job.Results,
 		progress: run.Progress}
-	s.report.Worlds, s.report.Rows = m.Len(), job.Results.N
+	s.report.Worlds, s.report.Rows = m.Count(), job.Results.N
 	s.checkPoses(run.MaxRowErrors)
 	return s
 }
@@ -203,11 +149,11 @@ func (s *sweeper) checkPoses(limit int) {
 		limit = 16
 	}
 	m := s.motions
-	s.bad = make([]bool, m.Len()*m.BodiesPerWorld())
-	for world := range m.Len() {
+	s.bad = make([]bool, m.Count()*m.BodiesPerWorld())
+	for world := range m.Count() {
 		for _, k := range places(m.TemplateA, m.TemplateB) {
 			body := m.Body(world, k)
-			if body == Absent {
+			if body == batch.Absent {
 				continue
 			}
 			for way := range m.WayPoints() {
@@ -261,7 +207,7 @@ func (s *sweeper) countParts() (pairs int64, err error) {
 	for row := range s.out.N {
 		world, a, b := s.of(row)
 		x, y := s.motions.Body(world, a), s.motions.Body(world, b)
-		if x == Absent || y == Absent {
+		if x == batch.Absent || y == batch.Absent {
 			continue
 		}
 		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > most {
@@ -301,7 +247,7 @@ func (s *sweeper) run(ctx context.Context) error {
 
 // fail makes the rows from lo on undecided, without anything proved.
 func (s *sweeper) fail(lo int) {
-	none := newSweepResults(1)
+	none := batch.NewSweepResults(1)
 	for i := lo; i < s.out.N; i++ {
 		s.out.State[i], s.out.Lower[i], s.out.Upper[i] = none.State[0], 0, none.Upper[0]
 		s.out.Closest[i], s.out.T0[i], s.out.T1[i] = math.NaN(), 0, math.NaN()
@@ -323,7 +269,7 @@ func (s *sweeper) begin(row int) int {
 	inf := math.Inf(1)
 	r.Lower[row] = inf
 	switch {
-	case x == Absent || y == Absent:
+	case x == batch.Absent || y == batch.Absent:
 		r.State[row], r.Upper[row], r.T0[row] = uint8(sweep.Free), inf, float64(s.motions.WayPoints()-1)
 		return 0
 	case s.bad[world*m+int(a)] || s.bad[world*m+int(b)]:

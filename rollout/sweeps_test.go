@@ -17,9 +17,9 @@ import (
 )
 
 // paths returns worlds of moving bodies of the table, one of them a half-space at rest.
-func paths(rng *rand.Rand, bodies *batch.Bodies, worlds, m, t, pairs int) *Motions {
+func paths(rng *rand.Rand, bodies *batch.Bodies, worlds, m, t, pairs int) *batch.Motions {
 	s := scene(rng, bodies, worlds*t, m, pairs, false)
-	q := &Motions{T: t, Bodies: s.Bodies, Poses: s.Poses, TemplateA: s.TemplateA, TemplateB: s.TemplateB}
+	q := &batch.Motions{T: t, Bodies: s.Bodies, Poses: s.Poses, TemplateA: s.TemplateA, TemplateB: s.TemplateB}
 	for w := range worlds {
 		for k := 1; k < t; k++ { // body 0 is the ground
 			copy(q.Poses[7*(w*t+k)*m:][:7], q.Poses[7*w*t*m:][:7])
@@ -28,7 +28,7 @@ func paths(rng *rand.Rand, bodies *batch.Bodies, worlds, m, t, pairs int) *Motio
 	return q
 }
 
-func mustSweep(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, m *Motions, o sweep.Options,
+func mustSweep(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, m *batch.Motions, o sweep.Options,
 	backend string) (*SweepResults, SweepReport) {
 	t.Helper()
 	job := &SweepJob{Bodies: bodies, Motions: m, Options: o}
@@ -39,11 +39,11 @@ func mustSweep(t testing.TB, d *dispatch.Dispatcher, bodies *batch.Bodies, m *Mo
 	return job.Results, rep
 }
 
-// at returns the worlds at a time of the motions.
-func (m *Motions) at(time float64) *Worlds {
-	w := &Worlds{M: m.BodiesPerWorld(), Bodies: m.Bodies, TemplateA: m.TemplateA, TemplateB: m.TemplateB}
+// worldsAt returns the worlds at a time of the motions.
+func worldsAt(m *batch.Motions, time float64) *batch.Worlds {
+	w := &batch.Worlds{M: m.BodiesPerWorld(), Bodies: m.Bodies, TemplateA: m.TemplateA, TemplateB: m.TemplateB}
 	leg := min(int(time), m.WayPoints()-2)
-	for world := range m.Len() {
+	for world := range m.Count() {
 		for k := range int32(m.BodiesPerWorld()) {
 			from, _ := m.Pose(world, leg, k).Normalized()
 			to, _ := m.Pose(world, leg+1, k).Normalized()
@@ -78,7 +78,7 @@ func TestSweepsAgainstSampling(t *testing.T) {
 			o := Options{Options: batch.Options{Precision: batch.Double}, NoCulling: true}
 			for k := range samples {
 				time := float64(ways-1) * (float64(k) + rng.Float64()) / float64(samples)
-				res, _ := mustRun(t, d, bodies, m.at(time), o, "cpu")
+				res, _ := mustRun(t, d, bodies, worldsAt(m, time), o, "cpu")
 				for i := range got.N {
 					status, low := batch.Status(res.Status()[i]), res.Distance().F64[i]+float64(res.Gap()[i])
 					if time < got.T0[i] && status == batch.Penetrating {
@@ -115,7 +115,7 @@ func TestSweepWayPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Motions{T: 5, Bodies: []int32{0, 1, Absent}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
+	m := &batch.Motions{T: 5, Bodies: []int32{0, 1, batch.Absent}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
 	for _, p := range []r3.Vec{{}, {X: 1}, {X: 1, Y: 1}, {Y: 1}, {}} {
 		a, b := geom.Translate(p.X, p.Y, 0), geom.IdentityPose()
 		m.Poses = appendPose(appendPose(appendPose(m.Poses, &a), &b), &b)
@@ -143,7 +143,7 @@ func TestSweepLateWayPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	const ways, worlds = 1026, 40
-	m := &Motions{T: ways, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	m := &batch.Motions{T: ways, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for world := range worlds {
 		for way := range ways {
 			a, b := geom.IdentityPose(), geom.Translate(1, 0, 0)
@@ -191,7 +191,7 @@ func TestSweepInvalid(t *testing.T) {
 			t.Errorf("row %d changes beside an invalid one", i)
 		}
 	}
-	mine := newSweepResults(bad.N)
+	mine := batch.NewSweepResults(bad.N)
 	job := &SweepJob{Bodies: bodies, Motions: m, Results: mine}
 	for range 2 { // the second call overwrites the answers of the first
 		if _, err := Sweep(context.Background(), d, job, dispatch.Options{}); err != nil ||
@@ -217,13 +217,13 @@ func TestSweepRefused(t *testing.T) {
 	d := dispatcher(t)
 	rng := rand.New(rand.NewPCG(6, 7))
 	bodies := table(t, rng)
-	for name, change := range map[string]func(m *Motions){
-		"one way point":     func(m *Motions) { m.T = 1 },
-		"odd poses":         func(m *Motions) { m.Poses = m.Poses[1:] },
-		"no such body":      func(m *Motions) { m.Bodies[1] = 99 },
-		"no such pair":      func(m *Motions) { m.TemplateB[0] = 6 },
-		"a body and itself": func(m *Motions) { m.TemplateB[0] = m.TemplateA[0] },
-		"too few bodies":    func(m *Motions) { m.M, m.Bodies = 6, m.Bodies[:5] },
+	for name, change := range map[string]func(m *batch.Motions){
+		"one way point":     func(m *batch.Motions) { m.T = 1 },
+		"odd poses":         func(m *batch.Motions) { m.Poses = m.Poses[1:] },
+		"no such body":      func(m *batch.Motions) { m.Bodies[1] = 99 },
+		"no such pair":      func(m *batch.Motions) { m.TemplateB[0] = 6 },
+		"a body and itself": func(m *batch.Motions) { m.TemplateB[0] = m.TemplateA[0] },
+		"too few bodies":    func(m *batch.Motions) { m.M, m.Bodies = 6, m.Bodies[:5] },
 	} {
 		m := paths(rng, bodies, 2, 6, 3, 8)
 		change(m)
@@ -254,7 +254,7 @@ func TestSweepManyParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Motions{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	m := &batch.Motions{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for range 3 {
 		for _, x := range []float64{0, 4, 0, 2.3} {
 			p := geom.Translate(x, 0, 0)

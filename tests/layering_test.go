@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -43,12 +44,12 @@ var layers = map[string][]string{
 	"cpu/simd":                  {"batch", "geom", "cpu/simd/hullcells"},
 	"cpu/simd/hullcells":        {"geom/cells"},
 	"dispatch":                  {"batch"},
-	"rollout": {"batch", "cpu/simd", "dispatch", "geom", "internal/memory",
-		"rollout/broadphase", "rollout/sweep"},
+	"rollout": {"batch", "dispatch", "geom", "internal/memory", "rollout/broadphase",
+		"rollout/sweep"},
 	"verify":             {"geom", "batch", "ref"},
 	"rollout/broadphase": {},
 	"rollout/sweep":      {"batch", "geom"},
-	"dataset":            {"geom", "geom/mesh", "batch", "internal/memory", "rollout", "rollout/sweep"},
+	"dataset":            {"geom", "geom/mesh", "batch", "internal/memory"},
 	"dataset/generate":   {"geom", "geom/mesh", "batch", "ref"},
 	"dataset/fit":        {"geom"},
 	"bench/papers":       {"geom", "geom/mesh", "ref", "dataset/fit", "bench/folder", "bench/plots"},
@@ -210,6 +211,26 @@ func TestLayers(t *testing.T) {
 	}
 	for _, v := range violations(files) {
 		t.Error(v)
+	}
+}
+
+// TestLayersOfFiles: a program that reads files links no back end and no kernel.
+func TestLayersOfFiles(t *testing.T) {
+	list, err := exec.Command("go", "list", "-deps", "../dataset").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(list))
+	if !slices.Contains(linked, module+"/batch") {
+		t.Fatalf("dataset does not link batch: %v", linked)
+	}
+	for _, p := range linked {
+		dir := strings.TrimPrefix(p, module+"/")
+		for _, top := range []string{"cpu", "dispatch", "engine", "ref", "rollout", "shaders"} {
+			if dir != p && inTree(dir, top) {
+				t.Errorf("dataset links %s", dir)
+			}
+		}
 	}
 }
 

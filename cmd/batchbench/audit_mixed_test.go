@@ -41,7 +41,7 @@ func TestAuditOfMixedBodies(t *testing.T) {
 	if !testing.Short() {
 		worlds = 400
 	}
-	w := &rollout.Worlds{M: 6}
+	w := &batch.Worlds{M: 6}
 	for range worlds * w.M {
 		w.Bodies = append(w.Bodies, int32(rng.IntN(len(list)+1))-1)
 		p := testkit.Pose(rng, 0.9)

@@ -91,11 +91,11 @@ func (s *rolloutSample) check(job *rollout.Job) error {
 	if s.pairs < worldPairs {
 		most = min(most, 50*max(s.pairs, auditedPairs))
 	}
-	for world := range w.Len() {
+	for world := range w.Count() {
 		if n := partPairs(job, world); n > most {
 			return fmt.Errorf("audit: world %d has %d pairs of parts, which the reference would solve", world, n)
 		}
-		if len(w.Bodies) == w.BodiesPerWorld() { // the same in all worlds
+		if w.Shared() { // the same in all worlds
 			break
 		}
 	}
@@ -134,7 +134,7 @@ func divisor(a, b int) int {
 func partPairs(job *rollout.Job, world int) (n int64) {
 	w := job.Worlds
 	parts := func(k int32) int64 {
-		if x := w.Body(world, k); x != rollout.Absent {
+		if x := w.Body(world, k); x != batch.Absent {
 			return int64(len(job.Bodies.Parts(x)))
 		}
 		return 0
@@ -158,7 +158,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 	if err := s.check(job); err != nil {
 		return nil, err
 	}
-	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report), OfWorlds: job.Worlds.Len()}
+	r := &rolloutAudit{Rows: job.Results.N, Named: new(verify.Report), OfWorlds: job.Worlds.Count()}
 	c := newRowAuditor(job)
 	if err := r.rows(ctx, c, s); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
 	solved := 0 // rows
-	for world := range s.worlds(job.Worlds.Len()) {
+	for world := range s.worlds(job.Worlds.Count()) {
 		if int64(r.PartPairs) >= s.pairs {
 			break
 		}

@@ -33,7 +33,7 @@ func auditedJob(t *testing.T, o rollout.Options, all bool) *rollout.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rollout.Worlds{Bodies: []int32{0, 1, 1, 0, 1}, AllPairs: all}
+	w := &batch.Worlds{Bodies: []int32{0, 1, 1, 0, 1}, AllPairs: all}
 	if !all {
 		w.TemplateA, w.TemplateB = []int32{0, 1, 4, 2}, []int32{1, 2, 3, 0}
 	}
@@ -161,8 +161,8 @@ func TestAuditSample(t *testing.T) {
 			}
 		}
 	}
-	w := &rollout.Worlds{Poses: make([]float64, 7*2*5000), M: 2, Bodies: slices.Repeat([]int32{1, 1}, 5000)}
-	w.Bodies[0] = rollout.Absent
+	w := &batch.Worlds{Poses: make([]float64, 7*2*5000), M: 2, Bodies: slices.Repeat([]int32{1, 1}, 5000)}
+	w.Bodies[0] = batch.Absent
 	sample := &rolloutSample{pairs: auditedPairs}
 	for _, c := range []struct {
 		pairs int

@@ -33,7 +33,7 @@ type rowAuditor struct {
 }
 
 func newRowAuditor(job *rollout.Job) *rowAuditor {
-	c := &rowAuditor{job: job, sizes: make([]float64, job.Bodies.Len()), bad: make([]bool, job.Worlds.Len())}
+	c := &rowAuditor{job: job, sizes: make([]float64, job.Bodies.Len()), bad: make([]bool, job.Worlds.Count())}
 	lib, w := job.Bodies.Library(), job.Worlds
 	for i := range c.sizes {
 		for _, p := range job.Bodies.Parts(int32(i)) {
@@ -55,9 +55,9 @@ func newRowAuditor(job *rollout.Job) *rowAuditor {
 	for i, a := range w.SkipA {
 		c.skip[[2]int32{min(a, w.SkipB[i]), max(a, w.SkipB[i])}] = true
 	}
-	c.pairs = make([]int, w.Len())
-	if len(w.Bodies) == w.BodiesPerWorld() {
-		c.pairs = c.pairs[:min(1, w.Len())]
+	c.pairs = make([]int, w.Count())
+	if w.Shared() {
+		c.pairs = c.pairs[:min(1, w.Count())]
 	}
 	for world := range c.pairs {
 		c.pairs[world] = c.countPairs(world)
@@ -68,7 +68,7 @@ func newRowAuditor(job *rollout.Job) *rowAuditor {
 // countPairs is the number of pairs of a world that are asked and of which no body is absent.
 func (c *rowAuditor) countPairs(world int) (n int) {
 	w := c.job.Worlds
-	present := func(k int32) bool { return w.Body(world, k) != rollout.Absent }
+	present := func(k int32) bool { return w.Body(world, k) != batch.Absent }
 	if !w.AllPairs {
 		for p, a := range w.TemplateA {
 			if present(a) && present(w.TemplateB[p]) {
@@ -151,11 +151,11 @@ func (c *rowAuditor) place(i int) (p rowPlace, err error) {
 // whose indices are -1 if there is none.
 func (c *rowAuditor) form(i int, p rowPlace) (partA, partB int, err error) {
 	w, r := c.job.Worlds, c.job.Results
-	x, y := int32(rollout.Absent), int32(rollout.Absent)
+	x, y := int32(batch.Absent), int32(batch.Absent)
 	if p.a >= 0 && p.b >= 0 {
 		x, y = w.Body(p.world, p.a), w.Body(p.world, p.b)
 	}
-	absent := x == rollout.Absent || y == rollout.Absent
+	absent := x == batch.Absent || y == batch.Absent
 	partA, partB = int(r.PartA[i]), int(r.PartB[i])
 	switch {
 	case partA == -1 && partB == -1:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/ref"
 	"clearance/rollout"
@@ -48,7 +49,7 @@ type sweepAuditor struct {
 }
 
 func newSweepAuditor(job *rollout.SweepJob) *sweepAuditor {
-	c := &sweepAuditor{job: job, worlds: job.Motions.Len(), radii: make([]float64, job.Bodies.Len())}
+	c := &sweepAuditor{job: job, worlds: job.Motions.Count(), radii: make([]float64, job.Bodies.Len())}
 	lib := job.Bodies.Library()
 	for i := range c.radii {
 		for _, p := range job.Bodies.Parts(int32(i)) {
@@ -73,7 +74,7 @@ func (c *sweepAuditor) pair(row int) moving {
 	n := len(m.TemplateA)
 	p := moving{world: row / n, a: m.TemplateA[row%n], b: m.TemplateB[row%n]}
 	p.x, p.y = m.Body(p.world, p.a), m.Body(p.world, p.b)
-	p.absent = p.x == rollout.Absent || p.y == rollout.Absent
+	p.absent = p.x == batch.Absent || p.y == batch.Absent
 	for way := range m.WayPoints() {
 		if p.x >= 0 && c.job.Bodies.CheckPose(p.x, m.Pose(p.world, way, p.a)) != nil ||
 			p.y >= 0 && c.job.Bodies.CheckPose(p.y, m.Pose(p.world, way, p.b)) != nil {

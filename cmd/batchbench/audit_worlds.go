@@ -31,7 +31,7 @@ func listOf(job *rollout.Job, world int) (rows []rowOf, list []batch.Row) {
 	add := func(ka, kb int32) {
 		x, y := w.Body(world, ka), w.Body(world, kb)
 		row := rowOf{a: ka, b: kb, first: len(list), known: nothing}
-		if x != rollout.Absent && y != rollout.Absent {
+		if x != batch.Absent && y != batch.Absent {
 			row.partsA, row.partsB = len(b.Parts(x)), len(b.Parts(y))
 			for i, p := range b.Parts(x) {
 				for j, q := range b.Parts(y) {
@@ -89,7 +89,7 @@ func (r *rolloutAudit) world(c *rowAuditor, world int, rows []rowOf, solved *bat
 	note := func(at int, err error) { r.note(world, at, err) }
 	switch {
 	case out.Pair != nil:
-		err := r.check(&whole, c, world, rollout.Absent, rollout.Absent)
+		err := r.check(&whole, c, world, batch.Absent, batch.Absent)
 		for i := range rows {
 			if row := &rows[i]; err == nil && row.least(out, world, i) {
 				err = row.named(out, world, solved)

@@ -65,7 +65,7 @@ func (f *rolloutFlags) rolloutOptions(s *solveFlags) (rollout.Options, error) {
 }
 
 // rollout reads the bodies and the worlds.
-func (f *inputFlags) rollout() (*batch.Bodies, *rollout.Worlds, error) {
+func (f *inputFlags) rollout() (*batch.Bodies, *batch.Worlds, error) {
 	has, err := dataset.HasBodies(f.worlds)
 	if err != nil {
 		return nil, nil, err
@@ -81,17 +81,15 @@ func (f *inputFlags) rollout() (*batch.Bodies, *rollout.Worlds, error) {
 		}
 		return bodies, w, err
 	}
-	plain, err := dataset.ReadWorlds(f.worlds) // whose bodies are shapes
+	w, err := dataset.ReadWorlds(f.worlds)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &rollout.Worlds{Bodies: plain.Shapes, Poses: plain.Poses, TemplateA: plain.TemplateA,
-		TemplateB: plain.TemplateB}
 	if f.pairs == allPairs {
 		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
 	}
 	bodies = batch.BodiesOfShapes(bodies.Library())
-	return bodies, w, w.CheckShape(bodies)
+	return bodies, w, w.CheckBodies(bodies)
 }
 
 // scoreRollout answers worlds of bodies into the results file.
@@ -111,7 +109,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 			return err
 		}
 	}
-	bar := e.progress("score", int64(worlds.Len()*max(len(worlds.TemplateA), 1)))
+	bar := e.progress("score", int64(worlds.Count()*max(len(worlds.TemplateA), 1)))
 	defer bar.done()
 	last := 0
 	rep, err := rollout.Run(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
@@ -131,7 +129,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	}
 	meta := map[string]string{metaMethod: o.Method.String(),
 		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
-	if err := dataset.WriteRolloutResults(f.out, job.Results, &o, worlds.Len(), meta); err != nil {
+	if err := dataset.WriteRolloutResults(f.out, job.Results, &o, worlds.Count(), meta); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {

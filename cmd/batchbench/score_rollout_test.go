@@ -28,7 +28,7 @@ func TestScoreRollout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rollout.Worlds{Bodies: []int32{0, 1, 1}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
+	w := &batch.Worlds{Bodies: []int32{0, 1, 1}, TemplateA: []int32{0, 0}, TemplateB: []int32{1, 2}}
 	for _, x := range []float64{3, 1.5} {
 		w.Poses = append(w.Poses, 0, 0, 0, 1, 0, 0, 0, x, 0, 0, 1, 0, 0, 0, -9, 0, 0, 1, 0, 0, 0)
 	}

@@ -107,7 +107,7 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 		return errors.New(strings.TrimPrefix(err.Error(), "sweep: "))
 	}
 	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o}
-	bar := e.progress("score", int64(motions.Len()*len(motions.TemplateA)))
+	bar := e.progress("score", int64(motions.Len()))
 	defer bar.done()
 	last := 0
 	rep, err := rollout.Sweep(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
@@ -117,7 +117,7 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	}
 	meta := map[string]string{metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64),
 		"time_tolerance": strconv.FormatFloat(o.TimeTolerance, 'g', -1, 64)}
-	if err := dataset.WriteSweepResults(f.out, job.Results, motions.Len(), motions.WayPoints(), meta); err != nil {
+	if err := dataset.WriteSweepResults(f.out, job.Results, motions.Count(), motions.WayPoints(), meta); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {

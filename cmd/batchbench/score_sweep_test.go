@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/dataset"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
@@ -34,7 +35,7 @@ func TestScoreSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &rollout.Motions{T: 3, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	m := &batch.Motions{T: 3, Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1}}
 	for _, y := range []float64{0, 2} {
 		for _, x := range []float64{-4, -2, 2} {
 			m.Poses = append(m.Poses, 0, 0, 0, 1, 0, 0, 0, x, y, 0, 1, 0, 0, 0)
@@ -99,7 +100,7 @@ func TestScoreAllPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rollout.Worlds{Bodies: []int32{0, 0, 0, 0}}
+	w := &batch.Worlds{Bodies: []int32{0, 0, 0, 0}}
 	for _, step := range []float64{1.1, 3, 0.9} {
 		for k := range 4 {
 			w.Poses = append(w.Poses, step*float64(k), 0, 0, 1, 0, 0, 0)

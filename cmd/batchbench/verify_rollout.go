@@ -107,19 +107,19 @@ func (f *verifyFlags) belongs(job *rollout.Job, meta map[string]string) error {
 		return fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them", f.results,
 			strings.Join(columnList(r.Columns), ", "))
 	}
-	rows, what := w.Len()*len(w.TemplateA), "pairs of bodies"
+	rows, what := w.Len(), "pairs of bodies"
 	reduced, sparse, pairs := r.Pair != nil, r.Offsets != nil, r.BodyA != nil
 	switch {
 	case o.Reduce == rollout.ReduceWorld && (!reduced || sparse || pairs != w.AllPairs):
 		return fmt.Errorf("%s has not the columns of worlds of %s; see --reduce and --pairs", f.results, f.worlds)
 	case o.Reduce == rollout.ReduceWorld:
-		rows, what = w.Len(), "worlds"
+		rows, what = w.Count(), "worlds"
 	case reduced || sparse != w.AllPairs || pairs != w.AllPairs:
 		return fmt.Errorf("%s has not the columns of pairs of bodies of %s; see --reduce and --pairs", f.results,
 			f.worlds)
-	case sparse && len(r.Offsets) != w.Len()+1:
+	case sparse && len(r.Offsets) != w.Count()+1:
 		return fmt.Errorf("%s states %d worlds, %s holds %d; they do not belong together", f.results, len(r.Offsets)-1,
-			f.worlds, w.Len())
+			f.worlds, w.Count())
 	case sparse && !o.HasMaxDistance && o.Query.Info().CutOff != batch.CutOffAtTouch && !o.Query.Info().Boolean():
 		return fmt.Errorf("all pairs of bodies: want --max-distance, beyond which a pair needs no row")
 	case sparse:

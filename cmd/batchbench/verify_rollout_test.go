@@ -18,7 +18,7 @@ func TestVerifyRollout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rollout.Worlds{M: 4, Bodies: []int32{0, 0, 0, 0}}
+	w := &batch.Worlds{M: 4, Bodies: []int32{0, 0, 0, 0}}
 	for _, step := range []float64{1.1, 3, 0.9} {
 		for k := range 4 {
 			w.Poses = append(w.Poses, step*float64(k), 0, 0, 1, 0, 0, 0)
@@ -81,7 +81,7 @@ func TestVerifyChangedRollout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &rollout.Worlds{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1},
+	w := &batch.Worlds{Bodies: []int32{0, 0}, TemplateA: []int32{0}, TemplateB: []int32{1},
 		Poses: []float64{0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0.5, 0, 0, 1, 0, 0, 0}}
 	worlds, out, changed := filepath.Join(dir, "w.parquet"), filepath.Join(dir, "r.npz"), filepath.Join(dir, "c.npz")
 	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {

@@ -56,7 +56,7 @@ func verifySweep(ctx context.Context, e *env, f *verifyFlags) (checkedReport, er
 	if err != nil {
 		return nil, err
 	}
-	if rows := motions.Len() * len(motions.TemplateA); results.N != rows {
+	if rows := motions.Len(); results.N != rows {
 		return nil, fmt.Errorf("%s holds %s pairs of bodies, %s holds %s; they do not belong together", f.worlds,
 			thousands(rows), f.results, plural(results.N, "row"))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/batch"
 	"clearance/dataset"
 	"clearance/internal/testkit"
 	"clearance/rollout"
@@ -29,11 +30,11 @@ func TestVerifySweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(31, 15))
-	m := &rollout.Motions{T: 3, M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
+	m := &batch.Motions{T: 3, M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
 	for world := range 40 {
 		m.Bodies = append(m.Bodies, 0, 1, 1)
 		if world == 7 {
-			m.Bodies[3*world] = rollout.Absent
+			m.Bodies[3*world] = batch.Absent
 		}
 		for range m.T * m.M {
 			p := testkit.Pose(rng, 1.6)

@@ -21,7 +21,6 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
-	"clearance/rollout"
 	"clearance/tests/need"
 )
 
@@ -87,13 +86,13 @@ func TestRowsOfScenes(t *testing.T) {
 	many := batch.Body{Parts: slices.Repeat(single.Parts, 50)}
 	for _, c := range []struct {
 		body   batch.Body
-		worlds rollout.Worlds
+		worlds batch.Worlds
 		rows   int
 	}{
-		{single, rollout.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 12},
-		{many, rollout.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 20000},
-		{many, rollout.Worlds{M: 3, AllPairs: true}, 30000},
-		{single, rollout.Worlds{M: 1 << 20, AllPairs: true}, math.MaxInt32},
+		{single, batch.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 12},
+		{many, batch.Worlds{M: 3, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}, 20000},
+		{many, batch.Worlds{M: 3, AllPairs: true}, 30000},
+		{single, batch.Worlds{M: 1 << 20, AllPairs: true}, math.MaxInt32},
 	} {
 		table, err := batch.NewBodies(lib, []batch.Body{c.body, single})
 		if err != nil {

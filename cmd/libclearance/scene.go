@@ -72,9 +72,9 @@ func clearance_bodies_free(bodies C.clearance_bodies, e *C.clearance_error) C.in
 type sceneHandle struct {
 	engine  *engineHandle
 	batch   *rollout.Batch
-	worlds  rollout.Worlds // without poses
-	numbers int            // of the poses
-	rows    int            // that a step may take as long as
+	worlds  batch.Worlds // without poses
+	numbers int          // of the poses
+	rows    int          // that a step may take as long as
 	options rollout.Options
 }
 
@@ -123,7 +123,7 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 		s.options.MaxDistance = float64(c.max_distance)
 	}
 	first, second := slices.Clone(array[int32](c.template_a, p)), slices.Clone(array[int32](c.template_b, p))
-	s.worlds = rollout.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
+	s.worlds = batch.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
 	if len(s.worlds.Bodies) != n || len(first) != p || len(second) != p {
 		return nil, fmt.Errorf("an array of the scene is missing")
 	}
@@ -142,7 +142,7 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 
 // stepRows returns the rows that a step of w worlds may take as long as: the pairs of parts if all bodies have as many
 // as the largest one, or the poses.
-func stepRows(worlds *rollout.Worlds, table *batch.Bodies, w int) int {
+func stepRows(worlds *batch.Worlds, table *batch.Bodies, w int) int {
 	pairs := len(worlds.TemplateA)
 	if worlds.AllPairs {
 		pairs = worlds.M * (worlds.M - 1) / 2
@@ -160,7 +160,7 @@ func pairsOfParts(table *batch.Bodies, n float64) int {
 }
 
 // at returns the worlds at poses of the caller.
-func (s *sceneHandle) at(poses *C.clearance_reals) (*rollout.Worlds, error) {
+func (s *sceneHandle) at(poses *C.clearance_reals) (*batch.Worlds, error) {
 	in := s.worlds
 	if in.Poses = array[float64](poses, s.numbers); len(in.Poses) != s.numbers {
 		return nil, argument("no poses")

@@ -53,7 +53,7 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if m.per_world != 0 {
 		n *= w
 	}
-	in := &rollout.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
+	in := &batch.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
 		TemplateA: array[int32](m.template_a, p), TemplateB: array[int32](m.template_b, p),
 		Poses: array[float64](m.poses, 7*w*t*places)}
 	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != 7*w*t*places {
@@ -69,11 +69,11 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if err := o.Check(); err != nil {
 		return nil, failure{codeArgument, err}
 	}
-	if err := in.CheckShape(table.Bodies); err != nil {
+	if err := in.CheckBodies(table.Bodies); err != nil {
 		return nil, failure{codeArgument, err}
 	}
-	if job.Results.N != in.Len()*p {
-		return nil, argument("contacts of %d rows, want %d", job.Results.N, in.Len()*p)
+	if job.Results.N != in.Len() {
+		return nil, argument("contacts of %d rows, want %d", job.Results.N, in.Len())
 	}
 	return job, nil
 }

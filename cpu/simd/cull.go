@@ -14,43 +14,16 @@ static int32_t clr_cull_call(clr_cull_kernel kernel, const clr_cull *c, const do
 */
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"clearance/batch"
+)
 
 // CullLanes is the number of worlds that a [Culler] takes at a time.
 const CullLanes = C.CLR_CULL_LANES
 
-// CullBody is what culling needs of a body at a place of all worlds, in the frame of the body. See package rollout.
-type CullBody struct {
-	Center    [3]float64 // of the ball that contains it
-	Radius    float64
-	Magnitude float64    // of all coordinates of its bounds
-	Far       float64    // largest coordinate of a valid position
-	Inner     [3]float64 // center of the ball within it
-	Inradius  float64
-	Slack     float64 // Inner is this close to a point of the body
-	Parts     []CullPart
-}
-
-// CullPart is what culling needs of a part of a body, in the frame of the body.
-type CullPart struct {
-	Center   [3]float64 // of the ball that contains it, and of that within it
-	Radius   float64
-	Inradius float64
-	Slack    float64    // Center is this close to a point of the part
-	Box      [3]float64 // center of the box that contains it
-	Half     [3]float64
-	Axes     [9]float64 // the columns are the axes of the box
-}
-
-// CullOptions describe a [Culler].
-type CullOptions struct {
-	Stride    int     // numbers of the poses of a world, 7 for each place
-	Threshold float64 // distance beyond which no pair matters
-	Valued    bool    // pairs that are not the least of a world do not matter either
-}
-
-// A Culler compares pairs of bodies in several worlds at once: their balls, then the boxes of their parts. It belongs
-// to one goroutine.
+// A Culler is a [batch.Culler].
 type Culler struct {
 	kernel  C.clr_cull_kernel
 	c       *C.clr_cull
@@ -65,16 +38,15 @@ type Culler struct {
 	out     *C.clr_culled
 }
 
-// NewCuller returns a culler of a variant that [Choose] returned. Each place has a body; a and b are pairs of indices
-// into places, and boxed of each pair whether the boxes of parts may cull it. It returns nil without a variant, or if
-// there are no pairs.
-func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, boxed []bool, o CullOptions) *Culler {
+// NewCuller returns a culler of a variant that [Choose] returned, nil if there are no pairs.
+func NewCuller(variant string, in *batch.Culling) *Culler {
+	places, bodies, a, b := in.Places, in.Bodies, in.A, in.B
 	if variant == "" || len(a) == 0 {
 		return nil
 	}
 	u := &Culler{kernel: cullKernel(variant), c: new(C.clr_cull), out: new(C.clr_culled), place: places, a: a, b: b}
-	u.c.places, u.c.pairs, u.c.stride = C.int64_t(len(places)), C.int64_t(len(a)), C.int64_t(o.Stride)
-	u.c.threshold, u.c.valued = C.double(o.Threshold), flag(o.Valued)
+	u.c.places, u.c.pairs, u.c.stride = C.int64_t(len(places)), C.int64_t(len(a)), C.int64_t(in.Stride)
+	u.c.threshold, u.c.valued = C.double(in.Threshold), flag(in.Valued)
 	for i := range bodies {
 		x := &bodies[i]
 		same := 0.0
@@ -84,7 +56,7 @@ func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, 
 		u.bodies = append(u.bodies, x.Center[0], x.Center[1], x.Center[2], x.Radius, x.Magnitude, x.Far,
 			x.Inner[0], x.Inner[1], x.Inner[2], x.Inradius, x.Slack, same)
 	}
-	u.addParts(bodies, boxed)
+	u.addParts(bodies, in.Boxed)
 	u.scratch = make([]float64, C.CLR_CULL_BALLS*len(places)+CullLanes*len(a)+
 		CullLanes*C.CLR_CULL_PART_COLUMNS*int(u.c.parts)+int(u.c.bounds))
 	u.open = make([]int32, 2*CullLanes*len(a))
@@ -92,7 +64,7 @@ func NewCuller(variant string, places []int32, bodies []CullBody, a, b []int32, 
 }
 
 // addParts adds the parts of the bodies of the pairs that boxes may cull.
-func (u *Culler) addParts(bodies []CullBody, boxed []bool) {
+func (u *Culler) addParts(bodies []batch.CullBody, boxed []bool) {
 	used, items := make([]bool, len(bodies)), 0
 	u.boxed = make([]int32, len(u.a))
 	for p, yes := range boxed {
@@ -133,33 +105,18 @@ func (u *Culler) Run(poses []float64) (valid uint) {
 		u.out))
 }
 
-// Culled is what is known of a world.
-type Culled struct {
-	Open   []CullOpen // pairs that bounds do not rule out, ascending
-	Upper  float64    // an upper bound of the distances of the culled pairs, +Inf for none
-	Beyond float64    // distance beyond which pairs are culled
-	Least  float64    // least lower bound of the culled pairs, +Inf for none
-}
-
-// CullOpen is a pair that bounds do not rule out, and the first of its pairs of parts among those of [Culler.Parts]; -1
-// if boxes could not cull the pair.
-type CullOpen struct{ Pair, First int32 }
-
-// CullBounds are bounds of the distances of pairs of parts: from below by balls and by boxes, and from above.
-type CullBounds struct{ Balls, Boxes, Upper []float64 }
-
 // World returns what the last Run found of a world. It is valid until the next one.
-func (u *Culler) World(l int) Culled {
-	open := unsafe.Slice((*CullOpen)(unsafe.Pointer(&u.open[2*l*len(u.a)])), u.out.count[l])
-	return Culled{Open: open, Upper: float64(u.out.upper[l]), Beyond: float64(u.out.beyond[l]),
+func (u *Culler) World(l int) batch.Culled {
+	open := unsafe.Slice((*batch.CullOpen)(unsafe.Pointer(&u.open[2*l*len(u.a)])), u.out.count[l])
+	return batch.Culled{Open: open, Upper: float64(u.out.upper[l]), Beyond: float64(u.out.beyond[l]),
 		Least: float64(u.out.least[l])}
 }
 
 // Parts returns the bounds of the pairs of parts of an open pair: of each part of the first body those with the parts
 // of the second. They are valid until the next Run.
-func (u *Culler) Parts(o CullOpen) CullBounds {
+func (u *Culler) Parts(o batch.CullOpen) batch.CullBounds {
 	n, room := int(u.boxed[o.Pair]), int(u.c.bounds)/3
 	first := len(u.scratch) - 3*room + int(o.First)
 	column := func(k int) []float64 { return u.scratch[first+k*room:][:n] }
-	return CullBounds{column(0), column(1), column(2)}
+	return batch.CullBounds{Balls: column(0), Boxes: column(1), Upper: column(2)}
 }

@@ -38,45 +38,8 @@ func (s *Solver) Stats() Stats { return Stats{} }
 // CullLanes is the number of worlds that a Culler would take.
 const CullLanes = 8
 
-// The types of culling, of which none is made.
-type (
-	Culler   struct{}
-	CullBody struct {
-		Center                 [3]float64
-		Radius, Magnitude, Far float64
-		Inner                  [3]float64
-		Inradius, Slack        float64
-		Parts                  []CullPart
-	}
-	CullPart struct {
-		Center                  [3]float64
-		Radius, Inradius, Slack float64
-		Box, Half               [3]float64
-		Axes                    [9]float64
-	}
-	CullOptions struct {
-		Stride    int
-		Threshold float64
-		Valued    bool
-	}
-	CullOpen   struct{ Pair, First int32 }
-	CullBounds struct{ Balls, Boxes, Upper []float64 }
-	Culled     struct {
-		Open                 []CullOpen
-		Upper, Beyond, Least float64
-	}
-)
+// Culler is never made.
+type Culler struct{ batch.Culler }
 
 // NewCuller returns nil.
-func NewCuller(string, []int32, []CullBody, []int32, []int32, []bool, CullOptions) *Culler {
-	return nil
-}
-
-// Run is never called.
-func (u *Culler) Run([]float64) uint { panic("simd: no kernels without cgo") }
-
-// Parts is never called.
-func (u *Culler) Parts(CullOpen) CullBounds { panic("simd: no kernels without cgo") }
-
-// World is never called.
-func (u *Culler) World(int) Culled { panic("simd: no kernels without cgo") }
+func NewCuller(string, *batch.Culling) *Culler { return nil }

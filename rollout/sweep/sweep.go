@@ -28,25 +28,16 @@ type Input interface {
 }
 
 // State says what is known of a row.
-type State uint8
+type State = batch.SweepState
 
-// States.
+// States, in [0, 1].
 const (
-	Free      State = iota // no contact in [0, 1], proved
-	Contact                // the first contact is in [T0, T1]
-	Undecided              // no contact before T0, proved; what follows is open
-	Invalid                // a pose, an index or a pair of shapes is not valid
-	StateCount
+	Free       = batch.SweepFree
+	Contact    = batch.SweepContact
+	Undecided  = batch.SweepUndecided
+	Invalid    = batch.SweepInvalid
+	StateCount = batch.SweepStateCount
 )
-
-var stateNames = [StateCount]string{"free", "contact", "undecided", "invalid"}
-
-func (s State) String() string {
-	if s < StateCount {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("state(%d)", uint8(s))
-}
 
 // Answer is the answer of one row.
 type Answer struct {

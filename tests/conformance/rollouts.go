@@ -72,9 +72,9 @@ func bodies(t *testing.T) *batch.Bodies {
 }
 
 // rolloutScene returns worlds of one body of each form, the half-space last, and all of their pairs as a template.
-func rolloutScene(b *batch.Bodies) *rollout.Worlds {
+func rolloutScene(b *batch.Bodies) *batch.Worlds {
 	rng := rand.New(rand.NewPCG(21, 2))
-	w := &rollout.Worlds{}
+	w := &batch.Worlds{}
 	m := int32(b.Len())
 	for k := range m {
 		w.Bodies = append(w.Bodies, k)
@@ -96,9 +96,9 @@ func rolloutScene(b *batch.Bodies) *rollout.Worlds {
 }
 
 // partList returns the pairs of parts of the template rows, and the end of those of each row.
-func partList(b *batch.Bodies, w *rollout.Worlds) (pairs *batch.Pairs, ends []int) {
+func partList(b *batch.Bodies, w *batch.Worlds) (pairs *batch.Pairs, ends []int) {
 	var rows []batch.Row
-	for world := range w.Len() {
+	for world := range w.Count() {
 		for p, ka := range w.TemplateA {
 			kb := w.TemplateB[p]
 			x, y := w.Body(world, ka), w.Body(world, kb)
@@ -132,7 +132,7 @@ func (k *known) add(x known) {
 }
 
 // knownRows answers the list of parts and reduces it by row.
-func knownRows(t *testing.T, d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds, o batch.Options) []known {
+func knownRows(t *testing.T, d *dispatch.Dispatcher, b *batch.Bodies, w *batch.Worlds, o batch.Options) []known {
 	t.Helper()
 	pairs, ends := partList(b, w)
 	job := &batch.Job{Library: b.Library(), Input: pairs, Options: o}
@@ -191,7 +191,7 @@ func Rollouts(t *testing.T, b dispatch.Backend, m *Matrix) {
 }
 
 // rolloutOf runs one rollout and returns an error for the first row that contradicts the list.
-func rolloutOf(d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds, o batch.Options, s selection,
+func rolloutOf(d *dispatch.Dispatcher, b *batch.Bodies, w *batch.Worlds, o batch.Options, s selection,
 	rows []known) error {
 	of := *w
 	if s.all {
@@ -203,7 +203,7 @@ func rolloutOf(d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds, o bat
 	}
 	r, pairs := job.Results, len(w.TemplateA)
 	if s.reduce == rollout.ReduceWorld {
-		for world := range w.Len() {
+		for world := range w.Count() {
 			want := known{lower: math.Inf(1), upper: math.Inf(1)}
 			for _, row := range rows[world*pairs : (world+1)*pairs] {
 				want.add(row)
@@ -261,17 +261,17 @@ func (k *known) check(r *rollout.Results, i int) error {
 }
 
 // sweepOf sweeps the bodies from each world to the next, and samples the distances in between.
-func sweepOf(d *dispatch.Dispatcher, b *batch.Bodies, w *rollout.Worlds) error {
-	m := &rollout.Motions{T: w.Len(), Bodies: w.Bodies, Poses: w.Poses, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
+func sweepOf(d *dispatch.Dispatcher, b *batch.Bodies, w *batch.Worlds) error {
+	m := &batch.Motions{T: w.Count(), Bodies: w.Bodies, Poses: w.Poses, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
 	job := &rollout.SweepJob{Bodies: b, Motions: m, Options: sweep.Options{TimeTolerance: 1e-4}}
 	if _, err := rollout.Sweep(context.Background(), d, job, dispatch.Options{}); err != nil {
 		return err
 	}
 	const samples = 8
-	for k := range samples*(w.Len()-1) + 1 {
+	for k := range samples*(w.Count()-1) + 1 {
 		time := float64(k) / samples
-		at := &rollout.Worlds{Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
-		leg := min(int(time), w.Len()-2)
+		at := &batch.Worlds{Bodies: w.Bodies, TemplateA: w.TemplateA, TemplateB: w.TemplateB}
+		leg := min(int(time), w.Count()-2)
 		for body := range int32(len(w.Bodies)) {
 			p := sweep.Between(w.Pose(leg, body), w.Pose(leg+1, body), time-float64(leg))
 			v, q := p.Position, p.Rotation

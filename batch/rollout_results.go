@@ -1,9 +1,7 @@
-package rollout
+package batch
 
 import (
 	"fmt"
-
-	"clearance/batch"
 )
 
 // Codes of the column any of a world.
@@ -13,21 +11,21 @@ const (
 	AnyUnknown uint8 = 2 // no contact is proved, and a row has no answer
 )
 
-// Results has one row per pair of bodies in a world (row w·P + p), or one per world with [ReduceWorld].
+// RolloutResults has one row per pair of bodies in a world (row w·P + p), or one per world with [ReduceWorld].
 //
-// The columns of [batch.Results] are those of the least row or pair of parts:
+// The columns of [Results] are those of the least row or pair of parts:
 //
-//   - Culled rows have the solver [batch.SolverBounds], normal and witnesses NaN, and parts -1.
+//   - Culled rows have the solver [SolverBounds], normal and witnesses NaN, and parts -1.
 //   - Rows with an absent body are the distance to an empty set: Separated, distance +Inf, gap 0, solver
 //     bounds, normal and witnesses NaN, parts -1. So is a world without any other rows.
 //   - Rows with an invalid pose, and worlds with such a row, are Invalid.
 //   - A row is Undecided if an undecided pair of parts could be the least. The status of a Boolean query is that of a
 //     contact if there is one.
 //   - The bits column of a world is set unless all its rows are proved to be separated.
-type Results struct {
-	*batch.Results
+type RolloutResults struct {
+	*Results
 
-	// PartA and PartB are the parts that attain the least, as indices into [batch.Bodies.Parts]; -1 if no
+	// PartA and PartB are the parts that attain the least, as indices into [Bodies.Parts]; -1 if no
 	// pair of parts was solved. [N].
 	PartA, PartB []int32
 
@@ -43,16 +41,16 @@ type Results struct {
 
 	// Of all pairs, else nil: the rows of world w are Offsets[w] to Offsets[w+1]-1, in ascending order of BodyA and
 	// BodyB, places in that world with BodyA < BodyB. A pair without a row is proved to be separated, beyond
-	// MaxDistance if there is one, in the worlds before [Report.Done]. After an error the worlds from there on have no
-	// rows and nothing is known of them. A pair of a body with an invalid pose has an Invalid row. Of worlds, BodyA and
-	// BodyB are the pair that attains the least, -1 if that is not known; Pair is -1 and Offsets nil.
+	// MaxDistance if there is one, in the worlds that the report counts as done. After an error the worlds from there
+	// on have no rows and nothing is known of them. A pair of a body with an invalid pose has an Invalid row. Of
+	// worlds, BodyA and BodyB are the pair that attains the least, -1 if that is not known; Pair is -1 and Offsets nil.
 	Offsets      []int64
 	BodyA, BodyB []int32
 }
 
-// NewResults allocates results of n rows.
-func NewResults(n int, o *Options) *Results {
-	r := &Results{Results: batch.NewResults(n, &o.Options), PartA: make([]int32, n), PartB: make([]int32, n)}
+// NewRolloutResults allocates results of n rows.
+func NewRolloutResults(n int, o *RolloutOptions) *RolloutResults {
+	r := &RolloutResults{Results: NewResults(n, &o.Options), PartA: make([]int32, n), PartB: make([]int32, n)}
 	if o.Reduce == ReduceWorld {
 		r.Pair, r.Contacts, r.Failed = make([]int32, n), make([]int32, n), make([]int32, n)
 		r.Any = make([]uint8, n)
@@ -62,15 +60,15 @@ func NewResults(n int, o *Options) *Results {
 }
 
 // Reset makes every row Undecided.
-func (r *Results) Reset() {
+func (r *RolloutResults) Reset() {
 	r.Results.Reset()
 	for i := range r.N {
-		r.resetOthers(i)
+		r.ResetOthers(i)
 	}
 }
 
-// resetOthers makes the columns of row i that batch.Results lacks those of a failure.
-func (r *Results) resetOthers(i int) {
+// ResetOthers makes the columns of row i that [Results] lacks those of a failure.
+func (r *RolloutResults) ResetOthers(i int) {
 	r.PartA[i], r.PartB[i] = -1, -1
 	if r.Pair != nil {
 		r.Pair[i], r.Contacts[i], r.Failed[i], r.Any[i] = -1, 0, 0, AnyUnknown
@@ -80,20 +78,21 @@ func (r *Results) resetOthers(i int) {
 	}
 }
 
-// check returns an error if results do not have the form of n rows for the options.
-func (r *Results) check(n int, o *Options) error {
+// Check returns an error if results do not have the form of n rows for the options.
+func (r *RolloutResults) Check(n int, o *RolloutOptions) error {
 	if r.Results == nil || r.N != n || len(r.PartA) != n || len(r.PartB) != n {
-		return fmt.Errorf("rollout: results are not those of %d rows; allocate them with NewResults", n)
+		return fmt.Errorf("batch: results are not those of %d rows; allocate them with NewRolloutResults", n)
 	}
 	if missing := o.EffectiveColumns() &^ r.Columns; missing != 0 || r.Precision != o.Precision {
-		return fmt.Errorf("rollout: results in %v precision lack the columns %v", r.Precision, missing)
+		return fmt.Errorf("batch: results in %v precision lack the columns %v", r.Precision, missing)
 	}
 	w := 0
 	if o.Reduce == ReduceWorld {
 		w = n
 	}
 	if len(r.Pair) != w || len(r.Contacts) != w || len(r.Failed) != w || len(r.Any) != w {
-		return fmt.Errorf("rollout: results are not those of the reduction %v; allocate them with NewResults", o.Reduce)
+		return fmt.Errorf("batch: results are not those of the reduction %v; allocate them with NewRolloutResults",
+			o.Reduce)
 	}
 	return r.CheckShape()
 }

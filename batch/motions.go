@@ -1,13 +1,9 @@
-package rollout
+package batch
 
 import (
 	"fmt"
 
-	"clearance/batch"
 	"clearance/geom"
-
-	"gonum.org/v1/gonum/num/quat"
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // Motions is W worlds of M bodies, each of which moves through T way points, with one list of P pairs of bodies that
@@ -20,7 +16,7 @@ type Motions struct {
 	// stands for 2.
 	M, T int
 
-	// Bodies are indices into a [batch.Bodies], or [Absent]: [M], the same in all worlds, or [W,M].
+	// Bodies are indices into a [Bodies], or [Absent]: [M], the same in all worlds, or [W,M].
 	Bodies []int32
 
 	// Poses are [W,T,M,7]: x, y, z in metres, then the quaternion w, x, y, z, which is normalized on input. Those of
@@ -47,8 +43,11 @@ func (m *Motions) WayPoints() int {
 	return m.T
 }
 
-// Len returns the number of worlds.
-func (m *Motions) Len() int {
+// Len returns the number of rows, W·P.
+func (m *Motions) Len() int { return m.Count() * len(m.TemplateA) }
+
+// Count returns the number of worlds, W.
+func (m *Motions) Count() int {
 	if n := m.WayPoints() * m.BodiesPerWorld(); n > 0 {
 		return len(m.Poses) / (7 * n)
 	}
@@ -66,29 +65,36 @@ func (m *Motions) Body(world int, k int32) int32 {
 // Pose returns the pose of the body at place k of a world at a way point.
 func (m *Motions) Pose(world, wayPoint int, k int32) geom.Pose {
 	p := m.Poses[7*((world*m.WayPoints()+wayPoint)*m.BodiesPerWorld()+int(k)):][:7]
-	return geom.Pose{
-		Position: r3.Vec{X: p[0], Y: p[1], Z: p[2]},
-		Rotation: quat.Number{Real: p[3], Imag: p[4], Jmag: p[5], Kmag: p[6]},
-	}
+	return poseAt(p[:3], p[3:])
 }
 
-// CheckShape returns an error if the length of a column does not match the others, or if an index is not that of a
+// Slice returns worlds lo to hi, sharing the memory.
+func (m *Motions) Slice(lo, hi int) *Motions {
+	s, n := *m, m.BodiesPerWorld()
+	s.M, s.Poses = n, m.Poses[7*n*m.WayPoints()*lo:7*n*m.WayPoints()*hi]
+	if len(m.Bodies) > n {
+		s.Bodies = m.Bodies[n*lo : n*hi]
+	}
+	return &s
+}
+
+// CheckBodies returns an error if the length of a column does not match the others, or if an index is not that of a
 // body. Poses are checked by body when they are read.
-func (m *Motions) CheckShape(bodies *batch.Bodies) error {
+func (m *Motions) CheckBodies(bodies *Bodies) error {
 	n, t := m.BodiesPerWorld(), m.WayPoints()
 	switch {
 	case m.M < 0:
-		return fmt.Errorf("rollout: M = %d, want the number of bodies of a world, or 0 for len(bodies)", m.M)
+		return fmt.Errorf("batch: M = %d, want the number of bodies of a world, or 0 for len(bodies)", m.M)
 	case t < 2:
-		return fmt.Errorf("rollout: T = %d way points, want at least 2, or 0 for 2", m.T)
+		return fmt.Errorf("batch: T = %d way points, want at least 2, or 0 for 2", m.T)
 	case n == 0 && len(m.Poses) != 0:
-		return fmt.Errorf("rollout: poses have %d numbers for no bodies", len(m.Poses))
+		return fmt.Errorf("batch: poses have %d numbers for no bodies", len(m.Poses))
 	case n > 0 && len(m.Poses)%(7*n*t) != 0:
-		return fmt.Errorf("rollout: poses have %d numbers, want a multiple of 7 × %d bodies × %d way points",
+		return fmt.Errorf("batch: poses have %d numbers, want a multiple of 7 × %d bodies × %d way points",
 			len(m.Poses), n, t)
 	}
-	if err := checkBodies(m.Bodies, n, m.Len(), bodies); err != nil {
+	if err := checkBodies("bodies", m.Bodies, n, m.Count(), bodies.Len()); err != nil {
 		return err
 	}
-	return checkPairs("template", m.TemplateA, m.TemplateB, n)
+	return checkPairs("template", m.TemplateA, m.TemplateB, n, false)
 }
