@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -307,6 +308,21 @@ func TestOptions(t *testing.T) {
 	o = Options{Device: "1"}
 	if o.ensureDefaults(); o.Device != "1" {
 		t.Errorf("device %q", o.Device)
+	}
+}
+
+// TestColumnsRefused: a query for a column that the shaders do not compute is refused, by name; no column that they do
+// compute is.
+func TestColumnsRefused(t *testing.T) {
+	for q := range batch.QueryCount {
+		for _, c := range append(q.Available().Each(), 1<<40, batch.ColPoint) {
+			o := batch.Options{Query: q, Columns: c}
+			known := layout.Served&c != 0 && q.Available()&c != 0
+			err := check(&o)
+			if (err == nil) != known || !known && !errors.Is(err, batch.ErrNotAvailable) {
+				t.Errorf("%v, column %v: %v", q, c, err)
+			}
+		}
 	}
 }
 

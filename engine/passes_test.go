@@ -44,12 +44,19 @@ func TestPasses(t *testing.T) {
 		for _, c := range s.Constants {
 			new(question).constant(p, c.Name)
 		}
+		double := p.when&(hasDouble|provedInDouble|growthDistance|reduced) != 0
+		if s.Float64 && !double {
+			t.Errorf("%s needs double precision, and devices without it take the pass", p.name)
+		}
 		if list, ok := p.rows.list(); ok && !slices.Contains(in, "Counts") {
 			t.Errorf("%s takes list %d and does not read Counts", p.name, list)
 		}
 		if takesScratch := slices.Contains(out, "Quads"); takesScratch != (p.vertices != 0) {
 			t.Errorf("%s: scratch memory for %d vertices", p.name, p.vertices)
 		}
+	}
+	if shaders.Get("selftest_two_floats").Float64 {
+		t.Error("the self-test of devices without double precision needs it")
 	}
 	for _, s := range shaders.All() {
 		if !taken[s.Name] && !strings.HasPrefix(s.Name, "selftest") {

@@ -128,18 +128,6 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestWithoutFloat64: the shaders of devices without double precision do not ask for it.
-func TestWithoutFloat64(t *testing.T) {
-	for _, s := range shaders.All() {
-		want := !slices.Contains([]string{
-			"input_two_floats", "gjk", "prove_two_floats", "selftest_two_floats", "growth",
-		}, s.Name)
-		if s.Float64 != want {
-			t.Errorf("%s: needs double precision: %v", s.Name, s.Float64)
-		}
-	}
-}
-
 // compare returns what differs between a struct of the module and a record of Go.
 func (m *module) compare(id uint32, r layout.Record) (bad []string) {
 	members := m.types[id].members
