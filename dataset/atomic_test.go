@@ -95,7 +95,7 @@ var writers = map[string]func(fs fileSystem, path string) error{
 		return w.Close()
 	},
 	"results": func(fs fileSystem, path string) error {
-		w, err := createResults(fs, path, 0, batch.Double, 500)
+		w, err := createResults(fs, path, 0, batch.Double, 500, nil)
 		if err != nil {
 			return err
 		}

@@ -26,11 +26,12 @@ const (
 	typeUint16
 	typeCount
 
-	typeText = typeCount // one text, of an array of no dimension; no column holds it
+	typeText  = typeCount     // one text, of an array of no dimension; no column holds it
+	typeOther = typeCount + 1 // of a column that is copied and not read
 )
 
-var dtypeNames = [typeCount + 1]string{"int32", "int64", "float32", "float64", "uint8", "uint16", "text"}
-var dtypeSizes = [typeCount + 1]int{4, 8, 4, 8, 1, 2, 4}
+var dtypeNames = [typeCount + 2]string{"int32", "int64", "float32", "float64", "uint8", "uint16", "text", "other"}
+var dtypeSizes = [typeCount + 2]int{4, 8, 4, 8, 1, 2, 4, 0}
 
 func (t dtype) String() string { return dtypeNames[t] }
 func (t dtype) size() int      { return dtypeSizes[t] }
@@ -157,21 +158,32 @@ func formatOf(path string) (format, error) {
 // openTable opens a file of the given columns. Columns beyond these are an
 // error; if all is set, so are missing ones.
 func openTable(path string, cols []column, all bool, opts []Option) (source, error) {
+	return openTableWith(path, cols, leniency{some: !all}, opts)
+}
+
+// leniency is what a table may have or lack besides its columns.
+type leniency struct {
+	some  bool // columns may be missing
+	extra bool // there may be others, which are not read
+	nulls bool // values may be null: NaN, or -1 of an index
+}
+
+func openTableWith(path string, cols []column, may leniency, opts []Option) (source, error) {
 	f, err := formatOf(path)
 	if err != nil {
 		return nil, err
 	}
 	var s source
 	if f == formatParquet {
-		s, err = openParquet(path, cols, newLimits(opts))
+		s, err = openParquet(path, cols, newLimits(opts), may)
 	} else {
-		s, err = openNPZTable(path, cols)
+		s, err = openNPZTable(path, cols, may)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range cols {
-		if _, ok := s.typeOf(i); all && !ok {
+		if _, ok := s.typeOf(i); !may.some && !ok {
 			_ = s.Close()
 			return nil, fmt.Errorf("dataset: %s: column %s is missing, want %s %s", path, cols[i].name, cols[i].read[0],
 				cols[i].shape())
@@ -182,6 +194,14 @@ func openTable(path string, cols []column, all bool, opts []Option) (source, err
 
 // createTable creates a file of n rows of the given columns.
 func createTable(fs fileSystem, path string, cols []column, n int64) (sink, error) {
+	return createTableWith(fs, path, cols, n, nil)
+}
+
+// createTableWith creates a file that has the columns of extra, if that is not nil, too.
+func createTableWith(fs fileSystem, path string, cols []column, n int64, extra *Extra) (sink, error) {
+	if extra == nil {
+		extra = &Extra{}
+	}
 	f, err := formatOf(path)
 	if err != nil {
 		return nil, err
@@ -190,9 +210,9 @@ func createTable(fs fileSystem, path string, cols []column, n int64) (sink, erro
 		return nil, fmt.Errorf("dataset: %s: %d rows, want 0 or more", path, n)
 	}
 	if f == formatParquet {
-		return createParquet(fs, path, cols)
+		return createParquet(fs, path, cols, extra.parquet)
 	}
-	return createNPZTable(fs, path, cols, n)
+	return createNPZTable(fs, path, cols, n, extra.npz)
 }
 
 // tableReader counts the rows of a source that has been read.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -32,6 +33,10 @@ type npyHeader struct {
 	shape []int64
 	runes int64 // of a text
 	bytes int64 // length of the header, magic included
+
+	any   bool   // whether types that no column has are read, too
+	descr string // of the type, as the header has it
+	item  int64  // bytes of a value of such a type
 }
 
 // count is the number of values.
@@ -48,7 +53,15 @@ func (h *npyHeader) data() int64 {
 	if h.typ == typeText {
 		return h.runes * int64(h.typ.size())
 	}
-	return h.count() * int64(h.typ.size())
+	return h.count() * h.size()
+}
+
+// size is the number of bytes of a value.
+func (h *npyHeader) size() int64 {
+	if h.typ == typeOther {
+		return h.item
+	}
+	return int64(h.typ.size())
 }
 
 func (h *npyHeader) shapeString() string {
@@ -63,9 +76,9 @@ var npyTypes = map[string]dtype{
 	"i4": typeInt32, "i8": typeInt64, "f4": typeFloat32, "f8": typeFloat64, "u1": typeUint8, "u2": typeUint16,
 }
 
-// readNPYHeader reads the header in front of the data.
-func readNPYHeader(r io.Reader) (npyHeader, error) {
-	var h npyHeader
+// readNPYHeader reads the header in front of the data. Types that no column has are an error, unless anyType is set.
+func readNPYHeader(r io.Reader, anyType bool) (npyHeader, error) {
+	h := npyHeader{any: anyType}
 	var fixed [12]byte
 	if _, err := io.ReadFull(r, fixed[:8]); err != nil {
 		return h, headerError(err)
@@ -157,7 +170,7 @@ func (h *npyHeader) parse(text string) error {
 	if err := h.setType(descr); err != nil {
 		return err
 	}
-	n := uint64(h.typ.size())
+	n := uint64(h.size())
 	zero := false
 	for _, d := range h.shape {
 		zero = zero || d == 0
@@ -179,6 +192,7 @@ func (h *npyHeader) parse(text string) error {
 const maxText = 1 << 16
 
 func (h *npyHeader) setType(descr string) error {
+	h.descr = descr
 	if digits, ok := strings.CutPrefix(descr, "<U"); ok && len(h.shape) == 0 {
 		n, err := strconv.ParseUint(digits, 10, 32)
 		if err != nil || n > maxText {
@@ -201,7 +215,27 @@ func (h *npyHeader) setType(descr string) error {
 			return nil
 		}
 	}
+	if h.any {
+		h.typ = typeOther
+		return h.setItem(descr)
+	}
 	return fmt.Errorf("dtype %q is not supported, want int32, int64, float32, float64, uint8 or uint16", descr)
+}
+
+// itemTypes matches the types whose values are bytes that can be copied: booleans, numbers, texts, times and raw bytes.
+var itemTypes = regexp.MustCompile(`^[<>|=]([biufcSUVmM])([0-9]{1,6})(\[[0-9a-zA-Z]+\])?$`)
+
+// setItem sets the size of a value of a type that no column has.
+func (h *npyHeader) setItem(descr string) error {
+	m := itemTypes.FindStringSubmatch(descr)
+	if m == nil {
+		return fmt.Errorf("dtype %q is not supported: its values cannot be copied as bytes", descr)
+	}
+	h.item, _ = strconv.ParseInt(m[2], 10, 64) // of six digits
+	if m[1] == "U" {
+		h.item *= 4
+	}
+	return nil
 }
 
 // literal scans the few Python literals that a header holds.

@@ -43,21 +43,21 @@ type npzFile struct {
 }
 
 // openNPZ opens the file and the header of every array. Errors name the file,
-// and the array where there is one.
-func openNPZ(path string) (*npzFile, error) {
+// and the array where there is one. Arrays that are not known may have any type, unless known is nil.
+func openNPZ(path string, known func(name string) bool) (*npzFile, error) {
 	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	z := &npzFile{path: path, f: f, arrays: map[string]*npyArray{}}
-	if err := z.open(size); err != nil {
+	if err := z.open(size, known); err != nil {
 		_ = z.Close()
 		return nil, err
 	}
 	return z, nil
 }
 
-func (z *npzFile) open(size int64) error {
+func (z *npzFile) open(size int64, known func(name string) bool) error {
 	source := &directoryReader{r: z.f, left: maxDirectory}
 	r, err := zip.NewReader(source, size)
 	if errors.Is(err, errDirectory) {
@@ -78,7 +78,7 @@ func (z *npzFile) open(size int64) error {
 		if z.arrays[name] != nil {
 			return fmt.Errorf("dataset: %s: array %s occurs twice", z.path, name)
 		}
-		a, err := openArray(e, size)
+		a, err := openArray(e, size, known != nil && !known(name))
 		if err != nil {
 			return fmt.Errorf("dataset: %s: array %s: %w", z.path, name, err)
 		}
@@ -110,7 +110,7 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // openArray opens a member of a zip archive of the given size.
-func openArray(e *zip.File, size int64) (*npyArray, error) {
+func openArray(e *zip.File, size int64, anyType bool) (*npyArray, error) {
 	if e.Flags&1 != 0 {
 		return nil, errors.New("member is encrypted")
 	}
@@ -134,7 +134,7 @@ func openArray(e *zip.File, size int64) (*npyArray, error) {
 		return nil, err
 	}
 	a := &npyArray{body: body, in: bufio.NewReaderSize(body, 1<<16)}
-	a.header, err = readNPYHeader(a.in)
+	a.header, err = readNPYHeader(a.in, anyType)
 	if err == nil {
 		a.left = a.header.count()
 		if want := a.header.bytes + a.header.data(); uint64(want) != e.UncompressedSize64 {

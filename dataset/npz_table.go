@@ -14,13 +14,17 @@ type npzTable struct {
 	meta map[string]string
 }
 
-func openNPZTable(path string, cols []column) (*npzTable, error) {
-	z, err := openNPZ(path)
+func openNPZTable(path string, cols []column, may leniency) (*npzTable, error) {
+	var known func(string) bool
+	if may.extra {
+		known = func(name string) bool { return checkName(name, cols) == nil }
+	}
+	z, err := openNPZ(path, known)
 	if err != nil {
 		return nil, err
 	}
 	t := &npzTable{npzFile: z}
-	if err := t.bind(cols); err != nil {
+	if err := t.bind(cols, may); err != nil {
 		_ = z.Close()
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
@@ -28,7 +32,7 @@ func openNPZTable(path string, cols []column) (*npzTable, error) {
 }
 
 // bind finds the arrays of the columns and checks their types and shapes.
-func (t *npzTable) bind(cols []column) error {
+func (t *npzTable) bind(cols []column, may leniency) error {
 	t.cols = make([]*npyArray, len(cols))
 	first := ""
 	for i := range cols {
@@ -59,7 +63,7 @@ func (t *npzTable) bind(cols []column) error {
 				return fmt.Errorf("array %s: %w", name, err)
 			}
 			t.meta[textKey(name)] = text
-		} else if err := checkName(name, cols); err != nil {
+		} else if err := checkName(name, cols); err != nil && !may.extra {
 			return err
 		}
 	}
@@ -129,9 +133,12 @@ func textKey(name string) string {
 }
 
 // npzSink writes the columns of a table.
-type npzSink struct{ *npzWriter }
+type npzSink struct {
+	*npzWriter
+	extra *npzExtra // nil if there is none
+}
 
-func createNPZTable(fs fileSystem, path string, cols []column, n int64) (npzSink, error) {
+func createNPZTable(fs fileSystem, path string, cols []column, n int64, extra *npzExtra) (npzSink, error) {
 	arrays := make([]arraySpec, len(cols))
 	for i, c := range cols {
 		arrays[i] = arraySpec{name: c.name, typ: c.read[0], shape: []int64{n}}
@@ -139,8 +146,11 @@ func createNPZTable(fs fileSystem, path string, cols []column, n int64) (npzSink
 			arrays[i].shape = append(arrays[i].shape, int64(c.width))
 		}
 	}
+	if extra != nil {
+		arrays = append(arrays, extra.specs()...)
+	}
 	w, err := createNPZ(fs, path, arrays)
-	return npzSink{w}, err
+	return npzSink{w, extra}, err
 }
 
 func (s npzSink) write(vals []any, rows int) error {
@@ -148,6 +158,9 @@ func (s npzSink) write(vals []any, rows int) error {
 		if err := s.append(i, v); err != nil {
 			return err
 		}
+	}
+	if s.extra != nil {
+		return s.extra.copy(s.npzWriter, len(vals), rows)
 	}
 	return nil
 }

@@ -30,6 +30,9 @@ type arraySpec struct {
 	name  string
 	typ   dtype
 	shape []int64
+
+	descr string // of an array that is copied, "" of others
+	size  int64  // and its bytes
 }
 
 type member struct {
@@ -56,6 +59,10 @@ func createNPZ(fs fileSystem, path string, arrays []arraySpec) (*npzWriter, erro
 	}
 	w := &npzWriter{file: f}
 	for _, a := range arrays {
+		if a.descr != "" {
+			w.add(a.name, headerBytes(a.descr, a.shape), a.size)
+			continue
+		}
 		h := npyHeader{typ: a.typ, shape: a.shape}
 		w.add(a.name, npyHeaderBytes(a.typ, a.shape), h.data())
 	}
@@ -75,7 +82,6 @@ func (w *npzWriter) add(name string, header []byte, rest int64) {
 
 // append writes the next values of array i.
 func (w *npzWriter) append(i int, vals any) error {
-	m := &w.members[i]
 	const block = 1 << 14
 	for lo, n := 0, lenOf(vals); lo < n; lo += block {
 		var err error
@@ -83,15 +89,24 @@ func (w *npzWriter) append(i int, vals any) error {
 		if err != nil {
 			return err
 		}
-		if m.at+int64(len(w.buf)) > m.data+m.size {
-			return fmt.Errorf("array %s: more values than its shape holds", m.name)
-		}
-		if _, err := w.file.WriteAt(w.buf, m.at); err != nil {
+		if err := w.appendBytes(i, w.buf); err != nil {
 			return err
 		}
-		m.crc = crc32.Update(m.crc, crc32.IEEETable, w.buf)
-		m.at += int64(len(w.buf))
 	}
+	return nil
+}
+
+// appendBytes writes the next bytes of array i.
+func (w *npzWriter) appendBytes(i int, b []byte) error {
+	m := &w.members[i]
+	if m.at+int64(len(b)) > m.data+m.size {
+		return fmt.Errorf("array %s: more values than its shape holds", m.name)
+	}
+	if _, err := w.file.WriteAt(b, m.at); err != nil {
+		return err
+	}
+	m.crc = crc32.Update(m.crc, crc32.IEEETable, b)
+	m.at += int64(len(b))
 	return nil
 }
 

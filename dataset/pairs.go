@@ -10,9 +10,10 @@ import (
 type PairReader struct{ tableReader }
 
 // OpenPairs opens a Parquet or NPZ file of pairs and checks its columns. Values
-// are not judged here: batch does that, row by row.
+// are not judged here: batch does that, row by row. A null is NaN, or the index -1, so that its row is invalid. Other
+// columns are not read, see [PairReader.Extra].
 func OpenPairs(path string, opts ...Option) (*PairReader, error) {
-	src, err := openTable(path, pairColumns, true, opts)
+	src, err := openTableWith(path, pairColumns, leniency{extra: true, nulls: true}, opts)
 	if err != nil {
 		return nil, err
 	}

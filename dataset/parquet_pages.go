@@ -21,6 +21,7 @@ type pageReader struct {
 	in    *bufio.Reader
 	left  int64 // bytes of the chunk
 	codec compress.Compression
+	kind  parquet.Type
 	width int // bytes of a value in a dictionary
 
 	values, seen int64 // of the chunk
@@ -65,7 +66,7 @@ func newPageReader(f io.ReaderAt, size int64, m *metadata.ColumnChunkMetaData, o
 		b.in = bufio.NewReaderSize(section, maxPageHeader)
 	}
 	b.in.Reset(section)
-	return &pageReader{in: b.in, left: length, codec: m.Compression(), width: m.Type().ByteSize(),
+	return &pageReader{in: b.in, left: length, codec: m.Compression(), kind: m.Type(), width: m.Type().ByteSize(),
 		values: m.NumValues(), page: -1, pageBuffers: b}, nil
 }
 
@@ -122,10 +123,17 @@ func (p *pageReader) read() (file.Page, error) {
 	switch h.typ {
 	case pageDictionary:
 		// The library allocates the values before it looks for them.
-		if int64(n)*int64(p.width) > int64(len(*into)) {
+		least, each := int64(p.width), int64(p.width)
+		switch { // of texts a length of four bytes, and in memory a slice each
+		case p.kind == parquet.Types.ByteArray:
+			least, each = 4, 28
+		case p.kind == parquet.Types.FixedLenByteArray:
+			least, each = 1, 24
+		}
+		if int64(n)*least > int64(len(*into)) {
 			return nil, fmt.Errorf("dictionary of %d values in %d bytes", n, len(*into))
 		}
-		if more := int64(n)*int64(p.width) - p.decoded; more > 0 {
+		if more := int64(n)*each - p.decoded; more > 0 {
 			if err := p.take(more, "dictionary"); err != nil {
 				return nil, err
 			}
@@ -150,7 +158,7 @@ func (p *pageReader) header() (pageHeader, error) {
 			return pageHeader{}, err
 		}
 		h, length, err := readPageHeader(data)
-		if errors.Is(err, errThriftEnds) && len(data) == usual {
+		if err != nil && len(data) == usual { // statistics of texts may be long
 			continue
 		}
 		if err != nil {

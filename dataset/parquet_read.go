@@ -41,18 +41,22 @@ type leaf struct {
 	index  int // among the leaves
 	typ    dtype
 	repeat bool // is a list
+	nulls  bool // may hold nulls
 
 	group int   // next row group to open
 	left  int64 // values left in the open one
 	row   int64 // first row of the open one
 	chunk file.ColumnChunkReader
 
+	sparse bool   // the open row group has lists that are null
+	levels levels // of such a row group
+
 	pages    pageBuffers
 	rep, def []int16
 	buf      any // values of the physical type, where it is not that of the destination
 }
 
-func openParquet(path string, cols []column, l *limits) (t *parquetTable, err error) {
+func openParquet(path string, cols []column, l *limits, may leniency) (t *parquetTable, err error) {
 	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
@@ -74,7 +78,7 @@ func openParquet(path string, cols []column, l *limits) (t *parquetTable, err er
 		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
 	}
 	t = &parquetTable{path: path, f: f, size: size, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata())}
-	return t, t.bind(cols, l)
+	return t, t.bind(cols, l, may)
 }
 
 // textMetadata is the metadata but for Arrow's own schema.
@@ -89,7 +93,7 @@ func textMetadata(kv metadata.KeyValueMetadata) map[string]string {
 }
 
 // bind finds the leaves of the columns and checks types, shapes and row counts.
-func (t *parquetTable) bind(cols []column, limits *limits) error {
+func (t *parquetTable) bind(cols []column, limits *limits, may leniency) error {
 	t.cols = make([]*leaf, len(cols))
 	s := t.r.MetaData().Schema
 	found := false
@@ -97,6 +101,9 @@ func (t *parquetTable) bind(cols []column, limits *limits) error {
 		d := s.Column(i)
 		name := d.ColumnPath()[0]
 		if err := checkName(name, cols); err != nil {
+			if may.extra {
+				continue
+			}
 			return err
 		}
 		k := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
@@ -104,7 +111,8 @@ func (t *parquetTable) bind(cols []column, limits *limits) error {
 			return fmt.Errorf("column %s is a group of several columns, want %s %s", name, cols[k].types(),
 				cols[k].shape())
 		}
-		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0, pages: pageBuffers{limits: limits}}
+		l := &leaf{column: cols[k], index: i, repeat: d.MaxRepetitionLevel() > 0, pages: pageBuffers{limits: limits},
+			nulls: may.nulls}
 		if err := l.bind(d); err != nil {
 			return err
 		}
@@ -184,7 +192,13 @@ func (t *parquetTable) checkCounts() error {
 			if err != nil {
 				return fmt.Errorf("row group %d, column %s: %w", g, l.name, err)
 			}
-			if v := c.NumValues(); v%int64(l.width) != 0 || v/int64(l.width) != n {
+			// A list that is null has one level in place of those of its values.
+			short := l.nulls && t.r.MetaData().Schema.Column(l.index).MaxDefinitionLevel() > 0
+			v := c.NumValues()
+			if short && v >= n && v/int64(l.width) <= n {
+				continue
+			}
+			if v%int64(l.width) != 0 || v/int64(l.width) != n {
 				return fmt.Errorf("column %s has %d values in rows %d to %d, want %d a row (lists of equal length, "+
 					"none of them null)",
 					l.name, v, rows, rows+n-1, l.width)
@@ -227,13 +241,19 @@ func (t *parquetTable) read(i int, dst any) (err error) {
 			}
 		}
 		k := int(min(int64(block), int64(n-at), l.left))
-		if err := l.fill(sliceOf(dst, at, at+k)); err != nil {
+		part := sliceOf(dst, at, at+k)
+		if l.sparse {
+			err = l.rows(part)
+		} else {
+			err = l.fill(part)
+		}
+		if err != nil {
 			return err
 		}
 		at += k
 		l.left -= int64(k)
 		l.row += int64(k / l.width)
-		if l.left == 0 && (l.chunk.HasNext() || l.chunk.Err() != nil) {
+		if l.left == 0 && (l.levels.more() || l.chunk.HasNext() || l.chunk.Err() != nil) {
 			return fmt.Errorf("row %d: damaged: more values than the row group declares", l.row-1)
 		}
 	}
@@ -258,6 +278,8 @@ func (l *leaf) nextGroup(t *parquetTable) error {
 	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator,
 		t.r.BufferPool())
 	l.left = g.NumRows() * int64(l.width)
+	l.sparse = m.NumValues() != l.left
+	l.levels = levels{chunk: l.chunk, read: l.levels.read, left: m.NumValues()}
 	l.group++
 	return nil
 }
@@ -292,13 +314,21 @@ func (l *leaf) fill(dst any) error {
 			return fmt.Errorf("row %d: a list of another length than %d", l.row+int64(max(i-1, 0)/l.width), l.width)
 		}
 	}
+	full, present := d.MaxDefinitionLevel(), n
 	for i, v := range def {
-		if v != d.MaxDefinitionLevel() {
+		if v == full {
+			continue
+		}
+		if !l.nulls {
 			return fmt.Errorf("row %d: null, want a number", l.row+int64(i/l.width))
 		}
+		present--
 	}
-	if values != n {
-		return fmt.Errorf("row %d or later: damaged: %d values for %d places", l.row, values, n)
+	if values != present {
+		return fmt.Errorf("row %d or later: damaged: %d values for %d places", l.row, values, present)
+	}
+	if present < n {
+		spread(dst, def, full)
 	}
 	return nil
 }

@@ -27,6 +27,8 @@ type parquetSink struct {
 	group file.BufferedRowGroupWriter // nil before the first row
 	rows  int                         // in the open group
 	cols  []column
+	extra *parquetExtra // nil if there is none
+	bytes int           // of it in the open group
 	text  [][2]string
 	whole bool // with its footer
 
@@ -34,8 +36,8 @@ type parquetSink struct {
 	wide     []int32 // small integers, which the format stores as int32
 }
 
-func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, err error) {
-	root, err := parquetSchema(cols)
+func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtra) (s *parquetSink, err error) {
+	root, err := parquetSchema(cols, extra)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
@@ -48,8 +50,20 @@ func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, e
 				compress.Codecs.Snappy))
 		}
 	}
-	s = &parquetSink{cols: cols}
-	s.describe("ARROW:schema", arrowSchema(cols))
+	s = &parquetSink{cols: cols, extra: extra}
+	if extra != nil {
+		for _, l := range extra.leaves {
+			path := extra.r.MetaData().Schema.Column(l.index).Path()
+			props = append(props, parquet.WithDictionaryFor(path, true), parquet.WithCompressionFor(path,
+				compress.Codecs.Snappy))
+		}
+	}
+	// Without the types of all columns there is no schema of Arrow, and vectors read as lists of any length.
+	if extra == nil {
+		s.describe("ARROW:schema", arrowSchema(cols, nil))
+	} else if extra.arrow != nil {
+		s.describe("ARROW:schema", arrowSchema(cols, extra.arrow))
+	}
 	if s.file, err = createAtomic(fs, path); err != nil {
 		return nil, err
 	}
@@ -65,7 +79,7 @@ func createParquet(fs fileSystem, path string, cols []column) (s *parquetSink, e
 
 // parquetSchema has a required leaf for each column of numbers and a required
 // three-level list of required elements for each column of vectors.
-func parquetSchema(cols []column) (*schema.GroupNode, error) {
+func parquetSchema(cols []column, extra *parquetExtra) (*schema.GroupNode, error) {
 	var fields schema.FieldList
 	for _, c := range cols {
 		var physical parquet.Type
@@ -101,12 +115,15 @@ func parquetSchema(cols []column) (*schema.GroupNode, error) {
 		}
 		fields = append(fields, l)
 	}
+	if extra != nil {
+		fields = append(fields, extra.nodes...)
+	}
 	return schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
 }
 
 // arrowSchema is the Arrow schema as the metadata key ARROW:schema carries it: an
 // IPC stream without records, in base64.
-func arrowSchema(cols []column) string {
+func arrowSchema(cols []column, extra []arrow.Field) string {
 	types := [typeCount]arrow.DataType{
 		typeInt32: arrow.PrimitiveTypes.Int32, typeFloat32: arrow.PrimitiveTypes.Float32,
 		typeFloat64: arrow.PrimitiveTypes.Float64,
@@ -120,6 +137,7 @@ func arrowSchema(cols []column) string {
 		}
 		fields = append(fields, f)
 	}
+	fields = append(fields, extra...)
 	var b bytes.Buffer
 	_ = ipc.NewWriter(&b, ipc.WithSchema(arrow.NewSchema(fields, nil))).Close() // writing to memory does not fail
 	return base64.StdEncoding.EncodeToString(b.Bytes())
@@ -130,12 +148,15 @@ func arrowSchema(cols []column) string {
 func (s *parquetSink) write(vals []any, rows int) (err error) {
 	defer caught(&err)
 	for at := 0; at < rows; {
-		if s.group == nil || s.rows == rowGroup {
+		if s.group == nil || s.rows == rowGroup || s.bytes >= maxGroupBytes {
 			if err := s.nextGroup(); err != nil {
 				return err
 			}
 		}
 		n := min(rows-at, rowGroup-s.rows)
+		if s.extra != nil {
+			n = min(n, 1<<10) // so that large values are counted before the next rows
+		}
 		for i, c := range s.cols {
 			w, err := s.group.Column(i)
 			if err != nil {
@@ -144,6 +165,13 @@ func (s *parquetSink) write(vals []any, rows int) (err error) {
 			if err := s.column(w, c.width, sliceOf(vals[i], at*c.width, (at+n)*c.width)); err != nil {
 				return err
 			}
+		}
+		if s.extra != nil {
+			size, err := s.extra.copy(s.group, len(s.cols), n)
+			if err != nil {
+				return err
+			}
+			s.bytes += size
 		}
 		at, s.rows = at+n, s.rows+n
 	}
@@ -157,7 +185,7 @@ func (s *parquetSink) nextGroup() (err error) {
 		}
 	}
 	s.group, err = s.w.AppendBufferedRowGroupChecked()
-	s.rows = 0
+	s.rows, s.bytes = 0, 0
 	return err
 }
 

@@ -20,10 +20,10 @@ type ResultReader struct {
 }
 
 // OpenResults opens a Parquet or NPZ file of results, which may hold any of the
-// result columns.
+// result columns. Other columns are not read.
 func OpenResults(path string, opts ...Option) (*ResultReader, error) {
 	cols := resultColumns(typeFloat32, typeFloat64)
-	src, err := openTable(path, cols, false, opts)
+	src, err := openTableWith(path, cols, leniency{some: true, extra: true}, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -152,11 +152,17 @@ type ResultWriter struct {
 // CreateResults creates a Parquet or NPZ file of exactly n rows of the given columns, where 0
 // stands for [batch.AllColumns].
 func CreateResults(path string, columns batch.Columns, precision batch.Precision, n int64) (*ResultWriter, error) {
-	return createResults(osFS{}, path, columns, precision, n)
+	return createResults(osFS{}, path, columns, precision, n, nil)
+}
+
+// CreateResultsWith is [CreateResults] of a file that carries the columns of extra, if that is not nil, too.
+func CreateResultsWith(path string, columns batch.Columns, precision batch.Precision, n int64,
+	extra *Extra) (*ResultWriter, error) {
+	return createResults(osFS{}, path, columns, precision, n, extra)
 }
 
 func createResults(fs fileSystem, path string, columns batch.Columns, precision batch.Precision,
-	n int64) (*ResultWriter, error) {
+	n int64, extra *Extra) (*ResultWriter, error) {
 	if columns == 0 {
 		columns = batch.AllColumns
 	}
@@ -172,7 +178,12 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 			cols = append(cols, c)
 		}
 	}
-	out, err := createTable(fs, path, cols, n)
+	if extra != nil {
+		if err := extra.matches(path); err != nil {
+			return nil, err
+		}
+	}
+	out, err := createTableWith(fs, path, cols, n, extra)
 	if err != nil {
 		return nil, err
 	}

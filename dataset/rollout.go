@@ -21,7 +21,7 @@ func HasBodies(path string, opts ...Option) (bool, error) {
 		_, has := src.typeOf(1)
 		return has, nil
 	}
-	z, err := openNPZ(path)
+	z, err := openNPZ(path, nil)
 	if err != nil {
 		return false, err
 	}

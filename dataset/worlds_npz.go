@@ -39,7 +39,7 @@ func (w *worldFile) arrays() []worldArray {
 }
 
 func (w *worldFile) readNPZ(path string) error {
-	z, err := openNPZ(path)
+	z, err := openNPZ(path, nil)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (w *worldFile) writeNPZ(path string) error {
 	var specs []arraySpec
 	var values []any
 	add := func(name string, typ dtype, v any, shape ...int64) {
-		specs, values = append(specs, arraySpec{name, typ, shape}), append(values, v)
+		specs, values = append(specs, arraySpec{name: name, typ: typ, shape: shape}), append(values, v)
 	}
 	if len(w.list) == w.m {
 		add(w.worldForm.list, typeInt32, w.list, m)

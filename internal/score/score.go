@@ -42,11 +42,23 @@ func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) err
 type Check func(rep *dispatch.Report, path string) error
 
 // Run answers n pairs of a source into a results file, which appears under its name once it is complete and checked,
-// if check is not nil. After an error there is no file.
+// if check is not nil. After an error there is no file. Results of a file of pairs carry its other columns.
 func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs dispatch.Source, n int64, path string,
 	o batch.Options, run dispatch.Options, check Check) (dispatch.Report, error) {
 	failed := dispatch.Report{WorstGapRow: -1}
-	out, err := dataset.CreateResults(path, o.Columns, o.Precision, n)
+	var extra *dataset.Extra
+	if file, ok := pairs.(interface {
+		Extra(...dataset.Option) (*dataset.Extra, error)
+	}); ok {
+		var err error
+		if extra, err = file.Extra(); err != nil {
+			return failed, err
+		}
+	}
+	if extra != nil {
+		defer extra.Close()
+	}
+	out, err := dataset.CreateResultsWith(path, o.Columns, o.Precision, n, extra)
 	if err != nil {
 		return failed, err
 	}
