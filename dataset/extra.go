@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"clearance/geom"
 )
 
 // Extra are the columns of a file of pairs that are not those of a pair, such as names of objects or labels. Results
@@ -44,8 +46,11 @@ func (r *PairReader) Extra(opts ...Option) (*Extra, error) {
 
 // check reports a name that results use.
 func (e *Extra) check() error {
-	taken := []string{metaQuery, metaValue, metaCenters, metaPrecision, metaSolvers, oldSolvers, "method", "tolerance",
-		"cutoff", "part_a", "part_b"}
+	taken := []string{metaQuery, metaValue, metaPrecision, metaSolvers, oldSolvers, "method", "tolerance", "cutoff",
+		"part_a", "part_b"}
+	for a := range geom.AttributeCount {
+		taken = append(taken, a.Info().Plural)
+	}
 	for _, c := range resultColumns() {
 		taken = append(taken, c.name, c.name+textSuffix)
 	}

@@ -98,6 +98,58 @@ def test_bad_rows_and_files(files: Path, engine: cl.Engine, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("phase", ["answers", "audit"])
+def test_columns_of_the_caller(files: Path, engine: cl.Engine, tmp_path: Path) -> None:
+    """Columns that are not those of pairs stand in the results, whatever their types; a null costs its row."""
+    pa: Any = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow to run this test")
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    with np.load(files / "pairs.npz") as p:
+        arrays = dict(p)
+    n = len(arrays["shape_a"])
+    label = np.array([f"object {i % 7}" for i in range(n)])
+    np.savez(tmp_path / "pairs.npz", **arrays, label=label, good=np.arange(n) % 2 == 0, grasp=np.zeros((n, 2, 3)))
+    rep = cl.score_file(
+        tmp_path / "pairs.npz", tmp_path / "out.npz", library=files / "shapes.json", engine=engine, audit=True
+    )
+    rep.raise_if_failed()
+    rep.raise_if_refuted()
+    with np.load(tmp_path / "out.npz") as r:
+        assert (r["label"] == label).all() and r["good"].dtype == bool and r["grasp"].shape == (n, 2, 3)
+
+    def vectors(name: str, nulls: set[int]) -> Any:
+        width = arrays[name].shape[1]
+        rows = [None if i in nulls else v.tolist() for i, v in enumerate(arrays[name])]
+        return pa.array(rows, pa.list_(pa.float64(), width))
+
+    columns = {
+        "label": pa.array([None if i % 3 == 0 else str(x) for i, x in enumerate(label)]),
+        "shape_a": pa.array([None if i == 5 else int(x) for i, x in enumerate(arrays["shape_a"])], pa.int32()),
+        "shape_b": pa.array(arrays["shape_b"], pa.int32()),
+        "position_a": vectors("position_a", {2, n - 1}),
+        **{name: vectors(name, set()) for name in ("position_b", "rotation_a", "rotation_b")},
+        "tags": pa.array([list(range(i % 4)) if i % 5 else None for i in range(n)]),
+        "about": pa.array([{"id": i, "names": [str(i)]} for i in range(n)]),
+        "kind": pa.array([f"k{i % 3}" for i in range(n)]).dictionary_encode(),
+        "when": pa.array(np.arange(n).astype("datetime64[ms]")),
+    }
+    table = pa.table(columns)
+    parquet.write_table(table, tmp_path / "pairs.parquet", row_group_size=97)
+    rep = cl.score_file(
+        tmp_path / "pairs.parquet", tmp_path / "out.parquet", library=files / "shapes.json", engine=engine
+    )
+    rep.raise_if_refuted()
+    found = parquet.read_table(tmp_path / "out.parquet")
+    for name in ("label", "tags", "about", "kind", "when"):
+        assert found[name].type == table[name].type and found[name].to_pylist() == table[name].to_pylist(), name
+    assert np.flatnonzero(found["status"].to_numpy() == cl.INVALID).tolist() == [2, 5, n - 1]
+    with pytest.raises(cl.RowError, match=r"pos_a\[2\]"):
+        rep.raise_if_failed()
+    with pytest.raises(cl.FileError, match=r"label.*out\.npz its extension"):
+        cl.score_file(tmp_path / "pairs.parquet", tmp_path / "out.npz", library=files / "shapes.json", engine=engine)
+    parquet.write_table(table.append_column("gap", table["shape_b"]), tmp_path / "gap.parquet")
+    with pytest.raises(cl.FileError, match=r"gap\.parquet.*'?\"?gap"):
+        cl.score_file(tmp_path / "gap.parquet", tmp_path / "o.parquet", library=files / "shapes.json", engine=engine)
+
+
 def test_interrupt_leaves_no_file(tmp_path: Path, batchbench: Path, phase: str) -> None:
     """Ctrl-C ends a long file, among its answers or its audits; there is no results file then, and no temporary one."""
     command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", "400000", "--shapes"]
