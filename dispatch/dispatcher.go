@@ -39,6 +39,10 @@ type Options struct {
 	// calls that are parts of one get the same back end.
 	EstimateRows int
 
+	// FirstRow is the number of the first row of a stream in errors and in the report: not 0 of a [Shard]. Other calls
+	// ignore it.
+	FirstRow int
+
 	// Progress, if not nil, is called after every chunk with the number of rows
 	// answered so far and the total, -1 if that is unknown. Calls do not overlap, and
 	// done never decreases.
@@ -64,6 +68,9 @@ func (o *Options) ensureDefaults() {
 func (o *Options) validate() error {
 	if o.ChunkRows < 0 || o.ChunkRows > 1<<30 {
 		return fmt.Errorf("dispatch: ChunkRows %d, want 1 to 2^30, or 0 for the default", o.ChunkRows)
+	}
+	if o.FirstRow < 0 {
+		return fmt.Errorf("dispatch: FirstRow %d, want a number of at least 0", o.FirstRow)
 	}
 	if o.MaxRowErrors < 0 {
 		return fmt.Errorf("dispatch: MaxRowErrors %d, want a number above 0, or 0 for the default", o.MaxRowErrors)

@@ -188,7 +188,8 @@ func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 	}
 	defer b.d.calls.Done()
 	start := time.Now()
-	rep := Report{WorstGapRow: -1, Backend: b.choice.Name(), Why: b.choice.Why}
+	rep := newReport(&b.o)
+	rep.Backend, rep.Why = b.choice.Name(), b.choice.Why
 	pool := b.d.newPool(b.choice, &job.Options, b.Len())
 	m := pool.all[0]
 	m.Backend = resident{m.Backend, b.held}

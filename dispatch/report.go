@@ -51,6 +51,8 @@ type Report struct {
 	BytesDown int64 // that back ends read of the memory of devices, of those that tell
 
 	Wall time.Duration // from the call to the last answer
+
+	maxRowErrors int // see Options.MaxRowErrors
 }
 
 // A Span is a sequence of adjacent chunks answered by one back end.
@@ -144,19 +146,30 @@ func (rep *Report) handover(h Handover) {
 
 // span records that a back end has answered the chunk of rows [lo, hi).
 func (rep *Report) span(backend string, lo, hi int, wall time.Duration) {
-	i := slices.IndexFunc(rep.Shares, func(s Share) bool { return s.Backend == backend })
+	rep.share(Share{Backend: backend, Rows: hi - lo, Chunks: 1, Wall: wall})
+	rep.addSpan(Span{Backend: backend, Lo: lo, Hi: hi, Chunks: 1, Wall: wall})
+}
+
+// share adds s to the share of its back end.
+func (rep *Report) share(s Share) {
+	i := slices.IndexFunc(rep.Shares, func(o Share) bool { return o.Backend == s.Backend })
 	if i < 0 {
-		i, rep.Shares = len(rep.Shares), append(rep.Shares, Share{Backend: backend})
+		rep.Shares = append(rep.Shares, s)
+		return
 	}
-	share := &rep.Shares[i]
-	share.Rows, share.Chunks, share.Wall = share.Rows+hi-lo, share.Chunks+1, share.Wall+wall
-	if n := len(rep.Spans); n > 0 && rep.Spans[n-1].Backend == backend && rep.Spans[n-1].Hi == lo {
-		s := &rep.Spans[n-1]
-		s.Hi, s.Chunks, s.Wall = hi, s.Chunks+1, s.Wall+wall
+	o := &rep.Shares[i]
+	o.Rows, o.Chunks, o.Wall = o.Rows+s.Rows, o.Chunks+s.Chunks, o.Wall+s.Wall
+}
+
+// addSpan adds the span after the last one, and to it if it goes on there.
+func (rep *Report) addSpan(s Span) {
+	if n := len(rep.Spans); n > 0 && rep.Spans[n-1].Backend == s.Backend && rep.Spans[n-1].Hi == s.Lo {
+		o := &rep.Spans[n-1]
+		o.Hi, o.Chunks, o.Wall = s.Hi, o.Chunks+s.Chunks, o.Wall+s.Wall
 		return
 	}
 	if len(rep.Spans) < maxSpans {
-		rep.Spans = append(rep.Spans, Span{Backend: backend, Lo: lo, Hi: hi, Chunks: 1, Wall: wall})
+		rep.Spans = append(rep.Spans, s)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report, error) {
 	start := time.Now()
 	o.ensureDefaults()
-	rep := Report{WorstGapRow: -1}
+	rep := newReport(&o)
 	if err := d.begin(); err != nil {
 		return rep, err
 	}

@@ -48,7 +48,8 @@ func (s *Series) Choice() *Choice { return s.choice }
 func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	start := time.Now()
 	rep := &s.report
-	*rep = Report{WorstGapRow: -1, Backend: rep.Backend, Why: rep.Why, Spans: rep.Spans[:0], Shares: rep.Shares[:0]}
+	*rep = Report{WorstGapRow: -1, Backend: rep.Backend, Why: rep.Why, Spans: rep.Spans[:0], Shares: rep.Shares[:0],
+		maxRowErrors: s.o.MaxRowErrors}
 	if err := s.d.begin(); err != nil {
 		return rep, err
 	}

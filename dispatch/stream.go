@@ -29,6 +29,9 @@ type Sink interface {
 // chunk, and several are in memory at a time.
 const maxStreamRows = 1 << 18
 
+// maxEmptyReads is the number of times that a source may yield no row without an error.
+const maxEmptyReads = 100
+
 // RunStream answers the pairs of a source chunk by chunk and writes the answers to a sink,
 // so that neither has to fit in memory. Reading, computing, answering declined rows and
 // writing overlap; a few chunks are in memory at a time, six with one device. A source
@@ -37,14 +40,14 @@ const maxStreamRows = 1 << 18
 //
 // The first error of the source, the back ends, the sink or the context stops the stream.
 // The sink has then received complete chunks only, beginning with row 0. Row numbers in
-// errors and in the report count from the first row of the stream. Rows whose status is
+// errors and in the report count from Options.FirstRow. Rows whose status is
 // Invalid or Undecided are not an error, see [Report.Err]. A stream takes no
 // Options.WarmStart.
 func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source Source, options batch.Options, sink Sink,
 	o Options) (Report, error) {
 	start := time.Now()
 	o.ensureDefaults()
-	rep := Report{WorstGapRow: -1}
+	rep := newReport(&o)
 	if err := d.begin(); err != nil {
 		return rep, err
 	}
@@ -65,12 +68,16 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 		return rep, err
 	}
 	total := sourceRows(source)
-	choice, err := d.Choose(o.Backend, &options, total)
+	selectBy := total
+	if o.EstimateRows > 0 {
+		selectBy = o.EstimateRows
+	}
+	choice, err := d.Choose(o.Backend, &options, selectBy)
 	if err != nil {
 		return rep, err
 	}
 	rep.Backend, rep.Why = choice.Name(), choice.Why
-	pool, rows := d.newPool(choice, &options, total), manyRows
+	pool, rows := d.newPool(choice, &options, selectBy), manyRows
 	if total >= 0 {
 		rows = max(total, 1) // chunks no larger than the stream
 	}
@@ -104,7 +111,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 	for range parts {
 		free <- nil // allocated on first use
 	}
-	base, end := 0, false
+	base, end := r.o.FirstRow, false
 	next := func(ctx context.Context) (*chunk, error) {
 		if end {
 			return nil, nil
@@ -189,7 +196,7 @@ func (p *part) fill(source Source) (end bool, err error) {
 		if empty++; n > 0 {
 			empty = 0
 		}
-		if empty == 100 {
+		if empty == maxEmptyReads {
 			return false, fmt.Errorf("dispatch: source: %w", io.ErrNoProgress)
 		}
 	}
