@@ -46,7 +46,8 @@ func TestShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.Counts[batch.Invalid] != 5 || len(want.RowErrors) != 3 || want.Declined() == 0 || want.WorstGapRow <= chunk {
+	if want.Counts[batch.Invalid] != 5 || len(want.RowErrors) != 3 || want.Declined() == 0 ||
+		want.WorstGapRow <= chunk {
 		t.Fatalf("%+v lacks what is to be merged", want)
 	}
 	for shards := 1; shards <= 16; shards++ {

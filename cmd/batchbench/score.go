@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,6 +27,7 @@ type scoreFlags struct {
 	rolloutFlags
 	sweepFlags
 	out, json string
+	rows      rowsFlag
 	audit     bool
 	given     func(flag string) bool // on the command line
 }
@@ -47,6 +49,9 @@ the results have rows (world, body_a, body_b) for those within --max-distance.
 --query sweep reads poses at way points and writes, for each pair of bodies, the
 interval of the first contact or a lower bound of the distance.
 
+With --rows a part of the file is answered, so that several machines can share it. The
+answers are those of the whole by the same back end.
+
 An invalid row gets status invalid and is listed; all other rows are answered. The exit
 code is then 2. Without invalid rows it is 1 if a row is undecided or, with --audit, if
 an answer was refuted.`,
@@ -57,6 +62,8 @@ an answer was refuted.`,
 	f.given = fs.Changed
 	f.inputFlags.add(fs)
 	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
+	fs.Var(&f.rows, "rows", "answer rows lo to hi of the file alone, hi not included; of worlds of bodies and with "+
+		"--query sweep those of whole worlds")
 	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
 		", ")+"; default all but method (collide: status)")
@@ -112,6 +119,9 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	if f.audit && f.options.Columns&auditColumns == 0 {
 		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
 			strings.Join(columnList(f.options.Columns), ", "))
+	}
+	if f.audit && f.rows.given {
+		return errors.New("--audit takes all rows of a file, not --rows")
 	}
 	if err := checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
 		return err
@@ -209,15 +219,19 @@ func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatche
 		return rep, "", err
 	}
 	defer pairs.Close()
+	rows, err := f.rows.of(pairs.Len())
+	if err != nil {
+		return rep, "", err
+	}
 	chosen, err := d.Choose(f.backend, &f.options, pairs.Len())
 	if err != nil {
 		return rep, "", err
 	}
 	devices = devicesText(chosen.Share)
-	bar := e.progress("score", int64(pairs.Len()))
+	bar := e.progress("score", int64(rows.Hi-rows.Lo))
 	defer bar.done()
 	last := 0
-	rep, err = score.Run(ctx, d, lib, pairs, int64(pairs.Len()), f.out, f.options, dispatch.Options{
+	rep, err = score.Run(ctx, d, lib, pairs, rows, f.out, f.options, dispatch.Options{
 		Backend: f.backend, MaxRowErrors: listedRowErrors,
 		Progress: func(done, _ int) { bar.add(done - last); last = done },
 	}, check)
@@ -230,6 +244,7 @@ const (
 	metaMethod    = score.MetaMethod
 	metaTolerance = score.MetaTolerance
 	metaCutOff    = score.MetaCutOff
+	metaRows      = score.MetaRows
 )
 
 func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreReport {

@@ -98,6 +98,11 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	if err != nil {
 		return err
 	}
+	first, end, err := f.rows.worlds(worlds.Count(), len(worlds.TemplateA))
+	if err != nil {
+		return err
+	}
+	worlds = worlds.Slice(first, end)
 	o, err := f.rolloutOptions(&f.solveFlags)
 	if err != nil {
 		return err
@@ -129,10 +134,14 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	}
 	meta := map[string]string{metaMethod: o.Method.String(),
 		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
+	if f.rows.given {
+		meta[metaRows] = f.rows.String()
+	}
 	if err := dataset.WriteRolloutResults(f.out, job.Results, &o, worlds.Count(), meta); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {
+		row.World += first
 		e.warn("%s: %v", f.worlds, row)
 	}
 	report := newRolloutReport(&o, &rep)

@@ -98,6 +98,11 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	if err != nil {
 		return err
 	}
+	first, end, err := f.rows.worlds(motions.Count(), len(motions.TemplateA))
+	if err != nil {
+		return err
+	}
+	motions = motions.Slice(first, end)
 	o := sweep.Options{TimeTolerance: f.timeTolerance, Tolerance: f.options.Tolerance, MaxEvaluations: f.maxEvaluation,
 		Workers: f.workers}
 	if f.maxDistance != math.Inf(1) {
@@ -117,10 +122,14 @@ func scoreSweep(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatch
 	}
 	meta := map[string]string{metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64),
 		"time_tolerance": strconv.FormatFloat(o.TimeTolerance, 'g', -1, 64)}
+	if f.rows.given {
+		meta[metaRows] = f.rows.String()
+	}
 	if err := dataset.WriteSweepResults(f.out, job.Results, motions.Count(), motions.WayPoints(), meta); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {
+		row.World += first
 		e.warn("%s: %v", f.worlds, row)
 	}
 	report := newSweepReport(&rep)

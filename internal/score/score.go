@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
+	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
@@ -22,6 +24,7 @@ const (
 	MetaMethod    = "method"
 	MetaTolerance = "tolerance"
 	MetaCutOff    = "cutoff"
+	MetaRows      = "rows" // of a file that has answers of some rows: "lo:hi"
 )
 
 // Describe stores the query in the metadata of the file.
@@ -41,9 +44,16 @@ func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) err
 // an error there is no file.
 type Check func(rep *dispatch.Report, path string) error
 
-// Run answers n pairs of a source into a results file, which appears under its name once it is complete and checked,
-// if check is not nil. After an error there is no file. Results of a file of pairs carry its other columns.
-func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs dispatch.Source, n int64, path string,
+// Rows are the rows [Lo, Hi) of a source of Of rows.
+type Rows struct{ Lo, Hi, Of int }
+
+// all reports whether they are all rows.
+func (r Rows) all() bool { return r.Lo == 0 && r.Hi == r.Of }
+
+// Run answers rows of a source into a results file, which appears under its name once it is complete and checked,
+// if check is not nil. After an error there is no file. Results of a file of pairs carry its other columns; those of
+// some of its rows do not, and such a file is refused.
+func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs dispatch.Source, rows Rows, path string,
 	o batch.Options, run dispatch.Options, check Check) (dispatch.Report, error) {
 	failed := dispatch.Report{WorstGapRow: -1}
 	var extra *dataset.Extra
@@ -57,14 +67,26 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 	}
 	if extra != nil {
 		defer extra.Close()
+		if !rows.all() {
+			return failed, fmt.Errorf("rows %d to %d of a file with other columns than those of pairs (%s), which "+
+				"results of some rows cannot carry: ask for all rows, or for a file without them", rows.Lo, rows.Hi-1,
+				strings.Join(extra.Names(), ", "))
+		}
 	}
-	out, err := dataset.CreateResultsWith(path, o.Columns, o.Precision, n, extra)
+	out, err := dataset.CreateResultsWith(path, o.Columns, o.Precision, int64(rows.Hi-rows.Lo), extra)
 	if err != nil {
 		return failed, err
 	}
 	defer out.Abort()
 	if err := Describe(out, &o, lib); err != nil {
 		return failed, err
+	}
+	if !rows.all() {
+		out.Describe(MetaRows, fmt.Sprintf("%d:%d", rows.Lo, rows.Hi))
+		if pairs, err = dispatch.Shard(pairs, rows.Lo, rows.Hi); err != nil {
+			return failed, err
+		}
+		run.FirstRow, run.EstimateRows = rows.Lo, rows.Of // as of the whole
 	}
 	rep, err := d.RunStream(ctx, lib, pairs, o, out, run)
 	if err != nil {
@@ -101,7 +123,8 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 		return failed, err
 	}
 	defer in.Close()
-	return Run(ctx, d, lib, in, in.Len(), out, o, run, check)
+	n := int(min(in.Len(), math.MaxInt))
+	return Run(ctx, d, lib, in, Rows{Hi: n, Of: n}, out, o, run, check)
 }
 
 // Different returns an error if the results would replace a file that they are made from.
