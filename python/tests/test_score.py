@@ -97,7 +97,6 @@ def test_bad_rows_and_files(files: Path, engine: cl.Engine, tmp_path: Path) -> N
         cl.score_file(files / "pairs.npz", tmp_path / "o.npz", library=tmp_path / "nothing.json", engine=engine)
 
 
-@pytest.mark.parametrize("phase", ["answers", "audit"])
 def test_columns_of_the_caller(files: Path, engine: cl.Engine, tmp_path: Path) -> None:
     """Columns that are not those of pairs stand in the results, whatever their types; a null costs its row."""
     pa: Any = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pyarrow to run this test")
@@ -150,6 +149,7 @@ def test_columns_of_the_caller(files: Path, engine: cl.Engine, tmp_path: Path) -
         cl.score_file(tmp_path / "gap.parquet", tmp_path / "o.parquet", library=files / "shapes.json", engine=engine)
 
 
+@pytest.mark.parametrize("phase", ["answers", "audit"])
 def test_interrupt_leaves_no_file(tmp_path: Path, batchbench: Path, phase: str) -> None:
     """Ctrl-C ends a long file, among its answers or its audits; there is no results file then, and no temporary one."""
     command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", "400000", "--shapes"]

@@ -267,7 +267,7 @@ def column_type(name: str, precision: str) -> np.dtype[Any]:
 
 def native_results(rows: int, columns: Mapping[str, Array]) -> nat.Results:
     """The columns of a result as the C interface takes them."""
-    records = [(COLUMNS.index(name), _ELEMENTS[c.dtype.name], address(c)) for name, c in columns.items()]
+    records: list[Any] = [(COLUMNS.index(name), _ELEMENTS[c.dtype.name], address(c)) for name, c in columns.items()]
     return nat.Results(rows, len(records), (nat.Column * len(records))(*records))
 
 
