@@ -93,8 +93,7 @@ func (o *Options) StatusAlone() bool {
 // EffectiveTolerance returns the largest gap of a decided row for a pair of the given scale,
 // which is that of [ToleranceRule.Scale]: in metres for a size, without a unit for a factor. In double
 // precision without a Tolerance it is 0, which stands for the default of the solvers:
-// [DoubleTolerance], or for curved shapes [DoubleCurvedDepthTolerance] of depths and
-// [DoubleCurvedGrowthTolerance] of growth factors, times the scale.
+// [DoubleTolerance], or for curved shapes [QueryInfo.CurvedTolerance], times the scale.
 func (o *Options) EffectiveTolerance(scale float64) float64 {
 	switch {
 	case o.Tolerance > 0:
@@ -115,6 +114,14 @@ func (o *Options) SolverTolerance(scale float64) float64 {
 		t /= 2
 	}
 	return t
+}
+
+// SolverTolerances returns SolverTolerance relative to the scale, for curved shapes too, with the defaults for 0.
+func (o *Options) SolverTolerances() (tolerance, curved float64) {
+	if t := o.SolverTolerance(1); t != 0 {
+		return t, t
+	}
+	return DoubleTolerance, o.Query.Info().CurvedTolerance
 }
 
 // EffectiveCutOff returns the cut-off by the rule of the query.

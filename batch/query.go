@@ -38,18 +38,34 @@ type QueryInfo struct {
 	// contact may touch with such a column and be separated or penetrating without, or the other way round.
 	EndsAtStatus bool
 
+	// SignedDistance says that the value is a signed distance in metres, or a bound of one: bounds of distances are
+	// bounds of it.
+	SignedDistance bool
+
 	Depth     bool // penetrating pairs have a penetration depth
 	CutOff    CutOffRule
 	Tolerance ToleranceRule
-	Audit     Audit
+
+	// CurvedTolerance is the default tolerance in double precision for curved shapes: for their depths, if the value is
+	// a signed distance. [DoubleTolerance] is that for all else.
+	CurvedTolerance float64
+
+	// check returns the error of a row whose shapes have no value. nil: all shapes have one.
+	check func(l *Library, i int, a, b int32) error
 }
 
 // Boolean reports whether the query is for a status alone: bounds may be as wide as the status
 // allows.
 func (q *QueryInfo) Boolean() bool { return q.Columns&ColDistance == 0 }
 
-// Growth reports whether the value is a factor by which the shapes grow about their centers.
-func (q *QueryInfo) Growth() bool { return q.Audit == AuditGrowth }
+// CheckShapes returns the error of row i if the query has no value for its shapes. [Library.CheckRow] must have
+// accepted the row.
+func (q *QueryInfo) CheckShapes(l *Library, i int, a, b int32) error {
+	if q.check == nil {
+		return nil
+	}
+	return q.check(l, i, a, b)
+}
 
 // CutOffRule says where the cut-off of a query comes from.
 type CutOffRule uint8
@@ -86,37 +102,30 @@ func (t ToleranceRule) Scale(size, value float64) float64 {
 	return size
 }
 
-// Audit names the claims that an audit checks, see package verify.
-type Audit uint8
-
-// Audits.
-const (
-	NoAudit             Audit = iota
-	AuditSignedDistance       // bounds, witnesses, normal and status are those of a signed distance
-	AuditGrowth               // value and bounds are those of a growth factor
-)
-
 // queries has one row per query. A query without a row, or with one that is not answered, is
 // refused everywhere.
 var queries = [QueryCount]QueryInfo{
 	Distance: {
 		Name: "distance", Value: "signed distance in metres, minus the penetration depth", Answered: true,
-		Columns: AllColumns, Depth: true, CutOff: CallersCutOff, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+		Columns: AllColumns, SignedDistance: true, Depth: true, CutOff: CallersCutOff,
+		Tolerance: OfPairSize, CurvedTolerance: DoubleCurvedDepthTolerance,
 	},
 	Collide: {
 		Name: "collide", Value: "bound of the signed distance in metres", Answered: true,
-		Columns: ColStatus | ColBits, CutOff: NoCutOff, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+		Columns: ColStatus | ColBits, SignedDistance: true, CutOff: NoCutOff,
+		Tolerance: OfPairSize, CurvedTolerance: DoubleCurvedDepthTolerance,
 	},
 	Penetration: {
 		Name: "penetration", Value: "minus the penetration depth in metres, a bound of the distance where separated",
 		Answered: true,
-		Columns:  AllColumns, Depth: true, CutOff: CutOffAtTouch, Tolerance: OfPairSize, Audit: AuditSignedDistance,
+		Columns:  AllColumns, SignedDistance: true, Depth: true, CutOff: CutOffAtTouch,
+		Tolerance: OfPairSize, CurvedTolerance: DoubleCurvedDepthTolerance,
 	},
 	Growth: {
 		Name: "growth", Value: "growth distance: factor of both shapes about their centers at which they touch",
 		Answered: true, Columns: AllColumns, Touch: 1, EndsAtStatus: true,
-		CutOff: CallersCutOff, Tolerance: OfValue, Audit: AuditGrowth,
-		Attributes: []geom.Attribute{geom.AttributeCenter},
+		CutOff: CallersCutOff, Tolerance: OfValue, CurvedTolerance: DoubleCurvedGrowthTolerance,
+		Attributes: []geom.Attribute{geom.AttributeCenter}, check: (*Library).CheckGrowth,
 	},
 }
 

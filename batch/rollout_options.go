@@ -74,7 +74,7 @@ func (o *RolloutOptions) Check() error {
 		return fmt.Errorf("batch: a warm start has no meaning for bodies of several parts")
 	case o.HasMaxDistance && !(o.MaxDistance >= 0 && !math.IsInf(o.MaxDistance, 1)):
 		return fmt.Errorf("batch: max_distance %g, want a finite number of at least 0", o.MaxDistance)
-	case o.HasMaxDistance && o.Query.Info().Audit != AuditSignedDistance:
+	case o.HasMaxDistance && !o.Query.Info().SignedDistance:
 		return fmt.Errorf("batch: max_distance is a distance in metres and does not apply to the query %v", o.Query)
 	case o.BlockPairs < 0:
 		return fmt.Errorf("batch: blocks of %d pairs, want a number above 0, or 0 for the default", o.BlockPairs)

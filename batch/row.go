@@ -113,10 +113,8 @@ func (j *Job) Read(i int, r *Row) (warm r3.Vec, err error) {
 	if err := l.CheckRow(i, r); err != nil {
 		return r3.Vec{}, err
 	}
-	if j.Options.Query.Info().Growth() {
-		if err := l.CheckGrowth(i, r.ShapeA, r.ShapeB); err != nil {
-			return r3.Vec{}, err
-		}
+	if err := j.Options.Query.Info().CheckShapes(l, i, r.ShapeA, r.ShapeB); err != nil {
+		return r3.Vec{}, err
 	}
 	if w := j.Options.WarmStart; w != nil {
 		warm = r3.Vec{X: w[3*i], Y: w[3*i+1], Z: w[3*i+2]}

@@ -12,7 +12,8 @@ import (
 	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/memory"
-	"clearance/ref"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // EnvSIMD names the environment variable that chooses the kernels where
@@ -34,6 +35,7 @@ type Options struct {
 // Backend is the CPU back end.
 type Backend struct {
 	name    string
+	serves  batch.Serves
 	workers int
 	simd    string // variant of the kernels, "" for none
 
@@ -65,12 +67,12 @@ func New(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cpu: %s: %w", from, err)
 	}
-	return &Backend{name: "cpu", workers: o.Workers, simd: variant}, nil
+	return &Backend{name: "cpu", serves: servedByCPU, workers: o.Workers, simd: variant}, nil
 }
 
 // NewReference returns the back end "ref": the same solvers on one goroutine, to
 // compare others with.
-func NewReference() *Backend { return &Backend{name: "ref", workers: 1} }
+func NewReference() *Backend { return &Backend{name: "ref", serves: servedByRef, workers: 1} }
 
 // Name returns "cpu" or "ref".
 func (b *Backend) Name() string { return b.name }
@@ -119,25 +121,12 @@ func (b *Backend) Device() batch.Device {
 	}
 }
 
-// serves is what the reference solvers support. The back end cpu supports the same: they answer the calls
-// that the kernels, with a table of their own ([simd.Serves]), do not support.
-var (
-	methods    = []batch.Method{batch.Auto, batch.GJK, batch.Nesterov, batch.Polyak, batch.RTR}
-	precisions = []batch.Precision{batch.Single, batch.Double}
-	serves     = batch.Serves{
-		{Query: batch.Distance, Methods: methods, Precisions: precisions},
-		{Query: batch.Collide, Methods: methods, Precisions: precisions},
-		{Query: batch.Penetration, Methods: methods, Precisions: precisions},
-		{Query: batch.Growth, Methods: []batch.Method{batch.Auto}, Precisions: precisions},
-	}
-)
-
 // Serves is the table of queries, methods and precisions that the back end supports.
-func (b *Backend) Serves() batch.Serves { return serves }
+func (b *Backend) Serves() batch.Serves { return b.serves }
 
 // Check reports options that are invalid, or that the back end does not support.
 func (b *Backend) Check(o *batch.Options) error {
-	if err := serves.Check(b.name, o); err != nil {
+	if err := b.serves.Check(b.name, o); err != nil {
 		return fmt.Errorf("cpu: %w", err)
 	}
 	return o.Check()
@@ -190,9 +179,7 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	defer b.end(call)
 	call.ctx, call.job, call.lo, call.hi, call.out = ctx, job, lo, hi, out
 	call.rows, call.blocks = rows, int64(blocks)
-	if err := call.solvers(); err != nil {
-		return err
-	}
+	call.reference = references[job.Options.Query]
 	if b.simd != "" {
 		table, err := b.tableOf(job.Library)
 		if err != nil {
@@ -299,11 +286,9 @@ type call struct {
 	rows   int // of a block
 	blocks int64
 
-	grows    bool // which of the options of the reference solvers apply
-	distance ref.Options
-	growth   ref.GrowthOptions
+	reference func(w *worker, c *call, i int, warm r3.Vec) // answers the rows that the kernels do not
 
-	kernel  *simd.Call // nil if the reference solvers answer all rows
+	kernel  *simd.Call // nil if it answers all rows
 	variant string
 
 	memory  simd.Call // of kernel
@@ -318,8 +303,7 @@ type call struct {
 
 // reset makes a call one that has not begun, and drops what it refers to.
 func (c *call) reset() {
-	c.ctx, c.job, c.out, c.kernel = nil, nil, nil, nil
-	c.grows, c.distance, c.growth = false, ref.Options{}, ref.GrowthOptions{}
+	c.ctx, c.job, c.out, c.kernel, c.reference = nil, nil, nil, nil, nil
 	c.bySIMD.Store(0)
 	c.byReference.Store(0)
 	c.next.Store(0)

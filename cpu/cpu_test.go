@@ -326,18 +326,34 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A query whose value the reference solvers do not compute is refused, even from a back end whose table lists
-// it.
-func TestReferenceOptions(t *testing.T) {
-	for q := range batch.QueryCount + 1 {
-		c := call{job: &batch.Job{Options: batch.Options{Query: q}}}
-		err := c.solvers()
-		if q.Info().Answered != (err == nil) || q.Info().Growth() != c.grows {
-			t.Errorf("query %v: %v", q, err)
+// A reference solver answers every query that a back end serves, and no other one. What ref serves is refused by cpu
+// where its own table lacks it.
+func TestServedByReference(t *testing.T) {
+	for q, f := range references {
+		if has := servedByRef.Query(batch.Query(q)); has != (f != nil) {
+			t.Errorf("query %v: ref serves it: %t, a solver answers it: %t", batch.Query(q), has, f != nil)
 		}
-		if err != nil && (!errors.Is(err, batch.ErrNotAvailable) || !strings.Contains(err.Error(), q.String())) {
-			t.Errorf("query %v is refused with %q", q, err)
+	}
+	for _, r := range servedByCPU {
+		for _, m := range r.Methods {
+			for _, p := range r.Precisions {
+				if o := (batch.Options{Query: r.Query, Method: m, Precision: p}); !servedByRef.Has(&o) {
+					t.Errorf("cpu serves %v, %v, %v, and ref does not", r.Query, m, p)
+				}
+			}
 		}
+	}
+	b := newBackend(t, 1)
+	b.serves = batch.Serves{{Query: batch.Distance, Methods: methods, Precisions: precisions}}
+	o := batch.Options{Query: batch.Growth}
+	job := &batch.Job{Options: o, Results: batch.NewResults(1, &o)}
+	for name, err := range map[string]error{"Check": b.Check(&o), "Run": b.Run(t.Context(), job, 0, 1, job.Results)} {
+		if !errors.Is(err, batch.ErrNotAvailable) || !strings.Contains(err.Error(), "growth") {
+			t.Errorf("%s: a query that only ref serves: %v", name, err)
+		}
+	}
+	if err := NewReference().Check(&o); err != nil {
+		t.Errorf("a query that only ref serves, by ref: %v", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func methodFor(o *batch.Options, lib *library) batch.Method {
 // ask returns the question that a query puts to a library, by a method of the shaders.
 func (p *pipelines) ask(o *batch.Options, m batch.Method, have kinds, boxes bool) question {
 	info := o.Query.Info()
-	growth := info.Growth()
+	growth := o.Query == batch.Growth
 	twoFloats := p.arithmetic.twoFloats && o.Precision == batch.Single && !growth
 	// The state of methods with momentum is larger than a SearchStateRecord.
 	phases := p.phased && m != batch.Nesterov && m != batch.Polyak

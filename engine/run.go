@@ -216,14 +216,7 @@ func queryOf(o *batch.Options) layout.QueryRecord {
 	if o.StatusAlone() {
 		q.Flags |= layout.FlagStatusAlone
 	}
-	tolerance := o.SolverTolerance(1)
-	curved := tolerance
-	if tolerance == 0 { // that of the reference solvers
-		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
-		if o.Query.Info().Growth() {
-			curved = batch.DoubleCurvedGrowthTolerance
-		}
-	}
+	tolerance, curved := o.SolverTolerances()
 	q.Tolerance, q.CutOff = float32(tolerance), float32(cutOff)
 	for i, v := range [3]float64{tolerance, cutOff, curved} {
 		bits := math.Float64bits(v)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"clearance/batch"
 	"clearance/internal/memory"
 	"clearance/rollout/broadphase"
 )
@@ -47,7 +46,7 @@ func (b *Batch) setAllPairs() error {
 		b.used[k] = int32(k)
 	}
 	o := &b.o
-	bounded := !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
+	bounded := !o.NoCulling && o.Query.Info().SignedDistance
 	b.all.full = !bounded || math.IsInf(threshold(o), 1) && o.Reduce != ReduceWorld
 	most := min(int64(b.all.most), maxAllPairs)
 	if pairs := int64(m) * int64(m-1) / 2; b.all.full && pairs > most {

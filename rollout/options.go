@@ -9,7 +9,7 @@ import (
 // threshold is the distance beyond which a pair is not solved: +Inf if all are.
 func threshold(o *Options) float64 {
 	switch q := o.Query.Info(); {
-	case q.Audit != batch.AuditSignedDistance:
+	case !q.SignedDistance:
 		return math.Inf(1)
 	case q.Boolean() || q.CutOff == batch.CutOffAtTouch:
 		return 0

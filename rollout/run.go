@@ -136,7 +136,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		}
 	}
 	b.threshold = threshold(o)
-	b.bounded = !o.NoCulling && o.Query.Info().Audit == batch.AuditSignedDistance
+	b.bounded = !o.NoCulling && o.Query.Info().SignedDistance
 	b.boolean, b.reduce = o.StatusAlone(), o.Reduce == ReduceWorld
 	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: ofParts(o)}
 	b.valued = b.parts.Options.Columns&batch.ColDistance != 0

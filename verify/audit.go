@@ -97,11 +97,7 @@ func checkJob(job *batch.Job) error {
 	if err := job.Check(); err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	return checkQuery(job.Options.Query)
-}
-
-func checkQuery(q batch.Query) error {
-	if a := q.Info().Audit; a != batch.AuditSignedDistance && a != batch.AuditGrowth {
+	if q := job.Options.Query; rulesOf[q] == nil {
 		return fmt.Errorf("verify: there is no audit of the query %v: %w", q, batch.ErrNotAvailable)
 	}
 	return nil

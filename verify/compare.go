@@ -129,7 +129,7 @@ func (c *comparer) row(i int) {
 		return
 	}
 	pair := ref.NewPair(job.Library.Shape(c.in.ShapeA), job.Library.Shape(c.in.ShapeB), c.in.PoseA, c.in.PoseB)
-	truth := c.solve(&pair)
+	truth := c.rules().solve(c, &pair)
 	if truth.Status == ref.Undecided || truth.Status == ref.Invalid {
 		out.RefUndecided++
 	}
@@ -145,18 +145,9 @@ func (c *comparer) row(i int) {
 	}
 }
 
-// solve solves the row that has been read again.
-func (c *comparer) solve(pair *ref.Pair) ref.Result {
-	if !c.query().Growth() {
-		return ref.Solve(pair, ref.Options{}, &c.ws)
-	}
-	l, a, b := c.job.Library, c.in.ShapeA, c.in.ShapeB
-	centers := ref.GrowthCenters{A: l.GrowthCenter(a), B: l.GrowthCenter(b),
-		InradiusA: l.GrowthInradius(a), InradiusB: l.GrowthInradius(b)}
-	return ref.Growth(pair, centers, ref.GrowthOptions{}, &c.ws)
-}
-
 func (c *comparer) query() *batch.QueryInfo { return c.job.Options.Query.Info() }
+
+func (c *comparer) rules() *rules { return rulesOf[c.job.Options.Query] }
 
 // scale is what tolerances are relative to.
 func (c *comparer) scale(pair *ref.Pair, truth *ref.Result) float64 {
@@ -206,14 +197,10 @@ func (c *comparer) accuracy() float64 {
 
 // tolerance is the largest gap of a decided row, where the default depends on the shapes that of curved ones.
 func (c *comparer) tolerance(scale float64) float64 {
-	t := c.job.Options.EffectiveTolerance(scale)
-	switch {
-	case t > 0:
+	if t := c.job.Options.EffectiveTolerance(scale); t > 0 {
 		return t
-	case c.query().Growth():
-		return batch.DoubleCurvedGrowthTolerance * scale
 	}
-	return batch.DoubleCurvedDepthTolerance * scale
+	return c.query().CurvedTolerance * scale
 }
 
 // contradicts reports whether the bounds of ref exclude the status. Touching means that the value of shapes
@@ -240,17 +227,6 @@ func (c *comparer) contradicts(i int, status batch.Status, pair *ref.Pair, truth
 	}
 	t := c.touching(pair, truth)
 	return !(truth.Lower <= touch+t && truth.Upper >= touch-t)
-}
-
-// touching is how far from that of shapes that touch the value of a pair with status Touching may be, in
-// results without distance and gap.
-func (c *comparer) touching(pair *ref.Pair, truth *ref.Result) float64 {
-	scale := c.scale(pair, truth)
-	t := c.tolerance(scale)
-	if c.query().Growth() { // whose rounding is part of the bounds, and of the reference's
-		return math.Max(t, truth.Upper-truth.Lower)
-	}
-	return math.Max(t, 4*pair.Roundoff())
 }
 
 func (c *Comparison) keep(w WorstRow) {

@@ -62,7 +62,7 @@
 //
 // # Layers and threads
 //
-// verify imports geom, batch and, in Compare only, ref. Audits read the job and
+// verify imports geom, batch and ref: its solvers in Compare alone, and SmoothPair. Audits read the job and
 // run on their own goroutines; reports are values of one goroutine. The report is
 // the same for any number of workers and any split into chunks. A row costs no
 // allocation unless its input is invalid.

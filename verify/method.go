@@ -15,11 +15,7 @@ func (a *auditor) checkMethod(i int, c *claim) {
 		return
 	}
 	s := batch.Solver(a.res.Method()[i])
-	ok := plausible(s, a.job.Options.Method, a.p.shape[0], a.p.shape[1])
-	if a.query.Growth() {
-		ok = a.growthMethod(s)
-	}
-	a.require(checkMethod, c.row, ok, float64(a.job.Options.Method), float64(s))
+	a.require(checkMethod, c.row, a.rules.solvedBy(a, s), float64(a.job.Options.Method), float64(s))
 }
 
 // plausible reports whether s may have answered for these shapes when m was asked for.

@@ -44,7 +44,7 @@ type Proof struct {
 // translation that is shorter separates the shapes. [Audit] proves the upper bound of a depth, and only tries to refute
 // the lower one. The proof is by branch and bound over directions (cover.go) and shares nothing with a solver but the
 // support functions of the shapes. It holds up to the rounding error of a support value, 24·2⁻⁵³ of the lengths of the
-// pair. Rows of the growth query claim no depth.
+// pair. Values other than signed distances claim no depth.
 func Prove(ctx context.Context, job *batch.Job, o ProveOptions) (*Proof, error) {
 	if o.Sample < 0 {
 		return nil, fmt.Errorf("verify: proof of %d rows, want a number above 0, or 0 for all", o.Sample)
@@ -89,7 +89,7 @@ func (r *prover) row(i int) {
 	out.Sampled++
 	c := claim{row: a.opt.FirstRow + i}
 	a.readStatus(i, &c)
-	if _, err := a.job.Read(i, &a.in); err != nil || a.query.Growth() || !c.inContact {
+	if _, err := a.job.Read(i, &a.in); err != nil || !a.query.SignedDistance || !c.inContact {
 		return
 	}
 	a.p.place(a.job.Library.Shape(a.in.ShapeA), a.job.Library.Shape(a.in.ShapeB), &a.in.PoseA, &a.in.PoseB)

@@ -22,12 +22,13 @@ type auditor struct {
 	p      placed
 	g      grown // of a growth query
 	query  *batch.QueryInfo
-	failed bool // the current row
+	rules  *rules // of the query
+	failed bool   // the current row
 }
 
 func newAuditor(job *batch.Job, o *Options, dirs *compass) *auditor {
 	a := &auditor{job: job, res: job.Results, opt: o, dirs: dirs, report: newReport(o.Worst), u: 0x1p-24,
-		query: job.Options.Query.Info()}
+		query: job.Options.Query.Info(), rules: rulesOf[job.Options.Query]}
 	if job.Results.Precision == batch.Double {
 		a.u = 0x1p-53
 	}
@@ -77,21 +78,11 @@ func (a *auditor) row(i int) {
 		return
 	}
 	a.p.place(a.job.Library.Shape(a.in.ShapeA), a.job.Library.Shape(a.in.ShapeB), &a.in.PoseA, &a.in.PoseB)
-	if a.query.Growth() {
-		a.p.placeGrowth(&a.g, a.job.Library, a.in.ShapeA, a.in.ShapeB)
-		a.readInterval(i, &c)
-		a.growth(i, &c)
-		a.countRow()
-		return
+	if a.rules.place != nil {
+		a.rules.place(a)
 	}
 	a.readInterval(i, &c)
-	a.checkNormal(i, &c)
-	a.checkInterval(&c)
-	a.checkIterations(i, &c)
-	a.checkMethod(i, &c)
-	a.checkWitnesses(i, &c)
-	a.checkContact(&c)
-	a.checkSeparation(&c)
+	a.rules.row(a, i, &c)
 	a.countRow()
 }
 
@@ -225,31 +216,9 @@ func (a *auditor) scale(c *claim) float64 { return a.query.Tolerance.Scale(a.p.s
 // support value: two values, and twice that to compare them) and the rounding of the distance
 // to its column (u·|distance|). Rounding the gap up to float32 may add 2⁻²³ of it, or the least float32.
 func (a *auditor) tolerance(c *claim) float64 {
-	t, floor := a.orDefault(a.job.Options.EffectiveTolerance(a.scale(c)), c), 4*a.p.round
-	if a.query.Growth() {
-		floor = a.g.floor(c.distance)
-	}
-	return math.Max(t, floor)*(1+0x1p-23) + a.u*math.Abs(c.distance) + math.SmallestNonzeroFloat32
+	t := a.orDefault(a.job.Options.EffectiveTolerance(a.scale(c)), c)
+	return math.Max(t, a.rules.floor(a, c))*(1+0x1p-23) + a.u*math.Abs(c.distance) + math.SmallestNonzeroFloat32
 }
-
-// orDefault replaces tolerance 0 by the default of double precision.
-func (a *auditor) orDefault(tolerance float64, c *claim) float64 {
-	switch {
-	case tolerance != 0:
-		return tolerance
-	case a.query.Growth() && polytopeBody(a.p.shape[0]) && polytopeBody(a.p.shape[1]):
-		return batch.DoubleTolerance * a.scale(c)
-	case a.query.Growth():
-		return batch.DoubleCurvedGrowthTolerance * a.scale(c)
-	case c.distance >= 0 || (polytope(a.p.shape[0]) && polytope(a.p.shape[1])):
-		return batch.DoubleTolerance * a.p.size
-	}
-	return batch.DoubleCurvedDepthTolerance * a.p.size
-}
-
-// polytope reports whether the core of s has finitely many vertices, so that a
-// facet of D can be met exactly. A half-space counts: it has one facet.
-func polytope(s geom.Shape) bool { return s.Kind().Traits().Polyhedral }
 
 // checkNormal checks that the normal is a unit vector, and computes the bound that its
 // support plane proves.
@@ -377,14 +346,8 @@ func (a *auditor) checkIterations(i int, c *claim) {
 		a.report.skip(checkIterations)
 		return
 	}
-	if a.query.Growth() {
-		direct := a.growthMethod(batch.SolverClosedForm) || a.growthMethod(batch.SolverAxes)
-		a.require(checkIterations, c.row, direct || a.res.Iterations()[i] > 0, 1, float64(a.res.Iterations()[i]))
-		return
-	}
-	closedForm := a.p.half >= 0 || (pointOrSegment(a.p.shape[0]) && pointOrSegment(a.p.shape[1]))
 	n := a.res.Iterations()[i]
-	a.require(checkIterations, c.row, closedForm || n > 0, 1, float64(n))
+	a.require(checkIterations, c.row, n > 0 || a.rules.direct(a), 1, float64(n))
 }
 
 func pointOrSegment(s geom.Shape) bool { return s.Kind().Family().PointOrSegment() }

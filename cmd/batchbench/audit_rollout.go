@@ -172,8 +172,8 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 		}
 		rows, list := listOf(job, world)
 		o := batch.Options{Precision: batch.Double, Columns: batch.ColDistance | batch.ColGap | batch.ColStatus}
-		if job.Options.Query == batch.Growth {
-			o.Query = batch.Growth
+		if q := job.Options.Query; !q.Info().SignedDistance {
+			o.Query = q
 		}
 		pairs := batch.NewPairs(len(list))
 		for i := range list {

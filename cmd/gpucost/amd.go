@@ -159,7 +159,7 @@ func (r *Report) compile(target string, proof engine.Proof) error {
 	return calls(c.Serves(), func(set string, lib *batch.Library, o *batch.Options) error {
 		u := Use{Library: set, Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String()}
 		if proof == engine.ProofTwoFloats {
-			if o.Precision != batch.Single || o.Query.Info().Growth() || o.Method != batch.Auto {
+			if o.Precision != batch.Single || !o.Query.Info().SignedDistance || o.Method != batch.Auto {
 				return nil
 			}
 			u.Precision = twoFloats

@@ -53,7 +53,7 @@ const (
 // iteration limit allows two evaluations of the support function, one for a step and one for its proof. It must
 // not depend on the columns, which change no answer.
 func serves(o *batch.Options) bool {
-	if o.Query.Info().Growth() { // only ref counts the iterations of a limit
+	if o.Query == batch.Growth { // only ref counts the iterations of a limit
 		return Serves.Has(o) && (o.MaxIterations == 0 || o.MaxIterations > freeSteps)
 	}
 	return Serves.Has(o) && o.MaxIterations != 1
@@ -131,19 +131,12 @@ func (call *Call) Prepare(t *Table, job *batch.Job, first int, out *batch.Result
 
 // options translates the options, which all rows share.
 func (c *Call) options(o *batch.Options) {
-	tolerance := o.SolverTolerance(1) // it is proportional to the size
-	curved := tolerance
-	if tolerance == 0 {
-		tolerance, curved = batch.DoubleTolerance, batch.DoubleCurvedDepthTolerance
-	}
+	tolerance, curved := o.SolverTolerances()
 	c.c.curved_depth = C.double(curved)
 	query := o.Query.Info()
-	if query.Growth() && tolerance == batch.DoubleTolerance && o.Tolerance == 0 {
-		c.c.curved_depth = batch.DoubleCurvedGrowthTolerance
-	}
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
-	c.c.growth = flag(query.Growth())
+	c.c.growth = flag(o.Query == batch.Growth)
 	c.c.collide, c.c.deep, c.c.has_cut_off = flag(query.Boolean()), flag(query.CutOff == batch.CutOffAtTouch), flag(has)
 	c.c.single = flag(o.Precision == batch.Single)
 	if o.MaxIterations <= freeSteps {
@@ -151,7 +144,7 @@ func (c *Call) options(o *batch.Options) {
 	}
 	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && !query.Boolean())
 	// A call that names a method gets it. Formulas of distances are none of growth.
-	c.c.closed = flag(o.Method == batch.Auto && !query.Growth())
+	c.c.closed = flag(o.Method == batch.Auto && query.SignedDistance)
 }
 
 func flag(b bool) C.int32_t {

@@ -174,7 +174,7 @@ func (r *Rows) checkAudit(ctx context.Context, job *batch.Job, v *Verdict) {
 // checkRow compares one answer with what is known of its row and with the bounds of
 // the reference.
 func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
-	res, e, truth := job.Results, &r.Expect[i], &r.Truth[i]
+	res, facts := job.Results, factsOf[job.Options.Query]
 	status := batch.Status(res.Status()[i])
 	if refused := r.Refused(i, job.Options.Query); refused || status >= batch.Undecided {
 		if !refused || status != batch.Invalid {
@@ -183,31 +183,15 @@ func (r *Rows) checkRow(i int, job *batch.Job, v *Verdict) {
 		return
 	}
 	lower, upper := interval(job, i, status)
-	least, greatest, proved := 0.0, 0.0, truth
-	if query := job.Options.Query.Info(); query.Growth() {
-		least, greatest = r.growthOf(i)
-		proved = &r.growthTruth()[i]
-	} else {
-		least, greatest = e.interval()
-	}
-	if !meet(lower, upper, least, greatest) {
+	if least, greatest := facts.interval(r, i); !meet(lower, upper, least, greatest) {
 		v.fault(i, "%s: %v, value in [%.17g, %.17g], known to lie in [%.17g, %.17g]",
 			r.Describe(i), status, lower, upper, least, greatest)
 	}
-	if !meet(lower, upper, proved.Lower, proved.Upper) {
+	if proved := facts.truth(r, i); !meet(lower, upper, proved.Lower, proved.Upper) {
 		v.fault(i, "%s: %v, value in [%.17g, %.17g], the reference bounds it by [%.17g, %.17g]",
 			r.Describe(i), status, lower, upper, proved.Lower, proved.Upper)
 	}
-	// Rows that are clear of contact by more than any tolerance have one right status.
-	clear := 1e-5 * r.Library.PairSize(r.Pairs.ShapeA[i], r.Pairs.ShapeB[i])
-	want := status
-	switch {
-	case e.Relation == Separated && e.Distance > clear:
-		want = batch.Separated
-	case e.Relation == Penetrating && truth.Upper < -clear:
-		want = batch.Penetrating
-	}
-	if status != want {
+	if want := facts.status(r, i, status); status != want {
 		v.fault(i, "%s: %v, want %v", r.Describe(i), status, want)
 	}
 	if res.Bits() != nil && res.Bit(i) != (status != batch.Separated) {

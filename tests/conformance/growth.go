@@ -12,13 +12,6 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Refused reports whether a row makes no sense as a query: two half-spaces, and for growth two shapes that are
-// flat or half-spaces.
-func (r *Rows) Refused(i int, q batch.Query) bool {
-	return r.Expect[i].Relation == Nonsense ||
-		q.Info().Growth() && r.Library.CheckGrowth(i, r.Pairs.ShapeA[i], r.Pairs.ShapeB[i]) != nil
-}
-
 // growthTruth solves every row with package ref once.
 func (r *Rows) growthTruth() []ref.Result {
 	r.once.Do(func() {

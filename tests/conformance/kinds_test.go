@@ -39,7 +39,7 @@ func TestEveryKindHasAKernel(t *testing.T) {
 					if forms[x].Kind.Traits().Unbounded && forms[y].Kind.Traits().Unbounded {
 						continue // no question
 					}
-					if q.Info().Growth() && lib.CheckGrowth(0, int32(2*x), int32(2*y+1)) != nil {
+					if q.Info().CheckShapes(lib, 0, int32(2*x), int32(2*y+1)) != nil {
 						continue // the same
 					}
 					pairs := batch.NewPairs(1)
