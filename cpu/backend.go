@@ -46,7 +46,8 @@ type Backend struct {
 	idle  []*worker // with grown workspaces, for the next call
 	calls []*call   // not in use
 	table *simd.Table
-	of    *batch.Library // that table was made of
+	work  int            // of a row, see RowWork
+	of    *batch.Library // that table and work were made of
 
 	bySIMD, byReference atomic.Int64 // rows answered, see RowsBy
 }
@@ -159,8 +160,8 @@ func blockRows(n, workers int) int {
 }
 
 // Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out. The context is
-// checked before every block of the kernels and every row of the reference solvers, which
-// may take long.
+// checked before every call of the kernels, see kernelRows, and every row of the reference
+// solvers, which may take long.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	b.life.RLock()
 	defer b.life.RUnlock()
@@ -181,10 +182,11 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	call.rows, call.blocks = rows, int64(blocks)
 	call.reference = references[job.Options.Query]
 	if b.simd != "" {
-		table, err := b.tableOf(job.Library)
+		table, work, err := b.tableOf(job.Library)
 		if err != nil {
 			return err
 		}
+		call.kernelRows = kernelRows(work)
 		if call.memory.Prepare(table, job, lo, out) {
 			defer call.memory.Close()
 			call.kernel, call.variant = &call.memory, b.simd
@@ -212,13 +214,13 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	return nil
 }
 
-// tableOf returns the table of a library, made on first use and kept for the next call, or an error if there is no
-// memory for it.
-func (b *Backend) tableOf(l *batch.Library) (*simd.Table, error) {
+// tableOf returns the table of a library and the work of a row, made on first use and kept for the next call, or an
+// error if there is no memory for it.
+func (b *Backend) tableOf(l *batch.Library) (t *simd.Table, work int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == l {
-		return b.table, nil
+		return b.table, b.work, nil
 	}
 	vertices := 0
 	for i := range int32(l.Len()) {
@@ -228,10 +230,10 @@ func (b *Backend) tableOf(l *batch.Library) (*simd.Table, error) {
 		}
 	}
 	if err := memory.Check(fmt.Sprintf("a table of %d vertices", vertices), vertexBytes*float64(vertices)); err != nil {
-		return nil, fmt.Errorf("cpu: %w", err)
+		return nil, 0, fmt.Errorf("cpu: %w", err)
 	}
-	b.of, b.table = l, simd.NewTable(l, b.simd)
-	return b.table, nil
+	b.of, b.table, b.work = l, simd.NewTable(l, b.simd), RowWork(l)
+	return b.table, b.work, nil
 }
 
 // vertexBytes is the memory of a vertex of a hull in a table while that grows: its numbers, and its place in the lists
@@ -290,6 +292,8 @@ type call struct {
 
 	kernel  *simd.Call // nil if it answers all rows
 	variant string
+
+	kernelRows int // between two checks of the context
 
 	memory  simd.Call // of kernel
 	workers []*worker

@@ -3,11 +3,13 @@ package cpu
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"clearance/batch"
 	"clearance/cpu/simd"
 	"clearance/geom"
+	"clearance/internal/testkit"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -62,6 +64,45 @@ func TestInterruptedBetweenRows(t *testing.T) {
 	}
 	if answered > 5 {
 		t.Errorf("%d rows answered after the context had ended,", answered)
+	}
+}
+
+// TestInterruptedBetweenRowsOfLargeHulls: of hulls with many vertices the kernels answer a few rows between two checks
+// at the context.
+func TestInterruptedBetweenRowsOfLargeHulls(t *testing.T) {
+	if len(simd.Supported()) == 0 {
+		t.Skip("there are no kernels")
+	}
+	rng := rand.New(rand.NewPCG(1, 9))
+	lib, err := batch.NewLibrary([]geom.Shape{geom.WithMargin(testkit.Hull(rng, r3.Vec{X: 1, Y: 1, Z: 1}, 10_000),
+		0.1)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if work := RowWork(lib); work < 100 || work > 200 {
+		t.Errorf("a row of hulls with 10,000 vertices counts as %d", work)
+	}
+	const rows = 256
+	pairs := batch.NewPairs(rows)
+	for i := range rows {
+		at := geom.Translate(3+float64(i), 0, 0)
+		pairs.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: at})
+	}
+	job := &batch.Job{Library: lib, Input: pairs}
+	out := batch.NewResults(rows, &job.Options)
+	b := newBackend(t, 1)
+	err = b.Run(&countdown{Context: t.Context(), looks: 5}, job, 0, rows, out)
+	if err != context.Canceled {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	answered := 0
+	for _, s := range out.Status() {
+		if batch.Status(s) != batch.Undecided {
+			answered++
+		}
+	}
+	if answered == 0 || answered > 4*minKernelRows {
+		t.Errorf("%d rows answered, want some of the first %d", answered, 4*minKernelRows)
 	}
 }
 

@@ -59,18 +59,25 @@ func (w *worker) run(c *call) {
 		if w.solver == nil {
 			w.solver = simd.NewSolver(c.variant)
 		}
-		w.at = lo
-		left := w.solver.Run(c.kernel, lo, hi)
-		for _, i := range left {
-			if c.stopped() {
-				break
-			}
-			w.at = lo + int(i)
-			w.solve(c, w.at)
+		for ; lo < hi && !c.stopped(); lo += c.kernelRows {
+			w.kernels(c, lo, min(lo+c.kernelRows, hi))
 		}
-		c.byReference.Add(int64(len(left)))
-		c.bySIMD.Add(int64(hi - lo - len(left)))
 	}
+}
+
+// kernels answers rows lo to hi of a block by the kernels, and those that these decline by the reference solvers.
+func (w *worker) kernels(c *call, lo, hi int) {
+	w.at = lo
+	left := w.solver.Run(c.kernel, lo, hi)
+	for _, i := range left {
+		if c.stopped() {
+			break
+		}
+		w.at = lo + int(i)
+		w.solve(c, w.at)
+	}
+	c.byReference.Add(int64(len(left)))
+	c.bySIMD.Add(int64(hi - lo - len(left)))
 }
 
 // PanicError is the error of a solver that panicked.

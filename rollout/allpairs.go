@@ -106,6 +106,9 @@ func (t *tile) cullAll(world int) {
 	beyond := c.threshold
 	if c.all.full {
 		for i, a := range near.at {
+			if !t.goOn(int64(len(near.at) - i)) {
+				return
+			}
 			for _, b := range near.at[i+1:] {
 				near.pairs = append(near.pairs, pairKey(a, b))
 			}
@@ -116,6 +119,9 @@ func (t *tile) cullAll(world int) {
 	t.pairsOfBad(world)
 	for _, key := range near.pairs {
 		a, b := int32(key>>32), int32(key)
+		if !t.goOn(1) {
+			return
+		}
 		if c.all.skips(a, b) {
 			continue
 		}

@@ -123,7 +123,9 @@ func (b *Batch) block(ctx context.Context, lo, hi int) error {
 	if b.all != nil {
 		b.all.workers = max(1, b.workers/n)
 	}
+	b.ctx = ctx
 	b.team.run(n, b.cullTile)
+	b.ctx = nil
 	var err error
 	for _, t := range tiles {
 		if err == nil {

@@ -35,7 +35,9 @@ type tile struct {
 	count   counts
 	bad     []badPose // the first of them
 
-	err error // of the broad phase, or too many candidates
+	err error // of the broad phase, of the context, or too many candidates
+
+	unseen int64 // pairs compared since the last check of the context
 
 	instance, candidate int // first of the tile within the block
 	firstRow            int // of sparse results
@@ -63,18 +65,31 @@ func (t *tile) reset(lo, hi int) {
 	t.a, t.b, t.partA, t.partB = t.a[:0], t.b[:0], t.partA[:0], t.partB[:0]
 	t.rows, t.worlds, t.bad = t.rows[:0], t.worlds[:0], t.bad[:0]
 	t.bodyA, t.bodyB, t.ends = t.bodyA[:0], t.bodyB[:0], t.ends[:0]
-	t.count, t.err = counts{}, nil
+	t.count, t.err, t.unseen = counts{}, nil, 0
+}
+
+// pairsPerCheck is the number of pairs, of bodies or of parts, that are compared between two checks of the context: a few
+// milliseconds.
+const pairsPerCheck = 1 << 16
+
+// goOn counts pairs that are about to be compared, and reports whether to go on.
+func (t *tile) goOn(pairs int64) bool {
+	if t.unseen += pairs; t.unseen >= pairsPerCheck && t.err == nil {
+		t.unseen, t.err = 0, t.c.ctx.Err()
+	}
+	return t.err == nil
 }
 
 // cull finds the candidates of the worlds of the tile, and answers the rows that have none.
 func (t *tile) cull() {
 	if t.place.culler != nil { // for all worlds, so that the bits of a world do not depend on its tile
-		for n, w := t.c.vectors.worlds, t.lo; w < t.hi && t.err == nil; w += n {
+		n := t.c.vectors.worlds
+		for w := t.lo; w < t.hi && t.goOn(int64(n)*t.c.vectors.all); w += n {
 			t.cullLanes(w, min(n, t.hi-w))
 		}
 		return
 	}
-	for w := t.lo; w < t.hi && t.err == nil; w++ {
+	for w := t.lo; w < t.hi && t.goOn(int64(1+len(t.c.templateA))); w++ {
 		t.cullWorld(w)
 	}
 }
@@ -175,6 +190,9 @@ func (t *tile) noteInvalid(world int) {
 // row culls the pairs of parts of a row: of the bodies at places a and b.
 func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 	c, p := t.c, t.place
+	if !t.goOn(1) {
+		return
+	}
 	t.count.rows++
 	if p.state[a]|p.state[b] != placed {
 		t.rowWithoutBodies(world, pair, p.state[a] == absent || p.state[b] == absent)
@@ -187,6 +205,9 @@ func (t *tile) row(world, pair int, a, b int32, beyond float64) {
 		t.parts(&r, a, b, beyond)
 	case t.room(world, p.count[a]*p.count[b]):
 		for i := range p.table.Parts(p.body[a]) {
+			if !t.goOn(int64(len(p.table.Parts(p.body[b])))) {
+				return
+			}
 			for j := range p.table.Parts(p.body[b]) {
 				t.candidateOf(a, b, i, j)
 			}
@@ -216,6 +237,9 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 	t.bounds = t.bounds[:0]
 	least := math.Inf(1)
 	for i := range as {
+		if !t.goOn(int64(len(bs))) {
+			return
+		}
 		for j := range bs {
 			upper := upperOfParts(&as[i], &bs[j])
 			if len(t.bounds) < keptBounds {
@@ -229,6 +253,9 @@ func (t *tile) parts(r *openRow, a, b int32, beyond float64) {
 	}
 	for k := range len(as) * len(bs) {
 		i, j := k/len(bs), k%len(bs)
+		if j == 0 && !t.goOn(int64(len(bs))) {
+			return
+		}
 		var bound [2]float64
 		if k < len(t.bounds) {
 			bound = t.bounds[k]

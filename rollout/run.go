@@ -91,7 +91,8 @@ type Batch struct {
 
 	team  *team
 	tiles []*tile
-	pool  []*placement // one for each worker
+	ctx   context.Context // of the block that is culled
+	pool  []*placement    // one for each worker
 
 	cullTile, joinTile, foldTile, storeTile func(worker, tile int)
 

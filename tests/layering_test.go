@@ -64,8 +64,8 @@ var layers = map[string][]string{
 	"cmd/batchbench": {anything},
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
-	"cmd/libclearance": {".", "batch", "dataset", "dispatch", "engine", "geom", "geom/mesh", "internal/score",
-		"rollout"},
+	"cmd/libclearance": {".", "batch", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
+		"internal/score", "rollout"},
 	"tests": {anything}, // and the packages below it
 }
 

@@ -26,6 +26,7 @@ import (
 type simplices struct {
 	lib      *batch.Library
 	vertices [][]r3.Vec
+	origin   int32 // the shape that is one point there
 }
 
 // newSimplices returns as many shapes of each kind with vertices on the grid, half of them on a coarse one, so that
@@ -49,11 +50,15 @@ func newSimplices(t *testing.T, rng *rand.Rand, each int) *simplices {
 		}
 		shapes, s.vertices = append(shapes, c), append(s.vertices, v)
 	}
-	lib, err := batch.NewLibrary(shapes, nil)
+	s.origin = int32(len(shapes))
+	point, err := geom.NewConvex([]r3.Vec{{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.lib = lib
+	shapes, s.vertices = append(shapes, point), append(s.vertices, []r3.Vec{{}})
+	if s.lib, err = batch.NewLibrary(shapes, nil); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -161,6 +166,7 @@ func checkExactSweeps(t *testing.T, rows, others int) {
 	for i := range in {
 		in[i] = s.draw(rng)
 	}
+	in[0] = exactRow{a: s.origin, b: s.origin} // at rest, without a size
 	o := sweep.Options{TimeTolerance: sweep.DefaultTimeTolerance, Tolerance: sweep.DefaultTolerance}
 	fast, err := cpu.New(cpu.Options{})
 	if err != nil {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"clearance"
+	"clearance/batch"
+	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/rollout"
 )
@@ -64,11 +67,16 @@ var jobs = handles[*job]{what: "job"}
 
 // inlineRows is the largest number of rows of a job that runs in the thread of its caller: two changes of thread, some
 // tens of microseconds, would cost more than such rows. They take a few milliseconds; the slowest kinds in double
-// precision 0.1 s.
+// precision 0.1 s. A row of large hulls counts as several, see [cpu.RowWork].
 const inlineRows = 2048
 
-// start begins a job of some rows that ends when work returns. Its context ends with the engine and by cancel.
-func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch.Report, error)) (*job, error) {
+// work is the number of rows that n rows of a library may take as long as.
+func work(l *batch.Library, n int) int {
+	return int(min(float64(n)*float64(cpu.RowWork(l)), math.MaxInt32))
+}
+
+// start begins a job of some rows that ends when do returns. Its context ends with the engine and by cancel.
+func start(e *engineHandle, rows int, do func(context.Context, *job) (dispatch.Report, error)) (*job, error) {
 	if err := e.begin(); err != nil {
 		return nil, err
 	}
@@ -80,7 +88,7 @@ func start(e *engineHandle, rows int, work func(context.Context, *job) (dispatch
 		defer close(j.ended)
 		defer cancel()
 		defer recovered(&j.err)
-		j.report, j.err = work(ctx, j)
+		j.report, j.err = do(ctx, j)
 	}
 	if rows <= inlineRows {
 		run()

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,11 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/geom"
+	"clearance/internal/testkit"
+	"clearance/rollout"
 	"clearance/tests/need"
+
+	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // TestCodes: the codes of the header are those of Go.
@@ -102,6 +107,38 @@ func TestRowsOfScenes(t *testing.T) {
 			t.Errorf("%d places, bodies of up to %d parts: %d rows, want %d", c.worlds.M, len(c.body.Parts), got,
 				c.rows)
 		}
+	}
+}
+
+// TestWorkOfRows: rows of large hulls do not run in the thread of their caller, and sweeps count all evaluations that
+// they may take.
+func TestWorkOfRows(t *testing.T) {
+	hull := testkit.Hull(rand.New(rand.NewPCG(1, 2)), r3.Vec{X: 1, Y: 1, Z: 1}, 10_000)
+	lib, err := batch.NewLibrary([]geom.Shape{hull, geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := work(lib, 100); got <= inlineRows {
+		t.Errorf("100 rows of hulls with 10,000 vertices count as %d rows", got)
+	}
+	small, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := work(small, inlineRows); got != inlineRows {
+		t.Errorf("%d rows of spheres count as %d rows", inlineRows, got)
+	}
+	bodies, err := batch.NewBodies(small, []batch.Body{{Parts: []batch.Part{{Pose: geom.IdentityPose()}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &rollout.SweepJob{Bodies: bodies, Motions: &batch.Motions{T: 2}, Results: &batch.SweepResults{N: 1}}
+	if got := sweepRows(job); got > inlineRows {
+		t.Errorf("a sweep of one row counts as %d rows", got)
+	}
+	job.Options.MaxEvaluations = math.MaxInt32
+	if got := sweepRows(job); got <= inlineRows {
+		t.Errorf("a sweep of one row with any number of evaluations counts as %d rows", got)
 	}
 }
 

@@ -144,7 +144,7 @@ func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs
 		if err != nil {
 			return nil, err
 		}
-		return start(h, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
+		return start(h, work(lib, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			return h.Dispatcher().Run(ctx, &batch.Job{Library: lib, Input: in, Options: o, Results: to}, h.run)
 		})
 	}()

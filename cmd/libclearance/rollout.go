@@ -16,6 +16,7 @@ import (
 type rolloutHandle struct {
 	engine  *engineHandle
 	batch   *dispatch.Batch
+	library *batch.Library
 	worlds  batch.Worlds // without poses
 	numbers int          // of the poses
 	options batch.Options
@@ -54,7 +55,7 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 			return argument("no worlds, or no place for the handle")
 		}
 		m, p := int(worlds.bodies), int(worlds.templates)
-		r := &rolloutHandle{engine: h, options: o, numbers: 7 * int(worlds.worlds) * m}
+		r := &rolloutHandle{engine: h, library: lib, options: o, numbers: 7 * int(worlds.worlds) * m}
 		in := &batch.Worlds{
 			Shapes:    slices.Clone(array[int32](worlds.shapes, m)),
 			TemplateA: slices.Clone(array[int32](worlds.template_a, p)),
@@ -91,7 +92,7 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 		if in.Poses = array[float64](poses, r.numbers); len(in.Poses) != r.numbers {
 			return nil, argument("no poses")
 		}
-		return start(r.engine, to.N, func(ctx context.Context, _ *job) (dispatch.Report, error) {
+		return start(r.engine, work(r.library, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			return r.batch.Step(ctx, &in, to)
 		})
 	}()

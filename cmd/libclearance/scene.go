@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu"
 	"clearance/dispatch"
 	"clearance/geom"
 	"clearance/rollout"
@@ -150,13 +151,13 @@ func stepRows(worlds *batch.Worlds, table *batch.Bodies, w int) int {
 	return max(w*worlds.M, pairsOfParts(table, float64(w)*float64(pairs)))
 }
 
-// pairsOfParts bounds the pairs of parts of n pairs of bodies.
+// pairsOfParts bounds the work of the pairs of parts of n pairs of bodies, in rows.
 func pairsOfParts(table *batch.Bodies, n float64) int {
 	most := 1.0
 	for i := range table.Len() {
 		most = max(most, float64(len(table.Parts(int32(i)))))
 	}
-	return int(min(n*most*most, math.MaxInt32))
+	return int(min(n*most*most*float64(cpu.RowWork(table.Library())), math.MaxInt32))
 }
 
 // at returns the worlds at poses of the caller.

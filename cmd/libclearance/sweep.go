@@ -28,15 +28,18 @@ func clearance_sweep(handle C.clearance_engine, motions *C.clearance_motions, co
 		if err != nil {
 			return nil, err
 		}
-		// A pair of parts takes some tens of queries between two way points.
-		queries := 32 * float64(sweep.Results.N) * float64(sweep.Motions.T-1)
-		rows := pairsOfParts(sweep.Bodies, queries)
-		return start(h, rows, func(ctx context.Context, j *job) (dispatch.Report, error) {
+		return start(h, sweepRows(sweep), func(ctx context.Context, j *job) (dispatch.Report, error) {
 			rep, err := rollout.Sweep(ctx, h.Dispatcher(), sweep, h.run)
 			return reportOfSweep(&rep), err
 		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
+}
+
+// sweepRows returns the rows of distances that a sweep may take as long as.
+func sweepRows(job *rollout.SweepJob) int {
+	evaluations := float64(job.Options.WithDefaults().MaxEvaluations)
+	return pairsOfParts(job.Bodies, evaluations*float64(job.Results.N)*float64(job.Motions.WayPoints()-1))
 }
 
 // sweepOf reads the motions and the columns of the caller.

@@ -56,6 +56,9 @@ func (t *track) learn(time float64, a *answer, poseA, poseB *geom.Pose, o *Optio
 		t.end(Invalid)
 		return
 	}
+	if a.status == batch.Undecided {
+		t.boundByBalls(a, poseA, poseB)
+	}
 	m := t.mark(time, a, poseA, poseB)
 	if upper := math.Nextafter(a.upper, math.Inf(1)) + t.round; upper < t.upper { // round: of the poses
 		t.upper, t.closest = upper, time
@@ -193,6 +196,21 @@ func (t *track) ball(time float64) mark {
 	a.lower = separation
 	m := t.mark(time, &a, &poseA, &poseB)
 	return m
+}
+
+// boundByBalls narrows the bounds of an answer that is not decided, and may have none, by balls about the centers, which
+// are points of the shapes. A device may leave two points that coincide undecided, since their size is 0.
+func (t *track) boundByBalls(a *answer, poseA, poseB *geom.Pose) {
+	if t.planeA.Kind().Traits().Unbounded || t.planeB.Kind().Traits().Unbounded {
+		return
+	}
+	apart := r3.Norm(r3.Sub(poseB.Apply(t.planeB.Center()), poseA.Apply(t.planeA.Center())))
+	if !(a.upper <= apart) {
+		a.upper = apart
+	}
+	if lower := apart - ballRadius(t.planeA) - ballRadius(t.planeB); !(a.lower >= lower) {
+		a.lower = lower
+	}
 }
 
 // ballRadius is the radius of the ball about the center; of a half-space, its margin.

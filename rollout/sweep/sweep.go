@@ -189,9 +189,8 @@ func (r *runner) run(ctx context.Context) error {
 	r.times, r.posesA, r.posesB = make([]float64, n), make([]geom.Pose, n), make([]geom.Pose, n)
 	r.pairs, r.results = batch.NewPairs(n), batch.NewResults(n, &options)
 	for {
-		r.refill(n)
-		if len(r.active) == 0 {
-			return ctx.Err()
+		if err := r.refill(ctx, n); err != nil || len(r.active) == 0 {
+			return err
 		}
 		k := len(r.active)
 		job := &batch.Job{Library: r.lib, Input: r.pairs.Slice(0, k), Options: options, Results: r.results.Slice(0, k)}
@@ -204,9 +203,12 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// refill begins rows until n are active.
-func (r *runner) refill(n int) {
+// refill begins rows until n are active. It checks the context once in n rows.
+func (r *runner) refill(ctx context.Context, n int) error {
 	for len(r.active) < n && r.next < len(r.answers) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		first := len(r.active)
 		for len(r.active) < n && r.next < len(r.answers) {
 			var t *track
@@ -222,6 +224,7 @@ func (r *runner) refill(n int) {
 		r.parallel(len(r.active)-first, func(i int) { r.begin(r.active[first+i]) })
 		r.settle()
 	}
+	return ctx.Err()
 }
 
 // begin reads a row. It ends where the row is invalid or is proved to be beyond the largest distance by balls.

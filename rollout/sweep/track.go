@@ -137,7 +137,7 @@ func (t *track) direction(normal r3.Vec, poseA, poseB *geom.Pose) r3.Vec {
 // mark returns what an answer at a time says.
 func (t *track) mark(time float64, a *answer, poseA, poseB *geom.Pose) mark {
 	m := mark{time: time, distance: a.lower - t.round, plane: math.Inf(-1)}
-	m.contact = a.upper <= t.near
+	m.contact = a.upper <= t.near || a.status == batch.Touching || a.status == batch.Penetrating
 	if m.contact {
 		m.distance = min(m.distance, 0)
 		return m

@@ -1,0 +1,103 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"clearance/batch"
+	"clearance/dispatch"
+	"clearance/geom"
+	"clearance/rollout/sweep"
+)
+
+// counting is a context that counts the checks of it and ends after a number of them.
+type counting struct {
+	context.Context
+	checks, ends atomic.Int64
+}
+
+func (c *counting) Err() error {
+	if c.checks.Add(1) > c.ends.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+func countingTo(ends int64) *counting {
+	c := &counting{Context: context.Background()}
+	c.ends.Store(ends)
+	return c
+}
+
+// ballsOf returns two bodies of n balls in a cube.
+func ballsOf(t *testing.T, n int) *batch.Bodies {
+	t.Helper()
+	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1e-4}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := batch.NewBodies(lib, []batch.Body{cloud(rand.New(rand.NewPCG(3, 4)), n),
+		cloud(rand.New(rand.NewPCG(5, 6)), n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bodies
+}
+
+// TestCullingChecksTheContext: the number of checks grows with the pairs of parts that are compared, and no pair is
+// compared after a check of a context that has ended.
+func TestCullingChecksTheContext(t *testing.T) {
+	d := dispatcher(t)
+	const parts = 1500
+	bodies := ballsOf(t, parts)
+	a, b := geom.IdentityPose(), geom.Translate(0.01, 0.02, 0.03)
+	for name, w := range map[string]*batch.Worlds{
+		"template":  {Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}},
+		"all pairs": {Bodies: []int32{0, 1}, AllPairs: true},
+	} {
+		w.Poses = appendPose(appendPose(nil, &a), &b)
+		o := Options{MaxDistance: 1e-4, HasMaxDistance: true, Workers: 1}
+		whole := countingTo(math.MaxInt64)
+		job := &Job{Bodies: bodies, Worlds: w, Options: o}
+		if _, err := Run(whole, d, job, dispatch.Options{Backend: "cpu"}); err != nil {
+			t.Fatal(err)
+		}
+		// Bounds are computed in two passes over the pairs.
+		if checks, want := whole.checks.Load(), int64(2*parts*parts/pairsPerCheck); checks < want {
+			t.Errorf("%s: %d checks for %d pairs of parts, want at least %d", name, checks, parts*parts, want)
+		}
+		short := countingTo(20)
+		_, err := Run(short, d, &Job{Bodies: bodies, Worlds: w, Options: o}, dispatch.Options{Backend: "cpu"})
+		if !errors.Is(err, context.Canceled) || short.checks.Load() > 24 {
+			t.Errorf("%s: error %v after %d checks of a context that ends after 20", name, err, short.checks.Load())
+		}
+	}
+}
+
+// TestSweepsCheckTheContext: pairs of parts that bounds rule out are counted, too.
+func TestSweepsCheckTheContext(t *testing.T) {
+	d := dispatcher(t)
+	bodies := ballsOf(t, 300)
+	m := &batch.Motions{Bodies: []int32{0, 1}, TemplateA: []int32{0}, TemplateB: []int32{1}}
+	for _, x := range []float64{0, 0.1, 0.2, 0.3} {
+		p := geom.Translate(x, 0, 0)
+		m.Poses = appendPose(m.Poses, &p)
+	}
+	o := sweep.Options{MaxDistance: 1e-9, HasMaxDistance: true, Workers: 1}
+	whole := countingTo(math.MaxInt64)
+	if _, err := Sweep(whole, d, &SweepJob{Bodies: bodies, Motions: m, Options: o}, dispatch.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if checks := whole.checks.Load(); checks < 300*300/sweep.ActiveRows {
+		t.Errorf("%d checks for %d pairs of parts", checks, 300*300)
+	}
+	short := countingTo(3)
+	_, err := Sweep(short, d, &SweepJob{Bodies: bodies, Motions: m, Options: o}, dispatch.Options{})
+	if !errors.Is(err, context.Canceled) || short.checks.Load() > 6 {
+		t.Errorf("error %v after %d checks of a context that ends after 3", err, short.checks.Load())
+	}
+}
