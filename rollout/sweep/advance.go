@@ -12,7 +12,7 @@ import (
 // next returns the time at which the row is asked next: first at 0, then at 1, then in the middle of the earliest
 // part that is not proved.
 func (t *track) next(o *Options) float64 {
-	switch t.evaluations {
+	switch t.answers {
 	case 0:
 		return 0
 	case 1:
@@ -59,12 +59,19 @@ func (t *track) learn(time float64, a *answer, poseA, poseB *geom.Pose, o *Optio
 	if a.status == batch.Undecided {
 		t.boundByBalls(a, poseA, poseB)
 	}
+	a.lower, a.upper = a.lower-t.offset, a.upper+t.offset
+	if t.again = t.repeat(a, o); t.again {
+		t.tries++
+		return
+	}
+	t.tries = 0
+	t.answers++
 	m := t.mark(time, a, poseA, poseB)
 	if upper := math.Nextafter(a.upper, math.Inf(1)) + t.round; upper < t.upper { // round: of the poses
 		t.upper, t.closest = upper, time
 	}
 	switch {
-	case t.evaluations == 1:
+	case t.answers == 1:
 		t.marks = append(t.marks, m)
 		switch {
 		case m.contact:
@@ -74,7 +81,7 @@ func (t *track) learn(time float64, a *answer, poseA, poseB *geom.Pose, o *Optio
 			t.endFirst(&m, o)
 		}
 		return
-	case t.evaluations == 2: // the end goes below the beginning
+	case t.answers == 2: // the end goes below the beginning
 		t.marks = append(t.marks, t.marks[0])
 		t.marks[0] = m
 	case m.contact: // nothing after it matters
@@ -196,6 +203,13 @@ func (t *track) ball(time float64) mark {
 	a.lower = separation
 	m := t.mark(time, &a, &poseA, &poseB)
 	return m
+}
+
+// repeat reports whether a pose is asked again: solvers left it undecided, with bounds that prove neither a contact nor
+// an interval about it. A device may do so where shapes without interior touch.
+func (t *track) repeat(a *answer, o *Options) bool {
+	return a.status == batch.Undecided && !(a.upper <= t.near || a.lower > t.near/4) && t.tries < len(offsets) &&
+		t.evaluations < o.MaxEvaluations
 }
 
 // boundByBalls narrows the bounds of an answer that is not decided, and may have none, by balls about the centers, which

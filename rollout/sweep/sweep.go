@@ -256,7 +256,7 @@ func (r *runner) valid(row *Row) bool {
 func (r *runner) ask(i int) {
 	t := r.active[i]
 	r.times[i] = t.next(&r.o)
-	a, b := t.poses(r.times[i])
+	a, b := t.asked(r.times[i])
 	r.posesA[i], r.posesB[i] = a, b
 	r.pairs.SetRow(i, &batch.Row{ShapeA: t.shapeA, ShapeB: t.shapeB, PoseA: a, PoseB: b})
 }

@@ -16,6 +16,10 @@ const eps = 0x1p-53
 // from the origin or as small as points, cannot be told from those in contact.
 const nearRounds = 16
 
+// offsetShare is the distance of contacts, relative to the length of an offset. It widens the bounds of a pose by less
+// than the gap of a distance does.
+const offsetShare = 32
+
 // mark is a time at which the pair was evaluated, with what is known from there.
 type mark struct {
 	time    float64
@@ -44,8 +48,14 @@ type track struct {
 	marks []mark
 	free  float64 // no contact before
 
+	// A pose that solvers leave undecided is asked again with B moved by a vector of the length offset.
+	again  bool
+	tries  int
+	offset float64
+
 	lower, upper float64 // bounds of the least distance so far
 	evaluations  int
+	answers      int // taken, of these evaluations
 	ended        bool
 	state        State
 	t0, t1       float64
@@ -82,6 +92,20 @@ func (t *track) start(index int, lib *batch.Library, r *Row, o *Options) {
 	// most 4 eps of its magnitude, and a rotation of 24 eps; the local pose as much again.
 	t.round = 128*eps*(apart+reachA+reachB) + 16*eps*(t.a.far()+t.b.far())
 	t.near = max(o.Tolerance*lib.PairSize(r.ShapeA, r.ShapeB), nearRounds*t.round)
+}
+
+// offsets are the directions in which poses that solvers leave undecided are moved: none is parallel to an axis or a
+// diagonal.
+var offsets = [...]r3.Vec{{X: 0.48, Y: 0.6, Z: 0.64}, {X: -0.64, Y: 0.48, Z: -0.6}, {X: 0.6, Y: -0.64, Z: 0.48}}
+
+// asked returns the poses at which solvers are asked at a time.
+func (t *track) asked(time float64) (a, b geom.Pose) {
+	a, b = t.poses(time)
+	if t.offset = 0; t.again {
+		t.offset = t.near / offsetShare
+		b.Position = r3.Add(b.Position, r3.Scale(t.offset, offsets[t.tries-1]))
+	}
+	return a, b
 }
 
 // ofPart bounds the distance of the points of a bounded part from the axis of rotation of its body.
@@ -146,7 +170,7 @@ func (t *track) mark(time float64, a *answer, poseA, poseB *geom.Pose) mark {
 	if n == (r3.Vec{}) {
 		return m
 	}
-	m.plane = t.separation(n, poseA, poseB)
+	m.plane = t.separation(n, poseA, poseB) - t.offset
 	if t.rotatingPlane {
 		m.after, m.before = t.speed, t.speed
 		return m
