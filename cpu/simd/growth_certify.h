@@ -102,6 +102,32 @@ ALWAYS void start_again(const double *in, VM m, growth_triangle *f) {
     }
 }
 
+// meet_axis corrects the weights of the points of the lanes in m, of which the areas of a thin triangle leave the point
+// off the axis by more than rounding: the distance from it, in areas, is what the weights lack. sum is the inverse of
+// the doubled area of the triangle, seen from above.
+ALWAYS void meet_axis(VM m, const growth_triangle *f, VF sum, VF weight[3], growth_answer *g) {
+    const VF zero = SET1(0);
+    for (int step = 0; step < 2; step++) {
+        V3 off = {zero, zero, zero};
+        for (int j = 0; j < 3; j++) off = T(axpy)(weight[j], f->v[j], off);
+        VF total = zero;
+        for (int j = 0; j < 3; j++) {
+            const V3 edge = T(sub)(f->v[(j + 2) % 3], f->v[(j + 1) % 3]);
+            weight[j] = MAX(FMA(FNMA(off.y, edge.x, off.x * edge.y), sum, weight[j]), zero);
+            total = total + weight[j];
+        }
+        total = RCP(total);
+        for (int j = 0; j < 3; j++) weight[j] = weight[j] * total;
+    }
+    V3 a = {zero, zero, zero}, b = a;
+    for (int j = 0; j < 3; j++) {
+        a = T(axpy)(weight[j], f->a[j], a);
+        b = T(axpy)(weight[j], f->b[j], b);
+    }
+    g->a = T(sel)(m, a, g->a);
+    g->b = T(sel)(m, b, g->b);
+}
+
 // certify_pair answers rows 0 to n−1 of the group that are open. It lists those without sufficient bounds for the
 // float64 loop, if `again` is set, or declines them; it returns the length of the list.
 ALWAYS int certify_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
@@ -140,10 +166,10 @@ ALWAYS int certify_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, i
             V3 on = {zero, zero, zero};
             g.a = g.b = on;
             for (int j = 0; j < 3; j++) {
-                const VF w = weight[j] * sum;
-                on = T(axpy)(w, f.v[j], on);
-                g.a = T(axpy)(w, f.a[j], g.a);
-                g.b = T(axpy)(w, f.b[j], g.b);
+                weight[j] = weight[j] * sum;
+                on = T(axpy)(weight[j], f.v[j], on);
+                g.a = T(axpy)(weight[j], f.a[j], g.a);
+                g.b = T(axpy)(weight[j], f.b[j], g.b);
             }
             const V3 facing = T(triangle_normal)(f.v);
             g.n = facing;
@@ -152,8 +178,10 @@ ALWAYS int certify_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, i
             unsigned yes = open & MBITS(growth_suffices(c, &scales, tolerance, g.lower, g.upper, 0));
             if (open & ~yes) {
                 const VM rest = MFROM(open & ~yes); // the others keep their bounds, whatever their neighbours need
-                g.upper =
-                    SEL(MAND(has, rest), MIN(growth_upper_inside(&scales, f.v, g.n, on, twice), g.upper), g.upper);
+                const VF inside = growth_upper_inside(&scales, f.v, g.n, on, twice);
+                const VM by_triangle = MAND(MAND(has, rest), LT(inside, g.upper));
+                g.upper = SEL(by_triangle, inside, g.upper);
+                if (MBITS(by_triangle)) meet_axis(by_triangle, &f, sum, weight, &g);
                 const V3 other = unit(T(ld3)(in + CLR_LOWEST * CLR_STRIDE64, CLR_STRIDE64));
                 at.lanes = open & ~yes;
                 const VF lower = growth_lower(&scales, other, ray_value(&at, ka, kb, other, &f.known));
