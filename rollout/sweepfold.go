@@ -15,10 +15,8 @@ func (p *partMotions) Len() int { return p.s.first[len(p.s.first)-1] }
 // Row reads pair of parts i: part k / parts of B of A, and k mod that of B.
 func (p *partMotions) Row(i int, r *sweep.Row) {
 	s := p.s
-	at, found := slices.BinarySearch(s.first, i)
-	if !found {
-		at--
-	}
+	after, _ := slices.BinarySearch(s.first, i+1) // rows without pairs have the same first one as the next
+	at := after - 1
 	world, a, b := s.of(s.rows[at])
 	partsA, partsB := s.bodies.Parts(s.motions.Body(world, a)), s.bodies.Parts(s.motions.Body(world, b))
 	k := i - s.first[at]

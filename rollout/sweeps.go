@@ -29,6 +29,7 @@ type SweepReport struct {
 	Rows        int
 	States      [sweep.StateCount]int
 	Limited     int         // undecided rows with a pair of parts that reached the largest number of evaluations
+	Culled      int64       // pairs of parts of bodies beyond the largest distance, over one leg or over all
 	Evaluations int64       // poses of pairs of parts at which the solvers were asked
 	RowErrors   []*RowError // the first bodies with bad input
 	Wall        time.Duration
@@ -275,6 +276,8 @@ func (s *sweeper) begin(row int) int {
 	case s.bad[world*m+int(a)] || s.bad[world*m+int(b)]:
 		s.invalid(row)
 		return 0
+	case s.beyond(row):
+		return 0
 	}
 	return len(s.bodies.Parts(x)) * len(s.bodies.Parts(y))
 }
@@ -293,6 +296,10 @@ func (s *sweeper) advance(ctx context.Context) error {
 	for _, row := range s.rows {
 		world, a, b := s.of(row)
 		n := len(s.bodies.Parts(s.motions.Body(world, a))) * len(s.bodies.Parts(s.motions.Body(world, b)))
+		if lower, ok := s.apart(row); ok {
+			s.noteApart(row, lower)
+			n = 0
+		}
 		s.first = append(s.first, s.first[len(s.first)-1]+n)
 	}
 	solve := func(ctx context.Context, job *batch.Job) error {

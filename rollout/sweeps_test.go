@@ -169,6 +169,33 @@ func TestSweepLateWayPoints(t *testing.T) {
 	}
 }
 
+// TestSweepMaxDistance: rows beyond a largest distance are free with a bound above it, some of them without
+// evaluations of their parts, and the states of others do not change.
+func TestSweepMaxDistance(t *testing.T) {
+	d := dispatcher(t)
+	rng := rand.New(rand.NewPCG(12, 13))
+	bodies := table(t, rng)
+	m := paths(rng, bodies, 40, 10, 4, 14)
+	const limit = 0.05
+	all, _ := mustSweep(t, d, bodies, m, sweep.Options{}, "cpu")
+	near, rep := mustSweep(t, d, bodies, m, sweep.Options{HasMaxDistance: true, MaxDistance: limit}, "cpu")
+	for i := range all.N {
+		free := sweep.State(near.State[i]) == sweep.Free
+		if all.State[i] != near.State[i] || all.Lower[i] > near.Upper[i] || near.Lower[i] > all.Upper[i] ||
+			free && !(near.Lower[i] >= limit || near.Lower[i] >= 0.49*near.Upper[i]) {
+			t.Errorf("row %d: %v in [%g, %g], with a largest distance %v in [%g, %g]", i, sweep.State(all.State[i]),
+				all.Lower[i], all.Upper[i], sweep.State(near.State[i]), near.Lower[i], near.Upper[i])
+		}
+		if !free && (all.T0[i] > near.T1[i] || near.T0[i] > all.T1[i]) {
+			t.Errorf("row %d: contact in [%g, %g], with a largest distance in [%g, %g]", i, all.T0[i], all.T1[i],
+				near.T0[i], near.T1[i])
+		}
+	}
+	if rep.Culled == 0 {
+		t.Error("no pair of bodies is ruled out")
+	}
+}
+
 // TestSweepInvalid: a NaN in a way point of one world makes its rows invalid, and no others.
 func TestSweepInvalid(t *testing.T) {
 	d := dispatcher(t)
