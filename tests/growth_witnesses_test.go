@@ -43,7 +43,7 @@ func TestGrowthWitnessesOfThinTriangles(t *testing.T) {
 		g.Fill(pairs, c.row)
 		for name, backend := range backends {
 			out := answerWith(t, backend, g.Library(), pairs, o, 0)
-			if s := batch.Status(out.Status[0]); s >= batch.Undecided {
+			if s := batch.Status(out.Status()[0]); s >= batch.Undecided {
 				t.Errorf("%s, seed %d, row %d: %v", name, c.seed, c.row, s)
 			}
 			rowcheck.Audit(t, &batch.Job{Library: g.Library(), Input: pairs, Options: o, Results: out})
