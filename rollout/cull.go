@@ -68,7 +68,8 @@ func (t *tile) reset(lo, hi int) {
 	t.count, t.err, t.unseen = counts{}, nil, 0
 }
 
-// pairsPerCheck is the number of pairs, of bodies or of parts, that are compared between two checks of the context: a few
+// pairsPerCheck is the number of pairs, of bodies or of parts, that are compared between two checks of the context: a
+// few
 // milliseconds.
 const pairsPerCheck = 1 << 16
 

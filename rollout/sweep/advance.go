@@ -212,7 +212,8 @@ func (t *track) repeat(a *answer, o *Options) bool {
 		t.evaluations < o.MaxEvaluations
 }
 
-// boundByBalls narrows the bounds of an answer that is not decided, and may have none, by balls about the centers, which
+// boundByBalls narrows the bounds of an answer that is not decided, and may have none, by balls about the centers,
+// which
 // are points of the shapes. A device may leave two points that coincide undecided, since their size is 0.
 func (t *track) boundByBalls(a *answer, poseA, poseB *geom.Pose) {
 	if t.planeA.Kind().Traits().Unbounded || t.planeB.Kind().Traits().Unbounded {
