@@ -194,3 +194,8 @@ func (v *Values) Data() unsafe.Pointer {
 	}
 	return nil
 }
+
+// Bytes returns the memory of the values.
+func (v *Values) Bytes() uintptr {
+	return uintptr(4*len(v.F32) + 8*len(v.F64) + len(v.U8) + 2*len(v.U16) + 8*len(v.Bits))
+}

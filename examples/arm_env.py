@@ -86,8 +86,10 @@ class ArmEnv(gym.vector.VectorEnv[Any, Any, Any]):
         self.result: Any = None
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        self.np_random = np.random.default_rng(seed)
-        self._restart(np.ones(self.num_envs, bool))
+        """All arms begin anew, or with options={"reset_mask": mask [W]} those of the mask."""
+        super().reset(seed=seed)  # which keeps the generator if there is no seed
+        which = (options or {}).get("reset_mask")
+        self._restart(np.ones(self.num_envs, bool) if which is None else np.asarray(which, bool))
         self._look()
         return self._observe(), {}
 

@@ -36,12 +36,12 @@ type plane struct {
 }
 
 // NewConvex builds the hull of vertices, which it copies. Duplicate, collinear,
-// coplanar and interior points are tolerated. It reports an error if there are no
-// vertices or more than 65,535, or if a coordinate is not finite or is larger than
-// 1e9 in magnitude.
+// coplanar and interior points are tolerated; of more than 65,535 points, those that are
+// no vertices of the hull are left out. It reports an error if there are no vertices or the
+// hull has more than 65,535, or if a coordinate is not finite or is larger than 1e9 in magnitude.
 func NewConvex(vertices []r3.Vec) (*Convex, error) {
-	if len(vertices) == 0 || len(vertices) > hull.MaxPoints {
-		return nil, fmt.Errorf("convex: %d vertices, want 1 to %d", len(vertices), hull.MaxPoints)
+	if len(vertices) == 0 {
+		return nil, fmt.Errorf("convex: 0 vertices, want 1 to %d", hull.MaxPoints)
 	}
 	for i, v := range vertices {
 		for axis, x := range [3]float64{v.X, v.Y, v.Z} {
@@ -51,6 +51,10 @@ func NewConvex(vertices []r3.Vec) (*Convex, error) {
 			}
 		}
 	}
+	vertices, err := extreme(vertices)
+	if err != nil {
+		return nil, err
+	}
 	h, err := hull.Build(vertices)
 	if err != nil {
 		return nil, fmt.Errorf("convex: %w", err)
@@ -58,6 +62,29 @@ func NewConvex(vertices []r3.Vec) (*Convex, error) {
 	c := &Convex{points: slices.Clone(vertices), hull: h}
 	c.measure()
 	return c, nil
+}
+
+// extreme returns at most as many points as [hull.Build] takes, with the same hull: of more, the vertices of the hulls
+// of parts of them, which all vertices of the whole are among. The predicates of the hull are exact, so none is lost.
+func extreme(points []r3.Vec) ([]r3.Vec, error) {
+	for len(points) > hull.MaxPoints {
+		var left []r3.Vec
+		for part := range slices.Chunk(points, hull.MaxPoints) {
+			h, err := hull.Build(part)
+			if err != nil {
+				return nil, fmt.Errorf("convex: %w", err)
+			}
+			for _, i := range slices.Sorted(slices.Values(h.Index)) {
+				left = append(left, part[i])
+			}
+		}
+		if len(left) == len(points) {
+			return nil, fmt.Errorf("convex: a hull of more than %d vertices, among %d points", hull.MaxPoints,
+				len(points))
+		}
+		points = left
+	}
+	return points, nil
 }
 
 // Hull returns the hull, which must not be changed.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"clearance/geom/hull"
+
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
@@ -35,15 +37,17 @@ func gauss(rng *rand.Rand) r3.Vec {
 
 func TestNewConvexErrors(t *testing.T) {
 	for want, pts := range map[string][]r3.Vec{
-		"0 vertices":     nil,
-		"65536 vertices": make([]r3.Vec, 65536),
-		"vertices[1].y":  {{}, {Y: math.NaN()}},
-		"vertices[0].z":  {{Z: math.Inf(1)}},
-		"vertices[2].x":  {{}, {}, {X: -2e9}},
+		"0 vertices":    nil,
+		"vertices[1].y": {{}, {Y: math.NaN()}},
+		"vertices[0].z": {{Z: math.Inf(1)}},
+		"vertices[2].x": {{}, {}, {X: -2e9}},
 	} {
 		if _, err := NewConvex(pts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
+	}
+	if c := mustConvex(t, make([]r3.Vec, 65536)); len(c.Hull().Vertices) != 1 {
+		t.Errorf("%d vertices of 65536 points that coincide", len(c.Hull().Vertices))
 	}
 	if err := new(Convex).Validate(); err == nil {
 		t.Error("the zero Convex validates")
@@ -304,5 +308,47 @@ func TestConvexSmallest(t *testing.T) {
 				t.Errorf("size %g at %v: %v", c.size, origin, err)
 			}
 		}
+	}
+}
+
+// TestManyPoints: more points than a hull may have vertices are reduced to those that may be vertices of it.
+func TestManyPoints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	points := make([]r3.Vec, 3*hull.MaxPoints)
+	for i := range points {
+		points[i] = r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+	}
+	c, err := NewConvex(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Points()) > hull.MaxPoints {
+		t.Errorf("%d points are left", len(c.Points()))
+	}
+	// Every point lies in the hull, and every vertex is one of the points.
+	h := c.Hull()
+	given := map[r3.Vec]bool{}
+	for _, p := range points {
+		given[p] = true
+	}
+	for _, v := range h.Vertices {
+		if !given[v] {
+			t.Fatalf("%v is no point", v)
+		}
+	}
+	for f, n := range h.Normals {
+		for _, p := range points {
+			if r3.Dot(n, p) > h.Offsets[f]+1e-12 {
+				t.Fatalf("%v is outside of facet %d", p, f)
+			}
+		}
+	}
+	sphere := make([]r3.Vec, hull.MaxPoints+100)
+	for i := range sphere {
+		p := r3.Vec{X: rng.NormFloat64(), Y: rng.NormFloat64(), Z: rng.NormFloat64()}
+		sphere[i] = r3.Unit(p)
+	}
+	if _, err := NewConvex(sphere); err == nil || !strings.Contains(err.Error(), "vertices") {
+		t.Errorf("a hull of too many vertices: %v", err)
 	}
 }

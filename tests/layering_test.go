@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
-		"internal/score", "rollout"},
+		"internal/memory", "internal/score", "rollout"},
 	"tests": {anything}, // and the packages below it
 }
 

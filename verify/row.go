@@ -19,6 +19,7 @@ type auditor struct {
 	u      float64 // unit roundoff of the columns
 
 	in     batch.Row // a field, so that rows do not allocate
+	claim  claim     // likewise: what the current row says
 	p      placed
 	g      grown // of a growth query
 	query  *batch.QueryInfo
@@ -71,9 +72,10 @@ func (a *auditor) require(id checkID, row int, ok bool, expected, found float64)
 func (a *auditor) row(i int) {
 	a.failed = false
 	a.report.Rows++
-	c := claim{row: a.opt.FirstRow + i}
-	a.readStatus(i, &c)
-	if a.rowInvalid(i, &c) || a.noAnswer(i, &c) {
+	a.claim = claim{row: a.opt.FirstRow + i}
+	c := &a.claim
+	a.readStatus(i, c)
+	if a.rowInvalid(i, c) || a.noAnswer(i, c) {
 		a.countRow()
 		return
 	}
@@ -81,8 +83,8 @@ func (a *auditor) row(i int) {
 	if a.rules.place != nil {
 		a.rules.place(a)
 	}
-	a.readInterval(i, &c)
-	a.rules.row(a, i, &c)
+	a.readInterval(i, c)
+	a.rules.row(a, i, c)
 	a.countRow()
 }
 

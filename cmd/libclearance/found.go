@@ -76,13 +76,20 @@ func clearance_found_read(handle C.clearance_found, offsets *C.int64_t, results 
 		if to.N != from.N || more == nil || list == nil {
 			return argument("results of %d rows, want %d, with the offsets of the worlds and the bodies", to.N, from.N)
 		}
+		written := &rollout.Results{Results: to, PartA: array[int32](more.part_a, to.N),
+			PartB: array[int32](more.part_b, to.N), BodyA: array[int32](more.body_a, to.N),
+			BodyB: array[int32](more.body_b, to.N)}
+		if err := checkOverlap(append(spansOf([]span{spanOf("offsets", list, true)}, to),
+			spansOfMore(written)...)); err != nil {
+			return err
+		}
 		copy(list, from.Offsets)
 		to.CopyRows(0, from.Results, 0, to.N, to.Columns)
 		copy(to.Bits(), from.Bits())
-		copy(array[int32](more.part_a, to.N), from.PartA)
-		copy(array[int32](more.part_b, to.N), from.PartB)
-		copy(array[int32](more.body_a, to.N), from.BodyA)
-		copy(array[int32](more.body_b, to.N), from.BodyB)
+		copy(written.PartA, from.PartA)
+		copy(written.PartB, from.PartB)
+		copy(written.BodyA, from.BodyA)
+		copy(written.BodyB, from.BodyB)
 		return nil
 	}())
 }

@@ -20,6 +20,9 @@ import (
 // maxNumbers bounds the numbers of one parameter. Hulls may be given with many points that are no vertices.
 const maxNumbers = 1 << 28
 
+// numberBytes is the memory that a number of a parameter takes: copies of it, and the hull of points.
+const numberBytes = 64
+
 var libraries = handles[*batch.Library]{what: "library"}
 
 //export clearance_library_new
@@ -68,11 +71,14 @@ func shapeOf(s *C.clearance_shape) (geom.Shape, error) {
 	params := kind.Params()
 	total := 0
 	for i := range params {
-		n := int(s.counts[i])
+		n := s.counts[i]
 		if n < 0 || n > maxNumbers {
-			return nil, fmt.Errorf("%s: %s has %d numbers, want at most %d", kind, params[i].Name, n, maxNumbers)
+			return nil, fmt.Errorf("%s: %s has %d numbers, want at most %d", kind, params[i].Name, int64(n), maxNumbers)
 		}
-		total += n
+		total += int(n)
+	}
+	if err := checkMemory(fmt.Sprintf("%s: %d numbers", kind, total), numberBytes*float64(total)); err != nil {
+		return nil, err
 	}
 	all := slices.Clone(array[float64](s.values, total))
 	if len(all) != total {
@@ -235,7 +241,8 @@ func clearance_library_shape(library C.clearance_library, index C.int64_t, out *
 			copy(array[float64](values, len(all)), all)
 		}
 		if name != nil && size > 0 {
-			putText(unsafe.Slice(name, int(size)), l.Name(int32(index)))
+			text := l.Name(int32(index))
+			putText(unsafe.Slice(name, min(int(size), len(text)+1)), text)
 		}
 		return nil
 	}())
@@ -276,13 +283,16 @@ func clearance_library_support(library C.clearance_library, index, count C.int64
 		if err != nil {
 			return err
 		}
-		if index < 0 || int64(index) >= int64(l.Len()) || count < 0 {
+		if index < 0 || int64(index) >= int64(l.Len()) || count < 0 || count > maxRows {
 			return argument("shape %d of %d, %d directions", index, l.Len(), count)
 		}
 		s, n := l.Shape(int32(index)), 3*int(count)
 		from, to := array[float64](directions, n), array[float64](points, n)
 		if len(from) != n || len(to) != n {
 			return argument("no directions, or no place for the points")
+		}
+		if err := checkOverlap([]span{spanOf("directions", from, false), spanOf("points", to, true)}); err != nil {
+			return err
 		}
 		if s.Kind() == geom.KindHalfspace {
 			return argument("shape %d is a half-space, which has support points in one direction alone", index)

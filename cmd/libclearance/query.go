@@ -51,8 +51,11 @@ const maxColumns = 64
 
 // resultsOf are the columns of the caller, in memory of the caller.
 func resultsOf(r *C.clearance_results, o *batch.Options) (*batch.Results, error) {
-	if r == nil || r.rows < 0 || r.count < 0 || r.count > maxColumns {
+	if r == nil || r.count < 0 || r.count > maxColumns {
 		return nil, argument("no results")
+	}
+	if r.rows < 0 || r.rows > maxRows {
+		return nil, argument("results of %d rows, want 0 to %d", r.rows, int64(maxRows))
 	}
 	out := batch.EmptyResults(int(r.rows), o.EffectiveColumns(), o.Precision)
 	for _, c := range unsafe.Slice(r.columns, r.count) {
@@ -96,8 +99,11 @@ func setColumn(out *batch.Results, c C.clearance_column) error {
 
 // pairsOf are the pairs of the caller, in memory of the caller.
 func pairsOf(p *C.clearance_pairs) (pairs *batch.Pairs, warm []float64, err error) {
-	if p == nil || p.rows < 0 || p.rows > 1<<40 {
+	if p == nil {
 		return nil, nil, argument("no pairs")
+	}
+	if p.rows < 0 || p.rows > maxRows {
+		return nil, nil, argument("%d pairs, want 0 to %d", p.rows, int64(maxRows))
 	}
 	n := int(p.rows)
 	pairs = &batch.Pairs{
@@ -112,6 +118,14 @@ func pairsOf(p *C.clearance_pairs) (pairs *batch.Pairs, warm []float64, err erro
 		return nil, nil, failure{codeArgument, err}
 	}
 	return pairs, array[float64](p.warm_start, 3*n), nil
+}
+
+// spansOfPairs appends the memory of pairs.
+func spansOfPairs(list []span, p *batch.Pairs, warm []float64) []span {
+	return append(list, spanOf("shape_a", p.ShapeA, false), spanOf("shape_b", p.ShapeB, false),
+		spanOf("position_a", p.PositionA, false), spanOf("position_b", p.PositionB, false),
+		spanOf("rotation_a", p.RotationA, false), spanOf("rotation_b", p.RotationB, false),
+		spanOf("warm_start", warm, false))
 }
 
 // questionOf returns an open engine, and the library and the options of a query.
@@ -142,6 +156,10 @@ func clearance_submit(handle C.clearance_engine, query *C.clearance_query, pairs
 		o.WarmStart = warm
 		to, err := resultsOf(results, &o)
 		if err != nil {
+			return nil, err
+		}
+		var memory [32]span
+		if err := checkOverlap(spansOf(spansOfPairs(memory[:0], in, warm), to)); err != nil {
 			return nil, err
 		}
 		return start(h, work(lib, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {

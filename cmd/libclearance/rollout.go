@@ -5,7 +5,9 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"clearance/batch"
@@ -54,13 +56,19 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 		if worlds == nil || worlds.worlds < 0 || worlds.bodies < 0 || worlds.templates < 0 || out == nil {
 			return argument("no worlds, or no place for the handle")
 		}
-		m, p := int(worlds.bodies), int(worlds.templates)
-		r := &rolloutHandle{engine: h, library: lib, options: o, numbers: 7 * int(worlds.worlds) * m}
+		w, m, p := int(worlds.worlds), int(worlds.bodies), int(worlds.templates)
+		if err := checkWorlds(w, m, p, float64(p)*rowBytes(&o)); err != nil {
+			return err
+		}
+		r := &rolloutHandle{engine: h, library: lib, options: o, numbers: 7 * w * m}
 		in := &batch.Worlds{
 			Shapes:    slices.Clone(array[int32](worlds.shapes, m)),
 			TemplateA: slices.Clone(array[int32](worlds.template_a, p)),
 			TemplateB: slices.Clone(array[int32](worlds.template_b, p)),
 			Poses:     slices.Clone(array[float64](worlds.poses, r.numbers)),
+		}
+		if worlds.poses == nil {
+			in.Poses = identities(w * m)
 		}
 		if len(in.Poses) != r.numbers || len(in.Shapes) != m || len(in.TemplateA) != p {
 			return argument("an array of the worlds is missing")
@@ -73,6 +81,28 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 		*out = C.clearance_rollout(rollouts.put(r))
 		return nil
 	}())
+}
+
+// checkWorlds returns an error if w worlds of m bodies and p pairs are too many: lists of bodies and pairs, poses, and
+// the results of a step, which the rollout holds and the caller has, with so many bytes for each world.
+func checkWorlds(w, m, p int, results float64) error {
+	if m > math.MaxInt32 || p > math.MaxInt32 {
+		return argument("%d bodies and %d pairs, want at most %d of each", m, p, math.MaxInt32)
+	}
+	bytes := 4*(float64(m)+2*float64(p)) + float64(w)*(8*7*float64(m)+2*results)
+	if w > maxRows && bytes == 0 {
+		return argument("%d worlds, want at most %d", w, int64(maxRows))
+	}
+	return checkMemory(fmt.Sprintf("%d worlds of %d bodies and %d pairs", w, m, p), bytes)
+}
+
+// identities returns the poses of n bodies at the origin.
+func identities(n int) []float64 {
+	poses := make([]float64, 7*n)
+	for i := 3; i < len(poses); i += 7 {
+		poses[i] = 1
+	}
+	return poses
 }
 
 //export clearance_rollout_submit
@@ -91,6 +121,10 @@ func clearance_rollout_submit(handle C.clearance_rollout, poses *C.clearance_rea
 		in := r.worlds
 		if in.Poses = array[float64](poses, r.numbers); len(in.Poses) != r.numbers {
 			return nil, argument("no poses")
+		}
+		var memory [16]span
+		if err := checkOverlap(spansOf(append(memory[:0], spanOf("poses", in.Poses, false)), to)); err != nil {
+			return nil, err
 		}
 		return start(r.engine, work(r.library, to.N), func(ctx context.Context, _ *job) (dispatch.Report, error) {
 			return r.batch.Step(ctx, &in, to)

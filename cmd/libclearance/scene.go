@@ -20,6 +20,12 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
+// Memory of a body and of a part in a table: twice, since the table has copies, and lists grow by doubling.
+const (
+	bodyBytes = float64(2 * (unsafe.Sizeof(batch.Body{}) + 16))
+	partBytes = float64(4 * unsafe.Sizeof(batch.Part{}))
+)
+
 //export clearance_bodies_new
 func clearance_bodies_new(library C.clearance_library, parts *C.clearance_part, first *C.clearance_indices,
 	count C.int64_t, names **C.clearance_text, out *C.clearance_bodies, e *C.clearance_error) C.int32_t {
@@ -32,10 +38,16 @@ func clearance_bodies_new(library C.clearance_library, parts *C.clearance_part, 
 		case count < 0 || count > math.MaxInt32 || first == nil || out == nil:
 			return argument("%d bodies, or no list of their parts", count)
 		}
+		if err := checkMemory(fmt.Sprintf("%d bodies", count), float64(count)*bodyBytes); err != nil {
+			return err
+		}
 		starts := array[int32](first, int(count)+1)
 		total := int(starts[count])
 		if starts[0] != 0 || !slices.IsSorted(starts) || (total > 0 && parts == nil) {
 			return argument("the lists of parts do not follow one another")
+		}
+		if err := checkMemory(fmt.Sprintf("%d parts", total), float64(total)*partBytes); err != nil {
+			return err
 		}
 		all := unsafe.Slice(parts, total)
 		list := make([]batch.Body, count)
@@ -98,7 +110,7 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 		if err != nil {
 			return err
 		}
-		s, err := newScene(h, table.Bodies, scene, o)
+		s, err := newScene(h, table, scene, o)
 		if err != nil && codeOf(err) == codeFailed {
 			return failure{codeArgument, err}
 		}
@@ -111,8 +123,24 @@ func clearance_scene_open(handle C.clearance_engine, query *C.clearance_query, s
 }
 
 // newScene holds a scene. The poses that it begins with are those of no step.
-func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batch.Options) (*sceneHandle, error) {
+func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.Options) (*sceneHandle, error) {
 	w, m, p := int(c.worlds), int(c.places), int(c.templates)
+	row := rowBytes(&o) + 8 // and both parts
+	switch rollout.Reduce(c.reduce) {
+	case rollout.ReduceWorld:
+		row += 21 // and the pair, its places, and the counts
+	default:
+		row *= float64(p)
+	}
+	if c.all_pairs != 0 && rollout.Reduce(c.reduce) != rollout.ReduceWorld {
+		row = 8 // an offset; the number of rows is not known
+	}
+	if c.per_world != 0 {
+		row += 4 * float64(m)
+	}
+	if err := checkWorlds(w, m, p, row); err != nil {
+		return nil, err
+	}
 	n := m
 	if c.per_world != 0 {
 		n = w * m
@@ -133,11 +161,11 @@ func newScene(h *engineHandle, table *batch.Bodies, c *C.clearance_scene, o batc
 	} else {
 		s.worlds.TemplateA, s.worlds.TemplateB = first, second
 	}
-	s.rows = stepRows(&s.worlds, table, w)
+	s.rows = stepRows(&s.worlds, table.Bodies, w)
 	in := s.worlds
 	in.Poses = make([]float64, s.numbers)
 	var err error
-	s.batch, err = rollout.Hold(h.Dispatcher(), table, &in, s.options, h.run)
+	s.batch, err = rollout.Hold(h.Dispatcher(), table.Bodies, &in, s.options, h.run)
 	return s, err
 }
 
@@ -199,6 +227,11 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 		if err != nil {
 			return nil, err
 		}
+		var memory [32]span
+		if err := checkOverlap(append(spansOf(append(memory[:0], spanOf("poses", in.Poses, false)), base),
+			spansOfMore(to)...)); err != nil {
+			return nil, err
+		}
 		more.complete = 1
 		if s.options.StatusAlone() && s.options.Reduce == rollout.ReduceWorld { // stops in a world at the first contact
 			more.complete = 0
@@ -209,6 +242,13 @@ func clearance_scene_submit(handle C.clearance_rollout, poses *C.clearance_reals
 		})
 	}()
 	return settle(j, err, waitMs, out, report, e)
+}
+
+// spansOfMore is the memory of the columns of a scene besides those of every query.
+func spansOfMore(r *rollout.Results) []span {
+	return []span{spanOf("part_a", r.PartA, true), spanOf("part_b", r.PartB, true), spanOf("pair", r.Pair, true),
+		spanOf("contacts", r.Contacts, true), spanOf("failed", r.Failed, true), spanOf("any", r.Any, true),
+		spanOf("body_a", r.BodyA, true), spanOf("body_b", r.BodyB, true)}
 }
 
 // of keeps what the report of a scene tells beyond that of a pair list, and returns the rest.

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"unsafe"
 
 	"clearance/batch"
@@ -52,14 +53,23 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 		return nil, err
 	}
 	w, places, t, p := int(m.worlds), int(m.places), int(m.way_points), int(m.templates)
+	numbers, rows := product(7, w, t, places), product(w, p)
+	if numbers < 0 || numbers > maxRows || rows < 0 || rows > maxRows || c.rows != C.int64_t(rows) {
+		return nil,
+			argument("%d worlds of %d bodies, %d pairs and %d way points, and contacts of %d rows: too many, or "+
+				"not as many rows as worlds times pairs", w, places, p, t, int64(c.rows))
+	}
 	n := places
 	if m.per_world != 0 {
 		n *= w
 	}
+	if err := checkMemory(fmt.Sprintf("%d worlds of %d bodies", w, places), float64(w)*float64(places)); err != nil {
+		return nil, err
+	}
 	in := &batch.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
 		TemplateA: array[int32](m.template_a, p), TemplateB: array[int32](m.template_b, p),
-		Poses: array[float64](m.poses, 7*w*t*places)}
-	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != 7*w*t*places {
+		Poses: array[float64](m.poses, numbers)}
+	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != numbers {
 		return nil, argument("an array of the motions is missing")
 	}
 	job := &rollout.SweepJob{Bodies: table.Bodies, Motions: in, Results: contactsOf(c)}
@@ -78,7 +88,12 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if job.Results.N != in.Len() {
 		return nil, argument("contacts of %d rows, want %d", job.Results.N, in.Len())
 	}
-	return job, nil
+	r := job.Results
+	return job, checkOverlap([]span{spanOf("bodies", in.Bodies, false), spanOf("template_a", in.TemplateA, false),
+		spanOf("template_b", in.TemplateB, false), spanOf("poses", in.Poses, false), spanOf("state", r.State, true),
+		spanOf("lower", r.Lower, true), spanOf("upper", r.Upper, true), spanOf("closest", r.Closest, true),
+		spanOf("t0", r.T0, true), spanOf("t1", r.T1, true), spanOf("part_a", r.PartA, true),
+		spanOf("part_b", r.PartB, true), spanOf("evaluations", r.Evaluations, true)})
 }
 
 // contactsOf are the columns of the caller, in memory of the caller.

@@ -102,6 +102,9 @@ def test_columns(engine: cl.Engine, pairs: Pairs) -> None:
         r = engine.distance(*pairs.arrays(), quat="wxyz", columns=[name])
         assert getattr(r, name).tobytes() == getattr(full, name).tobytes()
         assert {n for n in cl._result.COLUMNS if getattr(r, n) is not None} == {name, "status"}
+    assert set(full.method_names.tolist()) >= {"closed_form", "gjk"} and full.method_names.shape == full.method.shape
+    with pytest.raises(cl.OptionError, match="method"):
+        _ = engine.collide(*pairs.arrays(), quat="wxyz").method_names
     bits = np.unpackbits(full.bits.view(np.uint8), bitorder="little")[: len(full)].astype(bool)
     assert (bits == full.hit).all()
     with pytest.raises(cl.OptionError, match="'point'"):

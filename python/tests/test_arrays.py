@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import Pairs, every_kind, run_python
+from test_answers import matrices
 
 import clearance as cl
 
@@ -183,7 +184,11 @@ def test_torch(engine: cl.Engine, small: Pairs) -> None:
     assert got.distance.numpy().tobytes() == want.distance.tobytes()
     assert got.hit.dtype == torch.bool
     tensors["pos_a"].requires_grad_(True)
-    assert call(engine, small, copy=False, **tensors).distance.numpy().tobytes() == want.distance.tobytes()
+    with pytest.raises(cl.ArrayError, match=r"pos_a: requires a gradient.*detach\(\)"):
+        call(engine, small, **tensors)
+    with torch.no_grad():
+        assert call(engine, small, copy=False, **tensors).distance.numpy().tobytes() == want.distance.tobytes()
+    tensors["pos_a"] = tensors["pos_a"].detach()
     mine = torch.empty(len(small.a))
     assert call(engine, small, out={"distance": mine}, **tensors).distance.data_ptr() == mine.data_ptr()
     assert mine.numpy().tobytes() == want.distance.tobytes()
@@ -226,22 +231,165 @@ def test_options_are_not_ignored(engine: cl.Engine, small: Pairs) -> None:
     with pytest.raises(cl.OptionError, match="normal"):
         engine.distance(*small.arrays(), quat="wxyz", columns=["gap"], out={"normal": np.empty((n, 3), np.float32)})
     with pytest.raises(cl.OptionError, match="max_distance"):
-        engine.distance(*small.arrays(), quat="wxyz", cut_off=0.1)
+        engine.distance(*small.arrays(), quat="wxyz", cut_off=0.1)  # type: ignore[call-arg]
     with pytest.raises(cl.OptionError, match="max_factor"):
-        engine.growth(*small.arrays(), quat="wxyz", cut_off=0.1)
+        engine.growth(*small.arrays(), quat="wxyz", cut_off=0.1)  # type: ignore[call-arg]
     for count in (1 << 32, -1, 1.5, True):
         with pytest.raises(cl.OptionError, match="max_iterations"):
-            engine.distance(*small.arrays(), quat="wxyz", max_iterations=count)
+            engine.distance(*small.arrays(), quat="wxyz", max_iterations=count)  # type: ignore[arg-type]
     with pytest.raises(cl.OptionError, match="workers"):
         cl.Engine("cpu", workers=(1 << 32) + 1)
     scene = cl.Scene()
     scene.add(scene.library.sphere(1))
-    scene.add(cl.Part(1 << 32))
     with pytest.raises(cl.OptionError, match="shape of a part"):
-        engine.rollout(scene, worlds=1)
+        scene.add(cl.Part(1 << 32))
+    scene.add(0)
     scene.pairs = [(0, 1, 2)]  # type: ignore[list-item]
     with pytest.raises(cl.OptionError, match="pairs"):
         engine.rollout(scene, worlds=1)
     scene.pairs = [(0, 1 << 32)]
     with pytest.raises(cl.ArrayError, match=r"pairs\[0\]"):
         engine.rollout(scene, worlds=1)
+
+
+class WithGradient(OnlyArray):
+    """A tensor whose gradient is asked for."""
+
+    requires_grad = True
+
+
+def test_gradients_are_not_lost(engine: cl.Engine, small: Pairs) -> None:
+    """A tensor that requires a gradient is refused wherever a call takes arrays, with what to do."""
+    lib, a, b, pos_a, quat_a, pos_b, quat_b = small.arrays()
+    advice = r"requires a gradient.*detach\(\)"
+    for i, name in enumerate(ARGUMENTS):
+        arrays = [a, b, pos_a, quat_a, pos_b, quat_b]
+        order = (0, 1, 2, 3, 4, 5)
+        arrays[order[i]] = WithGradient(arrays[order[i]])
+        for copy in (True, False):
+            with pytest.raises(cl.ArrayError, match=advice) as error:
+                engine.distance(lib, *arrays, quat="wxyz", copy=copy)
+            assert error.value.array == name
+    with pytest.raises(cl.ArrayError, match=rf"out\.distance: {advice}"):
+        call(engine, small, out={"distance": WithGradient(np.empty(64, np.float32))})
+    scene = cl.Scene(lib, [cl.Body((cl.Part(0),)), cl.Body((cl.Part(1),))], [(0, 1)])
+    poses = np.zeros((1, 2, 2, 7))
+    poses[..., 3] = 1
+    with engine.rollout(scene, worlds=1) as roll:
+        with pytest.raises(cl.ArrayError, match=rf"poses: {advice}"):
+            roll(WithGradient(poses[0, :1]), quat="wxyz")
+        with pytest.raises(cl.ArrayError, match=rf"xpos: {advice}"):
+            roll(xpos=WithGradient(poses[0, :1, :, :3]), xmat=np.tile(np.eye(3), (1, 2, 1, 1)))
+    with pytest.raises(cl.ArrayError, match=rf"poses: {advice}"):
+        engine.sweep(scene, WithGradient(poses), quat="wxyz")
+    with pytest.raises(cl.ArrayError, match=rf"radius: {advice}"):
+        lib.sphere(WithGradient(1.0))
+
+
+def test_tracers_of_jax(engine: cl.Engine, small: Pairs) -> None:
+    """What JAX traces has no numbers: the error says how to call."""
+    kind = type("DynamicJaxprTracer", (OnlyArray,), {"__module__": "jax._src.interpreters.partial_eval"})
+    with pytest.raises(cl.ArrayError, match=r"pos_a: is a DynamicJaxprTracer.*pure_callback"):
+        call(engine, small, pos_a=kind(small.pos_a))
+
+
+class Faulty:
+    """An object whose conversion fails in its own way."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise RuntimeError("not today")
+
+
+def test_conversions_that_fail(engine: cl.Engine, small: Pairs) -> None:
+    with pytest.raises(cl.ArrayError, match=r"pos_a: is a Faulty that is no array: not today"):
+        call(engine, small, pos_a=Faulty())
+
+
+def test_one_value_for_all_rows(engine: cl.Engine, small: Pairs) -> None:
+    """An argument without the axis of rows is that of all rows; one of another length stays an error."""
+    n = len(small.a)
+    lib, a, b, pos_a, quat_a, pos_b, quat_b = small.arrays()
+    full = engine.distance(
+        lib,
+        np.full(n, 3, np.int32),
+        b,
+        np.tile(pos_a[0], (n, 1)),
+        np.tile(quat_a[0], (n, 1)),
+        pos_b,
+        quat_b,
+        quat="wxyz",
+    )
+    one = engine.distance(lib, 3, b, pos_a[0], quat_a[0].tolist(), pos_b, quat_b, quat="wxyz")
+    assert one.distance.tobytes() == full.distance.tobytes()
+    rotated = engine.distance(lib, 3, b, pos_a[0], np.roll(quat_a[0], -1), pos_b, np.roll(quat_b, -1, 1), quat="xyzw")
+    assert rotated.distance.tobytes() == full.distance.tobytes()
+    single = engine.distance(lib, 3, int(b[0]), pos_a[0], quat_a[0], pos_b[0], quat_b[0], quat="wxyz")
+    assert single.distance.tobytes() == full.distance[:1].tobytes()
+    with pytest.raises(cl.CopyError, match="pos_a: is one for all rows"):
+        engine.distance(lib, a, b, pos_a[0], quat_a, pos_b, quat_b, quat="wxyz", copy=False)
+    with pytest.raises(cl.ArrayError, match=r"pos_a: has the shape \[1, 3\], want \[64, 3\]"):
+        engine.distance(lib, a, b, pos_a[:1], quat_a, pos_b, quat_b, quat="wxyz")
+    with pytest.raises(cl.ArrayError, match=r"pos_b: has the shape \[64, 3\], want \[63, 3\]"):
+        engine.distance(lib, 0, 1, pos_a[:-1], quat_a[0], pos_b, quat_b, quat="wxyz")
+
+
+def test_matrices(engine: cl.Engine, small: Pairs) -> None:
+    """Rotation matrices, and homogeneous ones, in place of quaternions."""
+    lib, a, b, pos_a, quat_a, pos_b, quat_b = small.arrays()
+    want = call(engine, small, columns=["distance", "gap"])
+    unit = [q / np.linalg.norm(q, axis=1, keepdims=True) for q in (quat_a, quat_b)]
+    rot = [matrices(q) for q in unit]
+    near = engine.distance(lib, a, b, pos_a, rot[0], pos_b, rot[1], quat="matrix")
+    assert (np.abs(near.distance - want.distance) <= near.gap + want.gap + 1e-13).all()
+    whole = [np.zeros((len(a), 4, 4)) for _ in "ab"]
+    for t, r, p in zip(whole, rot, (pos_a, pos_b), strict=True):
+        t[:, :3, :3], t[:, :3, 3], t[:, 3, 3] = r, p, 1
+    same = engine.distance(lib, a, b, *cl.transforms(whole[0]), *cl.transforms(whole[1]), quat="wxyz")
+    assert same.distance.tobytes() == near.distance.tobytes()
+    one = engine.distance(lib, a, b, pos_a, rot[0][0], pos_b, rot[1], quat="matrix")
+    assert one.distance[0] == near.distance[0]
+    with pytest.raises(cl.ArrayError, match=r"quat_b: has the shape \[64, 4\], want \[N, 3, 3\]"):
+        engine.distance(lib, a, b, pos_a, rot[0], pos_b, quat_b, quat="matrix")
+    with pytest.raises(cl.CopyError, match="quat_a"):
+        engine.distance(lib, a, b, pos_a, rot[0], pos_b, rot[1], quat="matrix", copy=False)
+    with pytest.raises(cl.ArrayError, match=r"matrices\[0\]: the last row"):
+        cl.transforms(np.swapaxes(whole[0], -1, -2))
+    with pytest.raises(cl.ArrayError, match=r"matrices: has the shape \[64, 3, 3\]"):
+        cl.transforms(rot[0])
+    mirrored = rot[0].copy()
+    mirrored[5] *= -1
+    r = engine.distance(lib, a, b, pos_a, mirrored, pos_b, rot[1], quat="matrix")
+    assert np.flatnonzero(r.failed).tolist() == [5]
+
+
+def test_overlapping_arrays(engine: cl.Engine, small: Pairs) -> None:
+    """An output that shares memory with an input or another output is refused before a row is written."""
+    n = len(small.a)
+    memory = np.zeros(8 * n)
+    single = memory.view(np.float32)
+    for out in (
+        {"distance": single[:n], "gap": single[n - 1 : 2 * n - 1]},
+        {"distance": single[:n], "normal": single[: 3 * n].reshape(n, 3)},
+        {"status": memory.view(np.uint8)[3 : n + 3], "gap": single[:n]},
+    ):
+        with pytest.raises(cl.OptionError, match="overlap"):
+            call(engine, small, out=out)
+    memory[: 3 * n] = small.pos_a.ravel()
+    for name in ("distance", "normal"):
+        size = n if name == "distance" else 3 * n
+        out = {name: single[size : 2 * size].reshape((n, 3) if size > n else (n,))}
+        with pytest.raises(cl.OptionError, match=f"{name} and position_a overlap|position_a and {name} overlap"):
+            call(engine, small, pos_a=memory[: 3 * n].reshape(n, 3), out=out)
+    assert memory[: 3 * n].tobytes() == small.pos_a.tobytes()
+    r = call(engine, small, pos_a=memory[: 3 * n].reshape(n, 3), out={"distance": single[6 * n : 7 * n]})
+    assert r.distance.tobytes() == call(engine, small).distance.tobytes()
+    scene = cl.Scene(small.library, [cl.Body((cl.Part(0),)), cl.Body((cl.Part(1),))], [(0, 1)])
+    poses = np.zeros((32, 2, 7))
+    poses[..., 3] = 1
+    with engine.rollout(scene, worlds=32) as roll:
+        parts = poses.view(np.int32).ravel()[:32].reshape(32, 1)
+        with pytest.raises(cl.OptionError, match="overlap"):
+            roll(poses, quat="wxyz", out={"part_a": parts})
+        both = np.zeros(40, np.int32)
+        with pytest.raises(cl.OptionError, match="part_a and part_b overlap"):
+            roll(poses, quat="wxyz", out={"part_a": both[:32, None], "part_b": both[8:, None]})

@@ -79,6 +79,8 @@ def test_invalid_shapes(engine: cl.Engine) -> None:
         (lambda: lib.box([1, 2]), r"half_extents has the shape \[2\]"),
         (lambda: lib.box([1, 2, np.nan]), r"half_extents\[2\] is not finite"),
         (lambda: lib.sphere("big"), "radius"),  # type: ignore[arg-type]
+        (lambda: lib.sphere(-1), "radius = -1, want 1e-09 to 1e"),
+        (lambda: lib.box([1, 2, 0]), r"half_extents\[2\] = 0"),
         (lambda: lib.sphere(1, margin=-1), "margin = -1"),
         (lambda: lib.convex([[0, 0], [1, 1]]), r"vertices has the shape \[2, 2\]"),
         (lambda: lib.add("cube", {}), "unknown kind 'cube'"),
@@ -88,9 +90,9 @@ def test_invalid_shapes(engine: cl.Engine) -> None:
             make()  # type: ignore[no-untyped-call]
     assert len(lib) == 0
     lib.sphere(1)
-    lib.sphere(-1, name="inside out")
+    lib.convex([[0, 0, 0], [1e-12, 0, 0]], name="speck")  # only the native library looks at points
     q = [[1.0, 0, 0, 0]]
-    with pytest.raises(cl.ShapeError, match=r'shape 1 \("inside out"\).*radius = -1'):
+    with pytest.raises(cl.ShapeError, match=r'shape 1 \("speck"\).*extent = 1e-12'):
         engine.distance(lib, [0], [0], [[0, 0, 0]], q, [[3, 0, 0]], q, quat="wxyz")
 
 

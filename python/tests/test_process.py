@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import os
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -488,3 +491,65 @@ def test_advice_in_containers(
     advice = _doctor._advice([{"name": "cpu", "usable": True}])
     assert len(advice) == 1 + bool(words) and all(w in advice[-1] for w in words)
     assert _doctor._advice([{"name": "vulkan:0", "usable": True}]) == []
+
+
+def test_probe_executes_nothing_of_the_working_directory(tmp_path: Path) -> None:
+    """The process that tries a device runs the package's own file, whatever modules lie in the working directory or on
+    PYTHONPATH."""
+    from clearance import _native, _probe
+
+    for name in ("clearance", "numpy", "site", "sitecustomize", "usercustomize"):
+        (tmp_path / name).mkdir()
+        for file in ("__init__.py", "__main__.py"):
+            (tmp_path / name / file).write_text(f"open({str(tmp_path / 'executed')!r}, 'w').close()")
+    for name in ("ctypes", "signal", "pathlib"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w').close()")
+    command = _probe.command(_native.library_path())
+    assert len(command) == 5 and all(Path(word).is_absolute() for word in (command[0], *command[3:]))
+    env = os.environ | {"PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(
+        [*command, "1000", "no such verdict"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100
+    )
+    # It got as far as the library, which has no such device.
+    assert run.returncode == 1 and ("device 1000" in run.stderr or "ulkan" in run.stderr), run.stderr
+    assert not (tmp_path / "executed").exists()
+
+
+def test_devices_are_tried(tmp_path: Path) -> None:
+    """An engine tries the Vulkan devices of the machine by that command: the verdicts, kept in the cache, are good."""
+    out = run_python(
+        """
+import clearance as cl
+with cl.Engine() as e:
+    found = [b for b in e.info()["backends"] if b["name"].startswith("vulkan")]
+print([b["reason"] for b in found if not b["usable"]], sum(b["usable"] for b in found))
+""",
+        XDG_CACHE_HOME=str(tmp_path),
+    )
+    assert out.returncode == 0 and "could not be tried" not in out.stdout, out.stdout + out.stderr
+
+
+def test_interrupt_of_large_hulls() -> None:
+    """A call of few rows of large hulls does not run in the thread of its caller: a signal ends the wait for it."""
+    ran("""
+rng = np.random.default_rng(1)
+d = rng.normal(size=(3000, 3))
+big = lib.convex(d / np.linalg.norm(d, axis=1, keepdims=True))
+n = 2048
+q = np.tile([1.0, 0, 0, 0], (n, 1))
+index = np.full(n, big, np.int32)
+seen = []
+run = cl._jobs.run
+def watched(submit, keep, look=None):
+    def counted(ms, job, report, error):
+        code = submit(0, job, report, error)
+        seen.append(code)
+        return code
+    return run(counted, keep, look)
+cl._jobs.run = watched
+with cl.Engine("cpu") as eng:
+    eng.distance(lib, index, index, np.zeros((n, 3)), q, rng.normal(size=(n, 3)), q, quat="wxyz")
+    small = pairs(2)
+    eng.distance(lib, *small, quat="wxyz")
+assert seen[0] == cl._native.RUNNING, seen
+""")

@@ -101,6 +101,50 @@ def test_matrices_and_orders(engine: cl.Engine, poses: Any) -> None:
     np.testing.assert_allclose(near.distance, r.distance, atol=1e-6)
 
 
+def test_matrices_by_name(engine: cl.Engine, poses: Any) -> None:
+    """Arrays of a simulator, of all its bodies in its own order, find the bodies of the scene by their names."""
+    scene = make_scene()
+    scene.bodies[1] = cl.Body(scene.bodies[1].parts, "dumbbell")
+    scene.bodies[2] = cl.Body(scene.bodies[2].parts, "cross")
+    names = ["world", "probe", "cross", "plain", "dumbbell"]
+    order = [3, 2, 0, 1]  # of the scene's bodies, at 1 to 4
+    rng = np.random.default_rng(4)
+    xpos, xmat = rng.normal(size=(50, 5, 3)), np.zeros((50, 5, 3, 3))
+    xpos[:, 1:], xmat[:, 1:] = poses[:, order, :3], matrices(poses[:, order, 3:])
+    with engine.rollout(scene, worlds=50) as roll:
+        want = roll(xpos=poses[..., :3], xmat=matrices(poses[..., 3:]))
+        assert roll(xpos=xpos, xmat=xmat, names=names).distance.tobytes() == want.distance.tobytes()
+        for bad, reason in (
+            (names[:-1], "bodies 'dumbbell', and 0 are named"),
+            ([*names[:-1], "plain"], "1 bodies 'plain', and 2 are named"),
+            ("plain", "is a text"),
+        ):
+            with pytest.raises(cl.OptionError, match=reason):
+                roll(xpos=xpos, xmat=xmat, names=bad)
+        with pytest.raises(cl.ArrayError, match=r"xmat: has the shape \[50, 4, 3, 3\], want \[50, 5, 3, 3\]"):
+            roll(xpos=xpos[:, 1:], xmat=xmat[:, 1:], names=names)
+        with pytest.raises(cl.OptionError, match="names"):
+            roll(poses, quat="wxyz", names=names)
+    scene.bodies[2] = cl.Body(scene.bodies[2].parts, "plain")
+    with pytest.raises(cl.OptionError, match="2 bodies 'plain'"):
+        engine.rollout(scene, worlds=50)(xpos=xpos, xmat=xmat, names=names)
+    plain = engine.rollout_of_shapes(scene.library, [0, 1], [0], [1], worlds=1)
+    with pytest.raises(cl.OptionError, match="names"):
+        plain(xpos=xpos[:1, :2], xmat=xmat[:1, :2], names=["a", "b"])
+
+
+def test_matrices_of_models(engine: cl.Engine, poses: Any) -> None:
+    """The bodies of a model are not those of its scene: arrays of the same length by chance are refused."""
+
+    class ModelScene(cl.Scene):
+        def poses(self) -> None: ...
+
+    scene = make_scene()
+    model = ModelScene(scene.library, scene.bodies, scene.pairs)
+    with engine.rollout(model, worlds=50) as roll, pytest.raises(cl.OptionError, match=r"names=.*scene\.poses"):
+        roll(xpos=poses[..., :3], xmat=matrices(poses[..., 3:]))
+
+
 def test_failures(engine: cl.Engine, poses: Any) -> None:
     """A world with a NaN fails alone, and reads as a hit; its place is named."""
     bad = poses.copy()

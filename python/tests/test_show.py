@@ -96,6 +96,23 @@ def test_contents(engine: cl.Engine, tmp_path: Path) -> None:
         _, pose = row["a"][0]
         assert pose[:3] == p.pos_a[i].tolist() and len(data["shapes"][0]["points"]) >= 8
     assert "<iframe" in view._repr_html_() and "300 rows" in repr(view)
+    masked = contents(cl.show(r, *p.arrays(), quat="wxyz", rows=r.hit, most=7))["rows"]
+    hits = np.flatnonzero(r.hit)
+    assert [row["row"] for row in masked] == [i for i in rows if i in hits][:7]
+    assert len(contents(cl.show(r, *p.arrays(), quat="wxyz", rows=~r.hit, most=1000))["rows"]) == 300 - len(hits)
+    assert contents(cl.show(r, *p.arrays(), quat="wxyz", rows=np.zeros(300, bool)))["rows"] == []
+    for bad, reason in (
+        (r.hit[:-1], r"mask of \[299\], want one of \[300\]"),
+        ([0.5], "want indices"),
+        ("all", "want indices"),
+        (np.zeros(10_001, int), "at most 10000 on a page"),
+    ):
+        with pytest.raises(cl.ClearanceError, match=rf"rows: .*{reason}"):
+            cl.show(r, *p.arrays(), quat="wxyz", rows=bad)
+    with pytest.raises(cl.OptionError, match="most: 10001"):
+        cl.show(r, *p.arrays(), quat="wxyz", most=10_001)
+    with pytest.raises(cl.ArrayError, match="have 2 rows, want 300"):
+        cl.show(r, p.library, [0, 1], 1, *[p.pos_a[0], p.quat_a[0]] * 2, quat="wxyz")
     with pytest.raises(cl.OptionError, match="rows: 300"):
         cl.show(r, *p.arrays(), quat="wxyz", rows=[300])
     with pytest.raises(cl.OptionError, match="want show"):
@@ -114,6 +131,47 @@ def test_scenes(engine: cl.Engine, options: Any) -> None:
         assert len(row["a"]) >= 1 and len(row["b"]) >= 1 and len(row["planes"]) == 2
         a, b = (np.array(x) for x in row["planes"])
         assert abs(np.dot(n, b - a) - row["distance"]) < 1e-6, "the planes are those of the parts of the row"
+
+
+def test_masks_of_rollouts(engine: cl.Engine) -> None:
+    """A mask [W,P] of a rollout selects its rows."""
+    scene = make_scene()
+    poses = np.random.default_rng(2).normal(0, 0.8, (6, 4, 7))
+    r = engine.rollout(scene, worlds=6)(poses, quat="wxyz")
+    shown = [row["row"] for row in contents(cl.show(r, scene, poses, quat="wxyz", rows=r.hit))["rows"]]
+    assert sorted(shown) == np.flatnonzero(r.hit).tolist()
+
+
+def test_sweeps(engine: cl.Engine) -> None:
+    """A sweep is shown at its first contact, a free row where it is closest, with bodies between way points."""
+    scene = cl.Scene()
+    ball, box = scene.library.sphere(0.5), scene.library.box([1, 1, 1])
+    for shape, name in ((box, "wall"), (ball, "comes"), (ball, "passes")):
+        scene.add(shape, name=name)
+    scene.pairs = [(0, 1), (0, 2)]
+    poses = np.zeros((1, 3, 3, 7))
+    poses[..., 3] = 1
+    poses[0, :, 1, 0] = [5, 3, -1]  # at 1.5 at the time 1.375
+    poses[0, :, 2] = [[-4, 3, 0, 1, 0, 0, 0], [0, 3, 0, 0, 0, 0, 1], [4, 3, 0, 1, 0, 0, 0]]
+    poses[0, 2, 2, 3:] = [0, 0, 0, -1]
+    r = engine.sweep(scene, poses, quat="wxyz")
+    page = contents(cl.show(r, scene, poses, quat="wxyz"))
+    hit, free = page["rows"]
+    assert (hit["row"], hit["status"], hit["distance"]) == (0, "contact", 0)
+    assert "comes" in hit["name_b"] and "at the time 1.375" in hit["name_b"]
+    np.testing.assert_allclose(hit["b"][0][1][:3], [1.5, 0, 0], atol=1e-5)
+    assert (free["row"], free["status"], free["distance"]) == (1, "free", float(r.lower[0, 1]))
+    assert 1 < free["distance"] <= 1.5 + 1e-9 and abs(r.upper[0, 1] - 1.5) < 1e-6
+    assert cl.show(r, scene, poses, quat="wxyz", rows=r.hit).rows == 1
+    half = _show.between(poses[0, 0, 2], poses[0, 1, 2], 0.5)
+    np.testing.assert_allclose(half, [-2, 3, 0, 0.5**0.5, 0, 0, 0.5**0.5])
+    np.testing.assert_allclose(_show.between(poses[0, 1, 2], poses[0, 2, 2], 0.7), [2.8, 3, 0, 0, 0, 0, 1])
+    with pytest.raises(cl.OptionError, match="want show"):
+        cl.show(
+            r, scene.library, [0], [1], np.zeros((1, 3)), [[1, 0, 0, 0]], np.zeros((1, 3)), [[1, 0, 0, 0]], quat="wxyz"
+        )
+    with pytest.raises(cl.ArrayError, match="poses"):
+        cl.show(r, scene, poses[:, 0], quat="wxyz")
 
 
 @pytest.mark.parametrize("options", [{}, {"reduce": "world"}, {"pairs": "all"}, {"pairs": "all", "reduce": "world"}])

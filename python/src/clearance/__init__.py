@@ -24,6 +24,7 @@ from ._errors import (
     FileError,
     ForkError,
     NoBackendError,
+    NotFoundError,
     OptionError,
     RefusedError,
     RefutedError,
@@ -31,6 +32,7 @@ from ._errors import (
     ShapeError,
 )
 from ._library import Library, Shape
+from ._pairs import transforms
 from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
@@ -60,6 +62,7 @@ __all__ = [
     "ForkError",
     "Library",
     "NoBackendError",
+    "NotFoundError",
     "OptionError",
     "Part",
     "RefusedError",
@@ -80,4 +83,5 @@ __all__ = [
     "decompose",
     "score_file",
     "show",
+    "transforms",
 ]

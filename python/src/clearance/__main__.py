@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 
 from ._errors import ClearanceError
@@ -18,8 +17,6 @@ USAGE = """usage: clearance doctor [--json]    what works on this machine: versi
 def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        if words and words[0] == "try-device" and len(words) == 3:
-            return _try_device(words[1], words[2])
         if words == ["--version"]:
             from ._version import __version__
 
@@ -42,21 +39,6 @@ def main(arguments: list[str] | None = None) -> int:
         return 3
     print(USAGE, file=sys.stderr)
     return 2
-
-
-def _try_device(index: str, name: str) -> int:
-    """The child process that opens a Vulkan device first, since no process survives a driver that crashes."""
-    import signal
-
-    from . import _native as nat
-
-    for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # those of a group are meant for the parent
-        signal.signal(s, signal.SIG_IGN)
-    n, error = nat.native(), nat.Error()
-    code = n.try_device(index.encode(), name.encode(), error)
-    if code != nat.OK:
-        print(ctypes.string_at(error.message).decode(), file=sys.stderr)
-    return int(code != nat.OK)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import ArrayError, CopyError
+from ._errors import ArrayError, ClearanceError, CopyError
 
 Array = NDArray[Any]
 
@@ -26,12 +26,48 @@ def is_torch(value: object) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def check_gradient(name: str, value: Any) -> None:
+    """Raise ArrayError for a tensor whose gradient is asked for: no answer would be part of its graph."""
+    if getattr(value, "requires_grad", False) is not True:
+        return
+    if is_torch(value) and not sys.modules["torch"].is_grad_enabled():
+        return
+    raise ArrayError(
+        name,
+        "requires a gradient, which no call of this package has yet: it would be lost silently. Pass "
+        "detach() of the tensor, or call under torch.no_grad(), if none is wanted",
+    )
+
+
+def _check_tracer(name: str, value: Any) -> None:
+    """Raise ArrayError for a value of JAX that has no numbers yet, as those within jit, vmap and grad."""
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "jax" and kind.__name__.endswith("Tracer"):
+        raise ArrayError(
+            name,
+            f"is a {kind.__name__}, which has no numbers while JAX traces: call through jax.pure_callback, or outside "
+            "of jit, vmap and grad",
+        )
+
+
 def host(name: str, value: Any, copy: bool) -> Array:
     """A value as a NumPy array: of its own memory if that is possible."""
     if type(value) is np.ndarray:
         return value
+    check_gradient(name, value)
     if is_torch(value):
         return _torch_host(name, value, copy)
+    _check_tracer(name, value)
+    try:
+        return _foreign(name, value, copy)
+    except ClearanceError:
+        raise
+    except Exception as e:  # of the object, whose conversion may do anything
+        raise ArrayError(name, f"is a {type(value).__name__} that is no array: {e}") from e
+
+
+def _foreign(name: str, value: Any, copy: bool) -> Array:
+    """An object that is no array of NumPy or PyTorch, by the protocol that it has."""
     device = getattr(value, "__dlpack_device__", None)
     if device is not None and int(device()[0]) not in _CPU_DEVICES:
         if not copy:
@@ -53,10 +89,7 @@ def host(name: str, value: Any, copy: bool) -> Array:
         return np.asarray(value)
     if not copy:
         raise CopyError(name, f"is a {type(value).__name__}, want an array with copy=False")
-    try:
-        return np.asarray(value)
-    except ValueError as e:
-        raise ArrayError(name, str(e)) from e
+    return np.asarray(value)
 
 
 def _torch_host(name: str, value: Any, copy: bool) -> Array:
@@ -84,7 +117,11 @@ def take(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int | N
     ``rows`` is N, or None where this argument defines it. Values are not checked here: what is wrong with one row
     costs that row only.
     """
-    array = host(name, value, copy)
+    return fit(name, host(name, value, copy), dtype, tail, rows, copy)
+
+
+def fit(name: str, array: Array, dtype: Any, tail: tuple[int, ...], rows: int | None, copy: bool) -> Array:
+    """:func:`take` of what is an array of NumPy already."""
     want = np.dtype(dtype)
     if array.ndim != 1 + len(tail) or array.shape[1:] != tail or (rows is not None and array.shape[0] != rows):
         text = ", ".join(["N" if rows is None else str(rows), *map(str, tail)])
@@ -96,7 +133,7 @@ def take(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int | N
         raise CopyError(name, f"{why}, which takes a copy, and copy=False")
     kind = array.dtype.kind
     if want.kind == "i":
-        if kind not in "iu":
+        if kind not in "iu" and array.size:  # an empty list is one of float64
             raise ArrayError(name, f"is {array.dtype}, want integers")
         limits = np.iinfo(want)
         bad = (array < limits.min) | (array > limits.max)
@@ -108,22 +145,9 @@ def take(name: str, value: Any, dtype: Any, tail: tuple[int, ...], rows: int | N
     return np.require(array, dtype=want, requirements=["C", "A"])
 
 
-_TO_WXYZ: Final = (3, 0, 1, 2)
-
-
 def reordered(array: Array, order: tuple[int, ...]) -> Array:
     """A C-contiguous copy with the numbers of the last axis in another order."""
     return np.ascontiguousarray(np.take(array, order, axis=-1))
-
-
-def rotations(name: str, value: Any, order: str, rows: int | None, copy: bool) -> Array:
-    """Quaternions [N,4] in the order (w, x, y, z). Those in the order "xyzw" take a copy."""
-    array = take(name, value, np.float64, (4,), rows, copy)
-    if order == "wxyz":
-        return array
-    if not copy:
-        raise CopyError(name, 'is in the order "xyzw", which takes a copy, and copy=False')
-    return reordered(array, _TO_WXYZ)
 
 
 def address(array: Array | None) -> int | None:

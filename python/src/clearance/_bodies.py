@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import numbers
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,18 @@ class Part:
     shape: int
     position: Vector = (0.0, 0.0, 0.0)
     rotation: Vector = (1.0, 0.0, 0.0, 0.0)  # quaternion (w, x, y, z)
+
+    def __post_init__(self) -> None:
+        whole("shape of a part", self.shape, -INT32)
+        for name, count in (("position", 3), ("rotation", 4)):
+            value = getattr(self, name)
+            if np.shape(value) != (count,) or not all(map(_is_real, value)):
+                raise ShapeError(f"{name} of a part: {value!r}, want {count} numbers")
+
+
+def _is_real(value: Any) -> bool:
+    """Whether a value is a number, finite or not: what is not finite is refused with the body and the part."""
+    return isinstance(value, numbers.Real) or (hasattr(value, "dtype") and value.dtype.kind in "fiu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +115,21 @@ def _part(numbers: list[float]) -> Part:
     return Part(int(numbers[0]), tuple(numbers[1:4]), tuple(numbers[4:]))
 
 
+def listed_pairs(name: str, pairs: Any) -> list[tuple[int, int]]:
+    """Pairs of bodies as a list, each of two indices."""
+    try:
+        listed = [tuple(p) for p in pairs]
+    except TypeError as e:
+        raise OptionError(f"{name}: {pairs!r:.60}, want pairs of two bodies") from e
+    for p in listed:
+        if len(p) != 2 or not all(isinstance(i, (int, np.integer)) for i in p):
+            raise OptionError(f"{name}: {p!r}, want pairs of two bodies")
+    return listed
+
+
 def pair_arrays(name: str, pairs: Iterable[tuple[int, int]]) -> tuple[Array, Array]:
     """Pairs of bodies as two int32 arrays [P]."""
-    listed = list(pairs)
-    if any(len(p) != 2 for p in listed):
-        raise OptionError(f"{name}: {next(p for p in listed if len(p) != 2)!r}, want pairs of two bodies")
+    listed = listed_pairs(name, pairs)
     given: Array = np.array(listed).reshape(-1, 2) if listed else np.zeros((0, 2), np.int32)
     array = take(name, given, np.int32, (2,), None, True)
     return np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.metadata
 import os
 import shlex
 import sys
@@ -96,11 +95,13 @@ def decompose(
     vertices, faces = _closed(Path(path))
     coacd.set_log_level("error")
     mesh = coacd.Mesh(vertices, faces)
+    from importlib import metadata  # which imports much that no other use of the package needs
+
     parts = coacd.run_coacd(mesh, threshold=float(threshold), max_convex_hull=most, seed=start)
     if not parts:
         raise FileError(f"{os.fspath(path)}: CoACD found no parts")
     name = Path(path).name
-    by = f"CoACD {importlib.metadata.version('coacd')}, threshold {float(threshold)!r}, seed {start}"
+    by = f"CoACD {metadata.version('coacd')}, threshold {float(threshold)!r}, seed {start}"
     lines = [f"# {len(parts)} convex parts of {name} by {by}"]
     first = 1
     for k, (corners, triangles) in enumerate(parts):

@@ -6,28 +6,56 @@ import ctypes
 import json
 import math
 import os
-import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, Unpack, cast
 
 import numpy as np
 
 from . import _jobs
 from . import _native as nat
-from ._arrays import Array, address, rotations, take, torch_device
+from ._arrays import Array, address, take, torch_device
+from ._bodies import listed_pairs
 from ._errors import ClosedError, OptionError
 from ._library import Library
-from ._options import check_out, names_of, one_of, place, whole
+from ._options import (
+    DistanceOptions,
+    GrowthOptions,
+    Method,
+    Order,
+    PairOptions,
+    Precision,
+    QueryOptions,
+    Rotation,
+    check_names,
+    check_out,
+    names_of,
+    one_of,
+    place,
+    real,
+    text,
+    whole,
+)
+from ._pairs import check_order, pair_columns
+from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
-from ._scene import Scene
+from ._scene import Scene, check_scene
 from ._sweep import SweepOptions, SweepResult, sweep
 
 Backend = str
-Precision = Literal["single", "double"]
-Order = Literal["wxyz", "xyzw"]
+
+# The options of lists of pairs with their defaults, by the name of the cut-off that the query has.
+_COMMON: Final[dict[str, Any]] = {
+    **dict.fromkeys(("columns", "precision", "tolerance", "max_iterations", "warm_start", "out")),
+    "method": "auto",
+    "copy": True,
+}
+_PAIR_OPTIONS: Final[dict[str | None, dict[str, Any]]] = {
+    None: _COMMON,
+    **{name: {name: None, **_COMMON} for name in ("max_distance", "max_factor", "cut_off")},
+}
 
 
 class Engine:
@@ -48,7 +76,7 @@ class Engine:
         precision: Precision = "single",
         workers: int | None = None,
         *,
-        device: str | None = None,
+        device: str | int | None = None,
         simd: str | None = None,
     ) -> None:
         n = nat.native()
@@ -57,11 +85,12 @@ class Engine:
         if workers is not None:
             workers = whole("workers", workers, 1)
         options = nat.Options()
-        options.backend = backend.encode()
-        options.device = device.encode() if device else None
-        options.simd = simd.encode() if simd else None
+        options.backend = text("backend", backend).encode()
+        named = device if device is None or isinstance(device, str) else str(whole("device", device))
+        options.device = None if named is None else text("device", named).encode()
+        options.simd = text("simd", simd).encode() if simd is not None else None
         options.workers = workers or 0
-        words = [w.encode() for w in _probe()]
+        words = [os.fsencode(w) for w in command(n.path)]
         options.probe_count, options.probe = len(words), (ctypes.c_char_p * max(len(words), 1))(*words)
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.engine_open(options, number, error), error)
@@ -82,28 +111,27 @@ class Engine:
         pos_b: Any,
         quat_b: Any,
         *,
-        quat: Order,
-        columns: Iterable[str] | None = None,
-        max_distance: float | None = None,
-        out: Result | Mapping[str, Any] | None = None,
-        copy: bool = True,
-        **options: Any,
+        quat: Rotation,
+        **options: Unpack[DistanceOptions],
     ) -> Result:
         """The signed distance of N pairs: minus the penetration depth where a pair penetrates.
 
         a, b: int32 [N], indices into the library. pos_a, pos_b: float64 [N,3]. quat_a, quat_b: float64 [N,4] in the
-        order that ``quat`` states, normalized on input. ``columns`` are the result columns (default: distance, gap,
-        normal, witness_a, witness_b, status, iterations; those not requested are neither computed nor moved). Pairs
-        beyond ``max_distance`` are only proved to lie beyond it.
+        order that ``quat`` states, normalized on input; with quat="matrix" rotation matrices [N,3,3]. An argument
+        without the first axis, such as a=0 or a position [3], is that of all rows. :func:`transforms` takes apart
+        matrices [N,4,4].
 
-        ``out``, a former result or arrays by name, is filled in place of new arrays. With ``copy=False`` an array that
-        would have to be copied raises :class:`CopyError`. Further options: ``method``, ``precision``, ``tolerance``,
-        ``max_iterations``, ``warm_start``.
+        Options: ``columns`` are the result columns (default: distance, gap, normal, witness_a, witness_b, status,
+        iterations; those not requested are neither computed nor moved). Pairs beyond ``max_distance``, at least 0, are
+        only proved to lie beyond it. ``out``, a former result or arrays by name, is filled in place of new arrays. With
+        ``copy=False`` an array that would have to be copied raises :class:`CopyError`. ``precision`` overrides that of
+        the engine. ``tolerance`` is the largest gap of a decided row, relative to the size of its pair (the sum of the
+        bounding radii; default 1e-6, in double precision 1e-12, and 1e-8 for depths of curved shapes); rows that miss
+        it are undecided, but that no row is held to less than rounding allows: see the README. ``method``,
+        ``max_iterations`` and ``warm_start``, directions [N,3], are those of the solvers.
         """
-        if "cut_off" in options:
-            raise OptionError("cut_off: that of distances is max_distance")
-        options |= {"columns": columns, "cut_off": max_distance, "out": out, "copy": copy}
-        return self.query("distance", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+        arrays = (a, b, pos_a, quat_a, pos_b, quat_b)
+        return self._answer("distance", "max_distance", library, arrays, quat, options)
 
     def collide(
         self,
@@ -115,15 +143,11 @@ class Engine:
         pos_b: Any,
         quat_b: Any,
         *,
-        quat: Order,
-        columns: Iterable[str] | None = None,
-        out: Result | Mapping[str, Any] | None = None,
-        copy: bool = True,
-        **options: Any,
+        quat: Rotation,
+        **options: Unpack[PairOptions],
     ) -> Result:
         """Whether each of N pairs is in contact; the result has the column status. See :meth:`distance`."""
-        options |= {"columns": columns, "out": out, "copy": copy}
-        return self.query("collide", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+        return self._answer("collide", None, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
 
     def penetration(
         self,
@@ -135,15 +159,11 @@ class Engine:
         pos_b: Any,
         quat_b: Any,
         *,
-        quat: Order,
-        columns: Iterable[str] | None = None,
-        out: Result | Mapping[str, Any] | None = None,
-        copy: bool = True,
-        **options: Any,
+        quat: Rotation,
+        **options: Unpack[PairOptions],
     ) -> Result:
         """The penetration depth, as a negative distance; separated pairs are only proved so. See :meth:`distance`."""
-        options |= {"columns": columns, "out": out, "copy": copy}
-        return self.query("penetration", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+        return self._answer("penetration", None, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
 
     def growth(
         self,
@@ -155,18 +175,14 @@ class Engine:
         pos_b: Any,
         quat_b: Any,
         *,
-        quat: Order,
-        columns: Iterable[str] | None = None,
-        max_factor: float | None = None,
-        out: Result | Mapping[str, Any] | None = None,
-        copy: bool = True,
-        **options: Any,
+        quat: Rotation,
+        **options: Unpack[GrowthOptions],
     ) -> Result:
-        """The factor by which both shapes, scaled about their centers, just touch. See :meth:`distance`."""
-        if "cut_off" in options:
-            raise OptionError("cut_off: that of growth distances is max_factor")
-        options |= {"columns": columns, "cut_off": max_factor, "out": out, "copy": copy}
-        return self.query("growth", library, a, b, pos_a, quat_a, pos_b, quat_b, quat=quat, **options)
+        """The factor by which both shapes, scaled about their centers, just touch. See :meth:`distance`.
+
+        Pairs beyond ``max_factor``, above 0, are only proved to lie beyond it.
+        """
+        return self._answer("growth", "max_factor", library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
 
     def query(
         self,
@@ -179,40 +195,45 @@ class Engine:
         pos_b: Any,
         quat_b: Any,
         *,
-        quat: Order,
-        columns: Iterable[str] | None = None,
-        cut_off: float | None = None,
-        out: Result | Mapping[str, Any] | None = None,
-        copy: bool = True,
-        method: str = "auto",
-        precision: Precision | None = None,
-        tolerance: float | None = None,
-        max_iterations: int | None = None,
-        warm_start: Any = None,
+        quat: Rotation,
+        **options: Unpack[QueryOptions],
     ) -> Result:
         """Any query by name; ``cut_off`` is a value of the query beyond which rows are only proved to lie beyond."""
-        if quat not in ("wxyz", "xyzw"):
-            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        return self._answer(query, "cut_off", library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, options)
+
+    def _answer(
+        self,
+        query: str,
+        cut_off: str | None,
+        library: Library,
+        pairs: tuple[Any, Any, Any, Any, Any, Any],
+        quat: str,
+        options: Mapping[str, Any],
+    ) -> Result:
+        """Answer a list of pairs; ``cut_off`` is the name of the option that this query has for it."""
+        known = _PAIR_OPTIONS[cut_off]
+        if not known.keys() >= options.keys():
+            check_names(f"the query {query}", options, list(known))
         n = self._native
-        q = self._query(query, library, columns, cut_off, method, precision, tolerance, max_iterations)
-        arrays = [take("a", a, np.int32, (), None, copy)]
-        rows = len(arrays[0])
-        arrays += [
-            take("b", b, np.int32, (), rows, copy),
-            take("pos_a", pos_a, np.float64, (3,), rows, copy),
-            take("pos_b", pos_b, np.float64, (3,), rows, copy),
-            rotations("quat_a", quat_a, quat, rows, copy),
-            rotations("quat_b", quat_b, quat, rows, copy),
-        ]
+        o = {**known, **options}
+        columns, copy, out, warm_start = o["columns"], o["copy"], o["out"], o["warm_start"]
+        cut = None if cut_off is None else o[cut_off]
+        q = self._query(
+            query, library, columns, cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
+            cut_off or "cut_off",
+        )  # fmt: skip
+        check_order(quat)
+        a, b, pos_a, quat_a, pos_b, quat_b = pairs
+        rows, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, copy)
         if warm_start is not None:
             arrays.append(take("warm_start", warm_start, np.float64, (3,), rows, copy))
-        pairs = nat.Pairs(rows, *map(address, arrays))
+        record = nat.Pairs(rows, *map(address, arrays))
         results, columns_out = self._results(q, (rows,), out)
         if not self._number:
             raise ClosedError("the engine is closed")
 
         def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-            return cast(int, n.submit(self._number, q, pairs, results, ms, job, report, error))
+            return cast(int, n.submit(self._number, q, record, results, ms, job, report, error))
 
         report = _jobs.run(submit, (arrays, columns_out, q))
         return cast(Result, self._result(q, report, columns_out, torch_device(pos_a, pos_b, a)))
@@ -228,7 +249,7 @@ class Engine:
         query: str = "distance",
         columns: Iterable[str] | None = None,
         max_distance: float | None = None,
-        method: str = "auto",
+        method: Method = "auto",
         precision: Precision | None = None,
         tolerance: float | None = None,
         max_iterations: int | None = None,
@@ -236,7 +257,8 @@ class Engine:
         """W worlds of M bodies, each one shape, with P pairs of bodies that all worlds share, held for many steps.
 
         shapes: int32 [M], the shape of each body. template_a, template_b: int32 [P], bodies. Calling the rollout with
-        the poses of a step answers its W × P rows.
+        the poses of a step answers its W × P rows. What would take more memory than there is raises
+        :class:`OptionError`, here and in :meth:`rollout`.
         """
         q = self._query(query, library, columns, max_distance, method, precision, tolerance, max_iterations)
         if not self._number:
@@ -255,7 +277,7 @@ class Engine:
         pairs: Literal["all"] | None = None,
         skip: Iterable[tuple[int, int]] = (),
         bodies: Any = None,
-        method: str = "auto",
+        method: Method = "auto",
         precision: Precision | None = None,
         tolerance: float | None = None,
         max_iterations: int | None = None,
@@ -272,11 +294,13 @@ class Engine:
         Rows of pairs are then sparse: a pair without a row is proved separated, and beyond
         ``max_distance`` if there is one. Neither is expanded in memory.
         """
+        check_scene(scene)
         q = self._query(query, scene.library, columns, None, method, precision, tolerance, max_iterations)
         if not self._number:
             raise ClosedError("the engine is closed")
-        chosen = None if pairs is None else [(int(i), int(j)) for i, j in skip]
-        if pairs not in (None, "all") or (pairs is None and skip):
+        skipped = listed_pairs("skip", skip)
+        chosen = None if pairs is None else skipped
+        if pairs not in (None, "all") or (pairs is None and skipped):
             raise OptionError(f'pairs: {pairs!r}, want None or "all", which pairs to skip need')
         return SceneRollout(self, q, scene, worlds, bodies, max_distance, reduce, culling, chosen)
 
@@ -305,6 +329,7 @@ class Engine:
         if not self._number:
             raise ClosedError("the engine is closed")
         options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
+        check_scene(scene)
         return sweep(self, scene, poses, quat, bodies, options, copy)
 
     # -- the engine itself --------------------------------------------------------------------------------------------
@@ -372,12 +397,13 @@ class Engine:
         precision: Precision | None,
         tolerance: float | None,
         max_iterations: int | None,
+        cut_off_name: str = "max_distance",
     ) -> nat.Query:
         nat.check_fork()
         n = self._native
         if not isinstance(library, Library):
             raise OptionError(f"library: a {type(library).__name__}, want a Library")
-        if query not in n.query_codes:
+        if not isinstance(query, str) or query not in n.query_codes:
             raise OptionError(f"query: {query!r}, want one of {', '.join(n.query_codes)}")
         about = n.queries[query]
         chosen = list(about["columns"]) if columns is None else names_of(columns)
@@ -394,8 +420,10 @@ class Engine:
         q.method = n.methods.index(one_of("method", method, n.methods))
         q.precision = n.precisions.index(one_of("precision", precision or self.precision, n.precisions))
         q.columns = n.column_set(chosen)
-        q.tolerance = tolerance or 0.0
-        q.has_cut_off, q.cut_off = int(cut_off is not None), cut_off or 0.0
+        if tolerance is not None:
+            q.tolerance = real("tolerance", tolerance, 0, above=True)
+        if cut_off is not None:
+            q.has_cut_off, q.cut_off = 1, real(cut_off_name, cut_off, 0)
         q.max_iterations = 0 if max_iterations is None else whole("max_iterations", max_iterations)
         return q
 
@@ -427,13 +455,6 @@ class Engine:
         query, precision = n.about["queries"][q.query]["name"], n.precisions[q.precision]
         kind = Result if more is None else SceneResult
         return kind(**every, query=query, precision=precision, _record=report)
-
-
-def _probe() -> list[str]:
-    """The command that tries a Vulkan device in a process of its own: no process survives a driver that crashes."""
-    if not sys.executable or os.environ.get("CLEARANCE_NO_PROBE"):
-        return []
-    return [sys.executable, "-m", "clearance", "try-device"]
 
 
 __all__ = ["COLUMNS", "Engine", "Library", "Rollout"]

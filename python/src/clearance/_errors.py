@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ClearanceError(Exception):
-    """Any error of this package."""
+    """Any error of this package. It may be pickled, as process pools do with the errors of their workers."""
+
+    def __reduce__(self) -> Any:
+        # Exceptions are rebuilt by a call with self.args, the message alone, which constructors of several arguments
+        # do not take. __new__ sets args, and the attributes are the state.
+        return _rebuilt, (type(self), self.args), self.__dict__
+
+
+def _rebuilt(kind: type[ClearanceError], args: tuple[Any, ...]) -> ClearanceError:
+    return kind.__new__(kind, *args)
 
 
 class ArrayError(ClearanceError, ValueError):
@@ -66,6 +77,12 @@ class ForkError(ClearanceError, RuntimeError):
 
 class RefutedError(ClearanceError, RuntimeError):
     """An audit refuted answers; raised by ``raise_if_refuted``."""
+
+
+class NotFoundError(ClearanceError, KeyError, IndexError):
+    """No object, or more than one, has the name, or none has the index."""
+
+    __str__ = Exception.__str__  # that of KeyError is the repr of the message
 
 
 class CallError(ClearanceError, RuntimeError):

@@ -7,19 +7,29 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Unpack
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _native as nat
-from ._arrays import address, take
+from ._arrays import address, check_gradient, take
 from ._bodies import Listed, read_listed
-from ._errors import OptionError, ShapeError
-from ._options import whole
+from ._errors import FileError, NotFoundError, OptionError, ShapeError
+from ._options import path_bytes, text, whole
 from ._shapes import ATTRIBUTES, KINDS, Attributed, Attributes, Vector
 
 Points = Sequence[Sequence[float]] | NDArray[Any]
+
+# The least and the largest value of parameters, as the native library has them: 0 is refused but for those of _OR_ZERO.
+_SIZE: Final = (1e-9, 1e9)
+_RANGES: Final[dict[str, tuple[float, float]]] = {
+    **dict.fromkeys(("radius", "half_length", "radius_bottom", "radius_top", "half_extents", "semi_axes"), _SIZE),
+    "exponents": (0.01, 1.99),
+    "sharpness": (2.0625, 1000),
+    "flatness": (1e-6, 100),
+}
+_OR_ZERO: Final = (("capsule", "half_length"), ("frustum", "radius_bottom"), ("frustum", "radius_top"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +60,11 @@ def _short(value: Any) -> str:
 
 
 def _numbers(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any:
-    """A parameter, checked for its shape and for numbers that are not finite."""
+    """A parameter, checked for its shape, its range and for numbers that are not finite."""
+    check_gradient(f"{kind}: {name}", value)
     try:
         array = np.array(value, dtype=np.float64)  # a copy: shapes do not change
-    except (TypeError, ValueError) as e:
+    except Exception as e:  # of the value, which may convert itself
         raise ShapeError(f"{kind}: {name}: {e}") from e
     want = (width,) if width > 1 else ()
     if is_list:
@@ -67,6 +78,15 @@ def _numbers(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any
     if bad.any():
         at = [int(i) for i in np.argwhere(bad)[0]]
         raise ShapeError(f"{kind}: {name}{at if at else ''} is not finite")
+    if name in _RANGES:
+        low, high = _RANGES[name]
+        outside = (array < low) | (array > high)
+        if (kind, name) in _OR_ZERO:
+            outside &= array != 0
+        if outside.any():
+            at = [int(i) for i in np.argwhere(outside)[0]]
+            found = float(array[tuple(at)])
+            raise ShapeError(f"{kind}: {name}{at if at else ''} = {found:g}, want {low:g} to {high:g}")
     array.flags.writeable = False
     return array if array.ndim else float(array)
 
@@ -90,7 +110,8 @@ class Library:
     metres. Every shape takes ``margin``, the radius of a ball that is added to it, ``name``, and attributes, among
     them ``center``, the point about which the query growth scales it (in its own frame; by default that of its kind).
 
-    Sizes are checked by the native library at the first use, which raises :class:`ShapeError`.
+    Numbers are checked at once. What takes the native library, such as whether points have an extent, is checked at the
+    first use. Both raise :class:`ShapeError`.
     """
 
     def __init__(self) -> None:
@@ -214,7 +235,10 @@ class Library:
         return self.add("smooth_revolution", parameters, margin=margin, name=name, **attributes)
 
     def convex(self, vertices: Points, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]) -> int:
-        """The convex hull of points [N,3]; one point, a segment and a flat polygon are hulls, too."""
+        """The convex hull of points [N,3]; one point, a segment and a flat polygon are hulls, too.
+
+        There may be more points than the 65,535 vertices that a hull may have.
+        """
         return self.add("convex", {"vertices": vertices}, margin=margin, name=name, **attributes)
 
     def halfspace(self, *, margin: float = 0.0, name: str = "", **attributes: Unpack[Attributes]) -> int:
@@ -282,8 +306,10 @@ class Library:
         **attributes: Unpack[Attributes],
     ) -> int:
         """A shape of any kind, with its parameters by name."""
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise ShapeError(f"unknown kind {kind!r}, want one of {', '.join(KINDS)}")
+        if not isinstance(parameters, dict):
+            raise ShapeError(f"{kind}: parameters {parameters!r}, want a dictionary of {[p[0] for p in KINDS[kind]]}")
         wanted = [p[0] for p in KINDS[kind]]
         if set(parameters) != set(wanted):
             raise ShapeError(f"{kind}: parameters {sorted(parameters)}, want {wanted}")
@@ -294,6 +320,11 @@ class Library:
         return self._append(Shape(kind, values, ball, name, _stated(kind, attributes)), 0.0, name)
 
     def _append(self, shape: Shape, margin: float, name: str) -> int:
+        text("name", name)
+        if margin:
+            margin = _numbers(shape.kind, "margin", margin, 1, False)
+            if margin < 0:
+                raise ShapeError(f"{shape.kind}: margin = {margin:g}, want at least 0")
         shape = replace(shape, margin=shape.margin + margin, name=name or shape.name)
         with self._lock:
             self._shapes.append(shape)
@@ -306,6 +337,7 @@ class Library:
     def load(path: str | os.PathLike[str]) -> Library:
         """Read shapes.json. An error names the file, the shape and the parameter. Bodies and pairs of the file are kept
         for :meth:`save`; :meth:`Scene.load` reads them."""
+        path_bytes("shapes", path, FileError)
         number, listed = read_listed(path)
         library = Library()
         library._shapes, library._listed = _shapes_in(number), listed
@@ -319,7 +351,7 @@ class Library:
             return
         n, error = nat.native(), nat.Error()
         handle = self._open()  # which lives until the call has ended
-        n.raise_for(n.library_write(handle.number, os.fsencode(path), error), error)
+        n.raise_for(n.library_write(handle.number, path_bytes("shapes", path, FileError), error), error)
 
     # -- contents -----------------------------------------------------------------------------------------------------
 
@@ -337,7 +369,11 @@ class Library:
         return len(self._shapes)
 
     def __getitem__(self, index: int) -> Shape:
-        return self._shapes[index]
+        try:
+            return self._shapes[index]
+        except (IndexError, TypeError) as e:
+            have = f"the library has {len(self._shapes)} shapes; index(name) finds one by its name"
+            raise NotFoundError(f"shape {index!r}: {have}") from e
 
     def __iter__(self) -> Iterator[Shape]:
         return iter(self._shapes)
@@ -346,7 +382,7 @@ class Library:
         """The index of the only shape of a name."""
         found = [i for i, s in enumerate(self._shapes) if s.name == name]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} shapes have the name {name!r}")
+            raise NotFoundError(f"{len(found)} shapes have the name {name!r}")
         return found[0]
 
     def __repr__(self) -> str:

@@ -2,17 +2,108 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 import numpy as np
 
-from ._arrays import Array, is_torch
-from ._errors import ArrayError, OptionError
+from ._arrays import Array, check_gradient, is_torch
+from ._errors import ArrayError, ClearanceError, OptionError
+
+if TYPE_CHECKING:
+    from ._result import Result
 
 INT32: Final = (1 << 31) - 1
 INT64: Final = (1 << 63) - 1
+
+Precision = Literal["single", "double"]
+Method = Literal["auto", "gjk", "nesterov", "polyak", "rtr"]
+Order = Literal["wxyz", "xyzw"]
+Rotation = Literal["wxyz", "xyzw", "matrix"]
+
+
+class SolverOptions(TypedDict, total=False):
+    """Options of every query; None is the default of each. See :meth:`Engine.distance`."""
+
+    columns: Iterable[str] | None
+    method: Method
+    precision: Precision | None
+    tolerance: float | None
+    max_iterations: int | None
+
+
+class PairOptions(SolverOptions, total=False):
+    """Options of lists of pairs."""
+
+    out: Result | Mapping[str, Any] | None
+    copy: bool
+    warm_start: Any
+
+
+class DistanceOptions(PairOptions, total=False):
+    """Options of distances of pairs."""
+
+    max_distance: float | None
+
+
+class GrowthOptions(PairOptions, total=False):
+    """Options of growth distances of pairs."""
+
+    max_factor: float | None
+
+
+class QueryOptions(PairOptions, total=False):
+    """Options of any query of pairs by name."""
+
+    cut_off: float | None
+
+
+def check_names(what: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise OptionError for an option that is not known, with the nearest one that is."""
+    for name in options:
+        if name not in known:
+            import difflib  # which is no part of an ordinary start
+
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise OptionError(f"{name}: no option of {what}, which has {', '.join(known)}{hint}")
+
+
+def real(option: str, value: Any, least: float = -math.inf, above: bool = False) -> float:
+    """A finite number of at least ``least``, or above it."""
+    if type(value) is not float:
+        if isinstance(value, (bool, str, bytes)):
+            raise OptionError(f"{option}: {value!r}, want a number")
+        try:
+            value = float(value)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise OptionError(f"{option}: {value!r}, want a number") from e
+    number: float = value
+    if not math.isfinite(number) or number < least or (above and number == least):
+        bound = "" if least == -math.inf else f" above {least:g}" if above else f" of at least {least:g}"
+        raise OptionError(f"{option}: {number:g}, want a finite number{bound}")
+    return number
+
+
+def text(option: str, value: Any) -> str:
+    """A text, which a C interface ends at the first zero byte."""
+    if not isinstance(value, str) or "\0" in value:
+        raise OptionError(f"{option}: {value!r}, want a text without zero bytes")
+    return value
+
+
+def path_bytes(what: str, path: Any, error: type[ClearanceError] = OptionError) -> bytes:
+    """The path of a file as the C interface takes it."""
+    try:
+        name = os.fsencode(path)
+    except TypeError as e:
+        raise error(f"{what}: {path!r}, want a path") from e
+    if b"\0" in name or not name:
+        raise error(f"{what}: {path!r} is no path of a file")
+    return name
 
 
 def whole(option: str, value: Any, least: int = 0, most: int = INT32) -> int:
@@ -37,7 +128,10 @@ def names_of(columns: Iterable[str]) -> list[str]:
     """A list of columns, at least the status."""
     if isinstance(columns, str):
         raise OptionError(f"columns: {columns!r} is a text, want a list of names, such as ({columns!r},)")
-    names = list(columns)
+    try:
+        names = list(columns)
+    except TypeError as e:
+        raise OptionError(f"columns: {columns!r}, want a list of names") from e
     return names if names else ["status"]
 
 
@@ -48,6 +142,8 @@ def check_out(out: Any, columns: Iterable[str]) -> None:
         for name in out:
             if name not in known:
                 raise OptionError(f"out: {name!r} is no column of this result, which has {', '.join(known)}")
+    elif out is not None and not hasattr(out, "status"):
+        raise OptionError(f"out: a {type(out).__name__}, want a former result, or arrays by name")
 
 
 def given(out: Any, name: str) -> Any:
@@ -74,6 +170,7 @@ def place(out: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
 
 def _memory_of(name: str, value: Any) -> Array:
     """The array of the memory of a value, which must not be copied."""
+    check_gradient(name, value)
     if is_torch(value):
         if value.device.type != "cpu":
             raise ArrayError(name, f"lies on the device {value.device}, want memory of the host")

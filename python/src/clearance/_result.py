@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from . import _native as nat
 from ._arrays import Array, address, is_torch
 from ._columns import TABLE, Columns
-from ._errors import OptionError, RowError
+from ._errors import NotFoundError, OptionError, RowError
+from ._options import INT64, whole
 
 SEPARATED, TOUCHING, PENETRATING, UNDECIDED, INVALID = range(5)
 STATUSES: Final = ("separated", "touching", "penetrating", "undecided", "invalid")
@@ -109,6 +110,13 @@ class Result(Columns):
 
     def __len__(self) -> int:
         return int(self.status.shape[0])
+
+    @property
+    def method_names(self) -> Array:
+        """The names of the solvers that ended the rows, of the column ``method``."""
+        if self.method is None:
+            raise OptionError("method_names: request the column method")
+        return np.array(nat.native().solvers)[host_array(self.method)]
 
     @property
     def ok(self) -> Any:
@@ -229,8 +237,9 @@ class SceneResult(Result):
     def of(self, world: int) -> slice:
         """The rows of a world among those of all pairs: ``result.distance[result.of(3)]``."""
         offsets = self._offsets()
+        world = whole("world", world, -INT64, INT64)
         if not 0 <= world < len(offsets) - 1:
-            raise IndexError(f"world {world} of {len(offsets) - 1}")
+            raise NotFoundError(f"world {world} of {len(offsets) - 1}")
         return slice(int(offsets[world]), int(offsets[world + 1]))
 
     def _offsets(self) -> Array:

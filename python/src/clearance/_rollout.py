@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
-from ._options import INT64, place, whole
+from ._options import INT64, Order, place, real, whole
 from ._result import Result, SceneResult
 from ._scene import Asked, Scene, Table, pair_arrays, places_of, reduction
 
@@ -37,9 +38,8 @@ class Rollout:
         second = take("template_b", template_b, np.int32, (), len(first), True)
         worlds = whole("worlds", worlds, 0, INT64)
         self.worlds, self.bodies, self.pairs = worlds, len(body), len(first)
-        poses = np.zeros((worlds, len(body), 7))
-        poses[..., 3] = 1
-        record = nat.Worlds(worlds, len(body), len(first), *map(address, (body, first, second, poses)))
+        # Without poses, which those of the first step replace.
+        record = nat.Worlds(worlds, len(body), len(first), *map(address, (body, first, second)))
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.rollout_open(engine._number, q, record, number, error), error)
         self._engine, self._query, self._library, self._number = engine, q, library, number.value
@@ -50,14 +50,17 @@ class Rollout:
         *,
         xpos: Any = None,
         xmat: Any = None,
-        quat: Literal["wxyz", "xyzw"] | None = None,
+        names: Sequence[str] | None = None,
+        quat: Order | None = None,
         out: Result | Mapping[str, Any] | None = None,
         copy: bool = True,
     ) -> Result:
         """Answer the rows of a step: a result of [W,P].
 
         poses: float64 [W,M,7], position and quaternion in the order that ``quat`` states; float64 in the order "wxyz"
-        is used as it is. Or xpos [W,M,3] with xmat [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted.
+        is used as it is. Or xpos [W,M,3] with xmat [W,M,3,3] (or [W,M,9]), rotation matrices, which are converted; in a
+        rollout of a scene, ``names`` are the bodies that they are of [B], in any order: each body of the scene once,
+        others are ignored. Scenes of models want names, since arrays of a model have bodies that the scene leaves out.
         ``out`` and ``copy`` are those of :meth:`Engine.distance`.
         """
         engine, number = self._engine, self._number
@@ -67,7 +70,9 @@ class Rollout:
         given = poses if poses is not None else xpos
         if (poses is None) == (xpos is None and xmat is None) or (poses is None and (xpos is None or xmat is None)):
             raise OptionError("want either poses, or both xpos and xmat")
-        array = self._of_matrices(xpos, xmat, copy) if poses is None else self._of_poses(poses, quat, copy)
+        if poses is not None and names is not None:
+            raise OptionError("names: those of xpos and xmat; poses are in the order of the places")
+        array = self._of_matrices(xpos, xmat, names, copy) if poses is None else self._of_poses(poses, quat, copy)
         return self._run(address(array), array, given, out)
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any) -> Result:
@@ -90,17 +95,26 @@ class Rollout:
             array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
         return array
 
-    def _of_matrices(self, xpos: Any, xmat: Any, copy: bool) -> Array:
+    def _of_matrices(self, xpos: Any, xmat: Any, names: Any, copy: bool) -> Array:
         if not copy:
             raise CopyError("xmat", "rotation matrices are converted, which takes a copy, and copy=False")
-        w, m = self.worlds, self.bodies
+        places = self._named(names)
+        w, m = self.worlds, self.bodies if places is None else len(names)
         matrices = host("xmat", xmat, copy)
         if matrices.shape not in ((w, m, 3, 3), (w, m, 9)):
             raise ArrayError("xmat", f"has the shape {list(matrices.shape)}, want [{w}, {m}, 3, 3] or [{w}, {m}, 9]")
-        poses = np.empty((w, m, 7))
-        poses[..., :3] = take("xpos", xpos, np.float64, (m, 3), w, copy)
-        poses[..., 3:] = quaternions(matrices.reshape(w, m, 3, 3).astype(np.float64))
-        return poses
+        if matrices.dtype.kind not in "fiu":
+            raise ArrayError("xmat", f"is {matrices.dtype}, want real numbers")
+        positions, matrices = take("xpos", xpos, np.float64, (m, 3), w, copy), matrices.reshape(w, m, 3, 3)
+        if places is not None:
+            positions, matrices = positions[:, places], matrices[:, places]
+        return np.concatenate([positions, quaternions(matrices.astype(np.float64))], axis=-1)
+
+    def _named(self, names: Any) -> list[int] | None:
+        """Where each body is among those named, None if they are in the order of the places."""
+        if names is not None:
+            raise OptionError("names: bodies of a rollout of shapes have none; want a rollout of a scene")
+        return None
 
     def close(self) -> None:
         """Free what is held. Closing again does nothing."""
@@ -139,6 +153,7 @@ class SceneRollout(Rollout):
     ) -> None:
         n = engine._native
         worlds = whole("worlds", worlds, 0, INT64)
+        farthest = None if max_distance is None else real("max_distance", max_distance, 0)
         first, second = scene.pair_arrays() if skip is None else pair_arrays("skip", skip)
         places, per_world = places_of(scene, bodies, worlds)
         m = places.shape[-1]
@@ -148,7 +163,7 @@ class SceneRollout(Rollout):
         table = Table(scene.library, scene.bodies)
         record = nat.Scene(table.number, worlds, m, len(first), int(per_world), self._reduce)
         record.bodies, record.template_a, record.template_b = address(places), address(first), address(second)
-        record.has_max_distance, record.max_distance = int(max_distance is not None), max_distance or 0.0
+        record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
         record.no_culling, record.workers, record.all_pairs = int(not culling), engine._workers, int(self._all)
         number, error = ctypes.c_uint64(), nat.Error()
         n.raise_for(n.scene_open(engine._number, q, record, number, error), error)
@@ -156,6 +171,31 @@ class SceneRollout(Rollout):
         # A copy, since arrays and scenes may change: results keep the state at the opening of the rollout.
         asked = None if self._all else np.stack([first, second], axis=1)
         self._asked = Asked(places.copy(), asked)
+        self._names = None if per_world else [scene.bodies[i].name if i >= 0 else "" for i in places]
+        # A scene that makes poses of those of its model knows which bodies of the model it has.
+        self._of_model = hasattr(scene, "poses")
+
+    def _named(self, names: Any) -> list[int] | None:
+        if names is None:
+            if self._of_model:
+                raise OptionError(
+                    "xpos: the bodies of this scene are not those of its model; want names= of the bodies, or "
+                    "roll(scene.poses(xpos=…, …), quat='wxyz')"
+                )
+            return None
+        if self._names is None:
+            raise OptionError("names: the bodies are other ones in each world; want arrays in the order of the places")
+        if isinstance(names, str):
+            raise OptionError(f"names: {names!r} is a text, want a list of names")
+        place = {name: i for i, name in enumerate(names)}
+        given, own = Counter(names), Counter(self._names)
+        for name in self._names:
+            if not name or (given[name], own[name]) != (1, 1):
+                raise OptionError(
+                    f"names: the scene has {own[name]} bodies {name!r}, and {given[name]} are named; want each body of "
+                    "the scene once, and no body without a name"
+                )
+        return [place[name] for name in self._names]
 
     def _run(self, at: int | None, array: Array, given: Any, out: Any) -> SceneResult:
         if self._all and not self._reduce:
@@ -214,7 +254,8 @@ class SceneRollout(Rollout):
             *,
             xpos: Any = None,
             xmat: Any = None,
-            quat: Literal["wxyz", "xyzw"] | None = None,
+            names: Sequence[str] | None = None,
+            quat: Order | None = None,
             out: Result | Mapping[str, Any] | None = None,
             copy: bool = True,
         ) -> SceneResult: ...

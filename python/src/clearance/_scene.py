@@ -13,9 +13,9 @@ from ._arrays import Array, host, take
 from ._bodies import Body, Listed, Part
 from ._bodies import Table as Table
 from ._bodies import pair_arrays as pair_arrays
-from ._errors import OptionError, ShapeError
+from ._errors import NotFoundError, OptionError, ShapeError
 from ._library import Library
-from ._options import whole
+from ._options import text, whole
 from ._skip import SkipProposal, batches_of, propose
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Scene:
         """Add a body of shapes (at the origin of the body) or parts, and return its index."""
         if not parts:
             raise ShapeError(f"body {len(self.bodies)} ({name!r}) has no parts")
-        self.bodies.append(Body(tuple(p if isinstance(p, Part) else Part(int(p)) for p in parts), name))
+        self.bodies.append(Body(tuple(p if isinstance(p, Part) else Part(p) for p in parts), text("name", name)))
         return len(self.bodies) - 1
 
     @staticmethod
@@ -111,7 +111,7 @@ class Scene:
         """The index of the only body of a name."""
         found = [i for i, b in enumerate(self.bodies) if b.name == name]
         if len(found) != 1:
-            raise KeyError(f"{len(found)} bodies have the name {name!r}")
+            raise NotFoundError(f"{len(found)} bodies have the name {name!r}")
         return found[0]
 
     def pair_arrays(self) -> tuple[Array, Array]:
@@ -144,6 +144,12 @@ def pair_of(name: str, pair: Iterable[int], bodies: int) -> frozenset[int]:
     if len(given) != 2 or given[0] == given[1]:
         raise OptionError(f"{name}: {given!r}, want pairs of two bodies")
     return frozenset(whole(f"{name}: {given!r}", i, 0, bodies - 1) for i in given)
+
+
+def check_scene(scene: Any) -> None:
+    """Raise OptionError for what is no scene."""
+    if not isinstance(scene, Scene):
+        raise OptionError(f"scene: a {type(scene).__name__}, want a Scene")
 
 
 def places_of(scene: Scene, bodies: Any, worlds: int) -> tuple[Array, bool]:

@@ -5,23 +5,28 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from ._arrays import Array, host, reordered, rotations, take
-from ._errors import FileError, OptionError
+from ._arrays import Array, host, reordered, take
+from ._errors import ArrayError, FileError, OptionError
 from ._kinematics import product, rotated
 from ._library import Library
-from ._result import STATUSES, UNDECIDED, Result, SceneResult, host_array
+from ._options import Order, whole
+from ._pairs import pair_columns
+from ._result import PENETRATING, SEPARATED, STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Asked, Scene
+from ._sweep import CONTACT, FREE, STATES, SweepResult
 
 # A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.
 _DIRECTIONS: Final = 700
 _VERTICES: Final = 2000
+
+# The most rows of a page: some hundred megabytes of HTML, which browsers still open.
+_ROWS: Final = 10_000
 
 # A part of a body as drawn: its shape, and its pose in the world (position, quaternion).
 _Placed = tuple[int, Array]
@@ -50,10 +55,10 @@ class View:
 
 
 def show(
-    result: Result,
+    result: Result | SweepResult,
     *question: Any,
-    quat: str,
-    rows: Iterable[int] | None = None,
+    quat: Order,
+    rows: Any = None,
     most: int = 100,
     path: str | os.PathLike[str] | None = None,
 ) -> View:
@@ -61,30 +66,41 @@ def show(
     or status.
 
     ``question`` is what the result answers: ``show(r, library, a, b, pos_a, quat_a, pos_b, quat_b, quat="wxyz")`` for a
-    pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of a scene. ``rows`` are indices into the flattened
-    result (default: rows without an answer, then the least distances, ``most`` of them). ``path`` is a file to write.
+    pair list, ``show(r, scene, poses, quat="wxyz")`` for a rollout of a scene or a sweep. Sweeps are shown at the
+    earliest known contact, and free rows where they are closest.
+
+    The rows are those without an answer, then those of the least distance, ``most`` of them. ``rows`` are those among
+    which they are chosen, as a mask like ``r.hit``; or all to show, as indices into the flattened result. A page has
+    at most 10,000 rows. ``path`` is a file to write.
     """
-    status = host_array(result.status).ravel()
-    chosen = _worst(result, status, most) if rows is None else [int(i) for i in rows]
-    for i in chosen:
-        if not 0 <= i < len(status):
-            raise OptionError(f"rows: {i}, want rows from 0 to {len(status) - 1}")
+    if not isinstance(result, (Result, SweepResult)):
+        raise OptionError(f"result: a {type(result).__name__}, want the result of a query or a sweep")
+    moving = isinstance(result, SweepResult)
+    status = host_array(result.state if isinstance(result, SweepResult) else result.status).ravel()
+    chosen = _chosen(result, status, rows, whole("most", most, 0, _ROWS))
     scene_given = len(question) == 2 and isinstance(question[0], Scene)
-    if quat not in ("wxyz", "xyzw") or not (scene_given or (len(question) == 7 and isinstance(question[0], Library))):
+    pairs_given = not moving and len(question) == 7 and isinstance(question[0], Library)
+    if quat not in ("wxyz", "xyzw") or not (scene_given or pairs_given):
         raise OptionError(
             "want show(result, library, a, b, pos_a, quat_a, pos_b, quat_b, quat=…) or "
             'show(result, scene, poses, quat=…) with quat "wxyz" or "xyzw"'
         )
-    pairs = _Bodies(result, quat, *question) if scene_given else _Pairs(len(status), quat, *question)
-    library: Library = pairs.library
     used: dict[int, int] = {}  # shapes of the library by their place on the page
-    records = [_record(result, library, i, status[i], pairs.of(i), used) for i in chosen]
-    data = {
-        "value": "factor" if result.query == "growth" else "distance",
-        "shapes": [_shape(library, s) for s in used],
-        "rows": records,
-    }
-    heading = f"{result.query}, {result.precision} precision: {len(chosen):,} of {len(status):,} rows"
+    pairs: _Bodies | _Pairs
+    if isinstance(result, SweepResult):
+        moved = _Moving(result, quat, *question)
+        records = [_moved(result, i, int(status[i]), moved.of(i), used) for i in chosen]
+        pairs, value, what = moved, "distance", "sweep"
+    else:
+        pairs = _Standing(result, quat, *question) if scene_given else _Pairs(len(status), quat, *question)
+        records = [_record(result, pairs.library, i, status[i], pairs.of(i), used) for i in chosen]
+        value, what = (
+            "factor" if result.query == "growth" else "distance",
+            f"{result.query}, {result.precision} precision",
+        )
+    library: Library = pairs.library
+    data = {"value": value, "shapes": [_shape(library, s) for s in used], "rows": records}
+    heading = f"{what}: {len(chosen):,} of {len(status):,} rows"
     page = _page("Clearance", heading, data)
     view = View(page, len(chosen))
     if path is not None:
@@ -92,11 +108,42 @@ def show(
     return view
 
 
-def _worst(result: Result, status: Array, most: int) -> list[int]:
-    """Rows without an answer, then those of the least value."""
+def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -> list[int]:
+    """The rows of a page."""
+    candidates = np.arange(len(status))
+    if rows is not None:
+        given = host("rows", rows if hasattr(rows, "__len__") else list(rows), True)
+        if given.dtype.kind == "b":
+            shape = (result.state if isinstance(result, SweepResult) else result.status).shape
+            if given.shape not in (tuple(shape), (len(status),)):
+                raise ArrayError("rows", f"is a mask of {list(given.shape)}, want one of {list(shape)}")
+            candidates = np.flatnonzero(given)
+        else:
+            return _listed(given, len(status))
+    value = _values(result, status)[candidates]
+    return [int(i) for i in candidates[np.argsort(value, kind="stable")[:most]]]
+
+
+def _listed(given: Array, count: int) -> list[int]:
+    """Rows by their indices."""
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ArrayError("rows", f"is {given.dtype} {list(given.shape)}, want indices of rows, or a mask")
+    if len(given) > _ROWS:
+        raise OptionError(f"rows: {len(given)}, want at most {_ROWS} on a page; a mask shows the worst of its rows")
+    for i in given.tolist():
+        if not 0 <= i < count:
+            raise OptionError(f"rows: {i}, want rows from 0 to {count - 1}")
+    return [int(i) for i in given]
+
+
+def _values(result: Result | SweepResult, status: Array) -> Array:
+    """What rows are ordered by: those without an answer come first, then those of the least value."""
+    if isinstance(result, SweepResult):  # contacts come before free rows, the earliest first
+        first, lower = host_array(result.t0).ravel(), host_array(result.lower).ravel()
+        value: Array = np.where(status == CONTACT, first - first.max(initial=0) - 1, lower)
+        return np.where(status > CONTACT, -np.inf, value)
     value = np.zeros(len(status)) if result.distance is None else host_array(result.distance).ravel().astype(np.float64)
-    value = np.where(status >= UNDECIDED, -np.inf, value)
-    return [int(i) for i in np.argsort(value, kind="stable")[:most]]
+    return np.where(status >= UNDECIDED, -np.inf, value)
 
 
 class _Pairs:
@@ -106,9 +153,10 @@ class _Pairs:
         self, rows: int, quat: str, library: Library, a: Any, b: Any, pos_a: Any, quat_a: Any, pos_b: Any, quat_b: Any
     ) -> None:
         self.library = library
-        self.shapes = [take(n, v, np.int32, (), rows, True) for n, v in (("a", a), ("b", b))]
-        self.positions = [take(n, v, np.float64, (3,), rows, True) for n, v in (("pos_a", pos_a), ("pos_b", pos_b))]
-        self.rotations = [rotations(n, v, quat, rows, True) for n, v in (("quat_a", quat_a), ("quat_b", quat_b))]
+        found, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, True)
+        if found != rows:
+            raise ArrayError("a", f"and the other arrays have {found} rows, want {rows}, those of the result")
+        self.shapes, self.positions, self.rotations = arrays[:2], arrays[2:4], arrays[4:]
 
     def of(self, row: int) -> _Sides:
         names: list[str] = []
@@ -122,25 +170,28 @@ class _Pairs:
 
 
 class _Bodies:
-    """The bodies of the rows of a rollout of a scene, as they were asked about."""
+    """The bodies of the rows of a scene, as they were asked about."""
 
-    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any) -> None:
-        if not isinstance(result, SceneResult):
-            raise OptionError("the result is not one of a scene")
+    def __init__(self, result: SceneResult | SweepResult, scene: Scene) -> None:
         if result._asked is None:
-            raise OptionError("the result does not say which bodies its rows are about; want one of Engine.rollout")
-        self.library, self.scene, self.result = scene.library, scene, result
+            raise OptionError("the result does not say which bodies its rows are about; want one of an Engine")
+        self.library, self.scene = scene.library, scene
         self.asked: Asked = result._asked
         if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
             raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
-        worlds = len(result) if result.offsets is None else len(result.offsets) - 1
-        array = host("poses", poses, True)
-        self.poses = take("poses", array, np.float64, (self.asked.bodies.shape[-1], 7), worlds, True)
-        if quat == "xyzw":
-            self.poses = reordered(self.poses, (0, 1, 2, 6, 3, 4, 5))
-        if result.offsets is not None:
-            self.worlds = host_array(result.world)
         self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
+
+    def _places(self, row: int) -> tuple[int, tuple[int, int]]:
+        """The world of a row and its pair of places, -1 where the row does not say."""
+        raise NotImplementedError
+
+    def _pose(self, row: int, world: int, place: int) -> Array:
+        """The pose of the body at a place."""
+        raise NotImplementedError
+
+    def _when(self, row: int) -> str:
+        """What the name of a row says of its time."""
+        return ""
 
     def of(self, row: int) -> _Sides:
         world, pair = self._places(row)
@@ -149,21 +200,44 @@ class _Bodies:
         nearest: list[list[_Placed]] = []
         for place, column in zip(pair, self.parts, strict=True):
             body = -1 if place < 0 else self.asked.body(world, place)
-            parts = [_place(self.poses[world, place], p) for p in self.scene.bodies[body].parts] if body >= 0 else []
+            stands = self._pose(row, world, place) if body >= 0 else np.zeros(0)
+            parts = [_place(stands, p) for p in self.scene.bodies[body].parts] if body >= 0 else []
             part = -1 if column is None else int(column[row])
             if part >= len(parts) > 0:
                 raise OptionError(
                     f"row {row} is about part {part} of body {body}, which has {len(parts)} in this scene"
                 )
             names.append(
-                f"world {world}: not known" if place < 0 else f"world {world}, place {place}: {self._name(body)}"
+                f"world {world}: not known"
+                if place < 0
+                else f"world {world}, place {place}{self._when(row)}: {self._name(body)}"
             )
             placed.append(parts)
             nearest.append(parts[part : part + 1] if part >= 0 else [])
         return names[0], names[1], placed, nearest
 
+    def _name(self, body: int) -> str:
+        return f"body {body}: {self.scene.bodies[body].name}" if body >= 0 else "no body"
+
+
+class _Standing(_Bodies):
+    """The bodies of the rows of a rollout."""
+
+    def __init__(self, result: Result, quat: str, scene: Scene, poses: Any) -> None:
+        if not isinstance(result, SceneResult):
+            raise OptionError("the result is not one of a scene")
+        super().__init__(result, scene)
+        self.result = result
+        worlds = len(result) if result.offsets is None else len(result.offsets) - 1
+        self.poses = _poses(poses, quat, (worlds, self.asked.bodies.shape[-1]))
+        if result.offsets is not None:
+            self.worlds = host_array(result.world)
+
+    def _pose(self, row: int, world: int, place: int) -> Array:
+        pose: Array = self.poses[world, place]
+        return pose
+
     def _places(self, row: int) -> tuple[int, tuple[int, int]]:
-        """The world of a row and its pair of places, -1 where the row does not say."""
         r, pairs = self.result, self.asked.pairs
         if r.offsets is not None:
             return int(self.worlds[row]), (int(r.body_a[row]), int(r.body_b[row]))
@@ -174,8 +248,60 @@ class _Bodies:
         world, p = divmod(row, len(pairs)) if r.pair is None else (row, int(r.pair[row]))
         return world, (int(pairs[p, 0]), int(pairs[p, 1])) if p >= 0 else (-1, -1)
 
-    def _name(self, body: int) -> str:
-        return f"body {body}: {self.scene.bodies[body].name}" if body >= 0 else "no body"
+
+class _Moving(_Bodies):
+    """The bodies of the rows of a sweep, at the time that is shown."""
+
+    def __init__(self, result: SweepResult, quat: str, scene: Scene, poses: Any) -> None:
+        super().__init__(result, scene)
+        array = host("poses", poses, True)
+        points = array.shape[1] if array.ndim == 4 else 0
+        self.poses = _poses(array, quat, (result.state.shape[0], points, self.asked.bodies.shape[-1]))
+        t0, t1, closest = (host_array(c).ravel() for c in (result.t0, result.t1, result.closest))
+        free = host_array(result.state).ravel() == FREE
+        time = np.where(free, closest, np.where(np.isfinite(t1), t1, t0))
+        self.time = np.clip(np.where(np.isfinite(time), time, 0), 0, points - 1)
+
+    def _when(self, row: int) -> str:
+        return f" at the time {self.time[row]:.6g}"
+
+    def _places(self, row: int) -> tuple[int, tuple[int, int]]:
+        pairs: Any = self.asked.pairs
+        world, p = divmod(row, len(pairs))
+        return world, (int(pairs[p, 0]), int(pairs[p, 1]))
+
+    def _pose(self, row: int, world: int, place: int) -> Array:
+        time = float(self.time[row])
+        k = min(int(time), self.poses.shape[1] - 2)
+        first, second = self.poses[world, k : k + 2, place]
+        return between(first, second, time - k)
+
+
+def _poses(value: Any, quat: str, leading: tuple[int, ...]) -> Array:
+    """Poses [*leading, 7] in the order "wxyz"."""
+    array = take("poses", value, np.float64, (*leading[1:], 7), leading[0], True)
+    return reordered(array, (0, 1, 2, 6, 3, 4, 5)) if quat == "xyzw" else array
+
+
+def between(first: Array, second: Array, share: float) -> Array:
+    """The pose [7], "wxyz", of a body that moves along a line and rotates about a fixed axis, by the shorter arc."""
+    p, q = (pose[3:] / np.linalg.norm(pose[3:]) for pose in (first, second))
+    if p @ q < 0:
+        q = -q
+    angle = 2 * np.arctan2(np.linalg.norm(q - p), np.linalg.norm(q + p))
+    if angle > 1e-9:
+        p = (np.sin((1 - share) * angle) * p + np.sin(share * angle) * q) / np.sin(angle)
+    return np.concatenate([(1 - share) * first[:3] + share * second[:3], p])
+
+
+def _moved(result: SweepResult, row: int, state: int, sides: _Sides, used: dict[int, int]) -> dict[str, Any]:
+    """A row of a sweep as the page has it: the distance of a row in contact is 0, of a free one its lower bound."""
+    lower = float(host_array(result.lower).ravel()[row])
+    code, value = {FREE: (SEPARATED, lower if np.isfinite(lower) else None), CONTACT: (PENETRATING, 0.0)}.get(
+        state, (state + UNDECIDED - CONTACT - 1, None)
+    )
+    record = _bare(row, code, STATES[state], sides, used)
+    return record | {"distance": value}
 
 
 def _place(pose: Array, part: Any) -> _Placed:
@@ -185,16 +311,22 @@ def _place(pose: Array, part: Any) -> _Placed:
     return part.shape, np.concatenate([position, product(rotation, own / np.linalg.norm(own))])
 
 
+def _bare(row: int, code: int, status: str, sides: _Sides, used: dict[int, int]) -> dict[str, Any]:
+    """A row without its columns."""
+    name_a, name_b, placed, _ = sides
+    record: dict[str, Any] = {"row": row, "code": code, "status": status, "name_a": name_a, "name_b": name_b}
+    record |= {"planes": [], **dict.fromkeys(("distance", "gap", "normal", "witness_a", "witness_b"))}
+    for side, parts in zip("ab", placed, strict=True):
+        finite = [(s, pose) for s, pose in parts if np.isfinite(pose).all() and pose[3:].any()]
+        record[side] = [[used.setdefault(s, len(used)), pose.tolist()] for s, pose in finite]
+    return record
+
+
 def _record(
     result: Result, library: Library, row: int, status: int, sides: _Sides, used: dict[int, int]
 ) -> dict[str, Any]:
     """A row as the page has it."""
-    name_a, name_b, placed, nearest = sides
-    record: dict[str, Any] = {"row": row, "code": int(status), "status": STATUSES[status]}
-    record |= {"name_a": name_a, "name_b": name_b, "planes": []}
-    for side, parts in zip("ab", placed, strict=True):
-        finite = [(s, pose) for s, pose in parts if np.isfinite(pose).all() and pose[3:].any()]
-        record[side] = [[used.setdefault(s, len(used)), pose.tolist()] for s, pose in finite]
+    record, nearest = _bare(row, int(status), STATUSES[status], sides, used), sides[3]
     for name, width in (("distance", 1), ("gap", 1), ("normal", 3), ("witness_a", 3), ("witness_b", 3)):
         column = getattr(result, name)
         value = None if column is None else host_array(column).reshape(-1, width)[row].astype(np.float64)

@@ -11,9 +11,9 @@ from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
 from ._errors import ArrayError, CopyError, OptionError, RowError
-from ._options import whole
+from ._options import real, whole
 from ._result import Report, host_array, report_of, to_torch
-from ._scene import Scene, Table, places_of
+from ._scene import Asked, Scene, Table, places_of
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -60,6 +60,7 @@ class SweepResult:
     part_b: Any
     evaluations: Any
     record: nat.Report
+    _asked: Any = None  # a _scene.Asked
 
     @property
     def report(self) -> Report:
@@ -137,9 +138,12 @@ def sweep(
     motions = nat.Motions(table.number, worlds, m, points, len(first))
     motions.bodies, motions.template_a, motions.template_b, motions.poses = map(address, (places, first, second, array))
     motions.per_world, motions.workers = int(per_world), engine._workers
-    motions.time_tolerance, motions.tolerance = options.time_tolerance or 0.0, options.tolerance or 0.0
-    motions.has_max_distance = int(options.max_distance is not None)
-    motions.max_distance = options.max_distance or 0.0
+    for name in ("time_tolerance", "tolerance"):
+        value = getattr(options, name)
+        if value is not None:
+            setattr(motions, name, real(name, value, 0, above=True))
+    if options.max_distance is not None:
+        motions.has_max_distance, motions.max_distance = 1, real("max_distance", options.max_distance, 0)
     if options.max_evaluations is not None:
         motions.max_evaluations = whole("max_evaluations", options.max_evaluations, 1)
 
@@ -149,4 +153,5 @@ def sweep(
     report = _jobs.run(submit, (array, places, first, second, columns, table))
     device = torch_device(poses)
     every: dict[str, Any] = columns if device is None else {k: to_torch(c, device) for k, c in columns.items()}
-    return SweepResult(**every, record=report)
+    # A copy, since arrays and scenes may change.
+    return SweepResult(**every, record=report, _asked=Asked(places.copy(), np.stack([first, second], axis=1)))
