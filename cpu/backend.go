@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"clearance/batch"
+	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/memory"
@@ -45,7 +46,7 @@ type Backend struct {
 	mu    sync.Mutex
 	idle  []*worker // with grown workspaces, for the next call
 	calls []*call   // not in use
-	table *simd.Table
+	table *kernels.Table
 	work  int            // of a row, see RowWork
 	of    *batch.Library // that table and work were made of
 
@@ -91,12 +92,12 @@ func (b *Backend) CullWorlds() int {
 	if b.simd == "" {
 		return 0
 	}
-	return simd.CullLanes
+	return kernels.CullLanes
 }
 
 // NewCuller returns a culler for one goroutine, nil without kernels or pairs.
 func (b *Backend) NewCuller(c *batch.Culling) batch.Culler {
-	if u := simd.NewCuller(b.simd, c); u != nil {
+	if u := kernels.NewCuller(b.simd, c); u != nil {
 		return u
 	}
 	return nil
@@ -216,7 +217,7 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 
 // tableOf returns the table of a library and the work of a row, made on first use and kept for the next call, or an
 // error if there is no memory for it.
-func (b *Backend) tableOf(l *batch.Library) (t *simd.Table, work int, err error) {
+func (b *Backend) tableOf(l *batch.Library) (t *kernels.Table, work int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.of == l {
@@ -232,7 +233,7 @@ func (b *Backend) tableOf(l *batch.Library) (t *simd.Table, work int, err error)
 	if err := memory.Check(fmt.Sprintf("a table of %d vertices", vertices), vertexBytes*float64(vertices)); err != nil {
 		return nil, 0, fmt.Errorf("cpu: %w", err)
 	}
-	b.of, b.table, b.work = l, simd.NewTable(l, b.simd), RowWork(l)
+	b.of, b.table, b.work = l, kernels.NewTable(l, b.simd), RowWork(l)
 	return b.table, b.work, nil
 }
 
@@ -290,12 +291,12 @@ type call struct {
 
 	reference func(w *worker, c *call, i int, warm r3.Vec) // answers the rows that the kernels do not
 
-	kernel  *simd.Call // nil if it answers all rows
+	kernel  *kernels.Call // nil if it answers all rows
 	variant string
 
 	kernelRows int // between two checks of the context
 
-	memory  simd.Call // of kernel
+	memory  kernels.Call // of kernel
 	workers []*worker
 	started sync.WaitGroup // workers but the first
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
+	"clearance/cpu/kernels"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -31,7 +31,7 @@ func sameOrLess(t *testing.T, got, want *batch.Results) {
 }
 
 // rtrStats sums up the workers of a back end.
-func rtrStats(b *Backend) (s simd.Stats) {
+func rtrStats(b *Backend) (s kernels.Stats) {
 	for _, w := range b.idle {
 		if w.solver != nil {
 			one := w.solver.Stats()

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"clearance/batch"
-	"clearance/cpu/simd"
+	"clearance/cpu/kernels"
 	"clearance/ref"
 )
 
@@ -18,7 +18,7 @@ type worker struct {
 	result ref.Result
 	answer batch.Answer
 	ws     ref.Workspace
-	solver *simd.Solver // made when a call first has a kernel
+	solver *kernels.Solver // made when a call first has a kernel
 
 	start func() // runs the call on a goroutine; kept, so that starting it does not allocate
 	call  *call
@@ -57,7 +57,7 @@ func (w *worker) run(c *call) {
 			continue
 		}
 		if w.solver == nil {
-			w.solver = simd.NewSolver(c.variant)
+			w.solver = kernels.NewSolver(c.variant)
 		}
 		for ; lo < hi && !c.stopped(); lo += c.kernelRows {
 			w.kernels(c, lo, min(lo+c.kernelRows, hi))

@@ -40,9 +40,10 @@ var layers = map[string][]string{
 	"engine":                    {"batch", "geom", "internal/layout", "shaders", "engine/internal/vk"},
 	"engine/internal/vk":        {},
 	"engine/internal/soak":      {}, // for tests alone
-	"cpu":                       {"batch", "geom", "internal/memory", "ref", "cpu/simd"},
-	"cpu/simd":                  {"batch", "geom", "cpu/simd/hullcells"},
-	"cpu/simd/hullcells":        {"geom/cells"},
+	"cpu":                       {"batch", "geom", "internal/memory", "ref", "cpu/kernels", "cpu/simd"},
+	"cpu/kernels":               {"batch", "geom", "cpu/kernels/hullcells", "cpu/simd"},
+	"cpu/kernels/hullcells":     {"geom/cells"},
+	"cpu/simd":                  {}, // so that no change in Go compiles the kernels anew
 	"dispatch":                  {"batch"},
 	"rollout": {"batch", "dispatch", "geom", "internal/memory", "rollout/broadphase",
 		"rollout/sweep"},

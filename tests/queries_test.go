@@ -10,7 +10,7 @@ import (
 	"clearance"
 	"clearance/batch"
 	"clearance/cpu"
-	"clearance/cpu/simd"
+	"clearance/cpu/kernels"
 	"clearance/dataset"
 	"clearance/dispatch"
 	"clearance/engine"
@@ -49,7 +49,7 @@ func TestServedQueries(t *testing.T) {
 		table, within batch.Serves
 	}{
 		{"cpu", "ref", host.Serves(), reference},
-		{"the kernels", "cpu", simd.Serves, host.Serves()},
+		{"the kernels", "cpu", kernels.Serves, host.Serves()},
 		{"vulkan", "cpu", new(engine.Backend).Serves(), host.Serves()},
 	} {
 		rows := 0

@@ -227,15 +227,18 @@ typedef struct {
 
 // A kernel answers rows [lo, hi) of the input, at most CLR_BLOCK. It lists the rows that it declines in
 // s->left and returns their number.
-int clr_run_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_run_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_run_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_run_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+#define CLR_KERNEL_FUNCTION(name) int name(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi)
+typedef CLR_KERNEL_FUNCTION((*clr_kernel));
+
+CLR_KERNEL_FUNCTION(clr_run_avx512);
+CLR_KERNEL_FUNCTION(clr_run_avx2);
+CLR_KERNEL_FUNCTION(clr_run_neon);
+CLR_KERNEL_FUNCTION(clr_run_portable);
 
 // The same for the growth query.
-int clr_growth_avx512(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_growth_avx2(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_growth_neon(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
-int clr_growth_portable(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi);
+CLR_KERNEL_FUNCTION(clr_growth_avx512);
+CLR_KERNEL_FUNCTION(clr_growth_avx2);
+CLR_KERNEL_FUNCTION(clr_growth_neon);
+CLR_KERNEL_FUNCTION(clr_growth_portable);
 
 #endif

@@ -1,6 +1,7 @@
-// Package simd answers rows of a batch with SIMD kernels in C, one pair per lane. GJK finds a simplex in
-// float32. Float64 recomputes its vertices, continues where float32 was not accurate enough, and certifies
-// the answer. Every answer has a certificate; no bound rests on an uncertified float32 result.
+// Package simd compiles the SIMD kernels, in C. They answer rows of a batch, one pair per lane; package kernels makes
+// their calls. GJK finds a simplex in float32. Float64 recomputes its vertices, continues where float32 was not
+// accurate enough, and certifies the answer. Every answer has a certificate; no bound rests on an uncertified float32
+// result.
 //
 // # Methods
 //
@@ -32,7 +33,7 @@
 // The powers of superquadrics, smooth hulls and smooth revolutions are computed by elementary.h. Their rounding
 // errors are part of the rounding bounds (support_smooth.h).
 //
-// Growth distances [Growth] have kernels of their own (growth.h). Two spheres and half-spaces have formulas, two boxes
+// Growth distances have kernels of their own (growth.h). Two spheres and half-spaces have formulas, two boxes
 // their separating axes, pairs of smooth cores Newton's method on the convex dual, all others the simplex method.
 // Float32 searches, and three support points in float64 prove both bounds; rows for which these do not suffice
 // continue in float64. Warm starts are not used, and calls that limit the iterations go to the reference solvers.
@@ -50,52 +51,9 @@
 //
 // # Files
 //
-// Each header includes what it needs. A template over REAL_BITS is included once for float32 and once for
-// float64, with a guard for each. real32.h and real64.h select the precision. A header of one precision
-// leaves that precision selected.
-//
-//	kernel.h                  the stages of a call, in order
-//	api.h, classes.h          what Go and C share: table, call, scratch; classes of cores
-//	isa.h                     vectors of the instruction set: isa_avx512.h, isa_avx2.h (isa_x86.h),
-//	                          isa_neon.h, isa_vec.h
-//	real32.h, real64.h        select float32 or float64
-//	vec3.h, tangent.h         vectors, rotations; 2-vectors and 2×2 forms of tangent planes
-//	elementary.h              logarithm and exponential
-//	input.h, pose_float32.h   rows, validation, relative poses; the pose in float32 for Boolean queries
-//	groups.h                  groups of rows that are answered by the same code
-//	cores.h                   parameters of cores in lanes
-//	support.h                 support functions: support_smooth.h, support_hull.h (direction_cells.h)
-//	hessian.h                 Hessians of support functions
-//	hessian_bounds.h          their lower bounds over spherical caps
-//	initial_direction.h       initial directions
-//	closed_forms.h            formulas for spheres, capsules, half-spaces, and the Boolean query of boxes;
-//	                          closed_rows.h loads and stores their rows
-//	box_axes.h, box_depth.h   separating axes of boxes: the Boolean query in float32; depths
-//	box_distance.h            distances of boxes; box_rows.h loads and stores their rows
-//	projection.h              closest points of cylinders, cones, frustums and segments
-//	alternating_projection.h  their distances
-//	simplex.h                 the distance sub-algorithm of GJK
-//	lanes.h, gjk.h            lanes and their refilling; the loop of GJK
-//	boolean.h                 statuses decided in float32
-//	newton.h, refine.h        Newton's method on smooth pairs; the last digits of the others
-//	trust_region.h            the Riemannian trust region method
-//	smooth_pairs.h            answers of smooth pairs by both
-//	epa.h, epa_surface.h      EPA in float64 and its polytope
-//	epa_float32.h             EPA in float32: epa_float32_surface.h, epa_retriangulate.h
-//	epa_float32_proof.h       its proof in float64
-//	depth_rims.h              local minima of the support function of two cylinders or cones, and their caps
-//	depth_minimum.h           local minima of these and of smooth pairs
-//	depth_certificate.h       the proof that such a minimum is global
-//	compaction.h              penetrating rows compacted into full vectors
-//	certify.h, store.h        bounds in float64; the answer columns
-//	growth.h                  the stages of the growth query, in order
-//	growth_input.h            rows in the frames of their rays
-//	growth_closed.h           growth to a half-space
-//	growth_boxes.h            growth of two boxes
-//	growth_newton.h           Newton's method on the convex dual of smooth pairs; growth_dual.h
-//	growth_simplex.h          the simplex method; growth_lanes.h, growth_support.h
-//	growth_certify.h          bounds in float64: growth_bounds.h, growth_emit.h
-//	cull.h                    pairs of bodies culled by their balls, one world per lane; cull_api.h
+// ARCHITECTURE.md lists the headers in the order in which a pair meets them. Each includes what it needs. A template
+// over REAL_BITS is included once for float32 and once for float64, with a guard for each. real32.h and real64.h select
+// the precision. A header of one precision leaves that precision selected.
 //
 // # Variants
 //
@@ -117,6 +75,6 @@
 //
 // # Layers and threads
 //
-// simd imports batch and geom. A Table and a Call may be used by several goroutines
-// at once, a Solver by one at a time.
+// simd imports no package of the module, so that only changes of the kernels compile them anew. Its functions may be
+// called by several goroutines at once, each with scratch memory of its own.
 package simd

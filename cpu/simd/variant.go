@@ -15,6 +15,24 @@ const Off = "off"
 // Names are all variants there are on any machine, best first.
 func Names() []string { return []string{"avx512", "avx2", "neon", "portable"} }
 
+// Width is the number of float32 lanes of a variant.
+func Width(variant string) int {
+	return map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}[variant]
+}
+
+// A Kernel is an entry point of a variant.
+type Kernel int
+
+// The kernels. Package kernels says which query each answers.
+const (
+	Pairs       Kernel = iota // kernel.h: distances, intersections and depths
+	Growth                    // growth.h
+	kernelCount = iota
+)
+
+// BlockRows is the largest number of rows of one [Run].
+const BlockRows = 2048
+
 // Choose returns the variant to use: the best that this machine supports for "", none
 // ("") for "off". The error says which names there are, or why this machine cannot
 // run the named one.

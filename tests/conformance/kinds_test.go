@@ -5,6 +5,7 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
+	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
 
@@ -15,7 +16,7 @@ import (
 var noKernel = map[geom.Kind]string{}
 
 // TestEveryKindHasAKernel: every variant of the kernels answers separated pairs of every kind with every kind,
-// in every query. A kind that is forgotten in cpu/simd/table.go is answered by package ref, with good answers, so
+// in every query. A kind that is forgotten in cpu/kernels/table.go is answered by package ref, with good answers, so
 // nothing else notices.
 func TestEveryKindHasAKernel(t *testing.T) {
 	forms := Forms()
@@ -31,7 +32,7 @@ func TestEveryKindHasAKernel(t *testing.T) {
 		}
 		for q := range batch.QueryCount {
 			o := batch.Options{Query: q}
-			if !simd.Serves.Has(&o) {
+			if !kernels.Serves.Has(&o) {
 				continue // the reference solvers answer all of its rows
 			}
 			for x := range forms {
@@ -60,7 +61,7 @@ func TestEveryKindHasAKernel(t *testing.T) {
 					switch served := after > before; {
 					case !served && why == "":
 						t.Errorf("%s kernels, query %v: %s × %s was left to the reference solvers; add the kind to "+
-							"cpu/simd/table.go, or to noKernel with a reason",
+							"cpu/kernels/table.go, or to noKernel with a reason",
 							variant, q, forms[x].Name, forms[y].Name)
 					case served && why != "":
 						t.Errorf("%s kernels, query %v: %s × %s was answered; noKernel says %q", variant, q,

@@ -28,14 +28,15 @@ var guards = []struct {
 }{
 	{"geom", []string{"./geom", "./ref", "./verify"}},
 	{"geom/hull", []string{"./geom/hull", "./geom", "./ref"}},
-	{"geom/cells", []string{"./geom/cells", "./batch", "./cpu/simd", "./cpu"}},
+	{"geom/cells", []string{"./geom/cells", "./batch", "./cpu/kernels", "./cpu"}},
 	{"ref", []string{"./ref", "./verify", "./tests/conformance", "./tests"}},
 	{"batch", []string{"./batch", "./dispatch", "./cpu", "./dataset", "./tests"}},
 	{"dispatch", []string{"./dispatch", ".", "./tests"}},
 	{"dataset", []string{"./dataset", "./cmd/batchbench"}},
 	{"verify", []string{"./verify", "./tests/conformance", "./cmd/batchbench"}},
 	{"cpu", []string{"./cpu", "./tests/conformance", "./tests"}},
-	{"cpu/simd/hullcells", []string{"./cpu/simd/hullcells", "./cpu/simd", "./cpu"}},
+	{"cpu/kernels/hullcells", []string{"./cpu/kernels/hullcells", "./cpu/kernels", "./cpu"}},
+	{"cpu/kernels", []string{"./cpu/kernels", "./cpu", "./tests/conformance", "./tests"}},
 	{"cpu/simd", []string{"./cpu/simd", "./cpu", "./tests/conformance", "./tests"}},
 }
 
@@ -112,7 +113,7 @@ func copyTree(from, to string) error {
 		if err != nil {
 			return err
 		}
-		if name == "cpu/simd/solver.go" {
+		if name == "cpu/simd/simd.go" {
 			data = []byte(strings.Replace(string(data), "CFLAGS: -O3", "CFLAGS: -O1 -DCLR_GENERIC", 1))
 		}
 		info, err := os.Stat(filepath.Join(from, name))

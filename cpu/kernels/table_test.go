@@ -1,12 +1,13 @@
 //go:build cgo
 
-package simd_test
+package kernels_test
 
 import (
 	"reflect"
 	"testing"
 
 	"clearance/batch"
+	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
 )
@@ -19,7 +20,7 @@ func TestEveryVariantHasAWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range simd.Names() {
-		if width := reflect.ValueOf(simd.NewTable(lib, name)).Elem().FieldByName("width").Int(); width < 4 {
+		if width := reflect.ValueOf(kernels.NewTable(lib, name)).Elem().FieldByName("width").Int(); width < 4 {
 			t.Errorf("%s has vectors of %d lanes", name, width)
 		}
 	}

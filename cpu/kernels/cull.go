@@ -1,23 +1,15 @@
 //go:build cgo
 
-package simd
+package kernels
 
-/*
-#include "cull_api.h"
-
-static int32_t clr_cull_call(clr_cull_kernel kernel, const clr_cull *c, const double *poses, const int32_t *place,
-                             const int32_t *a, const int32_t *b, const double *bodies, const int32_t *first,
-                             const double *parts, const int32_t *boxed, double *scratch, int32_t *open,
-                             clr_culled *out) {
-    return kernel(c, poses, place, a, b, bodies, first, parts, boxed, scratch, open, out);
-}
-*/
+// #include "cull_api.h"
 import "C"
 
 import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 )
 
 // CullLanes is the number of worlds that a [Culler] takes at a time.
@@ -25,7 +17,7 @@ const CullLanes = C.CLR_CULL_LANES
 
 // A Culler is a [batch.Culler].
 type Culler struct {
-	kernel  C.clr_cull_kernel
+	variant string
 	c       *C.clr_cull
 	place   []int32
 	a, b    []int32
@@ -38,13 +30,13 @@ type Culler struct {
 	out     *C.clr_culled
 }
 
-// NewCuller returns a culler of a variant that [Choose] returned, nil if there are no pairs.
+// NewCuller returns a culler of a variant that [simd.Choose] returned, nil if there are no pairs.
 func NewCuller(variant string, in *batch.Culling) *Culler {
 	places, bodies, a, b := in.Places, in.Bodies, in.A, in.B
 	if variant == "" || len(a) == 0 {
 		return nil
 	}
-	u := &Culler{kernel: cullKernel(variant), c: new(C.clr_cull), out: new(C.clr_culled), place: places, a: a, b: b}
+	u := &Culler{variant: variant, c: new(C.clr_cull), out: new(C.clr_culled), place: places, a: a, b: b}
 	u.c.places, u.c.pairs, u.c.stride = C.int64_t(len(places)), C.int64_t(len(a)), C.int64_t(in.Stride)
 	u.c.threshold, u.c.valued = C.double(in.Threshold), flag(in.Valued)
 	for i := range bodies {
@@ -99,10 +91,8 @@ func (u *Culler) addParts(bodies []batch.CullBody, boxed []bool) {
 // quaternions of norms near 1; of the others nothing is known.
 func (u *Culler) Run(poses []float64) (valid uint) {
 	_ = poses[CullLanes*int(u.c.stride)-1]
-	return uint(C.clr_cull_call(u.kernel, u.c, (*C.double)(&poses[0]), (*C.int32_t)(&u.place[0]),
-		(*C.int32_t)(&u.a[0]), (*C.int32_t)(&u.b[0]), (*C.double)(&u.bodies[0]), (*C.int32_t)(&u.first[0]),
-		(*C.double)(&u.parts[0]), (*C.int32_t)(&u.boxed[0]), (*C.double)(&u.scratch[0]), (*C.int32_t)(&u.open[0]),
-		u.out))
+	return simd.Cull(u.variant, unsafe.Pointer(u.c), poses, u.place, u.a, u.b, u.bodies, u.first, u.parts, u.boxed,
+		u.scratch, u.open, unsafe.Pointer(u.out))
 }
 
 // World returns what the last Run found of a world. It is valid until the next one.

@@ -1,4 +1,4 @@
-package simd
+package kernels
 
 // Stats are counters of a solver's loops, for profiles: rows started, steps of a
 // vector, and active lanes of these.
@@ -9,6 +9,3 @@ type Stats struct {
 	// RTR: rows started, rows answered, and evaluations of the model, per lane.
 	RowsRTR, DoneRTR, StepsRTR int64
 }
-
-// BlockRows is the largest number of rows of one [Solver.Run].
-const BlockRows = 2048

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package simd_test
+package kernels_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu/kernels"
 	"clearance/cpu/simd"
 	"clearance/geom"
 	"clearance/internal/testkit"
@@ -72,7 +73,7 @@ func TestFences(t *testing.T) {
 }
 
 // fenceTable moves every slice of a table between fences.
-func fenceTable(t *testing.T, table *simd.Table, atEnd bool) {
+func fenceTable(t *testing.T, table *kernels.Table, atEnd bool) {
 	t.Helper()
 	fields := reflect.ValueOf(table).Elem()
 	moved := 0
@@ -178,7 +179,7 @@ func TestKernelsStayWithinColumns(t *testing.T) {
 			for _, atEnd := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%v/%v/%v/%t", variant, o.Query, o.Precision, o.Method, atEnd),
 					func(t *testing.T) {
-						table := simd.NewTable(lib, variant)
+						table := kernels.NewTable(lib, variant)
 						fenceTable(t, table, atEnd)
 						answered := 0
 						step := 1
@@ -214,19 +215,19 @@ func worldsOf(p *batch.Pairs, n int) *batch.Worlds {
 }
 
 // compareFenced runs a job with and without fences and returns how many rows were answered.
-func compareFenced(t *testing.T, variant string, table *simd.Table, job *batch.Job, atEnd bool) (answered int) {
+func compareFenced(t *testing.T, variant string, table *kernels.Table, job *batch.Job, atEnd bool) (answered int) {
 	t.Helper()
 	n := job.Input.Len()
 	if job.Options.WarmStart != nil {
 		job.Options.WarmStart = job.Options.WarmStart[:3*n]
 	}
-	run := func(table *simd.Table, in batch.Input, o batch.Options, out *batch.Results) []int32 {
-		c, ok := simd.NewCall(table, &batch.Job{Library: job.Library, Input: in, Options: o, Results: out}, 0, out)
+	run := func(table *kernels.Table, in batch.Input, o batch.Options, out *batch.Results) []int32 {
+		c, ok := kernels.NewCall(table, &batch.Job{Library: job.Library, Input: in, Options: o, Results: out}, 0, out)
 		if !ok {
 			t.Fatal("the kernels do not support the job")
 		}
 		defer c.Close()
-		left := simd.NewSolver(variant).Run(c, 0, n)
+		left := kernels.NewSolver(variant).Run(c, 0, n)
 		return append([]int32(nil), left...)
 	}
 	fence := func(in batch.Input) batch.Input {
@@ -246,7 +247,7 @@ func compareFenced(t *testing.T, variant string, table *simd.Table, job *batch.J
 		panic("no such input")
 	}
 	want, got := batch.NewResults(n, &job.Options), fenceResults(t, n, &job.Options, atEnd)
-	wantLeft := run(simd.NewTable(job.Library, variant), job.Input, job.Options, want)
+	wantLeft := run(kernels.NewTable(job.Library, variant), job.Input, job.Options, want)
 	o := job.Options
 	o.WarmStart = fenced(t, o.WarmStart, atEnd)
 	gotLeft := run(table, fence(job.Input), o, got)

@@ -1,13 +1,9 @@
 //go:build cgo
 
-package simd
+package kernels
 
-// // The race detector does not see C: builds with it compile the kernels in a third of the time.
-// #cgo CFLAGS: -g1 -std=c11 -Wall
-// // So do those with the tag quickkernels, for tests of what calls them. The answers have the same bits.
-// #cgo !race,!quickkernels CFLAGS: -O3
-// #cgo race quickkernels CFLAGS: -O1 -DCLR_GENERIC
-// #cgo !amd64,!arm64 LDFLAGS: -lm
+// // The headers are those of package simd, which is compiled anew when one of them changes, and this package with it.
+// #cgo CFLAGS: -I${SRCDIR}/../simd -std=c11
 // #include "api.h"
 import "C"
 
@@ -16,15 +12,16 @@ import (
 	"unsafe"
 
 	"clearance/batch"
+	"clearance/cpu/simd"
 )
 
-// Solver runs one variant. It owns scratch memory of two megabytes, most of which few calls use.
+// Solver runs the kernels of one variant. It owns scratch memory of two megabytes, most of which few calls use.
 type Solver struct {
 	variant string
 	scratch *[C.CLR_SCRATCHES]C.clr_scratch // in Go memory; it holds no pointers
 }
 
-// NewSolver returns a solver of a variant that [Choose] returned.
+// NewSolver returns a solver of a variant that [simd.Choose] returned.
 func NewSolver(variant string) *Solver {
 	return &Solver{variant: variant, scratch: new([C.CLR_SCRATCHES]C.clr_scratch)}
 }
@@ -39,6 +36,7 @@ func (s *Solver) Stats() Stats {
 // Call is one call of a back end: the columns of a job and of its results, pinned. It may be used again after Close.
 type Call struct {
 	c      *C.clr_call // an object of its own: cgo checks all that it is part of
+	kernel simd.Kernel
 	pins   [pinners]runtime.Pinner
 	pinned int
 }
@@ -48,21 +46,6 @@ const (
 	pinsEach = 5
 	pinners  = 8 // for the columns below, 36 at most
 )
-
-// serves reports whether the kernels answer a query with the options o: the table Serves has it, and the
-// iteration limit allows two evaluations of the support function, one for a step and one for its proof. It must
-// not depend on the columns, which change no answer.
-func serves(o *batch.Options) bool {
-	if o.Query == batch.Growth { // only ref counts the iterations of a limit
-		return Serves.Has(o) && (o.MaxIterations == 0 || o.MaxIterations > freeSteps)
-	}
-	return Serves.Has(o) && o.MaxIterations != 1
-}
-
-// freeSteps exceeds the evaluations of any row in the kernels: 64 of GJK in float32, 200 in
-// float64, 180 for local minima and their certificates, and 208 of EPA, when its memory is full. A larger
-// iteration limit has no effect there.
-const freeSteps = 1024
 
 // NewCall prepares rows of a job from first on. Their answers go to out from row 0
 // on. ok is false if the kernels do not support the job. The memory of the job,
@@ -77,9 +60,11 @@ func NewCall(t *Table, job *batch.Job, first int, out *batch.Results) (call *Cal
 
 // Prepare is NewCall in the memory of a call that is new or closed.
 func (call *Call) Prepare(t *Table, job *batch.Job, first int, out *batch.Results) (ok bool) {
-	if len(t.shapes) == 0 || !serves(&job.Options) {
+	k := kernelFor(&job.Options)
+	if len(t.shapes) == 0 || k == nil {
 		return false
 	}
+	call.kernel = k.name
 	if call.c == nil {
 		call.c = new(C.clr_call)
 	}
@@ -179,16 +164,12 @@ func (c *Call) Close() {
 	*c.c = C.clr_call{} // which would keep the memory
 }
 
-// Run answers rows [lo, hi) of the input, at most [BlockRows], and returns the rows,
+// Run answers rows [lo, hi) of the input, at most [simd.BlockRows], and returns the rows,
 // relative to lo, that it declined. The slice is valid until the next Run.
 func (s *Solver) Run(c *Call, lo, hi int) []int32 {
-	if hi-lo > BlockRows {
-		panic("simd: more rows than a block")
+	if hi-lo > simd.BlockRows {
+		panic("kernels: more rows than a block")
 	}
-	run := run
-	if c.c.growth != 0 {
-		run = runGrowth
-	}
-	n := run(s.variant, c.c, &s.scratch[0], lo, hi)
+	n := simd.Run(s.variant, c.kernel, unsafe.Pointer(c.c), unsafe.Pointer(&s.scratch[0]), lo, hi)
 	return unsafe.Slice((*int32)(unsafe.Pointer(&s.scratch[0].left[0])), n)
 }

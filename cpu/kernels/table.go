@@ -1,6 +1,6 @@
 //go:build cgo
 
-package simd
+package kernels
 
 // #include "api.h"
 import "C"
@@ -10,7 +10,8 @@ import (
 	"slices"
 
 	"clearance/batch"
-	"clearance/cpu/simd/hullcells"
+	"clearance/cpu/kernels/hullcells"
+	"clearance/cpu/simd"
 	"clearance/geom"
 
 	"gonum.org/v1/gonum/spatial/r3"
@@ -56,12 +57,9 @@ type Table struct {
 // of vertices, are declined.
 const maxTableVertices = 1 << 29
 
-// widths are the numbers of float32 lanes of the variants.
-var widths = map[string]int{"avx512": 16, "avx2": 8, "neon": 4, "portable": 4}
-
 // NewTable builds the table of a library for a variant.
 func NewTable(l *batch.Library, variant string) *Table {
-	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: widths[variant]}
+	t := &Table{shapes: make([]C.clr_shape, l.Len()), width: simd.Width(variant)}
 	t.shapes32 = make([]C.clr_shape32, l.Len())
 	t.cellValues = make([]float32, C.CLR_CELL_VALUES*l.Len())
 	for _, large := range [2]bool{false, true} {
