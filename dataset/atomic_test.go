@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 // fullDisk is a file system with room for so many bytes, and faults to choose.
 type fullDisk struct {
 	osFS
-	room              *int
+	room              *atomic.Int64
 	failSync, failRen bool
 }
 
@@ -39,7 +40,7 @@ func (d fullDisk) rename(from, to string) error {
 }
 
 func (f fullFile) take(n int) error {
-	if *f.fs.room -= n; *f.fs.room < 0 {
+	if f.fs.room.Add(-int64(n)) < 0 {
 		return syscall.ENOSPC
 	}
 	return nil
@@ -64,6 +65,13 @@ func (f fullFile) Sync() error {
 		return syscall.EIO
 	}
 	return f.outFile.Sync()
+}
+
+// roomFor is the room for so many bytes.
+func roomFor(n int) *atomic.Int64 {
+	room := new(atomic.Int64)
+	room.Store(int64(n))
+	return room
 }
 
 // emptyDir fails if anything is left in the directory.
@@ -114,15 +122,15 @@ func TestFullDisk(t *testing.T) {
 		for _, ext := range formats {
 			dir := t.TempDir()
 			path := filepath.Join(dir, name+ext)
-			room := 1 << 30
-			if err := write(fullDisk{room: &room}, path); err != nil {
+			room := roomFor(1 << 30)
+			if err := write(fullDisk{room: room}, path); err != nil {
 				t.Fatal(err)
 			}
-			size := 1<<30 - room
+			size := 1<<30 - int(room.Load())
 			os.Remove(path)
 			for i := range 10 {
-				room = size * i / 10
-				err := write(fullDisk{room: &room}, path)
+				room.Store(int64(size * i / 10))
+				err := write(fullDisk{room: room}, path)
 				wantError(t, err, path)
 				if !errors.Is(err, syscall.ENOSPC) {
 					t.Errorf("%s%s: %v is not ENOSPC", name, ext, err)
@@ -130,8 +138,8 @@ func TestFullDisk(t *testing.T) {
 				emptyDir(t, dir)
 			}
 			for _, d := range []fullDisk{{failSync: true}, {failRen: true}} {
-				room = size
-				d.room = &room
+				room.Store(int64(size))
+				d.room = room
 				if err := write(d, path); !errors.Is(err, syscall.EIO) {
 					t.Errorf("%s%s: %v is not EIO", name, ext, err)
 				}
@@ -239,8 +247,7 @@ func TestWriteAfterClose(t *testing.T) {
 
 func TestShapesFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	room := 10
-	err := writeShapes(fullDisk{room: &room}, filepath.Join(dir, "shapes.json"),
+	err := writeShapes(fullDisk{room: roomFor(10)}, filepath.Join(dir, "shapes.json"),
 		parts{shapes: []geom.Shape{geom.Sphere{R: 1}}})
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "shapes.json") {
 		t.Errorf("%v is not ENOSPC", err)

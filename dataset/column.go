@@ -117,9 +117,9 @@ type source interface {
 	rows() int64
 	// typeOf returns the type of column i, ok is false if the file lacks it.
 	typeOf(i int) (t dtype, ok bool)
-	// read fills dst, a slice of the Go type of the column or one it converts to,
-	// with the next len(dst) values of column i.
-	read(i int, dst any) error
+	// read fills dst[i], a slice of the Go type of column i or one it converts to, with the next values of that
+	// column, by several workers. Columns whose slice is nil are skipped.
+	read(dst []any) error
 	metadata() map[string]string
 	Close() error
 }
@@ -130,6 +130,7 @@ type sink interface {
 	// column i, rows × width long.
 	write(vals []any, rows int) error
 	describe(key, value string)
+	setWorkers(n int)
 	// complete makes all of the file but its name and returns its temporary path.
 	complete() (path string, err error)
 	commit() error // completes the file and names it
@@ -177,7 +178,7 @@ func openTableWith(path string, cols []column, may leniency, opts []Option) (sou
 	if f == formatParquet {
 		s, err = openParquet(path, cols, newLimits(opts), may)
 	} else {
-		s, err = openNPZTable(path, cols, may)
+		s, err = openNPZTable(path, cols, newLimits(opts), may)
 	}
 	if err != nil {
 		return nil, err
@@ -220,6 +221,7 @@ type tableReader struct {
 	path string
 	src  source
 	next int64
+	dst  []any // of a call
 }
 
 // advance reads up to room rows of the columns in vals (nil ones are skipped),
@@ -233,12 +235,16 @@ func (r *tableReader) advance(room, columns int, vals func(i, n int) any) (int, 
 		return 0, fmt.Errorf("dataset: %s: no room for a row in the destination", r.path)
 	}
 	n := int(min(int64(room), left))
-	for i := range columns {
-		if v := vals(i, n); v != nil {
-			if err := r.src.read(i, v); err != nil {
-				return 0, notEnd(err)
-			}
-		}
+	if r.dst == nil {
+		r.dst = make([]any, columns)
+	}
+	for i := range r.dst {
+		r.dst[i] = vals(i, n)
+	}
+	err := r.src.read(r.dst)
+	clear(r.dst)
+	if err != nil {
+		return 0, notEnd(err)
 	}
 	r.next += int64(n)
 	return n, nil
@@ -266,13 +272,22 @@ func readGrowing[T any](path string, src source, i int, n int64, to *[]T) error 
 	if err := checkMemory[T](fmt.Sprintf("column %d of %d values", i, n), n); err != nil {
 		return fmt.Errorf("dataset: %s: %w", path, err)
 	}
-	const most = 3 << 16 // whole rows of 1 or 3 values
+	dst := make([]any, i+1)
+	return growing(n, to, func(part []T) error {
+		dst[i] = part
+		return notEnd(src.read(dst))
+	})
+}
+
+// growing reads n values into a slice that grows with what has been read.
+func growing[T any](n int64, to *[]T, read func(part []T) error) error {
+	const step = 3 << 16 // whole rows of 1, 3 or 4 values
 	*to = []T{}
 	for at := int64(0); at < n; at = int64(len(*to)) {
-		more := int(min(n-at, most))
+		more := int(min(n-at, max(1, at/4/step)*step)) // as slices grow
 		*to = slices.Grow(*to, more)[:int(at)+more]
-		if err := src.read(i, (*to)[at:]); err != nil {
-			return notEnd(err)
+		if err := read((*to)[at:]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -313,6 +328,10 @@ func (w *tableWriter) append(vals []any, rows int) error {
 	w.next += int64(rows)
 	return w.err
 }
+
+// SetWorkers sets the number of goroutines that encode and write the file, in place of one per processor. The bytes
+// of the file do not depend on it.
+func (w *tableWriter) SetWorkers(n int) { w.out.setWorkers(n) }
 
 // Complete writes all of the file but its name and returns the temporary path under which it can be read until Close
 // or Abort. No row can be written afterwards. If a Write failed or rows are missing, it fails and removes the file.

@@ -15,8 +15,16 @@ func WithMemory(bytes int64) Option {
 	return func(l *limits) { l.left = bytes }
 }
 
-// limits is what is left of the memory budget of a file.
-type limits struct{ left int64 }
+// WithWorkers sets the number of goroutines that read a file, in place of one per processor.
+func WithWorkers(n int) Option {
+	return func(l *limits) { l.workers = n }
+}
+
+// limits is what is left of the memory budget of a file, and how many goroutines read it.
+type limits struct {
+	left    int64
+	workers int // 0: one per processor
+}
 
 func newLimits(opts []Option) *limits {
 	l := &limits{left: DefaultMemory}

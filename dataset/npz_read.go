@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -33,6 +35,12 @@ type npyArray struct {
 	in     *bufio.Reader
 	left   int64 // values not yet read
 	raw    []byte
+
+	// Of a stored array, whose parts are read where they lie; nil of a deflated one.
+	file  io.ReaderAt
+	at    int64  // of the next value
+	crc   uint32 // of what has been read, header included
+	total uint32 // of all, 0 if unknown
 }
 
 // npzFile is an open NPZ file, that is a zip of NPY arrays, stored or deflated.
@@ -78,7 +86,7 @@ func (z *npzFile) open(size int64, known func(name string) bool) error {
 		if z.arrays[name] != nil {
 			return fmt.Errorf("dataset: %s: array %s occurs twice", z.path, name)
 		}
-		a, err := openArray(e, size, known != nil && !known(name))
+		a, err := openArray(z.f, e, size, known != nil && !known(name))
 		if err != nil {
 			return fmt.Errorf("dataset: %s: array %s: %w", z.path, name, err)
 		}
@@ -110,7 +118,7 @@ func (d *directoryReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // openArray opens a member of a zip archive of the given size.
-func openArray(e *zip.File, size int64, anyType bool) (*npyArray, error) {
+func openArray(f io.ReaderAt, e *zip.File, size int64, anyType bool) (*npyArray, error) {
 	if e.Flags&1 != 0 {
 		return nil, errors.New("member is encrypted")
 	}
@@ -142,6 +150,9 @@ func openArray(e *zip.File, size int64, anyType bool) (*npyArray, error) {
 				e.UncompressedSize64, a.header.shapeString(), a.header.typ, want)
 		}
 	}
+	if err == nil && e.Method == zip.Store && e.CompressedSize64 == e.UncompressedSize64 {
+		err = a.direct(f, e)
+	}
 	if err != nil {
 		_ = body.Close()
 		return nil, err
@@ -167,13 +178,102 @@ func (z *npzFile) names() []string {
 	return s
 }
 
-// read fills dst with the next values. Behind the last one it also makes sure
-// that the archive's checksum agrees.
-func (a *npyArray) read(dst any) error {
-	n := lenOf(dst)
-	if int64(n) > a.left {
-		return fmt.Errorf("%d values asked for, %d left", n, a.left)
+// direct prepares an array that is stored to be read where it lies.
+func (a *npyArray) direct(f io.ReaderAt, e *zip.File) error {
+	start, err := e.DataOffset()
+	if err != nil {
+		return err
 	}
+	header := make([]byte, a.header.bytes)
+	if _, err := f.ReadAt(header, start); err != nil {
+		return headerError(err)
+	}
+	a.file, a.at, a.crc, a.total = f, start+a.header.bytes, crc32.ChecksumIEEE(header), e.CRC32
+	return nil
+}
+
+// arrayPart are values of an array that one worker reads.
+type arrayPart struct {
+	of  *npyArray
+	dst any
+	at  int64 // in the file, of a stored array
+
+	bytes int64
+	crc   uint32
+}
+
+// parts divides the reading of the next values: those of a stored array into parts of some size. Each is read, by any
+// worker, and then all are settled in order.
+func (a *npyArray) parts(dst any) ([]arrayPart, error) {
+	n, size := lenOf(dst), a.header.typ.size()
+	if int64(n) > a.left {
+		return nil, fmt.Errorf("%d values asked for, %d left", n, a.left)
+	}
+	if a.file == nil || n == 0 {
+		return []arrayPart{{of: a, dst: dst}}, nil
+	}
+	var all []arrayPart
+	for lo := 0; lo < n; lo += partBytes / size {
+		hi := min(n, lo+partBytes/size)
+		all = append(all, arrayPart{of: a, dst: sliceOf(dst, lo, hi), at: a.at + int64(lo*size),
+			bytes: int64((hi - lo) * size)})
+	}
+	return all, nil
+}
+
+// rawBlock is what a worker holds of values that it converts.
+const rawBlock = 1 << 16
+
+var rawBlocks = sync.Pool{New: func() any { return new([rawBlock]byte) }}
+
+func (p *arrayPart) read() error {
+	a := p.of
+	if a.file == nil {
+		return a.inflate(p.dst)
+	}
+	if typ := a.header.typ; littleEndian && a.header.order == binary.LittleEndian && typ == typeOfSlice(p.dst) {
+		to := bytesOf(p.dst)
+		if _, err := a.file.ReadAt(to, p.at); err != nil {
+			return bodyError(err)
+		}
+		p.crc = crc32.ChecksumIEEE(to)
+		return nil
+	}
+	block := rawBlocks.Get().(*[rawBlock]byte)
+	defer rawBlocks.Put(block)
+	size := a.header.typ.size()
+	for lo, n := 0, lenOf(p.dst); lo < n; lo += rawBlock / size {
+		hi := min(n, lo+rawBlock/size)
+		raw := block[:(hi-lo)*size]
+		if _, err := a.file.ReadAt(raw, p.at+int64(lo*size)); err != nil {
+			return bodyError(err)
+		}
+		p.crc = crc32.Update(p.crc, crc32.IEEETable, raw)
+		if err := decode(raw, a.header.order, a.header.typ, sliceOf(p.dst, lo, hi)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle advances the array by a part that has been read. Behind the last value the checksum has to agree.
+func (p *arrayPart) settle() error {
+	a := p.of
+	a.left -= int64(lenOf(p.dst))
+	if a.file == nil {
+		return a.checkEnd()
+	}
+	a.at += p.bytes
+	a.crc = combineCRC(a.crc, p.crc, p.bytes)
+	if a.left == 0 && a.total != 0 && a.crc != a.total {
+		return bodyError(zip.ErrChecksum)
+	}
+	return nil
+}
+
+// inflate fills dst with the next values of a deflated array.
+func (a *npyArray) inflate(dst any) error {
+	n := lenOf(dst)
 	const block = 1 << 13 // values
 	size := a.header.typ.size()
 	if a.raw == nil {
@@ -190,10 +290,43 @@ func (a *npyArray) read(dst any) error {
 		}
 		at += k
 	}
-	a.left -= int64(n)
-	if a.left == 0 {
-		if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) {
-			return bodyError(err)
+	return nil
+}
+
+// checkEnd makes sure, behind the last value of a deflated array, that the checksum agrees.
+func (a *npyArray) checkEnd() error {
+	if a.left > 0 {
+		return nil
+	}
+	if _, err := a.in.ReadByte(); !errors.Is(err, io.EOF) {
+		return bodyError(err)
+	}
+	return nil
+}
+
+// read fills dst with the next values.
+func (a *npyArray) read(dst any) error {
+	parts, err := a.parts(dst)
+	if err != nil {
+		return err
+	}
+	return readParts(parts, 0, func(_ *npyArray, err error) error { return err })
+}
+
+// readParts reads parts by several workers and settles them. wrong says of which array an error is.
+func readParts(parts []arrayPart, workers int, wrong func(*npyArray, error) error) error {
+	err := parallel(workersOr(workers), len(parts), func(i int) error {
+		if err := parts[i].read(); err != nil {
+			return wrong(parts[i].of, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		if err := parts[i].settle(); err != nil {
+			return wrong(parts[i].of, err)
 		}
 	}
 	return nil

@@ -12,9 +12,11 @@ type npzTable struct {
 	cols []*npyArray // nil where the file lacks the column
 	n    int64
 	meta map[string]string
+
+	workers int
 }
 
-func openNPZTable(path string, cols []column, may leniency) (*npzTable, error) {
+func openNPZTable(path string, cols []column, l *limits, may leniency) (*npzTable, error) {
 	var known func(string) bool
 	if may.extra {
 		known = func(name string) bool { return checkName(name, cols) == nil }
@@ -23,7 +25,7 @@ func openNPZTable(path string, cols []column, may leniency) (*npzTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &npzTable{npzFile: z}
+	t := &npzTable{npzFile: z, workers: l.workers}
 	if err := t.bind(cols, may); err != nil {
 		_ = z.Close()
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
@@ -104,11 +106,24 @@ func (t *npzTable) typeOf(i int) (dtype, bool) {
 	return t.cols[i].header.typ, true
 }
 
-func (t *npzTable) read(i int, dst any) error {
-	if err := t.cols[i].read(dst); err != nil {
-		return fmt.Errorf("dataset: %s: column %s: %w", t.path, t.cols[i].name, err)
+func (t *npzTable) read(dst []any) error {
+	var parts []arrayPart
+	for i, v := range dst {
+		if v == nil {
+			continue
+		}
+		more, err := t.cols[i].parts(v)
+		if err != nil {
+			return t.wrong(t.cols[i], err)
+		}
+		parts = append(parts, more...)
 	}
-	return nil
+	return readParts(parts, t.workers, t.wrong)
+}
+
+// wrong is an error of an array.
+func (t *npzTable) wrong(a *npyArray, err error) error {
+	return fmt.Errorf("dataset: %s: column %s: %w", t.path, a.name, err)
 }
 
 func (t *npzTable) metadata() map[string]string { return t.meta }
@@ -154,10 +169,8 @@ func createNPZTable(fs fileSystem, path string, cols []column, n int64, extra *n
 }
 
 func (s npzSink) write(vals []any, rows int) error {
-	for i, v := range vals {
-		if err := s.append(i, v); err != nil {
-			return err
-		}
+	if err := s.appendAll(vals); err != nil {
+		return err
 	}
 	if s.extra != nil {
 		return s.extra.copy(s.npzWriter, len(vals), rows)

@@ -18,8 +18,8 @@ type npzWriter struct {
 	members []member
 	texts   []textArray
 	end     int64 // where the directory begins
-	buf     []byte
-	whole   bool // with its directory
+	whole   bool  // with its directory
+	workers int
 }
 
 // textArray is a line of metadata, an array of no dimension.
@@ -80,18 +80,54 @@ func (w *npzWriter) add(name string, header []byte, rest int64) {
 	w.members = append(w.members, m)
 }
 
-// append writes the next values of array i.
-func (w *npzWriter) append(i int, vals any) error {
-	const block = 1 << 14
-	for lo, n := 0, lenOf(vals); lo < n; lo += block {
-		var err error
-		w.buf, err = binary.Append(w.buf[:0], binary.LittleEndian, sliceOf(vals, lo, min(lo+block, n)))
+// appendAll writes the next values of arrays, vals[i] of array i: parts of them by several workers, whose checksums are
+// combined.
+func (w *npzWriter) appendAll(vals []any) error {
+	type part struct {
+		member int
+		vals   any
+		at     int64
+		bytes  int64
+		crc    uint32
+	}
+	var parts []part
+	for i, v := range vals {
+		m, size := &w.members[i], typeOfSlice(v).size()
+		n := lenOf(v)
+		if err := m.room(int64(n * size)); err != nil {
+			return err
+		}
+		for lo := 0; lo < n; lo += partBytes / size {
+			hi := min(n, lo+partBytes/size)
+			parts = append(parts, part{member: i, vals: sliceOf(v, lo, hi), at: m.at + int64(lo*size),
+				bytes: int64((hi - lo) * size)})
+		}
+	}
+	err := parallel(workersOr(w.workers), len(parts), func(i int) error {
+		p := &parts[i]
+		b, err := fileBytes(p.vals)
 		if err != nil {
 			return err
 		}
-		if err := w.appendBytes(i, w.buf); err != nil {
-			return err
-		}
+		p.crc = crc32.ChecksumIEEE(b)
+		_, err = w.file.WriteAt(b, p.at)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		m := &w.members[p.member]
+		m.at += p.bytes
+		m.crc = combineCRC(m.crc, p.crc, p.bytes)
+	}
+	return nil
+}
+
+// room reports an array that has no room for so many bytes.
+func (m *member) room(bytes int64) error {
+	if m.at+bytes > m.data+m.size {
+		return fmt.Errorf("array %s: more values than its shape holds", m.name)
 	}
 	return nil
 }
@@ -99,8 +135,8 @@ func (w *npzWriter) append(i int, vals any) error {
 // appendBytes writes the next bytes of array i.
 func (w *npzWriter) appendBytes(i int, b []byte) error {
 	m := &w.members[i]
-	if m.at+int64(len(b)) > m.data+m.size {
-		return fmt.Errorf("array %s: more values than its shape holds", m.name)
+	if err := m.room(int64(len(b))); err != nil {
+		return err
 	}
 	if _, err := w.file.WriteAt(b, m.at); err != nil {
 		return err
@@ -131,6 +167,8 @@ func (w *npzWriter) commit() error {
 }
 
 func (w *npzWriter) abort() { w.file.abort() }
+
+func (w *npzWriter) setWorkers(n int) { w.workers = n }
 
 func (w *npzWriter) finish() error {
 	for _, t := range w.texts {

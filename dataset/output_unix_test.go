@@ -114,7 +114,8 @@ func TestPairsAndShapes(t *testing.T) {
 		{"rows missing", 1 << 20, false, false, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w, err := createPairs(fullDisk{room: &c.room, failRen: c.failRen}, filepath.Join(dir, "pairs.npz"), 1)
+			disk := fullDisk{room: roomFor(c.room), failRen: c.failRen}
+			w, err := createPairs(disk, filepath.Join(dir, "pairs.npz"), 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -223,8 +223,19 @@ func (t *parquetTable) typeOf(i int) (dtype, bool) {
 	return t.cols[i].typ, true
 }
 
-func (t *parquetTable) read(i int, dst any) (err error) {
-	l := t.cols[i]
+func (t *parquetTable) read(dst []any) error {
+	for i, v := range dst {
+		if v == nil {
+			continue
+		}
+		if err := t.readColumn(t.cols[i], v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *parquetTable) readColumn(l *leaf, dst any) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("damaged page: %v", v)

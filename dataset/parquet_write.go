@@ -280,14 +280,4 @@ func (s *parquetSink) finish() (err error) {
 
 func (s *parquetSink) abort() { s.file.abort() }
 
-// caught converts a panic of the Parquet library, which it raises on some failed writes, to an
-// error.
-func caught(err *error) {
-	if v := recover(); v != nil {
-		if e, ok := v.(error); ok {
-			*err = e
-		} else {
-			*err = fmt.Errorf("%v", v)
-		}
-	}
-}
+func (s *parquetSink) setWorkers(int) {}

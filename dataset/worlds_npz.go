@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,14 +125,9 @@ func readWhole[T any](a *npyArray) ([]T, error) {
 	if err := checkMemory[T](fmt.Sprintf("array %s of shape %s", a.name, a.header.shapeString()), a.left); err != nil {
 		return nil, err
 	}
-	all := []T{}
-	chunk := make([]T, min(a.left, 1<<16))
-	for a.left > 0 {
-		c := chunk[:min(a.left, int64(len(chunk)))]
-		if err := a.read(c); err != nil {
-			return nil, fmt.Errorf("array %s: %w", a.name, err)
-		}
-		all = append(all, c...)
+	var all []T
+	if err := growing(a.left, &all, func(part []T) error { return a.read(part) }); err != nil {
+		return nil, fmt.Errorf("array %s: %w", a.name, err)
 	}
 	return all, nil
 }
@@ -166,11 +160,7 @@ func (w *worldFile) writeNPZ(path string) error {
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(values))
-	for i, v := range values {
-		errs[i] = z.append(i, v)
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := z.appendAll(values); err != nil {
 		z.abort()
 		return fmt.Errorf("dataset: cannot write %s: %w", path, err)
 	}

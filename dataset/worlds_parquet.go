@@ -122,13 +122,15 @@ func (w *worldFile) readParquet(path string, opts []Option) error {
 		at.t = 1
 	}
 	b := newWorldBlock(int(min(src.rows(), blockOfWorlds)))
+	dst := make([]any, len(w.table()))
 	same := true // all worlds have the list of the first
 	for left := src.rows(); left > 0; {
 		n := int(min(left, int64(len(b.world))))
-		for i := range w.table() {
-			if err := src.read(i, b.column(i, n)); err != nil {
-				return notEnd(err)
-			}
+		for i := range dst {
+			dst[i] = b.column(i, n)
+		}
+		if err := src.read(dst); err != nil {
+			return notEnd(err)
 		}
 		for i := range n {
 			err := at.next(int(b.world[i]), int(b.wayPoint[i]))

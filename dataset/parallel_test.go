@@ -1,0 +1,174 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"clearance/batch"
+)
+
+// TestCombineCRC compares checksums of parts with those of the whole.
+func TestCombineCRC(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	text := make([]byte, 5000)
+	for i := range text {
+		text[i] = byte(r.Uint32())
+	}
+	for _, cut := range []int{0, 1, 2, 7, 8, 9, 255, 256, 1000, 4095, 4096, 4999, 5000} {
+		a, b := crc32.ChecksumIEEE(text[:cut]), crc32.ChecksumIEEE(text[cut:])
+		if got, want := combineCRC(a, b, int64(len(text)-cut)), crc32.ChecksumIEEE(text); got != want {
+			t.Errorf("cut at %d: %08x, want %08x", cut, got, want)
+		}
+	}
+	// Lengths beyond 32 bits: bytes of zeros, in two ways.
+	const n = 5 << 32
+	if a, b := combineCRC(7, 0, n), combineCRC(combineCRC(7, 0, n-12345), 0, 12345); a != b {
+		t.Errorf("%08x in one step, %08x in two", a, b)
+	}
+}
+
+func TestParallel(t *testing.T) {
+	for _, workers := range []int{0, 1, 2, 7, 64} {
+		var calls [100]atomic.Int32
+		if err := parallel(workers, len(calls), func(i int) error { calls[i].Add(1); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for i := range calls {
+			if n := calls[i].Load(); n != 1 {
+				t.Errorf("%d workers: part %d taken %d times", workers, i, n)
+			}
+		}
+		err := parallel(workers, 100, func(i int) error {
+			switch {
+			case i == 41:
+				panic("lost")
+			case i > 41:
+				return fmt.Errorf("part %d", i)
+			}
+			return nil
+		})
+		if err == nil || err.Error() != "lost" {
+			t.Errorf("%d workers: %v, want the error of the first part that fails", workers, err)
+		}
+		if err := parallel(workers, 0, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// writeChunks writes results in chunks of some rows by some workers and returns the bytes of the file.
+func writeChunks(t *testing.T, name string, r *batch.Results, columns batch.Columns, workers, rows int) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	w, err := CreateResults(path, columns, r.Precision, int64(r.N))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.SetWorkers(workers)
+	for at := 0; at < r.N; at += rows {
+		if err := w.Write(r.Slice(at, min(at+rows, r.N))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestWorkersAgree writes and reads by 1 to 64 workers, in chunks that do not divide row groups: the bytes of the
+// files and the values are the same.
+func TestWorkersAgree(t *testing.T) {
+	n := 2*rowGroup + 12345
+	if testing.Short() {
+		n = rowGroup + 12345
+	}
+	columns := everyColumn &^ batch.ColBits
+	r := testResults(n, columns, batch.Single)
+	for _, ext := range []string{".npz"} {
+		var first []byte
+		for _, c := range []struct{ workers, rows int }{{1, n}, {2, 50_001}, {7, n}, {64, 1 << 16}} {
+			data := writeChunks(t, "results"+ext, r, columns, c.workers, c.rows)
+			if first == nil {
+				first = data
+			}
+			if !bytes.Equal(data, first) {
+				t.Errorf("%s: %d workers, %d rows at a time: other bytes", ext, c.workers, c.rows)
+			}
+			f, err := OpenResults(tempFile(t, "read"+ext, data), WithWorkers(c.workers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := batch.NewResults(n, &batch.Options{Columns: columns})
+			for at := 0; at < n; {
+				k, err := f.Next(got.Slice(at, min(at+c.rows, n)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				at += k
+			}
+			sameColumns(t, got, r)
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// panicFS is a file system whose files panic from some write on.
+type panicFS struct {
+	osFS
+	left atomic.Int32
+}
+
+type panicFile struct {
+	outFile
+	fs *panicFS
+}
+
+func (fs *panicFS) create(path string) (outFile, error) {
+	f, err := fs.osFS.create(path)
+	return panicFile{f, fs}, err
+}
+
+func (f panicFile) WriteAt(b []byte, at int64) (int, error) {
+	if f.fs.left.Add(-1) < 0 {
+		panic("a worker fails")
+	}
+	return f.outFile.WriteAt(b, at)
+}
+
+// TestWorkerPanics makes a worker panic in the middle of a row group: an error, and no file.
+func TestWorkerPanics(t *testing.T) {
+	r := testResults(rowGroup+5, 0, batch.Single)
+	for _, ext := range []string{".npz"} {
+		for _, writes := range []int32{0, 1, 5, 9} {
+			dir := t.TempDir()
+			fs := &panicFS{}
+			fs.left.Store(writes)
+			w, err := createResults(fs, filepath.Join(dir, "r"+ext), 0, batch.Single, int64(r.N), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = errors.Join(w.Write(r), w.Close())
+			if err == nil || !strings.Contains(err.Error(), "a worker fails") {
+				t.Errorf("%s, %d writes: error %v", ext, writes, err)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("%s, %d writes: %s is left", ext, writes, left[0].Name())
+			}
+		}
+	}
+}
