@@ -26,6 +26,8 @@ type Choice struct {
 	Spare []Backend
 
 	Why string // the reason, in one line
+
+	declined []Backend // answer rows that one of Share or Spare declines, best first
 }
 
 // Name returns the names of the back ends that share the rows, joined by "+".
@@ -35,6 +37,15 @@ func (c *Choice) Name() string {
 		names = append(names, b.Name())
 	}
 	return strings.Join(names, "+")
+}
+
+// Devices returns the devices of the back ends that share the rows.
+func (c *Choice) Devices() []batch.Device {
+	var list []batch.Device
+	for _, b := range c.Share {
+		list = append(list, b.Device())
+	}
+	return list
 }
 
 // Choose selects the back ends for a call with options o and the given number of rows,
@@ -57,10 +68,25 @@ func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice
 		rows = manyRows
 	}
 	if backend == "" || backend == Auto {
-		return d.best(o, rows)
+		c, err := d.best(o, rows)
+		if err == nil {
+			c.declined = c.all()
+		}
+		return c, err
 	}
-	return d.named(backend, o)
+	c, err := d.named(backend, o)
+	if err != nil || !slices.ContainsFunc(c.Share, partial) {
+		return c, err
+	}
+	// If there is no back end for them, declined rows are undecided.
+	if best, err := d.best(o, rows); err == nil {
+		c.declined = best.all()
+	}
+	return c, nil
 }
+
+// all lists the back ends of the choice, best first.
+func (c *Choice) all() []Backend { return slices.Concat(c.Share, c.Spare) }
 
 // served reports a query that none of the usable back ends serves. Whether one is usable is for
 // sift to tell.

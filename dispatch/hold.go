@@ -189,8 +189,8 @@ func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 	defer b.d.calls.Done()
 	start := time.Now()
 	rep := newReport(&b.o)
-	rep.Backend, rep.Why = b.choice.Name(), b.choice.Why
-	pool := b.d.newPool(b.choice, &job.Options, b.Len())
+	rep.describe(b.choice)
+	pool := newPool(b.choice)
 	m := pool.all[0]
 	m.Backend = resident{m.Backend, b.held}
 	o := b.o

@@ -1,9 +1,8 @@
 package dispatch
 
 import (
+	"slices"
 	"sync"
-
-	"clearance/batch"
 )
 
 // member is a back end that takes part in a call.
@@ -21,8 +20,11 @@ func (m *member) calls() int {
 	return 1
 }
 
-func (m *member) partial() bool {
-	p, ok := As[Partial](m.Backend)
+func (m *member) partial() bool { return partial(m.Backend) }
+
+// partial reports whether a back end may decline rows.
+func partial(b Backend) bool {
+	p, ok := As[Partial](b)
 	return ok && p.Partial()
 }
 
@@ -36,22 +38,16 @@ type pool struct {
 }
 
 // newPool returns the back ends of a choice.
-func (d *Dispatcher) newPool(c *Choice, o *batch.Options, rows int) *pool {
+func newPool(c *Choice) *pool {
 	p := &pool{share: len(c.Share)}
-	for _, b := range append(c.Share[:len(c.Share):len(c.Share)], c.Spare...) {
+	for _, b := range c.all() {
 		p.all = append(p.all, &member{Backend: b})
 	}
-	for _, m := range p.all {
-		if !m.partial() {
-			continue
-		}
-		// If there is no back end for them, declined rows are undecided.
-		if c, err := d.Choose(Auto, o, rows); err == nil {
-			for _, b := range append(c.Share[:len(c.Share):len(c.Share)], c.Spare...) {
-				p.declined = append(p.declined, p.of(b))
-			}
-		}
-		break
+	if !slices.ContainsFunc(p.all, (*member).partial) {
+		return p
+	}
+	for _, b := range c.declined {
+		p.declined = append(p.declined, p.of(b))
 	}
 	return p
 }

@@ -13,6 +13,8 @@ type Report struct {
 	Backend string // name of the back end; several names are joined by "+"
 	Why     string // why it was selected, in one line
 
+	Devices []batch.Device // those that share the rows
+
 	Rows int // rows of the call
 	Done int // rows that a back end answered, including Invalid ones
 
@@ -54,6 +56,9 @@ type Report struct {
 
 	maxRowErrors int // see Options.MaxRowErrors
 }
+
+// describe sets what the report says of the choice of the back ends.
+func (r *Report) describe(c *Choice) { r.Backend, r.Why, r.Devices = c.Name(), c.Why, c.Devices() }
 
 // A Span is a sequence of adjacent chunks answered by one back end.
 type Span struct {

@@ -51,10 +51,11 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err != nil {
 		return rep, err
 	}
-	pool := d.newPool(choice, &job.Options, selectBy)
+	pool := newPool(choice)
 	o.setChunkRows(pool.chunkRows(n))
 	err = pool.run(ctx, job, o, &rep)
-	rep.Backend, rep.Why, rep.Wall = choice.Name(), choice.Why, time.Since(start)
+	rep.describe(choice)
+	rep.Wall = time.Since(start)
 	return rep, err
 }
 

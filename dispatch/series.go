@@ -35,8 +35,8 @@ func (d *Dispatcher) Series(options *batch.Options, o Options) (*Series, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{d: d, o: o, choice: choice, pool: d.newPool(choice, options, rows)}
-	s.report.Backend, s.report.Why = choice.Name(), choice.Why
+	s := &Series{d: d, o: o, choice: choice, pool: newPool(choice)}
+	s.report.describe(choice)
 	return s, nil
 }
 
@@ -48,8 +48,8 @@ func (s *Series) Choice() *Choice { return s.choice }
 func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	start := time.Now()
 	rep := &s.report
-	*rep = Report{WorstGapRow: -1, Backend: rep.Backend, Why: rep.Why, Spans: rep.Spans[:0], Shares: rep.Shares[:0],
-		maxRowErrors: s.o.MaxRowErrors}
+	*rep = Report{WorstGapRow: -1, Backend: rep.Backend, Why: rep.Why, Devices: rep.Devices, Spans: rep.Spans[:0],
+		Shares: rep.Shares[:0], maxRowErrors: s.o.MaxRowErrors}
 	if err := s.d.begin(); err != nil {
 		return rep, err
 	}

@@ -76,8 +76,8 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if err != nil {
 		return rep, err
 	}
-	rep.Backend, rep.Why = choice.Name(), choice.Why
-	pool, rows := d.newPool(choice, &options, selectBy), manyRows
+	rep.describe(choice)
+	pool, rows := newPool(choice), manyRows
 	if total >= 0 {
 		rows = max(total, 1) // chunks no larger than the stream
 	}

@@ -2,7 +2,7 @@
 # fresh-venv.sh WHEEL BATCHBENCH: what a user of the wheel has who has neither Go nor a C compiler. In a new virtual
 # environment, with its programs alone in PATH and the variables of pip alone in the environment, the wheel is installed
 # from its file and its dependencies as wheels from the registry. Then the doctor, every example, and the tests that
-# compare answers and files with those of `batchbench score`, bit for bit, run there.
+# compare answers and files with those of `batchbench`, bit for bit, run there.
 set -euo pipefail
 wheel=$(realpath -e "$1")
 batchbench=$(realpath -e "$2")

@@ -34,11 +34,15 @@ func checkBackend(value string) error {
 	return nil
 }
 
-// choose opens the back ends and selects those for calls with the given number of rows. The
-// handle owns them.
-func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, error) {
-	h, err := clearance.Open(clearance.WithBackend(f.backend), clearance.WithDevice(f.device),
+// open opens the back ends. The handle owns them.
+func (f *backendFlags) open() (*clearance.Handle, error) {
+	return clearance.Open(clearance.WithBackend(f.backend), clearance.WithDevice(f.device),
 		clearance.WithWorkers(f.workers), clearance.WithSIMD(f.simd), clearance.WithProbe(deviceProbe...))
+}
+
+// choose opens the back ends and selects those for calls with the given number of rows.
+func (f *solveFlags) choose(rows int) (*clearance.Handle, *dispatch.Choice, error) {
+	h, err := f.open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,11 +73,11 @@ func (f *solveFlags) besideOf(d *dispatch.Dispatcher, chosen *dispatch.Choice, n
 }
 
 // devicesText describes the devices of back ends, each of them once.
-func devicesText(list []dispatch.Backend) string {
+func devicesText(list []batch.Device) string {
 	var texts []string
 	seen := map[string]int{}
-	for _, b := range list {
-		t := deviceText(b.Device())
+	for _, d := range list {
+		t := deviceText(d)
 		if seen[t]++; seen[t] == 1 {
 			texts = append(texts, t)
 		}

@@ -183,6 +183,18 @@ func TestUsage(t *testing.T) {
 			"none.npz"},
 		{[]string{"score", "--shapes", filepath.Join(f.dir, "none.json"), "--pairs", f.pairs, "--out", f.results},
 			"none.json"},
+		{append(score, "--reduce", "world"), "--reduce belongs to another command: see 'batchbench rollout'"},
+		{append(score, "--no-culling"), "see 'batchbench rollout'"},
+		{append(score, "--max-distance", "1"), "see 'batchbench rollout' or 'batchbench sweep'"},
+		{append(score, "--query", "sweep"), "--query sweep belongs to another command: see 'batchbench sweep'"},
+		{append(score, "--query", "swep"), `unknown query "swep"`},
+		{append(score, "--time-tolerance", "1"), "see 'batchbench sweep'"},
+		{append(score, "--max-evaluations", "1"), "see 'batchbench sweep'"},
+		{append(score, "--speed"), "unknown flag: --speed; see 'batchbench score --help'"},
+		{append(score[:5:5], "--worlds", f.pairs, "--pairs", "all"), "see 'batchbench rollout --all-pairs'"},
+		{append([]string{"verify"}, append(in, "--query", "sweep")...), "see 'batchbench verify sweep'"},
+		{append([]string{"verify"}, append(in, "--reduce", "world")...), "see 'batchbench verify rollout'"},
+		{[]string{"verify", "pairs"}, `unexpected argument "pairs"; see 'batchbench verify --help'`},
 		{append([]string{"verify"}, in...), "--results is missing"},
 		{append([]string{"verify", "--results", filepath.Join(f.dir, "none.npz")}, in...), "none.npz"},
 		{append([]string{"verify", "--results", f.pairs}, in...), "pairs.npz"},
@@ -212,6 +224,7 @@ func TestUsage(t *testing.T) {
 // TestHelp: help goes to standard output, with code 0.
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"help"}, {"run", "--help"}, {"score", "--help"}, {"verify", "-h"},
+		{"rollout", "-h"}, {"sweep", "-h"}, {"verify", "rollout", "-h"}, {"verify", "sweep", "-h"},
 		{"generate", "-h"}, {"devices", "-h"}} {
 		if o := command(args...).want(t, exitGood); !strings.Contains(o.stdout, "Usage:") {
 			t.Errorf("%v: no usage in %q", args, o.stdout)

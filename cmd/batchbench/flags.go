@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -45,13 +47,44 @@ func (c choice[T]) Set(s string) error {
 	return nil
 }
 
-// solveFlags are the flags of the query and of the back end.
-type solveFlags struct {
-	options batch.Options
+// backendFlags are the flags of the back end.
+type backendFlags struct {
 	backend string
 	device  string
 	workers int
 	simd    string
+}
+
+// add registers the flags on fs.
+func (f *backendFlags) add(fs *pflag.FlagSet) {
+	f.addWorkers(fs)
+	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the "+
+		"rows; 'batchbench devices' lists which are usable")
+	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of "+
+		"$CLEARANCE_DEVICE, else the best")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: "+
+		"$CLEARANCE_SIMD, else the best")
+}
+
+func (f *backendFlags) addWorkers(fs *pflag.FlagSet) {
+	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one per core")
+}
+
+// check returns an error for a value out of range.
+func (f *backendFlags) check() error {
+	if f.workers < 0 || f.workers > maxWorkers {
+		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", f.workers, maxWorkers)
+	}
+	if f.backend == "" { // verify has no such flag
+		return nil
+	}
+	return checkBackend(f.backend)
+}
+
+// solveFlags are the flags of the query and of the back end.
+type solveFlags struct {
+	backendFlags
+	options batch.Options
 	cutoff  float64
 	columns []string
 }
@@ -66,18 +99,18 @@ const methodText = "auto selects the fastest solver for every pair: a closed for
 func (f *solveFlags) add(fs *pflag.FlagSet) {
 	o := &f.options
 	f.addQuestion(fs)
-	f.addWorkers(fs)
+	f.backendFlags.add(fs)
 	fs.Var(choice[batch.Method]{&o.Method, batch.ParseMethod}, "method",
 		"auto, gjk, nesterov, polyak or rtr; "+methodText)
 	fs.Var(choice[batch.Precision]{&o.Precision, batch.ParsePrecision}, "precision", "single or double")
 	fs.IntVar(&o.MaxIterations, "max-iterations", 0, "limit of the evaluations of the support function per solver, "+
 		"beyond which a pair is undecided; 0 is the default of the method")
-	fs.StringVar(&f.backend, "backend", dispatch.Auto, "auto, cpu, ref or vulkan, or vulkan:0+vulkan:1 to share the "+
-		"rows; 'batchbench devices' lists which are usable")
-	fs.StringVar(&f.device, "device", "", "Vulkan device, by index or part of its name, or all; default: that of "+
-		"$CLEARANCE_DEVICE, else the best")
-	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU back end: avx512, avx2, neon, portable or off; default: "+
-		"$CLEARANCE_SIMD, else the best")
+}
+
+// addColumns registers the flag --columns.
+func (f *solveFlags) addColumns(fs *pflag.FlagSet) {
+	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
+		", ")+"; default all but method (collide: status)")
 }
 
 // addQuestion registers the flags that define a correct answer.
@@ -96,32 +129,14 @@ func orList(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-func (f *solveFlags) addWorkers(fs *pflag.FlagSet) {
-	fs.IntVar(&f.workers, "workers", 0, "goroutines on the CPU; 0 is one per core")
-}
-
-// add registers the flags on fs.
-func (f *inputFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
-	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz; with --worlds, all for "+
-		"all pairs of the bodies of a world")
-	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds and the pairs of bodies that they share, "+
-		".parquet or .npz")
-}
-
 // check completes the options and returns an error for a value out of range.
 func (f *solveFlags) check() error {
 	o := &f.options
-	if f.workers < 0 || f.workers > maxWorkers {
-		return fmt.Errorf("--workers %d: want 1 to %d, or 0 for one per core", f.workers, maxWorkers)
+	if err := f.backendFlags.check(); err != nil {
+		return err
 	}
 	if o.MaxIterations > maxIterations {
 		return fmt.Errorf("--max-iterations %d: want at most %d", o.MaxIterations, maxIterations)
-	}
-	if f.backend != "" { // verify has no such flag
-		if err := checkBackend(f.backend); err != nil {
-			return err
-		}
 	}
 	if f.cutoff != math.Inf(1) {
 		o.CutOff, o.HasCutOff = f.cutoff, true
@@ -178,4 +193,33 @@ func parseColumns(names []string, q batch.Query) (batch.Columns, error) {
 		set |= bit
 	}
 	return set, nil
+}
+
+// elsewhere has, by flags of rollouts and sweeps that commands of pairs do not have, the commands that have them.
+var elsewhere = map[string][]string{
+	"all-pairs": {"rollout"}, "reduce": {"rollout"}, "no-culling": {"rollout"},
+	"max-distance":   {"rollout", "sweep"},
+	"time-tolerance": {"sweep"}, "max-evaluations": {"sweep"},
+}
+
+// pointElsewhere has the flags of rollouts and sweeps, and the query sweep, refused with the names of the commands
+// that have them, which begin with prefix.
+func pointElsewhere(c *cobra.Command, prefix string) {
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var commands []string
+		var unknown *pflag.NotExistError
+		var value *pflag.InvalidValueError
+		what := ""
+		switch {
+		case errors.As(err, &unknown):
+			commands, what = elsewhere[unknown.GetSpecifiedName()], unknown.GetSpecifiedName()
+		case errors.As(err, &value) && value.GetFlag().Name == "query" && value.GetValue() == sweepName:
+			commands, what = []string{"sweep"}, "query sweep"
+		}
+		if len(commands) == 0 {
+			return c.Root().FlagErrorFunc()(c, err)
+		}
+		return fmt.Errorf("--%s belongs to another command: see '%s'", what,
+			prefix+strings.Join(commands, "' or '"+prefix))
+	})
 }

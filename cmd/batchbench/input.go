@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"clearance/batch"
 	"clearance/dataset"
+
+	"github.com/spf13/pflag"
 )
 
 // inputFlags name the input files.
@@ -16,25 +19,52 @@ type inputFlags struct {
 	worlds string
 }
 
-// check returns an error if a file is missing from the command line or redundant.
-func (f *inputFlags) check() error {
-	switch {
-	case f.pairs == "" && f.worlds == "":
-		return needFlags("shapes", f.shapes, "pairs", f.pairs)
-	case f.pairs != "" && f.worlds != "" && f.pairs != allPairs:
-		return errors.New("--pairs and --worlds are two forms of the same input; give one of them")
-	}
-	return needFlags("shapes", f.shapes)
+// addPairs registers the flags of the commands of pairs.
+func (f *inputFlags) addPairs(fs *pflag.FlagSet) {
+	f.addShapes(fs)
+	fs.StringVar(&f.pairs, "pairs", "", "file of pairs, .parquet or .npz")
+	fs.StringVar(&f.worlds, "worlds", "", "in place of --pairs: worlds of shapes and the pairs that they share, "+
+		".parquet or .npz")
 }
 
-// files lists the files of the question; those of meshes, which the shapes name, only where a report is written, since
-// results have other extensions.
-func (f *inputFlags) files(report string) []namedFile {
-	pairs := f.pairs
-	if f.worlds != "" {
-		pairs = "" // all
+// addWorlds registers the flags of the commands of worlds of bodies, or of motions.
+func (f *inputFlags) addWorlds(fs *pflag.FlagSet, what string) {
+	f.addShapes(fs)
+	fs.StringVar(&f.worlds, "worlds", "", "file of "+what+", .parquet or .npz")
+}
+
+func (f *inputFlags) addShapes(fs *pflag.FlagSet) {
+	fs.StringVar(&f.shapes, "shapes", "", "file of shapes, .json")
+}
+
+// checkPairs returns an error if a file of pairs is missing from the command line or redundant, or if the file of
+// worlds is one for the commands prefix+"rollout" and prefix+"sweep".
+func (f *inputFlags) checkPairs(prefix string) error {
+	switch {
+	case f.pairs == "all":
+		return fmt.Errorf("--pairs all belongs to another command: see '%srollout --all-pairs'", prefix)
+	case f.pairs == "" && f.worlds == "":
+		return needFlags("shapes", f.shapes, "pairs", f.pairs)
+	case f.pairs != "" && f.worlds != "":
+		return errors.New("--pairs and --worlds are two forms of the same input; give one of them")
 	}
-	list := []namedFile{{"shapes", f.shapes}, {"pairs", pairs}, {"worlds", f.worlds}}
+	if err := needFlags("shapes", f.shapes); err != nil || f.worlds == "" {
+		return err
+	}
+	bodies, err := dataset.HasBodies(f.worlds)
+	if err == nil && bodies {
+		return fmt.Errorf("%s has bodies: see '%srollout', and '%ssweep' for motions", f.worlds, prefix, prefix)
+	}
+	return err
+}
+
+// checkWorlds returns an error if a file of worlds is missing from the command line.
+func (f *inputFlags) checkWorlds() error { return needFlags("shapes", f.shapes, "worlds", f.worlds) }
+
+// files lists the input files; those of meshes, which the shapes name, only where a report is written, since results
+// have other extensions.
+func (f *inputFlags) files(report string) []namedFile {
+	list := []namedFile{{"shapes", f.shapes}, {"pairs", f.pairs}, {"worlds", f.worlds}}
 	if report != "" && report != "-" {
 		for _, mesh := range dataset.MeshFiles(f.shapes) {
 			list = append(list, namedFile{"shapes", mesh})
@@ -51,6 +81,14 @@ func (f *inputFlags) path() string {
 	return f.pairs
 }
 
+// ofFile names the file of worlds in an error of the call, such as one of too little memory.
+func (f *inputFlags) ofFile(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", f.worlds, err)
+}
+
 // pairStream yields pairs in order, for any form of input.
 type pairStream interface {
 	Len() int // number of pairs
@@ -59,7 +97,7 @@ type pairStream interface {
 }
 
 // open opens the rows.
-func (f *inputFlags) open() (pairStream, error) {
+func (f *inputFlags) openPairs() (pairStream, error) {
 	if f.worlds != "" {
 		w, err := dataset.ReadWorlds(f.worlds)
 		if err != nil {

@@ -176,10 +176,10 @@ func TestAuditInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := names(t, f.dir)
-	for _, in := range [][]string{{"--pairs", f.pairs}, {"--worlds", worlds},
-		{"--worlds", worlds, "--max-distance", "1"}} {
+	for _, in := range [][]string{{"score", "--pairs", f.pairs}, {"score", "--worlds", worlds},
+		{"rollout", "--worlds", worlds, "--max-distance", "1"}} {
 		for _, ext := range formats {
-			for _, phase := range []string{"score", "verify"} {
+			for _, phase := range []string{in[0], "verify"} {
 				ctx, cancel := context.WithCancel(t.Context())
 				var stdout, stderr bytes.Buffer
 				reached := false
@@ -189,8 +189,8 @@ func TestAuditInterrupted(t *testing.T) {
 						cancel()
 					}
 				}}
-				code := e.run(ctx, append([]string{"score", "--audit", "--shapes", f.shapes, "--out",
-					filepath.Join(f.dir, "out"+ext)}, in...))
+				code := e.run(ctx, append(in, "--audit", "--shapes", f.shapes, "--out",
+					filepath.Join(f.dir, "out"+ext)))
 				cancel()
 				if !reached || code != exitInterrupted || !strings.Contains(stderr.String(), "no output file") {
 					t.Errorf("%v %s, interrupted in %s: %v, exit code %d, %s", in, ext, phase, reached, code, &stderr)

@@ -72,8 +72,8 @@ func TestLittleMemory(t *testing.T) {
 	write(at("results.npz"), map[string]uniform{"part_a": zeros("<i4", 200_000_000),
 		"part_b": zeros("<i4", 200_000_000), "status": zeros("|u1", 200_000_000)})
 
-	score := func(worlds string, more ...string) []string {
-		return append([]string{"score", "--backend", "cpu", "--shapes", at("shapes.json"), "--worlds", at(worlds),
+	answer := func(command, worlds string, more ...string) []string {
+		return append([]string{command, "--backend", "cpu", "--shapes", at("shapes.json"), "--worlds", at(worlds),
 			"--out", at("out.npz")}, more...)
 	}
 	for _, c := range []struct {
@@ -82,15 +82,15 @@ func TestLittleMemory(t *testing.T) {
 		code int
 		says string
 	}{
-		{"1.1 GB in an NPZ file", score("large.npz"), exitBadInput, "large.npz"},
-		{"4e9 rows", score("rows.npz"), exitBadInput, "rows.npz"},
-		{"4e9 rows of sweeps", score("motions.npz", "--query", "sweep"), exitBadInput, "motions.npz"},
-		{"2e8 pairs", score("same.npz", "--max-distance", "1"), exitBadInput, "same.npz"},
-		{"2e8 pairs, every one asked", score("same.npz", "--query", "growth", "--reduce", "world"), exitBadInput,
-			"same.npz"},
-		{"7e7 pairs of parts", score("many.npz", "--no-culling"), exitBadInput, "many.npz"},
-		{"results", []string{"verify", "--shapes", at("shapes.json"), "--worlds", at("many.npz"), "--results",
-			at("results.npz"), "--query", "collide"}, exitBadInput, "results.npz"},
+		{"1.1 GB in an NPZ file", answer("rollout", "large.npz"), exitBadInput, "large.npz"},
+		{"4e9 rows", answer("rollout", "rows.npz"), exitBadInput, "rows.npz"},
+		{"4e9 rows of sweeps", answer("sweep", "motions.npz"), exitBadInput, "motions.npz"},
+		{"2e8 pairs", answer("rollout", "same.npz", "--max-distance", "1"), exitBadInput, "same.npz"},
+		{"2e8 pairs, every one asked", answer("rollout", "same.npz", "--query", "growth", "--reduce", "world"),
+			exitBadInput, "same.npz"},
+		{"7e7 pairs of parts", answer("rollout", "many.npz", "--no-culling"), exitBadInput, "many.npz"},
+		{"results", []string{"verify", "rollout", "--shapes", at("shapes.json"), "--worlds", at("many.npz"),
+			"--results", at("results.npz"), "--query", "collide"}, exitBadInput, "results.npz"},
 		{"one mesh named 2,000 times", []string{"score", "--backend", "cpu", "--shapes", at("meshes.json"), "--pairs",
 			at("pairs.npz"), "--out", at("out.npz")}, exitGood, ""},
 	} {

@@ -51,8 +51,8 @@ func TestScoreRows(t *testing.T) {
 	}
 }
 
-// TestScoreRowsOfWorlds: parts of worlds begin and end with worlds, and number those of the whole.
-func TestScoreRowsOfWorlds(t *testing.T) {
+// TestRowsOfWorlds: parts of worlds begin and end with worlds, and number those of the whole.
+func TestRowsOfWorlds(t *testing.T) {
 	dir := t.TempDir()
 	shapes, worlds, out := ballsFile(t, dir), filepath.Join(dir, "worlds.npz"), filepath.Join(dir, "results.npz")
 	w := &batch.Worlds{Shapes: []int32{0, 0, 0}, TemplateA: []int32{0, 1}, TemplateB: []int32{1, 2}}
@@ -65,15 +65,16 @@ func TestScoreRowsOfWorlds(t *testing.T) {
 	if err := dataset.WriteWorlds(worlds, w); err != nil {
 		t.Fatal(err)
 	}
-	score := func(args ...string) outcome {
-		return command(append([]string{"score", "--shapes", shapes, "--worlds", worlds, "--out", out}, args...)...)
+	in := []string{"--shapes", shapes, "--worlds", worlds, "--out", out}
+	answer := func(args ...string) outcome {
+		return command(append(append([]string{"rollout", "--max-distance", "2"}, in...), args...)...)
 	}
-	score("--max-distance", "2").want(t, exitBadInput).says(t, "world 4")
+	answer().want(t, exitBadInput).says(t, "world 4")
 	whole, _, err := dataset.ReadRolloutResults(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	score("--max-distance", "2", "--rows", "4:10").want(t, exitBadInput).says(t, "world 4")
+	answer("--rows", "4:10").want(t, exitBadInput).says(t, "world 4")
 	part, meta, err := dataset.ReadRolloutResults(out)
 	if err != nil {
 		t.Fatal(err)
@@ -81,17 +82,17 @@ func TestScoreRowsOfWorlds(t *testing.T) {
 	if meta["rows"] != "4:10" || meta["worlds"] != "3" || !slices.Equal(part.Status(), whole.Status()[4:10]) {
 		t.Errorf("%v, statuses %v, want %v", meta, part.Status(), whole.Status()[4:10])
 	}
-	score("--max-distance", "2", "--rows", "3:10").want(t, exitBadInput).says(t, "multiples")
-	score("--max-distance", "2", "--rows", "4:14").want(t, exitBadInput).says(t, "12 rows")
-	score("--max-distance", "2", "--pairs", "all", "--rows", "4:10").want(t, exitBadInput).says(t, "no list of pairs")
-	score("--rows", "3:7").want(t, exitGood) // of shapes, which are pairs
+	answer("--rows", "3:10").want(t, exitBadInput).says(t, "multiples")
+	answer("--rows", "4:14").want(t, exitBadInput).says(t, "12 rows")
+	answer("--all-pairs", "--rows", "4:10").want(t, exitBadInput).says(t, "no list of pairs")
+	command(append([]string{"score", "--rows", "3:7"}, in...)...).want(t, exitGood) // of shapes, which are pairs
 	if r := readResults(t, out); r.N != 4 || !slices.Equal(r.Status(), whole.Status()[3:7]) {
 		t.Errorf("%d rows, statuses %v, want %v", r.N, r.Status(), whole.Status()[3:7])
 	}
 }
 
-// TestScoreRowsOfSweeps: parts of motions begin and end with worlds.
-func TestScoreRowsOfSweeps(t *testing.T) {
+// TestRowsOfSweeps: parts of motions begin and end with worlds.
+func TestRowsOfSweeps(t *testing.T) {
 	dir := t.TempDir()
 	shapes, motions, out := ballsFile(t, dir), filepath.Join(dir, "motions.npz"), filepath.Join(dir, "results.npz")
 	bodies, err := dataset.ReadBodies(shapes)
@@ -107,7 +108,7 @@ func TestScoreRowsOfSweeps(t *testing.T) {
 	if err := dataset.WriteMotions(motions, m, bodies); err != nil {
 		t.Fatal(err)
 	}
-	in := []string{"score", "--shapes", shapes, "--worlds", motions, "--query", "sweep", "--out", out}
+	in := []string{"sweep", "--shapes", shapes, "--worlds", motions, "--out", out}
 	command(in...).want(t, exitGood)
 	whole, _, err := dataset.ReadSweepResults(out)
 	if err != nil {

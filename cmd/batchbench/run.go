@@ -99,7 +99,7 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		return err
 	}
 	if beside != nil {
-		report.Beside = &besideReport{Backend: beside.Name(), Device: devicesText(beside.Share)}
+		report.Beside = &besideReport{Backend: beside.Name(), Device: devicesText(beside.Devices())}
 		names = append(names, beside.Name())
 	}
 	sets := int64(len(f.sets))
@@ -150,7 +150,7 @@ func newRunReport(f *runFlags, c *dispatch.Choice) *runReport {
 	o := &f.options
 	return &runReport{
 		Program: "batchbench run", Version: versionString(), Date: now(), Platform: platform(),
-		Backend: c.Name(), Device: devicesText(c.Share), Cores: runtime.NumCPU(),
+		Backend: c.Name(), Device: devicesText(c.Devices()), Cores: runtime.NumCPU(),
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
 		Seed: f.seed, Rounds: f.rounds, Clock: clockText,

@@ -15,21 +15,79 @@ import (
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // listedRowErrors is the number of invalid rows that are listed.
 const listedRowErrors = 20
 
-// scoreFlags are the flags of `score`.
-type scoreFlags struct {
-	solveFlags
+// answerFlags are the flags of the commands that answer the rows of a file: score, rollout and sweep.
+type answerFlags struct {
 	inputFlags
-	rolloutFlags
-	sweepFlags
 	out, json string
 	rows      rowsFlag
-	audit     bool
-	given     func(flag string) bool // on the command line
+}
+
+// add registers the flags but those of the inputs. rows says which rows there are.
+func (f *answerFlags) add(fs *pflag.FlagSet, rows string) {
+	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
+	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
+	fs.Var(&f.rows, "rows", "answer rows lo to hi of the file alone, hi not included"+rows)
+}
+
+// check returns an error if an output is missing or cannot be written.
+func (f *answerFlags) check() error {
+	if err := needFlags("out", f.out); err != nil {
+		return err
+	}
+	return checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"json", f.json}})
+}
+
+// runOptions are the options of a call that advances the bar.
+func (f *answerFlags) runOptions(backend string, bar *progress) dispatch.Options {
+	last := 0
+	return dispatch.Options{Backend: backend, MaxRowErrors: listedRowErrors,
+		Progress: func(done, _ int) { bar.add(done - last); last = done }}
+}
+
+// printer is a report, as text; as JSON it is its fields.
+type printer interface {
+	print(w io.Writer, out string) error
+}
+
+// write prints a report, as text or as JSON.
+func (f *answerFlags) write(e *env, r printer) error {
+	if f.json != "-" {
+		if err := r.print(e.stdout, f.out); err != nil {
+			return err
+		}
+	}
+	if f.json == "" {
+		return nil
+	}
+	return writeJSON(e.stdout, f.json, r)
+}
+
+const adviceUndecided = "try --precision double or a larger --tolerance"
+
+// unanswered returns the error of a run of which some rows have no answer, nil if there are none. The column says so,
+// and the advice is for undecided rows.
+func (f *answerFlags) unanswered(invalid, undecided, rows int64, column, advice string) error {
+	switch {
+	case invalid > 0:
+		return exitf(exitBadInput, "%s of %s: bad input in %s; their %s is invalid, all others are answered",
+			plural(invalid, "row"), thousands(rows), f.path(), column)
+	case undecided > 0:
+		return exitf(exitWrong, "%s of %s undecided; %s", plural(undecided, "row"), thousands(rows), advice)
+	}
+	return nil
+}
+
+// scoreFlags are the flags of `score`.
+type scoreFlags struct {
+	answerFlags
+	solveFlags
+	audit bool
 }
 
 func newScore(e *env) *cobra.Command {
@@ -39,42 +97,30 @@ func newScore(e *env) *cobra.Command {
 		Short: "answer the pairs of a file",
 		Long: `Answers every pair of a file and writes the answers in input order. The file is
 streamed, so it may be larger than memory. The results file appears under its name
-only once it is complete and, with --audit, checked.
-
-Worlds of bodies (the array bodies of --worlds, or --reduce or --max-distance) have the
-columns part_a and part_b; with --reduce world they have one row per world. With --pairs
-all, or where the file has no templates, all pairs of the bodies of a world are asked, and
-the results have rows (world, body_a, body_b) for those within --max-distance.
-
---query sweep reads poses at way points and writes, for each pair of bodies, the
-interval of the first contact or a lower bound of the distance.
+only once it is complete and, with --audit, checked. Worlds of bodies have the commands
+'batchbench rollout' and, where the bodies move, 'batchbench sweep'.
 
 With --rows a part of the file is answered, so that several machines can share it. The
 answers are those of the whole by the same back end.
 
-An invalid row gets status invalid and is listed; all other rows are answered. The exit
-code is then 2. Without invalid rows it is 1 if a row is undecided or, with --audit, if
-an answer was refuted.`,
+` + failedRows,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runScore(c.Context(), e, &f) },
 	}
+	pointElsewhere(c, "batchbench ")
 	fs := c.Flags()
-	f.given = fs.Changed
-	f.inputFlags.add(fs)
-	fs.StringVar(&f.out, "out", "", "file of results to write, .parquet or .npz")
-	fs.Var(&f.rows, "rows", "answer rows lo to hi of the file alone, hi not included; of worlds of bodies and with "+
-		"--query sweep those of whole worlds")
-	fs.StringVar(&f.json, "json", "", "write a report as JSON to this file; - is standard output, in place of the text")
-	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
-		", ")+"; default all but method (collide: status)")
+	f.addPairs(fs)
+	f.answerFlags.add(fs, "")
+	f.addColumns(fs)
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer before the file gets its name, as 'verify' does")
 	f.solveFlags.add(fs)
-	f.rolloutFlags.add(fs)
-	fs.BoolVar(&f.noCulling, "no-culling", false, "with --worlds: every pair of parts is solved")
-	f.sweepFlags.add(fs)
-	f.sweepFlags.addLimit(fs)
 	return c
 }
+
+// failedRows says in help texts what happens to rows without an answer.
+const failedRows = `An invalid row gets status invalid and is listed; all other rows are answered. The exit
+code is then 2. Without invalid rows it is 1 if a row is undecided or, with --audit, if
+an answer was refuted.`
 
 // scoreReport is the report of `score --json`.
 type scoreReport struct {
@@ -106,44 +152,41 @@ type scoreReport struct {
 	Verify    *verifyReport `json:"verify,omitempty"` // with --audit
 }
 
-func runScore(ctx context.Context, e *env, f *scoreFlags) error {
-	if err := f.inputFlags.check(); err != nil {
-		return err
-	}
-	if err := needFlags("out", f.out); err != nil {
+// check returns an error for flags that are missing or do not go together.
+func (f *scoreFlags) check() error {
+	if err := f.checkPairs("batchbench "); err != nil {
 		return err
 	}
 	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
-	if f.audit && f.options.Columns&auditColumns == 0 {
-		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
-			strings.Join(columnList(f.options.Columns), ", "))
+	if err := checkAudit(f.audit, f.options.Columns); err != nil {
+		return err
 	}
 	if f.audit && f.rows.given {
 		return errors.New("--audit takes all rows of a file, not --rows")
 	}
-	if err := checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"json", f.json}}); err != nil {
+	return f.answerFlags.check()
+}
+
+// checkAudit returns an error if answers of these columns are to be audited and cannot be.
+func checkAudit(audit bool, columns batch.Columns) error {
+	if audit && columns&auditColumns == 0 {
+		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
+			strings.Join(columnList(columns), ", "))
+	}
+	return nil
+}
+
+func runScore(ctx context.Context, e *env, f *scoreFlags) error {
+	if err := f.check(); err != nil {
 		return err
 	}
-	if err := f.checkSweep(); err != nil {
-		return err
-	}
-	inWorlds, err := f.isRollout(&f.rolloutFlags)
-	if err != nil {
-		return err
-	}
-	h, _, err := f.choose(dispatch.UnknownRows)
+	h, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	if f.sweep {
-		return scoreSweep(ctx, e, f, h.Dispatcher())
-	}
-	if inWorlds {
-		return scoreRollout(ctx, e, f, h.Dispatcher())
-	}
 	var audit *verifyReport
 	var check score.Check
 	if f.audit { // before the file gets its name: after an interrupt there is none
@@ -152,7 +195,7 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 			return err
 		}
 	}
-	rep, devices, err := scoreFile(ctx, e, f, h.Dispatcher(), check)
+	rep, err := scoreFile(ctx, e, f, h.Dispatcher(), check)
 	if err != nil {
 		return err
 	}
@@ -163,7 +206,7 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 	for _, row := range rep.RowErrors {
 		e.warn("%s: %v", f.path(), row)
 	}
-	report := newScoreReport(f, devices, &rep)
+	report := newScoreReport(f, &rep)
 	var verdict error
 	if report.Verify = audit; audit != nil {
 		verdict = audit.verdict()
@@ -182,7 +225,8 @@ func runScore(ctx context.Context, e *env, f *scoreFlags) error {
 
 // auditFile audits the complete file of results, which has a temporary path.
 func (f *scoreFlags) auditFile(ctx context.Context, e *env, path string) (*verifyReport, error) {
-	v := verifyFlags{solveFlags: f.solveFlags, inputFlags: f.inputFlags, results: path, sample: defaultSample, seed: 1}
+	v := verifyFlags{solveFlags: f.solveFlags, auditFlags: auditFlags{inputFlags: f.inputFlags, results: path,
+		sample: defaultSample, seed: 1}}
 	v.columns = nil
 	report, err := verifyFile(ctx, e, &v)
 	if err == nil {
@@ -191,51 +235,25 @@ func (f *scoreFlags) auditFile(ctx context.Context, e *env, path string) (*verif
 	return report, err
 }
 
-const adviceUndecided = "try --precision double or a larger --tolerance"
-
-// unanswered returns the error of a run of which some rows have no answer, nil if there are none. The column is that
-// which says so, and the advice is for undecided rows.
-func (f *scoreFlags) unanswered(invalid, undecided, rows int64, column, advice string) error {
-	switch {
-	case invalid > 0:
-		return exitf(exitBadInput, "%s of %s: bad input in %s; their %s is invalid, all others are answered",
-			plural(invalid, "row"), thousands(rows), f.path(), column)
-	case undecided > 0:
-		return exitf(exitWrong, "%s of %s undecided; %s", plural(undecided, "row"), thousands(rows), advice)
-	}
-	return nil
-}
-
-// scoreFile answers the pairs of the file into the results file and returns a description of
-// the devices. After an error there is no results file.
+// scoreFile answers the pairs of the file into the results file. After an error there is no results file.
 func scoreFile(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher,
-	check score.Check) (rep dispatch.Report, devices string, err error) {
+	check score.Check) (rep dispatch.Report, err error) {
 	lib, err := dataset.ReadLibrary(f.shapes)
 	if err != nil {
-		return rep, "", err
+		return rep, err
 	}
-	pairs, err := f.open()
+	pairs, err := f.openPairs()
 	if err != nil {
-		return rep, "", err
+		return rep, err
 	}
 	defer pairs.Close()
 	rows, err := f.rows.of(pairs.Len())
 	if err != nil {
-		return rep, "", err
+		return rep, err
 	}
-	chosen, err := d.Choose(f.backend, &f.options, pairs.Len())
-	if err != nil {
-		return rep, "", err
-	}
-	devices = devicesText(chosen.Share)
 	bar := e.progress("score", int64(rows.Hi-rows.Lo))
 	defer bar.done()
-	last := 0
-	rep, err = score.Run(ctx, d, lib, pairs, rows, f.out, f.options, dispatch.Options{
-		Backend: f.backend, MaxRowErrors: listedRowErrors,
-		Progress: func(done, _ int) { bar.add(done - last); last = done },
-	}, check)
-	return rep, devices, err
+	return score.Run(ctx, d, lib, pairs, rows, f.out, f.options, f.runOptions(f.backend, bar), check)
 }
 
 // Keys of the metadata that describes the query of a results file.
@@ -247,11 +265,11 @@ const (
 	metaRows      = score.MetaRows
 )
 
-func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreReport {
+func newScoreReport(f *scoreFlags, rep *dispatch.Report) *scoreReport {
 	o := &f.options
 	r := &scoreReport{
 		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
-		Backend: rep.Backend, Device: devices, Why: rep.Why,
+		Backend: rep.Backend, Device: devicesText(rep.Devices), Why: rep.Why,
 		Query: o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance), Columns: columnList(o.Columns),
 		Pairs: rep.Rows, Clock: "end to end, reading and writing the files included",
@@ -267,24 +285,6 @@ func newScoreReport(f *scoreFlags, devices string, rep *dispatch.Report) *scoreR
 		r.Failovers = append(r.Failovers, failover.Err.Error())
 	}
 	return r
-}
-
-// printer is a report of score, as text; as JSON it is its fields.
-type printer interface {
-	print(w io.Writer, out string) error
-}
-
-// write prints a report, as text or as JSON.
-func (f *scoreFlags) write(e *env, r printer) error {
-	if f.json != "-" {
-		if err := r.print(e.stdout, f.out); err != nil {
-			return err
-		}
-	}
-	if f.json == "" {
-		return nil
-	}
-	return writeJSON(e.stdout, f.json, r)
 }
 
 func (r *scoreReport) print(w io.Writer, out string) error {

@@ -120,7 +120,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 	report := &throughputReport{
 		Program: "batchbench throughput", Version: versionString(), Date: now(), Platform: platform(),
 		Cores:    runtime.NumCPU(),
-		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Share)}},
+		Backends: []backendReport{{chosen.Name(), devicesText(chosen.Devices())}},
 		Query:    o.Query.String(), Method: o.Method.String(), Precision: o.Precision.String(),
 		Tolerance: verify.Number(o.Tolerance),
 		Columns:   columnList(o.Columns), Seed: f.seed, Separated: f.separated, Penetrating: f.penetrating,
@@ -131,7 +131,7 @@ func throughput(ctx context.Context, e *env, f *throughputFlags) error {
 		return err
 	}
 	if beside != nil {
-		report.Backends = append(report.Backends, backendReport{beside.Name(), devicesText(beside.Share)})
+		report.Backends = append(report.Backends, backendReport{beside.Name(), devicesText(beside.Devices())})
 	}
 	for _, set := range f.sets {
 		lib, pairs, err := f.pairs(ctx, h.Dispatcher(), set)

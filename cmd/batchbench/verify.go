@@ -13,20 +13,66 @@ import (
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
+
+// auditFlags are the flags of the commands that audit a file of results.
+type auditFlags struct {
+	inputFlags
+	results, json string
+	all           bool
+	sample        int64
+	seed          uint64
+}
+
+// add registers the flags but those of the inputs. rows says what a sample consists of.
+func (f *auditFlags) add(fs *pflag.FlagSet, sample int64, rows string) {
+	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
+		"text")
+	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
+	fs.Int64Var(&f.sample, "sample", sample, rows+" that the reference solves again; 0 is none")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
+}
+
+// check returns an error for flags that are missing or do not go together.
+func (f *auditFlags) check() error {
+	if err := needFlags("results", f.results); err != nil {
+		return err
+	}
+	if f.sample < 0 {
+		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
+	}
+	return checkOutputs(append(f.files(f.json), namedFile{"results", f.results}), []namedFile{{"json", f.json}})
+}
+
+// checkedReport is a report of an audit, as text; as JSON it is its fields.
+type checkedReport interface {
+	print(w io.Writer) error
+	verdict() error // an error with the exit code if the answers are not good
+}
+
+// write prints the report of an audit, as text or as JSON, and returns its verdict.
+func (f *auditFlags) write(e *env, report checkedReport) error {
+	if f.json != "-" {
+		if err := report.print(e.stdout); err != nil {
+			return err
+		}
+	}
+	if f.json != "" {
+		if err := writeJSON(e.stdout, f.json, report); err != nil {
+			return err
+		}
+	}
+	return report.verdict()
+}
 
 // verifyFlags are the flags of `verify`.
 type verifyFlags struct {
+	auditFlags
 	solveFlags
-	inputFlags
-	rolloutFlags
-	sweepFlags
-	results, json string
-	all           bool
-	sample, prove int64
-	seed          uint64
-	anyPrecision  bool // of the file is good
-	anySample     bool // is not on the command line
+	prove        int64
+	anyPrecision bool // of the file is good
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -43,96 +89,53 @@ What a right answer is, the command line says: give the --query, --tolerance and
 file claims was asked is printed beside them and believed in nothing; a file that
 claims to answer another query, or has another --precision, is refused.
 
-Of worlds of bodies (see 'score'), give --reduce, --max-distance and --pairs all as they
-were. The form of each row is checked, and its answer as one of the pair of parts that it
-names; the reference solves all pairs of parts of a sample of worlds, --sample of them in
-all, and what it proves of them refutes rows, worlds, counts and missing rows.
-
-Of sweeps (--query sweep) the form of each row is checked. Of a sample of rows the
-reference looks at each contact, and proves free rows and the time before a contact by
-its distances and the speed of the bodies.
-
 What was not audited is said, and is not exit code 0: distances of a file without the
 columns that prove them (gap, normal and both witnesses) unless --all has the reference
-solve every row, worlds that state failed rows, and worlds with --sample 0. Of worlds
-beyond the sample, the report says how many there are.`,
-		Args: noArgs,
+solve every row.
+
+'batchbench verify rollout' and 'batchbench verify sweep' audit the results of 'rollout'
+and 'sweep'.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("unexpected argument %q; see '%s --help'", args[0], c.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.anyPrecision, f.anySample = !c.Flags().Changed("precision"), !c.Flags().Changed("sample")
-			report, err := f.run(c.Context(), e)
+			f.anyPrecision = !c.Flags().Changed("precision")
+			if err := f.check(); err != nil {
+				return err
+			}
+			report, err := verifyFile(c.Context(), e, &f)
 			if err != nil {
 				return err
 			}
-			if f.json != "-" {
-				if err := report.print(e.stdout); err != nil {
-					return err
-				}
-			}
-			if f.json != "" {
-				if err := writeJSON(e.stdout, f.json, report); err != nil {
-					return err
-				}
-			}
-			return report.verdict()
+			return f.write(e, report)
 		},
 	}
+	pointElsewhere(c, "batchbench verify ")
 	fs := c.Flags()
-	f.inputFlags.add(fs)
-	fs.StringVar(&f.results, "results", "", "file of results to audit, .parquet or .npz")
-	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file; - is standard output, in place of the "+
-		"text")
-	fs.BoolVar(&f.all, "all", false, "compare every row with the reference")
-	fs.Int64Var(&f.sample, "sample", defaultSample, fmt.Sprintf("rows that the reference solves again; 0 is none. Of "+
-		"worlds of bodies: pairs of parts, %d by default", auditedPairs))
+	f.addPairs(fs)
+	f.auditFlags.add(fs, defaultSample, "rows")
 	fs.Int64Var(&f.prove, "prove", 0, "rows of which the lower bound of the depth is proved, by branch and bound over "+
 		"directions; 0 is none")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of the sample")
+	f.addAudited(fs)
+	c.AddCommand(newVerifyRollout(e), newVerifySweep(e))
+	return c
+}
+
+// addAudited registers the flags that answers have to meet.
+func (f *solveFlags) addAudited(fs *pflag.FlagSet) {
 	f.addQuestion(fs)
 	fs.Var(choice[batch.Precision]{&f.options.Precision, batch.ParsePrecision}, "precision",
 		"precision that the file must have, single or double; default: that of its columns")
 	f.addWorkers(fs)
-	f.rolloutFlags.add(fs)
-	f.sweepFlags.add(fs)
-	return c
-}
-
-// checkedReport is a report of verify, as text; as JSON it is its fields.
-type checkedReport interface {
-	print(w io.Writer) error
-	verdict() error // an error with the exit code if the answers are not good
-}
-
-// run audits the file.
-func (f *verifyFlags) run(ctx context.Context, e *env) (checkedReport, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
-	switch {
-	case f.sweep:
-		return verifySweep(ctx, e, f)
-	case f.timeTolerance != 0:
-		return nil, errors.New("--time-tolerance applies to --query sweep")
-	}
-	inWorlds, err := f.isRollout(&f.rolloutFlags)
-	if err != nil {
-		return nil, err
-	}
-	if inWorlds {
-		return verifyRollout(ctx, e, f)
-	}
-	return verifyFile(ctx, e, f)
 }
 
 // check returns an error for flags that are missing or do not go together.
 func (f *verifyFlags) check() error {
-	if err := f.inputFlags.check(); err != nil {
+	if err := f.checkPairs("batchbench verify "); err != nil {
 		return err
-	}
-	if err := needFlags("results", f.results); err != nil {
-		return err
-	}
-	if f.sample < 0 {
-		return fmt.Errorf("--sample %d: want 0 (none) or more", f.sample)
 	}
 	if f.prove < 0 {
 		return fmt.Errorf("--prove %d: want 0 (none) or more", f.prove)
@@ -140,7 +143,7 @@ func (f *verifyFlags) check() error {
 	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
-	return checkOutputs(append(f.files(f.json), namedFile{"results", f.results}), []namedFile{{"json", f.json}})
+	return f.auditFlags.check()
 }
 
 // auditColumns are columns that claim something of a pair; what the others hold is judged
@@ -156,7 +159,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := f.open()
+	pairs, err := f.openPairs()
 	if err != nil {
 		return nil, err
 	}

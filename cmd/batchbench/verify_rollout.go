@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,9 +13,11 @@ import (
 	"clearance/dataset"
 	"clearance/rollout"
 	"clearance/verify"
+
+	"github.com/spf13/cobra"
 )
 
-// verifyRolloutReport is the report of `verify --json` for worlds of bodies.
+// verifyRolloutReport is the report of `verify rollout --json`.
 type verifyRolloutReport struct {
 	Program     string         `json:"program"`
 	Version     string         `json:"version"`
@@ -32,12 +35,54 @@ type verifyRolloutReport struct {
 	Audit       *rolloutAudit  `json:"audit"`
 }
 
-// verifyRollout audits a file of results of worlds of bodies against the question of the flags.
-func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, error) {
-	if f.prove > 0 {
-		return nil, fmt.Errorf("--prove does not apply to worlds of bodies")
+// verifyRolloutFlags are the flags of `verify rollout`.
+type verifyRolloutFlags struct {
+	auditFlags
+	rolloutFlags
+	anyPrecision bool // of the file is good
+}
+
+func newVerifyRollout(e *env) *cobra.Command {
+	var f verifyRolloutFlags
+	c := &cobra.Command{
+		Use:   "rollout --shapes shapes.json --worlds worlds.parquet|.npz --results results.parquet|.npz",
+		Short: "audit results of worlds of bodies",
+		Long: `Checks the form of each row of a file of results of 'batchbench rollout', and its answer
+as one of the pair of parts that it names, from the shapes and poses alone. The reference
+solves all pairs of parts of a sample of worlds, --sample of them in all, and what it
+proves of them refutes rows, worlds, counts and missing rows.
+
+What a right answer is, the command line says, as in 'batchbench verify': give --query,
+--tolerance, --reduce, --max-distance and --all-pairs as they were.
+
+What was not audited is said, and is not exit code 0: distances of a file without the
+column gap unless --all has the reference solve every world, worlds that state failed
+rows, and all worlds with --sample 0. Of worlds beyond the sample, the report says how
+many there are.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			f.anyPrecision = !c.Flags().Changed("precision")
+			if err := errors.Join(f.checkWorlds(), f.solveFlags.check(), f.auditFlags.check()); err != nil {
+				return err
+			}
+			report, err := verifyRollout(c.Context(), e, &f)
+			if err != nil {
+				return err
+			}
+			return f.write(e, report)
+		},
 	}
-	bodies, worlds, err := f.rollout()
+	fs := c.Flags()
+	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	f.auditFlags.add(fs, auditedPairs, "pairs of parts, of whole worlds,")
+	f.addAudited(fs)
+	f.rolloutFlags.addQuestion(fs)
+	return c
+}
+
+// verifyRollout audits a file of results of worlds of bodies against the question of the flags.
+func verifyRollout(ctx context.Context, e *env, f *verifyRolloutFlags) (*verifyRolloutReport, error) {
+	bodies, worlds, err := f.read(&f.inputFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +95,7 @@ func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, 
 			f.options.Precision)
 	}
 	f.options.Columns, f.options.Precision = results.Columns, results.Precision
-	o, err := f.rolloutOptions(&f.solveFlags)
+	o, err := f.rolloutOptions()
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +106,8 @@ func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, 
 	bar := e.progress("verify", int64(results.N))
 	defer bar.done()
 	sample := &rolloutSample{pairs: f.sample, seed: f.seed, workers: f.workers, bar: bar}
-	switch {
-	case f.all:
+	if f.all {
 		sample.pairs = math.MaxInt64
-	case f.anySample:
-		sample.pairs = auditedPairs
 	}
 	audit, err := auditRollout(ctx, job, sample)
 	if err != nil {
@@ -84,7 +126,7 @@ func verifyRollout(ctx context.Context, e *env, f *verifyFlags) (checkedReport, 
 }
 
 // belongs returns an error if the results are not of the form that the question has, or claim to answer another one.
-func (f *verifyFlags) belongs(job *rollout.Job, meta map[string]string) error {
+func (f *verifyRolloutFlags) belongs(job *rollout.Job, meta map[string]string) error {
 	o, w, r := &job.Options, job.Worlds, job.Results
 	other := func(key, claim, want, flag string) error {
 		return fmt.Errorf("%s claims to have %s %s, the audit asks for %s; see --%s", f.results, key,
@@ -111,11 +153,11 @@ func (f *verifyFlags) belongs(job *rollout.Job, meta map[string]string) error {
 	reduced, sparse, pairs := r.Pair != nil, r.Offsets != nil, r.BodyA != nil
 	switch {
 	case o.Reduce == rollout.ReduceWorld && (!reduced || sparse || pairs != w.AllPairs):
-		return fmt.Errorf("%s has not the columns of worlds of %s; see --reduce and --pairs", f.results, f.worlds)
+		return fmt.Errorf("%s has not the columns of worlds of %s; see --reduce and --all-pairs", f.results, f.worlds)
 	case o.Reduce == rollout.ReduceWorld:
 		rows, what = w.Count(), "worlds"
 	case reduced || sparse != w.AllPairs || pairs != w.AllPairs:
-		return fmt.Errorf("%s has not the columns of pairs of bodies of %s; see --reduce and --pairs", f.results,
+		return fmt.Errorf("%s has not the columns of pairs of bodies of %s; see --reduce and --all-pairs", f.results,
 			f.worlds)
 	case sparse && len(r.Offsets) != w.Count()+1:
 		return fmt.Errorf("%s states %d worlds, %s holds %d; they do not belong together", f.results, len(r.Offsets)-1,

@@ -35,7 +35,7 @@ func TestVerifyRollout(t *testing.T) {
 		{"--max-distance 0.2", false, "6 as answers of the pair of parts that they name", "--max-distance 0.3"},
 		{"--max-distance 0.2", true, "18 pairs of parts in 3 worlds", ""},
 		{"--reduce world", true, "3 rows", "--query growth"},
-		{"--max-distance 0.2 --pairs all", false, "18 pairs of parts in 3 worlds", "--max-distance 0.2"},
+		{"--max-distance 0.2 --all-pairs", false, "18 pairs of parts in 3 worlds", "--max-distance 0.2"},
 		{"--query collide", false, "0 rows refuted", "--query penetration"},
 		{"--query growth", false, "0 rows refuted", ""},
 	} {
@@ -50,8 +50,8 @@ func TestVerifyRollout(t *testing.T) {
 			}
 			in := []string{"--shapes", shapes, "--worlds", worlds}
 			flags := strings.Fields(c.flags)
-			command(append(append([]string{"score", "--out", out}, in...), flags...)...).want(t, exitGood)
-			check := append([]string{"verify", "--results", out}, in...)
+			command(append(append([]string{"rollout", "--out", out}, in...), flags...)...).want(t, exitGood)
+			check := append([]string{"verify", "rollout", "--results", out}, in...)
 			o := command(append(check, flags...)...).want(t, exitGood)
 			if !strings.Contains(o.stdout, c.says) {
 				t.Errorf("%q: report %s, want %q in it", c.flags, o.stdout, c.says)
@@ -88,8 +88,8 @@ func TestVerifyChangedRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := []string{"--shapes", shapes, "--worlds", worlds}
-	command(append([]string{"score", "--out", out}, in...)...).want(t, exitGood)
-	verify := append([]string{"verify", "--results", changed}, in...)
+	command(append([]string{"rollout", "--out", out}, in...)...).want(t, exitGood)
+	verify := append([]string{"verify", "rollout", "--results", changed}, in...)
 	for says, change := range map[string]func(r *rollout.Results){
 		"1 wrong answer": func(r *rollout.Results) { r.Distance().F32[0] += 0.5 },
 		"1 undecided":    func(r *rollout.Results) { r.Status()[1], r.Gap()[1] = uint8(batch.Undecided), 1 },
@@ -117,14 +117,15 @@ func TestVerifyChangedRollout(t *testing.T) {
 			t.Errorf("%s%s, want %q", o.stdout, o.stderr, says)
 		}
 	}
-	in = append([]string{"verify", "--results", out}, in...)
+	command(append([]string{"verify", "sweep", "--results", out}, in...)...).want(t, exitBadInput).
+		says(t, "way_point")
+	in = append([]string{"verify", "rollout", "--results", out}, in...)
 	command(append(in, "--prove", "3")...).want(t, exitBadInput).says(t, "--prove")
 	command(append(in, "--precision", "double")...).want(t, exitBadInput).says(t, "precision single")
-	command(append(in, "--pairs", "all", "--max-distance", "1")...).want(t, exitBadInput).says(t, out)
-	command(append(in, "--pairs", "all")...).want(t, exitBadInput).says(t, out)
-	command("verify", "--shapes", shapes, "--pairs", "p.npz", "--results", out, "--reduce", "world").want(t,
-		exitBadInput).says(t, "apply to --worlds")
-	command("verify", "--shapes", shapes, "--worlds", worlds, "--results", filepath.Join(dir, "none.npz")).want(t,
-		exitBadInput).says(t, "none.npz")
-	command(append(in, "--query", "sweep")...).want(t, exitBadInput).says(t, "way_point")
+	command(append(in, "--all-pairs", "--max-distance", "1")...).want(t, exitBadInput).says(t, out)
+	command(append(in, "--all-pairs")...).want(t, exitBadInput).says(t, out)
+	command("verify", "rollout", "--shapes", shapes, "--results", out).want(t, exitBadInput).
+		says(t, "--worlds is missing")
+	command("verify", "rollout", "--shapes", shapes, "--worlds", worlds, "--results",
+		filepath.Join(dir, "none.npz")).want(t, exitBadInput).says(t, "none.npz")
 }

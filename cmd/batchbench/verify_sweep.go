@@ -11,11 +11,12 @@ import (
 
 	"clearance/dataset"
 	"clearance/rollout"
-	"clearance/rollout/sweep"
 	"clearance/verify"
+
+	"github.com/spf13/cobra"
 )
 
-// verifySweepReport is the report of `verify --query sweep --json`.
+// verifySweepReport is the report of `verify sweep --json`.
 type verifySweepReport struct {
 	Program       string        `json:"program"`
 	Version       string        `json:"version"`
@@ -29,29 +30,54 @@ type verifySweepReport struct {
 	Audit         *sweepAudit   `json:"audit"`
 }
 
+// verifySweepFlags are the flags of `verify sweep`.
+type verifySweepFlags struct {
+	auditFlags
+	backendFlags // workers alone
+	sweepFlags
+}
+
+func newVerifySweep(e *env) *cobra.Command {
+	var f verifySweepFlags
+	c := &cobra.Command{
+		Use:   "sweep --shapes shapes.json --worlds motions.parquet|.npz --results results.parquet|.npz",
+		Short: "audit results of sweeps",
+		Long: `Checks the form of each row of a file of results of 'batchbench sweep' from the shapes and
+poses alone. Of a sample of rows the reference looks at each contact, and proves free
+rows and the time before a contact by its distances and the speed of the bodies.
+
+What a right answer is, the command line says, as in 'batchbench verify': give --tolerance,
+--time-tolerance and --max-distance as they were.
+
+Without a sample the exit code is not 0.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(f.checkWorlds(), f.backendFlags.check(), f.sweepFlags.check(),
+				f.auditFlags.check()); err != nil {
+				return err
+			}
+			report, err := verifySweep(c.Context(), e, &f)
+			if err != nil {
+				return err
+			}
+			return f.write(e, report)
+		},
+	}
+	fs := c.Flags()
+	f.addWorlds(fs, "motions of bodies along way points")
+	f.auditFlags.add(fs, defaultSample, "rows")
+	f.addWorkers(fs)
+	f.addQuestion(fs)
+	return c
+}
+
 // verifySweep audits a file of results of sweeps against the question of the flags.
-func verifySweep(ctx context.Context, e *env, f *verifyFlags) (checkedReport, error) {
-	switch {
-	case f.worlds == "":
-		return nil, errors.New("--query sweep applies to --worlds, with poses at way points")
-	case f.prove > 0 || f.reduce != rollout.ReduceNone || f.pairs != "" || f.options.HasCutOff || !f.anyPrecision:
-		return nil, errors.New("--prove, --reduce, --pairs, --cutoff and --precision do not apply to --query sweep")
-	}
-	bodies, err := dataset.ReadBodies(f.shapes)
+func verifySweep(ctx context.Context, e *env, f *verifySweepFlags) (*verifySweepReport, error) {
+	bodies, motions, err := f.readMotions()
 	if err != nil {
 		return nil, err
 	}
-	motions, err := dataset.ReadMotions(f.worlds, bodies)
-	if err != nil {
-		return nil, err
-	}
-	o := sweep.Options{TimeTolerance: f.timeTolerance, Tolerance: f.options.Tolerance}
-	if f.maxDistance != math.Inf(1) {
-		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
-	}
-	if err := o.Check(); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "sweep: "))
-	}
+	o := f.options
 	results, meta, err := dataset.ReadSweepResults(f.results)
 	if err != nil {
 		return nil, err
@@ -61,7 +87,7 @@ func verifySweep(ctx context.Context, e *env, f *verifyFlags) (checkedReport, er
 			thousands(rows), f.results, plural(results.N, "row"))
 	}
 	if query, ok := meta[metaQuery]; ok && query != sweepName {
-		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep; see --query", f.results,
+		return nil, fmt.Errorf("%s claims to answer the query %s, the audit asks for sweep", f.results,
 			strconv.Quote(printable(query, 60)))
 	}
 	bar := e.progress("verify", int64(results.N))

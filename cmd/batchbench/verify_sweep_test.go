@@ -45,11 +45,11 @@ func TestVerifySweep(t *testing.T) {
 	if err := dataset.WriteMotions(at("motions.npz"), m, bodies); err != nil {
 		t.Fatal(err)
 	}
-	in := []string{"--shapes", at("shapes.json"), "--worlds", at("motions.npz"), "--query", "sweep"}
+	in := []string{"--shapes", at("shapes.json"), "--worlds", at("motions.npz")}
 	for _, flags := range []string{"", "--time-tolerance 1e-3", "--max-distance 0.2"} {
 		more := strings.Fields(flags)
-		command(append(append([]string{"score", "--out", at("out.npz")}, in...), more...)...).want(t, exitGood)
-		verify := append(append([]string{"verify", "--results", at("out.npz")}, in...), more...)
+		command(append(append([]string{"sweep", "--out", at("out.npz")}, in...), more...)...).want(t, exitGood)
+		verify := append(append([]string{"verify", "sweep", "--results", at("out.npz")}, in...), more...)
 		command(append(verify, "--all")...).want(t, exitGood)
 		o := command(append(verify, "--sample", "20")...).want(t, exitGood)
 		if !strings.Contains(o.stdout, "of 60 rows the form alone") {
@@ -57,7 +57,7 @@ func TestVerifySweep(t *testing.T) {
 		}
 		command(append(verify, "--sample", "0")...).want(t, exitWrong).says(t, "not audited")
 	}
-	command(append([]string{"score", "--out", at("out.npz")}, in...)...).want(t, exitGood)
+	command(append([]string{"sweep", "--out", at("out.npz")}, in...)...).want(t, exitGood)
 	r, meta, err := dataset.ReadSweepResults(at("out.npz"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,14 +104,14 @@ func TestVerifySweep(t *testing.T) {
 		if err := dataset.WriteSweepResults(at("forged.npz"), forged, 40, 3, meta); err != nil {
 			t.Fatal(err)
 		}
-		got := command(append([]string{"verify", "--all", "--results", at("forged.npz")}, in...)...)
+		got := command(append([]string{"verify", "sweep", "--all", "--results", at("forged.npz")}, in...)...)
 		if got.code != exitWrong {
 			t.Errorf("%s: exit code %d\n%s%s", what, got.code, got.stdout, got.stderr)
 		}
 	}
-	verify := append([]string{"verify", "--results", at("out.npz")}, in...)
+	verify := append([]string{"verify", "sweep", "--results", at("out.npz")}, in...)
 	command(append(verify, "--prove", "3")...).want(t, exitBadInput).says(t, "--prove")
 	command(append(verify, "--reduce", "world")...).want(t, exitBadInput).says(t, "--reduce")
-	command("verify", "--results", at("out.npz"), "--shapes", at("shapes.json"), "--pairs", "p.npz", "--query",
-		"sweep").want(t, exitBadInput).says(t, "--worlds")
+	command("verify", "sweep", "--results", at("out.npz"), "--shapes", at("shapes.json")).want(t, exitBadInput).
+		says(t, "--worlds")
 }

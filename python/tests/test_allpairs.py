@@ -40,9 +40,9 @@ def write(folder: Path, scene: cl.Scene, **arrays: Any) -> Path:
     return folder / "worlds.npz"
 
 
-def score(batchbench: Path, folder: Path, *flags: str) -> dict[str, Any]:
-    """The answers of the command line."""
-    command: list[Any] = [batchbench, "score", "--backend", "cpu", "--shapes", folder / "shapes.json"]
+def answers(batchbench: Path, name: str, folder: Path, *flags: str) -> dict[str, Any]:
+    """The answers of a command."""
+    command: list[Any] = [batchbench, name, "--backend", "cpu", "--shapes", folder / "shapes.json"]
     files: list[Any] = ["--worlds", folder / "worlds.npz", "--out", folder / "out.npz"]
     run = subprocess.run([*command, *files, *flags], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
@@ -71,7 +71,7 @@ def test_all_pairs_are_those_of_the_command_line(
         scene, worlds=W, pairs="all", bodies=bodies, max_distance=0.2, precision=precision, columns=columns
     )
     r = roll(poses, quat="wxyz")
-    want = score(batchbench, tmp_path, "--pairs", "all", "--max-distance", "0.2", "--precision", precision)
+    want = answers(batchbench, "rollout", tmp_path, "--all-pairs", "--max-distance", "0.2", "--precision", precision)
     same(r, want, {**COLUMNS, "body_a": "body_a", "body_b": "body_b", "world": "world"})
     assert len(r) == len(want["world"]) > 50 and r.distance.dtype == column_type(precision)
     bit = np.unpackbits(r.bits.view(np.uint8), bitorder="little")[: len(r)].astype(bool)
@@ -82,7 +82,7 @@ def test_all_pairs_are_those_of_the_command_line(
         r.of(W)
     roll = engine.rollout(scene, worlds=W, pairs="all", bodies=bodies, reduce="world", precision=precision)
     worlds = roll(poses, quat="wxyz")
-    want = score(batchbench, tmp_path, "--pairs", "all", "--reduce", "world", "--precision", precision)
+    want = answers(batchbench, "rollout", tmp_path, "--all-pairs", "--reduce", "world", "--precision", precision)
     same(worlds, want, {**COLUMNS, "body_a": "body_a", "body_b": "body_b", "contacts": "contacts", "any": "any"})
     assert worlds.offsets is None
     with pytest.raises(cl.OptionError, match="all"):
@@ -139,13 +139,13 @@ def test_sweeps_are_those_of_the_command_line(engine: cl.Engine, batchbench: Pat
     scene, bodies, poses = motions()
     write(tmp_path, scene, bodies=bodies, poses=poses)
     r = engine.sweep(scene, poses, quat="wxyz", bodies=bodies)
-    want = score(batchbench, tmp_path, "--query", "sweep")
+    want = answers(batchbench, "sweep", tmp_path)
     names = ("state", "lower", "upper", "closest", "t0", "t1", "part_a", "part_b", "evaluations")
     same(r, want, {n: n for n in names})
     assert r.counts["free"] > 10 and r.counts["contact"] > 10 and sum(r.counts.values()) == r.state.size
     assert (np.bincount(r.state.ravel(), minlength=4) == list(r.counts.values())).all()
     other = engine.sweep(scene, poses[..., [0, 1, 2, 4, 5, 6, 3]], quat="xyzw", bodies=bodies, max_distance=0.1)
-    far = score(batchbench, tmp_path, "--query", "sweep", "--max-distance", "0.1")
+    far = answers(batchbench, "sweep", tmp_path, "--max-distance", "0.1")
     same(other, far, {n: n for n in names})
     assert "free" in repr(r) and (r.hit == (r.state != cl.FREE)).all()
 

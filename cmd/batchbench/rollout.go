@@ -15,46 +15,36 @@ import (
 	"clearance/rollout"
 	"clearance/verify"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// rolloutFlags are the flags of `score` for worlds of bodies.
+// rolloutFlags are the flags of the question that `rollout` answers and `verify rollout` audits.
 type rolloutFlags struct {
+	solveFlags
 	maxDistance float64
 	reduce      rollout.Reduce
+	allPairs    bool
 	noCulling   bool
 }
 
-// add registers the flags that define a correct answer.
-func (f *rolloutFlags) add(fs *pflag.FlagSet) {
-	fs.Float64Var(&f.maxDistance, "max-distance", math.Inf(1), "with --worlds: distance in metres; pairs of bodies "+
-		"beyond it are only proved to be so, mostly by bounds and without a solver")
-	fs.Var(choice[rollout.Reduce]{&f.reduce, rollout.ParseReduce}, "reduce", "with --worlds: none, or world for one "+
-		"row per world, that of its least pair")
+// addQuestion registers the flags that define a correct answer.
+func (f *rolloutFlags) addQuestion(fs *pflag.FlagSet) {
+	addMaxDistance(fs, &f.maxDistance)
+	fs.Var(choice[rollout.Reduce]{&f.reduce, rollout.ParseReduce}, "reduce", "none, or world for one row per world, "+
+		"that of its least pair")
+	fs.BoolVar(&f.allPairs, "all-pairs", false, "all pairs of the bodies of a world, whatever pairs the file lists")
 }
 
-// used reports whether a flag asks for a rollout.
-func (f *rolloutFlags) used() bool {
-	return f.maxDistance != math.Inf(1) || f.reduce != rollout.ReduceNone || f.noCulling
-}
-
-// isRollout reports whether the question is one for package rollout: worlds with bodies, or with one of the flags.
-func (f *inputFlags) isRollout(of *rolloutFlags) (bool, error) {
-	if f.worlds == "" {
-		if of.used() {
-			return false, errors.New("--max-distance, --reduce and --no-culling apply to --worlds")
-		}
-		return false, nil
-	}
-	if of.used() || f.pairs == allPairs {
-		return true, nil
-	}
-	return dataset.HasBodies(f.worlds)
+// addMaxDistance registers the flag --max-distance.
+func addMaxDistance(fs *pflag.FlagSet, d *float64) {
+	fs.Float64Var(d, "max-distance", math.Inf(1), "distance in metres; pairs of bodies beyond it are only proved to "+
+		"be so, mostly by bounds and without a solver")
 }
 
 // rolloutOptions are the options of a rollout.
-func (f *rolloutFlags) rolloutOptions(s *solveFlags) (rollout.Options, error) {
-	o := rollout.Options{Options: s.options, Reduce: f.reduce, NoCulling: f.noCulling, Workers: s.workers}
+func (f *rolloutFlags) rolloutOptions() (rollout.Options, error) {
+	o := rollout.Options{Options: f.options, Reduce: f.reduce, NoCulling: f.noCulling, Workers: f.workers}
 	if f.maxDistance != math.Inf(1) {
 		o.MaxDistance, o.HasMaxDistance = f.maxDistance, true
 	}
@@ -64,37 +54,91 @@ func (f *rolloutFlags) rolloutOptions(s *solveFlags) (rollout.Options, error) {
 	return o, nil
 }
 
-// rollout reads the bodies and the worlds.
-func (f *inputFlags) rollout() (*batch.Bodies, *batch.Worlds, error) {
-	has, err := dataset.HasBodies(f.worlds)
+// read reads the bodies and the worlds of the files. Shapes are bodies of one part.
+func (f *rolloutFlags) read(in *inputFlags) (*batch.Bodies, *batch.Worlds, error) {
+	has, err := dataset.HasBodies(in.worlds)
 	if err != nil {
 		return nil, nil, err
 	}
-	bodies, err := dataset.ReadBodies(f.shapes)
+	bodies, err := dataset.ReadBodies(in.shapes)
 	if err != nil {
 		return nil, nil, err
 	}
+	var w *batch.Worlds
 	if has {
-		w, err := dataset.ReadRollout(f.worlds, bodies)
-		if err == nil && f.pairs == allPairs {
-			w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
-		}
-		return bodies, w, err
+		w, err = dataset.ReadRollout(in.worlds, bodies)
+	} else {
+		bodies = batch.BodiesOfShapes(bodies.Library())
+		w, err = dataset.ReadWorlds(in.worlds)
 	}
-	w, err := dataset.ReadWorlds(f.worlds)
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.pairs == allPairs {
+	if f.allPairs {
 		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
 	}
-	bodies = batch.BodiesOfShapes(bodies.Library())
 	return bodies, w, w.CheckBodies(bodies)
 }
 
-// scoreRollout answers worlds of bodies into the results file.
-func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispatcher) error {
-	bodies, worlds, err := f.rollout()
+func newRollout(e *env) *cobra.Command {
+	var f struct {
+		answerFlags
+		rolloutFlags
+		audit bool
+	}
+	c := &cobra.Command{
+		Use:   "rollout --shapes shapes.json --worlds worlds.parquet|.npz --out results.parquet|.npz",
+		Short: "answer the pairs of bodies of worlds",
+		Long: `Answers the pairs of bodies of worlds; the answer of a pair of bodies is that of its
+nearest, or deepest, pair of parts, which the columns part_a and part_b name. With
+--reduce world there is one row per world. With --all-pairs, or where the file lists no
+pairs, all pairs of the bodies of a world are asked, and the results have rows
+(world, body_a, body_b) for those within --max-distance.
+
+The results file appears under its name only once it is complete and, with --audit,
+checked. With --rows whole worlds of the file are answered, so that several machines can
+share it.
+
+` + failedRows,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runRollout(c.Context(), e, &f.answerFlags, &f.rolloutFlags, f.audit)
+		},
+	}
+	fs := c.Flags()
+	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	f.answerFlags.add(fs, ", whole worlds")
+	f.addColumns(fs)
+	fs.BoolVar(&f.audit, "audit", false, "audit the answers before the file gets its name, as 'verify rollout' does")
+	f.solveFlags.add(fs)
+	f.rolloutFlags.addQuestion(fs)
+	fs.BoolVar(&f.noCulling, "no-culling", false, "every pair of parts is solved")
+	return c
+}
+
+// runRollout answers worlds of bodies into the results file.
+func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, audited bool) error {
+	if err := f.checkWorlds(); err != nil {
+		return err
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	if err := checkAudit(audited, q.options.Columns); err != nil {
+		return err
+	}
+	if audited && f.rows.given {
+		return errors.New("--audit takes all rows of a file, not --rows")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	h, err := q.open()
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	bodies, worlds, err := q.read(&f.inputFlags)
 	if err != nil {
 		return err
 	}
@@ -103,28 +147,26 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 		return err
 	}
 	worlds = worlds.Slice(first, end)
-	o, err := f.rolloutOptions(&f.solveFlags)
+	o, err := q.rolloutOptions()
 	if err != nil {
 		return err
 	}
 	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
-	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: f.workers}
-	if f.audit {
+	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: q.workers}
+	if audited {
 		if err := sample.check(job); err != nil {
 			return err
 		}
 	}
-	bar := e.progress("score", int64(worlds.Count()*max(len(worlds.TemplateA), 1)))
+	bar := e.progress("rollout", int64(worlds.Count()*max(len(worlds.TemplateA), 1)))
 	defer bar.done()
-	last := 0
-	rep, err := rollout.Run(ctx, d, job, dispatch.Options{Backend: f.backend, MaxRowErrors: listedRowErrors,
-		Progress: func(done, _ int) { bar.add(done - last); last = done }})
+	rep, err := rollout.Run(ctx, h.Dispatcher(), job, f.runOptions(q.backend, bar))
 	if err != nil {
 		return f.ofFile(ctx, err)
 	}
 	bar.done()
 	var audit *rolloutAudit
-	if f.audit { // before the file is written: after an interrupt there is none
+	if audited { // before the file is written: after an interrupt there is none
 		bar := e.progress("verify", int64(job.Results.N))
 		defer bar.done()
 		sample.bar = bar
@@ -157,15 +199,7 @@ func scoreRollout(ctx context.Context, e *env, f *scoreFlags, d *dispatch.Dispat
 	return f.unanswered(c.Invalid, c.Undecided, int64(report.Results), "status", adviceUndecided)
 }
 
-// ofFile names the file of worlds in an error of the call, such as one of too little memory.
-func (f *inputFlags) ofFile(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	return fmt.Errorf("%s: %w", f.worlds, err)
-}
-
-// rolloutReport is the report of `score --json` for worlds of bodies.
+// rolloutReport is the report of `rollout --json`.
 type rolloutReport struct {
 	Program         string        `json:"program"`
 	Version         string        `json:"version"`
@@ -194,7 +228,7 @@ type rolloutReport struct {
 
 func newRolloutReport(o *rollout.Options, rep *rollout.Report) *rolloutReport {
 	r := &rolloutReport{
-		Program: "batchbench score", Version: versionString(), Date: now(), Platform: platform(),
+		Program: "batchbench rollout", Version: versionString(), Date: now(), Platform: platform(),
 		Backend: rep.Backend, Why: rep.Why, Query: o.Query.String(), Precision: o.Precision.String(),
 		Reduce: o.Reduce.String(), Worlds: rep.Worlds, Pairs: rep.Rows, AbsentPairs: rep.AbsentRows,
 		CulledPairs: rep.CulledRows, PartPairs: rep.PartPairs, SolvedPartPairs: rep.Solved,

@@ -27,8 +27,8 @@ func ballsFile(t *testing.T, dir string) string {
 	return path
 }
 
-// TestScoreSweep scores three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
-func TestScoreSweep(t *testing.T) {
+// TestSweep sweeps three worlds of a ball that moves past another: into it, beside it, and with a bad way point.
+func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	shapes, motions := ballsFile(t, dir), filepath.Join(dir, "motions")
 	bodies, err := dataset.ReadBodies(shapes)
@@ -51,8 +51,7 @@ func TestScoreSweep(t *testing.T) {
 	write()
 	for _, ext := range formats {
 		out := filepath.Join(dir, "results"+ext)
-		in := []string{"score", "--shapes", shapes, "--worlds", motions + ext, "--query", "sweep", "--out", out,
-			"--time-tolerance", "1e-4"}
+		in := []string{"sweep", "--shapes", shapes, "--worlds", motions + ext, "--out", out, "--time-tolerance", "1e-4"}
 		o := command(in...).want(t, exitGood)
 		if !strings.Contains(o.stdout, "1 free, 1 in contact") {
 			t.Errorf("report %s", o.stdout)
@@ -71,29 +70,23 @@ func TestScoreSweep(t *testing.T) {
 			says(t, "larger --max-evaluations")
 	}
 	out := filepath.Join(dir, "results.npz")
-	in := []string{"score", "--shapes", shapes, "--worlds", motions + ".npz", "--out", out}
-	for _, c := range [][]string{{"--reduce", "world"}, {"--reduce", "none"}, {"--no-culling"}, {"--columns", "status"},
-		{"--cutoff", "1"}, {"--method", "gjk"}, {"--method", "auto"}, {"--precision", "single"},
-		{"--max-iterations", "9"}} {
-		command(append(append(in, "--query", "sweep"), c...)...).want(t, exitBadInput).
-			says(t, c[0]+" ").says(t, "does not apply to --query sweep")
+	in := []string{"sweep", "--shapes", shapes, "--worlds", motions + ".npz", "--out", out}
+	for _, c := range []string{"--reduce", "--no-culling", "--columns", "--cutoff", "--method", "--precision",
+		"--pairs"} {
+		command(append(in, c)...).want(t, exitBadInput).says(t, c)
 	}
-	command(append(in, "--query", "sweep", "--precision", "double")...).want(t, exitGood)
-	command(append(in, "--query", "sweep", "--time-tolerance", "2")...).want(t, exitBadInput).
-		says(t, "time tolerance 2")
-	command(append(in, "--query", "collide")...).want(t, exitBadInput).says(t, "poses")
-	command(append(in, "--query", "swep")...).want(t, exitBadInput).says(t, "swep")
-	command(append(in, "--time-tolerance", "0.1")...).want(t, exitBadInput).says(t, "apply to --query sweep")
-	command("score", "--shapes", shapes, "--pairs", "p.npz", "--out", out, "--query", "sweep").want(t, exitBadInput).
-		says(t, "--worlds")
+	command(append(in, "--time-tolerance", "2")...).want(t, exitBadInput).says(t, "time tolerance 2")
+	command("rollout", "--shapes", shapes, "--worlds", motions+".npz", "--out", out).want(t, exitBadInput).
+		says(t, "poses")
+	command("sweep", "--shapes", shapes, "--out", out).want(t, exitBadInput).says(t, "--worlds is missing")
 	m.Poses[7*3] = math.NaN()
 	write()
-	command(append(in, "--query", "sweep")...).want(t, exitBadInput).says(t, "world 0, body 1, column poses").
+	command(in...).want(t, exitBadInput).says(t, "world 0, body 1, column poses").
 		says(t, "1 row of 2")
 }
 
-// TestScoreAllPairs scores all pairs of balls in a row, by a file without templates and by --pairs all.
-func TestScoreAllPairs(t *testing.T) {
+// TestAllPairs answers all pairs of balls in a row, by a file without templates and by --all-pairs.
+func TestAllPairs(t *testing.T) {
 	dir := t.TempDir()
 	shapes := ballsFile(t, dir)
 	bodies, err := dataset.ReadBodies(shapes)
@@ -116,9 +109,9 @@ func TestScoreAllPairs(t *testing.T) {
 		if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
 			t.Fatal(err)
 		}
-		in := []string{"score", "--shapes", shapes, "--worlds", worlds, "--out", out, "--max-distance", "0.2"}
+		in := []string{"rollout", "--shapes", shapes, "--worlds", worlds, "--out", out, "--max-distance", "0.2"}
 		if flag {
-			in = append(in, "--pairs", "all")
+			in = append(in, "--all-pairs")
 		}
 		command(in...).want(t, exitGood)
 		r, _, err := dataset.ReadRolloutResults(out)
@@ -132,6 +125,6 @@ func TestScoreAllPairs(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	command("verify", "--shapes", shapes, "--worlds", worlds, "--pairs", "all", "--results", out, "--max-distance",
-		"0.2", "--reduce", "world").want(t, exitGood)
+	command("verify", "rollout", "--shapes", shapes, "--worlds", worlds, "--all-pairs", "--results", out,
+		"--max-distance", "0.2", "--reduce", "world").want(t, exitGood)
 }

@@ -12,9 +12,9 @@ import (
 	"clearance/rollout"
 )
 
-// TestScoreRollout scores worlds of bodies: a dumb-bell of two balls 2 m apart, and a ball that passes it by, in three
+// TestRollout answers worlds of bodies: a dumb-bell of two balls 2 m apart, and a ball that passes it by, in three
 // worlds; in the last the pose is bad.
-func TestScoreRollout(t *testing.T) {
+func TestRollout(t *testing.T) {
 	dir := t.TempDir()
 	shapes, worlds := filepath.Join(dir, "shapes.json"), filepath.Join(dir, "worlds")
 	document := `{"version": 1, "shapes": [{"kind": "sphere", "radius": 0.5, "name": "ball"}], "bodies": [
@@ -42,7 +42,7 @@ func TestScoreRollout(t *testing.T) {
 	write()
 	for _, ext := range formats {
 		out := filepath.Join(dir, "results"+ext)
-		in := []string{"score", "--shapes", shapes, "--worlds", worlds + ext, "--out", out, "--columns", "all"}
+		in := []string{"rollout", "--shapes", shapes, "--worlds", worlds + ext, "--out", out, "--columns", "all"}
 		command(in...).want(t, exitGood)
 		r, meta, err := dataset.ReadRolloutResults(out)
 		if err != nil || r.N != 4 || math.Abs(r.Distance().At(0)-1) > 1e-6 || math.Abs(r.Distance().At(2)+0.5) > 1e-6 ||
@@ -71,7 +71,7 @@ func TestScoreRollout(t *testing.T) {
 		if err := dataset.WriteWorlds(plain, p); err != nil {
 			t.Fatal(err)
 		}
-		command("score", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
+		command("rollout", "--shapes", shapes, "--worlds", plain, "--out", out, "--reduce", "world").want(t, exitGood)
 		if r, _, err := dataset.ReadRolloutResults(out); err != nil || r.N != 1 ||
 			math.Abs(r.Distance().At(0)-2) > 1e-6 {
 			t.Errorf("shapes as bodies: %+v, %v", r, err)
@@ -80,7 +80,7 @@ func TestScoreRollout(t *testing.T) {
 
 	w.Poses[7*4] = math.NaN()
 	write()
-	in := []string{"score", "--shapes", shapes, "--worlds", worlds + ".parquet", "--out", out}
+	in := []string{"rollout", "--shapes", shapes, "--worlds", worlds + ".parquet", "--out", out}
 	command(append(in, "--reduce", "world")...).want(t, exitBadInput).says(t, "world 1, body 1, column poses").
 		says(t, "1 row of 2")
 	o := command(append(in, "--audit")...).want(t, exitBadInput)
@@ -89,6 +89,5 @@ func TestScoreRollout(t *testing.T) {
 	}
 	command(append(in, "--max-distance", "-1")...).want(t, exitBadInput).says(t, "max_distance -1")
 	command(append(in, "--reduce", "planet")...).want(t, exitBadInput).says(t, "planet")
-	command("score", "--shapes", shapes, "--pairs", "pairs.npz", "--out", out, "--reduce", "world").want(t,
-		exitBadInput).says(t, "apply to --worlds")
+	command("rollout", "--shapes", shapes, "--out", out).want(t, exitBadInput).says(t, "--worlds is missing")
 }
