@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"geom/mesh":        {"geom/hull"},
 	"ref":              {"geom"},
 	"geom/cells":       {},
+	"derive":           {"geom", "batch"},
 	"batch":            {"geom"},
 	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
 	"internal/memory":  {},

@@ -1,0 +1,145 @@
+package derive
+
+import (
+	"math"
+
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// feature is what a shape looks like at a support point, to the second order: the point moves by
+// H·dn + T·y where the outward normal moves by dn within the body, and T·dn = 0.
+type feature struct {
+	point  r3.Vec    // of the whole shape, world axes, origin at the position of A
+	h      sym2      // Hessian of the support function across T
+	t      [2]r3.Vec // orthonormal basis of the flat feature, world axes
+	flat   int       // its dimension: 0 vertex or curved surface, 1 edge, 2 face
+	inside float64   // metres by which the point lies inside the feature, negative outside; +Inf without one
+
+	curved bool // the shape is Smooth, with a Hessian
+	ok     bool // false where the Hessian is not finite
+}
+
+// local is a feature in the frame of its core, without the ball.
+type local struct {
+	x      r3.Vec
+	t      [2]r3.Vec
+	flat   int
+	inside float64
+
+	round  r3.Vec // unit vector, and the Hessian across it: radius of curvature × round·roundᵀ
+	radius float64
+}
+
+// at returns the feature that supports the shape in the unit direction d. Vertices whose support planes are
+// within the angle theta count as one feature. hint is a point of it, which tells the place within the feature. e
+// is a basis of the plane orthogonal to d.
+func (w *Workspace) at(s *placed, d, hint r3.Vec, theta float64, e *basis) (f feature) {
+	dl := s.rot.MulVecT(d)
+	hl := s.rot.MulVecT(r3.Sub(hint, s.pos))
+	hl = r3.Sub(hl, r3.Scale(s.radius, dl))
+	l := local{inside: math.Inf(1)}
+	f.ok = true
+	switch c := s.core.(type) {
+	case geom.Sphere:
+		f.curved = true
+	case geom.Capsule:
+		l.segment(c.HalfLength, dl, hl, theta)
+	case geom.Box:
+		l.box(c.HalfExtents, dl, hl, theta)
+	case geom.Cylinder:
+		l.frustum(c.R, c.R, c.HalfLength, dl, hl, theta)
+	case geom.Cone:
+		l.frustum(c.R, 0, c.HalfLength, dl, hl, theta)
+	case geom.Frustum:
+		l.frustum(c.RBottom, c.RTop, c.HalfLength, dl, hl, theta)
+	case *geom.Convex:
+		w.hull(&l, c.Hull(), dl, hl, theta)
+	case geom.Halfspace:
+		l.x, l.t, l.flat = r3.Vec{X: hl.X, Y: hl.Y}, [2]r3.Vec{{X: 1}, {Y: 1}}, 2
+	case geom.Smooth:
+		f.curved = true
+		l.x = c.CoreSupport(dl)
+		var h geom.Mat3
+		if h, f.ok = c.SupportHessian(dl); f.ok {
+			e0, e1 := s.rot.MulVecT(e[0]), s.rot.MulVecT(e[1])
+			h0, h1 := h.MulVec(e0), h.MulVec(e1)
+			f.h = sym2{r3.Dot(e0, h0), r3.Dot(e0, h1), r3.Dot(e1, h1)}
+			sum := f.h[0] + f.h[2]
+			f.ok = sum >= 0 && sum <= math.MaxFloat64
+		}
+	default:
+		f.ok = false
+		l.x = c.CoreSupport(dl)
+	}
+	f.flat, f.inside = l.flat, l.inside
+	for i := range l.flat {
+		f.t[i] = s.rot.MulVec(l.t[i])
+	}
+	if l.radius > 0 {
+		f.h.add(e.outer(l.radius, s.rot.MulVec(l.round)))
+	}
+	// The ball: its Hessian is that of the identity, and counts across the feature alone.
+	f.h.add(sym2{s.radius, 0, s.radius})
+	f.point = r3.Add(r3.Add(s.rot.MulVec(l.x), s.pos), r3.Scale(s.radius, d))
+	return f
+}
+
+// segment is a core along local z.
+func (l *local) segment(half float64, d, hint r3.Vec, theta float64) {
+	if half > 0 && math.Abs(d.Z) <= theta {
+		l.x = r3.Vec{Z: hint.Z}
+		l.t[0], l.flat = r3.Vec{Z: 1}, 1
+		l.inside = half - math.Abs(hint.Z)
+		return
+	}
+	l.x = r3.Vec{Z: math.Copysign(half, d.Z)}
+}
+
+func (l *local) box(half, d, hint r3.Vec, theta float64) {
+	for _, axis := range [3]r3.Vec{{X: 1}, {Y: 1}, {Z: 1}} {
+		extent, along := r3.Dot(half, axis), r3.Dot(hint, axis)
+		component := r3.Dot(d, axis)
+		if math.Abs(component) > theta || l.flat == 2 {
+			l.x = r3.Add(l.x, r3.Scale(math.Copysign(extent, component), axis))
+			continue
+		}
+		l.x = r3.Add(l.x, r3.Scale(along, axis))
+		l.t[l.flat] = axis
+		l.flat++
+		l.inside = min(l.inside, extent-math.Abs(along))
+	}
+}
+
+// frustum is a core between discs of radius bottom and top at z = ∓half. On the side, which is a developable
+// surface, the normal varies across the generatrix alone: with r the distance from the axis and ρ the horizontal part of
+// d, the radius of curvature is r/ρ. It is the same on the rims, where the normal cone is an arc.
+func (l *local) frustum(bottom, top, half float64, d, hint r3.Vec, theta float64) {
+	rho := math.Hypot(d.X, d.Y)
+	r, z := bottom, -half
+	if (top-bottom)*rho+2*half*d.Z >= 0 {
+		r, z = top, half
+	}
+	if rho <= theta && r > 0 {
+		l.x = r3.Vec{X: hint.X, Y: hint.Y, Z: z}
+		l.t, l.flat = [2]r3.Vec{{X: 1}, {Y: 1}}, 2
+		l.inside = r - math.Hypot(hint.X, hint.Y)
+		return
+	}
+	if rho == 0 { // an apex along the axis
+		l.x = r3.Vec{Z: z}
+		return
+	}
+	out := r3.Vec{X: d.X / rho, Y: d.Y / rho}
+	length := math.Hypot(top-bottom, 2*half)
+	if math.Abs((top-bottom)*rho+2*half*d.Z) <= theta*length {
+		z = hint.Z
+		r = bottom + (top-bottom)*(z+half)/(2*half)
+		l.t[0] = r3.Add(r3.Scale((top-bottom)/length, out), r3.Vec{Z: 2 * half / length})
+		l.flat = 1
+		l.inside = (half - math.Abs(z)) * length / (2 * half)
+	}
+	l.x = r3.Add(r3.Scale(r, out), r3.Vec{Z: z})
+	l.round, l.radius = r3.Vec{X: -out.Y, Y: out.X}, max(r, 0)/rho
+}

@@ -1,0 +1,239 @@
+package derive
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"clearance/geom"
+	"clearance/internal/testkit"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// eachRow calls f for rows of every pair of kinds: signed distances at three gaps, and growth distances.
+func eachRow(t *testing.T, f func(name string, rng *rand.Rand, r *Row)) {
+	t.Helper()
+	shapes := shapesOfTest(t)
+	for i, nameA := range kindNames {
+		for j, nameB := range kindNames {
+			if nameA == "halfspace" && nameB == "halfspace" {
+				continue
+			}
+			a, b := shapes[nameA], shapes[nameB]
+			rng := rand.New(rand.NewPCG(uint64(i), uint64(j)+100))
+			for _, gap := range []float64{0.3, 1e-3, -0.03} {
+				r := placedAtGap(rng, a, b, gap)
+				f(fmt.Sprintf("%s × %s at %g", nameA, nameB, gap), rng, &r)
+				if g := solveGrowth(a, b, r.PoseA, r.PoseB); g.Answered {
+					f(fmt.Sprintf("%s × %s, growth distance %.2f", nameA, nameB, g.Value), rng, &g)
+				}
+			}
+		}
+	}
+}
+
+// TestGrowthAgainstDifferences compares derivatives of growth distances, below and above 1, with central differences.
+func TestGrowthAgainstDifferences(t *testing.T) {
+	var w Workspace
+	compared, worst := 0, 0.0
+	eachRow(t, func(name string, rng *rand.Rand, r *Row) {
+		if !r.Growth {
+			return
+		}
+		n, dev := compareWithDifference(t, &w, rng, r, name)
+		compared += n
+		worst = max(worst, dev)
+	})
+	t.Logf("%d rows compared, largest deviation %.1e", compared, worst)
+	if compared < 600 {
+		t.Errorf("only %d rows compared", compared)
+	}
+}
+
+// TestProducts holds the vector-Jacobian product, the Jacobian-vector product and the Jacobian to one another, and to
+// motions of which the derivative is known.
+func TestProducts(t *testing.T) {
+	var w Workspace
+	full := 0
+	eachRow(t, func(name string, rng *rand.Rand, r *Row) {
+		d := w.Exact(r)
+		if d.Smoothness() == None {
+			t.Errorf("%s: no derivative", name)
+		}
+		if d.Smoothness().Full() {
+			full++
+		}
+		twists := randomTwists(rng)
+		c := Cotangent{rng.NormFloat64(), testkit.Normal(rng), testkit.Normal(rng), testkit.Normal(rng)}
+		checkTransposed(t, name, &d, &twists, &c)
+		checkCommonMotion(t, name, rng, r, &d)
+		checkJacobian(t, name, &d, &twists)
+	})
+	if full < 1400 {
+		t.Errorf("only %d rows with all derivatives", full)
+	}
+}
+
+func checkTransposed(t *testing.T, name string, d *Derivative, twists *Twists, c *Cotangent) {
+	t.Helper()
+	tangent, gradient := d.JVP(twists), d.VJP(c)
+	x, y := tangent.components(), c.components()
+	left, right, scale := 0.0, 0.0, 1.0
+	for i := range x {
+		left += x[i] * y[i]
+		scale += math.Abs(x[i] * y[i])
+	}
+	for i := range twists {
+		right += twists[i] * gradient[i]
+		scale += math.Abs(twists[i] * gradient[i])
+	}
+	if !(math.Abs(left-right) <= 1e-12*scale) {
+		t.Errorf("%s: <c, J·t> = %g, <Jᵀ·c, t> = %g", name, left, right)
+	}
+}
+
+// checkCommonMotion moves both bodies as one: the value stays, the normal rotates, the witnesses move along.
+func checkCommonMotion(t *testing.T, name string, rng *rand.Rand, r *Row, d *Derivative) {
+	t.Helper()
+	v, omega := testkit.Normal(rng), testkit.Normal(rng)
+	field := func(x r3.Vec) r3.Vec { return r3.Add(v, r3.Cross(omega, r3.Sub(x, r.PoseA.Position))) }
+	var twists Twists
+	twists.spin(0, v)
+	twists.spin(3, omega)
+	twists.spin(6, field(r.PoseB.Position))
+	twists.spin(9, omega)
+	got := d.JVP(&twists)
+	_, n, a, b := d.Answer()
+	want := Cotangent{Normal: r3.Cross(omega, n), WitnessA: field(a), WitnessB: field(b)}
+	if !d.Smoothness().Full() {
+		want = Cotangent{}
+	}
+	// The products that cancel grow with the inverse of the least curvature, or with the angle of two edges.
+	tolerance := 1e-8
+	if d.Smoothness().Full() && d.s.least < 1e-3 {
+		tolerance = 1e-5
+	}
+	if !(deviation(got, want) <= tolerance) {
+		t.Errorf("%s: moved as one: got %v, want %v", name, got, want)
+	}
+}
+
+// condition is the largest number of the inverse matrix without a unit, 1 or more: edges that are nearly parallel
+// multiply rounding errors by it.
+func condition(d *Derivative) float64 {
+	c := 1.0
+	for i := range 2 {
+		for j := 2; j < d.s.order; j++ {
+			c = max(c, math.Abs(d.s.inverse[i][j]))
+		}
+	}
+	return c
+}
+
+func checkJacobian(t *testing.T, name string, d *Derivative, twists *Twists) {
+	t.Helper()
+	value := d.Value()
+	normal, a, b := d.Jacobian()
+	got := d.JVP(twists)
+	components := got.components()
+	rows := []Twists{value, normal[0], normal[1], normal[2], a[0], a[1], a[2], b[0], b[1], b[2]}
+	for i, row := range rows {
+		sum, scale := 0.0, 1.0
+		for j := range row {
+			sum += row[j] * twists[j]
+			scale += math.Abs(row[j] * twists[j])
+		}
+		if !(math.Abs(sum-components[i]) <= 1e-12*scale*condition(d)) {
+			t.Errorf("%s: row %d of the Jacobian gives %g, the product %g", name, i, sum, components[i])
+		}
+	}
+}
+
+// TestSwap exchanges the shapes: normals change their sign, twists and witnesses their places.
+func TestSwap(t *testing.T) {
+	var w Workspace
+	eachRow(t, func(name string, rng *rand.Rand, r *Row) {
+		d := w.Exact(r)
+		s := Row{A: r.B, B: r.A, PoseA: r.PoseB, PoseB: r.PoseA, Growth: r.Growth, CenterA: r.CenterB, CenterB: r.CenterA,
+			Answered: r.Answered, Value: r.Value, Gap: r.Gap, Normal: r3.Scale(-1, r.Normal),
+			WitnessA: r.WitnessB, WitnessB: r.WitnessA}
+		e := w.Exact(&s)
+		if d.Smoothness() != e.Smoothness() {
+			t.Errorf("%s: %v, exchanged %v", name, d.Smoothness(), e.Smoothness())
+			return
+		}
+		twists := randomTwists(rng)
+		var exchanged Twists
+		copy(exchanged[:6], twists[6:])
+		copy(exchanged[6:], twists[:6])
+		x, y := d.JVP(&twists), e.JVP(&exchanged)
+		y.Normal = r3.Scale(-1, y.Normal)
+		y.WitnessA, y.WitnessB = y.WitnessB, y.WitnessA
+		if !(deviation(x, y) <= 1e-6) {
+			t.Errorf("%s (%v): got %v, exchanged %v", name, d.Smoothness(), x, y)
+		}
+	})
+}
+
+// TestPolish disturbs answers as rounding to single precision does: derivatives of smooth rows and of unique features stay those of
+// the exact answer.
+func TestPolish(t *testing.T) {
+	var w Workspace
+	compared := 0
+	eachRow(t, func(name string, rng *rand.Rand, r *Row) {
+		d := w.Exact(r)
+		rough := *r
+		round := func(v r3.Vec) r3.Vec {
+			noise := r3.Scale(2e-5, testkit.Normal(rng))
+			return r3.Add(v, noise)
+		}
+		rough.Normal, rough.WitnessA, rough.WitnessB = r3.Unit(round(r.Normal)), round(r.WitnessA), round(r.WitnessB)
+		e := w.Exact(&rough)
+		if !d.Smoothness().Full() || d.s.least < 1e-2 || condition(&d) > 100 {
+			return
+		}
+		twists := randomTwists(rng)
+		if e.Smoothness() != d.Smoothness() {
+			t.Errorf("%s: %v, rounded %v", name, d.Smoothness(), e.Smoothness())
+			return
+		}
+		compared++
+		if x, y := d.JVP(&twists), e.JVP(&twists); !(deviation(x, y) <= 1e-7) {
+			t.Errorf("%s (%v): got %v, rounded %v", name, d.Smoothness(), x, y)
+		}
+	})
+	if compared < 1000 {
+		t.Errorf("only %d rows compared", compared)
+	}
+}
+
+// TestRowsWithoutAnswer: undecided and invalid rows, bounds, and numbers that are not finite give zeros.
+func TestRowsWithoutAnswer(t *testing.T) {
+	ball := geom.Sphere{R: 1}
+	good := solve(ball, ball, geom.IdentityPose(), geom.Translate(3, 0, 0))
+	var w Workspace
+	if d := w.Exact(&good); d.Smoothness() != Smooth {
+		t.Fatalf("two spheres: %v", d.Smoothness())
+	}
+	for name, change := range map[string]func(*Row){
+		"undecided":       func(r *Row) { r.Answered = false },
+		"NaN value":       func(r *Row) { r.Value = math.NaN() },
+		"infinite value":  func(r *Row) { r.Value = math.Inf(1) },
+		"NaN normal":      func(r *Row) { r.Normal.Y = math.NaN() },
+		"zero normal":     func(r *Row) { r.Normal = r3.Vec{} },
+		"NaN witness":     func(r *Row) { r.WitnessB.Z = math.NaN() },
+		"a bound alone":   func(r *Row) { r.Gap = 0.5 },
+		"two half-spaces": func(r *Row) { r.A, r.B = geom.Halfspace{}, geom.Halfspace{} },
+	} {
+		r := good
+		change(&r)
+		d := w.Exact(&r)
+		g := d.VJP(&Cotangent{1, r3.Vec{X: 1}, r3.Vec{X: 1}, r3.Vec{X: 1}})
+		if d.Smoothness() != None || g != (Twists{}) {
+			t.Errorf("%s: %v, gradient %v", name, d.Smoothness(), g)
+		}
+	}
+}
+
