@@ -12,6 +12,7 @@ import (
 type Workspace struct {
 	face    []int32
 	corners []vec2
+	seen    map[int32]bool
 }
 
 // Derivative is the linearization of a row at its answer.
@@ -51,7 +52,7 @@ func (w *Workspace) Exact(r *Row) (d Derivative) {
 		}
 	}
 	d.smoothness = state
-	if state.Full() && d.s.value < 0 && !d.p.growth && w.equalMinimum(&d.p, &d.s) {
+	if state.Full() && !d.p.growth && d.s.value <= equalTolerance*d.p.size && w.equalMinimum(&d.p, &d.s) {
 		d.smoothness = NotUnique
 	}
 	if !d.smoothness.Full() {

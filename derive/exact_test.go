@@ -37,6 +37,7 @@ func shapesOfTest(tb testing.TB) map[string]geom.Shape {
 		c, err := geom.NewConvex(p)
 		return must(c, err)
 	}
+	plate := []r3.Vec{{X: -0.4, Y: -0.3}, {X: 0.4, Y: -0.3}, {X: 0.3, Y: 0.4}, {X: -0.3, Y: 0.3}}
 	return map[string]geom.Shape{
 		"sphere":           geom.Sphere{R: 0.3},
 		"capsule":          geom.Capsule{R: 0.15, HalfLength: 0.4},
@@ -49,7 +50,7 @@ func shapesOfTest(tb testing.TB) map[string]geom.Shape {
 		"smooth_hull":      smooth,
 		"smooth_rev":       revolution,
 		"hull":             convex(points),
-		"plate":            convex([]r3.Vec{{X: -0.4, Y: -0.3}, {X: 0.4, Y: -0.3}, {X: 0.3, Y: 0.4}, {X: -0.3, Y: 0.3}}),
+		"plate":            convex(plate),
 		"segment":          convex([]r3.Vec{{X: -0.3, Z: 0.1}, {X: 0.4, Y: 0.2}}),
 		"point":            convex([]r3.Vec{{X: 0.1, Y: -0.2, Z: 0.05}}),
 		"halfspace":        geom.Halfspace{},
@@ -199,7 +200,7 @@ func compareWithDifference(t *testing.T, w *Workspace, rng *rand.Rand, r *Row, n
 	twists := randomTwists(rng)
 	got := d.JVP(&twists)
 	tolerance, worst := 1e-7, math.Inf(1)
-	speed := max(1, r3.Norm(got.Normal)) // steps are angles of the normal
+	speed := max(1, r3.Norm(got.Normal))                  // steps are angles of the normal
 	for _, h := range []float64{1e-3, 3e-4, 1e-4, 1e-5} { // curvature of the answers sets the best step
 		want, ok := difference(w, r, &twists, h/speed)
 		if ok {

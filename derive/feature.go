@@ -113,8 +113,8 @@ func (l *local) box(half, d, hint r3.Vec, theta float64) {
 }
 
 // frustum is a core between discs of radius bottom and top at z = ∓half. On the side, which is a developable
-// surface, the normal varies across the generatrix alone: with r the distance from the axis and ρ the horizontal part of
-// d, the radius of curvature is r/ρ. It is the same on the rims, where the normal cone is an arc.
+// surface, the normal varies across the generatrix alone: with r the distance from the axis and ρ the horizontal part
+// of d, the radius of curvature is r/ρ. It is the same on the rims, where the normal cone is an arc.
 func (l *local) frustum(bottom, top, half float64, d, hint r3.Vec, theta float64) {
 	rho := math.Hypot(d.X, d.Y)
 	r, z := bottom, -half

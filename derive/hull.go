@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// hull finds the face, edge or vertex of a hull that supports it in the direction d, up to the angle theta. The vertices of
-// an exposed face are connected by edges, so they are found from one of them.
+// hull finds the face, edge or vertex of a hull that supports it in the direction d, up to the angle theta. The
+// vertices of an exposed face are connected by edges, so they are found from one of them.
 func (w *Workspace) hull(l *local, h *hull.Hull, d, hint r3.Vec, theta float64) {
 	first := h.Support(d)
 	x := h.Vertices[first]

@@ -69,7 +69,7 @@ func (r *Row) problem() problem {
 	p.b = place(r.B, r.PoseB, r3.Sub(r.PoseB.Position, r.PoseA.Position), r.CenterB)
 	p.size = sizeOf(r.A) + sizeOf(r.B)
 	if !r.Growth {
-		p.size += math.Abs(r.Value) // two points have no size
+		p.size = max(p.size+math.Abs(r.Value), geom.MinSize) // two points have no size
 	}
 	return p
 }
@@ -104,5 +104,5 @@ func (r *Row) scale() float64 {
 	if r.Growth {
 		return max(1, r.Value)
 	}
-	return sizeOf(r.A) + sizeOf(r.B) + math.Abs(r.Value)
+	return max(sizeOf(r.A)+sizeOf(r.B)+math.Abs(r.Value), geom.MinSize)
 }

@@ -26,7 +26,7 @@ const (
 	// finite, or the optimality of the answer could not be verified. Derivatives as for NotUnique.
 	NearSingular
 
-	// Smoothed: derivatives of a smoothed problem, see [Options]. That of the distance is exact.
+	// Smoothed: estimates by a smoothed problem, see [Mode].
 	Smoothed
 
 	SmoothnessCount

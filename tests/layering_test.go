@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"geom/mesh":        {"geom/hull"},
 	"ref":              {"geom"},
 	"geom/cells":       {},
-	"derive":           {"geom", "batch"},
+	"derive":           {"geom", "geom/hull", "batch"},
 	"batch":            {"geom"},
 	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
 	"internal/memory":  {},

@@ -1,0 +1,322 @@
+package derive
+
+import (
+	"fmt"
+	"math"
+
+	"clearance/geom"
+	"clearance/geom/hull"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Mode says which derivatives are taken. The smoothed ones are those of a problem in which the support functions, or
+// the answers, are averaged over noise [AGIMUS2023, Randomized Smoothing]: they see the curvature that a polytope
+// stands for.
+type Mode uint8
+
+// Modes.
+const (
+	// Exact: the derivatives of the answer itself.
+	Exact Mode = iota
+
+	// Gumbel: first order. The support point of a polytope becomes the mean of its vertices, weighted by
+	// softmax(<v, n>/ε), with ε a length; its Hessian is closed form [eq. 27-28]. Discs are smoothed likewise, see
+	// gumbelFrustum; smooth shapes keep their Hessians. The derivative of the value is exact.
+	Gumbel
+
+	// Gaussian: first order. The Hessian is the mean of (s(n + εz) - s(n - εz))·zᵀ/2ε over normal z [eq. 26 with
+	// antithetic samples], with ε an angle; then symmetric, projected to the tangent plane, and negative
+	// eigenvalues set to 0, which biases it. The derivative of the value is exact.
+	Gaussian
+
+	// Zeroth: order zero. The Jacobian is the mean of (x(T·exp(εz)) - x(T))·zᵀ/ε over normal z in six dimensions
+	// [eq. 6], lengths relative to the size of the pair: M solutions of the pair. All derivatives are estimates.
+	Zeroth
+
+	ModeCount
+)
+
+var modeNames = [ModeCount]string{"exact", "gumbel", "gaussian", "zeroth"}
+
+func (m Mode) String() string {
+	if m < ModeCount {
+		return modeNames[m]
+	}
+	return "mode out of range"
+}
+
+// ParseMode is the inverse of [Mode.String].
+func ParseMode(s string) (Mode, error) {
+	for m, name := range modeNames {
+		if s == name {
+			return Mode(m), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown derivative %q: want one of %v", s, modeNames)
+}
+
+// Options configure derivatives. The zero value asks for exact ones.
+type Options struct {
+	Mode Mode
+
+	// Epsilon is the amount of noise: metres for Gumbel, where 0 means 1e-2 times the size of the pair; radians for
+	// Gaussian, where 0 means 1e-1; relative to the size for Zeroth, where 0 means 1e-2.
+	Epsilon float64
+
+	// Samples is the number of samples of Gaussian, where 0 means 20, and Zeroth, where 0 means 50.
+	Samples int
+
+	// Rings, for Gumbel on hulls, takes the vertices up to that many edges from the support vertex, as
+	// the paper does. 0: all vertices that have a weight of more than e⁻²⁰ relative to the largest.
+	Rings int
+
+	// Seed of the noise. Row numbers it, so that equal rows of a batch have different noise.
+	Seed uint64
+}
+
+// MaxSamples is the largest number of samples.
+const MaxSamples = 1 << 24
+
+// Check reports an option that is out of range.
+func (o *Options) Check() error {
+	switch {
+	case o.Mode >= ModeCount:
+		return fmt.Errorf("derivative: mode %d out of range", o.Mode)
+	case !(o.Epsilon >= 0) || math.IsInf(o.Epsilon, 0):
+		return fmt.Errorf("derivative: epsilon is %g; want a number above 0, or 0 for the default", o.Epsilon)
+	case o.Samples < 0 || o.Samples > MaxSamples:
+		return fmt.Errorf("derivative: %d samples; want 1 to %d, or 0 for the default", o.Samples, MaxSamples)
+	case o.Rings < 0:
+		return fmt.Errorf("derivative: %d rings; want 0 or more", o.Rings)
+	}
+	return nil
+}
+
+// Of returns the derivatives of row number index of a batch, but those of order zero: see [Workspace.ZerothOrder]. The
+// options must have passed [Options.Check].
+func (w *Workspace) Of(r *Row, o *Options, index uint64) Derivative {
+	d := w.Exact(r)
+	if o.Mode == Exact || d.smoothness == None {
+		return d
+	}
+	s := &d.s
+	a, b := feature{point: s.a.point}, feature{point: s.b.point}
+	n, value := s.n, s.value
+	ok := w.smoothed(&a, &d.p.a, n, o, index, 0, d.p.size, &s.e)
+	ok = w.smoothed(&b, &d.p.b, r3.Scale(-1, n), o, index, 1, d.p.size, &s.e) && ok
+	s.assemble(&d.p, n, a, b)
+	s.value = value
+	d.smoothness = Smoothed
+	if !ok || s.solve() != regular {
+		s.asReported(&d.p, n, a.point, b.point, value)
+		d.smoothness = NearSingular
+	}
+	return d
+}
+
+// smoothed sets the smoothed Hessian of a shape with the outward normal n. A half-space keeps its plane: it has no
+// support point in other directions. which is 0 for A and 1 for B, whose noise is independent.
+func (w *Workspace) smoothed(f *feature, s *placed, n r3.Vec, o *Options, index uint64, which uint32, size float64,
+	e *basis) bool {
+	if s.unbounded {
+		*f = w.at(s, n, f.point, featureAngles[0], e)
+		return true
+	}
+	ok := true
+	if o.Mode == Gaussian {
+		epsilon, samples := o.Epsilon, o.Samples
+		if epsilon == 0 {
+			epsilon = 1e-1
+		}
+		if samples == 0 {
+			samples = 20
+		}
+		g := newNoise(o.Seed, index)
+		m := gaussianHessian(s, n, epsilon, samples, &g, which)
+		f.h = e.form(&m)
+		f.h.clamp()
+	} else {
+		epsilon := o.Epsilon
+		if epsilon == 0 {
+			epsilon = 1e-2 * size
+		}
+		var m geom.Mat3
+		d := s.rot.MulVecT(n)
+		m, ok = w.gumbelHessian(s.core, d, epsilon, o.Rings)
+		local := basis{s.rot.MulVecT(e[0]), s.rot.MulVecT(e[1])}
+		f.h = local.form(&m)
+	}
+	f.h.add(sym2{s.radius, 0, s.radius})
+	return ok && f.h[0]+f.h[2] <= math.MaxFloat64
+}
+
+// form returns the symmetric part of a matrix on the tangent plane.
+func (e *basis) form(m *geom.Mat3) sym2 {
+	m0, m1 := m.MulVec(e[0]), m.MulVec(e[1])
+	return sym2{r3.Dot(e[0], m0), (r3.Dot(e[0], m1) + r3.Dot(e[1], m0)) / 2, r3.Dot(e[1], m1)}
+}
+
+// clamp sets a negative eigenvalue to zero.
+func (h *sym2) clamp() {
+	least := h.least()
+	if least >= 0 {
+		return
+	}
+	greatest := h[0] + h[2] - least
+	if !(greatest > 0) {
+		*h = sym2{}
+		return
+	}
+	// H - λ₁·(H - λ₂)/(λ₁ - λ₂): the projector to the eigenvector of λ₁ is (H - λ₂)/(λ₁ - λ₂).
+	k := least / (least - greatest)
+	*h = sym2{h[0] - k*(h[0]-greatest), h[1] - k*h[1], h[2] - k*(h[2]-greatest)}
+}
+
+// gaussianHessian is the estimate of the Hessian of the core in world axes, neither symmetric nor projected.
+func gaussianHessian(s *placed, n r3.Vec, epsilon float64, samples int, g *noise, which uint32) (m geom.Mat3) {
+	d := s.rot.MulVecT(n)
+	for j := range samples {
+		z := g.normals(uint32(j), which)
+		zl := s.rot.MulVecT(r3.Vec{X: z[0], Y: z[1], Z: z[2]})
+		step := r3.Scale(epsilon, zl)
+		x := r3.Sub(s.core.CoreSupport(r3.Add(d, step)), s.core.CoreSupport(r3.Sub(d, step)))
+		x = r3.Scale(0.5/(float64(samples)*epsilon), s.rot.MulVec(x))
+		for i, v := range [3]float64{x.X, x.Y, x.Z} {
+			for k := range 3 {
+				m[3*i+k] += v * z[k]
+			}
+		}
+	}
+	return m
+}
+
+// gumbelHessian is the Hessian of a smoothed core in its own frame, for the unit direction d.
+func (w *Workspace) gumbelHessian(core geom.Shape, d r3.Vec, epsilon float64, rings int) (m geom.Mat3, ok bool) {
+	switch c := core.(type) {
+	case geom.Sphere:
+	case geom.Capsule:
+		m[8] = gumbelSegment(c.HalfLength, d.Z, epsilon)
+	case geom.Box:
+		// The weights of the corners are products over the axes.
+		m[0] = gumbelSegment(c.HalfExtents.X, d.X, epsilon)
+		m[4] = gumbelSegment(c.HalfExtents.Y, d.Y, epsilon)
+		m[8] = gumbelSegment(c.HalfExtents.Z, d.Z, epsilon)
+	case geom.Cylinder:
+		m = gumbelFrustum(c.R, c.R, c.HalfLength, d, epsilon)
+	case geom.Cone:
+		m = gumbelFrustum(c.R, 0, c.HalfLength, d, epsilon)
+	case geom.Frustum:
+		m = gumbelFrustum(c.RBottom, c.RTop, c.HalfLength, d, epsilon)
+	case *geom.Convex:
+		m = w.gumbelHull(c.Hull(), d, epsilon, rings)
+	case geom.Smooth:
+		return c.SupportHessian(d)
+	default:
+		return m, false
+	}
+	return m, true
+}
+
+// gumbelSegment is the second derivative of ε·log(exp(hx/ε) + exp(-hx/ε)), (h²/ε)·sech²(hx/ε).
+func gumbelSegment(half, x, epsilon float64) float64 {
+	c := math.Cosh(min(math.Abs(half*x/epsilon), 300))
+	return half * half / (epsilon * c * c)
+}
+
+// negligible is the logarithm of the weight, relative to the largest, below which vertices are left out.
+const negligible = 20
+
+// gumbelHull is the covariance of the vertices under the weights softmax(<v, d>/ε), over ε.
+func (w *Workspace) gumbelHull(h *hull.Hull, d r3.Vec, epsilon float64, rings int) (m geom.Mat3) {
+	first := h.Support(d)
+	top := h.Vertices[first]
+	var total float64
+	var mean r3.Vec // relative to the support vertex
+	add := func(i int32) {
+		v := r3.Sub(h.Vertices[i], top)
+		weight := math.Exp(r3.Dot(v, d) / epsilon)
+		total += weight
+		mean = r3.Add(mean, r3.Scale(weight, v))
+		addOuter(&m, weight, v)
+	}
+	if rings > 0 {
+		for _, i := range w.ring(h, int32(first), rings) {
+			add(i)
+		}
+	} else {
+		bound := r3.Dot(top, d) - negligible*epsilon
+		for i, v := range h.Vertices {
+			if r3.Dot(v, d) >= bound {
+				add(int32(i))
+			}
+		}
+	}
+	for i := range m {
+		m[i] /= total
+	}
+	mean = r3.Scale(1/total, mean)
+	addOuter(&m, -1, mean)
+	for i := range m {
+		m[i] /= epsilon
+	}
+	return m
+}
+
+// ring returns the vertices up to a number of edges from the first.
+func (w *Workspace) ring(h *hull.Hull, first int32, rings int) []int32 {
+	w.face = append(w.face[:0], first)
+	if w.seen == nil {
+		w.seen = map[int32]bool{}
+	}
+	clear(w.seen)
+	w.seen[first] = true
+	for start := 0; rings > 0 && start < len(w.face); rings-- {
+		end := len(w.face)
+		for ; start < end; start++ {
+			i := w.face[start]
+			for _, j := range h.Adj[h.Start[i]:h.Start[i+1]] {
+				if !w.seen[j] {
+					w.seen[j] = true
+					w.face = append(w.face, j)
+				}
+			}
+		}
+	}
+	return w.face
+}
+
+func addOuter(m *geom.Mat3, k float64, v r3.Vec) {
+	c := [3]float64{v.X, v.Y, v.Z}
+	for i := range 3 {
+		for j := range 3 {
+			m[3*i+j] += k * c[i] * c[j]
+		}
+	}
+}
+
+// gumbelFrustum smooths the support function of two discs of radius r at z = ∓half: h = ε·log Σ exp(hᵢ/ε) with
+// hᵢ = √((rᵢρ)² + ε²) + zᵢ·d.Z and ρ the horizontal part of d. The square root smooths a disc over the angle ε/r.
+// The Hessian is Σ wᵢ·∇²hᵢ + cov(∇hᵢ)/ε.
+func gumbelFrustum(bottom, top, half float64, d r3.Vec, epsilon float64) (m geom.Mat3) {
+	rho2 := d.X*d.X + d.Y*d.Y
+	var value [2]float64
+	var gradient [2]r3.Vec
+	var root [2]float64
+	radius := [2]float64{bottom, top}
+	for i, z := range [2]float64{-half, half} {
+		root[i] = math.Sqrt(radius[i]*radius[i]*rho2 + epsilon*epsilon)
+		value[i] = root[i] + z*d.Z
+		k := radius[i] * radius[i] / root[i]
+		gradient[i] = r3.Vec{X: k * d.X, Y: k * d.Y, Z: z}
+	}
+	weight := 1 / (1 + math.Exp((value[1]-value[0])/epsilon)) // of the bottom
+	for i, w := range [2]float64{weight, 1 - weight} {
+		k := w * radius[i] * radius[i] / root[i]
+		m[0] += k
+		m[4] += k
+		addOuter(&m, -k*radius[i]*radius[i]/(root[i]*root[i]), r3.Vec{X: d.X, Y: d.Y})
+	}
+	addOuter(&m, weight*(1-weight)/epsilon, r3.Sub(gradient[1], gradient[0]))
+	return m
+}
