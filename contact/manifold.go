@@ -52,7 +52,7 @@ type Manifold struct {
 	Points [MaxPoints]Point
 }
 
-// The kind of a point is the two highest bits of its ID; the features of A and of B follow, 31 bits each.
+// An ID has the kind of the point in its two leading bits, then the features of A and of B, 31 bits each.
 const (
 	idVertexA = iota
 	idVertexB
@@ -197,9 +197,9 @@ func (w *Workspace) cross(size float64) {
 	keep := func(vertex uint64) bool { return vertex%(rimPoints/MaxPoints) == 0 }
 	switch {
 	case a.disc && inA == rimPoints && inA == n:
-		w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !keep(c.id >> 31 & (1<<31 - 1)) })
+		w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !keep(c.id >> 31) })
 	case b.disc && inB == rimPoints && inB == n:
-		w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !keep(c.id & (1<<31 - 1)) })
+		w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !keep(c.id) })
 	}
 }
 

@@ -7,8 +7,8 @@ import "math"
 // which points are kept.
 const ties = 1e-5
 
-// reduce keeps at most four candidates, which are sorted by ID: the deepest, up to ties; the farthest from it; that of the largest
-// triangle with both; the one farthest outside that triangle. Points closer than ties are one.
+// reduce keeps at most four candidates, which are sorted by ID: the deepest, up to ties; the farthest from it; that of
+// the largest triangle with both; the one farthest outside that triangle. Points closer than ties are one.
 func (w *Workspace) reduce(size float64) {
 	w.merge(ties * size)
 	c := w.candidates

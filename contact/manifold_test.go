@@ -71,8 +71,9 @@ func solvePair(t testing.TB, a, b *Features, poseA, poseB geom.Pose, maxGap floa
 	if r.Status == ref.Undecided || r.Status == ref.Invalid {
 		return Pair{}, false
 	}
-	return Pair{A: a, B: b, PoseA: poseA, PoseB: poseB, Normal: q.DirToWorld(r.Normal), Distance: r.Distance, Gap: r.Gap(),
-		WitnessA: q.ToWorld(r.WitnessA), WitnessB: q.ToWorld(r.WitnessB), MaxGap: maxGap}, true
+	return Pair{A: a, B: b, PoseA: poseA, PoseB: poseB, Normal: q.DirToWorld(r.Normal),
+		Distance: r.Distance, Gap: r.Gap(), MaxGap: maxGap,
+		WitnessA: q.ToWorld(r.WitnessA), WitnessB: q.ToWorld(r.WitnessB)}, true
 }
 
 // drawPair draws two shapes at a distance near zero, in half of the draws with a face, a cap or a side of one almost
@@ -97,7 +98,8 @@ func drawPair(t testing.TB, rng *rand.Rand, features []*Features, ws *ref.Worksp
 		axes := [6]r3.Vec{{X: 1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}}
 		turn := geom.Rotate(axes[rng.IntN(6)], math.Pi/2)
 		spin := geom.Rotate(r3.Vec{Z: 1}, 2*math.Pi*rng.Float64())
-		poseB = geom.Pose{Rotation: poseA.Rotation}.Compose(spin).Compose(geom.Rotate(testkit.Unit(rng), tilt)).Compose(turn)
+		tilted := spin.Compose(geom.Rotate(testkit.Unit(rng), tilt))
+		poseB = geom.Pose{Rotation: poseA.Rotation}.Compose(tilted).Compose(turn)
 		m := poseA.Matrix()
 		direction = r3.Unit(r3.Add(m.MulVec(axes[rng.IntN(6)]), r3.Scale(0.3, testkit.Unit(rng))))
 	}
@@ -159,7 +161,8 @@ func extentAlong(s geom.Shape, pose geom.Pose, from, n r3.Vec) float64 {
 	return in
 }
 
-// checkManifold holds a manifold to what is promised of every point. With lines it follows the normal to the surfaces.
+// checkManifold holds a manifold to what is promised of every point. With lines it follows the normal to the
+// surfaces.
 func checkManifold(t *testing.T, p *Pair, m *Manifold, lines bool) {
 	t.Helper()
 	size := p.A.size + p.B.size
@@ -196,7 +199,8 @@ func checkManifold(t *testing.T, p *Pair, m *Manifold, lines bool) {
 		if !lines {
 			continue
 		}
-		gap := c.Gap - extentAlong(p.A.shape, p.PoseA, a, p.Normal) - extentAlong(p.B.shape, p.PoseB, b, r3.Scale(-1, p.Normal))
+		gap := c.Gap - extentAlong(p.A.shape, p.PoseA, a, p.Normal) -
+			extentAlong(p.B.shape, p.PoseB, b, r3.Scale(-1, p.Normal))
 		if gap < m.Lower-slack || gap > c.Gap || c.Gap < m.Lower {
 			fail("point %d (%x) has the true gap %g, bounds %g and %g", i, c.ID, gap, m.Lower, c.Gap)
 		}
@@ -292,9 +296,9 @@ func TestManifoldOfAllKinds(t *testing.T) {
 		}
 	}
 	share := func(k int) float64 { return float64(k) / float64(near) }
-	text := fmt.Sprintf("%d pairs, %.2f points each; of %d near ones changed: IDs %.2g, of rims %.2g, by a swap %.2g, by "+
-		"a motion %.2g", drawn, float64(points)/float64(drawn), near, share(renamed), share(renamedRims), share(swapped),
-		share(moved))
+	text := fmt.Sprintf("%d pairs, %.2f points each; of %d near ones changed: IDs %.2g, of rims %.2g, by a swap "+
+		"%.2g, by a motion %.2g", drawn, float64(points)/float64(drawn), near, share(renamed), share(renamedRims),
+		share(swapped), share(moved))
 	t.Log(text)
 	// Every limit of the choice of features is a surface in the space of poses, which draws come near to now and then.
 	if share(renamed) > 2e-3 || share(renamedRims) > 0.02 || share(swapped) > 2e-3 || share(moved) > 2e-3 {
@@ -325,7 +329,7 @@ func TestManifoldClosedForms(t *testing.T) {
 	tilted := func(z, tilt float64) geom.Pose { return up(z).Compose(geom.Rotate(r3.Vec{X: 1}, tilt)) }
 	const tilt = 0.1
 	sin, cos := math.Sincos(tilt)
-	edge := r3.Vec{Y: 0.3*cos - 0.4*sin, Z: 0.3*sin + 0.4*cos} // the upper edge of the box, below the center after a half turn
+	edge := r3.Vec{Y: 0.3*cos - 0.4*sin, Z: 0.3*sin + 0.4*cos} // opposite to the lowest edge of the box
 	cases := []struct {
 		name         string
 		a, b         geom.Shape
@@ -369,8 +373,8 @@ func TestManifoldClosedForms(t *testing.T) {
 	}
 }
 
-// TestManifoldOfSkewCapsules: capsules that cross at less than the angle of parallel segments have two points beside their
-// witnesses, whose gaps are those of the bodies over them; at a larger angle they have the witnesses alone.
+// TestManifoldOfSkewCapsules: capsules that cross at less than the angle of parallel segments have two points beside
+// their witnesses, whose gaps are those of the bodies over them; at a larger angle they have the witnesses alone.
 func TestManifoldOfSkewCapsules(t *testing.T) {
 	capsule := geom.Capsule{R: 0.1, HalfLength: 0.3}
 	lying := geom.Rotate(r3.Vec{X: 1}, math.Pi/2)

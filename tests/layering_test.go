@@ -48,6 +48,7 @@ var layers = map[string][]string{
 	"dispatch":                  {"batch"},
 	"rollout": {"batch", "dispatch", "geom", "internal/memory", "rollout/broadphase",
 		"rollout/sweep"},
+	"contact":            {"batch", "geom", "geom/hull"},
 	"verify":             {"geom", "batch", "ref"},
 	"rollout/broadphase": {},
 	"rollout/sweep":      {"batch", "geom"},
