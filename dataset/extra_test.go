@@ -237,12 +237,18 @@ func writeExtra(t *testing.T, path string, rows []extraRow, group int) {
 				_, err := column().(*file.ByteArrayColumnChunkWriter).WriteBatch(values, def, nil)
 				check(err)
 			}
-			s := &parquetSink{}
 			if c.width == 1 {
-				check(s.column(column(), 1, make([]int32, len(part))))
-			} else {
-				check(s.column(column(), c.width, make([]float64, len(part)*c.width)))
+				_, err := column().(*file.Int32ColumnChunkWriter).WriteBatch(make([]int32, len(part)), nil, nil)
+				check(err)
+				continue
 			}
+			values := make([]float64, len(part)*c.width)
+			def, rep := make([]int16, len(values)), make([]int16, len(values))
+			for i := range values {
+				def[i], rep[i] = 1, int16(min(i%c.width, 1))
+			}
+			_, err := column().(*file.Float64ColumnChunkWriter).WriteBatch(values, def, rep)
+			check(err)
 		}
 		var values []int64
 		var def, rep []int16

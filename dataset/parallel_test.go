@@ -97,7 +97,7 @@ func TestWorkersAgree(t *testing.T) {
 	}
 	columns := everyColumn &^ batch.ColBits
 	r := testResults(n, columns, batch.Single)
-	for _, ext := range []string{".npz"} {
+	for _, ext := range formats {
 		var first []byte
 		for _, c := range []struct{ workers, rows int }{{1, n}, {2, 50_001}, {7, n}, {64, 1 << 16}} {
 			data := writeChunks(t, "results"+ext, r, columns, c.workers, c.rows)
@@ -153,7 +153,7 @@ func (f panicFile) WriteAt(b []byte, at int64) (int, error) {
 // TestWorkerPanics makes a worker panic in the middle of a row group: an error, and no file.
 func TestWorkerPanics(t *testing.T) {
 	r := testResults(rowGroup+5, 0, batch.Single)
-	for _, ext := range []string{".npz"} {
+	for _, ext := range formats {
 		for _, writes := range []int32{0, 1, 5, 9} {
 			dir := t.TempDir()
 			fs := &panicFS{}

@@ -103,15 +103,10 @@ func arrowFields(kv metadata.KeyValueMetadata, names []string) (fields []arrow.F
 	return fields
 }
 
-// copy appends the next rows of every leaf to the columns of a row group from the first on, and returns about how many
-// bytes these are.
-func (e *parquetExtra) copy(group file.BufferedRowGroupWriter, first, rows int) (size int, err error) {
+// copy appends the next rows of every leaf to the columns of a row group, and returns about how many bytes these are.
+func (e *parquetExtra) copy(columns []*extraWriter, rows int) (size int, err error) {
 	for i, l := range e.leaves {
-		w, err := group.Column(first + i)
-		if err != nil {
-			return 0, err
-		}
-		n, err := l.copy(e.parquetTable, w, rows)
+		n, err := l.copy(e.parquetTable, columns[i].ColumnChunkWriter, rows)
 		if err != nil {
 			return 0, fmt.Errorf("%s: column %s: %w", e.path, l.name, err)
 		}

@@ -3,14 +3,14 @@ package dataset
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
-	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
@@ -18,22 +18,26 @@ import (
 // memory: about 16 MiB of pairs.
 const rowGroup = 1 << 17
 
-// parquetSink writes the columns of a table. Vectors are lists of which the
-// stored Arrow schema says that their size is fixed. It uses the column writers
-// and not package pqarrow, which would add gRPC to what users have to download.
-type parquetSink struct {
-	file  *atomicFile
-	w     *file.Writer
-	group file.BufferedRowGroupWriter // nil before the first row
-	rows  int                         // in the open group
-	cols  []column
-	extra *parquetExtra // nil if there is none
-	bytes int           // of it in the open group
-	text  [][2]string
-	whole bool // with its footer
+const parquetMagic = "PAR1"
 
-	def, rep []int16
-	wide     []int32 // small integers, which the format stores as int32
+// parquetSink writes the columns of a table. Vectors are lists of which the stored Arrow schema says that their size is
+// fixed. Row groups are encoded by several workers; once the length of each column chunk is known, and so its place,
+// they write it there. It does not use package pqarrow, which would add gRPC to what users have to download.
+type parquetSink struct {
+	file    *atomicFile
+	meta    *metadata.FileMetaDataBuilder
+	props   *parquet.WriterProperties
+	schema  *schema.Schema
+	cols    []column
+	extra   *parquetExtra // nil if there is none
+	workers int
+
+	open   *groupWriter // takes the next rows, nil before the first of a row group
+	free   []*groupWriter
+	at     int64 // where the next row group begins
+	groups int   // that were written
+	text   [][2]string
+	whole  bool // with its footer
 }
 
 func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtra) (s *parquetSink, err error) {
@@ -41,8 +45,7 @@ func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtr
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	// Dictionaries and compression are of no use for poses and distances, but they are for
-	// indices, statuses and iterations.
+	// This is what newChunkWriter does.
 	props := []parquet.WriterProperty{parquet.WithDictionaryDefault(false), parquet.WithCreatedBy("clearance")}
 	for _, c := range cols {
 		if t := c.read[0]; t != typeFloat32 && t != typeFloat64 {
@@ -50,7 +53,7 @@ func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtr
 				compress.Codecs.Snappy))
 		}
 	}
-	s = &parquetSink{cols: cols, extra: extra}
+	s = &parquetSink{cols: cols, extra: extra, at: int64(len(parquetMagic))}
 	if extra != nil {
 		for _, l := range extra.leaves {
 			path := extra.r.MetaData().Schema.Column(l.index).Path()
@@ -67,13 +70,9 @@ func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtr
 	if s.file, err = createAtomic(fs, path); err != nil {
 		return nil, err
 	}
-	// The writer would close the file, which is closed elsewhere.
-	out := struct{ io.Writer }{s.file}
-	s.w, err = file.NewParquetWriterWithError(out, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
-	if err != nil {
-		s.file.abort()
-		return nil, fmt.Errorf("dataset: cannot write %s: %w", path, err)
-	}
+	s.props = parquet.NewWriterProperties(props...)
+	s.schema = schema.NewSchema(root)
+	s.meta = metadata.NewFileMetadataBuilder(s.schema, s.props, nil)
 	return s, nil
 }
 
@@ -143,107 +142,6 @@ func arrowSchema(cols []column, extra []arrow.Field) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// write appends rows. The values are encoded before it returns, so the caller
-// may reuse them.
-func (s *parquetSink) write(vals []any, rows int) (err error) {
-	defer caught(&err)
-	for at := 0; at < rows; {
-		if s.group == nil || s.rows == rowGroup || s.bytes >= maxGroupBytes {
-			if err := s.nextGroup(); err != nil {
-				return err
-			}
-		}
-		n := min(rows-at, rowGroup-s.rows)
-		if s.extra != nil {
-			n = min(n, 1<<10) // so that large values are counted before the next rows
-		}
-		for i, c := range s.cols {
-			w, err := s.group.Column(i)
-			if err != nil {
-				return err
-			}
-			if err := s.column(w, c.width, sliceOf(vals[i], at*c.width, (at+n)*c.width)); err != nil {
-				return err
-			}
-		}
-		if s.extra != nil {
-			size, err := s.extra.copy(s.group, len(s.cols), n)
-			if err != nil {
-				return err
-			}
-			s.bytes += size
-		}
-		at, s.rows = at+n, s.rows+n
-	}
-	return nil
-}
-
-func (s *parquetSink) nextGroup() (err error) {
-	if s.group != nil {
-		if err := s.group.Close(); err != nil {
-			return err
-		}
-	}
-	s.group, err = s.w.AppendBufferedRowGroupChecked()
-	s.rows, s.bytes = 0, 0
-	return err
-}
-
-// column writes the values of one column.
-func (s *parquetSink) column(w file.ColumnChunkWriter, width int, vals any) (err error) {
-	n := lenOf(vals)
-	var def, rep []int16
-	if width > 1 {
-		def, rep = s.levels(n, width)
-	}
-	switch c := w.(type) {
-	case *file.Float32ColumnChunkWriter:
-		_, err = c.WriteBatch(vals.([]float32), def, rep)
-	case *file.Float64ColumnChunkWriter:
-		_, err = c.WriteBatch(vals.([]float64), def, rep)
-	case *file.Int32ColumnChunkWriter:
-		v, ok := vals.([]int32)
-		if !ok {
-			v = s.widen(vals)
-		}
-		_, err = c.WriteBatch(v, def, rep)
-	default:
-		err = fmt.Errorf("no Parquet column holds %T", vals)
-	}
-	return err
-}
-
-// levels returns the levels of n values in lists of the given width: all of them
-// present, the first of each list beginning a row.
-func (s *parquetSink) levels(n, width int) (def, rep []int16) {
-	if cap(s.def) < n {
-		s.def, s.rep = make([]int16, n), make([]int16, n)
-	}
-	def, rep = s.def[:n], s.rep[:n]
-	for i := range def {
-		def[i], rep[i] = 1, 1
-		if i%width == 0 {
-			rep[i] = 0
-		}
-	}
-	return def, rep
-}
-
-func (s *parquetSink) widen(vals any) []int32 {
-	s.wide = s.wide[:0]
-	switch v := vals.(type) {
-	case []uint8:
-		for _, x := range v {
-			s.wide = append(s.wide, int32(x))
-		}
-	case []uint16:
-		for _, x := range v {
-			s.wide = append(s.wide, int32(x))
-		}
-	}
-	return s.wide
-}
-
 func (s *parquetSink) describe(key, value string) {
 	s.text = append(s.text, [2]string{key, value})
 }
@@ -270,14 +168,33 @@ func (s *parquetSink) commit() error {
 
 func (s *parquetSink) finish() (err error) {
 	defer caught(&err)
+	if s.open != nil {
+		if err := s.flush([]*groupWriter{s.open}); err != nil {
+			return err
+		}
+		s.open = nil
+	}
 	for _, kv := range s.text {
-		if err := s.w.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
+		if err := s.meta.AppendKeyValueMetadata(kv[0], kv[1]); err != nil {
 			return err
 		}
 	}
-	return s.w.Close()
+	m, err := s.meta.Finish()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if _, err := m.WriteTo(&b, nil); err != nil {
+		return err
+	}
+	footer := b.Bytes()
+	footer = append(binary.LittleEndian.AppendUint32(footer, uint32(len(footer))), parquetMagic...)
+	if _, err = s.file.WriteAt(footer, s.at); err == nil {
+		_, err = s.file.WriteAt([]byte(parquetMagic), 0)
+	}
+	return err
 }
 
 func (s *parquetSink) abort() { s.file.abort() }
 
-func (s *parquetSink) setWorkers(int) {}
+func (s *parquetSink) setWorkers(n int) { s.workers = n }
