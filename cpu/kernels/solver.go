@@ -122,14 +122,15 @@ func (c *Call) options(o *batch.Options) {
 	cutOff, has := o.EffectiveCutOff()
 	c.c.tolerance, c.c.cut_off = C.double(tolerance), C.double(cutOff)
 	c.c.growth = flag(o.Query == batch.Growth)
-	c.c.collide, c.c.deep, c.c.has_cut_off = flag(query.Boolean()), flag(query.CutOff == batch.CutOffAtTouch), flag(has)
+	c.c.collide, c.c.has_cut_off = flag(query.Boolean()), flag(has)
+	c.c.penetration = flag(query.CutOff == batch.CutOffAtTouch)
 	c.c.single = flag(o.Precision == batch.Single)
 	if o.MaxIterations <= freeSteps {
 		c.c.max_steps = C.int32_t(o.MaxIterations)
 	}
 	c.c.rtr = flag(o.Method == batch.RTR || o.Method == batch.Auto && !query.Boolean())
 	// A call that names a method gets it. Formulas of distances are none of growth.
-	c.c.closed = flag(o.Method == batch.Auto && query.SignedDistance)
+	c.c.automatic = flag(o.Method == batch.Auto && query.SignedDistance)
 }
 
 func flag(b bool) C.int32_t {

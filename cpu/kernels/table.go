@@ -150,13 +150,13 @@ func (t *Table) put(i int, s geom.Shape) {
 		t.powered(r, C.CLR_SMOOTH_REVOLUTION, points, v.Sharpness())
 		r.extent[2] = C.double(v.Flatness())
 	case geom.Cylinder:
-		r.class = C.CLR_ROUND
+		r.class = C.CLR_FRUSTUM
 		set(v.R, v.R, v.HalfLength)
 	case geom.Cone:
-		r.class = C.CLR_ROUND
+		r.class = C.CLR_FRUSTUM
 		set(v.R, 0, v.HalfLength)
 	case geom.Frustum:
-		r.class = C.CLR_ROUND
+		r.class = C.CLR_FRUSTUM
 		set(v.RBottom, v.RTop, v.HalfLength)
 	case *geom.Convex:
 		if len(t.corners)/4+len(t.lists)/4 > maxTableVertices {

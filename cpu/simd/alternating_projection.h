@@ -13,8 +13,13 @@
 //
 // P is not differentiable where one feature ends, so this is a semismooth Newton method [Qi1993].
 //
-// Input: the columns of prepared rows. Output: answers; witnesses are the pair of projections. Their
-// distance is the upper bound, the support plane orthogonal to it the lower one. Rows whose bounds do
+// With the pair of projections a, b, x = a − b, n = x/|x|, the radii R and the rounding bound ρ:
+//
+//	distance = |x| − R
+//	upper    = |x| − R + ρ
+//	lower    = min ⟨n, D⟩ − R − ρ
+//
+// Input: the columns of prepared rows. Output: answers; the witnesses are the projections. Rows whose bounds do
 // not meet the tolerance, and intersecting ones, go on to GJK.
 
 #ifndef CLR_ALTERNATING_PROJECTION_H
@@ -33,9 +38,8 @@
 #define PROJECTION_ROWS 2
 #define PROJECTION_STEPS 12
 
-// projection_beyond is by how much the support value of the core in direction −x exceeds that of its
-// point a; 1/inv is the length of x. The support plane of the other core through the projection of a
-// is exact.
+// projection_beyond is h(−x) − ⟨−x, a⟩, relative to the length 1/inv of x, for the support function h of the core and
+// its point a. The support plane of the other core through the projection of a is exact.
 ALWAYS VF projection_beyond(const T(profile) *f, V3 a, V3 x, VF inv) {
     VF across = FMA(x.y, x.y, x.x * x.x), lateral = across * RSQRT(MAX(across, SET1(TINY))), lift = f->half * x.z;
     return (T(dot)(a, x) + MAX(FMA(f->below, lateral, lift), FMA(f->above, lateral, -lift))) * inv;
@@ -63,7 +67,7 @@ ALWAYS void projection_step(projection_lanes *L, int stride, int first) {
     L->taken = SEL(active, L->taken + one, L->taken);
     L->at_a = T(sel)(active, a.at, L->at_a);
     L->at_b = T(sel)(active, y, L->at_b);
-    VM meet = LT(SET1(0), first ? MAX(a.deep, b.deep) : b.deep); // a point of both cores
+    VM meet = LT(SET1(0), first ? MAX(a.depth, b.depth) : b.depth); // a point of both cores
     VM done =
         MOR(LE(beyond, LOADU(in + CLR_STOP * stride)), LT(LOADU(in + CLR_FAR * stride), FMA(square, inv, -beyond)));
     done = MANDN(MAND(active, done), meet);
@@ -106,18 +110,18 @@ ALWAYS void projection_start(projection_lanes *L, const double *in, int stride, 
 ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned lanes, int ka, int kb, V3 a,
                             V3 b) {
     const double *in = &s->in64[0][k], *more = &s->more[0][k];
-    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+    const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
     const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb,
              zero = SET1(0);
     T(places) at = {.call = c, .in = in, .stride = CLR_STRIDE64};
     V3 x = T(sub)(a, b);
     VF inv = inverse_length(x), length = T(dot)(x, x) * inv;
     x = T(scale)(inv, x);
-    VF low = T(support_value)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - round,
-       upper = distance + round;
-    VM ok = LE(MAX(round, distance - lower), most_gap(c, ka, kb, tol, round));
+    VF low = T(support_value)(&at, ka, kb, x, 0), distance = length - radius, lower = low - radius - rounding,
+       upper = distance + rounding;
+    VM ok = LE(MAX(rounding, distance - lower), most_gap(c, ka, kb, tol, rounding));
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-    ok = MAND(MAND(ok, is_unit(x)), MAND(LT(round, low), LE(lower, upper)));
+    ok = MAND(MAND(ok, is_unit(x)), MAND(LT(rounding, low), LE(lower, upper)));
     V3 normal = T(neg)(x);
     store_lanes(c, s, at0, k, lanes & MBITS(ok), CLR_SOLVER_NEWTON, distance, lower, upper, LT(zero, lower),
                 LT(upper, zero), normal, T(axpy)(ra, normal, a), T(axpy)(-rb, normal, b));
@@ -128,7 +132,7 @@ ALWAYS void projection_emit(const clr_call *c, clr_scratch *s, int64_t at0, int 
 ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
     const int together = PROJECTION_VECTORS(ka, kb);
     int unfinished = 0, listed = 0;
-    uint8_t ended[CLR_CAP]; // per vector of rows: the lanes that meet the tolerance
+    uint8_t ended[CLR_GROUP_ROWS]; // per vector of rows: the lanes that meet the tolerance
     double taken[W] __attribute__((aligned(64)));
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
         projection_lanes lanes[2];
@@ -195,17 +199,17 @@ ALWAYS int projection_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n
 
 // uses_projections reports whether rows of a pair of classes are answered by alternating projections.
 ALWAYS int uses_projections(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && !c->max_steps && has_projection(ka) && has_projection(kb) &&
-           (ka == CLR_ROUND || kb == CLR_ROUND);
+    return c->automatic && !c->collide && !c->max_steps && has_projection(ka) && has_projection(kb) &&
+           (ka == CLR_FRUSTUM || kb == CLR_FRUSTUM);
 }
 
-// project_alternately is projection_loop for a pair of classes of which one is CLR_ROUND and the other
-// CLR_ROUND or CLR_BOX.
+// project_alternately is projection_loop for a pair of classes of which one is CLR_FRUSTUM and the other
+// CLR_FRUSTUM or CLR_BOX.
 static __attribute__((noinline)) int project_alternately(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka,
                                                          int kb) {
-    if (kb == CLR_BOX) return projection_loop(c, s, at0, n, CLR_ROUND, CLR_BOX);
-    if (ka == CLR_BOX) return projection_loop(c, s, at0, n, CLR_BOX, CLR_ROUND);
-    return projection_loop(c, s, at0, n, CLR_ROUND, CLR_ROUND);
+    if (kb == CLR_BOX) return projection_loop(c, s, at0, n, CLR_FRUSTUM, CLR_BOX);
+    if (ka == CLR_BOX) return projection_loop(c, s, at0, n, CLR_BOX, CLR_FRUSTUM);
+    return projection_loop(c, s, at0, n, CLR_FRUSTUM, CLR_FRUSTUM);
 }
 
 // prepare_late fills the float32 columns of rows 0 to n−1 of a group, for vectors with unsolved rows. The

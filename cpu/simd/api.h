@@ -1,5 +1,5 @@
-// What Go and the kernels share: the library, a call, the scratch of a worker.
-// Layout is C's; Go reads it through cgo.
+// The interface between Go and the kernels: the library, a call, the scratch memory of a worker. Go reads these
+// structures through cgo.
 
 #ifndef CLR_SIMD_API_H
 #define CLR_SIMD_API_H
@@ -71,13 +71,14 @@ typedef struct {
 
     const double *centers; // growth: CLR_CENTER_VALUES values of each shape, see Table.centers
 
-    int32_t collide; // the query is collide: whether the shapes intersect
-    int32_t deep;    // the query is penetration: separated pairs need a separating direction only
-    int32_t boolean; // collide, with the status column alone and without warm starts; growth with that column alone
-    int32_t growth;  // the query is growth
-    int32_t closed;  // closed forms may answer; those of half-spaces always may
-    int32_t rtr;     // the Riemannian trust region method may answer pairs of smooth cores
-    int32_t single;  // columns are float32
+    int32_t collide;     // the query is collide: whether the shapes intersect
+    int32_t penetration; // the query is penetration: separated pairs need a separating direction only
+    int32_t boolean;     // collide, with the status column alone and without warm starts; growth with that column alone
+    int32_t growth;      // the query is growth
+    int32_t automatic;   // the method is auto: closed forms and second-order methods may answer; closed forms of
+                         // half-spaces always may
+    int32_t rtr;         // the Riemannian trust region method may answer pairs of smooth cores
+    int32_t single;      // columns are float32
     int32_t has_cut_off;
     int32_t max_steps; // limit of the evaluations of the support function of a row, or 0 for none
     double cut_off;
@@ -95,10 +96,10 @@ static inline uint8_t *bytes_of(const clr_call *c, int column, int64_t row) {
     return c->columns[column] ? (uint8_t *)c->columns[column] + (row - c->first) : 0;
 }
 
-#define CLR_BLOCK 2048   // most rows of one call of a kernel
-#define CLR_CAP 256      // rows of one group that are solved together
-#define CLR_STRIDE64 264 // column strides: 33 and 17 cache lines, so that columns
-#define CLR_STRIDE32 272 // do not fall on the same sets of the cache
+#define CLR_BLOCK 2048     // most rows of one call of a kernel
+#define CLR_GROUP_ROWS 256 // rows of one group that are solved together
+#define CLR_STRIDE64 264   // column strides: 33 and 17 cache lines, so that columns
+#define CLR_STRIDE32 272   // do not fall on the same sets of the cache
 
 // Columns of the inputs of a group of rows, the same for float32 and float64.
 enum {
@@ -106,10 +107,10 @@ enum {
     CLR_TRANS = 9,             // origin of B in the frame of A
     CLR_PA = 12,               // parameters of A, then its erode; of hulls, 1/scale of the float32 frame
     CLR_PB = 16,               // parameters of B, then its erode
-    CLR_STOP = 20,             // duality gap at which iteration ends
+    CLR_STOP = 20,             // duality gap at which iteration ends; of Boolean queries see STATUS_STOP in cores.h
     CLR_FAR = 21,              // iteration ends when the dual bound exceeds this distance of the cores
     CLR_NEAR = 22,             // iteration ends when the primal bound falls below this distance of the cores
-    CLR_SUPPORT_ROUNDING = 23, // rounding bound of a support value
+    CLR_SUPPORT_ROUNDING = 23, // rounding bound of a support value in the precision of the loop
     CLR_X = 24,                // initial direction; in float64 the closest point so far
     CLR_IN = 27,
     CLR_VERT = 27, // float64 only: the simplex, three vertices
@@ -123,12 +124,12 @@ enum {
     CLR_POSA = 9, // origin of A in the world
     CLR_RA = 12,  // radius of the ball of A
     CLR_RB = 13,
-    CLR_ROUND_OFF = 14, // rounding bound of a support value
-    CLR_TOL = 15,       // tolerance
-    CLR_SEED = 16,      // directions of the simplex that a loop ended with: the newest, two others,
-    CLR_LAST = 25,      // and as the fourth that of the last evaluation
-    CLR_SPAN = 28,      // length that is 1 in the frame of float32
-    CLR_BETWEEN = 29,   // from the center of B to that of A, of two hulls with cells
+    CLR_ROUNDING = 14, // rounding bound of a support value
+    CLR_TOL = 15,      // tolerance
+    CLR_SEED = 16,     // directions of the simplex that a loop ended with: the newest, two others,
+    CLR_LAST = 25,     // and as the fourth that of the last evaluation
+    CLR_SPAN = 28,     // length that is 1 in the frame of float32
+    CLR_BETWEEN = 29,  // from the center of B to that of A, of two hulls with cells
     CLR_MORE = 32,
 };
 
@@ -154,23 +155,23 @@ enum {
     CLR_MINIMUM_NONE,  // declined
     CLR_MINIMUM_AGAIN, // another search, from the direction in answer
     CLR_MINIMUM_LOCAL,
-    CLR_MINIMUM_LEAST,    // proved to be the depth
+    CLR_MINIMUM_GLOBAL,   // proved to be the depth
     CLR_MINIMUM_EXPANDED, // the depth by an expanded polytope alone
 };
 typedef struct {
     uint8_t state[CLR_STRIDE32];
-    uint8_t tied[CLR_STRIDE32];      // bits of the cores both of whose rims have the greatest support value
-    double answer[12][CLR_STRIDE64]; // see lane_depths; the normal is also the start of another search
-    float apex[3][CLR_STRIDE32];     // over the cap around the minimum, in the frame of float32
-    float low[CLR_STRIDE32];         // distance that the planes of all faces have to exceed
-    float least[CLR_STRIDE32];       // support value below which a direction belongs to a lower minimum
+    uint8_t tied[CLR_STRIDE32];        // bits of the cores both of whose rims have the greatest support value
+    double answer[12][CLR_STRIDE64];   // see lane_depths; the normal is also the start of another search
+    float apex[3][CLR_STRIDE32];       // over the cap around the minimum, in the frame of float32
+    float low[CLR_STRIDE32];           // distance that the planes of all faces have to exceed
+    float refuted_below[CLR_STRIDE32]; // support value below which a direction belongs to a lower minimum
 } clr_minima;
 
 // clr_growth is the state of the growth query of a group of rows (growth.h). The frame of the ray has its z axis
 // along the ray from the center of A to that of B; in it, D = (A − c_A) − (B − c_B) for the centers.
 enum {
     CLR_RAY_A = 0,       // rotation from the frame of the ray to that of A, row-major
-    CLR_SHIFT = 9,       // of the vertices of D: what the origins of the cores are off the centers
+    CLR_SHIFT = 9,       // added to differences of points of the cores: D is about the centers, cores are about origins
     CLR_RAY_B = 20,      // rotation from the frame of the ray to that of B; before it CLR_PA and CLR_PB
     CLR_BALL = 29,       // sum of the radii of the balls
     CLR_INRADIUS = 30,   // sum of the inradii
@@ -182,8 +183,8 @@ enum {
 };
 enum {
     CLR_BETWEEN_CENTERS = CLR_GROWTH_IN, // distance of the centers, |p|
-    CLR_ROUND_P,                         // rounding bound of p
-    CLR_ROUND_S,                         // rounding bound of a support value of D about the centers
+    CLR_ROUNDING_P,                      // rounding bound of p
+    CLR_ROUNDING_S,                      // rounding bound of a support value of D about the centers
     CLR_INRADIUS_A,                      // inradius of A alone
     CLR_CENTER_A,                        // center of A in its frame,
     CLR_CENTER_B = CLR_CENTER_A + 3,     // of B in its frame

@@ -1,10 +1,14 @@
 // The Boolean query [Montaut2022, Alg. 2], decided in float32 where its rounding bound allows: most
 // rows. A template, float64, for poses out of the range of float32.
 //
-// Input: rows of one pair of classes. Output: statuses. A row is separated if the support plane along
-// some x is farther than the radii by more than the rounding bound; it is penetrating if a convex
-// combination of points of D is closer than the radii by more than that, or if a tetrahedron of points
-// of D contains the origin with that margin (simplex.h). Other rows are solved like those of any
+// Let R be the sum of the radii, w the support point of D along −n for a unit vector n, y a convex combination of
+// points of D, and ρ = boolean_rounding_units · 2⁻²⁴, all in the frame of gjk.h:
+//
+//	separated   if  ⟨n, w⟩ > R + ρ      CLR_FAR
+//	penetrating if  |y| < R − 2ρ        CLR_NEAR; the proof needs |y| < R − ρ
+//	penetrating if  four points of D span a tetrahedron that contains the ball of radius ρ (contains, simplex.h)
+//
+// Input: rows of one pair of classes. Output: statuses. The rows in between are few; they are solved like those of any
 // query.
 //
 // Rounding bound. In the frame of gjk.h, where no length is above 1, let u = 2⁻²⁴. The errors are at
@@ -30,8 +34,7 @@
 // A vertex of D has an error of 50 + 4 + 10 + 10 = 74 u of this. A convex combination of vertices adds
 // its own: the weights are at least 0 and sum up to at most 1 + 8 u, times edges of at most 2; the sum
 // of three products has an error of 14 u, its length and the radius 4 u: 34 u. Together 108 u, with 20 u
-// to spare. A row is penetrating below the radii less twice the bound (CLR_NEAR). The proof needs one
-// half of that; the rows in between, which are few, are solved like those of any query.
+// to spare.
 //
 // Any points of D prove an intersection. So the simplex begins with the difference of the centers
 // (lanes.h), and large hulls return candidate vertices (candidate_support) until a plane seems to
@@ -89,7 +92,7 @@ ALWAYS VM projections_meet(const T(profile) *pa, const T(profile) *pb, const VF 
                         b = T(closest_point)(pb, T(apply_transposed)(m, T(sub)(a.at, t)));
     *x = T(sub)(a.at, T(add)(T(apply)(m, b.at), t));
     const VF near = radius - rounding;
-    return MOR(LT(rounding, MAX(a.deep, b.deep)), MAND(LT(SET1(0), near), LT(T(dot)(*x, *x), near * near)));
+    return MOR(LT(rounding, MAX(a.depth, b.depth)), MAND(LT(SET1(0), near), LT(T(dot)(*x, *x), near * near)));
 }
 
 // small_support_values32 are the support values of hulls of at most CLR_SMALL_VERTICES vertices,
@@ -129,9 +132,9 @@ ALWAYS VF support_value32(const clr_call *c, int k, const int32_t shape[W], cons
     return T(initial_support_value)(k, p, d);
 }
 
-// boolean_frame32 answers those of W rows, from order[k] on of n, that the initial direction separates
-// or a pair of projections decides. It writes the columns of the others from row `to` on, and returns
-// the row behind them. Rows out of the range of float32 are added to *beyond.
+// boolean_frame32 takes W of n rows, from order[k] on. It answers rows that the initial direction separates or a pair
+// of projections decides, and writes the columns of the others from row `to` on; it returns the next free row. Rows out
+// of the range of float32 are added to *beyond.
 ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int n, int k, int to,
                            int ka, int kb, int32_t **beyond) {
     int32_t row[W];
@@ -166,10 +169,11 @@ ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const 
     // The plane orthogonal to the initial direction, or to the line between the projections.
     VM by_projection = LT(rounding, zero), meet = by_projection;
     V3 line = d;
-    if (c->closed && has_projection(ka) && has_projection(kb) && (ka == CLR_ROUND || kb == CLR_ROUND)) {
+    if (c->automatic && has_projection(ka) && has_projection(kb) && (ka == CLR_FRUSTUM || kb == CLR_FRUSTUM)) {
         const T(profile) fa = T(profile_of)((V3){p[0], p[1], p[2]}), fb = T(profile_of)((V3){q[0], q[1], q[2]});
         V3 x;
-        by_projection = MAND(ka == CLR_ROUND ? good : T(is_segment)(&fa), kb == CLR_ROUND ? good : T(is_segment)(&fb));
+        by_projection =
+            MAND(ka == CLR_FRUSTUM ? good : T(is_segment)(&fa), kb == CLR_FRUSTUM ? good : T(is_segment)(&fb));
         meet = MAND(MAND(good, by_projection), projections_meet(&fa, &fb, m, d, radius, rounding, &x));
         line = T(sel)(LT(rounding * rounding, T(dot)(x, x)), T(neg)(x), d);
     }
@@ -212,7 +216,7 @@ ALWAYS int boolean_frame32(const clr_call *c, clr_scratch *s, int64_t lo, const 
         PACK(&s->in32[CLR_PA + j][to], open, p[j]);
         PACK(&s->in32[CLR_PB + j][to], open, q[j]);
     }
-    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25f) * rounding);
+    PACK(&s->in32[CLR_STOP][to], open, SET1((REAL)STATUS_STOP) * rounding);
     PACK(&s->in32[CLR_FAR][to], open, radius + rounding);
     PACK(&s->in32[CLR_NEAR][to], open, FMA(SET1(-2), rounding, radius));
     PACK(&s->in32[CLR_SUPPORT_ROUNDING][to], open, SET1((REAL)SUPPORT_ROUNDING32));
@@ -323,7 +327,7 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     }
     if (HAS_VERTICES(ka)) PACK(&s->in32[CLR_PA + 3][to], open, inv);
     if (HAS_VERTICES(kb)) PACK(&s->in32[CLR_PB + 3][to], open, inv);
-    PACK(&s->in32[CLR_STOP][to], open, SET1(0.25) * rounding);
+    PACK(&s->in32[CLR_STOP][to], open, SET1(STATUS_STOP) * rounding);
     PACK(&s->in32[CLR_FAR][to], open, FMA(radius, inv, rounding));
     PACK(&s->in32[CLR_NEAR][to], open, FMA(radius, inv, SET1(-2) * rounding));
     PACK(&s->in32[CLR_SUPPORT_ROUNDING][to], open, SET1(SUPPORT_ROUNDING32));
@@ -341,9 +345,9 @@ ALWAYS int boolean_frame(const clr_call *c, clr_scratch *s, int64_t lo, const in
     return to;
 }
 
-// decided runs the loop for rows 0 to n−1 of the columns, writes the rows that it does not decide to
+// decide_by_gjk runs the loop for rows 0 to n−1 of the columns, writes the rows that it does not decide to
 // *rest, and returns the new end.
-static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
+static int32_t *decide_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int n, int ka, int kb, int32_t *rest) {
     uint8_t *status = bytes_of(c, CLR_COLUMN_STATUS, lo), *method = bytes_of(c, CLR_COLUMN_METHOD, lo);
     gjk_boolean(c, s, n, ka, kb);
     for (int j = 0; j < n; j++) {
@@ -356,21 +360,22 @@ static int32_t *decided(const clr_call *c, clr_scratch *s, int64_t lo, int n, in
     return rest;
 }
 
-// boolean answers the rows of order[0..n), relative to lo, that float32 decides. It moves the others
+// answer_statuses answers the rows of order[0..n), relative to lo, that float32 decides. It moves the others
 // to the front of order, before the rows still to be read, and returns their number.
-static __attribute__((noinline)) int boolean(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
-                                             int ka, int kb) {
+static __attribute__((noinline)) int answer_statuses(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
+                                                     int rows, int ka, int kb) {
     int32_t *rest = order, beyond[CLR_BLOCK], *end = beyond;
     for (int k = 0; k < rows;) {
         int n = 0;
-        for (; k < rows && n <= CLR_CAP - W32; k += W32) n = boolean_frame32(c, s, lo, order, rows, k, n, ka, kb, &end);
-        rest = decided(c, s, lo, n, ka, kb, rest);
+        for (; k < rows && n <= CLR_GROUP_ROWS - W32; k += W32)
+            n = boolean_frame32(c, s, lo, order, rows, k, n, ka, kb, &end);
+        rest = decide_by_gjk(c, s, lo, n, ka, kb, rest);
     }
     for (int k = 0; k < end - beyond;) {
         int n = 0;
-        for (; k < end - beyond && n <= CLR_CAP - W; k += W)
+        for (; k < end - beyond && n <= CLR_GROUP_ROWS - W; k += W)
             n = boolean_frame(c, s, lo, beyond, (int)(end - beyond), k, n, ka, kb);
-        rest = decided(c, s, lo, n, ka, kb, rest);
+        rest = decide_by_gjk(c, s, lo, n, ka, kb, rest);
     }
     return (int)(rest - order);
 }

@@ -4,18 +4,22 @@
 // fifteen axes of the separating axis test [Gottschalk1996, sec. 5]. So the depth is the least
 // penetration along one of these axes: the others never have less, and flat boxes are no exception.
 //
+// With the half widths w_A and w_B of the boxes and the distance t of their centers, over the fifteen axes n:
+//
+//	depth = min (w_A(n) + w_B(n) − |⟨n, t⟩|)/|n|
+//	upper = h_D(n) for the unit vector n of the best axis, evaluated again
+//	lower = min over all axes of their penetration minus its rounding bound: ρ for a face normal, 4ρ/l for a cross
+//	        product of length l (closed_forms.h derives the 4)
+//
 // Input: a box_pair, its rounding bound and the gap `stop` to reach. Output: lane_depths (store.h).
-// Upper bound: the support value along the unit vector of the best axis, evaluated again. Lower bound:
-// the least penetration, minus its rounding bound: along a cross product of length l it is 4·round/l
-// (closed_forms.h derives the 4).
 //
 // Edges that are parallel up to rounding have no axis. As in closed_forms.h, if every cross product is
 // either shorter than ALIGNED or longer than CROSSED, a rotation of B by at most φ = 2·ALIGNED makes
 // the short ones zero. It changes the depth and each penetration by at most φ·size·(1 + 2/CROSSED) <
 // 5e-13·size.
 //
-// Lanes whose gap exceeds `stop`, or whose contact is not that of a vertex with a face or of two
-// edges, are not ok; EPA answers them.
+// Lanes are not ok if their gap exceeds `stop`, or if their contact is neither a vertex with a face nor two edges; EPA
+// answers them.
 
 #ifndef CLR_BOX_DEPTH_H
 #define CLR_BOX_DEPTH_H
@@ -55,8 +59,8 @@ ALWAYS void box_contact(const box_pair *p, V3 n, V3 d, V3 at, V3 e, V3 f, VM by_
     *b = (V3){clamped(pb.x, p->b.x), clamped(pb.y, p->b.y), clamped(pb.z, p->b.z)};
 }
 
-ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
-    const VF zero = SET1(0), one = SET1(1), error = SET1(4) * round;
+ALWAYS lane_depths box_depths(const box_pair *p, VF rounding, VF stop) {
+    const VF zero = SET1(0), one = SET1(1), error = SET1(4) * rounding;
     const VF a[3] = {p->a.x, p->a.y, p->a.z}, b[3] = {p->b.x, p->b.y, p->b.z}, t[3] = {p->t.x, p->t.y, p->t.z};
     VF q[9], u[3];
     const VF *m = p->m;
@@ -124,7 +128,7 @@ ALWAYS lane_depths box_depths(const box_pair *p, VF round, VF stop) {
     out.low = low;
     out.n = n;
     out.a = pa;
-    out.ok = MAND(MAND(LE(out.high - low, stop), LE(out.off, stop)), MAND(LT(round, low), is_unit(n)));
+    out.ok = MAND(MAND(LE(out.high - low, stop), LE(out.off, stop)), MAND(LT(rounding, low), is_unit(n)));
     out.ok = MANDN(out.ok, MAND(parallel, slanted));
     return out;
 }

@@ -13,7 +13,13 @@
 // projections and coordinate-wise Newton steps, two of each in turn, after which 93 of 100 are
 // answered. The others are compacted into full vectors and take full steps.
 //
-// A row is answered where the support plane orthogonal to e proves the distance |e| to the tolerance.
+// With n = e/|e|, the radii R and the rounding bound ρ:
+//
+//	distance = |e| − R
+//	upper    = |e| − R + ρ
+//	lower    = min ⟨n, D⟩ − R − ρ
+//
+// A row is answered where both bounds meet the tolerance.
 // The pieces may cycle, in 1 row of 100: after BOX_STEPS the row goes on to GJK. Intersecting boxes go
 // on to box_depth.h.
 
@@ -128,37 +134,37 @@ ALWAYS void box_step(const box_pair *p, box_search *x, VM active) {
 }
 
 // box_contact2 is the squared distance below which the boxes count as in contact.
-ALWAYS VF box_contact2(const box_place *at) { return SET1(16) * at->round * at->round; }
+ALWAYS VF box_contact2(const box_place *at) { return SET1(16) * at->rounding * at->rounding; }
 
 // box_answer answers the rows of order[0..n), at most W, whose distance x proves. It returns the other
-// lanes, and writes to `deep` those among them that seem to intersect: `inside`, and those with |e|
+// lanes, and writes to `intersecting` those among them that seem to intersect: `inside`, and those with |e|
 // within rounding.
 ALWAYS unsigned box_answer(const clr_call *c, int64_t lo, const int32_t *order, int n, const box_pair *p,
-                           const box_place *at, const box_search *x, unsigned inside, unsigned *deep) {
+                           const box_place *at, const box_search *x, unsigned inside, unsigned *intersecting) {
     const VF radius = at->ra + at->rb, ee = T(dot)(x->e, x->e), inv = RSQRT(MAX(ee, SET1(TINY)));
     closed_out o;
     o.n = T(scale)(inv, x->e);
     o.a = T(sub)(x->u, x->e);
     o.b = x->u;
     o.distance = FMA(ee, inv, -radius);
-    o.lower = box_support_value(p, o.n, T(scale)(inv, x->g)) - radius - at->round;
-    o.upper = o.distance + at->round;
+    o.lower = box_support_value(p, o.n, T(scale)(inv, x->g)) - radius - at->rounding;
+    o.upper = o.distance + at->rounding;
     VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
-    o.ok = LE(gap, MAX(at->tol, SET1(4) * at->round));
+    o.ok = LE(gap, MAX(at->tol, SET1(4) * at->rounding));
     if (c->has_cut_off) o.ok = MOR(o.ok, LT(SET1(c->cut_off), o.lower));
     o.ok = MAND(o.ok, MAND(is_unit(o.n), LE(o.lower, o.upper)));
     inside |= MBITS(LE(ee, box_contact2(at)));
     unsigned left =
         (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, at, &o, x->taken, 0, CLR_SOLVER_NEWTON);
-    *deep = left & inside & MBITS(at->good);
+    *intersecting = left & inside & MBITS(at->good);
     return left;
 }
 
 // box_starts answers the separated rows of order[0..n), at most 2·W, that need no full Newton step. It
-// returns the other lanes, and writes to `deep` those among them that seem to intersect. Two vectors
+// returns the other lanes, and writes to `intersecting` those among them that seem to intersect. Two vectors
 // are interleaved to hide latency.
 static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t lo, const int32_t *order, int n,
-                                                     unsigned *deep) {
+                                                     unsigned *intersecting) {
     const int vectors = n > W ? 2 : 1;
     box_place at[2];
     box_pair p[2];
@@ -169,23 +175,25 @@ static __attribute__((noinline)) unsigned box_starts(const clr_call *c, int64_t 
     for (int j = 0; j < vectors; j++) box_project(p + j, x + j);
     for (int j = 0; j < vectors; j++) box_coordinate_steps(p + j, x + j);
     unsigned left = 0;
-    *deep = 0;
+    *intersecting = 0;
     for (int j = 0; j < vectors; j++) {
         unsigned inside;
         left |= box_answer(c, lo, order + j * W, n - j * W, p + j, at + j, x + j, 0, &inside) << j * W;
-        *deep |= inside << j * W;
+        *intersecting |= inside << j * W;
     }
     return left;
 }
 
-// box_steps does what box_starts does, for at most W rows, by full Newton steps.
+// box_steps is box_starts with full Newton steps in place of projections, for at most W rows.
 static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t lo, const int32_t *order, int n,
-                                                    unsigned *deep) {
+                                                    unsigned *intersecting) {
     const VF zero = SET1(0), one = SET1(1);
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
-    const VF round = at.round, stop = MAX(at.tol - SET1(2) * round, round), stop2 = stop * stop, radius = at.ra + at.rb;
-    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + round, zero), far2 = most * most;
+    const VF rounding = at.rounding, stop = MAX(at.tol - SET1(2) * rounding, rounding), stop2 = stop * stop,
+             radius = at.ra + at.rb;
+    const VF most = MAX((c->has_cut_off ? SET1(c->cut_off) : SET1(1e100)) + radius + rounding, zero),
+             far2 = most * most;
     const int steps = c->max_steps && c->max_steps < BOX_STEPS + 2 ? c->max_steps - 2
                                                                    : BOX_STEPS; // start and certificate count one each
     box_search x = box_start(&p);
@@ -202,7 +210,7 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
         x.v = T(sel)(active, clamped3(T(sub)(y.v, y.g), p.b), x.v);
         evaluate_box(&p, &x);
     }
-    return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), deep);
+    return box_answer(c, lo, order, n, &p, &at, &x, MBITS(inside), intersecting);
 }
 
 // box_penetrating answers the penetrating rows of order[0..n), at most W, by box_depth.h. It returns
@@ -210,18 +218,18 @@ static __attribute__((noinline)) unsigned box_steps(const clr_call *c, int64_t l
 static __attribute__((noinline)) unsigned box_penetrating(const clr_call *c, int64_t lo, const int32_t *order, int n) {
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
-    const VF round = at.round, radius = at.ra + at.rb;
-    const lane_depths d = box_depths(&p, round, MAX(at.tol - SET1(2) * round, round));
+    const VF rounding = at.rounding, radius = at.ra + at.rb;
+    const lane_depths d = box_depths(&p, rounding, MAX(at.tol - SET1(2) * rounding, rounding));
     closed_out o = {
         .n = d.n, .a = d.a, .b = T(sub)(d.a, d.near), .ok = d.ok}; // the bounds as in answer_penetrating (certify.h)
     o.distance = -d.high - radius;
-    o.lower = o.distance - round;
-    o.upper = MAX(-d.low, d.off - d.high) - radius + round;
+    o.lower = o.distance - rounding;
+    o.upper = MAX(-d.low, d.off - d.high) - radius + rounding;
     return (n < W ? (1u << n) - 1 : LANES) & ~box_put(c, lo - c->first, order, n, &at, &o, SET1(0), 0, CLR_SOLVER_AXES);
 }
 
 // box_statuses answers the Boolean query for rows order[0..n), at most W, and returns the lanes that
-// it does not decide. The separation along an axis has an error of at most 4·round, whatever the axis'
+// it does not decide. The separation along an axis has an error of at most 4·rounding, whatever the axis'
 // length (closed_forms.h), so parallel edges, whose product is zero up to rounding, prove nothing.
 // Rows that the axes do not decide, and rounded boxes close to contact, are searched by Newton's
 // method. There A is shrunk by more than the rounding bound, so that iterates on its surface are
@@ -231,12 +239,12 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
     box_place at;
     const box_pair p = box_load(c, lo, order, n, &at);
     const unsigned lanes = n < W ? (1u << n) - 1 : LANES;
-    const VF inner = SET1(4) * at.round, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
+    const VF inner = SET1(4) * at.rounding, radius = at.ra + at.rb, most = T(box_axes)(p.a, p.b, p.t, p.m);
     unsigned open = MBITS(at.good) & lanes, separated = open & MBITS(LT(radius + inner, most)),
              penetrating = open & MBITS(LT(most, -inner));
     open &= ~(separated | penetrating);
     if (open) {
-        const VF half = SET1(-2) * at.round, reach = radius + at.round, least = MAX(radius + half, zero);
+        const VF half = SET1(-2) * at.rounding, reach = radius + at.rounding, least = MAX(radius + half, zero);
         const VF reach2 = reach * reach, least2 = least * least;
         box_pair shrunk = p;
         shrunk.a = (V3){MAX(p.a.x - inner, zero), MAX(p.a.y - inner, zero), MAX(p.a.z - inner, zero)};
@@ -264,30 +272,30 @@ static __attribute__((noinline)) unsigned box_statuses(const clr_call *c, int64_
 // answer_box_pairs answers the rows of order[0..n), relative to lo, that these methods prove. It moves
 // the others to the front of order, and returns their number.
 static int answer_box_pairs(const clr_call *c, int64_t lo, int32_t *order, int rows) {
-    if (!c->closed || (c->collide && !c->boolean)) return rows; // the caller named a method
+    if (!c->automatic || (c->collide && !c->boolean)) return rows; // the caller named a method
     if (c->boolean) rows = boolean_boxes(c, lo, order, rows);
-    for (int round = 0; round < (c->boolean ? 1 : 2); round++) {
-        int32_t *rest = order, deep[3 * W];
-        int count = 0; // length of deep
-        const int together = c->boolean || round ? W : 2 * W;
+    for (int pass = 0; pass < (c->boolean ? 1 : 2); pass++) {
+        int32_t *rest = order, intersecting[3 * W];
+        int count = 0; // length of intersecting
+        const int together = c->boolean || pass ? W : 2 * W;
         for (int k = 0; k < rows; k += together) {
             int32_t row[2 * W];
             unsigned left, inside = 0;
             const int n = rows - k < together ? rows - k : together;
             for (int l = 0; l < together; l++) row[l] = order[k + (l < n ? l : n - 1)];
             if (c->boolean) left = box_statuses(c, lo, row, n);
-            else if (round == 0) left = box_starts(c, lo, row, n, &inside);
+            else if (pass == 0) left = box_starts(c, lo, row, n, &inside);
             else left = box_steps(c, lo, row, n, &inside);
             for (unsigned m = left & ~inside; m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
-            for (; inside; inside &= inside - 1) deep[count++] = row[__builtin_ctz(inside)];
+            for (; inside; inside &= inside - 1) intersecting[count++] = row[__builtin_ctz(inside)];
             const int last = k + together >= rows;
             int done = 0;
             for (; done + W <= count || (last && done < count); done += W) {
                 const int some = count - done < W ? count - done : W;
-                for (int l = 0; l < W; l++) row[l] = deep[done + (l < some ? l : some - 1)];
+                for (int l = 0; l < W; l++) row[l] = intersecting[done + (l < some ? l : some - 1)];
                 for (unsigned m = box_penetrating(c, lo, row, some); m; m &= m - 1) *rest++ = row[__builtin_ctz(m)];
             }
-            for (int d = done; d < count; d++) deep[d - done] = deep[d];
+            for (int d = done; d < count; d++) intersecting[d - done] = intersecting[d];
             count = count > done ? count - done : 0;
         }
         rows = (int)(rest - order);

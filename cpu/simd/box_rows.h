@@ -1,5 +1,5 @@
-// Pairs of boxes from the rows of the input to the columns of the answer, W rows at a time, without columns between. A
-// template, float64.
+// Input and output of the methods for two boxes, W rows at a time: from the poses to registers, and from there to the
+// columns of the answer. A template, float64.
 
 #ifndef CLR_BOX_ROWS_H
 #define CLR_BOX_ROWS_H
@@ -15,12 +15,12 @@ typedef struct {
     V3 t, a, b; // origin of B, half extents
 } box_pair;
 
-// box_place is the rest of a pair: what the answer needs besides box_pair.
+// box_place holds the numbers of a pair that its answer needs besides box_pair.
 typedef struct {
-    V3 pos;                      // origin of A in the world
-    VF rot[9];                   // rotation of A
-    VF ra, rb, size, round, tol; // radii, size, rounding bound, tolerance: see prepare
-    VM good;                     // see good_pose
+    V3 pos;                         // origin of A in the world
+    VF rot[9];                      // rotation of A
+    VF ra, rb, size, rounding, tol; // radii, size, rounding bound, tolerance: see prepare
+    VM good;                        // see good_pose
 } box_place;
 
 // box_load_rows reads W rows of the input. It moves the pointers of r to parameters.
@@ -49,7 +49,7 @@ ALWAYS box_pair box_load_rows(const clr_call *c, clr_rows *r, box_place *at) {
     at->ra = u[0];
     at->rb = v[0];
     at->size = u[1] + v[1];
-    at->round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(out.t, out.t)) + at->size);
+    at->rounding = SET1(24 * 0x1p-53) * (SQRT(T(dot)(out.t, out.t)) + at->size);
     at->tol = SET1(c->tolerance) * at->size;
     return out;
 }

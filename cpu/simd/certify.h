@@ -1,10 +1,24 @@
 // From simplices to certified answers. A template, float64.
 //
-// Input: the simplices of gjk.h, as directions. Output: answers, and the list of rows for the float64
-// loop. The vertices are evaluated again, so nothing that float32 computed is trusted. Let x be the
-// closest point of the simplex and n a unit vector along it: |x| bounds the distance of the cores from
-// above, min ⟨n, D⟩ from below [Montaut2022, eq. 15]. The rounding bound of both is that of
-// ref.Pair.Roundoff. Rows without sufficient bounds after the float64 loop are declined (s->left).
+// Let D be the difference of the cores, R the sum of the radii, x the point of the simplex closest to the origin,
+// n = x/|x|, m = min ⟨n, D⟩, and ρ the rounding bound of |x| and m (CLR_ROUNDING, as ref.Pair.Roundoff).
+//
+//	disjoint cores      distance = |x| − R
+//	                    upper    = |x| − R + ρ       x is a point of D
+//	                    lower    = m − R − ρ         D lies beyond the plane ⟨n, ·⟩ = m [Montaut2022, eq. 15]
+//	intersecting cores  distance = −h − R            h = h_D(n) for the outward normal n of the depth
+//	                    lower    = −h − R − ρ        a translation by h separates the cores
+//	                    upper    = max(−l, e − h) − R + ρ
+//	                                                 l a proved lower bound of the depth, e = |a − b − h·n| for the
+//	                                                 witnesses a and b
+//
+//	separated iff lower > 0, penetrating iff upper < 0, else touching
+//	answered  iff max(upper − distance, distance − lower) ≤ most_gap (input.h), or lower > cut_off
+//
+// Input: the simplices of gjk.h, as directions; the bounds l and h come from box_depth.h, depth_certificate.h,
+// epa_float32_proof.h or epa.h. Output: answers, and the list of rows for the float64 loop. The vertices are evaluated
+// again, so nothing that float32 computed is trusted. Rows without sufficient bounds after the float64 loop are
+// declined (s->left).
 
 #ifndef CLR_CERTIFY_H
 #define CLR_CERTIFY_H
@@ -27,8 +41,8 @@ static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, 
     double answer[12][W] __attribute__((aligned(64)));
     const int curved = IS_CURVED(ka) || IS_CURVED(kb);
     const double *more = &s->more[0][k];
-    const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64);
-    const VF stop = depth_stop(c, curved, LOADU(more + CLR_TOL * CLR_STRIDE64), round);
+    const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64);
+    const VF stop = depth_stop(c, curved, LOADU(more + CLR_TOL * CLR_STRIDE64), rounding);
     unsigned by_axes = 0, by_rtr = 0, ok = 0;
     at->lanes = in;
     if (ka == CLR_BOX && kb == CLR_BOX) {
@@ -37,24 +51,24 @@ static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, 
         p.t = T(ld3)(&s->in64[CLR_TRANS][k], CLR_STRIDE64);
         p.a = T(ld3)(&s->in64[CLR_PA][k], CLR_STRIDE64);
         p.b = T(ld3)(&s->in64[CLR_PB][k], CLR_STRIDE64);
-        lane_depths d = box_depths(&p, round, stop);
+        lane_depths d = box_depths(&p, rounding, stop);
         ok = by_axes = in & MBITS(d.ok);
         store_depths(answer, d);
     } else if (HAS_DEPTH_CERTIFICATE(ka, kb)) {
         for (unsigned m = in; m; m &= m - 1) {
             const int state = s->minima.state[k + __builtin_ctz(m)];
-            ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_LEAST);
-            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_LEAST && HAS_HESSIAN(ka) && HAS_HESSIAN(kb));
+            ok |= m & -m & -(unsigned)(state >= CLR_MINIMUM_GLOBAL);
+            by_rtr |= m & -m & -(unsigned)(state == CLR_MINIMUM_GLOBAL && HAS_HESSIAN(ka) && HAS_HESSIAN(kb));
         }
         for (int j = 0; j < 12; j++) STOREU(answer[j], LOADU(&s->minima.answer[j][k]));
     } else {
-        ok = prove(at, s, k, ka, kb, in, round, stop, answer);
+        ok = prove(at, s, k, ka, kb, in, rounding, stop, answer);
     }
     if ((in & ~ok) && (c->max_steps || !HAS_DEPTH_CERTIFICATE(ka, kb))) {
         depth_of d[W];
         int32_t row[W];
         for (int l = 0; l < W; l++) row[l] = k + l;
-        const unsigned found = expand_rows(c, s, row, in & ~ok, at, ka, kb, round, stop, d);
+        const unsigned found = expand_rows(c, s, row, in & ~ok, at, ka, kb, rounding, stop, d);
         for (unsigned m = found; m; m &= m - 1) put_depth(&answer[0][__builtin_ctz(m)], W, d + __builtin_ctz(m));
         ok |= found;
     }
@@ -62,32 +76,32 @@ static __attribute__((noinline)) unsigned answer_penetrating(const clr_call *c, 
     VF high = LOADU(answer[0]), low = LOADU(answer[1]), off = LOADU(answer[2]);
     V3 n = T(ld3)(answer[3], W), a = T(ld3)(answer[6], W), near = T(ld3)(answer[9], W);
     // As in ref, the distance is minus the upper bound of the depth.
-    VF distance = -high - radius, upper = MAX(-low, off - high) - radius + round, none = SET1(0);
+    VF distance = -high - radius, upper = MAX(-low, off - high) - radius + rounding, none = SET1(0);
     V3 wa = T(axpy)(ra, n, a), wb = T(axpy)(-rb, n, T(sub)(a, near));
-    store_lanes(c, s, at0, k, by_axes, CLR_SOLVER_AXES, distance, distance - round, upper, LT(none, none),
+    store_lanes(c, s, at0, k, by_axes, CLR_SOLVER_AXES, distance, distance - rounding, upper, LT(none, none),
                 LT(upper, none), n, wa, wb);
-    store_lanes(c, s, at0, k, by_rtr, CLR_SOLVER_RTR, distance, distance - round, upper, LT(none, none),
+    store_lanes(c, s, at0, k, by_rtr, CLR_SOLVER_RTR, distance, distance - rounding, upper, LT(none, none),
                 LT(upper, none), n, wa, wb);
-    store_lanes(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_SOLVER_EPA, distance, distance - round, upper,
+    store_lanes(c, s, at0, k, ok & ~by_axes & ~by_rtr, CLR_SOLVER_EPA, distance, distance - rounding, upper,
                 LT(none, none), LT(upper, none), n, wa, wb);
     return ok;
 }
 
 // tetrahedron_contains reports whether the tetrahedron of the simplex and vertex w contains the
 // origin, inside all four faces by more than the errors of the vertices.
-ALWAYS VM tetrahedron_contains(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF round) {
+ALWAYS VM tetrahedron_contains(const T(places) *at, const clr_scratch *s, int k, int ka, int kb, V3 w, VF rounding) {
     V3 v[3], dir, a, b;
     for (int j = 0; j < 3; j++) v[j] = seed_vertex(at, s, k, j, ka, kb, &dir, &a, &b);
     V3 e1 = T(sub)(v[1], v[0]), e2 = T(sub)(v[2], v[0]), e3 = T(sub)(w, v[0]), d1 = T(sub)(v[1], w),
        d2 = T(sub)(v[2], w);
     V3 f[4] = {T(cross)(e1, e2), T(cross)(e2, e3), T(cross)(e3, e1), T(cross)(d1, d2)};
     VF sign = COPYSIGN(SET1(1), T(dot)(f[0], e3));
-    VM certain = LE(round, round);
+    VM certain = LE(rounding, rounding);
     for (int j = 0; j < 4; j++) {
         // Inwards is towards the fourth vertex for the faces at v[0], and away from w
         // for the last.
         VF h = (j < 3 ? -T(dot)(v[0], f[j]) : T(dot)(w, f[3])) * sign;
-        certain = MAND(certain, LT(SET1(2) * round * SQRT(T(dot)(f[j], f[j])), h));
+        certain = MAND(certain, LT(SET1(2) * rounding * SQRT(T(dot)(f[j], f[j])), h));
     }
     return certain;
 }
@@ -106,10 +120,11 @@ static __attribute__((noinline)) unsigned cut_short(const clr_call *c, const uin
     return open;
 }
 
-// finish_pair answers rows of the group that are open, away or inside. If `again` is set, rows whose bounds do not
-// suffice go to s->list for the float64 loop, with their state. Otherwise, and if only a depth would help, they go to
-// s->left. It returns the new length of s->list.
-ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again, int *left) {
+// certify_class_pair answers rows of the group that are open, away or inside. If `again` is set, rows whose bounds do
+// not suffice go to s->list for the float64 loop, with their state. Otherwise, and if only a depth would help, they go
+// to s->left. It returns the new length of s->list.
+ALWAYS int certify_class_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb, int again,
+                              int *left) {
     int listed = 0;
     const VF zero = SET1(0);
     for (int k = 0; k < n; k += W) {
@@ -123,7 +138,7 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
         }
         unsigned answered = 0;
         const double *cols = &s->in64[0][k], *more = &s->more[0][k];
-        const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+        const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
         T(places) at = {.call = c,
@@ -131,7 +146,8 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                         .stride = CLR_STRIDE64,
                         .hull = {&hull[0], &hull[1]},
                         .lanes = open | away | (c->collide ? in : 0)};
-        // Most rows of large hulls need no more of them than of small ones.
+        // Two large hulls: approximate_support_value needs the ranges of their vertices only, as of small hulls.
+        // Extents and cells are loaded for the rows that it does not decide.
         const int rough = ka == CLR_HULL && kb == CLR_HULL && !c->collide &&
                           c->tolerance > 1.25 * APPROXIMATE_UNITS * 0x1p-24,
                   whole = !rough || in;
@@ -153,14 +169,14 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             VF distance = low - radius;
             V3 side = T(axpy)(-low, x, w), normal = T(neg)(x), wa = T(axpy)(ra, normal, a),
                wb = T(axpy)(-rb, normal, T(sub)(a, w));
-            VF slack = round + SQRT(T(dot)(side, side));
-            VM certain = MAND(LT(round, distance), is_unit(x));
+            VF slack = rounding + SQRT(T(dot)(side, side));
+            VM certain = MAND(LT(rounding, distance), is_unit(x));
             unsigned ok = away & MBITS(certain);
-            store_lanes(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - round, distance + slack, certain,
+            store_lanes(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - rounding, distance + slack, certain,
                         MANDN(certain, certain), normal, wa, wb);
             answered |= ok;
             if (in) {
-                certain = MAND(tetrahedron_contains(&at, s, k, ka, kb, w, round), is_unit(x));
+                certain = MAND(tetrahedron_contains(&at, s, k, ka, kb, w, rounding), is_unit(x));
                 ok = in & MBITS(certain);
                 store_lanes(c, s, at0, k, ok, CLR_SOLVER_GJK, distance, distance - slack, zero, MANDN(certain, certain),
                             certain, normal, wa, wb);
@@ -193,25 +209,25 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
             if (again && !c->max_steps && c->tolerance < FINE_TOLERANCE && (IS_CURVED(ka) || IS_CURVED(kb)) &&
                 !HAS_POWERS(ka) && !HAS_POWERS(kb))
                 refine_simplex(cols, ka, kb, av, known.b, &f, &x);
-            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + round, low = zero,
+            VF length = SQRT(T(dot)(f.x, f.x)), distance = length - radius, upper = distance + rounding, low = zero,
                lower = zero;
-            V3 side = T(axpy)(-length, x, f.x); // by what the witnesses are not distance·normal apart
-            VM ok = LT(zero, zero), unit = is_unit(x), apart = ok, deep = LT(upper, zero);
+            V3 side = T(axpy)(-length, x, f.x); // the difference of the witnesses minus distance·normal, up to sign
+            VM ok = LT(zero, zero), unit = is_unit(x), separated = ok, penetrating = LT(upper, zero);
             for (int exact = !rough;; exact = 1) {
                 at.lanes = open & ~MBITS(ok);
                 low = SEL(MFROM(at.lanes),
                           exact ? T(support_value)(&at, ka, kb, x, &known)
                                 : approximate_support_value(&at, s, k, x, SET1(1 / c->tolerance) * tol),
                           low);
-                lower = low - radius - round;
+                lower = low - radius - rounding;
                 VF gap = MAX(upper - distance, distance - lower);
-                apart = MAND(unit, LT(zero, lower));
+                separated = MAND(unit, LT(zero, lower));
                 if (c->collide) {
-                    ok = MAND(MOR(apart, deep), unit);
-                    upper = SEL(apart, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
-                    lower = SEL(apart, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
+                    ok = MAND(MOR(separated, penetrating), unit);
+                    upper = SEL(separated, MAX(upper, distance + SQRT(T(dot)(side, side))), upper);
+                    lower = SEL(separated, lower, MIN(lower, distance - SQRT(T(dot)(side, side))));
                 } else {
-                    ok = LE(gap, most_gap(c, ka, kb, tol, round));
+                    ok = LE(gap, most_gap(c, ka, kb, tol, rounding));
                     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
                     ok = MAND(MAND(MAND(ok, unit), LE(lower, upper)), LE(T(dot)(side, side), gap * gap));
                 }
@@ -223,12 +239,12 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
                 const double depth = (IS_CURVED(ka) || IS_CURVED(kb) ? c->curved_depth : c->tolerance) / c->tolerance;
                 cut = open & ~MBITS(ok) & MBITS(MAND(unit, LE(lower, upper)));
                 cut = cut_short(c, s->steps + k, cut, lower, &upper, distance, SQRT(T(dot)(side, side)),
-                                SET1(depth) * tol, most_gap(c, ka, kb, tol, round), &wide);
+                                SET1(depth) * tol, most_gap(c, ka, kb, tol, rounding), &wide);
             }
             V3 nearest_a = T(axpy)(f.l2, T(sub)(av[2], av[0]), T(axpy)(f.l1, T(sub)(av[1], av[0]), av[0]));
             V3 nearest_b = T(sub)(nearest_a, f.x), normal = T(neg)(x);
             unsigned yes = open & (MBITS(ok) | cut);
-            store_lanes_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(apart) | wide,
+            store_lanes_as(c, s, at0, k, yes, CLR_SOLVER_GJK, distance, lower, upper, MBITS(separated) | wide,
                            MBITS(LT(upper, zero)) | wide, normal, T(axpy)(ra, normal, nearest_a),
                            T(axpy)(-rb, normal, nearest_b));
             answered |= yes;
@@ -252,15 +268,16 @@ ALWAYS int finish_pair(const clr_call *c, clr_scratch *s, int64_t at0, int n, in
     return listed;
 }
 
-// finish is finish_pair with the support functions of the commonest pairs of classes
+// certify_rows is certify_class_pair with the support functions of the commonest pairs of classes
 // inlined.
-static __attribute__((noinline)) int finish(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb,
-                                            int again, int *left) {
-    if (SPECIAL(ka, kb, CLR_BOX)) return finish_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
-    if (SPECIAL(ka, kb, CLR_ELLIPSOID)) return finish_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
-    if (SPECIAL(ka, kb, CLR_SMALL)) return finish_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
-    if (SPECIAL(ka, kb, CLR_HULL)) return finish_pair(c, s, at0, n, CLR_HULL, CLR_HULL, again, left);
-    return finish_pair(c, s, at0, n, ka, kb, again, left);
+static __attribute__((noinline)) int certify_rows(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb,
+                                                  int again, int *left) {
+    if (SPECIAL(ka, kb, CLR_BOX)) return certify_class_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
+    if (SPECIAL(ka, kb, CLR_ELLIPSOID))
+        return certify_class_pair(c, s, at0, n, CLR_ELLIPSOID, CLR_ELLIPSOID, again, left);
+    if (SPECIAL(ka, kb, CLR_SMALL)) return certify_class_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
+    if (SPECIAL(ka, kb, CLR_HULL)) return certify_class_pair(c, s, at0, n, CLR_HULL, CLR_HULL, again, left);
+    return certify_class_pair(c, s, at0, n, ka, kb, again, left);
 }
 
 #endif

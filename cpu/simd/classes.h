@@ -25,7 +25,7 @@
 //
 //	BOX                half extents; a point and a segment are flat boxes
 //	ELLIPSOID          semi-axes
-//	ROUND              radius at −z, radius at +z, half length: cylinder, cone, frustum
+//	FRUSTUM            radius at −z, radius at +z, half length: cylinder, cone, frustum
 //	SUPERQUADRIC       semi-axes; in extent the halves of α2 and α1
 //	SMOOTH_REVOLUTION  nothing; in extent β − 1, 1/β, γ; vertices are (r, z, 0)
 //	SMOOTH_HULL        the center; in extent β − 1, 1/β; vertices are relative to the center
@@ -37,7 +37,7 @@
     /*                 hull curved hessian powers vertices off_center in_lanes */ \
     X(BOX,               0, 0,     0,      0,     0,       0,         0) \
     X(ELLIPSOID,         0, 1,     1,      0,     0,       0,         0) \
-    X(ROUND,             0, 1,     0,      0,     0,       0,         0) \
+    X(FRUSTUM,           0, 1,     0,      0,     0,       0,         0) \
     X(SUPERQUADRIC,      0, 1,     1,      1,     0,       0,         1) \
     X(SMOOTH_REVOLUTION, 0, 1,     1,      1,     1,       0,         1) \
     X(SMOOTH_HULL,       0, 1,     1,      1,     1,       1,         1) \

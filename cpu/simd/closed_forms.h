@@ -5,6 +5,17 @@
 // on the box, a half-space the support function of the other shape, and two boxes the separating axis
 // test [Gottschalk1996, sec. 5], which decides only whether they intersect.
 //
+// With the radii R and the rounding bound ρ of ref.Pair.Roundoff:
+//
+//	two spheres     distance = |t| − R, t from center to center
+//	capsules        distance = |x| − R, lower = max over two normals n of min ⟨n, D⟩ − R − ρ
+//	sphere and box  distance = |p − q| − R for the projection q of the center p on the box;
+//	                inside the box −(least distance to a face) − R
+//	half-space      distance = min ⟨n, x⟩ over the shape − R
+//	two boxes       separated if |⟨n, t⟩| − w_A(n) − w_B(n) > 4ρ on one of fifteen axes n,
+//	                penetrating if it is below −4ρ on all of them
+//	bounds          distance ± ρ, if nothing else is said
+//
 // Rows are loaded and stored by closed_rows.h. A row with a valid pose whose bounds do not meet the tolerance
 // goes on to the iterative solvers, so no form has to be accurate everywhere. A row with a pose out of range is
 // declined.
@@ -19,7 +30,7 @@
 // meets_tolerance reports whether the bounds meet the tolerance or answer the query.
 ALWAYS VM meets_tolerance(const clr_call *c, const closed_in *in, const closed_out *o) {
     VF gap = MAX(o->upper - o->distance, o->distance - o->lower);
-    VM ok = LE(gap, MAX(in->tol, SET1(4) * in->round));
+    VM ok = LE(gap, MAX(in->tol, SET1(4) * in->rounding));
     if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), o->lower));
     if (c->collide) ok = MOR(ok, MOR(LT(SET1(0), o->lower), LT(o->upper, SET1(0))));
     return ok;
@@ -39,8 +50,8 @@ ALWAYS closed_out point_distance(const closed_in *in) {
     VF r = SET1(1) / SEL(same, SET1(1), d);
     o.n = T(sel)(same, (V3){SET1(1), SET1(0), SET1(0)}, T(scale)(r, in->t));
     o.distance = d - (in->radius[0] + in->radius[1]);
-    o.lower = o.distance - in->round;
-    o.upper = o.distance + in->round;
+    o.lower = o.distance - in->rounding;
+    o.upper = o.distance + in->rounding;
     o.a = T(scale)(in->radius[0], o.n);
     o.b = T(axpy)(-in->radius[1], o.n, in->t);
     o.ok = LE(o.lower, o.upper);
@@ -49,9 +60,9 @@ ALWAYS closed_out point_distance(const closed_in *in) {
 
 // segment_distance is the signed distance of two capsules, or of a capsule and a sphere.
 //
-// The closest points are those of [Ericson2004, sec. 5.1.9]: the projection on the line of B, clamped,
-// then that on A, clamped. The initial parameter s is computed by a formula that does not cancel where
-// the axes are nearly parallel. Its rounding error enters the distance to second order.
+// The closest points follow [Ericson2004, sec. 5.1.9]: project on the line of B and clamp, then project on A and clamp.
+// The initial parameter s is computed by a formula that does not cancel where the axes are nearly parallel. Its
+// rounding error enters the distance to second order.
 //
 // The normal is the one of two candidates that proves the greater lower bound: the direction between
 // the closest points, made orthogonal to a segment whose closest point is in its interior; and the
@@ -94,8 +105,8 @@ ALWAYS closed_out segment_distance(const clr_call *c, const closed_in *in) {
     VF low = SEL(first, h1, h2), length = SQRT(T(dot)(x, x));
     V3 side = T(axpy)(-length, o.n, x); // difference of the witnesses minus distance·normal
     o.distance = length - radius;
-    o.upper = o.distance + in->round;
-    o.lower = low - radius - in->round;
+    o.upper = o.distance + in->rounding;
+    o.lower = low - radius - in->rounding;
     o.a = T(axpy)(in->radius[0], o.n, pa);
     o.b = T(axpy)(-in->radius[1], o.n, pb);
     VF gap = MAX(o.upper - o.distance, o.distance - o.lower);
@@ -131,8 +142,8 @@ ALWAYS closed_out box_point_distance(const closed_in *in, int flip) {
     n = T(apply)(m, n);
     V3 on_box = T(axpy)(in->radius[flip], n, T(apply)(m, q)), on_ball = T(axpy)(-in->radius[1 - flip], n, t);
     o.distance = core - (in->radius[0] + in->radius[1]);
-    o.lower = o.distance - in->round;
-    o.upper = o.distance + in->round;
+    o.lower = o.distance - in->rounding;
+    o.upper = o.distance + in->rounding;
     // In the frame at A, which may be the point.
     o.n = flip ? T(neg)(n) : n;
     o.a = flip ? T(sub)(on_ball, t) : on_box;
@@ -153,11 +164,11 @@ ALWAYS closed_out half_space_distance(const clr_call *c, const closed_in *in, in
     matrix(in->w[other], in->v[other], m);
     V3 p = half_support(c, in, other, k, T(neg)(T(apply_transposed)(m, n)));
     p = T(apply)(m, p);
-    V3 t = side ? T(neg)(in->t) : in->t; // from the origin of the half-space to that of the shape
+    V3 t = side ? T(neg)(in->t) : in->t; // from the origin of the half-space to the origin of the shape
     o.distance = T(dot)(n, T(add)(p, t)) - (in->radius[0] + in->radius[1]);
-    VF round = FMA(SET1(power_units(k) * 0x1p-53), in->size, in->round);
-    o.lower = o.distance - round;
-    o.upper = o.distance + round;
+    VF rounding = FMA(SET1(power_units(k) * 0x1p-53), in->size, in->rounding);
+    o.lower = o.distance - rounding;
+    o.upper = o.distance + rounding;
     V3 lowest = T(axpy)(-in->radius[other], n, side ? p : T(add)(p, t)), on_plane = T(axpy)(-o.distance, n, lowest);
     o.n = side ? T(neg)(n) : n;
     o.a = side ? lowest : on_plane;
@@ -185,7 +196,7 @@ ALWAYS closed_out half_space_distance(const clr_call *c, const closed_in *in, in
 
 // The entries of a rotation have errors of at most 8 eps (ref.Pair.Roundoff), the dot product of two
 // axes 31 eps, and the sums below less than 75 eps times the lengths in them: 96 eps·scale is four
-// times `round`.
+// times `rounding`.
 #define AXIS_ERROR 4
 
 // box_intersection decides whether two boxes intersect. The distance is the separation along the best
@@ -201,7 +212,7 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
     const V3 ta = T(apply_transposed)(ra, in->t), tb = T(apply_transposed)(rb, in->t);
     const VF t[3] = {ta.x, ta.y, ta.z}, u[3] = {tb.x, tb.y, tb.z};
     const VF a[3] = {in->p[0].x, in->p[0].y, in->p[0].z}, b[3] = {in->p[1].x, in->p[1].y, in->p[1].z};
-    const VF error = SET1(AXIS_ERROR) * in->round, radius = in->radius[0] + in->radius[1];
+    const VF error = SET1(AXIS_ERROR) * in->rounding, radius = in->radius[0] + in->radius[1];
 
     // Face normals. n is the best axis, in the frame of A.
     VF best = SET1(-1e300);
@@ -271,9 +282,9 @@ ALWAYS closed_out box_intersection(const closed_in *in) {
     V3 x = T(sub)(pb, pa);
     VF low = T(dot)(n, x);
     V3 side = T(axpy)(-low, n, x);
-    VF slack = in->round + SQRT(T(dot)(side, side));
+    VF slack = in->rounding + SQRT(T(dot)(side, side));
     o.distance = low - radius;
-    o.lower = o.distance - SEL(intersecting, slack, in->round);
+    o.lower = o.distance - SEL(intersecting, slack, in->rounding);
     o.upper = SEL(intersecting, zero - SET1(1e-300), o.distance + slack);
     o.n = T(apply)(ra, n);
     o.a = T(apply)(ra, T(axpy)(in->radius[0], n, pa));
@@ -299,9 +310,10 @@ CLR_CLASS_TABLE(X)
 #undef X
 #undef CLOSED_LOOP
 
-// closed answers rows order[0..n) of group g; see CLOSED_LOOP. The rows that remain go on to the
+// answer_by_closed_form answers rows order[0..n) of group g; see CLOSED_LOOP. The rows that remain go on to the
 // iterative solver of boxes.
-static int closed(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int g, int *left) {
+static int answer_by_closed_form(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int n, int g,
+                                 int *left) {
     switch (g) {
     case CLR_POINTS: return closed_points(c, s, lo, order, n, left);
     case CLR_SEGMENTS: return closed_segments(c, s, lo, order, n, left);

@@ -1,6 +1,6 @@
 // Rows of closed forms, W at a time: loading, storing, and the loop around a form. A template, float64.
 //
-// The frame has the axes of the world and its origin at that of A. Positions are subtracted once, with
+// The frame has the axes of the world and the origin of A. Positions are subtracted once, with
 // one rounding, and only the axes that a form needs are rotated. Rounding bounds are those of
 // ref.Pair.Roundoff.
 
@@ -20,12 +20,12 @@ typedef struct {
     V3 pos, t; // origin of A in the world; origin of B relative to it
     VF w[2];   // quaternions, of any length
     V3 v[2];
-    V3 p[2];                        // parameters
-    VF radius[2], size, tol, round; // round: rounding bound, see ref.Pair.Roundoff
+    V3 p[2];                           // parameters
+    VF radius[2], size, tol, rounding; // rounding: rounding bound, see ref.Pair.Roundoff
     const clr_shape *shape[2][W];
 } closed_in;
 
-// closed_out is the answers of W pairs, in the axes of the world, with the origin at that of A.
+// closed_out holds the answers of W pairs, in the frame above.
 typedef struct {
     VF distance, lower, upper;
     V3 n, a, b; // normal and witnesses
@@ -71,7 +71,7 @@ ALWAYS closed_in closed_load(const clr_call *c, int64_t lo, const int32_t *order
     in.good = MAND(in.good, LE(T(dot)(warm, warm), SET1(1e200))); // false for NaN and infinity
     VF size = in.size = LOADU(tmp[25]);
     in.tol = SET1(c->tolerance) * size;
-    in.round = SET1(24 * 0x1p-53) * (SQRT(T(dot)(in.t, in.t)) + size + LOADU(tmp[26])) + SET1(UNDERFLOW_ERROR);
+    in.rounding = SET1(24 * 0x1p-53) * (SQRT(T(dot)(in.t, in.t)) + size + LOADU(tmp[26])) + SET1(UNDERFLOW_ERROR);
     return in;
 }
 

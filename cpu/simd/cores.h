@@ -22,7 +22,8 @@
 #endif
 
 // HAS_DEPTH_CERTIFICATE tells whether depth_certificate.h answers the depths of a pair of classes.
-#define HAS_DEPTH_CERTIFICATE(ka, kb) (((ka) == CLR_ROUND && (kb) == CLR_ROUND) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
+#define HAS_DEPTH_CERTIFICATE(ka, kb) \
+    (((ka) == CLR_FRUSTUM && (kb) == CLR_FRUSTUM) || (HAS_HESSIAN(ka) && HAS_HESSIAN(kb)))
 
 // Rounding error of a support value in the float32 frame, where no length exceeds 1: three rotated
 // components and the sum of both vertices, a few units of 6e-8.
@@ -40,12 +41,16 @@ ALWAYS int boolean_rounding_units(int ka, int kb) {
            (OFF_CENTER(ka) || OFF_CENTER(kb) ? BOOLEAN_OFFSET_UNITS : 0);
 }
 
+// The duality gap at which a Boolean query ends (CLR_STOP) is this share of its rounding bound, a power of two. So the
+// loop of gjk.h has the bound from the gap, without rounding (status_rounding there), and needs no column for it.
+#define STATUS_STOP 0.25
+
 // takes_rtr tells whether pairs of these classes are first given to the Riemannian trust region method:
 // ellipsoids; all classes with a Hessian if the caller names RTR; otherwise those whose query is the distance
 // without a limit of the iterations.
 ALWAYS int takes_rtr(const clr_call *c, int ka, int kb) {
     if (!c->rtr || !HAS_HESSIAN(ka) || !HAS_HESSIAN(kb)) return 0;
-    return !c->closed || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->deep && !c->max_steps);
+    return !c->automatic || (ka == CLR_ELLIPSOID && kb == CLR_ELLIPSOID) || (!c->penetration && !c->max_steps);
 }
 
 #endif

@@ -39,7 +39,7 @@ func TestCrossCompiled(t *testing.T) {
 					t.Skipf("SKIPPED: no %s; scripts/simd-cross.sh installs it on Debian and Ubuntu", tool)
 				}
 			}
-			runKernel(t, c.variant, c.cc, c.run, "-O1")
+			runKernels(t, c.variant, c.cc, c.run, "-O1")
 		})
 	}
 }

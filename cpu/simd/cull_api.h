@@ -1,4 +1,4 @@
-// What Go and the kernels of culling share, see cull.h. Arrays are arguments: this holds no pointers.
+// The interface between Go and the culling kernel, see cull.h. Arrays are arguments: the structures hold no pointers.
 
 #ifndef CLR_CULL_API_H
 #define CLR_CULL_API_H
@@ -41,10 +41,10 @@ typedef struct {
     int64_t bounds;   // numbers of scratch memory for bounds of pairs of parts, 0: boxes cull nothing
     int64_t stride;   // numbers of the poses of a world
     double threshold; // distance beyond which no pair matters
-    int32_t valued;   // what is beyond the least of a world does not matter either
+    int32_t valued;   // only the least distance of a world is wanted
 } clr_cull;
 
-// clr_culled is what is known of each world.
+// clr_culled holds the results for each world.
 typedef struct {
     double nearest[CLR_CULL_LANES]; // the pair with the least lower bound, -1 for none
     double upper[CLR_CULL_LANES];   // an upper bound of the culled pairs, +Inf for none

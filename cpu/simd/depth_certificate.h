@@ -1,13 +1,18 @@
 // The depth certificate: proves that a local minimum of h_D (depth_minimum.h) is the penetration depth. For pairs of
 // cores with rims and for smooth cores.
 //
+//	cap      h_D ≥ L for all directions within atan(t) of the minimum n
+//	cover    min key(f) ≥ L + e over the faces f of a float32 polytope with vertices on D and, as one more
+//	         vertex, the apex n·L√(1 + t²); epa_float32.h has key and e
+//	lower = L,  upper = h_D(n)
+//
 //  1. Around the minimum n, a cap certificate proves h_D ≥ L over a cap of size t.
 //  2. A polytope in float32 covers all other directions. It has one vertex that is no point of D, the apex
 //     a = n·L√(1 + t²). Once the ball of radius L lies inside the polytope, every direction has a vertex with a support
 //     value of at least L. If that vertex is the apex, the direction is within acos(L/|a|) = atan(t) of n, that is, in
 //     the cap; otherwise it is a point of D. So h_D ≥ L in all directions. EPA takes about 21 steps for a pair of
-//     cylinders or cones, of which about four remain here: most of its faces lie near the closest point of D, two steps
-//     for every digit, and here that point is under the apex.
+//     cylinders or cones, most of them near the closest point of D, two for every digit. That point is under the apex
+//     here, and about four steps remain.
 //  3. A direction with a smaller support value starts the search again, up to MAX_MINIMA times.
 //
 // Float32 is sufficient by the proof in epa_float32.h: no face of an enclosing surface is closer to the origin than the
@@ -15,7 +20,7 @@
 // to 22 u; its own rounding error is none, since the apex is defined as the rounded point. The minimum, its bounds and
 // its witnesses are in float64.
 //
-// Input: the penetrating rows of a group. Output: s->minima, with the state CLR_MINIMUM_LEAST for a proved minimum and
+// Input: the penetrating rows of a group. Output: s->minima, with the state CLR_MINIMUM_GLOBAL for a proved minimum and
 // CLR_MINIMUM_EXPANDED for a row that epa.h answered. Rows without a cap, whose polytope is full or flat to rounding,
 // or that need more than MAX_MINIMA searches go to epa.h here (expand_rest); those that it declines are the caller's.
 
@@ -27,7 +32,7 @@
 
 // known_minima are the minima of s->minima for the rows in the lanes.
 typedef struct {
-    float apex[3][W], low[W], least[W], error[W];
+    float apex[3][W], low[W], refuted_below[W], error[W];
 } known_minima;
 
 #define ROOT3 1.7320508f
@@ -83,15 +88,15 @@ static __attribute__((noinline)) unsigned add_apices(polytope32 *q, unsigned lan
 // the lanes of *lower the cover is refuted: h_D(n) is smaller than the minimum.
 ALWAYS void step_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_minima *to, unsigned *lower,
                        float n[3][W], int ka, int kb) {
-    float least[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
+    float nearest_key[W] __attribute__((aligned(64))) = {0}, vertex[3][W] __attribute__((aligned(64)));
     const VF one = SET1(1), error = LOADU(to->error);
     for (unsigned m = L->active; m; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        find_least(q + l);
+        find_nearest32(q + l);
         const int f = q[l].nearest;
-        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], least[l] = q[l].least;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], nearest_key[l] = q[l].nearest_key;
     }
-    const VF key = LOADU(least);
+    const VF key = LOADU(nearest_key);
     const VM sound = LT(error, key);
     const unsigned all = MBITS(MAND(sound, LE(LOADU(to->low) + error, key)));
     L->inside |= L->active & all;
@@ -102,7 +107,7 @@ ALWAYS void step_cover(T(lanes) *L, polytope32 *q, T(places) *at, const known_mi
     V3 w = T(support)(at, ka, kb, T(neg)(d), one, &a, 0);
     VF h = T(dot)(d, w);
     STOREU(L->step, LOADU(L->step) + SEL(MFROM(L->active), one, SET1(0)));
-    const unsigned refuted = L->active & MBITS(LT(h + error, LOADU(to->least)));
+    const unsigned refuted = L->active & MBITS(LT(h + error, LOADU(to->refuted_below)));
     *lower |= refuted;
     L->active &= ~refuted & MBITS(LT(FMA(SET1(1.0f / 16), error, key), h));
     T(st3)(vertex[0], W, w);
@@ -132,7 +137,7 @@ ALWAYS void cover_pairs(const clr_call *call, clr_scratch *s, const int32_t *lis
             for (unsigned m = LANES & ~(L.active | L.idle); m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
                 s->steps[i] += (uint16_t)L.step[l];
-                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_LEAST
+                minima->state[i] = L.inside >> l & 1 && is_closed(q + l) ? CLR_MINIMUM_GLOBAL
                                    : lower >> l & 1                      ? CLR_MINIMUM_AGAIN
                                                                          : CLR_MINIMUM_NONE;
                 if (!(lower >> l & 1)) continue;
@@ -148,13 +153,13 @@ ALWAYS void cover_pairs(const clr_call *call, clr_scratch *s, const int32_t *lis
             for (unsigned m = at.lanes; m; m &= m - 1) {
                 const int l = __builtin_ctz(m), i = L.at[l];
                 for (int j = 0; j < 3; j++) to.apex[j][l] = minima->apex[j][i];
-                to.low[l] = minima->low[i], to.least[l] = minima->least[i];
+                to.low[l] = minima->low[i], to.refuted_below[l] = minima->refuted_below[i];
             }
             STOREU(to.error, vertex_errors32(at.hull, ka, kb));
             if (at.lanes) {
-                const unsigned started = at.lanes;
-                unsigned certain = start_polytopes32(&L, q, &at, &w, started);
-                if (started & ~certain) certain |= start_cover(&L, q, &at, &to, started & ~certain, ka, kb);
+                const unsigned refilled = at.lanes;
+                unsigned certain = start_polytopes32(&L, q, &at, &w, refilled);
+                if (refilled & ~certain) certain |= start_cover(&L, q, &at, &to, refilled & ~certain, ka, kb);
                 L.active = before | add_apices(q, certain, &to);
             }
         }
@@ -166,7 +171,7 @@ ALWAYS void cover_pairs(const clr_call *call, clr_scratch *s, const int32_t *lis
 // cover_minima sets the states of the local minima of n listed rows: proved, refuted or unproved.
 static __attribute__((noinline)) void cover_minima(const clr_call *call, clr_scratch *s, const int32_t *list, int n,
                                                    int ka, int kb) {
-    if (ka == CLR_ROUND && kb == CLR_ROUND) cover_pairs(call, s, list, n, CLR_ROUND, CLR_ROUND);
+    if (ka == CLR_FRUSTUM && kb == CLR_FRUSTUM) cover_pairs(call, s, list, n, CLR_FRUSTUM, CLR_FRUSTUM);
     else cover_pairs(call, s, list, n, ka, kb);
 }
 
@@ -185,8 +190,8 @@ static void expand_rest(const clr_call *c, clr_scratch *s, const int32_t *list, 
         depth_of d[W];
         pick_rows(c, s, list + k, n - k, ka, kb, &rows);
         T(places) at = places_of(c, &rows);
-        const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
-        for (unsigned m = expand_rows(c, s, rows.row, rows.lanes, &at, ka, kb, round, stop, d); m; m &= m - 1) {
+        const VF rounding = LOADU(rows.rounding), stop = depth_stop(c, 1, LOADU(rows.tol), rounding);
+        for (unsigned m = expand_rows(c, s, rows.row, rows.lanes, &at, ka, kb, rounding, stop, d); m; m &= m - 1) {
             const int l = __builtin_ctz(m), i = rows.row[l];
             s->minima.state[i] = CLR_MINIMUM_EXPANDED;
             put_depth(&s->minima.answer[0][i], CLR_STRIDE64, d + l);
@@ -196,15 +201,16 @@ static void expand_rest(const clr_call *c, clr_scratch *s, const int32_t *list, 
 
 // search_applies reports whether a local minimum of row k is searched: not where RTR takes too many steps.
 ALWAYS int search_applies(const clr_call *c, const clr_scratch *s, int k) {
-    return !c->closed || (soft(c->shapes + s->shape_a[k], 1) && soft(c->shapes + s->shape_b[k], 1));
+    return !c->automatic ||
+           (faster_by_rtr(c->shapes + s->shape_a[k], 1) && faster_by_rtr(c->shapes + s->shape_b[k], 1));
 }
 
 // certify_depths answers the penetrating rows among n rows of the group in s->minima, if the pair of classes has depth
 // certificates. Other rows are the caller's, and all rows under an iteration limit.
 static __attribute__((noinline)) void certify_depths(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
-    int32_t list[CLR_CAP];
+    int32_t list[CLR_GROUP_ROWS];
     int listed = 0;
-    const int rims = ka == CLR_ROUND && kb == CLR_ROUND;
+    const int rims = ka == CLR_FRUSTUM && kb == CLR_FRUSTUM;
     uint8_t *state = s->minima.state;
     if (!HAS_DEPTH_CERTIFICATE(ka, kb) || c->collide) return;
     for (int k = 0; k < n; k++) {
@@ -226,7 +232,7 @@ static __attribute__((noinline)) void certify_depths(const clr_call *c, clr_scra
     }
     listed = 0;
     for (int k = 0; k < n; k++)
-        if (s->state[k] == CLR_INSIDE && !c->max_steps && state[k] != CLR_MINIMUM_LEAST) list[listed++] = k;
+        if (s->state[k] == CLR_INSIDE && !c->max_steps && state[k] != CLR_MINIMUM_GLOBAL) list[listed++] = k;
     if (listed > 0) expand_rest(c, s, list, listed, ka, kb);
 }
 

@@ -1,9 +1,15 @@
-// Local minima of h_D over the unit sphere, and caps around them, for depth_certificate.h. Float64. Rows are those of a
-// list, W at a time.
+// Local minima of h_D over the unit sphere, and caps around them, for depth_certificate.h. Float64; W rows
+// of a list at a time.
 //
 // Cores of revolution with two rims: sequential quadratic programming and cap certificates of depth_rims.h. Smooth
 // cores: the Riemannian trust region method [RTR] (trust_region.h), and cap certificates from Hessian bounds
 // (hessian_bounds.h).
+//
+// With h = h_D(n), the remaining gradient g of h_D at n and the rounding bound ρ, over a cap of size t:
+//
+//	smooth cores  low = h − (|g| + rounding of g)·t − 4ρ
+//	rims          low = h − |g|·t − (deficit of the multipliers) − 4ρ        (depth_rims.h)
+//	accepted iff h − low ≤ stop, |witnesses − h·n| ≤ stop, low > ρ and t > 0
 //
 // Input: the listed rows; the first search starts from directions of its own (rims) or from the direction that GJK
 // began with (smooth cores), a later one from the direction in s->minima in which D has a smaller support value.
@@ -31,7 +37,7 @@
 // depth_rows are W rows of a list, one per lane.
 typedef struct {
     double in[CLR_STOP][W] __attribute__((aligned(64)));
-    double round[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))),
+    double rounding[W] __attribute__((aligned(64))), tol[W] __attribute__((aligned(64))),
         span[W] __attribute__((aligned(64)));
     T(hulls) hull[2];
     int32_t row[W]; // lanes beyond the end of the list have its last row
@@ -47,7 +53,7 @@ ALWAYS void pick_rows(const clr_call *c, const clr_scratch *s, const int32_t *li
     for (int j = 0; j < CLR_STOP; j++)
         for (int l = 0; l < W; l++) r->in[j][l] = s->in64[j][row[l]];
     for (int l = 0; l < W; l++) {
-        r->round[l] = s->more[CLR_ROUND_OFF][row[l]];
+        r->rounding[l] = s->more[CLR_ROUNDING][row[l]];
         r->tol[l] = s->more[CLR_TOL][row[l]];
         r->span[l] = s->more[CLR_SPAN][row[l]];
         T(put_hull)(&r->hull[0], l, c->shapes + s->shape_a[row[l]], ka);
@@ -69,7 +75,7 @@ ALWAYS void store_minima(clr_scratch *s, const depth_rows *r, unsigned minimal, 
     const VF one = SET1(1), unit = one / LOADU(r->span), support_value = unit * d.low;
     double v[12][W] __attribute__((aligned(64))), w[5][W] __attribute__((aligned(64)));
     const VM good = MAND(MAND(LE(d.high - d.low, stop), LE(d.off, stop)),
-                         MAND(MAND(LT(SET1(0), t), d.ok), MAND(LT(LOADU(r->round), d.low), is_unit(d.n))));
+                         MAND(MAND(LT(SET1(0), t), d.ok), MAND(LT(LOADU(r->rounding), d.low), is_unit(d.n))));
     const unsigned local = minimal & MBITS(good);
     store_depths(v, d);
     T(st3)(w[0], W, T(scale)(support_value * SQRT(FMA(SET1(APEX_SHARE) * t, t, one)), d.n));
@@ -82,7 +88,7 @@ ALWAYS void store_minima(clr_scratch *s, const depth_rows *r, unsigned minimal, 
         out->tied[i] = (uint8_t)((tied[0] >> l & 1) | (tied[1] >> l & 1) << 1);
         for (int j = 0; j < 12; j++) out->answer[j][i] = v[j][l];
         for (int j = 0; j < 3; j++) out->apex[j][i] = (float)w[j][l];
-        out->low[i] = (float)w[3][l], out->least[i] = (float)w[4][l];
+        out->low[i] = (float)w[3][l], out->refuted_below[i] = (float)w[4][l];
     }
 }
 
@@ -97,10 +103,10 @@ static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_s
         rim_place q;
         VM tied[2];
         int steps[W] = {0};
-        pick_rows(c, s, list + k, n - k, CLR_ROUND, CLR_ROUND, &rows);
+        pick_rows(c, s, list + k, n - k, CLR_FRUSTUM, CLR_FRUSTUM, &rows);
         const T(places) at = places_of(c, &rows);
         const rim_pair r = rims_at(&at);
-        const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
+        const VF rounding = LOADU(rows.rounding), stop = depth_stop(c, 1, LOADU(rows.tol), rounding);
         if (first) q.n = rim_starts(&r, q.face, tied);
         else {
             unsigned both[2] = {0, 0};
@@ -115,8 +121,8 @@ static __attribute__((noinline)) void search_rim_minima(const clr_call *c, clr_s
         const unsigned minimal = find_rims(&r, &q, rows.lanes, tied, SET1(0.125) * stop, steps);
         VF off = SQRT(flat_dot(q.gradient, q.gradient)), inside[2] = {q.r[0] - off, q.r[1] - off};
         VF times, t = cap_size(&r, &q, inside, &times), curvature = SEL(MOR(q.face[0], q.face[1]), zero, off);
-        VF high = T(dot)(q.n, pair_vertices(&at, CLR_ROUND, CLR_ROUND, q.n, rows.lanes).w);
-        VF low = FNMA(curvature, t, FNMA(times, q.deficit, q.h)) - SET1(4) * round;
+        VF high = T(dot)(q.n, pair_vertices(&at, CLR_FRUSTUM, CLR_FRUSTUM, q.n, rows.lanes).w);
+        VF low = FNMA(curvature, t, FNMA(times, q.deficit, q.h)) - SET1(4) * rounding;
         // The witnesses: on circles between the rims, or on an end opposite the point of the other core.
         V3 part[2], across = T(axpy)(q.gradient.x, q.e, T(scale)(q.gradient.y, q.f));
         for (int i = 0; i < 2; i++) {
@@ -138,12 +144,12 @@ static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, cl
     const VF zero = SET1(0), one = SET1(1);
     for (int k = 0; k < n; k++) {
         const int i = list[k];
-        const double round = s->more[CLR_ROUND_OFF][i],
-                     gap = c->curved_depth / c->tolerance * s->more[CLR_TOL][i] - 2 * round;
+        const double rounding = s->more[CLR_ROUNDING][i],
+                     gap = c->curved_depth / c->tolerance * s->more[CLR_TOL][i] - 2 * rounding;
         for (int j = 0; j < 3; j++)
             s->in64[CLR_X + j][i] = first ? (double)s->in32[CLR_X + j][i] : -s->minima.answer[3 + j][i];
-        s->in64[CLR_STOP][i] = 0.25 * (gap > round ? gap : round);
-        s->in64[CLR_SUPPORT_ROUNDING][i] = round;
+        s->in64[CLR_STOP][i] = 0.25 * (gap > rounding ? gap : rounding);
+        s->in64[CLR_SUPPORT_ROUNDING][i] = rounding;
         s->in64[CLR_FAR][i] = INFINITY;
     }
     rtr_loop(c, s, list, n, ka, kb);
@@ -153,7 +159,7 @@ static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, cl
         const int steps[W] = {0}; // rtr_flush has counted them
         pick_rows(c, s, list + k, n - k, ka, kb, &rows);
         const T(places) at = places_of(c, &rows);
-        const VF round = LOADU(rows.round), stop = depth_stop(c, 1, LOADU(rows.tol), round);
+        const VF rounding = LOADU(rows.rounding), stop = depth_stop(c, 1, LOADU(rows.tol), rounding);
         for (int j = 0; j < 3; j++)
             for (int l = 0; l < W; l++) from[j][l] = -s->in64[CLR_X + j][rows.row[l]];
         V3 x = T(ld3)(from[0], W), e, f, a;
@@ -166,9 +172,9 @@ static __attribute__((noinline)) void search_smooth_minima(const clr_call *c, cl
         const curvature_data b[2] = {curvature_at(&at, ka, 0, x, e, f),
                                      curvature_at(&at, kb, 1, T(neg)(T(rotate_back)(m, W, x)), T(rotate_back)(m, W, e),
                                                   T(rotate_back)(m, W, f))};
-        const VF off = SQRT(T(dot)(side, side)), t = widest_cap(&at, ka, kb, b, MAX(h, round));
+        const VF off = SQRT(T(dot)(side, side)), t = widest_cap(&at, ka, kb, b, MAX(h, rounding));
         const VF gradient_rounding = SET1(16 * 0x1p-53) * (b[0].sharp + b[1].sharp) * LOADU(rows.span);
-        const lane_depths d = {h, FNMA(off + gradient_rounding, t, h) - SET1(4) * round, off, x, a, w, LT(zero, h)};
+        const lane_depths d = {h, FNMA(off + gradient_rounding, t, h) - SET1(4) * rounding, off, x, a, w, LT(zero, h)};
         store_minima(s, &rows, rows.lanes, d, t, stop, (const unsigned[2]){0, 0}, steps);
     }
 }

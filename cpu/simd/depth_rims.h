@@ -2,8 +2,12 @@
 // certificates around them. Float64, one pair per lane.
 //
 // Support function. Along a unit vector n, with the axis u of a core, c = ⟨u, n⟩ and q = |n − c·u|, the support values
-// of its rims are ∓half·c + r·q with their radii r. So that of the core is mean·q + |d|, d = half·c + slant·q, with the
-// mean of both radii and half their difference. B contributes with its axis reversed, and with its origin.
+// of its rims are ∓half·c + r·q with their radii r. Hence
+//
+//	h_core(n) = mean·q + |d|,  d = half·c + slant·q,
+//
+// with the mean of both radii and half their difference (slant). B contributes with its axis reversed, and with its
+// origin.
 //
 // The kink |d| is at least σ·d for every |σ| ≤ 1; mean·q + σ·d is the support value of the circle at σ between the
 // rims. If d = 0 at the minimum, there is a σ for which the function with σ·d in place of |d| is stationary there.
@@ -17,8 +21,8 @@
 // is a quadratic program for σ in the square [−1, 1]².
 //
 // Input: the columns of a pair. Output of find_rims: a local minimum, σ, and the remaining gradient; of cap_size: the
-// size of a cap around it over which h_D is bounded from below. A lane without a minimum after RIM_STEPS steps is not
-// reported; a cap of size zero is no certificate.
+// size of a cap around it over which h_D is bounded from below. Lanes without
+// a minimum after RIM_STEPS steps are left out; a cap of size zero proves nothing.
 
 #ifndef CLR_DEPTH_RIMS_H
 #define CLR_DEPTH_RIMS_H
@@ -63,11 +67,11 @@ typedef struct {
     VF d[2], q[2], r[2];  // see above; r is the radius at σ
     V3 lateral[2];        // unit vector of n's part across the axis; zero where n is the axis
     flat w[2], s[2], g;
-    flat gradient; // that of h_D with σ·d for the kinks: zero at a minimum
+    flat gradient; // of h_D with σ·d in place of the kinks: zero at a minimum
     VM face[2];    // n is the axis of this core: the exposed face is an end
 } rim_place;
 
-// measure_rims computes what does not depend on σ, for n, e, f and face.
+// measure_rims computes the fields that do not depend on σ, from n, e, f and face.
 ALWAYS void measure_rims(const rim_pair *r, rim_place *p) {
     V3 g = T(neg)(r->origin);
     p->h = T(dot)(g, p->n);
@@ -96,9 +100,9 @@ ALWAYS VF rim_support_value(const rim_core *k, VF c, VF q) {
 }
 ALWAYS VF sine(VF cosine) { return SQRT(MAX(FNMA(cosine, cosine, SET1(1)), SET1(0))); }
 
-// rim_starts finds the direction with the least support value among both directions of each axis, that of the origin of
-// B, and six per core in which the support values of both its rims are equal. face has the core of which it is the
-// axis, tied the core whose rims have equal support values.
+// rim_starts finds the direction with the least support value among both directions of each axis, the direction to the
+// origin of B, and six per core in which the support values of both its rims are equal. face has the core of which it
+// is the axis, tied the core whose rims have equal support values.
 ALWAYS V3 rim_starts(const rim_pair *r, VM face[2], VM tied[2]) {
     static const double hexagon[3][2] = {{1, 0}, {0.5, 0.8660254037844386}, {-0.5, 0.8660254037844386}};
     const VF one = SET1(1), zero = SET1(0), cosine = T(dot)(r->core[0].axis, r->core[1].axis), slope = sine(cosine);
@@ -167,8 +171,8 @@ ALWAYS void best_kinks(flat_matrix m, VF k0, VF k1, VF sigma[2]) {
 // kink_active has the lanes with |σ| < 1 for core i: at the minimum, the support values of its rims are equal.
 ALWAYS VM kink_active(const rim_place *p, int i) { return LT(MAX(p->sigma[i], -p->sigma[i]), SET1(1)); }
 
-// apply_multipliers computes what depends on σ: the deficit, the radii and the gradient. The deficit is how much
-// smaller than h the function with σ·d in place of the kinks is, for every σ moved by at most 1 − |σ|.
+// apply_multipliers computes the fields that depend on σ: the deficit, the radii and the gradient. With σ·d in place of
+// the kinks |d|, the function is smaller than h by at most the deficit, for every σ moved by at most 1 − |σ|.
 ALWAYS void apply_multipliers(const rim_pair *r, rim_place *p) {
     p->deficit = SET1(0);
     p->gradient = p->g;
@@ -300,7 +304,7 @@ ALWAYS unsigned find_rims(const rim_pair *r, rim_place *p, unsigned lanes, VM ti
 //
 //     L + ½ yᵀMy,   L = h − deficit − |g|t,
 //
-// with g the remaining gradient, and the deficit that of the multipliers. If M ≥ L·I, h_D(n + y) ≥ L·|n + y|. By
+// with the remaining gradient g and the deficit of the multipliers. If M ≥ L·I, h_D(n + y) ≥ L·|n + y|. By
 // convexity along the ray from n, a bound of this form holds beyond t too, as far as reach says. The deficit is a
 // constant, already there at y = 0, so that beyond t it counts |y|/t times.
 

@@ -2,7 +2,7 @@
 //
 // The directions of a hull, scaled by its half extents, are projected onto the faces of a cube with grid² cells
 // each. For each cell, Table.lists holds every vertex that is a support vertex for some direction of the cell,
-// widened by the rounding of cell. So the greatest support value in the list is that of the hull.
+// widened by the rounding error of cell(). So the greatest support value in the list is the support value of the hull.
 
 #if (REAL_BITS == 32 && !defined(CLR_DIRECTION_CELLS_32)) || (REAL_BITS == 64 && !defined(CLR_DIRECTION_CELLS_64))
 #if REAL_BITS == 32

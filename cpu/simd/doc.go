@@ -51,9 +51,10 @@
 //
 // # Files
 //
-// ARCHITECTURE.md lists the headers in the order in which a pair meets them. Each includes what it needs. A template
-// over REAL_BITS is included once for float32 and once for float64, with a guard for each. real32.h and real64.h select
-// the precision. A header of one precision leaves that precision selected.
+// Each kernels_*.c compiles the kernels of one instruction set. ARCHITECTURE.md lists the headers in the order in which
+// a pair meets them; a header with mathematics opens with its formulas. Each includes the headers that it uses. A
+// template over REAL_BITS is included once for float32 and once for float64, with a guard for each. real32.h and
+// real64.h select the precision. A header of one precision leaves that precision selected.
 //
 // # Variants
 //

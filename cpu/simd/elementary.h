@@ -1,8 +1,8 @@
 // Logarithm and exponential of base 2, one number per lane. A template, see vec3.h.
 //
 // Both are power series after an exact reduction of the argument by a power of two. With u = 2⁻⁵³ or 2⁻²⁴,
-// relative errors are below these bounds, on which those of support_smooth.h rest (TestElementary measures
-// them):
+// relative errors are below these bounds, from which support_smooth.h derives its own (TestElementary
+// measures them):
 //
 //	log2      6 u   of any normal x > 0
 //	log2_1p   6 u   log2(1 + q), 0 ≤ q ≤ 1; 1 + q is not formed where it would lose digits of q

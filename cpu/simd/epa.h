@@ -1,15 +1,21 @@
 // Penetration depths by the expanding polytope algorithm [VanDenBergen2001], for rows that no other method has
 // answered. Float64.
 //
-// The polytope of a row is a closed surface of triangles with vertices on D (epa_surface.h). It starts as the
-// tetrahedron that GJK ended with. A step adds the support vertex along the normal of the nearest face, the one with
-// the least key; the key of a face with unit normal n is the least ⟨n, w⟩ of its three vertices w.
+// The polytope of a row is a closed surface of triangles with vertices on D (epa_surface.h). With the unit normal n of
+// a face f and the nearest face f*, the one with the least key,
 //
-// The upper bound of the depth is the support value along the normal of the nearest face. The lower bound is the
-// least key: the surface is closed by construction, and if every key is above rounding, every face is seen from the
-// origin with the same sign, so that the solid angles cannot add up to zero: the surface winds around the origin. A
-// ball around the origin that touches no face is then wound around as a whole, hence part of the convex hull of the
-// vertices, and of D. Neither bound requires that the polytope is convex. These are the bounds of ref.EPA.
+//	key(f) = min ⟨n, w⟩ over the three vertices w of f
+//	lower  = key(f*)
+//	upper  = h_D(n*)
+//	answered iff upper − lower ≤ stop, lower > ρ, and the witnesses differ from upper·n* by at most stop
+//
+// The polytope starts as the tetrahedron that GJK ended with. A step adds the support vertex along n*.
+//
+// Why lower is a bound: the surface is closed by construction. If every key is above rounding, the origin lies on
+// the inner side of every face, so that the solid angles of the faces have one sign and cannot add up to zero: the
+// surface winds around the origin. A ball around the origin that touches no face is then wound around as a whole, hence
+// part of the convex hull of the vertices, and of D. Neither bound requires that the polytope is convex. ref.EPA has
+// the same bounds.
 //
 // Each answered row is handed on as a depth_of: both bounds, the normal and the witnesses. A row is declined if its
 // initial tetrahedron is flat, its polytope is full, its steps are used up, or rounding keeps a face from being
@@ -244,7 +250,7 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
     static const double origin[3] = {0, 0, 0};
     int f = p->nearest;
     double key = p->key[f], l[3];
-    if (h - key <= stop && key > p->round && unit) {
+    if (h - key <= stop && key > p->rounding && unit) {
         out->n[0] = p->nx[f], out->n[1] = p->ny[f], out->n[2] = p->nz[f];
         out->upper = h;
         out->lower = key;
@@ -258,7 +264,7 @@ ALWAYS int depth_step(polytope *p, unmeasured *list, int *stuck, double h, const
     // The face cannot be expanded. If it is thin, the triangle itself gives a greater lower bound than its plane.
     closest(p, f, origin, l);
     key = lowest_corner(p, f, l);
-    if (++*stuck > EPA_STUCK || !(p->key[f] > p->round) || !(key > p->key[f] + stop)) return DEPTH_NONE;
+    if (++*stuck > EPA_STUCK || !(p->key[f] > p->rounding) || !(key > p->key[f] + stop)) return DEPTH_NONE;
     p->key[f] = key;
     find_nearest(p);
     return DEPTH_OPEN;
@@ -314,7 +320,7 @@ static __attribute__((noinline)) unsigned depths(polytope *p, const T(places) *a
 // expand_rows answers the rows of the lanes `in`, whose columns are those of `at`, by polytopes that start from the
 // simplices that GJK ended with. It returns the lanes that have an answer in out.
 static __attribute__((noinline)) unsigned expand_rows(const clr_call *c, clr_scratch *s, const int32_t row[W],
-                                                      unsigned in, T(places) *at, int ka, int kb, VF round, VF stop,
+                                                      unsigned in, T(places) *at, int ka, int kb, VF rounding, VF stop,
                                                       depth_of out[W]) {
     polytope *p = polytopes_in(s);
     double gap[W] __attribute__((aligned(64)));
@@ -343,7 +349,7 @@ static __attribute__((noinline)) unsigned expand_rows(const clr_call *c, clr_scr
         v[j].number[0] = LOADU(number[0]);
         v[j].number[1] = LOADU(number[1]);
     }
-    const unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, round), gap, most, out);
+    const unsigned found = depths(p, at, ka, kb, in & may & tetrahedra(p, v, rounding), gap, most, out);
     for (unsigned m = in; m; m &= m - 1) s->steps[row[__builtin_ctz(m)]] += (uint16_t)out[__builtin_ctz(m)].steps;
     return found;
 }

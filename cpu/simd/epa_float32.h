@@ -1,5 +1,11 @@
 // The float32 polytope: nearly all steps of EPA [VanDenBergen2001] for pairs of polytopes, in float32.
 //
+// In the frame of gjk.h, where no length is above 1, with u = 2⁻²⁴:
+//
+//	key(f) = min ⟨n, w⟩ over the three vertices w of face f, n its unit normal
+//	e      = VERTEX32_ERROR = 64 u, more where cores have powers (vertex_errors32)
+//	every face of the polytope has key(f) > e  ⇒  depth ≥ min key − e
+//
 // Input: rows whose cores intersect, with the simplices that GJK ended with. Output: for each row the faces that may be
 // nearest, by their vertices, and a lower bound of the keys of the others. epa_float32_proof.h recomputes only those
 // faces in float64. A row is declined to epa.h if its initial tetrahedron is not proved to contain the origin, if a key
@@ -21,14 +27,13 @@
 // times if it did before. So it does to the end, if no face ever had a key below VERTEX32_ERROR; and the ball around
 // the origin with the least key as its radius touches no face, hence is wound around as a whole an odd number of times,
 // and is part of the convex hull of the points v, and of D. Flat or wrongly oriented faces do no harm. The horizon is
-// found in epa_retriangulate.h.
+// found in epa_float32_surface.h.
 
 #ifndef CLR_EPA_FLOAT32_H
 #define CLR_EPA_FLOAT32_H
 
 #include "real32.h"
 #include "epa_float32_surface.h"
-#include "epa_retriangulate.h"
 #include "lanes.h"
 #include "gjk.h"
 #include "elementary.h"
@@ -157,13 +162,13 @@ static __attribute__((noinline)) unsigned start_polytopes32(const T(lanes) *L, p
     return start_tetrahedra(q, at, v, lanes, w->ka, w->kb);
 }
 
-// find_least sets the nearest face.
-ALWAYS void find_least(polytope32 *q) {
+// find_nearest32 sets the nearest face.
+ALWAYS void find_nearest32(polytope32 *q) {
     const int end = 64 - __builtin_clzll(q->live);
     VF least = LOADU(q->key);
     for (int f = W; f < end; f += W) least = MIN(LOADU(q->key + f), least);
-    q->least = -HMAX(-least);
-    const VF low = SET1(q->least);
+    q->nearest_key = -HMAX(-least);
+    const VF low = SET1(q->nearest_key);
     uint64_t equal = 0;
     for (int f = 0; f < end; f += W) equal |= (uint64_t)MBITS(LE(LOADU(q->key + f), low)) << f;
     q->nearest = __builtin_ctzll(equal | (uint64_t)1 << 63);
@@ -172,7 +177,7 @@ ALWAYS void find_least(polytope32 *q) {
 // store_polytope32 stores, as row i, the faces that may be nearest, for the proof in float64, and the least key of the
 // others.
 ALWAYS void store_polytope32(const polytope32 *q, clr_found *out, int i, int ka, int kb) {
-    const VF limit = SET1(q->least + (float)(VERTEX32_ERROR + POLYTOPE32_ROUNDING)), none = SET1(INFINITY);
+    const VF limit = SET1(q->nearest_key + (float)(VERTEX32_ERROR + POLYTOPE32_ROUNDING)), none = SET1(INFINITY);
     const int end = 64 - __builtin_clzll(q->live);
     uint64_t near = 0;
     VF least = none;
@@ -204,9 +209,9 @@ ALWAYS void step_polytopes32(T(lanes) *L, polytope32 *q, T(places) *at, int ka, 
     float n[4][W] __attribute__((aligned(64))) = {{0}}, vertex[POLYTOPE32_COLUMNS][W] __attribute__((aligned(64)));
     for (unsigned m = L->active; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        find_least(q + l);
+        find_nearest32(q + l);
         const int f = q[l].nearest;
-        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], n[3][l] = q[l].least;
+        n[0][l] = q[l].nx[f], n[1][l] = q[l].ny[f], n[2][l] = q[l].nz[f], n[3][l] = q[l].nearest_key;
     }
     V3 d = T(ld3)(n[0], W), x = T(neg)(d), a;
     VF key = LOADU(n[3]), one = SET1(1);

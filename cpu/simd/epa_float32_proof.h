@@ -1,11 +1,16 @@
 // The proof of the float32 polytope (epa_float32.h), in float64, one pair per lane.
 //
+// Let n be the normal of the face with the least key among the stored ones, recomputed in float64, and `beyond` the
+// least key of all other faces, in units of the span:
+//
+//	lower = min(key of that face, (beyond − VERTEX32_ERROR)·span)
+//	upper = h_D(n)
+//	proved iff lower > ρ, upper − lower ≤ stop, and the witnesses differ from upper·n by at most stop
+//
 // Input: the faces that may be nearest, by the vertices of hulls or the directions of boxes that make their corners.
-// The corners are recomputed in float64, and must lie within the rounding bound of the float32 polytope; then the
-// polytope with the recomputed corners is enclosing too. The lower bound of the depth is the least key of these faces
-// and of the others, whose keys are known to VERTEX32_ERROR. The upper bound is the support value along the normal of
-// the nearest face. Output: both bounds, the normal and the witnesses. A row is declined to epa.h if a corner lies
-// elsewhere, or if the bounds or the witnesses do not meet the tolerance.
+// The recomputed corners must lie within the rounding bound of the float32 polytope; then the polytope with these
+// corners is enclosing too. Output: both bounds, the normal and the witnesses. A row is declined to epa.h if a corner
+// lies elsewhere, or if the bounds or the witnesses do not meet the tolerance.
 
 #ifndef CLR_EPA_FLOAT32_PROOF_H
 #define CLR_EPA_FLOAT32_PROOF_H
@@ -22,11 +27,11 @@ typedef struct {
     V3 w[3], a[3], b[3];
 } found_face;
 
-// numbers are those of the hull vertices of both sides that make the corners of a face.
+// numbers are the numbers of the hull vertices of A and of B whose differences are the corners of a face.
 typedef int32_t numbers[2][3][W];
 
 // recall recomputes face f of the lanes in `has`, and face 0 of the other lanes. It removes lanes from *good whose
-// corners are not within the rounding bound of those of float32.
+// corners are not within the rounding bound of the float32 corners.
 ALWAYS void recall(const T(places) *at, const clr_found *found, int k, int f, unsigned has, int ka, int kb, VF span,
                    VM *good, numbers number, found_face *out) {
     const VF error = SET1(VERTEX32_ERROR - POLYTOPE32_SPREAD) * span;
@@ -68,7 +73,7 @@ ALWAYS void projection_weights(const V3 w[3], V3 q, VF out[3]) {
 
 // fetch_ahead prefetches the vertices of large hulls that make the first faces of the next rows.
 ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, int kb) {
-    if (k >= CLR_CAP) return;
+    if (k >= CLR_GROUP_ROWS) return;
     for (int l = k; l < k + W; l++)
         for (int side = 0; side < 2 && s->found.faces[l] > 0; side++) {
             if ((side ? kb : ka) != CLR_HULL) continue;
@@ -79,9 +84,9 @@ ALWAYS void fetch_ahead(const clr_call *c, const clr_scratch *s, int k, int ka, 
 
 // prove answers rows k, k+1, … of the group in `lanes`, and returns the lanes whose float32 polytopes are proved.
 static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch *s, int k, int ka, int kb,
-                                                unsigned lanes, VF round, VF stop, double answer[12][W]) {
+                                                unsigned lanes, VF rounding, VF stop, double answer[12][W]) {
     const VF span = LOADU(&s->more[CLR_SPAN][k]), infinite = SET1(INFINITY);
-    const VM all = LE(round, round);
+    const VM all = LE(rounding, rounding);
     int most = 0;
     if (ka == CLR_HULL || kb == CLR_HULL) fetch_ahead(at->call, s, k + W, ka, kb);
     for (unsigned m = lanes; m; m &= m - 1) {
@@ -145,7 +150,7 @@ static __attribute__((noinline)) unsigned prove(const T(places) *at, clr_scratch
     d.high = -T(support_value)(at, ka, kb, T(neg)(d.n), &known);
     const V3 projection = T(scale)(d.low, d.n), touched = T(scale)(d.high, d.n);
     d.low = MIN(d.low, (WIDEN(&s->found.beyond[k]) - SET1(VERTEX32_ERROR)) * span);
-    good = MAND(good, MAND(LT(round, d.low), LE(d.high - d.low, stop)));
+    good = MAND(good, MAND(LT(rounding, d.low), LE(d.high - d.low, stop)));
     for (int f = -1; f < most; f++) { // first the nearest, then the others
         const V3 *w = f < 0 ? best->w : face[f].w, *a = f < 0 ? best->a : face[f].a;
         VF l[3];

@@ -21,7 +21,7 @@
 
 typedef struct {
     double nx[EPA_FACES], ny[EPA_FACES], nz[EPA_FACES]; // outward normals, unit
-    // Least and greatest ⟨n, w⟩ of the three vertices w, infinite where there is no face; the greatest with `round`
+    // Least and greatest ⟨n, w⟩ of the three vertices w, infinite where there is no face; the greatest with `rounding`
     // added. The least bounds the distance of the triangle from the origin from below for every unit n, hence also
     // for the inaccurate normal of a thin triangle.
     double key[EPA_FACES], top[EPA_FACES];
@@ -33,8 +33,8 @@ typedef struct {
     uint16_t spare[2 * EPA_FACES]; // free places of faces, and room for the list of places in expand
     int spares, faces, vertices;   // free places; places in use, free ones included; vertices
     int nearest;                   // face with the least key
-    double least;                  // its key
-    double round;                  // rounding bound of ⟨n, w⟩
+    double nearest_key;            // its key
+    double rounding;               // rounding bound of ⟨n, w⟩
 } polytope;
 
 // unmeasured lists faces without planes: the addresses of their corners, the polytope, and the number of the face
@@ -91,10 +91,10 @@ static void measure_faces(unmeasured *list) {
             int f = list->face[i + l];
             q->nx[f] = n[0][l], q->ny[f] = n[1][l], q->nz[f] = n[2][l];
             q->key[f] = low[l];
-            q->top[f] = high[l] + q->round;
-            int nearer = low[l] < q->least;
+            q->top[f] = high[l] + q->rounding;
+            int nearer = low[l] < q->nearest_key;
             q->nearest = nearer ? f : q->nearest;
-            q->least = nearer ? low[l] : q->least;
+            q->nearest_key = nearer ? low[l] : q->nearest_key;
         }
     }
     list->count = 0;
@@ -131,18 +131,18 @@ ALWAYS void clear_places(polytope *p, int from) {
 
 // tetrahedra starts W polytopes with four vertices each. It returns the lanes whose tetrahedra are not flat to
 // rounding.
-static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices_of s[4], VF round) {
+static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices_of s[4], VF rounding) {
     static const uint16_t corner[4][4] = {{0, 2, 1, 0}, {0, 3, 2, 0}, {2, 3, 1, 2}, {1, 3, 0, 1}};
     static const uint16_t twin[4][4] = {{6, 10, 14, 0}, {13, 8, 0, 0}, {5, 12, 1, 0}, {9, 4, 2, 0}};
     V3 e1 = T(sub)(s[1].w, s[0].w), e2 = T(sub)(s[2].w, s[0].w), e3 = T(sub)(s[3].w, s[0].w);
     V3 n = {difference(e1.y, e2.z, e1.z, e2.y), difference(e1.z, e2.x, e1.x, e2.z), difference(e1.x, e2.y, e1.y, e2.x)};
     VF volume = T(dot)(n, e3), size = MAX(volume, -volume);
-    unsigned solid = MBITS(LT(SET1(4) * round * SQRT(T(dot)(n, n)), size));
+    unsigned solid = MBITS(LT(SET1(4) * rounding * SQRT(T(dot)(n, n)), size));
     VM flipped = LT(volume, SET1(0)); // swap vertices 1 and 2, so that the fourth is above 0, 1, 2
     vertices_of v[4] = {s[0], select_vertices(flipped, s[2], s[1]), select_vertices(flipped, s[1], s[2]), s[3]};
     double vertex[4][8][W] __attribute__((aligned(64))), plane[4][5][W] __attribute__((aligned(64))),
         off[W] __attribute__((aligned(64)));
-    STOREU(off, round);
+    STOREU(off, rounding);
     for (int f = 0; f < 4; f++) {
         face_planes q = planes_of(v[corner[f][0]].w, v[corner[f][1]].w, v[corner[f][2]].w);
         store_vertices(vertex[f], v[f]);
@@ -151,19 +151,19 @@ static __attribute__((noinline)) unsigned tetrahedra(polytope *p, const vertices
         STOREU(plane[f][4], q.high);
     }
     for (int l = 0; l < W; l++, p++) {
-        p->round = off[l];
+        p->rounding = off[l];
         p->vertices = 0;
         p->faces = 4;
         p->spares = p->nearest = 0;
         memcpy(p->twin, twin, sizeof twin);
         memcpy(p->corner, corner, sizeof corner);
-        p->least = INFINITY;
+        p->nearest_key = INFINITY;
         for (int f = 0; f < 4; f++) {
             put_vertex(p, vertex[f], l);
             p->nx[f] = plane[f][0][l], p->ny[f] = plane[f][1][l], p->nz[f] = plane[f][2][l];
             p->key[f] = plane[f][3][l];
-            p->top[f] = plane[f][4][l] + p->round;
-            if (p->key[f] < p->least) p->least = p->key[f], p->nearest = f;
+            p->top[f] = plane[f][4][l] + p->rounding;
+            if (p->key[f] < p->nearest_key) p->nearest_key = p->key[f], p->nearest = f;
         }
         clear_places(p, 4);
     }
@@ -176,7 +176,7 @@ static void find_nearest(polytope *p) {
     for (int f = 1; f < p->faces; f++)
         if (p->key[f] < p->key[best]) best = f;
     p->nearest = best;
-    p->least = p->key[best];
+    p->nearest_key = p->key[best];
 }
 
 // Four words of 16 bits in one of 64, the first in the lowest bits: one load or store for all.
@@ -243,7 +243,7 @@ ALWAYS int expand_within(polytope *p, unmeasured *list, const int words) {
     STOREU(first, low);
     unsigned equal = MBITS(LE(least, low));
     p->nearest = equal ? (int)found[__builtin_ctz(equal)] : 0;
-    p->least = first[0];
+    p->nearest_key = first[0];
 
     uint64_t starts[(EPA_VERTICES + 63) / 64] = {0}, twice = 0;
     for (int i = 0; i < edges; i++) {

@@ -1,18 +1,27 @@
 // The GJK loop [Gilbert1988; Montaut2022, Alg. 1–4]: one pair per lane, lanes refilled as they finish.
 // A template, see vec3.h.
 //
-// In float32 it runs in the frame of A, scaled to the pair, from an initial direction; in float64 it
-// continues from a simplex. Invariant: x is the point of the simplex that is closest to the origin,
-// and the simplex consists of support points of D. A lane ends if the duality gap |x| − ⟨x, w⟩/|x| is
-// at most CLR_STOP, if the support plane is farther than CLR_FAR, if the simplex contains the origin,
-// or if a step does not lower the norm. The simplex is passed to certify.h, which evaluates it again
-// and proves the bounds: nothing here is trusted. Only Boolean rows have their status proved here, see
-// boolean.h.
+// Invariant: the vertices of the simplex are support points of D, and x is its point closest to the origin. A step
+// evaluates the support point w of D along −x:
+//
+//	⟨x, w⟩/|x| ≤ distance of the cores ≤ |x|
+//
+// and projects the origin onto the simplex with w, which gives the next x. A lane ends if
+//
+//	close       |x| − ⟨x, w⟩/|x| ≤ CLR_STOP
+//	far         ⟨x, w⟩/|x| > CLR_FAR
+//	near        |x| < CLR_NEAR
+//	inside      the simplex contains the origin
+//	stationary  the next x is not shorter
+//
+// In float32 the frame is that of A, scaled to the pair (input.h), and the start an initial direction; in float64 the
+// loop continues from a simplex. certify.h evaluates the last simplex again and proves the bounds: nothing here is
+// trusted. Only the status of Boolean rows is proved here, see boolean.h.
 //
 // A lane's arithmetic depends on its own row only: not on the other lanes, nor on when it was filled.
 //
-// A step is one long chain of dependent operations. So BLOCKS vectors are interleaved, with their
-// state in memory, and the processor executes their steps in parallel.
+// The operations of a step depend on one another. So BLOCKS vectors are interleaved, with their state in memory, and
+// the processor executes their steps in parallel.
 
 #if (REAL_BITS == 32 && !defined(CLR_GJK_32)) || (REAL_BITS == 64 && !defined(CLR_GJK_64))
 #if REAL_BITS == 32
@@ -52,6 +61,11 @@ static __attribute__((noinline)) V3 T(combined)(V3 w, V3 b, V3 c, V3 d) {
     return T(sum_of)(&p, w, b, c, d);
 }
 
+#if REAL_BITS == 32
+// status_rounding is the rounding bound of a Boolean query that ends at the duality gap stop.
+ALWAYS VF status_rounding(VF stop) { return SET1((REAL)(1 / STATUS_STOP)) * stop; }
+#endif
+
 // step takes one step of GJK in all lanes.
 ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int kb, int boolean, int any) {
     const VF one = SET1(1);
@@ -70,15 +84,15 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     at->lanes = L->active;
     V3 w = T(support_or_candidate)(at, ka, kb, x, r, &a, boolean ? 0 : found, use_candidate);
 #if REAL_BITS == 32
-    VM started = LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
+    VM empty = LT(step, SET1((REAL)0.5)); // x is an initial direction, the simplex is empty
 #else
-    VM started = LT(one, SET1(0));
+    VM empty = LT(one, SET1(0));
 #endif
     VF bound = T(dot)(x, w) * r;
     if (use_candidate) {
-        const VM last = MAND(active, MOR(MFROM(boolean ? 0 : L->certain),
-                                         MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started),
-                                             LT(LOADU(in + CLR_FAR * W), bound))));
+        const VM last = MAND(
+            active, MOR(MFROM(boolean ? 0 : L->certain), MOR(MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), empty),
+                                                             LT(LOADU(in + CLR_FAR * W), bound))));
         if (MBITS(last)) {
             at->lanes = MBITS(last);
             VF other[2] = {one, one};
@@ -90,11 +104,11 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     step = SEL(active, step + one, step);
     // The lane is done if the dual bound is close enough to |x|, or far enough, or x proves an
     // intersection.
-    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), started);
+    VM close = MANDN(LE(length - bound, LOADU(in + CLR_STOP * W)), empty);
     VM far = LT(LOADU(in + CLR_FAR * W), bound);
-    if (!boolean && !w0->call->collide) far = MANDN(far, started);
+    if (!boolean && !w0->call->collide) far = MANDN(far, empty);
     VM done = MAND(active, MOR(close, far));
-    if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), started));
+    if (!boolean) done = MOR(done, MANDN(MAND(active, LT(length, LOADU(in + CLR_NEAR * W))), empty));
     L->away |= MBITS(MAND(active, far));
     active = MANDN(active, done);
     // A separating plane excludes that the origin is inside, whatever rounding says of the simplex.
@@ -103,7 +117,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     V3 b = T(ld3)(L->vert[0], W), c = T(ld3)(L->vert[3], W), d = T(ld3)(L->vert[6], W);
     const int weighted = REAL_BITS == 64 || (boolean && !hulls);
     T(nearest) p = T(project)(w, b, c, d, weighted);
-    V3 nx = T(sel)(started, w, p.x);
+    V3 nx = T(sel)(empty, w, p.x);
 #if REAL_BITS == 64
     if (w0->call->tolerance < FINE_TOLERANCE && has_flats(ka, kb)) {
         V3 sum = T(sum_of)(&p, w, b, c, d);
@@ -113,7 +127,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     }
 #endif
     VF nxx = T(dot)(nx, nx);
-    VM inside = MANDN(MAND(p.inside, active), MOR(disjoint, started));
+    VM inside = MANDN(MAND(p.inside, active), MOR(disjoint, empty));
     if (boolean) {
         const VF near = LOADU(in + CLR_NEAR * W);
         VM penetrating = MAND(LT(SET1(0), near), active);
@@ -121,12 +135,12 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         if (!hulls || MBITS(penetrating)) {
             // x as a convex combination of vertices: a point of D, whatever the errors of the weights.
             V3 sum = hulls ? T(combined)(w, b, c, d) : T(sum_of)(&p, w, b, c, d);
-            sum = T(sel)(started, w, sum);
+            sum = T(sel)(empty, w, sum);
             penetrating = MAND(penetrating, LT(T(dot)(sum, sum), near * near));
         }
 #if REAL_BITS == 32
-        const VF rounding = SET1(4) * LOADU(in + CLR_STOP * W);
-        penetrating = MOR(penetrating, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest, p.least)));
+        const VF rounding = status_rounding(LOADU(in + CLR_STOP * W));
+        penetrating = MOR(penetrating, MAND(inside, LT(LOOSE_VOLUME(rounding) * p.longest_squared, p.least_volume)));
         const VM uncertain = MANDN(inside, penetrating);
         if (MBITS(uncertain)) penetrating = MOR(penetrating, MAND(uncertain, contains(w, b, c, d, rounding)));
 #endif
@@ -136,7 +150,7 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
         L->inside |= MBITS(inside);
     }
     // A step that does not lower the norm is not taken, and ends the lane.
-    VM lower = MOR(started, LT(nxx, xx));
+    VM lower = MOR(empty, LT(nxx, xx));
 #if REAL_BITS == 64
     // A tilt of x by δ changes the norm by δ², which vanishes below 1e-8, and the dual bound along a
     // flat face by δ. So a few stationary steps are taken as well, unless the vertex is an old one:
@@ -151,8 +165,8 @@ ALWAYS void T(step)(T(lanes) *L, const T(work) *w0, T(places) *at, int ka, int k
     VM better = MANDN(MAND(active, lower), inside), again = MANDN(active, MOR(better, inside));
     again = MANDN(again, MFROM(use_candidate && !boolean ? L->certain : LANES));
     L->certain = MBITS(again);
-    VM put[3] = {MANDN(better, MANDN(p.keep_b, started)), MANDN(better, MANDN(p.keep_c, started)),
-                 MANDN(better, MANDN(p.keep_d, started))};
+    VM put[3] = {MANDN(better, MANDN(p.keep_b, empty)), MANDN(better, MANDN(p.keep_c, empty)),
+                 MANDN(better, MANDN(p.keep_d, empty))};
     VM last = MOR(done, inside);
     unsigned moved = MBITS(better);
     for (int k = 0; k < 3; k++) {
@@ -242,11 +256,11 @@ ALWAYS void T(gjk_loop)(const clr_call *call, clr_scratch *s, const int32_t *lis
     if (SPECIAL(ka, kb, CLR_BOX)) T(gjk_loop)(call, s, list, n, CLR_BOX, CLR_BOX, boolean, 0);                        \
     else if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, boolean, 0); \
     else if (SPECIAL(ka, kb, CLR_SMALL)) T(gjk_loop)(call, s, list, n, CLR_SMALL, CLR_SMALL, boolean, 0);             \
-    else if (SPECIAL(ka, kb, CLR_HULL) && (boolean || call->deep))                                                    \
+    else if (SPECIAL(ka, kb, CLR_HULL) && (boolean || call->penetration))                                             \
         T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, boolean, 1);                                                \
     else if (SPECIAL(ka, kb, CLR_HULL)) T(gjk_loop)(call, s, list, n, CLR_HULL, CLR_HULL, 0, 0);                      \
-    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, boolean, 0);             \
-    else T(gjk_loop)(call, s, list, n, ka, kb, boolean, boolean || call->deep);
+    else if (SPECIAL(ka, kb, CLR_FRUSTUM)) T(gjk_loop)(call, s, list, n, CLR_FRUSTUM, CLR_FRUSTUM, boolean, 0);       \
+    else T(gjk_loop)(call, s, list, n, ka, kb, boolean, boolean || call->penetration);
 
 static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *s, const int32_t *list, int n, int ka,
                                              int kb) {
@@ -254,7 +268,7 @@ static __attribute__((noinline)) void T(gjk)(const clr_call *call, clr_scratch *
     GJK_PAIRS(0)
 #else
     if (SPECIAL(ka, kb, CLR_ELLIPSOID)) T(gjk_loop)(call, s, list, n, CLR_ELLIPSOID, CLR_ELLIPSOID, 0, 0);
-    else if (SPECIAL(ka, kb, CLR_ROUND)) T(gjk_loop)(call, s, list, n, CLR_ROUND, CLR_ROUND, 0, 0);
+    else if (SPECIAL(ka, kb, CLR_FRUSTUM)) T(gjk_loop)(call, s, list, n, CLR_FRUSTUM, CLR_FRUSTUM, 0, 0);
     else T(gjk_loop)(call, s, list, n, ka, kb, 0, 0);
 #endif
 }

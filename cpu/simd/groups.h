@@ -1,4 +1,4 @@
-// Groups of rows that are answered by the same code, and the sort of rows into them.
+// Groups of rows that are answered by the same code, and a counting sort of the rows by groups.
 //
 // A group is a pair of classes for the iterative solvers, or a closed form. A counting sort puts the
 // rows of a block in the order of their groups, so that all lanes of a vector evaluate the same support
@@ -24,8 +24,8 @@ enum {
     CLR_GROUPS = CLR_HALF_B + CLR_CLASSES
 };
 
-// round_core tells whether a core is an ellipsoid. A point is an ellipsoid with semi-axes 0.
-ALWAYS int round_core(const clr_shape *s) { return s->form == CLR_POINT || s->class == CLR_ELLIPSOID; }
+// is_ellipsoid tells whether a core is an ellipsoid. A point is an ellipsoid with semi-axes 0.
+ALWAYS int is_ellipsoid(const clr_shape *s) { return s->form == CLR_POINT || s->class == CLR_ELLIPSOID; }
 
 // group_of is the group of a pair, or CLR_GROUPS if it has none.
 ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
@@ -34,15 +34,16 @@ ALWAYS int group_of(const clr_call *c, const clr_shape *a, const clr_shape *b) {
     if (a->class >= CLR_CLASSES || b->class >= CLR_CLASSES) return CLR_GROUPS;
     if (c->growth && a->form == CLR_POINT && b->form == CLR_POINT) return CLR_POINTS;
     if (c->growth && a->form == CLR_CUBOID && b->form == CLR_CUBOID) return CLR_BOXES;
-    if (c->closed && a->form && b->form) {
+    if (c->automatic && a->form && b->form) {
         int boxes = (a->form == CLR_CUBOID) + (b->form == CLR_CUBOID),
             points = (a->form == CLR_POINT) + (b->form == CLR_POINT);
         if (boxes == 0) return points == 2 ? CLR_POINTS : CLR_SEGMENTS;
         if (boxes == 1 && points == 1) return b->form == CLR_POINT ? CLR_BOX_POINT : CLR_POINT_BOX;
         if (boxes == 2 && c->collide && !c->boolean) return CLR_BOXES;
     }
-    if (c->rtr && (round_core(a) || HAS_HESSIAN(a->class)) && (round_core(b) || HAS_HESSIAN(b->class)))
-        return (round_core(a) ? CLR_ELLIPSOID : a->class) * CLR_CLASSES + (round_core(b) ? CLR_ELLIPSOID : b->class);
+    if (c->rtr && (is_ellipsoid(a) || HAS_HESSIAN(a->class)) && (is_ellipsoid(b) || HAS_HESSIAN(b->class)))
+        return (is_ellipsoid(a) ? CLR_ELLIPSOID : a->class) * CLR_CLASSES +
+               (is_ellipsoid(b) ? CLR_ELLIPSOID : b->class);
     return a->class * CLR_CLASSES + b->class;
 }
 

@@ -6,7 +6,6 @@
 #include "growth_input.h"
 
 // Answers without a search, and Newton's method.
-#include "growth_boxes.h"
 #include "growth_closed.h"
 #include "growth_newton.h"
 
@@ -22,8 +21,8 @@
 // grow answers rows order[0..n) of a pair of classes, or of two points.
 static void grow(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order, int rows, int ka, int kb,
                  int points, int *left) {
-    for (int k = 0; k < rows; k += CLR_CAP) {
-        const int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
+    for (int k = 0; k < rows; k += CLR_GROUP_ROWS) {
+        const int n = rows - k < CLR_GROUP_ROWS ? rows - k : CLR_GROUP_ROWS;
         prepare(c, s, lo, order + k, n, ka, kb, 1);
         prepare_growth(c, s, n, ka, kb);
         if (points) growth_spheres(c, s, lo - c->first, n);

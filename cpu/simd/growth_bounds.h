@@ -1,7 +1,16 @@
 // Bounds of the growth factor α = |p|/t, and when they suffice. A template, float64.
 //
 // Everything is in the frame of the ray (growth_input.h): t is the distance at which the z axis leaves D, r a proved
-// inradius of D about the origin. Let δ bound the rounding of p, and η that of points and support values of D.
+// inradius of D about the origin. Let δ bound the rounding error of p, and η the rounding error of points and of
+// support values of D.
+//
+// With a unit vector n, n.z > 0, the support function h of D, a point s of D at the distance |e| from the axis, and
+// η' and g as below:
+//
+//	α ≥ lower = (n.z·|p| − δ)/(h(n) + η)
+//	α ≤ upper = (|p| + δ)·(r + |e| + η')/((s.z − η)·r)
+//	α ≤ upper = (|p| + δ)/(s.z − 3·(1 + g)·(|e| + η'))     s well inside a triangle of points of D
+//	answered iff upper − lower ≤ tolerance·max(1, upper)   (growth_suffices)
 //
 // Lower bound [Growth, eq. 13]. A unit vector n with n.z > 0 gives t ≤ h(n)/n.z, hence α ≥ (n.z·|p| − δ)/(h(n) + η).
 //
@@ -27,44 +36,45 @@
 
 // growth_scales are the numbers of a row that its bounds depend on.
 typedef struct {
-    VF length, round_p, round_s, inradius; // |p|, δ, η, r
+    VF length, rounding_p, rounding_s, inradius; // |p|, δ, η, r
 } growth_scales;
 
 ALWAYS growth_scales load_growth_scales(const double *in) {
-    return (growth_scales){LOADU(in + CLR_BETWEEN_CENTERS * CLR_STRIDE64), LOADU(in + CLR_ROUND_P * CLR_STRIDE64),
-                           LOADU(in + CLR_ROUND_S * CLR_STRIDE64), LOADU(in + CLR_INRADIUS * CLR_STRIDE64)};
+    return (growth_scales){LOADU(in + CLR_BETWEEN_CENTERS * CLR_STRIDE64), LOADU(in + CLR_ROUNDING_P * CLR_STRIDE64),
+                           LOADU(in + CLR_ROUNDING_S * CLR_STRIDE64), LOADU(in + CLR_INRADIUS * CLR_STRIDE64)};
 }
 
-// growth_lower_along is the bound by the support value `value` along a unit vector with the coordinate z along the ray,
-// and 0 where that proves nothing. proper is false for a vector that had no direction. growth_lower is the same for n.
+// growth_lower_along is the lower bound from the support value `value` along a unit vector with the coordinate z along
+// the ray, or 0 where that proves nothing. proper is false where the vector is not a unit vector. growth_lower takes
+// the vector n.
 ALWAYS VF growth_lower_along(const growth_scales *g, VF z, VF value, VM proper) {
-    const VF zero = SET1(0), low = FMA(z, g->length, -g->round_p) * RCP(value + g->round_s);
+    const VF zero = SET1(0), low = FMA(z, g->length, -g->rounding_p) * RCP(value + g->rounding_s);
     return SEL(MAND(proper, MAND(LT(zero, value), LT(zero, low))), FNMA(SET1(0x1p-50), low, low), zero);
 }
 ALWAYS VF growth_lower(const growth_scales *g, V3 n, VF value) { return growth_lower_along(g, n.z, value, is_unit(n)); }
 
 // lateral_rounding is η', at the distance t.
 ALWAYS VF lateral_rounding(const growth_scales *g, VF t) {
-    return FMA(t * RCP(MAX(g->length, SET1(TINY))), g->round_p, g->round_s);
+    return FMA(t * RCP(MAX(g->length, SET1(TINY))), g->rounding_p, g->rounding_s);
 }
 
-// growth_upper_beside is the bound by a point of D with the coordinate z along the ray and the distance `side` from it,
-// or infinity. growth_upper is the same for the point s.
+// growth_upper_beside is the upper bound from a point of D at the distance `side` from the ray, with the coordinate z
+// along it, or infinity. growth_upper takes the point s.
 ALWAYS VF growth_upper_beside(const growth_scales *g, VF z, VF side) {
     const VF off = side + lateral_rounding(g, z);
-    const VF low = z - g->round_s, high = (g->length + g->round_p) * (g->inradius + off) * RCP(low * g->inradius);
+    const VF low = z - g->rounding_s, high = (g->length + g->rounding_p) * (g->inradius + off) * RCP(low * g->inradius);
     return SEL(LT(SET1(0), low), FMA(SET1(0x1p-50), high, high), SET1(INFINITY));
 }
 ALWAYS VF growth_upper(const growth_scales *g, V3 s) {
     return growth_upper_beside(g, s.z, SQRT(FMA(s.x, s.x, s.y * s.y)));
 }
 
-// growth_upper_inside is the same by the triangle v with normal n and the point s of it. twice are the doubled areas
-// of the triangles of the axis and each edge, seen from above.
+// growth_upper_inside is the upper bound from the triangle v with normal n and its point s, or infinity. twice holds
+// the doubled areas of the triangles that the axis forms with each edge, seen from above.
 ALWAYS VF growth_upper_inside(const growth_scales *g, const V3 v[3], V3 n, V3 s, const VF twice[3]) {
     const VF zero = SET1(0), side = SQRT(FMA(s.x, s.x, s.y * s.y)), off = side + lateral_rounding(g, s.z);
     const VF slope = SQRT(FMA(n.x, n.x, n.y * n.y)) / MAX(n.z, SET1(TINY));
-    const VF low = FNMA(SET1(3) * off, SET1(1) + slope, s.z), high = (g->length + g->round_p) / low;
+    const VF low = FNMA(SET1(3) * off, SET1(1) + slope, s.z), high = (g->length + g->rounding_p) / low;
     VM clear = MAND(LT(zero, low), LT(zero, n.z));
     for (int j = 0; j < 3; j++) {
         const V3 edge = T(sub)(v[(j + 2) % 3], v[(j + 1) % 3]);
@@ -75,13 +85,13 @@ ALWAYS VF growth_upper_inside(const growth_scales *g, const V3 v[3], V3 n, V3 s,
 }
 
 // growth_suffices tells where bounds answer the query. The gap has to be at most the tolerance, relative to
-// max(1, α). If `last` is set it may also be what float64 is sure to prove: four times what rounding moves the bounds
-// by (growth.floor of ref), which for needles and plates is more than the best bounds have.
+// max(1, α). If `last` is set, a larger gap is accepted that rounding explains: four times the rounding errors of both
+// bounds (growth.floor of ref). For needles and plates it exceeds the gap of the best bounds.
 ALWAYS VM growth_suffices(const clr_call *c, const growth_scales *g, VF tolerance, VF lower, VF upper, int last) {
     const VF one = SET1(1), gap = upper - lower;
     const VM decided = MOR(LT(one, lower), LT(upper, one));
     VM ok = LE(gap, tolerance * MAX(one, upper));
-    if (last) ok = MOR(ok, LE(gap * g->inradius, SET1(4) * FMA(upper, g->round_s, g->round_p)));
+    if (last) ok = MOR(ok, LE(gap * g->inradius, SET1(4) * FMA(upper, g->rounding_s, g->rounding_p)));
     if (c->has_cut_off) ok = MOR(ok, MAND(decided, LT(SET1(c->cut_off), lower)));
     if (c->boolean) ok = MOR(ok, decided);
     return MAND(ok, MAND(LE(lower, upper), LT(upper, SET1(INFINITY))));

@@ -1,10 +1,10 @@
 // From the triangles of growth_simplex.h to certified answers of the growth query. A template, float64.
 //
 // Input: directions of support points, and vertices of hulls by number. The triangle is evaluated again in float64, so
-// nothing that float32 computed is trusted. The float64 loop hands over points instead. Its point s on the axis gives
-// the upper bound, its normal the lower one, or else the direction of the least upper bound that the search has met
-// (growth_bounds.h). Rows without sufficient bounds are listed for the float64 loop with their triangles; after it they
-// are declined (s->left).
+// nothing that float32 computed is trusted. The float64 loop hands over points instead. The point s of the
+// triangle on the axis gives the upper bound, and its normal the lower bound (growth_bounds.h). Where these do not
+// suffice, the direction of the least upper bound of t that the search has met gives another lower bound. Rows without
+// sufficient bounds are listed for the float64 loop with their triangles; after it they are declined (s->left).
 //
 // The witnesses a and b are the convex combination of the points of A and of B that make up s.
 
@@ -83,8 +83,8 @@ ALWAYS void evaluate_triangle(const T(places) *at, const clr_scratch *s, int k, 
     }
 }
 
-// start_again replaces the triangles of the lanes in m, which the axis does not meet, by that in the ball of the
-// inradii [Growth, eq. 17].
+// start_again replaces the triangles of the lanes in m, which the axis does not meet, by the triangle in the ball of
+// the inradii [Growth, eq. 17].
 ALWAYS void start_again(const double *in, VM m, growth_triangle *f) {
     static const double corner[3][2] = {{1, 0}, {-0.5, 0x1.bb67ae8584caap-1}, {-0.5, -0x1.bb67ae8584caap-1}};
     const VF inradius_a = LOADU(in + CLR_INRADIUS_A * CLR_STRIDE64),
@@ -103,7 +103,7 @@ ALWAYS void start_again(const double *in, VM m, growth_triangle *f) {
 }
 
 // meet_axis corrects the weights of the points of the lanes in m, of which the areas of a thin triangle leave the point
-// off the axis by more than rounding: the distance from it, in areas, is what the weights lack. sum is the inverse of
+// off the axis by more than rounding: the weights are corrected by that distance, as areas. sum is the inverse of
 // the doubled area of the triangle, seen from above.
 ALWAYS void meet_axis(VM m, const growth_triangle *f, VF sum, VF weight[3], growth_answer *g) {
     const VF zero = SET1(0);
@@ -220,7 +220,7 @@ static __attribute__((noinline)) int certify_growth(const clr_call *c, clr_scrat
     if (SPECIAL(ka, kb, CLR_BOX)) return certify_pair(c, s, at0, n, CLR_BOX, CLR_BOX, again, left);
     if (SPECIAL(ka, kb, CLR_SMALL)) return certify_pair(c, s, at0, n, CLR_SMALL, CLR_SMALL, again, left);
     if (SPECIAL(ka, kb, CLR_HULL)) return certify_pair(c, s, at0, n, CLR_HULL, CLR_HULL, again, left);
-    if (SPECIAL(ka, kb, CLR_ROUND)) return certify_pair(c, s, at0, n, CLR_ROUND, CLR_ROUND, again, left);
+    if (SPECIAL(ka, kb, CLR_FRUSTUM)) return certify_pair(c, s, at0, n, CLR_FRUSTUM, CLR_FRUSTUM, again, left);
     return certify_pair(c, s, at0, n, ka, kb, again, left);
 }
 

@@ -48,7 +48,7 @@ ALWAYS void T(add_stretched)(T(growth_dual) *d, const T(stretched) *s, VF x, VF 
     d->yy = FMA(FNMA(q, q, s->yy), r, d->yy);
 }
 
-// add_ball adds that of the balls, and the shift.
+// add_ball adds the support function of the balls, and the shift.
 ALWAYS void T(add_ball)(T(growth_dual) *d, const REAL *in, int stride, VF x, VF y) {
     const VF ball = LOADU(in + CLR_BALL * stride);
     const V3 shift = T(ld3)(in + CLR_SHIFT * stride, stride);

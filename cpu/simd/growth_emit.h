@@ -41,7 +41,7 @@ ALWAYS void emit_growth(const clr_call *c, clr_scratch *s, int64_t at0, int k, u
 ALWAYS unsigned answer_coincident(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned rows, VF tolerance) {
     const double *ray = &s->growth.in64[0][k];
     const growth_scales scales = load_growth_scales(ray);
-    const VF zero = SET1(0), most = (scales.length + scales.round_p) / scales.inradius;
+    const VF zero = SET1(0), most = (scales.length + scales.rounding_p) / scales.inradius;
     const V3 none = {zero, zero, zero};
     const growth_answer g = {zero,
                              zero,
@@ -54,9 +54,9 @@ ALWAYS unsigned answer_coincident(const clr_call *c, clr_scratch *s, int64_t at0
     return ok;
 }
 
-// answer_by_point answers those of rows k, k+1, … of the group, of the lanes `open`, that the support point of D along
-// the unit vectors n proves: it bounds t from below, its support plane from above. It returns the lanes that
-// it answered. at->in are the columns of growth.
+// answer_by_point tries to answer the lanes `open` of rows k, k+1, … of the group by one support point of D, along the
+// unit vectors n: the point bounds t from below, its support plane from above. It returns the lanes that it answered.
+// at->in are the columns of growth.
 ALWAYS unsigned answer_by_point(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned open, T(places) *at,
                                 int ka, int kb, V3 n, int solver) {
     const growth_scales scales = load_growth_scales(at->in);

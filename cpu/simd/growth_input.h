@@ -9,7 +9,7 @@
 // So the accuracy does not depend on the distance of the centers.
 //
 // Rounding bounds, u = 2⁻⁵³. p is a difference of positions, rotated, and the rotated centers: as in
-// ref.Pair.Roundoff, its error is below 24 u·(|t| + |c_A| + |c_B|), t from the origin of A to that of B, where
+// ref.Pair.Roundoff, its error is below 24 u·(|t| + |c_A| + |c_B|), with t from the origin of A to the origin of B and
 // |t| ≤ |p| + |c_A| + |c_B|. A support
 // value or point of D about the centers is a chain of the same length on magnitudes of at most the sizes, the offsets
 // of the vertices and the centers; powers add power_units.
@@ -35,7 +35,7 @@ ALWAYS VF growth_tolerance(const clr_call *c, int ka, int kb, VF ball) {
 // prepare_growth fills the columns of growth of rows 0 to n−1 of a group from those of prepare. Rows whose centers
 // coincide up to rounding become CLR_INSIDE.
 static __attribute__((noinline)) void prepare_growth(const clr_call *c, clr_scratch *s, int n, int ka, int kb) {
-    const VF zero = SET1(0), one = SET1(1), unit_round = SET1(24 * 0x1p-53);
+    const VF zero = SET1(0), one = SET1(1), unit_rounding = SET1(24 * 0x1p-53);
     const VF powers = SET1((power_units(ka) + power_units(kb)) * 0x1p-53);
     for (int k = 0; k < n; k += W) {
         const double *row[2][W], *in = &s->in64[0][k];
@@ -57,9 +57,9 @@ static __attribute__((noinline)) void prepare_growth(const clr_call *c, clr_scra
         const V3 p = T(sub)(T(add)(T(rotate)(in, CLR_STRIDE64, cb), t), ca);
         const VF length = SQRT(T(dot)(p, p)), off = extent[0][0] + extent[1][0], size = extent[0][3] + extent[1][3],
                  reach = extent[0][1] + extent[1][1];
-        const VF round_p = unit_round * (length + (off + off));
-        const VF round_s = FMA(powers, size, unit_round * (reach + off + (extent[0][2] + extent[1][2])));
-        const VM coincide = LE(length, round_p);
+        const VF rounding_p = unit_rounding * (length + (off + off));
+        const VF rounding_s = FMA(powers, size, unit_rounding * (reach + off + (extent[0][2] + extent[1][2])));
+        const VM coincide = LE(length, rounding_p);
 
         // The frame of the ray: any where the centers coincide.
         V3 u, v, w = T(sel)(coincide, (V3){zero, zero, one}, T(scale)(RCP(MAX(length, SET1(TINY))), p));
@@ -105,12 +105,12 @@ static __attribute__((noinline)) void prepare_growth(const clr_call *c, clr_scra
         STOREU(out + CLR_BALL * CLR_STRIDE64, ball);
         STOREU(out + CLR_INRADIUS * CLR_STRIDE64, inradius);
         STOREU(out + CLR_GROWTH_GAP * CLR_STRIDE64, gap);
-        STOREU(out + CLR_RISE * CLR_STRIDE64, SET1(0.125) * round_s);
+        STOREU(out + CLR_RISE * CLR_STRIDE64, SET1(0.125) * rounding_s);
         STOREU(out + CLR_BELOW * CLR_STRIDE64, FNMA(SET1(GROWTH_MARGIN64), below, below));
         STOREU(out + CLR_ABOVE * CLR_STRIDE64, FMA(SET1(GROWTH_MARGIN64), above, above));
         STOREU(out + CLR_BETWEEN_CENTERS * CLR_STRIDE64, length);
-        STOREU(out + CLR_ROUND_P * CLR_STRIDE64, round_p);
-        STOREU(out + CLR_ROUND_S * CLR_STRIDE64, round_s);
+        STOREU(out + CLR_ROUNDING_P * CLR_STRIDE64, rounding_p);
+        STOREU(out + CLR_ROUNDING_S * CLR_STRIDE64, rounding_s);
         STOREU(out + CLR_INRADIUS_A * CLR_STRIDE64, center[0][3]);
         T(st3)(out + CLR_CENTER_A * CLR_STRIDE64, CLR_STRIDE64, ca);
         T(st3)(out + CLR_CENTER_B * CLR_STRIDE64, CLR_STRIDE64, cb);

@@ -2,17 +2,19 @@
 //
 // In the frame of the ray let F(x, y) = h_D(x, y, 1). The distance t at which the ray leaves D is the minimum of F,
 // which is convex [Growth, eq. 13]: the support plane of the minimum touches D on the axis. The gradient of F is the
-// part across the axis of the support point, its Hessian that of the support functions (hessian.h).
+// part of the support point across the axis; its Hessian is the Hessian of the support functions (hessian.h).
 //
-// F grows like a norm, so that Newton's method on F itself diverges from afar. It is applied to F²/2, which for one
-// ellipsoid is quadratic, and then takes one step from anywhere. With g and H of F, the step is that of F,
-// d = −H⁻¹g, times 1/(1 + <g, H⁻¹g>/F) (Sherman and Morrison). A step that does not lower F is quartered.
+// F grows like a norm, so Newton's method on F itself diverges from distant points. It is applied to F²/2, which is
+// quadratic for one ellipsoid: one step suffices there. With the gradient g and the Hessian H of F, the step is
+//
+//	d = −H⁻¹g / (1 + <g, H⁻¹g>/F)          (Sherman and Morrison)
+//
+// A step that does not lower F is quartered.
 // The iteration starts, for ellipsoids, with the minimum of the quadratic majorant Σ(h²/w + w)/2, w = h(0, 0, 1).
 // For them float32, with twice the lanes, takes all steps but the last ones (growth_dual.h has both precisions).
 //
-// It ends if the part across the axis is small relative to the inradius and to t; then the support point
-// proves both bounds (growth_emit.h), or does not. All other rows are left to growth_simplex.h, so Newton's method may
-// fail.
+// It ends if the part across the axis is small relative to the inradius and to t. Rows whose bounds the support point
+// proves are answered (growth_emit.h), all others by growth_simplex.h, so Newton's method may fail.
 //
 // Two spheres: D is a ball of radius R about q in the frame of the ray, which the axis leaves at the distance
 // t = q.z + √(R² − q.x² − q.y²), with the normal ((0, 0, t) − q)/R.
@@ -27,8 +29,8 @@
 #include "real32.h"
 #include "growth_dual.h"
 
-#define NEWTON_STEPS32 8 // in float32
-#define NEWTON_STEPS 24  // in float64
+#define GROWTH_STEPS32 8 // in float32
+#define GROWTH_STEPS 24  // in float64
 #define NEARLY 0.1       // times the root of the tolerance: the gap before the last step
 #define FAR 1e6          // slopes beyond it are no start
 
@@ -43,7 +45,7 @@ static __attribute__((noinline)) void newton_search32(const clr_call *c, clr_scr
         const VF inradius = LOADU(in + CLR_INRADIUS * CLR_STRIDE32);
         T(newton_iterate) p = T(majorant_start)(&a, &b, LOADU(in + CLR_BALL * CLR_STRIDE32));
         VM active = MFROM(n - k < W ? (1u << (n - k)) - 1 : LANES);
-        for (int step = 0; step < NEWTON_STEPS32 && MBITS(active); step++) {
+        for (int step = 0; step < GROWTH_STEPS32 && MBITS(active); step++) {
             T(growth_dual) d = {zero, zero, zero, zero, zero, zero};
             T(add_ball)(&d, in, CLR_STRIDE32, p.x, p.y);
             T(add_stretched)(&d, &a, p.x, p.y);
@@ -114,7 +116,7 @@ ALWAYS void newton_loop(const clr_call *c, clr_scratch *s, int64_t at0, int n, i
         // Near the minimum a step squares the error, so that the last one needs no further evaluation.
         const VF tolerance = LOADU(&s->more[CLR_TOL][k]), inradius = LOADU(in + CLR_INRADIUS * CLR_STRIDE64);
         const VF stop = SET1(NEARLY) * SQRT(tolerance) * inradius;
-        for (int step = 0; step < NEWTON_STEPS && MBITS(active); step++) {
+        for (int step = 0; step < GROWTH_STEPS && MBITS(active); step++) {
             at.lanes = MBITS(active);
             const T(growth_dual) d = dual_at(&at, ka, kb, &a, &b, p.x, p.y);
             const VF gap = T(newton_advance)(&p, &d, inradius, active);
@@ -150,9 +152,9 @@ static __attribute__((noinline)) void growth_spheres(const clr_call *c, clr_scra
     }
 }
 
-#undef NEWTON_STEPS
+#undef GROWTH_STEPS
 #undef NEARLY
-#undef NEWTON_STEPS32
+#undef GROWTH_STEPS32
 #undef FAR
 
 #endif

@@ -17,8 +17,8 @@ ALWAYS V3 T(ray_difference)(const T(places) *at, V3 a, V3 b) {
                   T(rotate_back)(in + CLR_RAY_B * stride, stride, b));
 }
 
-// ray_support is the support point of D along the unit vector n; a, b and da, db are those of the cores and their
-// directions, in their own frames.
+// ray_support is the support point of D along the unit vector n; a and b are the support points of the cores and
+// da and db the directions, in the frames of A and B.
 ALWAYS V3 T(ray_support)(const T(places) *at, int ka, int kb, V3 n, V3 *a, V3 *b, V3 *da, V3 *db, VF found[2]) {
     const REAL *in = at->in;
     const int stride = at->stride;
@@ -33,8 +33,8 @@ ALWAYS V3 T(ray_support)(const T(places) *at, int ka, int kb, V3 n, V3 *a, V3 *b
 #if REAL_BITS == 32
 // own_directions recomputes the directions of which float32 has computed support points, in the frames of A and B, from
 // those of the ray: three of each row k, k+1, …. They are the same bit for bit, so that float64 finds the same vertex
-// or the same point of a rim, however close another one is. A cone's or a cylinder's z is only a sign, which names the
-// rim.
+// or the same point of a rim, however close another one is. For cones and cylinders only the sign of z
+// matters: it selects the rim.
 ALWAYS void own_directions(const clr_scratch *s, int k, int ka, int kb, float out[2][9][W]) {
     for (int j = 0; j < 3; j++)
         for (int side = 0; side < 2; side++) {
@@ -42,7 +42,7 @@ ALWAYS void own_directions(const clr_scratch *s, int k, int ka, int kb, float ou
             V3 d = T(rotate)(&s->growth.in32[side ? CLR_RAY_B : CLR_RAY_A][k], CLR_STRIDE32,
                              T(ld3)(&s->growth.facing[3 * j][k], CLR_STRIDE32));
             if (side) d = T(neg)(d);
-            if (class == CLR_ROUND) {
+            if (class == CLR_FRUSTUM) {
                 const V3 p = T(core_support)(class, &s->growth.in32[side ? CLR_PB : CLR_PA][k], CLR_STRIDE32, d, d.x);
                 d.z = COPYSIGN(SET1(1e30f), p.z);
             }

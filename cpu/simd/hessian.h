@@ -73,8 +73,8 @@ ALWAYS T(curvature) T(superquadric_hessian)(V3 e, const REAL (*power)[W], V3 n, 
 }
 
 // smooth_hessian applies to smooth hulls and revolutions. The support function of a revolution is F(ρ, z), where
-// F is that of its profile and ρ that of an ellipsoid, with gradient g. With J = (g, e_z)ᵀ, its Hessian is
-// F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F has rank one, orthogonal to (ρ, z).
+// F is the support function of its profile, and ρ the support function of an ellipsoid, with gradient g. With J = (g,
+// e_z)ᵀ, its Hessian is F_ρ·∇²ρ + Jᵀ∇²F·J, and ∇²F has rank one, orthogonal to (ρ, z).
 ALWAYS T(curvature) T(smooth_hessian)(const T(places) *at, int k, int side, V3 n, V3 p, V3 q, V3 *s) {
     const T(hulls) *h = at->hull[side];
     VF form[3];

@@ -4,9 +4,9 @@
 // with their half extents as semi-axes, and the sum of these by one ellipsoid [Kurzhanski1997]. Let E and F be
 // their matrices (squared semi-axes) in one frame and d the vector between the centers.
 //
-// Status: the ellipsoid of M = E + F is inscribed in the sum, and its support value is at least 1/√2 of that of the
-// sum. n = M⁻¹d is the normal of the tangent plane at d of the ellipsoid scaled to pass through d, the best
-// candidate for a separating direction.
+// Status: the ellipsoid of M = E + F is inscribed in the sum, and its support value is at least 1/√2 times the support
+// value of the sum. n = M⁻¹d is the normal of the tangent plane at d of the ellipsoid scaled to pass through d, the
+// best candidate for a separating direction.
 //
 // Distance: the ellipsoid of N = (1 + 1/β) E + (1 + β) F, β² = <n, En>/<n, Fn>, contains the sum and touches it in
 // direction n. The direction from its closest point to d is (N + t)⁻¹d, for the t ≥ 0 that puts N(N + t)⁻¹d on
@@ -28,14 +28,14 @@
 #include <string.h>
 
 // This share of the largest extent is added to all extents, which keeps M regular.
-#define FIRST_LEAST (REAL)0.01
+#define EXTENT_SHARE (REAL)0.01
 
 // extents are the half extents of a core of class k with parameters p, or 0 if p does not hold them: the
 // ellipsoid is then a ball.
 ALWAYS V3 T(extents)(int k, V3 p) {
     const VF zero = SET1(0);
     if (k == CLR_SMOOTH_HULL || k == CLR_SMOOTH_REVOLUTION) return (V3){zero, zero, zero};
-    if (k == CLR_ROUND) p.x = p.y = MAX(p.x, p.y);
+    if (k == CLR_FRUSTUM) p.x = p.y = MAX(p.x, p.y);
     return p;
 }
 
@@ -74,10 +74,10 @@ ALWAYS V3 T(first_direction)(V3 e, V3 f, const VF m[9], V3 d, int purpose) {
     const VF zero = SET1(0), one = SET1(1), tiny = SET1(TINY);
     const VF largest = MAX(MAX(MAX(e.x, e.y), e.z), MAX(MAX(f.x, f.y), f.z));
 #if REAL_BITS == 32 // products of six lengths would overflow or underflow
-    const VF least = SET1(FIRST_LEAST), unit = RCP(MAX(largest, tiny));
+    const VF least = SET1(EXTENT_SHARE), unit = RCP(MAX(largest, tiny));
     e = T(scale)(unit, e), f = T(scale)(unit, f), d = T(scale)(unit, d);
 #else
-    const VF least = SET1(FIRST_LEAST) * largest;
+    const VF least = SET1(EXTENT_SHARE) * largest;
 #endif
     e = (V3){e.x + least, e.y + least, e.z + least};
     f = (V3){f.x + least, f.y + least, f.z + least};
@@ -144,7 +144,7 @@ static __attribute__((noinline)) void initial_directions(const clr_call *c, clr_
     }
 }
 #endif
-#undef FIRST_LEAST
+#undef EXTENT_SHARE
 
 // initial_support_value is an upper bound of the support value of a core of class k, relative to its center,
 // along the unit vector d of its own frame: p are its parameters and erode. Small hulls have functions of
@@ -158,7 +158,7 @@ ALWAYS VF T(initial_support_value)(int k, const VF p[4], V3 d) {
         VF h = SQRT(T(dot)(e, e));
         return k == CLR_HULL ? p[3] * h : h - p[3];
     }
-    if (k == CLR_ROUND) {
+    if (k == CLR_FRUSTUM) {
         VF lateral = SQRT(FMA(u.y, u.y, u.x * u.x)), rise = p[2] * d.z;
         return MAX(FMA(p[0], lateral, -rise), FMA(p[1], lateral, rise));
     }

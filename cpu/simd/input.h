@@ -6,8 +6,11 @@
 // tolerance, and the bounds at which the iteration ends. The float32 frame has its origin in the center of
 // A's core and its unit is the distance of the centers plus both bounding radii, so that no length exceeds 1.
 //
-// The rounding bound is that of ref.Pair.Roundoff, 24·2⁻⁵³ of the distance of the origins plus sizes and
-// offsets and UNDERFLOW_ERROR, plus power_units for classes with powers.
+// With the distance |t| of the origins, the sizes and the offsets of the centers of both shapes:
+//
+//	rounding = 24·2⁻⁵³·(|t| + sizes + offsets) + power_units·2⁻⁵³·sizes + UNDERFLOW_ERROR    (ref.Pair.Roundoff)
+//	stop     = max(tolerance·sizes − 2·rounding, rounding)     duality gap at which iteration ends
+//	most_gap = max(tolerance·sizes, 4·rounding without powers) largest gap of an answer
 //
 // Rows are declined (CLR_BAD) if a position or a quaternion is out of the range of good_pose, or if a warm
 // start is not finite.
@@ -92,7 +95,7 @@ ALWAYS void matrix(VF w, V3 v, VF m[9]) { T(quaternion_matrix)(SET1(2) / FMA(w, 
 
 // rotations writes the rotation of quaternion a, and that of b in the frame of a, which is the rotation of
 // q = conj(a)·b. It is normalized by the length of the rounded q, so that only the rounding of its direction
-// counts. The entries have a smaller error than those of a product of both rotation matrices.
+// counts. The entries have smaller errors than the entries of a product of both rotation matrices.
 ALWAYS void rotations(VF wa, V3 a, VF wb, V3 b, VF ra[9], VF m[9]) {
     const VF two = SET1(2), w = FMA(wa, wb, T(dot)(a, b));
     V3 q = T(cross)(b, a);
@@ -117,11 +120,11 @@ ALWAYS int power_units(int k) {
     return k == CLR_SUPERQUADRIC ? 12 : 0;
 }
 
-// most_gap is the largest gap of an answer: the tolerance, or far from the origin four times the rounding
-// bound without that of the powers.
-ALWAYS VF most_gap(const clr_call *c, int ka, int kb, VF tol, VF round) {
+// most_gap is the largest gap of an answer: the tolerance, or where it is larger, four times the rounding bound without
+// its part for powers.
+ALWAYS VF most_gap(const clr_call *c, int ka, int kb, VF tol, VF rounding) {
     const double powers = 4 * (power_units(ka) + power_units(kb)) * 0x1p-53;
-    const VF most = SET1(4) * round;
+    const VF most = SET1(4) * rounding;
     return powers > 0 ? MAX(tol, FNMA(SET1(powers / c->tolerance), tol, most)) : MAX(tol, most);
 }
 
@@ -134,8 +137,8 @@ ALWAYS V3 warm_starts(const clr_call *c, int64_t lo, const int32_t *row) {
     return (V3){w[0], w[1], w[2]};
 }
 
-// prepare32 fills the float32 columns of rows k, k+1, … of a group from those of float64. x is from the
-// center of B to that of A.
+// prepare32 fills the float32 columns of rows k, k+1, … of a group from the float64 columns. x leads from the center of
+// B to the center of A.
 ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int ka, int kb, V3 x, VF size) {
     const double *in = &s->in64[0][k];
     const VF zero = SET1(0), stop = LOADU(in + CLR_STOP * CLR_STRIDE64);
@@ -169,7 +172,7 @@ ALWAYS void prepare32(const clr_call *c, clr_scratch *s, int64_t lo, int k, int 
 }
 
 // prepare fills the columns of rows order[0..n) (relative to lo) of the input. With `late`, prepare_late
-// fills those of float32.
+// fills the float32 columns, where they are needed.
 static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s, int64_t lo, const int32_t *order,
                                               int n, int ka, int kb, int late) {
     const int hulls = OFF_CENTER(ka) || OFF_CENTER(kb); // other shapes have their center at their origin
@@ -209,7 +212,7 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
         for (int l = 0; l < W; l++) r.sa[l] += 4, r.sb[l] += 4;
         ROWS(u, r.sa, 15)
         ROWS(v, r.sb, 15)
-        V3 x = T(neg)(t); // from the center of B to that of A
+        V3 x = T(neg)(t); // from the center of B to the center of A
         VF off = zero;
         if (hulls) {
             VF ca[4], cb[4];
@@ -226,20 +229,20 @@ static __attribute__((noinline)) void prepare(const clr_call *c, clr_scratch *s,
             STOREU(&s->in64[CLR_PB + j][k], q[j]);
         }
         VF size = u[1] + v[1], scale = SQRT(T(dot)(t, t)) + size + off;
-        VF round = FMA(powers, size, SET1(24 * 0x1p-53) * scale) + SET1(UNDERFLOW_ERROR); // see ref.Pair.Roundoff
-        VF tol = SET1(c->tolerance) * size, stop = MAX(tol - SET1(2) * round, round);
+        VF rounding = FMA(powers, size, SET1(24 * 0x1p-53) * scale) + SET1(UNDERFLOW_ERROR); // see ref.Pair.Roundoff
+        VF tol = SET1(c->tolerance) * size, stop = MAX(tol - SET1(2) * rounding, rounding);
         VF radius = u[0] + v[0];
         STOREU(&s->more[CLR_RA][k], u[0]);
         STOREU(&s->more[CLR_RB][k], v[0]);
-        STOREU(&s->more[CLR_ROUND_OFF][k], round);
+        STOREU(&s->more[CLR_ROUNDING][k], rounding);
         STOREU(&s->more[CLR_TOL][k], tol);
         STOREU(&s->in64[CLR_STOP][k], stop);
         VF far = SET1(1e300), near = SET1(-1);
-        if (c->has_cut_off) far = SET1(c->cut_off) + radius + round;
-        if (c->collide) far = radius + round, near = radius - round;
+        if (c->has_cut_off) far = SET1(c->cut_off) + radius + rounding;
+        if (c->collide) far = radius + rounding, near = radius - rounding;
         STOREU(&s->in64[CLR_FAR][k], far);
         STOREU(&s->in64[CLR_NEAR][k], near);
-        STOREU(&s->in64[CLR_SUPPORT_ROUNDING][k], round);
+        STOREU(&s->in64[CLR_SUPPORT_ROUNDING][k], rounding);
 
         if (late) STOREU(&s->more[CLR_SPAN][k], size);
         else prepare32(c, s, lo, k, ka, kb, x, size);

@@ -29,11 +29,11 @@
 static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows, int ka, int kb,
                           int *left) {
     if (ka == CLR_BOX && kb == CLR_BOX) rows = answer_box_pairs(c, lo, order, rows);
-    if (c->boolean) rows = boolean(c, s, lo, order, rows, ka, kb);
-    rows = smooth(c, s, lo, order, rows, ka, kb);
-    compacted_rows deep = {s + 1, 0};
-    for (int k = 0; k < rows; k += CLR_CAP) {
-        int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
+    if (c->boolean) rows = answer_statuses(c, s, lo, order, rows, ka, kb);
+    rows = answer_smooth(c, s, lo, order, rows, ka, kb);
+    compacted_rows penetrating = {s + 1, 0};
+    for (int k = 0; k < rows; k += CLR_GROUP_ROWS) {
+        int n = rows - k < CLR_GROUP_ROWS ? rows - k : CLR_GROUP_ROWS;
         const int by_projection = uses_projections(c, ka, kb);
         prepare(c, s, lo, order + k, n, ka, kb, by_projection);
         if (by_projection) {
@@ -48,17 +48,17 @@ static void answer_by_gjk(const clr_call *c, clr_scratch *s, int64_t lo, int32_t
             gjk32(c, s, 0, n, ka, kb);
             if (last_by_newton(c, ka, kb)) newton(c, s, lo - c->first, n, ka, kb);
         }
-        if (!c->collide) compact_penetrating(c, s, &deep, lo, n, ka, kb, left);
+        if (!c->collide) compact_penetrating(c, s, &penetrating, lo, n, ka, kb, left);
         search_depths32(c, s, n, ka, kb);
         certify_depths(c, s, n, ka, kb);
-        int listed = finish(c, s, lo - c->first, n, ka, kb, 1, left);
+        int listed = certify_rows(c, s, lo - c->first, n, ka, kb, 1, left);
         if (listed > 0) {
             gjk64(c, s, s->list, listed, ka, kb);
             certify_depths(c, s, n, ka, kb); // those that float64 found to intersect
-            finish(c, s, lo - c->first, n, ka, kb, 0, left);
+            certify_rows(c, s, lo - c->first, n, ka, kb, 0, left);
         }
     }
-    if (deep.n > 0) answer_compacted(c, s, &deep, lo, ka, kb, left);
+    if (penetrating.n > 0) answer_compacted(c, s, &penetrating, lo, ka, kb, left);
 }
 
 int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {
@@ -69,7 +69,7 @@ int KERNEL(const clr_call *c, clr_scratch *s, int64_t lo, int64_t hi) {
         int n = first[g + 1] - first[g], ka = g / CLR_CLASSES, kb = g % CLR_CLASSES;
         if (n == 0) continue;
         if (g >= CLR_POINTS) {
-            n = closed(c, s, lo, order, n, g, &left);
+            n = answer_by_closed_form(c, s, lo, order, n, g, &left);
             ka = kb = CLR_BOX; // points and segments as well
         }
         answer_by_gjk(c, s, lo, order, n, ka, kb, &left);

@@ -204,7 +204,7 @@ ALWAYS void T(refill)(T(lanes) *L, T(work) *w) {
                           w->most[side], put);
         if (kind == CLR_HULL)
             load_cell_values(&L->hull[side], w->call->cell_values, side ? s->shape_b : s->shape_a, L->at, put,
-                             w->boolean || w->call->deep);
+                             w->boolean || w->call->penetration);
     }
 #endif
     V3 x = T(ld3)(L->in[CLR_X], W);

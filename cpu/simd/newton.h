@@ -7,10 +7,15 @@
 // 2]. H is positive semidefinite, so it is an ascent direction; a step that lowers f is undone and
 // shortened.
 //
+// With the radii R, v and n as above, s = |v − f·n| and the rounding bound ρ:
+//
+//	distance = f − R
+//	lower    = f − R − ρ
+//	upper    = f − R + max(s, min(s, s²/2f) + ρ)     as |v| ≤ f + s²/2f (primal_excess)
+//
 // Input: prepared rows, from the line of centers for ellipsoids, else from the end of float32 GJK: on
 // superquadrics whose support points follow a small power of the direction (exponents below 2/3) long
-// steps go much too far. Output: answers. For any n, f bounds the distance from below and |v| from
-// above (primal_excess). Rows whose bounds do not meet the tolerance go on to GJK.
+// steps go much too far. Output: answers. Rows whose bounds do not meet the tolerance go on to GJK.
 
 #ifndef CLR_NEWTON_H
 #define CLR_NEWTON_H
@@ -21,7 +26,7 @@
 #include "input.h"
 #include "store.h"
 
-#define NEWTON_STEPS 12     // most ellipsoids need 4 to 7; what needs more goes on to GJK
+#define NEWTON_STEPS 12     // most ellipsoids need 4 to 7; rows that need more go on to GJK
 #define NEWTON_LAST_STEPS 5 // from where GJK ends; most need 3
 
 typedef struct {
@@ -64,17 +69,17 @@ ALWAYS void newton_step(newton_lanes *L, const clr_call *c, const clr_scratch *s
 }
 
 // primal_excess bounds how much the distance of the cores may exceed low = ⟨n, v⟩: |v| is at most low +
-// min(tilt, tilt²/(2·low)), where tilt is how far v lies off the normal, and `round` covers the rounding
+// min(tilt, tilt²/(2·low)), where tilt is how far v lies off the normal, and `rounding` covers the rounding
 // errors. The witnesses lie off the normal by tilt, so the gap is at least that.
-ALWAYS VF primal_excess(VF low, VF tilt, VF round) {
-    const VF beyond = MIN(tilt, SET1(0.5) * tilt * (tilt / MAX(low, round)));
-    return MAX(tilt, beyond + round);
+ALWAYS VF primal_excess(VF low, VF tilt, VF rounding) {
+    const VF beyond = MIN(tilt, SET1(0.5) * tilt * (tilt / MAX(low, rounding)));
+    return MAX(tilt, beyond + rounding);
 }
 
 // newton_pairs answers rows 0 to n−1 of the group, of two smooth cores each.
 ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, int ka, int kb) {
-    const int centres = !HAS_POWERS(ka) && !HAS_POWERS(kb);
-    const int most = !centres                                       ? NEWTON_LAST_STEPS
+    const int from_centers = !HAS_POWERS(ka) && !HAS_POWERS(kb);
+    const int most = !from_centers                                  ? NEWTON_LAST_STEPS
                      : c->max_steps && c->max_steps <= NEWTON_STEPS ? c->max_steps - 1
                                                                     : NEWTON_STEPS; // store_lanes counts one more
     for (int k0 = 0; k0 < n; k0 += 2 * W) {
@@ -86,12 +91,12 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             memset(L, 0, sizeof *L);
             for (int l = 0; l < W && k + l < n; l++) open[j] |= (unsigned)(s->state[k + l] == CLR_OPEN) << l;
             if (!open[j]) continue;
-            if (!centres)
+            if (!from_centers)
                 for (int l = 0; l < W; l++) {
                     T(put_hull)(&L->hull[0], l, c->shapes + s->shape_a[k + l], ka);
                     T(put_hull)(&L->hull[1], l, c->shapes + s->shape_b[k + l], kb);
                 }
-            V3 x = T(ld3)(centres ? &s->in64[CLR_X][k] : &s->more[CLR_LAST][k], CLR_STRIDE64);
+            V3 x = T(ld3)(from_centers ? &s->in64[CLR_X][k] : &s->more[CLR_LAST][k], CLR_STRIDE64);
             L->n = T(scale)(inverse_length(x), x);
             L->f = SET1(-1e300);
             L->active = open[j];
@@ -103,17 +108,17 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
             const int k = k0 + j * W;
             if (!open[j]) continue;
             const double *more = &s->more[0][k];
-            const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+            const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
             const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64),
                      radius = ra + rb, zero = SET1(0);
             V3 x = lanes[j].at, a = lanes[j].a, v = lanes[j].v;
             VF low = T(dot)(x, v), distance = low - radius;
             V3 side = T(axpy)(-low, x, v);
-            VF excess = primal_excess(low, SQRT(T(dot)(side, side)), round), lower = distance - round,
+            VF excess = primal_excess(low, SQRT(T(dot)(side, side)), rounding), lower = distance - rounding,
                upper = distance + excess;
-            VM ok = LE(excess, most_gap(c, ka, kb, tol, round));
+            VM ok = LE(excess, most_gap(c, ka, kb, tol, rounding));
             if (c->has_cut_off) ok = MOR(ok, LT(SET1(c->cut_off), lower));
-            VM certain = MAND(LT(round, low), is_unit(x));
+            VM certain = MAND(LT(rounding, low), is_unit(x));
             unsigned yes = open[j] & MBITS(MAND(ok, certain));
             V3 normal = T(neg)(x);
             for (unsigned w = open[j]; w; w &= w - 1)
@@ -127,7 +132,7 @@ ALWAYS void newton_pairs(const clr_call *c, clr_scratch *s, int64_t at0, int n, 
 // last_by_newton reports whether Newton's method continues from the end of float32 GJK: where the
 // tolerance would cost many steps of GJK in float64, and no iteration limit is set.
 ALWAYS int last_by_newton(const clr_call *c, int ka, int kb) {
-    return c->closed && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_HESSIAN(ka) &&
+    return c->automatic && !c->collide && !c->max_steps && c->tolerance < FINE_TOLERANCE && HAS_HESSIAN(ka) &&
            HAS_HESSIAN(kb);
 }
 

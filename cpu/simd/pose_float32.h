@@ -1,13 +1,13 @@
 // The pose of B in the frame of A, in float32, for Boolean queries. A template, float32.
 //
 // Positions are subtracted in float64, since only this difference cancels. With u = 2⁻²⁴, the error of the
-// rotation is at most 50 u in the operator norm, and that of the translation at most 40 u of its length.
+// rotation is at most 50 u in the operator norm, and the error of the translation at most 40 u of its length.
 //
 // Rotation. Each component of a quaternion is rounded by u. A component of the product of two unit quaternions
 // is a sum of four terms. Their relative errors are 2 u from the rounded components and 4 u from the sum, or 3 u
 // for the three last terms. The terms sum up to at most 1 in magnitude (Cauchy-Schwarz), so the error of
-// the product is at most √(6² + 3·5²) u < 11 u, and that of its rotation twice as large. The matrix is that of this
-// product, whatever its length. The error of the squared length is 4 u and that of the reciprocal 4 u, which
+// the product is at most √(6² + 3·5²) u < 11 u, and that of its rotation twice as large. The matrix is the rotation of
+// this product, whatever its length. The error of the squared length is 4 u and that of the reciprocal 4 u, which
 // scales R − 1, of norm at most 2, by 8 u. Products, their sum and the last product round the
 // entries by 3 u of s(|xy| + |wz|), s(yy + zz), …, whose squares sum up to at most 12, and the
 // diagonal is rounded by u once more. Together 22 + 16 + 10.4 + 1 u < 50 u.

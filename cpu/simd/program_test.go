@@ -57,29 +57,26 @@ func scanProgram(t *testing.T, variant, file, format string, numbers ...any) str
 	return out
 }
 
-// runKernel builds sanitize.c with the kernels of one variant, compiled with CLR_GENERIC, those of growth and the
-// others, and runs it: each row is answered or declined, exactly once.
-func runKernel(t *testing.T, variant, cc string, runner []string, flags ...string) {
+// runKernels builds sanitize.c with the kernels of one variant, compiled with CLR_GENERIC, and runs it for distances
+// and for growth distances: each row is answered or declined, exactly once.
+func runKernels(t *testing.T, variant, cc string, runner []string, flags ...string) {
 	t.Helper()
 	file, ok := map[string]string{
-		"avx512": "kernel_avx512_amd64.c", "avx2": "kernel_avx2_amd64.c", "neon": "kernel_neon_arm64.c",
-		"portable": "kernel_portable.c",
+		"avx512": "kernels_avx512_amd64.c", "avx2": "kernels_avx2_amd64.c", "neon": "kernels_neon_arm64.c",
+		"portable": "kernels_portable.c",
 	}[variant]
 	if !ok {
 		t.Fatalf("no kernels are called %s", variant)
 	}
-	for _, own := range [][]string{
-		{"-DGROWTH_QUERY=0", "-DKERNEL_NAME=clr_run_" + variant, define(t, "KERNEL_FILE", file)},
-		{"-DGROWTH_QUERY=1", "-DKERNEL_NAME=clr_growth_" + variant,
-			define(t, "KERNEL_FILE", strings.Replace(file, "kernel_", "growth_", 1))},
-	} {
-		program := build(t, cc, "sanitize.c", append(append(own, "-DCLR_GENERIC"), flags...)...)
-		out := execute(t, runner, program, nil)
+	program := build(t, cc, "sanitize.c", append([]string{"-DCLR_GENERIC", define(t, "KERNELS_FILE", file),
+		"-DPAIRS_KERNEL=clr_run_" + variant, "-DGROWTH_KERNEL=clr_growth_" + variant}, flags...)...)
+	for _, query := range []string{"pairs", "growth"} {
+		out := execute(t, runner, program, nil, query)
 		var answered int
 		if _, err := fmt.Sscanf(string(out), "%d rows answered", &answered); err != nil || answered < 1000 {
-			t.Fatalf("%v: %s", err, out)
+			t.Fatalf("%s: %v: %s", query, err, out)
 		}
-		t.Logf("%s: %s", own[1], bytes.TrimSpace(out))
+		t.Logf("%s: %s", query, bytes.TrimSpace(out))
 	}
 }
 
@@ -104,10 +101,10 @@ func build(t *testing.T, cc, file string, flags ...string) string {
 	return program
 }
 
-// execute runs a program and returns what it prints; one that fails fails the test with it.
-func execute(t *testing.T, runner []string, program string, in []byte) []byte {
+// execute runs a program with arguments and returns what it prints; one that fails fails the test with it.
+func execute(t *testing.T, runner []string, program string, in []byte, args ...string) []byte {
 	t.Helper()
-	command := append(runner[:len(runner):len(runner)], program)
+	command := append(append(runner[:len(runner):len(runner)], program), args...)
 	run := exec.Command(command[0], command[1:]...)
 	var said bytes.Buffer
 	run.Stdin, run.Stderr = bytes.NewReader(in), &said

@@ -19,7 +19,7 @@
 #define CLR_HAS_PROJECTION
 // has_projection reports whether class k has cores with a closed form of the projection. Of CLR_BOX
 // these are segments and points.
-ALWAYS int has_projection(int k) { return k == CLR_BOX || k == CLR_ROUND; }
+ALWAYS int has_projection(int k) { return k == CLR_BOX || k == CLR_FRUSTUM; }
 #endif
 
 // profile is the section of a core by a half-plane through its axis. below and above are the radii of
@@ -40,11 +40,11 @@ ALWAYS T(profile) T(profile_of)(V3 e) {
 ALWAYS VM T(is_segment)(const T(profile) *f) { return LE(MAX(f->below, f->above), SET1(0)); }
 
 // projection is P(p) (`at`), the unit tangents around the axis and along the profile, and the gains of
-// P along them. A point inside is its own projection, at depth `deep` below the surface; outside,
-// `deep` is not positive.
+// P along them. A point inside is its own projection, at depth `depth` below the surface; outside,
+// `depth` is not positive.
 typedef struct {
     V3 at, around, along;
-    VF gain_around, gain_along, deep;
+    VF gain_around, gain_along, depth;
 } T(projection);
 
 ALWAYS T(projection) T(closest_point)(const T(profile) *f, V3 p) {
@@ -54,17 +54,17 @@ ALWAYS T(projection) T(closest_point)(const T(profile) *f, V3 p) {
     VM axial = LE(square, SET1(TINY)); // on the axis: any lateral direction
     VF ux = SEL(axial, one, p.x * inv), uy = SEL(axial, zero, p.y * inv);
     VF dr = far - f->below, dz = p.z + f->half, t = FMA(dr, f->out, dz * f->up), on = MIN(MAX(t, zero), f->length);
-    VM cap = MOR(MAND(LE(f->half, p.z), LT(far, f->above)), MAND(LE(p.z, -f->half), LT(far, f->below)));
-    o.deep = MIN(f->half - MAX(p.z, -p.z), FNMA(dr, f->up, dz * f->out));
-    VM inside = LT(zero, o.deep), side = MAND(LT(zero, t), LT(t, f->length));
-    VF r = SEL(MOR(cap, inside), far, FMA(on, f->out, f->below));
-    VF z = SEL(cap, COPYSIGN(f->half, p.z), SEL(inside, p.z, FMA(on, f->up, -f->half)));
+    VM flat_end = MOR(MAND(LE(f->half, p.z), LT(far, f->above)), MAND(LE(p.z, -f->half), LT(far, f->below)));
+    o.depth = MIN(f->half - MAX(p.z, -p.z), FNMA(dr, f->up, dz * f->out));
+    VM inside = LT(zero, o.depth), side = MAND(LT(zero, t), LT(t, f->length));
+    VF r = SEL(MOR(flat_end, inside), far, FMA(on, f->out, f->below));
+    VF z = SEL(flat_end, COPYSIGN(f->half, p.z), SEL(inside, p.z, FMA(on, f->up, -f->half)));
     o.at = (V3){r * ux, r * uy, z};
     o.around = (V3){-uy, ux, zero};
-    o.gain_around = SEL(cap, one, MIN(r * inv, one));
-    VF out = SEL(cap, one, f->out);
-    o.along = (V3){out * ux, out * uy, SEL(cap, zero, f->up)};
-    o.gain_along = SEL(MOR(cap, side), one, zero);
+    o.gain_around = SEL(flat_end, one, MIN(r * inv, one));
+    VF out = SEL(flat_end, one, f->out);
+    o.along = (V3){out * ux, out * uy, SEL(flat_end, zero, f->up)};
+    o.gain_along = SEL(MOR(flat_end, side), one, zero);
     return o;
 }
 

@@ -79,10 +79,10 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
     }
     VF curvature = zero, inv = zero;
     V3 e = T(ld3)(params, CLR_STRIDE64);
-    if (k == CLR_ROUND) inv = inverse_lateral(d);
+    if (k == CLR_FRUSTUM) inv = inverse_lateral(d);
     for (int j = 0; j < 3; j++) {
         V3 s = point[j];
-        if (k == CLR_ROUND) {
+        if (k == CLR_FRUSTUM) {
             VM above = LT(zero, s.z);
             s = rim_point(e, above, d, inv);
             curvature = FMA(weight[j], SEL(above, e.y, e.x) * inv, curvature);
@@ -96,12 +96,12 @@ ALWAYS pieces pieces_of(int k, const double *params, V3 d, V3 p, V3 q, const V3 
 
 // move_points replaces the points of a core by the support points of their pieces along d.
 ALWAYS void move_points(int k, const double *params, V3 d, VM which, V3 point[3]) {
-    if (k != CLR_ELLIPSOID && k != CLR_ROUND) return;
+    if (k != CLR_ELLIPSOID && k != CLR_FRUSTUM) return;
     V3 e = T(ld3)(params, CLR_STRIDE64);
-    VF inv = k == CLR_ROUND ? inverse_lateral(d) : SET1(0);
+    VF inv = k == CLR_FRUSTUM ? inverse_lateral(d) : SET1(0);
     for (int j = 0; j < 3; j++) {
-        V3 s = k == CLR_ROUND ? rim_point(e, LT(SET1(0), point[j].z), d, inv)
-                              : T(core_support)(k, params, CLR_STRIDE64, d, SET1(1));
+        V3 s = k == CLR_FRUSTUM ? rim_point(e, LT(SET1(0), point[j].z), d, inv)
+                                : T(core_support)(k, params, CLR_STRIDE64, d, SET1(1));
         point[j] = T(sel)(which, s, point[j]);
     }
 }
@@ -109,13 +109,13 @@ ALWAYS void move_points(int k, const double *params, V3 d, VM which, V3 point[3]
 // same_piece reports whether two points of a core of class k belong to one piece.
 ALWAYS VM same_piece(int k, V3 s, V3 t) {
     if (k == CLR_ELLIPSOID) return LE(SET1(0), SET1(1));
-    return k == CLR_ROUND ? MAND(LE(s.z, t.z), LE(t.z, s.z)) : T(same)(s, t);
+    return k == CLR_FRUSTUM ? MAND(LE(s.z, t.z), LE(t.z, s.z)) : T(same)(s, t);
 }
 
-// cap_of reports whether two points of one rim are so far from each other that its flat end is the
+// ends_flat reports whether two points of one rim are so far from each other that its flat end is the
 // closest feature.
-ALWAYS VM cap_of(int k, V3 s, V3 t) {
-    if (k != CLR_ROUND) return LT(SET1(1), SET1(0));
+ALWAYS VM ends_flat(int k, V3 s, V3 t) {
+    if (k != CLR_FRUSTUM) return LT(SET1(1), SET1(0));
     V3 e = T(sub)(s, t);
     return LT(SET1(0.0625) * FMA(s.x, s.x, s.y * s.y), T(dot)(e, e));
 }
@@ -137,7 +137,7 @@ static __attribute__((noinline)) void refine_simplex(const double *in, int ka, i
     for (int j = 0; j < 3; j++) {
         VM s = j == 0 ? s1 : j == 1 ? s2 : s12;
         int u = j == 2, v = j == 0 ? 1 : 2;
-        wide = MOR(wide, MAND(s, MOR(cap_of(ka, a[u], a[v]), cap_of(kb, b[u], b[v]))));
+        wide = MOR(wide, MAND(s, MOR(ends_flat(ka, a[u], a[v]), ends_flat(kb, b[u], b[v]))));
     }
     w1 = SEL(s12, w1 + w2, SEL(s1, zero, w1));
     w2 = SEL(MOR(s12, s2), zero, w2);

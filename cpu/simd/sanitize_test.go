@@ -44,7 +44,7 @@ func TestSanitizers(t *testing.T) {
 			if !need.All() {
 				flags = append(flags, "-fno-sanitize=null,alignment,object-size,pointer-overflow")
 			}
-			runKernel(t, variant, cc, nil, flags...)
+			runKernels(t, variant, cc, nil, flags...)
 		})
 	}
 }

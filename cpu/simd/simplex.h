@@ -19,11 +19,11 @@
 #include "cores.h"
 
 typedef struct {
-    V3 x;                      // closest point
-    VM keep_b, keep_c, keep_d; // the older vertices of its feature
-    VM inside;                 // the tetrahedron contains the origin
-    VF least, longest;         // least of the four volumes of a face with the origin; longest edge squared
-    VF weight[3];              // of the older vertices in x, if `weights` is set
+    V3 x;                             // closest point
+    VM keep_b, keep_c, keep_d;        // the older vertices of its feature
+    VM inside;                        // the tetrahedron contains the origin
+    VF least_volume, longest_squared; // least of the four volumes of a face with the origin; longest edge squared
+    VF weight[3];                     // of the older vertices in x, if `weights` is set
 } T(nearest);
 
 // FLAT_FACE is the least squared sine of the angle between two edges of a face that is considered;
@@ -109,9 +109,9 @@ ALWAYS T(nearest) T(project)(V3 w, V3 b, V3 c, V3 d, int weights) {
 #undef FACE
 
     VF volume = T(dot)(e1, n1), sign = COPYSIGN(one, volume);
-    out.least = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
-    out.longest = MAX(g11, MAX(g22, g33));
-    out.inside = MAND(LE(zero, out.least), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
+    out.least_volume = MIN(MIN(l1 * sign, l2 * sign), MIN(l3 * sign, (volume - (l1 + l2 + l3)) * sign));
+    out.longest_squared = MAX(g11, MAX(g22, g33));
+    out.inside = MAND(LE(zero, out.least_volume), LT(SET1(FLAT_TETRAHEDRON) * g11 * g22 * g33, volume * volume));
     VF k = -offset * RCP(MAX(area, SET1(TINY_AREA2)));
     out.x = T(sel)(face, T(scale)(k, n), T(axpy)(t, e, w));
     out.keep_b = kb;

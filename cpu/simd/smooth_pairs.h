@@ -3,8 +3,16 @@
 // Input: the directions of trust_region.h. Output: answers. If the cores, eroded by their rolling
 // balls, are separated along the direction, the support plane and the support points bound the
 // distance, or the depth [RTR, Theorem 1]: the minimum is global. Otherwise an ellipsoid inscribed in
-// D [Kurzhanski1997] bounds the depth of ellipsoids (ref/rtr_proof.go). Rows that neither proves go on
-// to GJK and EPA.
+// D [Kurzhanski1997] bounds the depth of ellipsoids (ref/rtr_proof.go). With the unit direction x, the support point w
+// of D along it, h = ⟨x, w⟩, e = |w − h·x|, the radii R and the rounding bound ρ:
+//
+//	distance = −h − R
+//	lower    = −h − R − ρ
+//	upper    = max(|w|, e − h) − R + ρ      separated cores, h < 0
+//	upper    = max(−l, e − H) + b − R + ρ   intersecting ellipsoids; H = h + b and the proved lower bound
+//	                                        l of the depth (rtr_depth) are those before erosion by b
+//
+// Rows that neither proves go on to GJK and EPA.
 
 #ifndef CLR_SMOOTH_PAIRS_H
 #define CLR_SMOOTH_PAIRS_H
@@ -18,8 +26,8 @@
 #include "initial_direction.h"
 #include "real64.h"
 
-// rtr_stretched is the map of the tangent plane e, f of x to that of the image s of x, in the
-// basis a, b there.
+// rtr_stretched is the map from the tangent plane at x, with basis e and f, to the tangent plane at the image s of x,
+// with basis a and b.
 ALWAYS void rtr_stretched(V3 p, V3 s, V3 e, V3 f, V3 *unit, V3 *a, V3 *b, VF g[2][2]) {
     *unit = T(scale)(SET1(1) / SQRT(MAX(T(dot)(s, s), SET1(TINY))), s);
     T(across)(*unit, a, b);
@@ -94,7 +102,7 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         const double *cols = &s->in64[0][k], *more = &s->more[0][k];
         V3 x = T(neg)(T(ld3)(cols + CLR_X * CLR_STRIDE64, CLR_STRIDE64));
         x = T(scale)(one / SQRT(MAX(T(dot)(x, x), SET1(TINY))), x);
-        const VF round = LOADU(more + CLR_ROUND_OFF * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
+        const VF rounding = LOADU(more + CLR_ROUNDING * CLR_STRIDE64), tol = LOADU(more + CLR_TOL * CLR_STRIDE64);
         const VF ra = LOADU(more + CLR_RA * CLR_STRIDE64), rb = LOADU(more + CLR_RB * CLR_STRIDE64), radius = ra + rb;
         T(hulls) hull[2];
         const T(places) at = {
@@ -103,19 +111,19 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
         V3 a, w = T(support)(&at, ka, kb, T(neg)(x), one, &a, 0);
         VF h = T(dot)(x, w), length = SQRT(T(dot)(w, w));
         V3 side = T(axpy)(-h, x, w);
-        VF off = SQRT(T(dot)(side, side)), distance = -h - radius, lower = distance - round,
-           upper = MAX(length, off - h) - radius + round;
+        VF off = SQRT(T(dot)(side, side)), distance = -h - radius, lower = distance - rounding,
+           upper = MAX(length, off - h) - radius + rounding;
         VM unit = is_unit(x), away = LT(h, zero), close = LE(off, tol), ok;
-        VF wanted = most_gap(c, ka, kb, tol, round);
-        unsigned deep = ellipsoids ? open & MBITS(MANDN(MAND(unit, close), away)) : 0;
-        if (deep) {
+        VF wanted = most_gap(c, ka, kb, tol, rounding);
+        unsigned penetrating = ellipsoids ? open & MBITS(MANDN(MAND(unit, close), away)) : 0;
+        if (penetrating) {
             VF balls = LOADU(cols + (CLR_PA + 3) * CLR_STRIDE64) + LOADU(cols + (CLR_PB + 3) * CLR_STRIDE64),
                whole = h + balls;
-            VF tolerance = curved * tol, stop = MAX(tolerance - SET1(2) * round, round);
-            VF depth = rtr_depth(cols, x.x, x.y, x.z, whole, stop, round * SET1(0x1p53 / 24));
+            VF tolerance = curved * tol, stop = MAX(tolerance - SET1(2) * rounding, rounding);
+            VF depth = rtr_depth(cols, x.x, x.y, x.z, whole, stop, rounding * SET1(0x1p53 / 24));
             VM some = MANDN(LT(zero, depth), away);
-            upper = SEL(some, MAX(-depth, off - whole) - radius + balls + round, SEL(away, upper, SET1(1e300)));
-            wanted = SEL(some, MAX(tolerance, SET1(4) * round), wanted);
+            upper = SEL(some, MAX(-depth, off - whole) - radius + balls + rounding, SEL(away, upper, SET1(1e300)));
+            wanted = SEL(some, MAX(tolerance, SET1(4) * rounding), wanted);
         } else {
             upper = SEL(away, upper, SET1(1e300));
         }
@@ -131,32 +139,32 @@ static __attribute__((noinline)) void rtr_prove(const clr_call *c, clr_scratch *
     }
 }
 
-// soft_pair_first moves rows of two soft cores (trust_region.h) to the front of order, and returns their number.
-static int soft_pair_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
+// faster_by_rtr_first moves rows of two soft cores (trust_region.h) to the front of order, and returns their number.
+static int faster_by_rtr_first(const clr_call *c, int64_t lo, int32_t *order, int rows) {
     int32_t other[CLR_BLOCK];
     int n = 0, others = 0;
     for (int k = 0; k < rows; k++) {
         const clr_row r = row_at(c, lo + order[k]);
-        if (soft(c->shapes + r.shape_a, 0) && soft(c->shapes + r.shape_b, 0)) order[n++] = order[k];
+        if (faster_by_rtr(c->shapes + r.shape_a, 0) && faster_by_rtr(c->shapes + r.shape_b, 0)) order[n++] = order[k];
         else other[others++] = order[k];
     }
     memcpy(order + n, other, (size_t)others * sizeof *other);
     return n;
 }
 
-// smooth answers rows order[0..n), relative to lo, of pairs of smooth cores and points. If the caller named RTR, it
-// runs on all of them. Otherwise separated ellipsoids are answered by Newton's method and soft cores by RTR. The rows
-// that remain are moved to the front of order; their number is returned.
-static __attribute__((noinline)) int smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order, int rows,
-                                            int ka, int kb) {
+// answer_smooth answers rows order[0..n), relative to lo, of pairs of smooth cores and points. If the caller named RTR,
+// it runs on all of them. Otherwise separated ellipsoids are answered by Newton's method and soft cores by RTR. The
+// rows that remain are moved to the front of order; their number is returned.
+static __attribute__((noinline)) int answer_smooth(const clr_call *c, clr_scratch *s, int64_t lo, int32_t *order,
+                                                   int rows, int ka, int kb) {
     if (!takes_rtr(c, ka, kb)) return rows;
     const int powers = HAS_POWERS(ka) || HAS_POWERS(kb), all = rows;
-    if (powers && c->closed) rows = soft_pair_first(c, lo, order, rows);
+    if (powers && c->automatic) rows = faster_by_rtr_first(c, lo, order, rows);
     const int others = all - rows;
-    for (int by_rtr = powers || !c->closed; by_rtr < 2; by_rtr++) {
+    for (int by_rtr = powers || !c->automatic; by_rtr < 2; by_rtr++) {
         int32_t *rest = order;
-        for (int k = 0; k < rows; k += CLR_CAP) {
-            int n = rows - k < CLR_CAP ? rows - k : CLR_CAP;
+        for (int k = 0; k < rows; k += CLR_GROUP_ROWS) {
+            int n = rows - k < CLR_GROUP_ROWS ? rows - k : CLR_GROUP_ROWS;
             prepare(c, s, lo, order + k, n, ka, kb, 0);
             initial_directions(c, s, n, ka, kb);
             if (by_rtr) {

@@ -1,4 +1,8 @@
 // The only writer of the answer columns. A template, float64.
+//
+// For the stored distance d, rounded to float32 in single precision, and the bounds of the exact distance:
+//
+//	gap = max(upper − d, d − lower), rounded up to float32: lower ≥ d − gap and upper ≤ d + gap
 
 #ifndef CLR_STORE_H
 #define CLR_STORE_H
@@ -67,10 +71,10 @@ _Static_assert(CLR_STATUS_SEPARATED == 0 && (CLR_STATUS_TOUCHING | CLR_STATUS_PE
 
 // store_answers stores the lanes in ok of the answers v, by one solver, in rows at0 + row[lane] of the columns:
 // distance, its lower and upper bound, then normal and witnesses in the world. Lanes without a row repeat one. The gap
-// is the least float32 such that the stored distance ± gap contains both bounds. steps are those of a row, or null for
-// one step each. Rows in both `apart` and `deep` are undecided.
+// is the least float32 such that the stored distance ± gap contains both bounds. steps are the steps of each row, or
+// null for one step each. Rows in both `separated` and `penetrating` are undecided.
 ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, unsigned ok, const double (*v)[W],
-                          unsigned apart, unsigned deep, const uint16_t *steps, int solver) {
+                          unsigned separated, unsigned penetrating, const uint16_t *steps, int solver) {
     float near[W] __attribute__((aligned(64))), wide[W] __attribute__((aligned(64)));
     double far[W] __attribute__((aligned(64)));
     uint32_t gap[W];
@@ -93,8 +97,8 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
         taken[l] = steps ? (uint16_t)(steps[l] + 1) : 1;
     }
     const uint64_t by = (uint64_t)solver * lane_bytes(LANES),
-                   status_of = lane_bytes(~(apart ^ deep)) * CLR_STATUS_TOUCHING |
-                               lane_bytes(deep) * CLR_STATUS_PENETRATING; // both: undecided
+                   status_of = lane_bytes(~(separated ^ penetrating)) * CLR_STATUS_TOUCHING |
+                               lane_bytes(penetrating) * CLR_STATUS_PENETRATING; // both: undecided
     memcpy(status, &status_of, sizeof status);
     void *const values = c->columns[CLR_COLUMN_DISTANCE];
     float *const distance32 = c->single ? values : 0, *const gaps = c->columns[CLR_COLUMN_GAP];
@@ -127,9 +131,9 @@ ALWAYS void store_answers(const clr_call *c, int64_t at0, const int32_t *row, un
 #undef ALL_OR_NONE
 
 // store_lanes_as stores the answers, by one solver, of the lanes in `ok` of rows k, k+1, … of the group, which are done
-// then. Lanes in both `apart` and `deep` are undecided.
+// then. Lanes in both `separated` and `penetrating` are undecided.
 ALWAYS void store_lanes_as(const clr_call *c, clr_scratch *s, int64_t at0, int k, unsigned ok, int solver, VF distance,
-                           VF lower, VF upper, unsigned apart, unsigned deep, V3 n, V3 wa, V3 wb) {
+                           VF lower, VF upper, unsigned separated, unsigned penetrating, V3 n, V3 wa, V3 wb) {
     const double *m = &s->more[CLR_ROTA][k];
     double v[12][W] __attribute__((aligned(64)));
     if (!ok) return;
@@ -142,7 +146,7 @@ ALWAYS void store_lanes_as(const clr_call *c, clr_scratch *s, int64_t at0, int k
         T(st3)(v[6], W, T(add)(T(rotate)(m, CLR_STRIDE64, wa), pos));
         T(st3)(v[9], W, T(add)(T(rotate)(m, CLR_STRIDE64, wb), pos));
     }
-    store_answers(c, at0, s->row + k, ok, (const double (*)[W])v, apart, deep, s->steps + k, solver);
+    store_answers(c, at0, s->row + k, ok, (const double (*)[W])v, separated, penetrating, s->steps + k, solver);
     for (; ok; ok &= ok - 1) s->state[k + __builtin_ctz(ok)] = CLR_DONE;
 }
 
@@ -167,9 +171,9 @@ ALWAYS void store_depths(double out[12][W], lane_depths d) {
     T(st3)(out[9], W, d.near);
 }
 
-// depth_stop is the difference of the bounds at which a depth is accepted, for a pair with tolerance tol.
-ALWAYS VF depth_stop(const clr_call *c, int curved, VF tol, VF round) {
-    return MAX(SET1((curved ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * round, round);
+// depth_stop is the largest difference of the bounds of an accepted depth, for a pair with tolerance tol.
+ALWAYS VF depth_stop(const clr_call *c, int curved, VF tol, VF rounding) {
+    return MAX(SET1((curved ? c->curved_depth : c->tolerance) / c->tolerance) * tol - SET1(2) * rounding, rounding);
 }
 
 #endif

@@ -5,7 +5,7 @@
 //
 //	box               (±e.x, ±e.y, ±e.z), the signs those of d
 //	ellipsoid         E²d/|Ed| − r·d/|d|, eroded by a ball of radius r
-//	round             the point of the upper or lower rim along the lateral part of d, whichever has the
+//	frustum           the point of the upper or lower rim along the lateral part of d, whichever has the
 //	                  greater support value
 //	superquadric, smooth hull, smooth revolution: support_smooth.h
 //	hull              a vertex of greatest support value: support_hull.h
@@ -24,7 +24,7 @@
 #include "support_smooth.h"
 #include "support_hull.h"
 
-// core_support is the support point of a core of class k, box, ellipsoid or round, in direction d. p are the
+// core_support is the support point of a core of class k, box, ellipsoid or frustum, in direction d. p are the
 // parameters, `stride` apart, and r is 1/|d|.
 ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
     V3 e = T(ld3)(p, stride);
@@ -35,7 +35,7 @@ ALWAYS V3 T(core_support)(int k, const REAL *p, int stride, V3 d, VF r) {
         VF out = LOADU(p + 3 * stride) * r;
         return (V3){FNMA(out, d.x, e.x * (u.x * s)), FNMA(out, d.y, e.y * (u.y * s)), FNMA(out, d.z, e.z * (u.z * s))};
     }
-    // CLR_ROUND: e is the lower radius, the upper radius and half the length. The support point is on
+    // CLR_FRUSTUM: e is the lower radius, the upper radius and half the length. The support point is on
     // the upper rim if (upper − lower)·|lateral d| + 2·half·d.z ≥ 0.
     VF l2 = MAX(FMA(d.y, d.y, d.x * d.x), SET1(TINY));
     VF inv = RSQRT(l2);

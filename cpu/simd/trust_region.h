@@ -66,10 +66,10 @@ ALWAYS rtr_step rtr_newton(const rtr_model *m, VF radius) {
         VM other = LT(m->yy, m->xx);
         VF w0 = SEL(other, m->xy, s.low - m->yy), w1 = SEL(other, s.low - m->xx, m->xy);
         VF ww = FMA(w0, w0, w1 * w1), k = radius * RSQRT(MAX(ww, SET1(TINY)));
-        VM round = LE(ww, SET1(TINY)); // a multiple of the identity: any direction will do
+        VM isotropic = LE(ww, SET1(TINY)); // a multiple of the identity: any direction will do
         k = COPYSIGN(k, -FMA(w0, m->g0, w1 * m->g1));
-        s.v0 = SEL(flat, SEL(round, radius, k * w0), s.v0);
-        s.v1 = SEL(flat, SEL(round, zero, k * w1), s.v1);
+        s.v0 = SEL(flat, SEL(isotropic, radius, k * w0), s.v0);
+        s.v1 = SEL(flat, SEL(isotropic, zero, k * w1), s.v1);
         s.length = SEL(flat, radius, s.length);
     }
     VF h0 = FMA(m->xy, s.v1, m->xx * s.v0), h1 = FMA(m->xy, s.v0, m->yy * s.v1);
@@ -96,7 +96,7 @@ typedef struct {
     double radius[W], step[W];
     int32_t at[W];    // row of the group
     T(hulls) hull[2]; // of cores that take powers
-    unsigned active, idle, started;
+    unsigned active, idle, fresh;
 } __attribute__((aligned(64))) rtr_lanes;
 
 // rtr_rows are the rows that take the next lanes: n of a list, or 0 to n−1.
@@ -138,7 +138,7 @@ ALWAYS void rtr_fill(rtr_lanes *L, const clr_call *c, const clr_scratch *s, rtr_
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], m, SET1(0));
     L->idle &= ~put;
     L->active |= put;
-    L->started |= put;
+    L->fresh |= put;
 }
 
 // rtr_flush stores the last directions of finished lanes, from which another loop can continue.
@@ -155,27 +155,27 @@ ALWAYS void rtr_flush(rtr_lanes *L, clr_scratch *s) {
 // rtr_iterate takes one step in all lanes: it evaluates h at the minimum of the model within the trust region, and
 // accepts or rejects the point. A lane ends if the gradient is within the tolerance and no direction has negative
 // curvature (eq. 13), or if the decrease is lost to rounding.
-ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int ka, int kb) {
+ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int penetrating, int ka, int kb) {
     const VF one = SET1(1), zero = SET1(0), quarter = SET1(0.25);
     const double *in = &L->in[0][0];
     const T(places) at = {.call = c, .in = in, .stride = W, .hull = {&L->hull[0], &L->hull[1]}, .lanes = L->active};
-    VM active = MFROM(L->active), started = MFROM(L->started);
+    VM active = MFROM(L->active), fresh = MFROM(L->fresh);
     VF radius = LOADU(L->radius), step = LOADU(L->step);
     V3 x = T(ld3)(L->x[0], W);
     rtr_model m = {LOADU(L->model[0]), LOADU(L->model[1]), LOADU(L->model[2]),
                    LOADU(L->model[3]), LOADU(L->model[4]), LOADU(L->model[5])};
     T(across)(x, &m.e, &m.f);
     rtr_step s = rtr_newton(&m, radius);
-    V3 y = rtr_move(&m, x, SEL(started, zero, s.v0), SEL(started, zero, s.v1));
+    V3 y = rtr_move(&m, x, SEL(fresh, zero, s.v0), SEL(fresh, zero, s.v1));
     rtr_model to = rtr_evaluate(&at, ka, kb, y);
     VF rounding = LOADU(in + CLR_SUPPORT_ROUNDING * W), stop = SET1(0.5) * LOADU(in + CLR_STOP * W);
     rounding = rounding + rounding;
     VF gg = FMA(to.g0, to.g0, to.g1 * to.g1), old = FMA(m.g0, m.g0, m.g1 * m.g1);
     VF gain = m.h - to.h;
     VM small = LE(s.decrease, rounding); // the decrease is lost to rounding, the gradient decides
-    VM good = MOR(started, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
-    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, started)),
-       fine = MANDN(LT(SET1(0.75) * s.decrease, gain), started);
+    VM good = MOR(fresh, MOR(MAND(small, LT(gg, old)), MANDN(LT(SET1(RTR_ACCEPT) * s.decrease, gain), small)));
+    VM poor = MANDN(LT(gain, quarter * s.decrease), MOR(small, fresh)),
+       fine = MANDN(LT(SET1(0.75) * s.decrease, gain), fresh);
     radius = SEL(poor, quarter * MIN(radius, s.length), SEL(fine, MIN(radius + radius, SET1(RTR_MOST)), radius));
     good = MAND(good, active);
     step = SEL(active, step + one, step);
@@ -183,16 +183,17 @@ ALWAYS void rtr_iterate(rtr_lanes *L, const clr_call *c, VF most, int deep, int 
     VF mean = SET1(0.5) * (to.xx + to.yy), d = SET1(0.5) * (to.xx - to.yy);
     VM bowl = MAND(LE(-stop, mean), LE(FMA(d, d, to.xy * to.xy), (mean + stop) * (mean + stop)));
     VM far = LT(LOADU(in + CLR_FAR * W), -to.h);
-    VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), started));
+    VM done = MOR(MAND(good, MOR(MAND(LE(gg, stop * stop), bowl), far)), MANDN(MANDN(small, good), fresh));
     // Intersecting cores are continued once GJK has a simplex that contains the origin (depth_certificate.h).
-    if (c->closed && !deep && (HAS_POWERS(ka) || HAS_POWERS(kb))) done = MOR(done, MANDN(LT(SET1(0), to.h), started));
+    if (c->automatic && !penetrating && (HAS_POWERS(ka) || HAS_POWERS(kb)))
+        done = MOR(done, MANDN(LT(SET1(0), to.h), fresh));
     T(mst3)(L->x[0], W, good, y);
     const VF next[6] = {to.h, to.g0, to.g1, to.xx, to.xy, to.yy};
     for (int k = 0; k < 6; k++) MSTORE(L->model[k], good, next[k]);
     STOREU(L->radius, radius);
     STOREU(L->step, step);
     L->active &= ~MBITS(done) & MBITS(LT(step, most));
-    L->started = 0;
+    L->fresh = 0;
 }
 
 // rtr_pairs runs rows, each up to the iteration limit; rows of a list are known to penetrate.
@@ -227,11 +228,11 @@ static __attribute__((noinline)) void rtr_loop(const clr_call *c, clr_scratch *s
     else rtr_pairs(c, s, list, n, ka, kb);
 }
 
-// soft reports whether the trust region method is faster on a core than GJK or, with `deep`, than EPA. It is not near
-// the flat sides and the edges of superquadrics with exponents close to 0 or 2, where the curvature varies strongly
-// (docs/notebook/kernels-curved.md).
-ALWAYS int soft(const clr_shape *s, int deep) {
-    const double least = deep ? 0.1 : 0.2, most = 0.95; // halves of exponents
+// faster_by_rtr reports whether the trust region method is faster on a core than GJK or, with `for_depth`, than EPA. It
+// is not near the flat sides and the edges of superquadrics with exponents close to 0 or 2, where the curvature varies
+// strongly (docs/notebook/kernels-curved.md).
+ALWAYS int faster_by_rtr(const clr_shape *s, int for_depth) {
+    const double least = for_depth ? 0.1 : 0.2, most = 0.95; // halves of exponents
     return s->class != CLR_SUPERQUADRIC ||
            (s->extent[0] >= least && s->extent[0] <= most && s->extent[1] >= least && s->extent[1] <= most);
 }

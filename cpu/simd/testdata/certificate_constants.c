@@ -17,7 +17,7 @@ static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform(
 // longer so 2 % farther.
 static int reaches(void) {
     int tight = 0;
-    for (int round = 0; round < 20000 / W; round++) {
+    for (int trial = 0; trial < 20000 / W; trial++) {
         double in[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++)
             in[2][l] = exp(between(-3, 3)), in[0][l] = in[2][l] * exp(between(1e-5, 2)), in[1][l] = exp(between(-5, 0));
@@ -43,7 +43,7 @@ static int reaches(void) {
 static int apices(void) {
     static clr_scratch s;
     int stored = 0;
-    for (int round = 0; round < 20000 / W; round++) {
+    for (int trial = 0; trial < 20000 / W; trial++) {
         depth_rows rows;
         double n[3][W] __attribute__((aligned(64))), size[W] __attribute__((aligned(64))),
             low[W] __attribute__((aligned(64)));
@@ -54,7 +54,7 @@ static int apices(void) {
             double length = 0;
             for (int j = 0; j < 3; j++) n[j][l] = uniform(), length += n[j][l] * n[j][l];
             for (int j = 0; j < 3; j++) n[j][l] /= sqrt(length);
-            rows.row[l] = l, rows.span[l] = exp(between(-3, 3)), rows.round[l] = 1e-15, rows.tol[l] = 1e-6;
+            rows.row[l] = l, rows.span[l] = exp(between(-3, 3)), rows.rounding[l] = 1e-15, rows.tol[l] = 1e-6;
             size[l] = exp(between(log(0.01), log(WIDEST_CAP))), low[l] = rows.span[l] * between(1e-3, 0.5);
         }
         const VF support_value = LOADU(low), zero = SET1(0);
@@ -82,10 +82,10 @@ static int apices(void) {
 // that is off the normal by tilt, with the rounding error added, and at least the distance of the witnesses from it.
 static int uppers(void) {
     int tight = 0;
-    for (int round = 0; round < 40000 / W; round++) {
+    for (int trial = 0; trial < 40000 / W; trial++) {
         double in[3][W] __attribute__((aligned(64))), out[W] __attribute__((aligned(64)));
         for (int l = 0; l < W; l++)
-            in[2][l] = exp(between(-37, -30)), in[0][l] = in[2][l] * exp(between(1e-3, round % 2 ? 3 : 30)),
+            in[2][l] = exp(between(-37, -30)), in[0][l] = in[2][l] * exp(between(1e-3, trial % 2 ? 3 : 30)),
             in[1][l] = in[2][l] * exp(between(-3, 6));
         STOREU(out, primal_excess(LOADU(in[0]), LOADU(in[1]), LOADU(in[2])));
         for (int l = 0; l < W; l++) {

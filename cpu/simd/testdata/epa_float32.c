@@ -85,17 +85,17 @@ static void check(const polytope32 *q) {
 int main(void) {
     static polytope32 q[W] __attribute__((aligned(64)));
     int kept = 0, spoilt = 0, steps = 0;
-    for (int round = 0; round < 3000; round++) {
+    for (int trial = 0; trial < 3000; trial++) {
         unsigned active = 0, ended = 0;
         for (int l = 0; l < W; l++) {
-            draw(cloud[l], (round + l) % 3);
+            draw(cloud[l], (trial + l) % 3);
             active |= (unsigned)start(q, l, cloud[l]) << l;
         }
         while (active) {
             for (unsigned m = active; m; m &= m - 1) {
                 int l = __builtin_ctz(m), best = 0;
-                find_least(q + l);
-                if (!(q[l].least > (float)VERTEX32_ERROR)) {
+                find_nearest32(q + l);
+                if (!(q[l].nearest_key > (float)VERTEX32_ERROR)) {
                     active &= ~(1u << l);
                     continue;
                 }
@@ -103,7 +103,7 @@ int main(void) {
                 const float n[3] = {q[l].nx[q[l].nearest], q[l].ny[q[l].nearest], q[l].nz[q[l].nearest]};
                 for (int i = 1; i < POINTS; i++)
                     if (inner(n, cloud[l][i]) > inner(n, cloud[l][best])) best = i;
-                if (inner(n, cloud[l][best]) <= q[l].least + POLYTOPE32_ROUNDING)
+                if (inner(n, cloud[l][best]) <= q[l].nearest_key + POLYTOPE32_ROUNDING)
                     ended |= 1u << l, active &= ~(1u << l);
                 else if (q[l].vertices == POLYTOPE32_VERTICES) active &= ~(1u << l);
                 else {
@@ -134,8 +134,8 @@ int main(void) {
                         inner(d, cloud[l][k]) / far; // with fmax, GCC 12 for arm64 ends with an internal error
                     high = h > high ? h : high;
                 }
-                if (high < q[l].least - VERTEX32_ERROR)
-                    printf("a support_value of %g below %g\n", high, q[l].least), exit(1);
+                if (high < q[l].nearest_key - VERTEX32_ERROR)
+                    printf("a support_value of %g below %g\n", high, q[l].nearest_key), exit(1);
             }
 #ifndef EXPAND
             // A surface without one of its faces is not closed. (With EXPAND, none is ever made.)
@@ -144,7 +144,7 @@ int main(void) {
                 polytope32 hole = broken;
                 hole.live &= ~(f & -f);
                 hole.key[__builtin_ctzll(f)] = INFINITY;
-                find_least(&hole);
+                find_nearest32(&hole);
                 store_polytope32(&hole, &found, 0, CLR_SMALL, CLR_SMALL);
                 if (found.faces[0]) printf("a hole was not found\n"), exit(1);
             }

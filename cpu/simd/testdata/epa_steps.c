@@ -16,8 +16,8 @@ static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform(
 static int nearest(void) {
     static polytope p;
     int tests = 0;
-    for (int round = 0; round < 4000; round++) {
-        p.faces = 2 + round % 40;
+    for (int trial = 0; trial < 4000; trial++) {
+        p.faces = 2 + trial % 40;
         int least = 0;
         for (int f = 0; f < p.faces; f++) {
             p.key[f] = between(1, 2);
@@ -25,7 +25,7 @@ static int nearest(void) {
         }
         p.key[p.faces] = 0; // not a face
         find_nearest(&p);
-        if (p.nearest != least || p.least != p.key[least])
+        if (p.nearest != least || p.nearest_key != p.key[least])
             printf("face %d of %d is the nearest, not %d\n", least, p.faces, p.nearest), exit(1);
         tests++;
     }
@@ -54,12 +54,12 @@ static int thin_faces(void) {
     static polytope p;
     static unmeasured list;
     int tests = 0;
-    for (int round = 0; round < 4000; round++) {
+    for (int trial = 0; trial < 4000; trial++) {
         double m[3], e[3], f[3], n[3], length = 0, low = INFINITY, high = -INFINITY;
         const double vertex[8][W] = {{0}}, distance = between(0.5, 2), phase = between(0, 7);
         unit_vector(m), orthogonal(m, e, f);
         memset(&p, 0, sizeof p);
-        p.faces = 1, p.vertices = 3, p.round = 1e-15;
+        p.faces = 1, p.vertices = 3, p.rounding = 1e-15;
         for (int k = 0; k < 3; k++) {
             const double r = between(0.1, 1), angle = phase + 2.0943951023931953 * k;
             p.corner[0][k] = (uint16_t)k;
@@ -92,7 +92,7 @@ static int covers(void) {
     static polytope32 q[W] __attribute__((aligned(64)));
     static T(lanes) lanes;
     int tests = 0;
-    for (int round = 0; round < 400 / W; round++) {
+    for (int trial = 0; trial < 400 / W; trial++) {
         float in[CLR_IN64][W] __attribute__((aligned(64)));
         T(hulls) hull[2];
         T(places) at = {.call = &call, .in = in[0], .stride = W, .hull = {&hull[0], &hull[1]}, .lanes = LANES};

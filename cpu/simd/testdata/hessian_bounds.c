@@ -18,14 +18,14 @@ static int inside[W]; // the direction lies in no plane of symmetry
 static double between(double a, double b) { return a + (b - a) * 0.5 * (uniform() + 1); }
 
 // draw makes a core of class k in lane l, and a direction: along an axis, in a plane of symmetry, or arbitrary.
-static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l, double n[3][W], int round) {
+static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l, double n[3][W], int trial) {
     clr_shape s = {.class = k, .first = (side * W + l) * POINTS, .count = POINTS};
     for (int j = 0; j < 3; j++) in[CLR_PA + j][l] = exp(2 * uniform());
     in[CLR_PA + 3][l] =
         k == CLR_ELLIPSOID ? between(0, 0.9) * fmin(in[CLR_PA][l], fmin(in[CLR_PA + 1][l], in[CLR_PA + 2][l])) : 0;
     const double beta = 2 + exp(between(log(0.07), log(200)));
     if (k == CLR_SUPERQUADRIC) {
-        for (int j = 0; j < 2; j++) s.extent[j] = round % 4 ? between(0.1, 0.9) : between(0.005, 0.995);
+        for (int j = 0; j < 2; j++) s.extent[j] = trial % 4 ? between(0.1, 0.9) : between(0.005, 0.995);
     } else if (k != CLR_ELLIPSOID) {
         s.extent[0] = beta - 1, s.extent[1] = 1 / beta, s.extent[2] = exp(between(log(1e-3), 0));
         for (int i = 0; i < POINTS; i++) {
@@ -38,9 +38,9 @@ static void draw(int k, double in[CLR_IN64][W], T(hulls) *hull, int side, int l,
     }
     T(put_hull)(hull, l, &s, k);
     double length = 0;
-    inside[l] = (round >> 2) % 8 > 2;
+    inside[l] = (trial >> 2) % 8 > 2;
     for (int j = 0; j < 3; j++)
-        n[j][l] = (round >> 2) % 8 > j ? uniform() : round % 3 == j ? 1 : 0, length += n[j][l] * n[j][l];
+        n[j][l] = (trial >> 2) % 8 > j ? uniform() : trial % 3 == j ? 1 : 0, length += n[j][l] * n[j][l];
     for (int j = 0; j < 3; j++) n[j][l] /= sqrt(length);
 }
 
@@ -57,13 +57,13 @@ static void curvatures(void) {
     for (int c = 0; c < 4; c++) {
         const int k = classes[c];
         int drawn = 0, curved_enough = 0, tight = 0, tried = 0;
-        for (int round = 0; round < 6000 / W; round++) {
+        for (int trial = 0; trial < 6000 / W; trial++) {
             double in[CLR_IN64][W] __attribute__((aligned(64))), dir[3][W] __attribute__((aligned(64))),
                 size[W] __attribute__((aligned(64)));
             T(hulls) hull;
             memset(in, 0, sizeof in);
             for (int l = 0; l < W; l++)
-                draw(k, in, &hull, 0, l, dir, round), size[l] = exp(between(log(1e-3), log(0.7)));
+                draw(k, in, &hull, 0, l, dir, trial), size[l] = exp(between(log(1e-3), log(0.7)));
             const T(places) at = {.call = &call, .in = in[0], .stride = W, .hull = {&hull, &hull}, .lanes = LANES};
             const V3 n = T(ld3)(dir[0], W);
             V3 e, f, s;
@@ -113,14 +113,14 @@ static void curvatures(void) {
 static void caps(void) {
     static double inputs[2][CLR_IN64][W] __attribute__((aligned(64)));
     int drawn = 0, some = 0, wide = 0;
-    for (int round = 0; round < 16000 / W; round++) {
-        const int k[2] = {classes[round % 4], classes[(round / 4) % 4]};
+    for (int trial = 0; trial < 16000 / W; trial++) {
+        const int k[2] = {classes[trial % 4], classes[(trial / 4) % 4]};
         double dir[3][W] __attribute__((aligned(64))), share[W] __attribute__((aligned(64))),
             t[W] __attribute__((aligned(64)));
         T(hulls) hull[2];
         memset(inputs, 0, sizeof inputs);
         for (int l = 0; l < W; l++) {
-            for (int side = 0; side < 2; side++) draw(k[side], inputs[side], &hull[side], side, l, dir, round);
+            for (int side = 0; side < 2; side++) draw(k[side], inputs[side], &hull[side], side, l, dir, trial);
             share[l] = exp(between(log(1e-3), 0));
         }
         const V3 n = T(ld3)(dir[0], W);

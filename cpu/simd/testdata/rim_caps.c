@@ -98,9 +98,9 @@ static void test(const rim_pair *r, const rim_place *q, const double in[CLR_IN64
 
 int main(void) {
     int steps[W] = {0}, taken = 0;
-    for (int round = 0; round < 32000 / W; round++) {
+    for (int trial = 0; trial < 32000 / W; trial++) {
         double in[CLR_IN64][W] __attribute__((aligned(64)));
-        for (int l = 0; l < W; l++) draw(in, l, (round + l) % 9);
+        for (int l = 0; l < W; l++) draw(in, l, (trial + l) % 9);
         T(places) at = {.in = &in[0][0], .stride = W};
         const rim_pair r = rims_at(&at);
         rim_place q;

@@ -1,15 +1,15 @@
-// Runs one kernel under the sanitizers, on columns that end with their last value.
-// Built by TestSanitizers with KERNEL_FILE, KERNEL_NAME and GROWTH_QUERY; prints how many rows the
-// kernel answered.
+// Runs a kernel under the sanitizers, on columns that end with their last value: that of growth distances if the
+// argument is "growth", else the other one. Built by TestSanitizers with KERNELS_FILE, PAIRS_KERNEL and GROWTH_KERNEL;
+// prints how many rows the kernel answered.
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include KERNEL_FILE
+#include KERNELS_FILE
 #include "uniform.h"
 
-static void *started(size_t n, size_t size) {
+static void *allocated(size_t n, size_t size) {
     void *p = malloc(n * size); // the exact size, so that an access beyond it is found
     if (!p) abort();
     return p;
@@ -17,14 +17,15 @@ static void *started(size_t n, size_t size) {
 
 enum { SHAPES = 18, CELLS = 10, TEMPLATES = 3 }; // CELLS: the hull with direction cells
 
-int main(void) {
+int main(int count_of_arguments, char **argument) {
+    const int growth = count_of_arguments > 1 && strcmp(argument[1], "growth") == 0;
     // Shapes of every class and form, hulls of 4, 16, 17 and 40 vertices, a half-space, and one without a kernel.
-    clr_shape *shapes = started(SHAPES, sizeof *shapes);
+    clr_shape *shapes = allocated(SHAPES, sizeof *shapes);
     memset(shapes, 0, SHAPES * sizeof *shapes);
     int counts[SHAPES] = {0, 0, 0, 0, 0, 0, 0, 4, 16, 17, 40, 0, 0, 3, 8, 20, 0, 0};
     int class[SHAPES] = {CLR_BOX,          CLR_BOX,
                          CLR_BOX,          CLR_ELLIPSOID,
-                         CLR_ROUND,        CLR_ROUND,
+                         CLR_FRUSTUM,      CLR_FRUSTUM,
                          CLR_ELLIPSOID,    CLR_SMALL,
                          CLR_SMALL,        CLR_HULL,
                          CLR_HULL,         CLR_SUPERQUADRIC,
@@ -33,7 +34,7 @@ int main(void) {
                          CLR_NO_CLASS,     CLR_NO_CLASS};
     int form[SHAPES] = {[0] = CLR_POINT, [1] = CLR_SEGMENT, [2] = CLR_CUBOID, [SHAPES - 2] = CLR_HALF};
     int vertices = 0;
-    double *centers = started(SHAPES * CLR_CENTER_VALUES, sizeof(double));
+    double *centers = allocated(SHAPES * CLR_CENTER_VALUES, sizeof(double));
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
         double *center = centers + CLR_CENTER_VALUES * i;
@@ -53,7 +54,7 @@ int main(void) {
         s->count = counts[i];
         vertices += (counts[i] + CLR_VERTEX_ALIGN - 1) / CLR_VERTEX_ALIGN * CLR_VERTEX_ALIGN;
     }
-    clr_shape32 *shapes32 = started(SHAPES, sizeof *shapes32);
+    clr_shape32 *shapes32 = allocated(SHAPES, sizeof *shapes32);
     for (int i = 0; i < SHAPES; i++) {
         const clr_shape *s = shapes + i;
         shapes32[i] = (clr_shape32){.radius = (float)s->radius,
@@ -63,12 +64,12 @@ int main(void) {
                                     .count = s->count};
         for (int j = 0; j < 3; j++) shapes32[i].p[j] = (float)s->p[j], shapes32[i].center[j] = (float)s->center[j];
     }
-    double *v[3], *corners = started((size_t)vertices * 4, sizeof(double));
-    float *f[3], *cell_values = started(SHAPES * CLR_CELL_VALUES, sizeof(float)),
-                 *points = started((size_t)vertices * 4, sizeof(float));
+    double *v[3], *corners = allocated((size_t)vertices * 4, sizeof(double));
+    float *f[3], *cell_values = allocated(SHAPES * CLR_CELL_VALUES, sizeof(float)),
+                 *points = allocated((size_t)vertices * 4, sizeof(float));
     for (int k = 0; k < 3; k++) {
-        v[k] = started(vertices, sizeof(double));
-        f[k] = started(vertices, sizeof(float));
+        v[k] = allocated(vertices, sizeof(double));
+        f[k] = allocated(vertices, sizeof(float));
     }
     for (int i = 0; i < SHAPES; i++)
         for (int j = 0; j < counts[i] || (counts[i] && j % CLR_VERTEX_ALIGN); j++)
@@ -84,8 +85,9 @@ int main(void) {
     // vertex.
     int blocks = 0, cells = 0;
     for (int i = 0; i < SHAPES; i++) blocks += (counts[i] + W32 - 1) / W32 * (i == CELLS ? 6 : 1);
-    float *lists = started((size_t)blocks * 4 * W32, sizeof(float));
-    int32_t *starts = started(SHAPES + 1 + 5, sizeof *starts), *candidates = started(SHAPES + 5, sizeof *candidates);
+    float *lists = allocated((size_t)blocks * 4 * W32, sizeof(float));
+    int32_t *starts = allocated(SHAPES + 1 + 5, sizeof *starts),
+            *candidates = allocated(SHAPES + 5, sizeof *candidates);
     blocks = 0;
     for (int i = 0; i < SHAPES; i++) {
         clr_shape *s = shapes + i;
@@ -108,7 +110,7 @@ int main(void) {
     }
     starts[cells] = blocks;
 
-    clr_scratch *scratch = started(CLR_SCRATCHES, sizeof *scratch);
+    clr_scratch *scratch = allocated(CLR_SCRATCHES, sizeof *scratch);
     memset(scratch, 0, CLR_SCRATCHES * sizeof *scratch);
     long answered = 0;
     static const int longer[] = {257, 700, CLR_BLOCK};
@@ -134,10 +136,10 @@ int main(void) {
                           .lists = lists,
                           .starts = starts,
                           .centers = centers,
-                          .growth = GROWTH_QUERY,
-                          .boolean = GROWTH_QUERY && collide,
-                          .collide = !GROWTH_QUERY && collide,
-                          .closed = !GROWTH_QUERY && t % 4 != 1,
+                          .growth = growth,
+                          .boolean = growth && collide,
+                          .collide = !growth && collide,
+                          .automatic = !growth && t % 4 != 1,
                           .rtr = t % 5 > 1,
                           .single = !dbl,
                           .tolerance = dbl ? 1e-12 : 5e-7,
@@ -151,17 +153,17 @@ int main(void) {
                 rows = (first + TEMPLATES - 1) / TEMPLATES * TEMPLATES + n;
                 c.first = first = rows - n;
                 int count = rows / TEMPLATES, bodies = 4;
-                double *poses = started((size_t)count * bodies * 7, sizeof(double));
-                int32_t *body = started(bodies, 4), *ta = started(TEMPLATES, 4), *tb = started(TEMPLATES, 4);
+                double *poses = allocated((size_t)count * bodies * 7, sizeof(double));
+                int32_t *body = allocated(bodies, 4), *ta = allocated(TEMPLATES, 4), *tb = allocated(TEMPLATES, 4);
                 for (int i = 0; i < count * bodies * 7; i++) poses[i] = uniform();
                 for (int i = 0; i < bodies; i++) body[i] = (int)((t * 5 + 3 * i) % SHAPES);
                 for (int i = 0; i < TEMPLATES; i++) ta[i] = i, tb[i] = i + 1;
                 c.poses = poses, c.body_shape = body, c.template_a = ta, c.template_b = tb, c.bodies = bodies,
                 c.templates = TEMPLATES;
             } else {
-                int32_t *a = started(rows, 4), *b = started(rows, 4);
-                double *pa = started(3 * rows, 8), *pb = started(3 * rows, 8), *qa = started(4 * rows, 8),
-                       *qb = started(4 * rows, 8), *warm = started(3 * rows, 8);
+                int32_t *a = allocated(rows, 4), *b = allocated(rows, 4);
+                double *pa = allocated(3 * rows, 8), *pb = allocated(3 * rows, 8), *qa = allocated(4 * rows, 8),
+                       *qb = allocated(4 * rows, 8), *warm = allocated(3 * rows, 8);
                 for (int i = 0; i < rows; i++) {
                     a[i] = i % 41 == 7 ? -5 : i % (SHAPES);
                     b[i] = i % 43 == 9 ? SHAPES : (i / SHAPES) % SHAPES;
@@ -177,16 +179,17 @@ int main(void) {
             }
             const int real = dbl ? 8 : 4;
             if (!collide) {
-                c.columns[CLR_COLUMN_DISTANCE] = started(n, real), c.columns[CLR_COLUMN_NORMAL] = started(3 * n, real);
-                c.columns[CLR_COLUMN_WITNESS_A] = started(3 * n, real);
-                c.columns[CLR_COLUMN_WITNESS_B] = started(3 * n, real);
-                if (GROWTH_QUERY) c.columns[CLR_COLUMN_POINT] = started(3 * n, real);
-                c.columns[CLR_COLUMN_GAP] = started(n, 4);
+                c.columns[CLR_COLUMN_DISTANCE] = allocated(n, real),
+                c.columns[CLR_COLUMN_NORMAL] = allocated(3 * n, real);
+                c.columns[CLR_COLUMN_WITNESS_A] = allocated(3 * n, real);
+                c.columns[CLR_COLUMN_WITNESS_B] = allocated(3 * n, real);
+                if (growth) c.columns[CLR_COLUMN_POINT] = allocated(3 * n, real);
+                c.columns[CLR_COLUMN_GAP] = allocated(n, 4);
             }
-            uint8_t *status = c.columns[CLR_COLUMN_STATUS] = started(n, 1);
-            c.columns[CLR_COLUMN_ITERATIONS] = started(n, 2);
+            uint8_t *status = c.columns[CLR_COLUMN_STATUS] = allocated(n, 1);
+            c.columns[CLR_COLUMN_ITERATIONS] = allocated(n, 2);
             memset(status, 77, n);
-            int left = KERNEL_NAME(&c, scratch, first, first + n);
+            int left = (growth ? GROWTH_KERNEL : PAIRS_KERNEL)(&c, scratch, first, first + n);
             for (int i = 0; i < left; i++) {
                 int r = scratch->left[i];
                 if (r < 0 || r >= n || status[r] != 77)
