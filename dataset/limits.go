@@ -1,6 +1,9 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // DefaultMemory bounds the bytes that the reader of one file allocates on account of what the
 // file declares: metadata, pages as they are stored, pages decompressed, dictionaries. Writers
@@ -22,6 +25,7 @@ func WithWorkers(n int) Option {
 
 // limits is what is left of the memory budget of a file, and how many goroutines read it.
 type limits struct {
+	sync.Mutex
 	left    int64
 	workers int // 0: one per processor
 }
@@ -36,6 +40,8 @@ func newLimits(opts []Option) *limits {
 
 // take accounts for bytes about to be allocated.
 func (l *limits) take(bytes int64, what string) error {
+	l.Lock()
+	defer l.Unlock()
 	if bytes < 0 || bytes > l.left {
 		return fmt.Errorf("%s needs %d bytes, %d are left of the memory budget of a file", what, bytes, l.left)
 	}

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -18,14 +17,17 @@ import (
 // stops at the size that the header declares, and buffers count in the memory budget of the
 // file. The library decodes the values of the pages.
 type pageReader struct {
-	in    *bufio.Reader
-	left  int64 // bytes of the chunk
+	f     io.ReaderAt
+	at    int64 // in the file
+	left  int64 // bytes of the chunk from there on
 	codec compress.Compression
 	kind  parquet.Type
 	width int // bytes of a value in a dictionary
 
-	values, seen int64 // of the chunk
-	page         int   // number of the page, from 0 in each chunk
+	values, seen int64       // of the chunk
+	given        int64       // values of pages that the library got
+	page         int         // number of the page, from 0 in each chunk
+	pending      *pageHeader // of the page at this place, nil if it was not read
 	current      file.Page
 	err          error
 
@@ -35,7 +37,7 @@ type pageReader struct {
 // pageBuffers are those of a column, used for one chunk after the other.
 type pageBuffers struct {
 	*limits
-	in                           *bufio.Reader
+	head                         []byte // what was read ahead
 	packed, unpacked, dictionary []byte
 	decoded                      int64 // bytes of the largest dictionary
 }
@@ -58,16 +60,23 @@ func newPageReader(f io.ReaderAt, size int64, m *metadata.ColumnChunkMetaData, o
 		// (PARQUET-816).
 		length = min(length+maxPageHeader, size-start)
 	}
-	section := io.NewSectionReader(f, start, length)
-	if b.in == nil {
-		if err := b.take(maxPageHeader, "buffer"); err != nil {
-			return nil, err
-		}
-		b.in = bufio.NewReaderSize(section, maxPageHeader)
+	if err := b.ready(); err != nil {
+		return nil, err
 	}
-	b.in.Reset(section)
-	return &pageReader{in: b.in, left: length, codec: m.Compression(), kind: m.Type(), width: m.Type().ByteSize(),
-		values: m.NumValues(), page: -1, pageBuffers: b}, nil
+	return &pageReader{f: f, at: start, left: length, codec: m.Compression(), kind: m.Type(),
+		width: m.Type().ByteSize(), values: m.NumValues(), page: -1, pageBuffers: b}, nil
+}
+
+// ready allocates what every column needs.
+func (b *pageBuffers) ready() error {
+	if b.head != nil {
+		return nil
+	}
+	if err := b.limits.take(maxPageHeader, "buffer"); err != nil {
+		return err
+	}
+	b.head = make([]byte, maxPageHeader)
+	return nil
 }
 
 // Next advances to the next page that holds values.
@@ -76,8 +85,7 @@ func (p *pageReader) Next() bool {
 	if p.err != nil {
 		return false
 	}
-	for p.seen < p.values && p.left > 0 {
-		p.page++
+	for p.pending != nil || p.seen < p.values && p.left > 0 {
 		page, err := p.read()
 		if err != nil {
 			p.err = fmt.Errorf("page %d: %w", p.page, err)
@@ -93,22 +101,31 @@ func (p *pageReader) Next() bool {
 
 // read reads one page, nil if it holds no values.
 func (p *pageReader) read() (file.Page, error) {
-	h, err := p.header()
-	if err != nil {
-		return nil, fmt.Errorf("header: %w", err)
+	var h pageHeader
+	if p.pending != nil {
+		h, p.pending = *p.pending, nil
+	} else {
+		var err error
+		p.page++
+		if h, err = p.header(); err != nil {
+			return nil, fmt.Errorf("header: %w", err)
+		}
 	}
 	if h.typ == pageIndex {
-		_, err := p.in.Discard(int(h.packed))
-		p.left -= int64(h.packed)
-		return nil, err
+		p.skip(int(h.packed))
+		return nil, nil
 	}
+	var err error
 	if p.packed, err = p.grow(p.packed, int(h.packed), "compressed page"); err != nil {
 		return nil, err
 	}
-	if _, err := io.ReadFull(p.in, p.packed); err != nil {
-		return nil, errors.New("the file ends within it")
+	if n, err := p.f.ReadAt(p.packed, p.at); n < len(p.packed) {
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		return nil, errEndsWithin
 	}
-	p.left -= int64(h.packed)
+	p.skip(int(h.packed))
 	into := &p.unpacked
 	if h.typ == pageDictionary {
 		into = &p.dictionary
@@ -141,10 +158,10 @@ func (p *pageReader) read() (file.Page, error) {
 		}
 		return file.NewDictionaryPage(buf, n, encoding), nil
 	case pageDataV2:
-		p.seen += int64(n)
+		p.seen, p.given = p.seen+int64(n), p.given+int64(n)
 		return file.NewDataPageV2(buf, n, h.nulls, h.rows, encoding, h.defBytes, h.repBytes, h.unpacked, false), nil
 	}
-	p.seen += int64(n)
+	p.seen, p.given = p.seen+int64(n), p.given+int64(n)
 	return file.NewDataPageV1(buf, n, encoding, parquet.Encoding(h.defEncoding), parquet.Encoding(h.repEncoding),
 		h.unpacked), nil
 }
@@ -153,8 +170,8 @@ func (p *pageReader) read() (file.Page, error) {
 func (p *pageReader) header() (pageHeader, error) {
 	const usual = 256
 	for n := usual; ; n = maxPageHeader {
-		data, err := p.in.Peek(n)
-		if err != nil && !errors.Is(err, io.EOF) {
+		data, err := p.peek(n)
+		if err != nil {
 			return pageHeader{}, err
 		}
 		h, length, err := readPageHeader(data)
@@ -164,12 +181,27 @@ func (p *pageReader) header() (pageHeader, error) {
 		if err != nil {
 			return h, fmt.Errorf("byte %d: %w", length, err)
 		}
-		if _, err := p.in.Discard(length); err != nil {
-			return h, err
-		}
-		p.left -= int64(length)
+		p.skip(length)
 		return h, h.check(p.left)
 	}
+}
+
+var errEndsWithin = errors.New("the file ends within it")
+
+// peek returns the next bytes, at most maxPageHeader: fewer at the end of the chunk or of the file.
+func (p *pageReader) peek(n int) ([]byte, error) {
+	data := p.head[:min(int64(n), p.left)]
+	n, err := p.f.ReadAt(data, p.at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return data[:n], nil
+}
+
+// skip goes on behind bytes of the chunk.
+func (p *pageReader) skip(n int) {
+	p.at += int64(n)
+	p.left -= int64(n)
 }
 
 // unpack decompresses a page; levels of version 2 are never compressed.

@@ -33,6 +33,8 @@ type parquetTable struct {
 	r    *file.Reader
 	cols []*leaf // nil where the file lacks the column
 	meta map[string]string
+
+	workers int
 }
 
 // leaf is the position in one leaf column.
@@ -50,6 +52,12 @@ type leaf struct {
 
 	sparse bool   // the open row group has lists that are null
 	levels levels // of such a row group
+
+	source *pageReader // of the open row group
+	page   plainValues // of the page at this place, none if the library reads it
+	taken  int64       // values that the library has yielded, of those that it got from source
+	form   rowForm
+	parts  []plainPart // of a call
 
 	pages    pageBuffers
 	rep, def []int16
@@ -77,7 +85,8 @@ func openParquet(path string, cols []column, l *limits, may leniency) (t *parque
 	if err != nil {
 		return nil, fmt.Errorf("not a complete Parquet file (truncated, or another format): %w", err)
 	}
-	t = &parquetTable{path: path, f: f, size: size, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata())}
+	t = &parquetTable{path: path, f: f, size: size, r: r, meta: textMetadata(r.MetaData().KeyValueMetadata()),
+		workers: l.workers}
 	return t, t.bind(cols, l, may)
 }
 
@@ -144,6 +153,8 @@ func (l *leaf) bind(d *schema.Column) error {
 		return fmt.Errorf("column %s is %s, want %s", l.name, name, l.types())
 	}
 	l.typ = t
+	l.form = rowForm{width: l.width, size: t.size(), maxRep: int(d.MaxRepetitionLevel()),
+		maxDef: int(d.MaxDefinitionLevel()), pattern: appendPattern(nil, patternBytes*l.width, l.width)}
 	return nil
 }
 
@@ -223,16 +234,33 @@ func (t *parquetTable) typeOf(i int) (dtype, bool) {
 	return t.cols[i].typ, true
 }
 
+// read walks through the pages of each column, by a worker for each, and decodes those that are not plain. The values
+// of plain pages are then read in parts by all workers.
 func (t *parquetTable) read(dst []any) error {
-	for i, v := range dst {
+	for i, v := range dst { // in order, so that the same column exceeds the budget each time
 		if v == nil {
 			continue
 		}
-		if err := t.readColumn(t.cols[i], v); err != nil {
-			return err
+		if err := t.cols[i].pages.ready(); err != nil {
+			return fmt.Errorf("dataset: %s: column %s: %w", t.path, t.cols[i].name, err)
 		}
 	}
-	return nil
+	err := parallel(workersOr(t.workers), len(dst), func(i int) error {
+		if dst[i] == nil {
+			return nil
+		}
+		return t.readColumn(t.cols[i], dst[i])
+	})
+	if err != nil {
+		return err
+	}
+	var parts []plainPart
+	for i, v := range dst {
+		if v != nil {
+			parts = append(parts, t.cols[i].parts...)
+		}
+	}
+	return parallel(workersOr(t.workers), len(parts), func(i int) error { return parts[i].read(t) })
 }
 
 func (t *parquetTable) readColumn(l *leaf, dst any) (err error) {
@@ -244,31 +272,52 @@ func (t *parquetTable) readColumn(l *leaf, dst any) (err error) {
 			err = fmt.Errorf("dataset: %s: column %s: %w", t.path, l.name, err)
 		}
 	}()
-	const block = 3 << 12 // values; a multiple of every width, so that rows stay whole
+	l.parts = l.parts[:0]
 	for at, n := 0, lenOf(dst); at < n; {
 		for l.left == 0 {
 			if err := l.nextGroup(t); err != nil {
 				return err
 			}
 		}
-		k := int(min(int64(block), int64(n-at), l.left))
-		part := sliceOf(dst, at, at+k)
-		if l.sparse {
-			err = l.rows(part)
-		} else {
-			err = l.fill(part)
-		}
+		k, err := l.next(sliceOf(dst, at, at+int(min(int64(n-at), l.left))))
 		if err != nil {
 			return err
 		}
 		at += k
 		l.left -= int64(k)
 		l.row += int64(k / l.width)
-		if l.left == 0 && (l.levels.more() || l.chunk.HasNext() || l.chunk.Err() != nil) {
+		if l.left == 0 && (l.page.left > 0 || l.levels.more() || l.chunk.HasNext() || l.chunk.Err() != nil) {
 			return fmt.Errorf("row %d: damaged: more values than the row group declares", l.row-1)
 		}
 	}
 	return nil
+}
+
+// next reads rows of the open row group and returns the number of their values.
+func (l *leaf) next(dst any) (int, error) {
+	const block = 3 << 12 // values; a multiple of every width, so that rows stay whole
+	n := lenOf(dst)
+	if l.sparse {
+		n = min(n, block)
+		return n, l.rows(sliceOf(dst, 0, n))
+	}
+	if l.page.left == 0 && l.taken == l.source.given && l.typ != typeUint8 && l.typ != typeUint16 {
+		var err error
+		if l.page, _, err = l.source.plain(&l.form); err != nil {
+			return 0, fmt.Errorf("row %d or later: damaged page: %w", l.row, err)
+		}
+	}
+	if l.page.left > 0 {
+		n = int(min(int64(n), l.page.left))
+		l.take(sliceOf(dst, 0, n))
+		return n, nil
+	}
+	// The library reads on to the end of its page, so that the next one may be read as a plain one. How long it is is
+	// known once it has been begun.
+	of := max(int(min(l.source.given-l.taken, block))/l.width, 1) * l.width
+	n = min(n, of)
+	l.taken += int64(n)
+	return n, l.fill(sliceOf(dst, 0, n))
 }
 
 func (l *leaf) nextGroup(t *parquetTable) error {
@@ -285,6 +334,7 @@ func (l *leaf) nextGroup(t *parquetTable) error {
 	if err != nil {
 		return fmt.Errorf("row group %d: %w", l.group, err)
 	}
+	l.source, l.page, l.taken = pages, plainValues{}, 0
 	//lint:ignore SA1019 there is no other way to give the library pages that were checked
 	l.chunk = file.NewColumnReader(t.r.MetaData().Schema.Column(l.index), pages, memory.DefaultAllocator,
 		t.r.BufferPool())
