@@ -32,6 +32,7 @@ type rolloutAudit struct {
 	Named      *verify.Report `json:"named"`      // rows that name a pair of parts, as answers of that pair
 	Worlds     int            `json:"worlds"`     // solved by the reference
 	OfWorlds   int            `json:"of_worlds"`
+	Open       int            `json:"open"` // worlds not solved, with rows that are not proved by themselves
 	PartPairs  int            `json:"part_pairs"`
 	Refuted    int            `json:"refuted"`         // rows, by their form or by the reference
 	First      []string       `json:"first,omitempty"` // the first of them
@@ -50,8 +51,8 @@ func (r *rolloutAudit) print(b *strings.Builder) {
 	fmt.Fprintf(b, "audit: %s of parts in %s solved by the reference, %s refuted\n", plural(r.PartPairs, "pair"),
 		plural(r.Worlds, "world"), plural(r.Refuted, "row"))
 	if rest := r.OfWorlds - r.Worlds; rest > 0 {
-		fmt.Fprintf(b, "audit: %s not solved; of their rows, the form and the named pairs of parts were checked\n",
-			plural(rest, "world"))
+		fmt.Fprintf(b, "audit: %s not solved; of their rows, the form and the named pairs of parts were checked, "+
+			"which leaves %s open\n", plural(rest, "world"), thousands(r.Open))
 	}
 	fmt.Fprintf(b, "audit: %s checked, %s as answers of the pair of parts that they name, %s refuted\n",
 		plural(r.Rows, "row"), thousands(r.Named.Rows), plural(refutedAs(r.Named), "row"))
@@ -166,6 +167,11 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 	d := dispatch.New(cpu.NewReference())
 	defer d.Close()
 	solved := 0 // rows
+	for _, open := range c.open {
+		if open {
+			r.Open++
+		}
+	}
 	for world := range s.worlds(job.Worlds.Count()) {
 		if int64(r.PartPairs) >= s.pairs {
 			break
@@ -184,6 +190,9 @@ func auditRollout(ctx context.Context, job *rollout.Job, s *rolloutSample) (*rol
 			return nil, err
 		}
 		r.Worlds++
+		if c.open[world] {
+			r.Open--
+		}
 		r.PartPairs += len(list)
 		solved += c.rowsOf(world)
 		r.world(c, world, rows, again.Results)

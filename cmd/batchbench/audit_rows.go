@@ -9,6 +9,7 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
+	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
 )
@@ -26,6 +27,7 @@ type rowAuditor struct {
 	sizes []float64 // of the largest part of each body
 	most  float64   // of them
 	bad   []bool    // worlds with a pose that is no pose
+	open  []bool    // worlds with a row that needs the reference, see alone
 	world int       // of the last row of all pairs
 	last  [2]int32  // its bodies
 	skip  map[[2]int32]bool
@@ -33,7 +35,8 @@ type rowAuditor struct {
 }
 
 func newRowAuditor(job *rollout.Job) *rowAuditor {
-	c := &rowAuditor{job: job, sizes: make([]float64, job.Bodies.Len()), bad: make([]bool, job.Worlds.Count())}
+	c := &rowAuditor{job: job, sizes: make([]float64, job.Bodies.Len()), bad: make([]bool, job.Worlds.Count()),
+		open: make([]bool, job.Worlds.Count())}
 	lib, w := job.Bodies.Library(), job.Worlds
 	for i := range c.sizes {
 		for _, p := range job.Bodies.Parts(int32(i)) {
@@ -298,10 +301,29 @@ func (c *rowAuditor) flats() bool {
 	return false
 }
 
+// alone reports whether the audit of a row as an answer of the pair of parts that it names proves it, or of none where
+// a body is absent: where these are the only parts of its bodies, and the columns prove a distance.
+func (c *rowAuditor) alone(p rowPlace, partA int) bool {
+	if c.bad[p.world] {
+		return true // form checks all of the row
+	}
+	x, y := c.job.Worlds.Body(p.world, p.a), c.job.Worlds.Body(p.world, p.b)
+	if x == batch.Absent || y == batch.Absent {
+		return true
+	}
+	return partA >= 0 && score.ProofColumns&^c.job.Results.Columns == 0 && len(c.job.Bodies.Parts(x)) == 1 &&
+		len(c.job.Bodies.Parts(y)) == 1
+}
+
 // rows checks the form of every row and audits the answers of those that name a pair of parts.
 func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample) error {
 	const most = 1 << 16
 	job, out := c.job, c.job.Results
+	if out.Pair != nil || out.Offsets != nil { // rows that say nothing of the pairs that they leave out
+		for world := range c.open {
+			c.open[world] = true
+		}
+	}
 	var list []batch.Row
 	var at []int
 	for i := range out.N {
@@ -321,6 +343,9 @@ func (r *rolloutAudit) rows(ctx context.Context, c *rowAuditor, s *rolloutSample
 			partA, partB, err = c.form(i, p)
 		}
 		r.note(p.world, i, err)
+		if c.job.Results.Pair == nil && c.job.Results.Offsets == nil && err == nil && !c.alone(p, partA) {
+			c.open[p.world] = true
+		}
 		if out.Failed != nil && out.Failed[i] > 0 && !c.bad[i] {
 			r.Unanswered++
 		}

@@ -10,6 +10,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/internal/score"
 	"clearance/verify"
 
 	"github.com/spf13/cobra"
@@ -146,13 +147,6 @@ func (f *verifyFlags) check() error {
 	return f.auditFlags.check()
 }
 
-// auditColumns are columns that claim something of a pair; what the others hold is judged
-// together with one of these.
-const auditColumns = batch.ColStatus | batch.ColDistance
-
-// proofColumns are the columns that prove a distance from both sides.
-const proofColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
-
 // verifyFile audits a results file against the question of the flags, which have been checked.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
 	lib, err := dataset.ReadLibrary(f.shapes)
@@ -176,7 +170,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	}
 	claims := claimsOf(results.Metadata())
 	switch {
-	case results.Columns()&auditColumns == 0:
+	case results.Columns()&score.AuditColumns == 0:
 		return nil, fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them",
 			f.results, strings.Join(columnList(results.Columns()), ", "))
 	case claims.Query != "" && claims.Query != f.options.Query.String():
@@ -220,7 +214,7 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	if f.prove > 0 {
 		report.Proof = &c.proof
 	}
-	if missing := proofColumns &^ results.Columns(); results.Columns()&batch.ColDistance != 0 && missing != 0 {
+	if missing := score.ProofColumns &^ results.Columns(); results.Columns()&batch.ColDistance != 0 && missing != 0 {
 		report.Unaudited = n - int64(c.compare.Compared)
 		report.Missing = columnList(missing)
 	}

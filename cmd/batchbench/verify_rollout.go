@@ -11,6 +11,7 @@ import (
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
 
@@ -145,7 +146,7 @@ func (f *verifyRolloutFlags) belongs(job *rollout.Job, meta map[string]string) e
 	if d, ok := meta["max_distance"]; ok && d != most {
 		return other("the largest distance", d, most, "max-distance")
 	}
-	if r.Columns&auditColumns == 0 {
+	if r.Columns&score.AuditColumns == 0 {
 		return fmt.Errorf("%s: the columns %s are not enough to audit, want status or distance among them", f.results,
 			strings.Join(columnList(r.Columns), ", "))
 	}
@@ -186,6 +187,9 @@ func (r *verifyRolloutReport) verdict() error {
 		return exitf(exitWrong, "%s: %s of rows without an answer", r.Results, plural(a.Unanswered, "world"))
 	case a.Worlds == 0 && a.OfWorlds > 0:
 		return exitf(exitWrong, "%s: not audited: the reference has solved no world; see --sample and --all", r.Results)
+	case a.Open > 0:
+		return exitf(exitWrong, "%s: not audited in full: %s not solved by the reference; see --sample and --all",
+			r.Results, plural(a.Open, "world"))
 	case a.Unaudited > 0:
 		return exitf(exitWrong, "%s: %s not audited: without the column gap nothing bounds them; see --all",
 			r.Results, plural(a.Unaudited, "distance"))

@@ -121,6 +121,9 @@ func (r *verifySweepReport) verdict() error {
 	case a.Sample == 0 && a.Rows > 0:
 		return exitf(exitWrong, "%s: not audited: the reference has looked at no row; see --sample and --all",
 			r.Results)
+	case a.Sample < a.Rows:
+		return exitf(exitWrong, "%s: not audited in full: the reference has not looked at %s; see --sample and --all",
+			r.Results, plural(a.Rows-a.Sample, "row"))
 	}
 	return nil
 }

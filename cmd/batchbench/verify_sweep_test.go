@@ -51,7 +51,7 @@ func TestVerifySweep(t *testing.T) {
 		command(append(append([]string{"sweep", "--out", at("out.npz")}, in...), more...)...).want(t, exitGood)
 		verify := append(append([]string{"verify", "sweep", "--results", at("out.npz")}, in...), more...)
 		command(append(verify, "--all")...).want(t, exitGood)
-		o := command(append(verify, "--sample", "20")...).want(t, exitGood)
+		o := command(append(verify, "--sample", "20")...).want(t, exitWrong).says(t, "60 rows")
 		if !strings.Contains(o.stdout, "of 60 rows the form alone") {
 			t.Errorf("report %s", o.stdout)
 		}

@@ -267,7 +267,7 @@ typedef struct {
     int64_t absent;        // of scenes: pairs of bodies with an absent one
     int64_t part_pairs;    // of scenes: pairs of parts of the others
     int64_t solved;        // of scenes: pairs of parts that a back end answered
-    int64_t audited;       // of files that are audited: rows
+    int64_t audited;       // of files that are audited: rows that the audit proved or refuted
     int64_t refuted;       // rows whose answer the audit refuted
     int64_t error_row;     // first invalid row, of scenes its world; -1 if there is none
     char error_column[32]; // its column

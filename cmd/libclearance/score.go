@@ -74,7 +74,11 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 			j.done.Store(int64(rep.Rows))
 			found, err := score.Audit(ctx, lib, from, complete, o, 0, func(rows int) { j.done.Add(int64(rows)) })
 			if err == nil {
-				j.audited, j.refuted = int64(rep.Rows), int64(found.Wrong())
+				columns := o.Columns
+				if columns == 0 {
+					columns = o.EffectiveColumns()
+				}
+				j.audited, j.refuted = int64(score.Audited(found, columns)), int64(found.Wrong())
 			}
 			return err
 		}

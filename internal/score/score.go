@@ -139,6 +139,23 @@ func Different(in, out string) error {
 	return nil
 }
 
+// Columns of results in an audit.
+const (
+	// AuditColumns claim something of a pair; what the others hold is judged together with one of these.
+	AuditColumns = batch.ColStatus | batch.ColDistance
+	// ProofColumns prove a distance from both sides.
+	ProofColumns = batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB
+)
+
+// Audited is the number of rows that an audit of results with some columns has proved or refuted: without columns that
+// prove distances it is none.
+func Audited(found *verify.Report, columns batch.Columns) int {
+	if columns&AuditColumns == 0 || columns&batch.ColDistance != 0 && ProofColumns&^columns != 0 {
+		return 0
+	}
+	return found.Rows - found.Unproved
+}
+
 // auditRows is the number of rows that are audited at a time.
 const auditRows = 1 << 16
 

@@ -167,3 +167,16 @@ except KeyboardInterrupt:
 """
     run = run_python(code, timeout=1800)
     assert run.stdout == "['pairs.npz', 'shapes.json']\n", run.stderr
+
+
+@pytest.mark.parametrize("columns", [["distance"], ["distance", "status"], ["normal"]])
+def test_columns_that_prove_nothing(tmp_path: Path, files: Path, engine: cl.Engine, columns: list[str]) -> None:
+    """Distances without the columns that prove them do not count as audited."""
+    library, out = files / "shapes.json", tmp_path / "out.npz"
+    rep = cl.score_file(files / "pairs.npz", out, library=library, columns=columns, engine=engine)
+    assert rep.audited == 0 and rep.refuted == 0
+    with pytest.raises(cl.RefutedError, match="2000 of 2000 answers were not audited"):
+        rep.raise_if_refuted()
+    full = cl.score_file(files / "pairs.npz", out, library=library, engine=engine)
+    assert full.audited == 2000
+    full.raise_if_refuted()

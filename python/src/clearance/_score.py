@@ -20,11 +20,16 @@ from ._result import Report, report_of
 
 @dataclass(frozen=True)
 class FileReport:
-    """What became of a file: the report of its rows, and of the audit (None if there was none)."""
+    """What became of a file: the report of its rows, and of the audit (None if there was none).
+
+    ``audited`` is the number of rows that the audit proved or refuted. It is 0 for distances without the columns
+    that prove them: gap, normal and both witnesses.
+    """
 
     out: str
     report: Report
     refuted: int | None
+    audited: int | None = None
 
     def raise_if_failed(self) -> None:
         """Raise :class:`RowError` if any row has no answer."""
@@ -37,11 +42,16 @@ class FileReport:
         raise RowError(f"{message}; first invalid: {array}[{row}]: {reason}" if error else message, array, row, reason)
 
     def raise_if_refuted(self) -> None:
-        """Raise :class:`RefutedError` if the audit refuted an answer, or if there was no audit."""
+        """Raise :class:`RefutedError` if the audit refuted an answer, or has not looked at all of them."""
         if self.refuted is None:
             raise RefutedError(f"{self.out} was not audited: score_file(..., audit=True)")
         if self.refuted:
             raise RefutedError(f"{self.out}: the audit refuted {self.refuted} of {self.report.rows} answers")
+        if self.audited != self.report.rows:
+            raise RefutedError(
+                f"{self.out}: {self.report.rows - (self.audited or 0)} of {self.report.rows} answers were not audited; "
+                "distances are proved by the columns gap, normal, witness_a and witness_b"
+            )
 
 
 def score_file(
@@ -111,7 +121,8 @@ def _score(
     if tell is not None:
         rows = 2 * report.rows if audit else report.rows
         tell(rows, rows)
-    return FileReport(out, report_of(report), int(report.refuted) if audit else None)
+    counts = (int(report.refuted), int(report.audited)) if audit else (None, None)
+    return FileReport(out, report_of(report), *counts)
 
 
 def _line(done: int, total: int, what: str = "pairs") -> None:
