@@ -171,7 +171,7 @@ func (f *scoreFlags) check() error {
 
 // checkAudit returns an error if answers of these columns are to be audited and cannot be.
 func checkAudit(audit bool, columns batch.Columns) error {
-	if audit && columns&auditColumns == 0 {
+	if audit && columns&score.AuditColumns == 0 {
 		return fmt.Errorf("--audit: the columns %s are not enough to audit, want status or distance among them",
 			strings.Join(columnList(columns), ", "))
 	}
