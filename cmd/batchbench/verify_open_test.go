@@ -50,12 +50,12 @@ func TestVerifyOpenWorlds(t *testing.T) {
 		}
 		in := append([]string{"--shapes", shapes, "--worlds", worlds}, strings.Fields(c.flags)...)
 		out := filepath.Join(dir, "results.npz")
-		score := append([]string{"score", "--out", out}, in...)
+		score := append([]string{"rollout", "--out", out}, in...)
 		if c.columns != "default" {
 			score = append(score, "--columns", c.columns)
 		}
 		command(score...).want(t, exitGood)
-		verify := append([]string{"verify", "--results", out}, in...)
+		verify := append([]string{"verify", "rollout", "--results", out}, in...)
 		o := command(append(verify, "--sample", "1")...).want(t, c.code)
 		if c.code != exitGood {
 			o.says(t, plural(c.open, "world")+" not solved by the reference")

@@ -58,8 +58,8 @@ What a right answer is, the command line says, as in 'batchbench verify': give -
 
 What was not audited is said, and is not exit code 0: distances of a file without the
 column gap unless --all has the reference solve every world, worlds that state failed
-rows, and all worlds with --sample 0. Of worlds beyond the sample, the report says how
-many there are.`,
+rows, and worlds beyond the sample. Where each pair of bodies has a row and each body one
+part, rows prove themselves, and the sample is a second opinion.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.anyPrecision = !c.Flags().Changed("precision")

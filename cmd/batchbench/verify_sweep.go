@@ -49,7 +49,7 @@ rows and the time before a contact by its distances and the speed of the bodies.
 What a right answer is, the command line says, as in 'batchbench verify': give --tolerance,
 --time-tolerance and --max-distance as they were.
 
-Without a sample the exit code is not 0.`,
+Where rows are beyond the sample the exit code is not 0.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := errors.Join(f.checkWorlds(), f.backendFlags.check(), f.sweepFlags.check(),
