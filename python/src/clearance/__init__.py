@@ -31,6 +31,7 @@ from ._errors import (
     RowError,
     ShapeError,
 )
+from ._gradient import distance_gradient
 from ._library import Library, Shape
 from ._pairs import transforms
 from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
@@ -81,6 +82,7 @@ __all__ = [
     "View",
     "__version__",
     "decompose",
+    "distance_gradient",
     "score_file",
     "show",
     "transforms",

@@ -34,8 +34,8 @@ def check_gradient(name: str, value: Any) -> None:
         return
     raise ArrayError(
         name,
-        "requires a gradient, which no call of this package has yet: it would be lost silently. Pass "
-        "detach() of the tensor, or call under torch.no_grad(), if none is wanted",
+        "requires a gradient, which this call would lose silently. clearance.torch.distance keeps it; pass detach() of "
+        "the tensor, or call under torch.no_grad(), if none is wanted",
     )
 
 

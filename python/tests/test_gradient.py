@@ -1,0 +1,153 @@
+"""Gradients of distances: against differences, of rows without an answer, and by PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Pairs, every_kind
+
+import clearance as cl
+from clearance._gradient import quaternion_gradient
+
+
+def smooth() -> cl.Library:
+    """Shapes of which every pair has one normal and one pair of witnesses."""
+    lib = cl.Library()
+    lib.sphere(0.5)
+    lib.ellipsoid([0.4, 0.5, 0.6])
+    lib.ellipsoid([0.7, 0.3, 0.5], margin=0.05)
+    return lib
+
+
+def answer(engine: cl.Engine, p: Pairs, order: Any = "wxyz", **change: Any) -> cl.Result:
+    arrays = [change.get(name, getattr(p, name)) for name in ("a", "b", "pos_a", "quat_a", "pos_b", "quat_b")]
+    a, b, pos_a, quat_a, pos_b, quat_b = arrays
+    return engine.distance(p.library, a, b, pos_a, quat_a, pos_b, quat_b, quat=order, precision="double")
+
+
+@pytest.mark.parametrize("order", ["wxyz", "xyzw"])
+def test_against_differences(engine: cl.Engine, order: str) -> None:
+    """Every coordinate of positions and quaternions, which are not unit."""
+    p = Pairs(smooth(), 60, spread=1.0)
+    gradient = cl.distance_gradient(answer(engine, p, order), p.pos_a, p.pos_b)
+    assert gradient.shape == (60, 12)
+    want = {
+        "pos_a": gradient[:, :3],
+        "quat_a": quaternion_gradient(gradient[:, 3:6], p.quat_a, order),
+        "pos_b": gradient[:, 6:9],
+        "quat_b": quaternion_gradient(gradient[:, 9:], p.quat_b, order),
+    }
+    h = 1e-5
+    for name, rows in want.items():
+        for k in range(rows.shape[1]):
+            step = np.zeros(rows.shape[1])
+            step[k] = h
+            ahead = answer(engine, p, order, **{name: getattr(p, name) + step}).distance
+            behind = answer(engine, p, order, **{name: getattr(p, name) - step}).distance
+            np.testing.assert_allclose(rows[:, k], (ahead - behind) / (2 * h), atol=2e-6, err_msg=f"{name} {k}")
+
+
+def test_common_motion(engine: cl.Engine) -> None:
+    """A motion of both bodies as one leaves every distance as it is."""
+    p = Pairs(every_kind(), 300)
+    r = answer(engine, p)
+    v, omega = np.array([0.3, -1.0, 0.5]), np.array([1.0, 0.2, -0.7])
+    twists = np.concatenate(
+        [
+            v + np.cross(omega, p.pos_a),
+            np.tile(omega, (300, 1)),
+            v + np.cross(omega, p.pos_b),
+            np.tile(omega, (300, 1)),
+        ],
+        axis=1,
+    )
+    gradient = cl.distance_gradient(r, p.pos_a, p.pos_b)
+    np.testing.assert_allclose(np.sum(gradient * twists, axis=1), 0, atol=1e-9)
+
+
+def test_rows_without_gradient(engine: cl.Engine) -> None:
+    """Invalid rows and those beyond the largest distance are zero, never NaN."""
+    p = Pairs(smooth(), 40)
+    p.quat_a[3] = 0
+    r = answer(engine, p)
+    gradient = cl.distance_gradient(r, p.pos_a, p.pos_b)
+    assert np.isfinite(gradient).all()
+    assert not gradient[3].any() and gradient[np.arange(40) != 3].any(axis=1).all()
+    near = engine.distance(*p.arrays(), quat="wxyz", max_distance=1.0, precision="double")
+    cut = cl.distance_gradient(near, p.pos_a, p.pos_b, max_distance=1.0)
+    far = np.isfinite(r.distance) & (r.distance > 1.001)
+    assert far.any() and not cut[far].any()
+    kept = r.distance < 0.999
+    assert kept.any()
+    np.testing.assert_allclose(cut[kept], gradient[kept], atol=1e-9)
+
+
+def test_refused(engine: cl.Engine) -> None:
+    """What cannot be differentiated is an error that says so."""
+    p = Pairs(smooth(), 5)
+    with pytest.raises(cl.OptionError, match="normal"):
+        cl.distance_gradient(engine.distance(*p.arrays(), quat="wxyz", columns=["distance"]), p.pos_a, p.pos_b)
+    with pytest.raises(cl.OptionError, match=r"Engine\.distance"):
+        cl.distance_gradient(engine.growth(*p.arrays(), quat="wxyz"), p.pos_a, p.pos_b)
+    with pytest.raises(cl.ArrayError, match="pos_b"):
+        cl.distance_gradient(answer(engine, p), p.pos_a, p.pos_b[:2])
+
+
+def torch_call(engine: cl.Engine, p: Pairs, *tensors: Any, **options: Any) -> Any:
+    from clearance.torch import distance
+
+    return distance(engine, p.library, p.a, p.b, *tensors, quat="wxyz", **options)
+
+
+def test_torch(engine: cl.Engine) -> None:
+    """gradcheck in double precision, also of an argument of all rows; second derivatives are refused."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
+    p = Pairs(smooth(), 12, spread=1.0)
+    arrays = (p.pos_a, p.quat_a, p.pos_b, p.quat_b)
+    tensors = [torch.tensor(x, requires_grad=True) for x in arrays]
+    assert torch.autograd.gradcheck(lambda *x: torch_call(engine, p, *x)[0], tensors, eps=1e-5, atol=1e-5)
+    value, result = torch_call(engine, p, *tensors, columns=["method"])
+    assert value.dtype == torch.float64 and result.method is not None and not result.normal.requires_grad
+    first = torch.autograd.grad(value.sum(), tensors[0], create_graph=True)[0]
+    with pytest.raises(RuntimeError, match=r"once_differentiable|does not require grad"):
+        torch.autograd.grad(first.sum(), tensors[0])
+    one = torch.tensor(p.pos_a[0], requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda x: torch_call(engine, p, x, *tensors[1:])[0].sum(), [one], eps=1e-5, atol=1e-5
+    )
+
+
+def test_torch_rows(engine: cl.Engine) -> None:
+    """A row without an answer has a zero gradient, single precision gives float32, mistakes are refused."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
+    p = Pairs(smooth(), 12)
+    p.quat_b[5] = 0
+    tensors = [torch.tensor(x, requires_grad=True) for x in (p.pos_a, p.quat_a, p.pos_b, p.quat_b)]
+    value, _ = torch_call(engine, p, *tensors, precision="single")
+    assert value.dtype == torch.float32 and torch.isnan(value[5])
+    value.sum().backward()
+    for x in tensors:
+        assert torch.isfinite(x.grad).all() and not x.grad[5].any() and x.grad[0].any()
+    with pytest.raises(cl.OptionError, match="out"):
+        torch_call(engine, p, *tensors, out={})
+    from clearance.torch import distance
+
+    with pytest.raises(cl.OptionError, match="matrices"):
+        distance(engine, p.library, p.a, p.b, *tensors, quat="matrix")  # type: ignore[arg-type]
+
+
+def test_torch_descent(engine: cl.Engine) -> None:
+    """An optimizer brings an ellipsoid to a distance of 0.1 from each of 20 others."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch to run this test")
+    p = Pairs(smooth(), 20)
+    pos_a = torch.tensor(p.pos_a, requires_grad=True)
+    optimizer = torch.optim.SGD([pos_a], lr=0.4)
+    for _ in range(60):
+        optimizer.zero_grad()
+        value, _ = torch_call(engine, p, pos_a, p.quat_a, p.pos_b, p.quat_b)
+        loss = ((value - 0.1) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+    assert float(loss.detach()) < 1e-10
