@@ -49,6 +49,7 @@ var layers = map[string][]string{
 	"rollout": {"batch", "dispatch", "geom", "internal/memory", "rollout/broadphase",
 		"rollout/sweep"},
 	"contact":            {"batch", "geom", "geom/hull"},
+	"contact/scenes":     {"contact"},
 	"verify":             {"geom", "batch", "ref"},
 	"rollout/broadphase": {},
 	"rollout/sweep":      {"batch", "geom"},

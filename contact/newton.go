@@ -1,0 +1,279 @@
+package contact
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// newtonState is the memory of proximalNewton.
+type newtonState struct {
+	block            []int // of the matrix, by body; -1 for a body that does not move or has no contact
+	bodies           []int // of each block
+	outer            []r3.Vec
+	lambda           []r3.Vec // λ(v)
+	curvature        [][3][3]float64
+	prox             []float64 // P = ρh
+	shift            []float64 // Γ, frozen
+	v, start, try    []twist
+	measured         []twist
+	gradient         []twist // M(v − v_f) − Jᵀλ(v)
+	step             []twist
+	matrix           []float64 // [n,n], n = 6·blocks
+	pattern          []bool    // of its blocks, with those that elimination fills
+	right            []float64 // [n]
+	energy, velocity float64
+}
+
+const (
+	proxCCP, proxNCP = 1e-3, 1e-2 // ρ at the start
+	proxMost         = 0.1
+	inexactness      = 0.05 // of the end of an inner solve, relative to its proximal step
+	innerLimit       = 30   // steps of an inner solve of the NCP
+	armijo           = 1e-4
+	shortest         = 2e-3  // step length at which the line search of the NCP fails
+	costRounding     = 1e-13 // of the cost, below which its differences mean nothing
+	gradientRounding = 1e-14 // of the energy norm
+)
+
+// proximalNewton solves the problem by proximal steps, each by Newton's method in v. With the weights P = ρh,
+// Rt = P + R and s = Jv − c* − Pλᵏ, an outer step finds v with M(v − v_f) = Jᵀλ(v) and sets λᵏ⁺¹ = λ(v).
+//
+// CCP: λ(v) minimizes ½λᵀRtλ + sᵀλ over K. The inner problem minimizes ½‖v − v_f‖²_M + ½λᵀRtλ, which is convex.
+// NCP: λ_N = max(0, −s_N/Rt_N), and λ_T is −s_T/Rt_T projected on the disc of radius μλ_N; the merit is
+// ‖M(v − v_f) − Jᵀλ‖ in the norm of M⁻¹. Where its line search fails, two outer steps of the CCP with Γ frozen
+// and a larger ρ follow. P only damps: at a fixed point λᵏ⁺¹ = λᵏ it cancels, so R = 0 is solved exactly.
+//
+// It starts from s.lambda, and leaves the impulses of the least residual in s.best.
+func (s *worldSolver) proximalNewton(model Model, tol float64, limit int) {
+	n := &s.newton
+	s.newtonMemory()
+	copy(n.outer, s.lambda)
+	s.form(n.v, s.lambda)
+	rho, least := proxNCP, s.leastProx()
+	if model == CCP {
+		rho = proxCCP
+	}
+	frozen, last := 0, math.Inf(1)
+	for s.steps < limit {
+		convex := model == CCP || frozen > 0
+		for i := range s.rows {
+			r := &s.rows[i]
+			n.prox[i], n.shift[i] = rho*r.height, 0
+			if convex && model == NCP {
+				c := r.slip(n.v, n.outer[i])
+				n.shift[i] = r.mu * math.Sqrt(c.X*c.X+c.Y*c.Y)
+			}
+		}
+		copy(n.start, n.v)
+		used, ended, done := s.inner(model, convex, tol, limit)
+		if done {
+			return
+		}
+		if used == 0 { // an outer step that costs no factorization counts as well, so that the loop ends
+			s.steps++
+		}
+		if !ended && !convex {
+			frozen, rho = 2, min(10*rho, proxMost)
+			copy(n.v, n.start)
+			continue
+		}
+		copy(n.outer, n.lambda)
+		e, done := s.keep(model, n.measured, n.outer, tol)
+		if done {
+			return
+		}
+		switch {
+		case used > 8:
+			rho = min(3*rho, proxMost)
+		case e > last/5 && frozen == 0:
+			rho = max(0.3*rho, least)
+		}
+		frozen = max(0, frozen-1)
+		last = e
+	}
+}
+
+// leastProx is the least ρ, below which rounding of the factorization outweighs the progress of an outer step.
+func (s *worldSolver) leastProx() float64 {
+	lo, hi := math.Inf(1), 0.0
+	for _, b := range s.newton.bodies {
+		lo, hi = min(lo, s.mass[b]), max(hi, s.mass[b])
+	}
+	return max(1e-10, min(1e-6, 1e-3*lo/hi))
+}
+
+// inner solves M(v − v_f) = Jᵀλ(v) from n.v. used counts its steps. ended is false if the line search failed.
+// done: λ(v) is within the tolerance.
+func (s *worldSolver) inner(model Model, convex bool, tol float64, limit int) (used int, ended, done bool) {
+	n := &s.newton
+	s.forces(n.v, convex)
+	f, g := n.energy, s.gradientNorm()
+	for ; ; used++ {
+		if g <= max(inexactness*s.proximalStep(), gradientRounding*math.Sqrt(f+n.velocity)) {
+			return used, true, false
+		}
+		if s.steps >= limit || (used >= innerLimit && !convex) {
+			return used, convex, false
+		}
+		s.assemble()
+		if !s.factor() {
+			return used, convex, false
+		}
+		s.steps++
+		decrease := s.decrease()
+		alpha := 1.0
+		for {
+			s.trial(alpha)
+			s.forces(n.try, convex)
+			if math.IsNaN(n.energy) {
+				return used, false, false
+			}
+			after := s.gradientNorm()
+			if convex && decrease <= costRounding*f {
+				if !(after <= g/2) { // the gradient is at its rounding error
+					return used, true, false
+				}
+			} else if convex {
+				if !(n.energy <= f-armijo*alpha*decrease) && alpha > 1e-12 {
+					alpha /= 2
+					continue
+				}
+			} else if !(after <= (1-armijo*alpha)*g) {
+				if alpha < shortest {
+					return used, false, false
+				}
+				alpha /= 2
+				continue
+			}
+			f, g = n.energy, after
+			break
+		}
+		n.v, n.try = n.try, n.v
+		if _, done := s.keep(model, n.measured, n.lambda, tol); done {
+			return used, true, true
+		}
+	}
+}
+
+// proximalStep is the largest ‖P(λ − λᵏ)‖/√h, in the unit of the gradient's norm.
+func (s *worldSolver) proximalStep() float64 {
+	n, most := &s.newton, 0.0
+	for i := range s.rows {
+		d := r3.Sub(n.lambda[i], n.outer[i])
+		most = max(most, n.prox[i]*n.prox[i]*dotVec(d, d)/s.rows[i].height)
+	}
+	return math.Sqrt(most)
+}
+
+// forces sets λ(v), its curvature −dλ/ds, the gradient, and the cost energy of the convex problem.
+func (s *worldSolver) forces(v []twist, convex bool) {
+	n := &s.newton
+	n.energy = 0
+	for _, b := range n.bodies {
+		d := twist{r3.Sub(v[b].lin, s.free[b].lin), r3.Sub(v[b].ang, s.free[b].ang)}
+		g := twist{r3.Scale(s.mass[b], d.lin), s.inertia[b].mul(d.ang)}
+		n.energy += (dotVec(g.lin, d.lin) + dotVec(g.ang, d.ang)) / 2
+		n.gradient[b] = g
+	}
+	for i := range s.rows {
+		r := &s.rows[i]
+		c := r.velocity(v)
+		p := n.prox[i]
+		c = addScaled(c, -p, n.outer[i])
+		c.Z += n.shift[i]
+		var l r3.Vec
+		if convex {
+			l = coneForce(c, r.mu, p+r.rT, p+r.rN, &n.curvature[i])
+		} else {
+			l = discForce(c, r.mu, p+r.rT, p+r.rN, &n.curvature[i])
+		}
+		n.lambda[i] = l
+		n.energy += ((p+r.rT)*(l.X*l.X+l.Y*l.Y) + (p+r.rN)*l.Z*l.Z) / 2
+		w := r.world(l)
+		if s.invMass[r.b] > 0 {
+			g := &n.gradient[r.b]
+			g.lin, g.ang = r3.Sub(g.lin, w), r3.Sub(g.ang, crossVec(r.rb, w))
+		}
+		if s.invMass[r.a] > 0 {
+			g := &n.gradient[r.a]
+			g.lin, g.ang = r3.Add(g.lin, w), r3.Add(g.ang, crossVec(r.ra, w))
+		}
+	}
+}
+
+// coneForce minimizes ½λᵀRλ + sᵀλ over K, R = diag(rT, rT, rN), and sets h = −dλ/ds.
+func coneForce(s r3.Vec, mu, rT, rN float64, h *[3][3]float64) r3.Vec {
+	t := math.Sqrt(s.X*s.X + s.Y*s.Y)
+	*h = [3][3]float64{}
+	switch {
+	case t/rT <= -mu*s.Z/rN: // stick
+		h[0][0], h[1][1], h[2][2] = 1/rT, 1/rT, 1/rN
+		return r3.Vec{X: -s.X / rT, Y: -s.Y / rT, Z: -s.Z / rN}
+	case s.Z >= mu*t: // open
+		return r3.Vec{}
+	}
+	q := rN + mu*mu*rT
+	l := (mu*t - s.Z) / q
+	dx, dy := 0.0, 0.0
+	if t > 0 {
+		dx, dy = -s.X/t, -s.Y/t
+		w := mu * l / t // across the slip
+		h[0][0], h[0][1], h[1][0], h[1][1] = w*dy*dy, -w*dx*dy, -w*dx*dy, w*dx*dx
+	}
+	e := [3]float64{mu * dx, mu * dy, 1}
+	for i := range e {
+		for j := range e {
+			h[i][j] += e[i] * e[j] / q
+		}
+	}
+	return r3.Vec{X: l * e[0], Y: l * e[1], Z: l}
+}
+
+// discForce is the normal law λ_N = max(0, −s_N/rN), then −s_T/rT projected on the disc of radius μλ_N. It sets
+// h = −dλ/ds, which is not symmetric where the contact slides.
+func discForce(s r3.Vec, mu, rT, rN float64, h *[3][3]float64) r3.Vec {
+	*h = [3][3]float64{}
+	l := -s.Z / rN
+	if !(l > 0) {
+		return r3.Vec{}
+	}
+	h[2][2] = 1 / rN
+	t, radius := math.Sqrt(s.X*s.X+s.Y*s.Y), mu*l
+	if t <= radius*rT {
+		h[0][0], h[1][1] = 1/rT, 1/rT
+		return r3.Vec{X: -s.X / rT, Y: -s.Y / rT, Z: l}
+	}
+	dx, dy, w := -s.X/t, -s.Y/t, radius/t
+	h[0][0], h[0][1], h[1][0], h[1][1] = w*dy*dy, -w*dx*dy, -w*dx*dy, w*dx*dx
+	h[0][2], h[1][2] = mu*dx/rN, mu*dy/rN
+	return r3.Vec{X: radius * dx, Y: radius * dy, Z: l}
+}
+
+// gradientNorm is the norm of the gradient in M⁻¹.
+func (s *worldSolver) gradientNorm() float64 {
+	sum := 0.0
+	for _, b := range s.newton.bodies {
+		g := &s.newton.gradient[b]
+		sum += s.invMass[b]*dotVec(g.lin, g.lin) + dotVec(g.ang, s.invInertia[b].mul(g.ang))
+	}
+	return math.Sqrt(sum)
+}
+
+// decrease is that of the linear model of the cost along the step. The gradient must be that at n.v.
+func (s *worldSolver) decrease() float64 {
+	n, sum := &s.newton, 0.0
+	for _, b := range n.bodies {
+		sum -= dotVec(n.gradient[b].lin, n.step[b].lin) + dotVec(n.gradient[b].ang, n.step[b].ang)
+	}
+	return sum
+}
+
+func (s *worldSolver) trial(alpha float64) {
+	n := &s.newton
+	copy(n.try, n.v)
+	for _, b := range n.bodies {
+		n.try[b].lin = addScaled(n.v[b].lin, alpha, n.step[b].lin)
+		n.try[b].ang = addScaled(n.v[b].ang, alpha, n.step[b].ang)
+	}
+}

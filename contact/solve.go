@@ -1,0 +1,212 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Options of [Solve]. The zero value is the documented default.
+type Options struct {
+	Model Model
+	// Tolerance limits ε_d in m/s, and ε_p and ε_c divided by max(1, |λ|) with |λ| the largest component of an
+	// impulse in N·s. Zero: 1e-6.
+	Tolerance float64
+	// Sweeps is the largest number of sweeps of projected Gauss-Seidel before Newton's method. Zero: 20.
+	// Negative: none.
+	Sweeps int
+	// Relaxation is the factor ω of the sweeps, in (0, 2). Zero: 1.
+	Relaxation float64
+	// Steps is the largest number of steps of Newton's method. Zero: 400. Negative: none.
+	Steps int
+	// Bound asks for the bound of the error of the CCP. It costs a second solve.
+	Bound bool
+	// Workers is the number of goroutines. Zero: GOMAXPROCS.
+	Workers int
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case int(o.Model) >= len(modelNames):
+		return o, fmt.Errorf("contact: %v is not a model", o.Model)
+	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
+		return o, fmt.Errorf("contact: tolerance %g; it is not negative and finite", o.Tolerance)
+	case !(o.Relaxation >= 0) || o.Relaxation >= 2:
+		return o, fmt.Errorf("contact: relaxation %g; it lies in (0, 2), and 0 stands for 1", o.Relaxation)
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-6
+	}
+	if o.Relaxation == 0 {
+		o.Relaxation = 1
+	}
+	o.Sweeps = limit(o.Sweeps, 20)
+	o.Steps = limit(o.Steps, 400)
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return o, nil
+}
+
+func limit(n, standard int) int {
+	if n == 0 {
+		return standard
+	}
+	return max(n, 0)
+}
+
+// Solver keeps the memory of solves. A Solver is used by one goroutine at a time.
+type Solver struct{ workers []*worldSolver }
+
+// Solve solves the problem of every world and writes out, whose memory is kept if it suffices. Worlds are
+// independent: the answer of a world has the same bits for any number of workers and any other worlds beside
+// it. A world whose input is invalid has the status Invalid, and [Problem.CheckWorld] says why; the others are
+// answered. The error is that of options, of columns of the wrong length, or of ctx.
+func Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
+	return new(Solver).Solve(ctx, p, o, out)
+}
+
+// Solve is like the function [Solve]. It allocates nothing if the memory of earlier calls suffices and there is
+// one worker.
+func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	if err := p.checkShape(); err != nil {
+		return err
+	}
+	out.resize(p)
+	workers := max(1, min(o.Workers, p.Worlds))
+	for len(s.workers) < workers {
+		s.workers = append(s.workers, new(worldSolver))
+	}
+	if workers == 1 {
+		for w := range p.Worlds {
+			if w%256 == 0 && ctx.Err() != nil {
+				break
+			}
+			s.workers[0].solveWorld(p, w, &o, out)
+		}
+		return ctx.Err()
+	}
+	s.parallel(ctx, workers, p, &o, out)
+	return ctx.Err()
+}
+
+// parallel hands out worlds in chunks, so that few of them wait for a slow one.
+func (s *Solver) parallel(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) {
+	const chunk = 16
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for _, worker := range s.workers[:workers] {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				lo := int(next.Add(chunk)) - chunk
+				if lo >= p.Worlds {
+					return
+				}
+				for w := lo; w < min(lo+chunk, p.Worlds); w++ {
+					worker.solveWorld(p, w, o, out)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// solveWorld solves world w and writes its columns.
+func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, out *Solution) {
+	if p.CheckWorld(w) != nil {
+		out.invalid(p, w)
+		return
+	}
+	s.load(p, w)
+	s.solve(o)
+	e := s.measure(o.Model, s.v, s.lambda)
+	out.Primal[w], out.Dual[w], out.Complementarity[w] = e.primal, e.dual, e.complementarity
+	out.Sweeps[w], out.Steps[w] = int32(s.sweeps), int32(s.steps)
+	out.Status[w] = Undecided
+	if e.scaled() <= o.Tolerance {
+		out.Status[w] = Solved
+	}
+	out.Bound[w] = math.NaN()
+	if o.Bound && o.Model == CCP {
+		out.Bound[w] = s.bound()
+	}
+	s.store(p, w, out)
+}
+
+func (s *worldSolver) store(p *Problem, w int, out *Solution) {
+	impulses := out.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts]
+	clear(impulses)
+	for i, l := range s.lambda {
+		impulses[3*i], impulses[3*i+1], impulses[3*i+2] = l.X, l.Y, l.Z
+	}
+	velocities := out.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies]
+	for b := range p.Bodies {
+		t, v := &s.v[b], velocities[6*b:6*b+6]
+		v[0], v[1], v[2] = t.lin.X, t.lin.Y, t.lin.Z
+		v[3], v[4], v[5] = t.ang.X, t.ang.Y, t.ang.Z
+	}
+}
+
+// invalid writes the columns of a world whose input is invalid.
+func (s *Solution) invalid(p *Problem, w int) {
+	nan := math.NaN()
+	for _, column := range [][]float64{
+		s.Impulse[3*w*p.Contacts : 3*(w+1)*p.Contacts], s.Velocity[6*w*p.Bodies : 6*(w+1)*p.Bodies],
+		s.Primal[w : w+1], s.Dual[w : w+1], s.Complementarity[w : w+1], s.Bound[w : w+1],
+	} {
+		for i := range column {
+			column[i] = nan
+		}
+	}
+	s.Sweeps[w], s.Steps[w], s.Status[w] = 0, 0, Invalid
+}
+
+// sweepsPerCheck is the number of sweeps between two residuals.
+const sweepsPerCheck = 5
+
+// solve leaves the impulses of the least residual in lambda, with v = v_f + M⁻¹Jᵀλ.
+func (s *worldSolver) solve(o *Options) {
+	s.sweeps, s.steps = 0, 0
+	s.bestError = math.Inf(1)
+	copy(s.best, s.lambda)
+	_, done := s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	for !done && s.sweeps < o.Sweeps {
+		for range min(sweepsPerCheck, o.Sweeps-s.sweeps) {
+			s.sweep(o.Model, o.Relaxation)
+			s.sweeps++
+		}
+		_, done = s.keep(o.Model, s.v, s.lambda, o.Tolerance)
+	}
+	if !done && o.Steps > 0 {
+		copy(s.lambda, s.best)
+		s.proximalNewton(o.Model, o.Tolerance, o.Steps)
+	}
+	copy(s.lambda, s.best)
+	for i := range s.lambda { // rounding, or a warm start, may leave an impulse outside its cone
+		if r := &s.rows[i]; coneDistance(s.lambda[i], r.mu) > 0 {
+			s.lambda[i] = r.intoCone(s.lambda[i])
+		}
+	}
+}
+
+// intoCone shortens the tangential part of an impulse to the cone; a negative normal impulse becomes zero.
+func (r *row) intoCone(l r3.Vec) r3.Vec {
+	if !(l.Z > 0) {
+		return r3.Vec{}
+	}
+	t := math.Hypot(l.X, l.Y)
+	if t > r.mu*l.Z {
+		f := r.mu * l.Z / t * (1 - 0x1p-52)
+		l.X, l.Y = l.X*f, l.Y*f
+	}
+	return l
+}
