@@ -177,11 +177,11 @@ func (s *worldSolver) form(v []twist, lambda []r3.Vec) {
 	}
 }
 
-// residual holds ε_p, ε_d and ε_c, and the largest component of an impulse.
-type residual struct{ primal, dual, complementarity, largest float64 }
+// residuals hold ε_p, ε_d and ε_c, and the largest component of an impulse.
+type residuals struct{ primal, dual, complementarity, largest float64 }
 
 // measure returns the residual of λ, with v = v_f + M⁻¹Jᵀλ formed anew.
-func (s *worldSolver) measure(model Model, v []twist, lambda []r3.Vec) (e residual) {
+func (s *worldSolver) measure(model Model, v []twist, lambda []r3.Vec) (e residuals) {
 	s.form(v, lambda)
 	for i := range s.rows {
 		r, l := &s.rows[i], lambda[i]
@@ -198,7 +198,7 @@ func (s *worldSolver) measure(model Model, v []twist, lambda []r3.Vec) (e residu
 }
 
 // scaled is the number that a tolerance limits: the largest of ε_d, ε_p/max(1, |λ|) and ε_c/max(1, |λ|).
-func (e *residual) scaled() float64 {
+func (e *residuals) scaled() float64 {
 	f := max(1, e.largest)
 	return max(e.dual, e.primal/f, e.complementarity/f)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrorBound returns a bound of ‖v − v*‖_M, where v* is the velocity of the CCP and v = v_f + M⁻¹Jᵀλ that of
-// impulses λ in K. It is √(2γ) with a duality gap γ. Primal feasible velocities are v + σv_0 with an escape velocity v_0,
+// impulses λ in K. It is √(2γ) with a duality gap γ. Velocities v + σv_0 are feasible with an escape velocity v_0,
 // m_i = (Jv_0)_N − μ‖(Jv_0)_T‖ > 0 for every i: with w_i = max(0, μ‖c_T‖ − c_N) and σ = max w_i/m_i,
 //
 //	γ = λᵀc + σλᵀJv_0 + ½σ²‖v_0‖²_M.

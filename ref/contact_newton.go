@@ -51,7 +51,8 @@ func (p *Contacts) newton(model ContactModel, o ContactOptions) ContactResult {
 	rho := newtonCCP
 	if model == ContactNCP {
 		rho = newtonNCP
-		first := p.pgs(model, safeStep, ContactOptions{Tolerance: r.o.Tolerance, Limit: newtonPasses, Warm: r.outer})
+		sweeps := ContactOptions{Tolerance: r.o.Tolerance, Limit: newtonPasses, Warm: r.outer}
+		first := p.pgs(model, safeStep, sweeps)
 		r.outer = append([]float64(nil), first.Impulse...)
 	}
 	r.h, r.prox, r.shift = make([]float64, p.Points()), make([]float64, p.Points()), make([]float64, p.Points())

@@ -13,6 +13,9 @@
 // [Growth] answers another query, the growth distance: the factor by which both shapes, scaled about
 // their centers, touch.
 //
-// No solver allocates once its [Workspace] has grown. A Pair and its
+// [Contacts] are problems of another sort: contact impulses of rigid bodies, in dense form, with the solvers of
+// [ContactSolvers]. These allocate.
+//
+// No other solver allocates once its [Workspace] has grown. A Pair and its
 // Workspace belong to one goroutine; everything else is safe to share.
 package ref
