@@ -125,9 +125,9 @@ func drawPair(t testing.TB, rng *rand.Rand, features []*Features, ws *ref.Worksp
 	return solvePair(t, a, b, poseA, poseB, 0.01, ws)
 }
 
-// residual is that of the shape; of polyhedra the largest distance from the plane of a face, which decides by itself
+// signedDistance is that of the shape; of polyhedra the largest distance from the plane of a face, which decides by itself
 // whether a point within rounding of the surface is inside.
-func residual(s geom.Shape, p r3.Vec) float64 {
+func signedDistance(s geom.Shape, p r3.Vec) float64 {
 	core, margin := geom.WithoutMargin(s)
 	c, ok := core.(*geom.Convex)
 	if !ok || c.Hull().Dim < 3 || margin > 0 {
@@ -144,7 +144,7 @@ func residual(s geom.Shape, p r3.Vec) float64 {
 func extentAlong(s geom.Shape, pose geom.Pose, from, n r3.Vec) float64 {
 	local, m := pose.ApplyInverse(from), pose.Matrix()
 	d := m.MulVecT(n)
-	contains := func(t float64) bool { return residual(s, r3.Add(local, r3.Scale(t, d))) <= 0 }
+	contains := func(t float64) bool { return signedDistance(s, r3.Add(local, r3.Scale(t, d))) <= 0 }
 	in, out := 0.0, 1e-9
 	for contains(out) {
 		if in, out = out, 4*out; out > 10 {
@@ -190,10 +190,10 @@ func checkManifold(t *testing.T, p *Pair, m *Manifold, lines bool) {
 		}
 		a := r3.Add(c.Position, r3.Scale(-0.5*c.Gap, p.Normal))
 		b := r3.Add(c.Position, r3.Scale(0.5*c.Gap, p.Normal))
-		if off := residual(p.A.shape, p.PoseA.ApplyInverse(a)); off > slack {
+		if off := signedDistance(p.A.shape, p.PoseA.ApplyInverse(a)); off > slack {
 			fail("point %d (%x) is %g off A", i, c.ID, off)
 		}
-		if off := residual(p.B.shape, p.PoseB.ApplyInverse(b)); off > slack {
+		if off := signedDistance(p.B.shape, p.PoseB.ApplyInverse(b)); off > slack {
 			fail("point %d (%x) is %g off B", i, c.ID, off)
 		}
 		if !lines {

@@ -1,0 +1,160 @@
+package contact
+
+import (
+	"fmt"
+	"math"
+
+	"clearance/batch"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// A Scene is the B bodies that every world of a simulation has. Bodies are free: there are no joints.
+type Scene struct {
+	Bodies *batch.Bodies
+	Body   []int32 // [B] indices into Bodies
+
+	// Mass [B] is in kg. A body of mass +Inf is not moved by impulses and forces, and keeps its velocity.
+	Mass []float64
+	// Inertia [B,6] is about the center of mass, in the axes of the body: xx, yy, zz, xy, xz, yz, in kg·m². It is not
+	// read where the mass is +Inf.
+	Inertia []float64
+	// Center [B,3] is the center of mass in the frame of the body, in metres. Nil: the origin.
+	Center []float64
+	// Friction [B] is a coefficient of each body; that of a contact is the geometric mean of both.
+	Friction []float64
+	// Restitution [B] is in [0, 1]; that of a contact is the larger of both. Nil: zero.
+	Restitution []float64
+	// SkipA and SkipB are pairs of bodies without contacts, in either order.
+	SkipA, SkipB []int32
+}
+
+// A SceneError says which body of a scene is invalid.
+type SceneError struct {
+	Body           int
+	Column, Reason string
+}
+
+func (e *SceneError) Error() string {
+	return fmt.Sprintf("contact: scene: body %d: %s: %s", e.Body, e.Column, e.Reason)
+}
+
+// Check returns an error if a column has the wrong length, and otherwise the fault of the first invalid body.
+func (s *Scene) Check() error {
+	if s.Bodies == nil {
+		return fmt.Errorf("contact: scene: no table of bodies")
+	}
+	n := len(s.Body)
+	for _, c := range [...]struct {
+		name     string
+		got, per int
+		optional bool
+	}{{"mass", len(s.Mass), 1, false}, {"inertia", len(s.Inertia), 6, false}, {"center", len(s.Center), 3, true},
+		{"friction", len(s.Friction), 1, false}, {"restitution", len(s.Restitution), 1, true}} {
+		if c.got != c.per*n && !(c.optional && c.got == 0) {
+			return fmt.Errorf("contact: scene: column %s has %d values; %d bodies take %d", c.name, c.got, n, c.per*n)
+		}
+	}
+	for b := range n {
+		if column, reason := s.bodyFault(b); reason != "" {
+			return &SceneError{b, column, reason}
+		}
+	}
+	if len(s.SkipA) != len(s.SkipB) {
+		return fmt.Errorf("contact: scene: skip_a has %d values and skip_b %d", len(s.SkipA), len(s.SkipB))
+	}
+	for i := range s.SkipA {
+		for _, b := range [2]int32{s.SkipA[i], s.SkipB[i]} {
+			if b < 0 || int(b) >= n {
+				return fmt.Errorf("contact: scene: pair %d to skip has body %d; bodies are 0 to %d", i, b, n-1)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Scene) bodyFault(b int) (column, reason string) {
+	if i := s.Body[b]; i < 0 || int(i) >= s.Bodies.Len() {
+		return "body", fmt.Sprintf("%d; the table has bodies 0 to %d", i, s.Bodies.Len()-1)
+	}
+	m := s.Mass[b]
+	if !(m > 0) {
+		return "mass", fmt.Sprintf("%g kg; a mass is positive, or +Inf for a body that impulses do not move", m)
+	}
+	if !math.IsInf(m, 1) {
+		if reason := inertiaFault(sym3(s.Inertia[6*b : 6*b+6])); reason != "" {
+			return "inertia", reason
+		}
+		for _, part := range s.Bodies.Parts(s.Body[b]) {
+			if s.Bodies.Library().Shape(part.Shape).Kind().Traits().Unbounded {
+				return "mass", fmt.Sprintf("%g kg; a half-space is not moved by impulses, so its mass is +Inf", m)
+			}
+		}
+	}
+	if len(s.Center) > 0 && !finite(s.Center[3*b:3*b+3]...) {
+		return "center", fmt.Sprintf("%v is not finite", s.Center[3*b:3*b+3])
+	}
+	if mu := s.Friction[b]; !(mu >= 0) || !finite(mu) {
+		return "friction", fmt.Sprintf("%g; a friction coefficient is not negative", mu)
+	}
+	if len(s.Restitution) > 0 {
+		if e := s.Restitution[b]; !(e >= 0 && e <= 1) {
+			return "restitution", fmt.Sprintf("%g; it lies in [0, 1]", e)
+		}
+	}
+	return "", ""
+}
+
+// center is the center of mass of body b in its frame.
+func (s *Scene) center(b int) r3.Vec {
+	if len(s.Center) == 0 {
+		return r3.Vec{}
+	}
+	return vecOf(s.Center[3*b:])
+}
+
+func (s *Scene) restitution(a, b int32) float64 {
+	if len(s.Restitution) == 0 {
+		return 0
+	}
+	return max(s.Restitution[a], s.Restitution[b])
+}
+
+func (s *Scene) movable(b int32) bool { return !math.IsInf(s.Mass[b], 1) }
+
+// partPair is a pair of parts of two bodies, which every world has.
+type partPair struct {
+	a, b         int32 // bodies, a < b
+	partA, partB int32
+	shapeA       int32
+	shapeB       int32
+	size         float64 // of the pair of shapes; half-spaces count with their margin
+	friction     float64
+	restitution  float64
+}
+
+// partPairs lists the pairs of parts that may have contacts: of bodies not both of which are immovable.
+func (s *Scene) partPairs() []partPair {
+	skip := map[[2]int32]bool{}
+	for i, a := range s.SkipA {
+		skip[[2]int32{min(a, s.SkipB[i]), max(a, s.SkipB[i])}] = true
+	}
+	lib := s.Bodies.Library()
+	var pairs []partPair
+	for b := range int32(len(s.Body)) {
+		for a := range b {
+			if skip[[2]int32{a, b}] || !s.movable(a) && !s.movable(b) {
+				continue
+			}
+			friction := math.Sqrt(s.Friction[a]) * math.Sqrt(s.Friction[b])
+			for i, p := range s.Bodies.Parts(s.Body[a]) {
+				for j, q := range s.Bodies.Parts(s.Body[b]) {
+					pairs = append(pairs, partPair{a: a, b: b, partA: int32(i), partB: int32(j), shapeA: p.Shape,
+						shapeB: q.Shape, size: lib.PairSize(p.Shape, q.Shape), friction: friction,
+						restitution: s.restitution(a, b)})
+				}
+			}
+		}
+	}
+	return pairs
+}

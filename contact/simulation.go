@@ -1,0 +1,358 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// A PairSolver answers rows of pairs: the method of back ends, see dispatch.Backend.
+type PairSolver interface {
+	Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error
+}
+
+// StepOptions configure a [Simulation]. Zero values are the defaults, but for TimeStep.
+type StepOptions struct {
+	TimeStep float64 // Δt in seconds, > 0
+	Gravity  r3.Vec  // m/s²
+
+	// Solve are the options of the contact solver.
+	Solve Options
+
+	// MaxGap is the largest gap of a contact, in metres. Zero: 2Δt times a bound of the relative speed of the pair and
+	// 1e-4 of its size, at most a hundredth of its size.
+	MaxGap float64
+	// Correction is the share of a penetration beyond the slop that a step removes. Zero: 0.1. Negative: none.
+	Correction float64
+	// RecoverySpeed limits the speed at which penetrations are removed, in m/s. Zero: 1.
+	RecoverySpeed float64
+	// BounceSpeed is the least speed of approach that is restituted, in m/s. Zero: 0.05.
+	BounceSpeed float64
+	// Contacts is the capacity of a world. Zero: 12 for each body.
+	Contacts int
+	// Accept advances worlds whose solve is undecided with the best impulses found.
+	Accept bool
+}
+
+// slopOfSize is the penetration that is left alone, relative to the size of a pair, and the part of MaxGap that does not
+// depend on speeds.
+const slopOfSize = 1e-4
+
+func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
+	set := func(x *float64, standard float64) {
+		if *x == 0 {
+			*x = standard
+		}
+	}
+	switch {
+	case !(o.TimeStep > 0) || math.IsInf(o.TimeStep, 1):
+		return o, fmt.Errorf("contact: time step %g s; it is positive", o.TimeStep)
+	case !finite(o.Gravity.X, o.Gravity.Y, o.Gravity.Z):
+		return o, fmt.Errorf("contact: gravity %v is not finite", o.Gravity)
+	case !(o.MaxGap >= 0) || math.IsInf(o.MaxGap, 1):
+		return o, fmt.Errorf("contact: largest gap %g m; it is not negative and finite", o.MaxGap)
+	case !(o.Correction <= 1):
+		return o, fmt.Errorf("contact: correction %g; it is at most 1", o.Correction)
+	case !(o.RecoverySpeed >= 0) || !(o.BounceSpeed >= 0):
+		return o, fmt.Errorf("contact: recovery speed %g, bounce speed %g m/s; they are not negative", o.RecoverySpeed,
+			o.BounceSpeed)
+	case o.Contacts < 0:
+		return o, fmt.Errorf("contact: a capacity of %d contacts; it is not negative", o.Contacts)
+	}
+	set(&o.Correction, 0.1)
+	o.Correction = max(o.Correction, 0)
+	set(&o.RecoverySpeed, 1)
+	set(&o.BounceSpeed, 0.05)
+	if o.Contacts == 0 {
+		o.Contacts = 12 * bodies
+	}
+	solve, err := o.Solve.withDefaults()
+	o.Solve.Tolerance, o.Solve.Workers = solve.Tolerance, solve.Workers
+	return o, err
+}
+
+// StepStatus says how the last step of a world ended.
+type StepStatus uint8
+
+// Statuses of a step. A world is advanced by [Advanced] and [Accepted] alone; by all others its state is kept.
+const (
+	NotStepped      StepStatus = iota
+	Advanced                   // pairs and contacts are decided
+	Accepted                   // the solve was undecided, and the best impulses were taken
+	PairUndecided              // a pair that may have contacts has no answer
+	TooManyContacts            // more than the capacity
+	SolveUndecided             // the contact problem was not solved to the tolerance, or fails the audit of its energy
+	StepInvalid                // the state or the forces are invalid
+)
+
+var stepStatusNames = [...]string{"not_stepped", "advanced", "accepted", "pair_undecided", "too_many_contacts",
+	"solve_undecided", "invalid"}
+
+func (s StepStatus) String() string {
+	if int(s) < len(stepStatusNames) {
+		return stepStatusNames[s]
+	}
+	return fmt.Sprintf("StepStatus(%d)", uint8(s))
+}
+
+// State is the state of W worlds of B bodies, in columns.
+type State struct {
+	Worlds int
+	Pose   []float64 // [W,B,7] of the frames of the bodies: x, y, z in metres, quaternion w, x, y, z
+	// Velocity [W,B,3] is that of the center of mass, in m/s.
+	Velocity []float64
+	// Momentum [W,B,3] is the angular momentum about the center of mass, in N·m·s and world axes. Of a body of mass
+	// +Inf it is the angular velocity in rad/s. It is kept, and not the angular velocity, since it is conserved.
+	Momentum []float64
+
+	Steps  []int64      // [W] steps that the world was advanced by
+	Status []StepStatus // [W] of the last step
+
+	// Of the last step:
+	Contacts []int32 // [W] number of contacts found, of TooManyContacts as well
+	// Energy [W] is the error of the energy identity, in J: v⁺ᵀM(v⁺ − v_f) = Σλ_N·c*_N − λᵀRλ + λᵀc, where λᵀc is
+	// −Σμλ_N‖c_T‖ under the NCP and 0 under the CCP. NaN where there was no solve.
+	Energy []float64
+}
+
+// Simulation steps worlds of free rigid bodies. Its memory is kept from step to step. It belongs to one goroutine; a step
+// uses as many as Solve.Workers says. Bits do not depend on their number, nor on the other worlds.
+type Simulation struct {
+	scene    *Scene
+	pairs    []partPair
+	features []*Features // by shape
+	solver   PairSolver
+	o        StepOptions
+	cutOff   float64
+
+	state    State
+	problem  Problem
+	solution Solution
+	contacts Solver
+
+	rows    []worldRow // pairs of parts that may be in contact, world after world
+	first   []int32    // [W+1] rows of world w
+	near    []bool     // [W, pairs]
+	results *batch.Results
+	job     batch.Job
+
+	bodies  []bodyState // [W,B]
+	ids     []contactID // [W,C] of the contacts of this step
+	old     []contactID // of the last step that advanced the world
+	oldAt   []r3.Vec    // [W,C] positions
+	at      []r3.Vec
+	impulse []r3.Vec // [W,C] of old, in world axes
+	oldN    []int32  // [W]
+
+	// The passes over the worlds, kept so that a step allocates nothing.
+	passPrepare, passAssemble, passFinish func(worker *stepWorker, world int)
+
+	workers []stepWorker
+	force   []float64
+}
+
+// contactID names a contact of a world.
+type contactID struct {
+	pair int32
+	id   uint64
+}
+
+// worldRow is a row of the call of the pair solver.
+type worldRow struct {
+	world, pair int32
+	maxGap      float64
+}
+
+// bodyState is what a step needs of a body, in world axes.
+type bodyState struct {
+	pose     geom.Pose
+	center   r3.Vec // of mass
+	inertia  sym3
+	inverse  sym3
+	velocity r3.Vec
+	spin     r3.Vec // angular velocity
+}
+
+type stepWorker struct {
+	workspace Workspace
+	manifold  Manifold
+}
+
+// NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity and Momentum are copied. Nil
+// columns of velocities are zero. Pairs are solved by solver.
+func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions) (*Simulation, error) {
+	if err := scene.Check(); err != nil {
+		return nil, err
+	}
+	if solver == nil {
+		return nil, errors.New("contact: no solver of pairs; give a back end")
+	}
+	o, err := o.withDefaults(len(scene.Body))
+	if err != nil {
+		return nil, err
+	}
+	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o}
+	lib := scene.Bodies.Library()
+	s.features = make([]*Features, lib.Len())
+	for _, p := range s.pairs {
+		for _, shape := range [2]int32{p.shapeA, p.shapeB} {
+			if s.features[shape] == nil {
+				s.features[shape] = NewFeatures(lib.Shape(shape))
+			}
+		}
+		s.cutOff = max(s.cutOff, 1e-2*p.size, o.MaxGap)
+	}
+	return s, s.start(state)
+}
+
+// start takes a state.
+func (s *Simulation) start(from *State) error {
+	w, b := from.Worlds, len(s.scene.Body)
+	vectors := func(name string, v []float64) ([]float64, error) {
+		if v == nil {
+			return make([]float64, 3*w*b), nil
+		}
+		if len(v) != 3*w*b {
+			return nil, fmt.Errorf("contact: state: column %s has %d values; %d worlds of %d bodies take %d", name, len(v), w,
+				b, 3*w*b)
+		}
+		return append([]float64(nil), v...), nil
+	}
+	if w < 0 || len(from.Pose) != 7*w*b {
+		return fmt.Errorf("contact: state: column pose has %d values; %d worlds of %d bodies take %d", len(from.Pose), w, b,
+			7*w*b)
+	}
+	st := &s.state
+	var err error
+	if st.Velocity, err = vectors("velocity", from.Velocity); err != nil {
+		return err
+	}
+	if st.Momentum, err = vectors("momentum", from.Momentum); err != nil {
+		return err
+	}
+	st.Worlds, st.Pose = w, append([]float64(nil), from.Pose...)
+	st.Steps, st.Status = make([]int64, w), make([]StepStatus, w)
+	st.Contacts, st.Energy = make([]int32, w), make([]float64, w)
+
+	c := s.o.Contacts
+	s.problem.Target, s.problem.Warm = []float64{}, []float64{}
+	s.problem.Resize(w, b, c)
+	s.bodies = make([]bodyState, w*b)
+	s.near, s.first = make([]bool, w*len(s.pairs)), make([]int32, w+1)
+	s.ids, s.old = make([]contactID, w*c), make([]contactID, w*c)
+	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
+	s.oldN = make([]int32, w)
+	options := batch.Options{Precision: batch.Double, CutOff: s.cutOff, HasCutOff: true,
+		Columns: batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
+			batch.ColStatus}
+	s.results = batch.NewResults(0, &options)
+	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: (*rowsOf)(s), Options: options}
+	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
+	s.passPrepare, s.passAssemble, s.passFinish = s.prepare, s.assemble, s.finish
+	return nil
+}
+
+// State returns the state, which is valid until the next step and must not be changed.
+func (s *Simulation) State() *State { return &s.state }
+
+// Solution returns the impulses and residuals of the last step; the contacts of world w are those of
+// [Simulation.Problem].
+func (s *Simulation) Solution() *Solution { return &s.solution }
+
+// Problem returns the contact problem of the last step.
+func (s *Simulation) Problem() *Problem { return &s.problem }
+
+// Spin returns the angular velocity of a body in rad/s, in world axes.
+func (s *Simulation) Spin(world, body int) r3.Vec {
+	k := world*len(s.scene.Body) + body
+	l := vecOf(s.state.Momentum[3*k:])
+	if !s.scene.movable(int32(body)) {
+		return l
+	}
+	_, inverse := s.turned(body, quaternion(s.state.Pose[7*k+3:]))
+	return inverse.mul(l)
+}
+
+func quaternion(q []float64) quat.Number {
+	return quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]}
+}
+
+// Run makes steps and calls after, if it is not nil, after each of them, until it returns false.
+func (s *Simulation) Run(ctx context.Context, steps int, force []float64, after func(step int) bool) error {
+	for i := range steps {
+		if err := s.Step(ctx, force); err != nil {
+			return err
+		}
+		if after != nil && !after(i) {
+			break
+		}
+	}
+	return nil
+}
+
+// rowsOf is the input of the pair solver.
+type rowsOf Simulation
+
+func (r *rowsOf) Len() int { return len(r.rows) }
+
+func (r *rowsOf) Row(i int, row *batch.Row) {
+	s := (*Simulation)(r)
+	at := &s.rows[i]
+	p := &s.pairs[at.pair]
+	row.ShapeA, row.ShapeB = p.shapeA, p.shapeB
+	row.PoseA, row.PoseB = s.partPose(at.world, p.a, p.partA), s.partPose(at.world, p.b, p.partB)
+}
+
+func (s *Simulation) partPose(world, body, part int32) geom.Pose {
+	pose := s.bodies[int(world)*len(s.scene.Body)+int(body)].pose
+	return s.scene.Bodies.PartPose(s.scene.Body[body], int(part), pose)
+}
+
+// parallel calls f for every world, on all workers. Worlds are independent of each other.
+func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, world int)) error {
+	const chunk = 16
+	n := s.state.Worlds
+	workers := min(len(s.workers), (n+chunk-1)/chunk, max(runtime.GOMAXPROCS(0), 1))
+	if workers <= 1 {
+		for w := range n {
+			if w%chunk == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			f(&s.workers[0], w)
+		}
+		return nil
+	}
+	s.share(ctx, workers, chunk, f)
+	return ctx.Err()
+}
+
+// share hands out worlds in chunks.
+func (s *Simulation) share(ctx context.Context, workers, chunk int, f func(worker *stepWorker, world int)) {
+	n := s.state.Worlds
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for k := range workers {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				lo := int(next.Add(int64(chunk))) - chunk
+				if lo >= n {
+					return
+				}
+				for w := lo; w < min(lo+chunk, n); w++ {
+					f(&s.workers[k], w)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}

@@ -1,0 +1,414 @@
+package contact
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"clearance/batch"
+	"clearance/geom"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// Step advances every world by one time step. force [W,B,6] is a force at the center of mass in N and a torque in N·m, in
+// world axes; nil is none. The error is that of the columns, of ctx or of the pair solver; no world is advanced then.
+// What is wrong with a single world is its status: it keeps its state, and the others are advanced.
+//
+// Velocities are advanced first, semi-implicit Euler: v_f = v + Δt(g + F/m), ω_f = I⁻¹(L + Δt·τ). The contact problem
+// gives v⁺ and ω⁺; positions move by Δt·v⁺. Rotations follow by the midpoint rule at the constant angular momentum
+// L⁺ = Iω⁺, so that a body without contact keeps L.
+func (s *Simulation) Step(ctx context.Context, force []float64) error {
+	st := &s.state
+	n := st.Worlds * len(s.scene.Body)
+	if force != nil && len(force) != 6*n {
+		return fmt.Errorf("contact: column force has %d values; %d worlds of %d bodies take %d", len(force), st.Worlds,
+			len(s.scene.Body), 6*n)
+	}
+	s.force = force
+	if err := s.parallel(ctx, s.passPrepare); err != nil {
+		return err
+	}
+	s.listRows()
+	s.results.Resize(len(s.rows))
+	s.results.Reset()
+	s.job.Results = s.results
+	if len(s.rows) > 0 {
+		if err := s.solver.Run(ctx, &s.job, 0, len(s.rows), s.results); err != nil {
+			return err
+		}
+	}
+	if err := s.parallel(ctx, s.passAssemble); err != nil {
+		return err
+	}
+	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
+		return err
+	}
+	return s.parallel(ctx, s.passFinish)
+}
+
+// prepare computes the free velocities of a world and finds the pairs whose balls are near.
+func (s *Simulation) prepare(_ *stepWorker, w int) {
+	st, scene := &s.state, s.scene
+	bodies := len(scene.Body)
+	st.Status[w], st.Contacts[w], st.Energy[w] = Advanced, 0, math.NaN()
+	dt := s.o.TimeStep
+	for b := range bodies {
+		k := w*bodies + b
+		if !s.place(k, b) {
+			st.Status[w] = StepInvalid
+		}
+		body := &s.bodies[k]
+		free := twist{body.velocity, body.spin}
+		p := &s.problem
+		p.Mass[k] = scene.Mass[b]
+		if scene.movable(int32(b)) {
+			copy(p.Inertia[6*k:6*k+6], body.inertia[:])
+			l := vecOf(st.Momentum[3*k:])
+			free.lin = addScaled(free.lin, dt, s.o.Gravity)
+			if s.force != nil {
+				free.lin = addScaled(free.lin, dt/scene.Mass[b], vecOf(s.force[6*k:]))
+				l = addScaled(l, dt, vecOf(s.force[6*k+3:]))
+			}
+			free.ang = body.inverse.mul(l)
+		}
+		v := p.Velocity[6*k : 6*k+6]
+		v[0], v[1], v[2] = free.lin.X, free.lin.Y, free.lin.Z
+		v[3], v[4], v[5] = free.ang.X, free.ang.Y, free.ang.Z
+		if !finite(v...) {
+			st.Status[w] = StepInvalid
+		}
+	}
+	near := s.near[w*len(s.pairs) : (w+1)*len(s.pairs)]
+	for i := range near {
+		near[i] = st.Status[w] == Advanced && s.mayTouch(w, &s.pairs[i])
+	}
+}
+
+// place reads the state of body b of its world, entry k of all, and reports whether it is valid.
+func (s *Simulation) place(k, b int) bool {
+	st := &s.state
+	at := st.Pose[7*k : 7*k+7]
+	body := &s.bodies[k]
+	*body = bodyState{velocity: vecOf(st.Velocity[3*k:])}
+	pose := geom.Pose{Position: vecOf(at), Rotation: quaternion(at[3:])}
+	if !batch.CheckPose(&pose) || !finite(st.Velocity[3*k:3*k+3]...) || !finite(st.Momentum[3*k:3*k+3]...) {
+		body.pose = geom.IdentityPose()
+		return false
+	}
+	body.pose = pose
+	m := pose.Matrix()
+	body.center = r3.Add(pose.Position, m.MulVec(s.scene.center(b)))
+	body.spin = vecOf(st.Momentum[3*k:])
+	if s.scene.movable(int32(b)) {
+		body.inertia, body.inverse = s.turned(b, pose.Rotation)
+		body.spin = body.inverse.mul(body.spin)
+	}
+	return true
+}
+
+// turned returns the inertia of a body at a rotation in world axes, and its inverse.
+func (s *Simulation) turned(b int, q quat.Number) (inertia, inverse sym3) {
+	local := sym3(s.scene.Inertia[6*b : 6*b+6])
+	m := geom.Pose{Rotation: q}.Matrix()
+	return rotated(&m, &local), rotated(&m, ptr(local.inverse()))
+}
+
+func ptr[T any](x T) *T { return &x }
+
+// rotated is m·a·mᵀ.
+func rotated(m *geom.Mat3, a *sym3) sym3 {
+	full := geom.Mat3{a[0], a[3], a[4], a[3], a[1], a[5], a[4], a[5], a[2]}
+	left := geom.Mul(m, &full)
+	at := func(i, j int) float64 {
+		return left[3*i]*m[3*j] + left[3*i+1]*m[3*j+1] + left[3*i+2]*m[3*j+2]
+	}
+	return sym3{at(0, 0), at(1, 1), at(2, 2), at(0, 1), at(0, 2), at(1, 2)}
+}
+
+// maxGap is the largest gap of a contact of a pair.
+func (s *Simulation) maxGap(w int, p *partPair) float64 {
+	if s.o.MaxGap > 0 {
+		return s.o.MaxGap
+	}
+	bodies := len(s.scene.Body)
+	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
+	speed := r3.Norm(r3.Sub(b.velocity, a.velocity)) + s.o.TimeStep*r3.Norm(s.o.Gravity)
+	for _, side := range [2]struct {
+		body  *bodyState
+		index int32
+		shape int32
+	}{{a, p.a, p.shapeA}, {b, p.b, p.shapeB}} {
+		if r := s.scene.Bodies.Bounds(s.scene.Body[side.index]).Radius; !math.IsInf(r, 1) {
+			speed += 2 * r * r3.Norm(side.body.spin)
+		}
+	}
+	return min(2*s.o.TimeStep*speed+slopOfSize*p.size, 1e-2*p.size)
+}
+
+// mayTouch reports whether the balls around two parts do not prove that their distance exceeds the largest gap. Rounding
+// is a few units of the coordinates, against which a millionth of them is ample.
+func (s *Simulation) mayTouch(w int, p *partPair) bool {
+	poseA, poseB := s.partPose(int32(w), p.a, p.partA), s.partPose(int32(w), p.b, p.partB)
+	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
+	ca, cb := poseA.Apply(fa.shape.Center()), poseB.Apply(fb.shape.Center())
+	var distance float64
+	switch {
+	case fa.form == formPlane && fb.form == formPlane:
+		return false // two half-spaces have no finite depth, and no body of theirs moves
+	case fa.form == formPlane:
+		m := poseA.Matrix()
+		distance = r3.Dot(m.MulVec(r3.Vec{Z: 1}), r3.Sub(cb, poseA.Position)) - fa.radius - fb.size
+	case fb.form == formPlane:
+		m := poseB.Matrix()
+		distance = r3.Dot(m.MulVec(r3.Vec{Z: 1}), r3.Sub(ca, poseB.Position)) - fb.radius - fa.size
+	default:
+		distance = r3.Norm(r3.Sub(cb, ca)) - fa.size - fb.size
+	}
+	slack := 1e-12 * (r3.Norm(ca) + r3.Norm(cb) + r3.Norm(poseA.Position) + r3.Norm(poseB.Position) + p.size)
+	return !(distance-slack > s.maxGap(w, p))
+}
+
+// listRows lists the pairs that are near, world after world.
+func (s *Simulation) listRows() {
+	s.rows = s.rows[:0]
+	for w := range s.state.Worlds {
+		s.first[w] = int32(len(s.rows))
+		for i, near := range s.near[w*len(s.pairs) : (w+1)*len(s.pairs)] {
+			if near {
+				s.rows = append(s.rows, worldRow{int32(w), int32(i), s.maxGap(w, &s.pairs[i])})
+			}
+		}
+	}
+	s.first[s.state.Worlds] = int32(len(s.rows))
+}
+
+// assemble builds the contacts of a world from the answers of its pairs.
+func (s *Simulation) assemble(worker *stepWorker, w int) {
+	st := &s.state
+	s.problem.Count[w] = 0
+	if st.Status[w] != Advanced {
+		return
+	}
+	for i := int(s.first[w]); i < int(s.first[w+1]); i++ {
+		row := &s.rows[i]
+		distance, gap := s.results.Distance().F64[i], float64(s.results.Gap()[i])
+		if distance-gap > row.maxGap {
+			continue
+		}
+		status := batch.Status(s.results.Status()[i])
+		if status == batch.Undecided || status == batch.Invalid || !(gap < math.Inf(1)) {
+			st.Status[w] = PairUndecided
+			break
+		}
+		p := &s.pairs[row.pair]
+		n, a, b := s.results.Normal().F64, s.results.WitnessA().F64, s.results.WitnessB().F64
+		query := Pair{A: s.features[p.shapeA], B: s.features[p.shapeB],
+			PoseA: s.partPose(row.world, p.a, p.partA), PoseB: s.partPose(row.world, p.b, p.partB),
+			Normal: vecOf(n[3*i:]), Distance: distance, Gap: gap, WitnessA: vecOf(a[3*i:]), WitnessB: vecOf(b[3*i:]),
+			MaxGap: row.maxGap}
+		worker.workspace.Build(&query, &worker.manifold)
+		for k := range worker.manifold.N {
+			if st.Contacts[w]++; int(st.Contacts[w]) <= s.o.Contacts {
+				s.addContact(w, row.pair, &worker.manifold, k)
+			} else {
+				st.Status[w] = TooManyContacts
+			}
+		}
+	}
+	if st.Status[w] != Advanced {
+		s.problem.Count[w] = 0
+	}
+}
+
+// addContact adds point k of a manifold to the problem of its world.
+func (s *Simulation) addContact(w int, pair int32, m *Manifold, k int) {
+	p, problem, point := &s.pairs[pair], &s.problem, &m.Points[k]
+	bodies := len(s.scene.Body)
+	c := w*s.o.Contacts + int(problem.Count[w])
+	problem.Count[w]++
+	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
+	problem.BodyA[c], problem.BodyB[c] = p.a, p.b
+	armA, armB := r3.Sub(point.Position, a.center), r3.Sub(point.Position, b.center)
+	t1, t2 := Tangents(m.Normal)
+	for i, v := range [3]r3.Vec{t1, t2, m.Normal} {
+		putVec(problem.Frame[9*c+3*i:], v)
+	}
+	putVec(problem.ArmA[3*c:], armA)
+	putVec(problem.ArmB[3*c:], armB)
+	problem.Friction[c] = p.friction
+	approach := r3.Dot(m.Normal, r3.Sub(r3.Add(b.velocity, r3.Cross(b.spin, armB)),
+		r3.Add(a.velocity, r3.Cross(a.spin, armA))))
+	problem.Target[c] = s.target(point.Gap, approach, p)
+	s.ids[c], s.at[c] = contactID{pair, point.ID}, point.Position
+	impulse := s.warm(w, c, p.size)
+	putVec(problem.Warm[3*c:], r3.Vec{X: r3.Dot(t1, impulse), Y: r3.Dot(t2, impulse), Z: r3.Dot(m.Normal, impulse)})
+}
+
+func putVec(to []float64, v r3.Vec) { to[0], to[1], to[2] = v.X, v.Y, v.Z }
+
+// target is the least normal velocity after the step. A gap may close within the step and no further; a penetration
+// beyond the slop is removed by a share. Where bodies approach fast enough to meet within the step they part with their
+// restitution, measured by the speed before the step: after a contact that has not closed has braked them, it is lost.
+func (s *Simulation) target(gap, approach float64, p *partPair) float64 {
+	dt := s.o.TimeStep
+	if e := p.restitution; e > 0 && approach < -s.o.BounceSpeed && gap+dt*approach < 0 {
+		return -e * approach
+	}
+	if gap > 0 {
+		return -gap / dt
+	}
+	return min(s.o.Correction*max(0, -gap-slopOfSize*p.size)/dt, s.o.RecoverySpeed)
+}
+
+// warm is the impulse in world axes of the contact of the last step that has the features of contact c, else of the
+// nearest one of the same pair within a fiftieth of its size; zero if there is none.
+func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
+	first := w * s.o.Contacts
+	nearest := 0.02 * size
+	for i := first; i < first+int(s.oldN[w]); i++ {
+		if s.old[i].pair != s.ids[c].pair {
+			continue
+		}
+		if s.old[i].id == s.ids[c].id {
+			return s.impulse[i]
+		}
+		if d := r3.Norm(r3.Sub(s.oldAt[i], s.at[c])); d < nearest {
+			nearest, impulse = d, s.impulse[i]
+		}
+	}
+	return impulse
+}
+
+// finish audits the solve of a world and advances it.
+func (s *Simulation) finish(_ *stepWorker, w int) {
+	st := &s.state
+	if st.Status[w] != Advanced {
+		return
+	}
+	energy, allowed := s.energy(w)
+	st.Energy[w] = energy
+	switch {
+	case s.solution.Status[w] == Invalid:
+		st.Status[w] = StepInvalid
+		return
+	case s.solution.Status[w] != Solved || !(math.Abs(energy) <= allowed):
+		if !s.o.Accept {
+			st.Status[w] = SolveUndecided
+			return
+		}
+		st.Status[w] = Accepted
+	}
+	bodies := len(s.scene.Body)
+	for b := range bodies {
+		if !s.validAfter(w*bodies + b) {
+			st.Status[w] = StepInvalid
+			return
+		}
+	}
+	for b := range bodies {
+		s.advance(w*bodies+b, b)
+	}
+	first := w * s.o.Contacts
+	s.oldN[w] = s.problem.Count[w]
+	for c := first; c < first+int(s.oldN[w]); c++ {
+		q := frameRows(s.problem.Frame[9*c:])
+		l := vecOf(s.solution.Impulse[3*c:])
+		s.impulse[c] = addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+		s.old[c], s.oldAt[c] = s.ids[c], s.at[c]
+	}
+	st.Steps[w]++
+}
+
+// validAfter reports whether the state of a body after the step is finite.
+func (s *Simulation) validAfter(k int) bool {
+	v := s.solution.Velocity[6*k : 6*k+6]
+	return finite(v...) && finite(s.state.Pose[7*k]+s.o.TimeStep*v[0], s.state.Pose[7*k+1]+s.o.TimeStep*v[1],
+		s.state.Pose[7*k+2]+s.o.TimeStep*v[2])
+}
+
+// advance moves body b of its world, entry k of all, by the velocities that the solver found.
+func (s *Simulation) advance(k, b int) {
+	st, dt, body := &s.state, s.o.TimeStep, &s.bodies[k]
+	v := s.solution.Velocity[6*k : 6*k+6]
+	velocity, spin := vecOf(v), vecOf(v[3:])
+	rotation := body.pose.Rotation
+	if s.scene.movable(int32(b)) {
+		l := body.inertia.mul(spin)
+		putVec(st.Momentum[3*k:], l)
+		middle := quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)
+		_, inverse := s.turned(b, middle)
+		spin = inverse.mul(l)
+	}
+	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
+	rotation = quat.Scale(1/quat.Abs(rotation), rotation)
+	putVec(st.Velocity[3*k:], velocity)
+	m := geom.Pose{Rotation: rotation}.Matrix()
+	center := addScaled(body.center, dt, velocity)
+	putVec(st.Pose[7*k:], r3.Sub(center, m.MulVec(s.scene.center(b))))
+	st.Pose[7*k+3], st.Pose[7*k+4] = rotation.Real, rotation.Imag
+	st.Pose[7*k+5], st.Pose[7*k+6] = rotation.Jmag, rotation.Kmag
+}
+
+// exponential is the quaternion of the rotation by |v| radians about v.
+func exponential(v r3.Vec) quat.Number {
+	half := 0.5 * math.Sqrt(r3.Norm2(v))
+	k := 0.5
+	if half > 1e-8 { // below, sin(half)/half is 1 to rounding
+		k = 0.5 * math.Sin(half) / half
+	}
+	return quat.Number{Real: math.Cos(half), Imag: k * v.X, Jmag: k * v.Y, Kmag: k * v.Z}
+}
+
+// energy returns the error of the energy identity of a world, and the error that its residuals and rounding allow.
+func (s *Simulation) energy(w int) (defect, allowed float64) {
+	p, bodies := &s.problem, len(s.scene.Body)
+	size := 0.0 // sum of the magnitudes of all terms
+	add := func(sum *float64, x float64) {
+		*sum += x
+		size += math.Abs(x)
+	}
+	var left, right float64
+	for b := range bodies {
+		if !s.scene.movable(int32(b)) {
+			continue
+		}
+		k := w*bodies + b
+		v, f := s.solution.Velocity[6*k:6*k+6], p.Velocity[6*k:6*k+6]
+		i := &s.bodies[k].inertia
+		linear, angular := vecOf(v), vecOf(v[3:])
+		add(&left, p.Mass[k]*r3.Dot(linear, r3.Sub(linear, vecOf(f))))
+		add(&left, r3.Dot(angular, i.mul(r3.Sub(angular, vecOf(f[3:])))))
+		size += p.Mass[k]*r3.Norm2(linear) + r3.Dot(angular, i.mul(angular))
+	}
+	contacts := int(p.Count[w])
+	largest := 1.0
+	for i := range contacts {
+		c := w*p.Contacts + i
+		q := frameRows(p.Frame[9*c:])
+		l := vecOf(s.solution.Impulse[3*c:])
+		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
+		world := addScaled(addScaled(r3.Scale(l.X, q[0]), l.Y, q[1]), l.Z, q[2])
+		var relative r3.Vec
+		for _, side := range [2]struct {
+			body int32
+			arm  []float64
+			sign float64
+		}{{p.BodyA[c], p.ArmA, -1}, {p.BodyB[c], p.ArmB, 1}} {
+			k := w*bodies + int(side.body)
+			v := s.solution.Velocity[6*k : 6*k+6]
+			u := r3.Add(vecOf(v), r3.Cross(vecOf(v[3:]), vecOf(side.arm[3*c:])))
+			relative = addScaled(relative, side.sign, u)
+			if !s.scene.movable(side.body) { // its work on the other body
+				add(&left, side.sign*r3.Dot(world, u))
+			}
+		}
+		add(&right, l.Z*p.Target[c])
+		if s.o.Solve.Model == NCP {
+			add(&right, -p.Friction[c]*l.Z*math.Hypot(r3.Dot(q[0], relative), r3.Dot(q[1], relative)))
+		}
+	}
+	const rounding = 1e-12 // of sums of some hundred products
+	return left - right, float64(contacts)*s.o.Solve.Tolerance*largest + rounding*size
+}
