@@ -125,8 +125,8 @@ func drawPair(t testing.TB, rng *rand.Rand, features []*Features, ws *ref.Worksp
 	return solvePair(t, a, b, poseA, poseB, 0.01, ws)
 }
 
-// signedDistance is that of the shape; of polyhedra the largest distance from the plane of a face, which decides by itself
-// whether a point within rounding of the surface is inside.
+// signedDistance is that of the shape; of polyhedra the largest distance from the plane of a face, which decides by
+// itself whether a point within rounding of the surface is inside.
 func signedDistance(s geom.Shape, p r3.Vec) float64 {
 	core, margin := geom.WithoutMargin(s)
 	c, ok := core.(*geom.Convex)

@@ -44,8 +44,8 @@ type StepOptions struct {
 	Accept bool
 }
 
-// slopOfSize is the penetration that is left alone, relative to the size of a pair, and the part of MaxGap that does not
-// depend on speeds.
+// slopOfSize is the penetration that is left alone, relative to the size of a pair, and the part of MaxGap that does
+// not depend on speeds.
 const slopOfSize = 1e-4
 
 func (o StepOptions) withDefaults(bodies int) (StepOptions, error) {
@@ -125,8 +125,8 @@ type State struct {
 	Energy []float64
 }
 
-// Simulation steps worlds of free rigid bodies. Its memory is kept from step to step. It belongs to one goroutine; a step
-// uses as many as Solve.Workers says. Bits do not depend on their number, nor on the other worlds.
+// Simulation steps worlds of free rigid bodies. Its memory is kept from step to step. It belongs to one goroutine; a
+// step uses as many as Solve.Workers says. Bits do not depend on their number, nor on the other worlds.
 type Simulation struct {
 	scene    *Scene
 	pairs    []partPair
@@ -223,14 +223,14 @@ func (s *Simulation) start(from *State) error {
 			return make([]float64, 3*w*b), nil
 		}
 		if len(v) != 3*w*b {
-			return nil, fmt.Errorf("contact: state: column %s has %d values; %d worlds of %d bodies take %d", name, len(v), w,
-				b, 3*w*b)
+			return nil, fmt.Errorf("contact: state: column %s has %d values; %d worlds of %d bodies take %d", name,
+				len(v), w, b, 3*w*b)
 		}
 		return append([]float64(nil), v...), nil
 	}
 	if w < 0 || len(from.Pose) != 7*w*b {
-		return fmt.Errorf("contact: state: column pose has %d values; %d worlds of %d bodies take %d", len(from.Pose), w, b,
-			7*w*b)
+		return fmt.Errorf("contact: state: column pose has %d values; %d worlds of %d bodies take %d",
+			len(from.Pose), w, b, 7*w*b)
 	}
 	st := &s.state
 	var err error
@@ -279,7 +279,7 @@ func (s *Simulation) Spin(world, body int) r3.Vec {
 	if !s.scene.movable(int32(body)) {
 		return l
 	}
-	_, inverse := s.turned(body, quaternion(s.state.Pose[7*k+3:]))
+	_, inverse := s.inertiaAt(body, quaternion(s.state.Pose[7*k+3:]))
 	return inverse.mul(l)
 }
 

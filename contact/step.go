@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Step advances every world by one time step. force [W,B,6] is a force at the center of mass in N and a torque in N·m, in
-// world axes; nil is none. The error is that of the columns, of ctx or of the pair solver; no world is advanced then.
-// What is wrong with a single world is its status: it keeps its state, and the others are advanced.
+// Step advances every world by one time step. force [W,B,6] is a force at the center of mass in N and a torque in N·m,
+// in world axes; nil is none. The error is that of the columns, of ctx or of the pair solver; no world is advanced
+// then. What is wrong with a single world is its status: it keeps its state, and the others are advanced.
 //
 // Velocities are advanced first, semi-implicit Euler: v_f = v + Δt(g + F/m), ω_f = I⁻¹(L + Δt·τ). The contact problem
 // gives v⁺ and ω⁺; positions move by Δt·v⁺. Rotations follow by the midpoint rule at the constant angular momentum
@@ -102,14 +102,14 @@ func (s *Simulation) place(k, b int) bool {
 	body.center = r3.Add(pose.Position, m.MulVec(s.scene.center(b)))
 	body.spin = vecOf(st.Momentum[3*k:])
 	if s.scene.movable(int32(b)) {
-		body.inertia, body.inverse = s.turned(b, pose.Rotation)
+		body.inertia, body.inverse = s.inertiaAt(b, pose.Rotation)
 		body.spin = body.inverse.mul(body.spin)
 	}
 	return true
 }
 
-// turned returns the inertia of a body at a rotation in world axes, and its inverse.
-func (s *Simulation) turned(b int, q quat.Number) (inertia, inverse sym3) {
+// inertiaAt returns the inertia of a body at a rotation in world axes, and its inverse.
+func (s *Simulation) inertiaAt(b int, q quat.Number) (inertia, inverse sym3) {
 	local := sym3(s.scene.Inertia[6*b : 6*b+6])
 	m := geom.Pose{Rotation: q}.Matrix()
 	return rotated(&m, &local), rotated(&m, ptr(local.inverse()))
@@ -147,8 +147,8 @@ func (s *Simulation) maxGap(w int, p *partPair) float64 {
 	return min(2*s.o.TimeStep*speed+slopOfSize*p.size, 1e-2*p.size)
 }
 
-// mayTouch reports whether the balls around two parts do not prove that their distance exceeds the largest gap. Rounding
-// is a few units of the coordinates, against which a millionth of them is ample.
+// mayTouch reports whether the balls around two parts do not prove that their distance exceeds the largest gap.
+// Rounding is a few units of the coordinates, against which a millionth of them is ample.
 func (s *Simulation) mayTouch(w int, p *partPair) bool {
 	poseA, poseB := s.partPose(int32(w), p.a, p.partA), s.partPose(int32(w), p.b, p.partB)
 	fa, fb := s.features[p.shapeA], s.features[p.shapeB]
@@ -338,7 +338,7 @@ func (s *Simulation) advance(k, b int) {
 		l := body.inertia.mul(spin)
 		putVec(st.Momentum[3*k:], l)
 		middle := quat.Mul(exponential(r3.Scale(0.5*dt, spin)), rotation)
-		_, inverse := s.turned(b, middle)
+		_, inverse := s.inertiaAt(b, middle)
 		spin = inverse.mul(l)
 	}
 	rotation = quat.Mul(exponential(r3.Scale(dt, spin)), rotation)
