@@ -4,17 +4,19 @@
 // separating axis test. So the depth is the least overlap along one of them, whatever the overlaps along axes that are
 // no facet normals, also if a box is flat.
 //
-// Bounds. From above, the support plane along the best axis, evaluated anew along its unit vector. From below, the
-// least overlap, less its rounding: an overlap along a cross product of edges of length l is off by
-// 4·supportRounding/l, as cpu/simd derives, with room for the rounding of the inverse root.
+// Bounds. With the overlap w_A(n) + w_B(n) - |<n, t>| of the half widths along an axis n and the center distance t:
+//
+//     upper = h_D(n) for the unit vector n of the best axis, evaluated anew
+//     lower = least overlap/|n| less its rounding: 4·supportRounding/l for a cross product of edges of length l, as
+//             cpu/simd/closed_forms.h derives, with room for the rounding of the inverse root
 //
 // Edges that are parallel to rounding have no axis. If all cross products are either shorter than PARALLEL_LENGTH or
 // longer than CROSSED_LENGTH, a rotation of B by at most 2·PARALLEL_LENGTH makes the short ones zero, which changes the
 // depth and each overlap by at most 2·PARALLEL_LENGTH·size·(1 + 2/CROSSED_LENGTH) < PARALLEL_ERROR·size.
 //
 // Input: the list of the pairs of boxes that prove.comp does not prove. Output: columns of the rows whose cores
-// intersect. A row goes to the list of certify.comp if its bounds are too wide, or if its contact is not that of a
-// corner with a face or of two edges.
+// intersect. A row goes to the list of certify.comp if its bounds are too wide, or if its contact is neither
+// a corner with a face nor two edges.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -48,8 +50,8 @@ const double PARALLEL_ERROR = 5e-13lf;
 
 const double FAR = 1e300lf;
 
-// Numbers of the axes: the face normals of A from 0, those of B from 3, the cross product of edges i of A and j of B is
-// 6 + 3i + j.
+// Numbers of the axes: the face normals of A from 0, the face normals of B from 3, the cross product of edges i of A
+// and j of B is 6 + 3i + j.
 const uint FACES_OF_B = 3u;
 const uint EDGES = 6u;
 
@@ -76,8 +78,8 @@ void faceOfB(double overlap, uint axis, double error, inout Overlap o) {
     }
 }
 
-// edgesOf takes the overlap along the cross product of an edge of A and one of B: (0, -y, x) in coordinates that begin
-// with that of the edge of A.
+// edgesOf takes the overlap along the cross product of an edge of A and one of B: (0, -y, x) in coordinates whose
+// first is the axis of the edge of A.
 void edgesOf(double overlap, double x, double y, uint axis, double error, inout Overlap o) {
     precise double ll = x * x + y * y;
     if (ll < PARALLEL_LENGTH * PARALLEL_LENGTH) {
@@ -173,7 +175,7 @@ bool boxDepth(dvec3 a, dvec3 b, out CoreDepth r) {
         pa = onA;
         pb = onB;
     }
-    // Read again: kept, they would take the registers of what is above.
+    // Read again, so that they take no registers above.
     a = halfExtentsOf(indices[slot].shape_a);
     b = halfExtentsOf(indices[slot].shape_b);
     pa = clamp(pa, -a, a);
@@ -187,7 +189,7 @@ bool boxDepth(dvec3 a, dvec3 b, out CoreDepth r) {
 
 // loadBox is loadShape of a box.
 void loadBox(uint i, inout Shape s) {
-    s.family = FAMILY_BOX;
+    s.coreClass = CLASS_BOX;
     s.radius = shapes[i].radius;
     s.erode = 0.0lf;
 }

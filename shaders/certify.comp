@@ -2,8 +2,10 @@
 // continues with GJK as far as the gap requires (gjk_float64.glsl), and stores the answer with bounds that include all
 // rounding errors. Half-spaces are answered in closed form.
 //
-// Bounds. Separated: the norm of the point of the simplex from above, the support plane along the normal from below.
-// For intersecting cores: the depth of the origin in the simplex from below, the diameter of the pair from above.
+// Bounds, with the point x of the simplex nearest to the origin, the sum R of the radii and the rounding bound ρ:
+//
+//     disjoint cores      |x| - R + ρ from above, min <x/|x|, D> - R - ρ from below: separated iff this is positive
+//     intersecting cores  -(depth of the origin in the simplex) - R from above, -(diameter of the pair) from below
 //
 // Input: the simplices of gjk.comp, or the directions of rows that trust_region.comp did not prove, by the list of
 // prove.comp.
@@ -83,7 +85,7 @@ Answer certify(bool inside) {
     double offsetLength = norm(offset);
     if (!booleanQuery && !halfSpace) bound = min(bound, upper - offsetLength);
     if (inside) {
-        // No depth exceeds the width of A - B along the line of the centres.
+        // No depth exceeds the width of A - B along the line of the centers.
         bound = -largestLength;
         // For a value the bounds are too wide, unless the tolerance exceeds half of `size`: the tetrahedron lies in a
         // ball of radius `size`, so its inscribed ball has at most a third of that.
@@ -145,7 +147,8 @@ bool begin(IndexRecord index, out uint stepLimit) {
     loadQuery();
     evaluations = 0u;
     uint declined = 0u;
-    if ((shapeA.family == FAMILY_NONE && !halfA) || (shapeB.family == FAMILY_NONE && !halfB)) declined = DECLINED_KIND;
+    if ((shapeA.coreClass == CLASS_NONE && !halfA) || (shapeB.coreClass == CLASS_NONE && !halfB))
+        declined = DECLINED_KIND;
     else if (!(largestLength >= SHORTEST_LENGTH)) declined = DECLINED_GAP;
     else if (!halfA && !halfB) {
         evaluations = searches[slot].iterations;

@@ -5,7 +5,8 @@
 // One invocation answers one row at a time, in its own scratch memory; a dispatch takes as many rows of the list as
 // there is memory for. The order of the list depends on the timing of the device, so no computation depends on it.
 //
-// Bounds: those of the algorithms, for the cores; the radii of both shapes and all roundings are added.
+// Bounds: with the bounds l ≤ depth ≤ h of the cores that an algorithm proves, the sum R of the radii and the rounding
+// bound ρ, the signed distance lies in [-h - R - ρ, -l - R + ρ].
 
 #ifndef CLEARANCE_DEPTH_GLSL
 #define CLEARANCE_DEPTH_GLSL
@@ -47,8 +48,8 @@ dvec3 simplexPointA(uint k) {
 // The limit on faces that EPA cannot expand because of rounding; more indicate a flat D.
 const uint MAX_SET_ASIDE = 16u;
 
-// The limit on evaluations of the support function by EPA, and on the steps of a row in both shaders: evaluations,
-// caps, and what takes as many loop passes.
+// The limits on evaluations of the support function by EPA, and on the steps of a row in both shaders. A step is an
+// evaluation, a cap, or as many loop passes as an evaluation takes.
 const uint EPA_STEPS = VERTICES + MAX_SET_ASIDE + 16u;
 const uint ROW_STEPS = 2u * EPA_STEPS;
 

@@ -41,7 +41,7 @@ const uint CERTIFICATE_PASSES = CERTIFICATE_VERTICES * CERTIFICATE_VERTICES / 2u
 double minimumValue;  // support value of the least minimum found
 double targetBound;   // to be proved of all faces
 double apexScale;     // ratio of targetBound to its value when the polytope was built
-double startTangent;  // tangent of the angle between the first three directions and that of the minimum
+double startTangent;  // tangent of the angle between the first three directions and the minimum
 uint startVertices;   // vertices of the first tetrahedron so far, with numbers 0 to 3
 uint storedVertices;  // vertices in memory; those from vertexCount on are not part of the polytope yet
 uint minimumCount;    // minima searched for

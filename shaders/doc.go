@@ -31,7 +31,7 @@
 //     precision.
 //
 // Growth distances take three passes after input.comp: growth.comp finds, in single precision, a triangle that the ray
-// between the centres of growth crosses where it leaves the Minkowski difference; growth_prove.comp forms it anew in
+// between the centers of growth crosses where it leaves the Minkowski difference; growth_prove.comp forms it anew in
 // double precision, writes the answer where one support plane suffices, and lists the other rows; growth_certify.comp
 // takes that list and continues the search.
 //

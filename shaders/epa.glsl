@@ -1,11 +1,16 @@
 // The expanding polytope algorithm [VanDenBergen2001] in double precision, for one row, from the simplex of any rank
 // with which GJK ended.
 //
-// Bounds, those of ref.EPA. From above, the support plane along the normal of the nearest face. From below, the faces.
-// The surface is closed by construction, see polytope.glsl. If every face has its three vertices on the outer side of
-// the plane through the origin, by more than rounding, the origin sees every face with the same sign, so the solid
-// angles cannot cancel: the surface winds around the origin. A ball around the origin that meets no face is then inside
-// the surface, hence part of the convex hull of the vertices, and of D. Neither bound requires a convex polytope.
+// Bounds, as in ref.EPA. With the unit normal n of a face and its three vertices w,
+//
+//     offset(face) = min <n, w>
+//     lower = offset of the nearest face, the least of all
+//     upper = h_D(n) for the normal n of the nearest face
+//
+// The surface is closed by construction, see polytope.glsl. If every offset is above rounding, the origin lies on the
+// inner side of every face, so the solid angles have one sign and cannot cancel: the surface winds around the origin. A
+// ball around the origin that meets no face is then inside the surface, hence part of the convex hull of the vertices,
+// and of D. Neither bound requires a convex polytope.
 //
 // While the offset of some face is not above rounding, the origin may be outside. Then the nearest point of that face
 // bounds the distance from above, and the support plane bounds it from below.
@@ -229,9 +234,9 @@ bool startFromSimplex(uint n) {
 }
 
 // loadFloat32Faces forms the faces that single precision found to be nearest. They are not connected; the others are
-// known to have an offset of leastOffset at least. Their offsets prove the depth as those of a complete polytope do;
-// epa_float32.comp proves that the surface winds around the origin. It returns false if the faces are not where single
-// precision saw them.
+// known to have an offset of leastOffset at least. Their offsets prove the depth as the offsets of a complete polytope
+// do; epa_float32.comp proves that the surface winds around the origin. It returns false if the faces are not where
+// single precision saw them.
 bool loadFloat32Faces(uint count) {
     vertexCount = 3u * count;
     faceCount = count;

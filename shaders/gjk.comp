@@ -9,7 +9,7 @@
 //
 // Invariant: the simplex consists of points of D of the eroded cores, each the support point along its direction, and x
 // is its point nearest to the origin. The search ends as converged (the gap is below the tolerance), inside (the
-// simplex contains the origin), stalled (rounding prevents progress) or capped.
+// simplex contains the origin), stalled (rounding prevents progress) or at the limit of its steps.
 //
 // Output: the directions of the simplex or its corners, its weights, the evaluations, the state and the solver of every
 // slot with two shapes. Half-spaces are left to certify.comp.
@@ -64,8 +64,8 @@ vec3 difference(vec3 a, vec3 b) {
 
 bool corners; // the vertices of the simplex are handed on by the numbers of corners, see search_result.glsl
 
-// evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled, and what is
-// handed on of it.
+// evaluateSupport returns the point of the difference of the eroded cores that minimises <u, w>, scaled, and its
+// source: the numbers of its corners, or the direction u.
 vec3 evaluateSupport(vec3 u, out vec3 source) {
     uint a, b;
     vec3 coreA = coreSupport(shapeA, -u, a), coreB = toFrameA(coreSupport(shapeB, toFrameB(u), b));
@@ -96,7 +96,7 @@ void main() {
     if (pair.shape_a == NO_SHAPE) return;
     shapeA = loadShape(pair.shape_a);
     shapeB = loadShape(pair.shape_b);
-    if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
+    if (shapeA.coreClass == CLASS_NONE || shapeB.coreClass == CLASS_NONE) return;
 
     loadPose(pair);
 
@@ -143,7 +143,7 @@ void main() {
 
     bool momentum = MOMENTUM;
     // [Montaut2022, Alg. 8]: shapes that are not strictly convex need unit vectors.
-    bool normalizeTerms = shapeA.family != FAMILY_ELLIPSOID || shapeB.family != FAMILY_ELLIPSOID;
+    bool normalizeTerms = shapeA.coreClass != CLASS_ELLIPSOID || shapeB.coreClass != CLASS_ELLIPSOID;
 
     corners = handsOnCorners(shapeA, shapeB, booleanQuery);
     Simplex s = emptySimplex();

@@ -12,9 +12,9 @@
 //     dvec3 initialDirection(uint k)  // their directions, or the numbers of the corners of A and of B
 //     const uint FINE                 // see searchDirection
 //
-// Registers. A compiler keeps a state twice where a loop is left by several ways with it, or where an `inout` parameter
-// is written in one branch alone; so runGJK ends at the condition of its loop, and what moves the simplex moves the
-// global one. Shapes are loaded for each evaluation instead of kept.
+// Registers. A compiler keeps two copies of a state where a loop has several exits, or where an `inout` parameter is
+// written in one branch alone. So runGJK ends at the condition of its loop, and the simplex is a global variable.
+// Shapes are loaded for each evaluation instead of kept.
 
 #ifndef CLEARANCE_GJK_FLOAT64_GLSL
 #define CLEARANCE_GJK_FLOAT64_GLSL
@@ -143,7 +143,7 @@ void orderLongestEdgeFirst() {
 // searchDirection returns a vector in the direction of x that is orthogonal to the edges of the simplex to the last
 // digits. x itself is a sum that cancels: its direction is off by rounding divided by |x|, and for polytopes the gap
 // grows by as much. With FINE 0 it is x: the tolerance is at least 1e-7 of the size of the pair, and largestLength
-// exceeds a hundred sizes only where |x| is as large, so that x is off by a few roundings, or where centres of shapes
+// exceeds a hundred sizes only where |x| is as large, so that x is off by a few roundings, or where centers of shapes
 // are as far from the origins of their frames.
 dvec3 searchDirection() {
     if (FINE == 0u || distanceGap > 1e-9lf * largestLength || simplex.n < 2u || simplex.n > 3u) return x;

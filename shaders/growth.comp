@@ -33,12 +33,12 @@ const float SUPPORT_ROUNDING = 4.0 * UNIT_ROUNDOFF;
 // The share of the tolerance at which the search ends; rounding takes the rest.
 const float TOLERANCE_SHARE = 0.7;
 
-vec3 centreOffset; // of the centres of growth in their shapes: c_A - R c_B
+vec3 centerOffset; // of the centers of growth in their shapes: c_A - R c_B
 
 // evaluateSupport returns the support point of D along the unit vector u of the frame of A, scaled, in that frame.
 vec3 evaluateSupport(vec3 u) {
     vec3 a = coreSupport(shapeA, u), b = toFrameA(coreSupport(shapeB, -toFrameB(u)));
-    precise vec3 w = scaleToUnit * (((a - b) - centreOffset) + (shapeA.radius + shapeB.radius) * u);
+    precise vec3 w = scaleToUnit * (((a - b) - centerOffset) + (shapeA.radius + shapeB.radius) * u);
     return w;
 }
 
@@ -49,13 +49,13 @@ void main() {
     if (pair.shape_a == NO_SHAPE) return;
     shapeA = loadShape(pair.shape_a);
     shapeB = loadShape(pair.shape_b);
-    if (shapeA.family == FAMILY_NONE || shapeB.family == FAMILY_NONE) return;
+    if (shapeA.coreClass == CLASS_NONE || shapeB.coreClass == CLASS_NONE) return;
     rotation = rotationMatrix(pair.rotation);
 
     vec4 growthA = shapes[pair.shape_a].growth, growthB = shapes[pair.shape_b].growth;
     vec4 ballA = shapes[pair.shape_a].ball, ballB = shapes[pair.shape_b].ball;
     precise vec3 offset = growthA.xyz - toFrameA(growthB.xyz);
-    centreOffset = offset;
+    centerOffset = offset;
     precise float lengths = ballA.w + ballB.w + norm(ballA.xyz - growthA.xyz) + norm(ballB.xyz - growthB.xyz);
     scaleToUnit = unitScale(lengths);
     precise float offsetRounding = SUPPORT_ROUNDING * scaleToUnit * (norm(growthA.xyz) + norm(growthB.xyz));

@@ -1,6 +1,6 @@
 // The simplex method for growth distances [Growth, Alg. 1-3]. One text for both precisions.
 //
-// Let c_A and c_B be the centres of growth, D = (A - c_A) - (B - c_B) and p = c_B - c_A. The growth distance is the
+// Let c_A and c_B be the centers of growth, D = (A - c_A) - (B - c_B) and p = c_B - c_A. The growth distance is the
 // least α with p in αD [Growth, Prop. 1]: |p|/t, where the ray along p leaves D at the distance t. Here D is in the
 // frame of the ray, whose third axis is p/|p|.
 //
@@ -97,9 +97,9 @@ const real SECANT_PROGRESS = real(0.3);
 
 // hasSmoothSupport reports whether secant steps apply to a core: its support function is twice differentiable.
 bool hasSmoothSupport(Shape s) {
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return true;
-    if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) return true;
-    return isSmooth(s) || (uses(KIND_SPHERE) && s.family == FAMILY_FRUSTUM && s.params == real3(0));
+    if (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) return true;
+    if (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) return true;
+    return isSmooth(s) || (uses(KIND_SPHERE) && s.coreClass == CLASS_FRUSTUM && s.params == real3(0));
 }
 
 real3 unitVector(real3 v) {

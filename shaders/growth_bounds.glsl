@@ -5,7 +5,8 @@
 // of the ray and dot product are chains of operations on lengths that reach bounds, as in ref.Pair.Roundoff. It does
 // not depend on the distance of the shapes. p is off by translationRounding.
 //
-// Lower bound: α ≥ <n, p>/h(n) [Growth, eq. 13].
+//     lower = <n, p>/h(n)                                                  [Growth, eq. 13]
+//     upper = β + (translationRounding + β(|e| + rounding))/r,  β = |p|/z
 //
 // Upper bound: let s be the point of the triangle on the ray, z its coordinate along the ray and e its part orthogonal
 // to the ray, β = |p|/z, and g = translationRounding + β(|e| + rounding). Then p = βs' + g' with a point s' of D
@@ -24,19 +25,19 @@
 #include "store.glsl"
 
 struct PairSizes {
-    dvec3 centreA, centreB;     // of growth, in the frames of the shapes
+    dvec3 centerA, centerB;     // of growth, in the frames of the shapes
     double radii;               // around both cores
-    double inradiusA, inradius; // of balls in A and in D around their centres
+    double inradiusA, inradius; // of balls in A and in D around their centers
     double rounding;            // bound of the rounding of a point of D
 };
 
 Shape shapeOf(int k);
 PairSizes sizes();
 
-double distanceOfCentres;   // |p|
+double distanceOfCenters;   // |p|
 double translationRounding; // bound of the rounding of p
 
-dvec3 growthCentreOf(int k) {
+dvec3 growthCenterOf(int k) {
     uint record = recordOf(k);
     return dvec3(shapes[record].growth_center[0], shapes[record].growth_center[1], shapes[record].growth_center[2]);
 }
@@ -51,16 +52,16 @@ PairSizes loadSizes() {
     double powersA = supportError(shapeOf(0)), powersB = supportError(shapeOf(1));
     precise double e = UNIT_ROUNDOFF * (24.0lf * (reachA + reachB + offsets()) + powersA * reachA + powersB * reachB);
     double inradiusA = shapes[recordOf(0)].growth_inradius;
-    return PairSizes(growthCentreOf(0), growthCentreOf(1), radiusOf(0) + radiusOf(1), inradiusA,
+    return PairSizes(growthCenterOf(0), growthCenterOf(1), radiusOf(0) + radiusOf(1), inradiusA,
                      inradiusA + shapes[recordOf(1)].growth_inradius, e);
 }
 
-// loadGrowth sets the frame of the ray and the lengths. It follows loadPose, and replaces rotation by that of B in the
-// frame of the ray.
+// loadGrowth sets the frame of the ray and the lengths. It follows loadPose, and sets rotation to the
+// rotation of B in the frame of the ray.
 void loadGrowth() {
-    precise dvec3 p = translation - (growthCentreOf(0) - rotation * growthCentreOf(1));
+    precise dvec3 p = translation - (growthCenterOf(0) - rotation * growthCenterOf(1));
     precise double squared = squaredNorm(p), inverse = inverseRoot(squared), len = squared * inverse;
-    distanceOfCentres = squared > 0.0lf ? len : 0.0lf;
+    distanceOfCenters = squared > 0.0lf ? len : 0.0lf;
     setRayFrame(squared > 0.0lf ? p * inverse : dvec3(0, 0, 1));
     rotation = dmat3(toRayFrame(rotation[0]), toRayFrame(rotation[1]), toRayFrame(rotation[2]));
     precise double t = 24.0lf * UNIT_ROUNDOFF * (norm(translation) + offsets());
@@ -87,20 +88,20 @@ dvec3 initialDirection(uint k) {
 dvec3 evaluateSupport(dvec3 n, bool pointAlone, out dvec3 a) {
     a = dvec3(0);
     precise dvec3 s = sizes().radii * n;
-    dvec3 d = fromRayFrame(n), centre = sizes().centreA;
+    dvec3 d = fromRayFrame(n), center = sizes().centerA;
     for (int k = 0; k < (pointAlone ? 1 : 2); k++) { // both shapes by one text of the support functions: half the code
         Shape shape = shapeOf(k);
         dvec3 core = coreSupport(shape, d);
-        precise dvec3 fromCentre = core - centre;
+        precise dvec3 fromCenter = core - center;
         if (k == 0) {
             precise dvec3 point = core + shape.radius * d;
             a = point;
             if (pointAlone) s = point;
-            else s += toRayFrame(fromCentre);
+            else s += toRayFrame(fromCenter);
             d = -toFrameB(n);
-            centre = sizes().centreB;
+            center = sizes().centerB;
         } else {
-            s -= rotation * fromCentre;
+            s -= rotation * fromCenter;
         }
     }
     return s;
@@ -113,12 +114,12 @@ const double TOLERANCE_SHARE = 0.9lf;
 // status where it alone is wanted, or a separation beyond the cut-off. The margin is for the rounding that the final
 // bounds include.
 bool ended(double crossing, double limit) {
-    precise double gap = distanceOfCentres * (limit - crossing);
-    precise double margin = 4.0lf * (sizes().rounding + translationRounding) + 1e-14lf * distanceOfCentres;
-    bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u, separated = distanceOfCentres > limit + margin;
-    return gap <= TOLERANCE_SHARE * tolerance * crossing * max(limit, distanceOfCentres) ||
-           (hasCutOff && separated && distanceOfCentres > cutOff * (limit + margin)) ||
-           (statusAlone && (separated || crossing > distanceOfCentres + margin));
+    precise double gap = distanceOfCenters * (limit - crossing);
+    precise double margin = 4.0lf * (sizes().rounding + translationRounding) + 1e-14lf * distanceOfCenters;
+    bool statusAlone = (query.flags & FLAG_STATUS_ALONE) != 0u, separated = distanceOfCenters > limit + margin;
+    return gap <= TOLERANCE_SHARE * tolerance * crossing * max(limit, distanceOfCenters) ||
+           (hasCutOff && separated && distanceOfCenters > cutOff * (limit + margin)) ||
+           (statusAlone && (separated || crossing > distanceOfCenters + margin));
 }
 
 // isBeyond reports whether a point of D lies beyond the plane of the triangle by more than its rounding.
@@ -142,15 +143,15 @@ dvec3 weightedSum(dvec3 w, dvec3 p, dvec3 q, dvec3 r) {
 }
 
 // weightOfBall returns the weight of the vertices that are points of the ball, by their bits: their points of A are
-// relative to the centre of growth.
+// relative to the center of growth.
 double weightOfBall(dvec3 w, uint balls) {
     precise double sum =
         ((balls & 1u) != 0u ? w.x : 0.0lf) + ((balls & 2u) != 0u ? w.y : 0.0lf) + ((balls & 4u) != 0u ? w.z : 0.0lf);
     return sum;
 }
 
-// leastGap returns the least gap that float64 is sure to prove at the factor alpha: four times what rounding moves the
-// bounds by, where they are divided by r.
+// leastGap returns the least gap that float64 can always prove at the factor alpha: four times the rounding error of
+// the bounds, where they are divided by r.
 double leastGap(double alpha, double r) {
     precise double gap = 4.0lf * (alpha * sizes().rounding + translationRounding) / r;
     return gap;
@@ -159,33 +160,33 @@ double leastGap(double alpha, double r) {
 // growthAnswer returns the answer of a point s of D near the ray, with its point a of A, and of the support value along
 // normal. point is set to the common point of the scaled shapes, in the frame of A.
 Answer growthAnswer(dvec3 s, dvec3 a, dvec3 normal, double value, out dvec3 point) {
-    dvec3 centre = sizes().centreA;
+    dvec3 center = sizes().centerA;
     double ball = sizes().inradius;
     if (!(s.z > ball)) { // of the ball
         s = dvec3(0, 0, ball);
-        a = centre + sizes().inradiusA * rayZ;
+        a = center + sizes().inradiusA * rayZ;
     }
     Answer r;
-    precise double beta = distanceOfCentres / s.z;
+    precise double beta = distanceOfCenters / s.z;
     precise double offset = translationRounding + beta * (sizes().rounding + norm(dvec3(s.xy, 0)));
     precise double upper = (beta + offset / ball) * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
-    precise double lower = (distanceOfCentres * normal.z - translationRounding) / (value + sizes().rounding);
+    precise double lower = (distanceOfCenters * normal.z - translationRounding) / (value + sizes().rounding);
     precise double down = max(lower, 0.0lf) * (1.0lf - 4.0lf * UNIT_ROUNDOFF);
     r.distance = beta;
     r.upper = upper;
     r.lower = down;
     r.normal = fromRayFrame(normal);
     r.witnessA = a;
-    precise dvec3 wb = (a - fromRayFrame(s)) + distanceOfCentres * rayZ;
+    precise dvec3 wb = (a - fromRayFrame(s)) + distanceOfCenters * rayZ;
     r.witnessB = wb;
-    precise dvec3 x = centre + beta * (a - centre);
+    precise dvec3 x = center + beta * (a - center);
     point = x;
     return r;
 }
 
-// witnessesFit reports whether the witness of B is right to the rounding of B, or to what the gap allows, where it is
-// stored in double precision. It is formed from that of A, so that its error grows with A: where A reaches far beyond
-// both B and the distance, the CPU answers the row, which has it from points of B.
+// witnessesFit reports whether the error of the witness of B is within the rounding of B or within the gap, where it is
+// stored in double precision. The witness is formed from the witness of A, so its error grows with A. Where A reaches
+// far beyond both B and the distance, the CPU answers the row: it computes the witness from points of B.
 bool witnessesFit(Answer r) {
     if ((query.flags & FLAG_DOUBLE) == 0u || isHalfSpace(0) || isHalfSpace(1)) return true;
     precise double error = 8.0lf * UNIT_ROUNDOFF * norm(r.witnessA);

@@ -50,7 +50,7 @@ PairSizes sizes() { return kept; }
 struct Search {
     Triangle t;
     dvec3 a0, a1, a2;  // points of A of its vertices, in the frame of A; of a half-space a0 is the support point of D
-    uint ballVertices; // bit k: vertex k is a point of the ball, and its point of A is relative to the centre of growth
+    uint ballVertices; // bit k: vertex k is a point of the ball, and its point of A is relative to the center of growth
     dvec3 normal;      // unit, in the frame of the ray, of the least bound of the ray
     double value;      // its support value
 };
@@ -63,8 +63,9 @@ void setSearchVertex(inout Search r, uint k, dvec3 v, dvec2 l, dvec3 a) {
 }
 
 // searchGrowth continues the search of single precision in at most stepLimit evaluations. Before these it forms the
-// triangle anew, or the one in the ball if rounding moves that off the ray. For a half-space there is one evaluation,
-// along the vector toward, which sets normal, value and a0. All evaluations use one text of the support functions.
+// triangle anew, or the triangle in the ball if rounding moves the former off the ray. For a half-space there is one
+// evaluation, along the vector toward, which sets normal, value and a0. All evaluations share one call of the support
+// functions, which keeps the compiled code small.
 Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
     Search r;
     r.t = Triangle(dvec3(0), dvec3(0), dvec3(0), dvec2(0), dvec2(0), dvec2(0));
@@ -147,36 +148,37 @@ Search searchGrowth(uint stepLimit, bool halfSpace, dvec3 toward) {
 }
 
 // halfSpaceAnswer returns the answer for a half-space in closed form: α = max(0, v/h), where v is the distance of the
-// centre of the other shape from the plane and h its support function about that centre towards the plane. The witness
-// of the half-space is the point where the scaled shape meets it. margin is that of the half-space.
-Answer halfSpaceAnswer(Search search, bool first, double margin, dvec3 centre, out dvec3 point) {
+// center of the other shape from the plane and h its support function about that center towards the plane. The witness
+// of the half-space is the point where the scaled shape meets it. margin is the margin of the half-space.
+Answer halfSpaceAnswer(Search search, bool first, double margin, dvec3 center, out dvec3 point) {
     translationRounding += 24.0lf * UNIT_ROUNDOFF * margin;
-    precise double v = distanceOfCentres * search.normal.z - margin;
+    precise double v = distanceOfCenters * search.normal.z - margin;
     precise double beta = max(v / search.value, 0.0lf);
     precise double lower = (v - translationRounding) / (search.value + sizes().rounding);
     precise double upper = max(v + translationRounding, 0.0lf) / (search.value - sizes().rounding);
     precise double up = upper * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
     precise double down = max(lower, 0.0lf) * (1.0lf - 4.0lf * UNIT_ROUNDOFF);
     if (first) {
-        precise dvec3 b = distanceOfCentres * rayZ;
-        centre = b;
+        precise dvec3 b = distanceOfCenters * rayZ;
+        center = b;
     }
     dvec3 touch = first ? -search.a0 : search.a0;
-    precise dvec3 meet = centre + beta * touch, nearest = centre + touch;
+    precise dvec3 meet = center + beta * touch, nearest = center + touch;
     point = meet;
     return Answer(beta, down, up, fromRayFrame(search.normal), first ? meet : nearest, first ? nearest : meet);
 }
 
-// coincidentAnswer is that of centres that cannot be told apart: the factor 0, no normal, and the centres as witnesses.
-Answer coincidentAnswer(dvec3 centre) {
+// coincidentAnswer returns the answer where rounding cannot separate the centers: the factor 0, no normal, and the
+// centers as witnesses.
+Answer coincidentAnswer(dvec3 center) {
     precise double upper =
-        (distanceOfCentres + translationRounding) / sizes().inradius * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
-    precise dvec3 b = centre + distanceOfCentres * rayZ;
-    return Answer(0.0lf, 0.0lf, upper, dvec3(0), centre, b);
+        (distanceOfCenters + translationRounding) / sizes().inradius * (1.0lf + 4.0lf * UNIT_ROUNDOFF);
+    precise dvec3 b = center + distanceOfCenters * rayZ;
+    return Answer(0.0lf, 0.0lf, upper, dvec3(0), center, b);
 }
 
 bool withHalfSpace() { return isHalfSpace(0) || isHalfSpace(1); }
-bool isCoincident() { return !withHalfSpace() && !(distanceOfCentres > translationRounding); }
+bool isCoincident() { return !withHalfSpace() && !(distanceOfCenters > translationRounding); }
 
 // begin loads the row and returns the limit on its steps. It answers rows without a pair, declines those that cannot be
 // answered, and reports whether the row is neither.
@@ -194,7 +196,7 @@ bool begin(out uint stepLimit) {
     loadGrowth();
     loadGrowthQuery();
     uint cost = 1u + supportPasses(shapeA) + supportPasses(shapeB), passLimit = query.loop_limit / cost;
-    if ((shapeA.family == FAMILY_NONE && !isHalfSpace(0)) || (shapeB.family == FAMILY_NONE && !isHalfSpace(1)))
+    if ((shapeA.coreClass == CLASS_NONE && !isHalfSpace(0)) || (shapeB.coreClass == CLASS_NONE && !isHalfSpace(1)))
         declined = DECLINED_KIND;
     else if (passLimit < 6u) // three vertices, perhaps the ball instead, and two steps
         declined = DECLINED_LOOPS;
@@ -210,19 +212,19 @@ bool begin(out uint stepLimit) {
 // finish stores what the search proves, or declines the row.
 void finish(Search search) {
     bool halfSpace = withHalfSpace(), coincident = isCoincident();
-    dvec3 centre = sizes().centreA, point = centre;
+    dvec3 center = sizes().centerA, point = center;
     double divisor = sizes().inradius; // of both bounds
     Answer r;
     if (coincident) {
-        r = coincidentAnswer(centre);
+        r = coincidentAnswer(center);
     } else if (halfSpace) {
         double margin = shapes[recordOf(isHalfSpace(0) ? 0 : 1)].radius;
-        r = halfSpaceAnswer(search, isHalfSpace(0), margin, centre, point);
+        r = halfSpaceAnswer(search, isHalfSpace(0), margin, center, point);
         divisor = search.value;
     } else {
         dvec3 w = weightsOnRay(search.t);
         precise dvec3 a =
-            weightedSum(w, search.a0, search.a1, search.a2) + weightOfBall(w, search.ballVertices) * centre;
+            weightedSum(w, search.a0, search.a1, search.a2) + weightOfBall(w, search.ballVertices) * center;
         r = growthAnswer(weightedSum(w, search.t.v0, search.t.v1, search.t.v2), a, search.normal, search.value, point);
     }
     bool exact = !halfSpace && !coincident && (query.flags & FLAG_DOUBLE) != 0u;

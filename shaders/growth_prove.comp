@@ -3,12 +3,12 @@
 // not depend on which of the two gives it.
 //
 // The vertices of the triangle are formed anew from the directions of growth.comp. Then there is one support plane:
-// along the normal that bounds the ray best in single precision, or in double precision along that of the triangle,
-// which is exact for polytopes. Its support point replaces a vertex where that is progress. The bounds, which include
-// all rounding errors, are those of growth_bounds.glsl.
+// along the normal that bounds the ray best in single precision, or along the normal of the triangle in double
+// precision, which is exact for polytopes. Its support point replaces a vertex where that is progress.
+// growth_bounds.glsl derives the bounds, which include all rounding errors.
 //
-// The points of A of the vertices, for the witnesses, are found along the same directions once more, by the same text
-// of the support functions: only their weighted sum is kept, after the vertices are no longer needed.
+// The points of A of the vertices, for the witnesses, are evaluated along the same directions once more, by the same
+// call of the support functions, after the vertices are no longer needed; only their weighted sum is kept.
 //
 // Input: the directions of growth.comp. Output: columns of the rows that are proved, and LIST_CONTINUE with all others.
 #version 450
@@ -91,7 +91,7 @@ bool proveRow(out Answer r, out dvec3 point) {
         }
     }
     if (proved) {
-        precise dvec3 a = t.v2 + weightOfBall(t.v1, balls) * sizes().centreA;
+        precise dvec3 a = t.v2 + weightOfBall(t.v1, balls) * sizes().centerA;
         r = growthAnswer(t.v0, a, normal, value, point);
     }
     return proved;
@@ -103,8 +103,8 @@ bool mayProve() {
     shapeA = loadShape(recordOf(0));
     shapeB = loadShape(recordOf(1));
     // Kinds whose support functions take powers are not compiled in: they take more registers than all the rest.
-    bool known = uses(shapes[recordOf(0)].kind) && uses(shapes[recordOf(1)].kind) && shapeA.family != FAMILY_NONE &&
-                 shapeB.family != FAMILY_NONE;
+    bool known = uses(shapes[recordOf(0)].kind) && uses(shapes[recordOf(1)].kind) && shapeA.coreClass != CLASS_NONE &&
+                 shapeB.coreClass != CLASS_NONE;
     // In double precision the triangle of a curved surface is not yet small enough.
     bool small = (query.flags & FLAG_DOUBLE) == 0u || arePolytopes();
     uint passes = 8u * (1u + supportPasses(shapeA) + supportPasses(shapeB));
@@ -112,7 +112,7 @@ bool mayProve() {
     loadPose(indices[slot]);
     loadGrowth();
     loadGrowthQuery();
-    return distanceOfCentres > translationRounding;
+    return distanceOfCenters > translationRounding;
 }
 
 bool prove() {

@@ -10,7 +10,7 @@
 
 #include "support.glsl"
 
-// The including file declares METHOD. With another method than rtr all cores are those of ellipsoids and spheres.
+// The including file declares METHOD. Unless it is rtr, all shapes are ellipsoids and spheres.
 
 // outerSquare returns the form v vᵀ for a vector v with <e, v> = a and <f, v> = b.
 real3 outerSquare(real a, real b) {
@@ -49,26 +49,26 @@ real3 superquadricHessian(real3 axes, real alpha1, real alpha2, real3 d, real3 e
 
 // isEllipsoid reports whether a core is an ellipsoid or a point.
 bool isEllipsoid(Shape s) {
-    return (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) ||
-           (s.family == FAMILY_FRUSTUM && s.params == real3(0));
+    return (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) ||
+           (s.coreClass == CLASS_FRUSTUM && s.params == real3(0));
 }
 
 // isDifferentiable reports whether the trust region method supports a core: its support function is twice
 // differentiable in almost all directions, and it is no polytope. A point, the core of a sphere, counts.
 bool isDifferentiable(Shape s) {
-    return isEllipsoid(s) || (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) || isSmooth(s);
+    return isEllipsoid(s) || (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) || isSmooth(s);
 }
 
 // supportAndHessian returns coreSupport of such a core, with the Hessian, which is 0 for a point.
 real3 supportAndHessian(Shape s, real3 d, real3 e, real3 f, out real3 hessian) {
     hessian = real3(0);
     real3 p = real3(0);
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) {
+    if (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) {
         p = ellipsoidSupport(s.params, d);
         hessian = ellipsoidHessian(s.params, d, e, f);
     }
     if (METHOD != METHOD_RTR) return p;
-    if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
+    if (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0);
         real alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         p = superquadricSupport(s.params, alpha1, alpha2, d);

@@ -1,5 +1,6 @@
 // Lower bounds of the Hessians of support functions over a spherical cap, and the size of a cap in which a local
-// minimum is the least support value. Included by depth_certificate.glsl. The derivation is that of geom and cpu/simd.
+// minimum is the least support value. Included by depth_certificate.glsl. Package geom and
+// cpu/simd/hessian_bounds.h have the same derivation.
 //
 // Let n be the unit direction of a local minimum of the support function h of D = A - B. For y in the tangent plane,
 // |y| ≤ t, the support function f of each core satisfies
@@ -46,7 +47,7 @@ const uint CAP_ATTEMPTS = 5u;
 const double SUPPORT_DISPLACEMENT = 2e-10lf;
 
 // In memory, the support points of both cores along n in their own frames, those of smooth hulls relative to their
-// centres and those of revolutions on the profile.
+// centers and those of revolutions on the profile.
 const uint TOUCHING_POINTS = SEARCH_QUADS + 8u;
 double hessianUnit;    // unit of MAX_HESSIAN
 double leastCurvature; // smallest eigenvalue of the sum of both K for the latest valid cap
@@ -165,7 +166,7 @@ dvec3 powerSumHessianBound(Shape s, dvec3 c, dvec3 d, dvec3 e, dvec3 f, dvec3 g,
 
 // smoothHessianBound is for smooth hulls and revolutions, structured as smoothSupport.
 dvec3 smoothHessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) {
-    bool revolution = s.family == FAMILY_REVOLUTION;
+    bool revolution = s.coreClass == CLASS_REVOLUTION;
     dvec3 c = dvec3(0), reduced = d, p = e, q = f, discAxes = dvec3(1, 1, s.params.z), disc = dvec3(0);
     dvec2 slopes = dvec2(dotProduct(g, e), dotProduct(g, f)), radialChange = dvec2(0);
     double extent = 1.0lf, slope;
@@ -178,7 +179,7 @@ dvec3 smoothHessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) 
         p = dvec3(-reduced.y, reduced.x, 0) / norm(reduced);
         q = dvec3(0);
     } else {
-        c = centreOf(s.record);
+        c = centerOf(s.record);
     }
     dvec2 j = p.x * radialChange + p.y * dvec2(e.z, f.z);
     double growth = t * squareRoot(dotProduct2(slopes, slopes)) / dotProduct(g, reduced);
@@ -195,14 +196,14 @@ dvec3 smoothHessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) 
 // hessianBound bounds the Hessian of a core from below over a cap of size t, in the form that supportAndHessian has at
 // its middle. 0 is always a bound.
 dvec3 hessianBound(Shape s, dvec3 d, dvec3 e, dvec3 f, dvec3 g, double t) {
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) {
+    if (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) {
         dvec3 hessian = ellipsoidHessian(s.params, d, e, f);
         dvec2 slopes = dvec2(dotProduct(g, e), dotProduct(g, f));
         double ratio = curvatureRatio(dotProduct(g, d), squareRoot(dotProduct2(slopes, slopes)), hessian, t);
         return limitTrace(ratio * hessian);
     }
     if (METHOD != METHOD_RTR) return dvec3(0);
-    if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) return superquadricHessianBound(s, d, e, f, t);
+    if (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) return superquadricHessianBound(s, d, e, f, t);
     if (isSmooth(s)) return smoothHessianBound(s, d, e, f, g, t);
     return dvec3(0);
 }
@@ -243,9 +244,9 @@ void prepareCaps() {
         if (k == 1u) d = -toFrameB(d);
         setRowQuad(TOUCHING_POINTS + k, ellipsoidSupport(s.params, d), 0.0lf);
         if (METHOD != METHOD_RTR || !isSmooth(s)) continue;
-        bool revolution = s.family == FAMILY_REVOLUTION;
+        bool revolution = s.coreClass == CLASS_REVOLUTION;
         dvec3 disc = ellipsoidSupport(dvec3(1, 1, s.params.z), d);
-        dvec3 center = revolution ? dvec3(0) : centreOf(s.record);
+        dvec3 center = revolution ? dvec3(0) : centerOf(s.record);
         dvec3 reduced = revolution ? dvec3(dotProduct(disc, d), d.z, 0) : d;
         dvec3 point = powerNormGradient(s, center, reduced, dvec3(0), dvec3(0), hessian);
         setRowQuad(TOUCHING_POINTS + k, point, 0.0lf);

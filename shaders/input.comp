@@ -1,16 +1,16 @@
 // The first stage. It makes the indices of every row from its template, forms the relative pose in double precision,
-// and sets the direction with which the search begins. The frame of a pair is that of A, so nothing after this stage
-// depends on how far from the origin of the world the pair is.
+// and sets the direction with which the search begins. The frame of a pair is the frame of A, so nothing after this
+// stage depends on how far from the origin of the world the pair is.
 //
 // Row r of the chunk is template (first + r) mod templates of world (first + r) / templates. All later stages work on
 // slots: slot s holds row order[s], so that neighbouring slots are of one kind of pair. Only answers are stored by row.
 //
-// Initial direction [Montaut2022, Alg. 7]: the difference of the centres, or the caller's. For a growth distance: the
-// ray from the centre of growth of A to that of B, its length, and the caller's direction as the first normal.
+// Initial direction [Montaut2022, Alg. 7]: the difference of the centers, or the caller's. For a growth distance: the
+// ray from the center of growth of A to that of B, its length, and the caller's direction as the first normal.
 //
 // Output: indices, pairs and searches by slot. A row without a shape, with an invalid pose or a direction that is not
 // finite gets the mark NO_SHAPE, and certify.comp or growth_certify.comp answers it as invalid; so does a row of a
-// growth distance if neither shape holds a ball around its centre of growth.
+// growth distance if neither shape holds a ball around its center of growth.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 
@@ -32,9 +32,9 @@ layout(std430, binding = 6) writeonly buffer Pairs { PairRecord pairs[]; };
 layout(std430, binding = 7) writeonly buffer Searches { SearchRecord searches[]; };
 layout(push_constant) uniform Query { QueryRecord query; };
 
-dvec3 centreOf(uint shape) { return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]); }
+dvec3 centerOf(uint shape) { return dvec3(shapes[shape].center[0], shapes[shape].center[1], shapes[shape].center[2]); }
 
-dvec3 growthCentreOf(uint shape) {
+dvec3 growthCenterOf(uint shape) {
     return dvec3(shapes[shape].growth_center[0], shapes[shape].growth_center[1], shapes[shape].growth_center[2]);
 }
 
@@ -71,7 +71,7 @@ void main() {
     }
 
     if (GROWTH != 0u) {
-        dvec3 p = rotationMatrix(q) * growthCentreOf(index.shape_b) + t - growthCentreOf(index.shape_a);
+        dvec3 p = rotationMatrix(q) * growthCenterOf(index.shape_b) + t - growthCenterOf(index.shape_a);
         double l = norm(p);
         vec3 ray = l > 0.0lf ? vec3(p / l) : vec3(0), normal = ray;
         if (squaredNorm(w) > 0.0lf && dotProduct(w * ra, p) > 0.0lf) normal = vec3((w * ra) / norm(w));
@@ -83,8 +83,8 @@ void main() {
         return;
     }
 
-    // x0 = c1 - c2, the difference of the centres, unless the caller gives a direction.
-    dvec3 x = centreOf(index.shape_a) - (rotationMatrix(q) * centreOf(index.shape_b) + t);
+    // x0 = c1 - c2, the difference of the centers, unless the caller gives a direction.
+    dvec3 x = centerOf(index.shape_a) - (rotationMatrix(q) * centerOf(index.shape_b) + t);
     if (squaredNorm(w) > 0.0lf) x = -(w * ra);
     double l = norm(x);
     vec3 start = l > 0.0lf ? vec3(x / l) : vec3(1, 0, 0);

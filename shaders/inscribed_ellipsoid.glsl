@@ -52,9 +52,9 @@ bool inscribedEllipsoidDepth(Iterate p, double gap, out double depth) {
     precise dvec3 m0 = s * (b * r[0]) + dvec3(a.x, 0, 0);
     precise dvec3 m1 = s * (b * r[1]) + dvec3(0, a.y, 0);
     precise dvec3 m2 = s * (b * r[2]) + dvec3(0, 0, a.z);
-    // Slightly less than the best multiplier, which is an eigenvalue where the centres coincide.
+    // Slightly less than the best multiplier, which is an eigenvalue where the centers coincide.
     precise double t = -p.h * (norm(f1) + norm(f2)) * (1.0lf - min(0.5lf, gap / (4.0lf * p.h)));
-    dvec3 c = -translation; // both centres are the origins of the shapes
+    dvec3 c = -translation; // both centers are the origins of the shapes
     // The Cholesky factor of MᵀM + tI, and z = L⁻¹c.
     precise double d0 = squaredNorm(m0) + t;
     if (!(d0 > 0.0lf)) return false;

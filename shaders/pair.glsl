@@ -9,12 +9,12 @@
 
 #ifdef DOUBLE
 dvec3 vertexAt(uint i) { return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]); }
-dvec3 centreOf(uint record) {
+dvec3 centerOf(uint record) {
     return dvec3(shapes[record].center[0], shapes[record].center[1], shapes[record].center[2]);
 }
 #else
 vec3 vertexAt(uint i) { return vertices[i].xyz; }
-vec3 centreOf(uint record) { return shapes[record].ball.xyz; }
+vec3 centerOf(uint record) { return shapes[record].ball.xyz; }
 #endif
 real paramOf(uint record, uint k) { return shapes[record].params[k]; }
 uint cellWord(uint i) { return cells[i]; }
@@ -48,7 +48,7 @@ real erosionOf(uint i, Shape s) {
     return shapes[i].erode;
 #else
     float erode = 0.0;
-    if (s.family == FAMILY_ELLIPSOID) {
+    if (s.coreClass == CLASS_ELLIPSOID) {
         float c = min(min(s.params.x, s.params.y), s.params.z);
         precise float e = c / max(max(s.params.x, s.params.y), s.params.z) * c;
         erode = e;
@@ -60,7 +60,7 @@ real erosionOf(uint i, Shape s) {
 Shape loadShape(uint i) {
     Shape s;
     s.params = real3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
-    s.family = family(shapes[i].kind, s.params);
+    s.coreClass = classOf(shapes[i].kind, s.params);
     s.record = i;
     s.first = shapes[i].vertex_offset;
     s.count = shapes[i].vertex_count;

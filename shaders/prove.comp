@@ -8,12 +8,16 @@
 // product of x with an edge. For a fine tolerance these products are formed in double precision; simplices of curved
 // shapes are then left to certify.comp, since single precision ends their search too early.
 //
-// Bounds, those of certify.comp. The norm of x, a point of D = A - B, bounds the distance from above; the support plane
-// along x bounds it from below. Weights that do not fit make the bounds wide, not wrong: λ_k >= 0 and Σ λ_k = 1 hold
+// Bounds, as in certify.comp, with the sum R of the radii and the rounding bound ρ:
+//
+//     upper = |x| - R + ρ                     x is a point of D = A - B
+//     lower = min <x/|x|, D> - R - ρ          D lies beyond this support plane
+// Weights that do not fit make the bounds wide, not wrong: λ_k >= 0 and Σ λ_k = 1 hold
 // for whatever single precision left. x and its plane are each a chain of at most ten operations, as Pair.Roundoff of
 // package ref has it: sums of three products, a rotation and a translation.
 //
-// Of a stationary direction the support point is x, and the plane is that along the direction: one evaluation. The
+// For a stationary direction x is the support point, and the support plane is orthogonal to the direction: one
+// evaluation. The
 // bounds hold wherever the origin lies, since the signed distance of the eroded cores exceeds the norm of no point of
 // D. The gap is the distance of x from the line of the direction, so a fine tolerance takes one Newton step for the
 // direction first.
@@ -59,8 +63,8 @@ uint slot;
 // Points closer to the origin are left to certify.comp: their squares are not normal numbers.
 const double SHORTEST_LENGTH = 1e-140lf;
 
-// closedWeights returns weights of a simplex of n vertices, those of w1 and w2 near to l: not negative, and of sum 1 up
-// to rounding, whatever l is.
+// closedWeights returns weights of a simplex of n vertices that are not negative and have the sum 1 up to rounding,
+// whatever l is. The weights of w1 and w2 are near to l.
 dvec3 closedWeights(dvec2 l, uint n) {
     double second = n > 1u ? clamp(l.x, 0.0lf, 1.0lf) : 0.0lf;
     precise double rest = 1.0lf - second;
@@ -73,8 +77,8 @@ dvec3 closedWeights(dvec2 l, uint n) {
 dvec3 sumA = dvec3(0), x = dvec3(0), axis = dvec3(0);
 double len = 0.0lf, lower = 0.0lf;
 
-// Edges are those of the simplex from its first vertex, for a fine tolerance in double precision and in metres, else in
-// units in which they do not overflow.
+// Edges holds the edges of the simplex from its first vertex, for a fine tolerance in double precision and in metres,
+// else in units in which they do not overflow.
 struct Edges {
     vec3 first, e, f;
     dvec3 fineFirst, fineE, fineF;
@@ -124,8 +128,8 @@ void formPoint() {
     x = point;
 }
 
-// addCorners adds up the vertices that are given by their corners, with their weights, then once more with those of the
-// Newton step.
+// addCorners adds up the vertices that are given by their corners, first with the given weights, then with the weights
+// after the Newton step.
 void addCorners(IndexRecord index, dvec3 weights, uint n) {
     Edges edges = Edges(vec3(0), vec3(0), vec3(0), dvec3(0), dvec3(0), dvec3(0));
     float scale = unitScale(float(largestLength));
@@ -156,7 +160,7 @@ bool isStationary() {
 // support points of the eroded cores, x in the frame of B, and lower is the distance of their support plane. It sets x.
 //
 // The support function of D has there the Hessian (P² - a aᵀ)/<a, d> of the ellipsoid of A with the semi-axes P and the
-// support point a along d, and that of B likewise. In the tangent plane its sum with the distance m of the support
+// support point a along d; B likewise. In the tangent plane the sum of both with the distance m of the support
 // plane of the cores that are not eroded maps the step to the part of x that is orthogonal to the axis [RTR, eq. 8].
 // The step may be off by the rounding of single precision, that part of x may not.
 dvec3 steppedDirection() {
@@ -189,8 +193,8 @@ dvec3 steppedDirection() {
     return next;
 }
 
-// proveRow returns what the simplex of n vertices proves. along says that its only vertex is the support point along a
-// direction that separates or is stationary, which is the normal.
+// proveRow returns the bounds and witnesses that the simplex of n vertices proves. along says that its only vertex is
+// the support point along a direction that separates or is stationary, which is the normal.
 bool proveRow(IndexRecord index, uint n, bool along, out Answer r) {
     dvec3 weights = closedWeights(dvec2(sourceOf(slot, 3u).yz), n);
     bool corners = cornersGiven(slot);

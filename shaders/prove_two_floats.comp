@@ -8,7 +8,7 @@
 //
 // Rounding, in ε² of the sum L of all lengths, as derived in the included files. A vertex of D: cores 90, erosion 9 and
 // 60 of a unit vector, the rotation of B 512 + 49, its translation 150 (below), three sums 18: less than 900. The
-// weights are floats, of which the largest takes what is left to 1: off by 12, products 9, sums 12, the norm of the
+// weights are floats, of which the largest is 1 minus the others: off by 12, products 9, sums 12, the norm of the
 // point 60. A unit vector is off by 60, a support plane has the vertex, the choice of the vertex 87, the rotation of
 // the direction to B 2·49, a scalar product 28. Either is less than 1,300, with the sums of the radii: PROOF_ERROR has
 // room for half as much again. input_two_floats.comp bounds what positions far from the origin of the world add.

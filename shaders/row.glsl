@@ -1,5 +1,5 @@
 // The shapes of the row of an invocation. Shaders that are short of registers load them, and the pose of A, where they
-// use them: a compiler keeps what it has loaded once, unless the memory from which it follows may have changed, so the
+// use them: a compiler keeps a loaded value in registers unless the memory behind it may have changed, so the
 // including file declares the buffer indices as volatile. It declares shapes, too.
 
 #ifndef CLEARANCE_ROW_GLSL

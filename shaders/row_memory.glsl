@@ -1,6 +1,6 @@
-// What a row keeps in its scratch memory besides the polytope: its pair, and what its search reads in few places. In
-// registers all of it would be alive in every loop. A compiler cannot keep what it loaded from memory that the shader
-// writes to, so each use loads it again, and its registers are free between uses.
+// The state of a row in its scratch memory besides the polytope: its pair, and variables that its search reads in few
+// places. In registers they would be alive in every loop. A compiler cannot keep what it loaded from memory that the
+// shader writes to, so each use loads it again, and its registers are free between uses.
 
 #ifndef CLEARANCE_ROW_MEMORY_GLSL
 #define CLEARANCE_ROW_MEMORY_GLSL
@@ -19,12 +19,12 @@ dvec3 rowVector(uint k) { return quads[rowQuadAt(k)].xyz; }
 double rowNumber(uint k) { return quads[rowQuadAt(k)].w; }
 void setRowQuad(uint k, dvec3 v, double w) { quads[rowQuadAt(k)] = dvec4(v, w); }
 
-// Words of shape k = 0, 1: family, record, first, count, cells.
+// Words of shape k = 0, 1: class, record, first, count, cells.
 uint shapeWordAt(uint k, uint word) { return wordOf(LINKS, FACES + VERTEX_LINKS * VERTICES + 5u * k + word); }
 
 void storeShape(uint k, Shape s) {
     setRowQuad(PAIR_QUADS + 3u + k, s.params, s.erode);
-    links[shapeWordAt(k, 0u)] = s.family;
+    links[shapeWordAt(k, 0u)] = s.coreClass;
     links[shapeWordAt(k, 1u)] = s.record;
     links[shapeWordAt(k, 2u)] = s.first;
     links[shapeWordAt(k, 3u)] = s.count;
@@ -44,7 +44,7 @@ Shape shapeOf(uint k) {
     dvec4 quad = rowQuad(PAIR_QUADS + 3u + k);
     s.params = quad.xyz;
     s.erode = quad.w;
-    s.family = links[shapeWordAt(k, 0u)];
+    s.coreClass = links[shapeWordAt(k, 0u)];
     s.record = links[shapeWordAt(k, 1u)];
     s.first = links[shapeWordAt(k, 2u)];
     s.count = links[shapeWordAt(k, 3u)];
@@ -53,7 +53,7 @@ Shape shapeOf(uint k) {
     return s;
 }
 
-// recallPair sets the pair. A compiler removes the loads of what the caller does not use.
+// recallPair sets the pair. A compiler removes loads whose values the caller does not use.
 void recallPair() {
     shapeA = shapeOf(0u);
     shapeB = shapeOf(1u);
@@ -65,7 +65,7 @@ void recallPair() {
 // erosion returns the sum of the erosions of both cores.
 double erosion() { return rowNumber(PAIR_QUADS + 3u) + rowNumber(PAIR_QUADS + 4u); }
 
-// recallAnswer sets what the answer of the row needs besides the pair.
+// recallAnswer sets the variables that the answer of the row needs besides the pair.
 void recallAnswer() {
     radius = rowVector(RADIUS_QUAD).z;
     tolerance = rowNumber(RADIUS_QUAD);

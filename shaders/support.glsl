@@ -1,7 +1,7 @@
 // Support points of the cores of all kinds of shapes: coreSupport. The including file, which is pair.glsl, defines
 //     real3 vertexAt(uint i)             // vertex i of the library
 //     real paramOf(uint record, uint k)  // parameter k of a shape record
-//     real3 centreOf(uint record)        // the centre of a shape
+//     real3 centerOf(uint record)        // the center of a shape
 //     uint cellWord(uint i)              // word i of the cell maps
 // and fills a Shape from a record.
 //
@@ -21,19 +21,19 @@ layout(constant_id = 2) const uint KINDS = 0xffffffffu;
 
 bool uses(uint bit) { return (KINDS >> bit & 1u) != 0u; }
 
-// Families of cores with one formula for the support point. Cylinders, cones, frusta, the segment of a capsule and
+// Classes of cores with one formula for the support point. Cylinders, cones, frusta, the segment of a capsule and
 // the point of a sphere are all frusta.
-const uint FAMILY_FRUSTUM = 0u; // params: bottom radius, top radius, half length
-const uint FAMILY_BOX = 1u;
-const uint FAMILY_ELLIPSOID = 2u;
-const uint FAMILY_CONVEX = 3u;
-const uint FAMILY_SUPERQUADRIC = 4u;
-const uint FAMILY_SMOOTH_HULL = 5u; // params: see smoothParams
-const uint FAMILY_REVOLUTION = 6u;  // params: see smoothParams
-const uint FAMILY_NONE = 7u;        // a half-space, which has no support points
+const uint CLASS_FRUSTUM = 0u; // params: bottom radius, top radius, half length
+const uint CLASS_BOX = 1u;
+const uint CLASS_ELLIPSOID = 2u;
+const uint CLASS_CONVEX = 3u;
+const uint CLASS_SUPERQUADRIC = 4u;
+const uint CLASS_SMOOTH_HULL = 5u; // params: see smoothParams
+const uint CLASS_REVOLUTION = 6u;  // params: see smoothParams
+const uint CLASS_NONE = 7u;        // a half-space, which has no support points
 
 struct Shape {
-    uint family;
+    uint coreClass;
     uint record;       // index of the shape record
     uint first, count; // vertices
     uint cells;        // offset of the cell map, 0: none
@@ -44,27 +44,28 @@ struct Shape {
 
 real3 smoothParams(real sharpness, real flatness);
 
-// family returns the family of a kind, and turns its parameters into those of the family.
-uint family(uint kind, inout real3 p) {
+// classOf returns the class of a kind, and maps its parameters to the parameters of the class. paramsOf of
+// support_two_floats.glsl maps them likewise (TestParametersOfKinds).
+uint classOf(uint kind, inout real3 p) {
     switch (kind) {
-    case KIND_SPHERE: p = real3(0); return FAMILY_FRUSTUM;
-    case KIND_CAPSULE: p = real3(0, 0, p.y); return FAMILY_FRUSTUM;
-    case KIND_CYLINDER: p = real3(p.x, p.x, p.y); return FAMILY_FRUSTUM;
-    case KIND_CONE: p = real3(p.x, 0, p.y); return FAMILY_FRUSTUM;
-    case KIND_FRUSTUM: return FAMILY_FRUSTUM;
-    case KIND_BOX: return FAMILY_BOX;
-    case KIND_ELLIPSOID: return FAMILY_ELLIPSOID;
-    case KIND_SUPERQUADRIC: return FAMILY_SUPERQUADRIC;
-    case KIND_CONVEX: return FAMILY_CONVEX;
+    case KIND_SPHERE: p = real3(0); return CLASS_FRUSTUM;
+    case KIND_CAPSULE: p = real3(0, 0, p.y); return CLASS_FRUSTUM;
+    case KIND_CYLINDER: p = real3(p.x, p.x, p.y); return CLASS_FRUSTUM;
+    case KIND_CONE: p = real3(p.x, 0, p.y); return CLASS_FRUSTUM;
+    case KIND_FRUSTUM: return CLASS_FRUSTUM;
+    case KIND_BOX: return CLASS_BOX;
+    case KIND_ELLIPSOID: return CLASS_ELLIPSOID;
+    case KIND_SUPERQUADRIC: return CLASS_SUPERQUADRIC;
+    case KIND_CONVEX: return CLASS_CONVEX;
     case KIND_SMOOTH_HULL:
         if (uses(KIND_SMOOTH_HULL)) p = smoothParams(p[SMOOTH_HULL_SHARPNESS], real(0));
-        return FAMILY_SMOOTH_HULL;
+        return CLASS_SMOOTH_HULL;
     case KIND_SMOOTH_REVOLUTION:
         if (uses(KIND_SMOOTH_REVOLUTION))
             p = smoothParams(p[SMOOTH_REVOLUTION_SHARPNESS], p[SMOOTH_REVOLUTION_FLATNESS]);
-        return FAMILY_REVOLUTION;
+        return CLASS_REVOLUTION;
     }
-    return FAMILY_NONE;
+    return CLASS_NONE;
 }
 
 real3 frustumSupport(real3 p, real3 d) {
@@ -104,8 +105,8 @@ real3 ellipsoidHessian(real3 axes, real3 d, real3 e, real3 f) {
 // The corners of cores that are polytopes are numbered: those of hulls by their vertices, those of boxes and of frusta
 // without radii (points and segments) by the signs of their coordinates.
 bool isPolytope(Shape s) {
-    if (s.family == FAMILY_FRUSTUM) return s.params.x == real(0) && s.params.y == real(0);
-    return s.family == FAMILY_BOX || s.family == FAMILY_CONVEX;
+    if (s.coreClass == CLASS_FRUSTUM) return s.params.x == real(0) && s.params.y == real(0);
+    return s.coreClass == CLASS_BOX || s.coreClass == CLASS_CONVEX;
 }
 
 // handsOnCorners reports whether gjk.comp hands on the numbers of corners instead of directions. The direction of a
@@ -116,12 +117,12 @@ uint signsOf(real3 d) { return (d.x < real(0) ? 1u : 0u) | (d.y < real(0) ? 2u :
 
 // supportCorner returns the number of a corner that maximises <d, x>.
 uint supportCorner(Shape s, real3 d) {
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return supportVertex(s, d) - s.first;
+    if (uses(KIND_CONVEX) && s.coreClass == CLASS_CONVEX) return supportVertex(s, d) - s.first;
     return signsOf(d);
 }
 
 real3 cornerPosition(Shape s, uint number) {
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexAt(s.first + min(number, s.count - 1u));
+    if (uses(KIND_CONVEX) && s.coreClass == CLASS_CONVEX) return vertexAt(s.first + min(number, s.count - 1u));
     real3 p = s.params;
     return real3((number & 1u) != 0u ? -p.x : p.x, (number & 2u) != 0u ? -p.y : p.y, (number & 4u) != 0u ? -p.z : p.z);
 }
@@ -129,14 +130,14 @@ real3 cornerPosition(Shape s, uint number) {
 #include "support_smooth.glsl"
 
 bool isSmooth(Shape s) {
-    return (uses(KIND_SMOOTH_HULL) && s.family == FAMILY_SMOOTH_HULL) ||
-           (uses(KIND_SMOOTH_REVOLUTION) && s.family == FAMILY_REVOLUTION);
+    return (uses(KIND_SMOOTH_HULL) && s.coreClass == CLASS_SMOOTH_HULL) ||
+           (uses(KIND_SMOOTH_REVOLUTION) && s.coreClass == CLASS_REVOLUTION);
 }
 
 // supportPasses bounds the loop passes of one coreSupport.
 uint supportPasses(Shape s) {
     if (isSmooth(s)) return s.count + (s.count + 3u) / 4u;
-    if (!uses(KIND_CONVEX) || s.family != FAMILY_CONVEX) return 0u;
+    if (!uses(KIND_CONVEX) || s.coreClass != CLASS_CONVEX) return 0u;
     return ((s.cells != 0u ? cellWord(s.cells + 1u) : s.count) + 2u) / 4u;
 }
 
@@ -144,14 +145,14 @@ uint supportPasses(Shape s) {
 real3 coreSupport(Shape s, real3 d, out uint corner) {
     corner = signsOf(d);
     real3 point = real3(0);
-    if (uses(KIND_FRUSTUM) && s.family == FAMILY_FRUSTUM) point = frustumSupport(s.params, d);
-    else if (uses(KIND_BOX) && s.family == FAMILY_BOX) point = boxSupport(s.params, d);
-    else if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) point = ellipsoidSupport(s.params, d);
-    else if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) {
+    if (uses(KIND_FRUSTUM) && s.coreClass == CLASS_FRUSTUM) point = frustumSupport(s.params, d);
+    else if (uses(KIND_BOX) && s.coreClass == CLASS_BOX) point = boxSupport(s.params, d);
+    else if (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) point = ellipsoidSupport(s.params, d);
+    else if (uses(KIND_CONVEX) && s.coreClass == CLASS_CONVEX) {
         uint v = supportVertex(s, d);
         corner = v - s.first;
         point = vertexAt(v);
-    } else if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) {
+    } else if (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) {
         real alpha1 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_0);
         real alpha2 = paramOf(s.record, SUPERQUADRIC_EXPONENTS_1);
         point = superquadricSupport(s.params, alpha1, alpha2, d);
@@ -174,7 +175,7 @@ double supportError(Shape s) {
     // The coordinates of a superquadric's support point are off by 12 roundoffs of its semi-axes: 5 for each
     // exponential of a logarithm, see elementary.glsl, and 2 for products. The norm of the semi-axes is √3 times the
     // bounding radius at most.
-    if (uses(KIND_SUPERQUADRIC) && s.family == FAMILY_SUPERQUADRIC) return 24.0lf;
+    if (uses(KIND_SUPERQUADRIC) && s.coreClass == CLASS_SUPERQUADRIC) return 24.0lf;
     if (isSmooth(s)) return smoothSupportError(s);
     return 0.0lf;
 }

@@ -66,7 +66,7 @@ real3 powerNormGradient(Shape s, real3 center, real3 d, real3 e, real3 f, out re
 // revolution is a hull in the plane of (r, z). Its support function is evaluated at (ρ, z), where ρ is the support
 // function of an elliptic disc.
 real3 smoothSupport(Shape s, real3 d, real3 e, real3 f, out real3 hessian) {
-    bool revolution = s.family == FAMILY_REVOLUTION;
+    bool revolution = s.coreClass == CLASS_REVOLUTION;
     real3 center = real3(0), reduced = d, reducedTangent = e, discAxes = real3(1, 1, s.params.z), disc = real3(0);
     if (revolution) {
         disc = ellipsoidSupport(discAxes, d);
@@ -75,7 +75,7 @@ real3 smoothSupport(Shape s, real3 d, real3 e, real3 f, out real3 hessian) {
         precise real3 v = real3(-reduced.y, reduced.x, 0) / norm(reduced);
         reducedTangent = v;
     } else {
-        center = centreOf(s.record);
+        center = centerOf(s.record);
     }
     real3 g = powerNormGradient(s, center, reduced, reducedTangent, revolution ? real3(0) : f, hessian);
     if (!revolution) {

@@ -5,8 +5,9 @@
 // Errors in ε² of the size of the core, see two_floats.glsl. A corner is decoded: 1/2. The point of an ellipsoid with
 // semi-axes p is p·(q/|q|) with q = p·d: q is off by 9, so |q|^(-1) by 9 + 14 + 37, and the three products add 9 + 9:
 // 90 with the decoding. The circle of a frustum takes a unit vector, off by 60, and a product: 70. All are at most 90.
-// A support value may also be off because another point was chosen. The corner of a box is that of the direction. Of a
-// frustum, the difference of the support values of both circles decides, (rt - rb) l + 2hz: its first term is off by 6
+// A support value may also be off because another point was chosen. The corner of a box has the signs of the direction.
+// For a frustum, the difference of the support values of both circles decides, (rt - rb) l + 2hz: its first term is off
+// by 6
 // + 9 + 60 and the sum by 6, its second by 9 + 6, so in all by (81² + 30²)^(1/2) < 87. Vertices of hulls are compared
 // by scalar products: twice 28. Both are at most 87.
 
@@ -62,7 +63,8 @@ uint supportVertex(Shape s, TwoFloats3 d, float largestNorm) {
         largest = max(largest, max(max(dotProduct(vertexAt(k.x), d.high), dotProduct(vertexAt(k.y), d.high)),
                                    max(dotProduct(vertexAt(k.z), d.high), dotProduct(vertexAt(k.w), d.high))));
     }
-    // The support vertex is at most SCAN_ERROR below its value, and that of the largest as much above its own.
+    // In single precision the value of the support vertex may be too small by SCAN_ERROR, and the largest value too
+    // large by as much.
     precise float least = largest - 2.1 * SCAN_ERROR * largestNorm;
     uint best = s.first;
     TwoFloats greatest = TwoFloats(NO_VALUE, 0.0);
@@ -80,7 +82,7 @@ uint supportVertex(Shape s, TwoFloats3 d, float largestNorm) {
 
 // supportSteps bounds the loop passes of one supportVertex.
 uint supportSteps(Shape s) {
-    if (!uses(KIND_CONVEX) || s.family != FAMILY_CONVEX) return 0u;
+    if (!uses(KIND_CONVEX) || s.coreClass != CLASS_CONVEX) return 0u;
     uint count = s.cells != 0u ? cellWord(s.cells + 1u) : s.count;
     return count + (count + 3u) / 4u;
 }
@@ -116,11 +118,12 @@ TwoFloats3 frustumSupport(TwoFloats3 p, TwoFloats3 d) {
 
 // isProvable reports whether a core has support points here.
 bool isProvable(Shape s) {
-    return s.family == FAMILY_FRUSTUM || s.family == FAMILY_BOX || s.family == FAMILY_ELLIPSOID ||
-           s.family == FAMILY_CONVEX;
+    return s.coreClass == CLASS_FRUSTUM || s.coreClass == CLASS_BOX || s.coreClass == CLASS_ELLIPSOID ||
+           s.coreClass == CLASS_CONVEX;
 }
 
-// paramsOf returns what the family of a shape takes, as `family` of support.glsl does for floats.
+// paramsOf returns the parameters of the class of a shape, as classOf of support.glsl does for floats. Kinds that are
+// not named have the parameters of their class.
 TwoFloats3 paramsOf(Shape s) {
     uint r = s.record;
     TwoFloats3 p = scaled(shapes64[r].params[0], shapes64[r].params[1], shapes64[r].params[2]);
@@ -134,7 +137,7 @@ TwoFloats3 paramsOf(Shape s) {
 
 // cornerOf returns a corner of a polytope by its number, see cornerPosition of support.glsl.
 TwoFloats3 cornerOf(Shape s, uint number) {
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX) return vertexOf(s.first + min(number, s.count - 1u));
+    if (uses(KIND_CONVEX) && s.coreClass == CLASS_CONVEX) return vertexOf(s.first + min(number, s.count - 1u));
     vec3 signs =
         vec3((number & 1u) != 0u ? -1.0 : 1.0, (number & 2u) != 0u ? -1.0 : 1.0, (number & 4u) != 0u ? -1.0 : 1.0);
     return withSigns(paramsOf(s), signs);
@@ -143,11 +146,11 @@ TwoFloats3 cornerOf(Shape s, uint number) {
 // coreSupport returns a point of the core: the support point along d, or with `any` one that single precision takes for
 // it.
 TwoFloats3 coreSupport(Shape s, TwoFloats3 d, float largestNorm, bool any_) {
-    if (uses(KIND_CONVEX) && s.family == FAMILY_CONVEX)
+    if (uses(KIND_CONVEX) && s.coreClass == CLASS_CONVEX)
         return vertexOf(any_ ? supportVertex(s, d.high) : supportVertex(s, d, largestNorm));
     TwoFloats3 p = paramsOf(s);
-    if (uses(KIND_BOX) && s.family == FAMILY_BOX) return withSigns(p, d.high);
-    if (uses(KIND_ELLIPSOID) && s.family == FAMILY_ELLIPSOID) return ellipsoidSupport(p, d);
+    if (uses(KIND_BOX) && s.coreClass == CLASS_BOX) return withSigns(p, d.high);
+    if (uses(KIND_ELLIPSOID) && s.coreClass == CLASS_ELLIPSOID) return ellipsoidSupport(p, d);
     return frustumSupport(p, d);
 }
 

@@ -58,7 +58,7 @@ Answer answer(Iterate p) {
     double ra = shapeA.radius, rb = shapeB.radius, erode = shapeA.erode + shapeB.erode;
     precise double d = -p.h - (ra + rb);
     precise double lower = d - supportRounding;
-    precise double upper = largestLength; // no signed distance exceeds the distance of the centres
+    precise double upper = largestLength; // no signed distance exceeds the distance of the centers
     precise double gradientBound = -p.h + p.gradientNorm;
     if (p.h < erode) {
         precise dvec3 w = p.w - erode * p.x;

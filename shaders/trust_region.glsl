@@ -5,7 +5,7 @@
 //
 // Each iteration minimises the quadratic model of h in a disc of the tangent plane [RTR, eq. 8-9] and accepts the step
 // by the ratio of actual to predicted decrease. The result is stationary to the tolerance [RTR, eq. 13] or the best
-// iterate so far; what it proves is for the caller to find out.
+// iterate so far. Nothing is proved here.
 //
 // The including file defines, before the include,
 //     Shape shapeA, shapeB
@@ -23,7 +23,7 @@
 bool trustRegionApplies(Shape a, Shape b) {
     if (METHOD == METHOD_RTR) return isDifferentiable(a) && isDifferentiable(b);
     return METHOD == METHOD_AUTO && isEllipsoid(a) && isEllipsoid(b) &&
-           (a.family == FAMILY_ELLIPSOID || b.family == FAMILY_ELLIPSOID);
+           (a.coreClass == CLASS_ELLIPSOID || b.coreClass == CLASS_ELLIPSOID);
 }
 
 // The radius of the trust region bounds the length of the tangent step v in x -> (x+v)/|x+v|: a step of length 1

@@ -77,7 +77,7 @@ bvec3 smaller(vec3 a, vec3 b) { return lessThan(abs(a), abs(b)); }
 float leadingBits(float a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }
 vec3 leadingBits(vec3 a) { return uintBitsToFloat(floatBitsToUint(a) & 0xfffff000u); }
 
-// One text for numbers and vectors: T is the type of a float or of three, TWO that of their sums of two.
+// The same operations for numbers and vectors: T is float or vec3, TWO is TwoFloats or TwoFloats3.
 #define TWO_FLOATS_OF(T, TWO)                                                                          \
     /* The sum of a and b with its error, for |a| ≥ |b| or b = 0. */                                   \
     TWO fastTwoSum(T a, T b) {                                                                         \

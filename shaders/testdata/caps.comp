@@ -23,7 +23,7 @@ layout(push_constant) uniform Push { uint rows; };
 
 dvec3 vertexAt(uint i) { return dvec3(vertices[i].position[0], vertices[i].position[1], vertices[i].position[2]); }
 double paramOf(uint record, uint k) { return shapes[record].params[k]; }
-dvec3 centreOf(uint record) {
+dvec3 centerOf(uint record) {
     return dvec3(shapes[record].center[0], shapes[record].center[1], shapes[record].center[2]);
 }
 uint cellWord(uint i) { return cells[i]; }
@@ -63,7 +63,7 @@ dvec3 vectorAt(uint k) { return dvec3(at(k), at(k + 1u), at(k + 2u)); }
 Shape load(uint i, double erode) {
     Shape s;
     s.params = dvec3(shapes[i].params[0], shapes[i].params[1], shapes[i].params[2]);
-    s.family = family(shapes[i].kind, s.params);
+    s.coreClass = classOf(shapes[i].kind, s.params);
     s.record = i;
     s.first = shapes[i].vertex_offset;
     s.count = shapes[i].vertex_count;
