@@ -30,6 +30,23 @@
 // timing. Unlike devices share a call only if both are named, as in "vulkan:0+cpu"; then
 // the last digits of a row depend on which of them answered it.
 //
+// # The way of a declined row
+//
+// Every row of a chunk begins with the status "unwritten" (newChunk, chunk.reset).
+//
+//  1. runner.compute calls the back end for the whole chunk (guard). A row that the back end
+//     declines keeps that status. If the back end declares that it declines no row, such a row is
+//     an error, and runner.answer repeats the whole chunk on another back end (pool.replace).
+//  2. stages.finish calls runner.finishChunk. chunk.declinedRows lists the unwritten rows,
+//     chunk.subset copies them into a list of pairs, and the next back end of the pool answers
+//     this list. scatter copies the answers to their rows, and the report counts a [Handover].
+//     This repeats with the rows that are still unwritten, until none is left or no back end is.
+//  3. runner.settle turns rows that all back ends have declined into Undecided with distance NaN
+//     and gap +Inf, and counts them as not done.
+//
+// Within back end "cpu" the same happens once more, unseen by dispatch: rows that the SIMD
+// kernels decline are answered by the reference solvers (worker.kernels in package cpu).
+//
 // # Answers
 //
 // The answers of one back end do not depend on chunks, workers or other rows. Rows that

@@ -16,7 +16,7 @@ type Handover struct {
 }
 
 // finishChunk answers the declined rows of a chunk on other back ends, best first. Rows that
-// all of them decline remain unwritten. The error is that of the context.
+// all of them decline remain unwritten. An error is the error of the context.
 func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 	for _, m := range r.pool.declined {
 		rows := c.declinedRows()

@@ -35,7 +35,7 @@ func (p Proof) String() string {
 	return "auto"
 }
 
-// arithmetic says what the pipelines of a device compute with.
+// arithmetic is the arithmetic of the pipelines of a device.
 type arithmetic struct {
 	float64   bool // the device has double precision
 	twoFloats bool // proofs of single precision take sums of two floats

@@ -66,7 +66,7 @@ func (l *placement) putIn(q *layout.QueryRecord) {
 	q.Flags = q.Flags&^layout.FlagPacked | l.flags()&layout.FlagPacked
 }
 
-// flags are those of a record that concern the columns.
+// flags are the flags of a QueryRecord for the columns.
 func (l *placement) flags() (f uint32) {
 	if l.double {
 		f |= layout.FlagDouble
@@ -108,7 +108,8 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 	return t
 }
 
-// status stores what a status word says of a row, and counts it. A row without an answer keeps the status it has.
+// status decodes the status word of a row into its columns, and counts the row. A row without an answer keeps its
+// status.
 func (t *tally) status(w uint32, out *batch.Results, row int) {
 	status := batch.Status(w)
 	solver, known := layout.SolverOf(w)

@@ -64,7 +64,7 @@ func BenchmarkSmoothDepths(b *testing.B) {
 	}
 }
 
-// smoothOverlaps returns rows of penetrating smooth pairs, from coinciding centres to shallow.
+// smoothOverlaps returns rows of penetrating smooth pairs, from coinciding centers to shallow.
 func smoothOverlaps(b *testing.B, name string, rows int) (*batch.Library, *batch.Pairs) {
 	b.Helper()
 	g := rand.New(rand.NewPCG(7, 31))

@@ -50,8 +50,8 @@ func smoothLibrary(t testing.TB, g *rand.Rand, name string) *batch.Library {
 	return lib
 }
 
-// nested is rows of random shapes of a library, the centre of B moved from that of A along some direction
-// by a part of what would part them along it: from 0, where the centres coincide, to most.
+// nested is rows of random shapes of a library, the center of B moved from that of A along some direction
+// by a part of what would part them along it: from 0, where the centers coincide, to most.
 func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pairs {
 	pairs := batch.NewPairs(rows)
 	normal := func() r3.Vec { return testkit.Normal(g) }
@@ -78,7 +78,7 @@ func nested(g *rand.Rand, lib *batch.Library, rows int, most float64) *batch.Pai
 	return pairs
 }
 
-// TestDepthCertificate: depths of smooth pairs by the method rtr, from those whose centres coincide to shallow ones,
+// TestDepthCertificate: depths of smooth pairs by the method rtr, from those whose centers coincide to shallow ones,
 // are those of the CPU by GJK and EPA, whose proof rests on no curvature, and the audit refutes none. RTR ends
 // most of them, and of those that are not sharp in fewer steps than GJK and EPA take on the device.
 func TestDepthCertificate(t *testing.T) {

@@ -90,7 +90,7 @@ func deepShapes(t *testing.T) []geom.Shape {
 	}
 }
 
-// deepPoses returns poses of B relative to A: coinciding centres, rotated or not, deep inside, with parallel
+// deepPoses returns poses of B relative to A: coinciding centers, rotated or not, deep inside, with parallel
 // faces, and nearly separated.
 func deepPoses(g *rand.Rand) []geom.Pose {
 	turned := func() geom.Pose {

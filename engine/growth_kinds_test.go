@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// TestGrowthKinds: every kind beside every other, half-spaces and flat shapes among them, with the default centres and
+// TestGrowthKinds: every kind beside every other, half-spaces and flat shapes among them, with the default centers and
 // with others: the audit proves the answers, they are those of the CPU, and all are given on the device.
 func TestGrowthKinds(t *testing.T) {
 	b, c := open(t, Options{}), processor(t)
@@ -82,7 +82,7 @@ func everyPair(g *rand.Rand, lib *batch.Library) *batch.Pairs {
 	return pairs
 }
 
-// TestGrowthClosedForms: spheres, boxes on one axis, a half-space, and centres that coincide.
+// TestGrowthClosedForms: spheres, boxes on one axis, a half-space, and centers that coincide.
 func TestGrowthClosedForms(t *testing.T) {
 	b := open(t, Options{})
 	shapes := []geom.Shape{geom.Sphere{R: 1}, geom.Sphere{R: 2}, geom.Box{HalfExtents: r3.Vec{X: 1, Y: 2, Z: 3}},

@@ -158,7 +158,7 @@ func (h *Held) allocate(k int) error {
 	return h.keep(&plan)
 }
 
-// keep allocates what was planned until Close.
+// keep allocates the planned memory until Close.
 func (h *Held) keep(p *plan) error {
 	blocks, err := p.allocate()
 	h.blocks = append(h.blocks, blocks...)

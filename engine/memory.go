@@ -32,7 +32,7 @@ const (
 	maxAlignment = 256 // no device asks for more
 )
 
-// columnBytes is what all columns of a row take, rowBytes all of a row.
+// columnBytes is the memory of all columns of a row, rowBytes the memory of a row with its state.
 var (
 	columnBytes = func() (sum uint64) {
 		for i := range layout.Columns {
@@ -101,7 +101,7 @@ func (p *plan) device(to *vk.Buffer, size uint64) {
 	p.local = append(p.local, part{to, nil, size})
 }
 
-// allocate allocates what was planned. If it fails nothing stays allocated.
+// allocate allocates the planned memory. If it fails nothing stays allocated.
 func (p *plan) allocate() (blocks []*vk.Block, err error) {
 	for _, k := range []struct {
 		kind  vk.MemoryKind

@@ -58,7 +58,7 @@ func cut(w *batch.Worlds, at, hi, chunkRows int) (n, room int) {
 	return n, (first + n + p - 1) / p * p
 }
 
-// forget lets go of what belongs to the caller.
+// forget drops the references to memory of the caller.
 func (p *packer) forget() {
 	p.library, p.shapes, p.input, p.worlds, p.warm = nil, nil, nil, nil, nil
 }
@@ -143,7 +143,7 @@ func (p *packer) begin(n int) {
 	}
 }
 
-// key is that of a pair of shapes; invalid pairs come last.
+// key is the key by which pairs of shapes are sorted; invalid pairs come last.
 func (p *packer) key(a, b uint32) uint16 {
 	if a == layout.NoShape {
 		return uint16(p.library.classes * p.library.classes)

@@ -34,7 +34,7 @@ type pipelines struct {
 	device      *vk.Device
 	arithmetic  arithmetic
 	invocations int  // see scratch
-	phased      bool // what a few steps do not end continues in a pass of its own, where the method permits
+	phased      bool // rows that need more than a few steps continue in a pass of their own, where the method permits
 
 	mu       sync.Mutex
 	fresh    bool // compiled since the cache was saved
@@ -42,7 +42,7 @@ type pipelines struct {
 	chains   map[question]*chain
 }
 
-// compilation is what one pipeline is compiled for.
+// compilation is the key of a compiled pipeline.
 type compilation struct {
 	pass      int
 	constants [maxConstants]uint32 // in the order of the shader

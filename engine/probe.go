@@ -37,7 +37,7 @@ const probeTimeout = time.Minute
 // the self-test of every [Open].
 const verdictGood = "good"
 
-// verdictBytes bounds a verdict file and what is kept of the messages of a child process.
+// verdictBytes bounds a verdict file, and the messages of a child process that are kept.
 const verdictBytes = 4096
 
 // TryDevice is the work of the child process that [Options.Probe] starts: it opens the device, which runs the

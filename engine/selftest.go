@@ -22,7 +22,7 @@ const testRows = 256
 // would not be doubles.
 const quotientUnits = 4
 
-// testData is what the self-test gives the device.
+// testData is the input of the self-test.
 type testData struct {
 	shapes    [2]layout.ShapeRecord64
 	poses     [2]layout.PoseRecord
@@ -71,7 +71,7 @@ func newTestData() *testData {
 	return d
 }
 
-// echo is what the device is to write of the records.
+// echo is the expected copy of the records.
 func (d *testData) echo() (words []uint32) {
 	double := func(values ...float64) {
 		for _, v := range values {
@@ -104,7 +104,7 @@ func (d *testData) checkEcho(echo []uint32) error {
 	return nil
 }
 
-// check compares what the device made of the data with what the host makes of it.
+// check compares the results of the device with the results of the host on the same data.
 func (d *testData) check(results [][7]float64, echo []uint32) error {
 	if err := d.checkEcho(echo); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 var sharpnesses = []float64{geom.MinSharpness, 3, 7.3, 20, 60, 200, geom.MaxSharpness}
 
 // smoothShapes is n smooth hulls and n smooth revolutions of each sharpness: of few points
-// and many, long and flat, with a centre off the middle, with a margin.
+// and many, long and flat, with a center off the middle, with a margin.
 func smoothShapes(t testing.TB, g *rand.Rand, n int) (all []geom.Shape) {
 	t.Helper()
 	for k := range n * len(sharpnesses) {

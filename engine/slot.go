@@ -15,7 +15,7 @@ type slot struct {
 	call   int64 // number of the call whose templates are in the inputs
 }
 
-// lane is what one call needs: two slots, one computed while the other is filled.
+// lane is the memory of one call: two slots, one computed while the other is filled.
 type lane struct{ slots [2]slot }
 
 // reserve makes room for n rows.

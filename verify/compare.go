@@ -149,7 +149,7 @@ func (c *comparer) query() *batch.QueryInfo { return c.job.Options.Query.Info() 
 
 func (c *comparer) rules() *rules { return rulesOf[c.job.Options.Query] }
 
-// scale is what tolerances are relative to.
+// scale is the length or factor that tolerances are relative to.
 func (c *comparer) scale(pair *ref.Pair, truth *ref.Result) float64 {
 	return c.query().Tolerance.Scale(pair.Size(), truth.Distance)
 }

@@ -1,7 +1,7 @@
 // Package verify audits answers. [Audit] checks every row of a batch from the
-// shapes and poses alone: it runs no solver. Of package ref it uses only
-// [ref.SmoothPair], to check that a solver named in the method column applies to
-// the pair. [Compare] solves a sample, or every row, again with package ref.
+// shapes and poses alone: it runs no solver. [Prove] proves depths by branch and
+// bound, also without a solver. [Compare] solves a sample, or every row, again
+// with package ref.
 //
 // # What an audit proves
 //
@@ -20,9 +20,9 @@
 //     directions, so for two boxes, and for any pair with a half-space, this is a
 //     proof; for other pairs it is a search.
 //
-// [Prove] proves the latter for pairs of every kind, by branch and bound over all directions
-// (cover.go): σ ≤ distance + gap in penetration, but for the rounding error of a support value. A row takes
-// some hundred evaluations of the support function.
+// [Prove] proves σ ≤ distance + gap in penetration for pairs of every kind, up to the rounding
+// error of a support value, by branch and bound over all directions (cover.go). A row takes some
+// hundred evaluations of the support function.
 //
 // # Growth distances
 //
@@ -52,18 +52,20 @@
 //
 // # Bounds
 //
-// Every check allows what the numbers themselves cost and no more; u is the unit
-// roundoff of the columns (2⁻²⁴ single, 2⁻⁵³ double), eps = 2⁻⁵³:
+// Every check allows for the rounding errors of the columns and of its own arithmetic,
+// and for nothing else; u is the unit roundoff of the columns (2⁻²⁴ single, 2⁻⁵³ double),
+// eps = 2⁻⁵³:
 //
 //   - rounding a point of the world to the columns moves it by at most u·|point|;
 //   - rounding a unit vector rotates it by at most u, which lowers the bound that it
 //     proves by at most u times the reach of D sideways of it;
-//   - the audit's own arithmetic costs 24·eps·scale a support value, see frame.go.
+//   - a support value of the audit has an error of at most 24·eps·scale, see frame.go.
 //
 // # Layers and threads
 //
-// verify imports geom, batch and ref: its solvers in Compare alone, and SmoothPair. Audits read the job and
-// run on their own goroutines; reports are values of one goroutine. The report is
-// the same for any number of workers and any split into chunks. A row costs no
-// allocation unless its input is invalid.
+// verify imports geom, batch and ref. Only Compare calls solvers of ref; Audit calls
+// ref.SmoothPair, to check that the solver in the method column applies to a pair. Audits
+// read the job and run on their own goroutines; a report belongs to one goroutine. The
+// report is the same for any number of workers and any split into chunks. A row allocates
+// nothing unless its input is invalid.
 package verify

@@ -10,13 +10,13 @@ import (
 
 // rules say how the answers of a query are audited, and how its rows are solved again.
 type rules struct {
-	// place prepares what a row needs besides its placed shapes. nil: nothing.
+	// place prepares the data of a row besides its placed shapes. nil: there are none.
 	place func(a *auditor)
 
 	// row audits the answer of row i, whose interval has been read.
 	row func(a *auditor, i int, c *claim)
 
-	// floor is the least gap that float64 is sure to prove, in the unit of the value.
+	// floor is the least gap that float64 can always prove, in the unit of the value.
 	floor func(a *auditor, c *claim) float64
 
 	// exact reports whether [batch.DoubleTolerance] is the default of the row in double precision.
@@ -26,7 +26,7 @@ type rules struct {
 	solvedBy func(a *auditor, s batch.Solver) bool
 	direct   func(a *auditor) bool
 
-	// solve solves a row that is compared, and rounding is how far that may be from what float64 is sure to prove.
+	// solve solves a row for the comparison; rounding bounds the rounding error of that result.
 	solve    func(c *comparer, p *ref.Pair) ref.Result
 	rounding func(p *ref.Pair, truth *ref.Result) float64
 }

@@ -19,7 +19,7 @@ type auditor struct {
 	u      float64 // unit roundoff of the columns
 
 	in     batch.Row // a field, so that rows do not allocate
-	claim  claim     // likewise: what the current row says
+	claim  claim     // likewise: the answer of the current row
 	p      placed
 	g      grown // of a growth query
 	query  *batch.QueryInfo
@@ -210,7 +210,7 @@ func (a *auditor) readInterval(i int, c *claim) {
 	}
 }
 
-// scale is what tolerances are relative to.
+// scale is the length or factor that tolerances are relative to.
 func (a *auditor) scale(c *claim) float64 { return a.query.Tolerance.Scale(a.p.size, c.distance) }
 
 // tolerance is the largest gap that the options allow, in the unit of the value. It is at least the
@@ -335,7 +335,7 @@ func (a *auditor) checkStatus(c *claim) {
 	a.require(checkStatus, c.row, ok, expected, found)
 }
 
-// onSide reports whether a stored value lies on one side of that of shapes that touch. Rounding to a column keeps
+// onSide reports whether a stored value lies on one side of the value of touching shapes. Rounding to a column keeps
 // the sign of a signed distance; a growth factor may round to 1.
 func (a *auditor) onSide(value, side float64) bool {
 	by := side * (value - a.query.Touch)

@@ -91,7 +91,7 @@ func (r *Report) stage(u *Use, stage string) int {
 	return -1
 }
 
-// worse says in what respects a pipeline has become worse.
+// worse lists the figures of a pipeline that have become worse.
 func worse(was, is Cost) (found []string) {
 	for _, f := range []struct {
 		what    string

@@ -6,7 +6,7 @@ import (
 	"clearance/engine"
 )
 
-// gpu is what the roofline model takes for a GPU: figures of its data sheet.
+// gpu is a GPU in the roofline model, by the figures of its data sheet.
 type gpu struct {
 	vendor    string
 	name      string

@@ -16,7 +16,8 @@ type program struct {
 	blocks    []map[string]float64
 }
 
-// instruction runs if its predicate, a register or -1, is not not; it returns the index of the next one, -1 to end.
+// An instruction with a predicate register (-1: none) runs if the value of the register differs from `not`. run returns
+// the index of the next instruction, -1 at the end.
 type instruction struct {
 	run       func(m *machine) int
 	predicate int
@@ -113,7 +114,7 @@ func (q *parser) register(name string) int {
 	return i
 }
 
-// read returns what an operand is: a register, a special register, or a number.
+// read parses an operand: a register, a special register, or a number.
 func (q *parser) read(text string) (operand, error) {
 	text = strings.TrimSpace(text)
 	switch {

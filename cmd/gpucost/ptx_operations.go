@@ -20,7 +20,7 @@ func signed(v uint64, typ string) int64 {
 	return int64(v<<shift) >> shift
 }
 
-// operation parses what is neither a branch nor a move of control: the class of the instruction, and what it does.
+// operation parses an instruction that does not change the flow of control, and returns its class and its effect.
 func (q *parser) operation(parts, args []string) (class string, do func(m *machine), err error) {
 	switch parts[0] {
 	case "ld", "st":

@@ -10,7 +10,7 @@ import (
 	"clearance/bench/folder"
 )
 
-// Report is what the compilers say.
+// Report holds the figures of the compilers.
 type Report struct {
 	Shaders   string     `json:"shaders"`           // a hash of the code of all shaders
 	Sources   string     `json:"sources,omitempty"` // a hash of their sources, of compilers that take these

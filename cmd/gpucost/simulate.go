@@ -15,9 +15,9 @@ import (
 	"clearance/engine"
 )
 
-// Executed is what the rows of a set execute of PTX: an estimate of what a GPU executes, without one. Instructions of
-// a row are those of its own thread; those of a warp are divided by its rows. In a warp each basic block runs as often
-// as in the thread that runs it most often, as if threads that part met again at once.
+// Executed counts the PTX instructions that the rows of a set execute: an estimate of the work of a GPU, without one. A
+// row counts the instructions of its own thread. A warp executes each basic block as often as the thread of it that runs
+// the block most often, as if diverging threads joined again at once; its counts are divided by its rows.
 type Executed struct {
 	Set       string          `json:"set"`
 	Precision string          `json:"precision"` // as in a Use
