@@ -17,15 +17,15 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// balls returns pairs of unit balls at the given distances of their centres.
-func balls(t *testing.T, centres ...float64) (*batch.Library, *batch.Pairs) {
+// balls returns pairs of unit balls at the given distances of their centers.
+func balls(t *testing.T, centers ...float64) (*batch.Library, *batch.Pairs) {
 	t.Helper()
 	lib, err := batch.NewLibrary([]geom.Shape{geom.Sphere{R: 1}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := batch.NewPairs(len(centres))
-	for i, x := range centres {
+	p := batch.NewPairs(len(centers))
+	for i, x := range centers {
 		at := geom.IdentityPose()
 		at.Position.Y = x
 		p.SetRow(i, &batch.Row{PoseA: geom.IdentityPose(), PoseB: at})

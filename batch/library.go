@@ -78,7 +78,7 @@ func validateShape(s geom.Shape) error {
 		return fmt.Errorf("radius and margin of %g m, want at most %g", r, float64(MaxLength))
 	}
 	if c := s.Center(); !within(c, MaxLength) {
-		return fmt.Errorf("centre (%g, %g, %g), want coordinates of at most %g m", c.X, c.Y, c.Z, float64(MaxLength))
+		return fmt.Errorf("center (%g, %g, %g), want coordinates of at most %g m", c.X, c.Y, c.Z, float64(MaxLength))
 	}
 	return nil
 }

@@ -281,7 +281,7 @@ func TestClosedFormsKnown(t *testing.T) {
 		{"spheres separated", sphere, sphere, r3.Vec{Y: 3}, quat.Number{Real: 1}, 2, r3.Vec{Y: 1}},
 		{"spheres touching", sphere, sphere, r3.Vec{X: -1}, quat.Number{Real: 2}, 0, r3.Vec{X: -1}},
 		{"spheres nested", sphere, geom.Sphere{R: 2}, r3.Vec{Z: 0.25}, quat.Number{Real: 1}, -2.25, r3.Vec{Z: 1}},
-		{"spheres, one centre", sphere, sphere, r3.Vec{}, quat.Number{Real: 1}, -1, r3.Vec{}},
+		{"spheres, one center", sphere, sphere, r3.Vec{}, quat.Number{Real: 1}, -1, r3.Vec{}},
 		{"crossing capsules", capsule, capsule, r3.Vec{}, quarter, -0.5, r3.Vec{}},
 		{"crossing capsules, apart", capsule, capsule, r3.Vec{X: 2}, quarter, 1.5, r3.Vec{X: 1}},
 		{"one capsule twice", capsule, capsule, r3.Vec{}, quat.Number{Real: 1}, -0.5, r3.Vec{}},

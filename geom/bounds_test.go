@@ -19,7 +19,7 @@ func TestBounds(t *testing.T) {
 		c, outer, inner := s.Center(), s.BoundingRadius(), s.Inradius()
 		tol := 32 * eps * outer
 		if r := s.Residual(c); !(r <= 0) {
-			t.Errorf("%s: the centre has residual %g", label(s), r)
+			t.Errorf("%s: the center has residual %g", label(s), r)
 		}
 		for i := range 300 {
 			d := randomUnit(rng)
@@ -28,10 +28,10 @@ func TestBounds(t *testing.T) {
 			}
 			p := geom.Support(s, d)
 			if far := r3.Norm(r3.Sub(p, c)); !(far <= outer+tol) {
-				t.Fatalf("%s: %v lies %g from the centre, bounding radius %g", label(s), p, far, outer)
+				t.Fatalf("%s: %v lies %g from the center, bounding radius %g", label(s), p, far, outer)
 			}
 			if near := r3.Dot(d, r3.Sub(p, c)); !(near >= inner-tol) {
-				t.Fatalf("%s: the support plane along %v is %g from the centre, inradius %g", label(s), d, near, inner)
+				t.Fatalf("%s: the support plane along %v is %g from the center, inradius %g", label(s), d, near, inner)
 			}
 		}
 		lo, hi := s.AABB()

@@ -67,10 +67,10 @@ func (c Cone) Residual(p r3.Vec) float64 { return coneResidual(c.R, 0, c.HalfLen
 // Center returns the origin, half-way between base and apex.
 func (Cone) Center() r3.Vec { return r3.Vec{} }
 
-// BoundingRadius returns the distance from the centre to the rim.
+// BoundingRadius returns the distance from the center to the rim.
 func (c Cone) BoundingRadius() float64 { return math.Sqrt(c.R*c.R + c.HalfLength*c.HalfLength) }
 
-// Inradius returns the distance from the centre to the slanted side.
+// Inradius returns the distance from the center to the slanted side.
 func (c Cone) Inradius() float64 { return coneInradius(c.R, 0, c.HalfLength) }
 
 // AABB returns the corners of the bounding box.

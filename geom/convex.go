@@ -215,7 +215,7 @@ func centroid(h *hull.Hull) r3.Vec {
 	return r3.Add(origin, r3.Scale(1/(corners*total), sum))
 }
 
-// slack bounds the rounding error of a plane distance at q, relative to the centre, in
+// slack bounds the rounding error of a plane distance at q, relative to the center, in
 // units of roundoff: 4 of the diameter for the normal (see hull.Hull), and at most
 // 5 of |q| and of the bounding radius for the differences and the dot products.
 func (c *Convex) slack(q r3.Vec) float64 {

@@ -51,7 +51,7 @@ func (c *Convex) Residual(p r3.Vec) float64 {
 	return nearest
 }
 
-// faceDistance2 returns the squared distance of q, relative to the centre, from face f.
+// faceDistance2 returns the squared distance of q, relative to the center, from face f.
 func (c *Convex) faceDistance2(f int, q r3.Vec) float64 {
 	n := c.planes[f].n
 	corners := c.hull.FaceCorners(f)

@@ -73,7 +73,7 @@ func TestConvexBox(t *testing.T) {
 			// Coordinates are rounded at the offset, and that is all that may be lost.
 			tol := 1e-15*r3.Norm(at) + 32*0x1p-53*r3.Norm(half)
 			if d := r3.Norm(r3.Sub(c.Center(), at)); d > tol {
-				t.Errorf("%v at %v: centre is off by %g", half, at, d)
+				t.Errorf("%v at %v: center is off by %g", half, at, d)
 			}
 			if d := math.Abs(c.BoundingRadius() - box.BoundingRadius()); d > tol {
 				t.Errorf("%v at %v: bounding radius is off by %g", half, at, d)
@@ -127,7 +127,7 @@ func TestConvexFlat(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := mustConvex(t, tt.points)
 			if d := r3.Norm(r3.Sub(c.Center(), tt.center)); d > 1e-15 {
-				t.Errorf("centre %v, want %v", c.Center(), tt.center)
+				t.Errorf("center %v, want %v", c.Center(), tt.center)
 			}
 			if c.Inradius() != 0 || math.Abs(c.BoundingRadius()-tt.radius) > 1e-14 {
 				t.Errorf("radii %g, %g; want 0, %g", c.Inradius(), c.BoundingRadius(), tt.radius)

@@ -52,7 +52,7 @@ func (c Cylinder) Residual(p r3.Vec) float64 {
 // Center returns the origin.
 func (Cylinder) Center() r3.Vec { return r3.Vec{} }
 
-// BoundingRadius returns the distance from the centre to a rim.
+// BoundingRadius returns the distance from the center to a rim.
 func (c Cylinder) BoundingRadius() float64 { return math.Sqrt(c.R*c.R + c.HalfLength*c.HalfLength) }
 
 // Inradius returns the smaller of R and HalfLength.

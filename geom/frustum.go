@@ -84,13 +84,13 @@ func coneResidual(bottom, top, half float64, p r3.Vec) float64 {
 // Center returns the origin, half-way between the discs.
 func (Frustum) Center() r3.Vec { return r3.Vec{} }
 
-// BoundingRadius returns the distance from the centre to the larger rim.
+// BoundingRadius returns the distance from the center to the larger rim.
 func (f Frustum) BoundingRadius() float64 {
 	r := max(f.RBottom, f.RTop)
 	return math.Sqrt(r*r + f.HalfLength*f.HalfLength)
 }
 
-// Inradius returns the distance from the centre to the nearest of side and discs.
+// Inradius returns the distance from the center to the nearest of side and discs.
 func (f Frustum) Inradius() float64 { return coneInradius(f.RBottom, f.RTop, f.HalfLength) }
 
 // coneInradius is the distance from the origin to the boundary of a frustum.

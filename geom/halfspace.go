@@ -36,7 +36,7 @@ func (Halfspace) Center() r3.Vec { return r3.Vec{} }
 // BoundingRadius returns +Inf.
 func (Halfspace) BoundingRadius() float64 { return math.Inf(1) }
 
-// Inradius returns 0: the centre lies on the boundary.
+// Inradius returns 0: the center lies on the boundary.
 func (Halfspace) Inradius() float64 { return 0 }
 
 // AABB returns infinite corners but for the top, z = 0.

@@ -163,7 +163,7 @@ func TestPoweredValidate(t *testing.T) {
 		{cube(zero, 1e-10, 1e-10, 1e-10), 5, zero, "smooth_hull: distance of the farthest vertex"},
 	} {
 		if _, err := geom.NewSmoothHull(c.v, c.beta, c.c); err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%d vertices, β = %g, centre %v: error %v, want %q", len(c.v), c.beta, c.c, err, c.want)
+			t.Errorf("%d vertices, β = %g, center %v: error %v, want %q", len(c.v), c.beta, c.c, err, c.want)
 		}
 	}
 	can := []r2.Vec{{X: 1, Y: 1}, {X: 1, Y: -1}}

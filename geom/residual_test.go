@@ -219,8 +219,8 @@ func TestSuperquadricResidualIsEllipsoids(t *testing.T) {
 	}
 }
 
-// Inside an ellipsoid, from the closed forms: the centre, the long axis on both sides of
-// the centre of curvature, the plane across the shortest axis, and points below
+// Inside an ellipsoid, from the closed forms: the center, the long axis on both sides of
+// the center of curvature, the plane across the shortest axis, and points below
 // the surface along its normal, as far as the smallest radius of curvature.
 func TestEllipsoidDepth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -246,7 +246,7 @@ func TestEllipsoidDepth(t *testing.T) {
 			check(place(0, 0, 0), -c)
 			for _, f := range []float64{1e-12, 0.1, 0.5, 0.9, 1 - 1e-6, 1, 1 + 1e-9, 1.5} {
 				check(place(f*c, 0, 0), (f-1)*c)
-				// On the long axis the closest point leaves the axis before the centre of curvature,
+				// On the long axis the closest point leaves the axis before the center of curvature,
 				// at x = a - c²/a.
 				x := f * a
 				if k := (a - c) * (a + c); a*x < k {

@@ -23,7 +23,7 @@ const (
 //
 //	h(d) = <c, d> + (Σ max(<pᵢ - c, d>, 0)^β)^(1/β)
 //
-// with vertices pᵢ, sharpness β and a centre c strictly inside their hull [RTR,
+// with vertices pᵢ, sharpness β and a center c strictly inside their hull [RTR,
 // eq. 17, where c = 0]. It holds that hull and is at most n^(1/β) times as large,
 // so it tends to it as β grows. Every point counts, duplicate and interior ones as well.
 //
@@ -40,8 +40,8 @@ type SmoothHull struct {
 	radii
 }
 
-// NewSmoothHull builds the shape from vertices (copied), the sharpness and the centre.
-// It reports a parameter out of range, and a centre that is not strictly inside
+// NewSmoothHull builds the shape from vertices (copied), the sharpness and the center.
+// It reports a parameter out of range, and a center that is not strictly inside
 // the hull of the vertices: by less than 1e-6 of the farthest vertex's distance.
 func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*SmoothHull, error) {
 	if err := KindSmoothHull.check(values{nil, {sharpness}, numbers(center)}); err != nil {
@@ -86,7 +86,7 @@ func NewSmoothHull(vertices []r3.Vec, sharpness float64, center r3.Vec) (*Smooth
 	return s, nil
 }
 
-// minInside is how far inside the hull the centre must lie, relative to the farthest vertex:
+// minInside is how far inside the hull the center must lie, relative to the farthest vertex:
 // ratios of support values stay below 1e6, and their powers far from the ends of float64.
 const minInside = 1e-6
 
@@ -125,7 +125,7 @@ func (s *SmoothHull) CoreSupport(d r3.Vec) r3.Vec {
 	return r3.Add(s.center, x)
 }
 
-// about returns the support value and point relative to the centre.
+// about returns the support value and point relative to the center.
 //
 // With m the largest <q, d>, t = <q, d>/m and S = Σ t^β, h = m·S^(1/β) and the point is
 // Σ w·q with w = t^(β-1)/S^(1-1/β). The w have norm 1 in the conjugate exponent by
@@ -156,7 +156,7 @@ func (s *SmoothHull) about(d r3.Vec) (h float64, x r3.Vec) {
 // Radius returns 0.
 func (*SmoothHull) Radius() float64 { return 0 }
 
-// Center returns the centre that NewSmoothHull was given.
+// Center returns the center that NewSmoothHull was given.
 func (s *SmoothHull) Center() r3.Vec { return s.center }
 
 // AABB returns the corners of the bounding box.

@@ -9,14 +9,14 @@ import (
 // powered is a body about the local point 0 that is known by its support function.
 type powered interface {
 	Smooth
-	// about returns the support value and point, relative to the centre; d ≠ 0.
+	// about returns the support value and point, relative to the center; d ≠ 0.
 	about(d r3.Vec) (h float64, x r3.Vec)
 }
 
-// radii are the bounding and the inscribed radius about the centre.
+// radii are the bounding and the inscribed radius about the center.
 type radii struct{ outer, inner float64 }
 
-// BoundingRadius is at least the largest distance of a point from the centre, and at
+// BoundingRadius is at least the largest distance of a point from the center, and at
 // most 1 % more.
 func (r *radii) BoundingRadius() float64 { return r.outer }
 

@@ -7,14 +7,14 @@ import (
 )
 
 // gaugeResidual is the Residual of a body known by its support function, at q relative
-// to its centre. start is the normal of a face of an inscribed polytope, beyond which q lies
+// to its center. start is the normal of a face of an inscribed polytope, beyond which q lies
 // or would lie; inner and outer are the radii.
 //
 // Inside, with g the gauge of q, the magnitude (1-g)·inner is at most the depth, as for
 // a superquadric. Outside it is the distance, found as the length of the d that minimises
 // ½|d|² + h(d) - <d, q>: d leads from the nearest point to q, and the minimum is minus
 // half the squared distance. The gauge, half whose square is minus the minimum of ½h(d)² - <d, q>,
-// bounds it from above along the ray from the centre.
+// bounds it from above along the ray from the center.
 //
 // Both functions are convex and smooth, so Newton's method finds their minima, and the
 // values err by the square of what is left of the gradient; see convexMin.bound.

@@ -100,7 +100,7 @@ func (Superquadric) Radius() float64 { return 0 }
 // Center returns the origin.
 func (Superquadric) Center() r3.Vec { return r3.Vec{} }
 
-// BoundingRadius is the largest distance of a point of the body from the centre.
+// BoundingRadius is the largest distance of a point of the body from the center.
 // In u = (x/a)², v = (y/b)² the maximum of a²u + b²v under u^(1/α2) + v^(1/α2) = 1
 // is the dual norm of (a², b²), of exponent 1/(1-α2) if α2 < 1, else the larger
 // of the two; the same holds again for z.

@@ -25,9 +25,9 @@ func Polyak(p *Pair, o Options, normalize bool, ws *Workspace) Result {
 func accelerated(p *Pair, o *Options, nesterov, normalize bool, ws *Workspace) Result {
 	d := ws.descent()
 	d.reset(p, o, defaultGJKIterations)
-	if length := norm(p.centres()); o.WarmStart != (r3.Vec{}) && length > 0 {
+	if length := norm(p.centers()); o.WarmStart != (r3.Vec{}) && length > 0 {
 		// Momentum weighs x₀ against later points, in metres: a warm start gives its
-		// direction, the centres its length.
+		// direction, the centers its length.
 		d.x = r3.Scale(length/d.norm, d.x)
 		d.norm = length
 	}

@@ -43,7 +43,7 @@ func closeTo(q *placed, want, slack float64, ws *Workspace) error {
 }
 
 // scatter places two shapes: apart, overlapping, nearly touching, in parallel, with
-// coincident centres, with the second near the surface of the first.
+// coincident centers, with the second near the surface of the first.
 func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 	q := placed{a: a, b: b, pa: geom.IdentityPose(), pb: geom.IdentityPose()}
 	q.pa.Rotation, q.pb.Rotation = testkit.Rotation(g), testkit.Rotation(g)
@@ -69,7 +69,7 @@ func scatter(g *rand.Rand, a, b geom.Shape, i int) placed {
 	case 5: // the same, in the plane of two axes and by simple fractions
 		off := vec(float64(g.IntN(5))/4, float64(g.IntN(5))/4, 0)
 		q.pb.Position = r3.Add(q.pa.Position, rotate(q.pa.Rotation, r3.Scale(size, off)))
-	default: // the centre of B near the surface of A
+	default: // the center of B near the surface of A
 		n := testkit.Unit(g)
 		s := geom.Support(a, n)
 		if a.Kind() == geom.KindHalfspace {
@@ -95,7 +95,7 @@ func finiteSize(s geom.Shape) float64 {
 }
 
 // closedForm runs scatter over pairs drawn by draw against a formula that takes the
-// centre of B and a map of directions from B, both in the frame of A.
+// center of B and a map of directions from B, both in the frame of A.
 func closedForm(t *testing.T, seed uint64, n int, draw func(*rand.Rand) (a, b geom.Shape),
 	truth func(f *frame) (want, slack float64)) {
 	t.Helper()
@@ -158,7 +158,7 @@ func TestCapsuleCapsule(t *testing.T) {
 	})
 }
 
-// The signed distance of a sphere from a shape is that of its centre less the radius,
+// The signed distance of a sphere from a shape is that of its center less the radius,
 // also deep inside. It holds for every kind with an exact Residual, in both orders.
 func TestSphereAgainstEveryKind(t *testing.T) {
 	kinds := map[string]func(*rand.Rand) geom.Shape{

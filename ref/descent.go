@@ -54,11 +54,11 @@ func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 		d.cap = defaultCap
 	}
 	d.best, d.lower = math.Inf(-1), math.Inf(-1)
-	// x₀ = c¹ − c², the difference of the centres [Montaut2022]. The direction alone
+	// x₀ = c¹ − c², the difference of the centers [Montaut2022]. The direction alone
 	// matters, since the first support point replaces it.
 	d.x = r3.Scale(-1, safeUnit(o.WarmStart))
 	if d.x == (r3.Vec{}) {
-		d.x = p.centres()
+		d.x = p.centers()
 	}
 	d.norm = norm(d.x)
 	if !(d.norm > 0) {
@@ -274,7 +274,7 @@ func (d *descent) finish(inside bool) Result {
 	x := d.s.vertex()
 	upper, lower := d.norm, d.lower
 	if inside {
-		// No depth exceeds the width of D along the line of the centres, which the
+		// No depth exceeds the width of D along the line of the centers, which the
 		// scale bounds.
 		lower = -p.scale
 	}

@@ -36,7 +36,7 @@ func mixedPairs(seed uint64, rounds int) []placed {
 				case 2:
 					q = place(g, a, b, 0.1*g.Float64())
 				default:
-					q = scatter(g, a, b, 1+g.IntN(6)) // coincident centres are left to other tests
+					q = scatter(g, a, b, 1+g.IntN(6)) // coincident centers are left to other tests
 				}
 				out = append(out, q)
 			}

@@ -176,7 +176,7 @@ func TestWarmStart(t *testing.T) {
 		}
 	}
 	if !(warm < cold) {
-		t.Errorf("%d support evaluations from the answer's own normal, %d from the centres", warm, cold)
+		t.Errorf("%d support evaluations from the answer's own normal, %d from the centers", warm, cold)
 	}
 }
 

@@ -150,8 +150,8 @@ func polytopeCore(s geom.Shape) bool {
 	return t.Polyhedral && !t.Unbounded
 }
 
-// centres returns centre(A) − centre(B), a point of D near its middle.
-func (p *Pair) centres() r3.Vec {
+// centers returns center(A) − center(B), a point of D near its middle.
+func (p *Pair) centers() r3.Vec {
 	b := r3.Add(p.rot.MulVec(p.B.Center()), p.trans)
 	return r3.Sub(p.A.Center(), b)
 }

@@ -18,7 +18,7 @@ import (
 //
 // As there, it ends when b − a is within radius of the known solution, in the frame
 // of the pair, or after limit steps, and returns their number. It starts at the
-// centres. Projections are known for boxes and ellipsoids; other shapes are an
+// centers. Projections are known for boxes and ellipsoids; other shapes are an
 // error.
 func ProjectedGradient(p *Pair, solution r3.Vec, radius float64, limit int) (steps int, err error) {
 	for _, s := range [2]geom.Shape{p.A, p.B} {

@@ -51,7 +51,7 @@ type Options struct {
 	Boolean bool
 
 	// WarmStart, if not zero, is the initial direction from A to B in the frame of
-	// the pair (see Pair.FromWorld); otherwise the line between the centres is used.
+	// the pair (see Pair.FromWorld); otherwise the line between the centers is used.
 	WarmStart r3.Vec
 
 	// Starts is the number of runs of [RTR] on shapes that intersect too deeply for its first minimum

@@ -42,13 +42,13 @@ func RTR(p *Pair, o Options, ws *Workspace) Result {
 // differentiable in almost all directions, and neither is a polytope. A sphere counts.
 func SmoothPair(a, b geom.Shape) bool { return a.Kind().Traits().Smooth && b.Kind().Traits().Smooth }
 
-// startDirection is the warm start, or the line of the centres [RTR, eq. 14], or any
+// startDirection is the warm start, or the line of the centers [RTR, eq. 14], or any
 // direction if they coincide.
 func startDirection(p *Pair, o *Options) r3.Vec {
 	if d := safeUnit(o.WarmStart); d != (r3.Vec{}) {
 		return d
 	}
-	if d := safeUnit(r3.Scale(-1, p.centres())); d != (r3.Vec{}) {
+	if d := safeUnit(r3.Scale(-1, p.centers())); d != (r3.Vec{}) {
 		return d
 	}
 	return r3.Vec{X: 1}
@@ -174,7 +174,7 @@ func (t *trustRegion) result() Result {
 	r := Result{Iterations: t.iter, Normal: t.x, Distance: -t.h - p.Radius, Lower: -t.h - p.Radius - t.round}
 	r.WitnessA = r3.Add(t.v.A, r3.Scale(p.roundA(), t.x))
 	r.WitnessB = r3.Sub(t.v.B, r3.Scale(p.roundB(), t.x))
-	// No signed distance exceeds that of the two centres, which the scale bounds.
+	// No signed distance exceeds that of the two centers, which the scale bounds.
 	r.Upper = p.scale
 	if t.h < 0 {
 		// The support points are |v.W| apart, and off the normal by the length of the gradient.

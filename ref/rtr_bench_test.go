@@ -58,7 +58,7 @@ func randomSmoothRevolution(beta float64) func(*rand.Rand) geom.Shape {
 	}
 }
 
-// overlappingSmooth draws pairs of a set that overlap, from shallow to centre in centre.
+// overlappingSmooth draws pairs of a set that overlap, from shallow to center in center.
 func overlappingSmooth(name string, seed uint64, n int) []Pair {
 	g := rand.New(rand.NewPCG(seed, 301))
 	var shapes []geom.Shape

@@ -20,7 +20,7 @@ import (
 // The depth of the origin in that ellipsoid has a dual: with 0 > t > -λ, λ the lowest
 // eigenvalue of Q, its square is at least q(t) = t·(cᵀ(Q+tI)⁻¹c - 1), and the best t is
 // -h·|Mx| at a minimum. It is taken a little smaller in magnitude, since for coinciding
-// centres that is the eigenvalue itself.
+// centers that is the eigenvalue itself.
 //
 // Computed with a Cholesky decomposition, which must succeed, q is the exact one of a Q' that
 // is off by less than 128 eps·scale²: entries are at most scale, S is orthogonal to 10 eps,
@@ -42,7 +42,7 @@ func (p *Pair) innerEllipsoid(x r3.Vec, h, stop float64) (depth float64, ok bool
 		m[k] = r3.Add(stretch(a, e), s.MulVec(stretch(b, p.rot.MulVecT(e))))
 	}
 	t := -h * (norm(f1) + norm(f2)) * (1 - min(0.5, stop/(4*h)))
-	c := p.centres()
+	c := p.centers()
 	// The lower factor of Q + tI, and z = L⁻¹c.
 	l00, ok0 := root(r3.Dot(m[0], m[0]) + t)
 	l10, l20 := r3.Dot(m[1], m[0])/l00, r3.Dot(m[2], m[0])/l00

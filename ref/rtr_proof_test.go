@@ -70,7 +70,7 @@ func TestEllipsoidProof(t *testing.T) {
 	}
 }
 
-// Coinciding centres and equal shapes: the dual is at the edge of its domain there.
+// Coinciding centers and equal shapes: the dual is at the edge of its domain there.
 func TestEllipsoidProofConcentric(t *testing.T) {
 	var ws Workspace
 	for _, axes := range []r3.Vec{vec(1, 2, 3), vec(2, 2, 3), vec(1, 1, 1), vec(1, 100, 100), vec(1, 1, 1000)} {

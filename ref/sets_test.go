@@ -56,7 +56,7 @@ func (q *placed) pair() Pair { return NewPair(q.a, q.b, q.pa, q.pb) }
 // From a pair apart with nearest points a and b along n, a move along n keeps both
 // nearest, so a positive want is exact. For an overlap, a move along n may come
 // out on the other side of a sharp corner. There the points that
-// lie a fraction t of the way from a and b to the centres are made to coincide:
+// lie a fraction t of the way from a and b to the centers are made to coincide:
 // each has a ball of t·Inradius around it in its shape, so D holds a ball of the
 // sum of both around the origin; and along n the overlap is -want.
 func place(g *rand.Rand, a, b geom.Shape, want float64) placed {

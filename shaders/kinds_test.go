@@ -78,7 +78,8 @@ func singleParameters(text string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	cases := regexp.MustCompile(`case KIND_(\w+):(?: p = real3\(([^)]*)\);)? return CLASS_(FRUSTUM|BOX|ELLIPSOID|CONVEX);`)
+	cases := regexp.MustCompile(`case KIND_(\w+):(?: p = real3\(([^)]*)\);)? ` +
+		`return CLASS_(?:FRUSTUM|BOX|ELLIPSOID|CONVEX);`)
 	of := map[string]string{}
 	for _, m := range cases.FindAllStringSubmatch(function, -1) {
 		of[m[1]] = identity

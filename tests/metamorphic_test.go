@@ -101,7 +101,7 @@ func claimed(r *batch.Results, i int, q batch.Query) (lower, upper float64) {
 }
 
 // reach is the sum of all lengths of row i that rounding in its input is relative to:
-// positions, bounding radii and centres of both bodies. The boundary of a half-space
+// positions, bounding radii and centers of both bodies. The boundary of a half-space
 // counts up to where the other body is.
 func (s *set) reach(i int) float64 {
 	var r batch.Row

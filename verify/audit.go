@@ -22,7 +22,7 @@ type Options struct {
 	Worst int
 
 	// Directions is the number of random directions tried on every row that
-	// claims contact, besides the line of centres, the axes of both bodies and
+	// claims contact, besides the line of centers, the axes of both bodies and
 	// their cross products; 0 is 16, a negative number none.
 	Directions int
 

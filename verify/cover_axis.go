@@ -29,10 +29,10 @@ func (p *placed) meridian() (axis, across r3.Vec, change float64, ok bool) {
 		axis = unit(u[0])
 	case known[1]:
 		axis = unit(u[1])
-	case p.centre == r3.Vec{}:
+	case p.center == r3.Vec{}:
 		axis = r3.Vec{Z: 1}
 	default: // two points
-		axis = unit(p.centre)
+		axis = unit(p.center)
 	}
 	// Half the difference of the support values of a body tilted by an angle either way is at most the angle times its
 	// reach, and that of a body moved sideways at most the length.
@@ -41,7 +41,7 @@ func (p *placed) meridian() (axis, across r3.Vec, change float64, ok bool) {
 			change += 2 * norm(r3.Cross(axis, u[i])) * p.reach[i]
 		}
 	}
-	change += 2 * norm(r3.Cross(axis, p.centre))
+	change += 2 * norm(r3.Cross(axis, p.center))
 	if !(change <= p.round/4) {
 		return axis, across, 0, false
 	}

@@ -54,7 +54,7 @@ func (s *search) tryBoth(d r3.Vec) {
 	s.try(r3.Vec{X: -d.X, Y: -d.Y, Z: -d.Z})
 }
 
-// sample tries the line of the centres, the axes of both bodies, their cross
+// sample tries the line of the centers, the axes of both bodies, their cross
 // products (with these the separating axis theorem makes the search complete for
 // boxes) and random directions of the compass. With a half-space one direction is all there is.
 func (s *search) sample(c *compass, start uint64, random int) {
@@ -63,8 +63,8 @@ func (s *search) sample(c *compass, start uint64, random int) {
 		s.try(p.halfNormal)
 		return
 	}
-	if n := norm(p.centre); n > 0 {
-		s.try(r3.Scale(-1/n, p.centre))
+	if n := norm(p.center); n > 0 {
+		s.try(r3.Scale(-1/n, p.center))
 	}
 	var axis [2][3]r3.Vec
 	for i := range 2 {
@@ -132,7 +132,7 @@ func (s *search) separate(want float64) {
 		s.try(s.p.halfNormal)
 		return
 	}
-	x := s.p.centre
+	x := s.p.center
 	for range separateSteps {
 		n := norm(x)
 		if !(n > 0) {

@@ -25,7 +25,7 @@ type placed struct {
 	offset r3.Vec       // pos[1] − pos[0]
 	reach  [2]float64   // radius of a ball around the body's origin that contains it (half-space: its margin)
 
-	centre r3.Vec  // centre(A) − centre(B)
+	center r3.Vec  // center(A) − center(B)
 	size   float64 // sum of the bounding radii; a half-space counts with its margin
 	scale  float64 // largest magnitude in this frame
 	round  float64 // bound of the rounding error of a support value, see place
@@ -48,7 +48,7 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 	p.rot = [2]geom.Mat3{poseA.Matrix(), poseB.Matrix()}
 	p.offset = r3.Sub(poseB.Position, poseA.Position)
 	p.size, p.half = 0, -1
-	var centre [2]r3.Vec
+	var center [2]r3.Vec
 	for i, s := range p.shape {
 		radius, c := s.BoundingRadius(), s.Center()
 		if s.Kind().Traits().Unbounded {
@@ -61,9 +61,9 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 		}
 		p.size += radius
 		p.reach[i] = radius + norm(c)
-		centre[i] = p.rot[i].MulVec(c)
+		center[i] = p.rot[i].MulVec(c)
 	}
-	p.centre = r3.Sub(r3.Sub(centre[0], centre[1]), p.offset)
+	p.center = r3.Sub(r3.Sub(center[0], center[1]), p.offset)
 	p.scale = norm(p.offset) + p.reach[0] + p.reach[1]
 	p.round = 24*eps*p.scale + underflow
 }
@@ -91,9 +91,9 @@ func (p *placed) supportPoint(d r3.Vec) (h float64, s r3.Vec) {
 }
 
 // lever bounds the distance of the points of D from the line along the unit vector n through
-// the origin: D lies in the ball of radius size around centre.
+// the origin: D lies in the ball of radius size around center.
 func (p *placed) lever(n r3.Vec) float64 {
-	return norm(r3.Sub(p.centre, r3.Scale(r3.Dot(p.centre, n), n))) + p.size
+	return norm(r3.Sub(p.center, r3.Scale(r3.Dot(p.center, n), n))) + p.size
 }
 
 // member returns the signed distance of a world point from shape i and its rounding bound:

@@ -62,7 +62,7 @@ func TestDescent(t *testing.T) {
 		if math.Abs(s.lower-want) > 1e-12 {
 			t.Errorf("descent ended at %.15g, want %.15g", s.lower, want)
 		}
-		// The sample alone has the line of the centres.
+		// The sample alone has the line of the centers.
 		s = search{p: &p, lower: math.Inf(-1)}
 		s.sample(newCompass(1), 0, 0)
 		if math.Abs(s.lower-want) > 4*p.round {

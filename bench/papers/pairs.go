@@ -115,7 +115,7 @@ type sample struct {
 type placed struct {
 	pair    ref.Pair
 	want    float64
-	centres r3.Vec
+	centers r3.Vec
 }
 
 // pairs draws n pairs: two shapes, uniform rotations, B in a uniform direction out

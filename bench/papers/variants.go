@@ -22,10 +22,10 @@ func chain(ctx context.Context, lab *Lab, r *Results) error {
 		return run(&q.pair, m, fullCap, ws).Iterations
 	}
 	printed := func(q *placed, m ref.Method, _ *ref.Workspace) int {
-		return textbook(&q.pair, q.centres, rules{method: m, tolerance: epsilon}).supports
+		return textbook(&q.pair, q.centers, rules{method: m, tolerance: epsilon}).supports
 	}
 	projections := func(q *placed, m ref.Method, _ *ref.Workspace) int {
-		return textbook(&q.pair, q.centres, rules{method: m, tolerance: epsilon}).projections
+		return textbook(&q.pair, q.centers, rules{method: m, tolerance: epsilon}).projections
 	}
 	rows := []struct {
 		change string
@@ -109,7 +109,7 @@ func changedRules(ctx context.Context, lab *Lab, r *Results) error {
 				v.rules.tolerance = epsilon
 				counts := make([]int, 0, len(pairs))
 				for j := range pairs {
-					counts = append(counts, textbook(&pairs[j].pair, pairs[j].centres, v.rules).supports)
+					counts = append(counts, textbook(&pairs[j].pair, pairs[j].centers, v.rules).supports)
 				}
 				got[k].Counts[g.name+"/"+reg.name] = summarize(counts, textbookCap)
 			}

@@ -52,7 +52,7 @@ func alike(t *testing.T, cell string, pairs []placed, r rules, ws *ref.Workspace
 	differ := 0
 	for i := range pairs {
 		p := &pairs[i].pair
-		a, b := run(p, r.method, fullCap, ws), textbook(p, pairs[i].centres, r)
+		a, b := run(p, r.method, fullCap, ws), textbook(p, pairs[i].centers, r)
 		if a.Iterations != b.supports {
 			differ++
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Strategies of GJK++, sec. IV-D: x₀ is (1, 0, 0) of the world, the difference of the
-// centres, the separation vector of the step before, or that vector between the
+// centers, the separation vector of the step before, or that vector between the
 // witnesses as the bodies have carried them along since.
 var strategies = []string{"none", "centres", "previous", "transported"}
 
@@ -56,7 +56,7 @@ func hullOf(n int) func(*rand.Rand) geom.Shape {
 	}
 }
 
-// newPass draws shapes and a line that misses the centre of A by up to half the sum
+// newPass draws shapes and a line that misses the center of A by up to half the sum
 // of the bounding radii, walked at 1 m/s at most from touch of the bounding
 // balls to touch, with a rotation of up to 180°.
 func newPass(g *rand.Rand, shape func(*rand.Rand) geom.Shape) *pass {
@@ -76,7 +76,7 @@ func newPass(g *rand.Rand, shape func(*rand.Rand) geom.Shape) *pass {
 
 // warmCounts runs a pass with every strategy. Like the paper, it counts the steps in
 // which the pair survives a broad phase, here a distance of at most 0.1 m, and
-// falls back on the centres where there is no solution of the step before.
+// falls back on the centers where there is no solution of the step before.
 func warmCounts(p *pass, m ref.Method, boolean bool, counts map[string][]int, ws *ref.Workspace) {
 	var previous r3.Vec // separation vector from A to B, world frame
 	var onA, onB r3.Vec // its ends, each in the frame of its body

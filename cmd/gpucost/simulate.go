@@ -16,8 +16,8 @@ import (
 )
 
 // Executed counts the PTX instructions that the rows of a set execute: an estimate of the work of a GPU, without one. A
-// row counts the instructions of its own thread. A warp executes each basic block as often as the thread of it that runs
-// the block most often, as if diverging threads joined again at once; its counts are divided by its rows.
+// row counts the instructions of its own thread. A warp executes each basic block as often as the thread of it that
+// runs the block most often, as if diverging threads joined again at once; its counts are divided by its rows.
 type Executed struct {
 	Set       string          `json:"set"`
 	Precision string          `json:"precision"` // as in a Use

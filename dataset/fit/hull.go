@@ -17,7 +17,7 @@ const startSharpness, hardest = 10, 200
 // The numbers of vertices that [SmoothHull] accepts.
 const MinVertices, MaxVertices = 4, 1000
 
-// SmoothHull fits a smooth hull of k vertices, [MinVertices] to [MaxVertices], about the centre of the body: it
+// SmoothHull fits a smooth hull of k vertices, [MinVertices] to [MaxVertices], about the center of the body: it
 // starts at support points of the body far from each other and moves vertices and sharpness
 // by L-BFGS, with gradients in closed form.
 //
@@ -55,8 +55,8 @@ func SmoothHull(body geom.Shape, k int) (*geom.SmoothHull, error) {
 	return s, nil
 }
 
-// spread picks k support points of the body, relative to the centre, each as far as can be
-// from those before. If there are fewer the rest lie at half the distance from the centre.
+// spread picks k support points of the body, relative to the center, each as far as can be
+// from those before. If there are fewer the rest lie at half the distance from the center.
 func (t *target) spread(body geom.Shape, k int) []r3.Vec {
 	points := make([]r3.Vec, len(t.n))
 	near := make([]float64, len(t.n)) // to what is picked
@@ -131,7 +131,7 @@ func (f *hullFit) evaluate(x, g []float64) float64 {
 			w[i] = r3.Dot(f.vertex(x, i), n)
 			m = max(m, w[i])
 		}
-		if !(m > 0) { // the centre is outside: the body does not reach it
+		if !(m > 0) { // the center is outside: the body does not reach it
 			total += scale * f.h[j] * f.h[j]
 			continue
 		}

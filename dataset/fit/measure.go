@@ -53,7 +53,7 @@ func sphere(n int) []r3.Vec {
 	return out
 }
 
-// target is a body about a centre, scaled to a bounding radius of 1.
+// target is a body about a center, scaled to a bounding radius of 1.
 type target struct {
 	center r3.Vec
 	size   float64

@@ -116,7 +116,7 @@ func (g *Generator) farAway(r *random) plan {
 func (g *Generator) flat(r *random) plan {
 	a, b := g.pick(r, roleFlat), g.pick(r, roleFlat, roleUsual)
 	if r.IntN(4) == 0 {
-		return g.centred(r, a, b, r3.Vec{})
+		return g.centered(r, a, b, r3.Vec{})
 	}
 	return posed(r, a, b, choose(r, 0, 1e-9, 1e-3, 0.5))
 }
@@ -128,27 +128,27 @@ func (g *Generator) identical(r *random) plan {
 	return plan{a: a, b: a, fixed: &fixed{pose, pose, math.NaN()}}
 }
 
-// nested has the centre of a small body deep inside a larger one.
+// nested has the center of a small body deep inside a larger one.
 func (g *Generator) nested(r *random) plan {
 	a, b := g.pick(r, roleUsual, roleHuge), g.pick(r, roleTiny, roleRepeated, roleUsual)
 	depth := g.library.Shape(a).Inradius() * r.Float64()
-	return g.centred(r, a, b, r3.Scale(depth, r.unit()))
+	return g.centered(r, a, b, r3.Scale(depth, r.unit()))
 }
 
-// concentric has both centres at one point.
+// concentric has both centers at one point.
 func (g *Generator) concentric(r *random) plan {
-	return g.centred(r, g.pick(r, roleThin, roleUsual, roleSlab, roleRound), g.pick(r, roleThin, roleUsual, roleSlab,
+	return g.centered(r, g.pick(r, roleThin, roleUsual, roleSlab, roleRound), g.pick(r, roleThin, roleUsual, roleSlab,
 		roleRound), r3.Vec{})
 }
 
-// centred rotates both bodies at random and puts the centre of B at an offset
+// centered rotates both bodies at random and puts the center of B at an offset
 // from that of A.
-func (g *Generator) centred(r *random, a, b int32, offset r3.Vec) plan {
+func (g *Generator) centered(r *random, a, b int32, offset r3.Vec) plan {
 	f := &fixed{separation: math.NaN()}
 	f.poseA.Rotation, f.poseB.Rotation = r.rotation(), r.rotation()
 	at := r.position(spread)
-	centre(g.library.Shape(a), &f.poseA, at)
-	centre(g.library.Shape(b), &f.poseB, r3.Add(at, offset))
+	center(g.library.Shape(a), &f.poseA, at)
+	center(g.library.Shape(b), &f.poseB, r3.Add(at, offset))
 	return plan{a: a, b: b, fixed: f}
 }
 

@@ -217,7 +217,7 @@ func (g *Generator) drawMixed(w *worker, i int) plan {
 
 func (g *Generator) half(i int32) bool { return g.library.Shape(i).Kind().Traits().Unbounded }
 
-// extent is the radius of a shape around its centre; that of a half-space is its margin.
+// extent is the radius of a shape around its center; that of a half-space is its margin.
 func extent(s geom.Shape) float64 {
 	if r := s.BoundingRadius(); !math.IsInf(r, 1) {
 		return r
@@ -225,8 +225,8 @@ func extent(s geom.Shape) float64 {
 	return s.Radius()
 }
 
-// centre places the centre of s at c.
-func centre(s geom.Shape, pose *geom.Pose, c r3.Vec) {
+// center places the center of s at c.
+func center(s geom.Shape, pose *geom.Pose, c r3.Vec) {
 	m := pose.Matrix()
 	pose.Position = r3.Sub(c, m.MulVec(s.Center()))
 }

@@ -82,7 +82,7 @@ func (g *Generator) attempt(w *worker, p *plan, a, b geom.Shape, target float64,
 	if p.origin > 0 {
 		at = r3.Add(at, r3.Scale(p.origin, r.unit()))
 	}
-	centre(a, &row.PoseA, at)
+	center(a, &row.PoseA, at)
 	apart(r, a, b, row)
 
 	pair := ref.NewPair(a, b, row.PoseA, row.PoseB)
@@ -120,8 +120,8 @@ func apart(r *random, a, b geom.Shape, row *batch.Row) {
 	case b.Kind().Traits().Unbounded:
 		d = r3.Scale(-1, outward(&mB, d))
 	}
-	centreA := row.PoseA.Apply(a.Center())
-	centre(b, &row.PoseB, r3.Add(centreA, r3.Scale(ra+rb+gap, d)))
+	centerA := row.PoseA.Apply(a.Center())
+	center(b, &row.PoseB, r3.Add(centerA, r3.Scale(ra+rb+gap, d)))
 }
 
 // outward is the outward normal of a half-space plus a lateral part of d.

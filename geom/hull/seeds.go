@@ -18,13 +18,13 @@ func (h *Hull) buildSeeds() {
 	h.seeds = make([]int32, 2*h.seedCells*h.seedCells)
 	at := 0
 	for k := range h.seeds {
-		at = h.SupportClimb(cellCentre(k, h.seedCells), at)
+		at = h.SupportClimb(cellCenter(k, h.seedCells), at)
 		h.seeds[k] = int32(at)
 	}
 }
 
-// cellCentre returns the direction of the middle of cell k.
-func cellCentre(k, cells int) r3.Vec {
+// cellCenter returns the direction of the middle of cell k.
+func cellCenter(k, cells int) r3.Vec {
 	side, row, col := k/(cells*cells), k/cells%cells, k%cells
 	x := (2*float64(row)+1)/float64(cells) - 1
 	y := (2*float64(col)+1)/float64(cells) - 1

@@ -134,7 +134,7 @@ func TestCells(t *testing.T) {
 			want := h.Vertices[h.SupportClimb(d, 0)]
 			top := r3.Dot(d, r3.Sub(want, c.Center()))
 			// Of both products: three roundings each, relative to the length of the
-			// vertices from the centre and from the origin they were subtracted from.
+			// vertices from the center and from the origin they were subtracted from.
 			slack := 8 * 0x1p-53 * (c.BoundingRadius() + r3.Norm(c.Center())) * r3.Norm(d)
 			if !(best >= top-slack) {
 				t.Fatalf("%s: direction %v: the list reaches %.17g, the hull %.17g", name, d, best, top)

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// mustSmoothHull is an octahedron with an inner point, around a centre of its own.
+// mustSmoothHull is an octahedron with an inner point, around a center of its own.
 func mustSmoothHull(t *testing.T) geom.Shape {
 	v := []r3.Vec{{X: 1.1}, {X: -1}, {Y: 1}, {Y: -1}, {Z: 1}, {Z: -1}}
 	s, err := geom.NewSmoothHull(v, 7.3, r3.Vec{X: 0.1})
@@ -69,7 +69,7 @@ func TestPacked64(t *testing.T) {
 		}
 		for k, c := range d.Center {
 			if float32(c) != s.Ball[k] {
-				t.Errorf("shape %d: centre %v, want %v", i, d.Center, s.Ball)
+				t.Errorf("shape %d: center %v, want %v", i, d.Center, s.Ball)
 			}
 		}
 		if d.Erode != geom.MinCurvatureRadius(shapes[i]) {

@@ -15,8 +15,8 @@ const ParamCount = 8
 // accounts for that: each is off by up to 2⁻²⁴ of its magnitude.
 type ShapeRecord struct {
 	Params [ParamCount]float32 // see Params; unused ones are 0. Of a hull with cells, see Packed.Cells.
-	Ball   Vec4                // centre x, y, z and bounding radius (+Inf for a half-space)
-	Growth Vec4                // centre of growth x, y, z and the radius of a ball around it in the shape
+	Ball   Vec4                // center x, y, z and bounding radius (+Inf for a half-space)
+	Growth Vec4                // center of growth x, y, z and the radius of a ball around it in the shape
 
 	Kind         uint32  // code of geom.Kind
 	VertexOffset uint32  // first vertex, of kinds that have vertices
@@ -94,7 +94,7 @@ type IndexRecord struct {
 // are the vertices of the final simplex, or with CornersGiven the numbers of its corners of A and of B. Of up to three
 // vertices, the fourth vector is their weights in the point nearest to the origin. Nothing in it is trusted.
 //
-// Of a growth distance it holds the triangle that the ray from the centre of A to that of B crosses, or nothing but, in
+// Of a growth distance it holds the triangle that the ray from the center of A to that of B crosses, or nothing but, in
 // the fourth place, the normal of the best bound of the ray. BallVertex marks vertices that are not support points.
 type SearchRecord struct {
 	Directions [12]float32 // four vectors, Count in use

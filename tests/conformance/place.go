@@ -54,7 +54,7 @@ type placement struct {
 	// apart: B stands so that the support points along a direction are this far apart.
 	apart float64
 	// inner, if above 0: two points of the bodies coincide, each at 1 − inner of the
-	// way from the support point to the centre.
+	// way from the support point to the center.
 	inner float64
 
 	aligned bool // both bodies have one rotation, and the direction is their z axis
