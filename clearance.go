@@ -177,7 +177,7 @@ func (h *Handle) Run(ctx context.Context, job *batch.Job) (dispatch.Report, erro
 	return h.dispatcher.Run(ctx, job, h.run)
 }
 
-// RunStream reads pairs from source, such as a file opened with package dataset, and writes
+// RunStream reads rows from source, such as a file of pairs opened with package dataset, and writes
 // their results to sink in the same order. Neither has to fit in memory. See
 // [dispatch.Dispatcher.RunStream].
 func (h *Handle) RunStream(ctx context.Context, lib *batch.Library, source dispatch.Source, o batch.Options,

@@ -74,6 +74,21 @@ func (p *Pairs) Slice(lo, hi int) *Pairs {
 	}
 }
 
+// Rows returns rows [lo, hi) of the list, fewer where it ends, sharing its memory. With it a list is a source of a
+// stream, see package dispatch.
+func (p *Pairs) Rows(lo, hi int, _ Input) (Input, error) {
+	hi = min(hi, p.Len())
+	return p.Slice(min(lo, hi), hi), nil
+}
+
+// PairsIn returns a list of n pairs, whose values are not set, in the memory of used where that is a list of as many.
+func PairsIn(used Input, n int) *Pairs {
+	if p, ok := used.(*Pairs); ok && p.Len() >= n {
+		return p.Slice(0, n)
+	}
+	return NewPairs(n)
+}
+
 // CheckShape returns an error if the length of a column does not match the others.
 func (p *Pairs) CheckShape() error {
 	n := len(p.ShapeA)

@@ -103,6 +103,28 @@ func (w *Worlds) Slice(lo, hi int) *Worlds {
 	return &s
 }
 
+// RowsPerWorld returns P. Ranges of rows that are multiples of it are whole worlds.
+func (w *Worlds) RowsPerWorld() int { return len(w.TemplateA) }
+
+// Rows returns rows [lo, hi) of worlds that are an [Input], fewer where they end: worlds that share the memory where
+// the range is one of whole worlds, else pairs, in the memory of used if that suffices. With it worlds are a source of
+// a stream, see package dispatch.
+func (w *Worlds) Rows(lo, hi int, used Input) (Input, error) {
+	n, per := w.Len(), w.RowsPerWorld()
+	hi = min(hi, n)
+	lo = min(lo, hi)
+	if per > 0 && lo%per == 0 && hi%per == 0 {
+		return w.Slice(lo/per, hi/per), nil
+	}
+	pairs := PairsIn(used, hi-lo)
+	var row Row
+	for i := range hi - lo {
+		w.Row(lo+i, &row)
+		pairs.SetRow(i, &row)
+	}
+	return pairs, nil
+}
+
 // CheckShape returns an error if worlds are not an [Input]: of shapes, with a template; if the length of a column does
 // not match the others; or if a template index is not that of a body.
 func (w *Worlds) CheckShape() error {

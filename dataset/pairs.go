@@ -35,6 +35,27 @@ func (r *PairReader) Next(dst *batch.Pairs) (int, error) {
 	})
 }
 
+// Rows returns rows [lo, hi) of the file, fewer where it ends, in the memory of used if that suffices. Ranges ascend:
+// the rows before lo are read and dropped. With it the file is a source of a stream, see package dispatch.
+func (r *PairReader) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
+	if lo < hi && int64(lo) < r.next {
+		return nil, fmt.Errorf("dataset: %s: rows from %d are asked for, and %d have been read", r.path, lo, r.next)
+	}
+	end := min(int64(hi), r.Len())
+	first := min(int64(lo), end)
+	for dropped := batch.NewPairs(int(min(first-r.next, 1<<16))); r.next < first; {
+		if _, err := r.Next(dropped.Slice(0, int(min(first-r.next, 1<<16)))); err != nil {
+			return nil, err
+		}
+	}
+	pairs := batch.PairsIn(used, int(end-first))
+	if pairs.Len() == 0 {
+		return pairs, nil
+	}
+	_, err := r.Next(pairs) // all of them
+	return pairs, err
+}
+
 // Close closes the file.
 func (r *PairReader) Close() error { return r.src.Close() }
 

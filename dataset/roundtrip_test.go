@@ -185,6 +185,47 @@ func TestPairsManyRowGroups(t *testing.T) {
 	sameBits(t, got, want)
 }
 
+// TestPairsByRows: ranges that ascend have the rows of the file, in the memory of an earlier range where that suffices,
+// and end with the file; a range that has been read is an error.
+func TestPairsByRows(t *testing.T) {
+	want := testPairs(500)
+	for _, ext := range formats {
+		path := filepath.Join(t.TempDir(), "pairs"+ext)
+		if err := WritePairs(path, want); err != nil {
+			t.Fatal(err)
+		}
+		r, err := OpenPairs(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var used batch.Input
+		for _, c := range []struct{ lo, hi, rows int }{{7, 70, 63}, {70, 80, 10}, {80, 80, 0}, {300, 420, 120},
+			{480, 600, 20}, {500, 600, 0}, {700, 800, 0}} {
+			in, err := r.Rows(c.lo, c.hi, used)
+			if err != nil || in.Len() != c.rows {
+				t.Fatalf("%s, rows %d to %d: %d rows, %v", ext, c.lo, c.hi, in.Len(), err)
+			}
+			var got, row batch.Row
+			for i := range c.rows {
+				in.Row(i, &got)
+				want.Row(c.lo+i, &row)
+				if fmt.Sprint(got) != fmt.Sprint(row) {
+					t.Fatalf("%s, row %d: %v, want %v", ext, c.lo+i, got, row)
+				}
+			}
+			if last, ok := used.(*batch.Pairs); ok && c.rows > 0 && last.Len() >= c.rows &&
+				&last.ShapeA[0] != &in.(*batch.Pairs).ShapeA[0] {
+				t.Errorf("%s, rows %d to %d: memory that suffices is not used again", ext, c.lo, c.hi)
+			}
+			used = in
+		}
+		if _, err := r.Rows(10, 20, nil); err == nil {
+			t.Errorf("%s: rows that have been read are read again", ext)
+		}
+	}
+}
+
 func TestResultsRoundTrip(t *testing.T) {
 	const n = 1001
 	for _, ext := range formats {

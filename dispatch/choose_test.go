@@ -60,7 +60,7 @@ func TestChooseBySize(t *testing.T) {
 		t.Errorf("report %+v, %v", rep, err)
 	}
 	// A stream with a known length is the same batch.
-	if rep, err = New(gpu, cpu).RunStream(t.Context(), lib, &sizedSource{slowSource{pairs: pairs, step: 50}},
+	if rep, err = New(gpu, cpu).RunStream(t.Context(), lib, &sizedSource{slowSource{pairs: pairs}},
 		allColumns, new(sink), Options{}); err != nil || rep.Backend != "cpu" {
 		t.Errorf("report %+v, %v", rep, err)
 	}

@@ -51,7 +51,7 @@ func TestClose(t *testing.T) {
 	if _, err := d.Run(t.Context(), &batch.Job{Library: lib, Input: pairs}, Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Run: %v", err)
 	}
-	if _, err := d.RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 3}, batch.Options{}, &sink{},
+	if _, err := d.RunStream(t.Context(), lib, &slowSource{pairs: pairs}, batch.Options{}, &sink{},
 		Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("RunStream: %v", err)
 	}

@@ -90,7 +90,7 @@ func TestDeclinedInStream(t *testing.T) {
 	lib, pairs := testPairs(t, 400)
 	p := &picky{fake: &fake{name: "gpu"}, declines: third, chunk: 64}
 	out := new(sink)
-	rep, err := New(p, &fake{name: "cpu"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50}, allColumns,
+	rep, err := New(p, &fake{name: "cpu"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs}, allColumns,
 		out, Options{ChunkRows: 64})
 	if err != nil || out.Len() != 400 || rep.Declined() == 0 || rep.Counts[batch.Undecided] != 0 {
 		t.Fatalf("%d answers, report %+v, %v", out.Len(), rep, err)

@@ -55,7 +55,7 @@ func TestFinishingOverlaps(t *testing.T) {
 		d := New(dev, other)
 		o := Options{Backend: "gpu", ChunkRows: 64}
 		if stream {
-			rep, err = d.RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink), o)
+			rep, err = d.RunStream(t.Context(), lib, &slowSource{pairs: pairs}, allColumns, new(sink), o)
 		} else {
 			job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
 			rep, err = d.Run(t.Context(), job, o)

@@ -49,7 +49,7 @@ func TestInvalidOptions(t *testing.T) {
 	d, o := New(&fake{name: "a"}), batch.Options{Tolerance: -1}
 	job := &batch.Job{Library: lib, Input: pairs, Options: o}
 	_, run := d.Run(t.Context(), job, Options{})
-	source := &slowSource{pairs: pairs, step: 3}
+	source := &slowSource{pairs: pairs}
 	_, stream := d.RunStream(t.Context(), lib, source, o, &sink{}, Options{})
 	_, hold := d.Hold(t.Context(), lib, pairs, o, Options{})
 	for what, err := range map[string]error{"Run": run, "RunStream": stream, "Hold": hold} {
@@ -62,18 +62,21 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-// greedy claims more rows than there is room for, or fewer than none.
-type greedy int
+// greedy yields more rows than there is room for.
+type greedy struct{ pairs *batch.Pairs }
 
-func (g greedy) Next(*batch.Pairs) (int, error) { return int(g), nil }
+func (g greedy) Rows(int, int, batch.Input) (batch.Input, error) { return g.pairs, nil }
 
 func TestSourceCounts(t *testing.T) {
-	lib, _ := testPairs(t, 1)
-	for n, want := range map[greedy]string{-1: "yielded -1 rows, want 0 to 64", 65: "yielded 65 rows, want 0 to 64"} {
+	lib, pairs := testPairs(t, 65)
+	broken := *pairs
+	broken.ShapeA = broken.ShapeA[:5]
+	for want, p := range map[string]*batch.Pairs{"yielded 65 rows, want 0 to 64": pairs, "shape_b has 65": &broken} {
 		out := new(sink)
-		rep, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, n, batch.Options{}, out, Options{ChunkRows: 64})
+		rep, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, greedy{p}, batch.Options{}, out,
+			Options{ChunkRows: 64})
 		if err == nil || !strings.Contains(err.Error(), want) || rep.Rows != 0 || out.Len() != 0 {
-			t.Errorf("%v, report %+v, %d answers written", err, rep, out.Len())
+			t.Errorf("%v, want %q; report %+v, %d answers written", err, want, rep, out.Len())
 		}
 	}
 }

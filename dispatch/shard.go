@@ -7,9 +7,8 @@ import (
 	"clearance/batch"
 )
 
-// Shard returns the rows [lo, hi) of a source, which must be at its first row. The rows before lo are read and
-// dropped. A source that ends before hi is an error. The answers and the report are those of the rows in the whole if
-// Options.FirstRow is lo and Options.EstimateRows the number of rows of the whole.
+// Shard returns the rows [lo, hi) of a source. A source that ends before hi is an error. The answers and the report are
+// those of the rows in the whole if Options.FirstRow is lo and Options.EstimateRows the number of rows of the whole.
 func Shard(source Source, lo, hi int) (Source, error) {
 	if n := sourceRows(source); lo < 0 || hi < lo || n != UnknownRows && hi > n {
 		return nil, fmt.Errorf("dispatch: rows %d to %d of %d", lo, hi, n)
@@ -20,56 +19,33 @@ func Shard(source Source, lo, hi int) (Source, error) {
 type shard struct {
 	source Source
 	lo, hi int
-	next   int // row of the source
 }
 
 // Len returns the number of rows of the shard.
 func (s *shard) Len() int { return s.hi - s.lo }
 
-// Next reads rows of the shard.
-func (s *shard) Next(dst *batch.Pairs) (int, error) {
-	if err := s.skip(); err != nil {
-		return 0, err
+// CheckShape checks the whole.
+func (s *shard) CheckShape() error { return checkShape(s.source) }
+
+// RowsPerWorld is that of the source, if the shard begins with a world.
+func (s *shard) RowsPerWorld() int {
+	w, ok := s.source.(interface{ RowsPerWorld() int })
+	if !ok || w.RowsPerWorld() == 0 || s.lo%w.RowsPerWorld() != 0 {
+		return 0
 	}
-	if s.next == s.hi {
-		return 0, io.EOF
-	}
-	return s.read(dst.Slice(0, min(dst.Len(), s.hi-s.next)), s.hi)
+	return w.RowsPerWorld()
 }
 
-// skip reads and drops the rows before the shard.
-func (s *shard) skip() error {
-	if s.next >= s.lo {
-		return nil
+// Rows returns rows of the shard.
+func (s *shard) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
+	hi = min(hi, s.Len())
+	if lo >= hi {
+		return batch.NewPairs(0), nil
 	}
-	dropped, empty := batch.NewPairs(min(s.lo-s.next, DefaultChunkRows)), 0
-	for s.next < s.lo {
-		n, err := s.read(dropped.Slice(0, min(dropped.Len(), s.lo-s.next)), s.lo)
-		if err != nil {
-			return err
-		}
-		if empty++; n > 0 {
-			empty = 0
-		}
-		if empty == maxEmptyReads {
-			return fmt.Errorf("dispatch: source: %w", io.ErrNoProgress)
-		}
+	in, err := s.source.Rows(s.lo+lo, s.lo+hi, used)
+	if err == nil && in != nil && in.Len() < hi-lo {
+		err = fmt.Errorf("dispatch: the source ends before row %d, want rows up to %d: %w", s.lo+hi, s.hi,
+			io.ErrUnexpectedEOF)
 	}
-	return nil
-}
-
-// read reads rows before the row end. The end of the source before it is an error.
-func (s *shard) read(dst *batch.Pairs, end int) (int, error) {
-	n, err := s.source.Next(dst)
-	if n < 0 || n > dst.Len() {
-		return 0, fmt.Errorf("dispatch: source yielded %d rows, want 0 to %d", n, dst.Len())
-	}
-	s.next += n
-	if err == io.EOF {
-		if err = nil; s.next < end {
-			err = fmt.Errorf("dispatch: the source ends before row %d, want rows up to %d: %w", s.next, s.hi,
-				io.ErrUnexpectedEOF)
-		}
-	}
-	return n, err
+	return in, err
 }

@@ -101,7 +101,7 @@ func TestShareRows(t *testing.T) {
 func TestShareStream(t *testing.T) {
 	lib, pairs := testPairs(t, 1000)
 	out := new(sink)
-	rep, err := New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50},
+	rep, err := New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs},
 		allColumns, out, Options{Backend: "gpu", ChunkRows: 64})
 	if err != nil || out.Len() != 1000 || len(rep.Shares) != 2 || rep.Done != 1000 {
 		t.Fatalf("%d answers, report %+v, %v", out.Len(), rep, err)
@@ -255,7 +255,7 @@ func TestProgressPanics(t *testing.T) {
 					panic("my own fault")
 				}
 			}}
-			New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 64}, allColumns,
+			New(backends(sharing(2)...)...).RunStream(t.Context(), lib, &slowSource{pairs: pairs}, allColumns,
 				new(sink), o)
 		}()
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"sync"
 	"time"
@@ -12,11 +11,13 @@ import (
 	"clearance/batch"
 )
 
-// A Source yields the pairs of a stream.
+// A Source yields the rows of a stream by ranges, as inputs of any form: [batch.Pairs], [batch.Worlds] and files of
+// pairs are sources.
 type Source interface {
-	// Next fills at most dst.Len() rows of dst, beginning with row 0, and returns their
-	// number. At the end it returns io.EOF, with the last rows or after them.
-	Next(dst *batch.Pairs) (int, error)
+	// Rows returns rows [lo, hi) as an input of hi - lo rows, of fewer where the source ends. Ranges of a stream
+	// ascend and do not overlap. used is nil or an input of an earlier call that is no longer in use, whose memory
+	// may be used again.
+	Rows(lo, hi int, used batch.Input) (batch.Input, error)
 }
 
 // A Sink receives the answers of a stream in the order of the rows.
@@ -29,14 +30,12 @@ type Sink interface {
 // chunk, and several are in memory at a time.
 const maxStreamRows = 1 << 18
 
-// maxEmptyReads is the number of times that a source may yield no row without an error.
-const maxEmptyReads = 100
-
-// RunStream answers the pairs of a source chunk by chunk and writes the answers to a sink,
+// RunStream answers the rows of a source chunk by chunk and writes the answers to a sink,
 // so that neither has to fit in memory. Reading, computing, answering declined rows and
 // writing overlap; a few chunks are in memory at a time, six with one device. A source
 // with a method Len() int or Len() int64 gives the total for Progress and for the choice
-// of the back end.
+// of the back end; with a method RowsPerWorld() int it gets ranges of whole worlds where a
+// chunk has room for one.
 //
 // The first error of the source, the back ends, the sink or the context stops the stream.
 // The sink has then received complete chunks only, beginning with row 0. Row numbers in
@@ -67,6 +66,9 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if err := options.Check(); err != nil {
 		return rep, err
 	}
+	if err := checkShape(source); err != nil {
+		return rep, err
+	}
 	total := sourceRows(source)
 	selectBy := total
 	if o.EstimateRows > 0 {
@@ -81,7 +83,11 @@ func (d *Dispatcher) RunStream(ctx context.Context, lib *batch.Library, source S
 	if total >= 0 {
 		rows = max(total, 1) // chunks no larger than the stream
 	}
-	o.setChunkRows(min(rows, pool.chunkRows(rows), maxStreamRows))
+	rows = min(rows, pool.chunkRows(rows), maxStreamRows)
+	if whole := worldRows(source); whole > 0 && whole < rows {
+		rows -= rows % whole
+	}
+	o.setChunkRows(rows)
 	r := &runner{o: o, pool: pool, report: &rep, total: total}
 	err = r.stream(ctx, lib, source, options, sink)
 	rep.Wall = time.Since(start)
@@ -101,6 +107,23 @@ func sourceRows(source Source) int {
 	return UnknownRows
 }
 
+// worldRows is the least number of rows of a chunk that is complete words of bits and whole worlds, 0 for other sources
+// than worlds.
+func worldRows(source Source) int {
+	w, ok := source.(interface{ RowsPerWorld() int })
+	if !ok {
+		return 0
+	}
+	rows := w.RowsPerWorld()
+	for range 6 { // 64 is 2 to the power of 6
+		if rows%batch.BitsPerWord == 0 {
+			break
+		}
+		rows *= 2
+	}
+	return rows
+}
+
 // stream moves parts from the source through the pipeline to the sink.
 func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, options batch.Options,
 	sink Sink) error {
@@ -111,7 +134,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 	for range parts {
 		free <- nil // allocated on first use
 	}
-	base, end := r.o.FirstRow, false
+	at, end := 0, false // rows of the source
 	next := func(ctx context.Context) (*chunk, error) {
 		if end {
 			return nil, nil
@@ -123,18 +146,22 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 			return nil, ctx.Err()
 		}
 		if p == nil {
-			p = newPart(r.o.ChunkRows, &options)
+			p = &part{results: batch.NewResults(r.o.ChunkRows, &options)}
 		}
-		var err error
-		if end, err = p.fill(source); err != nil || p.n == 0 {
+		if err := p.fill(source, at, at+r.o.ChunkRows); err != nil {
 			return nil, err
 		}
-		if p.n < p.results.N { // the last one
-			p.pairs, p.results = p.pairs.Slice(0, p.n), batch.NewResults(p.n, &options)
+		n := p.input.Len()
+		if end = n < r.o.ChunkRows; n == 0 {
+			return nil, nil
 		}
-		c := r.newChunk(&batch.Job{Library: lib, Input: p.pairs, Options: options, Results: p.results}, 0, p.n, base)
+		if end {
+			p.results = batch.NewResults(n, &options)
+		}
+		c := r.newChunk(&batch.Job{Library: lib, Input: p.input, Options: options, Results: p.results}, 0, n,
+			r.o.FirstRow+at)
 		c.part = p
-		base += p.n
+		at += n
 		return c, nil
 	}
 
@@ -166,41 +193,33 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 
 // part is the memory of one chunk of a stream.
 type part struct {
-	pairs   *batch.Pairs
+	input   batch.Input
 	results *batch.Results
-	n       int // rows in use
 }
 
-func newPart(rows int, o *batch.Options) *part {
-	return &part{pairs: batch.NewPairs(rows), results: batch.NewResults(rows, o)}
-}
-
-// fill reads rows until the part is full or the source has ended, so that chunks do not
-// depend on the number of rows that the source yields at a time.
-func (p *part) fill(source Source) (end bool, err error) {
+// fill reads rows [lo, hi) of the source, fewer where it ends.
+func (p *part) fill(source Source, lo, hi int) (err error) {
 	defer recovered("source", &err)
-	p.n = 0
-	empty := 0
-	for size := p.pairs.Len(); p.n < size; {
-		n, err := source.Next(p.pairs.Slice(p.n, size))
-		if n < 0 || n > size-p.n {
-			return false, fmt.Errorf("dispatch: source yielded %d rows, want 0 to %d", n, size-p.n)
-		}
-		p.n += n
-		if err == io.EOF {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if empty++; n > 0 {
-			empty = 0
-		}
-		if empty == maxEmptyReads {
-			return false, fmt.Errorf("dispatch: source: %w", io.ErrNoProgress)
-		}
+	in, err := source.Rows(lo, hi, p.input)
+	if err != nil {
+		return err
 	}
-	return false, nil
+	if in == nil {
+		return errors.New("dispatch: source yielded no input")
+	}
+	if n := in.Len(); n > hi-lo {
+		return fmt.Errorf("dispatch: source yielded %d rows, want 0 to %d", n, hi-lo)
+	}
+	p.input = in
+	return checkShape(in)
+}
+
+// checkShape checks the lengths of the columns of an input or a source that has such a check.
+func checkShape(in any) error {
+	if c, ok := in.(interface{ CheckShape() error }); ok {
+		return c.CheckShape()
+	}
+	return nil
 }
 
 func writePart(sink Sink, p *part) (err error) {

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -14,34 +13,34 @@ import (
 	"clearance/batch"
 )
 
-// slowSource yields a few rows at a time.
+// slowSource yields copies of the rows of a list. It does not tell its length.
 type slowSource struct {
 	pairs *batch.Pairs
-	next  int
-	step  int
-	early bool // io.EOF comes with the last rows
-	fail  int  // row at which it fails, if not 0
+	next  int // row that has not been asked for
+	fail  int // row at which it fails, if not 0
 	err   error
 }
 
-func (s *slowSource) Next(dst *batch.Pairs) (int, error) {
-	if s.fail != 0 && s.next >= s.fail {
+func (s *slowSource) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
+	if s.fail != 0 && hi > s.fail {
 		if s.err == nil {
 			panic("broken reader")
 		}
-		return 0, s.err
+		return nil, s.err
 	}
-	n := min(dst.Len(), s.step, s.pairs.Len()-s.next)
+	if lo < s.next {
+		return nil, errors.New("rows are asked for twice")
+	}
+	hi = min(hi, s.pairs.Len())
+	lo = min(lo, hi)
+	dst := batch.PairsIn(used, hi-lo)
 	var r batch.Row
-	for i := range n {
-		s.pairs.Row(s.next+i, &r)
+	for i := range hi - lo {
+		s.pairs.Row(lo+i, &r)
 		dst.SetRow(i, &r)
 	}
-	s.next += n
-	if n == 0 || (s.early && s.next == s.pairs.Len()) {
-		return n, io.EOF
-	}
-	return n, nil
+	s.next = hi
+	return dst, nil
 }
 
 type sizedSource struct{ slowSource }
@@ -50,12 +49,11 @@ func (s *sizedSource) Len() int { return s.pairs.Len() }
 
 // longSource declares its length as an int64, as files do.
 type longSource struct {
-	slowSource
+	Source
 	n int64
 }
 
-func (s longSource) Len() int64                         { return s.n }
-func (s longSource) Next(dst *batch.Pairs) (int, error) { return s.slowSource.Next(dst) }
+func (s longSource) Len() int64 { return s.n }
 
 // sink records its input.
 type sink struct {
@@ -83,14 +81,17 @@ func (s *sink) Len() int { return len(s.status) }
 
 func TestStream(t *testing.T) {
 	for _, n := range []int{0, 1, 64, 200, 1000} {
-		for _, step := range []int{1, 7, 64, 5000} {
+		for _, copies := range []bool{false, true} {
 			lib, pairs := testPairs(t, n)
 			var bad int
 			if n > 70 {
 				bad = 70
 				pairs.ShapeB[bad] = 9
 			}
-			src, out := &sizedSource{slowSource{pairs: pairs, step: step, early: step == 7}}, new(sink)
+			src, out := Source(pairs), new(sink)
+			if copies {
+				src = &sizedSource{slowSource{pairs: pairs}}
+			}
 			var progress []int
 			rep, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, src, allColumns, out, Options{
 				ChunkRows: 128,
@@ -105,7 +106,7 @@ func TestStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			if out.Len() != n || out.writes != (n+127)/128 || rep.Rows != n || rep.Done != n || sum(rep.Counts) != n {
-				t.Fatalf("%d rows by %d: %d answers in %d writes, report %+v", n, step, out.Len(), out.writes, rep)
+				t.Fatalf("%d rows: %d answers in %d writes, report %+v", n, out.Len(), out.writes, rep)
 			}
 			for i := range n {
 				if bad != 0 && i == bad {
@@ -142,6 +143,7 @@ func TestSourceRows(t *testing.T) {
 		{&slowSource{pairs: pairs}, UnknownRows},
 		{&sizedSource{slowSource{pairs: pairs}}, 7},
 		{longSource{n: 9}, 9},
+		{pairs, 7},
 	} {
 		if got := sourceRows(c.source); got != c.want {
 			t.Errorf("%T: %d rows, want %d", c.source, got, c.want)
@@ -160,7 +162,7 @@ func TestStreamFailover(t *testing.T) {
 		return nil
 	}}
 	out := new(sink)
-	rep, err := New(bad, &fake{name: "good"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs, step: 50},
+	rep, err := New(bad, &fake{name: "good"}).RunStream(t.Context(), lib, &slowSource{pairs: pairs},
 		allColumns, out, Options{ChunkRows: 64})
 	if err != nil || out.Len() != 400 {
 		t.Fatalf("%d answers, %v", out.Len(), err)
@@ -184,14 +186,14 @@ func TestStreamEnds(t *testing.T) {
 		dev  *fake
 		want string
 	}{
-		{"source fails", &slowSource{pairs: pairs, step: 64, fail: 500, err: readError}, &sink{}, &fake{name: "a"},
+		{"source fails", &slowSource{pairs: pairs, fail: 500, err: readError}, &sink{}, &fake{name: "a"},
 			readError.Error()},
-		{"source panics", &slowSource{pairs: pairs, step: 64, fail: 500}, &sink{}, &fake{name: "a"},
+		{"source panics", &slowSource{pairs: pairs, fail: 500}, &sink{}, &fake{name: "a"},
 			"source panicked: broken reader"},
-		{"source makes no progress", &slowSource{pairs: pairs, step: 64, fail: 500, err: errEmpty}, &sink{},
-			&fake{name: "a"}, io.ErrNoProgress.Error()},
-		{"sink fails", &slowSource{pairs: pairs, step: 64}, &sink{fail: 3}, &fake{name: "a"}, "disk full"},
-		{"device fails", &slowSource{pairs: pairs, step: 64}, &sink{}, &fake{name: "a", at: failAt(40)},
+		{"source yields nothing", &slowSource{pairs: pairs, fail: 500, err: errEmpty}, &sink{}, &fake{name: "a"},
+			"yielded no input"},
+		{"sink fails", &slowSource{pairs: pairs}, &sink{fail: 3}, &fake{name: "a"}, "disk full"},
+		{"device fails", &slowSource{pairs: pairs}, &sink{}, &fake{name: "a", at: failAt(40)},
 			errDevice.Error()},
 	} {
 		var src Source = c.src
@@ -214,7 +216,7 @@ func TestStreamEnds(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &fake{name: "a", at: func(i int) error { cancel(); return nil }}
-	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs, step: 64}, allColumns, new(sink),
+	if _, err := New(f).RunStream(ctx, lib, &slowSource{pairs: pairs}, allColumns, new(sink),
 		Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: error %v", err)
 	}
@@ -230,15 +232,75 @@ func TestStreamEnds(t *testing.T) {
 
 var errEmpty = errors.New("empty")
 
-// emptySource yields no rows and no error where its source fails.
+// emptySource yields no input and no error where its source fails.
 type emptySource struct{ *slowSource }
 
-func (s emptySource) Next(dst *batch.Pairs) (int, error) {
-	n, err := s.slowSource.Next(dst)
+func (s emptySource) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
+	in, err := s.slowSource.Rows(lo, hi, used)
 	if err == errEmpty {
 		err = nil
 	}
-	return n, err
+	return in, err
+}
+
+// TestStreamWorlds: worlds stream as the list of their pairs does, in chunks of whole worlds where these have room, and
+// in shards that begin anywhere.
+func TestStreamWorlds(t *testing.T) {
+	lib, _ := testPairs(t, 1)
+	w := &batch.Worlds{Shapes: []int32{0, 0, 0}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 2, 2}}
+	for i := range 200 * 3 {
+		w.Poses = append(w.Poses, float64(i%7), 0, 0, 1, 0, 0, 0)
+	}
+	n := w.Len()
+	pairs := batch.NewPairs(n)
+	var row batch.Row
+	for i := range n {
+		w.Row(i, &row)
+		pairs.SetRow(i, &row)
+	}
+	for _, c := range []struct{ lo, hi, chunk, whole int }{{0, n, 0, n}, {0, n, 64, 0}, {0, n, 192, n},
+		{3, n, 192, n - 3}, {4, n - 1, 192, 0}} {
+		asked := &asker{Worlds: w}
+		run := func(source Source) *sink {
+			part, err := Shard(source, c.lo, c.hi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := new(sink)
+			rep, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, part, allColumns, out,
+				Options{ChunkRows: c.chunk})
+			if err != nil || rep.Rows != c.hi-c.lo {
+				t.Fatalf("%+v: %d rows, %v", c, rep.Rows, err)
+			}
+			return out
+		}
+		got, want := run(asked), run(pairs)
+		if !slices.Equal(got.distance, want.distance) || !slices.Equal(got.status, want.status) {
+			t.Errorf("%+v: worlds have other answers than their pairs", c)
+		}
+		if c.whole > 0 && asked.whole != c.whole {
+			t.Errorf("%+v: %d rows in whole worlds, want %d", c, asked.whole, c.whole)
+		}
+	}
+	w.Bodies, w.Shapes = w.Shapes, nil
+	if _, err := New(&fake{name: "a"}).RunStream(t.Context(), lib, w, allColumns, new(sink), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "worlds of bodies") {
+		t.Errorf("worlds of bodies: %v", err)
+	}
+}
+
+// asker counts the rows that worlds yield as worlds.
+type asker struct {
+	*batch.Worlds
+	whole int
+}
+
+func (a *asker) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
+	in, err := a.Worlds.Rows(lo, hi, used)
+	if _, ok := in.(*batch.Worlds); ok {
+		a.whole += in.Len()
+	}
+	return in, err
 }
 
 func TestStreamRefuses(t *testing.T) {
@@ -255,7 +317,7 @@ func TestStreamRefuses(t *testing.T) {
 		{lib, batch.Options{}, Options{Backend: "gpu"}, `"gpu"`},
 		{lib, batch.Options{}, Options{ChunkRows: -5}, "ChunkRows -5"},
 	} {
-		src := &slowSource{pairs: pairs, step: 5}
+		src := &slowSource{pairs: pairs}
 		if _, err := New(&fake{name: "a"}).RunStream(t.Context(), c.lib, src, c.o, new(sink), c.do); err == nil ||
 			!strings.Contains(err.Error(), c.want) || src.next != 0 {
 			t.Errorf("error %v, want %q and nothing read", err, c.want)

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -159,8 +158,8 @@ func TestUnservedQueriesAreRefused(t *testing.T) {
 // none is a source without rows and a sink that takes none.
 type none struct{}
 
-func (none) Next(*batch.Pairs) (int, error) { return 0, io.EOF }
-func (none) Write(*batch.Results) error     { return errors.New("nothing to write") }
+func (none) Rows(int, int, batch.Input) (batch.Input, error) { return batch.NewPairs(0), nil }
+func (none) Write(*batch.Results) error                      { return errors.New("nothing to write") }
 
 // write writes a file of one row and reads it back. Its metadata says that it answers the query
 // asked, or, where that has another name, the query named.

@@ -13,6 +13,7 @@ import (
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/geom"
+	"clearance/internal/score"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -122,7 +123,7 @@ func readResults(t *testing.T, path string) *batch.Results {
 	}
 	defer r.Close()
 	res := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
-	if err := fill(res.N, func(at int) (int, error) { return r.Next(res.Slice(at, res.N)) }); err != nil {
+	if err := score.Fill(res.N, func(at int) (int, error) { return r.Next(res.Slice(at, res.N)) }); err != nil {
 		t.Fatal(err)
 	}
 	return res
@@ -393,8 +394,8 @@ func TestNoPairs(t *testing.T) {
 // TestFill reads in pieces and detects an early end.
 func TestFill(t *testing.T) {
 	var at []int
-	if err := fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil }); err != nil || len(at) != 3 ||
-		at[2] != 4 {
+	err := score.Fill(5, func(i int) (int, error) { at = append(at, i); return 2, nil })
+	if err != nil || len(at) != 3 || at[2] != 4 {
 		t.Errorf("fill read at %v, %v", at, err)
 	}
 	for _, next := range []func(int) (int, error){
@@ -402,7 +403,7 @@ func TestFill(t *testing.T) {
 		func(int) (int, error) { return 0, nil },
 		func(int) (int, error) { return 0, io.ErrClosedPipe },
 	} {
-		if fill(5, next) == nil {
+		if score.Fill(5, next) == nil {
 			t.Error("fill did not notice the end")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"clearance/dataset"
 	"clearance/derive"
 	"clearance/geom"
+	"clearance/internal/score"
 	"clearance/ref"
 
 	"github.com/spf13/cobra"
@@ -168,16 +169,17 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Colu
 	f.pass.Workers, f.pass.Solver = f.workers, referenceSolver
 	counts := make([]int64, derive.SmoothnessCount)
 	rows := int(min(n, deriveRows))
-	p, r := batch.NewPairs(rows), batch.NewResults(rows, &f.options)
+	r := batch.NewResults(rows, &f.options)
+	var p batch.Input
 	for first := int64(0); first < n; first += deriveRows {
 		rows := int(min(n-first, deriveRows))
-		job := &batch.Job{Library: lib, Input: p.Slice(0, rows), Options: f.options, Results: r.Slice(0, rows)}
-		if err := fill(rows, func(at int) (int, error) { return pairs.Next(p.Slice(at, rows)) }); err != nil {
+		if p, err = pairs.Rows(int(first), int(first)+rows, p); err != nil {
 			return nil, err
 		}
-		if err := fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
+		if err := score.Fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
 			return nil, err
 		}
+		job := &batch.Job{Library: lib, Input: p, Options: f.options, Results: r.Slice(0, rows)}
 		d := derive.NewResults(rows, columns|derive.ColSmoothness)
 		f.pass.FirstRow = uint64(first)
 		if err := f.pass.Run(ctx, job, d); err != nil {

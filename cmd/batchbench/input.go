@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/dispatch"
 
 	"github.com/spf13/pflag"
 )
@@ -89,21 +89,21 @@ func (f *inputFlags) ofFile(ctx context.Context, err error) error {
 	return fmt.Errorf("%s: %w", f.worlds, err)
 }
 
-// pairStream yields pairs in order, for any form of input.
+// pairStream has pairs in any form of input.
 type pairStream interface {
+	dispatch.Source
 	Len() int // number of pairs
-	Next(dst *batch.Pairs) (int, error)
 	Close() error
 }
 
-// open opens the rows.
+// openPairs opens the rows.
 func (f *inputFlags) openPairs() (pairStream, error) {
 	if f.worlds != "" {
 		w, err := dataset.ReadWorlds(f.worlds)
 		if err != nil {
 			return nil, err
 		}
-		return &worldStream{worlds: w}, nil
+		return worldStream{w}, nil
 	}
 	r, err := dataset.OpenPairs(f.pairs)
 	if err != nil {
@@ -124,25 +124,7 @@ type fileStream struct{ *dataset.PairReader }
 
 func (s fileStream) Len() int { return int(s.PairReader.Len()) }
 
-// worldStream expands the rows of a rollout, a chunk at a time.
-type worldStream struct {
-	worlds *batch.Worlds
-	next   int
-	row    batch.Row
-}
+// worldStream is worlds in memory.
+type worldStream struct{ *batch.Worlds }
 
-func (s *worldStream) Len() int     { return s.worlds.Len() }
-func (s *worldStream) Close() error { return nil }
-
-func (s *worldStream) Next(dst *batch.Pairs) (int, error) {
-	n := min(dst.Len(), s.Len()-s.next)
-	if n == 0 && dst.Len() > 0 {
-		return 0, io.EOF
-	}
-	for i := range n {
-		s.worlds.Row(s.next+i, &s.row)
-		dst.SetRow(i, &s.row)
-	}
-	s.next += n
-	return n, nil
-}
+func (worldStream) Close() error { return nil }

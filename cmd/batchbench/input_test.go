@@ -58,37 +58,3 @@ func TestWorlds(t *testing.T) {
 		f.pairs)
 	command("score", "--shapes", f.shapes, "--out", f.results).want(t, exitBadInput).says(t, "--pairs is missing")
 }
-
-// TestWorldStream: the rows are the same for any chunk size.
-func TestWorldStream(t *testing.T) {
-	w := &batch.Worlds{Shapes: []int32{3, 4}, TemplateA: []int32{0, 1, 0}, TemplateB: []int32{1, 0, 0}}
-	for i := range 7 * 2 * 4 {
-		w.Poses = append(w.Poses, float64(i))
-	}
-	for size := 1; size <= 13; size++ {
-		s := &worldStream{worlds: w}
-		if s.Len() != 12 {
-			t.Fatalf("%d rows, want 12", s.Len())
-		}
-		dst := batch.NewPairs(size)
-		at := 0
-		for {
-			n, err := s.Next(dst)
-			if err != nil {
-				break
-			}
-			for k := range n {
-				var got, want batch.Row
-				dst.Row(k, &got)
-				w.Row(at+k, &want)
-				if got != want {
-					t.Fatalf("chunks of %d: row %d is %v, want %v", size, at+k, got, want)
-				}
-			}
-			at += n
-		}
-		if at != 12 {
-			t.Errorf("chunks of %d: %d rows, want 12", size, at)
-		}
-	}
-}

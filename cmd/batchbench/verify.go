@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -190,16 +189,17 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 		c.sample = n
 	}
 	rows := int(min(n, chunkRows))
-	p, r := batch.NewPairs(rows), batch.NewResults(rows, &f.options)
+	r := batch.NewResults(rows, &f.options)
+	var p batch.Input
 	for first := int64(0); first < n; first += chunkRows {
 		rows := int(min(n-first, chunkRows))
-		job := &batch.Job{Library: lib, Input: p.Slice(0, rows), Options: f.options, Results: r.Slice(0, rows)}
-		if err := fill(rows, func(at int) (int, error) { return pairs.Next(p.Slice(at, rows)) }); err != nil {
+		if p, err = pairs.Rows(int(first), int(first)+rows, p); err != nil {
 			return nil, err
 		}
-		if err := fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
+		if err := score.Fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
 			return nil, err
 		}
+		job := &batch.Job{Library: lib, Input: p, Options: f.options, Results: r.Slice(0, rows)}
 		if err := c.chunk(ctx, job, first); err != nil {
 			return nil, err
 		}
@@ -220,21 +220,6 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	}
 	report.Good = report.verdict() == nil
 	return report, nil
-}
-
-// fill calls next until it has yielded the given number of rows.
-func fill(rows int, next func(at int) (int, error)) error {
-	for at := 0; at < rows; {
-		n, err := next(at)
-		if errors.Is(err, io.EOF) || (err == nil && n == 0) {
-			return io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return err
-		}
-		at += n
-	}
-	return nil
 }
 
 // claims is what a results file says of itself, as text: nothing of it is believed.

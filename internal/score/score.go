@@ -178,17 +178,18 @@ func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o bat
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
 	rows := int(min(in.Len(), auditRows))
-	p, r := batch.NewPairs(rows), batch.NewResults(rows, &o)
+	r := batch.NewResults(rows, &o)
 	total := new(verify.Report)
+	var p batch.Input
 	for first := int64(0); first < in.Len(); first += auditRows {
 		n := int(min(in.Len()-first, auditRows))
-		job := &batch.Job{Library: lib, Input: p.Slice(0, n), Options: o, Results: r.Slice(0, n)}
-		if err := fill(n, func(at int) (int, error) { return in.Next(p.Slice(at, n)) }); err != nil {
+		if p, err = in.Rows(int(first), int(first)+n, p); err != nil {
 			return nil, err
 		}
-		if err := fill(n, func(at int) (int, error) { return from.Next(r.Slice(at, n)) }); err != nil {
+		if err := Fill(n, func(at int) (int, error) { return from.Next(r.Slice(at, n)) }); err != nil {
 			return nil, err
 		}
+		job := &batch.Job{Library: lib, Input: p, Options: o, Results: r.Slice(0, n)}
 		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1,
 			Progress: audited})
 		if err != nil {
@@ -199,8 +200,8 @@ func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o bat
 	return total, nil
 }
 
-// fill calls next until it has yielded n rows.
-func fill(n int, next func(at int) (int, error)) error {
+// Fill calls next, with the number of rows so far, until it has yielded n rows.
+func Fill(n int, next func(at int) (int, error)) error {
 	for at := 0; at < n; {
 		k, err := next(at)
 		if errors.Is(err, io.EOF) || (err == nil && k == 0) {
