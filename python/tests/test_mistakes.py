@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import clearance as cl
-from clearance import _library, _native, _options, _shapes
+from clearance import _native, _options, _shape, _shapes
 
 # A mistake: a call with an engine, a library of two shapes and a scene of two bodies; the exception; its message.
 Call = Callable[[Any, Any, Any], object]
@@ -177,19 +177,19 @@ def test_ranges(kind: str) -> None:
     for name, width, is_list in _shapes.KINDS[kind]:
         if is_list or name == "center":
             continue
-        low, high = _library._RANGES[name]
+        low, high = _shape._RANGES[name]
         values = [low, high, math.nextafter(low, 0), math.nextafter(high, math.inf), 0.0, -0.0, -low, -1.0]
         for value in values:
             parameters = {p[0]: good[p[0]] for p in _shapes.KINDS[kind]}
             parameters[name] = [value] * width if width > 1 else value
-            shape = _library.Shape(kind, {k: np.asarray(v, float) for k, v in parameters.items()})
+            shape = _shape.Shape(kind, {k: np.asarray(v, float) for k, v in parameters.items()})
             try:
-                _library._new(_native.native(), [shape])
+                _shape.open_library(_native.native(), [shape])
                 accepted = True
             except cl.ShapeError:
                 accepted = False
             lib = cl.Library()
-            if low <= value <= high or (value == 0 and (kind, name) in _library._OR_ZERO):
+            if low <= value <= high or (value == 0 and (kind, name) in _shape._OR_ZERO):
                 lib.add(kind, parameters)  # the native library may have more to say, of two numbers together
             else:
                 with pytest.raises(cl.ShapeError, match=name):

@@ -32,12 +32,13 @@ from ._errors import (
     ShapeError,
 )
 from ._gradient import distance_gradient
-from ._library import Library, Shape
+from ._library import Library
 from ._pairs import transforms
 from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
 from ._score import FileReport, score_file
+from ._shape import Shape
 from ._show import View, show
 from ._skip import SkipProposal
 from ._sweep import CONTACT, FREE, SweepResult

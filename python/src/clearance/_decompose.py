@@ -19,10 +19,10 @@ import numpy as np
 
 from ._arrays import Array
 from ._errors import FileError, OptionError
-from ._library import Shape, read_mesh
 from ._meshes import foreign_mesh
 from ._options import whole
 from ._outputs import not_onto
+from ._shape import Shape, read_mesh
 
 CONCAVE: Final = ("raise", "hull", "coacd")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ._arrays import Array
 from ._errors import FileError
-from ._library import Shape, read_mesh
+from ._shape import Shape, read_mesh
 
 # Readers of other formats take some 20 times the size of a file as memory.
 _MAX_SIZE: Final = 1 << 27

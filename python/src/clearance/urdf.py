@@ -24,9 +24,10 @@ from ._bodies import Part
 from ._decompose import advice, concavity, decomposed, mesh_shapes
 from ._errors import FileError, OptionError, ShapeError
 from ._kinematics import Tree, given_poses, normalized, quaternions, with_others
-from ._library import Library, Shape
+from ._library import Library
 from ._meshes import convex_parts, foreign_mesh
 from ._scene import Scene
+from ._shape import Shape
 from ._srdf import disabled_pairs
 from ._urdf_xml import read
 
