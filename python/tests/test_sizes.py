@@ -87,12 +87,12 @@ for count in huge:
     for sizes in ((count, 2, 1), (1, count, 1), (1, 2, count), (count, count, count)):
         worlds = nat.Worlds(*sizes, one.ctypes.data, one.ctypes.data, one.ctypes.data, None)
         message(n.rollout_open(eng._number, q, worlds, out, error))
-        table = cl._scene.Table(lib, scene.bodies)
+        table = cl._bodies.Table(lib, scene.bodies)
         for each, reduce, every in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 0, 1), (1, 1, 1)):
             record = nat.Scene(table.number, *sizes, each, reduce, one.ctypes.data, None, None)
             record.all_pairs = every
             message(n.scene_open(eng._number, q, record, out, error))
-    table = cl._scene.Table(lib, scene.bodies)
+    table = cl._bodies.Table(lib, scene.bodies)
     for sizes in ((count, 2, 2, 1), (1, count, 2, 1), (1, 2, count, 1), (1, 2, 2, count), (count, count, count, count)):
         motions = nat.Motions(table.number, *sizes)
         for rows in (count, 1):

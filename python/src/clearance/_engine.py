@@ -9,13 +9,14 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
 import numpy as np
 
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, take, torch_device
+from ._asked import check_scene
 from ._bodies import listed_pairs
 from ._errors import ClosedError, OptionError
 from ._library import Library
@@ -41,8 +42,10 @@ from ._pairs import check_order, pair_columns
 from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
-from ._scene import Scene, check_scene
 from ._sweep import SweepOptions, SweepResult, sweep
+
+if TYPE_CHECKING:
+    from ._scene import Scene
 
 Backend = str
 

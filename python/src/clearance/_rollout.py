@@ -12,15 +12,17 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
+from ._asked import Asked, places_of, reduction
+from ._bodies import Table, pair_arrays
 from ._errors import ArrayError, ClosedError, CopyError, OptionError
 from ._kinematics import quaternions
 from ._options import INT64, Order, place, real, whole
 from ._result import Result, SceneResult
-from ._scene import Asked, Scene, Table, pair_arrays, places_of, reduction
 
 if TYPE_CHECKING:
     from ._engine import Engine
     from ._library import Library
+    from ._scene import Scene
 
 
 Self = TypeVar("Self", bound="Rollout")

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._arrays import Array, host, take
+from ._asked import Bodies
 from ._bodies import Body, Listed, Part
-from ._bodies import Table as Table
-from ._bodies import pair_arrays as pair_arrays
+from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
 from ._library import Library
 from ._options import text, whole
 from ._skip import SkipProposal, batches_of, propose
 
-if TYPE_CHECKING:
-    from ._engine import Engine
-
 
 @dataclass(eq=False)
-class Scene:
+class Scene(Bodies):
     """M bodies, and P pairs of them: what every world of a rollout shares.
 
     ``library`` has the shapes; ``bodies`` are their unions; ``pairs`` are [P,2] indices of bodies. Body i stands at
     place i of every world. Like a library, a scene is plain data: it may be pickled, and made before a fork.
     """
-
-    library: Library = field(default_factory=Library)
-    bodies: list[Body] = field(default_factory=list)
-    pairs: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, *parts: int | Part, name: str = "") -> int:
         """Add a body of shapes (at the origin of the body) or parts, and return its index."""
@@ -81,11 +74,7 @@ class Scene:
         relative pose these do not determine (bodies added later, free bodies) are not proposed. Any scene takes
         ``poses`` [N,M,7], "wxyz", instead. :meth:`skip` takes what is proposed: ``scene.skip(proposal.skip)``.
         """
-        opened = engine
-        if opened is None:
-            from ._engine import Engine
-
-            opened = Engine()
+        opened = Engine() if engine is None else engine
         try:
             if poses is not None:
                 array = host("poses", poses, True)
@@ -114,28 +103,11 @@ class Scene:
             raise NotFoundError(f"{len(found)} bodies have the name {name!r}")
         return found[0]
 
-    def pair_arrays(self) -> tuple[Array, Array]:
-        """The pairs as two int32 arrays [P]."""
-        return pair_arrays("pairs", self.pairs)
-
     def __repr__(self) -> str:
         parts = sum(len(b.parts) for b in self.bodies)
         return (
             f"Scene of {len(self.bodies)} bodies of {parts} parts, {len(self.pairs)} pairs, {len(self.library)} shapes"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What the rows of a rollout are about: the bodies at its places, [M] or [W,M], -1 for none; the pairs of places
-    [P,2], None if all pairs are asked about."""
-
-    bodies: Array
-    pairs: Array | None
-
-    def body(self, world: int, place: int) -> int:
-        """The body of the scene at a place of a world, -1 if none stands there."""
-        return int(self.bodies[place] if self.bodies.ndim == 1 else self.bodies[world, place])
 
 
 def pair_of(name: str, pair: Iterable[int], bodies: int) -> frozenset[int]:
@@ -144,27 +116,3 @@ def pair_of(name: str, pair: Iterable[int], bodies: int) -> frozenset[int]:
     if len(given) != 2 or given[0] == given[1]:
         raise OptionError(f"{name}: {given!r}, want pairs of two bodies")
     return frozenset(whole(f"{name}: {given!r}", i, 0, bodies - 1) for i in given)
-
-
-def check_scene(scene: Any) -> None:
-    """Raise OptionError for what is no scene."""
-    if not isinstance(scene, Scene):
-        raise OptionError(f"scene: a {type(scene).__name__}, want a Scene")
-
-
-def places_of(scene: Scene, bodies: Any, worlds: int) -> tuple[Array, bool]:
-    """The bodies at the places, [M] or [W,M], and whether they are those of each world."""
-    if bodies is None:
-        return np.arange(len(scene.bodies), dtype=np.int32), False
-    array = host("bodies", bodies, True)
-    m = array.shape[-1] if array.ndim else 0
-    if array.ndim == 2:
-        return take("bodies", array, np.int32, (m,), worlds, True), True
-    return take("bodies", array, np.int32, (), m, True), False
-
-
-def reduction(reduce: str | None) -> int:
-    """The code of a reduction."""
-    if reduce not in (None, "none", "world"):
-        raise OptionError(f'reduce: {reduce!r}, want None or "world"')
-    return int(reduce == "world")

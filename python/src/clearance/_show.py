@@ -12,13 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from ._arrays import Array, host, reordered, take
+from ._asked import Asked
 from ._errors import ArrayError, FileError, OptionError
 from ._kinematics import product, rotated
 from ._library import Library
 from ._options import Order, whole
 from ._pairs import pair_columns
 from ._result import PENETRATING, SEPARATED, STATUSES, UNDECIDED, Result, SceneResult, host_array
-from ._scene import Asked, Scene
+from ._scene import Scene
 from ._sweep import CONTACT, FREE, STATES, SweepResult
 
 # A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.

@@ -10,13 +10,15 @@ import numpy as np
 from . import _jobs
 from . import _native as nat
 from ._arrays import Array, address, host, reordered, take, torch_device
+from ._asked import Asked, places_of
+from ._bodies import Table
 from ._errors import ArrayError, CopyError, OptionError, RowError
 from ._options import real, whole
 from ._result import Report, host_array, report_of, to_torch
-from ._scene import Asked, Scene, Table, places_of
 
 if TYPE_CHECKING:
     from ._engine import Engine
+    from ._scene import Scene
 
 FREE, CONTACT = 0, 1
 _UNDECIDED: Final = 2
