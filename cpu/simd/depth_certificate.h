@@ -180,7 +180,8 @@ static __attribute__((noinline)) void cover_minima(const clr_call *call, clr_scr
 #include "depth_minimum.h"
 #include "epa.h"
 
-// The number of searches of a row. Each search takes all listed rows together.
+// The number of searches of a row. Each search takes all listed rows together: those of one row that needs more would
+// hold up the others, and EPA takes it. The shaders have the same limit; ref, where no other row waits, has 6.
 #define MAX_MINIMA 4
 
 // expand_rest answers n listed rows by EPA in float64.

@@ -38,7 +38,8 @@
 #include "tangent.h"
 
 // Terms of K are cut off at MAX_CURVATURE times the support value that is to be proved, so that the rounding
-// errors of a matrix are far below the margin of 1e-6 of widest_cap.
+// errors of a matrix are far below the margin of 1e-6 of widest_cap. The shaders (MAX_HESSIAN) have 1e3: they bound the
+// displacement of support points by one number for all shapes, which holds up to that; here each shape has its bound.
 #define MAX_CURVATURE 1e4
 
 // curvature_data are the numbers from which bounds of the Hessian of a core over caps around n are computed.
