@@ -159,7 +159,8 @@ func (p *Problem) contactFault(w, k int) (body int, column, reason string) {
 		return -1, "body_a", fmt.Sprintf("neither body %d nor body %d moves; leave the contact out", p.BodyA[k],
 			p.BodyB[k])
 	}
-	return -1, "", p.lawFault(k, &column)
+	reason = p.lawFault(k, &column)
+	return -1, column, reason
 }
 
 // lawFault returns why the frame or a number of the law of contact k is invalid, and names its column.

@@ -95,7 +95,8 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		}
 		return ctx.Err()
 	}
-	s.parallel(ctx, workers, p, &o, out)
+	shared := o // o itself stays on the stack
+	s.parallel(ctx, workers, p, &shared, out)
 	return ctx.Err()
 }
 

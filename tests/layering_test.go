@@ -50,7 +50,7 @@ var layers = map[string][]string{
 		"rollout/sweep"},
 	"contact":            {"batch", "geom", "geom/hull"},
 	"contact/scenes":     {"contact"},
-	"verify":             {"geom", "batch", "ref"},
+	"verify":             {"geom", "batch", "contact", "ref"},
 	"rollout/broadphase": {},
 	"rollout/sweep":      {"batch", "geom"},
 	"dataset":            {"geom", "geom/mesh", "batch", "internal/memory"},

@@ -61,9 +61,15 @@
 //     proves by at most u times the reach of D sideways of it;
 //   - a support value of the audit has an error of at most 24·eps·scale, see frame.go.
 //
+// # Contact impulses
+//
+// [AuditContacts] recomputes velocities, residuals and the identity of energy of a solution of package contact from its
+// impulses. Residuals of Coulomb's law bound no error. Bounds of the convex relaxation are tried by a second solution.
+//
 // # Layers and threads
 //
-// verify imports geom, batch and ref. Only Compare calls solvers of ref; Audit calls
+// verify imports geom, batch, ref and the types of contact. Only Compare calls solvers of
+// ref, and AuditContacts where it tries bounds; Audit calls
 // ref.SmoothPair, to check that the solver in the method column applies to a pair. Audits
 // read the job and run on their own goroutines; a report belongs to one goroutine. The
 // report is the same for any number of workers and any split into chunks. A row allocates

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"clearance/contact"
+	"clearance/contact/scenes"
+	"clearance/ref"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// contactFlags are the flags of `contact`.
+type contactFlags struct {
+	scene             string
+	worlds, limit     int
+	workers           int
+	seed              uint64
+	tolerance, omega  float64
+	reference, bounds bool
+}
+
+func newContact(e *env) *cobra.Command {
+	f := contactFlags{scene: "stack4", worlds: 1000, limit: 1000, seed: 1, tolerance: 1e-6, omega: 1}
+	c := &cobra.Command{
+		Use:   "contact",
+		Short: "solve seeded contact problems by every solver",
+		Long: `Solves contact problems of a kind of scene: Coulomb's law (ncp) and its convex relaxation (ccp)
+by the solvers of batches, and with --reference these and the other models by the dense solvers of
+package ref. Every residual is recomputed from the impulses, and every solution of a batch audited.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runContact(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.scene, "scene", f.scene, "kind of scene: "+strings.Join(scenes.Kinds(), ", "))
+	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
+	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")
+	fs.Float64Var(&f.tolerance, "tolerance", f.tolerance, "largest residual of a world that counts as solved")
+	fs.Float64Var(&f.omega, "relaxation", f.omega, "over-relaxation of sweeps")
+	fs.IntVar(&f.workers, "workers", 0, "goroutines of the batch; 0 is one per CPU")
+	fs.BoolVar(&f.bounds, "bounds", false, "bound the error of the ccp, at the cost of a second solve")
+	fs.BoolVar(&f.reference, "reference", false, "run the solvers of package ref too, one world after the other")
+	fs.IntVar(&f.limit, "limit", f.limit, "largest number of iterations of a reference solver")
+	return c
+}
+
+// contactLine is a line of the table.
+type contactLine struct {
+	name                           string
+	solved, undecided, invalid     int
+	iterations                     float64 // per world
+	seconds                        float64
+	primal, dual, complementarity  float64 // the largest
+	coulomb, dissipation, internal float64 // the largest; NaN in batches
+	bound                          float64
+	faults                         int
+}
+
+func runContact(ctx context.Context, e *env, f *contactFlags) error {
+	switch {
+	case f.worlds < 1:
+		return fmt.Errorf("--worlds %d: there is no world", f.worlds)
+	case f.limit < 1:
+		return fmt.Errorf("--limit %d: there is no iteration", f.limit)
+	case !(f.tolerance > 0) || !(f.omega > 0 && f.omega < 2):
+		return fmt.Errorf("--tolerance %g, --relaxation %g: the tolerance is positive, the relaxation lies in (0, 2)",
+			f.tolerance, f.omega)
+	}
+	p, err := scenes.Generate(f.scene, f.worlds, f.seed)
+	if err != nil {
+		return fmt.Errorf("--scene: %w", err)
+	}
+	var lines []contactLine
+	faults := 0
+	for _, m := range []contact.Model{contact.NCP, contact.CCP} {
+		l, err := f.batch(ctx, e, p, m)
+		if err != nil {
+			return err
+		}
+		faults += l.faults
+		lines = append(lines, l)
+	}
+	if f.reference {
+		more, err := f.references(ctx, p)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, more...)
+	}
+	if err := printContacts(e, f, lines); err != nil {
+		return err
+	}
+	if faults > 0 {
+		return fmt.Errorf("the audit refutes %s", plural(faults, "claim"))
+	}
+	return nil
+}
+
+// batch solves all worlds under a model and audits the solution.
+func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m contact.Model) (contactLine, error) {
+	nan := math.NaN()
+	l := contactLine{name: m.String() + "-batch", coulomb: nan, dissipation: nan, internal: nan, bound: nan}
+	o := contact.Options{Model: m, Tolerance: f.tolerance, Relaxation: f.omega, Workers: f.workers,
+		Bound: f.bounds && m == contact.CCP}
+	var s contact.Solution
+	start := time.Now()
+	if err := contact.Solve(ctx, p, o, &s); err != nil {
+		return l, err
+	}
+	l.seconds = time.Since(start).Seconds()
+	report, err := verify.AuditContacts(p, &s, verify.ContactAudit{Model: m, Tolerance: f.tolerance})
+	if err != nil {
+		return l, err
+	}
+	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, len(report.Failures)
+	for _, fault := range report.Failures[:min(5, len(report.Failures))] {
+		e.warn("%s: %v", l.name, fault)
+	}
+	for w, c := range report.Worlds {
+		l.primal, l.dual = max(l.primal, c.Primal), max(l.dual, c.Dual)
+		l.complementarity = max(l.complementarity, c.Complementarity)
+		l.iterations += float64(s.Sweeps[w]+s.Steps[w]) / float64(p.Worlds)
+		if o.Bound && s.Status[w] != contact.Invalid {
+			if w == 0 || !(s.Bound[w] <= l.bound) {
+				l.bound = s.Bound[w]
+			}
+		}
+	}
+	return l, nil
+}
+
+// references solves every world by each solver of package ref.
+func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (lines []contactLine, err error) {
+	for _, solver := range ref.ContactSolvers() {
+		l := contactLine{name: solver.Name, bound: math.NaN()}
+		for w := range p.Worlds {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			d, err := verify.DenseContacts(p, w)
+			if err != nil {
+				return nil, err
+			}
+			start := time.Now()
+			r := solver.Solve(d, ref.ContactOptions{Tolerance: f.tolerance, Limit: f.limit, Relaxation: f.omega})
+			l.seconds += time.Since(start).Seconds()
+			l.iterations += float64(r.Iterations) / float64(p.Worlds)
+			if r.Decided {
+				l.solved++
+			} else {
+				l.undecided++
+			}
+			e := &r.Residual
+			l.primal, l.dual = max(l.primal, e.Primal), max(l.dual, e.Dual)
+			l.complementarity = max(l.complementarity, e.Complementarity)
+			l.coulomb, l.dissipation = max(l.coulomb, e.Coulomb), max(l.dissipation, e.Dissipation)
+			l.internal = max(l.internal, e.Internal)
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func printContacts(e *env, f *contactFlags, lines []contactLine) error {
+	fmt.Fprintf(e.stdout, "%s of %s, seed %d, tolerance %g\n", plural(f.worlds, "world"), f.scene, f.seed, f.tolerance)
+	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "solver\tsolved\tundecided\titerations\tµs/world\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
+		"dissipation J\tinternal N·s\tbound m/s·√kg\t")
+	number := func(x float64) string {
+		if math.IsNaN(x) {
+			return "-"
+		}
+		return fmt.Sprintf("%.1e", x)
+	}
+	for _, l := range lines {
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
+			l.iterations, 1e6*l.seconds/float64(f.worlds), number(l.primal), number(l.dual), number(l.complementarity),
+			number(l.coulomb), number(l.dissipation), number(l.internal), number(l.bound))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(e.stdout, "Residuals are the largest of all worlds. They bound no error in velocity: the "+
+		"ncp may have several solutions. Bounds of the ccp are proved (--bounds).")
+	return err
+}

@@ -1,0 +1,307 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+
+	"clearance/contact"
+	"clearance/ref"
+
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// ContactAudit configures [AuditContacts].
+type ContactAudit struct {
+	Model     contact.Model
+	Tolerance float64 // that of the solve
+	// Bounds has the CCP solved again by package ref, to refute bounds of the error. It costs far more than the rest.
+	Bounds bool
+}
+
+// ContactWorld is what the audit finds of a world, from its impulses alone.
+type ContactWorld struct {
+	Primal, Dual, Complementarity float64 // ε_p in N·s, ε_d in m/s, ε_c in J
+	Velocity                      float64 // largest difference of a stored velocity and v_f + M⁻¹Jᵀλ
+	// Energy is the error of the identity of energy, J:
+	// vᵀM(v − v_f) = Σ λ_N·c*_N − λᵀRλ − Σ μλ_N‖c_T‖, for the CCP without the last sum. Bodies that impulses do not
+	// move add the power that they transmit.
+	Energy float64
+	// Error is ‖v − v'‖_M, where v' is the solution of package ref, less the bound of the latter. NaN if not computed.
+	Error float64
+}
+
+// ContactFailure is a claim of a solution that its impulses refute.
+type ContactFailure struct {
+	World         int
+	Check, Reason string
+}
+
+func (f ContactFailure) String() string {
+	return fmt.Sprintf("world %d: %s: %s", f.World, f.Check, f.Reason)
+}
+
+// ContactReport is the result of [AuditContacts].
+type ContactReport struct {
+	Worlds                     []ContactWorld
+	Solved, Undecided, Invalid int
+	Failures                   []ContactFailure
+}
+
+// AuditContacts recomputes velocities, residuals and energies of a solution from its impulses, and compares them with
+// what the solution claims. It shares no code with the solvers of package contact. Residuals of the NCP bound no error
+// of the velocity, which need not be unique.
+func AuditContacts(p *contact.Problem, s *contact.Solution, o ContactAudit) (*ContactReport, error) {
+	if len(s.Status) != p.Worlds || len(s.Impulse) != 3*p.Worlds*p.Contacts || len(s.Velocity) != 6*p.Worlds*p.Bodies {
+		return nil, fmt.Errorf("verify: the solution is not that of %d worlds of %d bodies and %d contacts", p.Worlds,
+			p.Bodies, p.Contacts)
+	}
+	r := &ContactReport{Worlds: make([]ContactWorld, p.Worlds)}
+	for w := range p.Worlds {
+		fault := p.CheckWorld(w)
+		switch {
+		case s.Status[w] == contact.Invalid:
+			r.Invalid++
+			if fault == nil {
+				r.fail(w, "status", "the world is valid")
+			}
+			continue
+		case fault != nil:
+			r.fail(w, "status", "the world is invalid: %v", fault)
+			continue
+		case s.Status[w] == contact.Solved:
+			r.Solved++
+		default:
+			r.Undecided++
+		}
+		r.world(p, s, &o, w)
+	}
+	return r, nil
+}
+
+func (r *ContactReport) fail(w int, check, format string, a ...any) {
+	r.Failures = append(r.Failures, ContactFailure{w, check, fmt.Sprintf(format, a...)})
+}
+
+// contactBody is a body with its velocity and the impulses on it.
+type contactBody struct {
+	mass                 float64 // +Inf: does not move
+	inertia              [6]float64
+	lin, ang             r3.Vec // v_f, then v
+	push, twist          r3.Vec // linear and angular impulse
+	storedLin, storedAng r3.Vec
+}
+
+// world audits one world. The rounding error of its own sums is at most some n·2⁻⁵³ of what is added up.
+func (r *ContactReport) world(p *contact.Problem, s *contact.Solution, o *ContactAudit, w int) {
+	out := &r.Worlds[w]
+	out.Error = math.NaN()
+	bodies := make([]contactBody, p.Bodies)
+	speed := 0.0
+	for b := range bodies {
+		k := 6 * (w*p.Bodies + b)
+		bodies[b] = contactBody{mass: p.Mass[w*p.Bodies+b], inertia: [6]float64(p.Inertia[k:]),
+			lin: triple(p.Velocity[k:]), ang: triple(p.Velocity[k+3:]),
+			storedLin: triple(s.Velocity[k:]), storedAng: triple(s.Velocity[k+3:])}
+		speed = max(speed, r3.Norm(bodies[b].lin), r3.Norm(bodies[b].ang))
+	}
+	largest := 0.0
+	each := func(f func(k int, l r3.Vec, q [3]r3.Vec)) {
+		for k := w * p.Contacts; k < w*p.Contacts+int(p.Count[w]); k++ {
+			q := p.Frame[9*k:]
+			f(k, triple(s.Impulse[3*k:]), [3]r3.Vec{triple(q), triple(q[3:]), triple(q[6:])})
+		}
+	}
+	each(func(k int, l r3.Vec, q [3]r3.Vec) {
+		largest = max(largest, math.Abs(l.X), math.Abs(l.Y), math.Abs(l.Z))
+		impulse := r3.Add(r3.Add(r3.Scale(l.X, q[0]), r3.Scale(l.Y, q[1])), r3.Scale(l.Z, q[2]))
+		for _, side := range contactSides(p, k) {
+			if side.body >= 0 {
+				b := &bodies[side.body]
+				f := r3.Scale(side.sign, impulse)
+				b.push, b.twist = r3.Add(b.push, f), r3.Add(b.twist, r3.Cross(side.arm, f))
+			}
+		}
+	})
+	work := 0.0
+	for b := range bodies {
+		body := &bodies[b]
+		if !math.IsInf(body.mass, 1) {
+			body.lin = r3.Add(body.lin, r3.Scale(1/body.mass, body.push))
+			body.ang = r3.Add(body.ang, cramer(body.inertia, body.twist))
+		}
+		work += r3.Dot(body.lin, body.push) + r3.Dot(body.ang, body.twist) // vᵀM(v − v_f) = vᵀJᵀλ
+		speed = max(speed, r3.Norm(body.lin), r3.Norm(body.ang))
+		out.Velocity = max(out.Velocity, r3.Norm(r3.Sub(body.lin, body.storedLin)),
+			r3.Norm(r3.Sub(body.ang, body.storedAng)))
+	}
+	law, terms := 0.0, math.Abs(work)
+	each(func(k int, l r3.Vec, q [3]r3.Vec) {
+		var u r3.Vec
+		for _, side := range contactSides(p, k) {
+			if side.body >= 0 {
+				b := &bodies[side.body]
+				u = r3.Add(u, r3.Scale(side.sign, r3.Add(b.lin, r3.Cross(b.ang, side.arm))))
+			}
+		}
+		c := r3.Vec{X: r3.Dot(q[0], u), Y: r3.Dot(q[1], u), Z: r3.Dot(q[2], u)}
+		if len(p.Target) > 0 {
+			c.Z -= p.Target[k]
+			law += l.Z * p.Target[k]
+			terms += math.Abs(l.Z * p.Target[k])
+		}
+		if len(p.Compliance) > 0 {
+			t, n := p.Compliance[2*k], p.Compliance[2*k+1]
+			c = r3.Add(c, r3.Vec{X: t * l.X, Y: t * l.Y, Z: n * l.Z})
+			law -= t*(l.X*l.X+l.Y*l.Y) + n*l.Z*l.Z
+		}
+		terms += r3.Norm(l) * r3.Norm(c)
+		if slip := p.Friction[k] * math.Hypot(c.X, c.Y); o.Model == contact.NCP {
+			c.Z += slip
+			law -= slip * l.Z
+		}
+		out.measure(l, c, p.Friction[k])
+	})
+	out.Energy = math.Abs(work - law)
+	r.judge(p, s, o, w, speed, largest, terms)
+}
+
+// measure adds a contact, whose c includes Γ, to the residuals.
+func (c *ContactWorld) measure(l, u r3.Vec, mu float64) {
+	c.Primal = max(c.Primal, r3.Norm(r3.Sub(l, nearestInCone(l, mu))))
+	c.Dual = max(c.Dual, r3.Norm(nearestInCone(r3.Scale(-1, u), mu)))
+	c.Complementarity = max(c.Complementarity, math.Abs(r3.Dot(l, u)))
+}
+
+// contactRounding is the relative rounding error that the audit allows itself and the solver, of sums of some
+// hundred terms and of the inverse of an inertia with a condition of 1e4.
+const contactRounding = 1e-9
+
+func (r *ContactReport) judge(p *contact.Problem, s *contact.Solution, o *ContactAudit, w int,
+	speed, largest, terms float64) {
+	c := &r.Worlds[w]
+	if !(c.Velocity <= contactRounding*max(speed, 1e-6)) {
+		r.fail(w, "velocity", "stored velocities differ from v_f + M⁻¹Jᵀλ by %g m/s", c.Velocity)
+	}
+	scale := max(1, largest)
+	for _, e := range [...]struct {
+		name              string
+		stored, own, unit float64
+	}{{"primal", s.Primal[w], c.Primal, largest}, {"dual", s.Dual[w], c.Dual, speed},
+		{"complementarity", s.Complementarity[w], c.Complementarity, largest * speed}} {
+		if !(e.own <= e.stored+contactRounding*e.unit) {
+			r.fail(w, e.name, "the stored residual is %g, the recomputed one %g", e.stored, e.own)
+		}
+	}
+	e := max(c.Dual-contactRounding*speed, c.Primal/scale, c.Complementarity/scale-contactRounding*speed)
+	if s.Status[w] == contact.Solved && !(e <= o.Tolerance) {
+		r.fail(w, "status", "the residual %g exceeds the tolerance %g", e, o.Tolerance)
+	}
+	n := float64(p.Count[w])
+	if limit := n*c.Complementarity + contactRounding*terms; !(c.Energy <= limit) {
+		r.fail(w, "energy", "the identity of energy is off by %g J; residuals explain %g", c.Energy, limit)
+	}
+	if o.Bounds && o.Model == contact.CCP && p.Count[w] > 0 && !math.IsNaN(s.Bound[w]) {
+		r.refute(p, s, w)
+	}
+}
+
+// refute solves the CCP again and compares: both bounds together must cover the difference.
+func (r *ContactReport) refute(p *contact.Problem, s *contact.Solution, w int) {
+	dense, err := DenseContacts(p, w)
+	if err != nil {
+		r.fail(w, "bound", "%v", err)
+		return
+	}
+	solved := dense.CCPNewton(ref.ContactOptions{Tolerance: 1e-14, Limit: 200})
+	sum := 0.0
+	for b, v := range dense.Velocities(solved.Impulse) {
+		k := w*p.Bodies + b
+		m := p.Mass[k]
+		if math.IsInf(m, 1) {
+			continue
+		}
+		lin := r3.Sub(triple(v[:]), triple(s.Velocity[6*k:]))
+		ang := r3.Sub(triple(v[3:]), triple(s.Velocity[6*k+3:]))
+		sum += m*r3.Norm2(lin) + r3.Dot(ang, symmetric(p.Inertia[6*k:], ang))
+	}
+	own := dense.ErrorBound(solved.Impulse)
+	c := &r.Worlds[w]
+	c.Error = max(0, math.Sqrt(sum)-own)
+	if !(c.Error <= s.Bound[w]) {
+		r.fail(w, "bound", "the velocity is off by at least %g m/s·√kg; the bound is %g", c.Error, s.Bound[w])
+	}
+}
+
+// DenseContacts is the problem of a valid world for package ref.
+func DenseContacts(p *contact.Problem, w int) (*ref.Contacts, error) {
+	if err := p.CheckWorld(w); err != nil {
+		return nil, err
+	}
+	bodies := make([]ref.ContactBody, p.Bodies)
+	for b := range bodies {
+		k := w*p.Bodies + b
+		bodies[b] = ref.ContactBody{Mass: p.Mass[k], Inertia: [6]float64(p.Inertia[6*k:]),
+			Velocity: [6]float64(p.Velocity[6*k:])}
+	}
+	points := make([]ref.ContactPoint, p.Count[w])
+	for i := range points {
+		k := w*p.Contacts + i
+		c := ref.ContactPoint{A: int(p.BodyA[k]), B: int(p.BodyB[k]),
+			ArmA: triple(p.ArmA[3*k:]), ArmB: triple(p.ArmB[3*k:]),
+			Frame:    [3]r3.Vec{triple(p.Frame[9*k:]), triple(p.Frame[9*k+3:]), triple(p.Frame[9*k+6:])},
+			Friction: p.Friction[k]}
+		if len(p.Target) > 0 {
+			c.Target = p.Target[k]
+		}
+		if len(p.Compliance) > 0 {
+			c.Compliance = [2]float64(p.Compliance[2*k:])
+		}
+		points[i] = c
+	}
+	return ref.NewContacts(bodies, points)
+}
+
+type contactSide struct {
+	body int
+	arm  r3.Vec
+	sign float64
+}
+
+func contactSides(p *contact.Problem, k int) [2]contactSide {
+	return [2]contactSide{{int(p.BodyA[k]), triple(p.ArmA[3*k:]), -1}, {int(p.BodyB[k]), triple(p.ArmB[3*k:]), 1}}
+}
+
+func triple(x []float64) r3.Vec { return r3.Vec{X: x[0], Y: x[1], Z: x[2]} }
+
+func symmetric(i []float64, v r3.Vec) r3.Vec {
+	return r3.Vec{
+		X: i[0]*v.X + i[3]*v.Y + i[4]*v.Z,
+		Y: i[3]*v.X + i[1]*v.Y + i[5]*v.Z,
+		Z: i[4]*v.X + i[5]*v.Y + i[2]*v.Z,
+	}
+}
+
+// cramer solves I·x = v by Cramer's rule.
+func cramer(i [6]float64, v r3.Vec) r3.Vec {
+	a, b, c := r3.Vec{X: i[0], Y: i[3], Z: i[4]}, r3.Vec{X: i[3], Y: i[1], Z: i[5]}, r3.Vec{X: i[4], Y: i[5], Z: i[2]}
+	det := r3.Dot(a, r3.Cross(b, c))
+	return r3.Vec{
+		X: r3.Dot(v, r3.Cross(b, c)) / det,
+		Y: r3.Dot(a, r3.Cross(v, c)) / det,
+		Z: r3.Dot(a, r3.Cross(b, v)) / det,
+	}
+}
+
+// nearestInCone is the closest point to x of {‖x_T‖ ≤ μx_N}, on the ray in the half-plane of x.
+func nearestInCone(x r3.Vec, mu float64) r3.Vec {
+	t := math.Hypot(x.X, x.Y)
+	if t <= mu*x.Z {
+		return x
+	}
+	along := (mu*t + x.Z) / math.Sqrt(1+mu*mu)
+	if along <= 0 {
+		return r3.Vec{}
+	}
+	n := along / math.Sqrt(1+mu*mu)
+	return r3.Vec{X: mu * n * x.X / t, Y: mu * n * x.Y / t, Z: n}
+}
