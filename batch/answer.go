@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 
@@ -20,7 +21,7 @@ type Answer struct {
 	Solver             Solver // the one that ended the row
 }
 
-// Put stores the answer of row i in the columns present. [Results.PackBits] writes the bits
+// Put stores the answer of row i in the columns present, and marks it. [Results.PackBits] writes the bits
 // column.
 //
 // Distance, normal, witnesses and point are rounded to nearest. The gap is the larger of
@@ -31,9 +32,14 @@ type Answer struct {
 // still touch zero.
 //
 // Put may be called by several goroutines at once for different rows.
-func (r *Results) Put(i int, a *Answer) { r.PutColumns(i, a, r.Columns) }
+func (r *Results) Put(i int, a *Answer) {
+	r.PutColumns(i, a, r.Columns)
+	if r.Marks != nil {
+		r.Marks[i] = Answered
+	}
+}
 
-// PutColumns is Put for the columns of c alone.
+// PutColumns is Put for the columns of c alone, without the mark.
 func (r *Results) PutColumns(i int, a *Answer, c Columns) {
 	stored := a.Distance
 	if r.Precision == Single {
@@ -60,11 +66,14 @@ func (r *Results) PutColumns(i int, a *Answer, c Columns) {
 }
 
 // PutFailure stores a row without an answer, Undecided or Invalid: distance,
-// normal, witnesses and point NaN, gap +Inf, no iterations, no solver.
+// normal, witnesses and point NaN, gap +Inf, no iterations, no solver. It marks the row as answered.
 func (r *Results) PutFailure(i int, s Status) {
 	r.ClearRow(i, r.Columns&^ColStatus)
 	if status := r.Status(); status != nil {
 		status[i] = uint8(s)
+	}
+	if r.Marks != nil {
+		r.Marks[i] = Answered
 	}
 }
 
@@ -84,12 +93,30 @@ func (r *Results) PackBits(statuses []uint8) {
 	if words == nil {
 		return
 	}
-	clear(words)
-	for i, s := range statuses[:r.N] {
-		if Status(s) != Separated {
-			words[i/BitsPerWord] |= 1 << (i % BitsPerWord)
+	statuses = statuses[:r.N]
+	for k := range words {
+		row := statuses[k*BitsPerWord:]
+		word := uint64(0)
+		if len(row) >= BitsPerWord {
+			for i := 0; i < BitsPerWord; i += 8 {
+				word |= nonzero(binary.LittleEndian.Uint64(row[i:])) << i
+			}
+		} else {
+			for i, s := range row {
+				if Status(s) != Separated {
+					word |= 1 << i
+				}
+			}
 		}
+		words[k] = word
 	}
+}
+
+// nonzero returns a bit for each byte of x, set if the byte is not 0, that is, not Separated.
+func nonzero(x uint64) uint64 {
+	const low = 0x7f7f7f7f7f7f7f7f
+	x = ((x&low + low) | x) &^ low >> 7 // 1 in every byte that is not 0
+	return x * 0x0102040810204080 >> 56 // the eight products meet in no bit
 }
 
 // Bit reports bit i of the bits column. It is false only if the pair was proved to be

@@ -53,7 +53,7 @@ func (j *Job) Check() error {
 		return fmt.Errorf("batch: results lack the columns %v", missing)
 	}
 	if j.Reduction != nil {
-		if err := j.Reduction.check(n, j.Results.Columns); err != nil {
+		if err := j.Reduction.check(n, j.Results); err != nil {
 			return err
 		}
 	}

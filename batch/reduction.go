@@ -2,11 +2,9 @@ package batch
 
 import "fmt"
 
-// Omitted is the status byte of a row that a back end has answered, but whose answer it has not stored, since a
-// [Reduction] does not need it. It is no [Status]: only the results of a job with a reduction have such rows.
-const Omitted = 0xfe
-
 // Reduction says how the caller combines the answers of a batch, so that a back end may omit those that do not matter.
+// The results of the job have marks then, in which the caller finds the rows that are [Omitted]; their columns hold
+// anything.
 // Consecutive rows form sets, and consecutive sets form groups. Of a group the caller wants the least distance with its
 // bounds, the first row of the greatest status, and the number of sets that contain a contact.
 //
@@ -63,8 +61,11 @@ func (t *Tally) Add(o *Tally) {
 }
 
 // check returns an error if a reduction is not one of n rows.
-func (r *Reduction) check(n int, columns Columns) error {
-	if columns&ColBits != 0 {
+func (r *Reduction) check(n int, results *Results) error {
+	if len(results.Marks) != n {
+		return fmt.Errorf("batch: a reduction of %d rows, with marks of %d rows", n, len(results.Marks))
+	}
+	if columns := results.Columns; columns&ColBits != 0 {
 		return fmt.Errorf("batch: a reduction with the column %v, which omitted rows would leave open", ColBits)
 	}
 	if err := checkEnds("sets", r.Sets, n); err != nil {

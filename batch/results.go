@@ -15,18 +15,28 @@ type Results struct {
 	Columns   Columns
 	Precision Precision
 
+	// Marks, if not nil, are those of a call in progress.
+	Marks Marks
+
 	column [columnCount]Values
 }
 
 // NewResults allocates results of n rows with the columns and the precision of o. All rows
 // are Undecided.
 func NewResults(n int, o *Options) *Results {
+	r := UnsetResults(n, o)
+	r.Reset()
+	return r
+}
+
+// UnsetResults is NewResults without filling the rows, which hold anything: the caller writes or fills every one of
+// them. So the memory is first touched by the goroutines that write the rows.
+func UnsetResults(n int, o *Options) *Results {
 	r := EmptyResults(n, o.EffectiveColumns(), o.Precision)
 	for m := r.Columns; m != 0; m &= m - 1 {
 		info := m.Info()
 		r.column[m.index()].make(info.Type.In(r.Precision), info.Width*n)
 	}
-	r.Reset()
 	return r
 }
 
@@ -89,6 +99,14 @@ func (r *Results) Reset() {
 	r.clearTail()
 }
 
+// Fail makes rows lo to hi Undecided, but for the bits, which [Results.PackBits] writes. It leaves their marks.
+func (r *Results) Fail(lo, hi int) {
+	for m := r.Columns &^ ColBits; m != 0; m &= m - 1 {
+		info := m.Info()
+		r.column[m.index()].fill(info.Failure, info.Width*lo, info.Width*hi)
+	}
+}
+
 // ResetStatus makes the status of every row Undecided, and sets its bit. The other columns keep what they hold.
 func (r *Results) ResetStatus() {
 	fill(r.Status(), uint8(Undecided))
@@ -117,6 +135,9 @@ func (r *Results) SliceTo(s *Results, lo, hi int) {
 		panic(fmt.Sprintf("batch: rows [%d, %d) do not begin and end at words of the bits column", lo, hi))
 	}
 	*s = Results{N: hi - lo, Columns: r.Columns, Precision: r.Precision}
+	if r.Marks != nil {
+		s.Marks = r.Marks[lo:hi]
+	}
 	for m := r.Columns; m != 0; m &= m - 1 {
 		k := m.index()
 		s.column[k] = r.column[k].slice(columns[k].Width*lo, columns[k].Width*hi)
@@ -146,7 +167,7 @@ func (r *Results) CopyRows(i int, from *Results, k, n int, c Columns) {
 
 // Resize sets the number of rows. New rows hold any values.
 func (r *Results) Resize(n int) {
-	r.N = n
+	r.N, r.Marks = n, Resize(r.Marks, n)
 	for m := r.Columns; m != 0; m &= m - 1 {
 		k := m.index()
 		r.column[k].resize(columns[k].Width * n)

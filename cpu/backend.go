@@ -164,6 +164,13 @@ func blockRows(n, workers int) int {
 // checked before every call of the kernels, see kernelRows, and every row of the reference
 // solvers, which may take long.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+	return b.RunCounted(ctx, job, lo, hi, out, nil)
+}
+
+// RunCounted is Run, and adds the rows to count, if that is not nil: every worker counts its own while their columns are
+// in the cache. out has the columns of [batch.Options.Counted] then.
+func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results,
+	count *batch.Count) error {
 	b.life.RLock()
 	defer b.life.RUnlock()
 	if b.closed {
@@ -180,7 +187,7 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	call := b.begin()
 	defer b.end(call)
 	call.ctx, call.job, call.lo, call.hi, call.out = ctx, job, lo, hi, out
-	call.rows, call.blocks = rows, int64(blocks)
+	call.rows, call.blocks, call.counts = rows, int64(blocks), count != nil
 	call.reference = references[job.Options.Query]
 	if b.simd != "" {
 		table, work, err := b.tableOf(job.Library)
@@ -196,6 +203,12 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	b.take(call, min(b.workers, blocks))
 	defer b.give(call)
 	workers := call.workers
+	if count != nil {
+		for _, w := range workers {
+			w.count.MaxInvalid = count.MaxInvalid
+			w.count.Reset()
+		}
+	}
 	if len(workers) == 1 {
 		workers[0].run(call)
 	} else {
@@ -211,6 +224,11 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	b.byReference.Add(call.byReference.Load())
 	if err := call.err.Load(); err != nil {
 		return *err
+	}
+	if count != nil {
+		for _, w := range workers {
+			count.Merge(&w.count)
+		}
 	}
 	return nil
 }
@@ -288,6 +306,7 @@ type call struct {
 	out    *batch.Results
 	rows   int // of a block
 	blocks int64
+	counts bool // rows are counted
 
 	reference func(w *worker, c *call, i int, warm r3.Vec) // answers the rows that the kernels do not
 

@@ -17,6 +17,7 @@ type worker struct {
 	pair   ref.Pair
 	result ref.Result
 	answer batch.Answer
+	count  batch.Count // of the rows of a call that counts them
 	ws     ref.Workspace
 	solver *kernels.Solver // made when a call first has a kernel
 
@@ -49,11 +50,13 @@ func (w *worker) run(c *call) {
 			return
 		}
 		if c.kernel == nil {
-			for i := lo; i < hi && !c.stopped(); i++ {
+			i := lo
+			for ; i < hi && !c.stopped(); i++ {
 				w.at = i
 				w.solve(c, i)
 			}
 			c.byReference.Add(int64(hi - lo))
+			w.add(c, lo, i)
 			continue
 		}
 		if w.solver == nil {
@@ -69,15 +72,28 @@ func (w *worker) run(c *call) {
 func (w *worker) kernels(c *call, lo, hi int) {
 	w.at = lo
 	left := w.solver.Run(c.kernel, lo, hi)
+	marks := c.out.Marks
+	marks.Set(lo-c.lo, hi-c.lo, batch.Answered)
+	for _, i := range left {
+		marks.Set(lo-c.lo+int(i), lo-c.lo+int(i)+1, batch.Unanswered)
+	}
 	for _, i := range left {
 		if c.stopped() {
-			break
+			return
 		}
 		w.at = lo + int(i)
 		w.solve(c, w.at)
 	}
 	c.byReference.Add(int64(len(left)))
 	c.bySIMD.Add(int64(hi - lo - len(left)))
+	w.add(c, lo, hi)
+}
+
+// add counts rows lo to hi of the job, which are answered.
+func (w *worker) add(c *call, lo, hi int) {
+	if c.counts && lo < hi {
+		w.count.Add(c.job, c.lo, c.out, lo-c.lo, hi-c.lo)
+	}
 }
 
 // PanicError is the error of a solver that panicked.

@@ -32,7 +32,8 @@ type Backend interface {
 	//
 	// The job has been checked as a whole; rows have not. The back end reads them with
 	// [batch.Job.Read] and stores Invalid for those that it refuses. Every row is written
-	// exactly once and completely, and its answer depends on that row alone.
+	// exactly once and completely, and its answer depends on that row alone. It is then marked as
+	// answered in out.Marks, if these are not nil, which [batch.Results.Put] does.
 	//
 	// When ctx is done, Run stops soon and returns ctx.Err(); the rows written until then
 	// are valid. Any other error means that the device failed; its rows are discarded.
@@ -45,10 +46,10 @@ type Backend interface {
 	Close() error
 }
 
-// Partial is implemented by back ends that may decline rows: Run leaves the status of a
-// declined row as it was, a value of [batch.StatusCount] or more. The dispatcher passes
+// Partial is implemented by back ends that may decline rows: Run leaves the mark of a
+// declined row as it was, [batch.Unanswered]. The dispatcher passes
 // declined rows to another back end, even if this one was selected by name. A back end
-// without this method that does not write a row has failed.
+// without this method that does not mark a row has failed.
 type Partial interface {
 	Partial() bool
 }
@@ -62,10 +63,17 @@ type Measured interface {
 
 // Reducer is implemented by back ends that can omit rows, see [batch.Reduction].
 type Reducer interface {
-	// RunReduced is RunMeasured. It may omit rows if the job has a reduction: their status is then [batch.Omitted], and
+	// RunReduced is RunMeasured. It may omit rows if the job has a reduction: their mark is then [batch.Omitted], and
 	// they are added to the tally, with the bytes read of the device's memory.
 	RunReduced(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally) (
 		kernel time.Duration, err error)
+}
+
+// Counting is implemented by back ends whose workers count the rows that they answer, while their columns are in the
+// cache. The dispatcher counts the rows of the others, and those of calls that end early.
+type Counting interface {
+	// RunCounted is Run, and adds the rows to the count. out has the columns of [batch.Options.Counted].
+	RunCounted(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results, count *batch.Count) error
 }
 
 // Chunked is implemented by back ends that prefer a chunk size of their own.

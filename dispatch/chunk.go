@@ -9,9 +9,6 @@ import (
 	"clearance/batch"
 )
 
-// unwritten marks the rows that no back end has answered. It remains on declined rows.
-const unwritten = 0xff
-
 // chunk is rows [lo, hi) of a job in the pipeline of a call, with their part of the report.
 type chunk struct {
 	index  int // of the call, from 0
@@ -21,9 +18,11 @@ type chunk struct {
 	out    *batch.Results // its answers, with all columns that the report needs
 	part   *part          // if the call is a stream
 
-	views      *[2]batch.Results // memory of out and of a part of scratch, if the chunk is used again
-	scratch    *batch.Results    // columns that the caller did not request
-	by         *member           // that answered it
+	views      [2]batch.Results // memory of out and of a part of scratch
+	scratch    *batch.Results   // columns that the caller did not request
+	marks      batch.Marks      // of out, if the job has none of its own
+	count      batch.Count      // of the answered rows
+	by         *member          // that answered it
 	wall       time.Duration
 	kernel     time.Duration
 	kernelRows int
@@ -40,13 +39,15 @@ type runner struct {
 	report *Report
 	total  int // rows of the call, -1 if unknown
 
-	row batch.Row // used by account
+	row     batch.Row // used by noteInvalid
+	settled int       // rows of a job before it are settled
 
-	mu   sync.Mutex
-	free []*batch.Results // scratch columns not in use
+	mu    sync.Mutex
+	free  []*batch.Results // scratch columns not in use
+	marks []batch.Marks    // not in use
 }
 
-// newChunk returns rows [lo, hi) of a job, all unwritten.
+// newChunk returns rows [lo, hi) of a job, all unanswered.
 func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 	c := &chunk{job: job, lo: lo, hi: hi, base: base}
 	r.view(c)
@@ -54,38 +55,26 @@ func (r *runner) newChunk(job *batch.Job, lo, hi, base int) *chunk {
 	return c
 }
 
-// reset marks every row as unwritten.
+// reset makes every row unanswered, whatever its columns hold.
 func (c *chunk) reset() {
 	c.tally.Reset()
-	for i := range c.out.Status() {
-		c.out.Status()[i] = unwritten
-	}
-}
-
-// needed returns the columns that the report is computed from.
-func needed(o *batch.Options) batch.Columns {
-	need := batch.ColStatus
-	if o.StatusAlone() { // which is decided faster and transferred as bits
-		return need
-	}
-	need |= batch.ColIterations | batch.ColGap | batch.ColMethod
-	if _, ok := o.EffectiveCutOff(); ok || o.Query.Info().Tolerance == batch.OfValue {
-		need |= batch.ColDistance
-	}
-	return need
+	c.count.Reset()
+	c.out.Marks.Set(0, c.out.N, batch.Unanswered)
 }
 
 // view sets the answers of a chunk to its rows of the results, with scratch columns for
 // those that the report needs and the caller did not request.
 func (r *runner) view(c *chunk) {
 	n := c.hi - c.lo
-	if c.views == nil {
-		c.views = new([2]batch.Results)
-	}
+	c.count.MaxInvalid = r.o.MaxRowErrors
 	out := &c.views[0]
 	c.job.Results.SliceTo(out, c.lo, c.hi)
 	c.out = out
-	missing := needed(&c.job.Options) &^ out.Columns
+	if out.Marks == nil {
+		c.marks = r.takeMarks(n)
+		out.Marks = c.marks
+	}
+	missing := c.job.Options.Counted() &^ out.Columns
 	if missing == 0 {
 		return
 	}
@@ -104,18 +93,33 @@ func (r *runner) takeScratch(n int, o *batch.Options) *batch.Results {
 		r.free = r.free[:k-1]
 		return s
 	}
-	return batch.NewResults(n, o)
+	return batch.UnsetResults(n, o)
 }
 
-// releaseScratch takes back the scratch columns of a chunk.
-func (r *runner) releaseScratch(c *chunk) {
-	if c.scratch == nil {
-		return
-	}
+// takeMarks returns marks of n rows.
+func (r *runner) takeMarks(n int) batch.Marks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.free = append(r.free, c.scratch)
-	c.scratch = nil
+	if k := len(r.marks); k > 0 && cap(r.marks[k-1]) >= n {
+		m := r.marks[k-1]
+		r.marks = r.marks[:k-1]
+		return m[:n]
+	}
+	return make(batch.Marks, n)
+}
+
+// release takes back the scratch columns and the marks of a chunk.
+func (r *runner) release(c *chunk) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.scratch != nil {
+		r.free = append(r.free, c.scratch)
+		c.scratch = nil
+	}
+	if c.marks != nil {
+		r.marks = append(r.marks, c.marks)
+		c.marks, c.out.Marks = nil, nil
+	}
 }
 
 // compute answers a chunk on a member.
@@ -124,11 +128,11 @@ func (r *runner) compute(ctx context.Context, m *member, c *chunk) error {
 		return err
 	}
 	start := time.Now()
-	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out, &c.tally)
+	kernel, err := guard(ctx, m.Backend, c.job, c.lo, c.hi, c.out, &c.tally, &c.count)
 	if err != nil {
 		return err
 	}
-	if i := c.firstUnwritten(); i >= 0 && !m.partial() {
+	if i := c.out.Marks.Next(0, batch.Unanswered); i >= 0 && !m.partial() {
 		return fmt.Errorf("row %d was not answered", c.base+c.lo+i)
 	}
 	c.by, c.wall = m, time.Since(start)
@@ -167,15 +171,12 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 	}
 }
 
-// settle completes a chunk: it marks rows without an answer as undecided, packs the bits and
-// updates the report.
+// settle completes a chunk: it makes rows without an answer Undecided, packs the bits and updates the report.
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
-	for i, s := range c.out.Status() {
-		if c.noAnswer(s) {
-			c.out.PutFailure(i, batch.Undecided)
-			unanswered++
-		}
+	for lo, hi := c.out.Marks.NextRun(0, batch.Unanswered); lo >= 0; lo, hi = c.out.Marks.NextRun(hi, batch.Unanswered) {
+		c.out.Fail(lo, hi)
+		unanswered += hi - lo
 	}
 	rep := r.report
 	rep.Rows += c.hi - c.lo
@@ -193,9 +194,10 @@ func (r *runner) settle(c *chunk) {
 	if c.by != nil {
 		rep.span(c.by.Name(), c.base+c.lo, c.base+c.hi, c.wall)
 	}
-	r.account(c)
+	r.account(c, unanswered)
 	c.out.PackBits(c.out.Status())
-	r.releaseScratch(c)
+	r.release(c)
+	r.settled = c.hi
 }
 
 // progress reports progress to the caller.
@@ -205,65 +207,71 @@ func (r *runner) progress() {
 	}
 }
 
-// firstUnwritten returns the first unwritten row, or -1.
-func (c *chunk) firstUnwritten() int {
-	for i, s := range c.out.Status() {
-		if c.noAnswer(s) {
-			return i
-		}
-	}
-	return -1
-}
-
-// noAnswer reports whether a row with this status byte has no answer.
-func (c *chunk) noAnswer(status uint8) bool {
-	return status >= uint8(batch.StatusCount) && !(status == batch.Omitted && c.job.Reduction != nil)
-}
-
-// omitted counts the rows that a back end omitted.
-func omitted(status []uint8) (n int) {
-	for _, s := range status {
-		if s == batch.Omitted {
-			n++
-		}
-	}
-	return n
-}
-
-// badSolver returns the first answered row with a solver code out of range, or -1.
-func badSolver(out *batch.Results) int {
-	for i, m := range out.Method() {
-		if m >= uint8(batch.SolverCount) && out.Status()[i] < uint8(batch.StatusCount) {
-			return i
-		}
-	}
-	return -1
-}
-
-// guard runs a back end. A panic is an error, and so are answers by a solver that does not exist, and omitted rows that
-// the tally does not account for. kernel is 0 if the back end does not measure it. tally is nil if no row may be
+// guard runs a back end and counts the rows that it answered, those before the end of the context as well. A panic is an
+// error, and so are answers with codes that do not exist, omitted rows that the tally does not account for, and a count
+// of other rows than those with an answer. kernel is 0 if the back end does not measure it. tally is nil if no row may be
 // omitted.
-func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally) (
-	kernel time.Duration, err error) {
+func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally,
+	count *batch.Count) (kernel time.Duration, err error) {
+	kernel, err = call(ctx, b, job, lo, hi, out, tally, count)
+	if err != nil && !ended(ctx, err) {
+		return kernel, err
+	}
+	answered := out.Marks.Count(batch.Answered)
+	switch {
+	case err != nil || count.Rows == 0 && answered > 0: // the back end does not count, or only a part
+		count.Reset()
+		countAnswered(count, job, lo, out, answered)
+	case count.Rows != answered:
+		return kernel, fmt.Errorf("%d of %d rows are answered, and %d are counted", answered, out.N, count.Rows)
+	}
+	if row := count.Bad; row >= 0 {
+		return kernel, fmt.Errorf("row %d of %d: status %v by %s, want codes below %d and %d: the back end or the memory "+
+			"is at fault", row-lo, out.N, batch.Status(out.Status()[row-lo]), solverText(out, row-lo),
+			batch.StatusCount, batch.SolverCount)
+	}
+	if tally == nil {
+		return kernel, err
+	}
+	if job.Reduction == nil { // rows that are omitted have no answer yet
+		bytes := tally.Bytes
+		tally.Reset()
+		tally.Bytes = bytes
+		for i := out.Marks.Next(0, batch.Omitted); i >= 0; i = out.Marks.Next(i+1, batch.Omitted) {
+			out.Marks[i] = batch.Unanswered
+		}
+	}
+	if n := out.Marks.Count(batch.Omitted); n != tally.Rows {
+		return kernel, fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, tally.Rows)
+	}
+	return kernel, err
+}
+
+// solverText names the solver of a row.
+func solverText(out *batch.Results, i int) string {
+	if out.Method() == nil {
+		return "any solver"
+	}
+	return fmt.Sprintf("solver %d", out.Method()[i])
+}
+
+// countAnswered counts the answered rows of out, of which row 0 is row first of the job.
+func countAnswered(count *batch.Count, job *batch.Job, first int, out *batch.Results, answered int) {
+	if answered == out.N {
+		count.Add(job, first, out, 0, out.N)
+		return
+	}
+	for lo, hi := out.Marks.NextRun(0, batch.Answered); lo >= 0; lo, hi = out.Marks.NextRun(hi, batch.Answered) {
+		count.Add(job, first, out, lo, hi)
+	}
+}
+
+// call runs a back end by the method that tells most. A panic is an error.
+func call(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally,
+	count *batch.Count) (kernel time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-		}
-		if i := badSolver(out); i >= 0 {
-			err = fmt.Errorf("row %d of %d: status %v by solver %d, want a code below %d: the back end or the "+
-				"memory is at fault", i, out.N, batch.Status(out.Status()[i]), out.Method()[i], batch.SolverCount)
-		}
-		if tally == nil || err != nil {
-			return
-		}
-		if job.Reduction == nil { // rows that are omitted have no answer yet, and are counted when they do
-			bytes := tally.Bytes
-			tally.Reset()
-			tally.Bytes = bytes
-			return
-		}
-		if n := omitted(out.Status()); n != tally.Rows {
-			err = fmt.Errorf("%d of %d rows are omitted, and %d are accounted for", n, out.N, tally.Rows)
 		}
 	}()
 	if r, ok := As[Reducer](b); ok && tally != nil {
@@ -271,6 +279,9 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 	}
 	if m, ok := As[Measured](b); ok {
 		return m.RunMeasured(ctx, job, lo, hi, out)
+	}
+	if n, ok := As[Counting](b); ok {
+		return 0, n.RunCounted(ctx, job, lo, hi, out, count)
 	}
 	return 0, b.Run(ctx, job, lo, hi, out)
 }

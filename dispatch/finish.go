@@ -16,7 +16,7 @@ type Handover struct {
 }
 
 // finishChunk answers the declined rows of a chunk on other back ends, best first. Rows that
-// all of them decline remain unwritten. An error is the error of the context.
+// all of them decline remain unanswered. An error is the error of the context.
 func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 	for _, m := range r.pool.declined {
 		rows := c.declinedRows()
@@ -28,7 +28,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 		}
 		start := time.Now()
 		sub := c.subset(rows)
-		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results, nil)
+		_, err := guard(ctx, m.Backend, sub, 0, len(rows), sub.Results, nil, &batch.Count{WorstGapRow: -1, Bad: -1})
 		if err != nil && !ended(ctx, err) {
 			lo, hi := c.base+c.lo, c.base+c.hi
 			err = fmt.Errorf("dispatch: back end %s failed on %d rows of [%d, %d): %w", m.Name(), len(rows), lo, hi,
@@ -37,7 +37,7 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 			r.pool.drop(m, err)
 			continue
 		}
-		if answered := scatter(c.out, rows, sub.Results); answered > 0 {
+		if answered := c.scatter(rows, sub.Results); answered > 0 {
 			c.handovers = append(c.handovers, Handover{c.by.Name(), m.Name(), answered, time.Since(start)})
 		}
 		if err != nil {
@@ -47,12 +47,11 @@ func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// declinedRows lists the rows that are unwritten.
+// declinedRows lists the rows without an answer.
 func (c *chunk) declinedRows() (rows []int) {
-	for i, s := range c.out.Status() {
-		if c.noAnswer(s) {
-			rows = append(rows, i)
-		}
+	m := c.out.Marks
+	for i := m.Next(0, batch.Unanswered); i >= 0; i = m.Next(i+1, batch.Unanswered) {
+		rows = append(rows, i)
 	}
 	return rows
 }
@@ -77,23 +76,22 @@ func (c *chunk) subset(rows []int) *batch.Job {
 	}
 	sub := &batch.Job{
 		Library: c.job.Library, Options: o, Input: pairs,
-		Results: batch.NewResults(len(rows), &columns),
+		Results: batch.UnsetResults(len(rows), &columns),
 	}
-	for i := range sub.Results.Status() {
-		sub.Results.Status()[i] = unwritten
-	}
+	sub.Results.Marks = make(batch.Marks, len(rows))
 	return sub
 }
 
-// scatter stores the answers of a subset in their rows and returns their number.
-func scatter(out *batch.Results, rows []int, from *batch.Results) (answered int) {
+// scatter stores the answers of a subset in their rows, counts them and returns their number.
+func (c *chunk) scatter(rows []int, from *batch.Results) (answered int) {
 	for k, i := range rows {
-		s := from.Status()[k]
-		if s >= uint8(batch.StatusCount) {
+		if from.Marks[k] != batch.Answered {
 			continue
 		}
 		answered++
-		out.CopyRow(i, from, k, out.Columns)
+		c.out.CopyRow(i, from, k, c.out.Columns)
+		c.out.Marks[i] = batch.Answered
+		c.count.Add(c.job, c.lo, c.out, i, i+1)
 	}
 	return answered
 }

@@ -27,7 +27,7 @@ func (r *reducing) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, o
 		return 0, nil
 	}
 	for i := lo; i < hi; i++ {
-		if i%2 == 0 || out.Status()[i-lo] >= uint8(batch.Undecided) {
+		if i%2 == 0 || out.Marks[i-lo] != batch.Answered || out.Status()[i-lo] >= uint8(batch.Undecided) {
 			continue
 		}
 		tally.Rows++
@@ -35,7 +35,7 @@ func (r *reducing) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, o
 		tally.Solvers[batch.SolverGJK]++
 		tally.Iterations += int64(out.Iterations()[i-lo])
 		tally.Portions = append(tally.Portions, batch.Portion{Row: int32(i), Contacts: 1})
-		out.Status()[i-lo] = batch.Omitted
+		out.Marks[i-lo] = batch.Omitted
 	}
 	tally.Rows += r.lie
 	return 0, nil
@@ -66,6 +66,7 @@ func TestReduction(t *testing.T) {
 				t.Fatal(s.Reduces(), err)
 			}
 			job.Results = batch.NewResults(n, &o)
+			job.Results.Marks = make(batch.Marks, n)
 			if rep, err := s.Run(t.Context(), job); err != nil { // whose tally does not stay
 				return rep, err
 			}
@@ -83,7 +84,7 @@ func TestReduction(t *testing.T) {
 		tally, k := &job.Reduction.Tally, 0
 		for i, s := range job.Results.Status() {
 			omitted := i%2 == 1 && !third(i)
-			if omitted != (s == batch.Omitted) || !omitted && s >= uint8(batch.Undecided) {
+			if omitted != (job.Results.Marks[i] == batch.Omitted) || !omitted && s >= uint8(batch.Undecided) {
 				t.Fatalf("%s: row %d has status %d", name, i, s)
 			}
 			if omitted && tally.Portions[k].Row != int32(i) {

@@ -178,55 +178,26 @@ func (rep *Report) addSpan(s Span) {
 	}
 }
 
-// account adds the answers of a chunk.
-func (r *runner) account(c *chunk) {
-	rep, o, out := r.report, &c.job.Options, c.out
-	cutOff, hasCutOff := o.EffectiveCutOff()
-	query, alone := o.Query.Info(), o.StatusAlone()
-	least := query.Tolerance.Scale(c.job.Library.MinPairSize(), 0) // of all rows
-	t := &c.tally
-	for s, n := range t.Counts {
-		rep.Counts[s] += n
+// account adds the counts of a chunk: of the rows with an answer, of those that were omitted, and of those without,
+// which are Undecided by no solver.
+func (r *runner) account(c *chunk, unanswered int) {
+	rep, count, t := r.report, &c.count, &c.tally
+	addAll(rep.Counts[:], count.Statuses[:])
+	addAll(rep.Counts[:], t.Counts[:])
+	rep.Counts[batch.Undecided] += unanswered
+	if c.out.Iterations() != nil {
+		rep.Iterations += count.Iterations + t.Iterations
 	}
-	if out.Iterations() != nil {
-		rep.Iterations += t.Iterations
+	if c.out.Method() != nil {
+		addAll(rep.Solvers[:], count.Solvers[:])
+		addAll(rep.Solvers[:], t.Solvers[:])
+		rep.Solvers[batch.SolverNone] += unanswered
 	}
-	if out.Method() != nil {
-		for s, n := range t.Solvers {
-			rep.Solvers[s] += n
-		}
+	if count.WorstGap > rep.WorstGap {
+		rep.WorstGap, rep.WorstGapRow = count.WorstGap, c.base+count.WorstGapRow
 	}
-	for i, s := range out.Status() {
-		if s == batch.Omitted {
-			continue
-		}
-		rep.Counts[s]++
-		if batch.Status(s) == batch.Invalid {
-			r.noteInvalid(c, c.lo+i)
-		}
-		if out.Iterations() != nil {
-			rep.Iterations += int64(out.Iterations()[i])
-		}
-		if out.Method() != nil {
-			rep.Solvers[out.Method()[i]]++
-		}
-		if s >= uint8(batch.Undecided) || alone {
-			continue
-		}
-		// Most rows cannot have the worst gap, whatever the size of their pair.
-		if gap := float64(out.Gap()[i]); gap > rep.WorstGap*least {
-			if hasCutOff && out.Distance().At(i) > cutOff {
-				continue
-			}
-			c.job.Input.Row(c.lo+i, &r.row)
-			scale := c.job.Library.PairSize(r.row.ShapeA, r.row.ShapeB)
-			if query.Tolerance == batch.OfValue {
-				scale = query.Tolerance.Scale(scale, out.Distance().At(i))
-			}
-			if g := gap / scale; scale > 0 && g > rep.WorstGap {
-				rep.WorstGap, rep.WorstGapRow = g, c.base+c.lo+i
-			}
-		}
+	for _, row := range count.Invalid {
+		r.noteInvalid(c, row)
 	}
 }
 

@@ -30,12 +30,22 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	if err := d.served(job.Options.Query); err != nil {
 		return rep, err
 	}
+	begun := true
 	if job.Results == nil && job.Input != nil {
 		if err := job.Options.Check(); err != nil {
 			return rep, err
 		}
-		job.Results = batch.NewResults(job.Input.Len(), &job.Options)
+		job.Results = batch.UnsetResults(job.Input.Len(), &job.Options)
+		if job.Reduction != nil {
+			job.Results.Marks = make(batch.Marks, job.Input.Len())
+		}
+		o.KeepUnreached, begun = false, false // there is nothing to keep
 	}
+	defer func() {
+		if !begun {
+			job.Results.Reset()
+		}
+	}()
 	if err := job.Check(); err != nil {
 		return rep, err
 	}
@@ -53,6 +63,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 	}
 	pool := newPool(choice)
 	o.setChunkRows(pool.chunkRows(n))
+	begun = true
 	err = pool.run(ctx, job, o, &rep)
 	rep.describe(choice)
 	rep.Wall = time.Since(start)
@@ -62,6 +73,7 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 // run answers a job.
 func (p *pool) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
 	r := &runner{o: o, pool: p, report: rep, total: job.Input.Len()}
+	defer r.failUnreached(job)
 	err := r.run(ctx, job)
 	if err != nil && ended(ctx, err) {
 		err = fmt.Errorf("dispatch: stopped after %d answers: %w", rep.Done, err)
@@ -101,17 +113,25 @@ func (r *runner) run(ctx context.Context, job *batch.Job) error {
 		lo = c.hi
 		return c, nil
 	}, nil)
-	if lo < n { // rows of chunks that were not started
-		rest := job.Results.Slice(lo, n)
-		if r.o.KeepUnreached {
-			rest.ResetStatus()
-		} else {
-			rest.Reset()
-		}
-		r.report.Rows += n - lo
-		r.report.Counts[batch.Undecided] += n - lo
-	}
+	r.report.Rows += n - lo // rows of chunks that were not started
+	r.report.Counts[batch.Undecided] += n - lo
 	return err
+}
+
+// failUnreached makes the rows that are not settled Undecided: those of chunks that were not started, and all later ones
+// after a panic of the caller's Progress.
+func (r *runner) failUnreached(job *batch.Job) {
+	n := job.Results.N
+	if r.settled == n {
+		return
+	}
+	rest := job.Results.Slice(r.settled, n)
+	rest.Marks.Set(0, rest.N, batch.Unanswered)
+	if r.o.KeepUnreached {
+		rest.ResetStatus()
+	} else {
+		rest.Reset()
+	}
 }
 
 // runOne answers a job of one chunk, without goroutines.

@@ -64,12 +64,13 @@ func (s *Series) Run(ctx context.Context, job *batch.Job) (*Report, error) {
 	o := s.o
 	o.setChunkRows(s.pool.chunkRows(n))
 	r := &s.runner
-	r.o, r.pool, r.report, r.total = o, s.pool, rep, n
+	r.o, r.pool, r.report, r.total, r.settled = o, s.pool, rep, n, 0
 	m := s.first()
 	if m == nil {
 		job.Results.Reset()
 		return rep, fmt.Errorf("dispatch: %w: all back ends of the series have failed: %w", ErrNoBackend, s.pool.last)
 	}
+	defer r.failUnreached(job)
 	var err error
 	switch {
 	case n > o.ChunkRows:
@@ -97,10 +98,7 @@ func (s *Series) first() *member {
 // oneChunk returns the whole job as a chunk, in the memory of the series.
 func (s *Series) oneChunk(job *batch.Job, n int) *chunk {
 	c := &s.chunk
-	*c = chunk{job: job, hi: n, views: c.views, tally: c.tally, failovers: c.failovers[:0], handovers: c.handovers[:0]}
-	if c.views == nil {
-		c.views = new([2]batch.Results)
-	}
+	*c = chunk{job: job, hi: n, tally: c.tally, count: c.count, failovers: c.failovers[:0], handovers: c.handovers[:0]}
 	s.runner.view(c)
 	c.reset()
 	return c

@@ -146,7 +146,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 			return nil, ctx.Err()
 		}
 		if p == nil {
-			p = &part{results: batch.NewResults(r.o.ChunkRows, &options)}
+			p = &part{results: batch.UnsetResults(r.o.ChunkRows, &options)}
 		}
 		if err := p.fill(source, at, at+r.o.ChunkRows); err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 			return nil, nil
 		}
 		if end {
-			p.results = batch.NewResults(n, &options)
+			p.results = batch.UnsetResults(n, &options)
 		}
 		c := r.newChunk(&batch.Job{Library: lib, Input: p.input, Options: options, Results: p.results}, 0, n,
 			r.o.FirstRow+at)

@@ -78,7 +78,7 @@ func (l *placement) flags() (f uint32) {
 }
 
 // takeDown copies rows [lo, hi) of the output in memory to rows of out that begin at
-// base, and counts them. Rows without an answer keep the status they have.
+// base, and counts them. Rows without an answer keep their mark.
 func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int) (t tally) {
 	for i := range layout.Columns {
 		c := &layout.Columns[i]
@@ -108,8 +108,7 @@ func (l *placement) takeDown(memory []byte, out *batch.Results, base, lo, hi int
 	return t
 }
 
-// status decodes the status word of a row into its columns, and counts the row. A row without an answer keeps its
-// status.
+// status decodes the status word of a row into its columns, and counts the row. A row without an answer keeps its mark.
 func (t *tally) status(w uint32, out *batch.Results, row int) {
 	status := batch.Status(w)
 	solver, known := layout.SolverOf(w)
@@ -118,6 +117,9 @@ func (t *tally) status(w uint32, out *batch.Results, row int) {
 		t.declined[0]++ // no shader writes such a word: the row has no answer
 	case status < batch.Undecided:
 		out.Status()[row] = uint8(status)
+		if out.Marks != nil {
+			out.Marks[row] = batch.Answered
+		}
 		if w>>8&layout.Refined != 0 {
 			t.refined++
 		}

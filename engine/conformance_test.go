@@ -63,8 +63,8 @@ func (f *finished) Run(ctx context.Context, job *batch.Job, lo, hi int, out *bat
 	}
 	rows := *out
 	rows.Drop(batch.ColBits)
-	for i, s := range out.Status() {
-		if s < uint8(batch.StatusCount) {
+	for i, mark := range out.Marks {
+		if mark != batch.Unanswered {
 			continue
 		}
 		f.mu.Lock()

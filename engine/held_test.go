@@ -29,12 +29,13 @@ func hold(t testing.TB, b *Backend, lib *batch.Library, in batch.Input) batch.He
 	return h
 }
 
-// unanswered returns results whose rows have no status.
+// unanswered returns results whose rows have no status and no answer.
 func unanswered(n int, o *batch.Options) *batch.Results {
 	out := batch.NewResults(n, o)
 	for i := range out.Status() {
 		out.Status()[i] = 0xff
 	}
+	out.Marks = make(batch.Marks, n)
 	return out
 }
 

@@ -44,9 +44,9 @@ func testReducedAnswers(t *testing.T, o Options) {
 					}
 					bytes[i] = rep.BytesDown
 				}
-				omitted := countOmitted(few.Results)
-				for k, s := range few.Results.Status() {
-					if s != batch.Omitted {
+				omitted := few.Results.Marks.Count(batch.Omitted)
+				for k, mark := range few.Results.Marks {
+					if mark != batch.Omitted {
 						sameRow(t, "reduced", k, few.Results, whole.Results)
 					}
 				}
@@ -63,15 +63,6 @@ func testReducedAnswers(t *testing.T, o Options) {
 	}
 }
 
-func countOmitted(r *batch.Results) (n int) {
-	for _, s := range r.Status() {
-		if s == batch.Omitted {
-			n++
-		}
-	}
-	return n
-}
-
 // TestReductionFails: a device that is lost in a call leaves no omitted rows, and no tally, of the chunks that another
 // back end answers.
 func TestReductionFails(t *testing.T) {
@@ -86,7 +77,7 @@ func TestReductionFails(t *testing.T) {
 			job.Reduction = randomReduction(rand.New(rand.NewPCG(4, 4)), 1000, 20, 8)
 			rep, err := dispatch.New(first{b}, c).Run(t.Context(), job, dispatch.Options{ChunkRows: 512})
 			disarm()
-			omitted := countOmitted(job.Results)
+			omitted := job.Results.Marks.Count(batch.Omitted)
 			if err != nil || rep.Done != 1000 || rep.Counts[batch.Undecided] != 0 || len(rep.Failovers) != 1 ||
 				omitted != job.Reduction.Tally.Rows || omitted == 1000 {
 				t.Errorf("loss %d: report %+v, %d omitted, %d counted, error %v", after, rep, omitted,

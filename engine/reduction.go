@@ -170,7 +170,7 @@ func (r *reduction) take(l *placement, memory []byte, out *batch.Results, base, 
 		}
 		for k := lo; k < hi; k++ {
 			if r.seen[k] == 0 {
-				out.Status()[base+k] = batch.Omitted
+				out.Marks[base+k] = batch.Omitted
 			}
 		}
 		portion := batch.Portion{Row: int32(first + lo), Contacts: int32(w[1] >> 16)}

@@ -247,7 +247,7 @@ func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *ba
 		}
 		portion := batch.Portion{Row: int32(at + lo), Contacts: int32(len(contacts))}
 		for k := lo; k < hi; k++ {
-			if stored[k] != (got.Status()[k] != batch.Omitted) {
+			if stored[k] != (got.Marks[k] != batch.Omitted) {
 				t.Fatalf("%s: row %d of portion %d to %d, distances %v, has status %d", name, k, lo, hi,
 					bounds(want, k), got.Status()[k])
 			}
@@ -352,7 +352,7 @@ func checkGarbage(t *testing.T, name string, rng *rand.Rand, r *reduction, l *pl
 		var sum batch.Tally
 		r.take(l, broken, out, 0, 0, &sum)
 		for i, s := range out.Status() {
-			if s < uint8(batch.StatusCount) || s == batch.Omitted || sum.Rows != 0 {
+			if out.Marks[i] != batch.Unanswered || sum.Rows != 0 {
 				t.Fatalf("%s: with %s garbled, row %d has status %d, and %d rows are omitted", name, what, i, s,
 					sum.Rows)
 			}

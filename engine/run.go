@@ -16,7 +16,7 @@ import (
 // after 65,535 passes of all its loops without an error, and GPUs have watchdogs.
 const loopLimit = 60_000
 
-// Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out, and leaves the status
+// Run answers rows [lo, hi) of the job into rows [0, hi-lo) of out, and leaves the mark
 // of rows that it declines as it was.
 func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
 	_, err := b.RunMeasured(ctx, job, lo, hi, out)

@@ -228,10 +228,15 @@ func resized[T any](s []T, n int) []T {
 func (b *Batch) solve(ctx context.Context, tiles []*tile) error {
 	n := len(b.input.TemplateA)
 	if b.answers == nil || b.answers.N < n {
-		b.answers = batch.NewResults(n+n/4, &b.parts.Options)
+		b.answers = batch.UnsetResults(n+n/4, &b.parts.Options)
 	}
 	if n == 0 {
 		return nil
+	}
+	b.answers.Marks = nil
+	if b.parts.Reduction != nil {
+		b.marks = resized(b.marks, n)
+		b.answers.Marks = b.marks
 	}
 	b.answers.SliceTo(&b.view, 0, n)
 	b.parts.Results = &b.view
@@ -253,7 +258,7 @@ func (t *tile) fold(from *batch.Results) {
 	for i := range t.rows {
 		r := &t.rows[i]
 		for k := r.first; k < r.first+r.count; k++ {
-			if at := s.at(k); from.Status()[at] != batch.Omitted {
+			if at := s.at(k); from.Marks == nil || from.Marks[at] != batch.Omitted {
 				r.least.solved(k, at, from, t.c.touch)
 			}
 		}

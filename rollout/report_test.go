@@ -30,9 +30,10 @@ func (p *priced) Estimate(rows int, _ *batch.Options) time.Duration {
 	return p.call + time.Duration(rows)*p.row
 }
 
-func (p *priced) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results) error {
+func (p *priced) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results,
+	count *batch.Count) error {
 	p.runs.Add(1)
-	return p.Backend.Run(ctx, job, lo, hi, out)
+	return p.Backend.RunCounted(ctx, job, lo, hi, out, count)
 }
 
 // fewAndMany returns back ends of which one is estimated to be faster for less, the other for more than 1,000 rows.

@@ -83,6 +83,7 @@ type Batch struct {
 	why     string
 	sets    batch.Reduction // of the candidates of a block: rows and what the results are of them
 	view    batch.Results   // of answers, those of a block
+	marks   batch.Marks     // of answers, where a back end may omit some
 	most    int64           // candidates of a block
 	larger  int             // blocks are 2^larger times as large as by default
 
