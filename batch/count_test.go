@@ -112,15 +112,16 @@ func TestCount(t *testing.T) {
 // TestCountBad: the first code that does not exist is found, of a status or of a solver.
 func TestCountBad(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 6))
-	job := countJob(t, rng, Options{}, 100)
-	job.Results.Status()[60], job.Results.Method()[40] = uint8(StatusCount), uint8(SolverCount)
+	job := countJob(t, rng, Options{}, 1100)
+	out := job.Results.Slice(1000, 1100)
+	out.Status()[60], out.Method()[40] = uint8(StatusCount), uint8(SolverCount)
 	var c Count
 	c.Reset()
-	c.Add(job, 1000, job.Results, 50, 100)
+	c.Add(job, 1000, out, 50, 100)
 	if c.Bad != 1060 {
 		t.Errorf("bad row %d, want 1060", c.Bad)
 	}
-	c.Add(job, 1000, job.Results, 0, 50)
+	c.Add(job, 1000, out, 0, 50)
 	if c.Bad != 1040 {
 		t.Errorf("bad row %d, want 1040", c.Bad)
 	}
