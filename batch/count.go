@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Count is what a report says of rows. The workers that answer rows count them, each in a Count of its own, while their
-// columns are in the cache. Counts of the same rows are equal however the rows were divided: sums do not depend on the
-// order, of equal gaps the first row is taken, and of invalid rows the first ones. A Count belongs to one goroutine at a
-// time.
+// Count is what a report says of rows. The workers that answer rows count them, each in a Count of its own,
+// while their columns are in the cache. Counts of the same rows are equal however the rows were divided: sums do
+// not depend on the order, of equal gaps the first row is taken, and of invalid rows the first ones. A Count
+// belongs to one goroutine at a time.
 type Count struct {
 	Rows     int
 	Statuses [StatusCount]int
@@ -17,8 +17,8 @@ type Count struct {
 	Solvers    [SolverCount]int
 	Iterations int64
 
-	// WorstGap is the largest gap relative to the scale of its row, see [ToleranceRule.Scale], over the decided rows not
-	// beyond the cut-off. WorstGapRow is the first row with it, -1 if no gap is above 0.
+	// WorstGap is the largest gap relative to the scale of its row, see [ToleranceRule.Scale], over the decided
+	// rows not beyond the cut-off. WorstGapRow is the first row with it, -1 if no gap is above 0.
 	WorstGap    float64
 	WorstGapRow int
 

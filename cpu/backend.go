@@ -167,8 +167,8 @@ func (b *Backend) Run(ctx context.Context, job *batch.Job, lo, hi int, out *batc
 	return b.RunCounted(ctx, job, lo, hi, out, nil)
 }
 
-// RunCounted is Run, and adds the rows to count, if that is not nil: every worker counts its own while their columns are
-// in the cache. out has the columns of [batch.Options.Counted] then.
+// RunCounted is Run, and adds the rows to count, if that is not nil: every worker counts its own while their
+// columns are in the cache. out has the columns of [batch.Options.Counted] then.
 func (b *Backend) RunCounted(ctx context.Context, job *batch.Job, lo, hi int, out *batch.Results,
 	count *batch.Count) error {
 	b.life.RLock()

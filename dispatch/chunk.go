@@ -174,7 +174,8 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 // settle completes a chunk: it makes rows without an answer Undecided, packs the bits and updates the report.
 func (r *runner) settle(c *chunk) {
 	unanswered := 0
-	for lo, hi := c.out.Marks.NextRun(0, batch.Unanswered); lo >= 0; lo, hi = c.out.Marks.NextRun(hi, batch.Unanswered) {
+	m := c.out.Marks
+	for lo, hi := m.NextRun(0, batch.Unanswered); lo >= 0; lo, hi = m.NextRun(hi, batch.Unanswered) {
 		c.out.Fail(lo, hi)
 		unanswered += hi - lo
 	}
@@ -207,10 +208,10 @@ func (r *runner) progress() {
 	}
 }
 
-// guard runs a back end and counts the rows that it answered, those before the end of the context as well. A panic is an
-// error, and so are answers with codes that do not exist, omitted rows that the tally does not account for, and a count
-// of other rows than those with an answer. kernel is 0 if the back end does not measure it. tally is nil if no row may be
-// omitted.
+// guard runs a back end and counts the rows that it answered, those before the end of the context as well. A panic
+// is an error, and so are answers with codes that do not exist, omitted rows that the tally does not account for,
+// and a count of other rows than those with an answer. kernel is 0 if the back end does not measure it. tally is nil
+// if no row may be omitted.
 func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batch.Results, tally *batch.Tally,
 	count *batch.Count) (kernel time.Duration, err error) {
 	kernel, err = call(ctx, b, job, lo, hi, out, tally, count)
@@ -226,8 +227,8 @@ func guard(ctx context.Context, b Backend, job *batch.Job, lo, hi int, out *batc
 		return kernel, fmt.Errorf("%d of %d rows are answered, and %d are counted", answered, out.N, count.Rows)
 	}
 	if row := count.Bad; row >= 0 {
-		return kernel, fmt.Errorf("row %d of %d: status %v by %s, want codes below %d and %d: the back end or the memory "+
-			"is at fault", row-lo, out.N, batch.Status(out.Status()[row-lo]), solverText(out, row-lo),
+		return kernel, fmt.Errorf("row %d of %d: status %v by %s, want codes below %d and %d: the back end or the "+
+			"memory is at fault", row-lo, out.N, batch.Status(out.Status()[row-lo]), solverText(out, row-lo),
 			batch.StatusCount, batch.SolverCount)
 	}
 	if tally == nil {

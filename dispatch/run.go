@@ -118,8 +118,8 @@ func (r *runner) run(ctx context.Context, job *batch.Job) error {
 	return err
 }
 
-// failUnreached makes the rows that are not settled Undecided: those of chunks that were not started, and all later ones
-// after a panic of the caller's Progress.
+// failUnreached makes the rows that are not settled Undecided: those of chunks that were not started, and all
+// later ones after a panic of the caller's Progress.
 func (r *runner) failUnreached(job *batch.Job) {
 	n := job.Results.N
 	if r.settled == n {

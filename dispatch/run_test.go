@@ -317,3 +317,42 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestProgressPanicLeavesNoAnswer: rows that are not settled when Progress panics are undecided, in new results as in
+// old ones.
+func TestProgressPanicLeavesNoAnswer(t *testing.T) {
+	const n, chunk = 640, 64
+	lib, pairs := testPairs(t, n)
+	for _, r := range []*batch.Results{nil, used(n, &allColumns)} {
+		job := &batch.Job{Library: lib, Input: pairs, Options: allColumns, Results: r}
+		calls := 0
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			o := Options{ChunkRows: chunk, Progress: func(int, int) {
+				if calls++; calls == 3 {
+					panic("deliberate")
+				}
+			}}
+			_, _ = New(&fake{name: "a"}).Run(t.Context(), job, o)
+		}()
+		checkRows(t, job.Results, pairs, 0, 3*chunk)
+		checkUnanswered(t, job.Results, 3*chunk, n)
+	}
+}
+
+// TestResultsOfRefusedJobs: results that a call allocated before it failed hold no answers.
+func TestResultsOfRefusedJobs(t *testing.T) {
+	lib, pairs := testPairs(t, 70)
+	job := &batch.Job{Library: lib, Input: pairs, Options: allColumns}
+	if _, err := New(&fake{name: "a", refuse: errDevice}).Run(t.Context(), job, Options{}); err == nil {
+		t.Fatal("no error")
+	}
+	if job.Results == nil {
+		t.Fatal("no results")
+	}
+	checkUnanswered(t, job.Results, 0, 70)
+}
