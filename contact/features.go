@@ -168,9 +168,6 @@ func (f *flat) add(p r3.Vec, vertex, edge uint32) {
 // segment reports whether the feature is an edge.
 func (f *flat) segment() bool { return len(f.corners) == 2 && f.normal == r3.Vec{} }
 
-// face reports whether the feature has an extent in two directions.
-func (f *flat) face() bool { return f.normal != r3.Vec{} && !f.plane }
-
 // heightAt returns z of the plane of a face or half-space over (x, y).
 func (f *flat) heightAt(x, y float64) float64 {
 	q, n := f.corners[0], f.normal

@@ -49,13 +49,6 @@ func difference(a [][6]float64, b []float64) (most float64) {
 	return most
 }
 
-func flatten(v [][6]float64) (out []float64) {
-	for i := range v {
-		out = append(out, v[i][:]...)
-	}
-	return out
-}
-
 // TestCCPSolversAgree solves the CCP by PGS, ADMM and Newton of ref and by Solve: the velocity is unique. Its error
 // goes with the root of the residual, so that all go on to 1e-16 or as far as they get. PGS is left out of stacks and
 // of unequal masses, which it does not end in 20,000 sweeps.
