@@ -13,7 +13,7 @@ var (
 	precisions = []batch.Precision{batch.Single, batch.Double}
 
 	// servedByCPU is what the back end cpu supports. The reference solvers answer the calls that the kernels, with a
-	// table of their own ([simd.Serves]), do not support.
+	// table of their own ([kernels.Serves]), do not support.
 	servedByCPU = batch.Serves{
 		{Query: batch.Distance, Methods: methods, Precisions: precisions},
 		{Query: batch.Collide, Methods: methods, Precisions: precisions},
