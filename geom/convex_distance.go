@@ -36,7 +36,9 @@ func (c *Convex) Residual(p r3.Vec) float64 {
 	nearest2 := c.faceDistance2(top, q) // a good first estimate, so that most faces are skipped
 	for i := range c.planes {
 		s := r3.Dot(c.planes[i].n, q) - c.planes[i].offset
-		if s < -slack || s > 0 && s*s >= nearest2 {
+		// A face is no nearer than its plane. One that does not see a point outside does not have the nearest point; a
+		// point within rounding of the surface may lie inside, near a face that is lower than others by rounding.
+		if s*s >= nearest2 || s < -slack && deepest > slack {
 			continue
 		}
 		nearest2 = min(nearest2, c.faceDistance2(i, q))
