@@ -67,7 +67,6 @@ type Batch struct {
 	all                  *allPairs // nil for templates
 
 	threshold float64 // distance beyond which no pair is solved
-	touch     float64 // value of shapes that touch
 	bounded   bool    // bounds apply
 	boolean   bool    // statuses are all that is asked for
 	valued    bool    // solvers give values
@@ -138,7 +137,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 			return nil, err
 		}
 	}
-	b.threshold, b.touch = threshold(o), o.Query.Info().Touch
+	b.threshold = threshold(o)
 	b.bounded = !o.NoCulling && o.Query.Info().SignedDistance
 	b.boolean, b.reduce = o.StatusAlone(), o.Reduce == ReduceWorld
 	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: ofParts(o)}

@@ -169,7 +169,7 @@ except KeyboardInterrupt:
     assert run.stdout == "['pairs.npz', 'shapes.json']\n", run.stderr
 
 
-@pytest.mark.parametrize("columns", [["distance"], ["distance", "status"], ["normal"]])
+@pytest.mark.parametrize("columns", [["distance"], ["distance", "status"]])
 def test_columns_that_prove_nothing(tmp_path: Path, files: Path, engine: cl.Engine, columns: list[str]) -> None:
     """Distances without the columns that prove them do not count as audited."""
     library, out = files / "shapes.json", tmp_path / "out.npz"
