@@ -137,25 +137,13 @@ func (f *deriveFlags) question(results *dataset.ResultReader) error {
 
 // deriveFile writes the derivatives and returns the number of rows by smoothness.
 func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Columns) ([]int64, error) {
-	lib, err := dataset.ReadLibrary(f.shapes)
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := f.openPairs()
+	lib, pairs, results, err := f.openAnswered(f.results)
 	if err != nil {
 		return nil, err
 	}
 	defer pairs.Close()
-	results, err := dataset.OpenResults(f.results)
-	if err != nil {
-		return nil, err
-	}
 	defer results.Close()
-	n := int64(pairs.Len())
-	if results.Len() != n {
-		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"),
-			f.results, plural(results.Len(), "row"))
-	}
+	n := results.Len()
 	if err := f.question(results); err != nil {
 		return nil, err
 	}

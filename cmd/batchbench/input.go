@@ -128,3 +128,26 @@ func (s fileStream) Len() int { return int(s.PairReader.Len()) }
 type worldStream struct{ *batch.Worlds }
 
 func (worldStream) Close() error { return nil }
+
+// openAnswered opens the inputs and a results file of as many rows. The caller closes pairs and results.
+func (f *inputFlags) openAnswered(path string) (lib *batch.Library, pairs pairStream, results *dataset.ResultReader,
+	err error) {
+	if lib, err = dataset.ReadLibrary(f.shapes); err != nil {
+		return nil, nil, nil, err
+	}
+	if pairs, err = f.openPairs(); err != nil {
+		return nil, nil, nil, err
+	}
+	if results, err = dataset.OpenResults(path); err != nil {
+		pairs.Close()
+		return nil, nil, nil, err
+	}
+	if n := int64(pairs.Len()); results.Len() != n {
+		err = fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"), path,
+			plural(results.Len(), "row"))
+		results.Close()
+		pairs.Close()
+		return nil, nil, nil, err
+	}
+	return lib, pairs, results, nil
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"clearance/batch"
-	"clearance/dataset"
 	"clearance/internal/score"
 	"clearance/verify"
 
@@ -148,25 +147,13 @@ func (f *verifyFlags) check() error {
 
 // verifyFile audits a results file against the question of the flags, which have been checked.
 func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, error) {
-	lib, err := dataset.ReadLibrary(f.shapes)
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := f.openPairs()
+	lib, pairs, results, err := f.openAnswered(f.results)
 	if err != nil {
 		return nil, err
 	}
 	defer pairs.Close()
-	results, err := dataset.OpenResults(f.results)
-	if err != nil {
-		return nil, err
-	}
 	defer results.Close()
-	n := int64(pairs.Len())
-	if results.Len() != n {
-		return nil, fmt.Errorf("%s holds %s, %s holds %s; they do not belong together", f.path(), plural(n, "pair"),
-			f.results, plural(results.Len(), "row"))
-	}
+	n := results.Len()
 	claims := claimsOf(results.Metadata())
 	switch {
 	case results.Columns()&score.AuditColumns == 0:
