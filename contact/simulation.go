@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"clearance/batch"
 	"clearance/geom"
@@ -320,39 +318,22 @@ func (s *Simulation) partPose(world, body, part int32) geom.Pose {
 
 // parallel calls f for every world, on all workers. Worlds are independent of each other.
 func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, world int)) error {
-	const chunk = 16
 	n := s.state.Worlds
-	workers := min(len(s.workers), (n+chunk-1)/chunk, max(runtime.GOMAXPROCS(0), 1))
+	workers := min(len(s.workers), (n+worldChunk-1)/worldChunk, max(runtime.GOMAXPROCS(0), 1))
 	if workers <= 1 {
 		for w := range n {
-			if w%chunk == 0 && ctx.Err() != nil {
+			if w%worldChunk == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			f(&s.workers[0], w)
 		}
 		return nil
 	}
-	s.share(ctx, workers, chunk, f)
+	s.inParallel(ctx, workers, f)
 	return ctx.Err()
 }
 
-// share hands out worlds in chunks.
-func (s *Simulation) share(ctx context.Context, workers, chunk int, f func(worker *stepWorker, world int)) {
-	n := s.state.Worlds
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for k := range workers {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				lo := int(next.Add(int64(chunk))) - chunk
-				if lo >= n {
-					return
-				}
-				for w := lo; w < min(lo+chunk, n); w++ {
-					f(&s.workers[k], w)
-				}
-			}
-		})
-	}
-	wait.Wait()
+// inParallel is a function of its own: what its closure refers to is on the heap.
+func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) {
+	inParallel(ctx, workers, s.state.Worlds, func(k, w int) { f(&s.workers[k], w) })
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
@@ -96,29 +94,13 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		return ctx.Err()
 	}
 	shared := o // o itself stays on the stack
-	s.parallel(ctx, workers, p, &shared, out)
+	s.solveWorlds(ctx, workers, p, &shared, out)
 	return ctx.Err()
 }
 
-// parallel hands out worlds in chunks, so that few of them wait for a slow one.
-func (s *Solver) parallel(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) {
-	const chunk = 16
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for _, worker := range s.workers[:workers] {
-		wait.Go(func() {
-			for ctx.Err() == nil {
-				lo := int(next.Add(chunk)) - chunk
-				if lo >= p.Worlds {
-					return
-				}
-				for w := lo; w < min(lo+chunk, p.Worlds); w++ {
-					worker.solveWorld(p, w, o, out)
-				}
-			}
-		})
-	}
-	wait.Wait()
+// solveWorlds is a function of its own: what its closure refers to is on the heap.
+func (s *Solver) solveWorlds(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) {
+	inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, out) })
 }
 
 // solveWorld solves world w and writes its columns.
