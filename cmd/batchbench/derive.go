@@ -156,30 +156,24 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Colu
 	defer bar.done()
 	f.pass.Workers, f.pass.Solver = f.workers, referenceSolver
 	counts := make([]int64, derive.SmoothnessCount)
-	rows := int(min(n, deriveRows))
-	r := batch.NewResults(rows, &f.options)
-	var p batch.Input
-	for first := int64(0); first < n; first += deriveRows {
-		rows := int(min(n-first, deriveRows))
-		if p, err = pairs.Rows(int(first), int(first)+rows, p); err != nil {
-			return nil, err
-		}
-		if err := score.Fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
-			return nil, err
-		}
-		job := &batch.Job{Library: lib, Input: p, Options: f.options, Results: r.Slice(0, rows)}
+	err = score.Chunks(lib, pairs, results, f.options, deriveRows, func(job *batch.Job, first int64) error {
+		rows := job.Results.N
 		d := derive.NewResults(rows, columns|derive.ColSmoothness)
 		f.pass.FirstRow = uint64(first)
 		if err := f.pass.Run(ctx, job, d); err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range d.Smoothness {
 			counts[s]++
 		}
 		if err := out.Write(rows, valuesOf(d, columns)...); err != nil {
-			return nil, err
+			return err
 		}
 		bar.add(rows)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return counts, out.Close()
 }

@@ -175,21 +175,11 @@ func verifyFile(ctx context.Context, e *env, f *verifyFlags) (*verifyReport, err
 	if f.all {
 		c.sample = n
 	}
-	rows := int(min(n, chunkRows))
-	r := batch.NewResults(rows, &f.options)
-	var p batch.Input
-	for first := int64(0); first < n; first += chunkRows {
-		rows := int(min(n-first, chunkRows))
-		if p, err = pairs.Rows(int(first), int(first)+rows, p); err != nil {
-			return nil, err
-		}
-		if err := score.Fill(rows, func(at int) (int, error) { return results.Next(r.Slice(at, rows)) }); err != nil {
-			return nil, err
-		}
-		job := &batch.Job{Library: lib, Input: p, Options: f.options, Results: r.Slice(0, rows)}
-		if err := c.chunk(ctx, job, first); err != nil {
-			return nil, err
-		}
+	err = score.Chunks(lib, pairs, results, f.options, chunkRows, func(job *batch.Job, first int64) error {
+		return c.chunk(ctx, job, first)
+	})
+	if err != nil {
+		return nil, err
 	}
 	report := &verifyReport{
 		Program: "batchbench verify", Version: versionString(), Date: now(), Results: f.results,

@@ -177,27 +177,41 @@ func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o bat
 		return nil, fmt.Errorf("%s holds %d pairs, %s holds %d rows", pairs, in.Len(), results, from.Len())
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
-	rows := int(min(in.Len(), auditRows))
-	r := batch.NewResults(rows, &o)
 	total := new(verify.Report)
-	var p batch.Input
-	for first := int64(0); first < in.Len(); first += auditRows {
-		n := int(min(in.Len()-first, auditRows))
-		if p, err = in.Rows(int(first), int(first)+n, p); err != nil {
-			return nil, err
-		}
-		if err := Fill(n, func(at int) (int, error) { return from.Next(r.Slice(at, n)) }); err != nil {
-			return nil, err
-		}
-		job := &batch.Job{Library: lib, Input: p, Options: o, Results: r.Slice(0, n)}
+	err = Chunks(lib, in, from, o, auditRows, func(job *batch.Job, first int64) error {
 		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1,
 			Progress: audited})
-		if err != nil {
-			return nil, err
+		if err == nil {
+			total.Merge(audit)
 		}
-		total.Merge(audit)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return total, nil
+}
+
+// Chunks calls f with the pairs of a source and their results, so many rows at a time and in order, and with the first
+// of these rows. The options have the columns and the precision of the results. The job is valid until f returns.
+func Chunks(lib *batch.Library, pairs dispatch.Source, results *dataset.ResultReader, o batch.Options, most int64,
+	f func(job *batch.Job, first int64) error) error {
+	r := batch.NewResults(int(min(results.Len(), most)), &o)
+	var p batch.Input
+	for first := int64(0); first < results.Len(); first += most {
+		n := int(min(results.Len()-first, most))
+		var err error
+		if p, err = pairs.Rows(int(first), int(first)+n, p); err != nil {
+			return err
+		}
+		if err := Fill(n, func(at int) (int, error) { return results.Next(r.Slice(at, n)) }); err != nil {
+			return err
+		}
+		if err := f(&batch.Job{Library: lib, Input: p, Options: o, Results: r.Slice(0, n)}, first); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Fill calls next, with the number of rows so far, until it has yielded n rows.
