@@ -15,9 +15,6 @@ const (
 	Omitted          // answered, but not stored, since a [Reduction] does not need the row
 )
 
-// markCodes has every code as a slice of one byte.
-var markCodes = [...]uint8{Unanswered, Answered, Omitted}
-
 // Set marks rows lo to hi.
 func (m Marks) Set(lo, hi int, code uint8) {
 	if m != nil {
@@ -26,7 +23,7 @@ func (m Marks) Set(lo, hi int, code uint8) {
 }
 
 // Count returns the number of rows with a mark.
-func (m Marks) Count(code uint8) int { return bytes.Count(m, markCodes[code:code+1]) }
+func (m Marks) Count(code uint8) int { return bytes.Count(m, byteCodes[code:code+1]) }
 
 // Next returns the first row from i on with a mark, -1 if there is none.
 func (m Marks) Next(i int, code uint8) int {
