@@ -39,6 +39,7 @@ import (
 
 	"clearance/batch"
 	"clearance/cpu"
+	"clearance/derive"
 	"clearance/dispatch"
 	"clearance/engine"
 	"clearance/rollout"
@@ -119,6 +120,7 @@ func Open(options ...Option) (*Handle, error) {
 	}
 	list, note := openVulkan(&c)
 	h := &Handle{dispatcher: dispatch.New(append(list, processor, cpu.NewReference())...), run: c.run}
+	h.dispatcher.SetDifferentiator(&derive.Differentiator{Workers: c.cpu.Workers})
 	if note != "" {
 		h.notes = append(h.notes, note)
 	}

@@ -39,13 +39,13 @@ func (r *Results) Put(i int, a *Answer) {
 	}
 }
 
-// PutColumns is Put for the columns of c alone, without the mark.
+// PutColumns is Put for the columns of c alone, without the mark. It leaves derivatives as they are.
 func (r *Results) PutColumns(i int, a *Answer, c Columns) {
 	stored := a.Distance
 	if r.Precision == Single {
 		stored = float64(float32(stored))
 	}
-	for m := c & r.Columns &^ ColBits; m != 0; m &= m - 1 {
+	for m := c & r.Columns &^ (ColBits | DerivedColumns); m != 0; m &= m - 1 {
 		v := &r.column[m.index()]
 		switch m & -m {
 		case ColDistance:
@@ -60,7 +60,7 @@ func (r *Results) PutColumns(i int, a *Answer, c Columns) {
 			v.U8[i] = uint8(a.Solver)
 		default:
 			info := m.Info()
-			v.setReals(i, unsafe.Slice((*float64)(unsafe.Add(unsafe.Pointer(a), info.from)), info.Width))
+			v.SetReals(i, unsafe.Slice((*float64)(unsafe.Add(unsafe.Pointer(a), info.from)), info.Width))
 		}
 	}
 }

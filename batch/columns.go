@@ -25,11 +25,19 @@ const (
 	ColMethod // the Solver that ended the row
 	ColPoint  // of growth alone
 
+	// Derivatives, see [DerivedColumns].
+	ColDDistance
+	ColDNormal
+	ColDWitnessA
+	ColDWitnessB
+	ColCurvature
+	ColSmoothness
+
 	endOfColumns // not a column
 )
 
 // columnCount is the number of result columns.
-const columnCount = 10
+const columnCount = 16
 
 var _ = [1]struct{}{endOfColumns>>columnCount - 1: {}} // columnCount is right
 
@@ -69,6 +77,7 @@ type ColumnInfo struct {
 	Text  string      // what it holds, in a line
 	Type  ElementType // of its values
 	Width int         // values per row
+	Inner int         // if not 0, the values of a row are a matrix with rows of that many
 
 	// Failure is the value of rows without an answer, Undecided or Invalid. The status column has that status.
 	Failure float64
@@ -84,6 +93,9 @@ type ColumnInfo struct {
 
 	// Only lists the queries that have the column; empty: all.
 	Only []Query
+
+	// Derived says that the column is computed from the answers after they are final. Back ends do not see it.
+	Derived bool
 
 	// from is where an [Answer] holds the values of a column of reals, Width numbers. The other columns, and the
 	// distance and its gap, are stored one by one, see Results.PutColumns.
@@ -118,6 +130,19 @@ var columns = [columnCount]ColumnInfo{
 	{Name: "point", Text: "common point of the shapes scaled by the growth distance, world frame",
 		Type: Real, Width: 3, Failure: nan, OfValue: true, InFiles: true, Only: []Query{Growth},
 		from: unsafe.Offsetof(Answer{}.Point)},
+	derived("d_distance", "derivative of the value with respect to the twists of A and B", Real, 12, 0),
+	derived("d_normal", "derivative of the normal with respect to the twists", Real, 36, 12),
+	derived("d_witness_a", "derivative of the witness of A with respect to the twists", Real, 36, 12),
+	derived("d_witness_b", "derivative of the witness of B with respect to the twists", Real, 36, 12),
+	derived("curvature", "Hessians of the support functions at the normal: xx, xy, yy of A, then of B, in metres",
+		Real, 6, 0),
+	derived("smoothness", "code of what the derivatives of the row are", Uint8, 1, 0),
+}
+
+// derived defines a column of derivatives, of the queries that have a normal. Rows without an answer have zeros.
+func derived(name, text string, t ElementType, width, inner int) ColumnInfo {
+	return ColumnInfo{Name: name, Text: text, Type: t, Width: width, Inner: inner, OfValue: true, InFiles: true,
+		Only: []Query{Distance, Penetration, Growth}, Derived: true}
 }
 
 // Sets of columns.
@@ -127,9 +152,12 @@ var (
 	AllColumns = columnsWhere(func(c *ColumnInfo) bool { return c.Default })
 
 	// FileColumns is every column that results files of any query can have, ExtraColumns those that only some queries
-	// have.
+	// have, but for those of derivatives.
 	FileColumns  = columnsWhere(func(c *ColumnInfo) bool { return c.InFiles && len(c.Only) == 0 })
-	ExtraColumns = columnsWhere(func(c *ColumnInfo) bool { return c.InFiles && len(c.Only) > 0 })
+	ExtraColumns = columnsWhere(func(c *ColumnInfo) bool { return c.InFiles && len(c.Only) > 0 && !c.Derived })
+
+	// DerivedColumns are the derivatives of the answers, see package derive.
+	DerivedColumns = columnsWhere(func(c *ColumnInfo) bool { return c.Derived })
 
 	anyColumns   = columnsWhere(func(*ColumnInfo) bool { return true })
 	valueColumns = columnsWhere(func(c *ColumnInfo) bool { return c.OfValue })

@@ -37,6 +37,9 @@ type Options struct {
 	// undecided, with the bounds proved so far.
 	MaxIterations int
 
+	// Derivative says what the columns of derivatives hold.
+	Derivative Derivative
+
 	// WarmStart, if not nil, has a direction from A to B in the world frame for each row,
 	// [N,3]; (0, 0, 0) is none. Growth does not use it.
 	WarmStart []float64
@@ -59,6 +62,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("batch: unknown columns %#x", uint64(o.Columns&^anyColumns))
 	case o.Columns&^o.Query.Available() != 0:
 		return fmt.Errorf("batch: the query %v has no column %v", o.Query, o.Columns&^o.Query.Available())
+	case o.Columns&DerivedColumns != 0 && o.Derivative.Check() != nil:
+		return fmt.Errorf("batch: %w", o.Derivative.Check())
 	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1):
 		return fmt.Errorf("batch: tolerance %g, want a finite number above 0, or 0 for the default", o.Tolerance)
 	case o.HasCutOff && query.CutOff != CallersCutOff:

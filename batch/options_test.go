@@ -26,7 +26,9 @@ func TestOptionsCheck(t *testing.T) {
 		{Options{Query: QueryCount}, fmt.Sprintf("unknown query(%d)", QueryCount)},
 		{Options{Method: 77}, "unknown method(77)"},
 		{Options{Precision: 2}, "unknown precision(2)"},
-		{Options{Columns: 1 << 12}, "unknown columns"},
+		{Options{Columns: 1 << 20}, "unknown columns"},
+		{Options{Columns: ColDDistance, Derivative: Derivative{Epsilon: -1}}, "epsilon is -1"},
+		{Options{Query: Collide, Columns: ColDDistance}, "the query collide has no column d_distance"},
 		{Options{Tolerance: nan}, "tolerance NaN"},
 		{Options{Tolerance: -1}, "tolerance -1"},
 		{Options{Tolerance: inf}, "tolerance +Inf"},
@@ -160,7 +162,7 @@ func TestNames(t *testing.T) {
 		!strings.Contains(err.Error(), "collide") {
 		t.Errorf("unknown query: %v", err)
 	}
-	if got := (ColGap | ColBits | ColMethod | 1<<12).String(); got != "gap, bits, method, column(12)" {
+	if got := (ColGap | ColBits | ColMethod | 1<<20).String(); got != "gap, bits, method, column(20)" {
 		t.Errorf("columns: %q", got)
 	}
 }

@@ -72,6 +72,9 @@ func (o *RolloutOptions) Check() error {
 		return fmt.Errorf("batch: unknown %v", o.Reduce)
 	case o.WarmStart != nil:
 		return fmt.Errorf("batch: a warm start has no meaning for bodies of several parts")
+	case o.Columns&DerivedColumns != 0:
+		return fmt.Errorf("batch: rollouts have no columns %v; gradients per body follow from their normals and "+
+			"witnesses", o.Columns&DerivedColumns)
 	case o.HasMaxDistance && !(o.MaxDistance >= 0 && !math.IsInf(o.MaxDistance, 1)):
 		return fmt.Errorf("batch: max_distance %g, want a finite number of at least 0", o.MaxDistance)
 	case o.HasMaxDistance && !o.Query.Info().SignedDistance:

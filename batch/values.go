@@ -148,8 +148,8 @@ func (v *Values) Set(i int, x float64) {
 	}
 }
 
-// setReals stores the values of row i, rounded to nearest in single precision.
-func (v *Values) setReals(i int, x []float64) {
+// SetReals stores the values of row i, rounded to nearest in single precision.
+func (v *Values) SetReals(i int, x []float64) {
 	if v.F64 != nil {
 		copy(v.F64[len(x)*i:len(x)*(i+1)], x)
 		return

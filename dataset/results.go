@@ -9,7 +9,10 @@ import (
 )
 
 // columnBits are the columns that files can have, in their order.
-var columnBits = (batch.FileColumns | batch.ExtraColumns).Each()
+var columnBits = fileColumns.Each()
+
+// fileColumns is every column that files can have.
+var fileColumns = batch.FileColumns | batch.ExtraColumns | batch.DerivedColumns
 
 // A ResultReader reads a file of results in chunks.
 type ResultReader struct {
@@ -166,7 +169,7 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 	if columns == 0 {
 		columns = batch.AllColumns
 	}
-	if bad := columns &^ (batch.FileColumns | batch.ExtraColumns); bad != 0 {
+	if bad := columns &^ fileColumns; bad != 0 {
 		return nil, fmt.Errorf("dataset: %s: files have no column %v; the status column says what bits do", path, bad)
 	}
 	if precision >= batch.PrecisionCount {
@@ -191,6 +194,9 @@ func createResults(fs fileSystem, path string, columns batch.Columns, precision 
 	w.Describe("status", codesText(batch.StatusCount))
 	if columns&batch.ColMethod != 0 {
 		w.Describe(metaSolvers, batch.SolverNames())
+	}
+	if columns&batch.ColSmoothness != 0 {
+		w.Describe(batch.ColSmoothness.Info().Name, codesText(batch.SmoothnessCount))
 	}
 	w.Describe(metaPrecision, precision.String())
 	return w, nil

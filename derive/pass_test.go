@@ -10,8 +10,6 @@ import (
 
 	"clearance/batch"
 	"clearance/geom"
-
-	"gonum.org/v1/gonum/spatial/r3"
 )
 
 // jobOfTest has pairs of all kinds with the answers of the reference, and rows without one: undecided, invalid by its
@@ -64,7 +62,7 @@ func TestPass(t *testing.T) {
 		job := jobOfTest(t, precision)
 		n := job.Results.N
 		for _, o := range []Options{{}, {Mode: Gumbel}, {Mode: Gaussian, Seed: 4}} {
-			whole := NewResults(n, AllColumns)
+			whole := newDerivatives(n, batch.DerivedColumns)
 			pass := Pass{Options: o, Workers: 1}
 			if err := pass.Run(context.Background(), job, whole); err != nil {
 				t.Fatal(err)
@@ -72,7 +70,7 @@ func TestPass(t *testing.T) {
 			checkRows(t, job, &o, whole)
 			const cut = 320
 			for _, part := range []struct{ lo, hi int }{{0, cut}, {cut, n}} {
-				some := NewResults(part.hi-part.lo, AllColumns)
+				some := newDerivatives(part.hi-part.lo, batch.DerivedColumns)
 				p := Pass{Options: o, Workers: 3, FirstRow: uint64(part.lo)}
 				err := p.Run(context.Background(), &batch.Job{Library: job.Library, Options: job.Options,
 					Input:   job.Input.(*batch.Pairs).Slice(part.lo, part.hi),
@@ -80,16 +78,9 @@ func TestPass(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, c := range AllColumns.Each() {
-					if c == ColSmoothness {
-						if !slices.Equal(some.Smoothness, whole.Smoothness[part.lo:part.hi]) {
-							t.Errorf("%v, %v: another smoothness in parts", precision, o.Mode)
-						}
-						continue
-					}
-					width := c.Info().Width
-					if !slices.Equal(some.Reals(c), whole.Reals(c)[width*part.lo:width*part.hi]) {
-						t.Errorf("%v, %v: column %v differs in parts", precision, o.Mode, c)
+				for i := range some.N {
+					if c := some.Differs(i, whole, part.lo+i); c != 0 {
+						t.Fatalf("%v, %v: column %v differs in parts", precision, o.Mode, c)
 					}
 				}
 			}
@@ -97,11 +88,11 @@ func TestPass(t *testing.T) {
 	}
 }
 
-func checkRows(t *testing.T, job *batch.Job, o *Options, got *Results) {
+func checkRows(t *testing.T, job *batch.Job, o *Options, got *batch.Results) {
 	t.Helper()
 	full := 0
 	for i := range got.N {
-		state := Smoothness(got.Smoothness[i])
+		state := Smoothness(got.Column(batch.ColSmoothness).U8[i])
 		failed := i%50 == 7 || i%50 == 8 || i%3 == 2
 		if failed != (state == None) {
 			t.Errorf("row %d: %v", i, state)
@@ -109,10 +100,11 @@ func checkRows(t *testing.T, job *batch.Job, o *Options, got *Results) {
 		if state.Full() {
 			full++
 		}
-		for _, c := range []Columns{ColValue, ColNormal, ColWitnessA, ColWitnessB, ColCurvature} {
+		for _, c := range (batch.DerivedColumns &^ batch.ColSmoothness).Each() {
 			w := c.Info().Width
-			for _, v := range got.Reals(c)[w*i : w*i+w] {
-				if math.IsNaN(v) || math.IsInf(v, 0) || v != 0 && (state == None || c != ColValue && !state.Full()) {
+			for _, v := range got.Column(c).F64[w*i : w*i+w] {
+				if math.IsNaN(v) || math.IsInf(v, 0) ||
+					v != 0 && (state == None || c != batch.ColDDistance && !state.Full()) {
 					t.Fatalf("row %d (%v): column %v has %g", i, state, c, v)
 				}
 			}
@@ -138,7 +130,7 @@ func TestPassProducts(t *testing.T) {
 	gradients, tangents := make([]float64, TwistWidth*n), make([]float64, AnswerWidth*n)
 	ctx := context.Background()
 	var pass Pass
-	out := NewResults(n, AllColumns)
+	out := newDerivatives(n, batch.DerivedColumns)
 	for _, err := range []error{pass.VJP(ctx, job, cotangents, gradients), pass.JVP(ctx, job, twists, tangents),
 		pass.Run(ctx, job, out)} {
 		if err != nil {
@@ -146,9 +138,11 @@ func TestPassProducts(t *testing.T) {
 		}
 	}
 	for i := range n {
-		jacobian := append(slices.Clone(out.Value[12*i:12*i+12]), out.Normal[36*i:36*i+36]...)
-		jacobian = append(jacobian, out.WitnessA[36*i:36*i+36]...)
-		jacobian = append(jacobian, out.WitnessB[36*i:36*i+36]...)
+		var jacobian []float64
+		for _, c := range (batch.DerivedColumns &^ (batch.ColCurvature | batch.ColSmoothness)).Each() {
+			w := c.Info().Width
+			jacobian = append(jacobian, out.Column(c).F64[w*i:w*i+w]...)
+		}
 		scale := 1.0
 		for _, v := range jacobian {
 			scale = max(scale, math.Abs(v))
@@ -186,13 +180,12 @@ func TestPassRefuses(t *testing.T) {
 		"columns": {func(_ *Pass, j *batch.Job) { j.Results.Drop(batch.ColNormal) }, "normal"},
 		"rows":    {func(_ *Pass, j *batch.Job) { j.Input = batch.NewPairs(1) }, "1 pairs"},
 		"options": {func(p *Pass, _ *batch.Job) { p.Epsilon = -1 }, "epsilon"},
-		"solver":  {func(p *Pass, _ *batch.Job) { p.Mode = Zeroth }, "solver"},
 	} {
 		job := *good
 		job.Results = good.Results.Slice(0, good.Results.N)
 		var pass Pass
 		c.change(&pass, &job)
-		err := pass.Run(context.Background(), &job, NewResults(job.Results.N, ColValue))
+		err := pass.Run(context.Background(), &job, newDerivatives(job.Results.N, batch.ColDDistance))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -203,42 +196,99 @@ func TestPassRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := pass.Run(ctx, good, NewResults(good.Results.N, ColValue)); err == nil {
+	if err := pass.Run(ctx, good, newDerivatives(good.Results.N, batch.ColDDistance)); err == nil {
 		t.Error("a cancelled call reports no error")
 	}
 }
 
-// TestPassZeroth: order zero by the reference, which the caller gives.
+// TestPassZeroth: order zero by the reference.
 func TestPassZeroth(t *testing.T) {
 	job := jobOfTest(t, batch.Double)
 	job.Input, job.Results = job.Input.(*batch.Pairs).Slice(0, 12), job.Results.Slice(0, 12)
-	pass := Pass{Options: Options{Mode: Zeroth, Samples: 5}, Solver: func(r *Row) Solver {
-		a, b := r.A, r.B
-		return func(poseA, poseB geom.Pose) (float64, r3.Vec, r3.Vec, r3.Vec, bool) {
-			s := solve(a, b, poseA, poseB)
-			return s.Value, s.Normal, s.WitnessA, s.WitnessB, s.Answered
-		}
-	}}
-	out := NewResults(12, AllColumns)
+	pass := Pass{Options: Options{Mode: Zeroth, Samples: 5}}
+	out := newDerivatives(12, batch.DerivedColumns)
 	if err := pass.Run(context.Background(), job, out); err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range out.Smoothness {
+	for i, s := range out.Column(batch.ColSmoothness).U8 {
 		if want := i%3 != 2 && i != 7 && i != 8; want != (Smoothness(s) == Smoothed) {
 			t.Errorf("row %d: %v", i, Smoothness(s))
 		}
 	}
 }
 
-func TestColumns(t *testing.T) {
-	c, err := ParseColumns("d_distance, smoothness")
-	if err != nil || c != ColValue|ColSmoothness {
-		t.Errorf("read %v, %v", c, err)
+// newDerivatives are columns of derivatives of n rows in double precision.
+func newDerivatives(n int, c batch.Columns) *batch.Results {
+	return batch.NewResults(n, &batch.Options{Columns: c, Precision: batch.Double})
+}
+
+// TestDistanceAlone: without other columns, derivatives of the value are those of normal and witnesses as they are,
+// and near those of the polished answer.
+func TestDistanceAlone(t *testing.T) {
+	for _, query := range []batch.Query{batch.Distance, batch.Growth} {
+		job := jobOfTest(t, batch.Double)
+		n := job.Results.N
+		if query == batch.Growth {
+			job = growthJob(t, n)
+		}
+		alone := newDerivatives(n, batch.ColDDistance)
+		checked := newDerivatives(n, batch.ColDDistance|batch.ColSmoothness)
+		var pass Pass
+		for _, out := range []*batch.Results{alone, checked} {
+			if err := pass.Run(context.Background(), job, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		far, compared, certified := 0.0, 0, 0
+		for i := range n {
+			x := alone.Column(batch.ColDDistance).F64[12*i : 12*i+12]
+			y := checked.Column(batch.ColDDistance).F64[12*i : 12*i+12]
+			if state := Smoothness(checked.Column(batch.ColSmoothness).U8[i]); !state.Full() {
+				if state == None && slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) {
+					t.Errorf("%v, row %d (%v): %v", query, i, state, x)
+				}
+				continue
+			}
+			compared++
+			for k := range x {
+				far = max(far, math.Abs(x[k]-y[k]))
+			}
+			if bound := normalBound(job, i); query == batch.Distance && bound < 1 {
+				certified++
+				if d := math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]); !(d <= bound+1e-12) {
+					t.Errorf("row %d: the normals differ by %g, proved %g", i, d, bound)
+				}
+			}
+		}
+		// The answers are those of tolerances of up to 1e-8: normals have the root of it.
+		if !(far < 1e-3) || compared < n/3 || query == batch.Distance && certified < n/4 {
+			t.Errorf("%v: %d rows, %d certified, largest difference %g", query, compared, certified, far)
+		}
 	}
-	if c, err = ParseColumns(AllColumns.String()); err != nil || c != AllColumns {
-		t.Errorf("all columns are read as %v, %v", c, err)
+}
+
+// growthJob has growth distances of pairs of all kinds but half-spaces.
+func growthJob(t *testing.T, n int) *batch.Job {
+	job := jobOfTest(t, batch.Double)
+	job.Options = batch.Options{Query: batch.Growth, Precision: batch.Double}
+	job.Results = batch.NewResults(n, &job.Options)
+	var row batch.Row
+	for i := range n {
+		if _, err := job.Read(i, &row); err != nil {
+			continue
+		}
+		r := solveGrowth(job.Library.Shape(row.ShapeA), job.Library.Shape(row.ShapeB), row.PoseA, row.PoseB)
+		if r.Answered {
+			job.Results.Put(i, &batch.Answer{Distance: r.Value, Lower: r.Value - r.Gap, Upper: r.Value + r.Gap,
+				Normal: r.Normal, WitnessA: r.WitnessA, WitnessB: r.WitnessB})
+		}
 	}
-	if _, err = ParseColumns("d_gap"); err == nil {
-		t.Error("an unknown column is accepted")
-	}
+	return job
+}
+
+// normalBound is NormalBound of row i of a job.
+func normalBound(job *batch.Job, i int) float64 {
+	out := job.Results
+	return NormalBound(out.Distance().At(i), float64(out.Gap()[i]), 1e-14, out.Normal().Vec(i), out.WitnessA().Vec(i),
+		out.WitnessB().Vec(i))
 }

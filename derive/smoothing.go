@@ -1,97 +1,31 @@
 package derive
 
 import (
-	"fmt"
 	"math"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/geom/hull"
 
 	"gonum.org/v1/gonum/spatial/r3"
 )
 
-// Mode says which derivatives are taken. The smoothed ones are those of a problem in which the support functions, or
-// the answers, are averaged over noise [AGIMUS2023, Randomized Smoothing]: they see the curvature that a polytope
-// stands for.
-type Mode uint8
+// Names of the options, see package batch.
+type (
+	// Options configure derivatives. The zero value asks for exact ones.
+	Options = batch.Derivative
+
+	// Mode says which derivatives are taken.
+	Mode = batch.DerivativeMode
+)
 
 // Modes.
 const (
-	// Exact: the derivatives of the answer itself.
-	Exact Mode = iota
-
-	// Gumbel: first order. The support point of a polytope becomes the mean of its vertices, weighted by
-	// softmax(<v, n>/ε), with ε a length; its Hessian is closed form [eq. 27-28]. Discs are smoothed likewise, see
-	// gumbelFrustum; smooth shapes keep their Hessians. The derivative of the value is exact.
-	Gumbel
-
-	// Gaussian: first order. The Hessian is the mean of (s(n + εz) - s(n - εz))·zᵀ/2ε over normal z [eq. 26 with
-	// antithetic samples], with ε an angle; then symmetric, projected to the tangent plane, and negative
-	// eigenvalues set to 0, which biases it. The derivative of the value is exact.
-	Gaussian
-
-	// Zeroth: order zero. The Jacobian is the mean of (x(T·exp(εz)) - x(T))·zᵀ/ε over normal z in six dimensions
-	// [eq. 6], lengths relative to the size of the pair: M solutions of the pair. All derivatives are estimates.
-	Zeroth
-
-	ModeCount
+	Exact    = batch.ExactDerivative
+	Gumbel   = batch.GumbelDerivative
+	Gaussian = batch.GaussianDerivative
+	Zeroth   = batch.ZerothDerivative
 )
-
-var modeNames = [ModeCount]string{"exact", "gumbel", "gaussian", "zeroth"}
-
-func (m Mode) String() string {
-	if m < ModeCount {
-		return modeNames[m]
-	}
-	return "mode out of range"
-}
-
-// ParseMode is the inverse of [Mode.String].
-func ParseMode(s string) (Mode, error) {
-	for m, name := range modeNames {
-		if s == name {
-			return Mode(m), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown derivative %q: want one of %v", s, modeNames)
-}
-
-// Options configure derivatives. The zero value asks for exact ones.
-type Options struct {
-	Mode Mode
-
-	// Epsilon is the amount of noise: metres for Gumbel, where 0 means 1e-2 times the size of the pair; radians for
-	// Gaussian, where 0 means 1e-1; relative to the size for Zeroth, where 0 means 1e-2.
-	Epsilon float64
-
-	// Samples is the number of samples of Gaussian, where 0 means 20, and Zeroth, where 0 means 50.
-	Samples int
-
-	// Rings, for Gumbel on hulls, takes the vertices up to that many edges from the support vertex, as
-	// the paper does. 0: all vertices that have a weight of more than e⁻²⁰ relative to the largest.
-	Rings int
-
-	// Seed of the noise. Row numbers it, so that equal rows of a batch have different noise.
-	Seed uint64
-}
-
-// MaxSamples is the largest number of samples.
-const MaxSamples = 1 << 24
-
-// Check reports an option that is out of range.
-func (o *Options) Check() error {
-	switch {
-	case o.Mode >= ModeCount:
-		return fmt.Errorf("derivative: mode %d out of range", o.Mode)
-	case !(o.Epsilon >= 0) || math.IsInf(o.Epsilon, 0):
-		return fmt.Errorf("derivative: epsilon is %g; want a number above 0, or 0 for the default", o.Epsilon)
-	case o.Samples < 0 || o.Samples > MaxSamples:
-		return fmt.Errorf("derivative: %d samples; want 1 to %d, or 0 for the default", o.Samples, MaxSamples)
-	case o.Rings < 0:
-		return fmt.Errorf("derivative: %d rings; want 0 or more", o.Rings)
-	}
-	return nil
-}
 
 // Of returns the derivatives of row number index of a batch, but those of order zero: see [Workspace.ZerothOrder]. The
 // options must have passed [Options.Check].

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"clearance/batch"
 	"clearance/geom"
 	"clearance/internal/testkit"
 
@@ -258,18 +259,19 @@ func TestZerothOrder(t *testing.T) {
 
 // TestOptions refuses what is out of range.
 func TestOptions(t *testing.T) {
-	for _, o := range []Options{{Mode: ModeCount}, {Epsilon: -1}, {Epsilon: math.NaN()}, {Epsilon: math.Inf(1)},
-		{Samples: -1}, {Samples: MaxSamples + 1}, {Rings: -1}} {
+	for _, o := range []Options{{Mode: batch.DerivativeModeCount}, {Epsilon: -1}, {Epsilon: math.NaN()},
+		{Epsilon: math.Inf(1)},
+		{Samples: -1}, {Samples: batch.MaxDerivativeSamples + 1}, {Rings: -1}} {
 		if o.Check() == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	for m := range ModeCount {
-		if got, err := ParseMode(m.String()); err != nil || got != m {
+	for m := range batch.DerivativeModeCount {
+		if got, err := batch.ParseDerivativeMode(m.String()); err != nil || got != m {
 			t.Errorf("%v is read as %v, %v", m, got, err)
 		}
 	}
-	if _, err := ParseMode("first"); err == nil {
+	if _, err := batch.ParseDerivativeMode("first"); err == nil {
 		t.Error("an unknown name is accepted")
 	}
 }

@@ -1,7 +1,10 @@
 package derive
 
 import (
+	"math"
+
 	"clearance/geom"
+	"clearance/ref"
 
 	"gonum.org/v1/gonum/num/quat"
 	"gonum.org/v1/gonum/spatial/r3"
@@ -53,6 +56,28 @@ func (w *Workspace) ZerothOrder(r *Row, o *Options, index uint64, solve Solver) 
 	complete(&j, r)
 	d.full, d.smoothness = &j, Smoothed
 	return d
+}
+
+// Reference answers a row at other poses by the reference, for estimates of order zero.
+func Reference(r *Row) Solver {
+	var ws ref.Workspace
+	a, b := r.A, r.B
+	growth := r.Growth
+	c := ref.GrowthCenters{A: r.CenterA, B: r.CenterB}
+	if growth {
+		c.InradiusA, c.InradiusB = geom.InradiusAt(a, c.A), geom.InradiusAt(b, c.B)
+	}
+	return func(poseA, poseB geom.Pose) (value float64, normal, witnessA, witnessB r3.Vec, ok bool) {
+		p := ref.NewPair(a, b, poseA, poseB)
+		var s ref.Result
+		if growth {
+			s = ref.Growth(&p, c, ref.GrowthOptions{}, &ws)
+		} else {
+			s = ref.Solve(&p, ref.Options{}, &ws)
+		}
+		ok = s.Status <= ref.Penetrating && !math.IsNaN(s.Distance)
+		return s.Distance, p.DirToWorld(s.Normal), p.ToWorld(s.WitnessA), p.ToWorld(s.WitnessB), ok
+	}
 }
 
 func answerOf(solve Solver, poseA, poseB geom.Pose) (c Cotangent, ok bool) {

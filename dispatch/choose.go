@@ -27,7 +27,8 @@ type Choice struct {
 
 	Why string // the reason, in one line
 
-	declined []Backend // answer rows that one of Share or Spare declines, best first
+	declined []Backend      // answer rows that one of Share or Spare declines, best first
+	derive   Differentiator // of calls with columns of derivatives, else nil
 }
 
 // Name returns the names of the back ends that share the rows, joined by "+".
@@ -61,6 +62,19 @@ func (c *Choice) Devices() []batch.Device {
 // The error wraps [ErrNoBackend] and gives the reason for each rejected back end. For a query
 // that no back end serves it wraps [batch.ErrNotAvailable] instead.
 func (d *Dispatcher) Choose(backend string, o *batch.Options, rows int) (*Choice, error) {
+	derive, err := d.differentiatorOf(o)
+	if err != nil {
+		return nil, err
+	}
+	primary := primaryOf(derive, o)
+	c, err := d.choose(backend, &primary, rows)
+	if c != nil {
+		c.derive = derive
+	}
+	return c, err
+}
+
+func (d *Dispatcher) choose(backend string, o *batch.Options, rows int) (*Choice, error) {
 	if err := d.served(o.Query); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,9 @@ type chunk struct {
 	base   int            // row of the call at which the job begins
 	out    *batch.Results // its answers, with all columns that the report needs
 	part   *part          // if the call is a stream
+	whole  *batch.Results // out with the columns of derivatives, nil in calls without
 
-	views      [2]batch.Results // memory of out and of a part of scratch
+	views      [3]batch.Results // memory of out, of a part of scratch and of whole
 	scratch    *batch.Results   // columns that the caller did not request
 	marks      batch.Marks      // of out, if the job has none of its own
 	count      batch.Count      // of the answered rows
@@ -74,14 +75,17 @@ func (r *runner) view(c *chunk) {
 		c.marks = r.takeMarks(n)
 		out.Marks = c.marks
 	}
-	missing := c.job.Options.Counted() &^ out.Columns
-	if missing == 0 {
-		return
+	if missing := (c.job.Options.Counted() | c.job.Options.EffectiveColumns()) &^ out.Columns; missing != 0 {
+		c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
+		s := &c.views[1]
+		c.scratch.SliceTo(s, 0, n)
+		out.Adopt(s, missing)
 	}
-	c.scratch = r.takeScratch(n, &batch.Options{Precision: out.Precision, Columns: missing})
-	s := &c.views[1]
-	c.scratch.SliceTo(s, 0, n)
-	out.Adopt(s, missing)
+	if r.pool.derive != nil {
+		c.whole = &c.views[2]
+		*c.whole = *out
+		out.Drop(batch.DerivedColumns)
+	}
 }
 
 // takeScratch returns columns of at least n rows.
@@ -118,7 +122,7 @@ func (r *runner) release(c *chunk) {
 	}
 	if c.marks != nil {
 		r.marks = append(r.marks, c.marks)
-		c.marks, c.out.Marks = nil, nil
+		c.marks, c.out.Marks, c.whole = nil, nil, nil
 	}
 }
 
@@ -173,6 +177,9 @@ func (r *runner) answer(ctx context.Context, m *member, c *chunk) *member {
 
 // settle completes a chunk: it makes rows without an answer Undecided, packs the bits and updates the report.
 func (r *runner) settle(c *chunk) {
+	if c.whole != nil && c.err != nil {
+		clearDerivatives(c.whole)
+	}
 	unanswered := 0
 	m := c.out.Marks
 	for lo, hi := m.NextRun(0, batch.Unanswered); lo >= 0; lo, hi = m.NextRun(hi, batch.Unanswered) {

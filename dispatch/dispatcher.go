@@ -89,6 +89,7 @@ func (o *Options) setChunkRows(rows int) {
 // A Dispatcher runs jobs on back ends. It may be used by several goroutines at once.
 type Dispatcher struct {
 	backends []Backend
+	derive   Differentiator
 
 	mu     sync.Mutex
 	closed bool

@@ -15,9 +15,17 @@ type Handover struct {
 	Wall     time.Duration
 }
 
-// finishChunk answers the declined rows of a chunk on other back ends, best first. Rows that
-// all of them decline remain unanswered. An error is the error of the context.
+// finishChunk answers the declined rows of a chunk, and then takes the derivatives of its answers.
 func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
+	if err := r.answerDeclined(ctx, c); err != nil || c.whole == nil {
+		return err
+	}
+	return differentiate(ctx, r.pool.derive, c)
+}
+
+// answerDeclined answers the declined rows of a chunk on other back ends, best first. Rows that
+// all of them decline remain unanswered. An error is the error of the context.
+func (r *runner) answerDeclined(ctx context.Context, c *chunk) error {
 	for _, m := range r.pool.declined {
 		rows := c.declinedRows()
 		if len(rows) == 0 {

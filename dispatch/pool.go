@@ -35,11 +35,12 @@ type pool struct {
 	share    int       // number of members that share the rows
 	declined []*member // those that answer declined rows, best first
 	last     error     // of the member that failed last
+	derive   Differentiator
 }
 
 // newPool returns the back ends of a choice.
 func newPool(c *Choice) *pool {
-	p := &pool{share: len(c.Share)}
+	p := &pool{share: len(c.Share), derive: c.derive}
 	for _, b := range c.all() {
 		p.all = append(p.all, &member{Backend: b})
 	}

@@ -72,6 +72,11 @@ func (d *Dispatcher) Run(ctx context.Context, job *batch.Job, o Options) (Report
 
 // run answers a job.
 func (p *pool) run(ctx context.Context, job *batch.Job, o Options, rep *Report) error {
+	if p.derive != nil {
+		primary := *job
+		primary.Options = primaryOf(p.derive, &job.Options)
+		job = &primary
+	}
 	r := &runner{o: o, pool: p, report: rep, total: job.Input.Len()}
 	defer r.failUnreached(job)
 	err := r.run(ctx, job)

@@ -134,6 +134,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 	for range parts {
 		free <- nil // allocated on first use
 	}
+	primary := primaryOf(r.pool.derive, &options)
 	at, end := 0, false // rows of the source
 	next := func(ctx context.Context) (*chunk, error) {
 		if end {
@@ -158,7 +159,7 @@ func (r *runner) stream(ctx context.Context, lib *batch.Library, source Source, 
 		if end {
 			p.results = batch.UnsetResults(n, &options)
 		}
-		c := r.newChunk(&batch.Job{Library: lib, Input: p.input, Options: options, Results: p.results}, 0, n,
+		c := r.newChunk(&batch.Job{Library: lib, Input: p.input, Options: primary, Results: p.results}, 0, n,
 			r.o.FirstRow+at)
 		c.part = p
 		at += n

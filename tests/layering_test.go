@@ -23,13 +23,13 @@ const anything = "*"
 // package may import. A package without a line here is an error, so that a new one
 // gets its place on purpose. "." is the root package.
 var layers = map[string][]string{
-	".":                {"geom", "batch", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
+	".":                {"geom", "batch", "derive", "dispatch", "engine", "cpu", "rollout", "rollout/sweep"},
 	"geom":             {"geom/hull", "geom/mesh"},
 	"geom/hull":        {},
 	"geom/mesh":        {"geom/hull"},
 	"ref":              {"geom"},
 	"geom/cells":       {},
-	"derive":           {"geom", "geom/hull", "batch"},
+	"derive":           {"geom", "geom/hull", "batch", "ref"},
 	"batch":            {"geom"},
 	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
 	"internal/memory":  {},

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/derive"
-	"clearance/geom"
 	"clearance/internal/score"
-	"clearance/ref"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/gonum/spatial/r3"
+	"github.com/spf13/pflag"
 )
 
 // deriveFlags are the flags of `derive`.
@@ -24,7 +21,7 @@ type deriveFlags struct {
 	inputFlags
 	solveFlags
 	results, out string
-	columns      string
+	columns      []string
 	pass         derive.Pass
 	anyQuery     bool // that of the file counts
 }
@@ -54,15 +51,8 @@ The column smoothness says what the derivatives of each row are, and which rows 
 	f.addWorkers(fs)
 	fs.StringVar(&f.results, "results", "", "file of results to differentiate, .parquet or .npz")
 	fs.StringVar(&f.out, "out", "", "file of derivatives to write, .parquet or .npz")
-	fs.StringVar(&f.columns, "columns", derive.AllColumns.String(), "columns to write, separated by commas")
-	fs.Var(choice[derive.Mode]{&f.pass.Mode, derive.ParseMode}, "derivative",
-		"exact, gumbel, gaussian or zeroth; the last solves --samples pairs for each row")
-	fs.Float64Var(&f.pass.Epsilon, "epsilon", 0, "noise: metres for gumbel, radians for gaussian, relative to the "+
-		"size of a pair for zeroth; 0 is the default")
-	fs.IntVar(&f.pass.Samples, "samples", 0, "samples of gaussian and zeroth; 0 is the default")
-	fs.IntVar(&f.pass.Rings, "rings", 0, "for gumbel: neighbours of the support vertex, in edges; 0 is all vertices "+
-		"that count")
-	fs.Uint64Var(&f.pass.Seed, "seed", 1, "seed of the noise")
+	fs.StringSliceVar(&f.columns, "columns", columnList(batch.DerivedColumns), "columns to write, separated by commas")
+	addDerivative(fs, &f.pass.Options)
 	return c
 }
 
@@ -76,7 +66,7 @@ func runDerive(ctx context.Context, e *env, f *deriveFlags) error {
 	if err := f.solveFlags.check(); err != nil {
 		return err
 	}
-	columns, err := derive.ParseColumns(f.columns)
+	columns, err := derivedColumns(f.columns)
 	if err != nil {
 		return err
 	}
@@ -136,7 +126,7 @@ func (f *deriveFlags) question(results *dataset.ResultReader) error {
 }
 
 // deriveFile writes the derivatives and returns the number of rows by smoothness.
-func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Columns) ([]int64, error) {
+func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns batch.Columns) ([]int64, error) {
 	lib, pairs, results, err := f.openAnswered(f.results)
 	if err != nil {
 		return nil, err
@@ -154,19 +144,20 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Colu
 	defer out.Abort()
 	bar := e.progress("derive", n)
 	defer bar.done()
-	f.pass.Workers, f.pass.Solver = f.workers, referenceSolver
-	counts := make([]int64, derive.SmoothnessCount)
+	f.pass.Workers = f.workers
+	counts := make([]int64, batch.SmoothnessCount)
 	err = score.Chunks(lib, pairs, results, f.options, deriveRows, func(job *batch.Job, first int64) error {
 		rows := job.Results.N
-		d := derive.NewResults(rows, columns|derive.ColSmoothness)
+		d := batch.NewResults(rows, &batch.Options{Columns: columns | batch.ColSmoothness, Precision: batch.Double})
 		f.pass.FirstRow = uint64(first)
 		if err := f.pass.Run(ctx, job, d); err != nil {
 			return err
 		}
-		for _, s := range d.Smoothness {
+		for _, s := range d.Column(batch.ColSmoothness).U8 {
 			counts[s]++
 		}
-		if err := out.Write(rows, valuesOf(d, columns)...); err != nil {
+		d.Drop(^columns)
+		if err := out.Write(d); err != nil {
 			return err
 		}
 		bar.add(rows)
@@ -181,64 +172,37 @@ func deriveFile(ctx context.Context, e *env, f *deriveFlags, columns derive.Colu
 // deriveRows is the number of rows in memory at a time: of all columns, 127 numbers each.
 const deriveRows = 1 << 14
 
-func createDerivatives(f *deriveFlags, columns derive.Columns, n int64) (*dataset.ColumnWriter, error) {
-	var specs []dataset.ColumnSpec
-	for _, c := range columns.Each() {
-		info := c.Info()
-		specs = append(specs, dataset.ColumnSpec{Name: info.Name, Width: info.Width, Codes: c == derive.ColSmoothness})
-	}
-	out, err := dataset.CreateColumns(f.out, specs, n)
+func createDerivatives(f *deriveFlags, columns batch.Columns, n int64) (*dataset.ResultWriter, error) {
+	out, err := dataset.CreateResults(f.out, columns, batch.Double, n)
 	if err != nil {
 		return nil, err
 	}
 	out.Describe(metaQuery, f.options.Query.String())
-	out.Describe("derivative", f.pass.Mode.String())
-	if f.pass.Mode != derive.Exact {
-		out.Describe("epsilon", strconv.FormatFloat(f.pass.Epsilon, 'g', -1, 64))
-		out.Describe("samples", strconv.Itoa(f.pass.Samples))
-		out.Describe("rings", strconv.Itoa(f.pass.Rings))
-		out.Describe("seed", strconv.FormatUint(f.pass.Seed, 10))
-	}
-	if columns&derive.ColSmoothness != 0 {
-		var codes []string
-		for s := range derive.SmoothnessCount {
-			codes = append(codes, fmt.Sprintf("%d=%v", s, s))
-		}
-		out.Describe("smoothness", strings.Join(codes, ","))
-	}
+	score.DescribeDerivative(out, &f.pass.Options)
 	return out, nil
 }
 
-// valuesOf lists the columns as they are written.
-func valuesOf(d *derive.Results, columns derive.Columns) (values []any) {
-	for _, c := range columns.Each() {
-		if c == derive.ColSmoothness {
-			values = append(values, d.Smoothness)
-			continue
+// derivedColumns is the set of columns of derivatives by their names.
+func derivedColumns(names []string) (set batch.Columns, err error) {
+	for _, name := range names {
+		c, err := batch.ParseColumn(strings.TrimSpace(name))
+		if err != nil || c&batch.DerivedColumns == 0 {
+			return 0, fmt.Errorf("--columns: unknown column %q of derivatives, want some of %s", name,
+				strings.Join(columnList(batch.DerivedColumns), ", "))
 		}
-		values = append(values, d.Reals(c))
+		set |= c
 	}
-	return values
+	return set, nil
 }
 
-// referenceSolver answers a row at other poses by the reference, for estimates of order zero.
-func referenceSolver(r *derive.Row) derive.Solver {
-	var ws ref.Workspace
-	a, b := r.A, r.B
-	growth := r.Growth
-	c := ref.GrowthCenters{A: r.CenterA, B: r.CenterB}
-	if growth {
-		c.InradiusA, c.InradiusB = geom.InradiusAt(a, c.A), geom.InradiusAt(b, c.B)
-	}
-	return func(poseA, poseB geom.Pose) (value float64, normal, witnessA, witnessB r3.Vec, ok bool) {
-		p := ref.NewPair(a, b, poseA, poseB)
-		var s ref.Result
-		if growth {
-			s = ref.Growth(&p, c, ref.GrowthOptions{}, &ws)
-		} else {
-			s = ref.Solve(&p, ref.Options{}, &ws)
-		}
-		ok = s.Status <= ref.Penetrating && !math.IsNaN(s.Distance)
-		return s.Distance, p.DirToWorld(s.Normal), p.ToWorld(s.WitnessA), p.ToWorld(s.WitnessB), ok
-	}
+// addDerivative registers the flags that say which derivatives are taken.
+func addDerivative(fs *pflag.FlagSet, o *batch.Derivative) {
+	fs.Var(choice[batch.DerivativeMode]{&o.Mode, batch.ParseDerivativeMode}, "derivative",
+		"exact, gumbel, gaussian or zeroth; the last solves --samples pairs for each row")
+	fs.Float64Var(&o.Epsilon, "epsilon", 0, "noise: metres for gumbel, radians for gaussian, relative to the "+
+		"size of a pair for zeroth; 0 is the default")
+	fs.IntVar(&o.Samples, "samples", 0, "samples of gaussian and zeroth; 0 is the default")
+	fs.IntVar(&o.Rings, "rings", 0, "for gumbel: neighbours of the support vertex, in edges; 0 is all vertices "+
+		"that count")
+	fs.Uint64Var(&o.Seed, "seed", 1, "seed of the noise of gaussian and zeroth")
 }

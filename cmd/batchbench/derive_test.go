@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"clearance/batch"
+	"clearance/dataset"
 )
 
 // derive runs the command on the files of a test.
@@ -34,6 +37,54 @@ func TestDerive(t *testing.T) {
 		}
 		f.derive("--out", filepath.Join(f.dir, "some"+ext), "--columns", "d_distance,smoothness").want(t, exitGood)
 	}
+}
+
+// TestScoreDerivatives: columns of derivatives of a scored file are those of the derivatives of its answers.
+func TestScoreDerivatives(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		f := newFiles(t, ext)
+		command("generate", "--set", "mixed", "--pairs", "300", "--shapes", f.shapes, "--out", f.pairs).
+			want(t, exitGood)
+		scored := filepath.Join(f.dir, "scored"+ext)
+		columns := "distance,gap,normal,witness_a,witness_b,status,d_distance,d_normal,smoothness"
+		command("score", "--shapes", f.shapes, "--pairs", f.pairs, "--out", scored, "--backend", "ref", "--precision",
+			"double", "--columns", columns, "--derivative", "gaussian", "--seed", "4").want(t, exitGood)
+		f.results = scored
+		out := filepath.Join(f.dir, "derived"+ext)
+		f.derive("--out", out, "--columns", "d_distance,d_normal,smoothness", "--derivative", "gaussian", "--seed",
+			"4").want(t, exitGood)
+		some := readDerivatives(t, scored)
+		every := readDerivatives(t, out)
+		for i := range some.N {
+			if c := some.Differs(i, every, i); c != 0 {
+				t.Fatalf("%s, row %d: column %v differs", ext, i, c)
+			}
+		}
+		if text := f.score("--columns", "all").want(t, exitGood).stdout; strings.Contains(text, "d_normal") {
+			t.Errorf("all columns have derivatives: %s", text)
+		}
+		f.score("--query", "collide", "--columns", "d_distance").want(t, exitBadInput).says(t, "no column d_distance")
+		f.score("--columns", "d_distance", "--epsilon", "-1").want(t, exitBadInput).says(t, "epsilon")
+	}
+}
+
+// readDerivatives reads a file that has columns of derivatives.
+func readDerivatives(t *testing.T, path string) *batch.Results {
+	t.Helper()
+	r, err := dataset.OpenResults(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if r.Columns()&batch.DerivedColumns == 0 || r.Metadata()["smoothness"] == "" ||
+		r.Metadata()["derivative"] != "gaussian" {
+		t.Fatalf("%s has the columns %v, metadata %v", path, r.Columns(), r.Metadata())
+	}
+	all := batch.NewResults(int(r.Len()), &batch.Options{Columns: r.Columns(), Precision: r.Precision()})
+	if n, err := r.Next(all); err != nil || n != all.N {
+		t.Fatalf("%d rows, %v", n, err)
+	}
+	return all
 }
 
 // TestDeriveRefuses names what is wrong.

@@ -110,7 +110,7 @@ func (f *solveFlags) add(fs *pflag.FlagSet) {
 // addColumns registers the flag --columns.
 func (f *solveFlags) addColumns(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.columns, "columns", nil, "columns to write: "+strings.Join(fileColumns(),
-		", ")+"; default all but method (collide: status)")
+		", ")+"; default all but method and derivatives (collide: status)")
 }
 
 // addQuestion registers the flags that define a correct answer.
@@ -161,7 +161,7 @@ func plainError(err error) error {
 }
 
 // everyColumn is what results files can contain, whatever their query.
-var everyColumn = batch.FileColumns | batch.ExtraColumns
+var everyColumn = batch.FileColumns | batch.ExtraColumns | batch.DerivedColumns
 
 // fileColumns lists the names of the columns that a results file can contain.
 func fileColumns() []string { return columnList(everyColumn) }

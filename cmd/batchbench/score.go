@@ -112,6 +112,7 @@ answers are those of the whole by the same back end.
 	f.addPairs(fs)
 	f.answerFlags.add(fs, "")
 	f.addColumns(fs)
+	addDerivative(fs, &f.options.Derivative)
 	fs.BoolVar(&f.audit, "audit", false, "audit every answer before the file gets its name, as 'verify' does")
 	f.solveFlags.add(fs)
 	return c

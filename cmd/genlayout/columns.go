@@ -52,6 +52,8 @@ func shape(info *batch.ColumnInfo) string {
 		return "bits [(N + 63) / 64]"
 	case info.Width == 1:
 		return info.Type.String() + " [N]"
+	case info.Inner > 0:
+		return fmt.Sprintf("%v [N,%d,%d]", info.Type, info.Width/info.Inner, info.Inner)
 	}
 	return fmt.Sprintf("%v [N,%d]", info.Type, info.Width)
 }
@@ -70,6 +72,7 @@ class Column(NamedTuple):
     name: str
     type: str  # of its elements; "real" is float32 or float64, by the precision
     width: int  # elements per row
+    inner: int = 0  # if not 0, those of a row are a matrix with rows of that many
 
 
 TABLE: Final = (
@@ -95,7 +98,11 @@ func writeColumns(path string) error {
 	b.WriteString(columnsHead)
 	for _, c := range batch.EveryColumn() {
 		info := c.Info()
-		fmt.Fprintf(&b, "    Column(%q, %q, %d),\n", info.Name, info.Type, info.Width)
+		inner := ""
+		if info.Inner > 0 {
+			inner = fmt.Sprintf(", %d", info.Inner)
+		}
+		fmt.Fprintf(&b, "    Column(%q, %q, %d%s),\n", info.Name, info.Type, info.Width, inner)
 	}
 	fmt.Fprintf(&b, columnsClass, batch.ColStatus.Info().Text)
 	for _, c := range batch.EveryColumn() {

@@ -93,24 +93,27 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 
 // description is what clearance_describe writes.
 type description struct {
-	Version    string                 `json:"version"`
-	Go         string                 `json:"go"`
-	Platform   string                 `json:"platform"`
-	Kinds      []kindDescription      `json:"kinds"`
-	Attributes []attributeDescription `json:"attributes"`
-	Queries    []queryDescription     `json:"queries"`
-	Methods    []string               `json:"methods"`
-	Precisions []string               `json:"precisions"`
-	Columns    []columnDescription    `json:"columns"` // in the order of their codes
-	Statuses   []string               `json:"statuses"`
-	Solvers    []string               `json:"solvers"`
-	MaxShapes  int                    `json:"max_shapes"`
+	Version     string                 `json:"version"`
+	Go          string                 `json:"go"`
+	Platform    string                 `json:"platform"`
+	Kinds       []kindDescription      `json:"kinds"`
+	Attributes  []attributeDescription `json:"attributes"`
+	Queries     []queryDescription     `json:"queries"`
+	Methods     []string               `json:"methods"`
+	Precisions  []string               `json:"precisions"`
+	Columns     []columnDescription    `json:"columns"` // in the order of their codes
+	Statuses    []string               `json:"statuses"`
+	Solvers     []string               `json:"solvers"`
+	Derivatives []string               `json:"derivatives"`
+	Smoothness  []string               `json:"smoothness"`
+	MaxShapes   int                    `json:"max_shapes"`
 }
 
 type columnDescription struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Width int    `json:"width"`
+	Inner int    `json:"inner"` // if not 0, the values of a row are a matrix with rows of that many
 	Text  string `json:"text"`
 }
 
@@ -144,10 +147,12 @@ func describe() description {
 	d := description{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Methods: names(batch.MethodCount), Precisions: names(batch.PrecisionCount),
 		Statuses: names(batch.StatusCount), Solvers: names(batch.SolverCount),
+		Derivatives: names(batch.DerivativeModeCount), Smoothness: names(batch.SmoothnessCount),
 		MaxShapes: batch.MaxShapes}
 	for _, c := range batch.EveryColumn() {
 		info := c.Info()
-		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Text})
+		d.Columns = append(d.Columns, columnDescription{info.Name, info.Type.String(), info.Width, info.Inner,
+			info.Text})
 	}
 	for k := range geom.KindCount {
 		kind := kindDescription{Name: k.String(), Params: []paramDescription{}}

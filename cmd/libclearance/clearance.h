@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 4
+#define CLEARANCE_ABI 5
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -95,13 +95,17 @@ typedef struct {
     clearance_library library;
     int32_t query;
     int32_t method;
-    int32_t precision; // 0: float32 columns, 1: float64 columns
-    int32_t reserved;
+    int32_t precision;  // 0: float32 columns, 1: float64 columns
+    int32_t derivative; // of the columns of derivatives
     uint64_t columns; // a set: bit k is the column of the code k, see clearance_column_code
     double tolerance; // relative; 0 is the default of the precision
     double cut_off;   // used if has_cut_off
     int32_t has_cut_off;
     int32_t max_iterations; // 0 is the default
+    double epsilon;         // of derivatives: amount of the noise; 0 is the default
+    uint64_t seed;          // of the noise
+    int32_t samples;        // 0 is the default
+    int32_t rings;          // 0: all vertices that count
 } clearance_query;
 
 // A list of N pairs, world frame. All arrays are read only.
@@ -233,6 +237,18 @@ typedef enum {
     CLEARANCE_COLUMN_METHOD = 8,
     // real [N,3]: common point of the shapes scaled by the growth distance, world frame.
     CLEARANCE_COLUMN_POINT = 9,
+    // real [N,12]: derivative of the value with respect to the twists of A and B.
+    CLEARANCE_COLUMN_D_DISTANCE = 10,
+    // real [N,3,12]: derivative of the normal with respect to the twists.
+    CLEARANCE_COLUMN_D_NORMAL = 11,
+    // real [N,3,12]: derivative of the witness of A with respect to the twists.
+    CLEARANCE_COLUMN_D_WITNESS_A = 12,
+    // real [N,3,12]: derivative of the witness of B with respect to the twists.
+    CLEARANCE_COLUMN_D_WITNESS_B = 13,
+    // real [N,6]: Hessians of the support functions at the normal: xx, xy, yy of A, then of B, in metres.
+    CLEARANCE_COLUMN_CURVATURE = 14,
+    // uint8 [N]: code of what the derivatives of the row are.
+    CLEARANCE_COLUMN_SMOOTHNESS = 15,
 } clearance_column_code;
 // Generated: end.
 

@@ -24,7 +24,8 @@ func optionsOf(q *C.clearance_query) (*batch.Library, batch.Options, error) {
 		name         string
 		value, count C.int32_t
 	}{{"query", q.query, C.int32_t(batch.QueryCount)}, {"method", q.method, C.int32_t(batch.MethodCount)},
-		{"precision", q.precision, C.int32_t(batch.PrecisionCount)}} {
+		{"precision", q.precision, C.int32_t(batch.PrecisionCount)},
+		{"derivative", q.derivative, C.int32_t(batch.DerivativeModeCount)}} {
 		if c.value < 0 || c.value >= c.count {
 			return nil, batch.Options{}, argument("%s %d, want a code below %d", c.name, c.value, c.count)
 		}
@@ -33,6 +34,8 @@ func optionsOf(q *C.clearance_query) (*batch.Library, batch.Options, error) {
 		Query: batch.Query(q.query), Method: batch.Method(q.method), Precision: batch.Precision(q.precision),
 		Columns: batch.Columns(q.columns), Tolerance: float64(q.tolerance), MaxIterations: int(q.max_iterations),
 		HasCutOff: q.has_cut_off != 0,
+		Derivative: batch.Derivative{Mode: batch.DerivativeMode(q.derivative), Epsilon: float64(q.epsilon),
+			Samples: int(q.samples), Rings: int(q.rings), Seed: uint64(q.seed)},
 	}
 	if o.HasCutOff {
 		o.CutOff = float64(q.cut_off)

@@ -162,11 +162,17 @@ func constants() []ConstantGroup {
 	}
 }
 
+// columnCodes are the codes of the columns that back ends fill, and what bounds them.
 func columnCodes() (out []Constant) {
+	count := 0
 	for _, c := range batch.EveryColumn() {
+		if c.Info().Derived {
+			continue
+		}
 		out = append(out, Constant{"COLUMN_" + strings.ToUpper(c.Info().Name), uint32(c.Index())})
+		count = c.Index() + 1
 	}
-	return append(out, Constant{"COLUMN_COUNT", uint32(len(out))})
+	return append(out, Constant{"COLUMN_COUNT", uint32(count)})
 }
 
 func codes(prefix string, count uint8, name func(uint8) string) (out []Constant) {

@@ -37,7 +37,24 @@ func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) err
 	if o.HasCutOff {
 		w.Describe(MetaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
 	}
+	if o.Columns&batch.DerivedColumns != 0 {
+		DescribeDerivative(w, &o.Derivative)
+	}
 	return nil
+}
+
+// MetaDerivative is the key of the metadata that has the mode of derivatives.
+const MetaDerivative = "derivative"
+
+// DescribeDerivative stores in the metadata of a file which derivatives it has.
+func DescribeDerivative(w *dataset.ResultWriter, o *batch.Derivative) {
+	w.Describe(MetaDerivative, o.Mode.String())
+	if o.Mode != batch.ExactDerivative {
+		w.Describe("epsilon", strconv.FormatFloat(o.Epsilon, 'g', -1, 64))
+		w.Describe("samples", strconv.Itoa(o.Samples))
+		w.Describe("rings", strconv.Itoa(o.Rings))
+		w.Describe("seed", strconv.FormatUint(o.Seed, 10))
+	}
 }
 
 // A Check looks at the complete file of results, under the temporary path that it has before it gets its name. After

@@ -151,3 +151,48 @@ def test_torch_descent(engine: cl.Engine) -> None:
         loss.backward()
         optimizer.step()
     assert float(loss.detach()) < 1e-10
+
+
+def test_columns(engine: cl.Engine) -> None:
+    """Derivatives as columns: alone in closed form, with others of the polished answer; failed rows have zeros."""
+    p = Pairs(smooth(), 60, spread=1.0)
+    p.quat_a[7] = 0
+    pairs = (p.a, p.b, p.pos_a, p.quat_a, p.pos_b, p.quat_b)
+    alone = engine.distance(p.library, *pairs, quat="wxyz", precision="double", columns=["d_distance"])
+    assert alone.d_distance.shape == (60, 12) and alone.d_distance.dtype == np.float64 and alone.distance is None
+    answered = answer(engine, p)
+    assert np.allclose(alone.d_distance, cl.distance_gradient(answered, p.pos_a, p.pos_b), rtol=0, atol=1e-12)
+    names = ["d_distance", "d_normal", "d_witness_a", "d_witness_b", "curvature", "smoothness"]
+    r = engine.distance(p.library, *pairs, quat="wxyz", precision="double", columns=[*names, "normal"])
+    assert r.d_normal.shape == r.d_witness_a.shape == r.d_witness_b.shape == (60, 3, 12)
+    assert r.curvature.shape == (60, 6) and r.smoothness.dtype == np.uint8
+    assert set(r.smoothness_names) == {"none", "smooth"} and r.smoothness_names[7] == "none"
+    assert np.allclose(r.d_distance, alone.d_distance, rtol=0, atol=1e-4)
+    for name in names:
+        assert not getattr(r, name)[7].any()
+    # A common rotation about z moves the normal along.
+    ok = r.status < 3
+    spin = np.zeros((60, 12))
+    spin[:, 5] = spin[:, 11] = 1
+    spin[:, :3] = np.cross([0, 0, 1], p.pos_a)
+    spin[:, 6:9] = np.cross([0, 0, 1], p.pos_b)
+    moved = np.einsum("nij,nj->ni", r.d_normal, spin)
+    assert np.allclose(moved[ok], np.cross([0, 0, 1], r.normal)[ok], atol=1e-6)
+
+
+def test_modes(engine: cl.Engine) -> None:
+    """Smoothed derivatives depend on the seed and the row alone, and bad options are refused by name."""
+    p = Pairs(every_kind(), 40, spread=2.0)
+    pairs = (p.a, p.b, p.pos_a, p.quat_a, p.pos_b, p.quat_b)
+    columns = ["d_normal", "smoothness"]
+    options: Any = {"quat": "wxyz", "columns": columns, "derivative": "gaussian", "samples": 30}
+    one = engine.distance(p.library, *pairs, seed=1, **options)
+    same = engine.distance(p.library, *pairs, seed=1, **options)
+    other = engine.distance(p.library, *pairs, seed=2, **options)
+    assert np.array_equal(one.d_normal, same.d_normal) and not np.array_equal(one.d_normal, other.d_normal)
+    assert "smoothed" in one.smoothness_names
+    for bad in ({"derivative": "second"}, {"epsilon": -1.0}, {"samples": 0}, {"rings": -1}, {"seed": -1}):
+        with pytest.raises(cl.OptionError, match=next(iter(bad))):
+            engine.distance(p.library, *pairs, **{**options, **bad})
+    with pytest.raises(cl.OptionError, match="smoothness"):
+        _ = answer(engine, p).smoothness_names

@@ -12,6 +12,7 @@ class Column(NamedTuple):
     name: str
     type: str  # of its elements; "real" is float32 or float64, by the precision
     width: int  # elements per row
+    inner: int = 0  # if not 0, those of a row are a matrix with rows of that many
 
 
 TABLE: Final = (
@@ -25,6 +26,12 @@ TABLE: Final = (
     Column("bits", "bits", 1),
     Column("method", "uint8", 1),
     Column("point", "real", 3),
+    Column("d_distance", "real", 12),
+    Column("d_normal", "real", 36, 12),
+    Column("d_witness_a", "real", 36, 12),
+    Column("d_witness_b", "real", 36, 12),
+    Column("curvature", "real", 6),
+    Column("smoothness", "uint8", 1),
 )
 
 
@@ -43,3 +50,9 @@ class Columns:
     bits: Any = None  # a bit per row, clear only where the pair is proved to be separated
     method: Any = None  # code of the solver that ended the row
     point: Any = None  # common point of the shapes scaled by the growth distance, world frame
+    d_distance: Any = None  # derivative of the value with respect to the twists of A and B
+    d_normal: Any = None  # derivative of the normal with respect to the twists
+    d_witness_a: Any = None  # derivative of the witness of A with respect to the twists
+    d_witness_b: Any = None  # derivative of the witness of B with respect to the twists
+    curvature: Any = None  # Hessians of the support functions at the normal: xx, xy, yy of A, then of B, in metres
+    smoothness: Any = None  # code of what the derivatives of the row are

@@ -52,8 +52,11 @@ Backend = str
 # The options of lists of pairs with their defaults, by the name of the cut-off that the query has.
 _COMMON: Final[dict[str, Any]] = {
     **dict.fromkeys(("columns", "precision", "tolerance", "max_iterations", "warm_start", "out")),
+    **dict.fromkeys(("epsilon", "samples", "rings")),
     "method": "auto",
     "copy": True,
+    "derivative": "exact",
+    "seed": 0,
 }
 _PAIR_OPTIONS: Final[dict[str | None, dict[str, Any]]] = {
     None: _COMMON,
@@ -132,6 +135,12 @@ class Engine:
         bounding radii; default 1e-6, in double precision 1e-12, and 1e-8 for depths of curved shapes); rows that miss
         it are undecided, but that no row is held to less than rounding allows: see the README. ``method``,
         ``max_iterations`` and ``warm_start``, directions [N,3], are those of the solvers.
+
+        Derivatives are columns as well: ``d_distance`` [N,12], ``d_normal``, ``d_witness_a``, ``d_witness_b``
+        [N,3,12], ``curvature`` [N,6] and ``smoothness``, a code that says when they are true (see
+        ``Result.smoothness_names``). The twelve numbers are the velocities of the position and the angular velocities
+        of A, then of B, in world axes. ``derivative`` is "exact", "gumbel", "gaussian" or "zeroth", with ``epsilon``,
+        ``samples``, ``rings`` and ``seed``.
         """
         arrays = (a, b, pos_a, quat_a, pos_b, quat_b)
         return self._answer("distance", "max_distance", library, arrays, quat, options)
@@ -225,6 +234,7 @@ class Engine:
             query, library, columns, cut, o["method"], o["precision"], o["tolerance"], o["max_iterations"],
             cut_off or "cut_off",
         )  # fmt: skip
+        self._derivative(q, o["derivative"], o["epsilon"], o["samples"], o["rings"], o["seed"])
         check_order(quat)
         a, b, pos_a, quat_a, pos_b, quat_b = pairs
         rows, arrays = pair_columns(a, b, pos_a, quat_a, pos_b, quat_b, quat, copy)
@@ -429,6 +439,23 @@ class Engine:
             q.has_cut_off, q.cut_off = 1, real(cut_off_name, cut_off, 0)
         q.max_iterations = 0 if max_iterations is None else whole("max_iterations", max_iterations)
         return q
+
+    def _derivative(
+        self,
+        q: nat.Query,
+        mode: str,
+        epsilon: float | None,
+        samples: int | None,
+        rings: int | None,
+        seed: int,
+    ) -> None:
+        """Set which derivatives a query takes."""
+        modes = self._native.derivatives
+        q.derivative = modes.index(one_of("derivative", mode, modes))
+        q.epsilon = 0.0 if epsilon is None else real("epsilon", epsilon, 0, above=True)
+        q.samples = 0 if samples is None else whole("samples", samples, 1)
+        q.rings = 0 if rings is None else whole("rings", rings, 1)
+        q.seed = whole("seed", seed, 0, (1 << 64) - 1)
 
     def _results(
         self, q: nat.Query, rows: tuple[int, ...], out: Result | Mapping[str, Any] | None, more: Sequence[str] = ()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 4
+ABI: Final = 5
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -60,12 +60,16 @@ class Query(ctypes.Structure):
         ("query", _i32),
         ("method", _i32),
         ("precision", _i32),
-        ("reserved", _i32),
+        ("derivative", _i32),
         ("columns", _u64),
         ("tolerance", _real),
         ("cut_off", _real),
         ("has_cut_off", _i32),
         ("max_iterations", _i32),
+        ("epsilon", _real),
+        ("seed", _u64),
+        ("samples", _i32),
+        ("rings", _i32),
     ]
 
 
@@ -328,6 +332,8 @@ class Native:
         self.precisions: list[str] = self.about["precisions"]
         self.columns: list[str] = [c["name"] for c in self.about["columns"]]
         self.solvers: list[str] = self.about["solvers"]
+        self.derivatives: list[str] = self.about["derivatives"]
+        self.smoothness: list[str] = self.about["smoothness"]
         self._column_sets: dict[tuple[str, ...], int] = {}
         self.column_lists: dict[int, list[str]] = {}  # by the bits of column_set
 

@@ -21,6 +21,7 @@ INT64: Final = (1 << 63) - 1
 
 Precision = Literal["single", "double"]
 Method = Literal["auto", "gjk", "nesterov", "polyak", "rtr"]
+Derivative = Literal["exact", "gumbel", "gaussian", "zeroth"]
 Order = Literal["wxyz", "xyzw"]
 Rotation = Literal["wxyz", "xyzw", "matrix"]
 
@@ -41,6 +42,11 @@ class PairOptions(SolverOptions, total=False):
     out: Result | Mapping[str, Any] | None
     copy: bool
     warm_start: Any
+    derivative: Derivative
+    epsilon: float | None
+    samples: int | None
+    rings: int | None
+    seed: int
 
 
 class DistanceOptions(PairOptions, total=False):

@@ -119,6 +119,13 @@ class Result(Columns):
         return np.array(nat.native().solvers)[host_array(self.method)]
 
     @property
+    def smoothness_names(self) -> Array:
+        """What the derivatives of the rows are, of the column ``smoothness``."""
+        if self.smoothness is None:
+            raise OptionError("smoothness_names: request the column smoothness")
+        return np.array(nat.native().smoothness)[host_array(self.smoothness)]
+
+    @property
     def ok(self) -> Any:
         """Rows with an answer."""
         return self.status <= PENETRATING
@@ -250,7 +257,9 @@ class SceneResult(Result):
 
 COLUMNS: Final = tuple(c.name for c in TABLE)
 
-_WIDTHS: Final = {c.name: c.width for c in TABLE}
+_SHAPES: Final = {
+    c.name: (c.width // c.inner, c.inner) if c.inner else (c.width,) if c.width > 1 else () for c in TABLE
+}
 _TYPES: Final = {
     precision: {c.name: np.dtype({"real": real, "bits": "uint64"}.get(c.type, c.type)) for c in TABLE}
     for precision, real in (("single", "float32"), ("double", "float64"))
@@ -265,8 +274,7 @@ def column_shape(name: str, rows: tuple[int, ...]) -> tuple[int, ...]:
     if name == "bits":
         n = int(np.prod(rows))
         return ((n + 63) // 64,)
-    width = _WIDTHS[name]
-    return (*rows, width) if width > 1 else rows
+    return (*rows, *_SHAPES[name])
 
 
 def column_type(name: str, precision: str) -> np.dtype[Any]:

@@ -1,0 +1,63 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"clearance/batch"
+)
+
+// A Differentiator computes the columns of derivatives ([batch.DerivedColumns]) from answers that are final. Back ends
+// do not know of them: the dispatcher calls it for each chunk, after declined rows are answered and before the chunk
+// is settled.
+type Differentiator interface {
+	// Needs returns the columns of answers from which derivatives follow.
+	Needs() batch.Columns
+
+	// Differentiate fills the columns of derivatives of out, whose row 0 has the answer of row lo of the job. It
+	// ignores job.Results, and rows that out.Marks do not say are answered get those of a failure. number is that of
+	// row lo in the call. The derivatives of a row depend on that row alone.
+	Differentiate(ctx context.Context, job *batch.Job, lo, number int, out *batch.Results) error
+}
+
+// SetDifferentiator sets what computes derivatives, before the first call. Without it queries for them are refused.
+func (d *Dispatcher) SetDifferentiator(p Differentiator) { d.derive = p }
+
+var errNoDifferentiator = fmt.Errorf("dispatch: derivatives: %w: the dispatcher has no differentiator",
+	batch.ErrNotAvailable)
+
+// differentiatorOf returns what computes the derivatives that the options ask for, nil if they ask for none.
+func (d *Dispatcher) differentiatorOf(o *batch.Options) (Differentiator, error) {
+	switch {
+	case o.EffectiveColumns()&batch.DerivedColumns == 0:
+		return nil, nil
+	case d.derive == nil:
+		return nil, errNoDifferentiator
+	}
+	return d.derive, nil
+}
+
+// primaryOf returns the options that back ends see.
+func primaryOf(p Differentiator, o *batch.Options) batch.Options {
+	if p == nil {
+		return *o
+	}
+	return o.Primary(p.Needs())
+}
+
+// differentiate fills the derivatives of a chunk. A panic is an error.
+func differentiate(ctx context.Context, p Differentiator, c *chunk) (err error) {
+	defer recovered("differentiator", &err)
+	err = p.Differentiate(ctx, c.job, c.lo, c.base+c.lo, c.whole)
+	if err != nil && !ended(ctx, err) {
+		err = fmt.Errorf("dispatch: derivatives of rows [%d, %d): %w", c.base+c.lo, c.base+c.hi, err)
+	}
+	return err
+}
+
+// clearDerivatives gives the derivatives of all rows the value of a failure.
+func clearDerivatives(whole *batch.Results) {
+	only := *whole
+	only.Drop(^batch.DerivedColumns)
+	only.Fail(0, only.N)
+}
