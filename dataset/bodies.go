@@ -28,7 +28,7 @@ import (
 // be convex or consist of convex components, see [mesh.ConvexParts]: to what rounding by the format of the file
 // explains, or to a tolerance relative to their size. They follow the shapes of the file in the library, and bodies of
 // the same mesh share them. Without the field bodies each shape is a
-// body.
+// body. Bodies may have physics besides, see [ReadScene].
 func ReadBodies(path string) (*batch.Bodies, error) {
 	s, err := ReadScene(path)
 	return s.Bodies, err
@@ -49,7 +49,7 @@ func bodyParts(b *batch.Bodies) (parts, error) {
 }
 
 // encodedBody is a body as a JSON object.
-func encodedBody(b *batch.Body) ([]byte, error) {
+func encodedBody(b *batch.Body, physics *batch.Physics) ([]byte, error) {
 	o := objectWriter{b: []byte("{")}
 	if b.Name != "" {
 		o.field("name", b.Name)
@@ -67,6 +67,9 @@ func encodedBody(b *batch.Body) ([]byte, error) {
 		list[i] = append(part.b, '}')
 	}
 	o.field("parts", list)
+	if physics != nil {
+		o.writePhysics(physics)
+	}
 	return append(o.b, '}'), o.err
 }
 
@@ -85,7 +88,7 @@ func (p *parts) readBodies(raw json.RawMessage, load *meshes) error {
 			}
 			return fmt.Errorf("%s: %w", at, err)
 		}
-		p.bodies = append(p.bodies, b.body)
+		p.bodies, p.physics = append(p.bodies, b.body), append(p.physics, b.physics)
 	}
 	return delim(d, ']')
 }
@@ -95,6 +98,8 @@ type bodyEntry struct {
 	of   *parts
 	load *meshes
 	body batch.Body
+
+	physics batch.Physics
 }
 
 func (b *bodyEntry) read(d *json.Decoder) error {
@@ -113,7 +118,10 @@ func (b *bodyEntry) read(d *json.Decoder) error {
 			listed = true
 			return b.list(d)
 		default:
-			return fmt.Errorf("unknown field %q, want name, parts, mesh or tolerance", key)
+			var known bool
+			if known, err = readPhysics(d, key, &b.physics); !known {
+				return fmt.Errorf("unknown field %q, want name, parts, mesh, tolerance, %s", key, physicsFields)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)

@@ -38,10 +38,10 @@ type chunkWriter interface {
 func newChunkWriter(c *column, props *parquet.WriterProperties) (chunkWriter, error) {
 	switch c.read[0] {
 	case typeFloat32, typeFloat64:
-		return &plainChunk{column: c, pageRows: pageValues / c.width &^ 7}, nil
+		return &plainChunk{column: c, pageRows: max(pageValues/c.width&^7, 8)}, nil
 	case typeInt32, typeUint8, typeUint16:
 		codec, err := compress.GetCodec(compress.Codecs.Snappy)
-		return &intChunk{props: props, codec: codec, signed: c.read[0] == typeInt32}, err
+		return &intChunk{column: c, props: props, codec: codec, signed: c.read[0] == typeInt32}, err
 	}
 	return nil, fmt.Errorf("no Parquet column of %s", c.read[0])
 }
@@ -241,15 +241,16 @@ func appendI32(b []byte, v int) []byte {
 }
 
 // intChunk is a chunk of integers: a dictionary and one page of indices, or one page of plain values if there are too
-// many different ones; compressed. It has statistics.
+// many different ones; scalars are compressed. It has statistics.
 type intChunk struct {
+	*column
 	props *parquet.WriterProperties
 	codec compress.Codec
 
 	table  []uint16 // value: place in the dictionary, plus 1
 	values []int32  // the dictionary
-	index  []uint16 // of each row
-	plain  []int32  // of each row, once the dictionary is given up
+	index  []uint16 // of each value of a row
+	plain  []int32  // of each value, once the dictionary is given up
 
 	signed           bool
 	dictionary, page []byte // encoded, headers included
@@ -331,6 +332,9 @@ func indexInts[T int32 | uint8 | uint16](c *intChunk, v []T) int {
 func (c *intChunk) finish() error {
 	c.dictionary, c.raw, c.dictionaryRaw = c.dictionary[:0], c.raw[:0], 0
 	encoding, n := parquet.Encodings.Plain, len(c.plain)
+	if c.width > 1 {
+		c.raw = appendLevels(c.raw, max(n, len(c.index)), c.width)
+	}
 	if n > 0 {
 		c.lo, c.hi = slices.Min(c.plain), slices.Max(c.plain)
 		raw, err := fileBytes(c.plain)
@@ -345,18 +349,27 @@ func (c *intChunk) finish() error {
 		if err != nil {
 			return err
 		}
-		packed := c.codec.Encode(nil, raw)
+		packed := c.packed(raw)
 		c.dictionary = appendDictionaryHeader(c.dictionary, len(raw), len(packed), len(c.values),
 			c.props.DictionaryPageEncoding())
 		c.dictionaryRaw = len(c.dictionary) + len(raw)
 		c.dictionary = append(c.dictionary, packed...)
 		c.raw = appendIndices(c.raw, c.index, len(c.values))
 	}
-	packed := c.codec.Encode(nil, c.raw)
+	packed := c.packed(c.raw)
 	c.page = appendDataHeader(c.page[:0], len(c.raw), len(packed), n, encoding)
 	c.pageRaw = len(c.page) + len(c.raw)
 	c.page = append(c.page, packed...)
 	return nil
+}
+
+// packed is data as the pages of the column have it: lists are not compressed, since the properties of the writer know
+// columns by the names of scalars.
+func (c *intChunk) packed(raw []byte) []byte {
+	if c.width > 1 {
+		return raw
+	}
+	return c.codec.Encode(nil, raw)
 }
 
 // appendIndices adds the indices of a page into a dictionary of some length: the number of bits of each, and one run of

@@ -14,13 +14,13 @@ func (s *parquetSink) write(vals []any, rows int) (err error) {
 			if err != nil {
 				return err
 			}
-			n := min(rows-at, rowGroup-g.rows)
+			n := min(rows-at, s.groupRows-g.rows)
 			if s.extra != nil {
 				if n, err = g.copyExtra(s.extra, n); err != nil {
 					return err
 				}
 			}
-			last := g.rows+n == rowGroup || g.bytes >= maxGroupBytes
+			last := g.rows+n == s.groupRows || g.bytes >= maxGroupBytes
 			for i, c := range s.cols {
 				tasks = append(tasks, g.chunks[i].tasks(sliceOf(vals[i], at*c.width, (at+n)*c.width), n, last)...)
 			}

@@ -18,6 +18,18 @@ import (
 // memory: about 16 MiB of pairs.
 const rowGroup = 1 << 17
 
+// maxWideGroup bounds the bytes of a row group of wide rows, such as those of worlds.
+const maxWideGroup = 1 << 28
+
+// groupRowsOf is the number of rows of a row group.
+func groupRowsOf(cols []column) int {
+	row := 0
+	for _, c := range cols {
+		row += c.width * c.read[0].size()
+	}
+	return min(rowGroup, max(maxWideGroup/max(row, 1)&^7, 8))
+}
+
 const parquetMagic = "PAR1"
 
 // parquetSink writes the columns of a table. Vectors are lists of which the stored Arrow schema says that their size is
@@ -36,8 +48,10 @@ type parquetSink struct {
 	free   []*groupWriter
 	at     int64 // where the next row group begins
 	groups int   // that were written
-	text   [][2]string
-	whole  bool // with its footer
+
+	groupRows int // rows of a whole row group
+	text      [][2]string
+	whole     bool // with its footer
 }
 
 func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtra) (s *parquetSink, err error) {
@@ -53,7 +67,7 @@ func createParquet(fs fileSystem, path string, cols []column, extra *parquetExtr
 				compress.Codecs.Snappy))
 		}
 	}
-	s = &parquetSink{cols: cols, extra: extra, at: int64(len(parquetMagic))}
+	s = &parquetSink{cols: cols, extra: extra, at: int64(len(parquetMagic)), groupRows: groupRowsOf(cols)}
 	if extra != nil {
 		for _, l := range extra.leaves {
 			path := extra.r.MetaData().Schema.Column(l.index).Path()

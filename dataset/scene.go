@@ -21,6 +21,8 @@ type Scene struct {
 	Bodies *batch.Bodies
 	Listed bool // whether the file lists bodies
 	Pairs  BodyPairs
+	// Physics of each body that the file lists; nil if it lists none.
+	Physics []batch.Physics
 }
 
 // ReadScene reads the bodies of a library file as [ReadBodies] does, and the pairs of them that are asked about:
@@ -28,13 +30,19 @@ type Scene struct {
 //	{"version": 1, "shapes": […], "bodies": […], "pairs": [["hammer", "mug"], [0, 2]]}
 //
 // A pair names its bodies or gives their indices. Files of worlds have pairs of their own, and other readers of a
-// library file check these but do not use them.
+// library file check these but do not use them. For time steps, bodies may have physics:
+//
+//	{"name": "hammer", "parts": […], "mass": 0.6, "inertia": [0.01, 0.01, 0.001], "center_of_mass": [0, 0, 0.2],
+//	 "friction": 0.5, "restitution": 0.1}
+//
+// or a density in place of the mass. Inertias have 3 or 6 numbers, see [batch.Physics]. "fixed": true is a body that
+// does not move.
 func ReadScene(path string) (Scene, error) {
 	p, lib, err := readLibrary(path)
 	if err != nil {
 		return Scene{}, err
 	}
-	s := Scene{batch.BodiesOfShapes(lib), p.hasBodies, p.pairs}
+	s := Scene{batch.BodiesOfShapes(lib), p.hasBodies, p.pairs, p.physics}
 	if p.hasBodies {
 		if s.Bodies, err = batch.NewBodies(lib, p.bodies); err != nil {
 			return Scene{}, fmt.Errorf("%s: %w", path, err)

@@ -71,6 +71,7 @@ type parts struct {
 
 	hasBodies bool
 	bodies    []batch.Body
+	physics   []batch.Physics // of bodies, nil if none is to be written
 
 	pairs BodyPairs
 

@@ -69,7 +69,11 @@ func writeShapes(fs fileSystem, path string, p parts) error {
 	if p.hasBodies {
 		b.WriteString(", \"bodies\": [")
 		for i := range p.bodies {
-			line, err := encodedBody(&p.bodies[i])
+			var physics *batch.Physics
+			if p.physics != nil {
+				physics = &p.physics[i]
+			}
+			line, err := encodedBody(&p.bodies[i], physics)
 			if err != nil {
 				return fmt.Errorf("dataset: %s: body %d: %w", path, i, err)
 			}

@@ -1,0 +1,156 @@
+package dataset
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadColumns reads back columns of every type and width, whose widths the file states, of one row and of many.
+func TestReadColumns(t *testing.T) {
+	specs := []ColumnSpec{{Name: "real", Width: 5}, {Name: "one", Width: 1}, {Name: "ints", Width: 7, Ints: true},
+		{Name: "many", Width: 3, Ints: true}, {Name: "code", Width: 1, Codes: true},
+		{Name: "count", Width: 1, Ints: true},
+		{Name: "wide", Width: 20_000}}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, ext := range []string{".npz", ".parquet"} {
+		for _, n := range []int{1, 3, 1000} {
+			specs := specs
+			if n > 3 {
+				specs = specs[:6]
+			}
+			path := filepath.Join(t.TempDir(), "f"+ext)
+			w, err := CreateColumns(path, specs, int64(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var values []any
+			for _, s := range specs {
+				switch {
+				case s.Codes:
+					v := make([]uint8, n)
+					for i := range v {
+						v[i] = uint8(rng.IntN(5))
+					}
+					values = append(values, v)
+				case s.Ints:
+					v := make([]int32, n*s.Width)
+					for i := range v {
+						v[i] = int32(rng.IntN(9)) - 1
+						if s.Name == "many" {
+							v[i] = int32(rng.Uint32())
+						}
+					}
+					values = append(values, v)
+				default:
+					v := make([]float64, n*s.Width)
+					for i := range v {
+						v[i] = rng.NormFloat64()
+					}
+					values = append(values, v)
+				}
+			}
+			w.Describe("key", "text")
+			if err := w.Write(n, values...); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			var any []ColumnSpec
+			for _, s := range specs {
+				s.Width = 0
+				any = append(any, s)
+			}
+			for _, ask := range [][]ColumnSpec{any, specs} {
+				got, err := ReadColumns(path, ask)
+				if err != nil {
+					t.Fatalf("%s, %d rows: %v", ext, n, err)
+				}
+				if got.Rows != n || got.Metadata["key"] != "text" || got.Has("other") {
+					t.Errorf("%s: %d rows, metadata %v", ext, got.Rows, got.Metadata)
+				}
+				for i, s := range specs {
+					var same bool
+					switch v := values[i].(type) {
+					case []uint8:
+						same = slices.Equal(v, got.Codes(s.Name))
+					case []int32:
+						same = slices.Equal(v, got.Ints(s.Name))
+					case []float64:
+						same = slices.Equal(v, got.Reals(s.Name))
+					}
+					if !same || got.Width(s.Name) != s.Width {
+						t.Errorf("%s, %d rows: column %s of width %d differs", ext, n, s.Name, got.Width(s.Name))
+					}
+				}
+			}
+			bad := slices.Clone(specs)
+			bad[0].Width = 4
+			if _, err := ReadColumns(path, bad); err == nil || !strings.Contains(err.Error(), "real") {
+				t.Errorf("%s: another width is read: %v", ext, err)
+			}
+			if _, err := ReadColumns(path, specs[1:]); err == nil || !strings.Contains(err.Error(), "real") {
+				t.Errorf("%s: an unknown column is read: %v", ext, err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, data[:len(data)*2/3], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadColumns(path, specs); err == nil {
+				t.Errorf("%s: a truncated file is read", ext)
+			}
+		}
+	}
+}
+
+// TestPhysics writes what bodies state for time steps and reads it back.
+func TestPhysics(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.json")
+	text := `{"version": 1, "shapes": [{"kind": "sphere", "radius": 1}], "bodies": [
+		{"parts": [{"shape": 0}], "fixed": true, "friction": 0},
+		{"parts": [{"shape": 0}], "mass": 2.5, "inertia": [1, 2, 3], "center_of_mass": [0, 0, 0.5],
+		 "restitution": 0.25},
+		{"parts": [{"shape": 0}], "density": 1e3},
+		{"parts": [{"shape": 0}]}]}`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadScene(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Physics
+	if len(p) != 4 || !p[0].Fixed || *p[0].Friction != 0 || *p[1].Mass != 2.5 || *p[1].Restitution != 0.25 ||
+		!slices.Equal(p[1].Inertia, []float64{1, 2, 3, 0, 0, 0}) || p[1].Center[2] != 0.5 || *p[2].Density != 1000 ||
+		p[3].Stated() || !p[0].Stated() || p[1].Density != nil {
+		t.Errorf("physics %+v", p)
+	}
+	again := filepath.Join(t.TempDir(), "t.json")
+	if err := WritePhysics(again, s.Bodies, s.Pairs, p); err != nil {
+		t.Fatal(err)
+	}
+	back, err := ReadScene(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := back.Physics; len(q) != 4 || !q[0].Fixed || *q[1].Mass != 2.5 ||
+		!slices.Equal(q[1].Inertia, p[1].Inertia) || *q[2].Density != 1000 || q[3].Stated() {
+		t.Errorf("physics written and read %+v", q)
+	}
+	for _, bad := range []string{`"mass": null`, `"inertia": [1, 2]`, `"center_of_mass": 3`, `"fixed": 1`,
+		`"density": "x"`} {
+		if err := os.WriteFile(path, []byte(strings.Replace(text, `"mass": 2.5`, bad, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadScene(path); err == nil || !strings.Contains(err.Error(), "body 1") {
+			t.Errorf("%s: error %v", bad, err)
+		}
+	}
+}
