@@ -25,7 +25,7 @@ func (e *WorldError) Error() string {
 
 // Check returns an error if a column has the wrong length, and otherwise the fault of the first invalid world.
 func (p *Problem) Check() error {
-	if err := p.checkShape(); err != nil {
+	if err := p.CheckShape(); err != nil {
 		return err
 	}
 	for w := range p.Worlds {
@@ -36,7 +36,7 @@ func (p *Problem) Check() error {
 	return nil
 }
 
-func (p *Problem) checkShape() error {
+func (p *Problem) CheckShape() error {
 	if p.Worlds < 0 || p.Bodies < 0 || p.Contacts < 0 {
 		return fmt.Errorf("contact: %d worlds, %d bodies, %d contacts: a count is negative", p.Worlds, p.Bodies,
 			p.Contacts)

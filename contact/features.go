@@ -2,7 +2,6 @@ package contact
 
 import (
 	"math"
-	"slices"
 
 	"clearance/geom"
 	"clearance/geom/hull"
@@ -33,10 +32,9 @@ type Features struct {
 	half, bottom, top float64 // half length, radii of segments and frusta
 
 	hull      *hull.Hull
+	face      []face
 	faceStart []int32 // [V+1] the faces at vertex v are faces[faceStart[v]:faceStart[v+1]]
 	faces     []int32
-	edgeStart []int32 // [faces+1] corner i of face f begins edge edges[edgeStart[f]+i]
-	edges     []int32 // undirected edges, numbered in the order of the faces
 }
 
 // NewFeatures returns the features of a valid shape.
@@ -85,44 +83,15 @@ func boxHull(half r3.Vec) *hull.Hull {
 	return h
 }
 
-// setHull builds the adjacency of a hull, whose faces are the maximal sets of exactly coplanar triangles.
-func (f *Features) setHull(h *hull.Hull) {
-	f.hull = h
-	if h.Dim == 0 {
-		return
-	}
-	f.form = formPolytope
-	f.faceStart = make([]int32, len(h.Vertices)+1)
-	f.edgeStart = []int32{0}
-	number := map[[2]int32]int32{}
-	byVertex := make([][]int32, len(h.Vertices))
-	for face := range max(len(h.FaceStart)-1, 0) {
-		n := h.FaceCorners(face)
-		for i := range n {
-			v, w := int32(h.FaceCorner(face, i)), int32(h.FaceCorner(face, (i+1)%n))
-			byVertex[v] = append(byVertex[v], int32(face))
-			key := [2]int32{min(v, w), max(v, w)}
-			if _, ok := number[key]; !ok {
-				number[key] = int32(len(number))
-			}
-			f.edges = append(f.edges, number[key])
-		}
-		f.edgeStart = append(f.edgeStart, int32(len(f.edges)))
-	}
-	for v, list := range byVertex {
-		f.faceStart[v+1] = f.faceStart[v] + int32(len(list))
-	}
-	f.faces = slices.Concat(byVertex...)
-}
-
-// edge is the number of the edge between two neighbouring vertices; a segment has the edge 0.
+// edge is the number of the edge between two neighbouring vertices; a segment has the edge 0, and so have edges within
+// a merged face.
 func (f *Features) edge(v, w int32) int32 {
-	for _, face := range f.faces[f.faceStart[v]:f.faceStart[v+1]] {
-		n := f.hull.FaceCorners(int(face))
-		for i := range n {
-			a, b := int32(f.hull.FaceCorner(int(face), i)), int32(f.hull.FaceCorner(int(face), (i+1)%n))
+	for _, k := range f.faces[f.faceStart[v]:f.faceStart[v+1]] {
+		at := &f.face[k]
+		for i, a := range at.corners {
+			b := at.corners[(i+1)%len(at.corners)]
 			if a == v && b == w || a == w && b == v {
-				return f.edges[f.edgeStart[face]+int32(i)]
+				return at.edges[i]
 			}
 		}
 	}
@@ -153,6 +122,7 @@ type flat struct {
 	plane   bool     // a half-space: the plane through the only corner, which is not a vertex
 	disc    bool     // inscribed into a rim
 	normal  r3.Vec   // outward normal of a face; zero for a segment
+	slack   float64  // distance of its points from the plane, where they are not exactly in one
 }
 
 func (f *flat) reset() {
@@ -242,16 +212,16 @@ func (p *placed) findPolytope(d r3.Vec, out *flat) {
 	h := p.hull
 	v := int32(h.Support(d))
 	best, aligned := int32(-1), mostTilt
-	for _, face := range p.faces[p.faceStart[v]:p.faceStart[v+1]] {
-		if c := r3.Dot(d, h.Normals[h.FaceStart[face]]); c >= aligned {
-			best, aligned = face, c
+	for _, k := range p.faces[p.faceStart[v]:p.faceStart[v+1]] {
+		if c := r3.Dot(d, p.face[k].normal); c >= aligned {
+			best, aligned = k, c
 		}
 	}
 	if best >= 0 {
-		out.normal = p.rot.MulVec(h.Normals[h.FaceStart[best]])
-		for i := range h.FaceCorners(int(best)) {
-			c := h.FaceCorner(int(best), i)
-			out.add(p.at(h.Vertices[c]), uint32(c), uint32(p.edges[p.edgeStart[best]+int32(i)]))
+		at := &p.face[best]
+		out.normal, out.slack = p.rot.MulVec(at.normal), at.slack
+		for i, c := range at.corners {
+			out.add(p.at(h.Vertices[c]), uint32(c), uint32(at.edges[i]))
 		}
 		return
 	}

@@ -65,7 +65,7 @@ func pointID(kind int, a, b uint32) uint64 { return uint64(kind)<<62 | uint64(a)
 // candidate is a point in the frame of the manifold, of the cores.
 type candidate struct {
 	x, y, a, b float64 // a and b: z of the points of A and B, the balls around the cores included
-	slack      float64 // of witnesses, the gap of the pair
+	slack      float64 // of witnesses, the gap of the pair; of faces, how far they are from flat
 	id         uint64
 }
 
@@ -91,8 +91,9 @@ const roundings = 128 * 0x1p-53
 // The features of A along n and of B along −n are projected along n; the vertices of the intersection of the
 // projections are the candidates. A candidate at u has a point a = u + z_A·n of A and a point b = u + z_B·n of B, by
 // convexity, and the gap z_B − z_A. So the gap along n over u lies between [Manifold.Lower] and that, and equals it
-// where the line leaves both bodies through these features. Balls around the cores are taken along n: the points lie in
-// the bodies, and the deepest point keeps the exact gap for any tilt. The witnesses of the pair are added where no
+// where the line leaves both bodies through these features. Faces that are flat to a millionth of the size only count
+// as one, with their deviation added to the gap. Balls around the cores are taken along n: the points lie in the
+// bodies, and the deepest point keeps the exact gap for any tilt. The witnesses of the pair are added where no
 // candidate is as deep as the pair.
 func (w *Workspace) Build(p *Pair, m *Manifold) {
 	m.N, m.Normal = 0, p.Normal
@@ -101,6 +102,11 @@ func (w *Workspace) Build(p *Pair, m *Manifold) {
 	size := p.A.size + p.B.size
 	w.candidates = w.candidates[:0]
 	w.cross(size)
+	if slack := w.fa.slack + w.fb.slack; slack > 0 {
+		for i := range w.candidates {
+			w.candidates[i].slack = slack
+		}
+	}
 	w.candidates = slices.DeleteFunc(w.candidates, func(c candidate) bool { return !(c.gap() <= p.MaxGap) })
 	deepest := math.Inf(1)
 	for i := range w.candidates {

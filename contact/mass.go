@@ -18,9 +18,9 @@ type MassProperties struct {
 }
 
 // MassOfBody returns the mass, the center of mass and the inertia of body i of a table, of a density in kg/m³: the
-// exact integrals over its parts. Where parts intersect, both count. Spheres, capsules, cylinders, cones, frusta,
-// boxes, ellipsoids and convex hulls with an interior have them; margins count for spheres and capsules, and are
-// refused for other kinds.
+// integrals over its parts, margins included. Where parts intersect, both count. They are closed forms, but for smooth
+// hulls, smooth revolutions, and ellipsoids with a margin, which are integrated over their normals to 1e-9.
+// Half-spaces, flat hulls without a margin and superquadrics with one have none.
 func MassOfBody(t *batch.Bodies, i int32, density float64) (MassProperties, error) {
 	if !(density > 0) || math.IsInf(density, 1) {
 		return MassProperties{}, fmt.Errorf("contact: density %g kg/m³; it is positive", density)
@@ -79,31 +79,38 @@ func momentsOf(shape geom.Shape) (moments, error) {
 		return ellipsoidMoments(r3.Vec{X: r, Y: r, Z: r}), nil
 	case geom.Capsule:
 		return capsuleMoments(s.R+margin, s.HalfLength), nil
-	}
-	if margin > 0 {
-		return moments{}, fmt.Errorf("the volume of a %v with a margin has no formula here; give mass and inertia",
-			shape.Kind())
-	}
-	switch s := core.(type) {
 	case geom.Cylinder:
-		return frustumMoments(s.R, s.R, s.HalfLength), nil
+		return roundedFrustumMoments(s.R, s.R, s.HalfLength, margin), nil
 	case geom.Cone:
-		return frustumMoments(s.R, 0, s.HalfLength), nil
+		return roundedFrustumMoments(s.R, 0, s.HalfLength, margin), nil
 	case geom.Frustum:
-		return frustumMoments(s.RBottom, s.RTop, s.HalfLength), nil
+		return roundedFrustumMoments(s.RBottom, s.RTop, s.HalfLength, margin), nil
 	case geom.Box:
-		h := s.HalfExtents
-		v := 8 * h.X * h.Y * h.Z
-		return moments{volume: v, second: sym3{v * h.X * h.X / 3, v * h.Y * h.Y / 3, v * h.Z * h.Z / 3}}, nil
-	case geom.Ellipsoid:
-		return ellipsoidMoments(s.SemiAxes), nil
+		return roundedHullOf(boxHull(s.HalfExtents), boxMoments(s.HalfExtents), margin), nil
 	case *geom.Convex:
-		if s.Hull().Dim == 3 {
-			return hullMoments(s), nil
+		if s.Hull().Dim < 3 && margin == 0 {
+			return moments{}, fmt.Errorf("a flat hull has no volume; give mass and inertia")
 		}
-		return moments{}, fmt.Errorf("a flat hull has no volume; give mass and inertia")
+		return roundedHullMoments(s, margin), nil
+	case geom.Halfspace:
+		return moments{}, fmt.Errorf("a half-space has no finite volume; it is fixed")
+	case geom.Ellipsoid:
+		if margin == 0 {
+			return ellipsoidMoments(s.SemiAxes), nil
+		}
+	case geom.Superquadric:
+		if margin > 0 {
+			return moments{}, fmt.Errorf("the volume of a superquadric with a margin has no formula here; give mass " +
+				"and inertia")
+		}
+		return superquadricMoments(s), nil
 	}
-	return moments{}, fmt.Errorf("the volume of a %v has no formula here; give mass and inertia", shape.Kind())
+	return smoothMoments(core, margin)
+}
+
+func boxMoments(h r3.Vec) moments {
+	v := 8 * h.X * h.Y * h.Z
+	return moments{volume: v, second: sym3{v * h.X * h.X / 3, v * h.Y * h.Y / 3, v * h.Z * h.Z / 3}}
 }
 
 func ellipsoidMoments(a r3.Vec) moments {

@@ -2,6 +2,7 @@ package contact
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -10,13 +11,21 @@ import (
 const worldChunk = 16
 
 // inParallel calls f for worlds 0 to n-1 by so many workers, 0 to workers-1, each of which has one world at a time. A
-// context that ends stops it between chunks.
-func inParallel(ctx context.Context, workers, n int, f func(worker, world int)) {
+// context that ends stops it between chunks. A panic of f ends the call with an error in place of the process.
+func inParallel(ctx context.Context, workers, n int, f func(worker, world int)) error {
 	var next atomic.Int64
 	var wait sync.WaitGroup
+	var failed atomic.Pointer[error]
 	for k := range workers {
 		wait.Go(func() {
-			for ctx.Err() == nil {
+			var err error
+			defer func() {
+				if err != nil {
+					failed.CompareAndSwap(nil, &err)
+				}
+			}()
+			defer recovered(&err)
+			for ctx.Err() == nil && failed.Load() == nil {
 				lo := int(next.Add(worldChunk)) - worldChunk
 				if lo >= n {
 					return
@@ -28,4 +37,15 @@ func inParallel(ctx context.Context, workers, n int, f func(worker, world int)) 
 		})
 	}
 	wait.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return ctx.Err()
+}
+
+// recovered makes an error of a panic. It must be deferred by itself.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("contact: panic: %v", p)
+	}
 }

@@ -85,10 +85,8 @@ func (s *Scene) bodyFault(b int) (column, reason string) {
 		if reason := inertiaFault(sym3(s.Inertia[6*b : 6*b+6])); reason != "" {
 			return "inertia", reason
 		}
-		for _, part := range s.Bodies.Parts(s.Body[b]) {
-			if s.Bodies.Library().Shape(part.Shape).Kind().Traits().Unbounded {
-				return "mass", fmt.Sprintf("%g kg; a half-space is not moved by impulses, so its mass is +Inf", m)
-			}
+		if s.unbounded(b) {
+			return "mass", fmt.Sprintf("%g kg; a half-space is not moved by impulses, so its mass is +Inf", m)
 		}
 	}
 	if len(s.Center) > 0 && !finite(s.Center[3*b:3*b+3]...) {

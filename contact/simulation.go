@@ -186,8 +186,8 @@ type stepWorker struct {
 	manifold  Manifold
 }
 
-// NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity and Momentum are copied. Nil
-// columns of velocities are zero. Pairs are solved by solver.
+// NewSimulation returns a simulation of a scene at a state, whose columns Pose, Velocity, Momentum and Steps are
+// copied. Nil columns but Pose are zero. Pairs are solved by solver.
 func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions) (*Simulation, error) {
 	if err := scene.Check(); err != nil {
 		return nil, err
@@ -240,6 +240,7 @@ func (s *Simulation) start(from *State) error {
 	}
 	st.Worlds, st.Pose = w, append([]float64(nil), from.Pose...)
 	st.Steps, st.Status = make([]int64, w), make([]StepStatus, w)
+	copy(st.Steps, from.Steps)
 	st.Contacts, st.Energy = make([]int32, w), make([]float64, w)
 
 	c := s.o.Contacts
@@ -251,8 +252,7 @@ func (s *Simulation) start(from *State) error {
 	s.at, s.oldAt, s.impulse = make([]r3.Vec, w*c), make([]r3.Vec, w*c), make([]r3.Vec, w*c)
 	s.oldN = make([]int32, w)
 	options := batch.Options{Precision: batch.Double, CutOff: s.cutOff, HasCutOff: true,
-		Columns: batch.ColDistance | batch.ColGap | batch.ColNormal | batch.ColWitnessA | batch.ColWitnessB |
-			batch.ColStatus}
+		Columns: manifoldColumns}
 	s.results = batch.NewResults(0, &options)
 	s.job = batch.Job{Library: s.scene.Bodies.Library(), Input: (*rowsOf)(s), Options: options}
 	s.workers = make([]stepWorker, max(s.o.Solve.Workers, 1))
@@ -329,11 +329,10 @@ func (s *Simulation) parallel(ctx context.Context, f func(worker *stepWorker, wo
 		}
 		return nil
 	}
-	s.inParallel(ctx, workers, f)
-	return ctx.Err()
+	return s.inParallel(ctx, workers, f)
 }
 
 // inParallel is a function of its own: what its closure refers to is on the heap.
-func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) {
-	inParallel(ctx, workers, s.state.Worlds, func(k, w int) { f(&s.workers[k], w) })
+func (s *Simulation) inParallel(ctx context.Context, workers int, f func(worker *stepWorker, world int)) error {
+	return inParallel(ctx, workers, s.state.Worlds, func(k, w int) { f(&s.workers[k], w) })
 }

@@ -71,12 +71,12 @@ func Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
 
 // Solve is like the function [Solve]. It allocates nothing if the memory of earlier calls suffices and there is
 // one worker.
-func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution) error {
-	o, err := o.withDefaults()
-	if err != nil {
+func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution) (err error) {
+	defer recovered(&err)
+	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
-	if err := p.checkShape(); err != nil {
+	if err := p.CheckShape(); err != nil {
 		return err
 	}
 	out.resize(p)
@@ -94,13 +94,12 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 		return ctx.Err()
 	}
 	shared := o // o itself stays on the stack
-	s.solveWorlds(ctx, workers, p, &shared, out)
-	return ctx.Err()
+	return s.solveWorlds(ctx, workers, p, &shared, out)
 }
 
 // solveWorlds is a function of its own: what its closure refers to is on the heap.
-func (s *Solver) solveWorlds(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) {
-	inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, out) })
+func (s *Solver) solveWorlds(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) error {
+	return inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, out) })
 }
 
 // solveWorld solves world w and writes its columns.

@@ -19,7 +19,8 @@ import (
 // Velocities are advanced first, semi-implicit Euler: v_f = v + Δt(g + F/m), ω_f = I⁻¹(L + Δt·τ). The contact problem
 // gives v⁺ and ω⁺; positions move by Δt·v⁺. Rotations follow by the midpoint rule at the constant angular momentum
 // L⁺ = Iω⁺, so that a body without contact keeps L.
-func (s *Simulation) Step(ctx context.Context, force []float64) error {
+func (s *Simulation) Step(ctx context.Context, force []float64) (err error) {
+	defer recovered(&err)
 	st := &s.state
 	n := st.Worlds * len(s.scene.Body)
 	if force != nil && len(force) != 6*n {
@@ -45,7 +46,7 @@ func (s *Simulation) Step(ctx context.Context, force []float64) error {
 	if err := s.contacts.Solve(ctx, &s.problem, s.o.Solve, &s.solution); err != nil {
 		return err
 	}
-	return s.parallel(ctx, s.passFinish)
+	return s.parallel(context.Background(), s.passFinish) // all worlds or none
 }
 
 // prepare computes the free velocities of a world and finds the pairs whose balls are near.

@@ -164,9 +164,16 @@ func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) erro
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var next atomic.Int64
+	var failed atomic.Pointer[error]
 	work := func() {
+		defer func() { // a panic ends the call, not the process
+			if p := recover(); p != nil {
+				err := fmt.Errorf("derive: panic: %v", p)
+				failed.CompareAndSwap(nil, &err)
+			}
+		}()
 		w := new(worker)
-		for ctx.Err() == nil {
+		for ctx.Err() == nil && failed.Load() == nil {
 			hi := int(next.Add(blockRows))
 			lo := hi - blockRows
 			if lo >= n {
@@ -179,13 +186,16 @@ func (p *Pass) each(ctx context.Context, r *rows, f func(w *worker, i int)) erro
 	}
 	if workers = min(workers, (n+blockRows-1)/blockRows); workers <= 1 {
 		work()
-		return ctx.Err()
+	} else {
+		var group sync.WaitGroup
+		for range workers {
+			group.Go(work)
+		}
+		group.Wait()
 	}
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(work)
+	if err := failed.Load(); err != nil {
+		return *err
 	}
-	group.Wait()
 	return ctx.Err()
 }
 

@@ -54,6 +54,9 @@ func (p *Contacts) newton(model ContactModel, o ContactOptions) ContactResult {
 		sweeps := ContactOptions{Tolerance: r.o.Tolerance, Limit: newtonPasses, Warm: r.outer}
 		first := p.pgs(model, safeStep, sweeps)
 		r.outer = append([]float64(nil), first.Impulse...)
+		for i, x := range p.internalPart(r.outer) { // which sweeps leave, and Newton's method would keep
+			r.outer[i] -= x
+		}
 	}
 	r.h, r.prox, r.shift = make([]float64, p.Points()), make([]float64, p.Points()), make([]float64, p.Points())
 	for k := range r.h {

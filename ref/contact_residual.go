@@ -102,9 +102,18 @@ func (p *Contacts) others(k int, lambda []float64) (c [3]float64) {
 
 // internal is the norm of λ less its projection on the range of J, by a singular value decomposition.
 func (p *Contacts) internal(lambda []float64) float64 {
+	rest := p.internalPart(lambda)
+	if rest == nil {
+		return math.NaN()
+	}
+	return math.Sqrt(dotSlices(rest, rest))
+}
+
+// internalPart is λ less its projection on the range of J, which moves no body; nil if it is not found.
+func (p *Contacts) internalPart(lambda []float64) []float64 {
 	var svd mat.SVD
 	if !svd.Factorize(p.j, mat.SVDThin) {
-		return math.NaN()
+		return nil
 	}
 	values := svd.Values(nil)
 	var u mat.Dense
@@ -120,7 +129,7 @@ func (p *Contacts) internal(lambda []float64) float64 {
 			rest[i] -= f * column[i]
 		}
 	}
-	return math.Sqrt(dotSlices(rest, rest))
+	return rest
 }
 
 func norm3(x [3]float64) float64 { return math.Hypot(math.Hypot(x[0], x[1]), x[2]) }

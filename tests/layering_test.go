@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"rollout": {"batch", "dispatch", "geom", "internal/memory", "rollout/broadphase",
 		"rollout/sweep"},
 	"contact":            {"batch", "geom", "geom/hull"},
-	"contact/scenes":     {"contact"},
+	"contact/scenes":     {"batch", "contact", "geom"},
 	"verify":             {"geom", "batch", "contact", "ref"},
 	"rollout/broadphase": {},
 	"rollout/sweep":      {"batch", "geom"},
@@ -68,7 +68,7 @@ var layers = map[string][]string{
 	"cmd/batchbench": {anything},
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
-	"cmd/libclearance": {".", "batch", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
+	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
 		"internal/memory", "internal/score", "rollout"},
 	"tests": {anything}, // and the packages below it
 }
