@@ -24,20 +24,31 @@ type contactFlags struct {
 	seed              uint64
 	tolerance, omega  float64
 	reference, bounds bool
+	problems, out     string
+	model             contact.Model
 }
 
 func newContact(e *env) *cobra.Command {
 	f := contactFlags{scene: "stack4", worlds: 1000, limit: 1000, seed: 1, tolerance: 1e-6, omega: 1}
 	c := &cobra.Command{
 		Use:   "contact",
-		Short: "solve seeded contact problems by every solver",
-		Long: `Solves contact problems of a kind of scene: Coulomb's law (ncp) and its convex relaxation (ccp)
-by the solvers of batches, and with --reference these and the other models by the dense solvers of
-package ref. Every residual is recomputed from the impulses, and every solution of a batch audited.`,
+		Short: "solve contact problems by every solver",
+		Long: `Solves contact problems of a file or of a kind of scene: Coulomb's law (ncp) and its convex
+relaxation (ccp) by the solvers of batches, and with --reference these and the other models by the
+dense solvers of package ref. Every residual is recomputed from the impulses, and every solution of
+a batch audited.
+
+A file of problems has a row for each world: mass [B], inertia [B,6], velocity [B,6], count, body_a,
+body_b and friction [C], arm_a and arm_b [C,3], frame [C,3,3], and if they are not zero target [C],
+compliance [C,2] and warm [C,3]; see docs/contacts.md. --out writes the problems with the impulses
+under --model, which 'verify contact' audits.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runContact(c.Context(), e, &f) },
 	}
 	fs := c.Flags()
+	fs.StringVar(&f.problems, "problems", "", "file of problems, .parquet or .npz, in place of a scene")
+	fs.StringVar(&f.out, "out", "", "file of problems and impulses to write, .parquet or .npz")
+	fs.Var(choice[contact.Model]{&f.model, contact.ParseModel}, "model", "of --out: ncp or ccp")
 	fs.StringVar(&f.scene, "scene", f.scene, "kind of scene: "+strings.Join(scenes.Kinds(), ", "))
 	fs.IntVar(&f.worlds, "worlds", f.worlds, "number of worlds")
 	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of the scenes")
@@ -72,9 +83,13 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		return fmt.Errorf("--tolerance %g, --relaxation %g: the tolerance is positive, the relaxation lies in (0, 2)",
 			f.tolerance, f.omega)
 	}
-	p, err := scenes.Generate(f.scene, f.worlds, f.seed)
+	err := checkOutputs([]namedFile{{"problems", f.problems}}, []namedFile{{"out", f.out}})
 	if err != nil {
-		return fmt.Errorf("--scene: %w", err)
+		return err
+	}
+	p, err := f.read()
+	if err != nil {
+		return err
 	}
 	var lines []contactLine
 	faults := 0
@@ -93,13 +108,33 @@ func runContact(ctx context.Context, e *env, f *contactFlags) error {
 		}
 		lines = append(lines, more...)
 	}
-	if err := printContacts(e, f, lines); err != nil {
+	if err := printContacts(e, f, p, lines); err != nil {
 		return err
 	}
 	if faults > 0 {
-		return fmt.Errorf("the audit refutes %s", plural(faults, "claim"))
+		return exitf(exitWrong, "the audit refutes %s", plural(faults, "claim"))
+	}
+	bad := lines[0].undecided + lines[0].invalid + lines[1].undecided + lines[1].invalid
+	if f.problems != "" && bad > 0 {
+		return exitf(exitWrong, "%s undecided or invalid", plural(bad, "answer"))
 	}
 	return nil
+}
+
+// read reads or makes the problems. What is wrong with a world of a file is its status.
+func (f *contactFlags) read() (*contact.Problem, error) {
+	if f.problems == "" {
+		p, err := scenes.Generate(f.scene, f.worlds, f.seed)
+		if err != nil {
+			return nil, fmt.Errorf("--scene: %w", err)
+		}
+		return p, nil
+	}
+	p, _, _, err := readContacts(f.problems)
+	if err == nil && p.Worlds == 0 {
+		err = fmt.Errorf("%s: there is no world", f.problems)
+	}
+	return p, err
 }
 
 // batch solves all worlds under a model and audits the solution.
@@ -119,6 +154,12 @@ func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m 
 		return l, err
 	}
 	l.solved, l.undecided, l.invalid, l.faults = report.Solved, report.Undecided, report.Invalid, len(report.Failures)
+	if f.out != "" && m == f.model {
+		if err := writeContacts(f.out, p, &s, m, f.tolerance); err != nil {
+			return l, err
+		}
+	}
+	warnInvalid(e, p, &s)
 	for _, fault := range report.Failures[:min(5, len(report.Failures))] {
 		e.warn("%s: %v", l.name, fault)
 	}
@@ -135,6 +176,18 @@ func (f *contactFlags) batch(ctx context.Context, e *env, p *contact.Problem, m 
 	return l, nil
 }
 
+// warnInvalid says of the first invalid worlds why they are.
+func warnInvalid(e *env, p *contact.Problem, s *contact.Solution) {
+	const most = 5
+	said := 0
+	for w, status := range s.Status {
+		if status == contact.Invalid && said < most {
+			said++
+			e.warn("%v", p.CheckWorld(w))
+		}
+	}
+}
+
 // references solves every world by each solver of package ref.
 func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (lines []contactLine, err error) {
 	for _, solver := range ref.ContactSolvers() {
@@ -144,8 +197,9 @@ func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (line
 				return nil, err
 			}
 			d, err := verify.DenseContacts(p, w)
-			if err != nil {
-				return nil, err
+			if err != nil { // said where the batch was solved
+				l.invalid++
+				continue
 			}
 			start := time.Now()
 			r := solver.Solve(d, ref.ContactOptions{Tolerance: f.tolerance, Limit: f.limit, Relaxation: f.omega})
@@ -167,10 +221,14 @@ func (f *contactFlags) references(ctx context.Context, p *contact.Problem) (line
 	return lines, nil
 }
 
-func printContacts(e *env, f *contactFlags, lines []contactLine) error {
-	fmt.Fprintf(e.stdout, "%s of %s, seed %d, tolerance %g\n", plural(f.worlds, "world"), f.scene, f.seed, f.tolerance)
+func printContacts(e *env, f *contactFlags, p *contact.Problem, lines []contactLine) error {
+	of := fmt.Sprintf("%s, seed %d", f.scene, f.seed)
+	if f.problems != "" {
+		of = f.problems
+	}
+	fmt.Fprintf(e.stdout, "%s of %s, tolerance %g\n", plural(p.Worlds, "world"), of, f.tolerance)
 	tw := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "solver\tsolved\tundecided\titerations\tµs/world\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
+	fmt.Fprintln(tw, "solver\tsolved\tundecided\tinvalid\titerations\tµs/world\tε_p N·s\tε_d m/s\tε_c J\tCoulomb N·s\t"+
 		"dissipation J\tinternal N·s\tbound m/s·√kg\t")
 	number := func(x float64) string {
 		if math.IsNaN(x) {
@@ -179,8 +237,9 @@ func printContacts(e *env, f *contactFlags, lines []contactLine) error {
 		return fmt.Sprintf("%.1e", x)
 	}
 	for _, l := range lines {
-		fmt.Fprintf(tw, "%s\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
-			l.iterations, 1e6*l.seconds/float64(f.worlds), number(l.primal), number(l.dual), number(l.complementarity),
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%.1f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", l.name, l.solved, l.undecided,
+			l.invalid, l.iterations, 1e6*l.seconds/float64(p.Worlds), number(l.primal), number(l.dual),
+			number(l.complementarity),
 			number(l.coulomb), number(l.dissipation), number(l.internal), number(l.bound))
 	}
 	if err := tw.Flush(); err != nil {

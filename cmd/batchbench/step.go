@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"clearance/batch"
+	"clearance/contact"
+	"clearance/contact/scenes"
+	"clearance/cpu"
+	"clearance/dataset"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// stepFlags are the flags of `step`.
+type stepFlags struct {
+	inputFlags
+	scene                          string
+	count                          int
+	seed                           uint64
+	steps, every, saveEvery        int
+	options                        contact.StepOptions
+	gravity                        []float64
+	friction, restitution, density float64
+	reference                      bool
+	simd                           string
+	out, problems, json            string
+	resume                         bool
+}
+
+func newStep(e *env) *cobra.Command {
+	f := stepFlags{count: 1000, seed: 1, steps: 1000, every: 1, saveEvery: 1000, gravity: []float64{0, 0, -9.81},
+		friction: 0.5}
+	f.options.TimeStep = 5e-3
+	c := &cobra.Command{
+		Use:   "step --shapes shapes.json --worlds worlds.parquet|.npz --out states.parquet|.npz",
+		Short: "simulate worlds of free rigid bodies",
+		Long: `Advances worlds of free rigid bodies by time steps: pairs, contact points, contact impulses,
+poses. The worlds are those of files, as 'rollout' takes them, whose bodies may state mass or
+density, inertia, center_of_mass, friction, restitution and fixed; or of a seeded --scene.
+
+The results have a row for each world and recorded step, in this order, the first state
+included: poses, velocities, angular momenta (of fixed bodies angular velocities), the status,
+and of the last step the number of contacts, the error of the energy identity, and the
+residuals of the contact impulses. --problems writes the contact problems with their impulses,
+which 'verify contact' audits.
+
+A world that is not advanced keeps its state and says why; the others go on. After an interrupt
+the same command with --resume goes on where the last saved step was, in the folder
+OUT.parts; the results have the same bits as those of a run without an interrupt.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runStep(c.Context(), e, &f) },
+	}
+	fs := c.Flags()
+	f.addWorlds(fs, "worlds of bodies, or of shapes")
+	fs.StringVar(&f.scene, "scene", "", "in place of files, a kind of seeded scene: "+
+		strings.Join(scenes.SimulationKinds(), ", "))
+	fs.IntVar(&f.count, "count", f.count, "number of worlds of --scene")
+	fs.Uint64Var(&f.seed, "seed", f.seed, "seed of --scene")
+	fs.IntVar(&f.steps, "steps", f.steps, "number of time steps")
+	fs.IntVar(&f.every, "every", f.every, "record each of so many steps")
+	o := &f.options
+	fs.Float64Var(&o.TimeStep, "time-step", o.TimeStep, "seconds")
+	fs.Var(choice[contact.Model]{&o.Solve.Model, contact.ParseModel}, "model", "ncp, Coulomb's law, or ccp, its "+
+		"convex relaxation")
+	fs.Float64Var(&o.Solve.Tolerance, "tolerance", 1e-6, "largest residual of a contact problem that counts as solved")
+	fs.Float64SliceVar(&f.gravity, "gravity", f.gravity, "m/s² along x, y and z")
+	fs.Float64Var(&o.MaxGap, "max-gap", 0, "largest gap of a contact in metres; 0: what a step may close")
+	fs.Float64Var(&o.Correction, "correction", 0, "share of a penetration that a step removes; 0 is 0.1, negative none")
+	fs.IntVar(&o.Contacts, "contacts", 0, "capacity of a world in contacts; 0 is 12 for each body")
+	fs.BoolVar(&o.Accept, "accept", false, "advance worlds whose contact problem is undecided")
+	fs.Float64Var(&f.density, "density", 0, "kg/m³ of bodies that state no mass; 0: they must state one")
+	fs.Float64Var(&f.friction, "friction", f.friction, "of bodies that state none")
+	fs.Float64Var(&f.restitution, "restitution", 0, "of bodies that state none")
+	fs.IntVar(&o.Solve.Workers, "workers", 0, "goroutines; 0 is one per core")
+	fs.BoolVar(&f.reference, "reference", false, "pairs are solved by the reference")
+	fs.StringVar(&f.simd, "simd", "", "kernels of the CPU: avx512, avx2, neon, portable or off; default the best")
+	fs.StringVar(&f.out, "out", "", "file of states to write, .parquet or .npz")
+	fs.StringVar(&f.problems, "problems", "", "file of contact problems and impulses to write, .parquet or .npz")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
+	fs.IntVar(&f.saveEvery, "save-every", f.saveEvery, "save the run after each of so many steps")
+	fs.BoolVar(&f.resume, "resume", false, "go on with an interrupted run")
+	return c
+}
+
+func (f *stepFlags) check() error {
+	o := &f.options
+	switch {
+	case f.scene == "" && f.worlds == "" && f.shapes == "":
+		return errors.New("there are no worlds; give --shapes and --worlds, or --scene")
+	case f.scene != "" && (f.worlds != "" || f.shapes != ""):
+		return errors.New("--scene and files of worlds are two forms of the same input; give one of them")
+	case f.scene != "" && f.count < 1:
+		return fmt.Errorf("--count %d: there is no world", f.count)
+	case f.steps < 1 || f.steps > math.MaxInt32:
+		return fmt.Errorf("--steps %d: want 1 to %d", f.steps, math.MaxInt32)
+	case f.every < 1 || f.saveEvery < 1:
+		return fmt.Errorf("--every %d, --save-every %d: want 1 or more", f.every, f.saveEvery)
+	case len(f.gravity) != 3:
+		return fmt.Errorf("--gravity: %d numbers, want 3", len(f.gravity))
+	case !(o.Solve.Tolerance > 0):
+		return fmt.Errorf("--tolerance %g: it is positive", o.Solve.Tolerance)
+	}
+	o.Gravity = r3.Vec{X: f.gravity[0], Y: f.gravity[1], Z: f.gravity[2]}
+	if f.scene == "" {
+		if err := f.checkWorlds(); err != nil {
+			return err
+		}
+	}
+	if err := needFlags("out", f.out); err != nil {
+		return err
+	}
+	return checkOutputs(f.files(f.json), []namedFile{{"out", f.out}, {"problems", f.problems}, {"json", f.json}})
+}
+
+// read reads or makes the scene and its first state.
+func (f *stepFlags) read() (*contact.Scene, *contact.State, error) {
+	if f.scene != "" {
+		scene, state, err := scenes.Simulation(f.scene, f.count, f.seed)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--scene: %w", err)
+		}
+		return scene, state, nil
+	}
+	q := rolloutFlags{}
+	bodies, worlds, err := q.read(&f.inputFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := dataset.ReadScene(f.shapes)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !file.Listed || bodies.Len() != file.Bodies.Len() {
+		file.Physics = nil
+	}
+	list := worlds.Bodies
+	if list == nil {
+		list = worlds.Shapes
+	}
+	m := worlds.BodiesPerWorld()
+	for i, b := range list {
+		if b < 0 || b != list[i%m] {
+			return nil, nil, fmt.Errorf("%s: world %d, body %d: the worlds of a simulation all have the same bodies, "+
+				"without gaps", f.worlds, i/m, i%m)
+		}
+	}
+	defaults := batch.Physics{Friction: &f.friction, Restitution: &f.restitution}
+	if f.density != 0 {
+		defaults.Density = &f.density
+	}
+	scene, err := contact.NewScene(bodies, list[:m:m], file.Physics, defaults)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %s", f.shapes, strings.TrimPrefix(err.Error(), "contact: scene: "))
+	}
+	scene.SkipA, scene.SkipB = worlds.SkipA, worlds.SkipB
+	if !worlds.AllPairs {
+		scene.SkipA, scene.SkipB = complement(m, worlds.TemplateA, worlds.TemplateB)
+	}
+	return scene, &contact.State{Worlds: worlds.Count(), Pose: worlds.Poses}, nil
+}
+
+// complement lists the pairs of m bodies that are not in a list.
+func complement(m int, a, b []int32) (skipA, skipB []int32) {
+	asked := map[[2]int32]bool{}
+	for i := range a {
+		asked[[2]int32{min(a[i], b[i]), max(a[i], b[i])}] = true
+	}
+	for j := range int32(m) {
+		for i := range j {
+			if !asked[[2]int32{i, j}] {
+				skipA, skipB = append(skipA, i), append(skipB, j)
+			}
+		}
+	}
+	return skipA, skipB
+}
+
+func (f *stepFlags) solver() (contact.PairSolver, func() error, error) {
+	if f.reference {
+		r := cpu.NewReference()
+		return r, r.Close, nil
+	}
+	c, err := cpu.New(cpu.Options{Workers: f.options.Solve.Workers, SIMD: f.simd})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, c.Close, nil
+}
+
+func runStep(ctx context.Context, e *env, f *stepFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	scene, state, err := f.read()
+	if err != nil {
+		return err
+	}
+	solver, closeSolver, err := f.solver()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeSolver()) }()
+	r, err := f.begin(scene, state, solver)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "contact: "))
+	}
+	bar := e.progress("step", int64(f.steps-r.step))
+	defer bar.done()
+	start := time.Now()
+	first := r.step
+	for r.step < f.steps && err == nil {
+		if err = r.advance(ctx); err == nil {
+			bar.add(1)
+			if r.step%f.saveEvery == 0 {
+				err = r.save()
+			}
+		}
+	}
+	bar.done()
+	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, r.save())
+			e.warn("%s steps of %s are saved in %s; the same command with --resume goes on", thousands(int64(r.step)),
+				thousands(int64(f.steps)), r.folder)
+		}
+		return err
+	}
+	seconds := time.Since(start).Seconds()
+	if err := r.finish(); err != nil {
+		return err
+	}
+	return r.report(e, seconds, r.step-first)
+}
+
+// stepReport is the report of `step --json`.
+type stepReport struct {
+	Program    string           `json:"program"`
+	Version    string           `json:"version"`
+	Date       string           `json:"date"`
+	Platform   string           `json:"platform"`
+	Model      string           `json:"model"`
+	Tolerance  verify.Number    `json:"tolerance"`
+	TimeStep   verify.Number    `json:"time_step"`
+	Worlds     int              `json:"worlds"`
+	Bodies     int              `json:"bodies"`
+	Steps      int              `json:"steps"`
+	Timed      int              `json:"timed_steps"` // of this process
+	Seconds    verify.Number    `json:"seconds"`
+	WorldSteps map[string]int64 `json:"world_steps"` // by status
+	Energy     verify.Number    `json:"largest_energy_error"`
+	Residual   verify.Number    `json:"largest_residual"` // of world-steps that were advanced
+}
+
+func (r *stepRun) report(e *env, seconds float64, timed int) error {
+	f := r.flags
+	rep := &stepReport{Program: "batchbench step", Version: versionString(), Date: now(), Platform: platform(),
+		Model: f.options.Solve.Model.String(), Tolerance: verify.Number(f.options.Solve.Tolerance),
+		TimeStep: verify.Number(f.options.TimeStep), Worlds: r.worlds, Bodies: r.bodies, Steps: f.steps, Timed: timed,
+		Seconds: verify.Number(seconds), WorldSteps: map[string]int64{}, Energy: verify.Number(r.energy),
+		Residual: verify.Number(r.residual)}
+	failed := int64(0)
+	for s, n := range r.counts {
+		if n > 0 {
+			status := contact.StepStatus(s)
+			rep.WorldSteps[status.String()] = n
+			if status != contact.Advanced && status != contact.Accepted {
+				failed += n
+			}
+		}
+	}
+	if f.json != "" {
+		if err := writeJSON(e.stdout, f.json, rep); err != nil {
+			return err
+		}
+	}
+	if f.json != "-" {
+		if err := rep.print(e.stdout, f.out); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return exitf(exitWrong, "%s not advanced; the column status says why", plural(failed, "world-step"))
+	}
+	return nil
+}
+
+func (r *stepReport) print(w io.Writer, out string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %d bodies, %s of %g s by the %s to %g\n", plural(r.Worlds, "world"), r.Bodies,
+		plural(r.Steps, "step"), float64(r.TimeStep), r.Model, float64(r.Tolerance))
+	if r.Seconds > 0 {
+		rate := float64(r.Worlds) * float64(r.Timed) / float64(r.Seconds)
+		fmt.Fprintf(&b, "%s in %.3gs, with the files of the run: %s a second\n", plural(r.Timed, "step"),
+			float64(r.Seconds), plural(int64(rate), "world-step"))
+	}
+	for s := contact.StepStatus(0); ; s++ {
+		name := s.String()
+		if strings.HasPrefix(name, "StepStatus") {
+			break
+		}
+		if n := r.WorldSteps[name]; n > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", name, plural(n, "world-step"))
+		}
+	}
+	fmt.Fprintf(&b, "largest residual %s, largest error of the energy identity %s J\n",
+		strconv.FormatFloat(float64(r.Residual), 'g', 3, 64), strconv.FormatFloat(float64(r.Energy), 'g', 3, 64))
+	fmt.Fprintf(&b, "states: %s\n", out)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"clearance/contact"
+	"clearance/dataset"
+	"clearance/geom"
+)
+
+// stepRun is a simulation whose recorded steps are saved part by part. A part is a file of states, and one of contact
+// problems if these are asked for; the file of the run names the parts that are complete and has all that the next
+// step depends on. It is renamed into place behind its part, so that a run can go on from it whenever it was ended.
+type stepRun struct {
+	flags          *stepFlags
+	sim            *contact.Simulation
+	folder         string
+	key            string // of the input and the options
+	worlds, bodies int
+
+	step     int // that were made
+	parts    int // that are complete
+	states   *columnBuffer
+	problems *columnBuffer // nil if they are not asked for
+	counts   []int64       // world-steps by status
+	energy   float64       // largest error of the energy identity of a step that was advanced
+	residual float64       // and its largest residual
+}
+
+const (
+	runFile = "run.npz"
+	runText = "run"
+)
+
+// runState are the numbers of a saved run that are not those of a world.
+type runState struct {
+	Key              string
+	Step, Parts      int
+	Counts           []int64
+	Energy, Residual string // with all digits
+}
+
+// begin starts a run, or goes on with a saved one.
+func (f *stepFlags) begin(scene *contact.Scene, state *contact.State, solver contact.PairSolver) (*stepRun, error) {
+	r := &stepRun{flags: f, folder: f.out + ".parts", worlds: state.Worlds, bodies: len(scene.Body)}
+	for s := contact.StepStatus(0); s <= contact.StepInvalid; s++ {
+		r.counts = append(r.counts, 0)
+	}
+	var err error
+	if r.sim, err = contact.NewSimulation(scene, state, solver, f.options); err != nil {
+		return nil, err
+	}
+	if r.key, err = f.digest(scene, state); err != nil {
+		return nil, err
+	}
+	p := r.sim.Problem()
+	r.states = newColumnBuffer(stateColumns(r.bodies))
+	if f.problems != "" {
+		if p.Contacts == 0 {
+			return nil, errors.New("--problems: there are no bodies")
+		}
+		problem, solution := contactColumns(p.Bodies, p.Contacts)
+		r.problems = newColumnBuffer(append(append(stepColumns[:2:2], problem...), solution...))
+	}
+	_, err = os.Stat(filepath.Join(r.folder, runFile))
+	switch {
+	case err == nil && !f.resume:
+		return nil, fmt.Errorf("%s has an interrupted run; give --resume to go on with it, or remove the folder",
+			r.folder)
+	case err == nil:
+		return r, r.load(scene, solver)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	if err := os.RemoveAll(r.folder); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(r.folder, 0o777); err != nil {
+		return nil, err
+	}
+	r.record()
+	return r, nil
+}
+
+// digest tells runs of other input or options apart.
+func (f *stepFlags) digest(scene *contact.Scene, state *contact.State) (string, error) {
+	h := sha256.New()
+	o := f.options
+	o.Solve.Workers = 0 // bits do not depend on it
+	fmt.Fprintf(h, "%+v %d %d %t %t %q\n", o, f.steps, f.every, f.problems != "", f.reference, f.simd)
+	lib := scene.Bodies.Library()
+	for i := range int32(lib.Len()) {
+		core, margin := geom.WithoutMargin(lib.Shape(i))
+		values, ok := geom.Values(core)
+		if !ok {
+			return "", fmt.Errorf("shape %d: %T has no form in a file", i, core)
+		}
+		fmt.Fprintf(h, "%v %x %x\n", core.Kind(), values, margin)
+	}
+	for _, b := range scene.Body {
+		for _, part := range scene.Bodies.Parts(b) {
+			fmt.Fprintf(h, "%d %v ", part.Shape, part.Pose)
+		}
+		fmt.Fprintln(h)
+	}
+	fmt.Fprintf(h, "%x %x %x %x %x %d %d\n", scene.Mass, scene.Inertia, scene.Center, scene.Friction, scene.Restitution,
+		scene.SkipA, scene.SkipB)
+	fmt.Fprintf(h, "%d %x %x %x\n", state.Worlds, state.Pose, state.Velocity, state.Momentum)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// stateColumns are the columns of a file of states.
+func stateColumns(bodies int) []dataset.ColumnSpec {
+	b := max(bodies, 1)
+	list := append(stepColumns[:2:2], dataset.ColumnSpec{Name: "pose", Width: 7 * b},
+		dataset.ColumnSpec{Name: "velocity", Width: 3 * b}, dataset.ColumnSpec{Name: "momentum", Width: 3 * b},
+		dataset.ColumnSpec{Name: "status", Width: 1, Codes: true},
+		dataset.ColumnSpec{Name: "steps", Width: 1, Ints: true},
+		dataset.ColumnSpec{Name: "contacts", Width: 1, Ints: true})
+	for _, name := range []string{"energy", "primal", "dual", "complementarity"} {
+		list = append(list, dataset.ColumnSpec{Name: name, Width: 1})
+	}
+	return list
+}
+
+// rowsOfStep are the columns step and world.
+func (r *stepRun) rowsOfStep() (step, world []int32) {
+	step, world = make([]int32, r.worlds), make([]int32, r.worlds)
+	for w := range world {
+		step[w], world[w] = int32(r.step), int32(w)
+	}
+	return step, world
+}
+
+// record adds the state to the rows, and the contact problems of a step. A world that has no solve has NaN residuals.
+func (r *stepRun) record() {
+	st, solution := r.sim.State(), r.sim.Solution()
+	step, world := r.rowsOfStep()
+	status, steps := make([]uint8, r.worlds), make([]int32, r.worlds)
+	residuals := make([]float64, 4*r.worlds)
+	for i := range residuals {
+		residuals[i] = math.NaN()
+	}
+	energy, primal := residuals[:r.worlds], residuals[r.worlds:2*r.worlds]
+	dual, complementarity := residuals[2*r.worlds:3*r.worlds], residuals[3*r.worlds:]
+	for w := range r.worlds {
+		status[w], steps[w] = uint8(st.Status[w]), int32(st.Steps[w])
+		if solved(st.Status[w]) {
+			energy[w] = st.Energy[w]
+			primal[w], dual[w], complementarity[w] = solution.Primal[w], solution.Dual[w], solution.Complementarity[w]
+		}
+	}
+	r.states.add(r.worlds, step, world, st.Pose, st.Velocity, st.Momentum, status, steps, st.Contacts, energy, primal,
+		dual, complementarity)
+	if r.problems != nil && r.step > 0 {
+		values := append([]any{step, world}, problemValues(r.sim.Problem())...)
+		r.problems.add(r.worlds, append(values, solutionValues(solution)...)...)
+	}
+}
+
+// solved reports whether the contact problem of a step was solved, or tried.
+func solved(s contact.StepStatus) bool {
+	return s == contact.Advanced || s == contact.Accepted || s == contact.SolveUndecided
+}
+
+// advance makes a step. After an error no world has been advanced.
+func (r *stepRun) advance(ctx context.Context) error {
+	if err := r.sim.Step(ctx, nil); err != nil {
+		return err
+	}
+	r.step++
+	st := r.sim.State()
+	for w, s := range st.Status {
+		r.counts[s]++
+		if s == contact.Advanced || s == contact.Accepted {
+			r.energy = max(r.energy, math.Abs(st.Energy[w]))
+			r.residual = max(r.residual, r.sim.Solution().Absolute(w))
+		}
+	}
+	if r.step%r.flags.every == 0 {
+		r.record()
+	}
+	return nil
+}
+
+func (r *stepRun) part(kind string, k int) string {
+	return filepath.Join(r.folder, fmt.Sprintf("%s-%06d.npz", kind, k))
+}
+
+// save writes the rows since the last part as a part, and the state behind it.
+func (r *stepRun) save() error {
+	if err := r.states.write(r.part("states", r.parts)); err != nil {
+		return err
+	}
+	if r.problems != nil {
+		if err := r.problems.write(r.part("problems", r.parts)); err != nil {
+			return err
+		}
+		r.problems.reset()
+	}
+	r.states.reset()
+	r.parts++
+	text, err := json.Marshal(runState{r.key, r.step, r.parts, r.counts, digits(r.energy), digits(r.residual)})
+	if err != nil {
+		return err
+	}
+	st, warm := r.sim.State(), r.sim.Warm()
+	c := len(warm.ID) / max(r.worlds, 1)
+	b := newColumnBuffer(runColumns(r.bodies, c))
+	high, low := make([]int32, len(warm.ID)), make([]int32, len(warm.ID))
+	for i, id := range warm.ID {
+		high[i], low[i] = int32(id>>32), int32(id)
+	}
+	steps := make([]int32, r.worlds)
+	for w, n := range st.Steps {
+		steps[w] = int32(n)
+	}
+	b.add(r.worlds, st.Pose, st.Velocity, st.Momentum, steps, warm.Count, warm.Pair, high, low, warm.Position,
+		warm.Impulse)
+	return b.write(filepath.Join(r.folder, runFile), runText, string(text))
+}
+
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// runColumns are the columns of the state of a saved run.
+func runColumns(bodies, contacts int) []dataset.ColumnSpec {
+	b, c := max(bodies, 1), max(contacts, 1)
+	return []dataset.ColumnSpec{{Name: "pose", Width: 7 * b}, {Name: "velocity", Width: 3 * b},
+		{Name: "momentum", Width: 3 * b}, {Name: "steps", Width: 1, Ints: true}, {Name: "count", Width: 1, Ints: true},
+		{Name: "pair", Width: c, Ints: true}, {Name: "id_high", Width: c, Ints: true},
+		{Name: "id_low", Width: c, Ints: true}, {Name: "position", Width: 3 * c}, {Name: "impulse", Width: 3 * c}}
+}
+
+// load goes on with the saved run.
+func (r *stepRun) load(scene *contact.Scene, solver contact.PairSolver) error {
+	path := filepath.Join(r.folder, runFile)
+	t, err := dataset.ReadColumns(path, runColumns(r.bodies, len(r.sim.Warm().ID)/max(r.worlds, 1)))
+	if err != nil {
+		return err
+	}
+	var saved runState
+	if err := json.Unmarshal([]byte(t.Metadata[runText]), &saved); err != nil {
+		return fmt.Errorf("%s: metadata: %w", path, err)
+	}
+	if saved.Key != r.key || len(saved.Counts) != len(r.counts) {
+		return fmt.Errorf("%s is of another run: other worlds, options or version; remove the folder to begin anew",
+			r.folder)
+	}
+	r.step, r.parts, r.counts = saved.Step, saved.Parts, saved.Counts
+	for _, n := range []struct {
+		to   *float64
+		text string
+	}{{&r.energy, saved.Energy}, {&r.residual, saved.Residual}} {
+		if *n.to, err = strconv.ParseFloat(n.text, 64); err != nil {
+			return fmt.Errorf("%s: metadata: %w", path, err)
+		}
+	}
+	state := &contact.State{Worlds: r.worlds, Pose: t.Reals("pose"), Velocity: t.Reals("velocity"),
+		Momentum: t.Reals("momentum")}
+	for _, n := range t.Ints("steps") {
+		state.Steps = append(state.Steps, int64(n))
+	}
+	if r.sim, err = contact.NewSimulation(scene, state, solver, r.flags.options); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	high, low := t.Ints("id_high"), t.Ints("id_low")
+	if len(high) != len(low) {
+		return fmt.Errorf("%s: columns id_high and id_low are of different lengths", path)
+	}
+	warm := &contact.Warm{Count: t.Ints("count"), Pair: t.Ints("pair"), Position: t.Reals("position"),
+		Impulse: t.Reals("impulse")}
+	for i := range high {
+		warm.ID = append(warm.ID, uint64(uint32(high[i]))<<32|uint64(uint32(low[i])))
+	}
+	return r.sim.Resume(warm)
+}
+
+// finish joins the parts into the files of results and removes the folder.
+func (r *stepRun) finish() error {
+	f := r.flags
+	texts := []string{"time_step", digits(f.options.TimeStep), "bodies", strconv.Itoa(r.bodies),
+		"status", stepStatuses()}
+	texts = append(texts, contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance)[:4]...)
+	if err := r.join("states", f.out, r.states, int64(f.steps/f.every+1), texts); err != nil {
+		return err
+	}
+	if r.problems != nil {
+		err := r.join("problems", f.problems, r.problems, int64(f.steps/f.every),
+			contactTexts(f.options.Solve.Model, f.options.Solve.Tolerance))
+		if err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(r.folder)
+}
+
+func stepStatuses() string {
+	text := ""
+	for s := contact.StepStatus(0); s <= contact.StepInvalid; s++ {
+		if s > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf("%d=%v", s, s)
+	}
+	return text
+}
+
+// join writes all parts of a kind, and the rows that are in none yet, as one file of so many recorded steps.
+func (r *stepRun) join(kind, path string, rest *columnBuffer, steps int64, texts []string) error {
+	return writeColumns(path, rest.specs, steps*int64(r.worlds), texts, func(out *dataset.ColumnWriter) error {
+		for k := range r.parts {
+			name := r.part(kind, k)
+			t, err := dataset.ReadColumns(name, rest.specs)
+			if err != nil {
+				return err
+			}
+			values, err := tableSlices(name, t, rest.specs)
+			if err != nil {
+				return err
+			}
+			if err := out.Write(t.Rows, values...); err != nil {
+				return err
+			}
+		}
+		return out.Write(rest.rows, rest.slices()...)
+	})
+}

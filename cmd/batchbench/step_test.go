@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"clearance/batch"
+	"clearance/contact"
+	"clearance/dataset"
+)
+
+// interruptedAt runs a command that is interrupted once its phase has come to a number of steps.
+func interruptedAt(t *testing.T, phase string, done int, args ...string) outcome {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	e := &env{stdout: &stdout, stderr: &stderr, at: func(what string, n int) {
+		if what == phase && n >= done {
+			cancel()
+		}
+	}}
+	code := e.run(ctx, args)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// prints fails the test unless standard output contains the text.
+func (o outcome) prints(t *testing.T, text string) {
+	t.Helper()
+	if !strings.Contains(o.stdout, text) {
+		t.Errorf("standard output %q, want %q", o.stdout, text)
+	}
+}
+
+// TestStepResumes: a run that was interrupted, twice and between saves, ends with the bytes of one that was not.
+func TestStepResumes(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		dir := t.TempDir()
+		args := func(name string, more ...string) []string {
+			return append([]string{"step", "--scene", "stack4", "--count", "3", "--steps", "12", "--every", "2",
+				"--save-every", "5", "--reference", "--out", filepath.Join(dir, name+ext), "--problems",
+				filepath.Join(dir, name+"_problems"+ext)}, more...)
+		}
+		command(args("whole")...).want(t, exitGood).prints(t, "advanced: 36 world-steps")
+		interruptedAt(t, "step", 4, args("parts")...).want(t, exitInterrupted).says(t, "--resume")
+		command(args("parts")...).want(t, exitBadInput).says(t, "interrupted run")
+		command(args("parts", "--resume", "--steps", "13")...).want(t, exitBadInput).says(t, "another run")
+		interruptedAt(t, "step", 4, args("parts", "--resume", "--workers", "2")...).want(t, exitInterrupted)
+		command(args("parts", "--resume", "--workers", "1")...).want(t, exitGood).prints(t, "advanced: 36 world-steps")
+		for _, kind := range []string{"", "_problems"} {
+			whole, err := os.ReadFile(filepath.Join(dir, "whole"+kind+ext))
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := os.ReadFile(filepath.Join(dir, "parts"+kind+ext))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(whole, parts) {
+				t.Errorf("%s%s: other bytes after interrupts", kind, ext)
+			}
+		}
+		if left := names(t, dir); len(left) != 4 {
+			t.Errorf("files %v, want the 4 results", left)
+		}
+		command("verify", "contact", "--results", filepath.Join(dir, "whole_problems"+ext)).want(t, exitGood).
+			prints(t, "18 solved, 0 undecided, 0 invalid; 0 claims refuted")
+	}
+}
+
+// TestStepOfFiles steps worlds of files, whose bodies state their physics, and reads the states back.
+func TestStepOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	shapes, worlds, out := filepath.Join(dir, "s.json"), filepath.Join(dir, "w.npz"), filepath.Join(dir, "o.npz")
+	document := `{"version": 1, "shapes": [{"kind": "halfspace", "name": "ground"},
+		{"kind": "box", "name": "box", "half_extents": [0.1, 0.1, 0.1]}],
+		"bodies": [{"name": "ground", "parts": [{"shape": "ground"}], "friction": 0.5},
+		{"name": "crate", "parts": [{"shape": "box"}], "mass": 2, "friction": 0.5}]}`
+	if err := os.WriteFile(shapes, []byte(document), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &batch.Worlds{M: 2, Bodies: []int32{0, 1}, AllPairs: true, Poses: []float64{
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 0.1, 1, 0, 0, 0, // rests
+		0, 0, 0, 1, 0, 0, 0, 0, 0, 1.1, 1, 0, 0, 0, // falls
+	}}
+	if err := dataset.WriteRollout(worlds, w, bodies); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"step", "--shapes", shapes, "--worlds", worlds, "--steps", "10", "--every", "10", "--reference",
+		"--out", out, "--time-step", "0.01"}
+	command(args...).want(t, exitGood)
+	table, err := dataset.ReadColumns(out, stateColumns(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pose, velocity := table.Reals("pose"), table.Reals("velocity")
+	if table.Rows != 4 || !slices.Equal(table.Ints("step"), []int32{0, 0, 10, 10}) {
+		t.Fatalf("%d rows, steps %v", table.Rows, table.Ints("step"))
+	}
+	rest, fall := pose[14*2:14*3], pose[14*3:]
+	near := func(what string, got, want, within float64) {
+		t.Helper()
+		if d := got - want; !(d <= within && -d <= within) {
+			t.Errorf("%s: %g, want %g", what, got, want)
+		}
+	}
+	near("z at rest", rest[9], 0.1, 1e-5)
+	near("z in free fall", fall[9], 1.1-9.81*0.01*0.01*55, 1e-12) // Σ k over 10 semi-implicit steps
+	near("speed in free fall", velocity[6*3+5], -0.981, 1e-12)
+
+	for _, c := range []struct{ old, new, want string }{
+		{`"mass": 2`, `"mass": 0`, "body 1: mass: 0 kg"},
+		{`"mass": 2`, `"mass": -2`, "body 1: mass: -2 kg"},
+		{`"mass": 2`, `"mass": 2, "inertia": [1, 1, 3]`, "body 1: inertia:"},
+		{`"mass": 2`, `"restitution": 0.5`, "body 1: mass: the body states neither"},
+		{`"mass": 2`, `"mass": 2, "restitution": 1.5`, "body 1: restitution: 1.5"},
+		{`"mass": 2, "friction": 0.5`, `"mass": 2, "friction": -1`, "body 1: friction: -1"},
+		{`"mass": 2`, `"mass": "x"`, "mass: string, want a number"},
+		{`"mass": 2`, `"weight": 2`, "unknown field"},
+		{`"mass": 2`, `"mass": 2, "fixed": true`, "a fixed body with a mass"},
+	} {
+		if err := os.WriteFile(shapes, []byte(strings.Replace(document, c.old, c.new, 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		command(args...).want(t, exitBadInput).says(t, c.want)
+	}
+}
+
+// TestContactFiles: problems written with their impulses are read, solved again alike and audited; a forged impulse, a
+// forged status and a forged residual are refuted.
+func TestContactFiles(t *testing.T) {
+	for _, ext := range []string{".npz", ".parquet"} {
+		dir := t.TempDir()
+		a, b := filepath.Join(dir, "a"+ext), filepath.Join(dir, "b"+ext)
+		command("contact", "--scene", "stack4", "--worlds", "4", "--out", a).want(t, exitGood)
+		command("contact", "--problems", a, "--out", b).want(t, exitGood)
+		command("verify", "contact", "--results", a).want(t, exitGood).prints(t, "4 solved")
+		command("verify", "contact", "--results", a, "--model", "ccp").want(t, exitBadInput).says(t, "claims the model")
+		p, s, _, err := readContacts(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, again, _, err := readContacts(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Impulse, again.Impulse) {
+			t.Error("problems from a file have other impulses")
+		}
+		for _, forge := range []struct {
+			change func()
+			want   string
+		}{
+			{func() { s.Impulse[2] *= 1.01 }, "world 0: velocity"},
+			{func() { s.Dual[1] = 0 }, "world 1: dual"},
+			{func() { s.Velocity[6*4*2] += 1e-3 }, "world 2: velocity"},
+		} {
+			forge.change()
+			if err := writeContacts(b, p, s, contact.NCP, 1e-6); err != nil {
+				t.Fatal(err)
+			}
+			command("verify", "contact", "--results", b).want(t, exitWrong).prints(t, forge.want)
+		}
+		p.Friction[0] = -1
+		if err := writeContacts(b, p, s, contact.NCP, 1e-6); err != nil {
+			t.Fatal(err)
+		}
+		command("contact", "--problems", b).want(t, exitWrong).says(t, "world 0, contact 0: friction: -1")
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"clearance/contact"
+	"clearance/verify"
+
+	"github.com/spf13/cobra"
+)
+
+// verifyContactFlags are the flags of `verify contact`.
+type verifyContactFlags struct {
+	results, json string
+	options       verify.ContactAudit
+}
+
+func newVerifyContact(e *env) *cobra.Command {
+	var f verifyContactFlags
+	c := &cobra.Command{
+		Use:   "contact --results contacts.parquet|.npz",
+		Short: "audit contact impulses",
+		Long: `Recomputes velocities, residuals and the energy identity of each world of a file of contact
+problems from its impulses alone, and compares them with what the file claims: velocities,
+residuals, statuses. Such files are written by 'contact --out' and 'step --problems'.
+
+What a right answer is, the command line says: the --model and the --tolerance. A file that
+claims another model is refused. With --bounds the convex problem is solved again, to refute
+bounds of the error. Undecided worlds are said, and are not exit code 0.`,
+		Args: noArgs,
+		RunE: func(_ *cobra.Command, _ []string) error { return runVerifyContact(e, &f) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.results, "results", "", "file of contact problems and impulses, .parquet or .npz")
+	fs.Var(choice[contact.Model]{&f.options.Model, contact.ParseModel}, "model", "ncp or ccp")
+	fs.Float64Var(&f.options.Tolerance, "tolerance", 1e-6, "largest residual of a world that counts as solved")
+	fs.BoolVar(&f.options.Bounds, "bounds", false, "solve the ccp again, to refute bounds of the error")
+	fs.StringVar(&f.json, "json", "", "write the report as JSON to this file, - for standard output")
+	return c
+}
+
+// verifyContactReport is the report of `verify contact --json`.
+type verifyContactReport struct {
+	Program   string        `json:"program"`
+	Version   string        `json:"version"`
+	Date      string        `json:"date"`
+	Results   string        `json:"results"`
+	Model     string        `json:"model"`
+	Tolerance verify.Number `json:"tolerance"`
+	Claimed   string        `json:"claimed_tolerance,omitempty"` // which nothing rests on
+	Worlds    int           `json:"worlds"`
+	Solved    int           `json:"solved"`
+	Undecided int           `json:"undecided"`
+	Invalid   int           `json:"invalid"`
+	Wrong     int           `json:"wrong_claims"`
+	Failures  []string      `json:"failures,omitempty"` // the first
+
+	// The largest of all worlds, recomputed.
+	Primal          verify.Number `json:"primal"`
+	Dual            verify.Number `json:"dual"`
+	Complementarity verify.Number `json:"complementarity"`
+	Velocity        verify.Number `json:"velocity_difference"`
+	Energy          verify.Number `json:"energy"`
+}
+
+func runVerifyContact(e *env, f *verifyContactFlags) error {
+	if err := needFlags("results", f.results); err != nil {
+		return err
+	}
+	if !(f.options.Tolerance > 0) {
+		return fmt.Errorf("--tolerance %g: it is positive", f.options.Tolerance)
+	}
+	if err := checkOutputs([]namedFile{{"results", f.results}}, []namedFile{{"json", f.json}}); err != nil {
+		return err
+	}
+	p, s, meta, err := readContacts(f.results)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return fmt.Errorf("%s has problems and no impulses; 'batchbench contact --out' solves them", f.results)
+	}
+	if m, ok := meta[metaModel]; ok && m != f.options.Model.String() {
+		return fmt.Errorf("%s claims the model %s, not %v; see --model", f.results, strconv.Quote(printable(m, 60)),
+			f.options.Model)
+	}
+	audit, err := verify.AuditContacts(p, s, f.options)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "verify: "))
+	}
+	report := newVerifyContactReport(f, audit)
+	report.Claimed = printable(meta[metaTolerance], 60)
+	if f.json != "-" {
+		if err := report.print(e.stdout); err != nil {
+			return err
+		}
+	}
+	if f.json != "" {
+		if err := writeJSON(e.stdout, f.json, report); err != nil {
+			return err
+		}
+	}
+	switch {
+	case report.Wrong > 0:
+		return exitf(exitWrong, "the audit refutes %s", plural(report.Wrong, "claim"))
+	case report.Undecided > 0:
+		return exitf(exitWrong, "%s undecided", plural(report.Undecided, "world"))
+	}
+	return nil
+}
+
+func newVerifyContactReport(f *verifyContactFlags, a *verify.ContactReport) *verifyContactReport {
+	r := &verifyContactReport{Program: "batchbench verify contact", Version: versionString(), Date: now(),
+		Results: f.results, Model: f.options.Model.String(), Tolerance: verify.Number(f.options.Tolerance),
+		Worlds: len(a.Worlds), Solved: a.Solved, Undecided: a.Undecided, Invalid: a.Invalid, Wrong: len(a.Failures)}
+	for _, fault := range a.Failures[:min(20, len(a.Failures))] {
+		r.Failures = append(r.Failures, fault.String())
+	}
+	for _, w := range a.Worlds {
+		for _, n := range []struct {
+			to *verify.Number
+			of float64
+		}{{&r.Primal, w.Primal}, {&r.Dual, w.Dual}, {&r.Complementarity, w.Complementarity}, {&r.Velocity, w.Velocity},
+			{&r.Energy, w.Energy}} {
+			*n.to = max(*n.to, verify.Number(n.of))
+		}
+	}
+	return r
+}
+
+func (r *verifyContactReport) print(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s under the %s, tolerance %g", plural(r.Worlds, "world"), r.Results, r.Model,
+		float64(r.Tolerance))
+	if r.Claimed != "" {
+		fmt.Fprintf(&b, "; the file claims the tolerance %s", r.Claimed)
+	}
+	fmt.Fprintf(&b, "\n%d solved, %d undecided, %d invalid; %s refuted\n", r.Solved, r.Undecided, r.Invalid,
+		plural(r.Wrong, "claim"))
+	for _, f := range r.Failures {
+		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	fmt.Fprintf(&b, "recomputed from the impulses, the largest: ε_p %.2g N·s, ε_d %.2g m/s, ε_c %.2g J, difference of "+
+		"velocities %.2g m/s, energy identity %.2g J\n", float64(r.Primal), float64(r.Dual), float64(r.Complementarity),
+		float64(r.Velocity), float64(r.Energy))
+	fmt.Fprintln(&b, "A residual bounds no error in velocity: the ncp may have several solutions.")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
