@@ -79,7 +79,7 @@ func clearance_check(caller *C.clearance_sizes, out *C.clearance_error) C.int32_
 		worlds: C.sizeof_clearance_worlds, results: C.sizeof_clearance_results, report: C.sizeof_clearance_report,
 		part: C.sizeof_clearance_part, scene: C.sizeof_clearance_scene, more: C.sizeof_clearance_more,
 		motions: C.sizeof_clearance_motions, contacts: C.sizeof_clearance_contacts,
-		attribute: C.sizeof_clearance_attribute,
+		attribute: C.sizeof_clearance_attribute, array: C.sizeof_clearance_array,
 	}
 	switch {
 	case caller.abi != own.abi:

@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 5
+#define CLEARANCE_ABI 6
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -54,6 +54,7 @@ typedef uint64_t clearance_rollout;
 typedef uint64_t clearance_job;
 typedef uint64_t clearance_bodies;
 typedef uint64_t clearance_found;
+typedef uint64_t clearance_simulation;
 
 // The error of a call. Texts end with a zero byte and are cut where they are too long.
 typedef struct {
@@ -259,7 +260,19 @@ typedef enum {
     CLEARANCE_UINT8 = 3,
     CLEARANCE_UINT16 = 4,
     CLEARANCE_BITS = 5, // uint64_t words; a set bit is a row that is not proved separated
+    CLEARANCE_INT32 = 6,
+    CLEARANCE_INT64 = 7,
+    CLEARANCE_UINT64 = 8,
 } clearance_element;
+
+// A named array of a call. An option is an array of one element: int64 of whole numbers and codes, double of others.
+typedef struct {
+    clearance_text *name;
+    uint32_t type; // of its elements, a clearance_element
+    uint32_t reserved;
+    int64_t count; // of its elements
+    void *data;    // read or filled
+} clearance_array;
 
 // Result columns of N rows: those that the query names, in any order.
 typedef struct {
@@ -296,7 +309,7 @@ typedef struct {
 typedef struct {
     uint32_t abi;
     uint32_t error, shape, options, query, pairs, worlds, results, report, part, scene, more, motions, contacts;
-    uint32_t attribute;
+    uint32_t attribute, array;
 } clearance_sizes;
 
 // clearance_check compares the interface of the caller with that of the library. Call it first.
@@ -443,6 +456,50 @@ int64_t clearance_job_progress(clearance_job job, int64_t *total);
 
 // clearance_job_cancel asks a job to end. Wait for it all the same.
 int32_t clearance_job_cancel(clearance_job job, clearance_error *error);
+
+// clearance_contact_solve solves the contact problems of W worlds of B bodies and up to C contacts (worlds, bodies,
+// contacts, as options). It reads mass [W,B] (infinite: not moved), inertia [W,B,6] (xx, yy, zz, xy, xz, yz), velocity
+// [W,B,6], count [W], body_a and body_b [W,C] (-1: the world), arm_a and arm_b [W,C,3], frame [W,C,3,3] (rows t1, t2,
+// n, with n from a to b), friction [W,C], and if they are given target [W,C], compliance [W,C,2] and warm [W,C,3];
+// integers are int32. Options: model (0: ncp, 1: ccp), tolerance, relaxation, max_sweeps, max_steps, bound_wanted,
+// workers. It fills those that are given of impulse [W,C,3], solved_velocity [W,B,6], primal, dual, complementarity,
+// bound [W], sweeps and steps [W] int32, and status [W] uint8 (0: solved, 1: undecided, 2: invalid). The counts of the
+// report are, in their order, worlds solved, 0, 0, undecided and invalid. Otherwise it is clearance_submit.
+int32_t clearance_contact_solve(clearance_array *arrays, int64_t count, int64_t wait_ms, clearance_job *job,
+                                clearance_report *report, clearance_error *error);
+
+// clearance_contact_points finds the contact points of N pairs with gaps of at most max_gap metres. It fills status [N]
+// uint8 (0: farther apart, 1: points, 2: undecided, 3: invalid), count [N] int32, normal [N,3], lower [N] (a lower
+// bound of the gap along the normal), position [N,4,3], gap [N,4], and id [N,4] uint64, which lasts as long as the
+// features that meet. Otherwise it is clearance_submit.
+int32_t clearance_contact_points(clearance_engine engine, clearance_library library, clearance_pairs *pairs,
+                                 double max_gap, clearance_array *arrays, int64_t count, int64_t wait_ms,
+                                 clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_bodies_mass computes, of a uniform density in kg/m³, the mass of a body of a table, the center of mass [3]
+// in its frame, and the inertia [6] about it: 10 numbers.
+int32_t clearance_bodies_mass(clearance_bodies bodies, int64_t body, double density, double *out,
+                              clearance_error *error);
+
+// clearance_simulation_open prepares W worlds of M bodies for time steps. It copies body [M] int32 (of the table), mass
+// [M] (infinite: not moved), inertia [M,6], center [M,3] (of mass, in the frame of the body), friction and restitution
+// [M], pose [W,M,7], velocity [W,M,3] (of the center of mass), spin [W,M,3] (rad/s), and skips pairs of bodies without
+// contacts, skip_a and skip_b int32. Options: worlds, bodies, skips, time_step, gravity [3], model, tolerance, max_gap,
+// correction, recovery_speed, bounce_speed, contacts, accept, workers.
+int32_t clearance_simulation_open(clearance_bodies bodies, clearance_array *arrays, int64_t count,
+                                  clearance_simulation *out, clearance_error *error);
+
+// clearance_simulation_run makes step_count steps under the forces and torques force [W,M,6], if they are given, and
+// records R of them, one of each every: those that are given of pose [R,W,M,7], velocity and spin [R,W,M,3], energy and
+// residual [R,W], contacts [R,W] int32 and status [R,W] uint8 (0: not stepped, 1: advanced, 2: accepted, 3: a pair is
+// undecided, 4: too many contacts, 5: the contact problem is undecided, 6: invalid). *made is the number of steps made
+// so far, and written until the job has ended. The counts of the report are world-steps: advanced, 0, 0, undecided,
+// invalid. Otherwise it is clearance_submit.
+int32_t clearance_simulation_run(clearance_simulation simulation, clearance_array *arrays, int64_t count, int64_t *made,
+                                 int64_t wait_ms, clearance_job *job, clearance_report *report, clearance_error *error);
+
+// clearance_simulation_close waits for the run of a simulation, if there is one, and frees it.
+int32_t clearance_simulation_close(clearance_simulation simulation, clearance_error *error);
 
 // clearance_try_device opens and closes the Vulkan device of an index in this process, for the verdict of a name: the
 // two arguments that follow the probe command of clearance_options. It writes to the standard output of the process.

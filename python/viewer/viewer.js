@@ -86,7 +86,18 @@ function extent(row) {
     return box.getBoundingSphere(new THREE.Sphere());
 }
 
+// frame puts the camera before a ball.
+function frame(center, radius) {
+    controls.target.copy(center);
+    const away = new THREE.Vector3(0.9, -1.4, 0.8).normalize();
+    camera.position.copy(center).addScaledVector(away, 3.1 * radius);
+    camera.near = 0.01 * radius;
+    camera.far = 60 * radius;
+    sun.position.copy(camera.position);
+}
+
 let current = -1;
+let framed = false; // the camera stays where it is while rows are played
 function show(position) {
     const row = data.rows[position];
     current = position;
@@ -102,14 +113,10 @@ function show(position) {
         shown.add(new THREE.ArrowHelper(...arrow, 0.08 * radius, 0.05 * radius));
     }
     if (planes) for (const p of row.planes) shown.add(plane(p, row.normal, 1.3 * radius));
-    controls.target.copy(center);
-    const away = new THREE.Vector3(0.9, -1.4, 0.8).normalize();
-    camera.position.copy(center).addScaledVector(away, 3.1 * radius);
-    camera.near = 0.01 * radius;
-    camera.far = 60 * radius;
-    sun.position.copy(camera.position);
+    if (!data.play || !framed) frame(center, radius);
+    framed = true;
     for (const item of list.children) item.classList.toggle("chosen", Number(item.dataset.position) === position);
-    const lines = [`row ${row.row}: ${row.status}`, `A  ${row.name_a}`, `B  ${row.name_b}`];
+    const lines = [`${data.play ? "step" : "row"} ${row.row}: ${row.status}`, `A  ${row.name_a}`, `B  ${row.name_b}`];
     if (row.distance !== null) lines.push(`${data.value} ${row.distance}`);
     if (row.gap !== null) lines.push(`gap ±${row.gap}`);
     if (row.normal) lines.push(`normal ${row.normal.map((x) => x.toFixed(6)).join(", ")}`);
@@ -151,10 +158,27 @@ function resize() {
     draw();
 }
 
+// play shows row after row, in their order, every so many milliseconds.
+function play() {
+    const button = document.getElementById("play");
+    let timer = 0;
+    button.hidden = false;
+    button.onclick = () => {
+        if (timer) {
+            clearInterval(timer);
+            timer = 0;
+        } else {
+            timer = setInterval(() => show((current + 1) % data.rows.length), data.play);
+        }
+        button.textContent = timer ? "stop" : "play";
+    };
+}
+
 controls.addEventListener("change", () => renderer.render(scene, camera));
 document.getElementById("sort").onchange = fill;
 document.getElementById("planes").onchange = () => current >= 0 && show(current);
 window.addEventListener("resize", resize);
 resize();
 fill();
+if (data.play && data.rows.length) play();
 document.documentElement.dataset.ready = String(data.rows.length);

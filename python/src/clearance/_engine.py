@@ -39,6 +39,7 @@ from ._options import (
     whole,
 )
 from ._pairs import check_order, pair_columns
+from ._points import ContactPoints, contacts
 from ._probe import command
 from ._result import COLUMNS, Result, SceneResult, column_shape, column_type, native_results, to_torch
 from ._rollout import Rollout, SceneRollout
@@ -344,6 +345,28 @@ class Engine:
         options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
         check_scene(scene)
         return sweep(self, scene, poses, quat, bodies, options, copy)
+
+    def contacts(
+        self,
+        library: Library,
+        a: Any,
+        b: Any,
+        pos_a: Any,
+        quat_a: Any,
+        pos_b: Any,
+        quat_b: Any,
+        *,
+        quat: Rotation,
+        max_gap: float,
+        world: Any = None,
+        copy: bool = True,
+    ) -> ContactPoints:
+        """The contact points of N pairs with gaps of at most ``max_gap`` metres: at most four a pair, rows per point.
+
+        Arrays are those of :meth:`distance`. ``world`` int32 [N] is the world of each pair, which the points repeat.
+        Curved shapes touch at one point, capsules side by side at two.
+        """
+        return contacts(self, library, (a, b, pos_a, quat_a, pos_b, quat_b), quat, max_gap, world, copy)
 
     # -- the engine itself --------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 5
+ABI: Final = 6
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -213,6 +213,16 @@ class Report(ctypes.Structure):
     ]
 
 
+class Named(ctypes.Structure):
+    _fields_ = [
+        ("name", _text),
+        ("type", _u32),
+        ("reserved", _u32),
+        ("count", _i64),
+        ("data", _pointer),
+    ]
+
+
 class Sizes(ctypes.Structure):
     _fields_ = [
         (t, _u32)
@@ -232,6 +242,7 @@ class Sizes(ctypes.Structure):
             "motions",
             "contacts",
             "attribute",
+            "array",
         )
     ]
 
@@ -239,6 +250,7 @@ class Sizes(ctypes.Structure):
 _STRUCTS: Final = (
     *(Error, Shape, Options, Query, Pairs, Worlds, Results, Report, Part, Scene, More, Motions, Contacts),
     Attribute,
+    Named,
 )
 
 _S, _R = ctypes.POINTER, _i32
@@ -275,6 +287,15 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
     "found_free": (_R, [_u64, _S(Error)]),
     "sweep": (_R, [_u64, _S(Motions), _S(Contacts), _i64, _S(_u64), _S(Report), _S(Error)]),
     "score": (_R, [_u64, _S(Query), _text, _text, _text, _i32, _S(_u64), _S(Error)]),
+    "contact_solve": (_R, [_S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error)]),
+    "contact_points": (
+        _R,
+        [_u64, _u64, _S(Pairs), _real, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error)],
+    ),
+    "bodies_mass": (_R, [_u64, _i64, _real, _pointer, _S(Error)]),
+    "simulation_open": (_R, [_u64, _S(Named), _i64, _S(_u64), _S(Error)]),
+    "simulation_run": (_R, [_u64, _S(Named), _i64, _S(_i64), _i64, _S(_u64), _S(Report), _S(Error)]),
+    "simulation_close": (_R, [_u64, _S(Error)]),
     "job_wait": (_R, [_u64, _i64, _S(Report), _S(Error)]),
     "job_progress": (_i64, [_u64, _S(_i64)]),
     "job_cancel": (_R, [_u64, _S(Error)]),

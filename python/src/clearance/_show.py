@@ -109,6 +109,21 @@ def show(
     return view
 
 
+def play(
+    library: Library, frames: list[tuple[int, str, list[_Placed], list[_Placed], str, str]], interval: float, what: str
+) -> View:
+    """A page that plays frames: of each its number, its status, the parts of both sides with their names. ``interval``
+    is the time between two of them in seconds."""
+    used: dict[int, int] = {}
+    rows = [
+        _bare(number, 0, status, (name_a, name_b, [moving, fixed], []), used)
+        for number, status, moving, fixed, name_a, name_b in frames
+    ]
+    shapes = [_shape(library, s) for s in used]
+    data = {"value": "distance", "play": max(1000 * interval, 15), "shapes": shapes, "rows": rows}
+    return View(_page("Clearance", f"{what}: {len(rows):,} steps", data), len(rows))
+
+
 def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -> list[int]:
     """The rows of a page."""
     candidates = np.arange(len(status))
@@ -202,7 +217,7 @@ class _Bodies:
         for place, column in zip(pair, self.parts, strict=True):
             body = -1 if place < 0 else self.asked.body(world, place)
             stands = self._pose(row, world, place) if body >= 0 else np.zeros(0)
-            parts = [_place(stands, p) for p in self.scene.bodies[body].parts] if body >= 0 else []
+            parts = [place_part(stands, p) for p in self.scene.bodies[body].parts] if body >= 0 else []
             part = -1 if column is None else int(column[row])
             if part >= len(parts) > 0:
                 raise OptionError(
@@ -305,7 +320,7 @@ def _moved(result: SweepResult, row: int, state: int, sides: _Sides, used: dict[
     return record | {"distance": value}
 
 
-def _place(pose: Array, part: Any) -> _Placed:
+def place_part(pose: Array, part: Any) -> _Placed:
     rotation = pose[3:] / np.linalg.norm(pose[3:])
     own = np.asarray(part.rotation, np.float64)
     position = pose[:3] + rotated(rotation, np.asarray(part.position, np.float64))

@@ -1,0 +1,149 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"clearance/batch"
+)
+
+// Types of the elements of named arrays that columns of results do not have.
+const (
+	elementInt32  = 6
+	elementInt64  = 7
+	elementUint64 = 8
+)
+
+// element is the type of an array of T.
+func element[T any]() uint32 {
+	switch any(*new(T)).(type) {
+	case float64:
+		return uint32(batch.Float64)
+	case uint8:
+		return uint32(batch.Uint8)
+	case int32:
+		return elementInt32
+	case int64:
+		return elementInt64
+	}
+	return elementUint64
+}
+
+// arrays are the named arrays of a call, in memory of the caller. The first fault is kept.
+type arrays struct {
+	of    map[string]*C.clearance_array
+	taken map[string]bool
+	spans []span
+	err   error
+}
+
+// maxArrays is the largest number of arrays of a call.
+const maxArrays = 64
+
+func arraysOf(list *C.clearance_array, count C.int64_t) (*arrays, error) {
+	if count < 0 || count > maxArrays || count > 0 && list == nil {
+		return nil, argument("%d arrays, want 0 to %d", int64(count), maxArrays)
+	}
+	a := &arrays{of: map[string]*C.clearance_array{}, taken: map[string]bool{}}
+	given := unsafe.Slice(list, int(count))
+	for i := range given {
+		name := text(given[i].name)
+		if a.of[name] != nil {
+			return nil, argument("the array %s is given twice", name)
+		}
+		a.of[name] = &given[i]
+	}
+	return a, nil
+}
+
+func (a *arrays) fail(format string, args ...any) {
+	if a.err == nil {
+		a.err = argument(format, args...)
+	}
+}
+
+// numbers returns the array of a name, which has n elements of type T; nil if it is absent.
+func numbers[T any](a *arrays, name string, n int, written bool) []T {
+	c := a.of[name]
+	a.taken[name] = true
+	switch {
+	case c == nil:
+		return nil
+	case uint32(c._type) != element[T]():
+		a.fail("array %s: elements of the type %d, want %d", name, uint32(c._type), element[T]())
+		return nil
+	case n < 0 || int64(c.count) != int64(n) || n > 0 && c.data == nil:
+		a.fail("array %s: %d numbers, want %d", name, int64(c.count), n)
+		return nil
+	}
+	v := array[T]((*byte)(c.data), n)
+	if v == nil {
+		v = []T{}
+	}
+	a.spans = append(a.spans, spanOf(name, v, written))
+	return v
+}
+
+// needed is numbers of an array that must be there.
+func needed[T any](a *arrays, name string, n int, written bool) []T {
+	if a.of[name] == nil {
+		a.fail("array %s is missing", name)
+	}
+	return numbers[T](a, name, n, written)
+}
+
+// whole and number are arrays of one element, or the default.
+func (a *arrays) whole(name string, standard int64) int64 {
+	if v := numbers[int64](a, name, 1, false); len(v) == 1 {
+		return v[0]
+	}
+	return standard
+}
+
+func (a *arrays) number(name string, standard float64) float64 {
+	if v := numbers[float64](a, name, 1, false); len(v) == 1 {
+		return v[0]
+	}
+	return standard
+}
+
+// size is whole of a count that array lengths are products of.
+func (a *arrays) size(name string) int {
+	n := a.whole(name, -1)
+	if n < 0 || n > 1<<31-1 {
+		a.fail("%s: %d, want 0 to %d", name, n, 1<<31-1)
+		return -1
+	}
+	return int(n)
+}
+
+// check returns the first fault: also an array that no one has asked for, or that overlaps one that is written.
+func (a *arrays) check() error {
+	if a.err != nil {
+		return a.err
+	}
+	var unknown []string
+	for name := range a.of {
+		if !a.taken[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return argument("the call has no arrays %v", unknown)
+	}
+	return checkOverlap(a.spans)
+}
+
+// code is whole of a code below count.
+func (a *arrays) code(name string, count int) uint8 {
+	n := a.whole(name, 0)
+	if n < 0 || n >= int64(count) {
+		a.fail("%s %d, want a code below %d", name, n, count)
+		return 0
+	}
+	return uint8(n)
+}

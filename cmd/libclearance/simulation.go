@@ -1,0 +1,236 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"clearance/batch"
+	"clearance/contact"
+	"clearance/cpu"
+	"clearance/dispatch"
+
+	"gonum.org/v1/gonum/num/quat"
+	"gonum.org/v1/gonum/spatial/r3"
+)
+
+// simulationHandle is a simulation with its solver of pairs. One run has it at a time.
+type simulationHandle struct {
+	mu     sync.Mutex
+	sim    *contact.Simulation
+	solver *cpu.Backend
+	bodies int
+}
+
+var simulations = handles[*simulationHandle]{what: "simulation"}
+
+//export clearance_simulation_open
+func clearance_simulation_open(bodies C.clearance_bodies, list *C.clearance_array, count C.int64_t,
+	out *C.clearance_simulation, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		table, err := bodyTables.get(uint64(bodies))
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			return argument("no place for the handle")
+		}
+		a, err := arraysOf(list, count)
+		if err != nil {
+			return err
+		}
+		scene, state, o := simulationOf(a, table.Bodies)
+		if err := a.check(); err != nil {
+			return err
+		}
+		h := &simulationHandle{bodies: len(scene.Body)}
+		if err := scene.Check(); err != nil {
+			return contactError(err)
+		}
+		momenta(scene, state)
+		if h.solver, err = cpu.New(cpu.Options{Workers: o.Solve.Workers}); err != nil {
+			return err
+		}
+		if h.sim, err = contact.NewSimulation(scene, state, h.solver, o); err != nil {
+			return errors.Join(contactError(err), h.solver.Close())
+		}
+		*out = C.clearance_simulation(simulations.put(h))
+		return nil
+	}())
+}
+
+// simulationOf takes copies of the arrays of a call.
+func simulationOf(a *arrays, table *batch.Bodies) (*contact.Scene, *contact.State, contact.StepOptions) {
+	w, m := a.size("worlds"), a.size("bodies")
+	wm := product(w, m)
+	pairs := limitOf(a.whole("skips", 0))
+	real := func(name string, n int) []float64 { return slices.Clone(needed[float64](a, name, n, false)) }
+	ints := func(name string, n int) []int32 { return slices.Clone(needed[int32](a, name, n, false)) }
+	scene := &contact.Scene{Bodies: table, Body: ints("body", m), Mass: real("mass", m),
+		Inertia: real("inertia", product(6, m)), Center: real("center", product(3, m)), Friction: real("friction", m),
+		Restitution: real("restitution", m)}
+	if pairs > 0 {
+		scene.SkipA, scene.SkipB = ints("skip_a", pairs), ints("skip_b", pairs)
+	}
+	state := &contact.State{Worlds: w, Pose: real("pose", product(7, wm)), Velocity: real("velocity", product(3, wm)),
+		Momentum: real("spin", product(3, wm))}
+	o := contact.StepOptions{TimeStep: a.number("time_step", 0), MaxGap: a.number("max_gap", 0),
+		Correction: a.number("correction", 0), RecoverySpeed: a.number("recovery_speed", 0),
+		BounceSpeed: a.number("bounce_speed", 0), Contacts: limitOf(a.whole("contacts", 0)),
+		Accept: a.whole("accept", 0) != 0}
+	if g := numbers[float64](a, "gravity", 3, false); g != nil {
+		o.Gravity = r3.Vec{X: g[0], Y: g[1], Z: g[2]}
+	}
+	o.Solve = contact.Options{Model: contact.Model(a.code("model", 2)), Tolerance: a.number("tolerance", 0),
+		Workers: limitOf(a.whole("workers", 0))}
+	return scene, state, o
+}
+
+// momenta replaces angular velocities by momenta; those of a pose that is invalid, which costs its world only, are NaN.
+func momenta(scene *contact.Scene, state *contact.State) {
+	m := len(scene.Body)
+	for k := range len(state.Pose) / 7 {
+		q := state.Pose[7*k+3 : 7*k+7]
+		rotation := quat.Number{Real: q[0], Imag: q[1], Jmag: q[2], Kmag: q[3]}
+		if n := quat.Abs(rotation); n > 0 && !math.IsInf(n, 1) {
+			rotation = quat.Scale(1/n, rotation)
+			q[0], q[1], q[2], q[3] = rotation.Real, rotation.Imag, rotation.Jmag, rotation.Kmag
+		}
+		l := scene.Momentum(k%m, rotation, r3.Vec{X: state.Momentum[3*k], Y: state.Momentum[3*k+1],
+			Z: state.Momentum[3*k+2]})
+		state.Momentum[3*k], state.Momentum[3*k+1], state.Momentum[3*k+2] = l.X, l.Y, l.Z
+	}
+}
+
+// records are the arrays of the caller that recorded steps go to: [R,W,…]. Nil ones are not wanted.
+type records struct {
+	pose, velocity, spin, energy, residual []float64
+	status                                 []uint8
+	contacts                               []int32
+}
+
+//export clearance_simulation_run
+func clearance_simulation_run(handle C.clearance_simulation, list *C.clearance_array, count C.int64_t,
+	made *C.int64_t, waitMs C.int64_t, out *C.clearance_job, report *C.clearance_report,
+	e *C.clearance_error) C.int32_t {
+	j, err := func() (j *job, err error) {
+		defer recovered(&err)
+		h, err := simulations.get(uint64(handle))
+		if err != nil {
+			return nil, err
+		}
+		a, err := arraysOf(list, count)
+		if err != nil {
+			return nil, err
+		}
+		w, wm := h.sim.State().Worlds, product(h.sim.State().Worlds, h.bodies)
+		steps, every := a.size("step_count"), max(a.size("every"), 1)
+		if steps < 0 || made == nil {
+			return nil, argument("a negative number of steps, or no place for those made")
+		}
+		force := numbers[float64](a, "force", product(6, wm), false)
+		n := steps / every
+		real := func(name string, per int) []float64 { return numbers[float64](a, name, product(n, per), true) }
+		r := &records{pose: real("pose", product(7, wm)), velocity: real("velocity", product(3, wm)),
+			spin: real("spin", product(3, wm)), energy: real("energy", w), residual: real("residual", w),
+			status:   numbers[uint8](a, "status", product(n, w), true),
+			contacts: numbers[int32](a, "contacts", product(n, w), true)}
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+		return startAlone(func(ctx context.Context, j *job) (dispatch.Report, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.sim == nil {
+				return dispatch.Report{}, simulations.missing()
+			}
+			since := time.Now()
+			rep := worldReport(product(w, steps), since)
+			j.total.Store(int64(steps))
+			*made = 0
+			err := h.sim.Run(ctx, steps, force, func(step int) bool {
+				*made = C.int64_t(step + 1)
+				j.done.Store(int64(step + 1))
+				h.count(&rep)
+				if (step+1)%every == 0 {
+					h.record(r, step/every)
+				}
+				return true
+			})
+			rep.Wall = time.Since(since)
+			return rep, contactError(err)
+		}), nil
+	}()
+	return settle(j, err, waitMs, out, report, e)
+}
+
+// count counts the worlds of a step: advanced ones as separated.
+func (h *simulationHandle) count(rep *dispatch.Report) {
+	for _, s := range h.sim.State().Status {
+		switch s {
+		case contact.Advanced, contact.Accepted:
+			rep.Counts[batch.Separated]++
+		case contact.StepInvalid:
+			rep.Counts[batch.Invalid]++
+		default:
+			rep.Counts[batch.Undecided]++
+		}
+	}
+}
+
+// record stores the state of a step as record k.
+func (h *simulationHandle) record(r *records, k int) {
+	st, solution := h.sim.State(), h.sim.Solution()
+	w := st.Worlds
+	put := func(to, from []float64) {
+		if to != nil {
+			copy(to[k*len(from):], from)
+		}
+	}
+	put(r.pose, st.Pose)
+	put(r.velocity, st.Velocity)
+	put(r.energy, st.Energy)
+	if r.spin != nil {
+		to := r.spin[k*len(st.Momentum):]
+		for i := range w * h.bodies {
+			v := h.sim.Spin(i/h.bodies, i%h.bodies)
+			to[3*i], to[3*i+1], to[3*i+2] = v.X, v.Y, v.Z
+		}
+	}
+	if r.contacts != nil {
+		copy(r.contacts[k*w:], st.Contacts)
+	}
+	for i, s := range st.Status {
+		if r.status != nil {
+			r.status[k*w+i] = uint8(s)
+		}
+		if r.residual != nil {
+			r.residual[k*w+i] = math.NaN()
+			if s == contact.Advanced || s == contact.Accepted || s == contact.SolveUndecided {
+				r.residual[k*w+i] = solution.Absolute(i)
+			}
+		}
+	}
+}
+
+//export clearance_simulation_close
+func clearance_simulation_close(handle C.clearance_simulation, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := simulations.take(uint64(handle))
+		if err != nil {
+			return err
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.sim = nil
+		return h.solver.Close()
+	}())
+}

@@ -1,0 +1,554 @@
+"""Contact problems of rigid bodies in batches, and time steps of worlds of free bodies.
+
+from clearance import Library, contact
+
+lib = Library()
+crate = lib.box([0.1, 0.1, 0.1])
+sim = contact.Simulation(lib, [crate] * 4, mass=1.0, dt=5e-3, model="ncp")
+r = sim.run(position, rotation, quat="wxyz", steps=1000)  # position [W,4,3], rotation [W,4,4]
+
+SI units, world axes. What is wrong with a world is its status; the others are answered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+import numpy as np
+
+from . import _jobs
+from . import _native as nat
+from ._arrays import Array, host, reordered, take
+from ._bodies import Body, Part, Table, listed_pairs, pair_arrays
+from ._errors import ArrayError, OptionError, RowError
+from ._free_bodies import FreeBodies, from_mujoco, from_urdf
+from ._library import Library
+from ._named import named, numbers
+from ._options import one_of, real, whole
+from ._result import Report, report_of
+from ._show import View, place_part, play
+
+Model = Literal["ncp", "ccp"]
+
+MODELS: Final = ["ncp", "ccp"]
+
+# Statuses of solutions, and of steps: only advanced and accepted worlds have moved.
+STATUSES: Final = ("solved", "undecided", "invalid")
+STEP_STATUSES: Final = (
+    "not_stepped",
+    "advanced",
+    "accepted",
+    "pair_undecided",
+    "too_many_contacts",
+    "solve_undecided",
+    "invalid",
+)
+_ACCEPTED: Final = 2
+
+
+def _raise_first(failed: Array, names: Sequence[str], status: Array, report: Report, what: str) -> None:
+    """Raise RowError if a world has no answer."""
+    if not failed.any():
+        return
+    message = f"{np.count_nonzero(failed)} {what} without an answer"
+    error = report.error
+    if error is not None:
+        array, row, reason = error
+        raise RowError(f"{message}; first invalid: {reason}", array, row, reason)
+    at = int(np.flatnonzero(failed.ravel())[0])
+    reason = names[int(status.ravel()[at])]
+    raise RowError(f"{message}; first: status[{at}]: {reason}", "status", at, reason)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """The answers of W contact problems.
+
+    ``impulse`` [W,C,3] is λ in the frame of each contact (t1, t2, n) in N·s, and acts on body b. ``velocity`` [W,B,6]
+    is the velocity of each center of mass and the angular velocity. ``primal``, ``dual``, ``complementarity`` [W] are
+    the residuals ε_p in N·s, ε_d in m/s, ε_c in J, computed anew from the impulses. They bound no error of the
+    velocity: the ncp may have several solutions. ``bound`` [W] is a proved bound of the error under the ccp, in m/s·√kg
+    (∞ where bodies jam), and NaN unless it was asked for. ``status`` [W] is 0 (solved), 1 (undecided: the best impulses
+    found) or 2 (invalid).
+    """
+
+    impulse: Array
+    velocity: Array
+    primal: Array
+    dual: Array
+    complementarity: Array
+    bound: Array
+    sweeps: Array
+    steps: Array
+    status: Array
+    record: nat.Report
+
+    @property
+    def report(self) -> Report:
+        """What became of the call: the first invalid world and its fault, the time."""
+        return report_of(self.record)
+
+    @property
+    def residual(self) -> Array:
+        """ε_abs [W], the largest of the three residuals."""
+        worst: Array = np.maximum(np.maximum(self.primal, self.dual), self.complementarity)
+        return worst
+
+    @property
+    def ok(self) -> Array:
+        """Worlds that are solved to the tolerance."""
+        solved: Array = self.status == 0
+        return solved
+
+    @property
+    def failed(self) -> Array:
+        """Worlds that are undecided or invalid."""
+        return ~self.ok
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`RowError` if a world has no answer; it names world and, if it is invalid, body or contact."""
+        _raise_first(self.failed, STATUSES, self.status, self.report, "worlds")
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{np.count_nonzero(self.status == i):,} {name}" for i, name in enumerate(STATUSES))
+        return f"Solution of {len(self.status):,} worlds: {counts}"
+
+
+def _array(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
+    """An array of a shape of the rows of worlds."""
+    return take(name, host(name, value, True), dtype, shape[1:], shape[0], True)
+
+
+def solve(
+    mass: Any,
+    inertia: Any,
+    velocity: Any,
+    count: Any,
+    body_a: Any,
+    body_b: Any,
+    arm_a: Any,
+    arm_b: Any,
+    frame: Any,
+    friction: Any,
+    target: Any = None,
+    compliance: Any = None,
+    *,
+    model: Model = "ncp",
+    tolerance: float = 1e-6,
+    warm: Any = None,
+    bound: bool = False,
+    relaxation: float = 1.0,
+    max_sweeps: int = 20,
+    max_steps: int = 400,
+    workers: int | None = None,
+) -> Solution:
+    """Solve the contact problems of W worlds of B bodies and up to C contacts.
+
+    mass [W,B] (inf: not moved by impulses, and no body), inertia [W,B,6] about the center of mass (xx, yy, zz, xy, xz,
+    yz), velocity [W,B,6] without contact impulses (linear, angular), count int [W] of the contacts of each world.
+    Contact i lies between body_a and body_b int [W,C] (-1: the world) at the arms arm_a, arm_b [W,C,3] from their
+    centers of mass, with frame [W,C,3,3], whose rows are t1, t2 and the normal n from a to b, and friction [W,C].
+    target [W,C] is the normal velocity asked for, compliance [W,C,2] of tangential axes and normal in s/kg, warm
+    [W,C,3] impulses to start from.
+
+    ``model`` is Coulomb's law with Signorini's condition ("ncp") or its convex relaxation ("ccp"). ``tolerance`` limits
+    the residuals. ``bound`` asks for the error bound of the ccp. A world keeps its bits whatever worlds are beside it.
+    """
+    code = MODELS.index(one_of("model", model, MODELS))
+    m = host("mass", mass, True)
+    f = host("friction", friction, True)
+    if m.ndim != 2:
+        raise ArrayError("mass", f"has the shape {list(m.shape)}, want [W, B]")
+    worlds, bodies = m.shape
+    if f.ndim != 2:
+        raise ArrayError("friction", f"has the shape {list(f.shape)}, want [{worlds}, C]")
+    c = f.shape[1]
+    arrays: dict[str, Array | None] = {
+        "mass": _array("mass", m, np.float64, (worlds, bodies)),
+        "inertia": _array("inertia", inertia, np.float64, (worlds, bodies, 6)),
+        "velocity": _array("velocity", velocity, np.float64, (worlds, bodies, 6)),
+        "count": _array("count", count, np.int32, (worlds,)),
+        "body_a": _array("body_a", body_a, np.int32, (worlds, c)),
+        "body_b": _array("body_b", body_b, np.int32, (worlds, c)),
+        "arm_a": _array("arm_a", arm_a, np.float64, (worlds, c, 3)),
+        "arm_b": _array("arm_b", arm_b, np.float64, (worlds, c, 3)),
+        "frame": _array("frame", frame, np.float64, (worlds, c, 3, 3)),
+        "friction": _array("friction", f, np.float64, (worlds, c)),
+    }
+    for name, value, tail in (("target", target, ()), ("compliance", compliance, (2,)), ("warm", warm, (3,))):
+        if value is not None:
+            arrays[name] = _array(name, value, np.float64, (worlds, c, *tail))
+    out: dict[str, Array] = {
+        "impulse": np.zeros((worlds, c, 3)),
+        "solved_velocity": np.zeros((worlds, bodies, 6)),
+        **{name: np.zeros(worlds) for name in ("primal", "dual", "complementarity", "bound")},
+        **{name: np.zeros(worlds, np.int32) for name in ("sweeps", "steps")},
+        "status": np.zeros(worlds, np.uint8),
+    }
+    options = numbers(
+        worlds=worlds,
+        bodies=bodies,
+        contacts=c,
+        model=code,
+        tolerance=real("tolerance", tolerance, 0, above=True),
+        relaxation=real("relaxation", relaxation, 0, above=True),
+        max_sweeps=whole("max_sweeps", max_sweeps) or -1,
+        max_steps=whole("max_steps", max_steps) or -1,
+        bound_wanted=int(bound),
+        workers=0 if workers is None else whole("workers", workers, 1),
+    )
+    n = nat.native()
+    given = named({**arrays, **out, **options})
+
+    def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+        return cast(int, n.contact_solve(given, len(given), ms, job, report, error))
+
+    report = _jobs.run(submit, (arrays, out, options, given))
+    velocities = out.pop("solved_velocity")
+    return Solution(velocity=velocities, record=report, **out)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """R recorded steps of W worlds of M bodies.
+
+    ``step`` int [R] counts the steps of the run from 1. ``position`` [R,W,M,3] and ``rotation`` [R,W,M,4] are the poses
+    of the frames of the bodies, the latter in the order of the run, ``velocity`` [R,W,M,3] those of the centers of
+    mass, ``spin`` [R,W,M,3] angular velocities in rad/s. ``status`` [R,W] says how the step of a world ended (see
+    ``STEP_STATUSES``): worlds that are not advanced keep their state. ``contacts`` [R,W] is the number of contacts,
+    ``energy`` the error of the energy identity in J, ``residual`` that of the contact problem; both are NaN without
+    one.
+    """
+
+    step: Array
+    position: Array
+    rotation: Array
+    velocity: Array
+    spin: Array
+    status: Array
+    contacts: Array
+    energy: Array
+    residual: Array
+    record: nat.Report
+
+    @property
+    def report(self) -> Report:
+        """What became of the run; its counts are world-steps: separated are those that were advanced."""
+        return report_of(self.record)
+
+    @property
+    def ok(self) -> Array:
+        """World-steps that were advanced."""
+        return (self.status > 0) & (self.status <= _ACCEPTED)
+
+    @property
+    def failed(self) -> Array:
+        """World-steps that were not advanced."""
+        return ~self.ok
+
+    def raise_if_failed(self) -> None:
+        """Raise :class:`RowError` if a recorded step of a world was not advanced."""
+        _raise_first(self.failed, STEP_STATUSES, self.status, self.report, "recorded world-steps")
+
+    def __repr__(self) -> str:
+        r, w = self.status.shape
+        return f"Trajectory of {r:,} steps of {w:,} worlds, {np.count_nonzero(self.failed):,} world-steps not advanced"
+
+
+def mass_properties(
+    library: Library, bodies: Sequence[int | Part | Body], density: float = 1000.0
+) -> tuple[Array, Array, Array]:
+    """The mass [M], center of mass [M,3] in the frame of the body, and inertia [M,6] about it, of a uniform density."""
+    listed = [_body(b) for b in bodies]
+    table = Table(library, listed)
+    out = np.zeros((len(listed), 10))
+    for i in range(len(listed)):
+        _mass(table, i, real("density", density, 0, above=True), out[i])
+    return out[:, 0].copy(), out[:, 1:4].copy(), out[:, 4:].copy()
+
+
+def _mass(table: Table, index: int, density: float, out: Array) -> None:
+    n, error = nat.native(), nat.Error()
+    code = n.bodies_mass(table.number, index, density, out.ctypes.data, error)
+    n.raise_for(code, error)
+
+
+def _body(body: int | Part | Body) -> Body:
+    if isinstance(body, Body):
+        return body
+    return Body((body if isinstance(body, Part) else Part(body),))
+
+
+class Simulation:
+    """W worlds of M free rigid bodies and the ground, which time steps advance.
+
+    ``shapes`` are the bodies: indices into the library, or :class:`Body` of several parts. ``mass`` is a number or [M],
+    inf for bodies that do not move; without it ``density`` in kg/m³ gives it. ``inertia`` [M,6] (xx, yy, zz, xy, xz,
+    yz) is about ``center`` [M,3], the center of mass in the frame of the body; without them those of a uniform density
+    are taken. ``ground`` is the half-space z < 0 with its own friction and restitution, if it is not False.
+    ``friction`` and ``restitution`` are numbers or [M]; a contact has the geometric mean of both frictions and the
+    larger restitution. ``skip`` are pairs of bodies without contacts.
+
+    ``dt`` is the time step in seconds. Penetrations beyond a slop of 1e-4 of the size are removed by the share
+    ``correction`` of each step (negative: none), by ``recovery_speed`` m/s at most; approaches slower than
+    ``bounce_speed`` m/s are not restituted. ``max_gap`` is the largest gap of a contact in metres (default: what the
+    step may close). ``max_contacts`` is the capacity of a world (default: 12 a body); a world with more is not
+    advanced, nor is one whose pairs or contact problem are undecided, unless ``accept`` takes the best impulses found.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        shapes: Sequence[int | Part | Body],
+        mass: Any = None,
+        *,
+        density: float = 1000.0,
+        inertia: Any = None,
+        center: Any = None,
+        ground: bool = True,
+        dt: float = 5e-3,
+        model: Model = "ncp",
+        friction: Any = 0.5,
+        restitution: Any = 0.0,
+        gravity: Any = (0.0, 0.0, -9.81),
+        tolerance: float = 1e-6,
+        max_contacts: int | None = None,
+        max_gap: float = 0.0,
+        correction: float = 0.1,
+        recovery_speed: float = 1.0,
+        bounce_speed: float = 0.05,
+        skip: Iterable[tuple[int, int]] = (),
+        accept: bool = False,
+        workers: int | None = None,
+    ) -> None:
+        nat.check_fork()
+        self._number = 0
+        bodies = [_body(b) for b in shapes]
+        m = self.bodies = len(bodies)
+        own = Library()
+        own._shapes = list(library)
+        if ground:
+            bodies.append(Body((Part(own.halfspace()),), "ground"))
+        self._table = Table(own, bodies)
+        every = len(bodies)
+        self._arrays: dict[str, Array | None] = {"body": np.arange(every, dtype=np.int32)}
+        for name, value, fixed in (("friction", friction, friction), ("restitution", restitution, restitution)):
+            column = np.zeros(every)
+            column[:m] = _column(name, value, m)
+            column[m:] = np.max(column[:m], initial=0.0) if np.ndim(fixed) else fixed
+            self._arrays[name] = column
+        self._set_mass(mass, density, inertia, center, m, every)
+        first, second = pair_arrays("skip", listed_pairs("skip", skip))
+        if len(first):
+            self._arrays["skip_a"], self._arrays["skip_b"] = first, second
+        gravity_column = take("gravity", np.asarray(gravity), np.float64, (), 3, True)
+        self._arrays |= {"gravity": gravity_column} | numbers(
+            bodies=every,
+            skips=len(first),
+            time_step=real("dt", dt, 0, above=True),
+            model=MODELS.index(one_of("model", model, MODELS)),
+            tolerance=real("tolerance", tolerance, 0, above=True),
+            max_gap=real("max_gap", max_gap, 0),
+            correction=real("correction", correction) or -1.0,
+            recovery_speed=real("recovery_speed", recovery_speed, 0, above=True),
+            bounce_speed=real("bounce_speed", bounce_speed, 0, above=True),
+            contacts=0 if max_contacts is None else whole("max_contacts", max_contacts, 1),
+            accept=int(accept),
+            workers=0 if workers is None else whole("workers", workers, 1),
+        )
+        self.dt, self.ground, self.worlds = float(dt), ground, 0
+        self.library, self._bodies = own, bodies
+        _jobs.register(self)
+
+    @staticmethod
+    def of(bodies: FreeBodies, **options: Any) -> Simulation:
+        """A simulation of the bodies of :func:`from_mujoco` or :func:`from_urdf`; ``options`` go before theirs."""
+        about = {"inertia": bodies.inertia, "center": bodies.center, **bodies.options, **options}
+        return Simulation(bodies.library, bodies.bodies, bodies.mass, **about)
+
+    def _set_mass(self, mass: Any, density: float, inertia: Any, center: Any, m: int, every: int) -> None:
+        masses, inertias, centers = np.full(every, np.inf), np.zeros((every, 6)), np.zeros((every, 3))
+        if mass is not None:
+            masses[:m] = _column("mass", mass, m)
+        if (inertia is None) != (center is None) and inertia is None:
+            raise OptionError("center: an inertia is needed beside a center of mass, which it is about")
+        if inertia is not None:
+            if mass is None:
+                raise OptionError("inertia: it takes a mass")
+            inertias[:m] = take("inertia", host("inertia", inertia, True), np.float64, (6,), m, True)
+            if center is not None:
+                centers[:m] = take("center", host("center", center, True), np.float64, (3,), m, True)
+        else:
+            row = np.zeros(10)
+            for i in range(m):
+                if mass is not None and not (0 < masses[i] < np.inf):
+                    continue  # fixed, or refused with the number of the body
+                _mass(self._table, i, real("density", density, 0, above=True), row)
+                scale = 1.0 if mass is None else masses[i] / row[0]
+                masses[i], centers[i], inertias[i] = scale * row[0], row[1:4], scale * row[4:]
+        self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
+
+    def start(self, position: Any, rotation: Any, velocity: Any = None, spin: Any = None, *, quat: str) -> None:
+        """Set the state: position [W,M,3], rotation [W,M,4] in the order ``quat``, velocity of the centers of mass and
+        spin [W,M,3] (default: at rest). A world whose state is not finite is invalid, and the others are stepped."""
+        if quat not in ("wxyz", "xyzw"):
+            raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+        m = self.bodies
+        p = host("position", position, True)
+        if p.ndim != 3 or p.shape[1:] != (m, 3):
+            raise ArrayError("position", f"has the shape {list(p.shape)}, want [W, {m}, 3]")
+        worlds = len(p)
+        every = m + int(self.ground)
+        pose = np.zeros((worlds, every, 7))
+        pose[:, :, 3] = 1
+        pose[:, :m, :3] = take("position", p, np.float64, (m, 3), worlds, True)
+        q = take("rotation", host("rotation", rotation, True), np.float64, (m, 4), worlds, True)
+        pose[:, :m, 3:] = q if quat == "wxyz" else reordered(q, (3, 0, 1, 2))
+        state: dict[str, Array | None] = {"pose": pose}
+        for name, value in (("velocity", velocity), ("spin", spin)):
+            column = np.zeros((worlds, every, 3))
+            if value is not None:
+                column[:, :m] = take(name, host(name, value, True), np.float64, (m, 3), worlds, True)
+            state[name] = column
+        self.close()
+        n, number, error = nat.native(), ctypes.c_uint64(), nat.Error()
+        given = named(self._arrays | state | numbers(worlds=worlds))
+        n.raise_for(n.simulation_open(self._table.number, given, len(given), number, error), error)
+        self._number, self.worlds, self._quat = number.value, worlds, quat
+
+    def run(
+        self,
+        position: Any = None,
+        rotation: Any = None,
+        velocity: Any = None,
+        spin: Any = None,
+        *,
+        steps: int,
+        quat: str | None = None,
+        force: Any = None,
+        every: int = 1,
+    ) -> Trajectory:
+        """Make steps from a state (see :meth:`start`), or without one go on from the last step, and record each
+        ``every``-th of them. ``force`` [W,M,6] is a force at the center of mass in N and a torque in N·m, world axes.
+
+        An interrupted run (Ctrl-C) leaves the simulation at the last step that it made.
+        """
+        if position is not None:
+            if quat is None:
+                raise OptionError('quat: None, want "wxyz" or "xyzw" beside a rotation')
+            self.start(position, rotation, velocity, spin, quat=quat)
+        elif rotation is not None or velocity is not None or spin is not None:
+            raise OptionError("position: None, want one beside rotation, velocity and spin")
+        if not self._number:
+            raise OptionError("position: None, want one for the first run")
+        m, w, total = self.bodies, self.worlds, self.bodies + int(self.ground)
+        count, each = whole("steps", steps, 1), whole("every", every, 1)
+        r = count // each
+        given: dict[str, Array | None] = dict(numbers(step_count=count, every=each))
+        if force is not None:
+            f = np.zeros((w, total, 6))
+            f[:, :m] = take("force", host("force", force, True), np.float64, (m, 6), w, True)
+            given["force"] = f
+        out: dict[str, Array] = {
+            "pose": np.zeros((r, w, total, 7)),
+            "velocity": np.zeros((r, w, total, 3)),
+            "spin": np.zeros((r, w, total, 3)),
+            "energy": np.zeros((r, w)),
+            "residual": np.zeros((r, w)),
+            "contacts": np.zeros((r, w), np.int32),
+            "status": np.zeros((r, w), np.uint8),
+        }
+        n, made, number = nat.native(), ctypes.c_int64(), self._number
+        records = named(given | out)
+
+        def submit(ms: int, job: Any, report: nat.Report, error: nat.Error) -> int:
+            return cast(int, n.simulation_run(number, records, len(records), made, ms, job, report, error))
+
+        report = _jobs.run(submit, (given, out, records, made))
+        pose = out["pose"][:, :, :m]
+        rotation = pose[..., 3:]
+        return Trajectory(
+            np.arange(1, r + 1) * each,
+            np.ascontiguousarray(pose[..., :3]),
+            np.ascontiguousarray(rotation) if self._quat == "wxyz" else reordered(rotation, (1, 2, 3, 0)),
+            np.ascontiguousarray(out["velocity"][:, :, :m]),
+            np.ascontiguousarray(out["spin"][:, :, :m]),
+            out["status"],
+            out["contacts"],
+            out["energy"],
+            out["residual"],
+            report,
+        )
+
+    def show(
+        self,
+        trajectory: Trajectory,
+        world: int = 0,
+        *,
+        most: int = 1000,
+        path: str | os.PathLike[str] | None = None,
+    ) -> View:
+        """A page that plays the recorded steps of a world, ``most`` of them at even distances. ``path`` is a file to
+        write."""
+        r, w = trajectory.status.shape
+        whole("world", world, 0, w - 1)
+        if trajectory.position.shape[2] != self.bodies:
+            raise OptionError(f"trajectory: it has {trajectory.position.shape[2]} bodies, want {self.bodies}")
+        chosen = np.unique(np.linspace(0, r - 1, min(r, whole("most", most, 1))).astype(int))
+        rotation = trajectory.rotation[:, world]
+        if self._quat == "xyzw":
+            rotation = reordered(rotation, (3, 0, 1, 2))
+        poses = np.concatenate([trajectory.position[:, world], rotation], axis=-1)
+        rest = np.array([0.0, 0, 0, 1, 0, 0, 0])
+        fixed = [place_part(rest, p) for b in self._bodies[self.bodies :] for p in b.parts]
+        frames = []
+        for k in chosen.tolist():
+            moving = [place_part(poses[k, i], p) for i, b in enumerate(self._bodies[: self.bodies]) for p in b.parts]
+            status = STEP_STATUSES[int(trajectory.status[k, world])]
+            about = f"world {world}: {trajectory.contacts[k, world]} contacts"
+            frames.append((int(trajectory.step[k]), status, moving, fixed, about, "ground" if fixed else "nothing"))
+        steps = float(np.diff(trajectory.step[chosen]).mean()) if len(chosen) > 1 else 1.0
+        view = play(self.library, frames, steps * self.dt, f"simulation of {self.bodies} bodies")
+        if path is not None:
+            view.save(path)
+        return view
+
+    def close(self) -> None:
+        """Free the worlds. A run after it takes a state."""
+        number, self._number = self._number, 0
+        if number and nat.usable():
+            nat.native().simulation_close(number, None)
+
+    def __del__(self) -> None:
+        if getattr(self, "_number", 0):
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"Simulation of {self.worlds:,} worlds of {self.bodies} bodies"
+
+
+def _column(name: str, value: Any, rows: int) -> Array:
+    """A number for all bodies, or one for each."""
+    array = np.asarray(value)
+    if array.ndim == 0:
+        array = np.full(rows, array)
+    return take(name, array, np.float64, (), rows, True)
+
+
+__all__ = [
+    "MODELS",
+    "STATUSES",
+    "STEP_STATUSES",
+    "FreeBodies",
+    "Simulation",
+    "Solution",
+    "Trajectory",
+    "from_mujoco",
+    "from_urdf",
+    "mass_properties",
+    "solve",
+]

@@ -1,0 +1,264 @@
+"""Contact problems, contact points and time steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+from clearance import contact
+
+GRAVITY, DT = 9.81, 0.01
+
+
+def sliding_box(worlds: int, mu: float = 0.3, speed: float = 2.0) -> dict[str, Any]:
+    """A cube of 2 kg that slides on the ground along x, after a step of gravity."""
+    mass, half = 2.0, 0.1
+    corners = np.array([[sx * half, sy * half, -half] for sx in (-1, 1) for sy in (-1, 1)])
+    inertia = mass / 3 * 2 * half**2
+    return {
+        "mass": np.full((worlds, 1), mass),
+        "inertia": np.tile([inertia] * 3 + [0.0] * 3, (worlds, 1, 1)),
+        "velocity": np.tile([speed, 0, -GRAVITY * DT, 0, 0, 0], (worlds, 1, 1)),
+        "count": np.full(worlds, 4),
+        "body_a": np.full((worlds, 4), -1),
+        "body_b": np.zeros((worlds, 4), int),
+        "arm_a": np.zeros((worlds, 4, 3)),
+        "arm_b": np.tile(corners, (worlds, 1, 1)),
+        "frame": np.tile(np.eye(3), (worlds, 4, 1, 1)),
+        "friction": np.full((worlds, 4), mu),
+    }
+
+
+def test_solve_closed_form() -> None:
+    """A cube that slides is slowed by μg·dt, and its impulses carry its weight; under the ccp it is lifted by μ times
+    the slip."""
+    problem = sliding_box(3)
+    r = contact.solve(**problem, tolerance=1e-10)
+    assert r.ok.all() and (r.residual <= 1e-9).all()
+    np.testing.assert_allclose(r.velocity[:, 0, 0], 2 - 0.3 * GRAVITY * DT, atol=1e-7)
+    np.testing.assert_allclose(r.impulse[:, :, 2].sum(axis=1), 2 * GRAVITY * DT, atol=1e-8)
+    c = contact.solve(**problem, model="ccp", bound=True, tolerance=1e-10)
+    assert c.ok.all() and (c.velocity[:, 0, 2] > 0.1).all() and (c.bound < 1e-3).all()
+    again = contact.solve(**problem, tolerance=1e-10, warm=r.impulse)
+    assert (again.sweeps == 0).all()
+    alone = contact.solve(**{k: v[:1] for k, v in problem.items()}, tolerance=1e-10)
+    np.testing.assert_array_equal(alone.impulse[0], r.impulse[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("mass", 0.0, "body 0: mass: 0 kg"),
+        ("mass", -1.0, "body 0: mass: -1 kg"),
+        ("inertia", np.array([1.0, 1, 3, 0, 0, 0]), "exceeds the sum of the other two"),
+        ("friction", -0.5, "friction: -0.5"),
+        ("velocity", np.nan, "velocity"),
+        ("body_b", 7, "body 7 is absent"),
+        ("frame", np.zeros((3, 3)), "singular frame"),
+        ("count", 5, "5 contacts"),
+    ],
+)
+def test_invalid_world(name: str, value: Any, says: str) -> None:
+    """A world of bad input is invalid and says why; the others are answered."""
+    problem = sliding_box(3)
+    array = problem[name]
+    if name in ("frame", "inertia"):
+        array[1, 0] = value
+    else:
+        array[1] = value
+    r = contact.solve(**problem)
+    assert r.status.tolist() == [0, 2, 0]
+    assert np.isnan(r.velocity[1]).all()
+    with pytest.raises(cl.RowError, match="world 1") as e:
+        r.raise_if_failed()
+    assert says in str(e.value)
+
+
+def test_refused_arguments() -> None:
+    problem = sliding_box(2)
+    for name, value in (("tolerance", 0), ("model", "lcp"), ("relaxation", -1), ("workers", 0)):
+        with pytest.raises(cl.OptionError, match=name):
+            contact.solve(**problem, **{name: value})
+    with pytest.raises(cl.OptionError, match="relaxation"):
+        contact.solve(**problem, relaxation=2.5)
+    with pytest.raises(cl.ArrayError, match="arm_b"):
+        contact.solve(**{**problem, "arm_b": np.zeros((2, 3, 3))})
+
+
+def crates(count: int, **options: Any) -> tuple[contact.Simulation, Any, Any]:
+    lib = cl.Library()
+    box = lib.box([0.1, 0.1, 0.1])
+    sim = contact.Simulation(lib, [box] * count, mass=1.0, **options)
+    position = np.zeros((2, count, 3))
+    position[:, :, 2] = 0.1 + 0.2 * np.arange(count)
+    rotation = np.tile([1.0, 0, 0, 0], (2, count, 1))
+    return sim, position, rotation
+
+
+def test_stack_stands_and_ball_falls() -> None:
+    sim, position, rotation = crates(3)
+    r = sim.run(position, rotation, quat="wxyz", steps=40, every=20)
+    assert r.step.tolist() == [20, 40] and r.ok.all()
+    np.testing.assert_allclose(r.position[-1], position, atol=1e-4)
+    assert (np.abs(r.energy) < 1e-4).all() and (r.contacts == 12).all() and (r.residual < 1e-5).all()
+    more = sim.run(steps=5)
+    np.testing.assert_allclose(more.position[-1], position, atol=1e-4)
+    fall, position, rotation = crates(1, ground=False, dt=1e-3)
+    spin = np.zeros((2, 1, 3))
+    spin[:, :, 2] = 2
+    r = fall.run(position, rotation[..., [1, 2, 3, 0]], spin=spin, quat="xyzw", steps=100)
+    np.testing.assert_allclose(r.velocity[-1, :, 0, 2], -GRAVITY * 0.1, atol=1e-12)
+    np.testing.assert_allclose(r.spin[-1, :, 0], [[0, 0, 2]] * 2, atol=1e-12)
+    np.testing.assert_allclose(r.rotation[-1, 0, 0], [0, 0, np.sin(0.1), np.cos(0.1)], atol=1e-9)
+
+
+def test_resumed_run_has_the_same_bits() -> None:
+    sim, position, rotation = crates(3)
+    position[1, 1, 0] += 0.02
+    whole = sim.run(position, rotation, quat="wxyz", steps=20)
+    other, _, _ = crates(3, workers=1)
+    first = other.run(position, rotation, quat="wxyz", steps=8)
+    second = other.run(steps=12)
+    np.testing.assert_array_equal(np.concatenate([first.position, second.position]), whole.position)
+
+
+def test_force_and_bad_worlds() -> None:
+    sim, position, rotation = crates(1)
+    force = np.zeros((2, 1, 6))
+    force[0, 0, 0] = 100
+    force[1, 0, 2] = np.nan
+    position = np.concatenate([position, position[:1]])
+    rotation = np.concatenate([rotation, rotation[:1]])
+    position[2] = np.nan
+    force = np.concatenate([force, force[:1]])
+    r = sim.run(position, rotation, quat="wxyz", steps=4, force=force)
+    assert [contact.STEP_STATUSES[s] for s in r.status[-1]] == ["advanced", "invalid", "invalid"]
+    assert r.velocity[-1, 0, 0, 0] > 1 and (r.velocity[-1, 1] == 0).all()
+    with pytest.raises(cl.RowError, match="invalid"):
+        r.raise_if_failed()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"mass": 0.0}, "body 0: mass"),
+        ({"mass": -1.0}, "body 0: mass"),
+        ({"mass": np.nan}, "body 0: mass"),
+        ({"inertia": [[1.0, 1, 3, 0, 0, 0]]}, "body 0: inertia"),
+        ({"friction": -0.1}, "body 0: friction"),
+        ({"restitution": 1.5}, "body 0: restitution"),
+    ],
+)
+def test_simulation_refuses(options: dict[str, Any], says: str) -> None:
+    lib = cl.Library()
+    shapes = [lib.box([0.1, 0.1, 0.1])]
+    sim = contact.Simulation(lib, shapes, **{"mass": 1.0, **options})
+    with pytest.raises(cl.OptionError, match=says):
+        sim.run(np.zeros((1, 1, 3)), np.tile([1.0, 0, 0, 0], (1, 1, 1)), quat="wxyz", steps=1)
+
+
+def test_mass_of_bodies() -> None:
+    lib = cl.Library()
+    mass, center, inertia = contact.mass_properties(lib, [lib.sphere(0.5), lib.box([0.1, 0.2, 0.3])], density=10)
+    np.testing.assert_allclose(mass, [10 * 4 / 3 * np.pi / 8, 0.48], rtol=1e-12)
+    np.testing.assert_allclose(center, 0, atol=1e-15)
+    np.testing.assert_allclose(inertia[0, :3], 0.4 * mass[0] * 0.25, rtol=1e-12)
+    with pytest.raises(cl.ClearanceError, match="half-space"):
+        contact.mass_properties(lib, [lib.halfspace()])
+
+
+def test_contact_points(engine: cl.Engine) -> None:
+    """A box on a box has four points, capsules side by side two, balls one, separated boxes none."""
+    lib = cl.Library()
+    box, rod, ball = lib.box([0.1, 0.1, 0.1]), lib.capsule(0.1, 0.4), lib.sphere(0.1)
+    a, b = np.array([box, rod, ball, box, box]), np.array([box, rod, ball, box, 9])
+    pos_a, pos_b = np.zeros((5, 3)), np.zeros((5, 3))
+    pos_b[0, 2], pos_b[1, 0], pos_b[2, 1], pos_b[3, 2] = 0.199, 0.2, 0.2005, 0.5
+    identity = np.tile([1.0, 0, 0, 0], (5, 1))
+    world = np.array([3, 4, 5, 6, 7])
+    r = engine.contacts(lib, a, b, pos_a, identity, pos_b, identity, quat="wxyz", max_gap=1e-3, world=world)
+    assert r.count.tolist() == [4, 2, 1, 0, 0] and r.status.tolist() == [1, 1, 1, 0, 3]
+    assert r.pair.tolist() == [0, 0, 0, 0, 1, 1, 2] and r.world is not None and r.world.tolist() == [3] * 4 + [4, 4, 5]
+    assert len(r) == 7 and r.failed.tolist() == [False] * 4 + [True]
+    np.testing.assert_allclose(r.gap, [-1e-3] * 4 + [0, 0, 5e-4], atol=1e-9)
+    assert (r.lower <= r.gap).all()
+    np.testing.assert_allclose(np.abs(r.position[:4, :2]), 0.1, atol=1e-12)
+    np.testing.assert_allclose(r.normal[0], [0, 0, 1], atol=1e-12)
+    pos_b[0, :2] = 0.03, 0.05  # so that no corner lies above an edge
+    moved = [
+        engine.contacts(lib, box, box, pos_a[0], identity[:1], pos_b[:1] + d, identity[0], quat="wxyz", max_gap=1e-3)
+        for d in (0, 1e-6)
+    ]
+    assert len(moved[0]) == 4
+    np.testing.assert_array_equal(moved[0].id, moved[1].id)
+    with pytest.raises(cl.OptionError, match="max_gap"):
+        engine.contacts(lib, a, b, pos_a, identity, pos_b, identity, quat="wxyz", max_gap=-1)
+
+
+MODEL = """<mujoco><option timestep="0.004" gravity="0 0 -9.81"/><worldbody>
+<geom name="floor" type="plane" size="1 1 1" friction="0.4 0 0"/>
+<body name="crate" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2" friction="0.4 0 0"/></body>
+<body name="ball" pos="1 0 0.5"><freejoint/><geom type="sphere" size="0.1" mass="1" friction="0.9 0 0"/>
+<body name="knob" pos="0 0 0.1"><geom type="sphere" size="0.05" mass="0.5" friction="0.9 0 0"/></body></body>
+</worldbody></mujoco>"""
+
+
+def test_mujoco_bodies() -> None:
+    """Free bodies of a model with their masses and pairs; joints are refused by name."""
+    mujoco: Any = pytest.importorskip("mujoco")
+    bodies = contact.from_mujoco(mujoco.MjModel.from_xml_string(MODEL))
+    assert [b.name for b in bodies.bodies] == ["world", "crate", "ball"]
+    np.testing.assert_allclose(bodies.mass, [np.inf, 2, 1.5])
+    np.testing.assert_allclose(bodies.center[2], [0, 0, 0.1 * 0.5 / 1.5])
+    np.testing.assert_allclose(bodies.inertia[1], [2 / 3 * 0.02] * 3 + [0] * 3, atol=1e-12)
+    reduced = 1 * 0.5 / 1.5 * 0.01
+    ball = 0.4 * 0.01 + 0.4 * 0.5 * 0.0025
+    np.testing.assert_allclose(bodies.inertia[2, :3], [ball + reduced, ball + reduced, ball], rtol=1e-9)
+    sim = contact.Simulation.of(bodies)
+    r = sim.run(bodies.position[None], bodies.rotation[None], quat="wxyz", steps=25)
+    r.raise_if_failed()
+    np.testing.assert_allclose(r.position[-1, 0, 1], [0, 0, 0.1], atol=1e-4)
+    np.testing.assert_allclose(r.velocity[-1, 0, 2, 2], -GRAVITY * 0.1, atol=1e-9)
+    hinged = MODEL.replace('<body name="knob" pos="0 0 0.1">', '<body name="knob"><joint name="elbow"/>')
+    with pytest.raises(cl.OptionError, match="elbow"):
+        contact.from_mujoco(mujoco.MjModel.from_xml_string(hinged))
+
+
+URDF = """<robot name="r"><link name="base"><inertial><origin xyz="0 0 0.1"/><mass value="2"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+<link name="tip"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
+<collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+<joint name="weld" type="fixed"><parent link="base"/><child link="tip"/><origin xyz="0 0 0.4"/></joint></robot>"""
+
+
+def test_urdf_bodies(tmp_path: Any) -> None:
+    pytest.importorskip("yourdfpy")
+    path = tmp_path / "r.urdf"
+    path.write_text(URDF)
+    bodies = contact.from_urdf([path, path])
+    np.testing.assert_allclose(bodies.mass, [3, 3])
+    np.testing.assert_allclose(bodies.center[0], [0, 0, 0.2])
+    np.testing.assert_allclose(bodies.inertia[0, :3], [0.2 + 0.06, 0.2 + 0.06, 0.2], rtol=1e-12)
+    assert len(bodies.bodies[0].parts) == 2
+    position = np.array([[[0, 0, 0.1], [1, 0, 0.1]]])
+    r = contact.Simulation.of(bodies, dt=0.01).run(position, bodies.rotation[None], quat="wxyz", steps=10)
+    r.raise_if_failed()
+    np.testing.assert_allclose(r.position[-1], position, atol=1e-4)
+    path.write_text(URDF.replace('type="fixed"', 'type="continuous"'))
+    with pytest.raises(cl.OptionError, match="weld"):
+        contact.from_urdf(path)
+
+
+def test_page(tmp_path: Any) -> None:
+    """A page that plays a run has its steps."""
+    sim, position, rotation = crates(2)
+    r = sim.run(position, rotation, quat="wxyz", steps=30, every=3)
+    try:
+        view = sim.show(r, world=1, path=tmp_path / "run.html")
+    except cl.FileError as e:  # the script of pages is built where npm is
+        pytest.skip(str(e))
+    assert view.rows == 10 and '"play":' in view.html and (tmp_path / "run.html").exists()
