@@ -190,10 +190,16 @@ func checkBodies(name string, list []int32, m, worlds, n int) error {
 		return fmt.Errorf("batch: %s have %d numbers, want %d, or %d × %d for one list per world", name, len(list), m,
 			worlds, m)
 	}
+	return CheckIndices(name, list, m, 0, n)
+}
+
+// CheckIndices returns an error if a list of m bodies a world, from the first world on, has an index that is neither
+// below n nor [Absent].
+func CheckIndices(name string, list []int32, m, first, n int) error {
 	for i, b := range list {
 		if b < Absent || int(b) >= n {
 			return fmt.Errorf("batch: %s[%d] (world %d, body %d) = %d, want one in [0, %d), or -1 for none",
-				name, i, i/m, i%m, b, n)
+				name, first*m+i, first+i/m, i%m, b, n)
 		}
 	}
 	return nil

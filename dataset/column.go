@@ -120,6 +120,9 @@ type source interface {
 	// read fills dst[i], a slice of the Go type of column i or one it converts to, with the next values of that
 	// column, by several workers. Columns whose slice is nil are skipped.
 	read(dst []any) error
+	// skip passes over rows of all columns, which then have no checksum to compare. Stored NPZ arrays and whole row
+	// groups of Parquet files are not read.
+	skip(rows int64) error
 	metadata() map[string]string
 	Close() error
 }

@@ -87,7 +87,7 @@ func drainWorlds(t *testing.T, path string) {
 		if parquet && !shortTable(path, form.table()) {
 			continue
 		}
-		f, err := readWorldFile(path, form, nil)
+		f, err := whole(openWorldFile(path, form, nil, func(f *worldFile, _ int) (*worldFile, error) { return f, nil }))
 		if err != nil {
 			continue
 		}

@@ -121,6 +121,18 @@ func (t *npzTable) read(dst []any) error {
 	return readParts(parts, t.workers, t.wrong)
 }
 
+func (t *npzTable) skip(rows int64) error {
+	for _, a := range t.cols {
+		if a == nil {
+			continue
+		}
+		if err := a.skip(rows * (a.header.count() / max(t.n, 1))); err != nil {
+			return t.wrong(a, err)
+		}
+	}
+	return nil
+}
+
 // wrong is an error of an array.
 func (t *npzTable) wrong(a *npyArray, err error) error {
 	return fmt.Errorf("dataset: %s: column %s: %w", t.path, a.name, err)

@@ -35,19 +35,19 @@ func (r *PairReader) Next(dst *batch.Pairs) (int, error) {
 	})
 }
 
-// Rows returns rows [lo, hi) of the file, fewer where it ends, in the memory of used if that suffices. Ranges ascend:
-// the rows before lo are read and dropped. With it the file is a source of a stream, see package dispatch.
+// Rows returns rows [lo, hi) of the file, fewer where it ends, in the memory of used if that suffices. Ranges ascend;
+// rows in between are not read where the format allows that. With it the file is a source of a stream, see package
+// dispatch.
 func (r *PairReader) Rows(lo, hi int, used batch.Input) (batch.Input, error) {
 	if lo < hi && int64(lo) < r.next {
 		return nil, fmt.Errorf("dataset: %s: rows from %d are asked for, and %d have been read", r.path, lo, r.next)
 	}
 	end := min(int64(hi), r.Len())
 	first := min(int64(lo), end)
-	for dropped := batch.NewPairs(int(min(first-r.next, 1<<16))); r.next < first; {
-		if _, err := r.Next(dropped.Slice(0, int(min(first-r.next, 1<<16)))); err != nil {
-			return nil, err
-		}
+	if err := r.src.skip(max(first-r.next, 0)); err != nil {
+		return nil, notEnd(err)
 	}
+	r.next = max(r.next, first)
 	pairs := batch.PairsIn(used, int(end-first))
 	if pairs.Len() == 0 {
 		return pairs, nil

@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 
@@ -261,6 +262,57 @@ func (t *parquetTable) read(dst []any) error {
 		}
 	}
 	return parallel(workersOr(t.workers), len(parts), func(i int) error { return parts[i].read(t) })
+}
+
+// skip passes over rows: over whole row groups by their number of rows, within one over plain pages by their length.
+func (t *parquetTable) skip(rows int64) error {
+	return parallel(workersOr(t.workers), len(t.cols), func(i int) error {
+		l := t.cols[i]
+		if l == nil {
+			return nil
+		}
+		for n := rows * int64(l.width); n > 0; {
+			if l.left == 0 {
+				if group := t.groupRows(l) * int64(l.width); group <= n {
+					n, l.row, l.group = n-group, l.row+group/int64(l.width), l.group+1
+					continue
+				}
+			}
+			if err := l.pages.ready(); err != nil {
+				return fmt.Errorf("dataset: %s: column %s: %w", t.path, l.name, err)
+			}
+			const block = 3 << 12 // values, a multiple of every width
+			k := int(min(n, block))
+			if err := t.readColumn(l, l.dropped(k)); err != nil {
+				return err
+			}
+			n -= int64(k)
+		}
+		return nil
+	})
+}
+
+// groupRows is the number of rows of the row group that a column opens next.
+func (t *parquetTable) groupRows(l *leaf) int64 {
+	if l.group >= t.r.NumRowGroups() {
+		return math.MaxInt32 // which fails to open
+	}
+	return t.r.RowGroup(l.group).NumRows()
+}
+
+// dropped is memory for n values that nobody reads.
+func (l *leaf) dropped(n int) any {
+	switch l.typ {
+	case typeFloat32:
+		return make([]float32, n)
+	case typeFloat64:
+		return make([]float64, n)
+	case typeUint8:
+		return make([]uint8, n)
+	case typeUint16:
+		return make([]uint16, n)
+	}
+	return make([]int32, n) // of int64 too
 }
 
 func (t *parquetTable) readColumn(l *leaf, dst any) (err error) {

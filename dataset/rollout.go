@@ -35,13 +35,19 @@ func HasBodies(path string, opts ...Option) (bool, error) {
 // position float64 [3], rotation float64 [4], and the metadata template or skip, JSON arrays of pairs. int64 indices
 // and float32 poses are read too.
 func ReadRollout(path string, bodies *batch.Bodies, opts ...Option) (*batch.Worlds, error) {
-	f, err := readWorldFile(path, &formBodies, opts)
-	if err != nil {
-		return nil, err
-	}
-	w := &batch.Worlds{M: f.m, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB,
-		AllPairs: f.allOf(), SkipA: f.skipA, SkipB: f.skipB}
-	return checked(path, w, w.CheckBodies(bodies))
+	return whole(OpenRollout(path, bodies, opts...))
+}
+
+// OpenRollout opens a file of [ReadRollout], whose worlds are read by ranges.
+func OpenRollout(path string, bodies *batch.Bodies, opts ...Option) (*WorldReader[*batch.Worlds], error) {
+	return openWorldFile(path, &formBodies, opts, func(f *worldFile, first int) (*batch.Worlds, error) {
+		w := &batch.Worlds{M: f.m, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB,
+			AllPairs: f.allOf(), SkipA: f.skipA, SkipB: f.skipB}
+		if err := f.checkIndices(bodies, first); err != nil {
+			return nil, err
+		}
+		return w, w.CheckBodies(bodies)
+	})
 }
 
 // WriteRollout writes worlds of bodies as an NPZ or a Parquet file.

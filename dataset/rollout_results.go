@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -31,8 +32,8 @@ const (
 	columnWorld    = "world" // of each row of all pairs
 )
 
-// rolloutColumns are the columns of results of rollouts that those of pairs lack.
-func rolloutColumns(r *batch.RolloutResults) (cols []column, values []any) {
+// rolloutColumns are the columns of results of rollouts that those of pairs lack. The first world has the given number.
+func rolloutColumns(r *batch.RolloutResults, first int) (cols []column, values []any) {
 	add := func(name string, typ dtype, present bool, v any) {
 		if present {
 			cols, values = append(cols, column{name, 1, []dtype{typ}}), append(values, v)
@@ -46,16 +47,16 @@ func rolloutColumns(r *batch.RolloutResults) (cols []column, values []any) {
 	add(columnAny, typeUint8, r.Any != nil, r.Any)
 	add(columnBodyA, typeInt32, r.BodyA != nil, r.BodyA)
 	add(columnBodyB, typeInt32, r.BodyB != nil, r.BodyB)
-	add(columnWorld, typeInt32, r.Offsets != nil, worldsOf(r.Offsets))
+	add(columnWorld, typeInt32, r.Offsets != nil, worldsOf(r.Offsets, first))
 	return cols, values
 }
 
-// worldsOf returns the world of each row.
-func worldsOf(offsets []int64) []int32 {
+// worldsOf returns the world of each row; the first world has the given number.
+func worldsOf(offsets []int64, first int) []int32 {
 	var worlds []int32
 	for w := 1; w < len(offsets); w++ {
 		for range offsets[w] - offsets[w-1] {
-			worlds = append(worlds, int32(w-1))
+			worlds = append(worlds, int32(first+w-1))
 		}
 	}
 	return worlds
@@ -79,44 +80,139 @@ func offsetsOf(worlds []int32, n int) ([]int64, error) {
 	return offsets, nil
 }
 
-// WriteRolloutResults writes the results of a rollout of W worlds to a Parquet or NPZ file: the columns of
-// [CreateResults] that r has but bits, and part_a, part_b; of worlds also pair, contacts, failed and any; of all
-// pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest distance,
-// W, and of worlds whether contacts are complete, and has the given entries.
-func WriteRolloutResults(path string, r *batch.RolloutResults, o *batch.RolloutOptions, worlds int,
-	meta map[string]string) error {
-	var cols []column
-	var values []any
+// RolloutWriter writes results of a rollout by ranges of worlds. The file appears under its name once Close has
+// completed it; Abort drops it.
+type RolloutWriter struct {
+	path    string
+	o       *batch.RolloutOptions
+	worlds  int // of the whole
+	meta    map[string]string
+	rows    int64 // of the whole, unknown if below 0
+	written int   // worlds
+	w       *tableWriter
+	held    []any // columns that wait for their number of rows
+	cols    []column
+
+	// Of the results.
+	precision batch.Precision
+	complete  bool // contacts
+}
+
+// CreateRolloutResults begins a Parquet or NPZ file of results of a rollout of W worlds: the columns of
+// [CreateResults] that the results have but bits, and part_a, part_b; of worlds also pair, contacts, failed and any; of
+// all pairs body_a, body_b and the world of each row. The metadata states the query, the reduction, the largest
+// distance, W, and of worlds whether contacts are complete, and has the given entries. rows is the number of rows of
+// all worlds, or [UnknownRows]: an NPZ file states it before its first value, so that results of all pairs are held in
+// memory for one until Close.
+func CreateRolloutResults(path string, o *batch.RolloutOptions, worlds int, rows int64,
+	meta map[string]string) *RolloutWriter {
+	return &RolloutWriter{path: path, o: o, worlds: worlds, rows: rows, meta: meta}
+}
+
+// UnknownRows stands for a number of rows that is not known before the last is written.
+const UnknownRows = -1
+
+// Write appends the results of the next worlds, and keeps no reference to them. All have the same columns.
+func (f *RolloutWriter) Write(r *batch.RolloutResults) error {
+	cols, values := f.columns(r)
+	if f.cols == nil {
+		f.cols, f.precision, f.complete = cols, r.Precision, r.ContactsComplete
+		if format, err := formatOf(f.path); err != nil {
+			return err
+		} else if f.rows < 0 && format == formatNPZ {
+			f.held = make([]any, len(cols))
+			for i, v := range values {
+				f.held[i] = reflect.MakeSlice(reflect.TypeOf(v), 0, 0).Interface()
+			}
+		} else if err := f.create(f.rows); err != nil {
+			return err
+		}
+	}
+	f.written += worldsIn(r)
+	if f.held != nil {
+		for i, v := range values {
+			f.held[i] = reflect.AppendSlice(reflect.ValueOf(f.held[i]), reflect.ValueOf(v)).Interface()
+		}
+		return nil
+	}
+	if f.rows < 0 {
+		f.w.n += int64(r.N)
+	}
+	return f.w.append(values, r.N)
+}
+
+// worldsIn is the number of worlds of results of all pairs; others state no number of worlds in their rows.
+func worldsIn(r *batch.RolloutResults) int { return max(len(r.Offsets)-1, 0) }
+
+// columns are the columns of results of the next worlds, and their values.
+func (f *RolloutWriter) columns(r *batch.RolloutResults) (cols []column, values []any) {
 	for i, c := range resultColumns(precisionType(r.Precision)) {
 		if v := resultValues(r.Results, i, r.N); v != nil {
 			cols, values = append(cols, c), append(values, v)
 		}
 	}
-	others, more := rolloutColumns(r)
-	cols, values = append(cols, others...), append(values, more...)
-	out, err := createTable(osFS{}, path, cols, int64(r.N))
+	others, more := rolloutColumns(r, f.written)
+	return append(cols, others...), append(values, more...)
+}
+
+// create creates the file, of so many rows.
+func (f *RolloutWriter) create(rows int64) error {
+	out, err := createTable(osFS{}, f.path, f.cols, max(rows, 0))
 	if err != nil {
 		return err
 	}
-	w := &tableWriter{path: path, out: out, n: int64(r.N)}
-	defer w.Abort()
+	f.w = &tableWriter{path: f.path, out: out, n: max(rows, 0)}
 	out.describe("status", codesText(batch.StatusCount))
 	out.describe(metaSolvers, batch.SolverNames())
-	out.describe(metaPrecision, r.Precision.String())
-	out.describe(metaQuery, o.Query.String())
-	out.describe(metaValue, o.Query.Info().Value)
-	out.describe(metaReduce, o.Reduce.String())
-	out.describe(metaWorlds, fmt.Sprint(worlds))
-	if o.Reduce == batch.ReduceWorld {
-		out.describe(metaComplete, strconv.FormatBool(r.ContactsComplete))
+	out.describe(metaPrecision, f.precision.String())
+	out.describe(metaQuery, f.o.Query.String())
+	out.describe(metaValue, f.o.Query.Info().Value)
+	out.describe(metaReduce, f.o.Reduce.String())
+	out.describe(metaWorlds, fmt.Sprint(f.worlds))
+	if f.o.Reduce == batch.ReduceWorld {
+		out.describe(metaComplete, strconv.FormatBool(f.complete))
 	}
-	if o.HasMaxDistance {
-		out.describe(metaMaxDistance, fmt.Sprint(o.MaxDistance))
+	if f.o.HasMaxDistance {
+		out.describe(metaMaxDistance, fmt.Sprint(f.o.MaxDistance))
 	}
-	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		out.describe(key, meta[key])
+	for _, key := range slices.Sorted(maps.Keys(f.meta)) {
+		out.describe(key, f.meta[key])
 	}
-	if err := w.append(values, r.N); err != nil {
+	return nil
+}
+
+// Close completes the file and gives it its name.
+func (f *RolloutWriter) Close() error {
+	if f.held != nil {
+		rows := lenOf(f.held[0]) / f.cols[0].width
+		if err := f.create(int64(rows)); err != nil {
+			return err
+		}
+		if err := f.w.append(f.held, rows); err != nil {
+			return err
+		}
+		f.held = nil
+	}
+	if f.w == nil {
+		return fmt.Errorf("dataset: %s: no results were written", f.path)
+	}
+	return f.w.Close()
+}
+
+// Abort drops the file, unless it has been completed.
+func (f *RolloutWriter) Abort() {
+	if f.w != nil {
+		f.w.Abort()
+	}
+}
+
+// WriteRolloutResults writes the results of a rollout of W worlds to a Parquet or NPZ file, see
+// [CreateRolloutResults].
+func WriteRolloutResults(path string, r *batch.RolloutResults, o *batch.RolloutOptions, worlds int,
+	meta map[string]string) error {
+	w := CreateRolloutResults(path, o, worlds, int64(r.N), meta)
+	defer w.Abort()
+	if err := w.Write(r); err != nil {
 		return err
 	}
 	return w.Close()
@@ -146,7 +242,7 @@ func ReadRolloutResults(path string, opts ...Option) (*batch.RolloutResults, map
 func rolloutResultColumns() []column {
 	all := &batch.RolloutResults{Pair: []int32{}, Contacts: []int32{}, Failed: []int32{}, Any: []uint8{},
 		BodyA: []int32{}, BodyB: []int32{}, Offsets: []int64{0}}
-	others, _ := rolloutColumns(all)
+	others, _ := rolloutColumns(all, 0)
 	return append(resultColumns(typeFloat32, typeFloat64), others...)
 }
 

@@ -20,13 +20,19 @@ const (
 // from a Parquet file of W·T·M rows: world, way_point and body int32, position float64 [3], rotation float64 [4], and
 // the metadata template, a JSON array of pairs. int64 indices and float32 poses are read too.
 func ReadMotions(path string, bodies *batch.Bodies, opts ...Option) (*batch.Motions, error) {
-	f, err := readWorldFile(path, &formMotions, opts)
-	if err != nil {
-		return nil, err
-	}
-	m := &batch.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
-		TemplateB: f.templateB}
-	return checked(path, m, m.CheckBodies(bodies))
+	return whole(OpenMotions(path, bodies, opts...))
+}
+
+// OpenMotions opens a file of [ReadMotions], whose worlds are read by ranges.
+func OpenMotions(path string, bodies *batch.Bodies, opts ...Option) (*WorldReader[*batch.Motions], error) {
+	return openWorldFile(path, &formMotions, opts, func(f *worldFile, first int) (*batch.Motions, error) {
+		m := &batch.Motions{M: f.m, T: f.t, Bodies: f.list, Poses: f.poses, TemplateA: f.templateA,
+			TemplateB: f.templateB}
+		if err := f.checkIndices(bodies, first); err != nil {
+			return nil, err
+		}
+		return m, m.CheckBodies(bodies)
+	})
 }
 
 // WriteMotions writes worlds of moving bodies as an NPZ or a Parquet file.
@@ -55,17 +61,18 @@ func sweepColumns(r *batch.SweepResults) (cols []column, at []any) {
 	return cols, at
 }
 
-// WriteSweepResults writes the results of a sweep of W worlds through T way points to a Parquet or NPZ file: the
-// columns state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [batch.SweepResults]. The
-// metadata states the codes of the states, W and T, and has the given entries.
-func WriteSweepResults(path string, r *batch.SweepResults, worlds, wayPoints int, meta map[string]string) error {
-	cols, at := sweepColumns(r)
-	out, err := createTable(osFS{}, path, cols, int64(r.N))
+// SweepWriter writes results of a sweep by ranges of worlds. Close completes the file; Abort drops it.
+type SweepWriter struct{ tableWriter }
+
+// CreateSweepResults begins a Parquet or NPZ file of results of a sweep of W worlds through T way points: the columns
+// state, lower, upper, closest, t0, t1, part_a, part_b and evaluations of [batch.SweepResults]. rows is the number of
+// rows of all worlds. The metadata states the codes of the states, W and T, and has the given entries.
+func CreateSweepResults(path string, worlds, wayPoints int, rows int64, meta map[string]string) (*SweepWriter, error) {
+	cols, _ := sweepColumns(&batch.SweepResults{})
+	out, err := createTable(osFS{}, path, cols, rows)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w := &tableWriter{path: path, out: out, n: int64(r.N)}
-	defer w.Abort()
 	out.describe(metaQuery, "sweep")
 	out.describe(metaStates, codesText(batch.SweepStateCount))
 	out.describe(metaWorlds, fmt.Sprint(worlds))
@@ -73,11 +80,27 @@ func WriteSweepResults(path string, r *batch.SweepResults, worlds, wayPoints int
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		out.describe(key, meta[key])
 	}
+	return &SweepWriter{tableWriter{path: path, out: out, n: rows}}, nil
+}
+
+// Write appends the results of the next worlds.
+func (w *SweepWriter) Write(r *batch.SweepResults) error {
+	_, at := sweepColumns(r)
 	values := make([]any, len(at))
 	for i, p := range at {
 		values[i] = reflect.ValueOf(p).Elem().Interface()
 	}
-	if err := w.append(values, r.N); err != nil {
+	return w.append(values, r.N)
+}
+
+// WriteSweepResults writes the results of a sweep to a Parquet or NPZ file, see [CreateSweepResults].
+func WriteSweepResults(path string, r *batch.SweepResults, worlds, wayPoints int, meta map[string]string) error {
+	w, err := CreateSweepResults(path, worlds, wayPoints, int64(r.N), meta)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := w.Write(r); err != nil {
 		return err
 	}
 	return w.Close()

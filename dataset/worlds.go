@@ -8,12 +8,15 @@ import "clearance/batch"
 // position float64 [3], rotation float64 [4], and the metadata template, a JSON
 // array of pairs. int64 indices and float32 poses are read too.
 func ReadWorlds(path string, opts ...Option) (*batch.Worlds, error) {
-	f, err := readWorldFile(path, &formShapes, opts)
-	if err != nil {
-		return nil, err
-	}
-	w := &batch.Worlds{Shapes: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB}
-	return checked(path, w, w.CheckShape())
+	return whole(OpenWorlds(path, opts...))
+}
+
+// OpenWorlds opens a file of [ReadWorlds], whose worlds are read by ranges.
+func OpenWorlds(path string, opts ...Option) (*WorldReader[*batch.Worlds], error) {
+	return openWorldFile(path, &formShapes, opts, func(f *worldFile, _ int) (*batch.Worlds, error) {
+		w := &batch.Worlds{Shapes: f.list, Poses: f.poses, TemplateA: f.templateA, TemplateB: f.templateB}
+		return w, w.CheckShape()
+	})
 }
 
 // WriteWorlds writes the worlds form as an NPZ or a Parquet file.

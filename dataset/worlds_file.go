@@ -1,6 +1,11 @@
 package dataset
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"clearance/batch"
+)
 
 // The arrays of files of worlds, see batch.Worlds and batch.Motions.
 const (
@@ -41,19 +46,83 @@ type worldFile struct {
 // allOf reports whether all pairs are asked for: the file has no templates.
 func (w *worldFile) allOf() bool { return w.allPairs && w.templateA == nil && w.templateB == nil }
 
-// readWorldFile reads a file of worlds and checks its shapes, but not its values.
-func readWorldFile(path string, form *worldForm, opts []Option) (*worldFile, error) {
+// worldSource yields the lists and the poses of an open file of worlds.
+type worldSource interface {
+	// read sets list and poses of f to those of worlds [lo, hi). Ranges ascend.
+	read(f *worldFile, lo, hi int) error
+	Close() error
+}
+
+// WorldReader reads a file of worlds by ranges: T is *batch.Worlds, or *batch.Motions.
+type WorldReader[T any] struct {
+	path   string
+	head   worldFile // without list and poses
+	worlds int
+	next   int // world
+	src    worldSource
+	of     func(f *worldFile, first int) (T, error)
+}
+
+// openWorldFile opens a file of worlds and reads what they share. of makes worlds of their list and poses and checks
+// them; first is the number of the first.
+func openWorldFile[T any](path string, form *worldForm, opts []Option,
+	of func(f *worldFile, first int) (T, error)) (*WorldReader[T], error) {
 	f, err := formatOf(path)
 	if err != nil {
 		return nil, err
 	}
-	w := &worldFile{worldForm: form, t: 1}
+	r := &WorldReader[T]{path: path, head: worldFile{worldForm: form, t: 1}, of: of}
 	if f == formatParquet {
-		err = w.readParquet(path, opts)
+		r.src, r.worlds, err = openWorldsParquet(path, &r.head, opts)
 	} else {
-		err = w.readNPZ(path)
+		r.src, r.worlds, err = openWorldsNPZ(path, &r.head)
 	}
-	return w, err
+	if err != nil {
+		return nil, wrong(path, err)
+	}
+	return r, nil
+}
+
+// Count returns the number of worlds.
+func (r *WorldReader[T]) Count() int { return r.worlds }
+
+// BodiesPerWorld returns the number of bodies, or shapes, of a world.
+func (r *WorldReader[T]) BodiesPerWorld() int { return r.head.m }
+
+// WayPoints returns the number of poses that a body has in a world.
+func (r *WorldReader[T]) WayPoints() int { return r.head.t }
+
+// RowsPerWorld returns the number of pairs that all worlds share, 0 where all pairs are asked for.
+func (r *WorldReader[T]) RowsPerWorld() int { return len(r.head.templateA) }
+
+// Worlds reads worlds [lo, hi). Ranges ascend and do not overlap; worlds in between are not read where the format
+// allows that, and the checksum of an NPZ array of which only some is read is not compared.
+func (r *WorldReader[T]) Worlds(lo, hi int) (T, error) {
+	var none T
+	if lo < r.next || hi < lo || hi > r.worlds {
+		return none, wrong(r.path, fmt.Errorf("worlds %d to %d are asked for, want a range within %d to %d", lo, hi,
+			r.next, r.worlds))
+	}
+	f := r.head
+	if err := r.src.read(&f, lo, hi); err != nil {
+		return none, wrong(r.path, err)
+	}
+	r.next = hi
+	w, err := r.of(&f, lo)
+	return w, wrong(r.path, err)
+}
+
+// Close closes the file.
+func (r *WorldReader[T]) Close() error { return r.src.Close() }
+
+// whole reads all worlds of a file and closes it.
+func whole[T any](r *WorldReader[T], err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer r.Close()
+	return r.Worlds(0, r.Count())
 }
 
 // write writes the file, whose shapes have been checked.
@@ -76,18 +145,15 @@ func (w *worldFile) worlds() int {
 	return 0
 }
 
-// checked is what has been read, unless its check failed.
-func checked[T any](path string, v *T, err error) (*T, error) {
-	if err != nil {
-		return nil, wrong(path, err)
-	}
-	return v, nil
+// checkIndices returns an error if the list of worlds from the first on has the index of a body that there is not.
+func (w *worldFile) checkIndices(bodies *batch.Bodies, first int) error {
+	return batch.CheckIndices(w.worldForm.list, w.list, w.m, first, bodies.Len())
 }
 
 // wrong is an error of a file of worlds.
 func wrong(path string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || strings.HasPrefix(err.Error(), "dataset: ") {
+		return err
 	}
 	return fmt.Errorf("dataset: %s: %w", path, err)
 }

@@ -11,7 +11,7 @@ type worldArray struct {
 	column
 	dims     []string // shapes that are read, such as [W,M,7]
 	optional bool
-	to       any // *[]int32 or *[]float64
+	to       *[]int32 // of all worlds; nil of the list and the poses, which are read by ranges
 }
 
 // arrays are the arrays of the form, the list and the poses first.
@@ -25,8 +25,8 @@ func (w *worldFile) arrays() []worldArray {
 		poses = "[W,T,M,7]"
 	}
 	all := []worldArray{
-		{column{w.worldForm.list, 1, index}, lists, false, &w.list},
-		{column{worldPoses, 1, []dtype{typeFloat64, typeFloat32}}, []string{poses}, false, &w.poses},
+		{column{w.worldForm.list, 1, index}, lists, false, nil},
+		{column{worldPoses, 1, []dtype{typeFloat64, typeFloat32}}, []string{poses}, false, nil},
 		{column{worldTemplateA, 1, index}, []string{"[P]"}, w.allPairs, &w.templateA},
 		{column{worldTemplateB, 1, index}, []string{"[P]"}, w.allPairs, &w.templateB},
 	}
@@ -37,32 +37,47 @@ func (w *worldFile) arrays() []worldArray {
 	return all
 }
 
-func (w *worldFile) readNPZ(path string) error {
-	z, err := openNPZ(path, nil)
-	if err != nil {
-		return err
-	}
-	defer z.Close()
-	return wrong(path, w.readArrays(z))
+// worldsNPZ are the arrays of an open NPZ file of worlds.
+type worldsNPZ struct {
+	*npzFile
+	list, poses *npyArray
+	shared      []int32 // list of all worlds, nil if each has its own
+	next        int     // world
 }
 
-func (w *worldFile) readArrays(z *npzFile) error {
+func openWorldsNPZ(path string, w *worldFile) (worldSource, int, error) {
+	z, err := openNPZ(path, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	s := &worldsNPZ{npzFile: z}
+	worlds, err := s.open(w)
+	if err != nil {
+		_ = z.Close()
+		return nil, 0, err
+	}
+	return s, worlds, nil
+}
+
+// open checks the arrays, reads what all worlds share, and returns the number of worlds.
+func (s *worldsNPZ) open(w *worldFile) (int, error) {
 	arrays := w.arrays()
 	cols := make([]column, len(arrays))
 	for i := range arrays {
 		cols[i] = arrays[i].column
 	}
-	for _, name := range z.names() {
+	for _, name := range s.names() {
 		if err := checkName(name, cols); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	for i := range arrays {
-		if err := arrays[i].check(z); err != nil {
-			return err
+		if err := arrays[i].check(s.npzFile); err != nil {
+			return 0, err
 		}
 	}
-	list, p := z.arrays[w.worldForm.list].header.shape, z.arrays[worldPoses].header.shape
+	s.list, s.poses = s.arrays[w.worldForm.list], s.arrays[worldPoses]
+	list, p := s.list.header.shape, s.poses.header.shape
 	m := list[len(list)-1]
 	k := len(p) - 2 // the dimension of the bodies
 	if p[k] != m || p[k+1] != 7 || len(list) == 2 && list[0] != p[0] || w.wayPoints && (p[1] < 2 || p[1] > 1<<30) {
@@ -70,20 +85,47 @@ func (w *worldFile) readArrays(z *npzFile) error {
 		if w.wayPoints {
 			want = fmt.Sprintf("[W,T,%d,7] with at least 2 way points", m)
 		}
-		return fmt.Errorf("array %s has shape %s, want %s for %s of shape %s", worldPoses,
-			z.arrays[worldPoses].header.shapeString(), want, w.worldForm.list,
-			z.arrays[w.worldForm.list].header.shapeString())
+		return 0, fmt.Errorf("array %s has shape %s, want %s for %s of shape %s", worldPoses,
+			s.poses.header.shapeString(), want, w.worldForm.list, s.list.header.shapeString())
 	}
 	w.m = int(m)
 	if w.wayPoints {
 		w.t = int(p[1])
 	}
-	for i := range arrays {
-		if err := arrays[i].read(z); err != nil {
+	var err error
+	if len(list) == 1 {
+		if s.shared, err = readValues[int32](s.list, m); err != nil {
+			return 0, err
+		}
+	}
+	for i := range arrays[2:] {
+		if err := arrays[2+i].read(s.npzFile); err != nil {
+			return 0, err
+		}
+	}
+	if m == 0 {
+		return 0, nil
+	}
+	return int(p[0]), nil
+}
+
+func (s *worldsNPZ) read(w *worldFile, lo, hi int) (err error) {
+	pass, n := int64(lo-s.next), int64(hi-lo)
+	if w.list = s.shared; w.list == nil {
+		if err := s.list.skip(pass * int64(w.m)); err != nil {
+			return fmt.Errorf("array %s: %w", s.list.name, err)
+		}
+		if w.list, err = readValues[int32](s.list, n*int64(w.m)); err != nil {
 			return err
 		}
 	}
-	return nil
+	poses := 7 * int64(w.m) * int64(w.t) // of a world
+	if err := s.poses.skip(pass * poses); err != nil {
+		return fmt.Errorf("array %s: %w", s.poses.name, err)
+	}
+	w.poses, err = readValues[float64](s.poses, n*poses)
+	s.next = hi
+	return err
 }
 
 // check reports a missing array, or one of another type or number of dimensions.
@@ -104,29 +146,26 @@ func (a *worldArray) check(z *npzFile) error {
 	return nil
 }
 
-// read reads the array, if the file has it.
+// read reads the array, which is one of indices, if the file has it.
 func (a *worldArray) read(z *npzFile) (err error) {
-	found := z.arrays[a.name]
-	if found == nil {
-		return nil
-	}
-	switch to := a.to.(type) {
-	case *[]int32:
-		*to, err = readWhole[int32](found)
-	case *[]float64:
-		*to, err = readWhole[float64](found)
+	if found := z.arrays[a.name]; found != nil {
+		*a.to, err = readValues[int32](found, found.left)
 	}
 	return err
 }
 
-// readWhole reads all values of an array, which is not nil. The slice grows with what has been
-// read, since the length of a damaged array may be a lie.
-func readWhole[T any](a *npyArray) ([]T, error) {
-	if err := checkMemory[T](fmt.Sprintf("array %s of shape %s", a.name, a.header.shapeString()), a.left); err != nil {
+// readValues reads the next n values of an array into a slice, which is not nil. It grows with what has been read,
+// since the length of a damaged array may be a lie.
+func readValues[T any](a *npyArray, n int64) ([]T, error) {
+	what := fmt.Sprintf("array %s of shape %s", a.name, a.header.shapeString())
+	if n < a.left {
+		what = fmt.Sprintf("%d values of %s", n, what)
+	}
+	if err := checkMemory[T](what, n); err != nil {
 		return nil, err
 	}
 	var all []T
-	if err := growing(a.left, &all, func(part []T) error { return a.read(part) }); err != nil {
+	if err := growing(n, &all, func(part []T) error { return a.read(part) }); err != nil {
 		return nil, fmt.Errorf("array %s: %w", a.name, err)
 	}
 	return all, nil

@@ -105,73 +105,146 @@ func (p *places) done() error {
 	return nil
 }
 
-func (w *worldFile) readParquet(path string, opts []Option) error {
+// worldsParquet is an open Parquet file of worlds.
+type worldsParquet struct {
+	source
+	at    places
+	list  []int32 // of world 0
+	block *worldBlock
+}
+
+func openWorldsParquet(path string, w *worldFile, opts []Option) (worldSource, int, error) {
+	s := &worldsParquet{}
+	if err := s.measure(path, w, opts); err != nil {
+		return nil, 0, err
+	}
+	src, err := openTable(path, w.table(), true, opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.source = src
+	if w.m == 0 { // the pairs would be of no bodies
+		w.templateA, w.templateB, w.skipA, w.skipB = w.templateA[:0], w.templateB[:0], nil, nil
+		return s, 0, nil
+	}
+	per := int64(w.m) * int64(w.t)
+	return s, int((src.rows() + per - 1) / per), nil
+}
+
+// measure reads the pairs, and so many rows as tell the list of the first world and its way points.
+func (s *worldsParquet) measure(path string, w *worldFile, opts []Option) error {
 	src, err := openTable(path, w.table(), true, opts)
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	if err := w.readPairs(src.metadata()); err != nil {
-		return wrong(path, err)
+		return err
 	}
-	if err := checkMemory[[8]float64](fmt.Sprintf("%d rows of bodies", src.rows()), src.rows()); err != nil {
-		return wrong(path, err)
-	}
-	var at places
 	if !w.wayPoints {
-		at.t = 1
+		s.at.t = 1
 	}
-	b := newWorldBlock(int(min(src.rows(), blockOfWorlds)))
-	dst := make([]any, len(w.table()))
-	same := true // all worlds have the list of the first
-	for left := src.rows(); left > 0; {
-		n := int(min(left, int64(len(b.world))))
-		for i := range dst {
-			dst[i] = b.column(i, n)
+	s.block = newWorldBlock(int(min(src.rows(), blockOfWorlds)))
+	at, dst := s.at, make([]any, len(w.table()))
+	for left := src.rows(); left > 0 && (at.m == 0 || at.t == 0); {
+		n := int(min(left, int64(len(s.block.world))))
+		for i, c := range w.table() {
+			if c.width == 1 {
+				dst[i] = s.block.column(i, n)
+			}
 		}
 		if err := src.read(dst); err != nil {
 			return notEnd(err)
 		}
 		for i := range n {
-			err := at.next(int(b.world[i]), int(b.wayPoint[i]))
+			if err := at.next(int(s.block.world[i]), int(s.block.wayPoint[i])); err != nil {
+				return err
+			}
+			if at.m != 0 && at.t != 0 {
+				break
+			}
+			if at.way == 0 && at.world == 0 && at.m == 0 {
+				s.list = append(s.list, s.block.index[i])
+			}
+		}
+		left -= int64(n)
+	}
+	if at.m == 0 || at.t == 0 { // a single world
+		if err := at.done(); err != nil {
+			return err
+		}
+	}
+	if w.wayPoints && at.t < 2 && at.row > 0 {
+		return fmt.Errorf("column %s: 1 way point, want at least 2", columnWayPoint)
+	}
+	w.m, w.t, s.at.m, s.at.t = at.m, at.t, at.m, at.t
+	return nil
+}
+
+func (s *worldsParquet) read(w *worldFile, lo, hi int) error {
+	per := int64(w.m) * int64(w.t)
+	end := min(int64(hi)*per, s.rows())
+	if pass := int64(lo)*per - int64(s.at.row); pass > 0 {
+		if err := s.skip(pass); err != nil {
+			return notEnd(err)
+		}
+		s.at.row += int(pass)
+		s.at.world, s.at.way, s.at.at = lo-1, w.t-1, w.m-1
+	}
+	left := end - int64(s.at.row)
+	if err := checkMemory[[8]float64](fmt.Sprintf("%d rows of bodies", left), left); err != nil {
+		return err
+	}
+	b, dst := s.block, make([]any, len(w.table()))
+	same := true // all of these worlds have one list
+	w.list = nil
+	for left > 0 {
+		n := int(min(left, int64(len(b.world))))
+		for i := range dst {
+			dst[i] = b.column(i, n)
+		}
+		if err := s.source.read(dst); err != nil {
+			return notEnd(err)
+		}
+		for i := range n {
+			err := s.at.next(int(b.world[i]), int(b.wayPoint[i]))
 			if err == nil {
-				err = w.addBody(&at, b.index[i], &same)
+				err = s.addBody(w, lo, b.index[i], &same)
 			}
 			if err != nil {
-				return wrong(path, err)
+				return err
 			}
 			w.poses = append(append(w.poses, b.position[3*i:3*i+3]...), b.rotation[4*i:4*i+4]...)
 		}
 		left -= int64(n)
 	}
-	if err := at.done(); err != nil {
-		return wrong(path, err)
+	if end == s.rows() {
+		if err := s.at.done(); err != nil {
+			return err
+		}
 	}
-	if w.wayPoints && at.t < 2 && at.row > 0 {
-		return wrong(path, fmt.Errorf("column %s: 1 way point, want at least 2", columnWayPoint))
-	}
-	if w.m, w.t = at.m, at.t; w.m == 0 { // the pairs would be of no bodies
-		w.templateA, w.templateB, w.skipA, w.skipB = w.templateA[:0], w.templateB[:0], nil, nil
-	}
-	if same {
+	if same && lo < hi {
 		w.list = slices.Clone(w.list[:w.m])
+	}
+	if lo == hi {
+		w.list = slices.Clone(s.list)
 	}
 	return nil
 }
 
-// addBody adds the body at a place, which has been checked, to the list.
-func (w *worldFile) addBody(at *places, index int32, same *bool) error {
+// addBody adds the body at the place of the last row, which has been checked, to the list of worlds from lo on.
+func (s *worldsParquet) addBody(w *worldFile, lo int, index int32, same *bool) error {
+	at := &s.at
 	switch {
 	case at.way > 0:
-		if first := w.list[at.world*at.m+at.at]; index != first {
+		if first := w.list[(at.world-lo)*at.m+at.at]; index != first {
 			return fmt.Errorf("row %d: column %s is %d, want %d as at way point 0", at.row-1, w.index, index, first)
 		}
 		return nil
-	case at.world > 0 && w.list[at.at] != index:
-		if !w.perWorld {
-			return fmt.Errorf("row %d: column %s is %d, want %d as in world 0; worlds that differ have the column %s",
-				at.row-1, w.index, index, w.list[at.at], columnBody)
-		}
+	case !w.perWorld && index != s.list[at.at]:
+		return fmt.Errorf("row %d: column %s is %d, want %d as in world 0; worlds that differ have the column %s",
+			at.row-1, w.index, index, s.list[at.at], columnBody)
+	case at.world > lo && w.list[at.at] != index:
 		*same = false
 	}
 	w.list = append(w.list, index)

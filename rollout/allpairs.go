@@ -143,7 +143,7 @@ func (t *tile) pairsOfBad(world int) {
 	bad := int64(len(near.bad))
 	if pairs := bad*int64(len(near.at)) + bad*(bad-1)/2; pairs > maxAllPairs {
 		t.err = fmt.Errorf("rollout: world %d: %d bodies with an invalid pose are in %d of all pairs, more than %d",
-			world, bad, pairs, maxAllPairs)
+			t.c.first+world, bad, pairs, maxAllPairs)
 		return
 	}
 	for i, a := range near.bad {

@@ -21,7 +21,7 @@ func (b *Batch) blocks(ctx context.Context) error {
 				hi = lo + (hi-lo)/2
 			}
 		} else {
-			err = fmt.Errorf("rollout: stopped after %d worlds: %w", lo, err)
+			err = fmt.Errorf("rollout: stopped after %d worlds: %w", b.first+lo, err)
 		}
 		if err != nil {
 			b.fail(lo)
@@ -197,7 +197,7 @@ func (b *Batch) join(tiles []*tile, world int) error {
 		candidates += len(t.a)
 	}
 	if int64(candidates) > b.most || instances > maxCandidates {
-		return &tooManyError{world, b.most}
+		return &tooManyError{b.first + world, b.most}
 	}
 	in.Shapes, in.Poses = resized(in.Shapes, instances), resized(in.Poses, 7*instances)
 	in.TemplateA, in.TemplateB = resized(in.TemplateA, candidates), resized(in.TemplateB, candidates)
@@ -307,20 +307,26 @@ func (t *tile) storePair(world int, pair int32) {
 // noteErrors lists the bad input of a block in the report: by world, first its poses, by place, then its pairs of
 // parts. Both lists are ascending and as long as the report may be, so that it does not depend on the blocks.
 func (b *Batch) noteErrors(tiles []*tile) {
-	pairs, rep := b.badPairs, &b.report
+	pairs := b.badPairs
 	before := func(world int) {
 		for ; len(pairs) > 0 && pairs[0].World < world; pairs = pairs[1:] {
-			rep.note(pairs[0], b.run.MaxRowErrors)
+			b.note(pairs[0])
 		}
 	}
 	for _, t := range tiles {
 		for _, bad := range t.bad {
 			before(bad.world)
-			rep.note(b.badPose(bad), b.run.MaxRowErrors)
+			b.note(b.badPose(bad))
 		}
 	}
 	before(math.MaxInt)
 	b.badPairs = b.badPairs[:0]
+}
+
+// note adds an error, whose world counts from that of the batch, to the report.
+func (b *Batch) note(e *RowError) {
+	e.World += b.first
+	b.report.note(e, b.run.MaxRowErrors)
 }
 
 // badPose is the error of an invalid pose.

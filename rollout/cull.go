@@ -303,7 +303,7 @@ func (t *tile) room(world int, more int64) bool {
 		return true
 	}
 	if t.err == nil {
-		t.err = &tooManyError{world, t.c.most}
+		t.err = &tooManyError{t.c.first + world, t.c.most}
 	}
 	return false
 }

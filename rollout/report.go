@@ -80,6 +80,35 @@ func (r *Report) note(e *RowError, most int) {
 	}
 }
 
+// rowErrors is the number of errors of rows that a report lists.
+func rowErrors(most int) int {
+	if most == 0 {
+		return 16
+	}
+	return most
+}
+
+// merge adds the report of the worlds that follow.
+func (r *Report) merge(next *Report, rowErrors int) {
+	r.Backend, r.Why = next.Backend, next.Why
+	r.Worlds, r.Rows, r.Done = r.Worlds+next.Worlds, r.Rows+next.Rows, r.Done+next.Done
+	for s, n := range next.Counts {
+		r.Counts[s] += n
+	}
+	for s, n := range next.Solvers {
+		r.Solvers[s] += n
+	}
+	r.AbsentRows, r.CulledRows = r.AbsentRows+next.AbsentRows, r.CulledRows+next.CulledRows
+	r.PartPairs, r.Solved = r.PartPairs+next.PartPairs, r.Solved+next.Solved
+	r.Omitted, r.BytesDown = r.Omitted+next.Omitted, r.BytesDown+next.BytesDown
+	r.Iterations, r.Declined = r.Iterations+next.Iterations, r.Declined+next.Declined
+	for _, e := range next.RowErrors {
+		r.note(e, rowErrors)
+	}
+	r.Failovers = append(r.Failovers, next.Failovers...)
+	r.Kernel, r.Wall = r.Kernel+next.Kernel, r.Wall+next.Wall
+}
+
 // add adds the report of a block of pairs of parts.
 func (r *Report) add(d *dispatch.Report) {
 	r.Backend, r.Why = d.Backend, d.Why

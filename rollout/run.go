@@ -20,6 +20,9 @@ type Job struct {
 	Worlds  *batch.Worlds
 	Options Options
 	Results *Results // nil has Run allocate them
+
+	FirstWorld int // number of the first world in errors and in the report
+	of         int // worlds, by which the back end is selected; 0: those of the job
 }
 
 // Run answers a job. run.Backend selects the back end; run.ChunkRows is the number of pairs of parts that it
@@ -60,6 +63,7 @@ type Batch struct {
 
 	bodies               *batch.Bodies
 	worlds               *batch.Worlds
+	first                int // number of the first world
 	o                    Options
 	templateA, templateB []int32
 	used                 []int32 // bodies in some pair
@@ -122,14 +126,12 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	}
 	o := &job.Options
 	b := &Batch{d: d, run: run, bodies: bodies, worlds: job.Worlds, o: *o, results: job.Results,
-		most: memory.Room(maxCandidates, candidateBytes)}
+		first: job.FirstWorld, most: memory.Room(maxCandidates, candidateBytes)}
 	b.workers = o.Workers
 	if b.workers == 0 {
 		b.workers = runtime.GOMAXPROCS(0)
 	}
-	if b.run.MaxRowErrors == 0 {
-		b.run.MaxRowErrors = 16
-	}
+	b.run.MaxRowErrors = rowErrors(run.MaxRowErrors)
 	b.templateA, b.templateB = job.Worlds.TemplateA, job.Worlds.TemplateB
 	b.used = places(b.templateA, b.templateB)
 	if job.Worlds.AllPairs {
@@ -144,7 +146,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 	b.valued = b.parts.Options.Columns&batch.ColDistance != 0
 	b.stops = b.reduce && b.boolean && !b.valued && b.bounded && b.all == nil
 	if b.run.EstimateRows == 0 {
-		b.run.EstimateRows = b.estimateRows()
+		b.run.EstimateRows = rowsOfAll(b.estimateRows(), b.worlds.Count(), job.of, defaultBlockPairs)
 	}
 	run = b.run
 	run.Progress = nil

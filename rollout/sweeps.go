@@ -19,6 +19,9 @@ type SweepJob struct {
 	Motions *batch.Motions
 	Options sweep.Options
 	Results *SweepResults // nil has Sweep allocate them
+
+	FirstWorld int // number of the first world in errors and in the report
+	of         int // worlds, by which the back end is selected; 0: those of the job
 }
 
 // SweepReport describes the outcome of a call of [Sweep].
@@ -33,6 +36,18 @@ type SweepReport struct {
 	Evaluations int64       // poses of pairs of parts at which the solvers were asked
 	RowErrors   []*RowError // the first bodies with bad input
 	Wall        time.Duration
+}
+
+// merge adds the report of the worlds that follow.
+func (r *SweepReport) merge(next *SweepReport, rowErrors int) {
+	r.Backend, r.Why = next.Backend, next.Why
+	r.Worlds, r.Rows, r.Limited = r.Worlds+next.Worlds, r.Rows+next.Rows, r.Limited+next.Limited
+	for s, n := range next.States {
+		r.States[s] += n
+	}
+	r.Culled, r.Evaluations = r.Culled+next.Culled, r.Evaluations+next.Evaluations
+	r.RowErrors = append(r.RowErrors, next.RowErrors[:min(len(next.RowErrors), rowErrors-len(r.RowErrors))]...)
+	r.Wall += next.Wall
 }
 
 // Err returns an error if any row has no answer, and nil otherwise.
@@ -56,35 +71,45 @@ const sweepPairs = 1 << 17
 //
 // The error concerns the call as a whole. Rows that an unsuccessful call did not reach are Undecided.
 func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispatch.Options) (SweepReport, error) {
+	rep, _, err := runSweep(ctx, d, job, run)
+	return rep, err
+}
+
+// sweepRowBytes is the memory of a row of results.
+const sweepRowBytes = 56
+
+// runSweep is Sweep, and returns the number of rows by which the back end was selected.
+func runSweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispatch.Options) (SweepReport, int,
+	error) {
 	start := time.Now()
 	switch {
 	case job.Bodies == nil:
-		return SweepReport{}, errors.New("rollout: no bodies")
+		return SweepReport{}, 0, errors.New("rollout: no bodies")
 	case job.Motions == nil:
-		return SweepReport{}, errors.New("rollout: no motions")
+		return SweepReport{}, 0, errors.New("rollout: no motions")
 	}
 	if err := job.Options.Check(); err != nil {
-		return SweepReport{}, err
+		return SweepReport{}, 0, err
 	}
 	if err := job.Motions.CheckBodies(job.Bodies); err != nil {
-		return SweepReport{}, err
+		return SweepReport{}, 0, err
 	}
 	if job.Results != nil {
 		if err := job.Results.Check(job.Motions.Len()); err != nil {
-			return SweepReport{}, err
+			return SweepReport{}, 0, err
 		}
 		job.Results.Reset()
 	}
 	if n := job.Motions.Len(); job.Results == nil {
-		if err := memory.Check(fmt.Sprintf("results of %d rows", n), 56*float64(n)); err != nil {
-			return SweepReport{}, fmt.Errorf("rollout: %w", err)
+		if err := memory.Check(fmt.Sprintf("results of %d rows", n), sweepRowBytes*float64(n)); err != nil {
+			return SweepReport{}, 0, fmt.Errorf("rollout: %w", err)
 		}
 	}
 	s := newSweeper(job, run)
 	if err := s.checkTimes(); err != nil {
-		return SweepReport{}, err
+		return SweepReport{}, 0, err
 	}
-	err := s.open(d, run)
+	rows, err := s.open(d, run, job.of)
 	if err == nil {
 		err = s.run(ctx)
 	}
@@ -92,7 +117,7 @@ func Sweep(ctx context.Context, d *dispatch.Dispatcher, job *SweepJob, run dispa
 		s.report.States[state]++
 	}
 	s.report.Wall = time.Since(start)
-	return s.report, err
+	return s.report, rows, err
 }
 
 // sweeper is a call of Sweep.
@@ -100,6 +125,7 @@ type sweeper struct {
 	series  *dispatch.Series
 	bodies  *batch.Bodies
 	motions *batch.Motions
+	world   int // number of the first
 	o       sweep.Options
 	out     *SweepResults
 	report  SweepReport
@@ -117,10 +143,10 @@ func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	if job.Results == nil {
 		job.Results = batch.NewSweepResults(m.Len())
 	}
-	s := &sweeper{bodies: job.Bodies, motions: m, o: job.Options.WithDefaults(), out: job.Results,
+	s := &sweeper{bodies: job.Bodies, motions: m, world: job.FirstWorld, o: job.Options.WithDefaults(), out: job.Results,
 		progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Count(), job.Results.N
-	s.checkPoses(run.MaxRowErrors)
+	s.checkPoses(rowErrors(run.MaxRowErrors))
 	return s
 }
 
@@ -146,9 +172,6 @@ func (s *sweeper) checkTimes() error {
 
 // checkPoses finds the bodies with an invalid way point.
 func (s *sweeper) checkPoses(limit int) {
-	if limit == 0 {
-		limit = 16
-	}
 	m := s.motions
 	s.bad = make([]bool, m.Count()*m.BodiesPerWorld())
 	for world := range m.Count() {
@@ -168,7 +191,7 @@ func (s *sweeper) checkPoses(limit int) {
 					if errors.As(err, &row) {
 						reason = row.Column + ": " + row.Reason
 					}
-					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: world, Body: int(k), Pair: -1,
+					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: s.world + world, Body: int(k), Pair: -1,
 						Column: "poses", Reason: fmt.Sprintf("way point %d: %s", way, reason)})
 				}
 				s.bad[world*m.BodiesPerWorld()+int(k)] = true
@@ -183,23 +206,25 @@ const maxSweepPairs = 1 << 26
 // sweepPairBytes is about the memory of such a pair.
 const sweepPairBytes = 512
 
-// open selects the back end, by the number of pairs of parts that calls of the solvers have at most.
-func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options) error {
+// open selects the back end, by the number of pairs of parts that calls of the solvers have at most, and returns that
+// number. The motions are some of so many worlds, or all.
+func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options, of int) (int, error) {
 	pairs, err := s.countParts()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if run.EstimateRows == 0 {
-		run.EstimateRows = int(min(max(pairs, 1), sweep.ActiveRows))
+		rows := int(min(pairs, sweep.ActiveRows))
+		run.EstimateRows = rowsOfAll(rows, s.motions.Count(), of, sweep.ActiveRows)
 	}
 	run.Progress = nil
 	options := s.o.OfDistances()
 	if s.series, err = d.Series(&options, run); err != nil {
-		return err
+		return 0, err
 	}
 	choice := s.series.Choice()
 	s.report.Backend, s.report.Why = choice.Name(), choice.Why
-	return nil
+	return run.EstimateRows, nil
 }
 
 // countParts returns the number of pairs of parts, and an error if a row has too many.
@@ -213,7 +238,7 @@ func (s *sweeper) countParts() (pairs int64, err error) {
 		}
 		if n := int64(len(s.bodies.Parts(x))) * int64(len(s.bodies.Parts(y))); n > most {
 			return 0, fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most "+
-				"%d in a sweep", world, row%len(s.motions.TemplateA), x, y, n, most)
+				"%d in a sweep", s.world+world, row%len(s.motions.TemplateA), x, y, n, most)
 		} else {
 			pairs += n
 		}

@@ -54,30 +54,59 @@ func (f *rolloutFlags) rolloutOptions() (rollout.Options, error) {
 	return o, nil
 }
 
-// read reads the bodies and the worlds of the files. Shapes are bodies of one part.
-func (f *rolloutFlags) read(in *inputFlags) (*batch.Bodies, *batch.Worlds, error) {
+// worldSource is worlds of a file of bodies, or of shapes.
+type worldSource struct {
+	*dataset.WorldReader[*batch.Worlds]
+	bodies   *batch.Bodies
+	allPairs bool // whatever pairs the file lists
+}
+
+// openWorlds opens the worlds of the files, and reads their bodies. Shapes are bodies of one part.
+func (f *rolloutFlags) openWorlds(in *inputFlags) (*worldSource, error) {
 	has, err := dataset.HasBodies(in.worlds)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	bodies, err := dataset.ReadBodies(in.shapes)
-	if err != nil {
-		return nil, nil, err
+	s := &worldSource{allPairs: f.allPairs}
+	if s.bodies, err = dataset.ReadBodies(in.shapes); err != nil {
+		return nil, err
 	}
-	var w *batch.Worlds
 	if has {
-		w, err = dataset.ReadRollout(in.worlds, bodies)
+		s.WorldReader, err = dataset.OpenRollout(in.worlds, s.bodies)
 	} else {
-		bodies = batch.BodiesOfShapes(bodies.Library())
-		w, err = dataset.ReadWorlds(in.worlds)
+		s.bodies = batch.BodiesOfShapes(s.bodies.Library())
+		s.WorldReader, err = dataset.OpenWorlds(in.worlds)
 	}
+	return s, err
+}
+
+func (s *worldSource) RowsPerWorld() int {
+	if s.allPairs {
+		return 0
+	}
+	return s.WorldReader.RowsPerWorld()
+}
+
+func (s *worldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
+	w, err := s.WorldReader.Worlds(lo, hi)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if f.allPairs {
+	if s.allPairs {
 		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
 	}
-	return bodies, w, w.CheckBodies(bodies)
+	return w, w.CheckBodies(s.bodies)
+}
+
+// read reads the bodies and all worlds of the files.
+func (f *rolloutFlags) read(in *inputFlags) (*batch.Bodies, *batch.Worlds, error) {
+	s, err := f.openWorlds(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	w, err := s.Worlds(0, s.Count())
+	return s.bodies, w, err
 }
 
 func newRollout(e *env) *cobra.Command {
@@ -138,56 +167,74 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	defer h.Close()
-	bodies, worlds, err := q.read(&f.inputFlags)
+	file, err := q.openWorlds(&f.inputFlags)
 	if err != nil {
 		return err
 	}
-	first, end, err := f.rows.worlds(worlds.Count(), len(worlds.TemplateA))
-	if err != nil {
+	defer file.Close()
+	stream := &rollout.Stream[*batch.Worlds]{Bodies: file.bodies, Source: file}
+	if stream.Lo, stream.Hi, err = f.rows.worlds(file.Count(), file.RowsPerWorld()); err != nil {
 		return err
 	}
-	worlds = worlds.Slice(first, end)
 	o, err := q.rolloutOptions()
 	if err != nil {
 		return err
 	}
-	job := &rollout.Job{Bodies: bodies, Worlds: worlds, Options: o}
+	job := &rollout.Job{Bodies: file.bodies, Options: o} // to be audited
 	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: q.workers}
-	if audited {
+	if audited { // as a whole
+		if job.Worlds, err = file.Worlds(0, file.Count()); err != nil {
+			return err
+		}
 		if err := sample.check(job); err != nil {
 			return err
 		}
+		stream.Source, stream.Worlds = rollout.InMemory(job.Worlds), max(file.Count(), 1)
 	}
-	bar := e.progress("rollout", int64(worlds.Count()*max(len(worlds.TemplateA), 1)))
-	defer bar.done()
-	rep, err := rollout.Run(ctx, h.Dispatcher(), job, f.runOptions(q.backend, bar))
-	if err != nil {
-		return f.ofFile(ctx, err)
-	}
-	bar.done()
-	var audit *rolloutAudit
-	if audited { // before the file is written: after an interrupt there is none
-		bar := e.progress("verify", int64(job.Results.N))
-		defer bar.done()
-		sample.bar = bar
-		if audit, err = auditRollout(ctx, job, sample); err != nil {
-			return err
-		}
+	worlds := stream.Hi - stream.Lo
+	rows := int64(worlds) * int64(file.RowsPerWorld())
+	switch {
+	case o.Reduce == rollout.ReduceWorld:
+		rows = int64(worlds)
+	case file.RowsPerWorld() == 0: // of all pairs
+		rows = dataset.UnknownRows
 	}
 	meta := map[string]string{metaMethod: o.Method.String(),
 		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
 	if f.rows.given {
 		meta[metaRows] = f.rows.String()
 	}
-	if err := dataset.WriteRolloutResults(f.out, job.Results, &o, worlds.Count(), meta); err != nil {
+	out := dataset.CreateRolloutResults(f.out, &o, worlds, rows, meta)
+	defer out.Abort()
+	bar := e.progress("rollout", int64(worlds*max(file.RowsPerWorld(), 1)))
+	defer bar.done()
+	results := 0
+	rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, o, f.runOptions(q.backend, bar),
+		func(r *rollout.Results) error {
+			results, job.Results = results+r.N, r
+			return out.Write(r)
+		})
+	if err != nil {
+		return f.ofFile(ctx, err)
+	}
+	bar.done()
+	var audit *rolloutAudit
+	if audited { // before the file gets its name: after an interrupt there is none
+		bar := e.progress("verify", int64(results))
+		defer bar.done()
+		sample.bar = bar
+		if audit, err = auditRollout(ctx, job, sample); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {
-		row.World += first
 		e.warn("%s: %v", f.worlds, row)
 	}
 	report := newRolloutReport(&o, &rep)
-	report.Results = job.Results.N
+	report.Results = results
 	report.Audit = audit
 	if err := f.write(e, report); err != nil {
 		return err

@@ -106,34 +106,43 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 		return err
 	}
 	defer h.Close()
-	bodies, motions, err := f.readMotions()
+	bodies, err := dataset.ReadBodies(f.shapes)
 	if err != nil {
 		return err
 	}
-	first, end, err := f.rows.worlds(motions.Count(), len(motions.TemplateA))
+	file, err := dataset.OpenMotions(f.worlds, bodies)
 	if err != nil {
 		return err
 	}
-	motions = motions.Slice(first, end)
+	defer file.Close()
+	stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file}
+	if stream.Lo, stream.Hi, err = f.rows.worlds(file.Count(), file.RowsPerWorld()); err != nil {
+		return err
+	}
 	o := q.options
 	o.Workers = b.workers
-	job := &rollout.SweepJob{Bodies: bodies, Motions: motions, Options: o}
-	bar := e.progress("sweep", int64(motions.Len()))
-	defer bar.done()
-	rep, err := rollout.Sweep(ctx, h.Dispatcher(), job, f.runOptions(b.backend, bar))
-	if err != nil {
-		return f.ofFile(ctx, err)
-	}
 	meta := map[string]string{metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64),
 		"time_tolerance": strconv.FormatFloat(o.TimeTolerance, 'g', -1, 64)}
 	if f.rows.given {
 		meta[metaRows] = f.rows.String()
 	}
-	if err := dataset.WriteSweepResults(f.out, job.Results, motions.Count(), motions.WayPoints(), meta); err != nil {
+	worlds := stream.Hi - stream.Lo
+	rows := int64(worlds) * int64(file.RowsPerWorld())
+	out, err := dataset.CreateSweepResults(f.out, worlds, file.WayPoints(), rows, meta)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	bar := e.progress("sweep", rows)
+	defer bar.done()
+	rep, err := rollout.SweepStream(ctx, h.Dispatcher(), stream, o, f.runOptions(b.backend, bar), out.Write)
+	if err != nil {
+		return f.ofFile(ctx, err)
+	}
+	if err := out.Close(); err != nil {
 		return err
 	}
 	for _, row := range rep.RowErrors {
-		row.World += first
 		e.warn("%s: %v", f.worlds, row)
 	}
 	report := newSweepReport(&rep)
