@@ -154,8 +154,8 @@ func (a *worldArray) read(z *npzFile) (err error) {
 	return err
 }
 
-// readValues reads the next n values of an array into a slice, which is not nil. It grows with what has been read,
-// since the length of a damaged array may be a lie.
+// readValues reads the next n values of an array into a slice, which is not nil. That of a deflated array grows with
+// what has been read, since its length may be a lie; a stored array is not longer than the file.
 func readValues[T any](a *npyArray, n int64) ([]T, error) {
 	what := fmt.Sprintf("array %s of shape %s", a.name, a.header.shapeString())
 	if n < a.left {
@@ -163,6 +163,13 @@ func readValues[T any](a *npyArray, n int64) ([]T, error) {
 	}
 	if err := checkMemory[T](what, n); err != nil {
 		return nil, err
+	}
+	if a.file != nil {
+		all := make([]T, n)
+		if err := a.read(all); err != nil {
+			return nil, fmt.Errorf("array %s: %w", a.name, err)
+		}
+		return all, nil
 	}
 	var all []T
 	if err := growing(n, &all, func(part []T) error { return a.read(part) }); err != nil {

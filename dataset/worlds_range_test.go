@@ -65,8 +65,8 @@ func deflated(t *testing.T, path string) {
 	}
 }
 
-// TestWorldRanges: ranges of a file, also with gaps, are the same as slices of the whole, in files of several row groups
-// and of arrays that are stored or deflated.
+// TestWorldRanges: ranges of a file, also with gaps, are the same as slices of the whole, in files of several row
+// groups and of arrays that are stored or deflated.
 func TestWorldRanges(t *testing.T) {
 	bodies := someBodies(t)
 	const worlds = rowGroup/3 + 7 // of 6 rows in Parquet: more than two row groups

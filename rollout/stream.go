@@ -33,15 +33,15 @@ type Stream[T any] struct {
 }
 
 // rangeBytes is about the memory of a range: its worlds and their results. Three are in memory at a time.
-const rangeBytes = 128 << 20
+const rangeBytes = 64 << 20
 
-// step is the number of worlds of a range, whose rows of results take so many bytes.
-func (s *Stream[T]) step(rowBytes float64) int {
+// step is the number of worlds of a range, each of which has so many rows of results of so many bytes.
+func (s *Stream[T]) step(rows int, rowBytes float64) int {
 	if s.Worlds > 0 {
 		return s.Worlds
 	}
 	of := s.Source
-	world := 56*float64(of.BodiesPerWorld())*float64(of.WayPoints()) + rowBytes*float64(of.RowsPerWorld()) + rowBytes
+	world := 56*float64(of.BodiesPerWorld())*float64(of.WayPoints()) + rowBytes*float64(max(rows, 1))
 	return int(max(1, memory.Room(int64(rangeBytes/world), 8*world)))
 }
 
@@ -64,10 +64,11 @@ type part[T any] struct {
 	err    error // of reading it
 }
 
-// each answers the ranges of a stream in order and passes the results of each to the sink. A stream without worlds has
-// one range, which is empty, so that the sink sees the form of the results.
-func each[T, R any](ctx context.Context, s *Stream[T], step int, answer func(context.Context, part[T]) (R, error),
-	sink func(R) error) error {
+// each answers the ranges of a stream in order and passes the results of each to the sink. answer may use the memory of
+// used, results that are written or the zero value. A stream without worlds has one range, which is empty, so that the
+// sink sees the form of the results.
+func each[T, R any](ctx context.Context, s *Stream[T], step int,
+	answer func(ctx context.Context, p part[T], used R) (R, error), sink func(R) error) error {
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -90,11 +91,12 @@ func each[T, R any](ctx context.Context, s *Stream[T], step int, answer func(con
 	})
 	written := make(chan error, 1)
 	written <- nil
+	var last, used R
 	for p := range parts {
 		var results R
 		err := p.err
 		if err == nil {
-			results, err = answer(ctx, p)
+			results, err = answer(ctx, p, used)
 		}
 		if failed := <-written; failed != nil {
 			return failed
@@ -102,6 +104,7 @@ func each[T, R any](ctx context.Context, s *Stream[T], step int, answer func(con
 		if err != nil {
 			return err
 		}
+		last, used = results, last
 		go func() { written <- sink(results) }()
 	}
 	if err := <-written; err != nil {
@@ -132,11 +135,18 @@ func RunStream(ctx context.Context, d *dispatch.Dispatcher, s *Stream[*batch.Wor
 	if err := errors.Join(s.check(), o.Check()); err != nil {
 		return all, err
 	}
+	rows := s.Source.RowsPerWorld()
+	if o.Reduce == ReduceWorld {
+		rows = 1
+	}
 	whole := run.Progress
-	answer := func(ctx context.Context, p part[*batch.Worlds]) (*Results, error) {
+	answer := func(ctx context.Context, p part[*batch.Worlds], used *Results) (*Results, error) {
 		run.Progress = s.progress(&p, whole)
-		b, err := newBatch(d, &Job{Bodies: s.Bodies, Worlds: p.worlds, Options: o, FirstWorld: p.lo, of: s.Hi - s.Lo},
-			run)
+		job := &Job{Bodies: s.Bodies, Worlds: p.worlds, Options: o, FirstWorld: p.lo, of: s.Hi - s.Lo}
+		if used != nil && used.Check(rows*(p.hi-p.lo), &o) == nil && used.Offsets == nil {
+			job.Results = used
+		}
+		b, err := newBatch(d, job, run)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +156,7 @@ func RunStream(ctx context.Context, d *dispatch.Dispatcher, s *Stream[*batch.Wor
 		all.merge(&rep, b.run.MaxRowErrors)
 		return r, err
 	}
-	err := each(ctx, s, s.step(rowBytes(&o)), answer, sink)
+	err := each(ctx, s, s.step(rows, rowBytes(&o)), answer, sink)
 	return all, err
 }
 
@@ -158,15 +168,18 @@ func SweepStream(ctx context.Context, d *dispatch.Dispatcher, s *Stream[*batch.M
 		return all, err
 	}
 	whole := run.Progress
-	answer := func(ctx context.Context, p part[*batch.Motions]) (*SweepResults, error) {
+	answer := func(ctx context.Context, p part[*batch.Motions], used *SweepResults) (*SweepResults, error) {
 		run.Progress = s.progress(&p, whole)
 		job := &SweepJob{Bodies: s.Bodies, Motions: p.worlds, Options: o, FirstWorld: p.lo, of: s.Hi - s.Lo}
+		if used != nil && used.Check(p.worlds.Len()) == nil {
+			job.Results = used
+		}
 		rep, rows, err := runSweep(ctx, d, job, run)
 		run.EstimateRows = rows
 		all.merge(&rep, rowErrors(run.MaxRowErrors))
 		return job.Results, err
 	}
-	err := each(ctx, s, s.step(sweepRowBytes), answer, sink)
+	err := each(ctx, s, s.step(s.Source.RowsPerWorld(), sweepRowBytes), answer, sink)
 	return all, err
 }
 

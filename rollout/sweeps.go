@@ -143,8 +143,8 @@ func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	if job.Results == nil {
 		job.Results = batch.NewSweepResults(m.Len())
 	}
-	s := &sweeper{bodies: job.Bodies, motions: m, world: job.FirstWorld, o: job.Options.WithDefaults(), out: job.Results,
-		progress: run.Progress}
+	s := &sweeper{bodies: job.Bodies, motions: m, world: job.FirstWorld, o: job.Options.WithDefaults(),
+		out: job.Results, progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Count(), job.Results.N
 	s.checkPoses(rowErrors(run.MaxRowErrors))
 	return s
@@ -191,8 +191,8 @@ func (s *sweeper) checkPoses(limit int) {
 					if errors.As(err, &row) {
 						reason = row.Column + ": " + row.Reason
 					}
-					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: s.world + world, Body: int(k), Pair: -1,
-						Column: "poses", Reason: fmt.Sprintf("way point %d: %s", way, reason)})
+					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: s.world + world, Body: int(k),
+						Pair: -1, Column: "poses", Reason: fmt.Sprintf("way point %d: %s", way, reason)})
 				}
 				s.bad[world*m.BodiesPerWorld()+int(k)] = true
 			}

@@ -125,8 +125,8 @@ pairs, all pairs of the bodies of a world are asked, and the results have rows
 (world, body_a, body_b) for those within --max-distance.
 
 The results file appears under its name only once it is complete and, with --audit,
-checked. With --rows whole worlds of the file are answered, so that several machines can
-share it.
+checked, for which all of it is in memory. With --rows whole worlds of the file are
+answered, so that several machines can share it.
 
 ` + failedRows,
 		Args: noArgs,

@@ -18,7 +18,8 @@ import (
 
 // streamed are the bodies of the tests below: some of several parts.
 const streamed = `{"version": 1, "shapes": [{"kind": "sphere", "radius": 0.5},
-	{"kind": "box", "half_extents": [0.3, 0.2, 0.4]}, {"kind": "capsule", "radius": 0.1, "half_length": 0.4}], "bodies": [
+	{"kind": "box", "half_extents": [0.3, 0.2, 0.4]}, {"kind": "capsule", "radius": 0.1, "half_length": 0.4}],
+	"bodies": [
 	{"parts": [{"shape": 0, "position": [-1, 0, 0]}, {"shape": 1, "position": [1, 0, 0]}]},
 	{"parts": [{"shape": 2}]}, {"parts": [{"shape": 1}, {"shape": 2, "position": [0, 0.5, 0]}]}]}`
 
@@ -172,7 +173,8 @@ func TestSweepRanges(t *testing.T) {
 	}
 	for i, motions := range []*batch.Motions{shared, &own} {
 		for _, ext := range formats {
-			in, whole, parts := filepath.Join(dir, "m"+ext), filepath.Join(dir, "whole"+ext), filepath.Join(dir, "p"+ext)
+			in := filepath.Join(dir, "m"+ext)
+			whole, parts := filepath.Join(dir, "whole"+ext), filepath.Join(dir, "p"+ext)
 			if err := dataset.WriteMotions(in, motions, bodies); err != nil {
 				t.Fatal(err)
 			}
