@@ -223,11 +223,11 @@ func (t *ColumnTable) readArrays(z *npzFile, specs []ColumnSpec, cols []column) 
 func readInto(a *npyArray, to any) (err error) {
 	switch to := to.(type) {
 	case *[]uint8:
-		*to, err = readWhole[uint8](a)
+		*to, err = readValues[uint8](a, a.left)
 	case *[]int32:
-		*to, err = readWhole[int32](a)
+		*to, err = readValues[int32](a, a.left)
 	case *[]float64:
-		*to, err = readWhole[float64](a)
+		*to, err = readValues[float64](a, a.left)
 	}
 	return err
 }
