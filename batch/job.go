@@ -22,6 +22,14 @@ type Job struct {
 // Check returns an error if the job as a whole is invalid: its options, the lengths of its
 // columns, or the form of its results. Single rows are checked by [Job.Read].
 func (j *Job) Check() error {
+	if err := j.CheckInput(); err != nil {
+		return err
+	}
+	return j.checkResults()
+}
+
+// CheckInput is Check without the results.
+func (j *Job) CheckInput() error {
 	if j.Library == nil {
 		return errors.New("batch: the job has no library")
 	}
@@ -40,6 +48,12 @@ func (j *Job) Check() error {
 	if w := j.Options.WarmStart; w != nil && len(w) != 3*n {
 		return fmt.Errorf("batch: column warm_start has %d numbers, want %d for %d pairs", len(w), 3*n, n)
 	}
+	return nil
+}
+
+// checkResults checks the results, of a job whose input is valid.
+func (j *Job) checkResults() error {
+	n := j.Input.Len()
 	if j.Results == nil {
 		return errors.New("batch: the job has no results; allocate them with NewResults")
 	}

@@ -62,8 +62,29 @@ func NewRolloutResults(n int, o *RolloutOptions) *RolloutResults {
 // Reset makes every row Undecided.
 func (r *RolloutResults) Reset() {
 	r.Results.Reset()
-	for i := range r.N {
-		r.ResetOthers(i)
+	r.resetOthers(0, r.N)
+}
+
+// FailRows makes rows lo to hi Undecided, column by column, but for the bits, which [Results.PackBits] writes.
+func (r *RolloutResults) FailRows(lo, hi int) {
+	r.Fail(lo, hi)
+	r.resetOthers(lo, hi)
+}
+
+// resetOthers is ResetOthers of rows lo to hi.
+func (r *RolloutResults) resetOthers(lo, hi int) {
+	fill(r.PartA[lo:hi], -1)
+	fill(r.PartB[lo:hi], -1)
+	if r.Pair == nil {
+		return
+	}
+	fill(r.Pair[lo:hi], -1)
+	clear(r.Contacts[lo:hi])
+	clear(r.Failed[lo:hi])
+	fill(r.Any[lo:hi], AnyUnknown)
+	if r.BodyA != nil {
+		fill(r.BodyA[lo:hi], -1)
+		fill(r.BodyB[lo:hi], -1)
 	}
 }
 

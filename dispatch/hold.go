@@ -21,8 +21,10 @@ type Batch struct {
 	o      Options
 	choice *Choice
 
+	rows int
+
 	mu       sync.Mutex
-	job      batch.Job
+	job      batch.Job  // its results are nil before the first Run
 	held     batch.Held // nil if nothing is in device memory
 	resident string     // the reason
 	closed   bool
@@ -77,21 +79,19 @@ func hold(ctx context.Context, h Holder, lib *batch.Library, in batch.Input) (he
 	return h.Hold(ctx, lib, in)
 }
 
-// prepare allocates the results and checks the job.
+// prepare checks the job, of results without memory.
 func (b *Batch) prepare() error {
-	if b.job.Input != nil && b.job.Results == nil {
-		if err := b.job.Options.Check(); err != nil {
-			return err
-		}
-		b.job.Results = batch.NewResults(b.job.Input.Len(), &b.job.Options)
+	if b.job.Input == nil {
+		return b.job.Check() // which says so
 	}
-	return b.job.Check()
+	b.rows = b.job.Input.Len()
+	return b.job.CheckInput()
 }
 
 var errBatchClosed = errors.New("dispatch: the batch is closed")
 
 // Len returns the number of rows.
-func (b *Batch) Len() int { return b.job.Results.N }
+func (b *Batch) Len() int { return b.rows }
 
 // Resident reports whether the batch is kept in device memory, and if not, the reason.
 func (b *Batch) Resident() (yes bool, why string) {
@@ -106,10 +106,11 @@ func (b *Batch) Resident() (yes bool, why string) {
 func (b *Batch) Update(ctx context.Context, in batch.Input) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.update(ctx, in)
+	return b.update(ctx, in, (*batch.Job).CheckInput)
 }
 
-func (b *Batch) update(ctx context.Context, in batch.Input) error {
+// update is Update, after a check of the job.
+func (b *Batch) update(ctx context.Context, in batch.Input, check func(*batch.Job) error) error {
 	if b.closed {
 		return errBatchClosed
 	}
@@ -117,8 +118,11 @@ func (b *Batch) update(ctx context.Context, in batch.Input) error {
 	if job.Input = in; in == nil {
 		return errors.New("dispatch: update of a batch without an input")
 	}
-	if err := job.Check(); err != nil {
+	if err := check(&job); err != nil {
 		return err
+	}
+	if n := in.Len(); n != b.rows {
+		return fmt.Errorf("dispatch: update with %d rows of a batch of %d", n, b.rows)
 	}
 	if b.held != nil {
 		if err := b.d.begin(); err != nil {
@@ -167,7 +171,7 @@ func (b *Batch) Step(ctx context.Context, in batch.Input, out *batch.Results) (R
 	own := b.job
 	defer func() { b.job = own }()
 	b.job.Results = out
-	if err := b.update(ctx, in); err != nil {
+	if err := b.update(ctx, in, (*batch.Job).Check); err != nil {
 		return Report{WorstGapRow: -1}, err
 	}
 	_, rep, err := b.run(ctx)
@@ -177,6 +181,9 @@ func (b *Batch) Step(ctx context.Context, in batch.Input, out *batch.Results) (R
 func (b *Batch) run(ctx context.Context) (*batch.Results, Report, error) {
 	if b.closed {
 		return nil, Report{WorstGapRow: -1}, errBatchClosed
+	}
+	if b.job.Results == nil {
+		b.job.Results = batch.NewResults(b.rows, &b.job.Options)
 	}
 	job := b.job
 	if b.held == nil {

@@ -52,10 +52,11 @@ func (b *Batch) fail(world int) {
 		b.failSparse(world)
 		return
 	}
-	for i := world * (b.rows() / b.worlds.Count()); i < b.rows(); i++ {
-		b.results.PutFailure(i, batch.Undecided)
-		b.results.ResetOthers(i)
-		b.statuses[i] = uint8(batch.Undecided)
+	n := b.rows()
+	first := world * (n / b.worlds.Count())
+	b.results.FailRows(first, n)
+	for i := range b.statuses[first:n] {
+		b.statuses[first+i] = uint8(batch.Undecided)
 	}
 }
 
@@ -104,21 +105,32 @@ func (b *Batch) pairsOf(world int) (n int64) {
 	return n
 }
 
-// tilesPerWorker is more than 1 so that workers end at about the same time.
-const tilesPerWorker = 4
+// tilesPerWorker is the number of tiles of a worker of a block: small ones, so that all workers end at about the same
+// time, also where one of them shares its core with another process.
+const tilesPerWorker = 16
+
+// tileWorlds returns the number of worlds of a tile of a block of n worlds: whole calls of the kernels that cull.
+func (b *Batch) tileWorlds(n int) int {
+	if b.workers == 1 {
+		return n
+	}
+	worlds := max(1, n/(b.workers*tilesPerWorker))
+	if b.vectors != nil {
+		worlds = (worlds + b.vectors.worlds - 1) / b.vectors.worlds * b.vectors.worlds
+	}
+	return worlds
+}
 
 // block answers worlds lo to hi.
 func (b *Batch) block(ctx context.Context, lo, hi int) error {
-	n := 1
-	if b.workers > 1 {
-		n = min(hi-lo, b.workers*tilesPerWorker)
-	}
+	size := b.tileWorlds(hi - lo)
+	n := (hi - lo + size - 1) / size
 	for len(b.tiles) < n {
 		b.tiles = append(b.tiles, &tile{c: b})
 	}
 	tiles := b.tiles[:n]
 	for i, t := range tiles {
-		t.reset(lo+(hi-lo)*i/n, lo+(hi-lo)*(i+1)/n)
+		t.reset(lo+i*size, min(lo+(i+1)*size, hi))
 	}
 	if b.all != nil {
 		b.all.workers = max(1, b.workers/n)

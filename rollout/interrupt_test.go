@@ -101,3 +101,32 @@ func TestSweepsCheckTheContext(t *testing.T) {
 		t.Errorf("error %v after %d checks of a context that ends after 3", err, short.checks.Load())
 	}
 }
+
+// TestSweepCullingChecksTheContext: comparing bodies looks at the context after each piece, and compares none once that
+// has ended.
+func TestSweepCullingChecksTheContext(t *testing.T) {
+	d := dispatcher(t)
+	bodies, m := sweptArm(t, 200, 10, 8)
+	for _, workers := range []int{1, 2} {
+		o := sweep.Options{MaxDistance: 0.05, HasMaxDistance: true, Workers: workers}
+		s := newSweeper(&SweepJob{Bodies: bodies, Motions: m, Options: o}, dispatch.Options{})
+		if err := s.open(d, dispatch.Options{Backend: "cpu"}); err != nil {
+			t.Fatal(err)
+		}
+		whole := countingTo(math.MaxInt64)
+		if err := s.culler.run(whole, 0, m.Count()); err != nil {
+			t.Fatal(err)
+		}
+		if checks, want := whole.checks.Load(), int64(m.Len()*m.WayPoints()/pieceWork); checks < want {
+			t.Errorf("%d workers: %d checks, want at least %d", workers, checks, want)
+		}
+		short := countingTo(1)
+		if err := s.culler.run(short, 0, m.Count()); !errors.Is(err, context.Canceled) {
+			t.Errorf("%d workers: error %v of a context that ended", workers, err)
+		}
+		legs := s.culler.legs.Load()
+		if err := s.culler.run(countingTo(0), 0, m.Count()); err == nil || s.culler.legs.Load() != legs {
+			t.Errorf("%d workers: error %v, bodies were compared after the context had ended", workers, err)
+		}
+	}
+}

@@ -36,13 +36,17 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, job *Job, run dispatch.Opt
 		return Report{}, err
 	}
 	defer b.Close()
+	if err := b.makeResults(); err != nil {
+		return Report{}, err
+	}
 	job.Results = b.results
 	_, rep, err := b.Run(ctx)
 	return rep, err
 }
 
-// Hold prepares a rollout for repeated runs while the poses change. The results, and all memory that a run needs,
-// are kept between runs.
+// Hold prepares a rollout for repeated runs while the poses change. All memory that a run needs is kept between runs.
+// So are the results of [Batch.Run], which the first Run allocates: a batch that only answers [Batch.Step] and
+// [Batch.Find] has none.
 func Hold(d *dispatch.Dispatcher, bodies *batch.Bodies, worlds *batch.Worlds, o Options, run dispatch.Options) (*Batch,
 	error) {
 	return newBatch(d, &Job{Bodies: bodies, Worlds: worlds, Options: o}, run)
@@ -103,6 +107,7 @@ type Batch struct {
 
 	results  *Results
 	statuses []uint8
+	unseen   []uint8 // memory of statuses, of results without them
 	report   Report
 	badPairs []*RowError // of a block
 }
@@ -155,9 +160,6 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 		return nil, err
 	}
 	b.backend, b.why = b.series.Choice().Name(), b.series.Choice().Why
-	if err := b.makeResults(); err != nil {
-		return nil, err
-	}
 	b.cullTile = func(worker, i int) {
 		b.tiles[i].place = b.pool[worker]
 		b.tiles[i].cull()
@@ -242,13 +244,19 @@ func (b *Batch) makeResults() error {
 		b.addBodies()
 	}
 	if b.statuses = b.results.Status(); b.statuses == nil {
-		b.statuses = make([]uint8, n)
+		b.unseen = resized(b.unseen, n)
+		b.statuses = b.unseen
 	}
 	return nil
 }
 
 // Len returns the number of rows of the results.
-func (b *Batch) Len() int { return b.results.N }
+func (b *Batch) Len() int {
+	if b.results == nil {
+		return b.rows()
+	}
+	return b.results.N
+}
 
 var errClosed = errors.New("rollout: the batch is closed")
 
@@ -298,6 +306,11 @@ func (b *Batch) Run(ctx context.Context) (*Results, Report, error) {
 func (b *Batch) step(ctx context.Context) (*Results, Report, error) {
 	if b.closed {
 		return nil, Report{}, errClosed
+	}
+	if b.results == nil {
+		if err := b.makeResults(); err != nil {
+			return nil, Report{}, err
+		}
 	}
 	start := time.Now()
 	b.report = Report{Backend: b.backend, Why: b.why, Worlds: b.worlds.Count(),

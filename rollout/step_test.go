@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -63,4 +64,43 @@ func TestStep(t *testing.T) {
 // sameBits compares floats; NaN is equal to NaN.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return x == y || x != x && y != y })
+}
+
+// TestStepsHoldNoResults: a batch that answers steps into results of its caller takes no memory for a row of its own.
+func TestStepsHoldNoResults(t *testing.T) {
+	d := dispatcher(t)
+	bodies, w := arm(t, 4000)
+	o := Options{Options: batch.Options{Columns: batch.ColDistance}, MaxDistance: 0.1, HasMaxDistance: true,
+		BlockPairs: 1000, Workers: 1}
+	heap := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for name, columns := range map[string]batch.Columns{"with statuses": batch.ColStatus, "without": 0} {
+		o.Columns = batch.ColDistance | batch.ColGap | columns
+		out := NewResults(w.Len(), &o)
+		before := heap()
+		h, err := Hold(d, bodies, w, o, dispatch.Options{Backend: "cpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := heap()
+		if _, err := h.Step(t.Context(), w, out); err != nil {
+			t.Fatal(err)
+		}
+		stepped := heap()
+		rows := float64(w.Len())
+		t.Logf("%s: %.2f bytes a row after Hold, %.2f after a step", name, (opened-before)/rows, (stepped-before)/rows)
+		if (opened-before)/rows > 1 || (stepped-before)/rows > 3 { // blocks, and at most a status of each row
+			t.Errorf("%s: %.2f bytes a row after Hold, %.2f after a step, beside the results", name,
+				(opened-before)/rows, (stepped-before)/rows)
+		}
+		if h.Len() != w.Len() {
+			t.Errorf("%d rows, want %d", h.Len(), w.Len())
+		}
+		runtime.KeepAlive(h)
+		runtime.KeepAlive(out)
+	}
 }

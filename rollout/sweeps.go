@@ -132,6 +132,10 @@ type sweeper struct {
 
 	progress func(done, total int)
 
+	team      *team
+	culler    *sweepCuller
+	maxErrors int // of the report
+
 	bad   []bool // [W,M]: some way point is invalid
 	rows  []int  // of the block, those that go on
 	first []int  // [len(rows)+1]: first of the pairs of parts of each
@@ -146,7 +150,9 @@ func newSweeper(job *SweepJob, run dispatch.Options) *sweeper {
 	s := &sweeper{bodies: job.Bodies, motions: m, world: job.FirstWorld, o: job.Options.WithDefaults(),
 		out: job.Results, progress: run.Progress}
 	s.report.Worlds, s.report.Rows = m.Count(), job.Results.N
-	s.checkPoses(rowErrors(run.MaxRowErrors))
+	s.maxErrors = rowErrors(run.MaxRowErrors)
+	s.bad = make([]bool, m.Count()*m.BodiesPerWorld())
+	s.team, s.culler = newTeam(s.o.Workers), newSweepCuller(s)
 	return s
 }
 
@@ -168,36 +174,6 @@ func (s *sweeper) checkTimes() error {
 			"more digits", s.o.TimeTolerance, least, last)
 	}
 	return nil
-}
-
-// checkPoses finds the bodies with an invalid way point.
-func (s *sweeper) checkPoses(limit int) {
-	m := s.motions
-	s.bad = make([]bool, m.Count()*m.BodiesPerWorld())
-	for world := range m.Count() {
-		for _, k := range places(m.TemplateA, m.TemplateB) {
-			body := m.Body(world, k)
-			if body == batch.Absent {
-				continue
-			}
-			for way := range m.WayPoints() {
-				err := s.bodies.CheckPose(body, m.Pose(world, way, k))
-				if err == nil {
-					continue
-				}
-				if !s.bad[world*m.BodiesPerWorld()+int(k)] && len(s.report.RowErrors) < limit {
-					reason := err.Error()
-					var row *batch.RowError
-					if errors.As(err, &row) {
-						reason = row.Column + ": " + row.Reason
-					}
-					s.report.RowErrors = append(s.report.RowErrors, &RowError{World: s.world + world, Body: int(k),
-						Pair: -1, Column: "poses", Reason: fmt.Sprintf("way point %d: %s", way, reason)})
-				}
-				s.bad[world*m.BodiesPerWorld()+int(k)] = true
-			}
-		}
-	}
 }
 
 // maxSweepPairs is the largest number of pairs of parts of a row, all of which are in memory at a time.
@@ -230,7 +206,11 @@ func (s *sweeper) open(d *dispatch.Dispatcher, run dispatch.Options, of int) (in
 // countParts returns the number of pairs of parts, and an error if a row has too many.
 func (s *sweeper) countParts() (pairs int64, err error) {
 	most := memory.Room(maxSweepPairs, sweepPairBytes)
-	for row := range s.out.N {
+	rows, times := s.out.N, int64(1)
+	if shared := len(s.motions.Bodies) == s.motions.BodiesPerWorld(); shared && s.motions.Count() > 0 {
+		rows, times = len(s.motions.TemplateA), int64(s.motions.Count())
+	}
+	for row := range rows {
 		world, a, b := s.of(row)
 		x, y := s.motions.Body(world, a), s.motions.Body(world, b)
 		if x == batch.Absent || y == batch.Absent {
@@ -240,21 +220,37 @@ func (s *sweeper) countParts() (pairs int64, err error) {
 			return 0, fmt.Errorf("rollout: world %d, pair %d: bodies %d and %d have %d pairs of parts, want at most "+
 				"%d in a sweep", s.world+world, row%len(s.motions.TemplateA), x, y, n, most)
 		} else {
-			pairs += n
+			pairs += n * times
 		}
 	}
 	return pairs, nil
 }
 
-// run answers one block of rows after the other.
+// run compares the bodies of some worlds, and answers the rows that this leaves, in blocks.
 func (s *sweeper) run(ctx context.Context) error {
-	for lo := 0; lo < s.out.N; {
-		hi, pairs := lo, 0
+	step := s.culler.worlds()
+	for world := 0; world < s.motions.Count(); world += step {
+		end := min(world+step, s.motions.Count())
+		if err := s.culler.run(ctx, world, end); err != nil {
+			s.fail(world * len(s.motions.TemplateA))
+			return err
+		}
+		if err := s.blocks(ctx, world*len(s.motions.TemplateA), end*len(s.motions.TemplateA)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// blocks answers one block after the other of the rows from first to end that need their parts.
+func (s *sweeper) blocks(ctx context.Context, first, end int) error {
+	for lo := first; lo < end; {
+		hi, pairs := lo, int64(0)
 		s.rows = s.rows[:0]
-		for ; hi < s.out.N && (hi == lo || pairs < sweepPairs); hi++ {
-			if n := s.begin(hi); n > 0 {
+		for ; hi < end && (hi == lo || pairs < sweepPairs); hi++ {
+			if s.culler.open[hi-first] {
 				s.rows = append(s.rows, hi)
-				pairs += n
+				pairs += s.pairsOf(s.of(hi))
 			}
 		}
 		for s.leg = 0; s.leg+1 < s.motions.WayPoints() && len(s.rows) > 0; s.leg++ {
@@ -268,7 +264,7 @@ func (s *sweeper) run(ctx context.Context) error {
 			s.progress(lo, s.out.N)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // fail makes the rows from lo on undecided, without anything proved.
@@ -287,24 +283,21 @@ func (s *sweeper) of(row int) (world int, a, b int32) {
 	return world, s.motions.TemplateA[p], s.motions.TemplateB[p]
 }
 
-// begin answers a row without bodies or with an invalid one, and returns the number of pairs of parts of others.
-func (s *sweeper) begin(row int) int {
+// begin answers a row without bodies or with an invalid one, and reports whether it is another.
+func (s *sweeper) begin(row int) bool {
 	world, a, b := s.of(row)
-	x, y := s.motions.Body(world, a), s.motions.Body(world, b)
 	r, m := s.out, s.motions.BodiesPerWorld()
 	inf := math.Inf(1)
 	r.Lower[row] = inf
 	switch {
-	case x == batch.Absent || y == batch.Absent:
+	case s.motions.Body(world, a) == batch.Absent || s.motions.Body(world, b) == batch.Absent:
 		r.State[row], r.Upper[row], r.T0[row] = uint8(sweep.Free), inf, float64(s.motions.WayPoints()-1)
-		return 0
+		return false
 	case s.bad[world*m+int(a)] || s.bad[world*m+int(b)]:
 		s.invalid(row)
-		return 0
-	case s.beyond(row):
-		return 0
+		return false
 	}
-	return len(s.bodies.Parts(x)) * len(s.bodies.Parts(y))
+	return true
 }
 
 func (s *sweeper) invalid(row int) {
@@ -320,10 +313,12 @@ func (s *sweeper) advance(ctx context.Context) error {
 	s.first = append(s.first[:0], 0)
 	for _, row := range s.rows {
 		world, a, b := s.of(row)
-		n := len(s.bodies.Parts(s.motions.Body(world, a))) * len(s.bodies.Parts(s.motions.Body(world, b)))
-		if lower, ok := s.apart(row); ok {
-			s.noteApart(row, lower)
-			n = 0
+		n := int(s.pairsOf(world, a, b))
+		if s.o.HasMaxDistance {
+			if lower, ok := s.culler.apart(world, s.leg, a, b); ok {
+				s.noteApart(row, lower)
+				n = 0
+			}
 		}
 		s.first = append(s.first, s.first[len(s.first)-1]+n)
 	}

@@ -306,3 +306,40 @@ func TestSweepManyParts(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepsCullWholeMotionsFirst: of rows whose bodies stay far apart, no legs are compared and no parts are asked, and
+// the answers of rows that this leaves are those without a largest distance, on any number of workers.
+func TestSweepsCullWholeMotionsFirst(t *testing.T) {
+	d := dispatcher(t)
+	bodies, m := sweptArm(t, 40, 6, 8)
+	var first *SweepResults
+	for _, workers := range []int{1, 3} {
+		job := &SweepJob{Bodies: bodies, Motions: m, Options: sweep.Options{MaxDistance: 0.05, HasMaxDistance: true,
+			Workers: workers}}
+		s := newSweeper(job, dispatch.Options{})
+		if err := s.open(d, dispatch.Options{Backend: "cpu"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for i, n := range s.out.Evaluations {
+			if n > 0 {
+				asked++
+			} else if !(s.out.Lower[i] > 0.05) || !(s.out.Upper[i] >= s.out.Lower[i]) {
+				t.Fatalf("row %d is not asked: distance in [%g, %g]", i, s.out.Lower[i], s.out.Upper[i])
+			}
+		}
+		legs := int(s.culler.legs.Load())
+		t.Logf("%d rows of 5 legs: %d legs compared, %d rows asked", s.out.N, legs, asked)
+		if asked > s.out.N/20 || legs > s.out.N/4 {
+			t.Errorf("of %d rows %d are asked, and %d legs of them are compared", s.out.N, asked, legs)
+		}
+		if first == nil {
+			first = s.out
+		} else if fmt.Sprint(*first) != fmt.Sprint(*s.out) {
+			t.Errorf("results on %d workers are not those on one", workers)
+		}
+	}
+}

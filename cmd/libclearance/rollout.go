@@ -67,8 +67,8 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 			TemplateB: slices.Clone(array[int32](worlds.template_b, p)),
 			Poses:     slices.Clone(array[float64](worlds.poses, r.numbers)),
 		}
-		if worlds.poses == nil {
-			in.Poses = identities(w * m)
+		if worlds.poses == nil { // those of no step: memory that is not written takes none
+			in.Poses = make([]float64, r.numbers)
 		}
 		if len(in.Poses) != r.numbers || len(in.Shapes) != m || len(in.TemplateA) != p {
 			return argument("an array of the worlds is missing")
@@ -84,25 +84,16 @@ func clearance_rollout_open(handle C.clearance_engine, query *C.clearance_query,
 }
 
 // checkWorlds returns an error if w worlds of m bodies and p pairs are too many: lists of bodies and pairs, poses, and
-// the results of a step, which the rollout holds and the caller has, with so many bytes for each world.
+// the results of a step, which the caller has, with so many bytes for each world.
 func checkWorlds(w, m, p int, results float64) error {
 	if m > math.MaxInt32 || p > math.MaxInt32 {
 		return argument("%d bodies and %d pairs, want at most %d of each", m, p, math.MaxInt32)
 	}
-	bytes := 4*(float64(m)+2*float64(p)) + float64(w)*(8*7*float64(m)+2*results)
+	bytes := 4*(float64(m)+2*float64(p)) + float64(w)*(8*7*float64(m)+results)
 	if w > maxRows && bytes == 0 {
 		return argument("%d worlds, want at most %d", w, int64(maxRows))
 	}
 	return checkMemory(fmt.Sprintf("%d worlds of %d bodies and %d pairs", w, m, p), bytes)
-}
-
-// identities returns the poses of n bodies at the origin.
-func identities(n int) []float64 {
-	poses := make([]float64, 7*n)
-	for i := 3; i < len(poses); i += 7 {
-		poses[i] = 1
-	}
-	return poses
 }
 
 //export clearance_rollout_submit
