@@ -122,7 +122,7 @@ func (b *Batch) update(ctx context.Context, in batch.Input, check func(*batch.Jo
 		return err
 	}
 	if n := in.Len(); n != b.rows {
-		return fmt.Errorf("dispatch: update with %d rows of a batch of %d", n, b.rows)
+		return fmt.Errorf("dispatch: a batch of %d rows for an input of %d", b.rows, n)
 	}
 	if b.held != nil {
 		if err := b.d.begin(); err != nil {

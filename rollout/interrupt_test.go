@@ -110,7 +110,7 @@ func TestSweepCullingChecksTheContext(t *testing.T) {
 	for _, workers := range []int{1, 2} {
 		o := sweep.Options{MaxDistance: 0.05, HasMaxDistance: true, Workers: workers}
 		s := newSweeper(&SweepJob{Bodies: bodies, Motions: m, Options: o}, dispatch.Options{})
-		if err := s.open(d, dispatch.Options{Backend: "cpu"}); err != nil {
+		if _, err := s.open(d, dispatch.Options{Backend: "cpu"}, 0); err != nil {
 			t.Fatal(err)
 		}
 		whole := countingTo(math.MaxInt64)

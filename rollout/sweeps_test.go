@@ -307,8 +307,8 @@ func TestSweepManyParts(t *testing.T) {
 	}
 }
 
-// TestSweepsCullWholeMotionsFirst: of rows whose bodies stay far apart, no legs are compared and no parts are asked, and
-// the answers of rows that this leaves are those without a largest distance, on any number of workers.
+// TestSweepsCullWholeMotionsFirst: of rows whose bodies stay far apart, few legs are compared and few parts are asked,
+// and the answers are alike on any number of workers.
 func TestSweepsCullWholeMotionsFirst(t *testing.T) {
 	d := dispatcher(t)
 	bodies, m := sweptArm(t, 40, 6, 8)
@@ -317,7 +317,7 @@ func TestSweepsCullWholeMotionsFirst(t *testing.T) {
 		job := &SweepJob{Bodies: bodies, Motions: m, Options: sweep.Options{MaxDistance: 0.05, HasMaxDistance: true,
 			Workers: workers}}
 		s := newSweeper(job, dispatch.Options{})
-		if err := s.open(d, dispatch.Options{Backend: "cpu"}); err != nil {
+		if _, err := s.open(d, dispatch.Options{Backend: "cpu"}, 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.run(t.Context()); err != nil {

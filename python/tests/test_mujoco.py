@@ -135,6 +135,60 @@ def test_poses(engine: cl.Engine) -> None:
         scene.poses(xpos=xpos[0], xquat=xquat[0])
 
 
+JOINTS = """
+<mujoco>
+  <worldbody>
+    <body name="base" pos=".1 .2 .3" quat="1 .2 -.3 .4">
+      <joint type="slide" axis="1 2 0"/><joint type="hinge" axis="0 1 1" pos=".1 -.2 .05" ref=".3"/>
+      <geom type="sphere" size=".1"/>
+      <body name="left" pos=".4 0 0" euler="10 20 30">
+        <joint type="ball" pos=".05 .02 -.1"/><geom type="sphere" size=".1"/>
+        <body name="tip" pos="0 .3 .1"><geom type="sphere" size=".1"/></body>
+      </body>
+      <body name="right" pos="-.4 0 .1">
+        <joint type="hinge" axis="1 0 0" pos="0 .1 0"/><joint type="hinge" axis="0 0 1"/>
+        <joint type="slide" axis="0 1 0" ref=".2" pos=".3 .1 0"/><geom type="sphere" size=".1"/>
+      </body>
+    </body>
+    <body name="free" pos="0 0 2"><freejoint/><geom type="sphere" size=".1"/>
+      <body pos=".2 .1 0"><joint type="hinge" axis="0 1 0"/><geom type="sphere" size=".1"/></body>
+    </body>
+    <body name="mocap" mocap="true" pos="3 2 1" quat="0 1 1 0"><geom type="sphere" size=".1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("text", [MODEL, JOINTS], ids=["arm", "joints"])
+def test_forward_kinematics(text: str) -> None:
+    """Poses of configurations are those of mj_kinematics, for every kind of joint; those of one world have the same
+    bits alone, and an array of an earlier call keeps the poses of other bodies."""
+    model, data = compiled(text)
+    scene = from_model(model)
+    scene.add(scene.library.sphere(0.1), name="other")
+    rng, known = np.random.default_rng(7), len(scene.body_ids)
+    qpos, want = np.empty((300, model.nq)), []
+    for row in qpos:
+        at_random(model, data, rng)
+        row[:] = data.qpos
+        want.append(scene.poses(data)[0])
+    got = scene.poses(qpos=qpos)
+    assert got.shape == (300, known + 1, 7)
+    np.testing.assert_allclose(got[..., :3], np.array(want)[..., :3], atol=1e-13)
+    aligned = np.abs((got[..., 3:] * np.array(want)[..., 3:]).sum(axis=-1))  # q and -q are the same rotation
+    np.testing.assert_allclose(aligned, 1, atol=1e-13)
+    assert scene.poses(qpos=qpos[17:18]).tobytes() == got[17:18].tobytes()
+    out = scene.poses(qpos=qpos, others=np.array([[1.0, 2, 3, 0, 1, 0, 0]]))
+    assert scene.poses(qpos=qpos[::-1], out=out) is out
+    assert (out[:, :known] == got[::-1, :known]).all() and (out[:, known] == [1, 2, 3, 0, 1, 0, 0]).all()
+    with pytest.raises(cl.ArrayError, match="out"):
+        scene.poses(qpos=qpos, out=out[:, :1])
+    with pytest.raises(cl.OptionError, match="qpos"):
+        scene.poses(data, qpos=qpos)
+    with pytest.raises(cl.ArrayError, match="qpos"):
+        scene.poses(qpos=qpos[:, 1:])
+
+
 def test_poses_of_added_bodies(engine: cl.Engine) -> None:
     """Bodies added to the scene stand at the origin, or where ``others`` says, in one world or in each."""
     model, data = compiled()

@@ -428,6 +428,12 @@ def test_poses(engine: cl.Engine, arm: Path) -> None:
     roll = engine.rollout(scene, worlds=4)
     a, b = roll(here, quat="wxyz"), roll(there, quat="wxyz")
     np.testing.assert_allclose(a.distance, b.distance, atol=1e-5)
+    assert scene.poses(joints[2:3]).tobytes() == here[2:3].tobytes()
+    used = there.copy()
+    assert scene.poses(joints, base=base, out=used) is used and (used == there).all()
+    assert (scene.poses(joints, out=used)[:, :wall] == here[:, :wall]).all() and (used[:, wall] == there[:, wall]).all()
+    with pytest.raises(cl.ArrayError, match="out"):
+        scene.poses(joints, out=used.astype(np.float32))
     with pytest.raises(cl.ArrayError, match="joints"):
         scene.forward(np.zeros((4, 9)))
     with pytest.raises(cl.ArrayError, match="base"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
 from ._arrays import Array, host
 from ._errors import ArrayError, FileError
+from ._forward import Moved, Plan
 
 _MOVING: Final = ("revolute", "continuous", "prismatic")
 
@@ -79,23 +81,26 @@ class Tree:
             raise FileError(f"{path}: joint {lost.name!r} is in a cycle of joints")
         return tree
 
-    def forward(self, q: Array, base: Array | None) -> Array:
-        """Poses [W,L,7] of the links of configurations [W,dof]."""
-        poses = np.empty((len(q), self.links, 7))
-        poses[:, self.root] = np.array([0, 0, 0, 1.0, 0, 0, 0]) if base is None else base
-        for j in self.joints:
-            above, to = poses[:, j.parent], poses[:, j.child]
-            rotation = product(above[:, 3:], j.rotation)
-            place = above[:, :3] + rotated(above[:, 3:], j.position)
-            if j.index >= 0:
-                value = (j.multiplier * q[:, j.index] + j.offset)[:, None]
-                if j.kind == "prismatic":
-                    place += rotated(rotation, value * j.axis)
-                else:
-                    half = value / 2
-                    rotation = product(rotation, np.concatenate([np.cos(half), np.sin(half) * j.axis], axis=1))
-            to[:, :3], to[:, 3:] = place, rotation
-        return poses
+    @cached_property
+    def plan(self) -> tuple[Plan, list[int], Array]:
+        """The frames that joints move, and of each link its frame and its pose [L,7] in that."""
+        moved: list[Moved] = []
+        frame, within = [0] * self.links, np.tile([0, 0, 0, 1.0, 0, 0, 0], (self.links, 1))
+        for j in self.joints:  # a joint follows those above it
+            above = within[j.parent]
+            position, rotation = above[:3] + rotated(above[3:], j.position), product(above[3:], j.rotation)
+            if j.index < 0:
+                frame[j.child], within[j.child] = frame[j.parent], np.concatenate([position, rotation])
+                continue
+            kind = "prismatic" if j.kind == "prismatic" else "revolute"
+            moved.append(Moved(kind, frame[j.parent], position, rotation, j.axis, j.index, j.multiplier, j.offset))
+            frame[j.child] = len(moved)
+        return Plan(moved), frame, within
+
+    def write(self, out: Array, q: Array, base: Array | None, links: Sequence[int]) -> None:
+        """Write poses out[:, :len(links)] of links, of configurations [W,dof]."""
+        plan, frame, within = self.plan
+        plan.write(out, q, base, [frame[i] for i in links], within[list(links)])
 
     def adjacent(self) -> tuple[Array, list[tuple[int, int]]]:
         """The group [L] of each link: links that fixed joints alone connect have the same. And the pairs of links that
@@ -178,6 +183,12 @@ def rotated(q: Array, v: Array) -> Array:
     return moved
 
 
+def unit(q: Any) -> Array:
+    """A quaternion [4] scaled to unit length."""
+    scaled: Array = np.array(q, np.float64) / np.linalg.norm(q)
+    return scaled
+
+
 def normalized(poses: Array) -> Array:
     """Poses [..., 7], "wxyz", with unit quaternions. One that is 0 or not finite gives NaN, and so an invalid row."""
     unit = poses.copy()
@@ -198,13 +209,19 @@ def given_poses(name: str, value: Any, worlds: int, inner: tuple[int, ...]) -> A
     return array
 
 
-def with_others(poses: Array, others: Any, count: int) -> Array:
-    """Poses [W,M,7] of the bodies of a model, and after them those of ``count`` others, at the origin by default."""
-    worlds, known = poses.shape[:2]
-    every = np.empty((worlds, known + count, 7))
-    every[:, :known] = poses
-    rest = np.array([0, 0, 0, 1.0, 0, 0, 0])
-    every[:, known:] = rest if others is None else given_poses("others", others, worlds, (count,))
+def with_others(worlds: int, known: int, others: Any, count: int, out: Any = None) -> Array:
+    """An array [W,M,7] for the poses of ``known`` bodies of a model, with those of ``count`` others after them: at the
+    origin by default, or with ``out`` those that it has."""
+    shape = (worlds, known + count, 7)
+    if out is None:
+        every = np.empty(shape)
+        every[:, known:] = [0, 0, 0, 1.0, 0, 0, 0]
+    else:
+        every = out
+        if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == shape and out.flags.writeable):
+            raise ArrayError("out", f"want a writable array of float64 [{', '.join(map(str, shape))}]")
+    if others is not None:
+        every[:, known:] = given_poses("others", others, worlds, (count,))
     return every
 
 

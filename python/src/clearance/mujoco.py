@@ -15,20 +15,24 @@ import itertools
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from ._arrays import Array, host
+from ._arrays import Array, host, take
 from ._bodies import Part
 from ._errors import ArrayError, FileError, OptionError, ShapeError
-from ._kinematics import quaternions, with_others
+from ._forward import Moved, Plan
+from ._kinematics import product, quaternions, rotated, unit, with_others
 from ._library import Library
 from ._meshes import convex_parts
 from ._scene import Scene
 
 # mjtJoint
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
+
+_KINDS: Final = {_FREE: "free", _BALL: "ball", _SLIDE: "prismatic", _HINGE: "revolute"}
 
 # mjtGeom
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH, _SDF = range(9)
@@ -55,18 +59,38 @@ class MujocoScene(Scene):
     omitted: list[str] = field(default_factory=list)
 
     def poses(
-        self, data: Any = None, *, xpos: Any = None, xquat: Any = None, xmat: Any = None, others: Any = None
+        self,
+        data: Any = None,
+        *,
+        qpos: Any = None,
+        xpos: Any = None,
+        xquat: Any = None,
+        xmat: Any = None,
+        others: Any = None,
+        out: Any = None,
     ) -> Array:
-        """Poses [W,M,7] in the order "wxyz": of one or more MjData, or of batched xpos [W,nbody,3] with xquat
-        [W,nbody,4] or xmat [W,nbody,9].
+        """Poses [W,M,7] in the order "wxyz": of one or more MjData, of configurations qpos [W,nq], or of batched xpos
+        [W,nbody,3] with xquat [W,nbody,4] or xmat [W,nbody,9].
 
-        ``others`` are the poses of the bodies added to the scene, [K,7] or [W,K,7] (default: the origin).
+        With ``qpos`` the forward kinematics is that of ``mj_kinematics``, of all worlds at once; mocap bodies are where
+        the model has them. ``others`` are the poses of the bodies added to the scene, [K,7] or [W,K,7] (default: the
+        origin). ``out`` is an array of an earlier call to write to; without ``others`` it keeps those that it has.
         """
+        known = len(self.body_ids)
+        more = len(self.bodies) - known
+        if qpos is not None:
+            if data is not None or xpos is not None or xquat is not None or xmat is not None:
+                raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")
+            q = take("qpos", qpos, np.float64, (int(self.model.nq),), None, True)
+            poses = with_others(len(q), known, others, more, out)
+            plan, frame, within = self._plan
+            plan.write(poses, q, None, [frame[i] for i in self.body_ids], within[self.body_ids])
+            return poses
         if data is not None:
             every = data if isinstance(data, Sequence) else [data]
             xpos, xquat = np.stack([d.xpos for d in every]), np.stack([d.xquat for d in every])
         if xpos is None or (xquat is None) == (xmat is None):
-            raise OptionError("want MjData, or xpos with one of xquat and xmat")
+            raise OptionError("want MjData, qpos, or xpos with one of xquat and xmat")
         p = host("xpos", xpos, True)
         if p.ndim != 3 or p.shape[-1] != 3:
             raise ArrayError("xpos", f"has the shape {list(p.shape)}, want [W, nbody, 3]")
@@ -74,8 +98,35 @@ class MujocoScene(Scene):
             q = host("xquat", xquat, True)[:, self.body_ids]
         else:
             q = quaternions(host("xmat", xmat, True).reshape(*p.shape[:2], 3, 3)[:, self.body_ids].astype(np.float64))
-        known = np.concatenate([p[:, self.body_ids], q], axis=-1, dtype=np.float64)
-        return with_others(known, others, len(self.bodies) - len(self.body_ids))
+        poses = with_others(len(p), known, others, more, out)
+        poses[:, :known, :3], poses[:, :known, 3:] = p[:, self.body_ids], q
+        return poses
+
+    @cached_property
+    def _plan(self) -> tuple[Plan, list[int], Array]:
+        """The frames that joints of the model move, and of each of its bodies its frame and its pose [nbody,7] in that:
+        mj_kinematics."""
+        model, moved = self.model, list[Moved]()
+        frame, within = [0] * model.nbody, np.tile([0, 0, 0, 1.0, 0, 0, 0], (model.nbody, 1))
+        for body in range(1, model.nbody):  # a parent has a lower index
+            parent, first = int(model.body_parentid[body]), int(model.body_jntadr[body])
+            at, above = frame[parent], within[parent]
+            position = above[:3] + rotated(above[3:], model.body_pos[body])
+            rotation = product(above[3:], unit(model.body_quat[body]))
+            for j in range(first, first + int(model.body_jntnum[body])):
+                kind, anchor, axis = int(model.jnt_type[j]), np.array(model.jnt_pos[j]), np.array(model.jnt_axis[j])
+                index, name = int(model.jnt_qposadr[j]), _KINDS[int(model.jnt_type[j])]
+                if kind == _SLIDE:
+                    anchor = np.zeros(3)
+                # The joint rotates about its anchor; the origin of the body is at -anchor from there.
+                offset = 0.0 if kind in (_FREE, _BALL) else -float(model.qpos0[index])
+                moved.append(
+                    Moved(name, at, position + rotated(rotation, anchor), rotation, axis, index, offset=offset)
+                )
+                at, rotation = len(moved), np.array([1.0, 0, 0, 0])
+                position = np.zeros(3) if kind == _FREE else -anchor
+            frame[body], within[body, :3], within[body, 3:] = at, position, rotation
+        return Plan(moved), frame, within
 
     def random_qpos(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,nq], uniform within the limits of the joints: hinges without limits in [-π, π], balls

@@ -66,16 +66,27 @@ class UrdfScene(Scene):
         ``base`` is the pose of the root link in the world, [7] or [W,7] (default: the origin). Its quaternion may have
         any length; one that is 0 or not finite gives poses with NaN, whose rows are invalid.
         """
-        q = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
-        return self.tree.forward(q, None if base is None else normalized(given_poses("base", base, len(q), ())))
+        q, root = self._at(joints, base)
+        poses = np.empty((len(q), self.tree.links, 7))
+        self.tree.write(poses, q, root, range(self.tree.links))
+        return poses
 
-    def poses(self, joints: Any, base: Any = None, others: Any = None) -> Array:
+    def poses(self, joints: Any, base: Any = None, others: Any = None, out: Any = None) -> Array:
         """Poses of the bodies [W,M,7] in the order "wxyz", for a rollout, of configurations [W,dof].
 
-        ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin).
+        ``others`` are the poses of the bodies added after loading, [K,7] or [W,K,7] (default: the origin). ``out`` is
+        an array of an earlier call to write to; without ``others`` it keeps those that it has.
         """
-        links = self.forward(joints, base)[:, self.body_links]
-        return with_others(links, others, len(self.bodies) - len(self.body_links))
+        q, root = self._at(joints, base)
+        known = len(self.body_links)
+        poses = with_others(len(q), known, others, len(self.bodies) - known, out)
+        self.tree.write(poses, q, root, self.body_links)
+        return poses
+
+    def _at(self, joints: Any, base: Any) -> tuple[Array, Array | None]:
+        """Configurations [W,dof] and poses of the root link, [7] or [W,7]."""
+        q = take("joints", joints, np.float64, (len(self.tree.names),), None, True)
+        return q, None if base is None else normalized(given_poses("base", base, len(q), ()))
 
     def random_joints(self, count: int, seed: int | np.random.Generator = 0) -> Array:
         """Configurations [count,dof], uniform within the limits; a revolute joint without limits is sampled
