@@ -137,18 +137,9 @@ func parquetSchema(cols []column, extra *parquetExtra) (*schema.GroupNode, error
 // arrowSchema is the Arrow schema as the metadata key ARROW:schema carries it: an
 // IPC stream without records, in base64.
 func arrowSchema(cols []column, extra []arrow.Field) string {
-	types := [typeCount]arrow.DataType{
-		typeInt32: arrow.PrimitiveTypes.Int32, typeFloat32: arrow.PrimitiveTypes.Float32,
-		typeFloat64: arrow.PrimitiveTypes.Float64,
-		typeUint8:   arrow.PrimitiveTypes.Uint8, typeUint16: arrow.PrimitiveTypes.Uint16,
-	}
 	var fields []arrow.Field
 	for _, c := range cols {
-		f := arrow.Field{Name: c.name, Type: types[c.read[0]]}
-		if c.width > 1 {
-			f.Type = arrow.FixedSizeListOfField(int32(c.width), arrow.Field{Name: "element", Type: f.Type})
-		}
-		fields = append(fields, f)
+		fields = append(fields, arrowField(c))
 	}
 	fields = append(fields, extra...)
 	var b bytes.Buffer

@@ -32,6 +32,7 @@ var layers = map[string][]string{
 	"derive":           {"geom", "geom/hull", "batch", "ref"},
 	"batch":            {"geom"},
 	"internal/score":   {"batch", "dataset", "dispatch", "verify"},
+	"dataset/stream":   {"batch", "dataset", "dispatch"},
 	"internal/memory":  {},
 	"internal/layout":  {"batch", "geom", "geom/cells"},
 	"internal/testkit": {"geom"},
@@ -69,7 +70,7 @@ var layers = map[string][]string{
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
-		"internal/memory", "internal/score", "rollout"},
+		"dataset/stream", "internal/memory", "internal/score", "rollout"},
 	"tests": {anything}, // and the packages below it
 }
 

@@ -55,6 +55,7 @@ typedef uint64_t clearance_job;
 typedef uint64_t clearance_bodies;
 typedef uint64_t clearance_found;
 typedef uint64_t clearance_simulation;
+typedef uint64_t clearance_answers;
 
 // The error of a call. Texts end with a zero byte and are cut where they are too long.
 typedef struct {
@@ -438,12 +439,31 @@ int32_t clearance_sweep(clearance_engine engine, clearance_motions *motions, cle
 // clearance_rollout_close frees a rollout of shapes or of a scene after its job, if it has one, has ended.
 int32_t clearance_rollout_close(clearance_rollout rollout, clearance_error *error);
 
-// clearance_score starts a job that answers the pairs of a file (.parquet, .npz) and writes the answers to another, in
-// input order, as 'batchbench score' does; it appears under its name once it is complete. A library of 0 is read from
-// the file shapes. If audit is not 0, every answer is audited from the shapes alone before the file gets its name, and
-// audited and refuted of the report are counted: a job that is canceled leaves no file.
+// clearance_pairs_rows sets *rows to the number of pairs of a file (.parquet, .npz).
+int32_t clearance_pairs_rows(clearance_text *pairs, int64_t *rows, clearance_error *error);
+
+// clearance_score starts a job that answers the pairs lo to hi of a file (.parquet, .npz; hi not included, -1 is the
+// end) and writes the answers to another, in input order, as 'batchbench score' does; it appears under its name once
+// it is complete. A library of 0 is read from the file shapes. If audit is not 0, every answer is audited from the
+// shapes alone before the file gets its name, and audited and refuted of the report are counted: a job that is
+// canceled leaves no file.
 int32_t clearance_score(clearance_engine engine, clearance_query *query, clearance_text *shapes, clearance_text *pairs,
-                        clearance_text *out, int32_t audit, clearance_job *job, clearance_error *error);
+                        int64_t lo, int64_t hi, clearance_text *out, int32_t audit, clearance_job *job,
+                        clearance_error *error);
+
+// clearance_stream answers a stream of pairs by a stream of results: in and out are struct ArrowArrayStream of the
+// Arrow C data interface. in is moved from, also by most calls that fail; its columns are those of a file of pairs,
+// and others, which the results carry. out is filled: each of its batches has at most rows rows and is answered when
+// the one before is taken. in is called by the threads that call out, and by no other. out ends in an error if the
+// engine is closed before it. *answers is given back by clearance_stream_forget; out stays valid.
+int32_t clearance_stream(clearance_engine engine, clearance_query *query, void *in, void *out, int64_t rows,
+                         clearance_answers *answers, clearance_error *error);
+
+// clearance_stream_report fills *report with that of the batches that were taken.
+int32_t clearance_stream_report(clearance_answers answers, clearance_report *report, clearance_error *error);
+
+// clearance_stream_forget gives the handle back.
+int32_t clearance_stream_forget(clearance_answers answers, clearance_error *error);
 
 // clearance_job_wait waits for at most wait_ms milliseconds. If the job has ended, it fills *report, the result is that
 // of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.

@@ -15,8 +15,8 @@ import (
 )
 
 //export clearance_score
-func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes, pairs, out *C.clearance_text,
-	audit C.int32_t, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes, pairs *C.clearance_text,
+	lo, hi C.int64_t, out *C.clearance_text, audit C.int32_t, place *C.clearance_job, e *C.clearance_error) C.int32_t {
 	return fail(e, func() (err error) {
 		defer recovered(&err)
 		h, err := engines.get(uint64(handle))
@@ -46,9 +46,10 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		if err != nil {
 			return err
 		}
-		from, to, check := text(pairs), text(out), audit != 0
+		part := filePart{text(pairs), int(lo), int(hi)}
+		to, check := text(out), audit != 0
 		j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
-			return scoreFiles(ctx, h, j, lib, from, to, o, check)
+			return scoreFiles(ctx, h, j, lib, part, to, o, check)
 		})
 		if err == nil {
 			*place = C.clearance_job(jobs.put(j))
@@ -57,9 +58,31 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 	}())
 }
 
-// scoreFiles scores a file and, if asked to, audits the answers.
-func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library, from, to string, o batch.Options,
-	check bool) (dispatch.Report, error) {
+// filePart names the rows [lo, hi) of a file; hi may be score.ToEnd.
+type filePart struct {
+	path   string
+	lo, hi int
+}
+
+//export clearance_pairs_rows
+func clearance_pairs_rows(pairs *C.clearance_text, rows *C.int64_t, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if text(pairs) == "" || rows == nil {
+			return argument("no file, or no place for the number of rows")
+		}
+		in, err := dataset.OpenPairs(text(pairs))
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		*rows = C.int64_t(in.Len())
+		return in.Close()
+	}())
+}
+
+// scoreFiles scores rows of a file and, if asked to, audits the answers.
+func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library, from filePart, to string,
+	o batch.Options, check bool) (dispatch.Report, error) {
 	run := h.run
 	run.Progress = func(done, total int) {
 		if check { // each row counts twice
@@ -72,7 +95,8 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 	if check {
 		audit = func(rep *dispatch.Report, complete string) error {
 			j.done.Store(int64(rep.Rows))
-			found, err := score.Audit(ctx, lib, from, complete, o, 0, func(rows int) { j.done.Add(int64(rows)) })
+			found, err := score.Audit(ctx, lib, from.path, from.lo, from.hi, complete, o, 0,
+				func(rows int) { j.done.Add(int64(rows)) })
 			if err == nil {
 				columns := o.Columns
 				if columns == 0 {
@@ -83,7 +107,7 @@ func scoreFiles(ctx context.Context, h *engineHandle, j *job, lib *batch.Library
 			return err
 		}
 	}
-	rep, err := score.Files(ctx, h.Dispatcher(), lib, from, to, o, run, audit)
+	rep, err := score.Files(ctx, h.Dispatcher(), lib, from.path, from.lo, from.hi, to, o, run, audit)
 	if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
 		return rep, failure{codeFile, err}
 	}

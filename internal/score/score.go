@@ -124,9 +124,13 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs 
 	return rep, out.Close()
 }
 
-// Files answers the pairs of a file, see Run. Columns of 0 stand for those of the query that files hold.
-func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs, out string, o batch.Options,
-	run dispatch.Options, check Check) (dispatch.Report, error) {
+// ToEnd as the end of a range of rows stands for the end of the file.
+const ToEnd = -1
+
+// Files answers the rows [lo, hi) of a file of pairs, see Run. Columns of 0 stand for those of the query that files
+// hold. The answers have the bits that they have in the results of the whole file.
+func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pairs string, lo, hi int, out string,
+	o batch.Options, run dispatch.Options, check Check) (dispatch.Report, error) {
 	failed := dispatch.Report{WorstGapRow: -1}
 	if o.Columns == 0 {
 		o.Columns = o.EffectiveColumns()
@@ -140,8 +144,23 @@ func Files(ctx context.Context, d *dispatch.Dispatcher, lib *batch.Library, pair
 		return failed, err
 	}
 	defer in.Close()
+	rows, err := within(in, lo, hi)
+	if err != nil {
+		return failed, err
+	}
+	return Run(ctx, d, lib, in, rows, out, o, run, check)
+}
+
+// within returns the rows [lo, hi) of a file of pairs, or an error if it does not have them.
+func within(in *dataset.PairReader, lo, hi int) (Rows, error) {
 	n := int(min(in.Len(), math.MaxInt))
-	return Run(ctx, d, lib, in, Rows{Hi: n, Of: n}, out, o, run, check)
+	if hi == ToEnd {
+		hi = n
+	}
+	if lo < 0 || hi < lo || hi > n {
+		return Rows{}, fmt.Errorf("rows %d to %d of a file of %d pairs", lo, hi, n)
+	}
+	return Rows{Lo: lo, Hi: hi, Of: n}, nil
 }
 
 // Different returns an error if the results would replace a file that they are made from.
@@ -176,10 +195,11 @@ func Audited(found *verify.Report, columns batch.Columns) int {
 // auditRows is the number of rows that are audited at a time.
 const auditRows = 1 << 16
 
-// Audit audits every answer of a results file from the shapes alone. o are the options that the answers have to meet,
-// with their columns. audited, if not nil, is called with the number of rows since the last call.
-func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o batch.Options, workers int,
-	audited func(rows int)) (*verify.Report, error) {
+// Audit audits every answer of a results file of the rows [lo, hi) of a file of pairs, from the shapes alone. o are the
+// options that the answers have to meet, with their columns. audited, if not nil, is called with the number of rows
+// since the last call.
+func Audit(ctx context.Context, lib *batch.Library, pairs string, lo, hi int, results string, o batch.Options,
+	workers int, audited func(rows int)) (*verify.Report, error) {
 	in, err := dataset.OpenPairs(pairs)
 	if err != nil {
 		return nil, err
@@ -190,13 +210,22 @@ func Audit(ctx context.Context, lib *batch.Library, pairs, results string, o bat
 		return nil, err
 	}
 	defer from.Close()
-	if from.Len() != in.Len() {
-		return nil, fmt.Errorf("%s holds %d pairs, %s holds %d rows", pairs, in.Len(), results, from.Len())
+	rows, err := within(in, lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	if int(from.Len()) != rows.Hi-rows.Lo {
+		return nil, fmt.Errorf("%d pairs of %s are asked for, %s holds %d rows", rows.Hi-rows.Lo, pairs, results,
+			from.Len())
+	}
+	source, err := dispatch.Shard(in, rows.Lo, rows.Hi)
+	if err != nil {
+		return nil, err
 	}
 	o.Columns, o.Precision = from.Columns(), from.Precision()
 	total := new(verify.Report)
-	err = Chunks(lib, in, from, o, auditRows, func(job *batch.Job, first int64) error {
-		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: int(first), Seed: 1,
+	err = Chunks(lib, source, from, o, auditRows, func(job *batch.Job, first int64) error {
+		audit, err := verify.Audit(ctx, job, verify.Options{Workers: workers, FirstRow: rows.Lo + int(first), Seed: 1,
 			Progress: audited})
 		if err == nil {
 			total.Merge(audit)

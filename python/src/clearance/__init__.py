@@ -37,10 +37,11 @@ from ._pairs import transforms
 from ._result import INVALID, PENETRATING, SEPARATED, TOUCHING, UNDECIDED, Report, Result, SceneResult
 from ._rollout import Rollout, SceneRollout
 from ._scene import Scene
-from ._score import FileReport, score_file
+from ._score import FileReport, pair_rows, score_file
 from ._shape import Shape
 from ._show import View, show
 from ._skip import SkipProposal
+from ._stream import ScoreStream, score_stream
 from ._sweep import CONTACT, FREE, SweepResult
 from ._version import __version__
 
@@ -76,6 +77,7 @@ __all__ = [
     "Scene",
     "SceneResult",
     "SceneRollout",
+    "ScoreStream",
     "Shape",
     "ShapeError",
     "SkipProposal",
@@ -84,7 +86,9 @@ __all__ = [
     "__version__",
     "decompose",
     "distance_gradient",
+    "pair_rows",
     "score_file",
+    "score_stream",
     "show",
     "transforms",
 ]

@@ -15,6 +15,7 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
+from ._options import whole
 from ._result import Report, report_of
 
 
@@ -66,6 +67,7 @@ def score_file(
     precision: Literal["single", "double"] | None = None,
     tolerance: float | None = None,
     max_iterations: int | None = None,
+    rows: tuple[int, int] | None = None,
     audit: bool = True,
     progress: bool | Callable[[int, int], object] = False,
     engine: Engine | None = None,
@@ -74,10 +76,11 @@ def score_file(
 
     The files are streamed, so they may be larger than memory, and ``out`` appears under its name once it is complete
     and, with ``audit``, checked: an interrupted call leaves no file. ``library`` is a Library or the path of a
-    shapes.json. ``audit`` checks every answer from the shapes alone, sharing no code with a solver but the support
-    functions. ``progress`` is True (a line on the standard error) or a function
-    that is called with rows done and rows in total; with an audit each row counts twice, when it is answered and when
-    it is audited. An ``engine`` is opened if none is given.
+    shapes.json. ``rows`` (lo, hi), hi not included, answers that part of the file, with the bits that it has in the
+    results of the whole; rows of the report and of errors are counted from the start of the file. ``audit`` checks
+    every answer from the shapes alone, sharing no code with a solver but the support functions. ``progress`` is True
+    (a line on the standard error) or a function that is called with rows done and rows in total; with an audit each
+    row counts twice, when it is answered and when it is audited. An ``engine`` is opened if none is given.
     """
     if isinstance(progress, int) and not isinstance(progress, bool):
         raise OptionError(f"progress: {progress!r}, want True, False or a function")
@@ -85,7 +88,26 @@ def score_file(
         about = library if isinstance(library, Library) else Library()
         q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
         shapes = None if isinstance(library, Library) else os.fsencode(library)
-        return _score(opened, q, shapes, os.fspath(pairs), os.fspath(out), audit, progress)
+        return _score(opened, q, shapes, os.fspath(pairs), part(rows), os.fspath(out), audit, progress)
+
+
+def part(rows: tuple[int, int] | None) -> tuple[int, int]:
+    """The range of rows in the words of the C interface."""
+    if rows is None:
+        return 0, -1
+    if not isinstance(rows, tuple) or len(rows) != 2:
+        raise OptionError(f"rows: {rows!r}, want (lo, hi)")
+    lo, hi = (whole("rows", r, 0) for r in rows)
+    if hi < lo:
+        raise OptionError(f"rows: {rows!r}: the end is before the start")
+    return lo, hi
+
+
+def pair_rows(pairs: str | os.PathLike[str]) -> int:
+    """The number of pairs of a file (.parquet, .npz)."""
+    n, error, rows = nat.native(), nat.Error(), ctypes.c_int64()
+    n.raise_for(n.pairs_rows(os.fsencode(pairs), rows, error), error)
+    return rows.value
 
 
 def _score(
@@ -93,6 +115,7 @@ def _score(
     q: nat.Query,
     shapes: bytes | None,
     pairs: str,
+    rows: tuple[int, int],
     out: str,
     audit: bool,
     progress: bool | Callable[[int, int], object],
@@ -102,8 +125,8 @@ def _score(
     tell = progress if callable(progress) else line if progress else None
 
     def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-        names = (shapes, os.fsencode(pairs), os.fsencode(out))
-        code = n.score(engine._number, q, *names, int(audit), job, error)
+        names = os.fsencode(pairs), *rows, os.fsencode(out)
+        code = n.score(engine._number, q, shapes, *names, int(audit), job, error)
         return cast(int, nat.RUNNING if code == nat.OK else code)
 
     def look(job: Any) -> None:

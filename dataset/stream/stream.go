@@ -1,0 +1,352 @@
+// Package stream answers the pairs of a stream of Arrow record batches by a stream of results.
+package stream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+)
+
+// A Solver answers a job; first is the row of the stream that the job begins with.
+type Solver func(ctx context.Context, job *batch.Job, first int) (dispatch.Report, error)
+
+// Stream is a stream of Arrow record batches with the answers of the pairs of another: the columns of results, then the
+// columns of the source that are not those of pairs. It holds one batch that is being answered and one that the caller
+// has. Record batches of the source are divided where they have more rows than a batch, and joined, with a copy, where
+// they have less than half as many.
+//
+// The source is called in Next and Release alone, and so in the thread of the caller: a source in Python may need a
+// lock that its caller holds. While the caller works with a batch, the next one is answered by other goroutines. A
+// stream serves one goroutine at a time, but for [Stream.Report].
+type Stream struct {
+	refs   atomic.Int64
+	ctx    context.Context
+	cancel context.CancelFunc
+	solve  Solver
+
+	lib     *batch.Library
+	o       batch.Options
+	in      array.RecordReader
+	pairs   *dataset.ArrowPairs
+	columns []dataset.ArrowColumn
+	schema  *arrow.Schema
+	most    int
+	memory  memory.Allocator
+
+	rest arrow.RecordBatch // rows of the source that no batch has, nil if none
+	next *answering
+	cur  arrow.RecordBatch
+	err  error
+	row  int
+
+	mu     sync.Mutex
+	report dispatch.Report
+	begun  bool // the report has that of a batch
+}
+
+// answering is a batch that is being answered.
+type answering struct {
+	source arrow.RecordBatch
+	job    *batch.Job
+	buffer []*memory.Buffer // by column
+	done   chan struct{}    // closed after report and err are set
+	report dispatch.Report
+	err    error
+}
+
+// New returns a stream of the answers of in, of which it becomes an owner, in batches of at most most rows. Columns of
+// results are allocated by mem. Columns of 0 in the options stand for those of the query that files hold.
+func New(ctx context.Context, lib *batch.Library, in array.RecordReader, o batch.Options, most int,
+	mem memory.Allocator, solve Solver) (*Stream, error) {
+	if most < 1 {
+		return nil, fmt.Errorf("batches of %d rows", most)
+	}
+	if o.Columns == 0 {
+		o.Columns = o.EffectiveColumns()
+	}
+	o.Columns &^= batch.ColBits
+	o.Columns |= batch.ColStatus
+	pairs, err := dataset.NewArrowPairs(in.Schema())
+	if err != nil {
+		return nil, err
+	}
+	in.Retain()
+	s := &Stream{solve: solve, lib: lib, o: o, in: in, pairs: pairs, most: most, memory: mem,
+		columns: dataset.ArrowResults(o.Columns, o.Precision), report: dispatch.Report{WorstGapRow: -1}}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.refs.Store(1)
+	var fields []arrow.Field
+	for _, c := range s.columns {
+		fields = append(fields, c.Field)
+	}
+	for _, i := range pairs.Extra() {
+		fields = append(fields, in.Schema().Field(i))
+	}
+	s.schema = arrow.NewSchema(fields, nil)
+	return s, nil
+}
+
+// Retain adds an owner.
+func (s *Stream) Retain() { s.refs.Add(1) }
+
+// Release takes an owner away. Without one, the batch that is being answered is canceled and the source released.
+func (s *Stream) Release() {
+	if s.refs.Add(-1) != 0 {
+		return
+	}
+	s.cancel()
+	if s.next != nil {
+		<-s.next.done
+		s.next.release()
+		s.next = nil
+	}
+	for _, r := range []*arrow.RecordBatch{&s.rest, &s.cur} {
+		if *r != nil {
+			(*r).Release()
+			*r = nil
+		}
+	}
+	s.in.Release()
+}
+
+// Schema returns the schema of the answers.
+func (s *Stream) Schema() *arrow.Schema { return s.schema }
+
+// RecordBatch returns the batch of the last call of Next, which is valid until the next.
+func (s *Stream) RecordBatch() arrow.RecordBatch { return s.cur }
+
+// Record is RecordBatch, by the name that array.RecordReader had for it before.
+func (s *Stream) Record() arrow.RecordBatch { return s.cur }
+
+// Err returns the error that ended the stream, nil at the end of the source.
+func (s *Stream) Err() error { return s.err }
+
+// Report returns the report of the batches that were answered; Wall is the sum of theirs.
+func (s *Stream) Report() dispatch.Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.report
+}
+
+// Next answers the next batch. At the end of the source, and after an error, it is false.
+func (s *Stream) Next() bool {
+	if s.cur != nil {
+		s.cur.Release()
+		s.cur = nil
+	}
+	if s.err != nil {
+		return false
+	}
+	now := s.next
+	if s.next = nil; now == nil { // the first
+		now = s.begin()
+	}
+	if now == nil {
+		return false
+	}
+	if s.err == nil {
+		s.next = s.begin() // read while now is being answered; an error ends the stream after it
+	}
+	<-now.done
+	defer now.release()
+	if now.err != nil {
+		s.err = now.err
+		return false
+	}
+	s.mu.Lock()
+	if s.begun {
+		s.report.Merge(&now.report)
+	} else {
+		s.report, s.begun = now.report, true
+	}
+	s.mu.Unlock()
+	s.cur = s.record(now)
+	return true
+}
+
+// begin reads a batch and has it answered, nil at the end of the source and after an error.
+func (s *Stream) begin() *answering {
+	rec, err := s.read()
+	if err != nil || rec == nil {
+		s.fail(err)
+		return nil
+	}
+	n := int(rec.NumRows())
+	a := &answering{source: rec, done: make(chan struct{})}
+	pairs, err := s.pairs.Pairs(rec)
+	if err != nil {
+		rec.Release()
+		s.fail(err)
+		return nil
+	}
+	a.job = &batch.Job{Library: s.lib, Input: pairs, Options: s.o, Results: s.results(a, n)}
+	first := s.row
+	s.row += n
+	go func() {
+		defer close(a.done)
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = fmt.Errorf("internal error: %v", p)
+			}
+		}()
+		a.report, a.err = s.solve(s.ctx, a.job, first)
+	}()
+	return a
+}
+
+// fail ends the stream. The batch that was begun before is still answered and returned.
+func (s *Stream) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// read returns the next rows of the source, at most as many as a batch has, nil at its end.
+func (s *Stream) read() (arrow.RecordBatch, error) {
+	var parts []arrow.RecordBatch
+	have := int64(0)
+	defer func() {
+		for _, p := range parts {
+			p.Release()
+		}
+	}()
+	most := int64(s.most)
+	for have < (most+1)/2 {
+		if s.rest == nil {
+			if !s.in.Next() {
+				if err := s.in.Err(); err != nil {
+					return nil, err
+				}
+				break
+			}
+			s.rest = s.in.RecordBatch()
+			s.rest.Retain()
+		}
+		n := min(s.rest.NumRows(), most-have)
+		if n > 0 {
+			parts = append(parts, s.rest.NewSlice(0, n))
+			have += n
+		}
+		left := s.rest.NewSlice(n, s.rest.NumRows())
+		s.rest.Release()
+		if s.rest = left; left.NumRows() == 0 {
+			left.Release()
+			s.rest = nil
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return nil, nil
+	case 1:
+		parts[0].Retain()
+		return parts[0], nil
+	}
+	columns := make([]arrow.Array, len(s.in.Schema().Fields()))
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i := range columns {
+		var list []arrow.Array
+		for _, p := range parts {
+			list = append(list, p.Column(i))
+		}
+		var err error
+		if columns[i], err = array.Concatenate(list, s.memory); err != nil {
+			return nil, err
+		}
+	}
+	return array.NewRecordBatch(s.in.Schema(), columns, have), nil
+}
+
+// results returns results whose columns lie in buffers that become those of the record batch.
+func (s *Stream) results(a *answering, n int) *batch.Results {
+	out := batch.EmptyResults(n, s.o.Columns, s.o.Precision)
+	for _, c := range s.columns {
+		t := c.Column.Info().Type.In(s.o.Precision)
+		b := memory.NewResizableBuffer(s.memory)
+		b.Resize(n * c.Width * sizes[t])
+		a.buffer = append(a.buffer, b)
+		out.SetColumn(c.Column, valuesOf(t, b.Bytes(), n*c.Width))
+	}
+	return out
+}
+
+// sizes are the bytes of elements of columns.
+var sizes = map[batch.ElementType]int{batch.Float32: 4, batch.Float64: 8, batch.Uint8: 1, batch.Uint16: 2}
+
+// valuesOf returns the n values of a type in b.
+func valuesOf(t batch.ElementType, b []byte, n int) (v batch.Values) {
+	if n == 0 {
+		return v
+	}
+	at := unsafe.Pointer(&b[0])
+	switch t {
+	case batch.Float32:
+		v.F32 = unsafe.Slice((*float32)(at), n)
+	case batch.Float64:
+		v.F64 = unsafe.Slice((*float64)(at), n)
+	case batch.Uint8:
+		v.U8 = unsafe.Slice((*uint8)(at), n)
+	case batch.Uint16:
+		v.U16 = unsafe.Slice((*uint16)(at), n)
+	}
+	return v
+}
+
+// record returns the answers as a record batch.
+func (s *Stream) record(a *answering) arrow.RecordBatch {
+	n := int(a.source.NumRows())
+	var columns []arrow.Array
+	defer func() {
+		for _, c := range columns {
+			c.Release()
+		}
+	}()
+	for i, c := range s.columns {
+		columns = append(columns, column(c, a.buffer[i], n))
+	}
+	for _, i := range s.pairs.Extra() {
+		e := a.source.Column(i)
+		e.Retain()
+		columns = append(columns, e)
+	}
+	return array.NewRecordBatch(s.schema, columns, int64(n))
+}
+
+// column returns n rows of a column whose values lie in a buffer.
+func column(c dataset.ArrowColumn, values *memory.Buffer, n int) arrow.Array {
+	t := c.Field.Type
+	list, vectors := t.(*arrow.FixedSizeListType)
+	if vectors {
+		t = list.Elem()
+	}
+	data := array.NewData(t, n*c.Width, []*memory.Buffer{nil, values}, nil, 0, 0)
+	defer data.Release()
+	if vectors {
+		inner := data
+		data = array.NewData(list, n, []*memory.Buffer{nil}, []arrow.ArrayData{inner}, 0, 0)
+		defer data.Release()
+	}
+	return array.MakeFromData(data)
+}
+
+func (a *answering) release() {
+	for _, b := range a.buffer {
+		b.Release()
+	}
+	a.source.Release()
+}

@@ -1,0 +1,149 @@
+"""Arrow streams: the answers of files, in bounded memory, from and to other packages."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clearance as cl
+
+pa = pytest.importorskip("pyarrow")
+import pyarrow.parquet as pq  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, batchbench: Path) -> Path:
+    folder = tmp_path_factory.mktemp("stream")
+    command: list[Any] = [batchbench, "generate", "--set", "mixed", "--pairs", "5000", "--shapes"]
+    subprocess.run([*command, folder / "shapes.json", "--out", folder / "pairs.parquet"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(files: Path) -> cl.Library:
+    return cl.Library.load(files / "shapes.json")
+
+
+@pytest.fixture(scope="module")
+def want(files: Path, library: cl.Library, engine: cl.Engine) -> Any:
+    cl.score_file(files / "pairs.parquet", files / "want.parquet", library=library, engine=engine)
+    return pq.read_table(files / "want.parquet")
+
+
+def answers(stream: cl.ScoreStream) -> Any:
+    return pa.RecordBatchReader.from_stream(stream)
+
+
+@pytest.mark.parametrize(("source_rows", "rows"), [(5000, 700), (37, 1000), (1, 64), (5000, 1 << 17)])
+def test_answers_of_files(
+    files: Path, library: cl.Library, engine: cl.Engine, want: Any, source_rows: int, rows: int
+) -> None:
+    table = pq.read_table(files / "pairs.parquet")
+    if source_rows == 1:
+        table = table.slice(0, 200)
+    source = pa.Table.from_batches(table.to_batches(max_chunksize=source_rows))
+    stream = cl.score_stream(source, library=library, engine=engine, batch_rows=rows)
+    batches = list(answers(stream))
+    got = pa.Table.from_batches(batches)
+    got.validate(full=True)
+    assert max(b.num_rows for b in batches) <= rows
+    assert got.replace_schema_metadata().equals(want.slice(0, table.num_rows).replace_schema_metadata())
+    assert stream.report.rows == table.num_rows
+    assert sum(stream.report.counts.values()) == table.num_rows
+
+
+def test_other_types_columns_and_nulls(files: Path, library: cl.Library, engine: cl.Engine, want: Any) -> None:
+    """int64 indices, lists of any length, and a column of the caller; nulls cost their rows alone."""
+    table = pq.read_table(files / "pairs.parquet")
+    names = [f"pair {i}" if i % 3 else None for i in range(table.num_rows)]
+    position = [None if i == 7 else p for i, p in enumerate(table["position_a"].to_pylist())]
+    source = pa.table(
+        {
+            "name": names,
+            "shape_b": table["shape_b"].cast(pa.int64()),
+            "shape_a": pa.array([None if i == 9 else s for i, s in enumerate(table["shape_a"].to_pylist())]),
+            "position_a": pa.array(position, pa.list_(pa.float64())),
+            **{c: table[c].cast(pa.large_list(pa.float64())) for c in ("position_b", "rotation_a", "rotation_b")},
+        }
+    )
+    stream = cl.score_stream(source, library=library, engine=engine, batch_rows=999)
+    got = answers(stream).read_all()
+    assert got["name"].to_pylist() == names
+    invalid = np.flatnonzero(got["status"].to_numpy() == cl.INVALID)
+    assert invalid.tolist() == [7, 9] and stream.report.counts["invalid"] == 2
+    assert stream.report.error is not None and stream.report.error[1] == 7
+    keep = np.setdiff1d(np.arange(table.num_rows), invalid)
+    assert got["distance"].take(keep).equals(want["distance"].take(keep))
+
+
+def test_refused(files: Path, library: cl.Library, engine: cl.Engine) -> None:
+    table = pq.read_table(files / "pairs.parquet")
+    with pytest.raises(cl.ArrayError, match="no stream of Arrow"):
+        cl.score_stream([1, 2], library=library, engine=engine)
+    with pytest.raises(cl.OptionError, match="position_b"):
+        cl.score_stream(table.drop_columns(["position_b"]), library=library, engine=engine)
+    with pytest.raises(cl.OptionError, match="shape_a of the stream has the type utf8"):
+        bad = table.set_column(0, "shape_a", pa.array(["x"] * table.num_rows))
+        cl.score_stream(bad, library=library, engine=engine)
+    with pytest.raises(cl.OptionError, match="another"):
+        cl.score_stream(table.append_column("distance", table["shape_a"]), library=library, engine=engine)
+    with pytest.raises(cl.OptionError, match="batch_rows"):
+        cl.score_stream(table, library=library, engine=engine, batch_rows=0)
+    short = table.set_column(
+        2, "position_a", pa.array([[0.0, 0.0]] + table["position_a"].to_pylist()[1:], pa.list_(pa.float64()))
+    )
+    with pytest.raises(OSError, match="row 0 of the stream, column position_a: 2 numbers, want 3"):
+        answers(cl.score_stream(short, library=library, engine=engine)).read_all()
+    once = cl.score_stream(table, library=library, engine=engine)
+    answers(once).close()
+    with pytest.raises(cl.ClosedError, match="once"):
+        answers(once)
+
+
+def test_a_source_that_fails(files: Path, library: cl.Library, engine: cl.Engine) -> None:
+    """The batches before are answered, then the error of the source is the error of the stream."""
+    table = pq.read_table(files / "pairs.parquet")
+
+    def batches() -> Any:
+        yield from table.slice(0, 2000).to_batches(max_chunksize=500)
+        raise ValueError("the disk is gone")
+
+    source = pa.RecordBatchReader.from_batches(table.schema, batches())
+    reader = answers(cl.score_stream(source, library=library, engine=engine, batch_rows=500))
+    rows = 0
+    with pytest.raises(OSError, match="the disk is gone"):
+        for b in reader:
+            rows += b.num_rows
+    assert rows == 2000
+
+
+def test_abandoned_and_closed(files: Path, library: cl.Library) -> None:
+    table = pq.read_table(files / "pairs.parquet")
+    with cl.Engine("cpu") as short:
+        never = cl.score_stream(table, library=library, engine=short)  # is not read
+        reader = answers(cl.score_stream(table, library=library, engine=short, batch_rows=1000))
+        first = reader.read_next_batch()
+        assert first.num_rows == 1000
+    with pytest.raises(OSError, match="not open"):
+        for _ in range(5):
+            reader.read_next_batch()
+    del never, reader
+    again = answers(cl.score_stream(table, library=library))  # an engine that the package opens
+    assert again.read_all().num_rows == table.num_rows
+
+
+def test_polars_and_duckdb(files: Path, library: cl.Library, engine: cl.Engine, want: Any) -> None:
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    frame = polars.read_parquet(files / "pairs.parquet")
+    got = polars.DataFrame(cl.score_stream(frame, library=library, engine=engine))
+    assert got["distance"].to_numpy().tolist() == want["distance"].to_pylist()
+    relation = duckdb.sql(f"from '{files / 'pairs.parquet'}'")
+    stream = answers(cl.score_stream(relation, library=library, engine=engine))
+    other = duckdb.connect()  # the connection of the source is in use
+    near = other.sql("select count(*) from stream where distance < 0.1").fetchall()
+    assert near == [(sum(d < 0.1 for d in want["distance"].to_pylist()),)]
