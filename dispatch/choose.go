@@ -154,15 +154,15 @@ func (d *Dispatcher) called(name string) (all []Backend) {
 		return all
 	}
 	for _, b := range d.backends {
-		if family(b) == name {
+		if baseName(b) == name {
 			all = append(all, b)
 		}
 	}
 	return all
 }
 
-// family is the name of a back end without its device.
-func family(b Backend) string {
+// baseName is the name of a back end without its device.
+func baseName(b Backend) string {
 	name, _, _ := strings.Cut(b.Name(), ":")
 	return name
 }
@@ -242,7 +242,7 @@ type group struct {
 // their devices: then it does not matter which of them answers a row.
 func alike(a, b Backend) bool {
 	x, y := a.Device(), b.Device()
-	return family(a) == family(b) && x.Kind == y.Kind && x.Name == y.Name && x.Driver == y.Driver
+	return baseName(a) == baseName(b) && x.Kind == y.Kind && x.Name == y.Name && x.Driver == y.Driver
 }
 
 // why describes the ranking of the groups in one line.

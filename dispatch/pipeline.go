@@ -17,7 +17,7 @@ func (p *pool) window() int { return p.calls() + queuedChunks + 2 }
 // pipeline takes chunks from next until it returns nil. They are
 //
 //	computed   by one goroutine for each chunk that the pool computes at a time,
-//	finished   by one goroutine: declined rows are answered by another back end,
+//	completed  by one goroutine: declined rows are answered by another back end,
 //	settled    in their order by the calling goroutine, and passed to emit.
 //
 // After an error or the end of the context no chunk is started; all chunks that were started
@@ -39,7 +39,7 @@ func (r *runner) pipeline(ctx context.Context, next func(context.Context) (*chun
 	}()
 	go func() {
 		defer close(done)
-		s.finish(ctx, computed, done)
+		s.complete(ctx, computed, done)
 	}()
 	defer func() { // also when Progress panics
 		cancel()
@@ -129,11 +129,11 @@ func (s *stages) work(ctx context.Context, m *member, todo <-chan *chunk, comput
 	}
 }
 
-// finish answers declined rows.
-func (s *stages) finish(ctx context.Context, computed <-chan *chunk, done chan<- *chunk) {
+// complete answers declined rows.
+func (s *stages) complete(ctx context.Context, computed <-chan *chunk, done chan<- *chunk) {
 	for c := range computed {
 		if c.err == nil {
-			if c.err = s.finishChunk(ctx, c); c.err != nil {
+			if c.err = s.completeChunk(ctx, c); c.err != nil {
 				s.stop(c.err)
 			}
 		}

@@ -152,7 +152,7 @@ func (r *runner) runOne(ctx context.Context, job *batch.Job) error {
 func (r *runner) runChunk(ctx context.Context, c *chunk, first *member) error {
 	r.answer(ctx, first, c)
 	if c.err == nil {
-		c.err = r.finishChunk(ctx, c)
+		c.err = r.completeChunk(ctx, c)
 	}
 	r.settle(c)
 	if c.err == nil {

@@ -20,10 +20,10 @@ type Backend struct {
 	direct    bool // the host reaches the device's own memory at full speed
 	chunkRows int
 
-	pipelines pipelines
-	scratch   scratch
-	libraries libraries
-	lanes     chan *lane // idle ones; a call takes one
+	pipelines  pipelines
+	scratch    scratch
+	libraries  libraries
+	workspaces chan *workspace // idle ones; a call takes one
 
 	stats  counters
 	broken atomic.Pointer[error] // why the device must not be used any more
@@ -31,9 +31,9 @@ type Backend struct {
 	closed bool
 }
 
-// lanesPerDevice is the number of calls that run at a time; each has two chunks under
+// workspacesPerDevice is the number of calls that run at a time; each has two chunks under
 // way, so the device is never idle.
-const lanesPerDevice = 2
+const workspacesPerDevice = 2
 
 // Open opens a device. The error says why there is none, or why not this one.
 func Open(o Options) (*Backend, error) {
@@ -75,9 +75,9 @@ func (b *Backend) open() error {
 	// Subgroups of a processor are small: little of their work is for rows that have ended, and phases gain nothing.
 	b.pipelines.phased = b.options.phases || b.info.Type != vk.CPU
 	b.libraries.init(b)
-	b.lanes = make(chan *lane, lanesPerDevice)
-	for range lanesPerDevice {
-		b.lanes <- new(lane)
+	b.workspaces = make(chan *workspace, workspacesPerDevice)
+	for range workspacesPerDevice {
+		b.workspaces <- new(workspace)
 	}
 	return b.testArithmetic()
 }
@@ -148,7 +148,7 @@ func callsAtOnce(t vk.DeviceType) int {
 	if t == vk.CPU {
 		return 1
 	}
-	return lanesPerDevice
+	return workspacesPerDevice
 }
 
 // ChunkRows returns the number of rows that a call should have: enough chunks to keep

@@ -155,12 +155,12 @@ func TestFloat32Rounding(t *testing.T) {
 		t.Fatal(err)
 	}
 	var slot *slot // that was used
-	for range cap(b.lanes) {
-		l := <-b.lanes
+	for range cap(b.workspaces) {
+		l := <-b.workspaces
 		if l.slots[0].rows > 0 {
 			slot = &l.slots[0]
 		}
-		b.lanes <- l
+		b.workspaces <- l
 	}
 	depths, indices := recordsIn[layout.DepthRecord](slot.work.depths.Bytes()),
 		recordsIn[layout.IndexRecord](slot.work.indices.Bytes())

@@ -87,10 +87,10 @@ func (f *flight) open(b *Backend) error {
 	return err
 }
 
-// finish waits for the chunk, if there is one, and takes down its answers to the rows of
+// collect waits for the chunk, if there is one, and takes down its answers to the rows of
 // out that begin at base. It returns the time in which the device ran the shaders. If t is not nil, it gets the rows
 // that a reduction omits and the bytes that are read.
-func (f *flight) finish(ctx context.Context, b *Backend, out *batch.Results, base int, t *batch.Tally) (time.Duration,
+func (f *flight) collect(ctx context.Context, b *Backend, out *batch.Results, base int, t *batch.Tally) (time.Duration,
 	error) {
 	if !f.busy {
 		return 0, nil

@@ -277,7 +277,7 @@ func (h *Held) RunMeasured(ctx context.Context, o *batch.Options, out *batch.Res
 		if k >= 2 {
 			f := &h.flights[(k-2)%len(h.flights)]
 			var t time.Duration
-			t, err = f.finish(ctx, h.b, out, f.lo, nil)
+			t, err = f.collect(ctx, h.b, out, f.lo, nil)
 			kernel += t
 		}
 		if k < len(h.chunks) && err == nil {

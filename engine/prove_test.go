@@ -15,19 +15,19 @@ func (s *slot) listed(list int) int {
 	return int(recordsIn[uint32](s.work.counts.Bytes())[layout.ListWords*list+layout.ListRows])
 }
 
-// listed returns the number of rows in a list of the latest call, which was one chunk on every lane that it used.
+// listed returns the number of rows in a list of the latest call, which was one chunk on every workspace that it used.
 func listed(b *Backend, list int) (n int) {
-	lanes := make([]*lane, cap(b.lanes))
-	for k := range lanes {
-		lanes[k] = <-b.lanes
-		for i := range lanes[k].slots {
-			if s := &lanes[k].slots[i]; s.rows > 0 {
+	workspaces := make([]*workspace, cap(b.workspaces))
+	for k := range workspaces {
+		workspaces[k] = <-b.workspaces
+		for i := range workspaces[k].slots {
+			if s := &workspaces[k].slots[i]; s.rows > 0 {
 				n += s.listed(list)
 			}
 		}
 	}
-	for _, l := range lanes {
-		b.lanes <- l
+	for _, l := range workspaces {
+		b.workspaces <- l
 	}
 	return n
 }

@@ -60,27 +60,27 @@ func (b *Backend) RunReduced(ctx context.Context, job *batch.Job, lo, hi int, ou
 		b.stats.declineAll(hi - lo)
 		return 0, nil
 	}
-	if c.lane, err = b.takeLane(ctx); err != nil {
+	if c.workspace, err = b.takeWorkspace(ctx); err != nil {
 		return 0, err
 	}
 	// Also if the input or the context panics. A drain that fails leaves a chunk on the device, which may write to the
-	// memory of the lane at any time: the device is marked before the lane can be taken again.
+	// memory of the workspace at any time: the device is marked before the workspace can be taken again.
 	defer func() {
 		if e := b.failed(c.drain()); err == nil {
 			err = e
 		}
-		b.lanes <- c.lane
+		b.workspaces <- c.workspace
 	}()
 	err = b.failed(c.run(hi))
 	return c.kernel, err
 }
 
-// takeLane waits for an idle lane. The call that had it may have found the device unusable.
-func (b *Backend) takeLane(ctx context.Context) (*lane, error) {
+// takeWorkspace waits for an idle workspace. The call that had it may have found the device unusable.
+func (b *Backend) takeWorkspace(ctx context.Context) (*workspace, error) {
 	select {
-	case l := <-b.lanes:
+	case l := <-b.workspaces:
 		if err := b.usable(); err != nil {
-			b.lanes <- l
+			b.workspaces <- l
 			return nil, err
 		}
 		return l, nil
@@ -109,19 +109,19 @@ func (b *Backend) failed(err error) error {
 
 // call is one Run.
 type call struct {
-	b       *Backend
-	ctx     context.Context
-	job     *batch.Job
-	lo      int
-	out     *batch.Results
-	tally   *batch.Tally // nil: no row may be omitted
-	query   layout.QueryRecord
-	chain   *chain
-	library *library
-	worlds  *batch.Worlds // the input, if it goes in that form
-	number  int64         // of the call
-	lane    *lane
-	kernel  time.Duration
+	b         *Backend
+	ctx       context.Context
+	job       *batch.Job
+	lo        int
+	out       *batch.Results
+	tally     *batch.Tally // nil: no row may be omitted
+	query     layout.QueryRecord
+	chain     *chain
+	library   *library
+	worlds    *batch.Worlds // the input, if it goes in that form
+	number    int64         // of the call
+	workspace *workspace
+	kernel    time.Duration
 }
 
 // run answers rows up to hi: it fills one slot while the device computes the other.
@@ -131,8 +131,8 @@ func (c *call) run(hi int) error {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		s := &c.lane.slots[k%2]
-		if err := c.finish(s); err != nil {
+		s := &c.workspace.slots[k%2]
+		if err := c.collect(s); err != nil {
 			return err
 		}
 		n, room := cut(c.worlds, at, hi, c.b.chunkRows)
@@ -142,7 +142,7 @@ func (c *call) run(hi int) error {
 		at += n
 	}
 	for range 2 {
-		if err := c.finish(&c.lane.slots[k%2]); err != nil {
+		if err := c.collect(&c.workspace.slots[k%2]); err != nil {
 			return err
 		}
 		k++
@@ -179,9 +179,9 @@ func (c *call) start(s *slot, at, n, room int) error {
 	return s.flight.start(c.b, c.library, c.chain, c.query, l, &s.inputs, &s.work, red, at)
 }
 
-// finish waits for a chunk, if there is one in the slot, and takes down its answers.
-func (c *call) finish(s *slot) error {
-	kernel, err := s.flight.finish(c.ctx, c.b, c.out, s.flight.lo-c.lo, c.tally)
+// collect waits for a chunk, if there is one in the slot, and takes down its answers.
+func (c *call) collect(s *slot) error {
+	kernel, err := s.flight.collect(c.ctx, c.b, c.out, s.flight.lo-c.lo, c.tally)
 	c.kernel += kernel
 	return err
 }
@@ -190,11 +190,11 @@ func (c *call) finish(s *slot) error {
 // used again.
 func (c *call) drain() error {
 	var first error
-	for i := range c.lane.slots {
-		if err := c.lane.slots[i].flight.drain(c.b); err != nil && first == nil {
+	for i := range c.workspace.slots {
+		if err := c.workspace.slots[i].flight.drain(c.b); err != nil && first == nil {
 			first = err
 		}
-		c.lane.slots[i].packer.forget()
+		c.workspace.slots[i].packer.forget()
 	}
 	return first
 }

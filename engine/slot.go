@@ -15,8 +15,8 @@ type slot struct {
 	call   int64 // number of the call whose templates are in the inputs
 }
 
-// lane is the memory of one call: two slots, one computed while the other is filled.
-type lane struct{ slots [2]slot }
+// workspace is the memory of one call: two slots, one computed while the other is filled.
+type workspace struct{ slots [2]slot }
 
 // reserve makes room for n rows.
 func (s *slot) reserve(b *Backend, n int) error {

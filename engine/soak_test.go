@@ -80,21 +80,21 @@ func newSoaker(t *testing.T, b *Backend) *soaker {
 	return s
 }
 
-// everyLane has all lanes compute the largest case, so that they have grown to their size.
-func (s *soaker) everyLane(t *testing.T) {
-	var used []*lane
-	for range cap(s.b.lanes) {
+// everyWorkspace has all workspaces compute the largest case, so that they have grown to their size.
+func (s *soaker) everyWorkspace(t *testing.T) {
+	var used []*workspace
+	for range cap(s.b.workspaces) {
 		for _, c := range s.cases {
 			direct(t, s.b, c.lib, c.in, c.o)
 		}
-		used = append(used, <-s.b.lanes) // nobody else is here: it was this one or the next
+		used = append(used, <-s.b.workspaces) // nobody else is here: it was this one or the next
 	}
 	for _, l := range used {
-		s.b.lanes <- l
+		s.b.workspaces <- l
 	}
 	for _, l := range used {
 		if l.slots[0].rows == 0 || l.slots[1].rows == 0 {
-			t.Fatal("a lane was not used")
+			t.Fatal("a workspace was not used")
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestSoak(t *testing.T) {
 func soakBackend(t *testing.T, b *Backend, limit time.Duration, watchMemory bool) {
 	t.Helper()
 	s := newSoaker(t, b)
-	s.everyLane(t)
+	s.everyWorkspace(t)
 	stop := soak.Garbage()
 	defer stop()
 	phase := func(seed uint64, d time.Duration) usage {

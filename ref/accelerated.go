@@ -32,7 +32,7 @@ func accelerated(p *Pair, o *Options, nesterov, normalize bool, ws *Workspace) R
 		d.norm = length
 	}
 	inside := d.accelerate(nesterov, normalize)
-	return d.finish(inside)
+	return d.result(inside)
 }
 
 func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
@@ -55,7 +55,7 @@ func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 		if d.o.Boolean && d.settled() {
 			return false
 		}
-		if d.o.HasCutOff && d.s.N > 0 && d.best-d.round-d.p.Radius > d.o.CutOff {
+		if d.o.HasCutOff && d.s.N > 0 && d.best-d.rounding-d.p.Radius > d.o.CutOff {
 			break // the plain method proves it again along x, where the witnesses are
 		}
 		// Fixed-point condition: g(x) = 2<x, x − s> ≤ ε.
@@ -70,7 +70,7 @@ func (d *descent) accelerate(nesterov, normalize bool) (inside bool) {
 		if !progress {
 			break
 		}
-		if d.norm <= d.round && !d.separated() {
+		if d.norm <= d.rounding && !d.separated() {
 			return true
 		}
 		last = s

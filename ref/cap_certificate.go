@@ -65,7 +65,7 @@ func (t *trustRegion) widenCap(ws *Workspace, from, to float64) (c capCertificat
 		slow := half < capGain*most
 		most = half
 		c = capCertificate{n: t.x, t: capReach(half)}
-		c.low = t.h - t.round - (t.norm+loose)*c.t
+		c.low = t.h - t.rounding - (t.norm+loose)*c.t
 		if ok = c.low > 0; slow || half >= 1 {
 			break
 		}
@@ -111,9 +111,9 @@ const apexShare = 0.999
 
 // apex returns the point whose support value is at least low only in directions of the cap, for a
 // low of at most that of the cap. ok is false where rounding could move it out of the cap: the
-// relative support value 1/√(1+t²) at the rim has an error of up to 4·round/low.
-func (c *capCertificate) apex(low, round float64) (v Vertex, ok bool) {
+// relative support value 1/√(1+t²) at the rim has an error of up to 4·rounding/low.
+func (c *capCertificate) apex(low, rounding float64) (v Vertex, ok bool) {
 	t2 := apexShare * apexShare * c.t * c.t
 	v.W = r3.Scale(low*math.Sqrt(1+t2), c.n)
-	return v, 8*round*(1+c.t*c.t) <= low*(c.t*c.t-t2)
+	return v, 8*rounding*(1+c.t*c.t) <= low*(c.t*c.t-t2)
 }

@@ -49,7 +49,7 @@ func TestCapsAreHigh(t *testing.T) {
 					sin, cos := math.Sincos(2 * math.Pi * float64(k) / 24)
 					for _, share := range []float64{0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1} {
 						u := unit(r3.Add(c.n, r3.Scale(share*c.t, r3.Add(r3.Scale(cos, e), r3.Scale(sin, f)))))
-						if h := r3.Dot(u, at.p.Support(u).W); !(h >= c.low-at.round) {
+						if h := r3.Dot(u, at.p.Support(u).W); !(h >= c.low-at.rounding) {
 							t.Fatalf("%s, %s and %s: %g of the way to the rim of a cap of %g D is %g high, %g is "+
 								"claimed", name, p.A.Kind(), p.B.Kind(), share, c.t, h, c.low)
 						}

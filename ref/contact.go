@@ -44,7 +44,7 @@ func (e *expansion) projection() Vertex {
 	for range contactSteps {
 		x := s.point()
 		length := norm(x)
-		if s.N == 3 || !(length > e.round/4) {
+		if s.N == 3 || !(length > e.rounding/4) {
 			break
 		}
 		u := r3.Scale(-1/length, x)
@@ -68,7 +68,7 @@ func (e *expansion) supportNear(u r3.Vec, length float64, v *Vertex) bool {
 	for tilt := 0.25; tilt > minTilt && e.iter < e.cap; tilt /= 16 {
 		e.support(unit(r3.Add(e.axis, r3.Scale(tilt, u))), v)
 		below, ahead := -e.lower-r3.Dot(e.axis, v.W), r3.Dot(u, v.W)+length
-		if !(ahead > e.round/4) {
+		if !(ahead > e.rounding/4) {
 			return false
 		}
 		if below*min(1, length/ahead) <= e.stop/2 {

@@ -70,7 +70,7 @@ func (t *trustRegion) certifyDepth(p *Pair, r *Result, ws *Workspace) bool {
 func (t *trustRegion) conclude(p *Pair, r *Result, low, tol float64) bool {
 	least := t.result()
 	// The support points lie off the normal by the length of the gradient.
-	upper := max(-low, -t.h+t.norm) - t.p.Radius + t.round
+	upper := max(-low, -t.h+t.norm) - t.p.Radius + t.rounding
 	least.Upper = min(least.Upper, upper)
 	if least.classify(p, &t.o, tol); least.Status == Undecided {
 		return false

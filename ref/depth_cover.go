@@ -33,7 +33,7 @@ const (
 // support value would exceed low beyond the rims.
 func (e *expansion) cover(caps []capCertificate, low float64) (v verdict, lower r3.Vec) {
 	for i := range caps {
-		apex, ok := caps[i].apex(low, e.round)
+		apex, ok := caps[i].apex(low, e.rounding)
 		if f, live := e.poly.nearest(); ok && live && e.poly.expand(f, &apex) {
 			e.apices++ // otherwise the polytope contains the apex, or rounding keeps it out
 		}
@@ -71,7 +71,7 @@ func (e *expansion) expansionDirections(f int32) [2]r3.Vec {
 	_, towards, interior := e.poly.nearestPoint(f)
 	n := unit(towards)
 	switch {
-	case interior || !(norm(towards) > e.round):
+	case interior || !(norm(towards) > e.rounding):
 		n = r3.Vec{}
 	case face.out:
 		n = r3.Scale(-1, n)

@@ -13,12 +13,12 @@ import (
 // <n, w> over D, the plane <n, ·> = <n, w> has all of D on one side, so the
 // distance is at least <n, w>/|n|. The point x itself proves the upper bound |x|.
 type descent struct {
-	p     Pair
-	o     Options
-	tol   float64 // wanted gap of the signed distance
-	stop  float64 // gap of the computed bounds at which tol is met, rounding included
-	round float64 // p.Roundoff()
-	cap   int
+	p        Pair
+	o        Options
+	tol      float64 // wanted gap of the signed distance
+	stop     float64 // gap of the computed bounds at which tol is met, rounding included
+	rounding float64 // p.Roundoff()
+	cap      int
 
 	s     Simplex
 	x     r3.Vec
@@ -46,7 +46,7 @@ const distanceTolerance = 1e-12
 func (d *descent) reset(p *Pair, o *Options, defaultCap int) {
 	d.p, d.o = *p, *o
 	d.iter, d.level, d.s.N = 0, 0, 0
-	d.round = p.Roundoff()
+	d.rounding = p.Roundoff()
 	d.tol = p.tolerance(o, distanceTolerance)
 	d.stop = p.stopGap(d.tol)
 	d.cap = o.MaxIterations
@@ -95,12 +95,12 @@ func (d *descent) latest() *Vertex { return &d.s.V[d.s.N] }
 func (d *descent) settled() bool {
 	r := d.p.Radius
 	if d.o.Boolean {
-		return d.best-d.round > r || d.s.N > 0 && d.norm+d.round < r
+		return d.best-d.rounding > r || d.s.N > 0 && d.norm+d.rounding < r
 	}
 	if d.s.N == 0 {
 		return false
 	}
-	if d.o.HasCutOff && d.lower-d.round-r > d.o.CutOff {
+	if d.o.HasCutOff && d.lower-d.rounding-r > d.o.CutOff {
 		return true
 	}
 	if d.o.StopRule == StopDuality {
@@ -111,7 +111,7 @@ func (d *descent) settled() bool {
 
 // separated reports whether a plane between the cores has been found: from then
 // on no rounding may claim that the origin is inside.
-func (d *descent) separated() bool { return d.best > d.round }
+func (d *descent) separated() bool { return d.best > d.rounding }
 
 // project adds the latest vertex to the simplex and moves x to its nearest point.
 // It reports whether that brought progress; if not, simplex and x stay as they
@@ -252,10 +252,10 @@ func (s *Simplex) slide(i, j int, e r3.Vec) {
 	s.Lambda[j] += t
 }
 
-// finish makes a result of the state. inside says that the cores intersect or
+// result makes a result of the state. inside says that the cores intersect or
 // cannot be told from touching: then the distance of the cores is known to be at
 // most |x|, and EPA must find the depth.
-func (d *descent) finish(inside bool) Result {
+func (d *descent) result(inside bool) Result {
 	p := &d.p
 	if d.s.N == 0 { // answered before the first step
 		d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
@@ -279,8 +279,8 @@ func (d *descent) finish(inside bool) Result {
 		lower = -p.scale
 	}
 	res.Distance = upper - p.Radius
-	res.Upper = upper - p.Radius + d.round
-	res.Lower = lower - p.Radius - d.round
+	res.Upper = upper - p.Radius + d.rounding
+	res.Lower = lower - p.Radius - d.rounding
 	// The witnesses of the cores move to the surfaces along the normal.
 	res.WitnessA = r3.Add(x.A, r3.Scale(p.roundA(), res.Normal))
 	res.WitnessB = r3.Sub(x.B, r3.Scale(p.roundB(), res.Normal))

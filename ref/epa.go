@@ -48,12 +48,12 @@ func EPA(p *Pair, o Options, start *Simplex, ws *Workspace) Result {
 
 // expansion is the state of one run of EPA.
 type expansion struct {
-	p     Pair
-	o     Options
-	poly  polytope
-	round float64
-	iter  int
-	cap   int
+	p        Pair
+	o        Options
+	poly     polytope
+	rounding float64
+	iter     int
+	cap      int
 
 	tol     float64 // wanted gap of a depth
 	distTol float64 // wanted gap of a distance
@@ -81,7 +81,7 @@ type bounds struct {
 
 func (e *expansion) reset(p *Pair, o *Options) {
 	e.p, e.o, e.iter = *p, *o, 0
-	e.round = p.Roundoff()
+	e.rounding = p.Roundoff()
 	e.distTol = p.tolerance(o, distanceTolerance)
 	e.tol = e.distTol
 	if !p.polytopes() {
@@ -94,7 +94,7 @@ func (e *expansion) reset(p *Pair, o *Options) {
 	}
 	e.bounds = bounds{lower: math.Inf(-1), upper: math.Inf(1), axis: r3.Vec{X: 1}}
 	e.known.lower, e.within = math.Inf(-1), math.Inf(1)
-	e.poly.reset(e.round, 4*p.scale)
+	e.poly.reset(e.rounding, 4*p.scale)
 }
 
 // meet keeps the closest point of the start simplex if it is within rounding of the origin: a polytope
@@ -111,7 +111,7 @@ func (e *expansion) meet(start *Simplex) {
 	if math.Abs(sum-1) > 8*eps {
 		return
 	}
-	if v := start.vertex(); norm(v.W) <= 2*e.round {
+	if v := start.vertex(); norm(v.W) <= 2*e.rounding {
 		e.met, e.within = v, norm(v.W)
 	}
 }
@@ -186,7 +186,7 @@ func (e *expansion) step(f int32, aside float64) outcome {
 	}
 	// From the origin to the closest point, if that lies on an edge or a vertex. Close to the
 	// origin rounding dominates that direction, and the normal of the face is used instead.
-	if n := unit(towards); !interior && norm(towards) > e.round {
+	if n := unit(towards); !interior && norm(towards) > e.rounding {
 		if face.out {
 			n = r3.Scale(-1, n)
 		}
@@ -226,7 +226,7 @@ func (e *expansion) expandAlong(f int32, n r3.Vec) outcome {
 
 // settled reports whether a Boolean or cut-off query is answered.
 func (e *expansion) settled() bool {
-	lower, upper := e.now.lower-e.p.Radius-e.round, e.now.upper-e.p.Radius+e.round
+	lower, upper := e.now.lower-e.p.Radius-e.rounding, e.now.upper-e.p.Radius+e.rounding
 	if e.o.Boolean && (lower > 0 || upper < 0) {
 		return true
 	}
@@ -241,7 +241,7 @@ func (e *expansion) result() Result {
 	// Where the nearest point lies on an edge and the bound comes from a face, the
 	// witnesses are not quite Distance·Normal apart. The gap states that as well; it may then be too
 	// wide, and GJK answers from here. A Boolean answer that the bounds give does not rest on them.
-	if !e.o.Boolean || e.lower-p.Radius-e.round <= 0 && e.upper-p.Radius+e.round >= 0 {
+	if !e.o.Boolean || e.lower-p.Radius-e.rounding <= 0 && e.upper-p.Radius+e.rounding >= 0 {
 		e.contact()
 	}
 	if off := e.witnessError(); !e.o.Boolean || off <= e.stop || e.lower > 0 {
@@ -249,8 +249,8 @@ func (e *expansion) result() Result {
 	}
 	r := Result{
 		Distance:   e.lower - p.Radius,
-		Lower:      e.lower - p.Radius - e.round,
-		Upper:      e.upper - p.Radius + e.round,
+		Lower:      e.lower - p.Radius - e.rounding,
+		Upper:      e.upper - p.Radius + e.rounding,
 		Normal:     e.axis,
 		WitnessA:   r3.Add(e.near.A, r3.Scale(p.roundA(), e.axis)),
 		WitnessB:   r3.Sub(e.near.B, r3.Scale(p.roundB(), e.axis)),

@@ -46,7 +46,7 @@ func (e *expansion) healthy(s *Simplex) bool {
 	n := cross(a, b)
 	m := cross(r3.Sub(s.V[2].W, s.V[1].W), r3.Sub(s.V[3].W, s.V[1].W))
 	area := math.Max(norm(n), norm(m))
-	return math.Abs(r3.Dot(n, c)) > 4*e.round*area
+	return math.Abs(r3.Dot(n, c)) > 4*e.rounding*area
 }
 
 // farthest returns the candidate farthest from the affine hull that passes

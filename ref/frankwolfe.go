@@ -18,10 +18,10 @@ func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 	for {
 		d.support(d.x, true)
 		if d.settled() {
-			return d.finish(false)
+			return d.result(false)
 		}
 		if d.iter >= d.cap {
-			return d.finish(d.best <= d.round)
+			return d.result(d.best <= d.rounding)
 		}
 		if d.s.N == 0 {
 			d.s.Lambda[0], d.s.N = 1, 1 // the latest vertex stands in slot 0
@@ -35,8 +35,8 @@ func FrankWolfe(p *Pair, o Options, ws *Workspace) Result {
 		}
 		d.x = d.s.V[0].W
 		d.norm = norm(d.x)
-		if d.norm <= d.round {
-			return d.finish(true)
+		if d.norm <= d.rounding {
+			return d.result(true)
 		}
 	}
 }

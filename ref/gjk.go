@@ -16,7 +16,7 @@ func gjk(p *Pair, o *Options, johnson bool, ws *Workspace) Result {
 	d := ws.descent()
 	d.reset(p, o, defaultGJKIterations)
 	inside := d.descend(johnson)
-	return d.finish(inside)
+	return d.result(inside)
 }
 
 // descend runs plain GJK steps from the current state until the question is
@@ -38,9 +38,9 @@ func (d *descent) descend(johnson bool) (inside bool) {
 			return true
 		}
 		if !progress {
-			return d.norm <= d.round && !d.separated()
+			return d.norm <= d.rounding && !d.separated()
 		}
-		if d.norm <= d.round && !d.separated() {
+		if d.norm <= d.rounding && !d.separated() {
 			return true
 		}
 	}

@@ -94,8 +94,8 @@ func (p *Pair) tolerance(o *Options, relative float64) float64 {
 // stopGap is the gap of computed bounds at which the tolerance is met once rounding is
 // added to both.
 func (p *Pair) stopGap(tolerance float64) float64 {
-	round := p.Roundoff()
-	return math.Max(tolerance-2*round, round)
+	rounding := p.Roundoff()
+	return math.Max(tolerance-2*rounding, rounding)
 }
 
 // FromWorld maps a direction of the world into the frame of the pair.

@@ -9,17 +9,17 @@ import (
 // polytope is the closed triangulated surface that EPA expands, with a heap of its
 // faces by distance from the origin.
 type polytope struct {
-	verts   []Vertex
-	faces   []face
-	heap    []int32 // indices of faces, live or not; smallest key first
-	horizon []edge
-	stack   []int32
-	from    []int32 // of a vertex: new face that starts there, valid where mark == stamp
-	mark    []int32
-	stamp   int32
-	scanned int     // faces tried by visible, see mostScanned
-	round   float64 // rounding error of plane distances
-	far     float64 // more than any distance in the frame
+	verts    []Vertex
+	faces    []face
+	heap     []int32 // indices of faces, live or not; smallest key first
+	horizon  []edge
+	stack    []int32
+	from     []int32 // of a vertex: new face that starts there, valid where mark == stamp
+	mark     []int32
+	stamp    int32
+	scanned  int     // faces tried by visible, see mostScanned
+	rounding float64 // rounding error of plane distances
+	far      float64 // more than any distance in the frame
 }
 
 // face is a triangle, counter-clockwise seen from outside.
@@ -41,11 +41,11 @@ type edge struct {
 	outer int32 // face beyond the edge
 }
 
-func (p *polytope) reset(round, far float64) {
+func (p *polytope) reset(rounding, far float64) {
 	p.verts, p.faces, p.heap = p.verts[:0], p.faces[:0], p.heap[:0]
 	p.mark, p.from = p.mark[:0], p.from[:0]
 	p.stamp, p.scanned = 0, 0
-	p.round, p.far = round, far
+	p.rounding, p.far = rounding, far
 }
 
 func (p *polytope) addVertex(v *Vertex) int32 {
@@ -78,7 +78,7 @@ func (p *polytope) addFace(a, b, c int32) int32 {
 func (p *polytope) setKey(f *face) {
 	a, b, c := p.verts[f.v[0]].W, p.verts[f.v[1]].W, p.verts[f.v[2]].W
 	plane := r3.Dot(f.n, a)
-	f.out = plane < -p.round
+	f.out = plane < -p.rounding
 	l0, l1, l2 := s2d(a, b, c)
 	if l0 > 0 && l1 > 0 && l2 > 0 {
 		f.key = math.Abs(plane)
@@ -86,7 +86,7 @@ func (p *polytope) setKey(f *face) {
 		f.key = math.Sqrt(norm2Of3(l0, a, l1, b, l2, c))
 		// Beyond a sharp edge the origin can be much farther out than it is above
 		// either plane.
-		f.unsure = plane <= p.round
+		f.unsure = plane <= p.rounding
 	}
 	if f.out {
 		f.key -= p.far
@@ -178,7 +178,7 @@ func (p *polytope) expand(f int32, v *Vertex) bool {
 // around that edge, which need not be f: most often a neighbor of f or one of theirs. All faces are tried
 // only as long as that takes less than mostScanned in all, since there may be a hundred thousand.
 func (p *polytope) visible(f int32, w r3.Vec) int32 {
-	best, most := int32(-1), p.round
+	best, most := int32(-1), p.rounding
 	if p.above(&p.faces[f], w) > most {
 		return f
 	}
@@ -226,7 +226,7 @@ func (p *polytope) findHorizon(f int32, w r3.Vec) {
 			if h.seen == p.stamp {
 				continue
 			}
-			if p.above(h, w) > p.round {
+			if p.above(h, w) > p.rounding {
 				h.seen = p.stamp
 				p.stack = append(p.stack, o)
 			}

@@ -27,11 +27,11 @@ const mostCorners = 200
 // otherwise the answer is in e.bounds.
 func (e *expansion) revolved() bool {
 	c, ok := e.p.commonAxis()
-	if !ok || !(c.slack <= max(e.round, e.stop/8)) || e.p.polytopes() {
+	if !ok || !(c.slack <= max(e.rounding, e.stop/8)) || e.p.polytopes() {
 		return false
 	}
 	m := &e.meridian
-	*m = meridian{axes: c, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.round}
+	*m = meridian{axes: c, corners: m.corners[:0], edges: m.edges[:0], short: 2 * e.rounding}
 	for _, n := range [...]r3.Vec{c.axis, c.across, r3.Scale(-1, c.axis)} {
 		m.corners = append(m.corners, e.corner(m, n))
 	}
@@ -56,19 +56,19 @@ func (e *expansion) revolved() bool {
 			v = e.corner(m, near.normal)
 			h = r3.Dot(near.normal, v.W)
 		}
-		if !(h > e.round) {
+		if !(h > e.rounding) {
 			return false // the origin is outside, or within rounding of the boundary
 		}
 		// Rotating a vertex of D moves it off D by at most the slack, and so does rotating D itself.
 		loose := 2*c.slack + m.loose
-		inside, done := near.key > e.round, h-near.key <= max(e.stop-loose, e.stop/2)
+		inside, done := near.key > e.rounding, h-near.key <= max(e.stop-loose, e.stop/2)
 		if inside && (done || e.iter >= e.cap) {
 			b := bounds{lower: -h, upper: -near.key + loose, axis: near.normal}
 			x := r3.Scale(near.key, near.normal)
 			var on rim
 			var share float64
 			b.near, on, share = m.closest(x, ends[:])
-			if c.slack > e.round {
+			if c.slack > e.rounding {
 				if h < 4*e.stop {
 					return false // near touching, witnesses may be farther from one another than the bound
 				}
@@ -187,7 +187,7 @@ func (e *expansion) corner(m *meridian, n r3.Vec) corner {
 	v.was = v.Vertex
 	side := r3.Sub(v.W, r3.Scale(r3.Dot(v.W, m.axis), m.axis))
 	side = r3.Add(side, r3.Scale(m.aside, m.across)) // from the axis of D
-	if radius := norm(side); radius > e.round {
+	if radius := norm(side); radius > e.rounding {
 		cos, sin := r3.Dot(side, m.across)/radius, -r3.Dot(side, cross(m.axis, m.across))/radius
 		v.A, v.B = m.rotate(v.A, m.a, cos, sin), m.rotate(v.B, m.b, cos, sin)
 		v.W = m.rotate(v.W, r3.Scale(-m.aside, m.across), cos, sin)

@@ -67,13 +67,13 @@ const (
 
 // trustRegion is the state of one run of RTR.
 type trustRegion struct {
-	p     Pair // eroded
-	o     Options
-	tol   float64
-	stop  float64
-	round float64
-	cap   int
-	iter  int
+	p        Pair // eroded
+	o        Options
+	tol      float64
+	stop     float64
+	rounding float64
+	cap      int
+	iter     int
 
 	point
 
@@ -90,7 +90,7 @@ type point struct {
 
 func (t *trustRegion) reset(p *Pair, o *Options) {
 	trace := t.trace
-	*t = trustRegion{p: *p, o: *o, round: p.Roundoff(), point: point{x: r3.Vec{X: 1}, h: math.Inf(1)}}
+	*t = trustRegion{p: *p, o: *o, rounding: p.Roundoff(), point: point{x: r3.Vec{X: 1}, h: math.Inf(1)}}
 	if trace != nil {
 		t.trace = trace[:0]
 	}
@@ -130,7 +130,7 @@ func (t *trustRegion) minimize(x r3.Vec) {
 		h := t.evaluate(next, &v)
 		ratio := (t.h - h) / decrease
 		// Where the decrease is below the rounding of h, the gradient decides.
-		if decrease <= 2*t.round {
+		if decrease <= 2*t.rounding {
 			ratio = 0
 			if norm(r3.Sub(v.W, r3.Scale(h, next))) < t.norm {
 				ratio = 1
@@ -138,7 +138,7 @@ func (t *trustRegion) minimize(x r3.Vec) {
 		}
 		if fresh = ratio > acceptRatio; fresh {
 			t.x, t.v, t.h = next, v, h
-		} else if decrease <= 2*t.round {
+		} else if decrease <= 2*t.rounding {
 			return
 		}
 		switch {
@@ -154,7 +154,7 @@ func (t *trustRegion) minimize(x r3.Vec) {
 // settled reports whether the run may end: the second-order conditions hold (eq. 13), or a cut-off or
 // Boolean query is answered.
 func (t *trustRegion) settled(m *model) bool {
-	lower := -t.h - t.p.Radius - t.round
+	lower := -t.h - t.p.Radius - t.rounding
 	if t.o.Boolean && lower > 0 || t.o.HasCutOff && lower > t.o.CutOff {
 		return true
 	}
@@ -171,14 +171,14 @@ func (t *trustRegion) evaluate(x r3.Vec, v *Vertex) float64 {
 // result states what the last direction proves.
 func (t *trustRegion) result() Result {
 	p := &t.p
-	r := Result{Iterations: t.iter, Normal: t.x, Distance: -t.h - p.Radius, Lower: -t.h - p.Radius - t.round}
+	r := Result{Iterations: t.iter, Normal: t.x, Distance: -t.h - p.Radius, Lower: -t.h - p.Radius - t.rounding}
 	r.WitnessA = r3.Add(t.v.A, r3.Scale(p.roundA(), t.x))
 	r.WitnessB = r3.Sub(t.v.B, r3.Scale(p.roundB(), t.x))
 	// No signed distance exceeds that of the two centers, which the scale bounds.
 	r.Upper = p.scale
 	if t.h < 0 {
 		// The support points are |v.W| apart, and off the normal by the length of the gradient.
-		r.Upper = max(norm(t.v.W), -t.h+t.norm) - p.Radius + t.round
+		r.Upper = max(norm(t.v.W), -t.h+t.norm) - p.Radius + t.rounding
 	}
 	r.Simplex = Simplex{N: 1, Lambda: [4]float64{1}, V: [4]Vertex{t.v}}
 	r.classify(p, &t.o, t.tol)

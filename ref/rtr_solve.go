@@ -46,7 +46,7 @@ func (t *trustRegion) proveEllipsoids(p *Pair, r *Result) bool {
 		return false
 	}
 	// The support points lie off the normal by the length of the gradient.
-	upper := max(-depth, -h+t.norm) - p.Radius + t.round
+	upper := max(-depth, -h+t.norm) - p.Radius + t.rounding
 	proved := *r
 	proved.Upper = min(r.Upper, upper)
 	if proved.classify(p, &t.o, tol); proved.Status == Undecided {

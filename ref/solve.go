@@ -158,7 +158,7 @@ func Halfspace(p *Pair, o Options) Result {
 			Normal: r3.Vec{X: math.NaN()}}
 	}
 	r := Result{Iterations: 1, Ended: EndedByFormula}
-	round := p.Roundoff()
+	rounding := p.Roundoff()
 	if unbounded(p.A) {
 		// The plane z = 0 of A's frame; B moves along +z to get away.
 		n := r3.Vec{Z: 1}
@@ -175,7 +175,7 @@ func Halfspace(p *Pair, o Options) Result {
 		r.WitnessA = r3.Sub(v.A, r3.Scale(p.A.Radius(), n))
 		r.WitnessB = r3.Sub(r.WitnessA, r3.Scale(r.Distance, n))
 	}
-	r.Lower, r.Upper = r.Distance-round, r.Distance+round
-	r.classify(p, &o, 4*round)
+	r.Lower, r.Upper = r.Distance-rounding, r.Distance+rounding
+	r.classify(p, &o, 4*rounding)
 	return r
 }

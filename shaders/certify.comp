@@ -165,8 +165,8 @@ bool begin(IndexRecord index, out uint stepLimit) {
     return declined == 0u;
 }
 
-// finish stores the answer, or leaves the row to another shader or back end.
-void finish(uint row, Answer r, bool inside) {
+// storeAnswer stores the answer, or leaves the row to another shader or back end.
+void storeAnswer(uint row, Answer r, bool inside) {
     bool halfSpace = withHalfSpace();
     uint status = classify(r);
     if (!loopsCompleted()) {
@@ -199,5 +199,5 @@ void main() {
     if (!begin(indices[slot], stepLimit)) return;
     initializeSearch();
     bool inside = runGJK(withHalfSpace() ? 1u : clamp(vertexCountOf(slot), 1u, 4u), stepLimit) && !withHalfSpace();
-    finish(indices[slot].row, certify(inside), inside);
+    storeAnswer(indices[slot].row, certify(inside), inside);
 }

@@ -209,8 +209,8 @@ bool begin(out uint stepLimit) {
     return declined == 0u;
 }
 
-// finish stores what the search proves, or declines the row.
-void finish(Search search) {
+// storeAnswer stores what the search proves, or declines the row.
+void storeAnswer(Search search) {
     bool halfSpace = withHalfSpace(), coincident = isCoincident();
     dvec3 center = sizes().centerA, point = center;
     double divisor = sizes().inradius; // of both bounds
@@ -243,5 +243,5 @@ void main() {
     refined = false;
     uint stepLimit;
     if (!begin(stepLimit)) return;
-    finish(searchGrowth(stepLimit, withHalfSpace(), isHalfSpace(0) ? toRayFrame(dvec3(0, 0, 1)) : -rotation[2]));
+    storeAnswer(searchGrowth(stepLimit, withHalfSpace(), isHalfSpace(0) ? toRayFrame(dvec3(0, 0, 1)) : -rotation[2]));
 }

@@ -67,7 +67,7 @@ func (v *cover) depthAtLeast(p *placed, least float64) proof {
 	v.p, v.used, v.lowest = p, 0, math.Inf(1)
 	if p.half >= 0 {
 		v.used, v.ball = 1, 0
-		if v.lowest = p.support(p.halfNormal); v.lowest < least-p.round {
+		if v.lowest = p.support(p.halfNormal); v.lowest < least-p.rounding {
 			return refuted
 		}
 		return proved
@@ -76,7 +76,7 @@ func (v *cover) depthAtLeast(p *placed, least float64) proof {
 	for _, s := range p.shape {
 		v.ball += s.Radius() + geom.MinCurvatureRadius(s)
 	}
-	v.least = least - v.ball - p.round
+	v.least = least - v.ball - p.rounding
 	if v.least <= 0 && -v.nearest() >= v.least {
 		return proved
 	}

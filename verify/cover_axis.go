@@ -42,7 +42,7 @@ func (p *placed) meridian() (axis, across r3.Vec, change float64, ok bool) {
 		}
 	}
 	change += 2 * norm(r3.Cross(axis, p.center))
-	if !(change <= p.round/4) {
+	if !(change <= p.rounding/4) {
 		return axis, across, 0, false
 	}
 	across = r3.Vec{X: 1}

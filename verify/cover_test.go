@@ -170,7 +170,7 @@ func TestMeridian(t *testing.T) {
 		p.place(c.a, c.b, &pa, &pb)
 		axis, across, change, ok := p.meridian()
 		if ok != c.want || ok && (math.Abs(r3.Dot(axis, across)) > 1e-15 || math.Abs(norm(axis)-1) > 1e-15 ||
-			change > p.round) {
+			change > p.rounding) {
 			t.Errorf("%v and %v, moved by %g, %g: %v %v %g %t", c.a.Kind(), c.b.Kind(), c.x, c.z, axis, across, change,
 				ok)
 		}

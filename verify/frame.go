@@ -25,10 +25,10 @@ type placed struct {
 	offset r3.Vec       // pos[1] − pos[0]
 	reach  [2]float64   // radius of a ball around the body's origin that contains it (half-space: its margin)
 
-	center r3.Vec  // center(A) − center(B)
-	size   float64 // sum of the bounding radii; a half-space counts with its margin
-	scale  float64 // largest magnitude in this frame
-	round  float64 // bound of the rounding error of a support value, see place
+	center   r3.Vec  // center(A) − center(B)
+	size     float64 // sum of the bounding radii; a half-space counts with its margin
+	scale    float64 // largest magnitude in this frame
+	rounding float64 // bound of the rounding error of a support value, see place
 
 	half       int    // index of the half-space, or -1
 	halfNormal r3.Vec // its normal, oriented from A to B
@@ -65,7 +65,7 @@ func (p *placed) place(a, b geom.Shape, poseA, poseB *geom.Pose) {
 	}
 	p.center = r3.Sub(r3.Sub(center[0], center[1]), p.offset)
 	p.scale = norm(p.offset) + p.reach[0] + p.reach[1]
-	p.round = 24*eps*p.scale + underflow
+	p.rounding = 24*eps*p.scale + underflow
 }
 
 // support returns h(d), the support value of D = A − B in the unit direction d
@@ -116,7 +116,7 @@ func (p *placed) overlapProved() bool {
 		}
 		j := 1 - i
 		c := r3.Add(p.rot[i].MulVec(p.shape[i].Center()), r3.Sub(p.pos[i], p.pos[j]))
-		if p.shape[j].Residual(p.rot[j].MulVecT(c)) < p.shape[i].Inradius()-4*p.round {
+		if p.shape[j].Residual(p.rot[j].MulVecT(c)) < p.shape[i].Inradius()-4*p.rounding {
 			return true
 		}
 	}

@@ -191,7 +191,7 @@ func (a *auditor) checkGrowthNormal(i int, c *claim) {
 	length := norm(c.normal)
 	if c.normal == (r3.Vec{}) && a.p.half < 0 && a.g.length <= 4*a.g.rayRounding {
 		a.require(checkNormal, c.row, true, 0, 0)
-		c.plane, c.planeRound = 0, 0
+		c.plane, c.planeRounding = 0, 0
 	} else {
 		a.check(checkNormal, outcome{row: c.row, expected: 1, found: length, residual: math.Abs(length - 1),
 			allowed: 8*a.u + 24*eps})
@@ -199,14 +199,14 @@ func (a *auditor) checkGrowthNormal(i int, c *claim) {
 		if a.p.half >= 0 {
 			angle = 16*a.u + 24*eps // as in checkNormal
 		}
-		c.plane, c.planeRound = a.p.lowerBound(&a.g, r3.Scale(1/length, c.normal), angle)
+		c.plane, c.planeRounding = a.p.lowerBound(&a.g, r3.Scale(1/length, c.normal), angle)
 	}
 	if math.IsInf(c.lower, -1) {
 		a.report.skip(checkPlane)
 		return
 	}
 	a.check(checkPlane, outcome{row: c.row, expected: c.lower, found: c.plane, residual: c.lower - c.plane,
-		allowed: c.planeRound})
+		allowed: c.planeRounding})
 }
 
 // checkGrowthWitnesses is checkWitnesses for growth: the witnesses lie in the shapes, which are not scaled, and
@@ -215,7 +215,7 @@ func (a *auditor) checkGrowthWitnesses(i int, c *claim) bool {
 	// Being outside by slack counts against the bound, and costs no more than the gap.
 	slack := c.slack / math.Max(1, math.Abs(c.distance)) * a.g.scale()
 	var w [2]r3.Vec
-	var out, round [2]float64
+	var out, rounding [2]float64
 	have := true
 	ids := [2]checkID{checkMemberA, checkMemberB}
 	for k, f := range [2]*batch.Values{a.res.WitnessA(), a.res.WitnessB()} {
@@ -225,14 +225,14 @@ func (a *auditor) checkGrowthWitnesses(i int, c *claim) bool {
 			continue
 		}
 		w[k] = vec(f, i)
-		out[k], round[k] = a.p.member(k, w[k], a.u)
+		out[k], rounding[k] = a.p.member(k, w[k], a.u)
 		switch k {
 		case a.p.half:
-			round[k] += a.p.round // it is the point where the other shape meets the plane, see ref.Growth
+			rounding[k] += a.p.rounding // it is the point where the other shape meets the plane, see ref.Growth
 		case 1: // solvers have it in the frame of A: the same rotation and operations at the distance of A
-			round[k] += 12 * eps * norm(a.p.offset)
+			rounding[k] += 12 * eps * norm(a.p.offset)
 		}
-		a.check(ids[k], outcome{row: c.row, found: out[k], residual: out[k], allowed: round[k] + slack})
+		a.check(ids[k], outcome{row: c.row, found: out[k], residual: out[k], allowed: rounding[k] + slack})
 	}
 	switch {
 	case !have, math.IsInf(c.upper, 1):
@@ -246,8 +246,8 @@ func (a *auditor) checkGrowthWitnesses(i int, c *claim) bool {
 			continue
 		}
 		s[k] = r3.Sub(r3.Sub(w[k], a.p.pos[0]), a.g.center[k])
-		off += round[k]
-		outside += math.Max(0, out[k]-round[k])
+		off += rounding[k]
+		outside += math.Max(0, out[k]-rounding[k])
 	}
 	d := r3.Sub(s[0], s[1])
 	found, allowed := a.p.upperBound(&a.g, d, outside, off)
@@ -292,7 +292,7 @@ func (a *auditor) checkScaled(id checkID, i int, c *claim, k int, column *batch.
 	alpha := math.Abs(c.distance)
 	away := norm(r3.Sub(r3.Sub(x, a.p.pos[0]), want))
 	a.check(id, outcome{row: c.row, found: away, residual: away,
-		allowed: a.u*(norm(x)+alpha*(norm(w)+norm(arm))) + a.p.round*(1+alpha)})
+		allowed: a.u*(norm(x)+alpha*(norm(w)+norm(arm))) + a.p.rounding*(1+alpha)})
 }
 
 // growthMethod reports whether s may have answered a growth query for these shapes: a formula for spheres, for

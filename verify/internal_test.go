@@ -30,11 +30,11 @@ func TestSupportOfPlaced(t *testing.T) {
 		sb := pb.Apply(geom.Support(b, mb.MulVecT(r3.Scale(-1, d))))
 		want := r3.Dot(d, sa) - r3.Dot(d, sb)
 		// Formed in the world: the positions, up to ten, cancel.
-		if got := p.support(d); math.Abs(got-want) > p.round+40*eps*10 {
+		if got := p.support(d); math.Abs(got-want) > p.rounding+40*eps*10 {
 			t.Errorf("h = %.17g, want %.17g", got, want)
 		}
 		h, s := p.supportPoint(d)
-		if math.Abs(h-want) > p.round+40*eps*10 || norm(r3.Sub(s, r3.Sub(sa, sb))) > p.round+40*eps*10 {
+		if math.Abs(h-want) > p.rounding+40*eps*10 || norm(r3.Sub(s, r3.Sub(sa, sb))) > p.rounding+40*eps*10 {
 			t.Errorf("support point %v with h = %g, want %v", s, h, r3.Sub(sa, sb))
 		}
 		// All of D lies within the lever from the line along n.
@@ -65,7 +65,7 @@ func TestDescent(t *testing.T) {
 		// The sample alone has the line of the centers.
 		s = search{p: &p, lower: math.Inf(-1)}
 		s.sample(newCompass(1), 0, 0)
-		if math.Abs(s.lower-want) > 4*p.round {
+		if math.Abs(s.lower-want) > 4*p.rounding {
 			t.Errorf("sample found %.15g, want %.15g", s.lower, want)
 		}
 	}

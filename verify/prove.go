@@ -107,7 +107,7 @@ func (r *prover) row(i int) {
 		out.Refuted++
 		found := r.cover.lowest + r.cover.ball
 		out.keep(WorstRow{Row: c.row, Expected: Number(least), Found: Number(found), Residual: Number(least - found),
-			Allowed: Number(a.p.round), Failed: true})
+			Allowed: Number(a.p.rounding), Failed: true})
 	default:
 		out.Unproved++
 		out.unproven(c.row)

@@ -42,7 +42,7 @@ var rulesOf = [batch.QueryCount]*rules{
 // signedDistance are the rules of values with [batch.QueryInfo.SignedDistance].
 var signedDistance = rules{
 	row:   (*auditor).distance,
-	floor: func(a *auditor, _ *claim) float64 { return 4 * a.p.round },
+	floor: func(a *auditor, _ *claim) float64 { return 4 * a.p.rounding },
 	exact: func(a *auditor, c *claim) bool {
 		return c.distance >= 0 || polytope(a.p.shape[0]) && polytope(a.p.shape[1])
 	},

@@ -49,7 +49,7 @@ type claim struct {
 	normal               r3.Vec
 	hasNormal            bool
 	plane                float64 // lower bound proved along normal, if hasNormal
-	planeRound           float64 // rounding error of plane
+	planeRounding        float64 // rounding error of plane
 }
 
 // check records the result of a check of the current row.
@@ -247,7 +247,7 @@ func (a *auditor) checkNormal(i int, c *claim) {
 		// Only the normal of the half-space gives a bound. Rotating it to the world frame
 		// in single precision costs up to 8u per component, 14u in all, and in double
 		// precision the rotations as above.
-		c.plane, c.planeRound = math.Inf(-1), p.round
+		c.plane, c.planeRounding = math.Inf(-1), p.rounding
 		if norm(r3.Sub(n, p.halfNormal)) <= 16*a.u+24*eps {
 			c.plane = -p.support(p.halfNormal)
 		}
@@ -255,14 +255,14 @@ func (a *auditor) checkNormal(i int, c *claim) {
 		c.plane = -p.support(n)
 		// Rounding the normal to the column rotated it by at most u, and rotating it
 		// between the frames of the pair and the world in float64 by 12 eps.
-		c.planeRound = p.round + (a.u+12*eps)*p.lever(n)
+		c.planeRounding = p.rounding + (a.u+12*eps)*p.lever(n)
 	}
 	if math.IsInf(c.lower, -1) {
 		a.report.skip(checkPlane)
 		return
 	}
 	a.check(checkPlane, outcome{row: c.row, expected: c.lower, found: c.plane, residual: c.lower - c.plane,
-		allowed: c.planeRound})
+		allowed: c.planeRounding})
 }
 
 // checkInterval checks status and gap against the distance and the query.
@@ -296,7 +296,7 @@ func (a *auditor) beyondCutOff(c *claim) bool {
 	if !ok || !c.hasDistance {
 		return ok && c.status == batch.Separated && cut == 0
 	}
-	return c.lower > cut || (cut == 0 && c.status == batch.Separated) || (c.hasNormal && c.plane+c.planeRound > cut)
+	return c.lower > cut || (cut == 0 && c.status == batch.Separated) || (c.hasNormal && c.plane+c.planeRounding > cut)
 }
 
 // checkStatus checks that the status is consistent with the stored numbers.

@@ -26,7 +26,7 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 	} else {
 		a.report.skip(checkMemberB)
 	}
-	round := roundA + roundB
+	rounding := roundA + roundB
 	if !hasA || !hasB {
 		if c.hasDistance {
 			a.report.skip(checkTranslation)
@@ -45,7 +45,7 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 		// distance·normal by u·|distance|.
 		a.check(checkTranslation, outcome{
 			row: c.row, found: off, residual: off,
-			allowed: stated + round + (a.u+12*eps)*math.Abs(c.distance),
+			allowed: stated + rounding + (a.u+12*eps)*math.Abs(c.distance),
 		})
 	} else {
 		a.report.skip(checkTranslation)
@@ -61,15 +61,15 @@ func (a *auditor) checkWitnesses(i int, c *claim) {
 	// The distance of a witness from its shape, beyond rounding, weakens its bound.
 	found := norm(between) + math.Max(0, outA-roundA) + math.Max(0, outB-roundB)
 	a.check(checkWitnesses, outcome{row: c.row, expected: c.upper, found: found, residual: found - c.upper,
-		allowed: round})
+		allowed: rounding})
 }
 
 // checkMember checks that a witness lies in shape i. Solvers in single precision may leave it
 // outside by an amount that is part of the gap.
-func (a *auditor) checkMember(id checkID, i int, w r3.Vec, c *claim) (out, round float64) {
-	out, round = a.p.member(i, w, a.u)
-	a.check(id, outcome{row: c.row, found: out, residual: out, allowed: round + c.slack})
-	return out, round
+func (a *auditor) checkMember(id checkID, i int, w r3.Vec, c *claim) (out, rounding float64) {
+	out, rounding = a.p.member(i, w, a.u)
+	a.check(id, outcome{row: c.row, found: out, residual: out, allowed: rounding + c.slack})
+	return out, rounding
 }
 
 // checkContact tries to refute a depth, or a contact: no direction may prove a
@@ -93,14 +93,14 @@ func (a *auditor) checkContact(c *claim) {
 	h := mix(a.opt.Seed, uint64(c.row))
 	s.sample(a.dirs, h, a.opt.Directions)
 	if !c.hasDistance {
-		s.separate(upper + a.p.round)
+		s.separate(upper + a.p.rounding)
 	}
 	a.check(checkDirections, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper,
-		allowed: a.p.round})
+		allowed: a.p.rounding})
 	if a.opt.DescentEvery > 0 && (h>>32)%uint64(a.opt.DescentEvery) == 0 && a.p.half < 0 {
 		s.descend()
 		a.check(checkDescent, outcome{row: c.row, expected: upper, found: s.lower, residual: s.lower - upper,
-			allowed: a.p.round})
+			allowed: a.p.rounding})
 	}
 }
 
@@ -111,15 +111,15 @@ func (a *auditor) checkSeparation(c *claim) {
 		return
 	}
 	s := search{p: &a.p, lower: math.Inf(-1)}
-	s.separate(a.p.round)
-	if !(s.lower > a.p.round) {
+	s.separate(a.p.rounding)
+	if !(s.lower > a.p.rounding) {
 		s.sample(a.dirs, mix(a.opt.Seed, uint64(c.row)), a.opt.Directions)
 		s.descend()
 	}
 	switch {
-	case s.lower > a.p.round:
+	case s.lower > a.p.rounding:
 		a.require(checkSeparation, c.row, true, 0, s.lower)
-	case a.p.half >= 0 && s.lower < -a.p.round, a.p.overlapProved():
+	case a.p.half >= 0 && s.lower < -a.p.rounding, a.p.overlapProved():
 		a.require(checkSeparation, c.row, false, 0, s.lower)
 	default:
 		a.report.skip(checkSeparation)

@@ -20,8 +20,8 @@ type deviceRows struct {
 	Unknown   int64 `json:"no_status"`
 }
 
-// deviceRowsOf reads the counts of the back end of a lane, nil where it has none.
-func deviceRowsOf(l *lane) (sum *deviceRows) {
+// deviceRowsOf reads the counts of the back end of a subject, nil where it has none.
+func deviceRowsOf(l *subject) (sum *deviceRows) {
 	chosen, err := l.dispatcher.Choose(l.backend, &l.flags.options, dispatch.UnknownRows)
 	if err != nil {
 		return nil

@@ -19,12 +19,12 @@ const warmupRows = 4096
 
 // measurement runs and checks one set on one back end, or on two alternately.
 type measurement struct {
-	flags *runFlags
-	lanes []*lane
+	flags    *runFlags
+	subjects []*subject
 }
 
-// lane is a back end with its results for a set.
-type lane struct {
+// subject is a back end with its results for a set.
+type subject struct {
 	flags      *runFlags
 	dispatcher *dispatch.Dispatcher
 	backend    string
@@ -49,7 +49,7 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 		return err
 	}
 	rows := int(min(n, chunkRows))
-	for _, l := range m.lanes {
+	for _, l := range m.subjects {
 		l.seconds = make([]float64, f.rounds)
 		l.report = setReport{Set: name, Pairs: n}
 		l.check = &checker{total: n, sample: min(f.sample, n), prove: min(f.sample, n), seed: f.seed,
@@ -63,7 +63,7 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 		if err := fillRows(ctx, gen, input, first); err != nil {
 			return err
 		}
-		for _, l := range m.lanes {
+		for _, l := range m.subjects {
 			job := &batch.Job{Library: gen.Library(), Input: input, Options: f.options,
 				Results: l.answers.Slice(0, rows)}
 			if first == 0 {
@@ -80,14 +80,14 @@ func (m *measurement) run(ctx context.Context, name string, n int64) error {
 			}
 		}
 	}
-	for _, l := range m.lanes {
-		l.finish(deviceRowsOf(l).minus(l.before))
+	for _, l := range m.subjects {
+		l.summarize(deviceRowsOf(l).minus(l.before))
 	}
 	return nil
 }
 
 // warmUp answers the first rows of the job once.
-func (l *lane) warmUp(ctx context.Context, job *batch.Job) error {
+func (l *subject) warmUp(ctx context.Context, job *batch.Job) error {
 	rows := min(job.Input.Len(), warmupRows)
 	_, err := l.dispatcher.Run(ctx, &batch.Job{
 		Library: job.Library, Input: job.Input.(*batch.Pairs).Slice(0, rows), Options: job.Options,
@@ -97,7 +97,7 @@ func (l *lane) warmUp(ctx context.Context, job *batch.Job) error {
 
 // rounds answers the job once per round: first into its own results, then into again, which
 // must be bit-identical.
-func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
+func (l *subject) rounds(ctx context.Context, job *batch.Job, again *batch.Results, first int64) error {
 	for round := range l.seconds {
 		j := *job
 		if round > 0 {
@@ -134,8 +134,8 @@ func (l *lane) rounds(ctx context.Context, job *batch.Job, again *batch.Results,
 	return nil
 }
 
-// finish computes the line of the table from the sums.
-func (l *lane) finish(rows *deviceRows) {
+// summarize computes the line of the table from the sums.
+func (l *subject) summarize(rows *deviceRows) {
 	r, c := &l.report, l.check
 	r.setRates(l.seconds)
 	if l.kernel > 0 {
@@ -168,17 +168,17 @@ func (r *setReport) setRates(seconds []float64) {
 	r.NsPerPair = 1e9 / r.PairsPerSecond
 }
 
-// finish computes the totals of the sets.
-func (r *runReport) finish() {
-	r.side.finish(r.Rounds)
+// summarize computes the totals of the sets.
+func (r *runReport) summarize() {
+	r.side.summarize(r.Rounds)
 	r.Good = r.Total.good()
 	if r.Beside != nil {
-		r.Beside.finish(r.Rounds)
+		r.Beside.summarize(r.Rounds)
 		r.Good = r.Good && r.Beside.Total.good()
 	}
 }
 
-func (r *side) finish(rounds int) {
+func (r *side) summarize(rounds int) {
 	t := &r.Total
 	t.Set = "all"
 	seconds := make([]float64, rounds)

@@ -111,19 +111,19 @@ func runSets(ctx context.Context, e *env, f *runFlags) error {
 		bar := e.progress(name, pairs*int64(f.rounds+1)*int64(len(names)))
 		m := &measurement{flags: f}
 		for _, backend := range names {
-			m.lanes = append(m.lanes, &lane{flags: f, dispatcher: h.Dispatcher(), backend: backend, bar: bar})
+			m.subjects = append(m.subjects, &subject{flags: f, dispatcher: h.Dispatcher(), backend: backend, bar: bar})
 		}
 		err := m.run(ctx, name, pairs)
 		bar.done()
 		if err != nil {
 			return err
 		}
-		report.Sets = append(report.Sets, m.lanes[0].report)
+		report.Sets = append(report.Sets, m.subjects[0].report)
 		if report.Beside != nil {
-			report.Beside.Sets = append(report.Beside.Sets, m.lanes[1].report)
+			report.Beside.Sets = append(report.Beside.Sets, m.subjects[1].report)
 		}
 	}
-	report.finish()
+	report.summarize()
 
 	if f.json != "-" {
 		if err := report.printTable(e.stdout); err != nil {

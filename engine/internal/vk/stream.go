@@ -157,7 +157,7 @@ func (s *Stream) Submit(after ...*Stream) error {
 		return err
 	}
 	defer s.leave()
-	if err := s.finish(op); err != nil {
+	if err := s.endRecording(op); err != nil {
 		return err
 	}
 	s.releaseWaits() // the submission before this one has ended
@@ -174,8 +174,8 @@ func (s *Stream) Submit(after ...*Stream) error {
 	return nil
 }
 
-// finish ends the recording, so that it can be submitted.
-func (s *Stream) finish(op string) error {
+// endRecording ends the recording, so that it can be submitted.
+func (s *Stream) endRecording(op string) error {
 	switch s.state {
 	case streamEmpty, streamReady:
 		if err := s.err; err != nil {

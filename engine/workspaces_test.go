@@ -13,8 +13,8 @@ import (
 	"clearance/internal/layout"
 )
 
-// TestDrainTimesOut: a call that is cancelled while the device does not end its work leaves a chunk in its lane. The
-// next call must not take those answers for its own; the device is of no use any more.
+// TestDrainTimesOut: a call that is cancelled while the device does not end its work leaves a chunk in its workspace.
+// The next call must not take those answers for its own; the device is of no use any more.
 func TestDrainTimesOut(t *testing.T) {
 	b := open(t, Options{ChunkRows: 128, Timeout: 200 * time.Millisecond})
 	lib, pairs := set(t, "boxes", 0, 500)
@@ -28,7 +28,7 @@ func TestDrainTimesOut(t *testing.T) {
 		t.Errorf("the cancelled call: %v", err)
 	}
 	disarm()
-	for range lanesPerDevice {
+	for range workspacesPerDevice {
 		out := unanswered(64, o)
 		job := &batch.Job{Library: lib, Input: pairs}
 		if err := b.Run(t.Context(), job, 400, 464, out); !errors.Is(err, vk.Timeout) {
@@ -40,13 +40,13 @@ func TestDrainTimesOut(t *testing.T) {
 	}
 }
 
-// TestWaitingForALane: a call that waits for a lane while the device fails returns the failure.
-func TestWaitingForALane(t *testing.T) {
+// TestWaitingForAWorkspace: a call that waits for a workspace while the device fails returns the failure.
+func TestWaitingForAWorkspace(t *testing.T) {
 	b := open(t, Options{})
 	lib, pairs := set(t, "boxes", 0, 100)
-	var taken []*lane
-	for range lanesPerDevice {
-		taken = append(taken, <-b.lanes)
+	var taken []*workspace
+	for range workspacesPerDevice {
+		taken = append(taken, <-b.workspaces)
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -55,18 +55,18 @@ func TestWaitingForALane(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		t.Fatalf("ended without a lane: %v", err)
+		t.Fatalf("ended without a workspace: %v", err)
 	case <-time.After(100 * time.Millisecond): // past the check at its beginning
 	}
 	b.failed(&vk.Error{Cause: vk.Timeout, Op: "wait"})
 	for _, l := range taken {
-		b.lanes <- l
+		b.workspaces <- l
 	}
 	if err := <-done; !errors.Is(err, vk.Timeout) {
 		t.Errorf("error %v", err)
 	}
-	if n := len(b.lanes); n != lanesPerDevice {
-		t.Errorf("%d lanes left of %d", n, lanesPerDevice)
+	if n := len(b.workspaces); n != workspacesPerDevice {
+		t.Errorf("%d workspaces left of %d", n, workspacesPerDevice)
 	}
 }
 
@@ -83,13 +83,13 @@ func (p panicking) Err() error {
 	return nil
 }
 
-// TestPanicLosesNoLane: after panics of more calls than there are lanes the device answers on.
-func TestPanicLosesNoLane(t *testing.T) {
+// TestPanicLosesNoWorkspace: after panics of more calls than there are workspaces the device answers on.
+func TestPanicLosesNoWorkspace(t *testing.T) {
 	b := open(t, Options{ChunkRows: 64})
 	lib, pairs := set(t, "boxes", 0, 500)
 	o := new(batch.Options)
 	h := hold(t, b, lib, pairs)
-	for range lanesPerDevice + 1 {
+	for range workspacesPerDevice + 1 {
 		for name, call := range map[string]func(ctx context.Context) error{
 			"run": func(ctx context.Context) error {
 				return b.Run(ctx, &batch.Job{Library: lib, Input: pairs}, 0, 500, unanswered(500, o))
@@ -106,8 +106,8 @@ func TestPanicLosesNoLane(t *testing.T) {
 			}()
 		}
 	}
-	if n := len(b.lanes); n != lanesPerDevice {
-		t.Fatalf("%d lanes left of %d", n, lanesPerDevice)
+	if n := len(b.workspaces); n != workspacesPerDevice {
+		t.Fatalf("%d workspaces left of %d", n, workspacesPerDevice)
 	}
 	for i := range h.(*Held).flights {
 		if h.(*Held).flights[i].busy {

@@ -15,8 +15,8 @@ type Handover struct {
 	Wall     time.Duration
 }
 
-// finishChunk answers the declined rows of a chunk, and then takes the derivatives of its answers.
-func (r *runner) finishChunk(ctx context.Context, c *chunk) error {
+// completeChunk answers the declined rows of a chunk, and then takes the derivatives of its answers.
+func (r *runner) completeChunk(ctx context.Context, c *chunk) error {
 	if err := r.answerDeclined(ctx, c); err != nil || c.whole == nil {
 		return err
 	}
