@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 // The version of this interface. It changes with every change of a struct, a code or a function.
-#define CLEARANCE_ABI 6
+#define CLEARANCE_ABI 7
 
 typedef enum {
     CLEARANCE_OK = 0,
@@ -398,9 +398,15 @@ int32_t clearance_scene_write(clearance_bodies bodies, clearance_indices *first,
                               int64_t count, clearance_text *path, clearance_error *error);
 
 // clearance_bodies_describe writes a table as JSON, as clearance_describe does: the names and parts (shape, position,
-// quaternion) of its bodies and, of one that was read, whether the file lists bodies, and its pairs, null without them.
+// quaternion) of its bodies, their physics if they state some, and, of one that was read, whether the file lists bodies,
+// and its pairs, null without them.
 // It returns -1 for a handle that is not open.
 int64_t clearance_bodies_describe(clearance_bodies bodies, char *out, int64_t size);
+
+// clearance_bodies_physics states the physics of the bodies of a table for clearance_scene_write: a JSON list with an
+// object for each body, of the fields fixed, mass, density, inertia (6 numbers), center_of_mass (3), friction and
+// restitution, as in shapes.json.
+int32_t clearance_bodies_physics(clearance_bodies bodies, clearance_text *physics, clearance_error *error);
 
 // clearance_bodies_free gives a handle back. Calls in progress are not disturbed.
 int32_t clearance_bodies_free(clearance_bodies bodies, clearance_error *error);

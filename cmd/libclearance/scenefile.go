@@ -6,6 +6,7 @@ import "C"
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
@@ -16,6 +17,8 @@ type bodyTable struct {
 	*batch.Bodies
 	listed bool // whether the file lists bodies; otherwise they are its shapes
 	pairs  dataset.BodyPairs
+
+	physics []batch.Physics // of each body, or nil
 }
 
 var bodyTables = handles[*bodyTable]{what: "table of bodies"}
@@ -33,7 +36,7 @@ func clearance_scene_read(path *C.clearance_text, library *C.clearance_library, 
 			return failure{codeFile, err}
 		}
 		*library = C.clearance_library(libraries.put(s.Bodies.Library()))
-		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs}))
+		*bodies = C.clearance_bodies(bodyTables.put(&bodyTable{s.Bodies, s.Listed, s.Pairs, s.Physics}))
 		return nil
 	}())
 }
@@ -60,9 +63,44 @@ func clearance_scene_write(bodies C.clearance_bodies, first, second *C.clearance
 				return argument("pair %d: bodies %d and %d of %d", i, a, b, table.Len())
 			}
 		}
-		if err := dataset.WriteScene(text(path), table.Bodies, pairs); err != nil {
+		if table.physics != nil {
+			err = dataset.WritePhysics(text(path), table.Bodies, pairs, table.physics)
+		} else {
+			err = dataset.WriteScene(text(path), table.Bodies, pairs)
+		}
+		if err != nil {
 			return failure{codeFile, err}
 		}
+		return nil
+	}())
+}
+
+//export clearance_bodies_physics
+func clearance_bodies_physics(bodies C.clearance_bodies, physics *C.clearance_text, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		table, err := bodyTables.get(uint64(bodies))
+		if err != nil {
+			return err
+		}
+		d := json.NewDecoder(strings.NewReader(text(physics)))
+		d.DisallowUnknownFields()
+		var list []batch.Physics
+		if err := d.Decode(&list); err != nil {
+			return argument("physics: %v", err)
+		}
+		if len(list) != table.Len() {
+			return argument("physics of %d bodies, want %d", len(list), table.Len())
+		}
+		for i := range list {
+			if n := len(list[i].Inertia); n != 0 && n != 6 {
+				return argument("body %d: inertia: %d numbers, want 6", i, n)
+			}
+			if n := len(list[i].Center); n != 0 && n != 3 {
+				return argument("body %d: center_of_mass: %d numbers, want 3", i, n)
+			}
+		}
+		table.physics = list
 		return nil
 	}())
 }
@@ -77,6 +115,8 @@ type tableDescription struct {
 type bodyDescription struct {
 	Name  string       `json:"name"`
 	Parts [][8]float64 `json:"parts"` // shape, x, y, z, and the quaternion
+
+	Physics *batch.Physics `json:"physics,omitempty"`
 }
 
 //export clearance_bodies_describe
@@ -89,6 +129,9 @@ func clearance_bodies_describe(bodies C.clearance_bodies, out *C.char, size C.in
 	for i := range int32(table.Len()) {
 		b := &d.Bodies[i]
 		b.Name = table.Name(i)
+		if table.physics != nil && table.physics[i].Stated() {
+			b.Physics = &table.physics[i]
+		}
 		for _, p := range table.Parts(i) {
 			v, q := p.Pose.Position, p.Pose.Rotation
 			b.Parts = append(b.Parts, [8]float64{float64(p.Shape), v.X, v.Y, v.Z, q.Real, q.Imag, q.Jmag, q.Kmag})

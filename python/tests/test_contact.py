@@ -170,6 +170,40 @@ def test_mass_of_bodies() -> None:
         contact.mass_properties(lib, [lib.halfspace()])
 
 
+def test_physics_of_bodies(tmp_path: Any) -> None:
+    """What bodies state is written to a file, read back, and used."""
+    scene = cl.Scene(cl.Library())
+    box = scene.library.box([0.1, 0.1, 0.1])
+    scene.bodies += [
+        cl.Body((cl.Part(box),), "heavy", {"mass": 5.0, "friction": 0.0}),
+        cl.Body(
+            (cl.Part(box),),
+            "given",
+            {"mass": 2, "inertia": np.array([1.0, 1, 1, 0, 0, 0]), "center_of_mass": [0, 0, 0.01]},
+        ),
+        cl.Body((cl.Part(box),), "fixed", {"fixed": True}),
+        cl.Body((cl.Part(box),), "light", {"density": 10.0}),
+        cl.Body((cl.Part(box),), "plain"),
+    ]
+    scene.save(tmp_path / "s.json")
+    back = cl.Scene.load(tmp_path / "s.json")
+    assert back.bodies[0].physics == {"mass": 5.0, "friction": 0.0} and not back.bodies[4].physics
+    sim = contact.Simulation(back.library, back.bodies, density=1000)
+    np.testing.assert_allclose(sim._arrays["mass"], [5, 2, np.inf, 0.08, 8, np.inf])
+    np.testing.assert_allclose(sim._arrays["friction"], [0, 0.5, 0.5, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(sim._arrays["center"][1], [0, 0, 0.01])
+    position = np.zeros((1, 5, 3))
+    position[0, :, 0], position[0, :, 2] = np.arange(5), 0.1
+    velocity = np.zeros((1, 5, 3))
+    velocity[0, 0, 0] = velocity[0, 4, 0] = 0.2
+    r = sim.run(position, np.tile([1.0, 0, 0, 0], (1, 5, 1)), velocity, quat="wxyz", steps=20)
+    r.raise_if_failed()
+    np.testing.assert_allclose(r.velocity[-1, 0, [0, 4], 0], [0.2, 0], atol=1e-6)
+    scene.bodies[4] = cl.Body((cl.Part(box),), "bad", {"weight": 1})
+    with pytest.raises(cl.OptionError, match="weight"):
+        scene.save(tmp_path / "t.json")
+
+
 def test_contact_points(engine: cl.Engine) -> None:
     """A box on a box has four points, capsules side by side two, balls one, separated boxes none."""
     lib = cl.Library()

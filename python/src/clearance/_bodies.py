@@ -6,8 +6,8 @@ import ctypes
 import json
 import numbers
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,10 +45,15 @@ def _is_real(value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A union of convex parts that move together."""
+    """A union of convex parts that move together.
+
+    ``physics`` is what the body states for simulations: mass or density, inertia (6 numbers), center_of_mass, friction,
+    restitution, fixed, as in shapes.json; :class:`clearance.contact.Simulation` reads it.
+    """
 
     parts: tuple[Part, ...]
     name: str = ""
+    physics: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Table:
@@ -87,6 +92,13 @@ class Listed:
         """Write shapes.json with the bodies and pairs."""
         n, error = nat.native(), nat.Error()
         table = Table(library, self.bodies)  # which lives until the call has ended
+        if any(b.physics for b in self.bodies):
+            try:
+                text = json.dumps([_plain(b.physics) for b in self.bodies], allow_nan=False)
+            except (TypeError, ValueError) as e:
+                raise OptionError(f"physics of a body: {e}") from e
+            code = n.bodies_physics(table.number, text.encode(), error)
+            n.raise_for(code, error)
         first, second = pair_arrays("pairs", self.pairs or ())
         count = -1 if self.pairs is None else len(self.pairs)
         places = address(first), address(second), count
@@ -106,9 +118,14 @@ def read_listed(path: str | os.PathLike[str]) -> tuple[int, Listed | None]:
     about: dict[str, Any] = json.loads(n.text(n.bodies_describe, table.number))
     if not about["listed"] and about["pairs"] is None:
         return number.value, None
-    made = tuple(Body(tuple(_part(p) for p in b["parts"]), b["name"]) for b in about["bodies"])
+    made = tuple(Body(tuple(_part(p) for p in b["parts"]), b["name"], b.get("physics", {})) for b in about["bodies"])
     pairs = None if about["pairs"] is None else tuple((i, j) for i, j in about["pairs"])
     return number.value, Listed(made, pairs)
+
+
+def _plain(physics: Mapping[str, Any]) -> dict[str, Any]:
+    """Physics with arrays as lists."""
+    return {k: np.asarray(v).tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in physics.items()}
 
 
 def _part(numbers: list[float]) -> Part:

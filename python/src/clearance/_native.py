@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from . import _errors as errors
 
-ABI: Final = 6
+ABI: Final = 7
 
 OK, RUNNING, ARGUMENT, FAILED, CANCELLED, CLOSED, NO_BACKEND, REFUSED, FILE = range(9)
 
@@ -291,6 +291,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, list[Any]]]] = {
         _R,
         [_u64, _u64, _S(Pairs), _real, _S(Named), _i64, _i64, _S(_u64), _S(Report), _S(Error)],
     ),
+    "bodies_physics": (_R, [_u64, _text, _S(Error)]),
     "bodies_mass": (_R, [_u64, _i64, _real, _pointer, _S(Error)]),
     "simulation_open": (_R, [_u64, _S(Named), _i64, _S(_u64), _S(Error)]),
     "simulation_run": (_R, [_u64, _S(Named), _i64, _S(_i64), _i64, _S(_u64), _S(Report), _S(Error)]),

@@ -336,12 +336,14 @@ class Simulation:
         self._table = Table(own, bodies)
         every = len(bodies)
         self._arrays: dict[str, Array | None] = {"body": np.arange(every, dtype=np.int32)}
-        for name, value, fixed in (("friction", friction, friction), ("restitution", restitution, restitution)):
+        for name, value in (("friction", friction), ("restitution", restitution)):
             column = np.zeros(every)
             column[:m] = _column(name, value, m)
-            column[m:] = np.max(column[:m], initial=0.0) if np.ndim(fixed) else fixed
+            column[m:] = np.max(column[:m], initial=0.0) if np.ndim(value) else value
+            if not np.ndim(value):
+                column[:m] = [b.physics.get(name, value) for b in bodies[:m]]
             self._arrays[name] = column
-        self._set_mass(mass, density, inertia, center, m, every)
+        self._set_mass(mass, density, inertia, center, bodies, m)
         first, second = pair_arrays("skip", listed_pairs("skip", skip))
         if len(first):
             self._arrays["skip_a"], self._arrays["skip_b"] = first, second
@@ -370,26 +372,35 @@ class Simulation:
         about = {"inertia": bodies.inertia, "center": bodies.center, **bodies.options, **options}
         return Simulation(bodies.library, bodies.bodies, bodies.mass, **about)
 
-    def _set_mass(self, mass: Any, density: float, inertia: Any, center: Any, m: int, every: int) -> None:
+    def _set_mass(self, mass: Any, density: float, inertia: Any, center: Any, bodies: Sequence[Body], m: int) -> None:
+        every = len(bodies)
         masses, inertias, centers = np.full(every, np.inf), np.zeros((every, 6)), np.zeros((every, 3))
+        if inertia is None and center is not None:
+            raise OptionError("center: an inertia is needed beside a center of mass, which it is about")
+        if inertia is not None and mass is None:
+            raise OptionError("inertia: it takes a mass")
         if mass is not None:
             masses[:m] = _column("mass", mass, m)
-        if (inertia is None) != (center is None) and inertia is None:
-            raise OptionError("center: an inertia is needed beside a center of mass, which it is about")
         if inertia is not None:
-            if mass is None:
-                raise OptionError("inertia: it takes a mass")
             inertias[:m] = take("inertia", host("inertia", inertia, True), np.float64, (6,), m, True)
             if center is not None:
                 centers[:m] = take("center", host("center", center, True), np.float64, (3,), m, True)
-        else:
-            row = np.zeros(10)
-            for i in range(m):
-                if mass is not None and not (0 < masses[i] < np.inf):
-                    continue  # fixed, or refused with the number of the body
-                _mass(self._table, i, real("density", density, 0, above=True), row)
-                scale = 1.0 if mass is None else masses[i] / row[0]
-                masses[i], centers[i], inertias[i] = scale * row[0], row[1:4], scale * row[4:]
+            self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
+            return
+        row = np.zeros(10)
+        for i, body in enumerate(bodies[:m]):
+            stated = body.physics if mass is None else {}
+            if mass is None:
+                masses[i] = np.inf if stated.get("fixed") else stated.get("mass", np.nan)
+            if "inertia" in stated:
+                inertias[i], centers[i] = stated["inertia"], stated.get("center_of_mass", (0, 0, 0))
+                continue
+            of_density = mass is None and "mass" not in stated and not stated.get("fixed")
+            if not of_density and not 0 < masses[i] < np.inf:
+                continue  # fixed, or refused with the number of the body
+            _mass(self._table, i, real("density", stated.get("density", density), 0, above=True), row)
+            scale = 1.0 if of_density else masses[i] / row[0]
+            masses[i], centers[i], inertias[i] = scale * row[0], row[1:4], scale * row[4:]
         self._arrays |= {"mass": masses, "inertia": inertias, "center": centers}
 
     def start(self, position: Any, rotation: Any, velocity: Any = None, spin: Any = None, *, quat: str) -> None:

@@ -1,0 +1,114 @@
+"""World-steps a second of simulations, beside MuJoCo's threaded rollout of the same bodies.
+
+    python python/benchmarks/steps.py [--worlds 256] [--steps 100] [--workers 2]
+
+Boxes of 1000 kg/m³ with a friction of 0.5, steps of 5 ms. Worlds are settled by as many steps first, which are not
+timed. MuJoCo has elliptic cones, Newton's method and a tolerance of 1e-8; its contacts are soft, so that its problem is
+another one: the table has the largest penetration of both at the end. docs/results/contacts.md has the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import clearance as cl
+from clearance import contact
+
+DT = 5e-3
+
+
+def scene(kind: str, worlds: int) -> tuple[Any, Any, Any]:
+    """The half extents [M,3] of boxes, and their poses: position [W,M,3] and rotation [W,M,4]."""
+    rng = np.random.default_rng(34)
+    m = {"ground": 8, "stack": 4, "heap": 8}[kind]
+    half = rng.uniform(0.08, 0.12, (m, 3))
+    position = np.zeros((worlds, m, 3))
+    angle = rng.uniform(0, np.pi, (worlds, m))
+    rotation = np.stack([np.cos(angle / 2), 0 * angle, 0 * angle, np.sin(angle / 2)], axis=-1)
+    if kind == "ground":
+        position[:, :, 0], position[:, :, 1] = 0.5 * (np.arange(m) % 4), 0.5 * (np.arange(m) // 4)
+        position[:, :, 2] = half[:, 2]
+        return half, position, rotation
+    below = np.concatenate([[0], np.cumsum(2 * half[:-1, 2])])
+    position[:, :, 2] = below + half[:, 2]
+    if kind == "stack":
+        position[:, :, :2] = rng.uniform(-0.005, 0.005, (worlds, m, 2))
+        rotation = np.stack([np.cos(angle / 40), 0 * angle, 0 * angle, np.sin(angle / 40)], axis=-1)
+        return half, position, rotation
+    q = rng.normal(size=(worlds, m, 4))
+    position[:, :, 2] = 0.25 + 0.4 * np.arange(m)
+    position[:, :, :2] = rng.uniform(-0.1, 0.1, (worlds, m, 2))
+    return half, position, q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def deepest(half: Any, position: Any, rotation: Any) -> float:
+    """The largest penetration of the boxes with the ground and each other, in metres."""
+    lib = cl.Library()
+    shapes = [lib.box(h) for h in half] + [lib.halfspace()]
+    w, m = position.shape[:2]
+    every = np.concatenate([position, np.zeros((w, 1, 3))], axis=1)
+    unit = np.concatenate([rotation, np.tile([1.0, 0, 0, 0], (w, 1, 1))], axis=1)
+    first, second = np.triu_indices(m + 1, 1)
+    with cl.Engine("cpu", precision="double") as engine:
+        roll = engine.rollout_of_shapes(lib, shapes, first, second, worlds=w, query="distance")
+        r = roll(np.concatenate([every, unit], axis=-1), quat="wxyz")
+    return float(max(0.0, -np.min(r.distance)))
+
+
+def ours(kind: str, a: argparse.Namespace) -> tuple[float, float, str]:
+    half, position, rotation = scene(kind, a.worlds)
+    lib = cl.Library()
+    sim = contact.Simulation(lib, [lib.box(h) for h in half], density=1000, dt=DT, workers=a.workers)
+    sim.run(position, rotation, quat="wxyz", steps=a.steps, every=a.steps)
+    start = time.perf_counter()
+    r = sim.run(steps=a.steps, every=a.steps)
+    seconds = time.perf_counter() - start
+    failed = sum(v for k, v in r.report.counts.items() if k in ("undecided", "invalid"))
+    return a.worlds * a.steps / seconds, deepest(half, r.position[-1], r.rotation[-1]), f"{failed}"
+
+
+def mujoco_rollout(kind: str, a: argparse.Namespace) -> tuple[float, float, str]:
+    import mujoco
+    from mujoco import rollout
+
+    half, position, rotation = scene(kind, a.worlds)
+    boxes = "".join(
+        f'<body><freejoint/><geom type="box" size="{h[0]} {h[1]} {h[2]}" density="1000" friction="0.5 0 0" condim="3"/>'
+        "</body>"
+        for h in half
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{DT}" cone="elliptic" solver="Newton" tolerance="1e-8"/><worldbody>'
+        f'<geom type="plane" size="0 0 1" friction="0.5 0 0" condim="3"/>{boxes}</worldbody></mujoco>'
+    )
+    full = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    state = np.zeros((a.worlds, full))
+    state[:, 1 : 1 + model.nq] = np.concatenate([position, rotation], axis=-1).reshape(a.worlds, -1)
+    data = [mujoco.MjData(model) for _ in range(a.workers)]
+    with rollout.Rollout(nthread=a.workers) as roll:
+        settled, _ = roll.rollout(model, data, state, nstep=a.steps)
+        start = time.perf_counter()
+        end, _ = roll.rollout(model, data, settled[:, -1], nstep=a.steps)
+        seconds = time.perf_counter() - start
+    pose = end[:, -1, 1 : 1 + model.nq].reshape(a.worlds, len(half), 7)
+    return a.worlds * a.steps / seconds, deepest(half, pose[..., :3], pose[..., 3:]), "-"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, standard in (("worlds", 256), ("steps", 100), ("workers", 2)):
+        parser.add_argument(f"--{name}", type=int, default=standard)
+    a = parser.parse_args()
+    print("| scene | program | world-steps/s | deepest penetration, µm | not advanced |\n|---|---|---|---|---|")
+    for kind in ("ground", "stack", "heap"):
+        for name, run in (("Clearance", ours), ("MuJoCo", mujoco_rollout)):
+            rate, depth, failed = run(kind, a)
+            print(f"| {kind} | {name} | {rate:,.0f} | {1e6 * depth:.1f} | {failed} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
