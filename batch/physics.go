@@ -1,7 +1,7 @@
 package batch
 
-// Physics are what a body states of itself for time steps of package contact, by the names that library files have. What
-// is nil is not stated. Nothing is judged here: package contact does that.
+// Physics are what a body states of itself for time steps of package contact, by the names that library files have.
+// What is nil is not stated. Nothing is judged here: package contact does that.
 type Physics struct {
 	// Fixed bodies are not moved by impulses and forces.
 	Fixed bool `json:"fixed,omitempty"`

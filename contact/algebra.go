@@ -76,24 +76,24 @@ func largestBlock(g *[3][3]float64) float64 {
 
 // coneDistance is the distance of x from the cone {‖x_T‖ ≤ μx_N}.
 func coneDistance(x r3.Vec, mu float64) float64 {
-	t := math.Hypot(x.X, x.Y)
+	t := math.Sqrt(x.X*x.X + x.Y*x.Y)
 	switch {
 	case t <= mu*x.Z:
 		return 0
 	case mu*t <= -x.Z:
-		return math.Hypot(t, x.Z)
+		return math.Sqrt(t*t + x.Z*x.Z)
 	}
 	return (t - mu*x.Z) / math.Sqrt(1+mu*mu)
 }
 
 // dualDistance is the distance of c from the dual cone {c_N ≥ μ‖c_T‖}.
 func dualDistance(c r3.Vec, mu float64) float64 {
-	t := math.Hypot(c.X, c.Y)
+	t := math.Sqrt(c.X*c.X + c.Y*c.Y)
 	switch {
 	case c.Z >= mu*t:
 		return 0
 	case t <= -mu*c.Z:
-		return math.Hypot(t, c.Z)
+		return math.Sqrt(t*t + c.Z*c.Z)
 	}
 	return (mu*t - c.Z) / math.Sqrt(1+mu*mu)
 }

@@ -97,6 +97,11 @@ func (s *worldSolver) rounding(r *row, a, b twistSize, terms int) float64 {
 // condition of the inertia, of which the rounding error of its inverse is a multiple.
 func (s *worldSolver) sizes(lambda []r3.Vec) {
 	e := &s.escape
+	for b := range s.condition {
+		if i := &s.inertia[b]; s.invMass[b] > 0 {
+			s.condition[b] = (i[0] + i[1] + i[2]) / i.minEigenvalue()
+		}
+	}
 	resize(&e.size, len(s.free))
 	for b := range e.size {
 		e.size[b] = twistSizeOf(s.free[b])

@@ -71,9 +71,12 @@ const frameTolerance = 1e-6
 // positive, an inertia that no body has, a contact of a body that is absent, bodies that both do not move, a
 // frame that is not orthonormal and right-handed, a negative friction or compliance, and NaN or ±Inf anywhere
 // but in masses.
-func (p *Problem) CheckWorld(w int) error {
+func (p *Problem) CheckWorld(w int) error { return p.checkWorld(w, true) }
+
+// checkWorld is CheckWorld, with inertias or, where they are known to be those of bodies, without.
+func (p *Problem) checkWorld(w int, inertias bool) error {
 	for b := w * p.Bodies; b < (w+1)*p.Bodies; b++ {
-		if column, reason := p.bodyFault(b); reason != "" {
+		if column, reason := p.bodyFault(b, inertias); reason != "" {
 			return &WorldError{w, b - w*p.Bodies, -1, column, reason}
 		}
 	}
@@ -98,7 +101,7 @@ func finite(values ...float64) bool {
 }
 
 // bodyFault returns the column and the reason why body b of all worlds is invalid.
-func (p *Problem) bodyFault(b int) (column, reason string) {
+func (p *Problem) bodyFault(b int, inertias bool) (column, reason string) {
 	m := p.Mass[b]
 	if !(m > 0) {
 		return "mass", fmt.Sprintf("%g kg; a mass is positive, or +Inf for a body that impulses do not move", m)
@@ -106,7 +109,7 @@ func (p *Problem) bodyFault(b int) (column, reason string) {
 	if !finite(p.Velocity[6*b : 6*b+6]...) {
 		return "velocity", fmt.Sprintf("%v is not finite", p.Velocity[6*b:6*b+6])
 	}
-	if math.IsInf(m, 1) {
+	if math.IsInf(m, 1) || !inertias {
 		return "", ""
 	}
 	return "inertia", inertiaFault(sym3(p.Inertia[6*b : 6*b+6]))

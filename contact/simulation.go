@@ -129,9 +129,11 @@ type Simulation struct {
 	scene    *Scene
 	pairs    []partPair
 	features []*Features // by shape
+	inverse  []sym3      // of the inertias of the scene
 	solver   PairSolver
 	o        StepOptions
 	cutOff   float64
+	gravity  float64 // its magnitude
 
 	state    State
 	problem  Problem
@@ -178,7 +180,8 @@ type bodyState struct {
 	inertia  sym3
 	inverse  sym3
 	velocity r3.Vec
-	spin     r3.Vec // angular velocity
+	spin     r3.Vec  // angular velocity
+	rim      float64 // twice the speed of the rotation at the farthest point
 }
 
 type stepWorker struct {
@@ -199,7 +202,13 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 	if err != nil {
 		return nil, err
 	}
-	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o}
+	s := &Simulation{scene: scene, pairs: scene.partPairs(), solver: solver, o: o, gravity: r3.Norm(o.Gravity)}
+	s.inverse = make([]sym3, len(scene.Body))
+	for b := range s.inverse {
+		if scene.movable(int32(b)) {
+			s.inverse[b] = ptr(sym3(scene.Inertia[6*b : 6*b+6])).inverse()
+		}
+	}
 	lib := scene.Bodies.Library()
 	s.features = make([]*Features, lib.Len())
 	for _, p := range s.pairs {
@@ -210,6 +219,7 @@ func NewSimulation(scene *Scene, state *State, solver PairSolver, o StepOptions)
 		}
 		s.cutOff = max(s.cutOff, 1e-2*p.size, o.MaxGap)
 	}
+	s.contacts.trusted = true // [Scene.Check] has checked the inertias
 	return s, s.start(state)
 }
 

@@ -59,7 +59,10 @@ func limit(n, standard int) int {
 }
 
 // Solver keeps the memory of solves. A Solver is used by one goroutine at a time.
-type Solver struct{ workers []*worldSolver }
+type Solver struct {
+	workers []*worldSolver
+	trusted bool // inertias were checked
+}
 
 // Solve solves the problem of every world and writes out, whose memory is kept if it suffices. Worlds are
 // independent: the answer of a world has the same bits for any number of workers and any other worlds beside
@@ -89,7 +92,7 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 			if w%256 == 0 && ctx.Err() != nil {
 				break
 			}
-			s.workers[0].solveWorld(p, w, &o, out)
+			s.workers[0].solveWorld(p, w, &o, s.trusted, out)
 		}
 		return ctx.Err()
 	}
@@ -99,12 +102,12 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options, out *Solution
 
 // solveWorlds is a function of its own: what its closure refers to is on the heap.
 func (s *Solver) solveWorlds(ctx context.Context, workers int, p *Problem, o *Options, out *Solution) error {
-	return inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, out) })
+	return inParallel(ctx, workers, p.Worlds, func(k, w int) { s.workers[k].solveWorld(p, w, o, s.trusted, out) })
 }
 
 // solveWorld solves world w and writes its columns.
-func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, out *Solution) {
-	if p.CheckWorld(w) != nil {
+func (s *worldSolver) solveWorld(p *Problem, w int, o *Options, trusted bool, out *Solution) {
+	if p.checkWorld(w, !trusted) != nil {
 		out.invalid(p, w)
 		return
 	}

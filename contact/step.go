@@ -106,6 +106,9 @@ func (s *Simulation) place(k, b int) bool {
 		body.inertia, body.inverse = s.inertiaAt(b, pose.Rotation)
 		body.spin = body.inverse.mul(body.spin)
 	}
+	if r := s.scene.Bodies.Bounds(s.scene.Body[b]).Radius; !math.IsInf(r, 1) {
+		body.rim = 2 * r * length(body.spin)
+	}
 	return true
 }
 
@@ -113,7 +116,7 @@ func (s *Simulation) place(k, b int) bool {
 func (s *Simulation) inertiaAt(b int, q quat.Number) (inertia, inverse sym3) {
 	local := sym3(s.scene.Inertia[6*b : 6*b+6])
 	m := geom.Pose{Rotation: q}.Matrix()
-	return rotated(&m, &local), rotated(&m, ptr(local.inverse()))
+	return rotated(&m, &local), rotated(&m, &s.inverse[b])
 }
 
 func ptr[T any](x T) *T { return &x }
@@ -135,16 +138,7 @@ func (s *Simulation) maxGap(w int, p *partPair) float64 {
 	}
 	bodies := len(s.scene.Body)
 	a, b := &s.bodies[w*bodies+int(p.a)], &s.bodies[w*bodies+int(p.b)]
-	speed := r3.Norm(r3.Sub(b.velocity, a.velocity)) + s.o.TimeStep*r3.Norm(s.o.Gravity)
-	for _, side := range [2]struct {
-		body  *bodyState
-		index int32
-		shape int32
-	}{{a, p.a, p.shapeA}, {b, p.b, p.shapeB}} {
-		if r := s.scene.Bodies.Bounds(s.scene.Body[side.index]).Radius; !math.IsInf(r, 1) {
-			speed += 2 * r * r3.Norm(side.body.spin)
-		}
-	}
+	speed := length(r3.Sub(b.velocity, a.velocity)) + s.gravity*s.o.TimeStep + a.rim + b.rim
 	return min(2*s.o.TimeStep*speed+slopOfSize*p.size, 1e-2*p.size)
 }
 
@@ -165,11 +159,19 @@ func (s *Simulation) mayTouch(w int, p *partPair) bool {
 		m := poseB.Matrix()
 		distance = r3.Dot(m.MulVec(r3.Vec{Z: 1}), r3.Sub(ca, poseB.Position)) - fb.radius - fa.size
 	default:
-		distance = r3.Norm(r3.Sub(cb, ca)) - fa.size - fb.size
+		distance = length(r3.Sub(cb, ca)) - fa.size - fb.size
 	}
-	slack := 1e-12 * (r3.Norm(ca) + r3.Norm(cb) + r3.Norm(poseA.Position) + r3.Norm(poseB.Position) + p.size)
+	slack := 1e-12 * (taxicab(ca) + taxicab(cb) + taxicab(poseA.Position) + taxicab(poseB.Position) + p.size)
 	return !(distance-slack > s.maxGap(w, p))
 }
+
+func slipSpeed(x, y float64) float64 { return math.Sqrt(x*x + y*y) }
+
+// taxicab is at least the length of a vector.
+func taxicab(v r3.Vec) float64 { return math.Abs(v.X) + math.Abs(v.Y) + math.Abs(v.Z) }
+
+// length is that of a vector of moderate numbers: without the care of math.Hypot, which takes several times as long.
+func length(v r3.Vec) float64 { return math.Sqrt(dotVec(v, v)) }
 
 // listRows lists the pairs that are near, world after world.
 func (s *Simulation) listRows() {
@@ -275,7 +277,7 @@ func (s *Simulation) warm(w, c int, size float64) (impulse r3.Vec) {
 		if s.old[i].id == s.ids[c].id {
 			return s.impulse[i]
 		}
-		if d := r3.Norm(r3.Sub(s.oldAt[i], s.at[c])); d < nearest {
+		if d := length(r3.Sub(s.oldAt[i], s.at[c])); d < nearest {
 			nearest, impulse = d, s.impulse[i]
 		}
 	}
@@ -407,7 +409,7 @@ func (s *Simulation) energy(w int) (defect, allowed float64) {
 		}
 		add(&right, l.Z*p.Target[c])
 		if s.o.Solve.Model == NCP {
-			add(&right, -p.Friction[c]*l.Z*math.Hypot(r3.Dot(q[0], relative), r3.Dot(q[1], relative)))
+			add(&right, -p.Friction[c]*l.Z*slipSpeed(dotVec(q[0], relative), dotVec(q[1], relative)))
 		}
 	}
 	const rounding = 1e-12 // of sums of some hundred products

@@ -30,7 +30,7 @@ type worldSolver struct {
 	mass                []float64 // of the bodies and of the world; 0 where invMass is 0
 	invMass             []float64
 	inertia, invInertia []sym3
-	condition           []float64 // of the inertia
+	condition           []float64 // of the inertia, set by sizes
 	free, v             []twist
 	rows                []row
 	lambda              []r3.Vec
@@ -98,7 +98,6 @@ func (s *worldSolver) loadBodies(p *Problem, w int) {
 			i := sym3(p.Inertia[6*k : 6*k+6])
 			s.mass[b], s.invMass[b] = m, 1/m
 			s.inertia[b], s.invInertia[b] = i, i.inverse()
-			s.condition[b] = (i[0] + i[1] + i[2]) / i.minEigenvalue()
 		}
 	}
 	b := p.Bodies

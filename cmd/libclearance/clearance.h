@@ -398,9 +398,8 @@ int32_t clearance_scene_write(clearance_bodies bodies, clearance_indices *first,
                               int64_t count, clearance_text *path, clearance_error *error);
 
 // clearance_bodies_describe writes a table as JSON, as clearance_describe does: the names and parts (shape, position,
-// quaternion) of its bodies, their physics if they state some, and, of one that was read, whether the file lists bodies,
-// and its pairs, null without them.
-// It returns -1 for a handle that is not open.
+// quaternion) of its bodies, their physics if they state some, and, of one that was read, whether the file lists
+// bodies, and its pairs, null without them. It returns -1 for a handle that is not open.
 int64_t clearance_bodies_describe(clearance_bodies bodies, char *out, int64_t size);
 
 // clearance_bodies_physics states the physics of the bodies of a table for clearance_scene_write: a JSON list with an
