@@ -1,8 +1,8 @@
-"""Builds the native library into the wheel and tags the wheel for the oldest glibc that the library asks for.
+"""Builds the native library into the wheel.
 
 The library is built by Go with the C compiler of the environment (CC, CGO_CFLAGS). CLEARANCE_LIBRARY names one that is
-built already. The tag is py3-none-linux_ARCH; ``make wheel`` has auditwheel replace it by the manylinux tag that it
-finds.
+built already. The tag is py3-none-linux_ARCH; ``make wheel`` has auditwheel check the library and replace it by
+manylinux_2_28_ARCH.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# wheel.sh: builds the Python wheel into build/python/dist (or CLEARANCE_WHEELS), py3-none-manylinux_X_Y_ARCH: the tag
-# is what auditwheel finds in the library. Tools are those of the virtual environment of scripts/venv.sh.
+# wheel.sh: builds the Python wheel into build/python/dist (or CLEARANCE_WHEELS), py3-none-manylinux_2_28_ARCH, a tag
+# that auditwheel refuses if the library asks for a newer glibc. Tools are those of the virtual environment of venv.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bin=$(./scripts/venv.sh)
@@ -14,6 +14,7 @@ esac
 rm -rf "$wheels" build/python/raw
 (cd python && "$bin/python" -m hatchling build -t wheel -d ../build/python/raw >/dev/null)
 log=build/python/auditwheel.txt
-PATH="$bin:$PATH" "$bin/auditwheel" repair --wheel-dir "$wheels" build/python/raw/*.whl >"$log" 2>&1 ||
+tag=manylinux_2_28_$(uname -m)
+PATH="$bin:$PATH" "$bin/auditwheel" repair --plat "$tag" --wheel-dir "$wheels" build/python/raw/*.whl >"$log" 2>&1 ||
 	{ cat "$log" >&2; exit 1; }
 ls -l "$wheels"/*.whl

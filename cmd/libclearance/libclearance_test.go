@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -212,6 +213,34 @@ func checkSymbols(t *testing.T, library string) {
 	slices.Sort(got)
 	if want := declared(t); !slices.Equal(got, want) {
 		t.Errorf("the library exports\n%v, want\n%v", got, want)
+	}
+	checkGlibc(t, file)
+}
+
+// newestGlibc is the minor version of glibc 2 that the tag of the wheel promises to suffice: manylinux_2_28.
+const newestGlibc = 28
+
+// checkGlibc fails for functions that only a newer glibc has.
+func checkGlibc(t *testing.T, file *elf.File) {
+	symbols, err := file.ImportedSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := 0
+	for _, s := range symbols {
+		minor, ok := strings.CutPrefix(s.Version, "GLIBC_2.")
+		if !ok {
+			continue
+		}
+		versions++
+		minor, _, _ = strings.Cut(minor, ".") // of 2.2.5
+		if n, err := strconv.Atoi(minor); err != nil || n > newestGlibc {
+			t.Errorf("%s of %s: %s, want 2.%d or older: see scripts/oldglibc.sh", s.Name, s.Library, s.Version,
+				newestGlibc)
+		}
+	}
+	if versions == 0 {
+		t.Error("no function of glibc has a version")
 	}
 }
 
