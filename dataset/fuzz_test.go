@@ -94,6 +94,9 @@ func drainWorlds(t *testing.T, path string) {
 		if hasErr != nil || has != (form != &formShapes) {
 			t.Errorf("bodies %t, %v, in a file of %s", has, hasErr, form.list)
 		}
+		if moving, err := HasWayPoints(path); err != nil || moving != (form == &formMotions) {
+			t.Errorf("way points %t, %v, in a file of %s", moving, err, form.list)
+		}
 		if n := f.worlds() * f.m * f.t; len(f.poses) != 7*n || len(f.list) != f.m && len(f.list) != f.worlds()*f.m {
 			t.Errorf("%d poses, %d %s in %d worlds of %d, %d way points", len(f.poses), len(f.list), form.list,
 				f.worlds(), f.m, f.t)

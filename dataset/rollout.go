@@ -7,6 +7,19 @@ import (
 // HasBodies reports whether a file of worlds has the array, or the column, of bodies: whether [ReadRollout] or
 // [ReadMotions] reads it, and not [ReadWorlds].
 func HasBodies(path string, opts ...Option) (bool, error) {
+	return worldsHave(path, 1, func(z *npzFile) bool { return z.arrays[worldBodies] != nil }, opts)
+}
+
+// HasWayPoints reports whether a file of worlds has way points: whether [ReadMotions] reads it.
+func HasWayPoints(path string, opts ...Option) (bool, error) {
+	return worldsHave(path, len(formMotions.table())-1, func(z *npzFile) bool {
+		poses := z.arrays[worldPoses]
+		return poses != nil && len(poses.header.shape) == 4
+	}, opts)
+}
+
+// worldsHave reports whether a Parquet file has a column of motions, or what a function says of an NPZ file.
+func worldsHave(path string, column int, of func(*npzFile) bool, opts []Option) (bool, error) {
 	f, err := formatOf(path)
 	if err != nil {
 		return false, err
@@ -18,7 +31,7 @@ func HasBodies(path string, opts ...Option) (bool, error) {
 			return false, err
 		}
 		defer src.Close()
-		_, has := src.typeOf(1)
+		_, has := src.typeOf(column)
 		return has, nil
 	}
 	z, err := openNPZ(path, nil)
@@ -26,7 +39,7 @@ func HasBodies(path string, opts ...Option) (bool, error) {
 		return false, err
 	}
 	defer z.Close()
-	return z.arrays[worldBodies] != nil, nil
+	return of(z), nil
 }
 
 // ReadRollout reads worlds of bodies from an NPZ file: bodies int32 [M], or [W,M] with -1 for none; poses float64

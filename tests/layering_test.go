@@ -70,7 +70,7 @@ var layers = map[string][]string{
 	"cmd/genlayout":  {"batch", "geom", "internal/layout"},
 	"cmd/gpucost":    {"batch", "bench/folder", "dataset/generate", "engine", "shaders"},
 	"cmd/libclearance": {".", "batch", "contact", "cpu", "dataset", "dispatch", "engine", "geom", "geom/mesh",
-		"dataset/stream", "internal/memory", "internal/score", "rollout"},
+		"dataset/stream", "internal/memory", "internal/score", "rollout", "rollout/sweep"},
 	"tests": {anything}, // and the packages below it
 }
 

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
 	"clearance/dispatch"
+	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/verify"
 
@@ -54,48 +54,13 @@ func (f *rolloutFlags) rolloutOptions() (rollout.Options, error) {
 	return o, nil
 }
 
-// worldSource is worlds of a file of bodies, or of shapes.
-type worldSource struct {
-	*dataset.WorldReader[*batch.Worlds]
-	bodies   *batch.Bodies
-	allPairs bool // whatever pairs the file lists
-}
-
-// openWorlds opens the worlds of the files, and reads their bodies. Shapes are bodies of one part.
-func (f *rolloutFlags) openWorlds(in *inputFlags) (*worldSource, error) {
-	has, err := dataset.HasBodies(in.worlds)
+// openWorlds opens the worlds of the files, and reads their bodies.
+func (f *rolloutFlags) openWorlds(in *inputFlags) (*score.WorldSource, error) {
+	bodies, err := dataset.ReadBodies(in.shapes)
 	if err != nil {
 		return nil, err
 	}
-	s := &worldSource{allPairs: f.allPairs}
-	if s.bodies, err = dataset.ReadBodies(in.shapes); err != nil {
-		return nil, err
-	}
-	if has {
-		s.WorldReader, err = dataset.OpenRollout(in.worlds, s.bodies)
-	} else {
-		s.bodies = batch.BodiesOfShapes(s.bodies.Library())
-		s.WorldReader, err = dataset.OpenWorlds(in.worlds)
-	}
-	return s, err
-}
-
-func (s *worldSource) RowsPerWorld() int {
-	if s.allPairs {
-		return 0
-	}
-	return s.WorldReader.RowsPerWorld()
-}
-
-func (s *worldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
-	w, err := s.WorldReader.Worlds(lo, hi)
-	if err != nil {
-		return nil, err
-	}
-	if s.allPairs {
-		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
-	}
-	return w, w.CheckBodies(s.bodies)
+	return score.OpenWorlds(in.worlds, bodies, f.allPairs)
 }
 
 // read reads the bodies and all worlds of the files.
@@ -106,7 +71,7 @@ func (f *rolloutFlags) read(in *inputFlags) (*batch.Bodies, *batch.Worlds, error
 	}
 	defer s.Close()
 	w, err := s.Worlds(0, s.Count())
-	return s.bodies, w, err
+	return s.Bodies, w, err
 }
 
 func newRollout(e *env) *cobra.Command {
@@ -172,7 +137,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		return err
 	}
 	defer file.Close()
-	stream := &rollout.Stream[*batch.Worlds]{Bodies: file.bodies, Source: file}
+	stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file}
 	if stream.Lo, stream.Hi, err = f.rows.worlds(file.Count(), file.RowsPerWorld()); err != nil {
 		return err
 	}
@@ -180,7 +145,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 	if err != nil {
 		return err
 	}
-	job := &rollout.Job{Bodies: file.bodies, Options: o} // to be audited
+	job := &rollout.Job{Bodies: file.Bodies, Options: o} // to be audited
 	sample := &rolloutSample{pairs: auditedPairs, seed: 1, workers: q.workers}
 	if audited { // as a whole
 		if job.Worlds, err = file.Worlds(0, file.Count()); err != nil {
@@ -192,19 +157,7 @@ func runRollout(ctx context.Context, e *env, f *answerFlags, q *rolloutFlags, au
 		stream.Source, stream.Worlds = rollout.InMemory(job.Worlds), max(file.Count(), 1)
 	}
 	worlds := stream.Hi - stream.Lo
-	rows := int64(worlds) * int64(file.RowsPerWorld())
-	switch {
-	case o.Reduce == rollout.ReduceWorld:
-		rows = int64(worlds)
-	case file.RowsPerWorld() == 0: // of all pairs
-		rows = dataset.UnknownRows
-	}
-	meta := map[string]string{metaMethod: o.Method.String(),
-		metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64)}
-	if f.rows.given {
-		meta[metaRows] = f.rows.String()
-	}
-	out := dataset.CreateRolloutResults(f.out, &o, worlds, rows, meta)
+	out := file.CreateRollout(f.out, &o, worlds, f.rows.meta())
 	defer out.Abort()
 	bar := e.progress("rollout", int64(worlds*max(file.RowsPerWorld(), 1)))
 	defer bar.done()

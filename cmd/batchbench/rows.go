@@ -45,6 +45,14 @@ func (r *rowsFlag) of(n int) (score.Rows, error) {
 	return score.Rows{Lo: r.lo, Hi: r.hi, Of: n}, nil
 }
 
+// meta is what results state of the rows that they are of.
+func (r *rowsFlag) meta() map[string]string {
+	if !r.given {
+		return nil
+	}
+	return map[string]string{score.MetaRows: r.String()}
+}
+
 // worlds returns the worlds of the rows, of worlds of that many pairs each: all without the flag.
 func (r *rowsFlag) worlds(worlds, pairs int) (lo, hi int, err error) {
 	if !r.given {

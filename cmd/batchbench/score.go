@@ -263,7 +263,6 @@ const (
 	metaMethod    = score.MetaMethod
 	metaTolerance = score.MetaTolerance
 	metaCutOff    = score.MetaCutOff
-	metaRows      = score.MetaRows
 )
 
 func newScoreReport(f *scoreFlags, rep *dispatch.Report) *scoreReport {

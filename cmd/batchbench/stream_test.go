@@ -131,7 +131,7 @@ func streamRollout(t *testing.T, shapes, in, out string, reduce rollout.Reduce, 
 	defer w.Abort()
 	done := 0
 	rep, err := rollout.RunStream(t.Context(), h.Dispatcher(),
-		&rollout.Stream[*batch.Worlds]{Bodies: file.bodies, Source: file, Hi: file.Count(), Worlds: step}, o,
+		&rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Hi: file.Count(), Worlds: step}, o,
 		dispatch.Options{Backend: "cpu", Progress: func(now, total int) {
 			if now < done || now > total {
 				t.Errorf("%d of %d done after %d", now, total, done)

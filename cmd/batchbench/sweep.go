@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"clearance/batch"
 	"clearance/dataset"
+	"clearance/internal/score"
 	"clearance/rollout"
 	"clearance/rollout/sweep"
 	"clearance/verify"
@@ -121,19 +121,13 @@ func runSweep(ctx context.Context, e *env, f *answerFlags, b *backendFlags, q *s
 	}
 	o := q.options
 	o.Workers = b.workers
-	meta := map[string]string{metaTolerance: strconv.FormatFloat(o.Tolerance, 'g', -1, 64),
-		"time_tolerance": strconv.FormatFloat(o.TimeTolerance, 'g', -1, 64)}
-	if f.rows.given {
-		meta[metaRows] = f.rows.String()
-	}
 	worlds := stream.Hi - stream.Lo
-	rows := int64(worlds) * int64(file.RowsPerWorld())
-	out, err := dataset.CreateSweepResults(f.out, worlds, file.WayPoints(), rows, meta)
+	out, err := score.CreateSweep(f.out, file, o.Tolerance, o.TimeTolerance, worlds, f.rows.meta())
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	bar := e.progress("sweep", rows)
+	bar := e.progress("sweep", int64(worlds)*int64(file.RowsPerWorld()))
 	defer bar.done()
 	rep, err := rollout.SweepStream(ctx, h.Dispatcher(), stream, o, f.runOptions(b.backend, bar), out.Write)
 	if err != nil {

@@ -56,6 +56,7 @@ typedef uint64_t clearance_bodies;
 typedef uint64_t clearance_found;
 typedef uint64_t clearance_simulation;
 typedef uint64_t clearance_answers;
+typedef uint64_t clearance_worldfile;
 
 // The error of a call. Texts end with a zero byte and are cut where they are too long.
 typedef struct {
@@ -181,6 +182,8 @@ typedef struct {
     int32_t per_world;
     int32_t max_evaluations; // poses of a pair of parts at which the solvers are asked; 0 is the default
     int32_t workers;         // threads beside the solvers; 0 is one per processor
+    int32_t all_pairs;       // of files: 1 if the worlds ask about all pairs but the P ones; sweeps want 0
+    int32_t reserved;        // 0
 } clearance_motions;
 
 // Result columns of the N = W·P rows of motions. All of them are filled.
@@ -469,6 +472,36 @@ int32_t clearance_stream_report(clearance_answers answers, clearance_report *rep
 
 // clearance_stream_forget gives the handle back.
 int32_t clearance_stream_forget(clearance_answers answers, clearance_error *error);
+
+// clearance_worlds_write writes a file of motions (.parquet, .npz) or, of one way point, of worlds: [W,M,7] poses. The
+// options of a sweep are not read.
+int32_t clearance_worlds_write(clearance_motions *worlds, clearance_text *path, clearance_error *error);
+
+// clearance_worlds_read reads a file of worlds or motions of the bodies of a table, and fills the sizes, per_world and
+// all_pairs of *about; worlds have one way point. The arrays are copied by clearance_worlds_copy.
+int32_t clearance_worlds_read(clearance_bodies table, clearance_text *path, clearance_motions *about,
+                              clearance_worldfile *out, clearance_error *error);
+
+// clearance_worlds_copy copies the arrays of a file that was read: the bodies, both places of the pairs (if all_pairs
+// those of pairs to leave out), and the poses.
+int32_t clearance_worlds_copy(clearance_worldfile file, int32_t *bodies, int32_t *template_a, int32_t *template_b,
+                              double *poses, clearance_error *error);
+
+// clearance_worlds_free frees a file that was read.
+int32_t clearance_worlds_free(clearance_worldfile file, clearance_error *error);
+
+// clearance_rollout_file starts a job that answers the worlds of a file (.parquet, .npz) and writes the answers to
+// another, as 'batchbench rollout' does; it appears under its name once it is complete, and a job that is canceled
+// leaves none. Of *scene the table, all_pairs, which replaces the pairs of the file, and the options are read. A table
+// of 0 is read from the file shapes.
+int32_t clearance_rollout_file(clearance_engine engine, clearance_query *query, clearance_scene *scene,
+                               clearance_text *shapes, clearance_text *worlds, clearance_text *out, clearance_job *job,
+                               clearance_error *error);
+
+// clearance_sweep_file does so with the motions of a file, as 'batchbench sweep' does. Of *options the table and the
+// options of the sweep are read.
+int32_t clearance_sweep_file(clearance_engine engine, clearance_motions *options, clearance_text *shapes,
+                             clearance_text *motions, clearance_text *out, clearance_job *job, clearance_error *error);
 
 // clearance_job_wait waits for at most wait_ms milliseconds. If the job has ended, it fills *report, the result is that
 // of the job, and the handle is given back. Otherwise the result is CLEARANCE_RUNNING.

@@ -145,12 +145,7 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 	if c.per_world != 0 {
 		n = w * m
 	}
-	s := &sceneHandle{engine: h, numbers: 7 * w * m, options: rollout.Options{Options: o,
-		HasMaxDistance: c.has_max_distance != 0, Reduce: rollout.Reduce(c.reduce), NoCulling: c.no_culling != 0,
-		Workers: int(c.workers)}}
-	if s.options.HasMaxDistance {
-		s.options.MaxDistance = float64(c.max_distance)
-	}
+	s := &sceneHandle{engine: h, numbers: 7 * w * m, options: sceneOptions(c, o)}
 	first, second := slices.Clone(array[int32](c.template_a, p)), slices.Clone(array[int32](c.template_b, p))
 	s.worlds = batch.Worlds{M: m, Bodies: slices.Clone(array[int32](c.bodies, n)), AllPairs: c.all_pairs != 0}
 	if len(s.worlds.Bodies) != n || len(first) != p || len(second) != p {
@@ -167,6 +162,16 @@ func newScene(h *engineHandle, table *bodyTable, c *C.clearance_scene, o batch.O
 	var err error
 	s.batch, err = rollout.Hold(h.Dispatcher(), table.Bodies, &in, s.options, h.run)
 	return s, err
+}
+
+// sceneOptions are the options of the caller for a scene.
+func sceneOptions(c *C.clearance_scene, o batch.Options) rollout.Options {
+	options := rollout.Options{Options: o, HasMaxDistance: c.has_max_distance != 0, Reduce: rollout.Reduce(c.reduce),
+		NoCulling: c.no_culling != 0, Workers: int(c.workers)}
+	if options.HasMaxDistance {
+		options.MaxDistance = float64(c.max_distance)
+	}
+	return options
 }
 
 // stepRows returns the rows that a step of w worlds may take as long as: the pairs of parts if all bodies have as many

@@ -28,11 +28,8 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		}
 		q, library := *query, text(shapes)
 		if library != "" { // the codes are checked with any library
-			for _, in := range append(dataset.MeshFiles(library), library) {
-				// Reading the library says what is missing.
-				if err := score.Different(in, text(out)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return failure{codeFile, err}
-				}
+			if err := checkOutput(text(out), append(dataset.MeshFiles(library), library)...); err != nil {
+				return err
 			}
 			lib, err := dataset.ReadLibrary(library)
 			if err != nil {
@@ -56,6 +53,17 @@ func clearance_score(handle C.clearance_engine, query *C.clearance_query, shapes
 		}
 		return err
 	}())
+}
+
+// checkOutput returns an error if results would replace a file that they are made from. Reading the files says what is
+// missing.
+func checkOutput(out string, inputs ...string) error {
+	for _, in := range inputs {
+		if err := score.Different(in, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failure{codeFile, err}
+		}
+	}
+	return nil
 }
 
 // filePart names the rows [lo, hi) of a file; hi may be score.ToEnd.

@@ -11,6 +11,7 @@ import (
 	"clearance/batch"
 	"clearance/dispatch"
 	"clearance/rollout"
+	"clearance/rollout/sweep"
 )
 
 // stateCounts are the places of the states of a sweep in the counts of a report.
@@ -25,12 +26,12 @@ func clearance_sweep(handle C.clearance_engine, motions *C.clearance_motions, co
 		if err != nil {
 			return nil, err
 		}
-		sweep, err := sweepOf(motions, contacts)
+		motion, err := sweepOf(motions, contacts)
 		if err != nil {
 			return nil, err
 		}
-		return start(h, sweepRows(sweep), func(ctx context.Context, j *job) (dispatch.Report, error) {
-			rep, err := rollout.Sweep(ctx, h.Dispatcher(), sweep, h.run)
+		return start(h, sweepRows(motion), func(ctx context.Context, j *job) (dispatch.Report, error) {
+			rep, err := rollout.Sweep(ctx, h.Dispatcher(), motion, h.run)
 			return reportOfSweep(&rep), err
 		})
 	}()
@@ -48,39 +49,18 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 	if m == nil || c == nil || m.worlds < 0 || m.places < 0 || m.templates < 0 || m.way_points < 2 {
 		return nil, argument("no motions along two way points or more, or no place for the contacts")
 	}
-	table, err := bodyTables.get(uint64(m.table))
+	table, in, err := motionsOf(m)
 	if err != nil {
 		return nil, err
 	}
-	w, places, t, p := int(m.worlds), int(m.places), int(m.way_points), int(m.templates)
-	numbers, rows := product(7, w, t, places), product(w, p)
-	if numbers < 0 || numbers > maxRows || rows < 0 || rows > maxRows || c.rows != C.int64_t(rows) {
-		return nil,
-			argument("%d worlds of %d bodies, %d pairs and %d way points, and contacts of %d rows: too many, or "+
-				"not as many rows as worlds times pairs", w, places, p, t, int64(c.rows))
-	}
-	n := places
-	if m.per_world != 0 {
-		n *= w
-	}
-	if err := checkMemory(fmt.Sprintf("%d worlds of %d bodies", w, places), float64(w)*float64(places)); err != nil {
-		return nil, err
-	}
-	in := &batch.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
-		TemplateA: array[int32](m.template_a, p), TemplateB: array[int32](m.template_b, p),
-		Poses: array[float64](m.poses, numbers)}
-	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != numbers {
-		return nil, argument("an array of the motions is missing")
+	rows := product(int(m.worlds), int(m.templates))
+	if rows < 0 || rows > maxRows || c.rows != C.int64_t(rows) {
+		return nil, argument("%d worlds of %d pairs, and contacts of %d rows: too many, or not as many rows as worlds "+
+			"times pairs", int64(m.worlds), int64(m.templates), int64(c.rows))
 	}
 	job := &rollout.SweepJob{Bodies: table.Bodies, Motions: in, Results: contactsOf(c)}
-	o := &job.Options
-	o.TimeTolerance, o.Tolerance = float64(m.time_tolerance), float64(m.tolerance)
-	o.MaxEvaluations, o.Workers = int(m.max_evaluations), int(m.workers)
-	if o.HasMaxDistance = m.has_max_distance != 0; o.HasMaxDistance {
-		o.MaxDistance = float64(m.max_distance)
-	}
-	if err := o.Check(); err != nil {
-		return nil, failure{codeArgument, err}
+	if job.Options, err = sweepOptions(m); err != nil {
+		return nil, err
 	}
 	if err := in.CheckBodies(table.Bodies); err != nil {
 		return nil, failure{codeArgument, err}
@@ -94,6 +74,46 @@ func sweepOf(m *C.clearance_motions, c *C.clearance_contacts) (*rollout.SweepJob
 		spanOf("lower", r.Lower, true), spanOf("upper", r.Upper, true), spanOf("closest", r.Closest, true),
 		spanOf("t0", r.T0, true), spanOf("t1", r.T1, true), spanOf("part_a", r.PartA, true),
 		spanOf("part_b", r.PartB, true), spanOf("evaluations", r.Evaluations, true)})
+}
+
+// motionsOf are the table and the motions of the caller, in memory of the caller.
+func motionsOf(m *C.clearance_motions) (*bodyTable, *batch.Motions, error) {
+	table, err := bodyTables.get(uint64(m.table))
+	if err != nil {
+		return nil, nil, err
+	}
+	w, places, t, p := int(m.worlds), int(m.places), int(m.way_points), int(m.templates)
+	numbers := product(7, w, t, places)
+	if numbers < 0 || numbers > maxRows {
+		return nil, nil, argument("%d worlds of %d bodies and %d way points: too many", w, places, t)
+	}
+	n := places
+	if m.per_world != 0 {
+		n *= w
+	}
+	if err := checkMemory(fmt.Sprintf("%d worlds of %d bodies", w, places), float64(w)*float64(places)); err != nil {
+		return nil, nil, err
+	}
+	in := &batch.Motions{M: places, T: t, Bodies: array[int32](m.bodies, n),
+		TemplateA: array[int32](m.template_a, p), TemplateB: array[int32](m.template_b, p),
+		Poses: array[float64](m.poses, numbers)}
+	if len(in.Bodies) != n || len(in.TemplateA) != p || len(in.TemplateB) != p || len(in.Poses) != numbers {
+		return nil, nil, argument("an array of the motions is missing")
+	}
+	return table, in, nil
+}
+
+// sweepOptions are the options of the caller.
+func sweepOptions(m *C.clearance_motions) (sweep.Options, error) {
+	o := sweep.Options{TimeTolerance: float64(m.time_tolerance), Tolerance: float64(m.tolerance),
+		MaxEvaluations: int(m.max_evaluations), Workers: int(m.workers), HasMaxDistance: m.has_max_distance != 0}
+	if o.HasMaxDistance {
+		o.MaxDistance = float64(m.max_distance)
+	}
+	if err := o.Check(); err != nil {
+		return o, failure{codeArgument, err}
+	}
+	return o, nil
 }
 
 // contactsOf are the columns of the caller, in memory of the caller.

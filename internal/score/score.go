@@ -1,5 +1,5 @@
-// Package score answers the pairs of a file and writes the answers to another, for the command line and the C
-// interface: both write the same bytes.
+// Package score answers the pairs of a file and writes the answers to another, and describes those of worlds and
+// motions, for the command line and the C interface: both write the same bytes.
 package score
 
 import (
@@ -33,9 +33,9 @@ func Describe(w *dataset.ResultWriter, o *batch.Options, lib *batch.Library) err
 		return err
 	}
 	w.Describe(MetaMethod, o.Method.String())
-	w.Describe(MetaTolerance, strconv.FormatFloat(o.Tolerance, 'g', -1, 64))
+	w.Describe(MetaTolerance, number(o.Tolerance))
 	if o.HasCutOff {
-		w.Describe(MetaCutOff, strconv.FormatFloat(o.CutOff, 'g', -1, 64))
+		w.Describe(MetaCutOff, number(o.CutOff))
 	}
 	if o.Columns&batch.DerivedColumns != 0 {
 		DescribeDerivative(w, &o.Derivative)
@@ -50,7 +50,7 @@ const MetaDerivative = "derivative"
 func DescribeDerivative(w *dataset.ResultWriter, o *batch.Derivative) {
 	w.Describe(MetaDerivative, o.Mode.String())
 	if o.Mode != batch.ExactDerivative {
-		w.Describe("epsilon", strconv.FormatFloat(o.Epsilon, 'g', -1, 64))
+		w.Describe("epsilon", number(o.Epsilon))
 		w.Describe("samples", strconv.Itoa(o.Samples))
 		w.Describe("rings", strconv.Itoa(o.Rings))
 		w.Describe("seed", strconv.FormatUint(o.Seed, 10))

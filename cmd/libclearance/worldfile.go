@@ -1,0 +1,283 @@
+package main
+
+// #include "clearance.h"
+import "C"
+
+import (
+	"context"
+
+	"clearance/batch"
+	"clearance/dataset"
+	"clearance/dispatch"
+	"clearance/internal/score"
+	"clearance/rollout"
+)
+
+// worldFiles are files of worlds or motions that have been read: those of worlds have one way point.
+var worldFiles = handles[*worldFile]{what: "file of worlds"}
+
+type worldFile struct {
+	batch.Motions      // of worlds T is 1
+	allPairs      bool // the pairs are those to skip
+}
+
+//export clearance_worlds_write
+func clearance_worlds_write(worlds *C.clearance_motions, path *C.clearance_text, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		if worlds == nil || worlds.worlds < 0 || worlds.places < 0 || worlds.templates < 0 || worlds.way_points < 1 {
+			return argument("no worlds")
+		}
+		if worlds.way_points > 1 && worlds.all_pairs != 0 {
+			return argument("files of motions list their pairs")
+		}
+		table, m, err := motionsOf(worlds)
+		if err != nil {
+			return err
+		}
+		if m.T > 1 {
+			err = m.CheckBodies(table.Bodies)
+		} else {
+			err = worldsOf(m, worlds.all_pairs != 0).CheckBodies(table.Bodies)
+		}
+		if err != nil {
+			return failure{codeArgument, err}
+		}
+		if m.T > 1 {
+			err = dataset.WriteMotions(text(path), m, table.Bodies)
+		} else {
+			err = dataset.WriteRollout(text(path), worldsOf(m, worlds.all_pairs != 0), table.Bodies)
+		}
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		return nil
+	}())
+}
+
+// worldsOf are motions of one way point as worlds, sharing the memory.
+func worldsOf(m *batch.Motions, allPairs bool) *batch.Worlds {
+	w := &batch.Worlds{M: m.M, Bodies: m.Bodies, Poses: m.Poses, AllPairs: allPairs}
+	if allPairs {
+		w.SkipA, w.SkipB = m.TemplateA, m.TemplateB
+	} else {
+		w.TemplateA, w.TemplateB = m.TemplateA, m.TemplateB
+	}
+	return w
+}
+
+//export clearance_worlds_read
+func clearance_worlds_read(bodies C.clearance_bodies, path *C.clearance_text, about *C.clearance_motions,
+	out *C.clearance_worldfile, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		table, err := bodyTables.get(uint64(bodies))
+		switch {
+		case err != nil:
+			return err
+		case about == nil || out == nil:
+			return argument("no place for the sizes or the handle")
+		}
+		f, err := readWorlds(text(path), table.Bodies)
+		if err != nil {
+			return failure{codeFile, err}
+		}
+		*about = C.clearance_motions{worlds: C.int64_t(f.Count()), places: C.int64_t(f.M), way_points: C.int64_t(f.T),
+			templates: C.int64_t(len(f.TemplateA)), per_world: flag(len(f.Bodies) > f.M), all_pairs: flag(f.allPairs)}
+		*out = C.clearance_worldfile(worldFiles.put(f))
+		return nil
+	}())
+}
+
+// flag is a bool of the C interface.
+func flag(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// readWorlds reads a file of worlds or motions of bodies.
+func readWorlds(path string, bodies *batch.Bodies) (*worldFile, error) {
+	moving, err := dataset.HasWayPoints(path)
+	if err != nil {
+		return nil, err
+	}
+	if moving {
+		m, err := dataset.ReadMotions(path, bodies)
+		if err != nil {
+			return nil, err
+		}
+		m.M, m.T = m.BodiesPerWorld(), m.WayPoints()
+		return &worldFile{Motions: *m}, nil
+	}
+	w, err := dataset.ReadRollout(path, bodies)
+	if err != nil {
+		return nil, err
+	}
+	f := &worldFile{allPairs: w.AllPairs, Motions: batch.Motions{M: w.BodiesPerWorld(), T: 1, Bodies: w.Bodies,
+		Poses: w.Poses, TemplateA: w.TemplateA, TemplateB: w.TemplateB}}
+	if w.AllPairs {
+		f.TemplateA, f.TemplateB = w.SkipA, w.SkipB
+	}
+	return f, nil
+}
+
+//export clearance_worlds_copy
+func clearance_worlds_copy(handle C.clearance_worldfile, bodies, first, second *C.int32_t, poses *C.double,
+	e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		f, err := worldFiles.get(uint64(handle))
+		if err != nil {
+			return err
+		}
+		p := len(f.TemplateA)
+		to := batch.Motions{Bodies: array[int32](bodies, len(f.Bodies)), TemplateA: array[int32](first, p),
+			TemplateB: array[int32](second, p), Poses: array[float64](poses, len(f.Poses))}
+		if len(to.Bodies) != len(f.Bodies) || len(to.TemplateA) != p || len(to.TemplateB) != p ||
+			len(to.Poses) != len(f.Poses) {
+			return argument("an array for the worlds is missing")
+		}
+		if err := checkOverlap([]span{spanOf("bodies", to.Bodies, true), spanOf("template_a", to.TemplateA, true),
+			spanOf("template_b", to.TemplateB, true), spanOf("poses", to.Poses, true)}); err != nil {
+			return err
+		}
+		copy(to.Bodies, f.Bodies)
+		copy(to.TemplateA, f.TemplateA)
+		copy(to.TemplateB, f.TemplateB)
+		copy(to.Poses, f.Poses)
+		return nil
+	}())
+}
+
+//export clearance_worlds_free
+func clearance_worlds_free(handle C.clearance_worldfile, e *C.clearance_error) C.int32_t {
+	_, err := worldFiles.take(uint64(handle))
+	return fail(e, err)
+}
+
+//export clearance_rollout_file
+func clearance_rollout_file(handle C.clearance_engine, query *C.clearance_query, scene *C.clearance_scene, shapes,
+	worlds, out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, _, o, err := questionOf(handle, query)
+		switch {
+		case err != nil:
+			return err
+		case scene == nil || place == nil || text(worlds) == "" || text(out) == "":
+			return argument("no scene, no files, or no place for the job")
+		}
+		from, to, all := text(worlds), text(out), scene.all_pairs != 0
+		bodies, err := bodiesOf(scene.table, text(shapes), from, to)
+		if err != nil {
+			return err
+		}
+		options := sceneOptions(scene, o)
+		options.Columns = o.EffectiveColumns() &^ batch.ColBits // the status says the same
+		if err := options.Check(); err != nil {
+			return failure{codeArgument, err}
+		}
+		*place, err = startFile(h, func(ctx context.Context, j *job, run dispatch.Options) (dispatch.Report, error) {
+			file, err := score.OpenWorlds(from, bodies, all)
+			if err != nil {
+				return dispatch.Report{}, err
+			}
+			defer file.Close()
+			stream := &rollout.Stream[*batch.Worlds]{Bodies: file.Bodies, Source: file, Hi: file.Count()}
+			results := file.CreateRollout(to, &options, file.Count(), nil)
+			defer results.Abort()
+			rep, err := rollout.RunStream(ctx, h.Dispatcher(), stream, options, run, results.Write)
+			if err == nil { // after an interrupt there is no file
+				err = results.Close()
+			}
+			return j.of(&rep), err
+		})
+		return err
+	}())
+}
+
+//export clearance_sweep_file
+func clearance_sweep_file(handle C.clearance_engine, options *C.clearance_motions, shapes, motions,
+	out *C.clearance_text, place *C.clearance_job, e *C.clearance_error) C.int32_t {
+	return fail(e, func() (err error) {
+		defer recovered(&err)
+		h, err := engines.get(uint64(handle))
+		switch {
+		case err != nil:
+			return err
+		case options == nil || place == nil || text(motions) == "" || text(out) == "":
+			return argument("no options, no files, or no place for the job")
+		}
+		from, to := text(motions), text(out)
+		bodies, err := bodiesOf(options.table, text(shapes), from, to)
+		if err != nil {
+			return err
+		}
+		o, err := sweepOptions(options)
+		if err != nil {
+			return err
+		}
+		*place, err = startFile(h, func(ctx context.Context, _ *job, run dispatch.Options) (dispatch.Report, error) {
+			file, err := dataset.OpenMotions(from, bodies)
+			if err != nil {
+				return dispatch.Report{}, err
+			}
+			defer file.Close()
+			stream := &rollout.Stream[*batch.Motions]{Bodies: bodies, Source: file, Hi: file.Count()}
+			results, err := score.CreateSweep(to, file, o.Tolerance, o.TimeTolerance, file.Count(), nil)
+			if err != nil {
+				return dispatch.Report{}, err
+			}
+			defer results.Abort()
+			rep, err := rollout.SweepStream(ctx, h.Dispatcher(), stream, o, run, results.Write)
+			if err == nil {
+				err = results.Close()
+			}
+			return reportOfSweep(&rep), err
+		})
+		return err
+	}())
+}
+
+// bodiesOf are the bodies of a table or, without one, those of shapes.json. It returns an error if the results would
+// replace a file that they are made from.
+func bodiesOf(table C.clearance_bodies, shapes, worlds, out string) (*batch.Bodies, error) {
+	if table != 0 {
+		t, err := bodyTables.get(uint64(table))
+		if err != nil {
+			return nil, err
+		}
+		return t.Bodies, checkOutput(out, worlds)
+	}
+	if err := checkOutput(out, append(dataset.MeshFiles(shapes), shapes, worlds)...); err != nil {
+		return nil, err
+	}
+	bodies, err := dataset.ReadBodies(shapes)
+	if err != nil {
+		return nil, failure{codeFile, err}
+	}
+	return bodies, nil
+}
+
+// startFile starts a job that answers a file and reports its progress by rows. Its errors are those of the file.
+func startFile(h *engineHandle, do func(context.Context, *job, dispatch.Options) (dispatch.Report, error)) (
+	C.clearance_job, error) {
+	j, err := start(h, inlineRows+1, func(ctx context.Context, j *job) (dispatch.Report, error) {
+		run := h.run
+		run.Progress = func(done, total int) {
+			j.done.Store(int64(done))
+			j.total.Store(int64(total))
+		}
+		rep, err := do(ctx, j, run)
+		if err != nil && ctx.Err() == nil && codeOf(err) == codeFailed {
+			err = failure{codeFile, err}
+		}
+		return rep, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return C.clearance_job(jobs.put(j)), nil
+}

@@ -1,0 +1,78 @@
+package score
+
+import (
+	"maps"
+	"strconv"
+
+	"clearance/batch"
+	"clearance/dataset"
+)
+
+// WorldSource is worlds of a file of bodies, or of shapes, which are bodies of one part.
+type WorldSource struct {
+	*dataset.WorldReader[*batch.Worlds]
+	Bodies   *batch.Bodies
+	allPairs bool // whatever pairs the file lists
+}
+
+// OpenWorlds opens a file of worlds of bodies of a table or, where the file lists shapes, of its library.
+func OpenWorlds(path string, bodies *batch.Bodies, allPairs bool) (*WorldSource, error) {
+	has, err := dataset.HasBodies(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &WorldSource{Bodies: bodies, allPairs: allPairs}
+	if has {
+		s.WorldReader, err = dataset.OpenRollout(path, bodies)
+	} else {
+		s.Bodies = batch.BodiesOfShapes(bodies.Library())
+		s.WorldReader, err = dataset.OpenWorlds(path)
+	}
+	return s, err
+}
+
+// RowsPerWorld is the number of pairs of a world, 0 of all pairs.
+func (s *WorldSource) RowsPerWorld() int {
+	if s.allPairs {
+		return 0
+	}
+	return s.WorldReader.RowsPerWorld()
+}
+
+// Worlds returns worlds [lo, hi).
+func (s *WorldSource) Worlds(lo, hi int) (*batch.Worlds, error) {
+	w, err := s.WorldReader.Worlds(lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	if s.allPairs {
+		w.AllPairs, w.TemplateA, w.TemplateB = true, nil, nil
+	}
+	return w, w.CheckBodies(s.Bodies)
+}
+
+// CreateRollout begins a file of results of some worlds of a source, with the options and further entries as metadata.
+func (s *WorldSource) CreateRollout(path string, o *batch.RolloutOptions, worlds int, meta map[string]string,
+) *dataset.RolloutWriter {
+	rows := int64(worlds) * int64(s.RowsPerWorld())
+	switch {
+	case o.Reduce == batch.ReduceWorld:
+		rows = int64(worlds)
+	case s.RowsPerWorld() == 0:
+		rows = dataset.UnknownRows
+	}
+	entries := map[string]string{MetaMethod: o.Method.String(), MetaTolerance: number(o.Tolerance)}
+	maps.Copy(entries, meta)
+	return dataset.CreateRolloutResults(path, o, worlds, rows, entries)
+}
+
+// CreateSweep begins a file of results of some worlds of motions, with both tolerances and further entries as metadata.
+func CreateSweep(path string, from *dataset.WorldReader[*batch.Motions], tolerance, timeTolerance float64, worlds int,
+	meta map[string]string) (*dataset.SweepWriter, error) {
+	entries := map[string]string{MetaTolerance: number(tolerance), "time_tolerance": number(timeTolerance)}
+	maps.Copy(entries, meta)
+	return dataset.CreateSweepResults(path, worlds, from.WayPoints(), int64(worlds)*int64(from.RowsPerWorld()), entries)
+}
+
+// number is a float as metadata have it.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
