@@ -217,3 +217,31 @@ def test_quaternions_of_matrices() -> None:
     assert np.isnan(quaternions(np.full((1, 3, 3), np.nan))).all()
     for bad in (np.zeros((3, 3)), -np.eye(3), 2 * np.eye(3), np.eye(3) + 0.01 * np.eye(3, k=1)):
         assert np.isnan(quaternions(bad[None])).all()
+
+
+@pytest.mark.parametrize(("precision", "tolerance", "digits"), [("single", 1e-6, 6e-8), ("double", 1e-12, 8e-15)])
+def test_tolerance_of_far_pairs(engine: cl.Engine, precision: Any, tolerance: float, digits: float) -> None:
+    """Pairs hundreds of sizes apart are decided, and their gap is the tolerance and the rounding of the distance."""
+    lib, n = cl.Library(), 3000
+    lib.sphere(0.5)
+    lib.box([0.5, 0.6, 0.7])
+    lib.capsule(0.3, 0.5)
+    lib.ellipsoid([0.4, 0.5, 0.6])
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, len(lib), (2, n))
+    direction = rng.normal(size=(n, 3))
+    far = direction / np.linalg.norm(direction, axis=1, keepdims=True) * rng.uniform(2, 800, (n, 1))
+    quat_a, quat_b = rng.normal(size=(2, n, 4))
+    radius = np.array([0.5, np.linalg.norm([0.5, 0.6, 0.7]), 0.8, 0.6])
+    size = radius[a] + radius[b]
+    r = engine.distance(lib, a, b, [0, 0, 0], quat_a, far, quat_b, quat="wxyz", precision=precision)
+    r.raise_if_failed()
+    distance = np.abs(r.distance.astype(np.float64))
+    assert distance.max() > 300 * size.max()
+    assert (r.gap <= tolerance * size + digits * (size + distance)).all()
+    assert (r.gap > tolerance * size).any(), "the tolerance alone is not met, as the README says"
+    # Less than rounding allows counts as that: the rows are decided, and say how far they are known.
+    least = engine.distance(
+        lib, a, b, [0, 0, 0], quat_a, far, quat_b, quat="wxyz", precision=precision, tolerance=1e-30
+    )
+    assert not least.failed.any() and (least.gap > 0).all()

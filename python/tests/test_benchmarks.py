@@ -34,3 +34,13 @@ def test_arms() -> None:
     assert len(differences) == len(loops)
     for line in differences:
         assert float(re.findall(r"([0-9.e-]+) m of separated", line)[0]) < 1e-6, line
+
+
+def test_tasks() -> None:
+    """The arm and the grasps; the program itself compares the column of names."""
+    for name in ("gymnasium", "pyarrow"):
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install {name} to run this test")
+    lines = ran("tasks.py", "--worlds", "8", "--steps", "1", "--grasps", "2500").splitlines()
+    assert re.search(r"^arm: 8 worlds of 30 pairs: .*arm steps/s", lines[0]), lines
+    assert "2,500 answered in" in lines[1] and "2,500 answered and audited in" in lines[2], lines
+    assert "stands in the results" in lines[3] and len(lines) == 4, lines

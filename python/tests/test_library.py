@@ -63,7 +63,7 @@ def test_attributes(tmp_path: Path, engine: cl.Engine) -> None:
         np.testing.assert_array_equal(other[0].center, [0.25, 0, 0])
         np.testing.assert_array_equal(other[2].parameters["center"], [0.1, 0, 0])
         assert "center=[0.25, 0.0, 0.0]" in repr(other[0])
-    with pytest.raises(TypeError, match="unknown argument 'centre'; attributes are center"):
+    with pytest.raises(cl.OptionError, match="centre: no option of a sphere, which has center; did you mean center"):
         lib.sphere(1, centre=[0, 0, 0])  # type: ignore[call-arg]
     with pytest.raises(cl.ShapeError, match=r"center has the shape \[2\], want 3 numbers"):
         lib.sphere(1, center=[0, 0])

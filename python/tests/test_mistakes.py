@@ -91,6 +91,66 @@ MISTAKES: dict[str, tuple[Call, type[Exception], str]] = {
         cl.OptionError,
         "result: a int",
     ),
+    "a radius as text": (lambda e, li, s: li.sphere("1"), cl.ShapeError, "radius: '1'"),
+    "an attribute misspelled": (lambda e, li, s: li.sphere(1, centre=[0, 0, 0]), cl.OptionError, "mean center"),
+    "a mesh of no path": (lambda e, li, s: li.mesh(None), cl.FileError, "None, want a path"),
+    "a mesh with a tolerance as text": (
+        lambda e, li, s: li.mesh("m.obj", tolerance="x"),
+        cl.OptionError,
+        "tolerance: 'x'",
+    ),
+    "a scene saved to a number": (lambda e, li, s: s.save(3.5), cl.FileError, "3.5"),
+    "a pair that is a number": (lambda e, li, s: s.all_pairs(skip=[0]), cl.OptionError, "skip"),
+    "pairs that are none": (lambda e, li, s: s.all_pairs(skip=None), cl.OptionError, "skip"),
+    "pairs that are a number": (lambda e, li, s: s.skip(3), cl.OptionError, "pairs"),
+    "bodies that are numbers": (
+        lambda e, li, s: e.rollout(cl.Scene(li, [3]), worlds=1),  # type: ignore[list-item]
+        cl.OptionError,
+        "bodies[0]: 3, want a Body",
+    ),
+    "names that are a number": (
+        lambda e, li, s: e.rollout(s, worlds=1)(xpos=POSES[..., :3], xmat=np.zeros((1, 2, 9)), names=3),
+        cl.OptionError,
+        "names: 3",
+    ),
+    "rows that are a number": (
+        lambda e, li, s: cl.show(distance(e, li), *pair(li), quat="wxyz", rows=3), cl.ArrayError, "rows"
+    ),
+    "a file of pairs that is none": (
+        lambda e, li, s: cl.score_file(None, "o.npz", library=li, engine=e),  # type: ignore[arg-type]
+        cl.OptionError,
+        "pairs: None",
+    ),
+    "a file of results that is none": (
+        lambda e, li, s: cl.score_file("p.npz", None, library=li, engine=e),  # type: ignore[arg-type]
+        cl.OptionError,
+        "out: None",
+    ),
+    "a library that is a number": (
+        lambda e, li, s: cl.score_file("p.npz", "o.npz", library=3.5, engine=e),  # type: ignore[arg-type]
+        cl.OptionError,
+        "library: 3.5",
+    ),
+    "an engine by its name": (
+        lambda e, li, s: cl.score_file("p.npz", "o.npz", library=li, engine="cpu"),  # type: ignore[arg-type]
+        cl.OptionError,
+        "engine: 'cpu', want an Engine",
+    ),
+    "progress as text": (
+        lambda e, li, s: cl.score_file("p.npz", "o.npz", library=li, progress="yes"),  # type: ignore[arg-type]
+        cl.OptionError,
+        "progress: 'yes'",
+    ),
+    "the gradient of a number": (
+        lambda e, li, s: cl.distance_gradient(3, AT, AT),  # type: ignore[arg-type]
+        cl.OptionError,
+        "want the result of Engine.distance",
+    ),
+    "a mesh to decompose that is none": (
+        lambda e, li, s: cl.decompose(None, "x.obj"),  # type: ignore[arg-type]
+        cl.FileError,
+        "None, want a path",
+    ),
     "directions of one number": (lambda e, li, s: li.support(0, [1, 0, 0]), cl.ArrayError, "directions"),
 }  # fmt: skip
 

@@ -117,7 +117,7 @@ def test_matrices_by_name(engine: cl.Engine, poses: Any) -> None:
         for bad, reason in (
             (names[:-1], "bodies 'dumbbell', and 0 are named"),
             ([*names[:-1], "plain"], "1 bodies 'plain', and 2 are named"),
-            ("plain", "is a text"),
+            ("plain", "want a list of names"),
         ):
             with pytest.raises(cl.OptionError, match=reason):
                 roll(xpos=xpos, xmat=xmat, names=bad)

@@ -42,8 +42,10 @@ from ._shape import Shape
 from ._show import View, show
 from ._skip import SkipProposal
 from ._stream import ScoreStream, score_stream
-from ._sweep import CONTACT, FREE, SweepResult
+from ._sweep import SweepResult
+from ._sweepfold import CONTACT, FREE
 from ._version import __version__
+from ._worlds import Worlds, read_worlds, rollout_file, sweep_file, write_worlds
 
 __all__ = [
     "CONTACT",
@@ -83,12 +85,17 @@ __all__ = [
     "SkipProposal",
     "SweepResult",
     "View",
+    "Worlds",
     "__version__",
     "decompose",
     "distance_gradient",
     "pair_rows",
+    "read_worlds",
+    "rollout_file",
     "score_file",
     "score_stream",
     "show",
+    "sweep_file",
     "transforms",
+    "write_worlds",
 ]

@@ -14,8 +14,8 @@ import numpy as np
 
 from . import _native as nat
 from ._arrays import Array, address, take
-from ._errors import OptionError, ShapeError
-from ._options import INT32, whole
+from ._errors import FileError, OptionError, ShapeError
+from ._options import INT32, path_bytes, whole
 
 if TYPE_CHECKING:
     from ._library import Library
@@ -61,6 +61,9 @@ class Table:
 
     def __init__(self, library: Library, bodies: Sequence[Body]) -> None:
         n = nat.native()
+        for i, b in enumerate(bodies):
+            if not isinstance(b, Body):
+                raise OptionError(f"bodies[{i}]: {b!r}, want a Body; scene.add makes one")
         parts = [p for b in bodies for p in b.parts]
         records = (nat.Part * max(len(parts), 1))()
         for record, p in zip(records, parts, strict=False):
@@ -102,7 +105,7 @@ class Listed:
         first, second = pair_arrays("pairs", self.pairs or ())
         count = -1 if self.pairs is None else len(self.pairs)
         places = address(first), address(second), count
-        code = n.scene_write(table.number, *places, os.fsencode(path), error)
+        code = n.scene_write(table.number, *places, path_bytes("path", path, FileError), error)
         if code == nat.ARGUMENT:
             raise OptionError(f"pairs: {error.message.decode()}")
         n.raise_for(code, error)

@@ -20,7 +20,7 @@ import numpy as np
 from ._arrays import Array
 from ._errors import FileError, OptionError
 from ._meshes import foreign_mesh
-from ._options import whole
+from ._options import path_bytes, real, whole
 from ._outputs import not_onto
 from ._shape import Shape, read_mesh
 
@@ -81,7 +81,9 @@ def decompose(
     for the parts, not for the mesh. Equal input, options and version of CoACD give an equal file. It needs the packages
     coacd and trimesh.
     """
-    if not 0.01 <= threshold <= 1:
+    for what, given in (("mesh", path), ("out", out)):
+        path_bytes(what, given, FileError)
+    if not 0.01 <= real("threshold", threshold) <= 1:
         raise OptionError(f"threshold: {threshold}, want a number from 0.01 to 1")
     most = -1 if max_parts is None else whole("max_parts", max_parts, 1)
     start = whole("seed", seed, 0)

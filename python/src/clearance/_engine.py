@@ -329,6 +329,10 @@ class Engine:
         time_tolerance: float | None = None,
         tolerance: float | None = None,
         max_evaluations: int | None = None,
+        reduce: Literal["world"] | None = None,
+        pairs: Literal["all"] | None = None,
+        skip: Iterable[tuple[int, int]] = (),
+        out: SweepResult | Mapping[str, Any] | None = None,
         copy: bool = True,
     ) -> SweepResult:
         """The first contact of every pair of bodies of a scene that moves, or a proof that there is none: [W,P].
@@ -339,12 +343,17 @@ class Engine:
         than ``tolerance`` (relative to their size, default 1e-8) are in contact. Rows beyond ``max_distance`` are only
         proved to be. A pair of parts is asked about at ``max_evaluations`` poses at most (default
         512), beyond which the row is undecided.
+
+        ``reduce="world"`` gives one row per world, [W]: the first contact of any pair, or a proof that there is none.
+        ``pairs="all"`` asks about all pairs of places but those in ``skip``, in place of the pairs of the scene; its
+        rows [N] are those in contact, those without an answer, and with ``max_distance`` the free ones that are not
+        proved to lie beyond it. ``bodies``, ``out`` and ``copy`` are those of rollouts.
         """
         if not self._number:
             raise ClosedError("the engine is closed")
         options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
         check_scene(scene)
-        return sweep(self, scene, poses, quat, bodies, options, copy)
+        return sweep(self, scene, poses, quat, bodies, options, copy, reduce, pairs, skip, out)
 
     def contacts(
         self,

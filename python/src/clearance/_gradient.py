@@ -25,7 +25,7 @@ def distance_gradient(result: Result, pos_a: Any, pos_b: Any, *, max_distance: f
     precision="double" to the query. Rows without an answer are zero, and so are those beyond ``max_distance``, if the
     query had one: their distance is a bound.
     """
-    if result.query != "distance" or type(result) is not Result:
+    if type(result) is not Result or result.query != "distance":
         raise OptionError("distance_gradient: want the result of Engine.distance")
     missing = [name for name in NEEDED if getattr(result, name) is None]
     if missing:

@@ -141,14 +141,14 @@ def names_of(columns: Iterable[str]) -> list[str]:
     return names if names else ["status"]
 
 
-def check_out(out: Any, columns: Iterable[str]) -> None:
+def check_out(out: Any, columns: Iterable[str], always: str = "status") -> None:
     """Raise OptionError for arrays by name that no column of the result would fill."""
     if isinstance(out, Mapping):
         known = list(columns)
         for name in out:
             if name not in known:
                 raise OptionError(f"out: {name!r} is no column of this result, which has {', '.join(known)}")
-    elif out is not None and not hasattr(out, "status"):
+    elif out is not None and not hasattr(out, always):
         raise OptionError(f"out: a {type(out).__name__}, want a former result, or arrays by name")
 
 

@@ -198,8 +198,33 @@ class Result(Columns):
         return "\n".join(lines)
 
 
+class OfWorlds:
+    """Results whose rows may be those of all pairs, by world."""
+
+    offsets: Any  # [W+1] where the rows of each world begin, or None
+
+    @property
+    def world(self) -> Any:
+        """The world of each row of all pairs, int64 [N]."""
+        offsets = self._offsets()
+        return _like(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.offsets)
+
+    def of(self, world: int) -> slice:
+        """The rows of a world among those of all pairs: ``result.distance[result.of(3)]``."""
+        offsets = self._offsets()
+        world = whole("world", world, -INT64, INT64)
+        if not 0 <= world < len(offsets) - 1:
+            raise NotFoundError(f"world {world} of {len(offsets) - 1}")
+        return slice(int(offsets[world]), int(offsets[world + 1]))
+
+    def _offsets(self) -> Array:
+        if self.offsets is None:
+            raise OptionError('the rows are not those of pairs="all": row [w,p] is pair p of world w')
+        return host_array(self.offsets)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SceneResult(Result):
+class SceneResult(OfWorlds, Result):
     """The answers of a rollout of a scene: rows are pairs of bodies [W,P], or worlds [W].
 
     ``part_a``, ``part_b``: the parts of both bodies that attain the least, counted within the body; -1 if none was
@@ -234,25 +259,6 @@ class SceneResult(Result):
     def hit(self) -> Any:
         """Rows that are not proved separated; worlds that are not proved free."""
         return self.status != SEPARATED if self.any is None else self.any != 0
-
-    @property
-    def world(self) -> Any:
-        """The world of each row of all pairs, int64 [N]."""
-        offsets = self._offsets()
-        return _like(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), self.status)
-
-    def of(self, world: int) -> slice:
-        """The rows of a world among those of all pairs: ``result.distance[result.of(3)]``."""
-        offsets = self._offsets()
-        world = whole("world", world, -INT64, INT64)
-        if not 0 <= world < len(offsets) - 1:
-            raise NotFoundError(f"world {world} of {len(offsets) - 1}")
-        return slice(int(offsets[world]), int(offsets[world + 1]))
-
-    def _offsets(self) -> Array:
-        if self.offsets is None:
-            raise OptionError('the rows are not those of pairs="all": row [w,p] is pair p of world w')
-        return host_array(self.offsets)
 
 
 COLUMNS: Final = tuple(c.name for c in TABLE)

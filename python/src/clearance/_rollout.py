@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -187,8 +187,8 @@ class SceneRollout(Rollout):
             return None
         if self._names is None:
             raise OptionError("names: the bodies are other ones in each world; want arrays in the order of the places")
-        if isinstance(names, str):
-            raise OptionError(f"names: {names!r} is a text, want a list of names")
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise OptionError(f"names: {names!r}, want a list of names")
         place = {name: i for i, name in enumerate(names)}
         given, own = Counter(names), Counter(self._names)
         for name in self._names:

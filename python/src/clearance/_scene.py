@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import Array, host, take
 from ._asked import Bodies
-from ._bodies import Body, Listed, Part
+from ._bodies import Body, Listed, Part, listed_pairs
 from ._engine import Engine
 from ._errors import NotFoundError, OptionError, ShapeError
 from ._library import Library
@@ -55,12 +55,12 @@ class Scene(Bodies):
     def all_pairs(self, skip: Iterable[tuple[int, int]] = ()) -> None:
         """Ask about all pairs of bodies, without those to skip, which must be pairs of two bodies of the scene."""
         m = len(self.bodies)
-        skipped = {pair_of("skip", p, m) for p in skip}
+        skipped = {pair_of("skip", p, m) for p in listed_pairs("skip", skip)}
         self.pairs = [(i, j) for i in range(m) for j in range(i + 1, m) if frozenset((i, j)) not in skipped]
 
     def skip(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Leave out pairs, in either order, which must be among those that the scene asks about."""
-        skipped = {pair_of("pairs", p, len(self.bodies)) for p in pairs}
+        skipped = {pair_of("pairs", p, len(self.bodies)) for p in listed_pairs("pairs", pairs)}
         for pair in skipped - {frozenset(p) for p in self.pairs}:
             raise OptionError(f"pairs: {tuple(sorted(pair))} is no pair that the scene asks about")
         self.pairs = [p for p in self.pairs if frozenset(p) not in skipped]

@@ -15,7 +15,7 @@ from . import _native as nat
 from ._engine import Engine
 from ._errors import OptionError, RefutedError, RowError
 from ._library import Library
-from ._options import whole
+from ._options import path_bytes, whole
 from ._result import Report, report_of
 
 
@@ -82,13 +82,11 @@ def score_file(
     (a line on the standard error) or a function that is called with rows done and rows in total; with an audit each
     row counts twice, when it is answered and when it is audited. An ``engine`` is opened if none is given.
     """
-    if isinstance(progress, int) and not isinstance(progress, bool):
-        raise OptionError(f"progress: {progress!r}, want True, False or a function")
-    with Engine() if engine is None else contextlib.nullcontext(engine) as opened:
+    with opened_or(engine) as opened:
         about = library if isinstance(library, Library) else Library()
         q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
-        shapes = None if isinstance(library, Library) else os.fsencode(library)
-        return _score(opened, q, shapes, os.fspath(pairs), part(rows), os.fspath(out), audit, progress)
+        shapes = None if isinstance(library, Library) else path_bytes("library", library)
+        return _score(opened, q, shapes, path_bytes("pairs", pairs), part(rows), path_bytes("out", out), audit, progress)
 
 
 def part(rows: tuple[int, int] | None) -> tuple[int, int]:
@@ -106,7 +104,7 @@ def part(rows: tuple[int, int] | None) -> tuple[int, int]:
 def pair_rows(pairs: str | os.PathLike[str]) -> int:
     """The number of pairs of a file (.parquet, .npz)."""
     n, error, rows = nat.native(), nat.Error(), ctypes.c_int64()
-    n.raise_for(n.pairs_rows(os.fsencode(pairs), rows, error), error)
+    n.raise_for(n.pairs_rows(path_bytes("pairs", pairs), rows, error), error)
     return rows.value
 
 
@@ -114,20 +112,51 @@ def _score(
     engine: Engine,
     q: nat.Query,
     shapes: bytes | None,
-    pairs: str,
+    pairs: bytes,
     rows: tuple[int, int],
-    out: str,
+    out: bytes,
     audit: bool,
     progress: bool | Callable[[int, int], object],
 ) -> FileReport:
-    n = engine._native
-    line = _audited if audit else _line
+    def submit(job: Any, error: nat.Error) -> int:
+        names = (shapes, pairs, *rows, out)
+        return cast(int, engine._native.score(engine._number, q, *names, int(audit), job, error))
+
+    what, times = ("answers and audits", 2) if audit else ("pairs", 1)
+    report = run_file(submit, (q, shapes), progress, what, times)
+    counts = (int(report.refuted), int(report.audited)) if audit else (None, None)
+    return FileReport(os.fsdecode(out), report_of(report), *counts)
+
+
+def opened_or(engine: Engine | None) -> contextlib.AbstractContextManager[Engine]:
+    """An engine for a call: that of the caller, or one of its own."""
+    if engine is None:
+        return Engine()
+    if not isinstance(engine, Engine):
+        raise OptionError(f"engine: {engine!r}, want an Engine")
+    return contextlib.nullcontext(engine)
+
+
+def run_file(
+    begin: Callable[[Any, nat.Error], int],
+    keep: Any,
+    progress: bool | Callable[[int, int], object],
+    what: str,
+    times: int = 1,
+) -> nat.Report:
+    """Begin a job of a file, wait for it, and tell its progress: of ``what``, of which each row counts some times."""
+    if not isinstance(progress, bool) and not callable(progress):
+        raise OptionError(f"progress: {progress!r}, want True, False or a function")
+    n = nat.native()
+
+    def line(done: int, total: int) -> None:
+        print(f"\r{done:,} of {total:,} {what}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
     tell = progress if callable(progress) else line if progress else None
 
     def submit(_: int, job: Any, report: nat.Report, error: nat.Error) -> int:
-        names = os.fsencode(pairs), *rows, os.fsencode(out)
-        code = n.score(engine._number, q, shapes, *names, int(audit), job, error)
-        return cast(int, nat.RUNNING if code == nat.OK else code)
+        code = begin(job, error)
+        return nat.RUNNING if code == nat.OK else code
 
     def look(job: Any) -> None:
         total = ctypes.c_int64()
@@ -136,21 +165,12 @@ def _score(
             tell(int(done), int(total.value))
 
     try:
-        report = _jobs.run(submit, (q, shapes), look)
+        report = _jobs.run(submit, keep, look)
     except BaseException:
         if tell is line:
             print(file=sys.stderr)
         raise
     if tell is not None:
-        rows = 2 * report.rows if audit else report.rows
+        rows = times * report.rows
         tell(rows, rows)
-    counts = (int(report.refuted), int(report.audited)) if audit else (None, None)
-    return FileReport(out, report_of(report), *counts)
-
-
-def _line(done: int, total: int, what: str = "pairs") -> None:
-    print(f"\r{done:,} of {total:,} {what}", end="\n" if done == total else "", file=sys.stderr, flush=True)
-
-
-def _audited(done: int, total: int) -> None:
-    _line(done, total, "answers and audits")
+    return report

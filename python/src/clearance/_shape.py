@@ -11,7 +11,8 @@ import numpy as np
 
 from . import _native as nat
 from ._arrays import address, check_gradient
-from ._errors import OptionError, ShapeError
+from ._errors import FileError, OptionError, ShapeError
+from ._options import check_names, path_bytes, real
 from ._shapes import ATTRIBUTES, KINDS, Attributed, Attributes
 
 # The least and the largest value of parameters, as the native library has them: 0 is refused but for those of _OR_ZERO.
@@ -55,6 +56,8 @@ def _short(value: Any) -> str:
 def checked(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any:
     """A parameter, checked for its shape, its range and for numbers that are not finite."""
     check_gradient(f"{kind}: {name}", value)
+    if isinstance(value, (str, bytes, bool)):  # which NumPy would read as numbers
+        raise ShapeError(f"{kind}: {name}: {value!r}, want numbers")
     try:
         array = np.array(value, dtype=np.float64)  # a copy: shapes do not change
     except Exception as e:  # of the value, which may convert itself
@@ -86,9 +89,7 @@ def checked(kind: str, name: str, value: Any, width: int, is_list: bool) -> Any:
 
 def checked_attributes(kind: str, attributes: Attributes) -> dict[str, Any]:
     """The attributes that are not None, checked as parameters are."""
-    unknown = sorted(set(attributes) - set(ATTRIBUTES))
-    if unknown:
-        raise TypeError(f"{kind}: unknown argument {unknown[0]!r}; attributes are {', '.join(ATTRIBUTES)}")
+    check_names(f"a {kind}", attributes, list(ATTRIBUTES))
     return {
         name: checked(kind, name, value, ATTRIBUTES[name], False)
         for name, value in attributes.items()
@@ -138,14 +139,14 @@ def open_library(n: nat.Native, shapes: list[Shape]) -> Handle:
 def read_mesh(path: str | os.PathLike[str], whole: bool, tolerance: float | None = None) -> list[Shape]:
     """The parts of a mesh file as convex shapes, with their dents, or the hull of the whole; a part that is not convex
     to the tolerance is an error."""
-    limit = -1.0 if tolerance is None else float(tolerance)
-    if tolerance is not None and not 0 <= limit <= 1:
+    limit = -1.0 if tolerance is None else real("tolerance", tolerance, 0)
+    if limit > 1:
         raise OptionError(f"tolerance: {tolerance!r}, want 0 to 1, relative to the size of a part, or None")
     n, number, error = nat.native(), ctypes.c_uint64(), nat.Error()
     dents = np.full(1 << 12, np.nan)
     while True:
         place = number, address(dents), dents.size
-        n.raise_for(n.library_mesh(os.fsencode(path), int(whole), limit, *place, error), error)
+        n.raise_for(n.library_mesh(path_bytes("mesh", path, FileError), int(whole), limit, *place, error), error)
         shapes = shapes_in(number.value)
         if len(shapes) <= dents.size:
             return [replace(s, dent=float(d)) for s, d in zip(shapes, dents, strict=False)]

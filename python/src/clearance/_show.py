@@ -20,7 +20,8 @@ from ._options import Order, whole
 from ._pairs import pair_columns
 from ._result import PENETRATING, SEPARATED, STATUSES, UNDECIDED, Result, SceneResult, host_array
 from ._scene import Scene
-from ._sweep import CONTACT, FREE, STATES, SweepResult
+from ._sweep import STATES, SweepResult
+from ._sweepfold import CONTACT, FREE
 
 # A shape is drawn as the hull of its support points in so many directions, or of its vertices if it has no more.
 _DIRECTIONS: Final = 700
@@ -128,7 +129,7 @@ def _chosen(result: Result | SweepResult, status: Array, rows: Any, most: int) -
     """The rows of a page."""
     candidates = np.arange(len(status))
     if rows is not None:
-        given = host("rows", rows if hasattr(rows, "__len__") else list(rows), True)
+        given = host("rows", list(rows) if hasattr(rows, "__next__") else rows, True)
         if given.dtype.kind == "b":
             shape = (result.state if isinstance(result, SweepResult) else result.status).shape
             if given.shape not in (tuple(shape), (len(status),)):
@@ -191,15 +192,28 @@ class _Bodies:
     def __init__(self, result: SceneResult | SweepResult, scene: Scene) -> None:
         if result._asked is None:
             raise OptionError("the result does not say which bodies its rows are about; want one of an Engine")
-        self.library, self.scene = scene.library, scene
+        self.library, self.scene, self.result = scene.library, scene, result
         self.asked: Asked = result._asked
+        self.worlds = None if result.offsets is None else host_array(result.world)
         if int(self.asked.bodies.max(initial=-1)) >= len(scene.bodies):
             raise OptionError(f"the scene has {len(scene.bodies)} bodies, and the result is of one with more")
         self.parts = [None if c is None else host_array(c).ravel() for c in (result.part_a, result.part_b)]
 
+    def _count(self, rows: int) -> int:
+        """The number of worlds of a result whose first axis has so many rows."""
+        return rows if self.result.offsets is None else len(self.result.offsets) - 1
+
     def _places(self, row: int) -> tuple[int, tuple[int, int]]:
         """The world of a row and its pair of places, -1 where the row does not say."""
-        raise NotImplementedError
+        r, pairs = self.result, self.asked.pairs
+        if self.worlds is not None:
+            return int(self.worlds[row]), (int(r.body_a[row]), int(r.body_b[row]))
+        if r.pair is not None and r.body_a is not None:
+            return row, (int(r.body_a[row]), int(r.body_b[row]))
+        if pairs is None:
+            raise OptionError("the result has no columns body_a and body_b")
+        world, p = divmod(row, len(pairs)) if r.pair is None else (row, int(r.pair[row]))
+        return world, (int(pairs[p, 0]), int(pairs[p, 1])) if p >= 0 else (-1, -1)
 
     def _pose(self, row: int, world: int, place: int) -> Array:
         """The pose of the body at a place."""
@@ -243,26 +257,11 @@ class _Standing(_Bodies):
         if not isinstance(result, SceneResult):
             raise OptionError("the result is not one of a scene")
         super().__init__(result, scene)
-        self.result = result
-        worlds = len(result) if result.offsets is None else len(result.offsets) - 1
-        self.poses = _poses(poses, quat, (worlds, self.asked.bodies.shape[-1]))
-        if result.offsets is not None:
-            self.worlds = host_array(result.world)
+        self.poses = _poses(poses, quat, (self._count(len(result)), self.asked.bodies.shape[-1]))
 
     def _pose(self, row: int, world: int, place: int) -> Array:
         pose: Array = self.poses[world, place]
         return pose
-
-    def _places(self, row: int) -> tuple[int, tuple[int, int]]:
-        r, pairs = self.result, self.asked.pairs
-        if r.offsets is not None:
-            return int(self.worlds[row]), (int(r.body_a[row]), int(r.body_b[row]))
-        if r.pair is not None and r.body_a is not None:
-            return row, (int(r.body_a[row]), int(r.body_b[row]))
-        if pairs is None:
-            raise OptionError("the result has no columns body_a and body_b")
-        world, p = divmod(row, len(pairs)) if r.pair is None else (row, int(r.pair[row]))
-        return world, (int(pairs[p, 0]), int(pairs[p, 1])) if p >= 0 else (-1, -1)
 
 
 class _Moving(_Bodies):
@@ -272,7 +271,7 @@ class _Moving(_Bodies):
         super().__init__(result, scene)
         array = host("poses", poses, True)
         points = array.shape[1] if array.ndim == 4 else 0
-        self.poses = _poses(array, quat, (result.state.shape[0], points, self.asked.bodies.shape[-1]))
+        self.poses = _poses(array, quat, (self._count(result.state.shape[0]), points, self.asked.bodies.shape[-1]))
         t0, t1, closest = (host_array(c).ravel() for c in (result.t0, result.t1, result.closest))
         free = host_array(result.state).ravel() == FREE
         time = np.where(free, closest, np.where(np.isfinite(t1), t1, t0))
@@ -280,11 +279,6 @@ class _Moving(_Bodies):
 
     def _when(self, row: int) -> str:
         return f" at the time {self.time[row]:.6g}"
-
-    def _places(self, row: int) -> tuple[int, tuple[int, int]]:
-        pairs: Any = self.asked.pairs
-        world, p = divmod(row, len(pairs))
-        return world, (int(pairs[p, 0]), int(pairs[p, 1]))
 
     def _pose(self, row: int, world: int, place: int) -> Array:
         time = float(self.time[row])

@@ -1,0 +1,193 @@
+"""Files of worlds and motions: written, read, and answered as ``batchbench rollout`` and ``sweep`` answer them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from . import _native as nat
+from ._arrays import Array, address, host, reordered, take
+from ._asked import check_scene, places_of, reduction
+from ._bodies import Table, listed_pairs, pair_arrays
+from ._engine import Engine
+from ._errors import ArrayError, OptionError
+from ._library import Library
+from ._options import Method, Order, Precision, path_bytes, real
+from ._result import report_of
+from ._scene import Scene
+from ._score import FileReport, opened_or, run_file
+from ._sweep import SweepOptions
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """The worlds of a file, or its motions.
+
+    ``poses`` are [W,M,7], of motions [W,T,M,7]: position, then quaternion w, x, y, z. ``bodies`` are the bodies of the
+    scene at the places, int32 [M] or [W,M], -1 for none. ``pairs`` [P,2] are the pairs of places that all worlds share;
+    None stands for all pairs but those in ``skip`` [S,2].
+    """
+
+    poses: Array
+    bodies: Array
+    pairs: Array | None
+    skip: Array
+
+    def __repr__(self) -> str:
+        what = "worlds" if self.poses.ndim == 3 else f"motions of {self.poses.shape[1]} way points"
+        pairs = "all pairs" if self.pairs is None else f"{len(self.pairs):,} pairs"
+        return f"{len(self.poses):,} {what} of {self.bodies.shape[-1]:,} bodies, {pairs}"
+
+
+def write_worlds(
+    path: Path,
+    scene: Scene,
+    poses: Any,
+    *,
+    quat: Order,
+    bodies: Any = None,
+    pairs: Literal["all"] | None = None,
+    skip: Iterable[tuple[int, int]] = (),
+) -> None:
+    """Write worlds [W,M,7] of a scene, or motions [W,T,M,7], as a file (.parquet, .npz) for :func:`rollout_file` and
+    :func:`sweep_file`, and for ``batchbench rollout`` and ``sweep``.
+
+    The pairs are those of the scene or, of worlds, with ``pairs="all"`` all but those in ``skip``. ``bodies`` int32 [M]
+    or [W,M] are the bodies at the places, as in :meth:`Engine.rollout`. ``scene.save`` writes the scene.
+    """
+    check_scene(scene)
+    n = nat.native()
+    if quat not in ("wxyz", "xyzw"):
+        raise OptionError(f'quat: {quat!r}, want "wxyz" or "xyzw"')
+    array = host("poses", poses, True)
+    if array.ndim not in (3, 4):
+        raise ArrayError("poses", f"has the shape {list(array.shape)}, want [W, M, 7] or [W, T, M, 7]")
+    skipped = listed_pairs("skip", skip)
+    if pairs not in (None, "all") or (pairs is None and skipped):
+        raise OptionError(f'pairs: {pairs!r}, want None or "all", which pairs to skip need')
+    if pairs and array.ndim == 4:
+        raise OptionError("pairs: files of motions list their pairs, so want None; scene.all_pairs() lists all")
+    points = array.shape[1:-2]
+    places, per_world = places_of(scene, bodies, len(array))
+    m = places.shape[-1]
+    array = take("poses", array, np.float64, (*points, m, 7), len(array), True)
+    if quat == "xyzw":
+        array = reordered(array, (0, 1, 2, 6, 3, 4, 5))
+    first, second = scene.pair_arrays() if pairs is None else pair_arrays("skip", skipped)
+    if points and points[0] < 2:
+        raise ArrayError("poses", f"has the shape {list(array.shape)}, want at least 2 way points")
+    table, error = Table(scene.library, scene.bodies), nat.Error()  # which live until the call has ended
+    record = nat.Motions(table.number, len(array), m, points[0] if points else 1, len(first))
+    record.bodies, record.template_a, record.template_b, record.poses = map(address, (places, first, second, array))
+    record.per_world, record.all_pairs = int(per_world), int(pairs == "all")
+    n.raise_for(n.worlds_write(record, path_bytes("path", path), error), error)
+
+
+def read_worlds(path: Path, scene: Scene) -> Worlds:
+    """Read a file of worlds or motions of the bodies of a scene; an error names the file and the place."""
+    check_scene(scene)
+    n, number, about, error = nat.native(), ctypes.c_uint64(), nat.Motions(), nat.Error()
+    table = Table(scene.library, scene.bodies)
+    n.raise_for(n.worlds_read(table.number, path_bytes("path", path), about, number, error), error)
+    try:
+        w, t, m = int(about.worlds), int(about.way_points), int(about.places)
+        bodies = np.empty((w, m) if about.per_world else m, np.int32)
+        first, second = np.empty(about.templates, np.int32), np.empty(about.templates, np.int32)
+        poses = np.empty((w, m, 7) if t == 1 else (w, t, m, 7))
+        n.raise_for(n.worlds_copy(number, *map(address, (bodies, first, second, poses)), error), error)
+    finally:
+        n.worlds_free(number, None)
+    pairs, none = np.stack([first, second], axis=1), np.zeros((0, 2), np.int32)
+    return Worlds(poses, bodies, None, pairs) if about.all_pairs else Worlds(poses, bodies, pairs, none)
+
+
+def rollout_file(
+    worlds: Path,
+    out: Path,
+    *,
+    scene: Scene | Path,
+    query: str = "distance",
+    columns: Iterable[str] | None = None,
+    max_distance: float | None = None,
+    reduce: Literal["world"] | None = None,
+    pairs: Literal["all"] | None = None,
+    method: Method = "auto",
+    precision: Precision | None = None,
+    tolerance: float | None = None,
+    max_iterations: int | None = None,
+    culling: bool = True,
+    progress: bool | Callable[[int, int], object] = False,
+    engine: Engine | None = None,
+) -> FileReport:
+    """Answer the worlds of a file (.parquet, .npz) into another, as ``batchbench rollout`` does, byte for byte.
+
+    ``scene`` is a Scene or the path of a shapes.json. The pairs are those of the file, or with ``pairs="all"`` all of
+    them. Other options are those of :meth:`Engine.rollout` and :func:`score_file`. The file of worlds and the results
+    are held in memory. ``out`` appears under its name once it is complete: an interrupted call leaves no file.
+    ``batchbench verify rollout`` audits the results.
+    """
+    if pairs not in (None, "all"):
+        raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
+    farthest = None if max_distance is None else real("max_distance", max_distance, 0)
+    with opened_or(engine) as opened, _bodies(scene) as (table, shapes, library):
+        q = opened._query(query, library, columns, None, method, precision, tolerance, max_iterations)
+        record = nat.Scene(table, reduce=reduction(reduce), workers=opened._workers)
+        record.no_culling, record.all_pairs = int(not culling), int(pairs == "all")
+        record.has_max_distance, record.max_distance = int(farthest is not None), farthest or 0.0
+        names = (shapes, path_bytes("worlds", worlds), path_bytes("out", out))
+
+        def submit(job: Any, error: nat.Error) -> int:
+            return cast(int, opened._native.rollout_file(opened._number, q, record, *names, job, error))
+
+        report = run_file(submit, (q, record, names), progress, "rows")
+    return FileReport(os.fspath(out), report_of(report), None)
+
+
+def sweep_file(
+    motions: Path,
+    out: Path,
+    *,
+    scene: Scene | Path,
+    max_distance: float | None = None,
+    time_tolerance: float | None = None,
+    tolerance: float | None = None,
+    max_evaluations: int | None = None,
+    progress: bool | Callable[[int, int], object] = False,
+    engine: Engine | None = None,
+) -> FileReport:
+    """Find the first contacts of the motions of a file (.parquet, .npz), as ``batchbench sweep`` does, byte for byte.
+
+    The options are those of :meth:`Engine.sweep` and :func:`rollout_file`. Contacts are counted as penetrating, and
+    free rows as separated. ``batchbench verify sweep`` audits the results.
+    """
+    options = SweepOptions(max_distance, time_tolerance, tolerance, max_evaluations)
+    options.motions(0)  # which checks them
+    with opened_or(engine) as opened, _bodies(scene) as (table, shapes, _):
+        record = options.motions(table)
+        record.workers = opened._workers
+        names = (shapes, path_bytes("motions", motions), path_bytes("out", out))
+
+        def submit(job: Any, error: nat.Error) -> int:
+            return cast(int, opened._native.sweep_file(opened._number, record, *names, job, error))
+
+        report = run_file(submit, (record, names), progress, "rows")
+    return FileReport(os.fspath(out), report_of(report), None)
+
+
+@contextlib.contextmanager
+def _bodies(scene: Scene | Path) -> Any:
+    """The number of a table of the bodies of a scene, the path of shapes.json if it is one, and a library."""
+    if isinstance(scene, Scene):
+        table = Table(scene.library, scene.bodies)  # which lives until the call has ended
+        yield table.number, None, scene.library
+        del table
+    else:
+        yield 0, path_bytes("scene", scene), Library()
