@@ -86,7 +86,9 @@ def score_file(
         about = library if isinstance(library, Library) else Library()
         q = opened._query(query, about, columns, max_distance, method, precision, tolerance, max_iterations)
         shapes = None if isinstance(library, Library) else path_bytes("library", library)
-        return _score(opened, q, shapes, path_bytes("pairs", pairs), part(rows), path_bytes("out", out), audit, progress)
+        return _score(
+            opened, q, shapes, path_bytes("pairs", pairs), part(rows), path_bytes("out", out), audit, progress
+        )
 
 
 def part(rows: tuple[int, int] | None) -> tuple[int, int]:
