@@ -130,9 +130,9 @@ def rollout_file(
     """Answer the worlds of a file (.parquet, .npz) into another, as ``batchbench rollout`` does, byte for byte.
 
     ``scene`` is a Scene or the path of a shapes.json. The pairs are those of the file, or with ``pairs="all"`` all of
-    them. Other options are those of :meth:`Engine.rollout` and :func:`score_file`. The file of worlds and the results
-    are held in memory. ``out`` appears under its name once it is complete: an interrupted call leaves no file.
-    ``batchbench verify rollout`` audits the results.
+    them. Other options are those of :meth:`Engine.rollout` and :func:`score_file`. The files are streamed. ``out``
+    appears under its name once it is complete: an interrupted call leaves no file. ``batchbench verify rollout`` audits
+    the results.
     """
     if pairs not in (None, "all"):
         raise OptionError(f'pairs: {pairs!r}, want None or "all", in place of the pairs of the file')
