@@ -122,7 +122,8 @@ int main(void) {
                              sizeof(clearance_more),
                              sizeof(clearance_motions),
                              sizeof(clearance_contacts),
-                             sizeof(clearance_attribute)};
+                             sizeof(clearance_attribute),
+                             sizeof(clearance_array)};
     check(clearance_check(&sizes, &error) == CLEARANCE_OK, "check");
     sizes.report++;
     check(clearance_check(&sizes, &error) == CLEARANCE_ARGUMENT && strlen(error.message) > 0, "a wrong size passed");
