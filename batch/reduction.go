@@ -12,9 +12,9 @@ import "fmt"
 // portion it stores
 //
 //   - all of its rows of a set, if one of these has no answer, or is [Undecided], [Invalid], or without a finite gap;
-//   - of all other rows the first with the least distance, the first with the least distance − gap, the first with the
-//     least distance + gap, and the first of the greatest status, if that is a contact. Without the distance column
-//     it is the first row of all.
+//   - of all other rows the first with the least distance, the first with the least distance − gap (of separated rows
+//     at least the value at which shapes touch), the first with the least distance + gap, and the first of the
+//     greatest status, if that is a contact. Without the distance column it is the first row of all.
 //
 // So a caller that goes through the rows in their order, and keeps the first of equals, has the same bits whether or
 // not rows are omitted. A back end may omit none.

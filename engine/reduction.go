@@ -37,6 +37,9 @@ func (r *reduction) prepare(b *Backend, job *batch.Job, at, n int, l *placement)
 	if job.Options.EffectiveColumns()&batch.ColIterations != 0 {
 		q.Flags |= layout.FlagIterations
 	}
+	if job.Options.Query.Info().Touch == 1 {
+		q.Flags |= layout.FlagTouchAtOne
+	}
 	r.cut(job.Reduction, at, n)
 	q.Portions = uint32(len(r.portions) - 1)
 	// Most portions have one entry. There may be a few more, and many where a device declines rows.

@@ -209,6 +209,10 @@ func runReduction(t *testing.T, b *Backend, r *reduction, columns []byte) []byte
 func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *batch.Results, sum *batch.Tally) {
 	t.Helper()
 	var expect batch.Tally
+	touch := 0.0
+	if r.record.Flags&layout.FlagTouchAtOne != 0 {
+		touch = 1
+	}
 	for p := range len(r.portions) - 1 {
 		lo, hi := r.rows(p)
 		stored := map[int]bool{}
@@ -230,7 +234,7 @@ func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *ba
 						greatest, contact = status, k
 					}
 				}
-				for i, v := range bounds(want, k) {
+				for i, v := range bounds(want, k, touch) {
 					if v < least[i] {
 						least[i], rows[i] = v, k
 					}
@@ -249,7 +253,7 @@ func checkReduced(t *testing.T, name string, r *reduction, at int, got, want *ba
 		for k := lo; k < hi; k++ {
 			if stored[k] != (got.Marks[k] != batch.Omitted) {
 				t.Fatalf("%s: row %d of portion %d to %d, distances %v, has status %d", name, k, lo, hi,
-					bounds(want, k), got.Status()[k])
+					bounds(want, k, touch), got.Status()[k])
 			}
 			if stored[k] {
 				sameRow(t, name, k, got, want)
@@ -283,17 +287,21 @@ func setIn(sets []uint32, k int) int {
 	return i
 }
 
-// bounds are the distance of a row and its bounds as package rollout has them, -Inf without distances, so that the
-// first row is the least.
-func bounds(r *batch.Results, k int) [3]float64 {
+// bounds are the distance of a row and its bounds as package rollout has them, of shapes that touch at the value touch;
+// -Inf without distances, so that the first row is the least.
+func bounds(r *batch.Results, k int, touch float64) [3]float64 {
 	if r.Distance().Len() == 0 {
 		return [3]float64{math.Inf(-1), math.Inf(1), math.Inf(1)}
 	}
 	d, gap := r.Distance().At(k), float64(r.Gap()[k])
-	if gap == 0 {
-		return [3]float64{d, d, d}
+	lower, upper := d, d
+	if gap != 0 {
+		lower, upper = math.Nextafter(d-gap, math.Inf(-1)), math.Nextafter(d+gap, math.Inf(1))
 	}
-	return [3]float64{d, math.Nextafter(d-gap, math.Inf(-1)), math.Nextafter(d+gap, math.Inf(1))}
+	if batch.Status(r.Status()[k]) == batch.Separated {
+		lower = max(lower, touch)
+	}
+	return [3]float64{d, lower, upper}
 }
 
 func allAnswered(r *batch.Results, lo, hi int) bool {

@@ -271,7 +271,7 @@ func (t *tile) fold(from *batch.Results) {
 		r := &t.rows[i]
 		for k := r.first; k < r.first+r.count; k++ {
 			if at := s.at(k); from.Marks == nil || from.Marks[at] != batch.Omitted {
-				r.least.solved(k, at, from)
+				r.least.solved(k, at, from, t.c.touch)
 			}
 		}
 		omitted = t.addOmitted(r, omitted)

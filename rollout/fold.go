@@ -41,8 +41,8 @@ func (l *least) cull(lower, upper float64) {
 	}
 }
 
-// solved adds candidate k, answer i of the results.
-func (l *least) solved(k int32, i int, from *batch.Results) {
+// solved adds candidate k, answer i of the results, of a query in which shapes touch at the value touch.
+func (l *least) solved(k int32, i int, from *batch.Results, touch float64) {
 	l.pairs++
 	status := batch.Status(from.Status()[i])
 	if from.Iterations() != nil {
@@ -64,8 +64,11 @@ func (l *least) solved(k int32, i int, from *batch.Results) {
 		return
 	}
 	d, lower, upper := interval(i, from)
-	if status == batch.Undecided {
+	switch status {
+	case batch.Undecided:
 		l.undecided = min(l.undecided, lower)
+	case batch.Separated: // which is proved, also where the gap is wide, as beyond a cut-off; reduce.comp does the same
+		lower = max(lower, touch)
 	}
 	if d < l.distance {
 		l.best, l.distance = k, d

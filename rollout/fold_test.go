@@ -23,7 +23,7 @@ func leastOf(answers ...answer) least {
 	l := noLeast()
 	for i, a := range answers {
 		res.Status()[i], res.Distance().F64[i], res.Gap()[i] = uint8(a.status), a.distance, a.gap
-		l.solved(int32(i), i, res)
+		l.solved(int32(i), i, res, 0)
 	}
 	return l
 }
@@ -45,6 +45,8 @@ func TestLeast(t *testing.T) {
 			batch.Separated},
 		{"touching", []answer{{batch.Separated, 2, 0.25}, {batch.Touching, 0, 0.25}}, batch.Touching, -0.25, 0.25, 1,
 			batch.Touching},
+		{"a wide gap beyond a contact", []answer{{batch.Penetrating, -0.5, 0.25}, {batch.Separated, 1, 3}},
+			batch.Penetrating, -0.75, -0.25, 0, batch.Penetrating},
 		{"deepest", []answer{{batch.Penetrating, -1, 0}, {batch.Touching, 0, 0}, {batch.Penetrating, -2, 0}},
 			batch.Penetrating, -2, -2, 2, batch.Penetrating},
 		{"undecided and far", []answer{{batch.Separated, 1, 0}, {batch.Undecided, 5, 2}}, batch.Separated, 1, 1, 0,

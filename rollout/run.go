@@ -75,6 +75,7 @@ type Batch struct {
 	all                  *allPairs // nil for templates
 
 	threshold float64 // distance beyond which no pair is solved
+	touch     float64 // value of shapes that touch
 	bounded   bool    // bounds apply
 	boolean   bool    // statuses are all that is asked for
 	valued    bool    // solvers give values
@@ -144,7 +145,7 @@ func newBatch(d *dispatch.Dispatcher, job *Job, run dispatch.Options) (*Batch, e
 			return nil, err
 		}
 	}
-	b.threshold = threshold(o)
+	b.threshold, b.touch = threshold(o), o.Query.Info().Touch
 	b.bounded = !o.NoCulling && o.Query.Info().SignedDistance
 	b.boolean, b.reduce = o.StatusAlone(), o.Reduce == ReduceWorld
 	b.parts = batch.Job{Library: job.Bodies.Library(), Input: &b.input, Options: ofParts(o)}

@@ -46,7 +46,10 @@ func (c *Batch) store(i int, l *least, s *source) int32 {
 			a.Solver = batch.Solver(from[at])
 		}
 		if from := s.from.Distance(); from.Len() != 0 {
+			// Witnesses prove the upper bound of their own pair; a pair with a greater distance may have a lower one
+			// where gaps are wide, as beyond a cut-off.
 			a.Distance = from.At(at)
+			_, _, a.Upper = interval(at, s.from)
 		}
 		out.CopyRow(i, s.from, at, out.Columns&^derived)
 		out.PartA[i], out.PartB[i] = s.t.partA[k], s.t.partB[k]

@@ -60,6 +60,7 @@ const uint FLAG_ORDER = 8u;
 const uint FLAG_PACKED = 16u;
 const uint FLAG_STATUS_ALONE = 32u;
 const uint FLAG_ITERATIONS = 64u;
+const uint FLAG_TOUCH_AT_ONE = 128u;
 const uint NO_SHAPE = 4294967295u;
 const uint DECLINED = 255u;
 const uint REFINED = 1u;

@@ -4,7 +4,8 @@
 // is declined or invalid, or has no finite gap, is copied as a whole. All other rows are omitted, and counted.
 //
 // Comparisons are those of the host, bit for bit: bounds are distance ± gap in double precision, rounded to nearest and
-// moved outwards by one unit in the last place, and compared as integers. A portion has 512 rows at most, so all loops
+// moved outwards by one unit in the last place, and compared as integers. The lower bound of a separated row is at
+// least the value at which shapes touch. A portion has 512 rows at most, so all loops
 // of an invocation make fewer than 20,000 passes.
 //
 // Input: the columns, and the bounds of portions and sets. Output: see ReductionRecord. The entries of a portion are
@@ -90,6 +91,9 @@ uvec2 boundKey(uvec2 d, uint gap, bool upper) {
     precise double v = packDouble2x32(d) + (upper ? g : -g);
     return key(next(unpackDouble2x32(v), upper));
 }
+
+// touchKey is the key of the value at which shapes touch.
+uvec2 touchKey() { return key(uvec2(0u, (query.flags & FLAG_TOUCH_AT_ONE) != 0u ? 0x3ff00000u : 0u)); }
 
 // complete reports whether every row of [lo, hi) is answered, with finite numbers.
 bool complete(uint lo, uint hi) {
@@ -180,7 +184,8 @@ void main() {
                 uvec2 d = distanceBits(row);
                 uint gap = words[gapAt + row];
                 keep(chosen[0], key(d), row, set);
-                keep(chosen[1], boundKey(d, gap, false), row, set);
+                uvec2 lower = boundKey(d, gap, false), touch = touchKey();
+                keep(chosen[1], status == STATUS_SEPARATED && less(lower, touch) ? touch : lower, row, set);
                 keep(chosen[2], boundKey(d, gap, true), row, set);
             } else {
                 keep(chosen[0], uvec2(0u), row, set);

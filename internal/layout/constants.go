@@ -117,6 +117,7 @@ func constants() []ConstantGroup {
 			{"FLAG_PACKED", FlagPacked},
 			{"FLAG_STATUS_ALONE", FlagStatusAlone},
 			{"FLAG_ITERATIONS", FlagIterations},
+			{"FLAG_TOUCH_AT_ONE", FlagTouchAtOne},
 			{"NO_SHAPE", NoShape},
 			{"DECLINED", Declined},
 			{"REFINED", Refined},

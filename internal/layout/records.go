@@ -179,7 +179,7 @@ type ReductionRecord struct {
 	Portions uint32
 	Room     uint32 // entries that there is room for
 	Entry    uint32 // words of an entry: the row, its status, and its other columns in their order
-	Flags    uint32 // FlagDouble, FlagPacked and FlagIterations
+	Flags    uint32 // FlagDouble, FlagPacked, FlagIterations and FlagTouchAtOne
 	Rows     uint32
 	Columns  uint32 // as in a QueryRecord
 }
@@ -227,6 +227,7 @@ const (
 	FlagStatusAlone             // rows end with their status, see batch.Options.StatusAlone
 
 	FlagIterations // of a ReductionRecord: iterations are summed by portion
+	FlagTouchAtOne // of a ReductionRecord: shapes touch at the value 1, else at 0
 )
 
 // Why a device declined a row: bits 8 to 15 of its status word, for statistics.
