@@ -152,7 +152,7 @@ func (b *Backend) Close() error {
 // cache line no two workers write to the same line.
 const (
 	minBlockRows    = 256
-	blocksPerWorker = 4
+	blocksPerWorker = 8
 )
 
 func blockRows(n, workers int) int {

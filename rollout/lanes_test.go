@@ -128,3 +128,21 @@ func TestKernelsOfTheBackend(t *testing.T) {
 		t.Errorf("%q without kernels", got)
 	}
 }
+
+// TestTilesAreSmall: a worker that is held up keeps a small part of a block from the others, in whole calls of the
+// kernels that cull.
+func TestTilesAreSmall(t *testing.T) {
+	for _, workers := range []int{2, 3} {
+		h := heldArm(t, 300, workers)
+		for _, n := range []int{1, 300, 4096, 100_003} {
+			size, whole := h.tileWorlds(n), 1
+			if h.vectors != nil {
+				whole = h.vectors.worlds
+			}
+			if size%whole != 0 || size > n/(16*workers)+whole {
+				t.Errorf("%d workers: tiles of %d of %d worlds, of which kernels take %d at a time", workers, size, n,
+					whole)
+			}
+		}
+	}
+}
